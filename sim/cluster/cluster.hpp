@@ -1,0 +1,91 @@
+// Devices, instance types, pools and the network between them: plain values. The data lives in sim/cluster/catalogue/*.json.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace rehearse::sim {
+
+enum class DeviceKind : std::uint8_t { gpu, cpu };
+enum class Precision : std::uint8_t { fp32, fp16 };
+
+/// Fractions of the data sheet's peaks that real kernels reach, and the fixed costs of an operation: MODELS' roofline
+/// (docs/model.md, "GPU operation time" and "CPU operation time").
+struct Efficiency {
+  double conv = 0.60;              ///< fraction of peak FLOP/s, convolutions
+  double gemm = 0.70;              ///< fraction of peak FLOP/s, matrix products
+  double rnn = 0.50;               ///< fraction of peak FLOP/s, recurrent steps
+  double bandwidth = 0.75;         ///< fraction of peak memory bandwidth
+  double k_half = 128;             ///< inner dimension K at which half of the efficiency is reached
+  double launch_s = 5e-6;          ///< of one operation on the device
+  double host_s_per_op = 10e-6;    ///< of the host, to issue one operation
+};
+
+/// One GPU, or the CPU sockets of one node together.
+struct Device {
+  std::string name;
+  DeviceKind kind = DeviceKind::gpu;
+  double peak_fp32_flops = 0;  ///< FLOP/s; a multiply-add counts 2
+  double peak_fp16_flops = 0;
+  double memory_bytes = 0;
+  double memory_bandwidth_bytes_per_s = 0;
+  int multiprocessors = 0;  ///< of a GPU
+  int cores = 0;            ///< physical cores of a CPU, all sockets
+  int sockets = 1;
+  int threads_per_core = 1;
+  double core_bandwidth_bytes_per_s = 0;  ///< what one core alone draws from memory
+  double idle_w = 0;
+  double busy_w = 0;
+  Efficiency efficiency;
+  std::string source;
+};
+
+/// One way between two ends: bandwidth in one direction, and latency.
+struct Link {
+  double bandwidth_bytes_per_s = 0;
+  double latency_s = 0;
+};
+
+struct DeviceCount {
+  int device = 0;  ///< index into Cluster::devices
+  int count = 0;
+};
+
+/// A node's type. Its workers are its GPUs; without a GPU the node itself is one worker.
+struct Instance {
+  std::string name;
+  std::vector<DeviceCount> gpus;  ///< at most one kind
+  int cpu = -1;                   ///< index into Cluster::devices, -1 when unknown
+  double cpu_share = 1;           ///< the part of `cpu` that the instance owns, in (0, 1]
+  int vcpus = 0;
+  double memory_bytes = 0;
+  double price_usd_per_hour = 0;
+  double spot_price_usd_per_hour = std::numeric_limits<double>::quiet_NaN();  ///< NaN when unknown
+  Link inside;   ///< between two workers of the node, as the ring uses it
+  Link network;  ///< the node's NIC
+  double storage_bandwidth_bytes_per_s = 0;  ///< reading input data and checkpoints
+  double host_idle_w = 0;  ///< of the node without its GPUs
+  double host_busy_w = 0;
+  std::string source;
+};
+
+struct Pool {
+  std::string name;
+  int instance = 0;  ///< index into Cluster::instances
+  int nodes = 0;
+};
+
+struct Network {
+  double oversubscription = 1;  ///< of the racks' uplinks
+};
+
+struct Cluster {
+  std::vector<Device> devices;
+  std::vector<Instance> instances;
+  std::vector<Pool> pools;
+  Network network;
+};
+
+}  // namespace rehearse::sim

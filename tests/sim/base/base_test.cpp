@@ -1,0 +1,96 @@
+#include <catch2/catch.hpp>
+#include <rapidcheck/catch.h>
+
+#include <cmath>
+#include <set>
+
+#include "sim/base/errors.hpp"
+#include "sim/base/names.hpp"
+#include "sim/base/random.hpp"
+#include "sim/base/units.hpp"
+
+using namespace rehearse::sim;
+
+TEST_CASE("a mistake's message names place, expectation, finding and the nearest name") {
+  const Mistake m{.file = "a.json", .line = 3, .column = 7, .pointer = "/pools/0/nodes", .expected = "a whole number of at least 1",
+                  .found = "-2", .nearest = ""};
+  CHECK(to_string(m) == "a.json:3:7: /pools/0/nodes: expected a whole number of at least 1, found -2");
+  CHECK(to_string(Mistake{.found = "unknown key \"nods\"", .nearest = "nodes"}) == "found unknown key \"nods\"; did you mean \"nodes\"?");
+}
+
+TEST_CASE("mistakes beyond the limit are counted, not listed") {
+  Mistakes all;
+  CHECK_NOTHROW(all.throw_if_any());
+  for (std::size_t i = 0; i < Mistakes::kMaxListed + 5; ++i) all.add({.found = "x"});
+  try {
+    all.throw_if_any();
+    FAIL("nothing thrown");
+  } catch (const InputError& error) {
+    CHECK(error.mistakes().size() == Mistakes::kMaxListed);
+    CHECK(error.left_out() == 5);
+    CHECK(std::string(error.what()).find("and 5 more") != std::string::npos);
+  }
+}
+
+TEST_CASE("a failed check names the simulated time") {
+  CHECK_THROWS_WITH(check(false, "money is lost", 12.5), "check failed at simulated time 12.500000 s: money is lost");
+  CHECK_NOTHROW(check(true, "fine", 1));
+}
+
+TEST_CASE("nearest_name finds slips of the finger and nothing else") {
+  const std::vector<std::string> names{"resnet18", "resnet50", "vgg16", "static-isotonic"};
+  CHECK(nearest_name("resnet5", names) == "resnet50");
+  CHECK(nearest_name("RestNet18", names) == "resnet18");
+  CHECK(nearest_name("vgg61", names) == "vgg16");
+  CHECK(nearest_name("static_isotonic", names) == "static-isotonic");
+  CHECK(nearest_name("lighthouse", names).empty());
+  CHECK(nearest_name("", names).empty());
+}
+
+TEST_CASE("streams differ in each part of the key and repeat for the same key") {
+  std::set<std::uint64_t> keys{stream_key(1, 0, "a", "b"), stream_key(2, 0, "a", "b"), stream_key(1, 1, "a", "b"),
+                               stream_key(1, 0, "ab", ""), stream_key(1, 0, "", "ab"), stream_key(1, 0, "b", "a")};
+  CHECK(keys.size() == 6);
+  Random one(stream_key(1, 0, "a", "b")), two(stream_key(1, 0, "a", "b"));
+  for (int i = 0; i < 10; ++i) CHECK(one.next() == two.next());
+}
+
+TEST_CASE("distributions have their mean and deviation") {
+  // 200,000 draws: the standard error of a mean with deviation 1 is 1/sqrt(200000) = 0.0022; 5 of them are allowed.
+  Random random(stream_key(7, 0, "test", "moments"));
+  const int n = 200'000;
+  double normal = 0, squares = 0, exponential = 0, uniform = 0;
+  for (int i = 0; i < n; ++i) {
+    const double x = random.normal();
+    normal += x;
+    squares += x * x;
+    exponential += random.exponential(3);
+    uniform += random.uniform();
+  }
+  CHECK(std::abs(normal / n) < 0.011);
+  CHECK(std::abs(squares / n - 1) < 0.016);
+  CHECK(std::abs(exponential / n - 3) < 0.034);
+  CHECK(std::abs(uniform / n - 0.5) < 0.0033);
+  CHECK(random.log_normal_factor(0) == 1.0);
+}
+
+TEST_CASE("below(n) stays below n and reaches every value") {
+  rc::prop("below", [](std::uint64_t key) {
+    const auto n = *rc::gen::inRange<std::uint64_t>(1, 40);
+    Random random(key);
+    std::set<std::uint64_t> seen;
+    for (int i = 0; i < 2000; ++i) seen.insert(random.below(n));
+    RC_ASSERT(*seen.rbegin() < n);
+    RC_ASSERT(seen.size() == n);
+  });
+}
+
+TEST_CASE("dates are rounded up to the grid, grid points stay") {
+  rc::prop("grid", [](std::uint32_t whole) {
+    const double x = static_cast<double>(whole) / 7.0;
+    RC_ASSERT(on_date_grid(x) >= x);
+    RC_ASSERT(on_date_grid(x) - x < kDateGrid);
+    RC_ASSERT(on_date_grid(on_date_grid(x)) == on_date_grid(x));
+    RC_ASSERT(on_date_grid(static_cast<double>(whole)) == static_cast<double>(whole));
+  });
+}
