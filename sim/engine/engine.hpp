@@ -1,0 +1,30 @@
+// Runs events in order and asks for decisions, driven by SimGrid's clock. The only room that includes SimGrid.
+#pragma once
+
+#include "sim/engine/event_queue.hpp"
+
+namespace rehearse::sim {
+
+/// What an engine drives. Handlers use the event's date, never a clock.
+class EventHandler {
+ public:
+  virtual ~EventHandler() = default;
+  /// May push events at `event.date_s` or later.
+  virtual void handle(const Event& event) = 0;
+  /// After all events of a date; called again when it leads to more events at the same date, at most kMaxRounds times.
+  virtual void decide(double now_s) = 0;
+};
+
+inline constexpr int kMaxRounds = 1000;
+
+/// Handles every event at the first date in the queue, then asks for decisions, until nothing more happens at that date.
+void run_one_date(EventQueue& events, EventHandler& handler);
+
+/// A plain loop over the queue. Same results as `run_with_simgrid`, to the bit: dates are always ours.
+void run_plain(EventQueue& events, EventHandler& handler);
+
+/// Runs the queue as a kernel Model of SimGrid's engine, beside SimGrid's own models. SimGrid's engine is a singleton whose
+/// clock never goes back: at most one call in a process (fork one for each run). Rethrows what the handler throws.
+void run_with_simgrid(EventQueue& events, EventHandler& handler);
+
+}  // namespace rehearse::sim
