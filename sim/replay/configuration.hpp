@@ -1,0 +1,106 @@
+// What policies answer: plain values, validated by the replay.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rehearse::sim {
+
+using PoolId = int;
+using DeviceIndex = int;
+/// A job while the replay knows it: an index into QueueView::jobs. Used again after the job has ended.
+using JobSlot = std::uint32_t;
+
+/// Workers of one pool. A GPU worker is one GPU, a CPU worker one node.
+struct Group {
+  PoolId pool = 0;
+  int workers = 0;
+  int batch_per_worker = 0;  ///< samples a step; 0 for rigid jobs
+  bool operator==(const Group&) const = default;
+};
+
+enum class SyncKind : std::uint8_t { ring, servers_sync, servers_async };
+
+/// How gradients are combined; `servers` counts parameter servers, 0 with a ring.
+struct Sync {
+  SyncKind kind = SyncKind::ring;
+  int servers = 0;
+  bool operator==(const Sync&) const = default;
+};
+
+/// Resources and batch size of a job, or of one of its stages. Several groups: mixed devices.
+struct Configuration {
+  std::vector<Group> groups;
+  double learning_rate = 0;  ///< 0: by the job's lr_rule; else fixed
+  double power_limit_w = 0;  ///< of each GPU; 0: none
+  Sync sync;
+
+  int workers() const;
+  /// Global: sum over workers. With asynchronous servers each push is a step of its own, so this is the batch of one worker.
+  double batch_size() const;
+  bool operator==(const Configuration&) const = default;
+};
+
+/// What a strategy expects of a choice, without waiting time; NaN: it does not say.
+struct Prediction {
+  double time_s = std::numeric_limits<double>::quiet_NaN();
+  double accuracy = std::numeric_limits<double>::quiet_NaN();
+  double cost_usd = std::numeric_limits<double>::quiet_NaN();
+  double epochs = std::numeric_limits<double>::quiet_NaN();
+  bool feasible = true;       ///< keeps the job's limits
+  bool extrapolated = false;  ///< outside what the strategy has seen
+  std::string note;
+};
+
+struct Choice {
+  Configuration configuration;
+  Prediction predicted;
+};
+
+/// The answer of `configure`: best choice first; one entry = rigid. When no choice keeps the limits, `remedy` says what would.
+struct Menu {
+  std::vector<Choice> ranked;
+  bool feasible = true;
+  std::string remedy;
+};
+
+/// The answer of `place`, for one node: replicas = all its workers (data-parallel), or one model-parallel replica.
+struct StepPlan {
+  int replicas = 1;
+  std::vector<DeviceIndex> device_of_op;  ///< for one replica; empty: all on one device
+  bool operator==(const StepPlan&) const = default;
+};
+
+/// The answer of `threads`, for one CPU node.
+struct ThreadPlan {
+  int inter_op = 1;                  ///< operations side by side
+  int intra_op = 1;                  ///< threads of each operation
+  std::vector<int> threads_of_op;    ///< empty: intra_op for all
+  bool operator==(const ThreadPlan&) const = default;
+};
+
+struct NodeShare {
+  int node = 0;
+  int devices = 0;
+};
+
+/// Starts (or resizes) a job to an entry of its menu. No nodes named: consolidated, on the fewest nodes.
+struct Start {
+  JobSlot job = 0;
+  int entry = 0;
+  std::vector<std::vector<NodeShare>> nodes = {};  ///< of each group; empty: the replay chooses
+};
+
+/// The answer of `queue`. Resizes checkpoint and start again; a preempted job checkpoints and queues again.
+struct QueueAnswer {
+  std::vector<Start> starts;
+  std::vector<JobSlot> preempts;
+  std::vector<Start> resizes;
+  double wake_at_s = std::numeric_limits<double>::infinity();
+  void clear();
+};
+
+}  // namespace rehearse::sim

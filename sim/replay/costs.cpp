@@ -1,0 +1,86 @@
+#include "sim/replay/costs.hpp"
+
+#include <algorithm>
+
+#include "sim/base/units.hpp"
+
+namespace rehearse::sim {
+
+namespace {
+
+const Instance& instance_of(const Cluster& cluster, PoolId pool) {
+  return cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(pool)].instance)];
+}
+
+}  // namespace
+
+int workers_per_node(const Cluster& cluster, PoolId pool) {
+  const Instance& instance = instance_of(cluster, pool);
+  return instance.gpus.empty() ? 1 : instance.gpus.front().count;
+}
+
+const Device& worker_device(const Cluster& cluster, PoolId pool) {
+  const Instance& instance = instance_of(cluster, pool);
+  return cluster.devices[static_cast<std::size_t>(instance.gpus.empty() ? instance.cpu : instance.gpus.front().device)];
+}
+
+double worker_usd_per_s(const Cluster& cluster, PoolId pool) {
+  return instance_of(cluster, pool).price_usd_per_hour / kSecondsPerHour / workers_per_node(cluster, pool);
+}
+
+double worker_idle_w(const Cluster& cluster, PoolId pool) {
+  const Instance& instance = instance_of(cluster, pool);
+  if (instance.gpus.empty()) return instance.host_idle_w;
+  return worker_device(cluster, pool).idle_w + instance.host_idle_w / workers_per_node(cluster, pool);
+}
+
+double worker_busy_w(const Cluster& cluster, PoolId pool) {
+  const Instance& instance = instance_of(cluster, pool);
+  if (instance.gpus.empty()) return instance.host_busy_w;
+  return worker_device(cluster, pool).busy_w + instance.host_busy_w / workers_per_node(cluster, pool);
+}
+
+double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration) {
+  double rate = configuration.sync.servers * rules.parameter_server_usd_per_hour / kSecondsPerHour;
+  for (const Group& group : configuration.groups) rate += group.workers * worker_usd_per_s(cluster, group.pool);
+  return rate;
+}
+
+double power_w(const Cluster& cluster, const Configuration& configuration, double busy_fraction) {
+  double watts = 0;
+  for (const Group& group : configuration.groups) {
+    const double idle = worker_idle_w(cluster, group.pool);
+    double busy = worker_busy_w(cluster, group.pool);
+    if (configuration.power_limit_w > 0) {
+      const double unlimited = worker_device(cluster, group.pool).busy_w;
+      busy -= std::max(0.0, unlimited - configuration.power_limit_w);
+    }
+    watts += group.workers * (idle + (std::max(busy, idle) - idle) * busy_fraction);
+  }
+  return watts;
+}
+
+Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configuration) {
+  Layout layout;
+  std::vector<int> next_node(cluster.pools.size(), 0);
+  for (const Group& group : configuration.groups) {
+    const int per_node = workers_per_node(cluster, group.pool);
+    std::vector<NodeShare> shares;
+    int& node = next_node[static_cast<std::size_t>(group.pool)];
+    for (int left = group.workers; left > 0; left -= per_node) shares.push_back({node++, std::min(left, per_node)});
+    layout.push_back(std::move(shares));
+  }
+  return layout;
+}
+
+bool could_ever_fit(const Cluster& cluster, const Configuration& configuration) {
+  std::vector<long> wanted(cluster.pools.size(), 0);
+  for (const Group& group : configuration.groups) wanted[static_cast<std::size_t>(group.pool)] += group.workers;
+  for (std::size_t p = 0; p < wanted.size(); ++p) {
+    const auto pool = static_cast<PoolId>(p);
+    if (wanted[p] > static_cast<long>(cluster.pools[p].nodes) * workers_per_node(cluster, pool)) return false;
+  }
+  return true;
+}
+
+}  // namespace rehearse::sim

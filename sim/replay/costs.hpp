@@ -1,0 +1,44 @@
+// What holding devices costs in money and power, and what switching costs in time.
+#pragma once
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/replay/configuration.hpp"
+#include "sim/replay/models.hpp"
+
+namespace rehearse::sim {
+
+enum class Billing : std::uint8_t { allocated, pool };
+
+struct CostRules {
+  Billing billing = Billing::allocated;
+  double start_s = 30;       ///< of a modelled job: containers, libraries, first batch
+  double checkpoint_s = 10;  ///< writing a checkpoint, before a preempted or resized job lets go
+  double parameter_server_usd_per_hour = 0.34;  ///< of each parameter server: a c5.2xlarge
+};
+
+/// Devices of a node that count as workers: its GPUs, or the node itself.
+int workers_per_node(const Cluster& cluster, PoolId pool);
+
+/// The device that a worker of this pool is.
+const Device& worker_device(const Cluster& cluster, PoolId pool);
+
+/// price/3600 x devices held / devices of the node, in dollars a second. One worker.
+double worker_usd_per_s(const Cluster& cluster, PoolId pool);
+
+/// Watts of one worker and its share of the node, idle and computing.
+double worker_idle_w(const Cluster& cluster, PoolId pool);
+double worker_busy_w(const Cluster& cluster, PoolId pool);
+
+/// Dollars a second while the configuration holds its devices, parameter servers included.
+double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration);
+
+/// Watts of all workers, computing this fraction of the time.
+double power_w(const Cluster& cluster, const Configuration& configuration, double busy_fraction);
+
+/// The fewest nodes in an empty pool, from node 0 on. A group must fit its pool.
+Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configuration);
+
+/// Could this ever run, on an empty cluster?
+bool could_ever_fit(const Cluster& cluster, const Configuration& configuration);
+
+}  // namespace rehearse::sim

@@ -1,0 +1,75 @@
+// The decisions of a policy as the replay asks for them. Views are read-only; answers are plain values, and every one is
+// validated (sim/replay/validate.hpp).
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/replay/configuration.hpp"
+#include "sim/replay/job.hpp"
+#include "sim/step/op_graph.hpp"
+
+namespace rehearse::sim {
+
+/// `configure`: once at a job's arrival, ranks the whole menu of configurations. Never asked about rigid jobs.
+class Configurator {
+ public:
+  virtual ~Configurator() = default;
+  virtual Menu configure(const Job& job, double now_s) = 0;
+};
+
+/// `place`: gets the GPUs of ONE node of the allocation. Answers replicas = all of them (data-parallel), or one
+/// model-parallel replica (a device for each op; indices into the node's workers).
+class Place {
+ public:
+  virtual ~Place() = default;
+  virtual StepPlan place(const OpGraph& graph, const Device& worker, int workers_on_node) = 0;
+};
+
+/// `threads`: how a CPU worker runs the graph.
+class Threads {
+ public:
+  virtual ~Threads() = default;
+  virtual ThreadPlan plan(const OpGraph& graph, const Device& cpu) = 0;
+};
+
+/// A job as a queue sees it.
+struct QueueJob {
+  Job job;
+  Menu menu;
+  std::uint64_t number = 0;  ///< in order of arrival
+  double queued_since_s = 0;
+  int first_fitting_entry = -1;  ///< of the menu, on an empty cluster
+};
+
+/// Read-only. `queued` are the slots that joined the queue since the last call, in order; `ended` those that left the
+/// cluster. A discipline keeps its own ordered index from them.
+struct QueueView {
+  double now_s = 0;
+  const Cluster* cluster = nullptr;
+  std::span<const JobSlot> queued;
+  std::span<const JobSlot> ended;
+  std::span<const QueueJob> jobs;     ///< by slot
+  std::span<const int> free_devices;  ///< by pool
+};
+
+/// `queue`: which job runs next, where.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  /// `answer` comes empty.
+  virtual void decide(const QueueView& view, QueueAnswer& answer) = 0;
+};
+
+/// A policy: a named bundle of the four. All pointers are set.
+struct Policy {
+  std::string name;
+  Configurator* configure = nullptr;
+  Place* place = nullptr;
+  Threads* threads = nullptr;
+  Queue* queue = nullptr;
+};
+
+}  // namespace rehearse::sim

@@ -1,0 +1,110 @@
+// Jobs as submitted, and what became of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/cluster/cluster.hpp"
+
+namespace rehearse::sim {
+
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+inline constexpr double kUnset = std::numeric_limits<double>::quiet_NaN();
+
+/// How the learning rate follows the batch size (docs/model.md, "Convergence").
+enum class LrRule : std::uint8_t { adascale, linear_warmup, sqrt, fixed };
+
+/// What many jobs have in common: what they train, on which data, how. A job refers to one.
+struct Profile {
+  int index = 0;  ///< among the scenario's profiles; models keep what they computed for it under this index
+  std::string model;
+  std::string dataset;
+  Precision precision = Precision::fp32;
+  LrRule lr_rule = LrRule::adascale;
+};
+
+enum class Work : std::uint8_t {
+  rigid,  ///< a measured duration on the GPUs it asked for
+  steps,  ///< a number of steps at a given global batch size
+  train,  ///< epochs, a target accuracy, or both
+};
+enum class Objective : std::uint8_t { min_cost, max_accuracy, min_time };
+enum class Stop : std::uint8_t { target, budget };
+enum class OnDeadline : std::uint8_t { continue_, stop };
+
+struct Job {
+  std::string name;
+  std::string user;
+  const Profile* profile = nullptr;  ///< null only for rigid jobs of which nothing else is known
+  double submit_s = 0;
+  Work work = Work::rigid;
+  int gpus = 0;            ///< workers that the trace gave it; 0: free to choose
+  double duration_s = 0;   ///< rigid: its length; steps: measured length on `gpus` workers, to which step times are scaled (0: not scaled)
+  double steps = 0;        ///< of Work::steps
+  double batch_size = 0;   ///< global, of Work::steps; 0: free to choose
+  double epochs = 0;       ///< of Work::train: exactly so many, or the cap where there is a target; 0: the default cap
+  double target_accuracy = kUnset;  ///< floor in 0..1; NaN: none
+  double deadline_s = kNever;       ///< counted from submit_s
+  double priority = 0;
+  int pool = -1;  ///< index into Cluster::pools that it names, -1: none
+  Objective objective = Objective::min_cost;
+  Stop stop = Stop::target;
+  OnDeadline on_deadline = OnDeadline::continue_;
+
+  bool has_target() const { return target_accuracy == target_accuracy; }
+  bool has_deadline() const { return deadline_s != kNever; }
+};
+
+enum class JobState : std::uint8_t { queued, starting, running, checkpointing, finished, failed };
+enum class FailureReason : std::uint8_t { none, rejected, does_not_fit, out_of_memory, cannot_converge, deadline_stop };
+
+std::string_view name_of(JobState state);
+std::string_view name_of(FailureReason reason);
+
+/// What a job's money paid for.
+struct CostParts {
+  double compute_usd = 0;  ///< training steps and evaluations that counted
+  double switch_usd = 0;   ///< start-up and checkpoints
+  double wait_usd = 0;     ///< share of idle nodes, under pool billing
+  double lost_usd = 0;     ///< work thrown away by divergence
+  double total() const { return compute_usd + switch_usd + wait_usd + lost_usd; }
+};
+
+/// The final record of a job: a row of jobs.csv (docs/metrics.md).
+struct JobRecord {
+  const Job* job = nullptr;
+  std::uint64_t number = 0;  ///< in order of arrival, from 0
+  JobState state = JobState::finished;
+  FailureReason reason = FailureReason::none;
+  double start_s = kUnset;  ///< NaN when it never started
+  double end_s = 0;
+  int pool = -1;
+  int workers = 0;
+  double batch_size = 0;     ///< global, of the last stage
+  double epochs = 0;         ///< trained, lost ones included
+  double accuracy = kUnset;  ///< noise-free, of the final weights
+  CostParts cost;
+  double energy_j = 0;
+  double device_s = 0;
+  int preemptions = 0;
+  int reconfigurations = 0;
+
+  bool meets_deadline() const { return state == JobState::finished && end_s - job->submit_s <= job->deadline_s; }
+};
+
+/// Where jobs come from: a trace, a generator, a search. Dates never decrease.
+class JobSource {
+ public:
+  virtual ~JobSource() = default;
+  /// The next job, or nothing; after `on_end` a drained source may be asked again.
+  virtual std::optional<Job> next() = 0;
+  /// A job of any source has ended. True when this source may have become able to give more.
+  virtual bool on_end(const JobRecord& /*record*/) { return false; }
+};
+
+}  // namespace rehearse::sim

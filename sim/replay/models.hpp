@@ -1,0 +1,75 @@
+// What the replay asks of the models behind it. `workloads` implements both, once as the world and once as the belief.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "sim/replay/configuration.hpp"
+#include "sim/replay/job.hpp"
+#include "sim/step/op_graph.hpp"
+
+namespace rehearse::sim {
+
+/// Where a configuration runs: for each group the devices on each node.
+using Layout = std::vector<std::vector<NodeShare>>;
+
+/// The bundle's answers for one group.
+struct Plans {
+  StepPlan step;
+  ThreadPlan threads;
+};
+
+/// One synchronised step of a configuration. Seconds are noise-free.
+struct StepTiming {
+  double step_s = 0;
+  double forward_s = 0;      ///< of one local batch, as an evaluation runs it
+  double busy_fraction = 1;  ///< of the step in which the devices compute
+  double memory_bytes = 0;   ///< on the fullest device
+  bool fits = true;          ///< in the memory of every device
+};
+
+class StepTimes {
+ public:
+  virtual ~StepTimes() = default;
+  virtual const OpGraph& graph(const Profile& profile) const = 0;
+  virtual StepTiming timing(const Job& job, const Configuration& configuration, const Layout& layout,
+                            std::span<const Plans> plans) const = 0;
+  /// How much slower than `timing` the steps of this stage are, on those nodes: measuring-window and node noise.
+  virtual double noise(const Job& job, const Configuration& configuration, const Layout& layout, int stage) const = 0;
+};
+
+/// Where a training stands, in statistical terms.
+struct TrainingState {
+  double progress = 0;  ///< steps at the reference batch
+  double examples = 0;
+  double log2_batch_examples = 0;  ///< integral of log2(batch) over examples
+};
+
+/// What one epoch did.
+struct EpochOutcome {
+  bool diverged = false;  ///< the state is then as it was before
+  double noise_scale = 0;  ///< at the end of the epoch, samples
+};
+
+class Convergence {
+ public:
+  virtual ~Convergence() = default;
+  virtual double samples_per_epoch(const Profile& profile) const = 0;
+  virtual double evaluation_samples(const Profile& profile) const = 0;
+  /// Cap where the job names none: three times the model's epochs at the reference batch.
+  virtual double default_epoch_cap(const Profile& profile) const = 0;
+  virtual EpochOutcome train(const Job& job, const Configuration& configuration, double examples, TrainingState& state) const = 0;
+  /// Noise-free.
+  virtual double accuracy(const Job& job, const TrainingState& state) const = 0;
+  /// What an evaluation after this epoch (from 1) reads.
+  virtual double measured_accuracy(const Job& job, int epoch, double accuracy) const = 0;
+  /// Standard deviation of one evaluation.
+  virtual double evaluation_deviation(const Profile& profile, double accuracy) const = 0;
+};
+
+struct Models {
+  const StepTimes* step_times = nullptr;
+  const Convergence* convergence = nullptr;
+};
+
+}  // namespace rehearse::sim

@@ -1,0 +1,52 @@
+// Which devices of a pool are free: nodes indexed by how many of their devices are, so that placing needs no scan.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/replay/configuration.hpp"
+
+namespace rehearse::sim {
+
+/// A set of small numbers with the smallest in O(log64 n): a bit tree.
+class IndexSet {
+ public:
+  explicit IndexSet(int capacity);  ///< for 0 <= index < capacity; capacity > 0
+  void insert(int index);
+  void erase(int index);
+  bool empty() const { return levels_.back()[0] == 0; }
+  /// The set must not be empty.
+  int smallest() const;
+
+ private:
+  std::vector<std::vector<std::uint64_t>> levels_;  // level 0 has a bit an index; a bit above says that a word below is not 0
+};
+
+/// The nodes of one pool and their free devices.
+class Nodes {
+ public:
+  Nodes(int nodes, int devices_per_node);
+  int devices_per_node() const { return per_node_; }
+  int capacity() const { return static_cast<int>(free_.size()) * per_node_; }
+  int free_devices() const { return free_total_; }
+  int node_count() const { return static_cast<int>(free_.size()); }
+  int free_on(int node) const { return free_[static_cast<std::size_t>(node)]; }
+  /// Takes `devices` on the fewest nodes: the emptiest first, the rest on the fullest node that holds it; ties to the lowest
+  /// index. There must be so many free.
+  void take_consolidated(int devices, std::vector<NodeShare>& out);
+  /// Takes exactly these; the devices must be free.
+  void take(std::span<const NodeShare> shares);
+  void give_back(std::span<const NodeShare> shares);
+  /// The fewest nodes that hold so many devices in an empty pool.
+  int nodes_for(int devices) const { return (devices + per_node_ - 1) / per_node_; }
+
+ private:
+  void change(int node, int delta);
+  int per_node_;
+  int free_total_;
+  std::vector<int> free_;
+  std::vector<IndexSet> with_free_;  // [f]: nodes with f free devices
+};
+
+}  // namespace rehearse::sim

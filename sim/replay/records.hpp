@@ -1,0 +1,75 @@
+// What a replay tells as it goes, and the totals that it proves at its end.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "sim/replay/decisions.hpp"
+#include "sim/replay/stage.hpp"
+
+namespace rehearse::sim {
+
+enum class JobEvent : std::uint8_t { submitted, rejected, started, running, preempted, resized, finished, failed };
+std::string_view name_of(JobEvent event);
+
+/// The menu that `configure` answered for a job, or the start that `queue` decided.
+struct DecisionRecord {
+  double time_s = 0;
+  const Job* job = nullptr;
+  std::string_view decision;  ///< "configure" or "start"
+  int rank = 0;               ///< in the menu, from 0
+  const Choice* choice = nullptr;
+  std::string_view remedy;  ///< of an infeasible menu
+};
+
+struct StageRecord {
+  const Job* job = nullptr;
+  int stage = 0;
+  double start_s = 0, end_s = 0;  ///< start-up and checkpoint included
+  const Configuration* configuration = nullptr;
+  const StageCourse* course = nullptr;
+  Progress from, to;
+  double cost_usd = 0;
+  double switch_cost_usd = 0;
+};
+
+/// One pool at one date, after that date's decisions.
+struct PoolSample {
+  double time_s = 0;
+  PoolId pool = 0;
+  double busy_devices = 0;  ///< allocated devices times the part of the time they compute
+  int allocated_devices = 0;
+  int queued_jobs = 0;  ///< of the whole cluster
+  double power_w = 0;
+};
+
+/// Gets every record of a replay, in order of simulated time. What a recorder does not want stays empty.
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  virtual void on_job(const JobRecord& record) = 0;
+  virtual void on_decision(const DecisionRecord&) {}
+  virtual void on_event(double /*time_s*/, JobEvent, const Job&, const Configuration*) {}
+  virtual void on_stage(const StageRecord&) {}
+  virtual void on_pool_sample(const PoolSample&) {}
+};
+
+/// Totals of one pool between the first submit and the last completion.
+struct PoolTotals {
+  double jobs_device_s = 0, idle_device_s = 0, pool_device_s = 0;
+  double jobs_usd = 0, idle_usd = 0, pool_usd = 0;
+  double jobs_energy_j = 0, idle_energy_j = 0, pool_energy_j = 0;
+  double busy_device_s = 0;
+};
+
+struct ReplayTotals {
+  std::uint64_t jobs = 0, finished = 0, failed = 0;
+  double first_submit_s = 0, last_end_s = 0;
+  std::vector<PoolTotals> pools;
+  double parameter_servers_usd = 0;
+  double shared_idle_usd = 0;  ///< idle money charged to jobs under pool billing
+  double decision_s = 0;       ///< CPU seconds inside the policy: goes to timing.json only
+  std::uint64_t decisions = 0;
+};
+
+}  // namespace rehearse::sim

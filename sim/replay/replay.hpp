@@ -1,0 +1,34 @@
+// Many jobs over days: replays the jobs of the sources on a cluster under one policy.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "sim/engine/engine.hpp"
+#include "sim/replay/costs.hpp"
+#include "sim/replay/decisions.hpp"
+#include "sim/replay/models.hpp"
+#include "sim/replay/records.hpp"
+
+namespace rehearse::sim {
+
+/// What to do with a job for which no configuration keeps the limits.
+enum class Infeasible : std::uint8_t { best_effort, reject };
+
+struct ReplaySetup {
+  const Cluster* cluster = nullptr;
+  CostRules costs;
+  Models models;  ///< the world; may be empty when all jobs are rigid
+  Policy policy;
+  std::vector<JobSource*> sources;
+  Recorder* recorder = nullptr;
+  Infeasible infeasible = Infeasible::best_effort;
+  bool pool_samples = false;
+  std::function<void(std::uint64_t jobs_ended)> on_progress;  ///< may be empty
+};
+
+/// Runs to the last event. Throws PolicyError, naming policy, job and simulated time, for a bad answer; CheckFailed when jobs,
+/// devices, money or energy do not balance at the end.
+ReplayTotals replay(const ReplaySetup& setup, void (*drive)(EventQueue&, EventHandler&) = run_with_simgrid);
+
+}  // namespace rehearse::sim

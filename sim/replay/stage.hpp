@@ -1,0 +1,81 @@
+// One stage of a job: the stretch from a start to a stop with one configuration. Its course is known when it begins, because
+// nothing in it depends on other jobs; the replay only schedules its end.
+#pragma once
+
+#include <vector>
+
+#include "sim/replay/costs.hpp"
+#include "sim/replay/decisions.hpp"
+#include "sim/replay/models.hpp"
+
+namespace rehearse::sim {
+
+/// What a job has done so far; outlives its stages.
+struct Progress {
+  double work_done = 0;  ///< rigid: fraction of its duration; steps: steps
+  TrainingState training;
+  int epochs = 0;           ///< completed, lost ones included: the number of evaluations
+  double epochs_trained = 0;  ///< of the state, in fractions
+  int divergences = 0;
+  double accuracy = kUnset;           ///< noise-free
+  double measured_accuracy = kUnset;  ///< last evaluation
+};
+
+/// One epoch inside a stage. Offsets are seconds from the first step.
+struct EpochPoint {
+  double begin_s = 0;
+  double end_s = 0;  ///< its evaluation included
+  Progress before, after;
+  double noise_scale = 0;
+  bool lost = false;  ///< diverged; `after` has the state of `before`
+};
+
+/// The course of a stage if nothing interrupts it.
+struct StageCourse {
+  bool fits_memory = true;
+  double step_s = 0;          ///< true, noise included
+  double busy_fraction = 1;
+  double length_s = 0;        ///< from the first step to the end
+  double full_work = 0;       ///< rigid and steps: of `work_done` at the end
+  std::vector<EpochPoint> epochs;  ///< of Work::train
+  Progress end;
+  FailureReason failure = FailureReason::none;  ///< how it ends
+};
+
+struct StageInputs {
+  const Job* job = nullptr;
+  const Choice* choice = nullptr;
+  const Layout* layout = nullptr;
+  std::span<const Plans> plans;
+  const Progress* progress = nullptr;
+  int stage = 0;
+};
+
+StageCourse stage_course(const StageInputs& inputs, const Models& models);
+
+/// Where the job stands when the stage is cut `elapsed_s` after its first step.
+Progress progress_at(const StageInputs& inputs, const StageCourse& course, const Models& models, double elapsed_s);
+
+/// Seconds of `elapsed_s` that were spent on epochs that diverged.
+double lost_seconds(const StageCourse& course, double elapsed_s);
+
+/// A whole job alone on an empty cluster.
+struct AloneOutcome {
+  bool fits = false;  ///< on the cluster and in memory; otherwise nothing else is set
+  FailureReason failure = FailureReason::none;
+  double time_s = 0;  ///< start-up included, nothing waited for
+  double cost_usd = 0;
+  double energy_j = 0;
+  double accuracy = kUnset;
+  double measured_accuracy = kUnset;
+  double epochs = 0;
+};
+
+/// What `place` and `threads` answer for each group of a layout.
+std::vector<Plans> ask_plans(const Policy& policy, const StepTimes& step_times, const Cluster& cluster, const Job& job,
+                             const Configuration& configuration, const Layout& layout);
+
+AloneOutcome run_alone(const Job& job, const Choice& choice, const Cluster& cluster, const CostRules& rules,
+                       const Models& models, const Policy& policy);
+
+}  // namespace rehearse::sim
