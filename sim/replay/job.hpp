@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "sim/cluster/cluster.hpp"
+#include "sim/replay/configuration.hpp"
 
 namespace rehearse::sim {
 
@@ -88,6 +89,8 @@ struct JobRecord {
   double batch_size = 0;     ///< global, of the last stage
   double epochs = 0;         ///< trained, lost ones included
   double accuracy = kUnset;  ///< noise-free, of the final weights
+  double accuracy_deviation = 0;   ///< standard deviation of one evaluation at that accuracy
+  const Choice* choice = nullptr;  ///< the entry it ran last; null when it never started
   CostParts cost;
   double energy_j = 0;
   double device_s = 0;
@@ -95,6 +98,10 @@ struct JobRecord {
   int reconfigurations = 0;
 
   bool meets_deadline() const { return state == JobState::finished && end_s - job->submit_s <= job->deadline_s; }
+  /// Two standard deviations are allowed: one lucky reading ends a job; a strict comparison would fail most jobs.
+  bool meets_accuracy() const { return state == JobState::finished && accuracy >= job->target_accuracy - 2 * accuracy_deviation; }
+  /// Every limit that the job has.
+  bool keeps_limits() const { return state == JobState::finished && (!job->has_deadline() || meets_deadline()) && (!job->has_target() || meets_accuracy()); }
 };
 
 /// Where jobs come from: a trace, a generator, a search. Dates never decrease.

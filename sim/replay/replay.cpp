@@ -25,6 +25,7 @@ std::uint32_t subject_of(JobSlot slot, JobTimer timer) { return slot * 2 + stati
 /// Under pool billing idle money is shared out at the very end: records wait until then.
 struct HeldRecord {
   Job job;
+  Choice choice;
   JobRecord record;
   std::vector<double> usd_of_pool;
 };
@@ -493,7 +494,9 @@ void Replay::emit(JobSlot slot, FailureReason reason, double now_s) {
     record.pool = configuration.groups.front().pool;
     record.workers = configuration.workers();
     record.batch_size = configuration.batch_size();
+    record.choice = &entry_of(slot, live.entry);
   }
+  if (record.accuracy == record.accuracy) record.accuracy_deviation = setup_.models.convergence->evaluation_deviation(*queued.job.profile, record.accuracy);
   ++(reason == FailureReason::none ? totals_.finished : totals_.failed);
   for (std::size_t s = 0; s < setup_.sources.size(); ++s)
     if (setup_.sources[s]->on_end(record)) pull(s);
@@ -502,7 +505,12 @@ void Replay::emit(JobSlot slot, FailureReason reason, double now_s) {
     return;
   }
   held_.push_back({.job = queued.job, .record = record, .usd_of_pool = live.meter.usd_of_pool});
-  held_.back().record.job = &held_.back().job;
+  HeldRecord& held = held_.back();
+  held.record.job = &held.job;
+  if (record.choice != nullptr) {
+    held.choice = *record.choice;
+    held.record.choice = &held.choice;
+  }
 }
 
 void Replay::end_job(JobSlot slot, FailureReason reason, double now_s) {

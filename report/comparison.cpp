@@ -1,0 +1,140 @@
+#include "report/comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sim/base/errors.hpp"
+
+namespace rehearse::report {
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// One repetition of a policy beside the baseline's.
+struct Pairing {
+  double saving_percent = kNan;
+  double saving_without_profiling_percent = kNan;
+  double effective_saving_percent = kNan;
+  double both_keep_limits_fraction = kNan;
+};
+
+double saving(double cost, double baseline) { return baseline > 0 ? 100 * (1 - cost / baseline) : kNan; }
+
+Pairing pair_up(const RunOutcome& run, const RunOutcome& baseline) {
+  sim::check(run.jobs.size() == baseline.jobs.size(), "policies did not get the same jobs");
+  double cost = 0, base = 0, bare_cost = 0, bare_base = 0;
+  std::size_t both = 0;
+  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+    const JobOutcome &mine = run.jobs[j], &theirs = baseline.jobs[j];
+    if (!mine.keeps_limits || !theirs.keeps_limits) continue;
+    ++both;
+    bare_cost += mine.cost_usd;
+    bare_base += theirs.cost_usd;
+    cost += mine.cost_usd + mine.profiling_usd;
+    base += theirs.cost_usd + theirs.profiling_usd;
+  }
+  Pairing p;
+  if (!run.jobs.empty()) p.both_keep_limits_fraction = static_cast<double>(both) / static_cast<double>(run.jobs.size());
+  p.effective_saving_percent = saving(run.metrics.effective_cost_usd, baseline.metrics.effective_cost_usd);
+  if (both == 0) return p;
+  p.saving_percent = saving(cost, base);
+  p.saving_without_profiling_percent = saving(bare_cost, bare_base);
+  return p;
+}
+
+struct Regret {
+  double mean = kNan;
+  double p90 = kNan;
+};
+
+Regret regret(const RunOutcome& run, const RunOutcome& oracle) {
+  std::vector<double> values;
+  for (std::size_t j = 0; j < run.jobs.size(); ++j) values.push_back(run.jobs[j].effective_cost_usd - oracle.jobs[j].effective_cost_usd);
+  return {mean(values), quantile(values, 0.9)};
+}
+
+template <class Value>
+Estimate over(const std::vector<RunOutcome>& repetitions, Value&& value) {
+  std::vector<double> values;
+  for (std::size_t r = 0; r < repetitions.size(); ++r) values.push_back(value(r));
+  return estimate(values);
+}
+
+struct MetricField {
+  std::string_view name;
+  double RunMetrics::*value;
+};
+
+constexpr MetricField kMetricFields[] = {
+    {"jobs", &RunMetrics::jobs},
+    {"jobs_completed", &RunMetrics::jobs_completed},
+    {"jobs_failed", &RunMetrics::jobs_failed},
+    {"cost_usd", &RunMetrics::cost_usd},
+    {"effective_cost_usd", &RunMetrics::effective_cost_usd},
+    {"limits_broken", &RunMetrics::limits_broken},
+    {"deadline_met_fraction", &RunMetrics::deadline_met_fraction},
+    {"accuracy_met_fraction", &RunMetrics::accuracy_met_fraction},
+    {"energy_kwh", &RunMetrics::energy_kwh},
+    {"jct_mean_s", &RunMetrics::jct_mean_s},
+    {"jct_p95_s", &RunMetrics::jct_p95_s},
+    {"makespan_s", &RunMetrics::makespan_s},
+    {"utilization_fraction", &RunMetrics::utilization_fraction},
+    {"profiling_cost_usd", &RunMetrics::profiling_cost_usd},
+    {"idle_cost_usd", &RunMetrics::idle_cost_usd},
+    {"idle_energy_kwh", &RunMetrics::idle_energy_kwh},
+    {"seconds_late_mean", &RunMetrics::seconds_late_mean},
+    {"accuracy_short_mean", &RunMetrics::accuracy_short_mean},
+    {"cost_compute_usd", &RunMetrics::cost_compute_usd},
+    {"cost_switch_usd", &RunMetrics::cost_switch_usd},
+    {"cost_wait_usd", &RunMetrics::cost_wait_usd},
+    {"cost_lost_usd", &RunMetrics::cost_lost_usd},
+    {"preemptions", &RunMetrics::preemptions},
+    {"reconfigurations", &RunMetrics::reconfigurations},
+};
+
+const PolicyResult* find_ok(const std::vector<PolicyResult>& results, std::string_view name) {
+  for (const PolicyResult& result : results)
+    if (result.policy == name && result.ok) return &result;
+  return nullptr;
+}
+
+}  // namespace
+
+Estimate SummaryRow::of(std::string_view field) const {
+  for (const SummaryField& f : fields)
+    if (f.name == field) return f.value;
+  return {kNan, kNan, kNan};
+}
+
+std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::string_view baseline) {
+  const PolicyResult* base = find_ok(results, baseline);
+  const PolicyResult* oracle = find_ok(results, "oracle");
+  std::vector<SummaryRow> rows;
+  for (const PolicyResult& result : results) {
+    SummaryRow row{.policy = result.policy, .ok = result.ok, .reason = result.reason, .run_cpu_s = result.run_cpu_s, .max_rss_bytes = result.max_rss_bytes};
+    if (result.ok) {
+      const std::vector<RunOutcome>& runs = result.repetitions;
+      for (const MetricField& field : kMetricFields)
+        row.fields.push_back({field.name, over(runs, [&](std::size_t r) { return runs[r].metrics.*field.value; })});
+      std::vector<Pairing> pairs(runs.size());
+      std::vector<Regret> regrets(runs.size());
+      for (std::size_t r = 0; r < runs.size(); ++r) {
+        row.decision_time_s += runs[r].metrics.decision_time_s;
+        if (base != nullptr) pairs[r] = pair_up(runs[r], base->repetitions[r]);
+        if (oracle != nullptr) regrets[r] = regret(runs[r], oracle->repetitions[r]);
+      }
+      row.fields.push_back({"saving_percent", over(runs, [&](std::size_t r) { return pairs[r].saving_percent; })});
+      row.fields.push_back({"saving_without_profiling_percent", over(runs, [&](std::size_t r) { return pairs[r].saving_without_profiling_percent; })});
+      row.fields.push_back({"effective_saving_percent", over(runs, [&](std::size_t r) { return pairs[r].effective_saving_percent; })});
+      row.fields.push_back({"both_keep_limits_fraction", over(runs, [&](std::size_t r) { return pairs[r].both_keep_limits_fraction; })});
+      row.fields.push_back({"regret_mean_usd", over(runs, [&](std::size_t r) { return regrets[r].mean; })});
+      row.fields.push_back({"regret_p90_usd", over(runs, [&](std::size_t r) { return regrets[r].p90; })});
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace rehearse::report

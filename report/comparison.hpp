@@ -1,0 +1,76 @@
+// Policies side by side: what each would have cost, paired over jobs and repetitions (docs/metrics.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/outcome.hpp"
+#include "report/statistics.hpp"
+
+namespace rehearse::report {
+
+/// All repetitions of one policy, or why there are none.
+struct PolicyResult {
+  std::string policy;
+  bool ok = true;
+  std::string reason;  ///< of the failure
+  std::vector<RunOutcome> repetitions;
+  double run_cpu_s = 0;      ///< summed over repetitions
+  double max_rss_bytes = 0;  ///< largest of them
+};
+
+struct SummaryField {
+  std::string_view name;
+  Estimate value;
+};
+
+struct SummaryRow {
+  std::string policy;
+  bool ok = true;
+  std::string reason;
+  std::vector<SummaryField> fields;
+  double decision_time_s = 0, run_cpu_s = 0, max_rss_bytes = 0;
+  /// NaN mean when the row has no such field.
+  Estimate of(std::string_view field) const;
+};
+
+/// A file that the scenario read, and what became of its rows.
+struct InputReport {
+  struct Reason {
+    std::string reason;
+    std::uint64_t rows = 0;
+    std::vector<std::int64_t> first_lines;
+  };
+  std::string path;
+  std::string sha256;
+  std::uint64_t rows = 0;
+  std::uint64_t jobs = 0;
+  std::vector<Reason> dropped;
+  std::vector<Reason> repaired;
+  std::vector<std::string> notes;
+};
+
+struct Summary {
+  std::string scenario;
+  std::uint64_t seed = 0;
+  int repetitions = 1;
+  std::string baseline;
+  std::vector<InputReport> inputs;
+  std::vector<SummaryRow> rows;
+  double origin_s = 0;  ///< first submit date of the input, subtracted from all dates
+};
+
+/// Rows in the order of `results`. Savings pair each job with the same job under the baseline; regret with the policy named
+/// "oracle". The outcomes of a failed policy are not looked at.
+std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::string_view baseline);
+
+/// summary.json and timing.json, as text.
+std::string summary_json(const Summary& summary);
+std::string timing_json(const Summary& summary);
+
+/// The table of a terminal, and what to know about it below.
+std::string terminal_table(const Summary& summary);
+
+}  // namespace rehearse::report

@@ -1,0 +1,99 @@
+#include "report/outcome.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "report/statistics.hpp"
+#include "sim/base/errors.hpp"
+#include "sim/base/units.hpp"
+
+namespace rehearse::report {
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+double fraction(double part, double whole) { return whole > 0 ? part / whole : kNan; }
+
+struct Closer {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Closer>;
+
+[[noreturn]] void fail(const std::string& path) {
+  throw sim::InputError({.file = path, .expected = "a whole outcome of a run", .found = std::strerror(errno)});
+}
+
+}  // namespace
+
+RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOutcome>& jobs, const sim::CostParts& parts,
+                       double energy_j, double preemptions, double reconfigurations) {
+  RunMetrics m;
+  double deadlines = 0, deadlines_met = 0, targets = 0, targets_met = 0;
+  std::vector<double> completion_s;
+  completion_s.reserve(jobs.size());
+  for (const JobOutcome& job : jobs) {
+    m.cost_usd += job.cost_usd + job.profiling_usd;
+    m.effective_cost_usd += job.effective_cost_usd + job.profiling_usd;
+    m.profiling_cost_usd += job.profiling_usd;
+    deadlines += job.has_deadline;
+    deadlines_met += job.has_deadline && job.deadline_met;
+    targets += job.has_target;
+    targets_met += job.has_target && job.accuracy_met;
+    m.seconds_late_mean += job.seconds_late;
+    m.accuracy_short_mean += job.accuracy_short;
+    m.limits_broken += !job.keeps_limits;
+    if (job.finished) completion_s.push_back(job.completion_s);
+  }
+  m.jobs = static_cast<double>(totals.jobs);
+  m.jobs_completed = static_cast<double>(totals.finished);
+  m.jobs_failed = static_cast<double>(totals.failed);
+  m.deadline_met_fraction = fraction(deadlines_met, deadlines);
+  m.accuracy_met_fraction = fraction(targets_met, targets);
+  m.seconds_late_mean = fraction(m.seconds_late_mean, deadlines);
+  m.accuracy_short_mean = fraction(m.accuracy_short_mean, targets);
+  m.cost_compute_usd = parts.compute_usd;
+  m.cost_switch_usd = parts.switch_usd;
+  m.cost_wait_usd = parts.wait_usd;
+  m.cost_lost_usd = parts.lost_usd;
+  m.energy_kwh = energy_j / sim::kJoulesPerKwh;
+  double idle_usd = 0, busy_usd = 0, pool_usd = 0;
+  for (const sim::PoolTotals& pool : totals.pools) {
+    idle_usd += pool.idle_usd;
+    pool_usd += pool.pool_usd;
+    if (pool.pool_device_s > 0) busy_usd += pool.pool_usd * (pool.busy_device_s / pool.pool_device_s);
+    m.idle_energy_kwh += pool.idle_energy_j / sim::kJoulesPerKwh;
+  }
+  m.idle_cost_usd = idle_usd - totals.shared_idle_usd;
+  m.utilization_fraction = fraction(busy_usd, pool_usd);
+  m.jct_mean_s = mean(completion_s);
+  m.jct_p95_s = quantile(std::move(completion_s), 0.95);
+  m.makespan_s = totals.last_end_s - totals.first_submit_s;
+  m.preemptions = preemptions;
+  m.reconfigurations = reconfigurations;
+  m.decision_time_s = totals.decision_s;
+  return m;
+}
+
+void write_outcome(const std::string& path, const RunOutcome& outcome) {
+  const File file(std::fopen(path.c_str(), "wb"));
+  const std::uint64_t count = outcome.jobs.size();
+  if (!file || std::fwrite(&outcome.metrics, sizeof outcome.metrics, 1, file.get()) != 1 || std::fwrite(&count, sizeof count, 1, file.get()) != 1 ||
+      std::fwrite(outcome.jobs.data(), sizeof(JobOutcome), count, file.get()) != count || std::fflush(file.get()) != 0)
+    fail(path);
+}
+
+RunOutcome read_outcome(const std::string& path) {
+  const File file(std::fopen(path.c_str(), "rb"));
+  RunOutcome outcome;
+  std::uint64_t count = 0;
+  if (!file || std::fread(&outcome.metrics, sizeof outcome.metrics, 1, file.get()) != 1 || std::fread(&count, sizeof count, 1, file.get()) != 1) fail(path);
+  outcome.jobs.resize(count);
+  if (std::fread(outcome.jobs.data(), sizeof(JobOutcome), count, file.get()) != count) fail(path);
+  return outcome;
+}
+
+}  // namespace rehearse::report

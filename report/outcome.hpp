@@ -1,0 +1,53 @@
+// What one run (a policy in one repetition) hands to the comparison: an outcome for each job, and totals.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/replay/records.hpp"
+
+namespace rehearse::report {
+
+/// One job under one policy; the comparison pairs them by number across policies. Plain bytes in a file between processes.
+struct JobOutcome {
+  double cost_usd = 0;
+  double effective_cost_usd = 0;
+  double profiling_usd = 0;   ///< its share of what was spent on profiling its model
+  double seconds_late = 0;    ///< 0 when in time or without a deadline
+  double accuracy_short = 0;  ///< below the target, 0 when reached or without one
+  double completion_s = 0;    ///< end - submit
+  bool finished = false;
+  bool has_deadline = false, deadline_met = false;
+  bool has_target = false, accuracy_met = false;
+  bool keeps_limits = false;
+};
+
+/// Totals of one run. NaN: undefined (no job has such a limit, no job finished).
+struct RunMetrics {
+  double jobs = 0, jobs_completed = 0, jobs_failed = 0;
+  double cost_usd = 0, effective_cost_usd = 0, profiling_cost_usd = 0, idle_cost_usd = 0;
+  double cost_compute_usd = 0, cost_switch_usd = 0, cost_wait_usd = 0, cost_lost_usd = 0;
+  double deadline_met_fraction = 0, accuracy_met_fraction = 0;
+  double energy_kwh = 0, idle_energy_kwh = 0;
+  double jct_mean_s = 0, jct_p95_s = 0, makespan_s = 0;
+  double utilization_fraction = 0;
+  double seconds_late_mean = 0, accuracy_short_mean = 0;
+  double reconfigurations = 0, preemptions = 0, limits_broken = 0;
+  double decision_time_s = 0;  ///< CPU seconds of the policy; goes to timing.json
+};
+
+struct RunOutcome {
+  RunMetrics metrics;
+  std::vector<JobOutcome> jobs;  ///< by number of arrival
+};
+
+/// From the totals of a replay and its outcomes.
+RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOutcome>& jobs, const sim::CostParts& parts,
+                       double energy_j, double preemptions, double reconfigurations);
+
+/// Between a run's process and the parent. Throws InputError when the file cannot be written or read.
+void write_outcome(const std::string& path, const RunOutcome& outcome);
+RunOutcome read_outcome(const std::string& path);
+
+}  // namespace rehearse::report

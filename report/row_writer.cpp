@@ -1,0 +1,112 @@
+#include "report/row_writer.hpp"
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+
+#include "sim/base/errors.hpp"
+
+namespace rehearse::report {
+
+namespace {
+
+constexpr std::size_t kBufferBytes = 1u << 18;
+
+[[noreturn]] void fail(const std::string& path) {
+  throw sim::InputError({.file = path, .expected = "a file that can be written", .found = std::strerror(errno)});
+}
+
+}  // namespace
+
+RowWriter::RowWriter(std::string path) : path_(std::move(path)), file_(std::fopen(path_.c_str(), "wb")) {
+  if (file_ == nullptr) fail(path_);
+  std::setvbuf(file_, nullptr, _IONBF, 0);  // ours is the only buffer
+}
+
+RowWriter::~RowWriter() {
+  if (file_ != nullptr) std::fclose(file_);
+}
+
+void RowWriter::separate() {
+  if (!first_) buffer_.push_back(',');
+  first_ = false;
+}
+
+RowWriter& RowWriter::text(std::string_view value) {
+  separate();
+  if (value.find_first_of(",\"\r\n") == std::string_view::npos) {
+    buffer_.append(value.data(), value.data() + value.size());
+    return *this;
+  }
+  buffer_.push_back('"');
+  for (const char c : value) {
+    if (c == '"') buffer_.push_back('"');
+    buffer_.push_back(c);
+  }
+  buffer_.push_back('"');
+  return *this;
+}
+
+RowWriter& RowWriter::number(double value) {
+  separate();
+  if (value == 0) {
+    buffer_.push_back('0');  // never "-0"
+  } else if (value == std::floor(value) && std::abs(value) < 1e15) {
+    fmt::format_to(std::back_inserter(buffer_), "{}", static_cast<std::int64_t>(value));
+  } else if (!std::isnan(value)) {
+    fmt::format_to(std::back_inserter(buffer_), "{}", value);
+  }
+  return *this;
+}
+
+RowWriter& RowWriter::integer(std::int64_t value) {
+  separate();
+  fmt::format_to(std::back_inserter(buffer_), "{}", value);
+  return *this;
+}
+
+void RowWriter::end_row() {
+  buffer_.push_back('\n');
+  first_ = true;
+  if (buffer_.size() >= kBufferBytes) flush();
+}
+
+void RowWriter::line(std::string_view text) {
+  buffer_.append(text.data(), text.data() + text.size());
+  end_row();
+}
+
+void RowWriter::flush() {
+  if (std::fwrite(buffer_.data(), 1, buffer_.size(), file_) != buffer_.size()) fail(path_);
+  buffer_.clear();
+}
+
+void RowWriter::close() {
+  if (file_ == nullptr) return;
+  flush();
+  const int status = std::fclose(file_);
+  file_ = nullptr;
+  if (status != 0) fail(path_);
+}
+
+std::string json_string(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\t': out += "\\t"; break;
+      case '\r': out += "\\r"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20)
+          out += fmt::format("\\u{:04x}", static_cast<int>(c));
+        else
+          out += c;
+    }
+  }
+  return out + "\"";
+}
+
+}  // namespace rehearse::report

@@ -1,0 +1,166 @@
+#include "report/run_recorder.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/errors.hpp"
+
+namespace rehearse::report {
+
+const RecordFile kJobsFile{
+    "jobs.csv",
+    "policy,repetition,job,user,model,dataset,submit_s,start_s,end_s,state,reason,pool,workers,batch_size,epochs,deadline_s,deadline_met,"
+    "target_accuracy,accuracy,accuracy_met,cost_usd,effective_cost_usd,energy_j,device_s,preemptions,reconfigurations"};
+const RecordFile kDecisionsFile{
+    "decisions.csv",
+    "policy,repetition,time_s,job,decision,rank,pool,workers,batch_size,learning_rate,predicted_time_s,predicted_accuracy,predicted_cost_usd,"
+    "feasible,extrapolated,note"};
+const RecordFile kEventsFile{"events.jsonl", ""};
+const RecordFile kStagesFile{
+    "stages.csv",
+    "policy,repetition,job,stage,pool,workers,batch_size,learning_rate,start_s,end_s,step_s,progress,noise_scale,noise_scale_seen,accuracy,"
+    "accuracy_measured,cost_usd,switch_cost_usd"};
+const RecordFile kCurvesFile{"curves.csv", "policy,repetition,job,epoch,time_s,examples,accuracy,accuracy_measured,cost_usd"};
+const RecordFile kPredictionsFile{"predictions.csv", "policy,repetition,job,quantity,predicted,actual"};
+const RecordFile kUtilizationFile{"utilization.csv", "policy,repetition,time_s,pool,busy_devices,allocated_devices,queued_jobs,power_w"};
+
+RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
+  jobs_ = open(kJobsFile, true);
+  decisions_ = open(kDecisionsFile, true);
+  events_ = open(kEventsFile, setup_.files.events);
+  stages_ = open(kStagesFile, setup_.files.stages);
+  curves_ = open(kCurvesFile, setup_.files.curves);
+  predictions_ = open(kPredictionsFile, setup_.files.predictions);
+  utilization_ = open(kUtilizationFile, setup_.files.utilization);
+}
+
+std::unique_ptr<RowWriter> RunRecorder::open(const RecordFile& file, bool wanted) const {
+  return wanted ? std::make_unique<RowWriter>(setup_.folder + "/" + std::string(file.name)) : nullptr;
+}
+
+std::string_view RunRecorder::pool_name(int pool) const {
+  return pool < 0 ? std::string_view() : setup_.cluster->pools[static_cast<std::size_t>(pool)].name;
+}
+
+void RunRecorder::on_job(const sim::JobRecord& r) {
+  const sim::Job& job = *r.job;
+  JobOutcome outcome{.cost_usd = r.cost.total(),
+                     .profiling_usd = setup_.profiling_usd ? setup_.profiling_usd(job) : 0,
+                     .completion_s = r.end_s - job.submit_s,
+                     .finished = r.state == sim::JobState::finished,
+                     .has_deadline = job.has_deadline(),
+                     .deadline_met = r.meets_deadline(),
+                     .has_target = job.has_target(),
+                     .accuracy_met = r.meets_accuracy(),
+                     .keeps_limits = r.keeps_limits()};
+  outcome.effective_cost_usd = outcome.cost_usd + (outcome.keeps_limits ? 0 : setup_.reference_cost_usd(job));
+  if (job.has_deadline()) outcome.seconds_late = std::max(0.0, r.end_s - job.submit_s - job.deadline_s);
+  if (job.has_target()) outcome.accuracy_short = std::max(0.0, job.target_accuracy - (std::isnan(r.accuracy) ? 0.0 : r.accuracy));
+  if (outcome_.jobs.size() <= r.number) outcome_.jobs.resize(r.number + 1);
+  outcome_.jobs[r.number] = outcome;
+  parts_.compute_usd += r.cost.compute_usd;
+  parts_.switch_usd += r.cost.switch_usd;
+  parts_.wait_usd += r.cost.wait_usd;
+  parts_.lost_usd += r.cost.lost_usd;
+  energy_j_ += r.energy_j;
+  preemptions_ += r.preemptions;
+  reconfigurations_ += r.reconfigurations;
+
+  RowWriter& out = begin(*jobs_).text(job.name).text(job.user);
+  if (job.profile != nullptr)
+    out.text(job.profile->model).text(job.profile->dataset);
+  else
+    out.empty().empty();
+  out.number(job.submit_s).number(r.start_s).number(r.end_s).text(name_of(r.state)).text(name_of(r.reason)).text(pool_name(r.pool));
+  out.integer(r.workers).number(r.batch_size).number(r.epochs);
+  if (job.has_deadline())
+    out.number(job.deadline_s).flag(outcome.deadline_met);
+  else
+    out.empty().empty();
+  out.number(job.target_accuracy).number(r.accuracy);
+  if (job.has_target())
+    out.flag(outcome.accuracy_met);
+  else
+    out.empty();
+  out.number(outcome.cost_usd).number(outcome.effective_cost_usd).number(r.energy_j).number(r.device_s).integer(r.preemptions).integer(r.reconfigurations);
+  out.end_row();
+  if (predictions_) write_predictions(r);
+}
+
+void RunRecorder::write_predictions(const sim::JobRecord& r) {
+  if (r.choice == nullptr || r.state != sim::JobState::finished) return;
+  const sim::Prediction& p = r.choice->predicted;
+  const auto row = [&](std::string_view quantity, double predicted, double actual) {
+    if (std::isnan(predicted) || std::isnan(actual)) return;
+    begin(*predictions_).text(r.job->name).text(quantity).number(predicted).number(actual).end_row();
+  };
+  row("time_s", p.time_s, r.end_s - r.start_s);
+  row("epochs", p.epochs, r.epochs);
+  row("accuracy", p.accuracy, r.accuracy);
+  row("cost_usd", p.cost_usd, r.cost.total());
+}
+
+void RunRecorder::on_decision(const sim::DecisionRecord& r) {
+  const sim::Configuration& c = r.choice->configuration;
+  const sim::Prediction& p = r.choice->predicted;
+  begin(*decisions_).number(r.time_s).text(r.job->name).text(r.decision).integer(r.rank).text(pool_name(c.groups.front().pool)).integer(c.workers());
+  decisions_->number(c.batch_size()).number(c.learning_rate).number(p.time_s).number(p.accuracy).number(p.cost_usd).flag(p.feasible).flag(p.extrapolated);
+  if (p.note.empty() || r.remedy.empty())
+    decisions_->text(p.note.empty() ? r.remedy : std::string_view(p.note));
+  else
+    decisions_->text(p.note + "; " + std::string(r.remedy));
+  decisions_->end_row();
+}
+
+void RunRecorder::on_event(double time_s, sim::JobEvent event, const sim::Job& job, const sim::Configuration* c) {
+  if (!events_) return;
+  std::string line = fmt::format(R"({{"policy":{},"repetition":{},"time_s":{},"event":"{}","job":{})", json_string(setup_.policy), setup_.repetition, time_s,
+                                 name_of(event), json_string(job.name));
+  if (c != nullptr)
+    line += fmt::format(R"(,"pool":{},"workers":{},"batch_size":{})", json_string(pool_name(c->groups.front().pool)), c->workers(), c->batch_size());
+  events_->line(line + "}");
+}
+
+void RunRecorder::on_stage(const sim::StageRecord& r) {
+  if (stages_) {
+    const sim::Configuration& c = *r.configuration;
+    begin(*stages_).text(r.job->name).integer(r.stage).text(pool_name(c.groups.front().pool)).integer(c.workers()).number(c.batch_size()).number(c.learning_rate);
+    stages_->number(r.start_s).number(r.end_s).number(r.course->step_s).number(r.to.training.progress);
+    // Without a strategy that watches the noise scale, none is seen.
+    const double noise_scale = r.course->epochs.empty() ? sim::kUnset : r.course->epochs.back().noise_scale;
+    stages_->number(noise_scale).empty().number(r.to.accuracy).number(r.to.measured_accuracy).number(r.cost_usd).number(r.switch_cost_usd).end_row();
+  }
+  if (curves_) write_curve(r);
+}
+
+void RunRecorder::write_curve(const sim::StageRecord& r) {
+  if (r.course->epochs.empty()) return;
+  const double held_s = r.end_s - r.start_s;
+  const double usd_per_s = held_s > 0 ? r.cost_usd / held_s : 0;
+  const double running_since_s = r.start_s + (usd_per_s > 0 ? r.switch_cost_usd / usd_per_s : 0);
+  for (const sim::EpochPoint& point : r.course->epochs) {
+    if (point.after.epochs > r.to.epochs) break;  // the stage was cut before
+    const double time_s = running_since_s + point.end_s;
+    begin(*curves_).text(r.job->name).integer(point.after.epochs).number(time_s).number(point.after.training.examples).number(point.after.accuracy);
+    curves_->number(point.after.measured_accuracy).number(usd_per_s * (time_s - r.start_s)).end_row();
+  }
+}
+
+void RunRecorder::on_pool_sample(const sim::PoolSample& s) {
+  if (!utilization_) return;
+  begin(*utilization_).number(s.time_s).text(pool_name(s.pool)).number(s.busy_devices).integer(s.allocated_devices).integer(s.queued_jobs).number(s.power_w).end_row();
+}
+
+RunOutcome RunRecorder::finish(const sim::ReplayTotals& totals) {
+  for (RowWriter* writer : {jobs_.get(), decisions_.get(), events_.get(), stages_.get(), curves_.get(), predictions_.get(), utilization_.get()})
+    if (writer != nullptr) writer->close();
+  sim::check(outcome_.jobs.size() == totals.jobs, "not every job has a record");
+  double usd = 0, pools_usd = totals.parameter_servers_usd + totals.shared_idle_usd;
+  for (const JobOutcome& job : outcome_.jobs) usd += job.cost_usd;
+  for (const sim::PoolTotals& pool : totals.pools) pools_usd += pool.jobs_usd;
+  sim::check(std::abs(usd - pools_usd) <= 1e-9 * std::max(1e-9, pools_usd), "the money in the jobs' records is not what the pools earned");
+  outcome_.metrics = run_metrics(totals, outcome_.jobs, parts_, energy_j_, preemptions_, reconfigurations_);
+  return std::move(outcome_);
+}
+
+}  // namespace rehearse::report

@@ -1,0 +1,68 @@
+// Writes the records of one run (a policy in one repetition) into a folder, as they come (docs/metrics.md has the columns).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "report/outcome.hpp"
+#include "report/row_writer.hpp"
+#include "sim/replay/records.hpp"
+
+namespace rehearse::report {
+
+/// Which files a run writes besides jobs.csv and decisions.csv.
+struct RecordFiles {
+  bool events = false;
+  bool stages = false;
+  bool curves = false;
+  bool predictions = false;
+  bool utilization = false;
+};
+
+/// Headers of the files, in the order in which RunRecorder writes columns.
+struct RecordFile {
+  std::string_view name;
+  std::string_view header;  ///< empty: no header (JSON Lines)
+};
+extern const RecordFile kJobsFile, kDecisionsFile, kEventsFile, kStagesFile, kCurvesFile, kPredictionsFile, kUtilizationFile;
+
+struct RunRecorderSetup {
+  std::string folder;  ///< exists
+  std::string policy;
+  int repetition = 0;
+  RecordFiles files;
+  const sim::Cluster* cluster = nullptr;
+  /// What the job's manual configuration costs alone on an empty cluster, in dollars: added where a limit is broken.
+  std::function<double(const sim::Job&)> reference_cost_usd;
+  /// The job's share of what was spent on profiling; may be empty.
+  std::function<double(const sim::Job&)> profiling_usd;
+};
+
+class RunRecorder final : public sim::Recorder {
+ public:
+  explicit RunRecorder(RunRecorderSetup setup);
+  void on_job(const sim::JobRecord& record) override;
+  void on_decision(const sim::DecisionRecord& record) override;
+  void on_event(double time_s, sim::JobEvent event, const sim::Job& job, const sim::Configuration* configuration) override;
+  void on_stage(const sim::StageRecord& record) override;
+  void on_pool_sample(const sim::PoolSample& sample) override;
+  /// Closes the files; the outcome of the whole run.
+  RunOutcome finish(const sim::ReplayTotals& totals);
+
+ private:
+  RowWriter& begin(RowWriter& out) { return out.text(setup_.policy).integer(setup_.repetition); }
+  std::unique_ptr<RowWriter> open(const RecordFile& file, bool wanted) const;
+  std::string_view pool_name(int pool) const;
+  void write_curve(const sim::StageRecord& record);
+  void write_predictions(const sim::JobRecord& record);
+
+  RunRecorderSetup setup_;
+  std::unique_ptr<RowWriter> jobs_, decisions_, events_, stages_, curves_, predictions_, utilization_;
+  RunOutcome outcome_;
+  sim::CostParts parts_;
+  double energy_j_ = 0, preemptions_ = 0, reconfigurations_ = 0;
+};
+
+}  // namespace rehearse::report

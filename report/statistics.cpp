@@ -1,0 +1,47 @@
+#include "report/statistics.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <limits>
+
+namespace rehearse::report {
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+double mean(std::span<const double> values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? kNan : sum / static_cast<double>(values.size());
+}
+
+Estimate estimate(std::span<const double> values) {
+  std::vector<double> defined;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(defined), [](double v) { return !std::isnan(v); });
+  const double m = mean(defined);
+  if (defined.size() < 2) return {m, kNan, kNan};
+  double squares = 0;
+  for (const double value : defined) squares += (value - m) * (value - m);
+  const auto n = static_cast<double>(defined.size());
+  const double t = boost::math::quantile(boost::math::students_t(n - 1), 0.975);
+  const double half = t * std::sqrt(squares / (n - 1) / n);
+  return {m, m - half, m + half};
+}
+
+double quantile(std::vector<double> values, double p) {
+  if (values.empty()) return kNan;
+  const double position = p * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const auto nth = values.begin() + static_cast<std::ptrdiff_t>(below);
+  std::nth_element(values.begin(), nth, values.end());
+  const double low = *nth;
+  if (below + 1 >= values.size()) return low;
+  const double high = *std::min_element(nth + 1, values.end());
+  return low + (high - low) * (position - static_cast<double>(below));
+}
+
+}  // namespace rehearse::report

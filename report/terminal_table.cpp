@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "report/comparison.hpp"
+#include "sim/base/units.hpp"
+
+namespace rehearse::report {
+
+namespace {
+
+std::string money(double usd) { return std::isnan(usd) ? "-" : std::abs(usd) < 10 ? fmt::format("{:.4f}", usd) : fmt::format("{:.2f}", usd); }
+
+std::string percent(double fraction) { return std::isnan(fraction) ? "-" : fmt::format("{:.1f} %", 100 * fraction); }
+
+std::string duration(double seconds) {
+  if (std::isnan(seconds)) return "-";
+  if (seconds < 600) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 2 * sim::kSecondsPerHour) return fmt::format("{:.1f} min", seconds / 60);
+  if (seconds < 96 * sim::kSecondsPerHour) return fmt::format("{:.1f} h", seconds / sim::kSecondsPerHour);
+  return fmt::format("{:.1f} d", seconds / (24 * sim::kSecondsPerHour));
+}
+
+std::string short_time(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.1f} ms", seconds * 1e3);
+  return fmt::format("{:.2f} s", seconds);
+}
+
+std::string saving(const Estimate& e) {
+  if (std::isnan(e.mean)) return "-";
+  const double mean = std::abs(e.mean) < 0.05 ? 0 : e.mean;
+  if (std::isnan(e.ci95_low)) return fmt::format("{:.1f} %", mean);
+  return fmt::format("{:.1f} % [{:.1f}, {:.1f}]", mean, e.ci95_low + 0.0, e.ci95_high + 0.0);
+}
+
+/// What the numbers of a row mean for choosing it.
+std::string verdict(const SummaryRow& row, double best_effective_usd) {
+  const double broken = row.of("limits_broken").mean;
+  const bool best = row.of("effective_cost_usd").mean <= best_effective_usd;
+  const std::string limits = broken > 0 ? fmt::format("breaks limits of {:.1f} jobs", broken) : "keeps all limits";
+  return best ? "best; " + limits : limits;
+}
+
+using Cells = std::vector<std::string>;
+
+std::string render(const std::vector<Cells>& rows) {
+  std::vector<std::size_t> widths;
+  for (const Cells& row : rows) {
+    if (widths.size() < row.size()) widths.resize(row.size(), 0);
+    for (std::size_t c = 0; c < row.size(); ++c)
+      if (row.size() > 2) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string text;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    std::string line;
+    for (std::size_t c = 0; c < rows[r].size(); ++c) {
+      const bool left = c == 0 || c + 1 == rows[r].size();
+      line += left ? fmt::format("{:<{}}  ", rows[r][c], widths[c]) : fmt::format("{:>{}}  ", rows[r][c], widths[c]);
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    if (r > 0) continue;
+    std::size_t total = 0;
+    for (const std::size_t width : widths) total += width + 2;
+    text += std::string(total - 2, '-') + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string terminal_table(const Summary& s) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const SummaryRow& row : s.rows)
+    if (row.ok) best = std::min(best, row.of("effective_cost_usd").mean);
+  std::vector<Cells> rows{{"policy", "cost, $", "effective, $", "saving", "deadlines", "accuracy", "mean JCT", "p95 JCT", "energy, kWh", "reconf.", "policy took", "verdict"}};
+  for (const SummaryRow& row : s.rows) {
+    if (!row.ok) {
+      rows.push_back({row.policy, "FAILED: " + row.reason});
+      continue;
+    }
+    const double energy = row.of("energy_kwh").mean;
+    rows.push_back({row.policy, money(row.of("cost_usd").mean), money(row.of("effective_cost_usd").mean), saving(row.of("saving_percent")), percent(row.of("deadline_met_fraction").mean),
+                    percent(row.of("accuracy_met_fraction").mean), duration(row.of("jct_mean_s").mean), duration(row.of("jct_p95_s").mean), fmt::format(energy < 10 ? "{:.3f}" : "{:.1f}", energy),
+                    fmt::format("{:g}", row.of("reconfigurations").mean), short_time(row.decision_time_s / s.repetitions), verdict(row, best)});
+  }
+  std::string text = render(rows);
+  double jobs = 0;
+  for (const SummaryRow& row : s.rows)
+    if (row.ok) jobs = row.of("jobs").mean;
+  text += fmt::format("\n{} jobs, {} repetition{}, seed {}. ", jobs, s.repetitions, s.repetitions == 1 ? "" : "s", s.seed);
+  text += fmt::format("Saving: against {}, over the jobs whose limits both keep{}.\n", s.baseline, s.repetitions > 1 ? ", with its 95 % confidence interval" : "");
+  text += "Effective cost adds, for each job with a broken limit, what its manual configuration costs alone.\n";
+  for (const SummaryRow& row : s.rows) {
+    const double profiling = row.of("profiling_cost_usd").mean;
+    if (profiling > 0)
+      text += fmt::format("{} spent {} $ on profiling (included); saving without it {}.\n", row.policy, money(profiling), saving(row.of("saving_without_profiling_percent")));
+  }
+  return text;
+}
+
+}  // namespace rehearse::report
