@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "report/comparison.hpp"
 #include "sim/base/units.hpp"
@@ -83,7 +84,7 @@ std::string terminal_table(const Summary& s) {
     }
     const double energy = row.of("energy_kwh").mean;
     rows.push_back({row.policy, money(row.of("cost_usd").mean), money(row.of("effective_cost_usd").mean), saving(row.of("saving_percent")), percent(row.of("deadline_met_fraction").mean),
-                    percent(row.of("accuracy_met_fraction").mean), duration(row.of("jct_mean_s").mean), duration(row.of("jct_p95_s").mean), fmt::format(energy < 10 ? "{:.3f}" : "{:.1f}", energy),
+                    percent(row.of("accuracy_met_fraction").mean), duration(row.of("jct_mean_s").mean), duration(row.of("jct_p95_s").mean), energy < 10 ? fmt::format("{:.3f}", energy) : fmt::format("{:.1f}", energy),
                     fmt::format("{:g}", row.of("reconfigurations").mean), short_time(row.decision_time_s / s.repetitions), verdict(row, best)});
   }
   std::string text = render(rows);

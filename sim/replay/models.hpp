@@ -38,11 +38,13 @@ class StepTimes {
   virtual double noise(const Job& job, const Configuration& configuration, const Layout& layout, int stage) const = 0;
 };
 
-/// Where a training stands, in statistical terms.
+/// Where a training stands, in statistical terms. A value: a checkpoint is a copy.
 struct TrainingState {
-  double progress = 0;  ///< steps at the reference batch
-  double examples = 0;
-  double log2_batch_examples = 0;  ///< integral of log2(batch) over examples
+  double progress = 0;             ///< steps at the reference batch
+  double examples = 0;             ///< samples seen
+  double log2_batch_examples = 0;  ///< integral of log2(global batch) over examples
+  double staleness_examples = 0;   ///< integral of (asynchronous workers - 1) over examples
+  bool diverged = false;           ///< no progress since
 };
 
 /// What one epoch did.
@@ -51,9 +53,14 @@ struct EpochOutcome {
   double noise_scale = 0;  ///< at the end of the epoch, samples
 };
 
+/// The third divergence ends a job as failed.
+inline constexpr int kMostDivergences = 3;
+
 class Convergence {
  public:
   virtual ~Convergence() = default;
+  /// Jobs with equal specifications and equal numbers here train alike; 0 when all do.
+  virtual std::uint64_t individuality(const Job& job) const = 0;
   virtual double samples_per_epoch(const Profile& profile) const = 0;
   virtual double evaluation_samples(const Profile& profile) const = 0;
   /// Cap where the job names none: three times the model's epochs at the reference batch.

@@ -9,39 +9,15 @@ namespace rehearse::sim {
 
 namespace {
 
-constexpr int kMostDivergences = 3;  // the third ends a job (SEMANTICS, "Jobs, limits, money")
 constexpr double kMostEpochs = 1e6;  // a course is kept epoch by epoch
-
-/// Epochs after which this job stops without having reached its target.
-double epoch_cap(const StageInputs& in, const Models& models) {
-  const Job& job = *in.job;
-  double cap = job.epochs > 0 ? job.epochs : models.convergence->default_epoch_cap(*job.profile);
-  if (job.has_target() && job.stop == Stop::budget) cap = in.choice->predicted.epochs;
-  if (!(cap > 0) || cap > kMostEpochs) throw PolicyError("the number of epochs to train must lie in (0, 1e6]");
-  return cap;
-}
-
-struct EpochTimes {
-  double training_s = 0;  // a whole epoch
-  double evaluation_s = 0;
-};
-
-EpochTimes epoch_times(const StageInputs& in, const Models& models, const StepTiming& timing, double step_s) {
-  const Profile& profile = *in.job->profile;
-  const Configuration& configuration = in.choice->configuration;
-  double batch_of_all = 0;
-  for (const Group& group : configuration.groups) batch_of_all += static_cast<double>(group.workers) * group.batch_per_worker;
-  const double steps = std::ceil(models.convergence->samples_per_epoch(profile) / configuration.batch_size());
-  const double evaluations = std::ceil(models.convergence->evaluation_samples(profile) / batch_of_all);
-  return {.training_s = steps * step_s, .evaluation_s = evaluations * timing.forward_s * (step_s / timing.step_s)};
-}
 
 /// Trains epoch after epoch until the target is measured, the cap is reached, or the job diverges for the last time.
 void train_course(const StageInputs& in, const Models& models, const StepTiming& timing, StageCourse& course) {
   const Job& job = *in.job;
-  const double cap = epoch_cap(in, models);
+  const double cap = epoch_cap(job, in.choice->predicted.epochs, *models.convergence);
   const double samples = models.convergence->samples_per_epoch(*job.profile);
-  const EpochTimes times = epoch_times(in, models, timing, course.step_s);
+  const EpochTimes times = epoch_times(job, in.choice->configuration, *models.convergence, timing);
+  const double slower = course.step_s / timing.step_s;
   const bool stops_at_target = job.has_target() && job.stop == Stop::target;
   Progress now = *in.progress;
   while (now.epochs_trained < cap) {
@@ -50,13 +26,13 @@ void train_course(const StageInputs& in, const Models& models, const StepTiming&
     EpochPoint point{.begin_s = course.length_s, .before = now};
     const EpochOutcome outcome =
         models.convergence->train(job, in.choice->configuration, part * samples, now.training);
-    course.length_s += part * times.training_s;
+    course.length_s += part * times.training_s * slower;
     now.epochs += 1;
     if (outcome.diverged) {
       now.divergences += 1;
     } else {
       now.epochs_trained = epoch_end;
-      course.length_s += times.evaluation_s;
+      course.length_s += times.evaluation_s * slower;
       now.accuracy = models.convergence->accuracy(job, now.training);
       now.measured_accuracy = models.convergence->measured_accuracy(job, now.epochs, now.accuracy);
     }
@@ -75,6 +51,21 @@ void train_course(const StageInputs& in, const Models& models, const StepTiming&
 }
 
 }  // namespace
+
+double epoch_cap(const Job& job, double predicted_epochs, const Convergence& convergence) {
+  double cap = job.epochs > 0 ? job.epochs : convergence.default_epoch_cap(*job.profile);
+  if (job.has_target() && job.stop == Stop::budget) cap = std::ceil(predicted_epochs);
+  if (!(cap > 0) || cap > kMostEpochs) throw PolicyError("the number of epochs to train must lie in (0, 1e6]");
+  return cap;
+}
+
+EpochTimes epoch_times(const Job& job, const Configuration& configuration, const Convergence& convergence, const StepTiming& timing) {
+  double batch_of_all = 0;
+  for (const Group& group : configuration.groups) batch_of_all += static_cast<double>(group.workers) * group.batch_per_worker;
+  const double steps = std::ceil(convergence.samples_per_epoch(*job.profile) / configuration.batch_size());
+  const double evaluations = std::ceil(convergence.evaluation_samples(*job.profile) / batch_of_all);
+  return {.training_s = steps * timing.step_s, .evaluation_s = evaluations * timing.forward_s};
+}
 
 StageCourse stage_course(const StageInputs& in, const Models& models) {
   const Job& job = *in.job;
@@ -144,29 +135,6 @@ std::vector<Plans> ask_plans(const Policy& policy, const StepTimes& step_times, 
     if (worker.kind == DeviceKind::cpu) plans[g].threads = policy.threads->plan(graph, worker);
   }
   return plans;
-}
-
-AloneOutcome run_alone(const Job& job, const Choice& choice, const Cluster& cluster, const CostRules& rules,
-                       const Models& models, const Policy& policy) {
-  AloneOutcome outcome;
-  const Configuration& configuration = choice.configuration;
-  if (!could_ever_fit(cluster, configuration)) return outcome;
-  const Layout layout = empty_cluster_layout(cluster, configuration);
-  const std::vector<Plans> plans = ask_plans(policy, *models.step_times, cluster, job, configuration, layout);
-  const Progress fresh;
-  const StageInputs inputs{.job = &job, .choice = &choice, .layout = &layout, .plans = plans, .progress = &fresh};
-  const StageCourse course = stage_course(inputs, models);
-  if (!course.fits_memory) return outcome;
-  const double start_s = job.work == Work::rigid ? 0 : rules.start_s;
-  outcome.fits = true;
-  outcome.failure = course.failure;
-  outcome.time_s = start_s + course.length_s;
-  outcome.cost_usd = usd_per_s(cluster, rules, configuration) * outcome.time_s;
-  outcome.energy_j = power_w(cluster, configuration, 0) * start_s + power_w(cluster, configuration, course.busy_fraction) * course.length_s;
-  outcome.accuracy = course.end.accuracy;
-  outcome.measured_accuracy = course.end.measured_accuracy;
-  outcome.epochs = course.end.epochs_trained;
-  return outcome;
 }
 
 }  // namespace rehearse::sim

@@ -53,29 +53,25 @@ struct StageInputs {
 
 StageCourse stage_course(const StageInputs& inputs, const Models& models);
 
+/// Epochs after which a job of Work::train stops without having reached its target. Throws PolicyError when `predicted_epochs`,
+/// which count under Stop::budget, are not in (0, 1e6].
+double epoch_cap(const Job& job, double predicted_epochs, const Convergence& convergence);
+
+/// One epoch and its evaluation. Fewer samples take as much less training.
+struct EpochTimes {
+  double training_s = 0;
+  double evaluation_s = 0;
+};
+EpochTimes epoch_times(const Job& job, const Configuration& configuration, const Convergence& convergence, const StepTiming& timing);
+
 /// Where the job stands when the stage is cut `elapsed_s` after its first step.
 Progress progress_at(const StageInputs& inputs, const StageCourse& course, const Models& models, double elapsed_s);
 
 /// Seconds of `elapsed_s` that were spent on epochs that diverged.
 double lost_seconds(const StageCourse& course, double elapsed_s);
 
-/// A whole job alone on an empty cluster.
-struct AloneOutcome {
-  bool fits = false;  ///< on the cluster and in memory; otherwise nothing else is set
-  FailureReason failure = FailureReason::none;
-  double time_s = 0;  ///< start-up included, nothing waited for
-  double cost_usd = 0;
-  double energy_j = 0;
-  double accuracy = kUnset;
-  double measured_accuracy = kUnset;
-  double epochs = 0;
-};
-
 /// What `place` and `threads` answer for each group of a layout.
 std::vector<Plans> ask_plans(const Policy& policy, const StepTimes& step_times, const Cluster& cluster, const Job& job,
                              const Configuration& configuration, const Layout& layout);
-
-AloneOutcome run_alone(const Job& job, const Choice& choice, const Cluster& cluster, const CostRules& rules,
-                       const Models& models, const Policy& policy);
 
 }  // namespace rehearse::sim

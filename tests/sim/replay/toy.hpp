@@ -39,6 +39,7 @@ class Steps final : public StepTimes {
 /// 100 samples an epoch, 40 to evaluate; accuracy is a tenth for each epoch trained. A learning rate of 9 diverges.
 class Tenths final : public Convergence {
  public:
+  std::uint64_t individuality(const Job&) const override { return 0; }
   double samples_per_epoch(const Profile&) const override { return 100; }
   double evaluation_samples(const Profile&) const override { return 40; }
   double default_epoch_cap(const Profile&) const override { return 12; }
