@@ -44,6 +44,14 @@ class Mistakes {
  public:
   static constexpr std::size_t kMaxListed = 100;
   void add(Mistake mistake);
+  /// Adds make(), which is called only if its mistake will be listed: for those whose place is costly to work out.
+  template <class Make>
+  void add_from(Make make) {
+    if (listed_.size() < kMaxListed)
+      listed_.push_back(make());
+    else
+      ++left_out_;
+  }
   void add_all(const InputError& error);
   bool empty() const { return listed_.empty(); }
   std::size_t size() const { return listed_.size() + static_cast<std::size_t>(left_out_); }

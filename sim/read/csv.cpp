@@ -1,0 +1,153 @@
+#include "sim/read/csv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "sim/base/names.hpp"
+#include "sim/read/csv_source.hpp"
+#include "sim/read/shown.hpp"
+
+namespace rehearse::sim {
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  return begin == text.npos ? std::string_view{} : text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+/// The whole text as a finite number.
+std::optional<double> parsed(std::string_view text) {
+  text = trimmed(text);
+  double x = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), x);
+  if (error != std::errc{} || rest != text.data() + text.size() || !NumberRange{}.contains(x)) return std::nullopt;
+  return x;
+}
+
+std::string found(std::string_view field) { return field.empty() ? "nothing" : shown(field); }
+
+std::string list_of(std::span<const std::string_view> names) {
+  std::string text;
+  for (const std::string_view name : names) text += (text.empty() ? "" : ",") + std::string(name);
+  return printable(text, 200);
+}
+
+}  // namespace
+
+std::string_view CsvRow::field(std::string_view column) const {
+  for (const Column& known : columns_)
+    if (known.name == column) return known.position < fields_.size() ? fields_[known.position] : std::string_view{};
+  fail_check(fmt::format("no column \"{}\" was asked for", column));
+}
+
+void CsvRow::add(std::string_view column, std::string expected, std::string what) {
+  if (!is_whole_) return;  // which field is which is unknown
+  mistakes_.push_back({.file = file_, .line = line_, .pointer = std::string(column), .expected = std::move(expected), .found = std::move(what)});
+}
+
+void CsvRow::refuse(std::string_view column, std::string expected) { add(column, std::move(expected), found(field(column))); }
+
+std::string_view CsvRow::text(std::string_view column) {
+  const std::string_view value = field(column);
+  if (is_utf8(value)) return value;
+  refuse(column, "UTF-8 text");
+  return {};
+}
+
+double CsvRow::number(std::string_view column, const NumberRange& range, std::optional<double> fallback) {
+  const std::string_view value = field(column);
+  if (value.empty() && fallback) return *fallback;
+  const std::optional<double> x = parsed(value);
+  if (x && range.contains(*x)) return *x;
+  refuse(column, range.describe());
+  return range.some();
+}
+
+std::int64_t CsvRow::integer(std::string_view column, const NumberRange& range, std::optional<std::int64_t> fallback) {
+  const std::string_view value = field(column);
+  if (value.empty() && fallback) return *fallback;
+  const std::optional<double> x = parsed(value);
+  std::string expected = x ? integer_expectation(*x, range) : range.describe("a whole number");
+  if (expected.empty()) return static_cast<std::int64_t>(*x);
+  refuse(column, std::move(expected));
+  return static_cast<std::int64_t>(range.some());
+}
+
+std::optional<double> CsvRow::maybe_number(std::string_view column, const NumberRange& range) {
+  return has(column) ? std::optional(number(column, range)) : std::nullopt;
+}
+
+std::optional<std::int64_t> CsvRow::maybe_integer(std::string_view column, const NumberRange& range) {
+  return has(column) ? std::optional(integer(column, range)) : std::nullopt;
+}
+
+CsvReader::CsvReader(const std::string& path, const CsvColumns& columns) : source_(std::make_unique<Source>(path)) {
+  row_.file_ = path;
+  if (!read_row()) throw InputError(Mistake{.file = path, .expected = "a line with the columns' names", .found = "an empty file"});
+  if (!row_.mistakes_.empty()) throw InputError(row_.mistakes_);
+  match_header(columns);
+}
+
+CsvReader::~CsvReader() = default;
+CsvReader::CsvReader(CsvReader&&) noexcept = default;
+CsvReader& CsvReader::operator=(CsvReader&&) noexcept = default;
+
+void CsvReader::match_header(const CsvColumns& columns) {
+  std::vector<std::string_view> header;
+  for (const std::string_view name : row_.fields_) header.push_back(trimmed(name));
+  field_count_ = header.size();
+
+  std::vector<std::string> wanted = columns.required, strangers;
+  wanted.insert(wanted.end(), columns.optional.begin(), columns.optional.end());
+  const auto is_wanted = [&wanted](std::string_view name) { return std::find(wanted.begin(), wanted.end(), name) != wanted.end(); };
+  for (const std::string_view name : header)
+    if (!is_wanted(name)) strangers.emplace_back(name);
+
+  Mistakes mistakes;
+  const Mistake here{.file = row_.file_, .line = row_.line_};
+  const auto add = [&](std::string expected, std::string what, std::string nearest) {
+    Mistake mistake = here;
+    mistake.expected = std::move(expected);
+    mistake.found = std::move(what);
+    mistake.nearest = std::move(nearest);
+    mistakes.add(std::move(mistake));
+  };
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto at = std::find(header.begin(), header.end(), wanted[i]);
+    const bool missing = at == header.end(), is_required = i < columns.required.size();
+    row_.columns_.push_back({wanted[i], missing ? CsvRow::kAbsent : static_cast<std::size_t>(at - header.begin())});
+    if (missing && is_required) {
+      const std::string nearest = nearest_name(wanted[i], strangers);
+      add(fmt::format("a column \"{}\"", wanted[i]), nearest.empty() ? list_of(header) : shown(nearest), {});
+    }
+    if (!missing && std::find(at + 1, header.end(), wanted[i]) != header.end()) add("each column once", shown(wanted[i]) + " again", {});
+  }
+  if (!columns.others_allowed)
+    for (const std::string& name : strangers) add({}, "unknown column " + shown(name), nearest_name(name, wanted));
+  mistakes.throw_if_any();
+}
+
+bool CsvReader::read_row() {
+  row_.mistakes_.clear();
+  row_.is_whole_ = true;
+  row_.fields_.clear();
+  const CsvLine line = source_->next_line(row_.fields_);
+  row_.line_ = line.number;
+  if (!line.exists) return false;
+  if (line.bad_quote_field > 0)
+    row_.add({}, "a comma or the line's end behind a closing quote", fmt::format("more text in field {}", line.bad_quote_field));
+  return true;
+}
+
+CsvRow* CsvReader::next() {
+  if (!read_row()) return nullptr;
+  if (row_.fields_.size() != field_count_)
+    row_.add({}, fmt::format("{} fields", field_count_), fmt::format("{}", row_.fields_.size()));
+  row_.is_whole_ = row_.mistakes_.empty();
+  return &row_;
+}
+
+}  // namespace rehearse::sim

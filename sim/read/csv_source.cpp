@@ -1,0 +1,154 @@
+#include "sim/read/csv_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "sim/read/file.hpp"
+#include "sim/read/shown.hpp"
+
+namespace rehearse::sim {
+
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+char* find(char* begin, char* end, char c) {
+  return static_cast<char*>(std::memchr(begin, c, static_cast<std::size_t>(end - begin)));
+}
+
+}  // namespace
+
+CsvReader::Source::Source(const std::string& path) : path_(path), buffer_(2 * kMaxRowBytes), begin_(buffer_.data()), end_(begin_) {
+  InputFile file(path);
+  const int descriptor = file.release();
+  file_.reset(::gzdopen(descriptor, "rb"));
+  check(file_ != nullptr, "gzdopen has no memory");
+  ::gzbuffer(file_.get(), 1u << 18);
+  fill();
+  if (std::string_view(begin_, end_).starts_with(kByteOrderMark)) begin_ += kByteOrderMark.size();
+}
+
+void CsvReader::Source::refuse(std::string expected, std::string found, std::int64_t lines_further) const {
+  throw InputError(Mistake{.file = path_, .line = line_ + lines_further, .expected = std::move(expected), .found = std::move(found)});
+}
+
+bool CsvReader::Source::fill() {
+  if (at_end_) return false;
+  const auto kept = static_cast<std::size_t>(end_ - begin_);
+  std::memmove(buffer_.data(), begin_, kept);
+  begin_ = buffer_.data();
+  end_ = begin_ + kept;
+  const auto wanted = static_cast<unsigned>(buffer_.size() - kept);
+  const int got = ::gzread(file_.get(), end_, wanted);
+  int error = Z_OK;
+  std::string_view reason = ::gzerror(file_.get(), &error);
+  if (got < 0 || error == Z_BUF_ERROR) {  // Z_BUF_ERROR: a gzip stream that breaks off
+    if (error == Z_ERRNO) reason = std::strerror(errno);
+    if (const std::size_t prefix = reason.find(">: "); prefix != reason.npos) reason.remove_prefix(prefix + 3);  // zlib's "<fd:3>: "
+    throw InputError(Mistake{.file = path_, .expected = "a readable file", .found = fmt::format("an error: {}", reason)});
+  }
+  char* const new_end = end_ + got;
+  if (const char* nul = find(end_, new_end, '\0')) refuse("text", "a NUL character: a binary file", std::count(begin_, const_cast<char*>(nul), '\n'));
+  end_ = new_end;
+  at_end_ = static_cast<unsigned>(got) < wanted;
+  return got > 0;
+}
+
+/// The line end that closes the line at begin_, or end_ where the file ends without one.
+char* CsvReader::Source::find_line_end() {
+  enum class State { field_start, plain, quoted, quote_in_quoted };
+  while (true) {
+    // Few lines have quotes: look for the line end first.
+    char* const line_end = find(begin_, end_, '\n');
+    if (line_end != nullptr && find(begin_, line_end, '"') == nullptr) return line_end;
+    State state = State::field_start;
+    for (char* at = begin_; at != end_; ++at) {
+      const char c = *at;
+      switch (state) {
+        case State::field_start:
+        case State::plain:
+        case State::quote_in_quoted:
+          if (c == '\n') return at;
+          if (c == ',')
+            state = State::field_start;
+          else if (c == '"')
+            state = state == State::plain ? State::plain : State::quoted;
+          else
+            state = State::plain;
+          break;
+        case State::quoted:
+          if (c == '"') state = State::quote_in_quoted;
+          break;
+      }
+    }
+    if (static_cast<std::size_t>(end_ - begin_) > kMaxRowBytes) return end_;
+    if (!fill()) {
+      if (state == State::quoted) refuse("a closing quote", "the end of the file in a quoted field of this row");
+      return end_;
+    }
+  }
+}
+
+void CsvReader::Source::split(char* begin, char* end, std::vector<std::string_view>& fields) {
+  while (char* const comma = find(begin, end, ',')) {
+    fields.emplace_back(begin, comma);
+    begin = comma + 1;
+  }
+  fields.emplace_back(begin, end);
+}
+
+/// Fields are unquoted in place, where they only get shorter. Returns the first field with text behind its closing quote, or 0.
+std::size_t CsvReader::Source::split_quoted(char* begin, char* end, std::vector<std::string_view>& fields) {
+  std::size_t bad = 0;
+  while (true) {
+    char* field_end = end;
+    if (begin != end && *begin == '"') {
+      char* out = begin;
+      char* at = begin + 1;
+      for (; at != end; ++at) {
+        if (*at == '"') {
+          if (at + 1 == end || at[1] != '"') break;
+          ++at;
+        }
+        *out++ = *at;
+      }
+      fields.emplace_back(begin, out);
+      char* const behind = at == end ? end : at + 1;
+      char* const comma = find(behind, end, ',');
+      field_end = comma != nullptr ? comma : end;
+      if (field_end != behind && bad == 0) bad = fields.size();
+    } else {
+      char* const comma = find(begin, end, ',');
+      field_end = comma != nullptr ? comma : end;
+      fields.emplace_back(begin, field_end);
+    }
+    if (field_end == end) return bad;
+    begin = field_end + 1;
+  }
+}
+
+CsvLine CsvReader::Source::next_line(std::vector<std::string_view>& fields) {
+  while (true) {
+    char* const line_end = find_line_end();
+    if (static_cast<std::size_t>(line_end - begin_) > kMaxRowBytes) refuse("lines of at most 1 MiB", "a longer one, or a quote that is never closed");
+    if (begin_ == end_) return {.number = line_};
+    CsvLine line{.exists = true, .number = line_};
+    char* const begin = begin_;
+    char* content_end = line_end;
+    if (content_end != begin && content_end[-1] == '\r') --content_end;
+    const bool has_quotes = find(begin, content_end, '"') != nullptr;
+    line_ += 1 + (has_quotes ? std::count(begin, line_end, '\n') : 0);
+    begin_ = line_end == end_ ? end_ : line_end + 1;
+    if (content_end == begin) continue;
+    if (has_quotes)
+      line.bad_quote_field = split_quoted(begin, content_end, fields);
+    else
+      split(begin, content_end, fields);
+    return line;
+  }
+}
+
+}  // namespace rehearse::sim

@@ -1,0 +1,34 @@
+// Reading files that users name.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace rehearse::sim {
+
+/// A file, pipe or device open for reading.
+class InputFile {
+ public:
+  /// Throws InputError when `path` does not exist, is a directory or may not be read.
+  explicit InputFile(const std::string& path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  /// Its size as the file system tells it; 0 for pipes and the like.
+  std::size_t bytes() const { return bytes_; }
+  /// Reads at most `count` bytes; 0 at the end. Throws InputError.
+  std::size_t read(char* into, std::size_t count);
+  /// Hands the file descriptor over to the caller, who closes it.
+  int release();
+
+ private:
+  std::string path_;
+  std::size_t bytes_ = 0;
+  int descriptor_ = -1;
+};
+
+/// The whole file. Throws InputError also when it holds more than `max_bytes`.
+std::string read_file(const std::string& path, std::size_t max_bytes);
+
+}  // namespace rehearse::sim
