@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "tests/layering/rules.hpp"
+
+using namespace rehearse::tests;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string read(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  REQUIRE(in);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Every C++ file below the house's top-level folders, in order.
+std::vector<fs::path> sources(const fs::path& root) {
+  static const std::set<std::string> kinds = {".hpp", ".cpp", ".h", ".hh", ".cc", ".ipp", ".inc"};
+  std::set<std::string> tops;
+  for (const Room& room : rooms()) tops.emplace(room.path.substr(0, room.path.find('/')));
+  std::vector<fs::path> files;
+  for (const std::string& top : tops)
+    for (const auto& entry : fs::recursive_directory_iterator(root / top))
+      if (entry.is_regular_file() && kinds.contains(entry.path().extension())) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// The one broken rule of a line, without the file and the line's text; "" when it breaks none.
+std::string rule(std::string_view path, std::string_view line) {
+  const auto broken = broken_rules(path, line);
+  REQUIRE(broken.size() <= 1);
+  return broken.empty() ? "" : broken[0].substr(broken[0].rfind(": ") + 2);
+}
+
+}  // namespace
+
+TEST_CASE("every include keeps to the table") {
+  const fs::path root = REHEARSE_SOURCE_DIR;
+  const auto files = sources(root);
+  REQUIRE(files.size() > 5);
+  std::string broken;
+  for (const fs::path& file : files)
+    for (const std::string& message : broken_rules(file.lexically_relative(root).generic_string(), read(file)))
+      broken += message + "\n";
+  CHECK(broken == "");
+}
+
+TEST_CASE("the table runs one way, and nobody sees through a neighbour what the table hides") {
+  std::vector<std::string_view> above;
+  for (const Room& room : rooms()) {
+    for (const std::string_view seen : room.sees) {
+      INFO(room.path << " sees " << seen);
+      CHECK(std::count(above.begin(), above.end(), seen) == 1);
+      const auto neighbour = std::find_if(rooms().begin(), rooms().end(), [&](const Room& r) { return r.path == seen; });
+      REQUIRE(neighbour != rooms().end());
+      for (const std::string_view beyond : neighbour->sees) {
+        INFO("which sees " << beyond);
+        CHECK(std::count(room.sees.begin(), room.sees.end(), beyond) == 1);
+      }
+    }
+    above.push_back(room.path);
+  }
+  for (const Fenced& library : fenced()) CHECK(std::count(above.begin(), above.end(), library.room) == 1);
+}
+
+TEST_CASE("a broken rule names file, line and rule") {
+  CHECK(broken_rules("policies/queue/fifo.cpp", "#include <vector>\n\n  #  include \"sim/read/json.hpp\"  // why\n") ==
+        std::vector<std::string>{
+            "policies/queue/fifo.cpp:3: #include \"sim/read/json.hpp\"  // why: policies may not see sim/read"});
+  const auto two = broken_rules("sim/step/timer.cpp", "#include <simgrid/s4u.hpp>\n#include \"sim/replay/replay.hpp\"\n");
+  REQUIRE(two.size() == 2);
+  CHECK(two[0] == "sim/step/timer.cpp:1: #include <simgrid/s4u.hpp>: <simgrid/...> belongs to sim/engine alone");
+  CHECK(two[1] == "sim/step/timer.cpp:2: #include \"sim/replay/replay.hpp\": sim/step may not see sim/replay");
+}
+
+TEST_CASE("made-up lines: allowed") {
+  const auto [path, line] = GENERATE(table<const char*, const char*>({
+      {"sim/engine/clock.cpp", "#include <simgrid/kernel/resource/Model.hpp>"},
+      {"sim/read/json.cpp", "#include <nlohmann/json.hpp>"},
+      {"cli/main.cpp", "#include <CLI/CLI.hpp>"},
+      {"cli/main.cpp", "#include \"scenarios/loader.hpp\""},
+      {"sim/replay/replay.cpp", "#include \"sim/engine/events.hpp\""},
+      {"policies/learn/isotonic.cpp", "#include \"policies/learn/isotonic.hpp\""},
+      {"policies/configure/manual.cpp", "#include \"workloads/belief.hpp\""},
+      {"report/table.cpp", "#include <fmt/format.h>"},
+      {"traces/native.cpp", "// #include <nlohmann/json.hpp>"},
+      {"traces/native.cpp", "const char* included = \"sim/read\";"},
+  }));
+  INFO(path << ": " << line);
+  CHECK(rule(path, line) == "");
+}
+
+TEST_CASE("made-up lines: forbidden") {
+  const std::string root_only = "a path is written from the repository's root, without ./ and ../";
+  const std::string no_row = "its folder is in no row of the table (tests/layering/rules.cpp)";
+  const auto [path, line, expected] = GENERATE_COPY(table<const char*, const char*, std::string>({
+      {"sim/base/errors.cpp", "#include \"sim/cluster/cluster.hpp\"", "sim/base may not see sim/cluster"},
+      {"sim/engine/clock.cpp", "#include \"sim/step/op_graph.hpp\"", "sim/engine may not see sim/step"},
+      {"sim/replay/replay.cpp", "#include \"sim/read/json.hpp\"", "sim/replay may not see sim/read"},
+      {"sim/cluster/cluster.cpp", "#include \"workloads/zoo.hpp\"", "sim/cluster may not see workloads"},
+      {"workloads/zoo.cpp", "#include <policies/queue/queue.hpp>", "workloads may not see policies"},
+      {"policies/queue/fifo.cpp", "#include \"traces/native.hpp\"", "policies may not see traces"},
+      {"report/table.cpp", "#include \"scenarios/loader.hpp\"", "report may not see scenarios"},
+      {"report/table.cpp", "#include \"workloads/zoo.hpp\"", "report may not see workloads"},
+      {"scenarios/loader.cpp", "#include \"cli/main.hpp\"", "scenarios may not see cli"},
+      {"policies/queue/fifo.cpp", "#include <nlohmann/json_fwd.hpp>", "<nlohmann/...> belongs to sim/read alone"},
+      {"scenarios/loader.cpp", "#include \"nlohmann/json.hpp\"", "<nlohmann/...> belongs to sim/read alone"},
+      {"sim/replay/replay.cpp", "\t#include<simgrid/s4u.hpp>", "<simgrid/...> belongs to sim/engine alone"},
+      {"scenarios/run.cpp", "#include <CLI/CLI.hpp>", "<CLI/...> belongs to cli alone"},
+      {"sim/read/csv.cpp", "#include \"../base/errors.hpp\"", root_only},
+      {"sim/read/csv.cpp", "#include \"sim/read/../replay/replay.hpp\"", root_only},
+      {"sim/read/csv.cpp", "#include \"./csv.hpp\"", root_only},
+      {"sim/read/csv.cpp", "#include </usr/include/simgrid/s4u.hpp>", root_only},
+      {"sim/read/csv.cpp", "#include \"csv.hpp\"", "a header of ours is named from the repository's root, any other in <>"},
+      {"sim/read/csv.cpp", "#include HEADER", "an include names its file"},
+      {"sim/read/csv.cpp", "#include \"sim/attic/old.hpp\"", no_row},
+      {"sim/attic/old.cpp", "int x;", no_row},
+      {"sim/sim.cpp", "int x;", no_row},
+  }));
+  INFO(path << ": " << line);
+  CHECK(rule(path, line) == expected);
+}
