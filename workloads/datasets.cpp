@@ -5,7 +5,8 @@
 namespace rehearse::workloads {
 namespace {
 
-// bytes_per_sample is the size of the distributed files over the samples in them, where the source says nothing else.
+// Columns: name, training samples, validation samples, classes, one sample, bytes a sample, source. Bytes a
+// sample are the distributed files' size over the samples in them, where the source says nothing else.
 constexpr Dataset kDatasets[] = {
     {"celeba", 162770, 19867, 0, "3x218x178 image", 7.0e3, "Liu et al., ICCV 2015; aligned images, 1.4 GB in 202,599 files"},
     {"cifar10", 50000, 10000, 10, "3x32x32 image", 3073, "Krizhevsky 2009; binary version"},

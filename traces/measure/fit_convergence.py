@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import least_squares
 
-# knots and phases are in epochs at the reference batch; `phases` begin where the learning rate drops (ImageNet: every 30 epochs, by
-# the artifact's schedule) or where a curve visibly changes its law (exponentially decayed rates).
 NOISE_WEIGHT = 0.1  # of a relative error of the noise scale against one of the examples needed
 
+# Knots and phases are in epochs at the reference batch; `phases` begin where the learning rate drops (ImageNet: every 30 epochs, by
+# the artifact's schedule) or where a curve visibly changes its law (exponentially decayed rates).
+# `trust`: the share of training whose measured noise scale is used.
 RUNS = {
     "cifar10": dict(batches=[128, 256, 512, 1024, 2048, 4096], samples=50000, to_accuracy=lambda m: m, trust=1.0,
                     knots=[1, 3, 6, 12, 25, 50, 75, 100], phases=[0, 8, 58], start=0.1, targets=[0.85, 0.93, 0.94]),
