@@ -119,6 +119,8 @@ TEST_CASE("made-up lines: forbidden") {
       {"sim/read/csv.cpp", "#include </usr/include/simgrid/s4u.hpp>", root_only},
       {"sim/read/csv.cpp", "#include \"csv.hpp\"", "a header of ours is named from the repository's root, any other in <>"},
       {"sim/read/csv.cpp", "#include HEADER", "an include names its file"},
+      {"sim/read/csv.cpp", "#include", "an include names its file"},
+      {"sim/read/csv.cpp", "#include \"sim/base/errors.hpp", "an include names its file"},
       {"sim/read/csv.cpp", "#include \"sim/attic/old.hpp\"", no_row},
       {"sim/attic/old.cpp", "int x;", no_row},
       {"sim/sim.cpp", "int x;", no_row},

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <regex>
 #include <sstream>
 
 namespace rehearse::tests {
@@ -77,11 +76,30 @@ std::optional<std::string> broken_rule(const Room& from, std::string_view target
   return std::string(from.path) + " may not see " + std::string(to->path);
 }
 
+/// What follows `#include` in a line, without leading space; nothing when the line is no include.
+std::optional<std::string_view> included(std::string_view line) {
+  const auto skip = [&](std::string_view token) {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    if (!line.starts_with(token)) return false;
+    line.remove_prefix(token.size());
+    return true;
+  };
+  if (!(skip("#") && (skip("include_next") || skip("include") || skip("import")))) return std::nullopt;
+  skip("");
+  return line;
+}
+
+/// The file named in `"..."` or `<...>` at the beginning of an include's argument; nothing when there is none.
+std::optional<std::string_view> named_file(std::string_view argument) {
+  if (argument.empty() || (argument[0] != '"' && argument[0] != '<')) return std::nullopt;
+  const auto end = argument.find(argument[0] == '"' ? '"' : '>', 1);
+  if (end == argument.npos || end == 1) return std::nullopt;
+  return argument.substr(1, end - 1);
+}
+
 }  // namespace
 
 std::vector<std::string> broken_rules(std::string_view path, std::string_view text) {
-  static const std::regex directive(R"(^\s*(?:#|%:)\s*(?:include|include_next|import)\b\s*(.*))");
-  static const std::regex named(R"re(^(?:"([^"]+)"|<([^>]+)>).*)re");
   const Room* from = room_of(path);
   std::vector<std::string> broken;
   const auto report = [&](int line, std::string_view what, std::string_view rule) {
@@ -94,16 +112,15 @@ std::vector<std::string> broken_rules(std::string_view path, std::string_view te
   std::istringstream lines{std::string(text)};
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
-    std::smatch include, name;
-    if (!std::regex_match(line, include, directive)) continue;
-    const std::string argument = include[1];
-    if (!std::regex_match(argument, name, named)) {
-      report(number, "#include " + argument, "an include names its file");
-      continue;
+    const auto argument = included(line);
+    if (!argument) continue;
+    const std::string what = "#include " + std::string(*argument);
+    const auto file = named_file(*argument);
+    if (!file) {
+      report(number, what, "an include names its file");
+    } else if (const auto rule = broken_rule(*from, *file, (*argument)[0] == '"')) {
+      report(number, what, *rule);
     }
-    const bool quoted = name[1].matched;
-    const std::string target = quoted ? name[1] : name[2];
-    if (const auto rule = broken_rule(*from, target, quoted)) report(number, "#include " + argument, *rule);
   }
   return broken;
 }
