@@ -19,10 +19,10 @@ constexpr double kMaxSlopeMove = 0.2;
 constexpr double kLeastStep = 1e-3;
 constexpr double kOnEdge = 1e-9;
 
-constexpr std::array<std::pair<std::string_view, RateRule>, 4> kRules{{{"adascale", RateRule::adascale},
-                                                                       {"linear-warmup", RateRule::linear_warmup},
-                                                                       {"sqrt", RateRule::square_root},
-                                                                       {"fixed", RateRule::fixed}}};
+constexpr std::array<std::pair<std::string_view, LrRule>, 4> kRules{{{"adascale", LrRule::adascale},
+                                                                       {"linear-warmup", LrRule::linear_warmup},
+                                                                       {"sqrt", LrRule::sqrt},
+                                                                       {"fixed", LrRule::fixed}}};
 
 // log phi is a + slope (p - start) up to `end`.
 struct NoisePiece {
@@ -52,11 +52,11 @@ double relative_rate(const ConvergenceParameters& c, const StepSetting& s, doubl
   if (s.learning_rate > 0.0) return s.learning_rate / c.reference_learning_rate;
   const double ratio = s.global_batch / c.reference_batch;
   switch (s.rule) {
-    case RateRule::adascale: return gain;
-    case RateRule::linear_warmup:
+    case LrRule::adascale: return gain;
+    case LrRule::linear_warmup:
       return 1.0 + (ratio - 1.0) * std::min(1.0, examples / (kWarmupEpochs * c.training_samples));
-    case RateRule::square_root: return std::sqrt(ratio);
-    case RateRule::fixed: return 1.0;
+    case LrRule::sqrt: return std::sqrt(ratio);
+    case LrRule::fixed: return 1.0;
   }
   sim::fail_check("unknown learning-rate rule");
 }
@@ -76,7 +76,7 @@ Slope slope_at(const ConvergenceParameters& c, const ConvergenceErrors& errors, 
 // Examples until the warm-up ends or has moved the rate as far as one integration step allows.
 double warmup_step(const ConvergenceParameters& c, const StepSetting& s, double seen) {
   const double end = kWarmupEpochs * c.training_samples;
-  if (s.rule != RateRule::linear_warmup || s.learning_rate > 0.0 || seen >= end) return HUGE_VAL;
+  if (s.rule != LrRule::linear_warmup || s.learning_rate > 0.0 || seen >= end) return HUGE_VAL;
   return std::min(end - seen, kMaxLogRateMove * (seen + end / std::abs(s.global_batch / c.reference_batch - 1.0)));
 }
 
@@ -115,13 +115,13 @@ double accuracy_at(const ConvergenceParameters& c, const ConvergenceErrors& erro
 
 }  // namespace
 
-std::optional<RateRule> rate_rule(std::string_view name) {
+std::optional<LrRule> lr_rule(std::string_view name) {
   for (const auto& [known, rule] : kRules)
     if (known == name) return rule;
   return std::nullopt;
 }
 
-std::string_view to_string(RateRule rule) {
+std::string_view to_string(LrRule rule) {
   for (const auto& [name, known] : kRules)
     if (known == rule) return name;
   sim::fail_check("unknown learning-rate rule");

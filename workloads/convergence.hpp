@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/replay/models.hpp"
+
 namespace rehearse::workloads {
 
 /// The gradient noise scale phi(p, B) = noise_scale (B/B0)^batch_exponent at this progress. Between knots the logarithms are
@@ -56,32 +58,23 @@ struct ConvergenceErrors {
   double examples_factor = 1.0;  ///< examples that the same progress needs
 };
 
-/// How the learning rate follows the global batch B. Rates are those before the publication's schedule, which every rule keeps.
-enum class RateRule {
-  adascale,       ///< reference rate x r(B, p): as useful as the reference rate is at the reference batch
-  linear_warmup,  ///< reference rate x B/B0, reached linearly over the first five epochs (Goyal et al. 2017, section 2.2)
-  square_root,    ///< reference rate x sqrt(B/B0)
-  fixed           ///< the reference rate
-};
+// How the learning rate follows the global batch B; rates are those before the publication's schedule, which every rule keeps.
+//   adascale       reference rate x r(B, p): as useful as the reference rate is at the reference batch
+//   linear_warmup  reference rate x B/B0, reached linearly over the first five epochs (Goyal et al. 2017, section 2.2)
+//   sqrt           reference rate x sqrt(B/B0)
+//   fixed          the reference rate
+using sim::LrRule;
+using sim::TrainingState;
 
 /// "adascale", "linear-warmup", "sqrt", "fixed"; nothing for another name.
-std::optional<RateRule> rate_rule(std::string_view name);
-std::string_view to_string(RateRule rule);
+std::optional<LrRule> lr_rule(std::string_view name);
+std::string_view to_string(LrRule rule);
 
 struct StepSetting {
   double global_batch = 0.0;  ///< samples of a synchronous step over all workers; of one push when asynchronous
-  RateRule rule = RateRule::adascale;
+  LrRule rule = LrRule::adascale;
   double learning_rate = 0.0;        ///< 0: by the rule
   double asynchronous_workers = 1.0;  ///< 1: synchronous
-};
-
-/// A value: a checkpoint is a copy.
-struct TrainingState {
-  double progress = 0.0;           ///< steps at the reference batch
-  double examples = 0.0;           ///< samples seen
-  double log2_batch_examples = 0.0;  ///< integral of log2(global batch) over examples
-  double staleness_examples = 0.0;   ///< integral of (asynchronous workers - 1) over examples
-  bool diverged = false;             ///< the rate was at least twice the most useful one; no progress since
 };
 
 /// What is wrong with the parameters, one sentence each; empty when they can be used.

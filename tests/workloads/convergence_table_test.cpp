@@ -131,7 +131,7 @@ TEST_CASE("the published accuracy is reached in the published epochs at the refe
 
 TEST_CASE("a fixed rate makes the examples to target a U over the batch") {
   const auto& c = *find_convergence("resnet18", "cifar10");
-  const auto fixed = [&](double batch) { return examples_to(c, {.global_batch = batch, .rule = RateRule::fixed}, 0.9); };
+  const auto fixed = [&](double batch) { return examples_to(c, {.global_batch = batch, .rule = LrRule::fixed}, 0.9); };
   // Late in training x is about 0.25 x 128/B: 1.75, the end of the plateau, at B = 18 and 2, divergence, at 16.
   CHECK(fixed(16) > 1.3 * fixed(20));
   CHECK(fixed(512) > 1.2 * fixed(96));
@@ -144,9 +144,9 @@ TEST_CASE("linear scaling with warm-up holds to batch 8192 on ResNet-50") {
   const auto& c = *find_convergence("resnet50", "imagenet");
   for (const double noise_scale_factor : {1.0, 0.6}) {
     TrainingState small, large;
-    advance(c, {}, small, {.global_batch = 256, .rule = RateRule::linear_warmup}, 90 * c.training_samples);
+    advance(c, {}, small, {.global_batch = 256, .rule = LrRule::linear_warmup}, 90 * c.training_samples);
     for (int epoch = 0; epoch < 135; ++epoch)
-      advance(c, {.noise_scale_factor = noise_scale_factor}, large, {.global_batch = 8192, .rule = RateRule::linear_warmup},
+      advance(c, {.noise_scale_factor = noise_scale_factor}, large, {.global_batch = 8192, .rule = LrRule::linear_warmup},
               c.training_samples);
     CHECK(!large.diverged);
     CHECK(accuracy(c, {}, large) == Approx(accuracy(c, {}, small)).margin(0.01));

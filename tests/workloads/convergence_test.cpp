@@ -90,19 +90,19 @@ TEST_CASE("the most useful rate is e_max / (1 + phi/B)") {
 TEST_CASE("rules of the learning rate") {
   auto c = simple();
   c.noise = {{100, 1000, 0.0}};
-  const auto rate = [&](RateRule rule, double batch, double examples = 0) {
+  const auto rate = [&](LrRule rule, double batch, double examples = 0) {
     return learning_rate(c, {}, {.examples = examples}, {.global_batch = batch, .rule = rule});
   };
-  CHECK(rate(RateRule::adascale, 400) == Approx(0.1 * 22 / 7));
-  CHECK(rate(RateRule::square_root, 400) == Approx(0.2));
-  CHECK(rate(RateRule::fixed, 400) == Approx(0.1));
+  CHECK(rate(LrRule::adascale, 400) == Approx(0.1 * 22 / 7));
+  CHECK(rate(LrRule::sqrt, 400) == Approx(0.2));
+  CHECK(rate(LrRule::fixed, 400) == Approx(0.1));
   // Warm-up over five epochs of 10,000: from 0.1 to 0.4, half way at 25,000 samples.
-  CHECK(rate(RateRule::linear_warmup, 400, 0) == Approx(0.1));
-  CHECK(rate(RateRule::linear_warmup, 400, 25000) == Approx(0.25));
-  CHECK(rate(RateRule::linear_warmup, 400, 1e6) == Approx(0.4));
+  CHECK(rate(LrRule::linear_warmup, 400, 0) == Approx(0.1));
+  CHECK(rate(LrRule::linear_warmup, 400, 25000) == Approx(0.25));
+  CHECK(rate(LrRule::linear_warmup, 400, 1e6) == Approx(0.4));
   CHECK(learning_rate(c, {}, {}, {.global_batch = 400, .learning_rate = 0.7}) == 0.7);
-  for (const char* name : {"adascale", "linear-warmup", "sqrt", "fixed"}) CHECK(to_string(rate_rule(name).value()) == name);
-  CHECK(!rate_rule("linear"));
+  for (const char* name : {"adascale", "linear-warmup", "sqrt", "fixed"}) CHECK(to_string(lr_rule(name).value()) == name);
+  CHECK(!lr_rule("linear"));
 }
 
 TEST_CASE("progress a sample, by hand") {
@@ -112,10 +112,10 @@ TEST_CASE("progress a sample, by hand") {
   CHECK(progress_per_example(c, {}, {}, {.global_batch = 400}) == Approx(22.0 / 2800));
   CHECK(progress_per_example(c, {.examples_factor = 1.25}, {}, {.global_batch = 400}) == Approx(22.0 / 3500));
   // fixed: x = 7/22, q = 14/22 - (7/22)^2 = 0.5351240.
-  CHECK(progress_per_example(c, {}, {}, {.global_batch = 400, .rule = RateRule::fixed}) == Approx(22.0 / 2800 * 0.5351240));
+  CHECK(progress_per_example(c, {}, {}, {.global_batch = 400, .rule = LrRule::fixed}) == Approx(22.0 / 2800 * 0.5351240));
   // With headroom (fraction 1/2, q = 0.75): x = 7/44, q = 14/44 - (7/44)^2 = 0.2928719, over 0.75.
   c.reference_rate_fraction = 0.5;
-  CHECK(progress_per_example(c, {}, {}, {.global_batch = 400, .rule = RateRule::fixed}) == Approx(22.0 / 2800 * 0.2928719 / 0.75));
+  CHECK(progress_per_example(c, {}, {}, {.global_batch = 400, .rule = LrRule::fixed}) == Approx(22.0 / 2800 * 0.2928719 / 0.75));
   // Twice the reference rate is e* itself, and no better than the reference rate.
   CHECK(progress_per_example(c, {}, {}, {.global_batch = 100, .learning_rate = 0.2}) == Approx(0.01));
   // 3.5 times: x = 1.75, q = 3.5 - 3.0625 = 0.4375.
@@ -230,7 +230,7 @@ TEST_CASE("advance agrees with a fine integration to 1e-4") {
   rc::prop("midpoint rule in 10,000 steps", [] {
     const ConvergenceParameters c = random_parameters();
     const ConvergenceErrors errors{.noise_scale_factor = real(0.5, 2), .examples_factor = real(0.8, 1.2)};
-    const auto rule = *rc::gen::element(RateRule::adascale, RateRule::linear_warmup, RateRule::square_root);
+    const auto rule = *rc::gen::element(LrRule::adascale, LrRule::linear_warmup, LrRule::sqrt);
     const StepSetting setting{.global_batch = c.reference_batch * std::exp2(*rc::gen::inRange(0, 8)), .rule = rule};
     const double examples = c.training_samples * real(0.5, 12);
     const int pieces = *rc::gen::element(1, 7);
