@@ -36,6 +36,7 @@ struct Op {
   Affine saved_bytes;      ///< of its output kept for the backward pass
   Affine workspace_bytes;  ///< scratch memory while it runs
   double parameter_bytes = 0;
+  double arithmetic_saving = 1;  ///< how many times fewer multiplications a fast algorithm (Winograd) needs than `flops` says
 };
 
 struct Edge {

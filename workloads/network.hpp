@@ -1,0 +1,95 @@
+// A neural network as a directed acyclic graph of layers, and the inference of every layer's output shape.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rehearse::workloads {
+
+/// The output of a layer for one sample. An image is channels x height x width, a sequence of n vectors of f numbers is
+/// (f, n, 1), a vector (f, 1, 1), a sequence of n tokens (1, n, 1).
+struct Shape {
+  int channels = 0, height = 1, width = 1;
+  double positions() const { return double(height) * width; }
+  double elements() const { return channels * positions(); }
+  bool operator==(const Shape&) const = default;
+};
+
+/// A sliding window: size, stride and zero padding on each side, along the height and the width.
+struct Window {
+  int height = 1, width = 1;
+  int stride_height = 1, stride_width = 1;
+  int pad_height = 0, pad_width = 0;
+  int area() const { return height * width; }
+};
+
+constexpr Window square(int size, int stride = 1, int pad = 0) { return {size, size, stride, stride, pad, pad}; }
+/// Odd sizes, stride 1, padded so that the output has the input's size.
+constexpr Window same(int height, int width) { return {height, width, 1, 1, height / 2, width / 2}; }
+
+struct Input { Shape shape; };
+struct Conv { int filters = 0; Window window; int groups = 1; bool bias = true; };
+struct TransposedConv { int filters = 0; Window window; bool bias = true; };
+/// A matrix product at every position of a sequence, or of a flattened image.
+struct Dense { int units = 0; bool bias = true; };
+struct BatchNorm {};
+struct LayerNorm {};
+/// In place when the gradient follows from the output alone (ReLU, tanh, sigmoid); GELU is not.
+struct Activation { bool in_place = true; };
+enum class Pooling { max, average };
+struct Pool { Pooling kind = Pooling::max; Window window; };
+struct GlobalPool {};  ///< the average over all positions
+struct LocalResponseNorm { int size = 5; };
+struct Dropout {};
+struct Concat {};      ///< along the channels
+struct Add {};
+struct Flatten {};     ///< (c, h, w) to (c h w, 1, 1)
+struct ToSequence {};  ///< (c, h, w) to (c h, w, 1): the columns of a spectrogram become time steps
+struct LastStep {};    ///< (f, n, 1) to (f, 1, 1)
+struct Detach {};      ///< hands its input on, but no gradient back
+struct Embedding { int vocabulary = 0, width = 0; };
+enum class Cell { vanilla, gru, lstm };
+/// One bias a gate (TensorFlow's convention; cuDNN and PyTorch have two). Directions are concatenated or summed.
+struct Recurrent { Cell cell = Cell::lstm; int hidden = 0; bool bidirectional = false; bool sum_directions = false; };
+/// Scaled dot products of inputs (queries, keys, values); projections are dense layers of their own.
+struct Attention { int heads = 1; };
+struct Loss {};        ///< softmax and cross entropy at every position
+
+using LayerSpec = std::variant<Input, Conv, TransposedConv, Dense, BatchNorm, LayerNorm, Activation, Pool, GlobalPool,
+                               LocalResponseNorm, Dropout, Concat, Add, Flatten, ToSequence, LastStep, Detach, Embedding,
+                               Recurrent, Attention, Loss>;
+
+struct Layer {
+  std::string name;
+  LayerSpec spec;
+  std::vector<int> inputs;  ///< indices of earlier layers
+  int shares = -1;          ///< the earlier layer whose parameters it shares; -1: has its own
+};
+
+struct Network {
+  std::string name;
+  std::vector<Layer> layers;
+
+  /// Appends a layer fed by `inputs` and returns its index.
+  int add(std::string layer, LayerSpec spec, std::vector<int> inputs);
+  /// Appends a layer fed by the last one (an `Input` has none).
+  int add(std::string layer, LayerSpec spec);
+  int last() const { return static_cast<int>(layers.size()) - 1; }
+};
+
+/// The output shape of every layer. Throws sim::InputError with one mistake for each layer that cannot work, its pointer
+/// "network/layer"; layers behind a bad one are not judged.
+std::vector<Shape> infer_shapes(const Network& network);
+
+constexpr int gates(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
+
+/// For std::visit with one lambda a layer kind.
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+}  // namespace rehearse::workloads

@@ -1,0 +1,39 @@
+// How long one operation takes on one device: a smooth roofline on a GPU, and the thread-count model of a CPU
+// (docs/model.md, "GPU operation time", "CPU operation time against threads").
+#pragma once
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/step/op_graph.hpp"
+
+namespace rehearse::workloads {
+
+/// Under which an operation runs.
+struct Conditions {
+  double batch = 1;  ///< samples on this device
+  sim::Precision precision = sim::Precision::fp32;
+  double time_factor = 1;   ///< multiplies the duration: how the world differs from the belief
+  double speed_factor = 1;  ///< of the arithmetic under a power limit, in (0, 1]
+  int threads = 0;          ///< of a CPU; 0: its physical cores
+};
+
+/// What an operation's duration depends on; equal for the many like operations of a network.
+struct OpWork {
+  sim::OpKind kind = sim::OpKind::elementwise;
+  sim::Affine flops, bytes;
+  sim::MatrixShape matrix;
+  int repeats = 1;
+  double partial_bytes = 0;  ///< of a parameter gradient: each split of its inner dimension makes its own sum
+  double arithmetic_saving = 1;
+  bool operator==(const OpWork&) const;
+};
+
+OpWork work_of(const sim::Op& op);
+
+/// Seconds, rounded up to the step grid. The device's figures must be positive where its kind uses them (sim::check).
+double op_duration_s(const OpWork& work, const sim::Device& device, const Conditions& conditions);
+
+/// The fraction of a GPU's multiprocessors' arithmetic that an (m x k)(k x n) product keeps busy, in (0, 1]: its output is cut into
+/// tiles, the last wave of tiles is not full, tiles hang over the edge, and a short inner dimension does not hide latencies.
+double tiling_efficiency(double m, double n, double k, int multiprocessors, double k_half);
+
+}  // namespace rehearse::workloads

@@ -1,0 +1,43 @@
+#include "workloads/step_model.hpp"
+
+#include <algorithm>
+
+#include "workloads/layer_cost.hpp"
+
+namespace rehearse::workloads {
+
+StepModel::StepModel(const sim::OpGraph& graph) : parameters_(graph.parameters), input_bytes_(graph.input_bytes) {
+  for (const sim::Op& op : graph.ops) {
+    const OpWork work = work_of(op);
+    auto same = std::find_if(classes_.begin(), classes_.end(), [&](const Class& c) { return c.work == work; });
+    if (same == classes_.end()) same = classes_.insert(same, {work});
+    switch (op.phase) {
+      case sim::Phase::forward: ++same->forward; break;
+      case sim::Phase::backward: ++same->backward; break;
+      case sim::Phase::update: ++same->update; break;
+    }
+    operations_ += op.repeats;
+  }
+}
+
+ComputeTime StepModel::compute_time(const sim::Device& device, const Conditions& conditions) const {
+  ComputeTime result;
+  for (const Class& c : classes_) {  // multiples of the grid: the sums are exact
+    const double duration_s = op_duration_s(c.work, device, conditions);
+    result.forward_s += c.forward * duration_s;
+    result.backward_s += c.backward * duration_s;
+    result.update_s += c.update * duration_s;
+  }
+  result.host_s = operations_ * device.efficiency.host_s_per_op;
+  return result;
+}
+
+double StepModel::gradient_bytes(sim::Precision precision) const {
+  return parameters_ * (precision == sim::Precision::fp16 ? kBytesPerNumber / 2 : kBytesPerNumber);
+}
+
+double StepModel::input_s(double batch, double storage_bytes_per_s) const {
+  return storage_bytes_per_s > 0 ? input_bytes_.at(batch) / storage_bytes_per_s : 0;
+}
+
+}  // namespace rehearse::workloads

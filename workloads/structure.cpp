@@ -1,0 +1,84 @@
+#include "workloads/structure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "sim/base/errors.hpp"
+
+namespace rehearse::workloads {
+namespace {
+
+constexpr int kMostLayers = 10'000;
+
+void require_layers(sim::Mistakes& mistakes, std::string_view key, int count) {
+  if (count < 0 || count > kMostLayers)
+    mistakes.add({.pointer = std::string(key), .expected = fmt::format("0 to {}", kMostLayers), .found = std::to_string(count)});
+}
+
+void dense_layers(Network& net, int count, int nodes, int classes) {
+  for (int i = 1; i <= count; ++i) {
+    net.add(fmt::format("dense{}", i), Dense{nodes});
+    net.add(fmt::format("dense{}/relu", i), Activation{});
+  }
+  net.add("classifier", Dense{classes});
+  net.add("loss", Loss{});
+}
+
+}  // namespace
+
+Network make_network(const CnnStructure& s) {
+  sim::Mistakes mistakes;
+  require_layers(mistakes, "conv_layers", s.conv_layers);
+  require_layers(mistakes, "dense_layers", s.dense_layers);
+  if (s.layers_per_pool < 1)
+    mistakes.add({.pointer = "layers_per_pool", .expected = "at least 1", .found = std::to_string(s.layers_per_pool)});
+  mistakes.throw_if_any();
+  Network net{"cnn", {}};
+  net.add("input", Input{{s.channels, s.image_height, s.image_width}});
+  int height = s.image_height, width = s.image_width, widening = 1;
+  for (int i = 1; i <= s.conv_layers; ++i) {
+    const std::string name = fmt::format("conv{}", i);
+    const int pad = s.kernel / 2;
+    net.add(name, Conv{s.filters * widening, square(s.kernel, 1, pad), 1, !s.batch_norm});
+    height += 2 * pad - s.kernel + 1;
+    width += 2 * pad - s.kernel + 1;
+    if (s.batch_norm) net.add(name + "/bn", BatchNorm{});
+    net.add(name + "/relu", Activation{});
+    if (i % s.layers_per_pool != 0 || height < 2 || width < 2) continue;
+    net.add(name + "/pool", Pool{Pooling::max, square(2, 2)});
+    height /= 2;
+    width /= 2;
+    widening = std::min(8, 2 * widening);
+  }
+  net.add("flatten", Flatten{});
+  dense_layers(net, s.dense_layers, s.nodes, s.classes);
+  return net;
+}
+
+Network make_network(const RnnStructure& s) {
+  sim::Mistakes mistakes;
+  require_layers(mistakes, "layers", s.layers);
+  mistakes.throw_if_any();
+  Network net{"rnn", {}};
+  const bool tokens = s.vocabulary > 0;
+  net.add("input", Input{{tokens ? 1 : s.features, s.steps, 1}});
+  if (tokens) net.add("embedding", Embedding{s.vocabulary, s.features});
+  for (int i = 1; i <= s.layers; ++i) net.add(fmt::format("recurrent{}", i), Recurrent{s.cell, s.hidden, s.bidirectional});
+  if (!s.classify_every_step) net.add("last_step", LastStep{});
+  dense_layers(net, 0, 0, s.classes);
+  return net;
+}
+
+Network make_network(const MlpStructure& s) {
+  sim::Mistakes mistakes;
+  require_layers(mistakes, "layers", s.layers);
+  mistakes.throw_if_any();
+  Network net{"mlp", {}};
+  net.add("input", Input{{s.inputs, 1, 1}});
+  dense_layers(net, s.layers, s.nodes, s.classes);
+  return net;
+}
+
+}  // namespace rehearse::workloads

@@ -1,0 +1,37 @@
+// Networks given by their structure's parameters: what a scenario states, what the generator draws, what an estimator regresses on.
+#pragma once
+
+#include "workloads/network.hpp"
+
+namespace rehearse::workloads {
+
+/// Blocks of convolution, ReLU (and batch norm), halved by max pooling after every `layers_per_pool` while the image is at least 2
+/// on each side; then dense layers with ReLU, and a classifier. The filters double after each pooling, up to 8 times `filters`.
+struct CnnStructure {
+  int conv_layers = 2, filters = 32, kernel = 3, layers_per_pool = 1;
+  int dense_layers = 1, nodes = 128;
+  int image_height = 32, image_width = 32, channels = 3, classes = 10;
+  bool batch_norm = false;
+};
+
+/// An embedding (when there is a vocabulary), recurrent layers and a classifier, at every step or at the last one.
+struct RnnStructure {
+  Cell cell = Cell::lstm;
+  int layers = 1, hidden = 128, steps = 35;
+  int vocabulary = 10000;  ///< 0: the input is `features` numbers a step
+  int features = 128;      ///< width of the embedding, or of the input
+  int classes = 10000;
+  bool bidirectional = false;
+  bool classify_every_step = true;
+};
+
+struct MlpStructure {
+  int inputs = 784, layers = 2, nodes = 256, classes = 10;
+};
+
+/// Shapes that cannot work show up in infer_shapes. Throw sim::InputError when a count is negative, or a number of layers over 10,000.
+Network make_network(const CnnStructure& structure);
+Network make_network(const RnnStructure& structure);
+Network make_network(const MlpStructure& structure);
+
+}  // namespace rehearse::workloads
