@@ -1,0 +1,229 @@
+// Starts from all points as one group. A group whose heaviest upper set, each point weighing w (y - mean), gains nothing is
+// constant at its mean; otherwise the fit lies at or above that mean on the set and at or below it on the rest, so that
+// the two parts are solved apart.
+#include "policies/learn/isotonic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "policies/learn/upper_set.hpp"
+#include "sim/base/errors.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+constexpr double kLargestRowsTimesWeightRatio = 1e9;
+
+/// Distinct points in lexicographic order.
+struct Points {
+  std::vector<double> x, y, weight;
+  std::vector<std::size_t> of_row;  ///< the point that each row became
+};
+
+/// Points not yet told apart. `covers` index into `members`.
+struct Group {
+  std::vector<std::int32_t> members;
+  std::vector<Cover> covers;
+  double floor = -std::numeric_limits<double>::infinity();  ///< the fit of every member lies between these two
+  double ceiling = std::numeric_limits<double>::infinity();
+};
+
+void check_samples(const IsotonicSamples& s) {
+  const std::size_t rows = s.rows();
+  sim::check(rows > 0 && s.dimension > 0, "isotonic regression without samples or features");
+  sim::check(rows <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()), "isotonic regression of too many samples");
+  sim::check(s.x.size() == rows * s.dimension && (s.weights.empty() || s.weights.size() == rows),
+             "isotonic regression: the numbers of features, targets and weights do not match");
+  const auto finite = [](double v) { return std::isfinite(v); };
+  sim::check(std::all_of(s.x.begin(), s.x.end(), finite) && std::all_of(s.y.begin(), s.y.end(), finite) &&
+                 std::all_of(s.weights.begin(), s.weights.end(), finite),
+             "isotonic regression of a number that is not finite");
+  if (s.weights.empty()) return;
+  const auto [least, most] = std::minmax_element(s.weights.begin(), s.weights.end());
+  sim::check(*least > 0, "isotonic regression: a weight is not positive");
+  sim::check(static_cast<double>(rows) * (*most / *least) < kLargestRowsTimesWeightRatio,
+             "isotonic regression: the weights differ too much to be exact");
+}
+
+/// The weighted mean as a first guess plus the mean deviation from it: exact for equal numbers, small error for others.
+template <class Value, class Weight>
+double weighted_mean(std::size_t n, Value&& value, Weight&& weight) {
+  double total = 0, sum = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    total += weight(i);
+    sum += weight(i) * (value(i) - value(0));
+  }
+  const double guess = value(0) + sum / total;
+  double rest = 0;
+  for (std::size_t i = 0; i < n; ++i) rest += weight(i) * (value(i) - guess);
+  return guess + rest / total;
+}
+
+Points merge_duplicates(const IsotonicSamples& s) {
+  std::vector<std::size_t> order(s.rows());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) {
+    const auto a = s.features(i), b = s.features(j);
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+  });
+
+  Points points;
+  points.of_row.resize(s.rows());
+  const auto weight = [&](std::size_t row) { return s.weights.empty() ? 1.0 : s.weights[row]; };
+  for (std::size_t first = 0; first < order.size();) {
+    const auto x = s.features(order[first]);
+    std::size_t last = first;
+    double total = 0;
+    for (; last < order.size() && std::ranges::equal(s.features(order[last]), x); ++last) {
+      points.of_row[order[last]] = points.y.size();
+      total += weight(order[last]);
+    }
+    points.x.insert(points.x.end(), x.begin(), x.end());
+    points.weight.push_back(total);
+    points.y.push_back(weighted_mean(
+        last - first, [&](std::size_t i) { return s.y[order[first + i]]; }, [&](std::size_t i) { return weight(order[first + i]); }));
+    first = last;
+  }
+  return points;
+}
+
+/// w (y - mean) of each member as integers that sum to 0, scaled by a power of two as far as the cut allows. That their
+/// sum is exactly 0 makes "no gain" exact: the whole group is then never heavier than the empty set.
+std::vector<std::int64_t> integer_gains(const Points& points, const Group& group, double mean) {
+  const std::size_t n = group.members.size();
+  const auto point = [&](std::size_t i) { return static_cast<std::size_t>(group.members[i]); };
+  // What the mean lost by rounding: small, but not beside deviations that are small themselves.
+  const double lost = weighted_mean(
+      n, [&](std::size_t i) { return points.y[point(i)] - mean; }, [&](std::size_t i) { return points.weight[point(i)]; });
+  std::vector<double> gains(n);
+  double largest = 0;
+  std::size_t heaviest = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    gains[i] = points.weight[point(i)] * (points.y[point(i)] - mean - lost);
+    sim::check(std::isfinite(gains[i]), "isotonic regression: the targets are too large");
+    largest = std::max(largest, std::abs(gains[i]));
+    if (points.weight[point(i)] > points.weight[point(heaviest)]) heaviest = i;
+  }
+
+  std::vector<std::int64_t> whole(n, 0);
+  if (largest == 0) return whole;
+  const int shift = 58 - std::ilogb(largest) - std::ilogb(static_cast<double>(n));  // magnitudes sum to less than 2^61
+  std::int64_t total = 0;
+  for (std::size_t i = 0; i < n; ++i) total += whole[i] = std::llrint(std::ldexp(gains[i], shift));
+  whole[heaviest] -= total;
+  return whole;
+}
+
+/// One side of a split, with the covers inside it.
+Group part_of(const Group& group, const std::vector<bool>& in_upper, bool upper) {
+  Group part{.floor = group.floor, .ceiling = group.ceiling};
+  std::vector<std::int32_t> index(group.members.size(), -1);
+  for (std::size_t i = 0; i < group.members.size(); ++i) {
+    if (in_upper[i] != upper) continue;
+    index[i] = static_cast<std::int32_t>(part.members.size());
+    part.members.push_back(group.members[i]);
+  }
+  for (const Cover& c : group.covers) {
+    const Cover moved{index[static_cast<std::size_t>(c.lower)], index[static_cast<std::size_t>(c.upper)]};
+    if (moved.lower >= 0 && moved.upper >= 0) part.covers.push_back(moved);
+  }
+  return part;
+}
+
+std::vector<double> solve(std::size_t dimension, const Points& points) {
+  std::vector<double> fit(points.y.size());
+  std::vector<Group> open(1);
+  open[0].members.resize(points.y.size());
+  std::iota(open[0].members.begin(), open[0].members.end(), 0);
+  open[0].covers = cover_relations(dimension, points.x);
+
+  while (!open.empty()) {
+    const Group group = std::move(open.back());
+    open.pop_back();
+    // The clamps keep the last bits in order, where rounding could turn them round.
+    if (group.covers.empty()) {
+      for (const std::int32_t i : group.members) {
+        const auto p = static_cast<std::size_t>(i);
+        fit[p] = std::clamp(points.y[p], group.floor, group.ceiling);
+      }
+      continue;
+    }
+    const auto member = [&](std::size_t i) { return static_cast<std::size_t>(group.members[i]); };
+    const double mean = std::clamp(
+        weighted_mean(
+            group.members.size(), [&](std::size_t i) { return points.y[member(i)]; }, [&](std::size_t i) { return points.weight[member(i)]; }),
+        group.floor, group.ceiling);
+    const UpperSet set = heaviest_upper_set(integer_gains(points, group, mean), group.covers);
+    if (set.weight == 0) {
+      for (std::size_t i = 0; i < group.members.size(); ++i) fit[member(i)] = mean;
+      continue;
+    }
+    Group below = part_of(group, set.contains, false), above = part_of(group, set.contains, true);
+    sim::check(!below.members.empty() && !above.members.empty(), "isotonic regression split nothing off");
+    below.ceiling = above.floor = mean;
+    open.push_back(std::move(below));
+    open.push_back(std::move(above));
+  }
+  return fit;
+}
+
+}  // namespace
+
+IsotonicFit IsotonicFit::fit(const IsotonicSamples& samples) {
+  check_samples(samples);
+  const Points points = merge_duplicates(samples);
+  const std::vector<double> values = solve(samples.dimension, points);
+
+  IsotonicFit result;
+  result.dimension_ = samples.dimension;
+  for (const std::size_t point : points.of_row) result.fitted_.push_back(values[point]);
+
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return values[i] < values[j]; });
+  for (const std::size_t i : order) {
+    const auto x = std::span(points.x).subspan(i * samples.dimension, samples.dimension);
+    result.points_.insert(result.points_.end(), x.begin(), x.end());
+    result.values_.push_back(values[i]);
+  }
+  return result;
+}
+
+std::size_t IsotonicFit::highest_below(std::span<const double> x) const {
+  sim::check(x.size() == dimension_, "isotonic regression asked for a point of another dimension");
+  sim::check(std::none_of(x.begin(), x.end(), [](double v) { return std::isnan(v); }), "isotonic regression asked for NaN");
+  std::size_t i = values_.size();
+  while (i > 0 && !is_below(point(i - 1), x)) --i;
+  return i == 0 ? values_.size() : i - 1;
+}
+
+std::size_t IsotonicFit::lowest_above(std::span<const double> x) const {
+  sim::check(x.size() == dimension_, "isotonic regression asked for a point of another dimension");
+  sim::check(std::none_of(x.begin(), x.end(), [](double v) { return std::isnan(v); }), "isotonic regression asked for NaN");
+  std::size_t i = 0;
+  while (i < values_.size() && !is_below(x, point(i))) ++i;
+  return i;
+}
+
+double IsotonicFit::lower(std::span<const double> x) const {
+  const std::size_t i = highest_below(x);
+  return i < values_.size() ? values_[i] : values_.front();
+}
+
+double IsotonicFit::upper(std::span<const double> x) const {
+  const std::size_t i = lowest_above(x);
+  return i < values_.size() ? values_[i] : values_.back();
+}
+
+double IsotonicFit::predict(std::span<const double> x) const {
+  return 0.5 * lower(x) + 0.5 * upper(x);  // halved first: no overflow, and rounding keeps the order
+}
+
+bool IsotonicFit::extrapolated(std::span<const double> x) const {
+  return highest_below(x) == values_.size() || lowest_above(x) == values_.size();
+}
+
+}  // namespace rehearse::policies
