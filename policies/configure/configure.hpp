@@ -1,0 +1,50 @@
+// The interface of configure strategies: a job and what may be known of it in, a ranked menu of configurations out.
+// Answered once, at the job's arrival, for the whole job. Must not keep state that changes a later answer.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "policies/configure/history_predictors.hpp"
+#include "sim/base/random.hpp"
+#include "sim/replay/alone.hpp"
+#include "sim/replay/decisions.hpp"
+#include "workloads/world.hpp"
+
+namespace rehearse::policies {
+
+/// One job, and what every strategy may ask about it. Read-only.
+struct ConfigureView {
+  const sim::Job& job;
+  const sim::Cluster& cluster;
+  const sim::CostRules& costs;
+  double now_s = 0;
+  /// The grid that all strategies choose from: pools, powers of two of workers, powers of two of the publication's batch, those
+  /// that fit; and the manual configuration.
+  const std::vector<sim::Configuration>& candidates;
+  const sim::Configuration& manual;
+  /// Time, money and accuracy by the belief, through the policy's own place and threads, without waiting; memoised.
+  const std::function<sim::Prediction(const sim::Configuration&)>& estimate;
+  /// What past runs say; null when the strategy did not ask for a history.
+  const HistoryPredictors* history = nullptr;
+  /// The strategy's own random stream for this job.
+  std::uint64_t random_key = 0;
+};
+
+class Configure {
+ public:
+  virtual ~Configure() = default;
+  virtual sim::Menu configure(const ConfigureView& view, const workloads::Belief& belief) = 0;
+};
+
+/// A strategy that may see the true world: its name says "oracle".
+class OracleConfigure {
+ public:
+  virtual ~OracleConfigure() = default;
+  /// `truth` runs the job alone in the true world, noise included.
+  virtual sim::Menu configure(const ConfigureView& view, const workloads::World& world, sim::AloneRunner& truth) = 0;
+};
+
+}  // namespace rehearse::policies

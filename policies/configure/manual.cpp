@@ -1,0 +1,91 @@
+#include "policies/configure/manual.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "policies/configure/menu.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+constexpr double kDeadlineShare = 0.8;  // what a careful user leaves for surprises
+
+long capacity(const sim::Cluster& cluster, int pool) {
+  return static_cast<long>(cluster.pools[static_cast<std::size_t>(pool)].nodes) * sim::workers_per_node(cluster, pool);
+}
+
+/// Powers of two of workers that hold their share of the batch.
+std::vector<sim::Configuration> that_fit(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief, int pool, double batch) {
+  std::vector<sim::Configuration> fitting;
+  for (long workers = 1; workers <= capacity(cluster, pool); workers *= 2)
+    for (sim::Configuration& c : split_batch(job, pool, static_cast<int>(workers), batch))
+      if (fits_memory(job, cluster, belief, c)) fitting.push_back(c);
+  return fitting;
+}
+
+/// Dollars a predicted sample with the fewest workers that hold the batch; infinite when none does.
+double usd_per_sample(const sim::Job& job, const sim::Cluster& cluster, const sim::CostRules& costs, const workloads::Belief& belief, int pool, double batch) {
+  for (const sim::Configuration& c : that_fit(job, cluster, belief, pool, batch)) {
+    const sim::Layout layout = sim::empty_cluster_layout(cluster, c);
+    const std::vector<sim::Plans> plans(1, {.threads = {.intra_op = std::max(1, sim::worker_device(cluster, pool).cores)}});
+    return sim::usd_per_s(cluster, costs, c) * belief.models().step_times->timing(job, c, layout, plans).step_s / c.batch_size();
+  }
+  return sim::kNever;
+}
+
+int median_pool(const sim::Job& job, const sim::Cluster& cluster, const sim::CostRules& costs, const workloads::Belief& belief, double batch) {
+  std::vector<std::pair<double, int>> prices;
+  for (int pool = 0; pool < static_cast<int>(cluster.pools.size()); ++pool) {
+    if (job.gpus > 0 && capacity(cluster, pool) < job.gpus) continue;
+    const double price = usd_per_sample(job, cluster, costs, belief, pool, batch);
+    if (price != sim::kNever) prices.emplace_back(price, pool);
+  }
+  if (prices.empty()) return 0;
+  std::sort(prices.begin(), prices.end());
+  return prices[(prices.size() - 1) / 2].second;
+}
+
+}  // namespace
+
+ManualOverride ManualRules::for_job(const sim::Job& job) const {
+  const auto found = by_model_.find(job.profile->model);
+  return found == by_model_.end() ? for_all_ : found->second;
+}
+
+sim::Configuration ManualRules::configuration(const sim::Job& job, const sim::Cluster& cluster, const sim::CostRules& costs,
+                                              const workloads::Belief& belief, sim::AloneRunner& believed) const {
+  const ManualOverride set = for_job(job);
+  double batch = job.batch_size > 0 ? job.batch_size : set.batch_size.value_or(belief.profiles().of(*job.profile).publication_batch);
+  const auto chosen_pool = [&] { return job.pool >= 0 ? job.pool : set.pool ? *set.pool : median_pool(job, cluster, costs, belief, batch); };
+  int pool = chosen_pool();
+  std::vector<sim::Configuration> fitting = that_fit(job, cluster, belief, pool, batch);
+  while (fitting.empty() && job.batch_size <= 0 && batch > 1) {
+    batch = std::floor(batch / 2);
+    pool = chosen_pool();
+    fitting = that_fit(job, cluster, belief, pool, batch);
+  }
+  sim::Configuration choice;
+  const int wanted = set.workers.value_or(job.gpus);
+  if (wanted > 0 || fitting.empty()) {
+    const int workers = std::max(1, wanted);
+    choice.groups = {{.pool = pool, .workers = workers, .batch_per_worker = static_cast<int>(std::max(1.0, std::round(batch / workers)))}};
+  } else {
+    choice = fitting.back();
+    for (const sim::Configuration& c : fitting) {
+      const sim::AloneOutcome outcome = believed.run(job, {.configuration = c, .predicted = {.epochs = 1}});
+      if (!outcome.fits || (job.has_deadline() && outcome.time_s > kDeadlineShare * job.deadline_s)) continue;
+      choice = c;
+      break;
+    }
+  }
+  choice.learning_rate = set.learning_rate.value_or(0);
+  if (set.sync) choice.sync = *set.sync;
+  return choice;
+}
+
+sim::Menu Manual::configure(const ConfigureView& view, const workloads::Belief&) {
+  return rank(view.job, {{.configuration = view.manual, .predicted = view.estimate(view.manual)}});
+}
+
+}  // namespace rehearse::policies

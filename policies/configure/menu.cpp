@@ -1,0 +1,114 @@
+#include "policies/configure/menu.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rehearse::policies {
+
+namespace {
+
+constexpr int kBatchDoublings = 5;  // the grid spans 2^-5 to 2^5 times the publication's batch
+
+/// How far a choice is from keeping the limits: relative lateness plus missing accuracy, 0 when it keeps them.
+double violation(const sim::Job& job, const sim::Prediction& p) {
+  double sum = 0;
+  if (job.has_deadline()) sum += std::isnan(p.time_s) ? 1e6 : std::max(0.0, p.time_s / job.deadline_s - 1);
+  if (job.has_target()) sum += std::isnan(p.accuracy) ? 1e6 : std::max(0.0, job.target_accuracy - p.accuracy) / job.target_accuracy;
+  return sum;
+}
+
+/// Smaller is better.
+double merit(const sim::Job& job, const sim::Prediction& p) {
+  const auto known = [](double value) { return std::isnan(value) ? std::numeric_limits<double>::max() : value; };
+  switch (job.objective) {
+    case sim::Objective::min_cost: return known(p.cost_usd);
+    case sim::Objective::min_time: return known(p.time_s);
+    case sim::Objective::max_accuracy: return known(-p.accuracy);
+  }
+  return 0;
+}
+
+std::string remedy(const sim::Job& job, const std::vector<sim::Choice>& choices) {
+  double soonest_s = sim::kNever, best_accuracy = -1;
+  for (const sim::Choice& choice : choices) {
+    const sim::Prediction& p = choice.predicted;
+    const bool accurate = !job.has_target() || p.accuracy >= job.target_accuracy;
+    const bool in_time = !job.has_deadline() || p.time_s <= job.deadline_s;
+    if (accurate && p.time_s < soonest_s) soonest_s = p.time_s;
+    if (in_time && p.accuracy > best_accuracy) best_accuracy = p.accuracy;
+  }
+  std::string text = "infeasible";
+  if (job.has_deadline() && soonest_s != sim::kNever) text += fmt::format(": a deadline of {:.0f} s would do", std::ceil(soonest_s));
+  if (job.has_target() && best_accuracy > 0) text += fmt::format("{} an accuracy floor of {:.3f} would do", text.size() > 10 ? ", or" : ":", best_accuracy);
+  if (text.size() == 10) text += choices.empty() ? ": nothing fits" : ": no deadline and no floor of these configurations would do";
+  return text;
+}
+
+}  // namespace
+
+bool keeps_limits(const sim::Job& job, const sim::Prediction& p) {
+  return (!job.has_deadline() || p.time_s <= job.deadline_s) && (!job.has_target() || p.accuracy >= job.target_accuracy);
+}
+
+sim::Menu rank(const sim::Job& job, std::vector<sim::Choice> choices) {
+  struct Order {
+    double violation, merit, cost;
+    std::size_t index;
+  };
+  std::vector<Order> order;
+  sim::Menu menu{.feasible = false};
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    sim::Prediction& p = choices[i].predicted;
+    p.feasible = p.feasible && keeps_limits(job, p);
+    menu.feasible = menu.feasible || p.feasible;
+    order.push_back({p.feasible ? 0 : 1e-9 + violation(job, p), merit(job, p), std::isnan(p.cost_usd) ? 0 : p.cost_usd, i});
+  }
+  std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {
+    return std::tie(a.violation, a.merit, a.cost, a.index) < std::tie(b.violation, b.merit, b.cost, b.index);
+  });
+  if (!menu.feasible) menu.remedy = remedy(job, choices);
+  for (const Order& o : order) menu.ranked.push_back(std::move(choices[o.index]));
+  return menu;
+}
+
+bool fits_memory(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief, const sim::Configuration& configuration) {
+  const workloads::MemoryModel& memory = belief.profiles().of(*job.profile).memory;
+  return std::all_of(configuration.groups.begin(), configuration.groups.end(), [&](const sim::Group& group) {
+    return memory.fits(group.batch_per_worker, sim::worker_device(cluster, group.pool), job.profile->precision);
+  });
+}
+
+std::vector<sim::Configuration> split_batch(const sim::Job& job, int pool, int workers, double global_batch) {
+  const double share = std::round(global_batch / workers);
+  if (share < 1 || share > 1e9) return {};
+  sim::Configuration c;
+  c.groups.push_back({.pool = pool, .workers = workers, .batch_per_worker = static_cast<int>(share)});
+  if (job.batch_size > 0 && c.batch_size() != job.batch_size) return {};
+  return {c};
+}
+
+std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief,
+                                                         const sim::Configuration& manual) {
+  std::vector<double> batches;
+  const double published = belief.profiles().of(*job.profile).publication_batch;
+  if (job.batch_size > 0)
+    batches.push_back(job.batch_size);
+  else
+    for (int j = -kBatchDoublings; j <= kBatchDoublings; ++j) batches.push_back(published * std::exp2(j));
+  std::vector<sim::Configuration> found{manual};
+  for (int pool = 0; pool < static_cast<int>(cluster.pools.size()); ++pool) {
+    if (job.pool >= 0 && job.pool != pool) continue;
+    const long capacity = static_cast<long>(cluster.pools[static_cast<std::size_t>(pool)].nodes) * sim::workers_per_node(cluster, pool);
+    for (long workers = 1; workers <= capacity; workers *= 2) {
+      for (const double batch : batches) {
+        for (const sim::Configuration& c : split_batch(job, pool, static_cast<int>(workers), batch))
+          if (std::find(found.begin(), found.end(), c) == found.end() && fits_memory(job, cluster, belief, c)) found.push_back(c);
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace rehearse::policies

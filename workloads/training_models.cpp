@@ -1,0 +1,241 @@
+#include "workloads/training_models.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "sim/base/errors.hpp"
+#include "sim/base/random.hpp"
+#include "sim/replay/costs.hpp"
+#include "workloads/synchronisation.hpp"
+
+namespace rehearse::workloads {
+
+namespace {
+
+/// Spread of the step times of equal workers, of which a synchronous step waits for the slowest (coefficient of variation).
+constexpr double kWorkerSpread = 0.01;
+/// Bytes a second at which a parameter server reads gradients and updates its parameters: three passes over memory.
+constexpr double kApplyBytesPerS = 5e9;
+
+sim::Random draw_of(const WorldDraw& draw, std::string_view purpose, std::string_view entity) {
+  return sim::Random(sim::stream_key(draw.seed, static_cast<std::uint64_t>(draw.repetition), purpose, entity));
+}
+
+const sim::Instance& instance_of(const sim::Cluster& cluster, int pool) {
+  return cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(pool)].instance)];
+}
+
+StepSetting setting_of(const sim::Job& job, const sim::Configuration& configuration) {
+  return {.global_batch = configuration.batch_size(),
+          .rule = job.profile->lr_rule,
+          .learning_rate = configuration.learning_rate,
+          .asynchronous_workers = configuration.sync.kind == sim::SyncKind::servers_async ? static_cast<double>(configuration.workers()) : 1.0};
+}
+
+/// A cube law of power against clock: P = idle + (busy - idle) f^3, so a limit leaves the fraction f of the arithmetic's speed.
+double speed_under_limit(const sim::Device& device, double limit_w) {
+  if (limit_w <= 0 || limit_w >= device.busy_w) return 1;
+  return std::cbrt((limit_w - device.idle_w) / (device.busy_w - device.idle_w));
+}
+
+}  // namespace
+
+TrainingModels::TrainingModels(const sim::Cluster& cluster, const ProfileModels& profiles, const TrainingModels* belief,
+                               std::optional<WorldDraw> draw)
+    : cluster_(cluster), profiles_(profiles), belief_(belief), draw_(draw) {
+  sync_factor_.assign(cluster.pools.size(), 1.0);
+  compute_factor_.assign(profiles.size(), std::vector<double>(cluster.devices.size(), 1.0));
+  convergence_errors_.resize(profiles.size());
+  if (!draw_) return;
+  const WorldErrors& e = draw_->errors;
+  node_factor_.resize(cluster.pools.size());
+  for (std::size_t p = 0; p < cluster.pools.size(); ++p) {
+    const sim::Pool& pool = cluster.pools[p];
+    sync_factor_[p] = draw_of(*draw_, "synchronisation", pool.name).log_normal_factor(e.sync_error);
+    if (e.step_noise == 0) continue;
+    for (int node = 0; node < pool.nodes; ++node)
+      node_factor_[p].push_back(draw_of(*draw_, "node speed", fmt::format("{}/{}", pool.name, node)).log_normal_factor(e.step_noise));
+  }
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    const sim::OpGraph& graph = profiles.of({.index = static_cast<int>(i)}).graph;
+    const auto& convergence = profiles.of({.index = static_cast<int>(i)}).convergence;
+    for (std::size_t d = 0; d < cluster.devices.size(); ++d)
+      compute_factor_[i][d] = draw_of(*draw_, "compute time", graph.name + "/" + cluster.devices[d].name).log_normal_factor(e.model_error);
+    if (!convergence) continue;
+    const std::string pair = convergence->model + "/" + convergence->dataset;
+    convergence_errors_[i].noise_scale_factor = draw_of(*draw_, "noise scale", pair).log_normal_factor(e.noise_scale_error);
+    convergence_errors_[i].ceiling_offset = e.ceiling_error * draw_of(*draw_, "ceiling", pair).normal();
+  }
+}
+
+// ---- step time
+
+std::size_t TrainingModels::GroupKeyHash::operator()(const GroupKey& k) const {
+  std::uint64_t hash = 0;
+  for (const int value : {k.profile, k.pool, k.workers, k.batch, k.nodes, k.workers_on_node, k.servers, k.threads, static_cast<int>(k.sync)})
+    hash = sim::Random::mix(hash + static_cast<std::uint64_t>(value));
+  return sim::Random::mix(hash ^ std::bit_cast<std::uint64_t>(k.power_limit_w));
+}
+
+sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision precision) const {
+  const ProfileModel& model = profiles_.of({.index = key.profile});
+  const sim::Instance& instance = instance_of(cluster_, key.pool);
+  const sim::Device& device = sim::worker_device(cluster_, key.pool);
+  const auto device_index = static_cast<std::size_t>(&device - cluster_.devices.data());
+  sim::StepTiming timing;
+  timing.memory_bytes = model.memory.bytes(key.batch, precision);
+  timing.fits = model.memory.fits(key.batch, device, precision);
+  const ComputeTime compute = model.step.compute_time(
+      device, {.batch = static_cast<double>(key.batch),
+               .precision = precision,
+               .time_factor = compute_factor_[static_cast<std::size_t>(key.profile)][device_index],
+               .speed_factor = speed_under_limit(device, key.power_limit_w),
+               .threads = key.threads});
+  const double gradient_bytes = model.step.gradient_bytes(precision);
+  const double storage = instance.storage_bandwidth_bytes_per_s / key.workers_on_node;
+  const StepTime step = step_time(
+      {.compute = compute,
+       .input_s = model.step.input_s(key.batch, storage),
+       .gradient_bytes = gradient_bytes,
+       .exchange = key.sync == sim::SyncKind::ring           ? Exchange::ring
+                   : key.sync == sim::SyncKind::servers_sync ? Exchange::parameter_servers_synchronous
+                                                             : Exchange::parameter_servers_asynchronous,
+       .ring = {.nodes = key.nodes, .workers_per_node = key.workers_on_node, .inside = instance.inside, .network = instance.network},
+       .servers = {.servers = std::max(1, key.servers), .network = instance.network, .apply_s = gradient_bytes / kApplyBytesPerS},
+       .worker_spread = kWorkerSpread,
+       .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
+  timing.step_s = 1 / step.steps_per_s;
+  timing.forward_s = std::max(compute.forward_s, model.step.input_s(key.batch, storage));
+  timing.busy_fraction = std::min(1.0, compute.total_s() / step.step_s);
+  return timing;
+}
+
+const sim::StepTiming& TrainingModels::remembered(const GroupKey& key, sim::Precision precision) const {
+  const auto known = timings_.find(key);
+  if (known != timings_.end()) return known->second;
+  return timings_.emplace(key, group_timing(key, precision)).first->second;
+}
+
+sim::StepTiming TrainingModels::timing(const sim::Job& job, const sim::Configuration& c, const sim::Layout& layout,
+                                       std::span<const sim::Plans> plans) const {
+  sim::StepTiming all;
+  const double scale = scale_to_duration(job);
+  int nodes = 0;
+  for (const auto& shares : layout) nodes += static_cast<int>(shares.size());
+  for (std::size_t g = 0; g < c.groups.size(); ++g) {
+    if (!plans[g].step.device_of_op.empty() || !plans[g].threads.threads_of_op.empty())
+      throw sim::PolicyError("the closed form times data-parallel steps with one thread count; a device or a thread count for each operation needs a step timer");
+    int on_node = 0;
+    for (const sim::NodeShare& share : layout[g]) on_node = std::max(on_node, share.devices);
+    const sim::Group& group = c.groups[g];
+    // Profiles differ in precision, so the profile's index stands for it in the key.
+    const sim::StepTiming& one = remembered({.profile = job.profile->index,
+                                             .pool = group.pool,
+                                             .workers = group.workers,
+                                             .batch = group.batch_per_worker,
+                                             .nodes = nodes,
+                                             .workers_on_node = on_node,
+                                             .servers = c.sync.servers,
+                                             .threads = sim::worker_device(cluster_, group.pool).kind == sim::DeviceKind::cpu ? plans[g].threads.intra_op : 0,
+                                             .sync = c.sync.kind,
+                                             .power_limit_w = c.power_limit_w},
+                                            job.profile->precision);
+    if (g == 0 || one.step_s > all.step_s) all = {.step_s = one.step_s, .forward_s = one.forward_s, .busy_fraction = one.busy_fraction, .memory_bytes = one.memory_bytes, .fits = all.fits};
+    all.fits = all.fits && one.fits;
+  }
+  all.step_s *= scale;
+  all.forward_s *= scale;
+  return all;
+}
+
+double TrainingModels::trace_step_s(const sim::Job& job) const {
+  int pool = job.pool;
+  for (int p = 0; pool < 0 && p < static_cast<int>(cluster_.pools.size()); ++p)
+    if (!instance_of(cluster_, p).gpus.empty()) pool = p;
+  pool = std::max(pool, 0);
+  const int per_node = sim::workers_per_node(cluster_, pool);
+  const int batch = std::max(1, static_cast<int>(std::ceil(job.batch_size / job.gpus)));
+  return remembered({.profile = job.profile->index,
+                     .pool = pool,
+                     .workers = job.gpus,
+                     .batch = batch,
+                     .nodes = (job.gpus + per_node - 1) / per_node,
+                     .workers_on_node = std::min(per_node, job.gpus),
+                     .servers = 0,
+                     .threads = 0,
+                     .sync = sim::SyncKind::ring,
+                     .power_limit_w = 0},
+                    job.profile->precision)
+      .step_s;
+}
+
+double TrainingModels::scale_to_duration(const sim::Job& job) const {
+  if (job.work != sim::Work::steps || job.duration_s <= 0 || job.gpus <= 0) return 1;
+  const double believed_s = job.steps * (belief_ != nullptr ? belief_ : this)->trace_step_s(job);
+  return believed_s > 0 ? job.duration_s / believed_s : 1;
+}
+
+double TrainingModels::noise(const sim::Job& job, const sim::Configuration& c, const sim::Layout& layout, int stage) const {
+  if (!draw_ || draw_->errors.step_noise == 0) return 1;
+  double slowest = 0;  // a synchronous step waits for the slowest node
+  for (std::size_t g = 0; g < layout.size(); ++g)
+    for (const sim::NodeShare& share : layout[g])
+      slowest = std::max(slowest, node_factor_[static_cast<std::size_t>(c.groups[g].pool)][static_cast<std::size_t>(share.node)]);
+  return slowest * draw_of(*draw_, "stage speed", fmt::format("{}/{}", job.name, stage)).log_normal_factor(draw_->errors.step_noise);
+}
+
+// ---- convergence
+
+std::uint64_t TrainingModels::individuality(const sim::Job& job) const {
+  if (!draw_ || (draw_->errors.examples_error == 0 && draw_->errors.evaluation_noise == 0)) return 0;
+  return sim::stream_key(draw_->seed, static_cast<std::uint64_t>(draw_->repetition), "job", job.name) | 1;
+}
+
+ConvergenceErrors TrainingModels::errors_of(const sim::Job& job) const {
+  ConvergenceErrors errors = convergence_errors_[static_cast<std::size_t>(job.profile->index)];
+  if (draw_) errors.examples_factor = draw_of(*draw_, "examples", job.name).log_normal_factor(draw_->errors.examples_error);
+  return errors;
+}
+
+double TrainingModels::default_epoch_cap(const sim::Profile& profile) const {
+  const auto& convergence = profiles_.of(profile).convergence;
+  return convergence ? 3 * convergence->reference_epochs : 1;
+}
+
+sim::EpochOutcome TrainingModels::train(const sim::Job& job, const sim::Configuration& configuration, double examples, sim::TrainingState& state) const {
+  const auto& convergence = profiles_.of(*job.profile).convergence;
+  if (!convergence) {
+    state.examples += examples;
+    return {};
+  }
+  const ConvergenceErrors errors = errors_of(job);
+  const StepSetting setting = setting_of(job, configuration);
+  const sim::TrainingState before = state;
+  advance(*convergence, errors, state, setting, examples);
+  if (state.diverged) {
+    state = before;
+    return {.diverged = true};
+  }
+  return {.noise_scale = noise_scale(*convergence, errors, state.progress, setting.global_batch)};
+}
+
+double TrainingModels::accuracy(const sim::Job& job, const sim::TrainingState& state) const {
+  const auto& convergence = profiles_.of(*job.profile).convergence;
+  return convergence ? workloads::accuracy(*convergence, errors_of(job), state) : sim::kUnset;
+}
+
+double TrainingModels::measured_accuracy(const sim::Job& job, int epoch, double accuracy) const {
+  if (!draw_ || draw_->errors.evaluation_noise == 0 || std::isnan(accuracy)) return accuracy;
+  const double deviation = draw_->errors.evaluation_noise * evaluation_deviation(*job.profile, accuracy);
+  const double reading = accuracy + deviation * draw_of(*draw_, "evaluation", fmt::format("{}/{}", job.name, epoch)).normal();
+  return std::clamp(reading, 0.0, 1.0);
+}
+
+double TrainingModels::evaluation_deviation(const sim::Profile& profile, double accuracy) const {
+  return workloads::evaluation_deviation(accuracy, profiles_.of(profile).validation_samples);
+}
+
+}  // namespace rehearse::workloads

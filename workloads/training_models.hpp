@@ -1,0 +1,70 @@
+// The models behind Belief and World: step time by the closed form, convergence by its equations, with or without errors.
+// Not for policies: they are handed Belief or World.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "workloads/world.hpp"
+
+namespace rehearse::workloads {
+
+/// What makes a world; nothing of it in a belief.
+struct WorldDraw {
+  WorldErrors errors;
+  std::uint64_t seed = 0;
+  int repetition = 0;
+};
+
+class TrainingModels final : public sim::StepTimes, public sim::Convergence {
+ public:
+  TrainingModels(const sim::Cluster& cluster, const ProfileModels& profiles, const TrainingModels* belief, std::optional<WorldDraw> draw);
+
+  const sim::OpGraph& graph(const sim::Profile& profile) const override { return profiles_.of(profile).graph; }
+  sim::StepTiming timing(const sim::Job& job, const sim::Configuration& configuration, const sim::Layout& layout,
+                         std::span<const sim::Plans> plans) const override;
+  double noise(const sim::Job& job, const sim::Configuration& configuration, const sim::Layout& layout, int stage) const override;
+
+  std::uint64_t individuality(const sim::Job& job) const override;
+  double samples_per_epoch(const sim::Profile& profile) const override { return profiles_.of(profile).training_samples; }
+  double evaluation_samples(const sim::Profile& profile) const override { return profiles_.of(profile).validation_samples; }
+  double default_epoch_cap(const sim::Profile& profile) const override;
+  sim::EpochOutcome train(const sim::Job& job, const sim::Configuration& configuration, double examples,
+                          sim::TrainingState& state) const override;
+  double accuracy(const sim::Job& job, const sim::TrainingState& state) const override;
+  double measured_accuracy(const sim::Job& job, int epoch, double accuracy) const override;
+  double evaluation_deviation(const sim::Profile& profile, double accuracy) const override;
+
+  const ProfileModels& profiles() const { return profiles_; }
+  const sim::Cluster& cluster() const { return cluster_; }
+
+ private:
+  struct GroupKey {
+    int profile, pool, workers, batch, nodes, workers_on_node, servers, threads;
+    sim::SyncKind sync;
+    double power_limit_w;
+    bool operator==(const GroupKey&) const = default;
+  };
+  struct GroupKeyHash {
+    std::size_t operator()(const GroupKey& key) const;
+  };
+  sim::StepTiming group_timing(const GroupKey& key, sim::Precision precision) const;
+  const sim::StepTiming& remembered(const GroupKey& key, sim::Precision precision) const;
+  /// Jobs of Work::steps with a measured duration: what makes the believed time on the trace's GPUs equal to it.
+  double scale_to_duration(const sim::Job& job) const;
+  double trace_step_s(const sim::Job& job) const;
+  ConvergenceErrors errors_of(const sim::Job& job) const;
+
+  const sim::Cluster& cluster_;
+  const ProfileModels& profiles_;
+  const TrainingModels* belief_;  ///< null in the belief itself
+  std::optional<WorldDraw> draw_;
+  std::vector<double> sync_factor_;                     ///< by pool
+  std::vector<std::vector<double>> node_factor_;        ///< by pool and node; empty without noise
+  std::vector<std::vector<double>> compute_factor_;     ///< by profile and device
+  std::vector<ConvergenceErrors> convergence_errors_;   ///< by profile, but for the job's own factor
+  mutable std::unordered_map<GroupKey, sim::StepTiming, GroupKeyHash> timings_;
+};
+
+}  // namespace rehearse::workloads

@@ -1,0 +1,34 @@
+#include "workloads/world.hpp"
+
+#include "workloads/training_models.hpp"
+
+namespace rehearse::workloads {
+
+WorldErrors WorldErrors::scaled(double model_error) {
+  const WorldErrors standard;
+  const double factor = model_error / standard.model_error;
+  return {.model_error = model_error,
+          .sync_error = standard.sync_error * factor,
+          .noise_scale_error = standard.noise_scale_error * factor,
+          .ceiling_error = standard.ceiling_error * factor,
+          .examples_error = standard.examples_error * factor,
+          .step_noise = standard.step_noise * factor,
+          .evaluation_noise = standard.evaluation_noise * factor};
+}
+
+Belief::Belief(const sim::Cluster& cluster, const ProfileModels& profiles)
+    : models_(std::make_unique<TrainingModels>(cluster, profiles, nullptr, std::nullopt)) {}
+Belief::~Belief() = default;
+sim::Models Belief::models() const { return {models_.get(), models_.get()}; }
+const ProfileModels& Belief::profiles() const { return models_->profiles(); }
+const sim::Cluster& Belief::cluster() const { return models_->cluster(); }
+
+World::World(const Belief& belief, const WorldErrors& errors, std::uint64_t seed, int repetition)
+    : models_(std::make_unique<TrainingModels>(belief.cluster(), belief.profiles(), belief.models_.get(),
+                                               WorldDraw{.errors = errors, .seed = seed, .repetition = repetition})) {}
+World::~World() = default;
+sim::Models World::models() const { return {models_.get(), models_.get()}; }
+const ProfileModels& World::profiles() const { return models_->profiles(); }
+const sim::Cluster& World::cluster() const { return models_->cluster(); }
+
+}  // namespace rehearse::workloads
