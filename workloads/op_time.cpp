@@ -12,9 +12,9 @@ namespace {
 using sim::OpKind;
 
 constexpr double kTiles[] = {32, 64, 128};  // sides of the tiles of cuBLAS and cuDNN
-constexpr double kReuseHalf = 8;         // multiply-adds a number fetched for a tile, at which fetching takes half of the time
-constexpr double kLargestReuse = 64;    // of tiles of 128 x 128, for which the efficiencies are stated
-constexpr double kShortestSplit = 256;  // of the inner dimension, worth a thread block of its own
+constexpr double kReuseHalf = 8;            // multiply-adds a number fetched for a tile, at which fetching takes half of the time
+constexpr double kLargestReuse = 64;        // of tiles of 128 x 128, for which the efficiencies are stated
+constexpr double kShortestSplit = 256;      // of the inner dimension, worth a thread block of its own
 constexpr double kWaves = 4;            // that a split of the inner dimension aims at: at most a fifth of the last one is lost
 constexpr double kCpuTile = 32;         // side of a thread's piece of a product
 constexpr double kCpuChunk = 16384;     // bytes of a thread's piece of a streaming operation
@@ -49,14 +49,15 @@ double gpu_duration_s(const OpWork& w, const sim::Device& d, const Conditions& c
   double arithmetic_s = 0;
   if (const double m = w.matrix.m.at(c.batch); m > 0) {
     const double used = tiling_efficiency(m, w.matrix.n.at(c.batch), w.matrix.k.at(c.batch), d.multiprocessors, e.k_half);
-    arithmetic_s = w.flops.at(c.batch) / (peak_flops(d, c.precision) * c.speed_factor * efficiency(e, w.kind) * used * w.arithmetic_saving);
+    arithmetic_s =
+        w.flops.at(c.batch) / (peak_flops(d, c.precision) * c.speed_factor * efficiency(e, w.kind) * used * w.arithmetic_saving);
   }
   const double memory_s = bytes_of(w, c) / (d.memory_bandwidth_bytes_per_s * e.bandwidth);
   return smooth_maximum(arithmetic_s, memory_s) + w.repeats * e.launch_s;
 }
 
-/// The most parallel cut of one repeat: tiles of the output, and of the inner dimension when they are too few. Tiles that hang over
-/// the edge do the arithmetic of whole ones.
+/// The most parallel cut of one repeat: tiles of the output, and of the inner dimension when they are too few. Tiles that hang
+/// over the edge do the arithmetic of whole ones.
 struct CpuCut {
   double pieces = 1, splits = 1, overhang = 1;
 };
@@ -89,12 +90,18 @@ double cpu_duration_s(const OpWork& w, const sim::Device& d, const Conditions& c
 }  // namespace
 
 bool OpWork::operator==(const OpWork& o) const {
-  return kind == o.kind && repeats == o.repeats && partial_bytes == o.partial_bytes && arithmetic_saving == o.arithmetic_saving && equal(flops, o.flops) && equal(bytes, o.bytes) &&
-         equal(matrix.m, o.matrix.m) && equal(matrix.n, o.matrix.n) && equal(matrix.k, o.matrix.k);
+  return kind == o.kind && repeats == o.repeats && partial_bytes == o.partial_bytes && arithmetic_saving == o.arithmetic_saving &&
+         equal(flops, o.flops) && equal(bytes, o.bytes) && equal(matrix.m, o.matrix.m) && equal(matrix.n, o.matrix.n) &&
+         equal(matrix.k, o.matrix.k);
 }
 
 OpWork work_of(const sim::Op& op) {
-  return {op.kind, op.flops, op.bytes, op.matrix, op.repeats, op.phase == sim::Phase::backward ? op.output_bytes.fixed : 0,
+  return {op.kind,
+          op.flops,
+          op.bytes,
+          op.matrix,
+          op.repeats,
+          op.phase == sim::Phase::backward ? op.output_bytes.fixed : 0,
           op.arithmetic_saving};
 }
 

@@ -1,12 +1,13 @@
-#include <catch2/catch.hpp>
+#include "workloads/op_time.hpp"
+
 #include <rapidcheck/catch.h>
 
+#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "sim/base/errors.hpp"
 #include "sim/base/units.hpp"
 #include "tests/workloads/devices.hpp"
-#include "workloads/op_time.hpp"
 
 using namespace rehearse::workloads;
 namespace sim = rehearse::sim;
@@ -37,8 +38,12 @@ sim::Device round_gpu() {
 }
 
 sim::Device round_cpu() {
-  return {.kind = sim::DeviceKind::cpu, .peak_fp32_flops = 1e12, .peak_fp16_flops = 1e12, .memory_bandwidth_bytes_per_s = 1e11,
-          .cores = 10, .core_bandwidth_bytes_per_s = 2e10,
+  return {.kind = sim::DeviceKind::cpu,
+          .peak_fp32_flops = 1e12,
+          .peak_fp16_flops = 1e12,
+          .memory_bandwidth_bytes_per_s = 1e11,
+          .cores = 10,
+          .core_bandwidth_bytes_per_s = 2e10,
           .efficiency = {.gemm = 0.5, .bandwidth = 0.8, .launch_s = 2e-5}};
 }
 
@@ -46,8 +51,8 @@ sim::Device round_cpu() {
 
 TEST_CASE("tiles, waves and the inner dimension, by hand", "[op_time]") {
   // A tile of m x n is fed at r/(r + 8) x 72/64 with r = m n/(m + n): 0.75 for 32 x 32, 0.9 for 64 x 64, 18/19 for 128 x 64.
-  // 640 x 640 on 10 processors: 50 tiles of 128 x 64 in 5 full waves (128 x 128 leaves 5 of 30 places empty); K = K_h = 128 halves
-  // it, too short to split.
+  // 640 x 640 on 10 processors: 50 tiles of 128 x 64 in 5 full waves (128 x 128 leaves 5 of 30 places empty); K = K_h = 128
+  // halves it, too short to split.
   CHECK(tiling_efficiency(640, 640, 128, 10, 128) == Approx(18.0 / 19 * 0.5));
   // 704 x 64: 44 tiles of 32 x 32 in 5 waves of 10, 0.88 x 0.75; 11 of 64 x 64 would leave 9 of 20 places empty.
   CHECK(tiling_efficiency(704, 64, 128, 10, 0) == Approx(0.88 * 0.75));
@@ -83,8 +88,8 @@ TEST_CASE("repeats launch each on their own", "[op_time]") {
 }
 
 TEST_CASE("a CPU operation, by hand", "[op_time]") {
-  // 320 x 32 are ten tiles of 32 x 32. On 4 threads three rounds: 3/10 of 2 x 320 x 32 x 1000 FLOPs at a core's 0.5e11. Bytes are few.
-  // Launch: half of 2e-5, and 4/10 of the other half.
+  // 320 x 32 are ten tiles of 32 x 32. On 4 threads three rounds: 3/10 of 2 x 320 x 32 x 1000 FLOPs at a core's 0.5e11. Bytes are
+  // few. Launch: half of 2e-5, and 4/10 of the other half.
   const OpWork work = product(320, 32, 1000, 1e3);
   const double flops = 2.0 * 320 * 32 * 1000;
   CHECK(op_duration_s(work, round_cpu(), {.threads = 4}) == Approx(flops / 5e10 * 0.3 + 1e-5 + 0.4e-5).epsilon(1e-4));
