@@ -82,8 +82,7 @@ class GraphBuilder {
     if (previous == kNone) return;
     graph_.ops[previous].saved_bytes.per_sample += wanted_[i] ? cost.extra_saved_bytes : 0;
     graph_.ops[previous].parameter_bytes = kBytesPerNumber * own_parameters(i);
-    if (owner(i) != i && cost.parameters() > 0)
-      connect(producers_[owner(i)], previous, {kBytesPerNumber * cost.parameters(), 0});
+    if (owner(i) != i && cost.parameters() > 0) connect(producers_[owner(i)], previous, {kBytesPerNumber * cost.parameters(), 0});
   }
 
   /// The activations that a backward operation reads are kept: once for each piece of memory, by the operation that filled it; a

@@ -17,8 +17,8 @@ struct GraphOptions {
 };
 
 /// The graph of one step of one replica. Gradients are taken of every `Loss`; data gradients that nobody needs (those of the
-/// first layer) are left out. An edge is a tensor that one operation hands to another, activations kept for the backward pass included.
-/// Throws sim::InputError when a layer cannot work (infer_shapes).
+/// first layer) are left out. An edge is a tensor that one operation hands to another, activations kept for the backward pass
+/// included. Throws sim::InputError when a layer cannot work (infer_shapes).
 sim::OpGraph build_graph(const Network& network, const GraphOptions& options = {});
 
 /// Multiply-adds of a sample's forward pass in matrix products: half of their FLOPs, the figure that publications print.

@@ -47,8 +47,8 @@ LayerOp reading_output(LayerOp op) {
   return op;
 }
 
-/// Winograd's minimal filtering F(2 x 2, r x r) needs (r + 1)^2 multiplications where the window needs 4 r^2 (Lavin and Gray, "Fast
-/// Algorithms for Convolutional Neural Networks", CVPR 2016). Libraries have it for 3 x 3 and 5 x 5 with stride 1.
+/// Winograd's minimal filtering F(2 x 2, r x r) needs (r + 1)^2 multiplications where the window needs 4 r^2 (Lavin and Gray,
+/// "Fast Algorithms for Convolutional Neural Networks", CVPR 2016). Libraries have it for 3 x 3 and 5 x 5 with stride 1.
 double winograd_saving(const Window& w) {
   const bool has_it = w.height == w.width && (w.height == 3 || w.height == 5) && w.stride_height == 1 && w.stride_width == 1;
   const double r = w.height;
@@ -56,7 +56,8 @@ double winograd_saving(const Window& w) {
 }
 
 /// Its transformed input: (r + 1)^2 numbers for each 2 x 2 tile, of which as many tiles are held at once as the library likes;
-/// counted as one (r + 3)^2 for each 4 x 4 tile, F(4 x 4, r x r). Other convolutions are implicit matrix products without scratch.
+/// counted as one (r + 3)^2 for each 4 x 4 tile, F(4 x 4, r x r). Other convolutions are implicit matrix products without
+/// scratch.
 Affine winograd_workspace(const Window& w, const Shape& in) {
   if (winograd_saving(w) == 1) return {};
   const double side = w.height + 3;
@@ -70,11 +71,12 @@ LayerCost cost(const Conv& c, const Shape& in, const Shape& out) {
   result.bias = c.bias ? c.filters : 0;
   const Affine bytes = traffic(result.weights, in.elements() + out.elements());
   const double taps = area * out.positions() / in.positions();  // of the window that meet one input position, on average
-  result.forward = {product("", OpKind::conv, {a_sample(groups * out.positions()), fixed(filters), fixed(channels * area)}, bytes)};
-  result.data_gradient = {
-      product("/data_gradient", OpKind::conv, {a_sample(groups * in.positions()), fixed(channels), fixed(filters * taps)}, bytes)};
-  result.filter_gradient = {reading_input(product(
-      "/filter_gradient", OpKind::conv, {fixed(c.filters), fixed(channels * area), a_sample(out.positions())}, bytes))};
+  result.forward = {
+      product("", OpKind::conv, {a_sample(groups * out.positions()), fixed(filters), fixed(channels * area)}, bytes)};
+  result.data_gradient = {product("/data_gradient", OpKind::conv,
+                                  {a_sample(groups * in.positions()), fixed(channels), fixed(filters * taps)}, bytes)};
+  result.filter_gradient = {reading_input(
+      product("/filter_gradient", OpKind::conv, {fixed(c.filters), fixed(channels * area), a_sample(out.positions())}, bytes))};
   for (auto* ops : {&result.forward, &result.data_gradient, &result.filter_gradient}) {
     ops->front().op.workspace_bytes = winograd_workspace(c.window, in);
     ops->front().op.arithmetic_saving = winograd_saving(c.window);
@@ -187,18 +189,17 @@ LayerCost cost(const Recurrent& r, const Shape& in) {
 
   const Affine input_bytes = traffic(directions * gated * width, in.elements() + gate_numbers);
   const Affine step_bytes = traffic(repeats * gated * hidden, 2 * gate_numbers + 3 * state_numbers);
-  result.forward = {
-      product("/input", OpKind::gemm, {a_sample(steps), fixed(directions * gated), fixed(width)}, input_bytes),
-      product("", OpKind::rnn, {a_sample(1), fixed(gated), fixed(hidden)}, step_bytes, repeats)};
+  result.forward = {product("/input", OpKind::gemm, {a_sample(steps), fixed(directions * gated), fixed(width)}, input_bytes),
+                    product("", OpKind::rnn, {a_sample(1), fixed(gated), fixed(hidden)}, step_bytes, repeats)};
   result.forward[0].op.output_bytes = traffic(0, gate_numbers);
   result.backward = {
       reading_output(product("/gradient", OpKind::rnn, {a_sample(1), fixed(hidden), fixed(gated)}, step_bytes, repeats))};
   result.backward[0].op.output_bytes = traffic(0, gate_numbers);
   result.data_gradient = {
       product("/data_gradient", OpKind::gemm, {a_sample(steps), fixed(width), fixed(directions * gated)}, input_bytes)};
-  result.filter_gradient = {reading_input(
-      product("/filter_gradient", OpKind::gemm, {fixed(directions * gated), fixed(width + hidden), a_sample(steps)},
-              traffic(result.weights, in.elements() + gate_numbers + state_numbers)))};
+  result.filter_gradient = {
+      reading_input(product("/filter_gradient", OpKind::gemm, {fixed(directions * gated), fixed(width + hidden), a_sample(steps)},
+                            traffic(result.weights, in.elements() + gate_numbers + state_numbers)))};
   return result;
 }
 

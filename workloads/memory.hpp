@@ -7,9 +7,9 @@
 
 namespace rehearse::workloads {
 
-inline constexpr double kUsableMemory = 0.94;          ///< of the capacity, before fragmentation ends a run
-inline constexpr double kContextBytes = 0.6e9;         ///< of the framework and its libraries
-inline constexpr double kBucketBytes = 2 * 64e6;       ///< in which gradients are exchanged
+inline constexpr double kUsableMemory = 0.94;     ///< of the capacity, before fragmentation ends a run
+inline constexpr double kContextBytes = 0.6e9;    ///< of the framework and its libraries
+inline constexpr double kBucketBytes = 2 * 64e6;  ///< in which gradients are exchanged
 inline constexpr double kLargestWorkspaceBytes = 512e6;
 
 /// Sums over a graph, so that a batch's need is a few operations.

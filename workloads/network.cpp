@@ -63,7 +63,8 @@ void require_sequence(const Shape& in) { require(in.width == 1, "a vector or a s
 Shape concatenated(std::span<const Shape> in) {
   std::int64_t channels = 0;
   for (const Shape& s : in) {
-    require(s.height == in[0].height && s.width == in[0].width, "inputs of equal height and width", text(in[0]) + " and " + text(s));
+    require(s.height == in[0].height && s.width == in[0].width, "inputs of equal height and width",
+            text(in[0]) + " and " + text(s));
     channels += s.channels;
   }
   require(channels < kLargest, "fewer than 2^30 channels", std::to_string(channels));
@@ -100,55 +101,62 @@ Shape output_shape(const LayerSpec& spec, std::span<const Shape> in) {
   require(!in.empty() && (in.size() == 1 || takes_many(spec)), takes_many(spec) ? "at least one input" : "one input",
           fmt::format("{}", in.size()));
   const Shape& first = in[0];
-  return std::visit(
-      Overloaded{
-          [&](const Conv& c) {
-            require_positive(c.filters, "a number of filters");
-            require(c.groups > 0 && first.channels % c.groups == 0 && c.filters % c.groups == 0,
-                    "groups that divide channels and filters",
-                    fmt::format("{} groups, {} channels, {} filters", c.groups, first.channels, c.filters));
-            return slide(first, c.filters, c.window);
-          },
-          [&](const TransposedConv& c) {
-            require_positive(c.filters, "a number of filters");
-            return unslide(first, c.filters, c.window);
-          },
-          [&](const Dense& d) {
-            require_positive(d.units, "a number of units");
-            require_sequence(first);
-            return Shape{d.units, first.height, 1};
-          },
-          [&](const Pool& p) { return slide(first, first.channels, p.window); },
-          [&](const GlobalPool&) { return Shape{first.channels, 1, 1}; },
-          [&](const LocalResponseNorm& n) {
-            require_positive(n.size, "a size");
-            return first;
-          },
-          [&](const Concat&) { return concatenated(in); },
-          [&](const Add&) { return added(in); },
-          [&](const Flatten&) { return Shape{first.channels * first.height * first.width, 1, 1}; },
-          [&](const ToSequence&) { return Shape{first.channels * first.height, first.width, 1}; },
-          [&](const LastStep&) {
-            require_sequence(first);
-            return Shape{first.channels, 1, 1};
-          },
-          [&](const Embedding& e) {
-            require_positive(e.vocabulary, "a vocabulary");
-            require_positive(e.width, "a width");
-            require(first.channels == 1 && first.width == 1, "a sequence of tokens, 1 x n x 1", text(first));
-            return Shape{e.width, first.height, 1};
-          },
-          [&](const Recurrent& r) {
-            require_positive(r.hidden, "a number of hidden units");
-            require_sequence(first);
-            require(r.hidden < kLargest, "fewer than 2^30 hidden units", std::to_string(r.hidden));
-            return Shape{r.bidirectional && !r.sum_directions ? 2 * r.hidden : r.hidden, first.height, 1};
-          },
-          [&](const Attention& a) { return attended(a, in); },
-          [&](const Loss&) { return Shape{1, first.height, first.width}; },
-          [&](const auto&) { return first; },
-      },
-      spec);
+  return std::visit(Overloaded{
+                        [&](const Conv& c) {
+                          require_positive(c.filters, "a number of filters");
+                          require(c.groups > 0 && first.channels % c.groups == 0 && c.filters % c.groups == 0,
+                                  "groups that divide channels and filters",
+                                  fmt::format("{} groups, {} channels, {} filters", c.groups, first.channels, c.filters));
+                          return slide(first, c.filters, c.window);
+                        },
+                        [&](const TransposedConv& c) {
+                          require_positive(c.filters, "a number of filters");
+                          return unslide(first, c.filters, c.window);
+                        },
+                        [&](const Dense& d) {
+                          require_positive(d.units, "a number of units");
+                          require_sequence(first);
+                          return Shape{d.units, first.height, 1};
+                        },
+                        [&](const Pool& p) { return slide(first, first.channels, p.window); },
+                        [&](const GlobalPool&) {
+                          return Shape{first.channels, 1, 1};
+                        },
+                        [&](const LocalResponseNorm& n) {
+                          require_positive(n.size, "a size");
+                          return first;
+                        },
+                        [&](const Concat&) { return concatenated(in); },
+                        [&](const Add&) { return added(in); },
+                        [&](const Flatten&) {
+                          return Shape{first.channels * first.height * first.width, 1, 1};
+                        },
+                        [&](const ToSequence&) {
+                          return Shape{first.channels * first.height, first.width, 1};
+                        },
+                        [&](const LastStep&) {
+                          require_sequence(first);
+                          return Shape{first.channels, 1, 1};
+                        },
+                        [&](const Embedding& e) {
+                          require_positive(e.vocabulary, "a vocabulary");
+                          require_positive(e.width, "a width");
+                          require(first.channels == 1 && first.width == 1, "a sequence of tokens, 1 x n x 1", text(first));
+                          return Shape{e.width, first.height, 1};
+                        },
+                        [&](const Recurrent& r) {
+                          require_positive(r.hidden, "a number of hidden units");
+                          require_sequence(first);
+                          require(r.hidden < kLargest, "fewer than 2^30 hidden units", std::to_string(r.hidden));
+                          return Shape{r.bidirectional && !r.sum_directions ? 2 * r.hidden : r.hidden, first.height, 1};
+                        },
+                        [&](const Attention& a) { return attended(a, in); },
+                        [&](const Loss&) {
+                          return Shape{1, first.height, first.width};
+                        },
+                        [&](const auto&) { return first; },
+                    },
+                    spec);
 }
 
 }  // namespace

@@ -28,37 +28,67 @@ constexpr Window square(int size, int stride = 1, int pad = 0) { return {size, s
 /// Odd sizes, stride 1, padded so that the output has the input's size.
 constexpr Window same(int height, int width) { return {height, width, 1, 1, height / 2, width / 2}; }
 
-struct Input { Shape shape; };
-struct Conv { int filters = 0; Window window; int groups = 1; bool bias = true; };
-struct TransposedConv { int filters = 0; Window window; bool bias = true; };
+struct Input {
+  Shape shape;
+};
+struct Conv {
+  int filters = 0;
+  Window window;
+  int groups = 1;
+  bool bias = true;
+};
+struct TransposedConv {
+  int filters = 0;
+  Window window;
+  bool bias = true;
+};
 /// A matrix product at every position of a sequence, or of a flattened image.
-struct Dense { int units = 0; bool bias = true; };
+struct Dense {
+  int units = 0;
+  bool bias = true;
+};
 struct BatchNorm {};
 struct LayerNorm {};
 /// In place when the gradient follows from the output alone (ReLU, tanh, sigmoid); GELU is not.
-struct Activation { bool in_place = true; };
+struct Activation {
+  bool in_place = true;
+};
 enum class Pooling { max, average };
-struct Pool { Pooling kind = Pooling::max; Window window; };
+struct Pool {
+  Pooling kind = Pooling::max;
+  Window window;
+};
 struct GlobalPool {};  ///< the average over all positions
-struct LocalResponseNorm { int size = 5; };
+struct LocalResponseNorm {
+  int size = 5;
+};
 struct Dropout {};
-struct Concat {};      ///< along the channels
+struct Concat {};  ///< along the channels
 struct Add {};
 struct Flatten {};     ///< (c, h, w) to (c h w, 1, 1)
 struct ToSequence {};  ///< (c, h, w) to (c h, w, 1): the columns of a spectrogram become time steps
 struct LastStep {};    ///< (f, n, 1) to (f, 1, 1)
 struct Detach {};      ///< hands its input on, but no gradient back
-struct Embedding { int vocabulary = 0, width = 0; };
+struct Embedding {
+  int vocabulary = 0, width = 0;
+};
 enum class Cell { vanilla, gru, lstm };
 /// One bias a gate (TensorFlow's convention; cuDNN and PyTorch have two). Directions are concatenated or summed.
-struct Recurrent { Cell cell = Cell::lstm; int hidden = 0; bool bidirectional = false; bool sum_directions = false; };
+struct Recurrent {
+  Cell cell = Cell::lstm;
+  int hidden = 0;
+  bool bidirectional = false;
+  bool sum_directions = false;
+};
 /// Scaled dot products of inputs (queries, keys, values); projections are dense layers of their own.
-struct Attention { int heads = 1; };
-struct Loss {};        ///< softmax and cross entropy at every position
+struct Attention {
+  int heads = 1;
+};
+struct Loss {};  ///< softmax and cross entropy at every position
 
-using LayerSpec = std::variant<Input, Conv, TransposedConv, Dense, BatchNorm, LayerNorm, Activation, Pool, GlobalPool,
-                               LocalResponseNorm, Dropout, Concat, Add, Flatten, ToSequence, LastStep, Detach, Embedding,
-                               Recurrent, Attention, Loss>;
+using LayerSpec =
+    std::variant<Input, Conv, TransposedConv, Dense, BatchNorm, LayerNorm, Activation, Pool, GlobalPool, LocalResponseNorm,
+                 Dropout, Concat, Add, Flatten, ToSequence, LastStep, Detach, Embedding, Recurrent, Attention, Loss>;
 
 struct Layer {
   std::string name;

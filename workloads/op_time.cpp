@@ -11,8 +11,10 @@ namespace {
 
 using sim::OpKind;
 
-constexpr double kTiles[] = {64, 128};  // sides of the tiles of cuBLAS and cuDNN
-constexpr double kShortestSplit = 256;  // of the inner dimension, worth a thread block of its own
+constexpr double kTiles[] = {32, 64, 128};  // sides of the tiles of cuBLAS and cuDNN
+constexpr double kReuseHalf = 8;            // multiply-adds a number fetched for a tile, at which fetching takes half of the time
+constexpr double kLargestReuse = 64;        // of tiles of 128 x 128, for which the efficiencies are stated
+constexpr double kShortestSplit = 256;      // of the inner dimension, worth a thread block of its own
 constexpr double kWaves = 4;            // that a split of the inner dimension aims at: at most a fifth of the last one is lost
 constexpr double kCpuTile = 32;         // side of a thread's piece of a product
 constexpr double kCpuChunk = 16384;     // bytes of a thread's piece of a streaming operation
@@ -47,25 +49,28 @@ double gpu_duration_s(const OpWork& w, const sim::Device& d, const Conditions& c
   double arithmetic_s = 0;
   if (const double m = w.matrix.m.at(c.batch); m > 0) {
     const double used = tiling_efficiency(m, w.matrix.n.at(c.batch), w.matrix.k.at(c.batch), d.multiprocessors, e.k_half);
-    arithmetic_s = w.flops.at(c.batch) / (peak_flops(d, c.precision) * c.speed_factor * efficiency(e, w.kind) * used * w.arithmetic_saving);
+    arithmetic_s =
+        w.flops.at(c.batch) / (peak_flops(d, c.precision) * c.speed_factor * efficiency(e, w.kind) * used * w.arithmetic_saving);
   }
   const double memory_s = bytes_of(w, c) / (d.memory_bandwidth_bytes_per_s * e.bandwidth);
   return smooth_maximum(arithmetic_s, memory_s) + w.repeats * e.launch_s;
 }
 
-/// The most parallel cut of one repeat: tiles of the output, and of the inner dimension when they are too few.
+/// The most parallel cut of one repeat: tiles of the output, and of the inner dimension when they are too few. Tiles that hang
+/// over the edge do the arithmetic of whole ones.
 struct CpuCut {
-  double pieces = 1, splits = 1;
+  double pieces = 1, splits = 1, overhang = 1;
 };
 
 CpuCut cpu_cut(const OpWork& w, double batch, double threads) {
   const double m = w.matrix.m.at(batch);
-  if (m <= 0) return {std::max(1.0, equal_parts(w.bytes.at(batch), kCpuChunk)), 1};
-  const double tiles = equal_parts(m, kCpuTile) * equal_parts(w.matrix.n.at(batch), kCpuTile);
-  if (tiles >= threads || w.partial_bytes == 0) return {tiles, 1};
+  if (m <= 0) return {.pieces = std::max(1.0, equal_parts(w.bytes.at(batch), kCpuChunk))};
+  const double n = w.matrix.n.at(batch), tiles = equal_parts(m, kCpuTile) * equal_parts(n, kCpuTile);
+  const double overhang = tiles * kCpuTile * kCpuTile / (m * n);
+  if (tiles >= threads || w.partial_bytes == 0) return {tiles, 1, overhang};
   const double most = std::max(1.0, std::floor(w.matrix.k.at(batch) / kShortestSplit));
   const double splits = std::min(most, equal_parts(threads, tiles));
-  return {tiles * splits, splits};
+  return {tiles * splits, splits, overhang};
 }
 
 double cpu_duration_s(const OpWork& w, const sim::Device& d, const Conditions& c) {
@@ -76,7 +81,7 @@ double cpu_duration_s(const OpWork& w, const sim::Device& d, const Conditions& c
   const double largest_bandwidth = d.memory_bandwidth_bytes_per_s * e.bandwidth;
   const double core_bandwidth = d.core_bandwidth_bytes_per_s > 0 ? d.core_bandwidth_bytes_per_s : largest_bandwidth;
   const double bandwidth = std::min(threads * core_bandwidth, largest_bandwidth);
-  const double arithmetic_s = w.flops.at(c.batch) / core_flops * std::ceil(cut.pieces / threads) / cut.pieces;
+  const double arithmetic_s = cut.overhang * w.flops.at(c.batch) / core_flops * std::ceil(cut.pieces / threads) / cut.pieces;
   const double partial_s = cut.splits > 1 ? w.partial_bytes * cut.splits / largest_bandwidth : 0;
   const double dispatch_s = e.launch_s * (kFixedDispatch + (1 - kFixedDispatch) * threads / cores);
   return std::max(arithmetic_s, bytes_of(w, c) / bandwidth) + partial_s + w.repeats * dispatch_s;
@@ -85,12 +90,18 @@ double cpu_duration_s(const OpWork& w, const sim::Device& d, const Conditions& c
 }  // namespace
 
 bool OpWork::operator==(const OpWork& o) const {
-  return kind == o.kind && repeats == o.repeats && partial_bytes == o.partial_bytes && arithmetic_saving == o.arithmetic_saving && equal(flops, o.flops) && equal(bytes, o.bytes) &&
-         equal(matrix.m, o.matrix.m) && equal(matrix.n, o.matrix.n) && equal(matrix.k, o.matrix.k);
+  return kind == o.kind && repeats == o.repeats && partial_bytes == o.partial_bytes && arithmetic_saving == o.arithmetic_saving &&
+         equal(flops, o.flops) && equal(bytes, o.bytes) && equal(matrix.m, o.matrix.m) && equal(matrix.n, o.matrix.n) &&
+         equal(matrix.k, o.matrix.k);
 }
 
 OpWork work_of(const sim::Op& op) {
-  return {op.kind, op.flops, op.bytes, op.matrix, op.repeats, op.phase == sim::Phase::backward ? op.output_bytes.fixed : 0,
+  return {op.kind,
+          op.flops,
+          op.bytes,
+          op.matrix,
+          op.repeats,
+          op.phase == sim::Phase::backward ? op.output_bytes.fixed : 0,
           op.arithmetic_saving};
 }
 
@@ -100,12 +111,13 @@ double tiling_efficiency(double m, double n, double k, int multiprocessors, doub
   for (double tile_m : kTiles)
     for (double tile_n : kTiles) {
       const double tiles = equal_parts(m, tile_m) * equal_parts(n, tile_n);
-      const double inside = m * n / (tiles * tile_m * tile_n);
+      const double inside = m * n / (tiles * tile_m * tile_n), reuse = tile_m * tile_n / (tile_m + tile_n);
+      const double fed = reuse / (reuse + kReuseHalf) * (kLargestReuse + kReuseHalf) / kLargestReuse;
       const double most = std::max(1.0, std::floor(k / kShortestSplit));
       const double splits = std::clamp(std::floor(kWaves * processors / tiles), 1.0, most);
       for (double split : {1.0, splits}) {
         const double blocks = tiles * split, used = blocks / (processors * equal_parts(blocks, processors));
-        best = std::max(best, inside * used * (k / split) / (k / split + k_half));
+        best = std::max(best, inside * fed * used * (k / split) / (k / split + k_half));
       }
     }
   return best;

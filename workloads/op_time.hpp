@@ -32,8 +32,9 @@ OpWork work_of(const sim::Op& op);
 /// Seconds, rounded up to the step grid. The device's figures must be positive where its kind uses them (sim::check).
 double op_duration_s(const OpWork& work, const sim::Device& device, const Conditions& conditions);
 
-/// The fraction of a GPU's multiprocessors' arithmetic that an (m x k)(k x n) product keeps busy, in (0, 1]: its output is cut into
-/// tiles, the last wave of tiles is not full, tiles hang over the edge, and a short inner dimension does not hide latencies.
+/// The fraction of a GPU's multiprocessors' arithmetic that an (m x k)(k x n) product keeps busy, in (0, 1]: its output is cut
+/// into tiles, of which small ones are fed less well; the last wave of tiles is not full, tiles hang over the edge, and a short
+/// inner dimension does not hide latencies. 1 is a wave-filling number of tiles of 128 x 128 with a long inner dimension.
 double tiling_efficiency(double m, double n, double k, int multiprocessors, double k_half);
 
 }  // namespace rehearse::workloads

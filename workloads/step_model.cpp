@@ -12,9 +12,15 @@ StepModel::StepModel(const sim::OpGraph& graph) : parameters_(graph.parameters),
     auto same = std::find_if(classes_.begin(), classes_.end(), [&](const Class& c) { return c.work == work; });
     if (same == classes_.end()) same = classes_.insert(same, {work});
     switch (op.phase) {
-      case sim::Phase::forward: ++same->forward; break;
-      case sim::Phase::backward: ++same->backward; break;
-      case sim::Phase::update: ++same->update; break;
+      case sim::Phase::forward:
+        ++same->forward;
+        break;
+      case sim::Phase::backward:
+        ++same->backward;
+        break;
+      case sim::Phase::update:
+        ++same->update;
+        break;
     }
     operations_ += op.repeats;
   }

@@ -1,5 +1,5 @@
-// The closed form of a data-parallel worker's step: operations one after the other, each rounded to the step grid, so that the sum
-// equals a timer's makespan on one device. Cheap: operations with equal work are timed once.
+// The closed form of a data-parallel worker's step: operations one after the other, each rounded to the step grid, so that the
+// sum equals a timer's makespan on one device. Cheap: operations with equal work are timed once.
 #pragma once
 
 #include <vector>

@@ -1,12 +1,13 @@
-// Networks given by their structure's parameters: what a scenario states, what the generator draws, what an estimator regresses on.
+// Networks given by their structure's parameters: what a scenario states, what the generator draws, what an estimator regresses
+// on.
 #pragma once
 
 #include "workloads/network.hpp"
 
 namespace rehearse::workloads {
 
-/// Blocks of convolution, ReLU (and batch norm), halved by max pooling after every `layers_per_pool` while the image is at least 2
-/// on each side; then dense layers with ReLU, and a classifier. The filters double after each pooling, up to 8 times `filters`.
+/// Blocks of convolution, ReLU (and batch norm), halved by max pooling after every `layers_per_pool` while the image is at least
+/// 2 on each side; then dense layers with ReLU, and a classifier. The filters double after each pooling, up to 8 times `filters`.
 struct CnnStructure {
   int conv_layers = 2, filters = 32, kernel = 3, layers_per_pool = 1;
   int dense_layers = 1, nodes = 128;
@@ -29,7 +30,8 @@ struct MlpStructure {
   int inputs = 784, layers = 2, nodes = 256, classes = 10;
 };
 
-/// Shapes that cannot work show up in infer_shapes. Throw sim::InputError when a count is negative, or a number of layers over 10,000.
+/// Shapes that cannot work show up in infer_shapes. Throw sim::InputError when a count is negative, or a number of layers over
+/// 10,000.
 Network make_network(const CnnStructure& structure);
 Network make_network(const RnnStructure& structure);
 Network make_network(const MlpStructure& structure);

@@ -23,9 +23,9 @@ double hierarchical_all_reduce_s(double bytes, const RingPlan& plan);
 
 struct ParameterServers {
   int servers = 1;
-  sim::Link network;       ///< of one server, and of one worker
-  double apply_s = 0;      ///< a server's time to apply one worker's gradients of all parameters
-  double overlap = 4;      ///< g of the smooth maximum, in [1, 10]
+  sim::Link network;   ///< of one server, and of one worker
+  double apply_s = 0;  ///< a server's time to apply one worker's gradients of all parameters
+  double overlap = 4;  ///< g of the smooth maximum, in [1, 10]
 };
 
 /// Seconds in which one server would push, apply and pull all parameters for one worker: 2 S/B + 2 a + t_apply.
@@ -46,23 +46,24 @@ double overlapped(double a, double b, double g);
 enum class Exchange { ring, parameter_servers_synchronous, parameter_servers_asynchronous };
 
 struct StepInputs {
-  ComputeTime compute;      ///< of the slowest worker
-  double input_s = 0;       ///< to read its samples
+  ComputeTime compute;  ///< of the slowest worker
+  double input_s = 0;   ///< to read its samples
   double gradient_bytes = 0;
   Exchange exchange = Exchange::ring;
-  RingPlan ring;            ///< how the workers are spread; also counts the workers under parameter servers
+  RingPlan ring;  ///< how the workers are spread; also counts the workers under parameter servers
   ParameterServers servers;
-  double overlap = 4;       ///< g, of synchronisation with the backward pass, in [1, 10] (Pollux, OSDI 2021, section 3.2)
-  double worker_spread = 0; ///< coefficient of variation of a worker's step time, of which synchronous steps wait for the largest
+  double overlap = 4;  ///< g, of synchronisation with the backward pass, in [1, 10] (Pollux, OSDI 2021, section 3.2)
+  double worker_spread =
+      0;  ///< coefficient of variation of a worker's step time, of which synchronous steps wait for the largest
   double exchange_factor = 1;  ///< multiplies the time of the exchange: how the world differs from the belief
 };
 
 struct StepTime {
-  double worker_s = 0;    ///< max(operations, host, input): SEMANTICS applies the two outside the timers
-  double straggler_s = 0; ///< waiting for the slowest worker
+  double worker_s = 0;                   ///< max(operations, host, input): SEMANTICS applies the two outside the timers
+  double straggler_s = 0;                ///< waiting for the slowest worker
   double exposed_synchronisation_s = 0;  ///< what overlap does not hide
-  double step_s = 0;      ///< the sum; asynchronous: the mean time between two pushes of one worker
-  double steps_per_s = 0; ///< global ones: 1 / step_s when synchronous, pushes a second when asynchronous
+  double step_s = 0;                     ///< the sum; asynchronous: the mean time between two pushes of one worker
+  double steps_per_s = 0;                ///< global ones: 1 / step_s when synchronous, pushes a second when asynchronous
 };
 
 StepTime step_time(const StepInputs& inputs);

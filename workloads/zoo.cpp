@@ -17,17 +17,19 @@ constexpr Sample kSamples[] = {
     {"cifar100", {3, 32, 32}, 100, 3074},
     {"mnist", {1, 28, 28}, 10, 785},
     {"lsun", {3, 64, 64}, 1, 14e3},
-    {"ptb", {1, 35, 1}, 10'000, 140},          // 35 steps: Zaremba et al. 2014
-    {"wmt16", {1, 30, 1}, 32'320, 240},        // about 30 tokens on each side; joint vocabulary of MLPerf v0.5
+    {"ptb", {1, 35, 1}, 10'000, 140},            // 35 steps: Zaremba et al. 2014
+    {"wmt16", {1, 30, 1}, 32'320, 240},          // about 30 tokens on each side; joint vocabulary of MLPerf v0.5
     {"librispeech", {1, 161, 1230}, 29, 213e3},  // mean of 12.3 s in frames of 10 ms, 161 frequencies, 29 characters
-    {"squad", {1, 384, 1}, 2, 1536},           // 384 tokens; start and end of the answer
+    {"squad", {1, 384, 1}, 2, 1536},             // 384 tokens; start and end of the answer
     {"openwebtext", {1, 1024, 1}, 50'257, 4096},
 };
 
 constexpr ZooEntry kZoo[] = {
     {"alexnet", Task::image_classification, "imagenet", 128, "Krizhevsky et al. 2012, section 5", Optimizer::momentum, alexnet},
-    {"vgg16", Task::image_classification, "imagenet", 256, "Simonyan and Zisserman 2015, section 3.1", Optimizer::momentum, vgg16},
-    {"vgg19", Task::image_classification, "imagenet", 256, "Simonyan and Zisserman 2015, section 3.1", Optimizer::momentum, vgg19},
+    {"vgg16", Task::image_classification, "imagenet", 256, "Simonyan and Zisserman 2015, section 3.1", Optimizer::momentum,
+     vgg16},
+    {"vgg19", Task::image_classification, "imagenet", 256, "Simonyan and Zisserman 2015, section 3.1", Optimizer::momentum,
+     vgg19},
     {"resnet18", Task::image_classification, "imagenet", 256, "He et al. 2016, section 3.4", Optimizer::momentum, resnet18},
     {"resnet32", Task::image_classification, "cifar10", 128, "He et al. 2016, section 4.2", Optimizer::momentum, resnet32},
     {"resnet34", Task::image_classification, "imagenet", 256, "He et al. 2016, section 3.4", Optimizer::momentum, resnet34},
@@ -41,7 +43,8 @@ constexpr ZooEntry kZoo[] = {
     {"dcgan", Task::image_generation, "lsun", 128, "Radford et al. 2016, section 4", Optimizer::adam, dcgan},
     {"rnnlm", Task::language_modelling, "ptb", 20, "Zaremba et al. 2014, section 4.1", Optimizer::sgd, rnnlm},
     {"nmt", Task::translation, "wmt16", 128, "Wu et al. 2016, section 8.3", Optimizer::adam, nmt},
-    {"deepspeech2", Task::speech_recognition, "librispeech", 512, "Amodei et al. 2016, section 3.7", Optimizer::momentum, deepspeech2},
+    {"deepspeech2", Task::speech_recognition, "librispeech", 512, "Amodei et al. 2016, section 3.7", Optimizer::momentum,
+     deepspeech2},
     {"bert", Task::question_answering, "squad", 32, "Devlin et al. 2019, section 4.2", Optimizer::adam, bert},
     {"gpt2", Task::language_modelling, "openwebtext", 512, "Radford et al. 2019, section 2.3", Optimizer::adam, gpt2},
 };
@@ -62,12 +65,18 @@ const auto& find(const Entries& entries, std::string_view name, std::string_view
 
 std::string_view to_string(Task task) {
   switch (task) {
-    case Task::image_classification: return "image classification";
-    case Task::image_generation: return "image generation";
-    case Task::language_modelling: return "language modelling";
-    case Task::translation: return "translation";
-    case Task::speech_recognition: return "speech recognition";
-    case Task::question_answering: return "question answering";
+    case Task::image_classification:
+      return "image classification";
+    case Task::image_generation:
+      return "image generation";
+    case Task::language_modelling:
+      return "language modelling";
+    case Task::translation:
+      return "translation";
+    case Task::speech_recognition:
+      return "speech recognition";
+    case Task::question_answering:
+      return "question answering";
   }
   sim::fail_check("unknown task");
 }

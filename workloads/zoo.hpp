@@ -14,21 +14,28 @@ namespace rehearse::workloads {
 /// One sample of a dataset, as a network sees it.
 struct Sample {
   std::string_view dataset;
-  Shape shape;      ///< image, spectrogram, or tokens 1 x n x 1
-  int classes = 0;  ///< or the vocabulary
+  Shape shape;              ///< image, spectrogram, or tokens 1 x n x 1
+  int classes = 0;          ///< or the vocabulary
   double stored_bytes = 0;  ///< read from storage for each sample: compressed, as usually kept
 };
 
-enum class Task { image_classification, image_generation, language_modelling, translation, speech_recognition, question_answering };
+enum class Task {
+  image_classification,
+  image_generation,
+  language_modelling,
+  translation,
+  speech_recognition,
+  question_answering
+};
 std::string_view to_string(Task task);
 
 struct ZooEntry {
   std::string_view name;
   Task task;
-  std::string_view dataset;             ///< the default one
-  int global_batch;                     ///< the publication's
+  std::string_view dataset;  ///< the default one
+  int global_batch;          ///< the publication's
   std::string_view global_batch_source;
-  Optimizer optimizer;                  ///< the publication's, or the nearest of ours
+  Optimizer optimizer;  ///< the publication's, or the nearest of ours
   Network (*build)(const Sample&);
 };
 
@@ -39,8 +46,8 @@ std::span<const Sample> samples();
 const ZooEntry& zoo_entry(std::string_view model);
 const Sample& sample_of(std::string_view dataset);
 
-/// The operation graph of a zoo model on a dataset (empty: its default). Throws sim::InputError for unknown names and for a dataset
-/// whose samples the model cannot take.
+/// The operation graph of a zoo model on a dataset (empty: its default). Throws sim::InputError for unknown names and for a
+/// dataset whose samples the model cannot take.
 sim::OpGraph zoo_graph(std::string_view model, std::string_view dataset = {});
 
 }  // namespace rehearse::workloads

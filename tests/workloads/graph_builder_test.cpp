@@ -1,9 +1,9 @@
-#include <catch2/catch.hpp>
+#include "workloads/graph_builder.hpp"
 
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <string>
 
-#include "workloads/graph_builder.hpp"
 #include "workloads/zoo.hpp"
 
 using namespace rehearse::workloads;
@@ -30,7 +30,8 @@ double saved_bytes(const sim::OpGraph& graph) {
   return total;
 }
 
-/// 2 x 6 x 6 -> conv1 4 filters 3 x 3 -> 4 x 4 x 4, batch norm, ReLU -> conv2 3 filters 3 x 3 stride 2, padded -> 3 x 2 x 2 -> 5 classes
+/// 2 x 6 x 6 -> conv1 4 filters 3 x 3 -> 4 x 4 x 4, batch norm, ReLU -> conv2 3 filters 3 x 3 stride 2, padded -> 3 x 2 x 2 -> 5
+/// classes
 Network tiny() {
   Network net{"tiny", {}};
   net.add("input", Input{{2, 6, 6}});
@@ -48,10 +49,10 @@ Network tiny() {
 
 TEST_CASE("a tiny network, operation by operation", "[graph]") {
   const sim::OpGraph graph = build_graph(tiny(), {.optimizer = Optimizer::adam, .stored_bytes_per_sample = 77});
-  CHECK(names(graph) == std::vector<std::string>{
-                            "conv1", "bn", "relu", "conv2", "dense", "loss", "loss/gradient", "dense/filter_gradient",
-                            "dense/data_gradient", "conv2/filter_gradient", "conv2/data_gradient", "relu/gradient", "bn/gradient",
-                            "conv1/filter_gradient", "conv1/update", "bn/update", "conv2/update", "dense/update"});
+  CHECK(names(graph) == std::vector<std::string>{"conv1", "bn", "relu", "conv2", "dense", "loss", "loss/gradient",
+                                                 "dense/filter_gradient", "dense/data_gradient", "conv2/filter_gradient",
+                                                 "conv2/data_gradient", "relu/gradient", "bn/gradient", "conv1/filter_gradient",
+                                                 "conv1/update", "bn/update", "conv2/update", "dense/update"});
   // (2 x 9 + 1) x 4 + 2 x 4 + 4 x 9 x 3 + (12 + 1) x 5
   CHECK(graph.parameters == 76 + 8 + 108 + 65);
   CHECK(graph.input_bytes.at(3) == 3 * 77);

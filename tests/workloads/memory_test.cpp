@@ -1,7 +1,8 @@
+#include "workloads/memory.hpp"
+
 #include <catch2/catch.hpp>
 
 #include "tests/workloads/devices.hpp"
-#include "workloads/memory.hpp"
 #include "workloads/zoo.hpp"
 
 using namespace rehearse::workloads;

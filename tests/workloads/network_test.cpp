@@ -1,8 +1,10 @@
-#include <catch2/catch.hpp>
+#include "workloads/network.hpp"
+
 #include <rapidcheck/catch.h>
 
+#include <catch2/catch.hpp>
+
 #include "sim/base/errors.hpp"
-#include "workloads/network.hpp"
 #include "workloads/structure.hpp"
 
 using namespace rehearse::workloads;
@@ -20,12 +22,12 @@ Shape shape_after(Shape in, LayerSpec spec) {
 }  // namespace
 
 TEST_CASE("output shapes by hand", "[network]") {
-  CHECK(shape_after({3, 224, 224}, Conv{64, square(7, 2, 3)}) == Shape{64, 112, 112});  // (224 + 6 - 7) / 2 + 1
+  CHECK(shape_after({3, 224, 224}, Conv{64, square(7, 2, 3)}) == Shape{64, 112, 112});    // (224 + 6 - 7) / 2 + 1
   CHECK(shape_after({3, 55, 55}, Pool{Pooling::max, square(3, 2)}) == Shape{3, 27, 27});  // (55 - 3) / 2 + 1
   CHECK(shape_after({768, 17, 17}, Conv{192, same(1, 7)}) == Shape{192, 17, 17});
   CHECK(shape_after({1, 161, 1230}, Conv{32, {41, 11, 2, 2, 20, 5}}) == Shape{32, 81, 615});
-  CHECK(shape_after({100, 1, 1}, TransposedConv{512, square(4)}) == Shape{512, 4, 4});           // (1 - 1) 1 + 4
-  CHECK(shape_after({512, 4, 4}, TransposedConv{256, square(4, 2, 1)}) == Shape{256, 8, 8});     // (4 - 1) 2 - 2 + 4
+  CHECK(shape_after({100, 1, 1}, TransposedConv{512, square(4)}) == Shape{512, 4, 4});        // (1 - 1) 1 + 4
+  CHECK(shape_after({512, 4, 4}, TransposedConv{256, square(4, 2, 1)}) == Shape{256, 8, 8});  // (4 - 1) 2 - 2 + 4
   CHECK(shape_after({32, 41, 615}, ToSequence{}) == Shape{1312, 615, 1});
   CHECK(shape_after({32, 2, 3}, Flatten{}) == Shape{192, 1, 1});
   CHECK(shape_after({1, 35, 1}, Embedding{1000, 64}) == Shape{64, 35, 1});
@@ -54,8 +56,8 @@ TEST_CASE("every layer that cannot work is named, what follows it is not", "[net
   } catch (const sim::InputError& error) {
     std::vector<std::string> named;
     for (const sim::Mistake& m : error.mistakes()) named.push_back(m.pointer);
-    CHECK(named == std::vector<std::string>{"net/too large", "net/no filters", "net/image into dense", "net/groups", "net/unequal",
-                                            "net/later input", "net/padding", "net/itself"});
+    CHECK(named == std::vector<std::string>{"net/too large", "net/no filters", "net/image into dense", "net/groups",
+                                            "net/unequal", "net/later input", "net/padding", "net/itself"});
   }
 }
 
@@ -79,14 +81,14 @@ TEST_CASE("a transposed convolution undoes the shape of a convolution whose stri
 
 TEST_CASE("networks from structure parameters have the layers they say", "[network]") {
   // 28 x 28 -> conv 8, pool 14 -> conv 16, pool 7 -> flatten 784 -> 100 -> 10
-  const Network cnn = make_network(CnnStructure{.conv_layers = 2, .filters = 8, .dense_layers = 1, .nodes = 100,
-                                                .image_height = 28, .image_width = 28, .channels = 1});
+  const Network cnn = make_network(CnnStructure{
+      .conv_layers = 2, .filters = 8, .dense_layers = 1, .nodes = 100, .image_height = 28, .image_width = 28, .channels = 1});
   const std::vector<Shape> shapes = infer_shapes(cnn);
   CHECK(shapes[shapes.size() - 5] == Shape{784, 1, 1});
   CHECK(shapes[shapes.size() - 2] == Shape{10, 1, 1});
 
-  const std::vector<Shape> rnn = infer_shapes(make_network(RnnStructure{.layers = 2, .hidden = 16, .steps = 5, .classes = 7,
-                                                                        .bidirectional = true, .classify_every_step = false}));
+  const std::vector<Shape> rnn = infer_shapes(make_network(
+      RnnStructure{.layers = 2, .hidden = 16, .steps = 5, .classes = 7, .bidirectional = true, .classify_every_step = false}));
   CHECK(rnn[rnn.size() - 2] == Shape{7, 1, 1});
   CHECK(rnn[rnn.size() - 3] == Shape{32, 1, 1});
   CHECK(infer_shapes(make_network(MlpStructure{})).size() == 7);
@@ -99,10 +101,14 @@ TEST_CASE("networks from structure parameters have the layers they say", "[netwo
 
 TEST_CASE("any CNN structure with odd kernels and positive sizes works", "[network]") {
   rc::prop("cnn", [] {
-    const CnnStructure s{.conv_layers = *rc::gen::inRange(0, 20), .filters = *rc::gen::inRange(1, 64),
-                         .kernel = 2 * *rc::gen::inRange(0, 4) + 1, .layers_per_pool = *rc::gen::inRange(1, 4),
-                         .dense_layers = *rc::gen::inRange(0, 4), .nodes = *rc::gen::inRange(1, 100),
-                         .image_height = *rc::gen::inRange(1, 65), .image_width = *rc::gen::inRange(1, 65),
+    const CnnStructure s{.conv_layers = *rc::gen::inRange(0, 20),
+                         .filters = *rc::gen::inRange(1, 64),
+                         .kernel = 2 * *rc::gen::inRange(0, 4) + 1,
+                         .layers_per_pool = *rc::gen::inRange(1, 4),
+                         .dense_layers = *rc::gen::inRange(0, 4),
+                         .nodes = *rc::gen::inRange(1, 100),
+                         .image_height = *rc::gen::inRange(1, 65),
+                         .image_width = *rc::gen::inRange(1, 65),
                          .batch_norm = *rc::gen::arbitrary<bool>()};
     RC_ASSERT(infer_shapes(make_network(s)).back() == (Shape{1, 1, 1}));
   });

@@ -1,12 +1,13 @@
-#include <catch2/catch.hpp>
+#include "workloads/op_time.hpp"
+
 #include <rapidcheck/catch.h>
 
+#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "sim/base/errors.hpp"
 #include "sim/base/units.hpp"
 #include "tests/workloads/devices.hpp"
-#include "workloads/op_time.hpp"
 
 using namespace rehearse::workloads;
 namespace sim = rehearse::sim;
@@ -37,27 +38,33 @@ sim::Device round_gpu() {
 }
 
 sim::Device round_cpu() {
-  return {.kind = sim::DeviceKind::cpu, .peak_fp32_flops = 1e12, .peak_fp16_flops = 1e12, .memory_bandwidth_bytes_per_s = 1e11,
-          .cores = 10, .core_bandwidth_bytes_per_s = 2e10,
+  return {.kind = sim::DeviceKind::cpu,
+          .peak_fp32_flops = 1e12,
+          .peak_fp16_flops = 1e12,
+          .memory_bandwidth_bytes_per_s = 1e11,
+          .cores = 10,
+          .core_bandwidth_bytes_per_s = 2e10,
           .efficiency = {.gemm = 0.5, .bandwidth = 0.8, .launch_s = 2e-5}};
 }
 
 }  // namespace
 
 TEST_CASE("tiles, waves and the inner dimension, by hand", "[op_time]") {
-  // 640 x 640: 100 tiles of 64 x 64 on 10 processors, 10 full waves; K = 128 = K_h halves it (splits need K >= 256 each).
-  CHECK(tiling_efficiency(640, 640, 128, 10, 128) == Approx(0.5));
-  // 704 x 64: 11 tiles, two waves of 10, 11/20 busy. Tiles of 128: 6 x 1 tiles of 128 x 64 hang over (704/768) and keep 6 of 10.
-  CHECK(tiling_efficiency(704, 64, 128, 10, 0) == Approx(0.55));
-  // 32 x 64: one tile, half of it outside, 1 of 10 processors.
-  CHECK(tiling_efficiency(32, 64, 128, 10, 0) == Approx(0.5 * 0.1));
-  // One tile, K = 25,600: 4 x 10 splits of 640 each fill four waves; 640 / (640 + 128).
-  CHECK(tiling_efficiency(64, 64, 25'600, 10, 128) == Approx(640.0 / 768));
+  // A tile of m x n is fed at r/(r + 8) x 72/64 with r = m n/(m + n): 0.75 for 32 x 32, 0.9 for 64 x 64, 18/19 for 128 x 64.
+  // 640 x 640 on 10 processors: 50 tiles of 128 x 64 in 5 full waves (128 x 128 leaves 5 of 30 places empty); K = K_h = 128
+  // halves it, too short to split.
+  CHECK(tiling_efficiency(640, 640, 128, 10, 128) == Approx(18.0 / 19 * 0.5));
+  // 704 x 64: 44 tiles of 32 x 32 in 5 waves of 10, 0.88 x 0.75; 11 of 64 x 64 would leave 9 of 20 places empty.
+  CHECK(tiling_efficiency(704, 64, 128, 10, 0) == Approx(0.88 * 0.75));
+  // 16 x 32: one tile of 32 x 32, half of it outside, 1 of 10 processors.
+  CHECK(tiling_efficiency(16, 32, 128, 10, 0) == Approx(0.5 * 0.1 * 0.75));
+  // 64 x 64 with K = 25,600: 40 splits of 640 each fill four waves; 640 / (640 + 128).
+  CHECK(tiling_efficiency(64, 64, 25'600, 10, 128) == Approx(640.0 / 768 * 0.9));
 }
 
 TEST_CASE("a GPU operation, by hand", "[op_time]") {
-  // 2 x 640 x 640 x 128 FLOPs at 1e12 x 0.5 x 0.5; 1e6 bytes at 0.8e11; fourth-power mean, and the launch.
-  const double arithmetic_s = 2.0 * 640 * 640 * 128 / 2.5e11, memory_s = 1e6 / 0.8e11;
+  // 2 x 640 x 640 x 128 FLOPs at 1e12 x 0.5 x 9/19 (above); 1e6 bytes at 0.8e11; fourth-power mean, and the launch.
+  const double arithmetic_s = 2.0 * 640 * 640 * 128 / (0.5e12 * 9 / 19), memory_s = 1e6 / 0.8e11;
   const double expected = std::pow(std::pow(arithmetic_s, 4) + std::pow(memory_s, 4), 0.25) + 1e-5;
   const OpWork work = product(640, 640, 128, 1e6);
   CHECK(op_duration_s(work, round_gpu(), {}) == Approx(expected).epsilon(1e-5));
@@ -81,8 +88,8 @@ TEST_CASE("repeats launch each on their own", "[op_time]") {
 }
 
 TEST_CASE("a CPU operation, by hand", "[op_time]") {
-  // 320 x 32 are ten tiles of 32 x 32. On 4 threads three rounds: 3/10 of 2 x 320 x 32 x 1000 FLOPs at a core's 0.5e11. Bytes are few.
-  // Launch: half of 2e-5, and 4/10 of the other half.
+  // 320 x 32 are ten tiles of 32 x 32. On 4 threads three rounds: 3/10 of 2 x 320 x 32 x 1000 FLOPs at a core's 0.5e11. Bytes are
+  // few. Launch: half of 2e-5, and 4/10 of the other half.
   const OpWork work = product(320, 32, 1000, 1e3);
   const double flops = 2.0 * 320 * 32 * 1000;
   CHECK(op_duration_s(work, round_cpu(), {.threads = 4}) == Approx(flops / 5e10 * 0.3 + 1e-5 + 0.4e-5).epsilon(1e-4));
@@ -90,6 +97,10 @@ TEST_CASE("a CPU operation, by hand", "[op_time]") {
   // Bandwidth: two threads draw 4e10 of the 8e10.
   CHECK(op_duration_s(streaming(4e6), round_cpu(), {.threads = 2}) == Approx(1e-4 + 1e-5 + 0.2e-5).epsilon(1e-4));
   CHECK(op_duration_s(streaming(8e6), round_cpu(), {}) == Approx(1e-4 + 2e-5).epsilon(1e-4));
+
+  // 16 x 32: one tile, half of it outside, costs as much as a whole one; on one thread.
+  CHECK(op_duration_s(product(16, 32, 1000, 1e3), round_cpu(), {.threads = 1}) ==
+        Approx(2.0 * 32 * 32 * 1000 / 5e10 + 1e-5 + 0.1e-5).epsilon(1e-4));
 
   // A filter gradient with one tile and K = 2560 splits ten ways (256 each), and sums ten partial results of 4e5 bytes at 8e10.
   OpWork gradient = product(32, 32, 2560, 1e3);

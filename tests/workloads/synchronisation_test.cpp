@@ -1,9 +1,9 @@
-#include <catch2/catch.hpp>
+#include "workloads/synchronisation.hpp"
+
 #include <rapidcheck/catch.h>
 
+#include <catch2/catch.hpp>
 #include <cmath>
-
-#include "workloads/synchronisation.hpp"
 
 using namespace rehearse::workloads;
 namespace sim = rehearse::sim;
@@ -27,7 +27,8 @@ TEST_CASE("overlap lies between the larger part and the sum", "[synchronisation]
   CHECK(overlapped(0, 0, 2) == 0);
   CHECK(overlapped(3e-60, 4e-60, 10) == Approx(4e-60 * std::pow(1 + std::pow(0.75, 10), 0.1)));
   rc::prop("bounds", [] {
-    const double a = *rc::gen::inRange(0, 1000) * 1e-3, b = *rc::gen::inRange(0, 1000) * 1e-3, g = *rc::gen::inRange(10, 101) / 10.0;
+    const double a = *rc::gen::inRange(0, 1000) * 1e-3, b = *rc::gen::inRange(0, 1000) * 1e-3,
+                 g = *rc::gen::inRange(10, 101) / 10.0;
     RC_ASSERT(overlapped(a, b, g) >= std::max(a, b));
     RC_ASSERT(overlapped(a, b, g) <= (a + b) * (1 + 1e-12));
   });
@@ -104,7 +105,9 @@ TEST_CASE("more workers never make a step shorter, a faster network never longer
   rc::prop("monotone", [] {
     const double bandwidth = *rc::gen::inRange(1, 100) * 1e8;
     const int nodes = *rc::gen::inRange(1, 40), workers = *rc::gen::inRange(1, 9);
-    StepInputs in{.compute = {0.1, 0.2, 0.01, 0.05}, .gradient_bytes = 1e8, .ring = {nodes, workers, {1e10, 1e-6}, {bandwidth, 1e-5}},
+    StepInputs in{.compute = {0.1, 0.2, 0.01, 0.05},
+                  .gradient_bytes = 1e8,
+                  .ring = {nodes, workers, {1e10, 1e-6}, {bandwidth, 1e-5}},
                   .worker_spread = 0.05};
     const double step_s = step_time(in).step_s;
     in.ring.nodes += 1;

@@ -1,12 +1,12 @@
 // The zoo against published figures. Multiply-adds are those of convolutions and matrix products, half of their FLOPs.
-#include <catch2/catch.hpp>
+#include "workloads/zoo.hpp"
 
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
 #include <string>
 
 #include "sim/base/errors.hpp"
-#include "workloads/zoo.hpp"
 #include "workloads/zoo/models.hpp"
 
 using namespace rehearse::workloads;
@@ -22,7 +22,8 @@ struct Published {
 }  // namespace
 
 TEST_CASE("parameters are the published ones, to the last one where they are printed so", "[zoo]") {
-  // torchvision's weights (alexnet: 61,100,840 and so on); Inception-v3 there has 27,161,264 with its auxiliary head of 3,326,696.
+  // torchvision's weights (alexnet: 61,100,840 and so on); Inception-v3 there has 27,161,264 with its auxiliary head of
+  // 3,326,696.
   CHECK(zoo_graph("alexnet").parameters == 61'100'840);
   CHECK(zoo_graph("vgg16").parameters == 138'357'544);
   CHECK(zoo_graph("vgg19").parameters == 143'667'240);
@@ -58,9 +59,9 @@ TEST_CASE("DeepSpeech-2's parameters, by hand", "[zoo]") {
 
 TEST_CASE("forward multiply-adds are the published ones", "[zoo]") {
   // torchvision's table of models (GFLOPS there are multiply-adds); Inception-v2: "2.0 G" is Szegedy's figure for BN-Inception.
-  const Published rows[] = {{"alexnet", 0, 0.714e9},  {"vgg16", 0, 15.47e9},     {"vgg19", 0, 19.63e9},  {"resnet18", 0, 1.814e9},
-                            {"resnet34", 0, 3.664e9}, {"resnet50", 0, 4.089e9},  {"resnet101", 0, 7.801e9}, {"resnet152", 0, 11.51e9},
-                            {"inceptionv3", 0, 5.713e9}};
+  const Published rows[] = {{"alexnet", 0, 0.714e9},   {"vgg16", 0, 15.47e9},     {"vgg19", 0, 19.63e9},
+                            {"resnet18", 0, 1.814e9},  {"resnet34", 0, 3.664e9},  {"resnet50", 0, 4.089e9},
+                            {"resnet101", 0, 7.801e9}, {"resnet152", 0, 11.51e9}, {"inceptionv3", 0, 5.713e9}};
   for (const Published& row : rows) {
     INFO(row.model);
     CHECK(forward_multiply_adds(zoo_graph(row.model)) == Approx(row.multiply_adds).epsilon(0.003));
@@ -104,6 +105,6 @@ TEST_CASE("the registry", "[zoo]") {
     CHECK(error.mistakes().at(0).nearest == "resnet50");
   }
   CHECK_THROWS_AS(sample_of("image-net"), sim::InputError);
-  CHECK_THROWS_AS(zoo_graph("rnnlm", "imagenet"), sim::InputError);  // an image is no sequence of tokens
+  CHECK_THROWS_AS(zoo_graph("rnnlm", "imagenet"), sim::InputError);       // an image is no sequence of tokens
   CHECK_THROWS_AS(zoo_graph("inceptionv3", "cifar10"), sim::InputError);  // too small for its windows
 }

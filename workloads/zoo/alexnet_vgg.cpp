@@ -30,7 +30,8 @@ Network vgg(std::string name, const Sample& sample, const std::array<int, 5>& co
   net.add("input", Input{sample.shape});
   const std::array<int, 5> filters{64, 128, 256, 512, 512};
   for (int stage = 0; stage < 5; ++stage) {
-    for (int i = 1; i <= convolutions[stage]; ++i) conv_relu(net, fmt::format("conv{}_{}", stage + 1, i), filters[stage], same(3, 3));
+    for (int i = 1; i <= convolutions[stage]; ++i)
+      conv_relu(net, fmt::format("conv{}_{}", stage + 1, i), filters[stage], same(3, 3));
     net.add(fmt::format("pool{}", stage + 1), Pool{Pooling::max, square(2, 2)});
   }
   dense_head(net, sample.classes);

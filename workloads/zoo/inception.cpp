@@ -23,7 +23,8 @@ class Module {
 
   /// Returns the end of the branch, for those that split again; they are not joined.
   int chain(const Branch& branch, int from) {
-    for (const Step& step : branch) from = conv_bn_relu(net_, fmt::format("{}/conv{}", name_, ++convs_), from, step.filters, step.window);
+    for (const Step& step : branch)
+      from = conv_bn_relu(net_, fmt::format("{}/conv{}", name_, ++convs_), from, step.filters, step.window);
     return from;
   }
   Module& branch(const Branch& steps) { return join(chain(steps, from_)); }
@@ -111,12 +112,11 @@ Network inceptionv2(const Sample& sample) {
   conv_bn_relu(net, "conv2", net.last(), 192, same(3, 3));
   int from = net.add("pool2", Pool{Pooling::max, square(3, 2, 1)});
   constexpr auto average = Pooling::average, max = Pooling::max;
-  const V2Module modules[] = {
-      {"3a", 64, 64, 64, 64, 96, average, 32},      {"3b", 64, 64, 96, 64, 96, average, 64},
-      {"3c", 0, 128, 160, 64, 96, max, 0},          {"4a", 224, 64, 96, 96, 128, average, 128},
-      {"4b", 192, 96, 128, 96, 128, average, 128},  {"4c", 160, 128, 160, 128, 160, average, 128},
-      {"4d", 96, 128, 192, 160, 192, average, 128}, {"4e", 0, 128, 192, 192, 256, max, 0},
-      {"5a", 352, 192, 320, 160, 224, average, 128}, {"5b", 352, 192, 320, 192, 224, max, 128}};
+  const V2Module modules[] = {{"3a", 64, 64, 64, 64, 96, average, 32},       {"3b", 64, 64, 96, 64, 96, average, 64},
+                              {"3c", 0, 128, 160, 64, 96, max, 0},           {"4a", 224, 64, 96, 96, 128, average, 128},
+                              {"4b", 192, 96, 128, 96, 128, average, 128},   {"4c", 160, 128, 160, 128, 160, average, 128},
+                              {"4d", 96, 128, 192, 160, 192, average, 128},  {"4e", 0, 128, 192, 192, 256, max, 0},
+                              {"5a", 352, 192, 320, 160, 224, average, 128}, {"5b", 352, 192, 320, 192, 224, max, 128}};
   for (const V2Module& m : modules) from = v2_module(net, from, m);
   classify_pooled(net, sample.classes);
   return net;

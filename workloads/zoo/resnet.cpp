@@ -1,5 +1,5 @@
-// Residual networks (He et al., CVPR 2016): tables 1 and 6. In bottlenecks the 3 x 3 convolution carries the stride, as in today's
-// implementations (ResNet-50: 4.1 G multiply-adds; 3.9 G with the stride in the first 1 x 1).
+// Residual networks (He et al., CVPR 2016): tables 1 and 6. In bottlenecks the 3 x 3 convolution carries the stride, as in
+// today's implementations (ResNet-50: 4.1 G multiply-adds; 3.9 G with the stride in the first 1 x 1).
 #include <fmt/format.h>
 
 #include <array>
