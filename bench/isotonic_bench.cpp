@@ -1,7 +1,8 @@
-// Isotonic regression in three dimensions on noisy monotone data: a fit of n rows, and one prediction from it.
+// Isotonic regression on noisy monotone data: a fit of n rows, one prediction from it, and all the refits behind a margin.
 #include <benchmark/benchmark.h>
 
 #include "policies/learn/isotonic.hpp"
+#include "policies/learn/leave_one_out.hpp"
 #include "sim/base/random.hpp"
 
 namespace {
@@ -33,9 +34,16 @@ void predict(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(fitted.predict(x));
 }
 
+void leave_one_out(benchmark::State& state) {
+  const auto samples = noisy_sum(static_cast<std::size_t>(state.range(0)), 3);
+  const auto residual = [](const policies::IsotonicFit& fit, std::span<const double> x, double y) { return y - fit.upper(x); };
+  for (auto _ : state) benchmark::DoNotOptimize(policies::leave_one_out(samples, residual));
+}
+
 }  // namespace
 
 BENCHMARK(fit)->ArgNames({"rows", "dimension"})->ArgsProduct({{100, 1000, 5000}, {3}})->Args({1000, 1})->Args({1000, 4})->Unit(benchmark::kMillisecond);
 BENCHMARK(predict)->ArgNames({"rows"})->Arg(100)->Arg(1000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(leave_one_out)->ArgNames({"rows"})->Arg(20)->Arg(100)->Arg(1000)->Unit(benchmark::kMillisecond);
 
 BENCHMARK_MAIN();

@@ -1,0 +1,43 @@
+// Finished training runs, from which the predictors learn: as measured, with noise, and nothing of the simulator's truth.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/errors.hpp"
+
+namespace rehearse::policies {
+
+/// A row of the history CSV; the fields have its columns' names.
+struct PastRun {
+  std::string model, dataset, instance;
+  int workers = 1;
+  double batch_size = 0;  ///< global: of all workers together
+  double samples = 0;     ///< training samples an epoch
+  double epochs = 0;
+  double time_s = 0;  ///< of all epochs
+  double accuracy = 0;  ///< after the last epoch, in [0, 1]
+  bool asynchronous = false;
+};
+
+/// What is wrong with a run, the column's name in `pointer`; file and line are left to the reader.
+std::vector<sim::Mistake> mistakes_in(const PastRun& run);
+
+class RunHistory {
+ public:
+  RunHistory() = default;
+  /// Throws InputError with every mistake; `line` is the run's number, from 1.
+  explicit RunHistory(std::vector<PastRun> runs);
+
+  const std::vector<PastRun>& runs() const { return runs_; }
+  std::vector<PastRun> on_instance(std::string_view model, std::string_view instance) const;
+  std::vector<PastRun> on_dataset(std::string_view model, std::string_view dataset) const;
+  /// The other instance with the most runs of the model, of equals the first by name; empty when there is none.
+  std::string richest_other_instance(std::string_view model, std::string_view instance) const;
+
+ private:
+  std::vector<PastRun> runs_;
+};
+
+}  // namespace rehearse::policies
