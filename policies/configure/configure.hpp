@@ -1,5 +1,5 @@
 // The interface of configure strategies: a job and what may be known of it in, a ranked menu of configurations out.
-// Answered once, at the job's arrival, for the whole job. Must not keep state that changes a later answer.
+// Answered once, at the job's arrival, for the whole job. What a strategy keeps (fits, tables) must not change a later answer.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "policies/configure/history_predictors.hpp"
+#include "policies/learn/run_history.hpp"
 #include "sim/base/random.hpp"
 #include "sim/replay/alone.hpp"
 #include "sim/replay/decisions.hpp"
@@ -27,8 +27,8 @@ struct ConfigureView {
   const sim::Configuration& manual;
   /// Time, money and accuracy by the belief, through the policy's own place and threads, without waiting; memoised.
   const std::function<sim::Prediction(const sim::Configuration&)>& estimate;
-  /// What past runs say; null when the strategy did not ask for a history.
-  const HistoryPredictors* history = nullptr;
+  /// Past runs of the scenario's models; null when the strategy did not ask for them.
+  const RunHistory* history = nullptr;
   /// The strategy's own random stream for this job.
   std::uint64_t random_key = 0;
 };

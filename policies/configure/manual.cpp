@@ -72,8 +72,10 @@ sim::Configuration ManualRules::configuration(const sim::Job& job, const sim::Cl
     choice.groups = {{.pool = pool, .workers = workers, .batch_per_worker = static_cast<int>(std::max(1.0, std::round(batch / workers)))}};
   } else {
     choice = fitting.back();
+    sim::Job to_target = job;
+    to_target.stop = sim::Stop::target;  // a budget is what the prediction says
     for (const sim::Configuration& c : fitting) {
-      const sim::AloneOutcome outcome = believed.run(job, {.configuration = c, .predicted = {.epochs = 1}});
+      const sim::AloneOutcome outcome = believed.run(to_target, {.configuration = c});
       if (!outcome.fits || (job.has_deadline() && outcome.time_s > kDeadlineShare * job.deadline_s)) continue;
       choice = c;
       break;

@@ -1,0 +1,26 @@
+#include "policies/configure/static_isotonic.hpp"
+
+#include "policies/configure/menu.hpp"
+
+namespace rehearse::policies {
+
+bool StaticIsotonic::allowed(const ConfigureView& view, const sim::Configuration& c) const {
+  if (c == view.manual) return true;
+  const sim::Group &group = c.groups.front(), &manual = view.manual.groups.front();
+  switch (frozen_) {
+    case Frozen::nothing: return true;
+    case Frozen::batch: return c.batch_size() == view.manual.batch_size();
+    case Frozen::resources: return group.pool == manual.pool && group.workers == manual.workers;
+  }
+  return false;
+}
+
+sim::Menu StaticIsotonic::configure(const ConfigureView& view, const workloads::Belief& belief) {
+  if (predictors_ == nullptr) predictors_ = std::make_unique<HistoryPredictors>(*view.history, view.cluster, belief, options_);
+  std::vector<sim::Choice> choices;
+  for (const sim::Configuration& c : view.candidates)
+    if (allowed(view, c)) choices.push_back({.configuration = c, .predicted = predictors_->predict(view.job, c, view.costs)});
+  return rank(view.job, std::move(choices));
+}
+
+}  // namespace rehearse::policies

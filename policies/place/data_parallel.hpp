@@ -1,0 +1,13 @@
+// Data-parallel: a replica of the whole graph on every worker of the node.
+#pragma once
+
+#include "sim/replay/decisions.hpp"
+
+namespace rehearse::policies {
+
+class DataParallel final : public sim::Place {
+ public:
+  sim::StepPlan place(const sim::OpGraph&, const sim::Device&, int workers_on_node) override { return {.replicas = workers_on_node}; }
+};
+
+}  // namespace rehearse::policies
