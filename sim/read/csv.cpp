@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
+#include <utility>
 
 #include "sim/base/names.hpp"
 #include "sim/read/csv_source.hpp"
@@ -45,7 +47,11 @@ std::string_view CsvRow::field(std::string_view column) const {
 
 void CsvRow::add(std::string_view column, std::string expected, std::string what) {
   if (!is_whole_) return;  // which field is which is unknown
-  mistakes_.push_back({.file = file_, .line = line_, .pointer = std::string(column), .expected = std::move(expected), .found = std::move(what)});
+  mistakes_.push_back({.file = file_,
+                       .line = line_,
+                       .pointer = std::string(column),
+                       .expected = std::move(expected),
+                       .found = std::move(what)});
 }
 
 void CsvRow::refuse(std::string_view column, std::string expected) { add(column, std::move(expected), found(field(column))); }

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "sim/read/file.hpp"
-#include "sim/read/shown.hpp"
 
 namespace rehearse::sim {
 
@@ -51,7 +51,8 @@ bool CsvReader::Source::fill() {
     throw InputError(Mistake{.file = path_, .expected = "a readable file", .found = fmt::format("an error: {}", reason)});
   }
   char* const new_end = end_ + got;
-  if (const char* nul = find(end_, new_end, '\0')) refuse("text", "a NUL character: a binary file", std::count(begin_, const_cast<char*>(nul), '\n'));
+  if (char* const nul = find(end_, new_end, '\0'))
+    refuse("text", "a NUL character: a binary file", std::count(begin_, nul, '\n'));
   end_ = new_end;
   at_end_ = static_cast<unsigned>(got) < wanted;
   return got > 0;
@@ -133,7 +134,8 @@ std::size_t CsvReader::Source::split_quoted(char* begin, char* end, std::vector<
 CsvLine CsvReader::Source::next_line(std::vector<std::string_view>& fields) {
   while (true) {
     char* const line_end = find_line_end();
-    if (static_cast<std::size_t>(line_end - begin_) > kMaxRowBytes) refuse("lines of at most 1 MiB", "a longer one, or a quote that is never closed");
+    if (static_cast<std::size_t>(line_end - begin_) > kMaxRowBytes)
+      refuse("lines of at most 1 MiB", "a longer one, or a quote that is never closed");
     if (begin_ == end_) return {.number = line_};
     CsvLine line{.exists = true, .number = line_};
     char* const begin = begin_;

@@ -227,7 +227,9 @@ JsonTree parse_json_tree(std::string text, std::string file) {
   tree.text = std::move(text);
   tree.sources.push_back({.begin = 0, .file = std::move(file), .has_lines = true});
   if (tree.text.size() > kMaxJsonBytes) {
-    throw InputError(Mistake{.file = tree.sources[0].file, .expected = fmt::format("at most {} MiB of JSON", kMaxJsonBytes >> 20), .found = "more"});
+    throw InputError(Mistake{.file = tree.sources[0].file,
+                             .expected = fmt::format("at most {} MiB of JSON", kMaxJsonBytes >> 20),
+                             .found = "more"});
   }
   const char* reached = tree.text.data();
   TreeBuilder builder(tree, reached);

@@ -168,14 +168,16 @@ TEST_CASE("rows are whole wherever the read buffer ends") {
   // About 5 MB: the buffer is refilled in the middle of rows, quoted ones with line ends among them.
   std::string content = "job_id,submit_s,gpus,model\n";
   const int count = 200'000;
-  for (int i = 0; i < count; ++i) content += (i % 3 == 0 ? "\"" + std::to_string(i) + "\n\"\"\"" : std::to_string(i)) + ",0.5,4,resnet50\n";
+  for (int i = 0; i < count; ++i)
+    content += (i % 3 == 0 ? "\"" + std::to_string(i) + "\n\"\"\"" : std::to_string(i)) + ",0.5,4,resnet50\n";
   const TemporaryFile file(content);
   CsvReader reader(file.path(), kJobs);
   std::int64_t line = 2;
   for (int i = 0; i < count; ++i) {
     CsvRow* const row = reader.next();
     const std::string id = std::to_string(i) + (i % 3 == 0 ? "\n\"" : "");
-    if (row == nullptr || row->text("job_id") != id || row->integer("gpus") != 4 || row->line() != line || !row->mistakes().empty()) FAIL("row " << i);
+    const bool good = row != nullptr && row->text("job_id") == id && row->integer("gpus") == 4 && row->line() == line;
+    if (!good || !row->mistakes().empty()) FAIL("row " << i);
     line += i % 3 == 0 ? 2 : 1;
   }
   CHECK(reader.next() == nullptr);

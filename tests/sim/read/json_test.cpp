@@ -167,7 +167,6 @@ TEST_CASE("files that cannot be read are refused") {
   CHECK(file_complaint("") == "\"\": expected a readable file, found no such file");
   // It can be opened, but reading at address 0 fails, for the administrator too.
   CHECK(file_complaint("/proc/self/mem") == "/proc/self/mem: expected a readable file, found an error: Input/output error");
-  CHECK(file_complaint("/dev/zero") == "/dev/zero: expected a file of at most 256 MiB, found a larger one");
   CHECK(file_complaint(empty.path()) == empty.path() + ":1:1: expected a value, found an empty file");
   CHECK(file_complaint(good.path()) == "fine");
 }
@@ -177,7 +176,8 @@ TEST_CASE("a text cut at any byte, or with any byte changed, is read or refused"
   rc::prop("changed", [] {
     std::string text = kExample;
     for (int i = *rc::gen::inRange(1, 4); i > 0; --i)
-      text[*rc::gen::inRange<std::size_t>(0, text.size())] = *rc::gen::element('"', '\\', '{', ']', ',', ':', '\0', '\xFF', '\xEF', 'e', '9', '\n');
+      text[*rc::gen::inRange<std::size_t>(0, text.size())] =
+          *rc::gen::element('"', '\\', '{', ']', ',', ':', '\0', '\xFF', '\xEF', 'e', '9', '\n');
     RC_ASSERT(!complaint(text).empty());
   });
   rc::prop("any bytes", [](const std::string& text) { RC_ASSERT(!complaint(text).empty()); });
@@ -317,7 +317,9 @@ TEST_CASE("set at any existing place equals reading the changed text") {
       add_random_value(3, tokens);
       for (const std::string& token : tokens) part += token;
     }
-    const auto text = [&](const std::string& middle) { return "{\"a\":[" + parts[0] + "],\"b\":[1," + middle + "],\"c\":" + parts[2] + "}"; };
+    const auto text = [&](const std::string& middle) {
+      return "{\"a\":[" + parts[0] + "],\"b\":[1," + middle + "],\"c\":" + parts[2] + "}";
+    };
     JsonDocument document = parse_json(text(parts[1]), "a.json");
     document.set("/b/1", parts[3]);
     RC_ASSERT(squeezed(document.dump()) == text(parts[3]));

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,8 @@ const std::vector<std::string> kKinds{"gpu", "cpu", "knl"};
 }  // namespace
 
 TEST_CASE("an object is read by key, with fallbacks") {
-  const JsonDocument document = parse_json(R"({"x": 0.5, "n": 3600.0, "on": true, "name": "k80", "kind": "cpu", "sizes": [1, 2], "o": {}})", "a.json");
+  const JsonDocument document =
+      parse_json(R"({"x": 0.5, "n": 3600.0, "on": true, "name": "k80", "kind": "cpu", "sizes": [1, 2], "o": {}})", "a.json");
   Mistakes mistakes;
   ObjectReader reader(document.root(), mistakes);
   CHECK(reader.number("x", between(0, 1)) == 0.5);
@@ -115,8 +117,8 @@ TEST_CASE("ranges describe themselves and give a number of their own") {
   CHECK(between(0, 1).describe() == "a number from 0 to 1");
   CHECK(NumberRange{.high = 2.5, .high_excluded = true}.describe() == "a number below 2.5");
   CHECK(NumberRange{.low = 0, .high = 1, .low_excluded = true}.describe() == "a number above 0 and of at most 1");
-  for (const NumberRange& range : {NumberRange{}, at_least(5), above(5), between(2, 3), between(-3, -2), NumberRange{.high = -7, .high_excluded = true},
-                                   NumberRange{.low = 2, .high = 3, .low_excluded = true, .high_excluded = true}})
+  const NumberRange below{.high = -7, .high_excluded = true}, inside{.low = 2, .high = 3, .low_excluded = true, .high_excluded = true};
+  for (const NumberRange& range : {NumberRange{}, at_least(5), above(5), between(2, 3), between(-3, -2), below, inside})
     CHECK(range.contains(range.some()));
   CHECK_FALSE(NumberRange{}.contains(std::numeric_limits<double>::infinity()));
   CHECK_FALSE(NumberRange{}.contains(std::numeric_limits<double>::quiet_NaN()));
