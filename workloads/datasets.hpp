@@ -4,6 +4,8 @@
 #include <span>
 #include <string_view>
 
+#include "workloads/network.hpp"
+
 namespace rehearse::workloads {
 
 struct Dataset {
@@ -11,7 +13,8 @@ struct Dataset {
   double training_samples;    ///< samples of one epoch
   double validation_samples;  ///< samples of one evaluation
   int classes;                ///< or the size of the vocabulary; 0 where there is neither
-  std::string_view sample;    ///< what one sample is: channels x height x width, or a sequence
+  Shape shape;                ///< one sample as a network sees it: image, spectrogram, or tokens 1 x n x 1
+  std::string_view sample;    ///< one sample as it is stored
   double bytes_per_sample;    ///< as stored, mean
   std::string_view source;
 };
@@ -19,6 +22,8 @@ struct Dataset {
 /// All of them, by name in alphabetical order.
 std::span<const Dataset> datasets();
 
+/// Throws sim::InputError with the nearest valid name when there is none of that name.
+const Dataset& dataset(std::string_view name);
 /// Null when there is none of this name.
 const Dataset* find_dataset(std::string_view name);
 

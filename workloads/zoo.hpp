@@ -7,17 +7,10 @@
 
 #include "sim/step/op_graph.hpp"
 #include "workloads/graph_builder.hpp"
+#include "workloads/datasets.hpp"
 #include "workloads/network.hpp"
 
 namespace rehearse::workloads {
-
-/// One sample of a dataset, as a network sees it.
-struct Sample {
-  std::string_view dataset;
-  Shape shape;              ///< image, spectrogram, or tokens 1 x n x 1
-  int classes = 0;          ///< or the vocabulary
-  double stored_bytes = 0;  ///< read from storage for each sample: compressed, as usually kept
-};
 
 enum class Task {
   image_classification,
@@ -36,15 +29,13 @@ struct ZooEntry {
   int global_batch;          ///< the publication's
   std::string_view global_batch_source;
   Optimizer optimizer;  ///< the publication's, or the nearest of ours
-  Network (*build)(const Sample&);
+  Network (*build)(const Dataset&);
 };
 
 std::span<const ZooEntry> zoo();
-std::span<const Sample> samples();
 
-/// Throw sim::InputError with the nearest valid name when there is none of that name.
+/// Throws sim::InputError with the nearest valid name when there is none of that name.
 const ZooEntry& zoo_entry(std::string_view model);
-const Sample& sample_of(std::string_view dataset);
 
 /// The operation graph of a zoo model on a dataset (empty: its default). Throws sim::InputError for unknown names and for a
 /// dataset whose samples the model cannot take.

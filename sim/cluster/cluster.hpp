@@ -14,12 +14,12 @@ enum class Precision : std::uint8_t { fp32, fp16 };
 /// Fractions of the data sheet's peaks that real kernels reach, and the fixed costs of an operation: MODELS' roofline
 /// (docs/model.md, "GPU operation time" and "CPU operation time").
 struct Efficiency {
-  double conv = 0.60;              ///< fraction of peak FLOP/s, convolutions
-  double gemm = 0.70;              ///< fraction of peak FLOP/s, matrix products
+  double conv = 0.70;              ///< fraction of peak FLOP/s, convolutions
+  double gemm = 0.90;              ///< fraction of peak FLOP/s, matrix products
   double rnn = 0.50;               ///< fraction of peak FLOP/s, recurrent steps
-  double bandwidth = 0.75;         ///< fraction of peak memory bandwidth
+  double bandwidth = 0.80;         ///< fraction of peak memory bandwidth
   double k_half = 128;             ///< inner dimension K at which half of the efficiency is reached
-  double launch_s = 5e-6;          ///< of one operation on the device
+  double launch_s = 10e-6;         ///< of one operation on the device
   double host_s_per_op = 10e-6;    ///< of the host, to issue one operation
 };
 

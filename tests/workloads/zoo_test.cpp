@@ -32,7 +32,7 @@ TEST_CASE("parameters are the published ones, to the last one where they are pri
   CHECK(zoo_graph("resnet50").parameters == 25'557'032);
   CHECK(zoo_graph("resnet101").parameters == 44'549'160);
   CHECK(zoo_graph("resnet152").parameters == 60'192'808);
-  CHECK(zoo_graph("inceptionv3").parameters == 27'161'264 - 3'326'696);
+  CHECK(zoo_graph("inception-v3").parameters == 27'161'264 - 3'326'696);
   // ResNet-18 with CIFAR's stem: 11,173,962 in the usual implementations.
   CHECK(zoo_graph("resnet18", "cifar10").parameters == 11'173'962);
   // GPT-2 small with its tied classifier; BERT-base for question answering (no pooler, two outputs).
@@ -47,7 +47,7 @@ TEST_CASE("parameters are the published ones, to the last one where they are pri
   // GNMT of MLPerf v0.5: 160,671,297 with cuDNN's second bias (9 x 4096 numbers) and normalised additive attention.
   CHECK(zoo_graph("nmt").parameters == Approx(160'671'297 - 9 * 4096).epsilon(2e-4));
   // Ioffe and Szegedy print no count; the authors' released weights have 11.2 M.
-  CHECK(zoo_graph("inceptionv2").parameters == Approx(11.2e6).epsilon(0.01));
+  CHECK(zoo_graph("inception-v2").parameters == Approx(11.2e6).epsilon(0.01));
 }
 
 TEST_CASE("DeepSpeech-2's parameters, by hand", "[zoo]") {
@@ -61,12 +61,12 @@ TEST_CASE("forward multiply-adds are the published ones", "[zoo]") {
   // torchvision's table of models (GFLOPS there are multiply-adds); Inception-v2: "2.0 G" is Szegedy's figure for BN-Inception.
   const Published rows[] = {{"alexnet", 0, 0.714e9},   {"vgg16", 0, 15.47e9},     {"vgg19", 0, 19.63e9},
                             {"resnet18", 0, 1.814e9},  {"resnet34", 0, 3.664e9},  {"resnet50", 0, 4.089e9},
-                            {"resnet101", 0, 7.801e9}, {"resnet152", 0, 11.51e9}, {"inceptionv3", 0, 5.713e9}};
+                            {"resnet101", 0, 7.801e9}, {"resnet152", 0, 11.51e9}, {"inception-v3", 0, 5.713e9}};
   for (const Published& row : rows) {
     INFO(row.model);
     CHECK(forward_multiply_adds(zoo_graph(row.model)) == Approx(row.multiply_adds).epsilon(0.003));
   }
-  CHECK(forward_multiply_adds(zoo_graph("inceptionv2")) == Approx(2.0e9).epsilon(0.03));
+  CHECK(forward_multiply_adds(zoo_graph("inception-v2")) == Approx(2.0e9).epsilon(0.03));
   // 0.56 G multiply-adds of the usual CIFAR ResNet-18, 69 M of ResNet-32.
   CHECK(forward_multiply_adds(zoo_graph("resnet18", "cifar10")) == Approx(0.556e9).epsilon(0.005));
   CHECK(forward_multiply_adds(zoo_graph("resnet32")) == Approx(69e6).epsilon(0.01));
@@ -93,10 +93,10 @@ TEST_CASE("the registry", "[zoo]") {
   for (const ZooEntry& entry : zoo()) {
     INFO(entry.name);
     CHECK(names.insert(entry.name).second);
-    CHECK(entry.build(sample_of(entry.dataset)).name == entry.name);
+    CHECK(entry.build(dataset(entry.dataset)).name == entry.name);
     CHECK(entry.global_batch > 0);
     CHECK(!entry.global_batch_source.empty());
-    CHECK(zoo_graph(entry.name).input_bytes.at(2) == 2 * sample_of(entry.dataset).stored_bytes);
+    CHECK(zoo_graph(entry.name).input_bytes.at(2) == 2 * dataset(entry.dataset).bytes_per_sample);
   }
   try {
     zoo_entry("resnet5O");
@@ -104,7 +104,7 @@ TEST_CASE("the registry", "[zoo]") {
   } catch (const sim::InputError& error) {
     CHECK(error.mistakes().at(0).nearest == "resnet50");
   }
-  CHECK_THROWS_AS(sample_of("image-net"), sim::InputError);
+  CHECK_THROWS_AS(dataset("image-net"), sim::InputError);
   CHECK_THROWS_AS(zoo_graph("rnnlm", "imagenet"), sim::InputError);       // an image is no sequence of tokens
-  CHECK_THROWS_AS(zoo_graph("inceptionv3", "cifar10"), sim::InputError);  // too small for its windows
+  CHECK_THROWS_AS(zoo_graph("inception-v3", "cifar10"), sim::InputError);  // too small for its windows
 }

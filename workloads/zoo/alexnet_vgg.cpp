@@ -25,7 +25,7 @@ void dense_head(Network& net, int classes) {
   net.add("loss", Loss{});
 }
 
-Network vgg(std::string name, const Sample& sample, const std::array<int, 5>& convolutions) {
+Network vgg(std::string name, const Dataset& sample, const std::array<int, 5>& convolutions) {
   Network net{std::move(name), {}};
   net.add("input", Input{sample.shape});
   const std::array<int, 5> filters{64, 128, 256, 512, 512};
@@ -40,7 +40,7 @@ Network vgg(std::string name, const Sample& sample, const std::array<int, 5>& co
 
 }  // namespace
 
-Network alexnet(const Sample& sample) {
+Network alexnet(const Dataset& sample) {
   const Pool pool{Pooling::max, square(3, 2)};
   Network net{"alexnet", {}};
   net.add("input", Input{sample.shape});
@@ -56,7 +56,7 @@ Network alexnet(const Sample& sample) {
   return net;
 }
 
-Network vgg16(const Sample& sample) { return vgg("vgg16", sample, {2, 2, 3, 3, 3}); }
-Network vgg19(const Sample& sample) { return vgg("vgg19", sample, {2, 2, 4, 4, 4}); }
+Network vgg16(const Dataset& sample) { return vgg("vgg16", sample, {2, 2, 3, 3, 3}); }
+Network vgg19(const Dataset& sample) { return vgg("vgg19", sample, {2, 2, 4, 4, 4}); }
 
 }  // namespace rehearse::workloads

@@ -42,7 +42,7 @@ int discriminator(Network& net, const std::string& name, int from, int like) {
 
 }  // namespace
 
-Network dcgan(const Sample& sample) {
+Network dcgan(const Dataset& sample) {
   Network net{"dcgan", {}};
   const int image = generator(net);
   const int real = net.add("real", Input{sample.shape});

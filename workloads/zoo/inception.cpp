@@ -103,8 +103,8 @@ int v3_e(Network& net, const std::string& name, int from) {
 
 }  // namespace
 
-Network inceptionv2(const Sample& sample) {
-  Network net{"inceptionv2", {}};
+Network inceptionv2(const Dataset& sample) {
+  Network net{"inception-v2", {}};
   net.add("input", Input{sample.shape});
   conv_bn_relu(net, "conv1", net.last(), 64, square(7, 2, 3));
   net.add("pool1", Pool{Pooling::max, square(3, 2, 1)});
@@ -122,8 +122,8 @@ Network inceptionv2(const Sample& sample) {
   return net;
 }
 
-Network inceptionv3(const Sample& sample) {
-  Network net{"inceptionv3", {}};
+Network inceptionv3(const Dataset& sample) {
+  Network net{"inception-v3", {}};
   const bool imagenet = sample.shape == Shape{3, 224, 224};
   net.add("input", Input{imagenet ? Shape{3, 299, 299} : sample.shape});
   conv_bn_relu(net, "conv1", net.last(), 32, kHalve);

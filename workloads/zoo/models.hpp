@@ -5,22 +5,22 @@
 
 namespace rehearse::workloads {
 
-Network alexnet(const Sample& sample);
-Network vgg16(const Sample& sample);
-Network vgg19(const Sample& sample);
-Network resnet18(const Sample& sample);
-Network resnet32(const Sample& sample);
-Network resnet34(const Sample& sample);
-Network resnet50(const Sample& sample);
-Network resnet101(const Sample& sample);
-Network resnet152(const Sample& sample);
-Network inceptionv2(const Sample& sample);
-Network inceptionv3(const Sample& sample);
-Network dcgan(const Sample& sample);
-Network rnnlm(const Sample& sample);
-Network nmt(const Sample& sample);
-Network deepspeech2(const Sample& sample);
-Network bert(const Sample& sample);
-Network gpt2(const Sample& sample);
+Network alexnet(const Dataset& sample);
+Network vgg16(const Dataset& sample);
+Network vgg19(const Dataset& sample);
+Network resnet18(const Dataset& sample);
+Network resnet32(const Dataset& sample);
+Network resnet34(const Dataset& sample);
+Network resnet50(const Dataset& sample);
+Network resnet101(const Dataset& sample);
+Network resnet152(const Dataset& sample);
+Network inceptionv2(const Dataset& sample);
+Network inceptionv3(const Dataset& sample);
+Network dcgan(const Dataset& sample);
+Network rnnlm(const Dataset& sample);
+Network nmt(const Dataset& sample);
+Network deepspeech2(const Dataset& sample);
+Network bert(const Dataset& sample);
+Network gpt2(const Dataset& sample);
 
 }  // namespace rehearse::workloads

@@ -6,7 +6,7 @@
 namespace rehearse::workloads {
 
 /// "Large" of Zaremba et al., "Recurrent Neural Network Regularization", 2014: two layers of 1500, 66 M parameters.
-Network rnnlm(const Sample& sample) {
+Network rnnlm(const Dataset& sample) {
   constexpr int kHidden = 1500;
   Network net{"rnnlm", {}};
   net.add("tokens", Input{sample.shape});
@@ -24,7 +24,7 @@ Network rnnlm(const Sample& sample) {
 /// GNMT (Wu et al. 2016, section 3) in the size of MLPerf v0.5: 4 + 4 LSTM layers of 1024, the first of the encoder
 /// bidirectional, residual connections from the third on, additive attention (counted as a product of equal size) from the first
 /// decoder layer whose context feeds the others, one embedding for both languages.
-Network nmt(const Sample& sample) {
+Network nmt(const Dataset& sample) {
   constexpr int kHidden = 1024, kLayers = 4;
   Network net{"nmt", {}};
   net.add("source", Input{sample.shape});
@@ -60,7 +60,7 @@ Network nmt(const Sample& sample) {
 
 /// Amodei et al., ICML 2016: two 2-D convolutions, five bidirectional recurrent layers with summed directions and batch norm, one
 /// dense layer. Widths of the usual open implementation on LibriSpeech (GRU, 800 hidden units; 40.9 M parameters).
-Network deepspeech2(const Sample& sample) {
+Network deepspeech2(const Dataset& sample) {
   constexpr int kHidden = 800;
   Network net{"deepspeech2", {}};
   net.add("spectrogram", Input{sample.shape});

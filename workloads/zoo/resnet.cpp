@@ -36,7 +36,7 @@ int residual(Network& net, const std::string& name, int from, const Block& b) {
 }
 
 /// Small images (sides below 64) keep their size in the stem: one 3 x 3 convolution and no pooling, as is usual on CIFAR.
-Network resnet(std::string name, const Sample& sample, const std::array<int, 4>& blocks, bool bottleneck) {
+Network resnet(std::string name, const Dataset& sample, const std::array<int, 4>& blocks, bool bottleneck) {
   Network net{std::move(name), {}};
   net.add("input", Input{sample.shape});
   const bool small = sample.shape.height < 64;
@@ -54,15 +54,15 @@ Network resnet(std::string name, const Sample& sample, const std::array<int, 4>&
 
 }  // namespace
 
-Network resnet18(const Sample& sample) { return resnet("resnet18", sample, {2, 2, 2, 2}, false); }
-Network resnet34(const Sample& sample) { return resnet("resnet34", sample, {3, 4, 6, 3}, false); }
-Network resnet50(const Sample& sample) { return resnet("resnet50", sample, {3, 4, 6, 3}, true); }
-Network resnet101(const Sample& sample) { return resnet("resnet101", sample, {3, 4, 23, 3}, true); }
-Network resnet152(const Sample& sample) { return resnet("resnet152", sample, {3, 8, 36, 3}, true); }
+Network resnet18(const Dataset& sample) { return resnet("resnet18", sample, {2, 2, 2, 2}, false); }
+Network resnet34(const Dataset& sample) { return resnet("resnet34", sample, {3, 4, 6, 3}, false); }
+Network resnet50(const Dataset& sample) { return resnet("resnet50", sample, {3, 4, 6, 3}, true); }
+Network resnet101(const Dataset& sample) { return resnet("resnet101", sample, {3, 4, 23, 3}, true); }
+Network resnet152(const Dataset& sample) { return resnet("resnet152", sample, {3, 8, 36, 3}, true); }
 
 /// Section 4.2: 6 n + 2 layers with n = 5, and 16, 32, 64 filters. The shortcuts that widen are projections (the paper's have no
 /// parameters: 0.46 M; ours add 2,752).
-Network resnet32(const Sample& sample) {
+Network resnet32(const Dataset& sample) {
   Network net{"resnet32", {}};
   net.add("input", Input{sample.shape});
   int from = conv_bn_relu(net, "stem", 0, 16, same(3, 3));

@@ -6,7 +6,7 @@
 
 namespace rehearse::workloads {
 
-Network bert(const Sample& sample) {
+Network bert(const Dataset& sample) {
   constexpr int kWidth = 768, kVocabulary = 30'522, kPositions = 512, kSegments = 2;
   Network net{"bert", {}};
   const int tokens = net.add("tokens", Input{sample.shape});
@@ -22,7 +22,7 @@ Network bert(const Sample& sample) {
   return net;
 }
 
-Network gpt2(const Sample& sample) {
+Network gpt2(const Dataset& sample) {
   constexpr int kWidth = 768, kPositions = 1024;
   Network net{"gpt2", {}};
   const int tokens = net.add("tokens", Input{sample.shape});
