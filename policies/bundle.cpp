@@ -1,0 +1,94 @@
+#include "policies/bundle.hpp"
+
+#include "policies/configure/menu.hpp"
+#include "sim/base/errors.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+template <class Entry>
+const Entry& entry_of(const std::vector<Entry>& entries, const StrategyChoice& choice) {
+  const Entry* entry = find_strategy(entries, choice.name);
+  sim::check(entry != nullptr, "a strategy that is not registered");
+  return *entry;
+}
+
+template <class Entry>
+auto make(const std::vector<Entry>& entries, const StrategyChoice& choice) {
+  const Entry& entry = entry_of(entries, choice);
+  return entry.make(Parameters(entry.parameters, choice.parameters));
+}
+
+}  // namespace
+
+Bundle::Bundle(const PolicySpec& spec, const BundleInputs& inputs) : spec_(spec), inputs_(inputs) {
+  const ConfigureEntry& configure = entry_of(configure_strategies(), spec.configure);
+  const Parameters parameters(configure.parameters, spec.configure.parameters);
+  if (configure.make_oracle != nullptr)
+    oracle_ = configure.make_oracle(parameters);
+  else
+    configure_ = configure.make(parameters);
+  place_ = make(place_strategies(), spec.place);
+  threads_ = make(threads_strategies(), spec.threads);
+  queue_ = make(queue_strategies(), spec.queue);
+  believed_ = std::make_unique<sim::AloneRunner>(*inputs.cluster, inputs.costs, inputs.belief->models(), policy());
+  truth_ = std::make_unique<sim::AloneRunner>(*inputs.cluster, inputs.costs, inputs.world->models(), policy());
+  const sim::Policy reference{.name = "manual", .place = &reference_place_, .threads = &reference_threads_};
+  reference_ = std::make_unique<sim::AloneRunner>(*inputs.cluster, inputs.costs, inputs.world->models(), reference);
+}
+
+sim::Policy Bundle::policy() {
+  return {.name = spec_.name, .configure = this, .place = place_.get(), .threads = threads_.get(), .queue = queue_.get()};
+}
+
+sim::Prediction Bundle::estimate(const sim::Job& job, const sim::Configuration& configuration) {
+  sim::Job to_target = job;
+  to_target.stop = sim::Stop::target;  // a budget is what this prediction says
+  const sim::AloneOutcome outcome = believed_->run(to_target, {.configuration = configuration});
+  sim::Prediction p;
+  p.feasible = outcome.fits && outcome.failure == sim::FailureReason::none;
+  if (!outcome.fits) {
+    p.note = "does not fit";
+    return p;
+  }
+  p.time_s = outcome.time_s;
+  p.cost_usd = outcome.cost_usd;
+  p.accuracy = outcome.accuracy;
+  if (job.work == sim::Work::train) p.epochs = outcome.epochs;
+  return p;
+}
+
+sim::Menu Bundle::configure(const sim::Job& job, double now_s) {
+  const sim::Configuration manual = inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *believed_);
+  const std::vector<sim::Configuration> candidates = candidate_configurations(job, *inputs_.cluster, *inputs_.belief, manual);
+  const std::function<sim::Prediction(const sim::Configuration&)> estimated = [&](const sim::Configuration& c) { return estimate(job, c); };
+  const ConfigureView view{.job = job,
+                           .cluster = *inputs_.cluster,
+                           .costs = inputs_.costs,
+                           .now_s = now_s,
+                           .candidates = candidates,
+                           .manual = manual,
+                           .estimate = estimated,
+                           .history = inputs_.history,
+                           .random_key = sim::stream_key(inputs_.policy_seed, static_cast<std::uint64_t>(inputs_.repetition), "policy " + spec_.name, job.name)};
+  return oracle_ != nullptr ? oracle_->configure(view, *inputs_.world, *truth_) : configure_->configure(view, *inputs_.belief);
+}
+
+double Bundle::manual_alone_usd(const sim::Job& job) {
+  if (job.work == sim::Work::rigid) {
+    sim::Choice choice;
+    int pool = job.pool;
+    for (int p = 0; pool < 0 && p < static_cast<int>(inputs_.cluster->pools.size()); ++p)
+      if (inputs_.cluster->pools[static_cast<std::size_t>(p)].nodes * sim::workers_per_node(*inputs_.cluster, p) >= job.gpus) pool = p;
+    if (pool < 0) return 0;
+    choice.configuration.groups = {{.pool = pool, .workers = job.gpus}};
+    return reference_->run(job, choice).cost_usd;
+  }
+  sim::Choice choice;
+  choice.configuration = inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *believed_);
+  choice.predicted = estimate(job, choice.configuration);
+  return reference_->run(job, choice).cost_usd;
+}
+
+}  // namespace rehearse::policies

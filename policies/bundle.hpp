@@ -1,0 +1,72 @@
+// A policy in the making: four strategies, named with their parameters, and the bundle that answers the replay with them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "policies/configure/manual.hpp"
+#include "policies/place/data_parallel.hpp"
+#include "policies/registry.hpp"
+#include "policies/threads/recommended.hpp"
+#include "sim/replay/alone.hpp"
+#include "workloads/world.hpp"
+
+namespace rehearse::policies {
+
+struct StrategyChoice {
+  std::string name;
+  std::map<std::string, ParameterValue> parameters;
+};
+
+/// What is left out has its default.
+struct PolicySpec {
+  std::string name;
+  StrategyChoice configure{"manual", {}};
+  StrategyChoice place{"data-parallel", {}};
+  StrategyChoice threads{"recommended", {}};
+  StrategyChoice queue{"fifo", {}};
+};
+
+struct BundleInputs {
+  const sim::Cluster* cluster = nullptr;
+  sim::CostRules costs;
+  const workloads::Belief* belief = nullptr;
+  const workloads::World* world = nullptr;  ///< handed on to oracles alone
+  const RunHistory* history = nullptr;
+  const ManualRules* manual = nullptr;
+  std::uint64_t policy_seed = 0;
+  int repetition = 0;
+};
+
+/// The four strategies of one policy in one run. The inputs must outlive it.
+class Bundle final : public sim::Configurator {
+ public:
+  Bundle(const PolicySpec& spec, const BundleInputs& inputs);
+  sim::Menu configure(const sim::Job& job, double now_s) override;
+  sim::Policy policy();
+
+  /// What the job's manual configuration costs alone on an empty cluster in the world, by the closed form; for a rigid job,
+  /// what its own run costs.
+  double manual_alone_usd(const sim::Job& job);
+
+ private:
+  sim::Prediction estimate(const sim::Job& job, const sim::Configuration& configuration);
+
+  const PolicySpec& spec_;
+  const BundleInputs inputs_;
+  std::unique_ptr<Configure> configure_;
+  std::unique_ptr<OracleConfigure> oracle_;
+  std::unique_ptr<sim::Place> place_;
+  std::unique_ptr<sim::Threads> threads_;
+  std::unique_ptr<sim::Queue> queue_;
+  std::unique_ptr<sim::AloneRunner> believed_;
+  std::unique_ptr<sim::AloneRunner> truth_;
+  /// The manual reference is the same for every policy: data-parallel, recommended threads.
+  DataParallel reference_place_;
+  RecommendedThreads reference_threads_;
+  std::unique_ptr<sim::AloneRunner> reference_;
+};
+
+}  // namespace rehearse::policies

@@ -1,0 +1,52 @@
+// Every strategy there is, in one visible place (registry.cpp): `rehearse list policies` and `rehearse list strategies` read it, the
+// scenario's loader checks names and parameters against it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policies/configure/configure.hpp"
+#include "policies/parameters.hpp"
+#include "sim/replay/decisions.hpp"
+
+namespace rehearse::policies {
+
+/// What every kind of strategy has in the registry.
+struct StrategyEntry {
+  std::string name;
+  std::string help;  ///< one line
+  std::vector<ParameterDeclaration> parameters;
+};
+
+/// Exactly one of the two makers is set.
+struct ConfigureEntry : StrategyEntry {
+  std::unique_ptr<Configure> (*make)(const Parameters&) = nullptr;
+  std::unique_ptr<OracleConfigure> (*make_oracle)(const Parameters&) = nullptr;
+  bool uses_history = false;
+};
+
+template <class Interface>
+struct DecisionEntry : StrategyEntry {
+  std::unique_ptr<Interface> (*make)(const Parameters&) = nullptr;
+};
+using PlaceEntry = DecisionEntry<sim::Place>;
+using ThreadsEntry = DecisionEntry<sim::Threads>;
+using QueueEntry = DecisionEntry<sim::Queue>;
+
+const std::vector<ConfigureEntry>& configure_strategies();
+const std::vector<PlaceEntry>& place_strategies();
+const std::vector<ThreadsEntry>& threads_strategies();
+const std::vector<QueueEntry>& queue_strategies();
+
+/// Of a list above; null when there is none of this name.
+template <class Entry>
+const Entry* find_strategy(const std::vector<Entry>& entries, std::string_view name) {
+  for (const Entry& entry : entries)
+    if (entry.name == name) return &entry;
+  return nullptr;
+}
+
+}  // namespace rehearse::policies

@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "scenarios/loader_parts.hpp"
+#include "sim/base/names.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+using sim::at_least;
+using sim::between;
+
+const std::vector<std::string> kBilling{"allocated", "pool"};
+const std::vector<std::string> kInfeasible{"best-effort", "reject"};
+const std::vector<std::string> kEvents{"none", "first", "all"};
+constexpr std::size_t kManyJobs = 10'000;  // above it the detailed records are off unless asked for
+
+void read_world(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto value = in.child("world");
+  if (!value) return;
+  sim::ObjectReader world(*value, mistakes);
+  workloads::WorldErrors e = workloads::WorldErrors::scaled(world.number("model_error", between(0, 2), 0.10));
+  e.sync_error = world.number("sync_error", between(0, 2), e.sync_error);
+  e.noise_scale_error = world.number("noise_scale_error", between(0, 5), e.noise_scale_error);
+  e.ceiling_error = world.number("ceiling_error", between(0, 1), e.ceiling_error);
+  e.examples_error = world.number("examples_error", between(0, 2), e.examples_error);
+  e.step_noise = world.number("step_noise", between(0, 1), e.step_noise);
+  e.evaluation_noise = world.number("evaluation_noise", between(0, 100), e.evaluation_noise);
+  world.finish();
+  scenario.world_errors = e;
+}
+
+void read_switching(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+  scenario.costs.billing = in.choice("billing", kBilling, 0) == 1 ? sim::Billing::pool : sim::Billing::allocated;
+  scenario.infeasible = in.choice("infeasible", kInfeasible, 0) == 1 ? sim::Infeasible::reject : sim::Infeasible::best_effort;
+  const auto value = in.child("switching");
+  if (!value) return;
+  sim::ObjectReader switching(*value, mistakes);
+  scenario.costs.start_s = switching.number("start_s", between(0, 1e6), scenario.costs.start_s);
+  scenario.costs.checkpoint_s = switching.number("checkpoint_s", between(0, 1e6), scenario.costs.checkpoint_s);
+  scenario.costs.parameter_server_usd_per_hour = switching.number("parameter_server_usd_per_hour", between(0, 1e6), scenario.costs.parameter_server_usd_per_hour);
+  switching.finish();
+}
+
+void read_output(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+  std::size_t jobs = scenario.jobs.size();
+  for (const workloads::GeneratorSettings& generator : scenario.generators) jobs += static_cast<std::size_t>(generator.count);
+  OutputSettings& out = scenario.output;
+  out.stages = out.curves = out.predictions = out.utilization = jobs <= kManyJobs;
+  const auto value = in.child("output");
+  if (!value) return;
+  sim::ObjectReader output(*value, mistakes);
+  out.events = static_cast<Events>(output.choice("events", kEvents, static_cast<std::size_t>(out.events)));
+  out.stages = output.boolean("stages", out.stages);
+  out.curves = output.boolean("curves", out.curves);
+  out.predictions = output.boolean("predictions", out.predictions);
+  out.utilization = output.boolean("utilization", out.utilization);
+  for (const char* key : {"report", "timeline"})
+    if (output.boolean(key, false)) output.child(key)->refuse("false: this version writes no report.html and no timeline.json", mistakes);
+  output.integer("max_timeline_jobs", at_least(0), 0);
+  output.finish();
+}
+
+/// Says so when a pool beats another in speed and cost for every model: savings over a dominated pool mean nothing.
+void warn_of_dominated_pools(Scenario& scenario) {
+  const workloads::Belief belief(scenario.cluster, scenario.profile_models);
+  const std::size_t pools = scenario.cluster.pools.size();
+  const auto sample_s = [&](const sim::Profile& profile, std::size_t pool) {
+    const workloads::ProfileModel& model = scenario.profile_models.of(profile);
+    const sim::Device& device = sim::worker_device(scenario.cluster, static_cast<int>(pool));
+    const double batch = std::min(model.publication_batch, static_cast<double>(model.memory.largest_batch(device, profile.precision)));
+    return batch < 1 ? sim::kNever : model.step.compute_time(device, {.batch = batch, .precision = profile.precision, .threads = device.cores}).total_s() / batch;
+  };
+  if (scenario.profiles.profiles().empty()) return;
+  for (std::size_t better = 0; better < pools; ++better) {
+    for (std::size_t worse = 0; worse < pools; ++worse) {
+      if (better == worse) continue;
+      const auto beats = [&](const sim::Profile& profile) {
+        const double a = sample_s(profile, better), b = sample_s(profile, worse);
+        return a < b && a * sim::worker_usd_per_s(scenario.cluster, static_cast<int>(better)) < b * sim::worker_usd_per_s(scenario.cluster, static_cast<int>(worse));
+      };
+      if (std::all_of(scenario.profiles.profiles().begin(), scenario.profiles.profiles().end(), beats))
+        scenario.warnings.push_back(fmt::format("pool \"{}\" is faster and cheaper than pool \"{}\" for every model: savings over the latter mean nothing", scenario.cluster.pools[better].name, scenario.cluster.pools[worse].name));
+    }
+  }
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+}
+
+std::string stem_of(const std::string& path) {
+  std::string name = path.substr(folder_of(path).size());
+  if (name.size() > 5 && name.ends_with(".json")) name.resize(name.size() - 5);
+  return name;
+}
+
+void read_head(sim::ObjectReader& in, const std::string& path, Scenario& scenario, sim::Mistakes& mistakes) {
+  in.has("$schema");
+  scenario.name = in.text("name", stem_of(path));
+  if (scenario.name.find('/') != std::string::npos || scenario.name == "." || scenario.name == "..") in.value().refuse("a name without slashes", mistakes);
+  scenario.description = in.has("description") ? in.text("description") : std::string();
+  scenario.seed = static_cast<std::uint64_t>(in.integer("seed", at_least(0), 0));
+  scenario.policy_seed = static_cast<std::uint64_t>(in.integer("policy_seed", at_least(0), static_cast<std::int64_t>(scenario.seed)));
+  scenario.repetitions = static_cast<int>(in.integer("repetitions", between(1, 10'000), 1));
+}
+
+}  // namespace
+
+bool known_name(sim::JsonValue value, std::string_view name, const std::vector<std::string>& names, const std::string& what, sim::Mistakes& mistakes) {
+  if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+  sim::Mistake mistake = value.mistake("the name of a " + what);
+  mistake.found = "\"" + std::string(name) + "\"";
+  mistake.nearest = sim::nearest_name(name, names);
+  mistakes.add(std::move(mistake));
+  return false;
+}
+
+std::string Paths::resolve(sim::JsonValue value, sim::Mistakes& mistakes) const {
+  std::string path(sim::read_text(value, mistakes));
+  constexpr std::string_view kData = "${REHEARSE_DATA}";
+  if (path.starts_with(kData)) {
+    const char* data = std::getenv("REHEARSE_DATA");
+    if (data == nullptr || *data == '\0') {
+      value.refuse("the environment variable REHEARSE_DATA to name the folder of the optional data (README, \"Optional data\")", mistakes);
+      return {};
+    }
+    return data + path.substr(kData.size());
+  }
+  return path.empty() || path.front() == '/' || value.mistake("").file == "--set" ? path : folder + path;
+}
+
+std::vector<sim::Job> Scenario::jobs_of(int repetition) const {
+  std::vector<sim::Job> all = jobs;
+  if (generators.empty()) return all;
+  const workloads::Belief belief(cluster, profile_models);
+  for (const workloads::GeneratorSettings& generator : generators) {
+    std::vector<sim::Job> made = generate_jobs(generator, belief, seed, repetition);
+    all.insert(all.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
+  }
+  std::stable_sort(all.begin(), all.end(), [](const sim::Job& a, const sim::Job& b) { return a.submit_s < b.submit_s; });
+  return all;
+}
+
+std::unique_ptr<Scenario> load_scenario(const std::string& path, const LoadOptions& options) {
+  sim::JsonDocument document = sim::read_json_file(path);
+  for (const Override& change : options.overrides) document.set(change.pointer, change.value);
+  auto scenario = std::make_unique<Scenario>();
+  scenario->resolved = document.dump();
+  sim::Mistakes mistakes;
+  sim::ObjectReader in(document.root(), mistakes);
+  const Paths paths{folder_of(path)};
+  read_head(in, path, *scenario, mistakes);
+  read_world(in, *scenario, mistakes);
+  read_switching(in, *scenario, mistakes);
+  read_cluster(in, paths, options, *scenario, mistakes);
+  const OwnModels own = read_own_models(in, mistakes);
+  read_jobs(in, paths, own, *scenario, mistakes);
+  read_policies(in, *scenario, mistakes);
+  read_manual(in, own, *scenario, mistakes);
+  read_history(in, paths, *scenario, mistakes);
+  read_output(in, *scenario, mistakes);
+  in.finish();
+  mistakes.throw_if_any();
+  add_profile_models(own, scenario->profiles, scenario->profile_models);
+  warn_of_dominated_pools(*scenario);
+  return scenario;
+}
+
+}  // namespace rehearse::scenarios

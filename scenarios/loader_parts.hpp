@@ -1,0 +1,61 @@
+// The parts of the scenario loader: each reads some keys into the scenario, records mistakes and goes on.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scenarios/catalogue.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/read/object_reader.hpp"
+#include "workloads/convergence.hpp"
+#include "workloads/datasets.hpp"
+#include "workloads/graph_builder.hpp"
+
+namespace rehearse::scenarios {
+
+/// Where relative paths of a scenario begin, and how `${REHEARSE_DATA}` is meant.
+struct Paths {
+  std::string folder;  ///< of the scenario's file
+  /// The path of a file named in the scenario; a mistake when REHEARSE_DATA is named but not set.
+  std::string resolve(sim::JsonValue value, sim::Mistakes& mistakes) const;
+};
+
+/// Models, datasets and convergence that the scenario defines beside the zoo's.
+struct OwnModels {
+  struct Model {
+    sim::OpGraph graph;
+    workloads::Optimizer optimizer = workloads::Optimizer::momentum;
+    double global_batch = 0;
+    std::string dataset;
+  };
+  struct Dataset {
+    double training_samples = 0, validation_samples = 0;
+  };
+  std::map<std::string, Model> models;
+  std::map<std::string, Dataset> datasets;
+  std::vector<workloads::ConvergenceParameters> convergence;
+};
+
+OwnModels read_own_models(sim::ObjectReader& in, sim::Mistakes& mistakes);
+std::vector<std::string> model_names(const OwnModels& own);
+std::vector<std::string> dataset_names(const OwnModels& own);
+/// Of jobs that name none; empty when the model is unknown.
+std::string default_dataset(const OwnModels& own, const std::string& model);
+const workloads::ConvergenceParameters* find_convergence(const OwnModels& own, const std::string& model, const std::string& dataset);
+
+/// A ProfileModel for every profile that has none yet.
+void add_profile_models(const OwnModels& own, const workloads::ProfileTable& profiles, workloads::ProfileModels& models);
+
+void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& options, Scenario& scenario, sim::Mistakes& mistakes);
+void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
+void read_policies(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes);
+void read_manual(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
+void read_history(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+
+std::vector<std::string> pool_names(const sim::Cluster& cluster);
+
+/// A mistake at `value` for a name that is none of `names`, with the nearest; true when it is one.
+bool known_name(sim::JsonValue value, std::string_view name, const std::vector<std::string>& names, const std::string& what, sim::Mistakes& mistakes);
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,20 @@
+// Past runs to learn from: simulated in the world, so that they cost what profiling would cost, or the user's own.
+#pragma once
+
+#include <vector>
+
+#include "policies/learn/run_history.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace rehearse::scenarios {
+
+struct Profiled {
+  policies::RunHistory history;
+  std::vector<double> cost_usd;  ///< of each profile's runs, by index; 0 for the user's own
+};
+
+/// `runs` of each (model and dataset, instance) that occurs in the jobs and pools. Each trains a number of epochs from {1, 2, 4, ...,
+/// the model's} with a random configuration of the grid. Drawn from the world's streams, so that all learners share it.
+Profiled profile_models(const Scenario& scenario, const std::vector<sim::Job>& jobs, const workloads::Belief& belief, const workloads::World& world, int repetition);
+
+}  // namespace rehearse::scenarios

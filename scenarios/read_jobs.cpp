@@ -1,0 +1,204 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "scenarios/loader_parts.hpp"
+#include "sim/base/names.hpp"
+#include "sim/base/units.hpp"
+#include "traces/job_rules.hpp"
+#include "traces/read_trace.hpp"
+#include "workloads/zoo.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+using sim::between;
+
+template <class Enum>
+Enum choice(sim::ObjectReader& in, std::string_view key, std::span<const std::string> names, Enum fallback) {
+  return static_cast<Enum>(in.choice(key, names, static_cast<std::size_t>(fallback)));
+}
+
+/// The profile of a model and a dataset that are known, checked; null after a mistake.
+const sim::Profile* read_profile(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto precision = choice(in, "precision", traces::precision_names(), sim::Precision::fp32);
+  const auto lr_rule = choice(in, "lr_rule", traces::lr_rule_names(), sim::LrRule::adascale);
+  const std::optional<std::string> model = in.maybe_text("model");
+  std::optional<std::string> dataset = in.maybe_text("dataset");
+  if (!model) {
+    if (dataset) in.value().refuse("a model for the dataset", mistakes);
+    return nullptr;
+  }
+  if (!known_name(*in.child("model"), *model, model_names(own), "model", mistakes)) return nullptr;
+  if (!dataset) dataset = default_dataset(own, *model);
+  if (in.has("dataset") && !known_name(*in.child("dataset"), *dataset, dataset_names(own), "dataset", mistakes)) return nullptr;
+  return scenario.profiles.intern(*model, *dataset, precision, lr_rule);
+}
+
+void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  const std::size_t before = mistakes.size();
+  sim::Job job;
+  job.name = in.text("job_id", fmt::format("job-{}", index + 1));
+  job.user = in.text("user", std::string("-"));
+  if (!in.has("user")) job.user.clear();
+  job.profile = read_profile(in, own, scenario, mistakes);
+  job.submit_s = sim::on_date_grid(in.number("submit_s", traces::kDates, 0.0));
+  job.gpus = static_cast<int>(in.maybe_integer("gpus", traces::kGpuCounts).value_or(0));
+  job.duration_s = in.maybe_number("duration_s", traces::kDurations).value_or(0);
+  job.steps = static_cast<double>(in.maybe_integer("steps", traces::kStepCounts).value_or(0));
+  job.batch_size = static_cast<double>(in.maybe_integer("batch_size", traces::kBatchSizes).value_or(0));
+  job.epochs = static_cast<double>(in.maybe_integer("epochs", traces::kEpochCounts).value_or(0));
+  job.target_accuracy = in.maybe_number("target_accuracy", traces::kAccuracies).value_or(sim::kUnset);
+  job.deadline_s = in.maybe_number("deadline_s", traces::kDurations).value_or(sim::kNever);
+  job.priority = in.number("priority", {}, 0.0);
+  if (const auto pool = in.maybe_text("pool")) {
+    const std::vector<std::string> pools = pool_names(scenario.cluster);
+    if (known_name(*in.child("pool"), *pool, pools, "pool", mistakes)) job.pool = static_cast<int>(std::find(pools.begin(), pools.end(), *pool) - pools.begin());
+  }
+  job.objective = choice(in, "objective", traces::objective_names(), sim::Objective::min_cost);
+  job.stop = choice(in, "stop", traces::stop_names(), sim::Stop::target);
+  job.on_deadline = choice(in, "on_deadline", traces::on_deadline_names(), sim::OnDeadline::continue_);
+  in.finish();
+  job.work = traces::work_of(job);
+  if (mistakes.size() > before) return;
+  for (const traces::JobMistake& wrong : traces::job_mistakes(job)) {
+    sim::Mistake mistake = value.mistake(std::string(wrong.expected));
+    mistake.pointer += "/" + std::string(wrong.column);
+    mistakes.add(std::move(mistake));
+  }
+  scenario.jobs.push_back(std::move(job));
+}
+
+report::InputReport::Reason reason_of(const traces::ImportReason& from) {
+  report::InputReport::Reason reason{.reason = from.column.empty() ? from.expected : from.column + ": " + from.expected, .rows = static_cast<std::uint64_t>(from.rows)};
+  for (const traces::ImportExample& example : from.examples) {
+    reason.first_lines.push_back(example.line);
+    if (reason.first_lines.size() == 1 && !example.found.empty()) reason.reason += ", found " + example.found;
+    if (reason.first_lines.size() == 1 && !example.nearest.empty()) reason.reason += fmt::format(" (did you mean \"{}\"?)", example.nearest);
+  }
+  return reason;
+}
+
+report::InputReport report_of(const traces::ImportReport& from) {
+  report::InputReport out{.path = from.file, .sha256 = from.sha256, .rows = static_cast<std::uint64_t>(from.rows), .jobs = static_cast<std::uint64_t>(from.jobs)};
+  for (const traces::ImportReason& reason : from.dropped) out.dropped.push_back(reason_of(reason));
+  for (const traces::ImportReason& reason : from.repaired) out.repaired.push_back(reason_of(reason));
+  out.notes = from.notes;
+  return out;
+}
+
+void read_trace_entry(sim::JsonValue value, const Paths& paths, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  const std::string path = paths.resolve(*in.child("trace"), mistakes);
+  std::vector<std::string> formats;
+  for (const traces::TraceFormat& format : traces::trace_formats()) formats.emplace_back(format.name);
+  const std::string format = in.text("format", std::string("native"));
+  const bool known = !in.has("format") || known_name(*in.child("format"), format, formats, "trace format", mistakes);
+  traces::TraceOptions options{.datasets = dataset_names(own), .pools = pool_names(scenario.cluster), .keep_origin = in.boolean("keep_origin", false)};
+  in.finish();
+  if (path.empty() || !known) return;
+  for (const std::string& model : model_names(own)) options.models.push_back({model, default_dataset(own, model)});
+  try {
+    traces::JobList list = traces::read_trace(format, path, options, scenario.profiles);
+    scenario.inputs.push_back(report_of(list.report));
+    scenario.inputs.back().path = std::string(in.child("trace")->text());
+    if (scenario.jobs.empty()) {
+      scenario.jobs = std::move(list.jobs);
+      scenario.origin_s = list.origin_s;
+    } else {
+      scenario.jobs.insert(scenario.jobs.end(), std::make_move_iterator(list.jobs.begin()), std::make_move_iterator(list.jobs.end()));
+    }
+  } catch (const sim::InputError& error) {
+    mistakes.add_all(error);
+  }
+}
+
+/// Two numbers, the lower first.
+std::pair<double, double> read_span(sim::ObjectReader& in, std::string_view key, const sim::NumberRange& range, std::pair<double, double> fallback, sim::Mistakes& mistakes) {
+  const auto value = in.child(key);
+  if (!value) return fallback;
+  std::vector<double> numbers;
+  for (const sim::JsonValue number : sim::read_list(*value, mistakes)) numbers.push_back(sim::read_number(number, range, mistakes));
+  if (numbers.size() == 2 && numbers[0] <= numbers[1]) return {numbers[0], numbers[1]};
+  value->refuse("a list of two numbers, the smaller first", mistakes);
+  return fallback;
+}
+
+void read_generator(sim::JsonValue value, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes) {
+  static const std::vector<std::string> kGenerators{"mixed-cnn-rnn"};
+  sim::ObjectReader in(value, mistakes);
+  in.choice("generate", kGenerators);
+  workloads::GeneratorSettings settings;
+  settings.name = in.text("name", scenario.generators.empty() ? "mixed" : fmt::format("mixed{}", scenario.generators.size() + 1));
+  settings.count = static_cast<int>(in.integer("count", between(1, 1e7)));
+  settings.first_submit_s = in.number("first_submit_s", traces::kDates, 0.0);
+  settings.arrivals_per_hour = in.number("arrivals_per_hour", {.low = 0, .high = 1e9, .low_excluded = true}, settings.arrivals_per_hour);
+  std::tie(settings.deadline_factor_low, settings.deadline_factor_high) = read_span(in, "deadline_factor", {.low = 0, .high = 1e6, .low_excluded = true}, {settings.deadline_factor_low, settings.deadline_factor_high}, mistakes);
+  std::tie(settings.accuracy_slack_low, settings.accuracy_slack_high) = read_span(in, "accuracy_slack", between(0, 1), {settings.accuracy_slack_low, settings.accuracy_slack_high}, mistakes);
+  const auto add = [&](const std::string& model, const std::string& dataset, bool recurrent) {
+    (recurrent ? settings.recurrent : settings.convolutional).push_back(scenario.profiles.intern(model, dataset));
+  };
+  if (!in.has("models"))
+    for (const workloads::GeneratedPair& pair : workloads::mixed_cnn_rnn()) add(std::string(pair.model), std::string(pair.dataset), pair.recurrent);
+  for (const sim::JsonValue entry : in.list("models")) {
+    sim::ObjectReader one(entry, mistakes);
+    const std::string model = one.text("model");
+    const std::string dataset = one.text("dataset", default_dataset(own, model).empty() ? std::string("-") : default_dataset(own, model));
+    const bool recurrent = one.boolean("recurrent", false);
+    one.finish();
+    if (model.empty() || !known_name(*one.child("model"), model, model_names(own), "model", mistakes)) continue;
+    if (find_convergence(own, model, dataset) == nullptr)
+      entry.refuse(fmt::format("a model whose accuracy is modelled; of {} on {} nothing is known (see \"convergence\")", model, dataset), mistakes);
+    else
+      add(model, dataset, recurrent);
+  }
+  in.finish();
+  if (settings.convolutional.empty() && settings.recurrent.empty()) value.refuse("at least one model", mistakes);
+  scenario.generators.push_back(std::move(settings));
+}
+
+void check_names(const std::vector<sim::Job>& jobs, sim::Mistakes& mistakes) {
+  std::set<std::string_view> names;
+  for (const sim::Job& job : jobs)
+    if (!names.insert(job.name).second) mistakes.add({.pointer = "/jobs", .expected = "a job_id that is given once", .found = "\"" + job.name + "\" again"});
+}
+
+/// A floor needs a model of accuracy; a job of Work::train needs samples to train on, which every dataset has.
+void check_accuracy_is_modelled(const std::vector<sim::Job>& jobs, const OwnModels& own, sim::Mistakes& mistakes) {
+  for (const sim::Job& job : jobs) {
+    if (!job.has_target() || find_convergence(own, job.profile->model, job.profile->dataset) != nullptr) continue;
+    mistakes.add({.pointer = "/jobs",
+                  .expected = fmt::format("no target_accuracy for job \"{}\": the accuracy of {} on {} is not modelled (see \"convergence\")", job.name, job.profile->model, job.profile->dataset)});
+  }
+}
+
+}  // namespace
+
+void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto list = in.required("jobs", "a list of jobs");
+  if (!list) return;
+  if (list->is_array() && list->size() == 0) list->refuse("at least one job", mistakes);
+  std::size_t index = 0;
+  for (const sim::JsonValue value : in.list("jobs")) {
+    bool trace = false, generate = false;
+    for (const sim::JsonMember member : value.members()) {
+      trace = trace || member.key.text() == "trace";
+      generate = generate || member.key.text() == "generate";
+    }
+    if (trace)
+      read_trace_entry(value, paths, own, scenario, mistakes);
+    else if (generate)
+      read_generator(value, own, scenario, mistakes);
+    else
+      read_job(value, index, own, scenario, mistakes);
+    ++index;
+  }
+  std::stable_sort(scenario.jobs.begin(), scenario.jobs.end(), [](const sim::Job& a, const sim::Job& b) { return a.submit_s < b.submit_s; });
+  if (index > 1) check_names(scenario.jobs, mistakes);
+  check_accuracy_is_modelled(scenario.jobs, own, mistakes);
+}
+
+}  // namespace rehearse::scenarios

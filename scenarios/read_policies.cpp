@@ -1,0 +1,183 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "scenarios/loader_parts.hpp"
+#include "sim/read/csv.hpp"
+#include "sim/read/sha256.hpp"
+#include "traces/job_rules.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+using policies::ParameterDeclaration;
+using policies::ParameterValue;
+using sim::between;
+
+std::optional<ParameterValue> read_parameter(sim::JsonValue value, const ParameterDeclaration& declared, sim::Mistakes& mistakes) {
+  if (std::holds_alternative<bool>(declared.fallback)) return sim::read_boolean(value, mistakes);
+  if (std::holds_alternative<double>(declared.fallback)) {
+    const sim::NumberRange range = between(declared.low, declared.high);
+    return declared.whole ? static_cast<double>(sim::read_integer(value, range, mistakes)) : sim::read_number(value, range, mistakes);
+  }
+  if (declared.choices.empty()) return std::string(sim::read_text(value, mistakes));
+  return declared.choices[sim::read_choice(value, declared.choices, mistakes)];
+}
+
+/// A strategy by name, or as an object with its name and parameters; nothing changes after a mistake.
+template <class Entry>
+void read_strategy(sim::JsonValue value, const std::vector<Entry>& entries, const std::string& what, policies::StrategyChoice& out, sim::Mistakes& mistakes) {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries) names.push_back(entry.name);
+  if (value.is_string()) {
+    if (known_name(value, value.text(), names, what, mistakes)) out = {std::string(value.text()), {}};
+    return;
+  }
+  if (!value.is_object()) {
+    value.refuse("the name of a " + what + ", or an object with its name and parameters", mistakes);
+    return;
+  }
+  sim::ObjectReader in(value, mistakes);
+  const std::string name = in.text("name");
+  const Entry* entry = policies::find_strategy(entries, name);
+  if (entry == nullptr) {
+    if (!name.empty()) known_name(*in.child("name"), name, names, what, mistakes);
+    return;
+  }
+  policies::StrategyChoice choice{name, {}};
+  for (const ParameterDeclaration& declared : entry->parameters)
+    if (const auto given = in.child(declared.name))
+      if (const auto parameter = read_parameter(*given, declared, mistakes)) choice.parameters[declared.name] = *parameter;
+  in.finish();
+  out = std::move(choice);
+}
+
+policies::PolicySpec read_policy(sim::JsonValue value, sim::Mistakes& mistakes) {
+  policies::PolicySpec spec;
+  if (value.is_string()) {
+    spec.name = std::string(value.text());
+    read_strategy(value, policies::configure_strategies(), "policy", spec.configure, mistakes);
+    return spec;
+  }
+  if (!value.is_object()) {
+    value.refuse("the name of a policy, or an object with its name and strategies", mistakes);
+    return spec;
+  }
+  sim::ObjectReader in(value, mistakes);
+  spec.name = in.text("name");
+  if (const auto v = in.child("configure")) read_strategy(*v, policies::configure_strategies(), "configure strategy", spec.configure, mistakes);
+  if (const auto v = in.child("place")) read_strategy(*v, policies::place_strategies(), "place strategy", spec.place, mistakes);
+  if (const auto v = in.child("threads")) read_strategy(*v, policies::threads_strategies(), "threads strategy", spec.threads, mistakes);
+  if (const auto v = in.child("queue")) read_strategy(*v, policies::queue_strategies(), "queue strategy", spec.queue, mistakes);
+  in.finish();
+  return spec;
+}
+
+const std::vector<std::string> kSyncKinds{"ring", "servers-sync", "servers-async"};
+
+policies::ManualOverride read_override(sim::ObjectReader& in, const Scenario& scenario, sim::Mistakes& mistakes) {
+  policies::ManualOverride set;
+  if (const auto pool = in.maybe_text("pool")) {
+    const std::vector<std::string> pools = pool_names(scenario.cluster);
+    if (known_name(*in.child("pool"), *pool, pools, "pool", mistakes)) set.pool = static_cast<int>(std::find(pools.begin(), pools.end(), *pool) - pools.begin());
+  }
+  if (const auto workers = in.maybe_integer("workers", between(1, 1e6))) set.workers = static_cast<int>(*workers);
+  if (const auto batch = in.maybe_integer("batch_size", traces::kBatchSizes)) set.batch_size = static_cast<double>(*batch);
+  set.learning_rate = in.maybe_number("learning_rate", sim::above(0));
+  if (in.has("sync") || in.has("servers")) {
+    sim::Sync sync{.kind = static_cast<sim::SyncKind>(in.choice("sync", kSyncKinds, 0))};
+    sync.servers = static_cast<int>(in.integer("servers", between(0, 1e4), sync.kind == sim::SyncKind::ring ? 0 : 1));
+    if ((sync.kind == sim::SyncKind::ring) != (sync.servers == 0)) in.value().refuse("servers with sync servers-sync or servers-async, and none with ring", mistakes);
+    set.sync = sync;
+  }
+  return set;
+}
+
+void read_history_file(const std::string& path, const std::string& as_written, Scenario& scenario, sim::Mistakes& mistakes) {
+  try {
+    sim::CsvReader csv(path, {.required = {"model", "dataset", "instance", "workers", "batch_size", "samples", "epochs", "time_s", "accuracy"}, .optional = {"asynchronous"}, .others_allowed = false});
+    report::InputReport report{.path = as_written, .sha256 = sim::sha256_of_file(path)};
+    while (sim::CsvRow* row = csv.next()) {
+      ++report.rows;
+      policies::PastRun run{.model = std::string(row->text("model")),
+                            .dataset = std::string(row->text("dataset")),
+                            .instance = std::string(row->text("instance")),
+                            .workers = static_cast<int>(row->integer("workers", between(1, 1e6))),
+                            .batch_size = row->number("batch_size", sim::above(0)),
+                            .samples = row->number("samples", sim::above(0)),
+                            .epochs = row->number("epochs", sim::above(0)),
+                            .time_s = row->number("time_s", sim::above(0)),
+                            .accuracy = row->number("accuracy", between(0, 1)),
+                            .asynchronous = row->has("asynchronous") && row->integer("asynchronous", between(0, 1)) == 1};
+      for (const sim::Mistake& mistake : row->mistakes()) mistakes.add(mistake);
+      if (!row->mistakes().empty()) continue;
+      ++report.jobs;
+      scenario.history.own.push_back(std::move(run));
+    }
+    if (report.rows == 0) mistakes.add({.file = path, .expected = "at least one past run"});
+    scenario.inputs.push_back(std::move(report));
+  } catch (const sim::InputError& error) {
+    mistakes.add_all(error);
+  }
+}
+
+}  // namespace
+
+void read_policies(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto list = in.required("policies", "a list of policies");
+  if (!list) return;
+  if (list->is_array() && list->size() == 0) list->refuse("at least one policy", mistakes);
+  std::vector<std::string> names;
+  for (const sim::JsonValue value : in.list("policies")) {
+    policies::PolicySpec spec = read_policy(value, mistakes);
+    if (spec.name.find('/') != std::string::npos || spec.name.find('\0') != std::string::npos || spec.name == "." || spec.name == "..") value.refuse("a policy name without slashes", mistakes);
+    if (std::find(names.begin(), names.end(), spec.name) != names.end()) {
+      sim::Mistake mistake = value.mistake("a policy name that is given once");
+      mistake.found = "\"" + spec.name + "\" again";
+      mistakes.add(std::move(mistake));
+    }
+    names.push_back(spec.name);
+    scenario.policies.push_back(std::move(spec));
+  }
+  if (names.empty()) return;
+  scenario.baseline = in.text("baseline", names.front());
+  if (in.has("baseline")) known_name(*in.child("baseline"), scenario.baseline, names, "listed policy", mistakes);
+}
+
+void read_manual(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto value = in.child("manual");
+  if (!value) return;
+  sim::ObjectReader manual(*value, mistakes);
+  const policies::ManualOverride for_all = read_override(manual, scenario, mistakes);
+  std::map<std::string, policies::ManualOverride> by_model;
+  if (const auto models = manual.child("by_model")) {
+    if (!models->is_object()) models->refuse("an object with models as keys", mistakes);
+    for (const sim::JsonMember member : models->members()) {
+      if (!known_name(member.key, member.key.text(), model_names(own), "model", mistakes)) continue;
+      sim::ObjectReader one(member.value, mistakes);
+      by_model[std::string(member.key.text())] = read_override(one, scenario, mistakes);
+      one.finish();
+    }
+  }
+  manual.finish();
+  scenario.manual = policies::ManualRules(for_all, std::move(by_model));
+}
+
+void read_history(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
+  scenario.profiling_reuse_jobs = in.number("profiling_reuse_jobs", {.low = 1, .high = 1e12}, 50.0);
+  const auto value = in.child("history");
+  if (!value) return;
+  sim::ObjectReader history(*value, mistakes);
+  scenario.history.runs = static_cast<int>(history.integer("runs", between(1, 1e5), scenario.history.runs));
+  scenario.history.noise = history.number("noise", between(0, 2), scenario.history.noise);
+  if (const auto file = history.child("file")) {
+    const std::string path = paths.resolve(*file, mistakes);
+    if (!path.empty()) read_history_file(path, std::string(file->text()), scenario, mistakes);
+  }
+  history.finish();
+}
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,37 @@
+// The folder of a run's results: written under another name, and moved into place when whole.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rehearse::scenarios {
+
+class ResultsFolder {
+ public:
+  /// Checks that `path` is free: missing, an empty folder, or earlier results of ours. Throws InputError otherwise, or when the
+  /// temporary folder beside it cannot be made.
+  explicit ResultsFolder(std::string path);
+  /// Removes what was not published.
+  ~ResultsFolder();
+  ResultsFolder(const ResultsFolder&) = delete;
+  ResultsFolder& operator=(const ResultsFolder&) = delete;
+
+  /// The temporary folder.
+  const std::string& part() const { return part_; }
+  std::string make_subfolder(const std::string& name) const;
+  void write(const std::string& name, std::string_view text) const;
+  /// Joins the files one after the other under `name`; of all but the first, the header line is left out. Missing files are skipped.
+  void join(const std::string& name, std::string_view header, const std::vector<std::string>& files) const;
+  /// Removes a subfolder that is done with.
+  void drop_subfolder(const std::string& name) const;
+  /// Moves the whole into place; an earlier result moves aside and is deleted.
+  void publish();
+
+ private:
+  std::string path_;
+  std::string part_;
+  bool published_ = false;
+};
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,57 @@
+#include "scenarios/run_one.hpp"
+
+#include "policies/bundle.hpp"
+#include "report/run_recorder.hpp"
+#include "scenarios/profiling.hpp"
+#include "sim/replay/replay.hpp"
+#include "traces/job_source.hpp"
+
+namespace rehearse::scenarios {
+
+void run_one(const Scenario& scenario, const RunTask& task, const std::function<void(std::uint64_t)>& on_progress) {
+  const policies::PolicySpec& spec = scenario.policies[task.policy];
+  const std::vector<sim::Job> generated = scenario.generators.empty() ? std::vector<sim::Job>() : scenario.jobs_of(task.repetition);
+  const std::vector<sim::Job>& jobs = scenario.generators.empty() ? scenario.jobs : generated;
+  const workloads::Belief belief(scenario.cluster, scenario.profile_models);
+  const workloads::World world(belief, scenario.world_errors, scenario.seed, task.repetition);
+  Profiled profiled;
+  if (policies::find_strategy(policies::configure_strategies(), spec.configure.name)->uses_history)
+    profiled = profile_models(scenario, jobs, belief, world, task.repetition);
+  policies::Bundle bundle(spec, {.cluster = &scenario.cluster,
+                                 .costs = scenario.costs,
+                                 .belief = &belief,
+                                 .world = &world,
+                                 .history = &profiled.history,
+                                 .manual = &scenario.manual,
+                                 .policy_seed = scenario.policy_seed,
+                                 .repetition = task.repetition});
+  const OutputSettings& out = scenario.output;
+  report::RunRecorder recorder({.folder = task.folder,
+                                .policy = spec.name,
+                                .repetition = task.repetition,
+                                .files = {.events = out.events == Events::all || (out.events == Events::first && task.repetition == 0),
+                                          .stages = out.stages,
+                                          .curves = out.curves,
+                                          .predictions = out.predictions,
+                                          .utilization = out.utilization},
+                                .cluster = &scenario.cluster,
+                                .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
+                                .profiling_usd = [&](const sim::Job& job) {
+                                  return job.work == sim::Work::rigid || profiled.cost_usd.empty()
+                                             ? 0.0
+                                             : profiled.cost_usd[static_cast<std::size_t>(job.profile->index)] / scenario.profiling_reuse_jobs;
+                                }});
+  traces::VectorSource source(jobs);
+  const sim::ReplayTotals totals = sim::replay({.cluster = &scenario.cluster,
+                                                .costs = scenario.costs,
+                                                .models = world.models(),
+                                                .policy = bundle.policy(),
+                                                .sources = {&source},
+                                                .recorder = &recorder,
+                                                .infeasible = scenario.infeasible,
+                                                .pool_samples = out.utilization,
+                                                .on_progress = on_progress});
+  report::write_outcome(task.folder + "/" + kOutcomeFile, recorder.finish(totals));
+}
+
+}  // namespace rehearse::scenarios

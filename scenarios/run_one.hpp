@@ -1,0 +1,24 @@
+// One run: one policy in one repetition, in a process of its own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "scenarios/scenario.hpp"
+
+namespace rehearse::scenarios {
+
+struct RunTask {
+  std::size_t policy = 0;  ///< index into Scenario::policies
+  int repetition = 0;
+  std::string folder;  ///< for its files; exists
+};
+
+inline constexpr const char* kOutcomeFile = "outcome.bin";
+inline constexpr const char* kReasonFile = "reason.txt";
+
+/// Replays and writes the run's files and its outcome. Throws what went wrong.
+void run_one(const Scenario& scenario, const RunTask& task, const std::function<void(std::uint64_t)>& on_progress);
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,80 @@
+// A scenario as it was read: everything a run needs, checked.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policies/bundle.hpp"
+#include "report/comparison.hpp"
+#include "report/run_recorder.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/replay/costs.hpp"
+#include "sim/replay/replay.hpp"
+#include "workloads/generator.hpp"
+#include "workloads/profile_models.hpp"
+#include "workloads/profiles.hpp"
+#include "workloads/world.hpp"
+
+namespace rehearse::scenarios {
+
+/// Past runs that strategies learn from: simulated profiling in the world, or the user's own.
+struct HistorySettings {
+  int runs = 20;         ///< of each (model, instance) pair
+  double noise = 0.05;   ///< coefficient of variation of a measured time
+  std::vector<policies::PastRun> own;  ///< of a file; then nothing is profiled
+};
+
+enum class Events : std::uint8_t { none, first, all };
+
+struct OutputSettings {
+  Events events = Events::first;
+  bool stages = true, curves = true, predictions = true, utilization = true;
+};
+
+struct Scenario {
+  std::string name;
+  std::string description;
+  std::uint64_t seed = 0;
+  std::uint64_t policy_seed = 0;
+  int repetitions = 1;
+  std::string baseline;
+  sim::Cluster cluster;
+  sim::CostRules costs;
+  sim::Infeasible infeasible = sim::Infeasible::best_effort;
+  workloads::WorldErrors world_errors;
+  workloads::ProfileTable profiles;
+  workloads::ProfileModels profile_models;
+  std::vector<sim::Job> jobs;  ///< of the scenario and its traces, by submit date; the same in every repetition
+  std::vector<workloads::GeneratorSettings> generators;
+  std::vector<policies::PolicySpec> policies;
+  policies::ManualRules manual;
+  HistorySettings history;
+  double profiling_reuse_jobs = 50;
+  OutputSettings output;
+  std::vector<report::InputReport> inputs;
+  std::vector<std::string> warnings;
+  double origin_s = 0;
+  std::string resolved;  ///< the scenario's text, enough to run again
+
+  /// Jobs of all sources in this repetition, by submit date.
+  std::vector<sim::Job> jobs_of(int repetition) const;
+};
+
+/// `--set /pointer=value`, in order.
+struct Override {
+  std::string pointer;
+  std::string value;
+};
+
+struct LoadOptions {
+  std::vector<Override> overrides;
+  std::vector<std::string> catalogues;  ///< files, after the scenario's own
+};
+
+/// Reads and checks a scenario file. Throws InputError with all mistakes at once.
+std::unique_ptr<Scenario> load_scenario(const std::string& path, const LoadOptions& options);
+
+}  // namespace rehearse::scenarios
