@@ -39,10 +39,15 @@ std::string list_of(std::span<const std::string_view> names) {
 
 }  // namespace
 
-std::string_view CsvRow::field(std::string_view column) const {
+const CsvRow::Column& CsvRow::column(std::string_view name) const {
   for (const Column& known : columns_)
-    if (known.name == column) return known.position < fields_.size() ? fields_[known.position] : std::string_view{};
-  fail_check(fmt::format("no column \"{}\" was asked for", column));
+    if (known.name == name) return known;
+  fail_check(fmt::format("no column \"{}\" was asked for", name));
+}
+
+std::string_view CsvRow::field(std::string_view name) const {
+  const std::size_t position = column(name).position;
+  return position < fields_.size() ? fields_[position] : std::string_view{};
 }
 
 void CsvRow::add(std::string_view column, std::string expected, std::string what) {

@@ -52,6 +52,7 @@ class CsvRow {
     std::size_t position = kAbsent;  ///< among a row's fields
   };
 
+  const Column& column(std::string_view name) const;
   std::string_view field(std::string_view column) const;
   void add(std::string_view column, std::string expected, std::string found);
 
@@ -73,6 +74,9 @@ class CsvReader {
   ~CsvReader();
   CsvReader(CsvReader&&) noexcept;
   CsvReader& operator=(CsvReader&&) noexcept;
+
+  /// Whether the header names it. A column that CsvColumns does not name is a failed check.
+  bool has_column(std::string_view column) const { return row_.column(column).position != CsvRow::kAbsent; }
 
   /// The next row that is not blank, good until the next call; nullptr at the end. A row with too many or too few fields has that
   /// as its mistake. Throws InputError where reading cannot go on: a row over kMaxRowBytes, a quote that is never closed, NUL

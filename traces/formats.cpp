@@ -1,0 +1,46 @@
+#include "traces/formats.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "sim/base/errors.hpp"
+#include "sim/base/names.hpp"
+#include "sim/read/shown.hpp"
+#include "traces/elasticflow.hpp"
+#include "traces/native.hpp"
+
+namespace rehearse::traces {
+
+namespace {
+
+template <ElasticFlowMode mode>
+JobList read_elasticflow_as(const std::string& path, const TraceOptions& options, workloads::ProfileTable& profiles) {
+  return read_elasticflow(path, mode, options, profiles);
+}
+
+constexpr TraceFormat kFormats[] = {
+    {"native", "our own CSV: job_id,submit_s and what is known of gpus, duration_s, model, deadline_s, ...", read_native},
+    {"elasticflow-rigid", "ElasticFlow's CSV: every job runs for its measured duration on its GPUs",
+     read_elasticflow_as<ElasticFlowMode::rigid>},
+    {"elasticflow-elastic", "ElasticFlow's CSV: every job does its iterations on any GPUs, scaled to its measured duration",
+     read_elasticflow_as<ElasticFlowMode::elastic>},
+};
+
+}  // namespace
+
+std::span<const TraceFormat> trace_formats() { return kFormats; }
+
+JobList read_trace(std::string_view format, const std::string& path, const TraceOptions& options,
+                   workloads::ProfileTable& profiles) {
+  std::vector<std::string> names;
+  for (const TraceFormat& known : kFormats) {
+    if (known.name == format) return known.read(path, options, profiles);
+    names.emplace_back(known.name);
+  }
+  throw sim::InputError(sim::Mistake{.expected = fmt::format("a format of traces: {}", fmt::join(names, ", ")),
+                                     .found = sim::shown(format),
+                                     .nearest = sim::nearest_name(format, names)});
+}
+
+}  // namespace rehearse::traces

@@ -1,0 +1,49 @@
+// What reading a trace gives: its jobs, and an account of every row that did not become one as it stood.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/replay/job.hpp"
+
+namespace rehearse::traces {
+
+/// One of the rows that a reason applies to.
+struct ImportExample {
+  std::int64_t line = 0;  ///< from 1
+  std::string found;      ///< the field, quoted; may be empty
+  std::string nearest;    ///< the valid name that was probably meant; may be empty
+};
+
+/// Why rows were dropped or repaired.
+struct ImportReason {
+  static constexpr std::size_t kMostExamples = 5;
+  std::string column;    ///< may be empty: the row as a whole
+  std::string expected;  ///< and for a repair what was done about it
+  std::int64_t rows = 0;
+  std::vector<ImportExample> examples;  ///< the first kMostExamples
+};
+
+/// rows = jobs + rows_dropped, always. A row with several mistakes is counted under each of them.
+struct ImportReport {
+  std::string file;
+  std::string sha256;
+  std::int64_t rows = 0;
+  std::int64_t jobs = 0;
+  std::int64_t rows_dropped = 0;
+  std::vector<ImportReason> dropped;   ///< in order of first occurrence
+  std::vector<ImportReason> repaired;  ///< of the rows that were kept
+  std::vector<std::string> notes;
+};
+
+struct JobList {
+  std::vector<sim::Job> jobs;  ///< by submit_s; jobs of one date in the file's order
+  ImportReport report;
+  double origin_s = 0;  ///< was subtracted from the file's dates
+};
+
+/// For the terminal: one line of totals, one a reason, one a note; each ends with a line end.
+std::string to_string(const ImportReport& report);
+
+}  // namespace rehearse::traces

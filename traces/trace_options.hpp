@@ -1,0 +1,21 @@
+// What a reader of traces is told about the world that the trace is for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rehearse::traces {
+
+struct KnownModel {
+  std::string name;
+  std::string dataset;  ///< of jobs that name none
+};
+
+struct TraceOptions {
+  std::vector<KnownModel> models;
+  std::vector<std::string> datasets;
+  std::vector<std::string> pools;  ///< in the order of Cluster::pools
+  bool keep_origin = false;        ///< false: dates count from the first submission
+};
+
+}  // namespace rehearse::traces
