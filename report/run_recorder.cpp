@@ -35,7 +35,10 @@ RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
 }
 
 std::unique_ptr<RowWriter> RunRecorder::open(const RecordFile& file, bool wanted) const {
-  return wanted ? std::make_unique<RowWriter>(setup_.folder + "/" + std::string(file.name)) : nullptr;
+  if (!wanted) return nullptr;
+  auto writer = std::make_unique<RowWriter>(setup_.folder + "/" + std::string(file.name));
+  if (!file.header.empty()) writer->line(file.header);
+  return writer;
 }
 
 std::string_view RunRecorder::pool_name(int pool) const {

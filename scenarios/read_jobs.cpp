@@ -7,7 +7,7 @@
 #include "sim/base/names.hpp"
 #include "sim/base/units.hpp"
 #include "traces/job_rules.hpp"
-#include "traces/read_trace.hpp"
+#include "traces/formats.hpp"
 #include "workloads/zoo.hpp"
 
 namespace rehearse::scenarios {

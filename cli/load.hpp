@@ -1,0 +1,14 @@
+// Loading a scenario from the command line's arguments.
+#pragma once
+
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace rehearse::cli {
+
+/// Throws sim::InputError; also for a --set that is no "/pointer=value".
+std::unique_ptr<scenarios::Scenario> load(const ScenarioArguments& arguments);
+
+}  // namespace rehearse::cli

@@ -1,0 +1,48 @@
+#include "scenarios/run.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "cli/commands.hpp"
+#include "cli/load.hpp"
+
+namespace rehearse::cli {
+
+namespace {
+
+void print_inputs(const report::Summary& summary) {
+  for (const report::InputReport& input : summary.inputs) {
+    fmt::print("{}: {} rows, {} used", input.path, input.rows, input.jobs);
+    if (summary.origin_s > 0) fmt::print("; first submit date {:.0f} s, subtracted from all", summary.origin_s);
+    fmt::print("\n");
+    const auto print = [](std::string_view what, const std::vector<report::InputReport::Reason>& reasons) {
+      for (const report::InputReport::Reason& reason : reasons)
+        fmt::print("  {} {}: {} (first lines: {})\n", what, reason.rows, reason.reason, fmt::join(reason.first_lines, ", "));
+    };
+    print("dropped", input.dropped);
+    print("repaired", input.repaired);
+    for (const std::string& note : input.notes) fmt::print("  {}\n", note);
+  }
+  if (!summary.inputs.empty()) fmt::print("\n");
+}
+
+}  // namespace
+
+int run_command(const RunArguments& arguments) {
+  const auto scenario = load(arguments.scenario);
+  for (const std::string& warning : scenario->warnings) fmt::print(stderr, "warning: {}\n", warning);
+  const bool progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  const std::string out = arguments.out.empty() ? "results/" + scenario->name : arguments.out;
+  const report::Summary summary = scenarios::run_scenario(*scenario, {.out = out, .processes = arguments.processes, .progress = progress});
+  if (!scenario->description.empty()) fmt::print("{}: {}\n\n", scenario->name, scenario->description);
+  print_inputs(summary);
+  fmt::print("{}\nResults: {}\n", terminal_table(summary), out);
+  const bool failed = std::any_of(summary.rows.begin(), summary.rows.end(), [](const report::SummaryRow& row) { return !row.ok; });
+  return failed ? kPolicyFailed : kOk;
+}
+
+}  // namespace rehearse::cli

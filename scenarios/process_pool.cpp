@@ -1,0 +1,186 @@
+#include "scenarios/process_pool.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+#include "sim/base/errors.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+/// Written whole to the pipe, as it is smaller than PIPE_BUF.
+struct Frame {
+  std::int64_t task = -1;  // -1: only a wake-up
+  std::uint64_t done = 0;
+};
+static_assert(sizeof(Frame) == 16);
+
+// What a signal handler can reach; set while run_processes runs.
+volatile std::sig_atomic_t interrupted = 0;
+int wake_fd = -1;
+
+void on_signal(int signal) {
+  if (signal != SIGCHLD) interrupted = 1;
+  const Frame wake;
+  [[maybe_unused]] const ssize_t written = write(wake_fd, &wake, sizeof wake);
+}
+
+class SignalHandlers {
+ public:
+  SignalHandlers() {
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &old_[i]);
+  }
+  ~SignalHandlers() { restore(); }
+  SignalHandlers(const SignalHandlers&) = delete;
+  SignalHandlers& operator=(const SignalHandlers&) = delete;
+  void restore() const {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &old_[i], nullptr);
+  }
+
+ private:
+  static constexpr std::array kSignals{SIGINT, SIGTERM, SIGCHLD};
+  std::array<struct sigaction, kSignals.size()> old_{};
+};
+
+class Pipe {
+ public:
+  Pipe() {
+    sim::check(pipe2(ends_.data(), O_CLOEXEC) == 0, "no pipe could be made");
+    fcntl(ends_[0], F_SETFL, O_NONBLOCK);
+    fcntl(ends_[1], F_SETFL, O_NONBLOCK);  // progress may be lost, never waited for
+  }
+  ~Pipe() {
+    close(ends_[0]);
+    close(ends_[1]);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  int reading() const { return ends_[0]; }
+  int writing() const { return ends_[1]; }
+
+ private:
+  std::array<int, 2> ends_{-1, -1};
+};
+
+/// At most ten frames a second from a child.
+class Teller {
+ public:
+  Teller(int fd, int task) : fd_(fd), task_(task) {}
+  void operator()(std::uint64_t done) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(100);
+    const Frame frame{task_, done};
+    [[maybe_unused]] const ssize_t written = write(fd_, &frame, sizeof frame);
+  }
+
+ private:
+  int fd_;
+  int task_;
+  std::chrono::steady_clock::time_point next_{};
+};
+
+ChildEnd end_of(int task, int status, const rusage& usage) {
+  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  return {.task = task,
+          .exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+          .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+          .cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime),
+          .max_rss_bytes = static_cast<double>(usage.ru_maxrss) * 1024};
+}
+
+class Children {
+ public:
+  explicit Children(const ProcessPoolSetup& setup) : setup_(setup) {}
+
+  void start(int task, const Pipe& pipe, const SignalHandlers& handlers) {
+    std::fflush(nullptr);
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    sim::check(child >= 0, "no process could be started");
+    if (child > 0) {
+      running_[child] = task;
+      return;
+    }
+    handlers.restore();
+    std::signal(SIGINT, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(130);
+    Teller teller(pipe.writing(), task);
+    _exit(setup_.work(task, std::ref(teller)));
+  }
+
+  /// Tells of whoever has ended; only our own children are waited for.
+  void reap() {
+    for (auto it = running_.begin(); it != running_.end();) {
+      int status = 0;
+      rusage usage{};
+      const pid_t ended = wait4(it->first, &status, WNOHANG, &usage);
+      if (ended != it->first) {
+        ++it;
+        continue;
+      }
+      const ChildEnd end = end_of(it->second, status, usage);
+      it = running_.erase(it);
+      setup_.on_end(end);
+    }
+  }
+
+  void kill_all() {
+    for (const auto& [pid, task] : running_) kill(pid, SIGKILL);
+    for (const auto& [pid, task] : running_) waitpid(pid, nullptr, 0);
+    running_.clear();
+  }
+  int count() const { return static_cast<int>(running_.size()); }
+
+ private:
+  const ProcessPoolSetup& setup_;
+  std::map<pid_t, int> running_;
+};
+
+void read_frames(int fd, const ProcessPoolSetup& setup) {
+  Frame frame;
+  while (read(fd, &frame, sizeof frame) == sizeof frame)
+    if (frame.task >= 0) setup.on_progress(static_cast<int>(frame.task), frame.done);
+}
+
+}  // namespace
+
+bool run_processes(const ProcessPoolSetup& setup) {
+  const Pipe pipe;
+  wake_fd = pipe.writing();
+  interrupted = 0;
+  const SignalHandlers handlers;
+  Children children(setup);
+  try {
+    for (int next = 0; interrupted == 0 && (next < setup.tasks || children.count() > 0);) {
+      while (next < setup.tasks && children.count() < std::max(1, setup.processes)) children.start(next++, pipe, handlers);
+      pollfd waiting{.fd = pipe.reading(), .events = POLLIN, .revents = 0};
+      poll(&waiting, 1, 1000);  // a signal may come before the poll: no longer than this until it is seen
+      read_frames(pipe.reading(), setup);
+      if (interrupted == 0) children.reap();
+    }
+  } catch (...) {
+    children.kill_all();
+    throw;
+  }
+  if (interrupted != 0) children.kill_all();
+  return interrupted == 0;
+}
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,31 @@
+// Runs tasks in forked children, a few at a time, and hears of their progress through one pipe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace rehearse::scenarios {
+
+/// How a child ended.
+struct ChildEnd {
+  int task = 0;
+  int exit_status = 0;  ///< -1 when a signal ended it
+  int signal = 0;
+  double cpu_s = 0;
+  double max_rss_bytes = 0;
+};
+
+struct ProcessPoolSetup {
+  int tasks = 0;
+  int processes = 1;  ///< at most so many at once
+  /// In the child: does the task, tells how far it is, and returns the exit status.
+  std::function<int(int task, const std::function<void(std::uint64_t)>& tell)> work;
+  std::function<void(const ChildEnd&)> on_end;
+  std::function<void(int task, std::uint64_t done)> on_progress;
+};
+
+/// False when SIGINT or SIGTERM came: the children that were started are then killed and reaped. The caller's handlers are restored.
+bool run_processes(const ProcessPoolSetup& setup);
+
+}  // namespace rehearse::scenarios
