@@ -42,7 +42,12 @@ void leave_one_out(benchmark::State& state) {
 
 }  // namespace
 
-BENCHMARK(fit)->ArgNames({"rows", "dimension"})->ArgsProduct({{100, 1000, 5000}, {3}})->Args({1000, 1})->Args({1000, 4})->Unit(benchmark::kMillisecond);
+BENCHMARK(fit)
+    ->ArgNames({"rows", "dimension"})
+    ->ArgsProduct({{100, 1000, 5000}, {3}})
+    ->Args({1000, 1})
+    ->Args({1000, 4})
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(predict)->ArgNames({"rows"})->Arg(100)->Arg(1000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(leave_one_out)->ArgNames({"rows"})->Arg(20)->Arg(100)->Arg(1000)->Unit(benchmark::kMillisecond);
 

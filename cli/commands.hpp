@@ -7,7 +7,15 @@
 namespace rehearse::cli {
 
 /// SEMANTICS of exit: the same for every command.
-enum ExitStatus : int { kOk = 0, kBug = 1, kUsage = 2, kInvalidInput = 3, kRegression = 4, kPolicyFailed = 5, kInterrupted = 130 };
+enum ExitStatus : int {
+  kOk = 0,
+  kBug = 1,
+  kUsage = 2,
+  kInvalidInput = 3,
+  kRegression = 4,
+  kPolicyFailed = 5,
+  kInterrupted = 130
+};
 
 struct ScenarioArguments {
   std::string path;

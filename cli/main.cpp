@@ -16,8 +16,12 @@ namespace {
 
 void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
   command.add_option("scenario", arguments.path, "the scenario's JSON file")->required();
-  command.add_option("--set", arguments.sets, "override a value: /pointer=value, for instance --set /seed=3; may be repeated")->take_all()->allow_extra_args(false);
-  command.add_option("--catalogue", arguments.catalogues, "a file of devices and instances; may be repeated")->take_all()->allow_extra_args(false);
+  command.add_option("--set", arguments.sets, "override a value: /pointer=value, for instance --set /seed=3; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false);
+  command.add_option("--catalogue", arguments.catalogues, "a file of devices and instances; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false);
 }
 
 /// CLI11 knows no "did you mean".
@@ -46,20 +50,27 @@ int guarded(const CLI::App& app, const RunArguments& run, const ScenarioArgument
 }
 
 int main(int argc, char** argv) {
-  CLI::App app("Rehearse a training cluster before you pay for it: replays CNN and RNN training jobs against modelled CPU and GPU pools and compares\nwhat resource policies would have cost.", "rehearse");
+  CLI::App app(
+      "Rehearse a training cluster before you pay for it: replays CNN and RNN training jobs against modelled CPU and GPU pools "
+      "and compares\nwhat resource policies would have cost.",
+      "rehearse");
   app.require_subcommand(1);
   app.set_version_flag("--version", REHEARSE_VERSION);
-  app.footer("Exit status: 0 ok, 1 a bug of ours, 2 wrong usage, 3 invalid input, 5 a policy failed, 130 interrupted.\n`./rehearse test` builds and runs every test.");
+  app.footer(
+      "Exit status: 0 ok, 1 a bug of ours, 2 wrong usage, 3 invalid input, 5 a policy failed, 130 interrupted.\n`./rehearse "
+      "test` builds and runs every test.");
   RunArguments run_arguments;
   ScenarioArguments check_arguments;
   std::string what;
   CLI::App* run = app.add_subcommand("run", "run a scenario: every policy on the same jobs, side by side");
   add_scenario_arguments(*run, run_arguments.scenario);
   run->add_option("--out", run_arguments.out, "results folder (default: results/<scenario's name>)");
-  run->add_option("--processes", run_arguments.processes, "runs at once (default: as many as there are processors)")->check(CLI::Range(1, 4096));
+  run->add_option("--processes", run_arguments.processes, "runs at once (default: as many as there are processors)")
+      ->check(CLI::Range(1, 4096));
   CLI::App* check = app.add_subcommand("check", "read a scenario and report all mistakes at once, without running it");
   add_scenario_arguments(*check, check_arguments);
-  CLI::App* list = app.add_subcommand("list", "what the program knows: models, devices, instances, policies, strategies, formats");
+  CLI::App* list =
+      app.add_subcommand("list", "what the program knows: models, devices, instances, policies, strategies, formats");
   list->add_option("what", what, "one of them")->required()->check(CLI::IsMember(listable()));
   try {
     app.parse(argc, argv);

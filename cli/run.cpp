@@ -37,11 +37,13 @@ int run_command(const RunArguments& arguments) {
   for (const std::string& warning : scenario->warnings) fmt::print(stderr, "warning: {}\n", warning);
   const bool progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   const std::string out = arguments.out.empty() ? "results/" + scenario->name : arguments.out;
-  const report::Summary summary = scenarios::run_scenario(*scenario, {.out = out, .processes = arguments.processes, .progress = progress});
+  const report::Summary summary =
+      scenarios::run_scenario(*scenario, {.out = out, .processes = arguments.processes, .progress = progress});
   if (!scenario->description.empty()) fmt::print("{}: {}\n\n", scenario->name, scenario->description);
   print_inputs(summary);
   fmt::print("{}\nResults: {}\n", terminal_table(summary), out);
-  const bool failed = std::any_of(summary.rows.begin(), summary.rows.end(), [](const report::SummaryRow& row) { return !row.ok; });
+  const bool failed =
+      std::any_of(summary.rows.begin(), summary.rows.end(), [](const report::SummaryRow& row) { return !row.ok; });
   return failed ? kPolicyFailed : kOk;
 }
 

@@ -60,9 +60,12 @@ sim::Prediction Bundle::estimate(const sim::Job& job, const sim::Configuration& 
 }
 
 sim::Menu Bundle::configure(const sim::Job& job, double now_s) {
-  const sim::Configuration manual = inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *believed_);
+  const sim::Configuration manual =
+      inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *believed_);
   const std::vector<sim::Configuration> candidates = candidate_configurations(job, *inputs_.cluster, *inputs_.belief, manual);
-  const std::function<sim::Prediction(const sim::Configuration&)> estimated = [&](const sim::Configuration& c) { return estimate(job, c); };
+  const std::function<sim::Prediction(const sim::Configuration&)> estimated = [&](const sim::Configuration& c) {
+    return estimate(job, c);
+  };
   const ConfigureView view{.job = job,
                            .cluster = *inputs_.cluster,
                            .costs = inputs_.costs,
@@ -71,7 +74,8 @@ sim::Menu Bundle::configure(const sim::Job& job, double now_s) {
                            .manual = manual,
                            .estimate = estimated,
                            .history = inputs_.history,
-                           .random_key = sim::stream_key(inputs_.policy_seed, static_cast<std::uint64_t>(inputs_.repetition), "policy " + spec_.name, job.name)};
+                           .random_key = sim::stream_key(inputs_.policy_seed, static_cast<std::uint64_t>(inputs_.repetition),
+                                                         "policy " + spec_.name, job.name)};
   return oracle_ != nullptr ? oracle_->configure(view, *inputs_.world, *truth_) : configure_->configure(view, *inputs_.belief);
 }
 
@@ -80,7 +84,8 @@ double Bundle::manual_alone_usd(const sim::Job& job) {
     sim::Choice choice;
     int pool = job.pool;
     for (int p = 0; pool < 0 && p < static_cast<int>(inputs_.cluster->pools.size()); ++p)
-      if (inputs_.cluster->pools[static_cast<std::size_t>(p)].nodes * sim::workers_per_node(*inputs_.cluster, p) >= job.gpus) pool = p;
+      if (inputs_.cluster->pools[static_cast<std::size_t>(p)].nodes * sim::workers_per_node(*inputs_.cluster, p) >= job.gpus)
+        pool = p;
     if (pool < 0) return 0;
     choice.configuration.groups = {{.pool = pool, .workers = job.gpus}};
     return reference_->run(job, choice).cost_usd;

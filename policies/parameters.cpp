@@ -14,7 +14,8 @@ Parameters::Parameters(const std::vector<ParameterDeclaration>& declared, const 
 template <class T>
 const T& Parameters::value(std::string_view name) const {
   const auto found = values_.find(name);
-  sim::check(found != values_.end() && std::holds_alternative<T>(found->second), "a strategy asks for a parameter that it did not declare");
+  sim::check(found != values_.end() && std::holds_alternative<T>(found->second),
+             "a strategy asks for a parameter that it did not declare");
   return std::get<T>(found->second);
 }
 

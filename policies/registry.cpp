@@ -18,14 +18,22 @@ std::unique_ptr<Configure> make_configure(const Parameters&) {
 }
 
 std::vector<ParameterDeclaration> history_parameters() {
-  return {{.name = "features", .fallback = std::string("global-batch"), .help = "what the predictors are monotone in", .choices = {"global-batch", "thesis"}},
-          {.name = "margin_quantile", .fallback = 0.8, .help = "quantile of the leave-one-out residuals that is the safety margin", .low = 0, .high = 1}};
+  return {{.name = "features",
+           .fallback = std::string("global-batch"),
+           .help = "what the predictors are monotone in",
+           .choices = {"global-batch", "thesis"}},
+          {.name = "margin_quantile",
+           .fallback = 0.8,
+           .help = "quantile of the leave-one-out residuals that is the safety margin",
+           .low = 0,
+           .high = 1}};
 }
 
 template <Frozen frozen>
 std::unique_ptr<Configure> make_isotonic(const Parameters& p) {
-  const HistoryPredictorOptions options{.features = p.text("features") == "thesis" ? RunFeatures::thesis : RunFeatures::global_batch,
-                                        .margin_quantile = p.number("margin_quantile")};
+  const HistoryPredictorOptions options{
+      .features = p.text("features") == "thesis" ? RunFeatures::thesis : RunFeatures::global_batch,
+      .margin_quantile = p.number("margin_quantile")};
   return std::make_unique<StaticIsotonic>(frozen, options);
 }
 
@@ -65,36 +73,43 @@ DecisionEntry<Interface> decision_entry(std::string name, std::string help, std:
 
 const std::vector<ConfigureEntry>& configure_strategies() {
   static const std::vector<ConfigureEntry> entries{
-      configure_entry("manual", "what an experienced user would set: the publication's batch, a usual pool, enough workers", make_configure<Manual>),
+      configure_entry("manual", "what an experienced user would set: the publication's batch, a usual pool, enough workers",
+                      make_configure<Manual>),
       history_entry("resource-only", "static-isotonic with the batch size of manual", make_isotonic<Frozen::batch>),
       history_entry("batch-only", "static-isotonic with the resources of manual", make_isotonic<Frozen::resources>),
-      history_entry("static-isotonic", "cheapest (resources, batch size) predicted to keep the limits, by isotonic regression on past runs", make_isotonic<Frozen::nothing>),
-      configure_entry("random-feasible", "a yardstick: any configuration that the belief finds feasible", make_configure<RandomFeasible>),
-      configure_entry("median-feasible", "a yardstick: the feasible configuration of median cost, by the belief", make_configure<MedianFeasible>),
+      history_entry("static-isotonic",
+                    "cheapest (resources, batch size) predicted to keep the limits, by isotonic regression on past runs",
+                    make_isotonic<Frozen::nothing>),
+      configure_entry("random-feasible", "a yardstick: any configuration that the belief finds feasible",
+                      make_configure<RandomFeasible>),
+      configure_entry("median-feasible", "a yardstick: the feasible configuration of median cost, by the belief",
+                      make_configure<MedianFeasible>),
       oracle_entry(),
   };
   return entries;
 }
 
 const std::vector<PlaceEntry>& place_strategies() {
-  static const std::vector<PlaceEntry> entries{decision_entry<sim::Place>("data-parallel", "a replica of the model on every worker of a node", [](const Parameters&) -> std::unique_ptr<sim::Place> {
-    return std::make_unique<DataParallel>();
-  })};
+  static const std::vector<PlaceEntry> entries{decision_entry<sim::Place>(
+      "data-parallel", "a replica of the model on every worker of a node",
+      [](const Parameters&) -> std::unique_ptr<sim::Place> { return std::make_unique<DataParallel>(); })};
   return entries;
 }
 
 const std::vector<ThreadsEntry>& threads_strategies() {
-  static const std::vector<ThreadsEntry> entries{decision_entry<sim::Threads>("recommended", "intra-op = physical cores, inter-op = sockets", [](const Parameters&) -> std::unique_ptr<sim::Threads> {
-    return std::make_unique<RecommendedThreads>();
-  })};
+  static const std::vector<ThreadsEntry> entries{decision_entry<sim::Threads>(
+      "recommended", "intra-op = physical cores, inter-op = sockets",
+      [](const Parameters&) -> std::unique_ptr<sim::Threads> { return std::make_unique<RecommendedThreads>(); })};
   return entries;
 }
 
 const std::vector<QueueEntry>& queue_strategies() {
-  static const std::vector<QueueEntry> entries{decision_entry<sim::Queue>(
-      "fifo", "first come, first served; nobody overtakes",
-      [](const Parameters& p) -> std::unique_ptr<sim::Queue> { return std::make_unique<Fifo>(FifoParameters{.per_pool = p.flag("per_pool")}); },
-      {{.name = "per_pool", .fallback = false, .help = "one line a pool instead of one for all"}})};
+  static const std::vector<QueueEntry> entries{
+      decision_entry<sim::Queue>("fifo", "first come, first served; nobody overtakes",
+                                 [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
+                                   return std::make_unique<Fifo>(FifoParameters{.per_pool = p.flag("per_pool")});
+                                 },
+                                 {{.name = "per_pool", .fallback = false, .help = "one line a pool instead of one for all"}})};
   return entries;
 }
 

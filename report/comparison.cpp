@@ -51,7 +51,8 @@ struct Regret {
 
 Regret regret(const RunOutcome& run, const RunOutcome& oracle) {
   std::vector<double> values;
-  for (std::size_t j = 0; j < run.jobs.size(); ++j) values.push_back(run.jobs[j].effective_cost_usd - oracle.jobs[j].effective_cost_usd);
+  for (std::size_t j = 0; j < run.jobs.size(); ++j)
+    values.push_back(run.jobs[j].effective_cost_usd - oracle.jobs[j].effective_cost_usd);
   return {mean(values), quantile(values, 0.9)};
 }
 
@@ -113,7 +114,11 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
   const PolicyResult* oracle = find_ok(results, "oracle");
   std::vector<SummaryRow> rows;
   for (const PolicyResult& result : results) {
-    SummaryRow row{.policy = result.policy, .ok = result.ok, .reason = result.reason, .run_cpu_s = result.run_cpu_s, .max_rss_bytes = result.max_rss_bytes};
+    SummaryRow row{.policy = result.policy,
+                   .ok = result.ok,
+                   .reason = result.reason,
+                   .run_cpu_s = result.run_cpu_s,
+                   .max_rss_bytes = result.max_rss_bytes};
     if (result.ok) {
       const std::vector<RunOutcome>& runs = result.repetitions;
       for (const MetricField& field : kMetricFields)
@@ -126,9 +131,12 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
         if (oracle != nullptr) regrets[r] = regret(runs[r], oracle->repetitions[r]);
       }
       row.fields.push_back({"saving_percent", over(runs, [&](std::size_t r) { return pairs[r].saving_percent; })});
-      row.fields.push_back({"saving_without_profiling_percent", over(runs, [&](std::size_t r) { return pairs[r].saving_without_profiling_percent; })});
-      row.fields.push_back({"effective_saving_percent", over(runs, [&](std::size_t r) { return pairs[r].effective_saving_percent; })});
-      row.fields.push_back({"both_keep_limits_fraction", over(runs, [&](std::size_t r) { return pairs[r].both_keep_limits_fraction; })});
+      row.fields.push_back({"saving_without_profiling_percent",
+                            over(runs, [&](std::size_t r) { return pairs[r].saving_without_profiling_percent; })});
+      row.fields.push_back(
+          {"effective_saving_percent", over(runs, [&](std::size_t r) { return pairs[r].effective_saving_percent; })});
+      row.fields.push_back(
+          {"both_keep_limits_fraction", over(runs, [&](std::size_t r) { return pairs[r].both_keep_limits_fraction; })});
       row.fields.push_back({"regret_mean_usd", over(runs, [&](std::size_t r) { return regrets[r].mean; })});
       row.fields.push_back({"regret_p90_usd", over(runs, [&](std::size_t r) { return regrets[r].p90; })});
     }

@@ -81,7 +81,8 @@ RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOut
 void write_outcome(const std::string& path, const RunOutcome& outcome) {
   const File file(std::fopen(path.c_str(), "wb"));
   const std::uint64_t count = outcome.jobs.size();
-  if (!file || std::fwrite(&outcome.metrics, sizeof outcome.metrics, 1, file.get()) != 1 || std::fwrite(&count, sizeof count, 1, file.get()) != 1 ||
+  if (!file || std::fwrite(&outcome.metrics, sizeof outcome.metrics, 1, file.get()) != 1 ||
+      std::fwrite(&count, sizeof count, 1, file.get()) != 1 ||
       std::fwrite(outcome.jobs.data(), sizeof(JobOutcome), count, file.get()) != count || std::fflush(file.get()) != 0)
     fail(path);
 }
@@ -90,7 +91,9 @@ RunOutcome read_outcome(const std::string& path) {
   const File file(std::fopen(path.c_str(), "rb"));
   RunOutcome outcome;
   std::uint64_t count = 0;
-  if (!file || std::fread(&outcome.metrics, sizeof outcome.metrics, 1, file.get()) != 1 || std::fread(&count, sizeof count, 1, file.get()) != 1) fail(path);
+  if (!file || std::fread(&outcome.metrics, sizeof outcome.metrics, 1, file.get()) != 1 ||
+      std::fread(&count, sizeof count, 1, file.get()) != 1)
+    fail(path);
   outcome.jobs.resize(count);
   if (std::fread(outcome.jobs.data(), sizeof(JobOutcome), count, file.get()) != count) fail(path);
   return outcome;

@@ -9,20 +9,22 @@ namespace rehearse::report {
 
 const RecordFile kJobsFile{
     "jobs.csv",
-    "policy,repetition,job,user,model,dataset,submit_s,start_s,end_s,state,reason,pool,workers,batch_size,epochs,deadline_s,deadline_met,"
+    "policy,repetition,job,user,model,dataset,submit_s,start_s,end_s,state,reason,pool,workers,batch_size,epochs,deadline_s,"
+    "deadline_met,"
     "target_accuracy,accuracy,accuracy_met,cost_usd,effective_cost_usd,energy_j,device_s,preemptions,reconfigurations"};
-const RecordFile kDecisionsFile{
-    "decisions.csv",
-    "policy,repetition,time_s,job,decision,rank,pool,workers,batch_size,learning_rate,predicted_time_s,predicted_accuracy,predicted_cost_usd,"
-    "feasible,extrapolated,note"};
+const RecordFile kDecisionsFile{"decisions.csv",
+                                "policy,repetition,time_s,job,decision,rank,pool,workers,batch_size,learning_rate,predicted_time_"
+                                "s,predicted_accuracy,predicted_cost_usd,"
+                                "feasible,extrapolated,note"};
 const RecordFile kEventsFile{"events.jsonl", ""};
-const RecordFile kStagesFile{
-    "stages.csv",
-    "policy,repetition,job,stage,pool,workers,batch_size,learning_rate,start_s,end_s,step_s,progress,noise_scale,noise_scale_seen,accuracy,"
-    "accuracy_measured,cost_usd,switch_cost_usd"};
+const RecordFile kStagesFile{"stages.csv",
+                             "policy,repetition,job,stage,pool,workers,batch_size,learning_rate,start_s,end_s,step_s,progress,"
+                             "noise_scale,noise_scale_seen,accuracy,"
+                             "accuracy_measured,cost_usd,switch_cost_usd"};
 const RecordFile kCurvesFile{"curves.csv", "policy,repetition,job,epoch,time_s,examples,accuracy,accuracy_measured,cost_usd"};
 const RecordFile kPredictionsFile{"predictions.csv", "policy,repetition,job,quantity,predicted,actual"};
-const RecordFile kUtilizationFile{"utilization.csv", "policy,repetition,time_s,pool,busy_devices,allocated_devices,queued_jobs,power_w"};
+const RecordFile kUtilizationFile{"utilization.csv",
+                                  "policy,repetition,time_s,pool,busy_devices,allocated_devices,queued_jobs,power_w"};
 
 RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
   jobs_ = open(kJobsFile, true);
@@ -74,7 +76,12 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
     out.text(job.profile->model).text(job.profile->dataset);
   else
     out.empty().empty();
-  out.number(job.submit_s).number(r.start_s).number(r.end_s).text(name_of(r.state)).text(name_of(r.reason)).text(pool_name(r.pool));
+  out.number(job.submit_s)
+      .number(r.start_s)
+      .number(r.end_s)
+      .text(name_of(r.state))
+      .text(name_of(r.reason))
+      .text(pool_name(r.pool));
   out.integer(r.workers).number(r.batch_size).number(r.epochs);
   if (job.has_deadline())
     out.number(job.deadline_s).flag(outcome.deadline_met);
@@ -85,7 +92,12 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
     out.flag(outcome.accuracy_met);
   else
     out.empty();
-  out.number(outcome.cost_usd).number(outcome.effective_cost_usd).number(r.energy_j).number(r.device_s).integer(r.preemptions).integer(r.reconfigurations);
+  out.number(outcome.cost_usd)
+      .number(outcome.effective_cost_usd)
+      .number(r.energy_j)
+      .number(r.device_s)
+      .integer(r.preemptions)
+      .integer(r.reconfigurations);
   out.end_row();
   if (predictions_) write_predictions(r);
 }
@@ -106,8 +118,20 @@ void RunRecorder::write_predictions(const sim::JobRecord& r) {
 void RunRecorder::on_decision(const sim::DecisionRecord& r) {
   const sim::Configuration& c = r.choice->configuration;
   const sim::Prediction& p = r.choice->predicted;
-  begin(*decisions_).number(r.time_s).text(r.job->name).text(r.decision).integer(r.rank).text(pool_name(c.groups.front().pool)).integer(c.workers());
-  decisions_->number(c.batch_size()).number(c.learning_rate).number(p.time_s).number(p.accuracy).number(p.cost_usd).flag(p.feasible).flag(p.extrapolated);
+  begin(*decisions_)
+      .number(r.time_s)
+      .text(r.job->name)
+      .text(r.decision)
+      .integer(r.rank)
+      .text(pool_name(c.groups.front().pool))
+      .integer(c.workers());
+  decisions_->number(c.batch_size())
+      .number(c.learning_rate)
+      .number(p.time_s)
+      .number(p.accuracy)
+      .number(p.cost_usd)
+      .flag(p.feasible)
+      .flag(p.extrapolated);
   if (p.note.empty() || r.remedy.empty())
     decisions_->text(p.note.empty() ? r.remedy : std::string_view(p.note));
   else
@@ -117,21 +141,34 @@ void RunRecorder::on_decision(const sim::DecisionRecord& r) {
 
 void RunRecorder::on_event(double time_s, sim::JobEvent event, const sim::Job& job, const sim::Configuration* c) {
   if (!events_) return;
-  std::string line = fmt::format(R"({{"policy":{},"repetition":{},"time_s":{},"event":"{}","job":{})", json_string(setup_.policy), setup_.repetition, time_s,
-                                 name_of(event), json_string(job.name));
+  std::string line = fmt::format(R"({{"policy":{},"repetition":{},"time_s":{},"event":"{}","job":{})", json_string(setup_.policy),
+                                 setup_.repetition, time_s, name_of(event), json_string(job.name));
   if (c != nullptr)
-    line += fmt::format(R"(,"pool":{},"workers":{},"batch_size":{})", json_string(pool_name(c->groups.front().pool)), c->workers(), c->batch_size());
+    line += fmt::format(R"(,"pool":{},"workers":{},"batch_size":{})", json_string(pool_name(c->groups.front().pool)),
+                        c->workers(), c->batch_size());
   events_->line(line + "}");
 }
 
 void RunRecorder::on_stage(const sim::StageRecord& r) {
   if (stages_) {
     const sim::Configuration& c = *r.configuration;
-    begin(*stages_).text(r.job->name).integer(r.stage).text(pool_name(c.groups.front().pool)).integer(c.workers()).number(c.batch_size()).number(c.learning_rate);
+    begin(*stages_)
+        .text(r.job->name)
+        .integer(r.stage)
+        .text(pool_name(c.groups.front().pool))
+        .integer(c.workers())
+        .number(c.batch_size())
+        .number(c.learning_rate);
     stages_->number(r.start_s).number(r.end_s).number(r.course->step_s).number(r.to.training.progress);
     // Without a strategy that watches the noise scale, none is seen.
     const double noise_scale = r.course->epochs.empty() ? sim::kUnset : r.course->epochs.back().noise_scale;
-    stages_->number(noise_scale).empty().number(r.to.accuracy).number(r.to.measured_accuracy).number(r.cost_usd).number(r.switch_cost_usd).end_row();
+    stages_->number(noise_scale)
+        .empty()
+        .number(r.to.accuracy)
+        .number(r.to.measured_accuracy)
+        .number(r.cost_usd)
+        .number(r.switch_cost_usd)
+        .end_row();
   }
   if (curves_) write_curve(r);
 }
@@ -144,24 +181,38 @@ void RunRecorder::write_curve(const sim::StageRecord& r) {
   for (const sim::EpochPoint& point : r.course->epochs) {
     if (point.after.epochs > r.to.epochs) break;  // the stage was cut before
     const double time_s = running_since_s + point.end_s;
-    begin(*curves_).text(r.job->name).integer(point.after.epochs).number(time_s).number(point.after.training.examples).number(point.after.accuracy);
+    begin(*curves_)
+        .text(r.job->name)
+        .integer(point.after.epochs)
+        .number(time_s)
+        .number(point.after.training.examples)
+        .number(point.after.accuracy);
     curves_->number(point.after.measured_accuracy).number(usd_per_s * (time_s - r.start_s)).end_row();
   }
 }
 
 void RunRecorder::on_pool_sample(const sim::PoolSample& s) {
   if (!utilization_) return;
-  begin(*utilization_).number(s.time_s).text(pool_name(s.pool)).number(s.busy_devices).integer(s.allocated_devices).integer(s.queued_jobs).number(s.power_w).end_row();
+  begin(*utilization_)
+      .number(s.time_s)
+      .text(pool_name(s.pool))
+      .number(s.busy_devices)
+      .integer(s.allocated_devices)
+      .integer(s.queued_jobs)
+      .number(s.power_w)
+      .end_row();
 }
 
 RunOutcome RunRecorder::finish(const sim::ReplayTotals& totals) {
-  for (RowWriter* writer : {jobs_.get(), decisions_.get(), events_.get(), stages_.get(), curves_.get(), predictions_.get(), utilization_.get()})
+  for (RowWriter* writer :
+       {jobs_.get(), decisions_.get(), events_.get(), stages_.get(), curves_.get(), predictions_.get(), utilization_.get()})
     if (writer != nullptr) writer->close();
   sim::check(outcome_.jobs.size() == totals.jobs, "not every job has a record");
   double usd = 0, pools_usd = totals.parameter_servers_usd + totals.shared_idle_usd;
   for (const JobOutcome& job : outcome_.jobs) usd += job.cost_usd;
   for (const sim::PoolTotals& pool : totals.pools) pools_usd += pool.jobs_usd;
-  sim::check(std::abs(usd - pools_usd) <= 1e-9 * std::max(1e-9, pools_usd), "the money in the jobs' records is not what the pools earned");
+  sim::check(std::abs(usd - pools_usd) <= 1e-9 * std::max(1e-9, pools_usd),
+             "the money in the jobs' records is not what the pools earned");
   outcome_.metrics = run_metrics(totals, outcome_.jobs, parts_, energy_j_, preemptions_, reconfigurations_);
   return std::move(outcome_);
 }

@@ -15,21 +15,26 @@ std::string json_number(double value) {
 }
 
 std::string json_estimate(const Estimate& e) {
-  return fmt::format(R"({{"mean": {}, "ci95_low": {}, "ci95_high": {}}})", json_number(e.mean), json_number(e.ci95_low), json_number(e.ci95_high));
+  return fmt::format(R"({{"mean": {}, "ci95_low": {}, "ci95_high": {}}})", json_number(e.mean), json_number(e.ci95_low),
+                     json_number(e.ci95_high));
 }
 
 std::string json_reasons(const std::vector<InputReport::Reason>& reasons) {
   std::string text;
   for (const InputReport::Reason& reason : reasons)
-    text += fmt::format(R"({}{{"reason": {}, "rows": {}, "first_lines": [{}]}})", text.empty() ? "" : ", ", json_string(reason.reason), reason.rows, fmt::join(reason.first_lines, ", "));
+    text += fmt::format(R"({}{{"reason": {}, "rows": {}, "first_lines": [{}]}})", text.empty() ? "" : ", ",
+                        json_string(reason.reason), reason.rows, fmt::join(reason.first_lines, ", "));
   return "[" + text + "]";
 }
 
 std::string json_inputs(const std::vector<InputReport>& inputs) {
   std::string text;
   for (const InputReport& input : inputs) {
-    text += fmt::format("{}\n    {{\"path\": {}, \"sha256\": {}, \"rows\": {}, \"jobs\": {},\n     \"dropped\": {}, \"repaired\": {}, \"notes\": [", text.empty() ? "" : ",", json_string(input.path),
-                        json_string(input.sha256), input.rows, input.jobs, json_reasons(input.dropped), json_reasons(input.repaired));
+    text += fmt::format(
+        "{}\n    {{\"path\": {}, \"sha256\": {}, \"rows\": {}, \"jobs\": {},\n     \"dropped\": {}, \"repaired\": {}, \"notes\": "
+        "[",
+        text.empty() ? "" : ",", json_string(input.path), json_string(input.sha256), input.rows, input.jobs,
+        json_reasons(input.dropped), json_reasons(input.repaired));
     for (std::size_t n = 0; n < input.notes.size(); ++n) text += (n == 0 ? "" : ", ") + json_string(input.notes[n]);
     text += "]}";
   }
@@ -39,13 +44,17 @@ std::string json_inputs(const std::vector<InputReport>& inputs) {
 }  // namespace
 
 std::string summary_json(const Summary& s) {
-  std::string text = fmt::format("{{\n  \"scenario\": {},\n  \"seed\": {},\n  \"repetitions\": {},\n  \"baseline\": {},\n  \"origin_s\": {},\n  \"inputs\": {},\n  \"policies\": [", json_string(s.scenario),
-                                 s.seed, s.repetitions, json_string(s.baseline), json_number(s.origin_s), json_inputs(s.inputs));
+  std::string text = fmt::format(
+      "{{\n  \"scenario\": {},\n  \"seed\": {},\n  \"repetitions\": {},\n  \"baseline\": {},\n  \"origin_s\": {},\n  \"inputs\": "
+      "{},\n  \"policies\": [",
+      json_string(s.scenario), s.seed, s.repetitions, json_string(s.baseline), json_number(s.origin_s), json_inputs(s.inputs));
   for (std::size_t r = 0; r < s.rows.size(); ++r) {
     const SummaryRow& row = s.rows[r];
-    text += fmt::format("{}\n    {{\"policy\": {}, \"status\": \"{}\"", r == 0 ? "" : ",", json_string(row.policy), row.ok ? "ok" : "failed");
+    text += fmt::format("{}\n    {{\"policy\": {}, \"status\": \"{}\"", r == 0 ? "" : ",", json_string(row.policy),
+                        row.ok ? "ok" : "failed");
     if (!row.ok) text += fmt::format(", \"reason\": {}", json_string(row.reason));
-    for (const SummaryField& field : row.fields) text += fmt::format(",\n     \"{}\": {}", field.name, json_estimate(field.value));
+    for (const SummaryField& field : row.fields)
+      text += fmt::format(",\n     \"{}\": {}", field.name, json_estimate(field.value));
     text += "}";
   }
   return text + "\n  ]\n}\n";
@@ -55,8 +64,9 @@ std::string timing_json(const Summary& s) {
   std::string text = "{\"policies\": [";
   for (std::size_t r = 0; r < s.rows.size(); ++r) {
     const SummaryRow& row = s.rows[r];
-    text += fmt::format("{}\n  {{\"policy\": {}, \"decision_time_s\": {}, \"run_cpu_s\": {}, \"max_rss_bytes\": {}}}", r == 0 ? "" : ",", json_string(row.policy), json_number(row.decision_time_s),
-                        json_number(row.run_cpu_s), json_number(row.max_rss_bytes));
+    text += fmt::format("{}\n  {{\"policy\": {}, \"decision_time_s\": {}, \"run_cpu_s\": {}, \"max_rss_bytes\": {}}}",
+                        r == 0 ? "" : ",", json_string(row.policy), json_number(row.decision_time_s), json_number(row.run_cpu_s),
+                        json_number(row.max_rss_bytes));
   }
   return text + "\n]}\n";
 }

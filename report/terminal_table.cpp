@@ -12,7 +12,9 @@ namespace rehearse::report {
 
 namespace {
 
-std::string money(double usd) { return std::isnan(usd) ? "-" : std::abs(usd) < 10 ? fmt::format("{:.4f}", usd) : fmt::format("{:.2f}", usd); }
+std::string money(double usd) {
+  return std::isnan(usd) ? "-" : std::abs(usd) < 10 ? fmt::format("{:.4f}", usd) : fmt::format("{:.2f}", usd);
+}
 
 std::string percent(double fraction) { return std::isnan(fraction) ? "-" : fmt::format("{:.1f} %", 100 * fraction); }
 
@@ -76,28 +78,35 @@ std::string terminal_table(const Summary& s) {
   double best = std::numeric_limits<double>::infinity();
   for (const SummaryRow& row : s.rows)
     if (row.ok) best = std::min(best, row.of("effective_cost_usd").mean);
-  std::vector<Cells> rows{{"policy", "cost, $", "effective, $", "saving", "deadlines", "accuracy", "mean JCT", "p95 JCT", "energy, kWh", "reconf.", "policy took", "verdict"}};
+  std::vector<Cells> rows{{"policy", "cost, $", "effective, $", "saving", "deadlines", "accuracy", "mean JCT", "p95 JCT",
+                           "energy, kWh", "reconf.", "policy took", "verdict"}};
   for (const SummaryRow& row : s.rows) {
     if (!row.ok) {
       rows.push_back({row.policy, "FAILED: " + row.reason});
       continue;
     }
     const double energy = row.of("energy_kwh").mean;
-    rows.push_back({row.policy, money(row.of("cost_usd").mean), money(row.of("effective_cost_usd").mean), saving(row.of("saving_percent")), percent(row.of("deadline_met_fraction").mean),
-                    percent(row.of("accuracy_met_fraction").mean), duration(row.of("jct_mean_s").mean), duration(row.of("jct_p95_s").mean), energy < 10 ? fmt::format("{:.3f}", energy) : fmt::format("{:.1f}", energy),
-                    fmt::format("{:g}", row.of("reconfigurations").mean), short_time(row.decision_time_s / s.repetitions), verdict(row, best)});
+    rows.push_back({row.policy, money(row.of("cost_usd").mean), money(row.of("effective_cost_usd").mean),
+                    saving(row.of("saving_percent")), percent(row.of("deadline_met_fraction").mean),
+                    percent(row.of("accuracy_met_fraction").mean), duration(row.of("jct_mean_s").mean),
+                    duration(row.of("jct_p95_s").mean),
+                    energy < 10 ? fmt::format("{:.3f}", energy) : fmt::format("{:.1f}", energy),
+                    fmt::format("{:g}", row.of("reconfigurations").mean), short_time(row.decision_time_s / s.repetitions),
+                    verdict(row, best)});
   }
   std::string text = render(rows);
   double jobs = 0;
   for (const SummaryRow& row : s.rows)
     if (row.ok) jobs = row.of("jobs").mean;
   text += fmt::format("\n{} jobs, {} repetition{}, seed {}. ", jobs, s.repetitions, s.repetitions == 1 ? "" : "s", s.seed);
-  text += fmt::format("Saving: against {}, over the jobs whose limits both keep{}.\n", s.baseline, s.repetitions > 1 ? ", with its 95 % confidence interval" : "");
+  text += fmt::format("Saving: against {}, over the jobs whose limits both keep{}.\n", s.baseline,
+                      s.repetitions > 1 ? ", with its 95 % confidence interval" : "");
   text += "Effective cost adds, for each job with a broken limit, what its manual configuration costs alone.\n";
   for (const SummaryRow& row : s.rows) {
     const double profiling = row.of("profiling_cost_usd").mean;
     if (profiling > 0)
-      text += fmt::format("{} spent {} $ on profiling (included); saving without it {}.\n", row.policy, money(profiling), saving(row.of("saving_without_profiling_percent")));
+      text += fmt::format("{} spent {} $ on profiling (included); saving without it {}.\n", row.policy, money(profiling),
+                          saving(row.of("saving_without_profiling_percent")));
   }
   return text;
 }

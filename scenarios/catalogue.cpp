@@ -54,11 +54,14 @@ sim::Device read_device(sim::JsonValue value, sim::Mistakes& mistakes) {
   }
   d.memory_bytes = in.number("memory_bytes", above(0), (cpu ? 64 : 16) * kGib);
   d.memory_bandwidth_bytes_per_s = in.number("memory_bandwidth_bytes_per_s", above(0), d.peak_fp32_flops / kFlopsPerByte);
-  d.multiprocessors = static_cast<int>(in.integer("multiprocessors", between(1, 1e6), std::max<std::int64_t>(1, std::llround(d.peak_fp32_flops / kFlopsPerMultiprocessor))));
+  d.multiprocessors = static_cast<int>(in.integer(
+      "multiprocessors", between(1, 1e6), std::max<std::int64_t>(1, std::llround(d.peak_fp32_flops / kFlopsPerMultiprocessor))));
   d.cores = static_cast<int>(in.integer("cores", between(1, 1e5), 16));
   d.sockets = static_cast<int>(in.integer("sockets", between(1, 64), 1));
   d.threads_per_core = static_cast<int>(in.integer("threads_per_core", between(1, 16), 1));
-  d.core_bandwidth_bytes_per_s = in.number("core_bandwidth_bytes_per_s", above(0), std::min(d.memory_bandwidth_bytes_per_s, 2 * d.memory_bandwidth_bytes_per_s / d.cores));
+  d.core_bandwidth_bytes_per_s =
+      in.number("core_bandwidth_bytes_per_s", above(0),
+                std::min(d.memory_bandwidth_bytes_per_s, 2 * d.memory_bandwidth_bytes_per_s / d.cores));
   d.idle_w = in.number("idle_w", at_least(0), 30.0);
   d.busy_w = in.number("busy_w", at_least(0), std::max(250.0, d.idle_w));
   if (d.busy_w < d.idle_w) value.refuse("busy_w of at least idle_w", mistakes);
@@ -83,7 +86,12 @@ InstanceEntry read_instance(sim::JsonValue value, sim::Mistakes& mistakes) {
   i.name = in.text("name");
   const auto add = [&](sim::JsonValue where, std::string device, int count) {
     const sim::Mistake place = where.mistake("");
-    entry.devices.push_back({.device = std::move(device), .count = count, .file = place.file, .pointer = place.pointer, .line = place.line, .column = place.column});
+    entry.devices.push_back({.device = std::move(device),
+                             .count = count,
+                             .file = place.file,
+                             .pointer = place.pointer,
+                             .line = place.line,
+                             .column = place.column});
   };
   for (const sim::JsonValue device : in.list("devices")) {
     sim::ObjectReader one(device, mistakes);
@@ -113,7 +121,8 @@ InstanceEntry read_instance(sim::JsonValue value, sim::Mistakes& mistakes) {
 
 /// Adds what is new, replaces what came from an earlier place, refuses a name given twice in this place.
 template <class Entry, class NameOf>
-void merge(std::vector<Entry>& all, std::vector<std::pair<Entry, sim::JsonValue>> added, NameOf name_of, sim::Mistakes& mistakes) {
+void merge(std::vector<Entry>& all, std::vector<std::pair<Entry, sim::JsonValue>> added, NameOf name_of,
+           sim::Mistakes& mistakes) {
   std::vector<std::string> here;
   for (auto& [entry, value] : added) {
     const std::string name = name_of(entry);
@@ -182,7 +191,8 @@ std::vector<std::string> Catalogue::instance_names() const {
 }
 
 const InstanceEntry* Catalogue::find_instance(std::string_view name) const {
-  const auto found = std::find_if(instances_.begin(), instances_.end(), [&](const InstanceEntry& e) { return e.instance.name == name; });
+  const auto found =
+      std::find_if(instances_.begin(), instances_.end(), [&](const InstanceEntry& e) { return e.instance.name == name; });
   return found == instances_.end() ? nullptr : &*found;
 }
 
@@ -202,13 +212,15 @@ sim::Device owned_part(const sim::Device& cpu, const sim::Instance& instance, do
   part.peak_fp16_flops *= share;
   part.cores = std::max(1, static_cast<int>(std::lround(cpu.cores * share)));
   part.sockets = std::max(1, static_cast<int>(std::lround(cpu.sockets * share)));
-  part.memory_bandwidth_bytes_per_s = std::max(cpu.memory_bandwidth_bytes_per_s * share, std::min(cpu.core_bandwidth_bytes_per_s, cpu.memory_bandwidth_bytes_per_s));
+  part.memory_bandwidth_bytes_per_s = std::max(cpu.memory_bandwidth_bytes_per_s * share,
+                                               std::min(cpu.core_bandwidth_bytes_per_s, cpu.memory_bandwidth_bytes_per_s));
   return part;
 }
 
 int index_of_device(sim::Cluster& cluster, const sim::Device& device) {
   for (std::size_t d = 0; d < cluster.devices.size(); ++d)
-    if (cluster.devices[d].name == device.name && cluster.devices[d].memory_bytes == device.memory_bytes) return static_cast<int>(d);
+    if (cluster.devices[d].name == device.name && cluster.devices[d].memory_bytes == device.memory_bytes)
+      return static_cast<int>(d);
   cluster.devices.push_back(device);
   return static_cast<int>(cluster.devices.size()) - 1;
 }
@@ -218,7 +230,13 @@ int index_of_device(sim::Cluster& cluster, const sim::Device& device) {
 int add_to_cluster(const InstanceEntry& entry, const Catalogue& catalogue, sim::Cluster& cluster, sim::Mistakes& mistakes) {
   sim::Instance instance = entry.instance;
   const auto refuse = [&](const InstanceEntry::Named& named, std::string expected, std::string nearest) {
-    mistakes.add({.file = named.file, .line = named.line, .column = named.column, .pointer = named.pointer, .expected = std::move(expected), .found = "\"" + named.device + "\"", .nearest = std::move(nearest)});
+    mistakes.add({.file = named.file,
+                  .line = named.line,
+                  .column = named.column,
+                  .pointer = named.pointer,
+                  .expected = std::move(expected),
+                  .found = "\"" + named.device + "\"",
+                  .nearest = std::move(nearest)});
   };
   for (const InstanceEntry::Named& named : entry.devices) {
     const sim::Device* device = catalogue.find_device(named.device);

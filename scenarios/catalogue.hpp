@@ -43,8 +43,8 @@ class Catalogue {
   std::vector<InstanceEntry> instances_;
 };
 
-/// Appends the instance and the devices it uses to the cluster, and returns its index. A CPU of which it owns a part becomes a device
-/// of its own with that part of the cores, arithmetic and bandwidth. Devices that nobody knows are mistakes.
+/// Appends the instance and the devices it uses to the cluster, and returns its index. A CPU of which it owns a part becomes a
+/// device of its own with that part of the cores, arithmetic and bandwidth. Devices that nobody knows are mistakes.
 int add_to_cluster(const InstanceEntry& entry, const Catalogue& catalogue, sim::Cluster& cluster, sim::Mistakes& mistakes);
 
 }  // namespace rehearse::scenarios

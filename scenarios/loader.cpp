@@ -41,7 +41,8 @@ void read_switching(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mi
   sim::ObjectReader switching(*value, mistakes);
   scenario.costs.start_s = switching.number("start_s", between(0, 1e6), scenario.costs.start_s);
   scenario.costs.checkpoint_s = switching.number("checkpoint_s", between(0, 1e6), scenario.costs.checkpoint_s);
-  scenario.costs.parameter_server_usd_per_hour = switching.number("parameter_server_usd_per_hour", between(0, 1e6), scenario.costs.parameter_server_usd_per_hour);
+  scenario.costs.parameter_server_usd_per_hour =
+      switching.number("parameter_server_usd_per_hour", between(0, 1e6), scenario.costs.parameter_server_usd_per_hour);
   switching.finish();
 }
 
@@ -59,7 +60,8 @@ void read_output(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mista
   out.predictions = output.boolean("predictions", out.predictions);
   out.utilization = output.boolean("utilization", out.utilization);
   for (const char* key : {"report", "timeline"})
-    if (output.boolean(key, false)) output.child(key)->refuse("false: this version writes no report.html and no timeline.json", mistakes);
+    if (output.boolean(key, false))
+      output.child(key)->refuse("false: this version writes no report.html and no timeline.json", mistakes);
   output.integer("max_timeline_jobs", at_least(0), 0);
   output.finish();
 }
@@ -71,8 +73,12 @@ void warn_of_dominated_pools(Scenario& scenario) {
   const auto sample_s = [&](const sim::Profile& profile, std::size_t pool) {
     const workloads::ProfileModel& model = scenario.profile_models.of(profile);
     const sim::Device& device = sim::worker_device(scenario.cluster, static_cast<int>(pool));
-    const double batch = std::min(model.publication_batch, static_cast<double>(model.memory.largest_batch(device, profile.precision)));
-    return batch < 1 ? sim::kNever : model.step.compute_time(device, {.batch = batch, .precision = profile.precision, .threads = device.cores}).total_s() / batch;
+    const double batch =
+        std::min(model.publication_batch, static_cast<double>(model.memory.largest_batch(device, profile.precision)));
+    return batch < 1 ? sim::kNever
+                     : model.step.compute_time(device, {.batch = batch, .precision = profile.precision, .threads = device.cores})
+                               .total_s() /
+                           batch;
   };
   if (scenario.profiles.profiles().empty()) return;
   for (std::size_t better = 0; better < pools; ++better) {
@@ -80,10 +86,13 @@ void warn_of_dominated_pools(Scenario& scenario) {
       if (better == worse) continue;
       const auto beats = [&](const sim::Profile& profile) {
         const double a = sample_s(profile, better), b = sample_s(profile, worse);
-        return a < b && a * sim::worker_usd_per_s(scenario.cluster, static_cast<int>(better)) < b * sim::worker_usd_per_s(scenario.cluster, static_cast<int>(worse));
+        return a < b && a * sim::worker_usd_per_s(scenario.cluster, static_cast<int>(better)) <
+                            b * sim::worker_usd_per_s(scenario.cluster, static_cast<int>(worse));
       };
       if (std::all_of(scenario.profiles.profiles().begin(), scenario.profiles.profiles().end(), beats))
-        scenario.warnings.push_back(fmt::format("pool \"{}\" is faster and cheaper than pool \"{}\" for every model: savings over the latter mean nothing", scenario.cluster.pools[better].name, scenario.cluster.pools[worse].name));
+        scenario.warnings.push_back(fmt::format(
+            "pool \"{}\" is faster and cheaper than pool \"{}\" for every model: savings over the latter mean nothing",
+            scenario.cluster.pools[better].name, scenario.cluster.pools[worse].name));
     }
   }
 }
@@ -102,16 +111,19 @@ std::string stem_of(const std::string& path) {
 void read_head(sim::ObjectReader& in, const std::string& path, Scenario& scenario, sim::Mistakes& mistakes) {
   in.has("$schema");
   scenario.name = in.text("name", stem_of(path));
-  if (scenario.name.find('/') != std::string::npos || scenario.name == "." || scenario.name == "..") in.value().refuse("a name without slashes", mistakes);
+  if (scenario.name.find('/') != std::string::npos || scenario.name == "." || scenario.name == "..")
+    in.value().refuse("a name without slashes", mistakes);
   scenario.description = in.has("description") ? in.text("description") : std::string();
   scenario.seed = static_cast<std::uint64_t>(in.integer("seed", at_least(0), 0));
-  scenario.policy_seed = static_cast<std::uint64_t>(in.integer("policy_seed", at_least(0), static_cast<std::int64_t>(scenario.seed)));
+  scenario.policy_seed =
+      static_cast<std::uint64_t>(in.integer("policy_seed", at_least(0), static_cast<std::int64_t>(scenario.seed)));
   scenario.repetitions = static_cast<int>(in.integer("repetitions", between(1, 10'000), 1));
 }
 
 }  // namespace
 
-bool known_name(sim::JsonValue value, std::string_view name, const std::vector<std::string>& names, const std::string& what, sim::Mistakes& mistakes) {
+bool known_name(sim::JsonValue value, std::string_view name, const std::vector<std::string>& names, const std::string& what,
+                sim::Mistakes& mistakes) {
   if (std::find(names.begin(), names.end(), name) != names.end()) return true;
   sim::Mistake mistake = value.mistake("the name of a " + what);
   mistake.found = "\"" + std::string(name) + "\"";
@@ -126,7 +138,8 @@ std::string Paths::resolve(sim::JsonValue value, sim::Mistakes& mistakes) const 
   if (path.starts_with(kData)) {
     const char* data = std::getenv("REHEARSE_DATA");
     if (data == nullptr || *data == '\0') {
-      value.refuse("the environment variable REHEARSE_DATA to name the folder of the optional data (README, \"Optional data\")", mistakes);
+      value.refuse("the environment variable REHEARSE_DATA to name the folder of the optional data (README, \"Optional data\")",
+                   mistakes);
       return {};
     }
     return data + path.substr(kData.size());

@@ -42,12 +42,14 @@ std::vector<std::string> model_names(const OwnModels& own);
 std::vector<std::string> dataset_names(const OwnModels& own);
 /// Of jobs that name none; empty when the model is unknown.
 std::string default_dataset(const OwnModels& own, const std::string& model);
-const workloads::ConvergenceParameters* find_convergence(const OwnModels& own, const std::string& model, const std::string& dataset);
+const workloads::ConvergenceParameters* find_convergence(const OwnModels& own, const std::string& model,
+                                                         const std::string& dataset);
 
 /// A ProfileModel for every profile that has none yet.
 void add_profile_models(const OwnModels& own, const workloads::ProfileTable& profiles, workloads::ProfileModels& models);
 
-void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& options, Scenario& scenario, sim::Mistakes& mistakes);
+void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& options, Scenario& scenario,
+                  sim::Mistakes& mistakes);
 void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
 void read_policies(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes);
 void read_manual(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
@@ -56,6 +58,7 @@ void read_history(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
 std::vector<std::string> pool_names(const sim::Cluster& cluster);
 
 /// A mistake at `value` for a name that is none of `names`, with the nearest; true when it is one.
-bool known_name(sim::JsonValue value, std::string_view name, const std::vector<std::string>& names, const std::string& what, sim::Mistakes& mistakes);
+bool known_name(sim::JsonValue value, std::string_view name, const std::vector<std::string>& names, const std::string& what,
+                sim::Mistakes& mistakes);
 
 }  // namespace rehearse::scenarios

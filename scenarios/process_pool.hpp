@@ -25,7 +25,8 @@ struct ProcessPoolSetup {
   std::function<void(int task, std::uint64_t done)> on_progress;
 };
 
-/// False when SIGINT or SIGTERM came: the children that were started are then killed and reaped. The caller's handlers are restored.
+/// False when SIGINT or SIGTERM came: the children that were started are then killed and reaped. The caller's handlers are
+/// restored.
 bool run_processes(const ProcessPoolSetup& setup);
 
 }  // namespace rehearse::scenarios

@@ -28,12 +28,17 @@ std::vector<double> epoch_choices(const workloads::ProfileModel& model) {
 class Profiler {
  public:
   Profiler(const Scenario& scenario, const workloads::Belief& belief, const workloads::World& world, int repetition)
-      : scenario_(scenario), belief_(belief), world_(world), repetition_(repetition),
-        runner_(scenario.cluster, scenario.costs, world.models(), {.name = "profiling", .place = &place_, .threads = &threads_}) {}
+      : scenario_(scenario),
+        belief_(belief),
+        world_(world),
+        repetition_(repetition),
+        runner_(scenario.cluster, scenario.costs, world.models(), {.name = "profiling", .place = &place_, .threads = &threads_}) {
+  }
 
   /// Appends the runs of one profile in one pool, and returns what they cost.
   double profile(const sim::Profile& profile, int pool, std::vector<policies::PastRun>& runs) {
-    const sim::Instance& instance = scenario_.cluster.instances[static_cast<std::size_t>(scenario_.cluster.pools[static_cast<std::size_t>(pool)].instance)];
+    const sim::Instance& instance =
+        scenario_.cluster.instances[static_cast<std::size_t>(scenario_.cluster.pools[static_cast<std::size_t>(pool)].instance)];
     sim::Job job{.profile = &profile, .work = sim::Work::train, .pool = pool};
     std::vector<sim::Configuration> grid = policies::candidate_configurations(job, scenario_.cluster, belief_, {});
     grid.erase(grid.begin());  // the manual one, of which there is none
@@ -76,7 +81,8 @@ class Profiler {
 
 }  // namespace
 
-Profiled profile_models(const Scenario& scenario, const std::vector<sim::Job>& jobs, const workloads::Belief& belief, const workloads::World& world, int repetition) {
+Profiled profile_models(const Scenario& scenario, const std::vector<sim::Job>& jobs, const workloads::Belief& belief,
+                        const workloads::World& world, int repetition) {
   Profiled result;
   result.cost_usd.assign(scenario.profiles.profiles().size(), 0.0);
   if (!scenario.history.own.empty()) {
@@ -93,7 +99,8 @@ Profiled profile_models(const Scenario& scenario, const std::vector<sim::Job>& j
     for (int pool = 0; pool < static_cast<int>(scenario.cluster.pools.size()); ++pool) {
       const int instance = scenario.cluster.pools[static_cast<std::size_t>(pool)].instance;
       if (!instances.insert(scenario.cluster.instances[static_cast<std::size_t>(instance)].name).second) continue;
-      result.cost_usd[static_cast<std::size_t>(index)] += profiler.profile(scenario.profiles.profiles()[static_cast<std::size_t>(index)], pool, runs);
+      result.cost_usd[static_cast<std::size_t>(index)] +=
+          profiler.profile(scenario.profiles.profiles()[static_cast<std::size_t>(index)], pool, runs);
     }
   }
   result.history = policies::RunHistory(std::move(runs));

@@ -13,8 +13,9 @@ struct Profiled {
   std::vector<double> cost_usd;  ///< of each profile's runs, by index; 0 for the user's own
 };
 
-/// `runs` of each (model and dataset, instance) that occurs in the jobs and pools. Each trains a number of epochs from {1, 2, 4, ...,
-/// the model's} with a random configuration of the grid. Drawn from the world's streams, so that all learners share it.
-Profiled profile_models(const Scenario& scenario, const std::vector<sim::Job>& jobs, const workloads::Belief& belief, const workloads::World& world, int repetition);
+/// `runs` of each (model and dataset, instance) that occurs in the jobs and pools. Each trains a number of epochs from {1, 2, 4,
+/// ..., the model's} with a random configuration of the grid. Drawn from the world's streams, so that all learners share it.
+Profiled profile_models(const Scenario& scenario, const std::vector<sim::Job>& jobs, const workloads::Belief& belief,
+                        const workloads::World& world, int repetition);
 
 }  // namespace rehearse::scenarios

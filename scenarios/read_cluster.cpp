@@ -29,7 +29,8 @@ void read_pool(sim::JsonValue value, const Catalogue& catalogue, Scenario& scena
   sim::Instance& chosen = scenario.cluster.instances.back();
   if (spot && std::isnan(chosen.spot_price_usd_per_hour)) value.refuse("an instance with a spot price", mistakes);
   if (spot) chosen.price_usd_per_hour = chosen.spot_price_usd_per_hour;
-  if (!entry->has_price) scenario.warnings.push_back(fmt::format("instance \"{}\" has no price_usd_per_hour: it costs nothing", instance));
+  if (!entry->has_price)
+    scenario.warnings.push_back(fmt::format("instance \"{}\" has no price_usd_per_hour: it costs nothing", instance));
   const int per_node = chosen.gpus.empty() ? 1 : chosen.gpus.front().count;
   if (static_cast<double>(pool.nodes) * per_node > 1e7) value.refuse("at most 10,000,000 devices in a pool", mistakes);
   scenario.cluster.pools.push_back(std::move(pool));
@@ -43,7 +44,8 @@ std::vector<std::string> pool_names(const sim::Cluster& cluster) {
   return names;
 }
 
-void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& options, Scenario& scenario, sim::Mistakes& mistakes) {
+void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& options, Scenario& scenario,
+                  sim::Mistakes& mistakes) {
   Catalogue catalogue;
   catalogue.add_own();
   const auto value = in.required("cluster", "an object with pools");
@@ -75,7 +77,8 @@ void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& 
     scenario.cluster.network.oversubscription = net.number("oversubscription", sim::between(1, 1000), 1.0);
     net.finish();
     if (scenario.cluster.network.oversubscription != 1)
-      scenario.warnings.push_back("network.oversubscription is read but not applied: jobs over several nodes use uncontended bandwidth");
+      scenario.warnings.push_back(
+          "network.oversubscription is read but not applied: jobs over several nodes use uncontended bandwidth");
   }
   cluster.finish();
 }

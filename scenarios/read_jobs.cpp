@@ -6,8 +6,8 @@
 #include "scenarios/loader_parts.hpp"
 #include "sim/base/names.hpp"
 #include "sim/base/units.hpp"
-#include "traces/job_rules.hpp"
 #include "traces/formats.hpp"
+#include "traces/job_rules.hpp"
 #include "workloads/zoo.hpp"
 
 namespace rehearse::scenarios {
@@ -56,7 +56,8 @@ void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Sce
   job.priority = in.number("priority", {}, 0.0);
   if (const auto pool = in.maybe_text("pool")) {
     const std::vector<std::string> pools = pool_names(scenario.cluster);
-    if (known_name(*in.child("pool"), *pool, pools, "pool", mistakes)) job.pool = static_cast<int>(std::find(pools.begin(), pools.end(), *pool) - pools.begin());
+    if (known_name(*in.child("pool"), *pool, pools, "pool", mistakes))
+      job.pool = static_cast<int>(std::find(pools.begin(), pools.end(), *pool) - pools.begin());
   }
   job.objective = choice(in, "objective", traces::objective_names(), sim::Objective::min_cost);
   job.stop = choice(in, "stop", traces::stop_names(), sim::Stop::target);
@@ -73,31 +74,38 @@ void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Sce
 }
 
 report::InputReport::Reason reason_of(const traces::ImportReason& from) {
-  report::InputReport::Reason reason{.reason = from.column.empty() ? from.expected : from.column + ": " + from.expected, .rows = static_cast<std::uint64_t>(from.rows)};
+  report::InputReport::Reason reason{.reason = from.column.empty() ? from.expected : from.column + ": " + from.expected,
+                                     .rows = static_cast<std::uint64_t>(from.rows)};
   for (const traces::ImportExample& example : from.examples) {
     reason.first_lines.push_back(example.line);
     if (reason.first_lines.size() == 1 && !example.found.empty()) reason.reason += ", found " + example.found;
-    if (reason.first_lines.size() == 1 && !example.nearest.empty()) reason.reason += fmt::format(" (did you mean \"{}\"?)", example.nearest);
+    if (reason.first_lines.size() == 1 && !example.nearest.empty())
+      reason.reason += fmt::format(" (did you mean \"{}\"?)", example.nearest);
   }
   return reason;
 }
 
 report::InputReport report_of(const traces::ImportReport& from) {
-  report::InputReport out{.path = from.file, .sha256 = from.sha256, .rows = static_cast<std::uint64_t>(from.rows), .jobs = static_cast<std::uint64_t>(from.jobs)};
+  report::InputReport out{.path = from.file,
+                          .sha256 = from.sha256,
+                          .rows = static_cast<std::uint64_t>(from.rows),
+                          .jobs = static_cast<std::uint64_t>(from.jobs)};
   for (const traces::ImportReason& reason : from.dropped) out.dropped.push_back(reason_of(reason));
   for (const traces::ImportReason& reason : from.repaired) out.repaired.push_back(reason_of(reason));
   out.notes = from.notes;
   return out;
 }
 
-void read_trace_entry(sim::JsonValue value, const Paths& paths, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes) {
+void read_trace_entry(sim::JsonValue value, const Paths& paths, const OwnModels& own, Scenario& scenario,
+                      sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
   const std::string path = paths.resolve(*in.child("trace"), mistakes);
   std::vector<std::string> formats;
   for (const traces::TraceFormat& format : traces::trace_formats()) formats.emplace_back(format.name);
   const std::string format = in.text("format", std::string("native"));
   const bool known = !in.has("format") || known_name(*in.child("format"), format, formats, "trace format", mistakes);
-  traces::TraceOptions options{.datasets = dataset_names(own), .pools = pool_names(scenario.cluster), .keep_origin = in.boolean("keep_origin", false)};
+  traces::TraceOptions options{
+      .datasets = dataset_names(own), .pools = pool_names(scenario.cluster), .keep_origin = in.boolean("keep_origin", false)};
   in.finish();
   if (path.empty() || !known) return;
   for (const std::string& model : model_names(own)) options.models.push_back({model, default_dataset(own, model)});
@@ -109,7 +117,8 @@ void read_trace_entry(sim::JsonValue value, const Paths& paths, const OwnModels&
       scenario.jobs = std::move(list.jobs);
       scenario.origin_s = list.origin_s;
     } else {
-      scenario.jobs.insert(scenario.jobs.end(), std::make_move_iterator(list.jobs.begin()), std::make_move_iterator(list.jobs.end()));
+      scenario.jobs.insert(scenario.jobs.end(), std::make_move_iterator(list.jobs.begin()),
+                           std::make_move_iterator(list.jobs.end()));
     }
   } catch (const sim::InputError& error) {
     mistakes.add_all(error);
@@ -117,11 +126,13 @@ void read_trace_entry(sim::JsonValue value, const Paths& paths, const OwnModels&
 }
 
 /// Two numbers, the lower first.
-std::pair<double, double> read_span(sim::ObjectReader& in, std::string_view key, const sim::NumberRange& range, std::pair<double, double> fallback, sim::Mistakes& mistakes) {
+std::pair<double, double> read_span(sim::ObjectReader& in, std::string_view key, const sim::NumberRange& range,
+                                    std::pair<double, double> fallback, sim::Mistakes& mistakes) {
   const auto value = in.child(key);
   if (!value) return fallback;
   std::vector<double> numbers;
-  for (const sim::JsonValue number : sim::read_list(*value, mistakes)) numbers.push_back(sim::read_number(number, range, mistakes));
+  for (const sim::JsonValue number : sim::read_list(*value, mistakes))
+    numbers.push_back(sim::read_number(number, range, mistakes));
   if (numbers.size() == 2 && numbers[0] <= numbers[1]) return {numbers[0], numbers[1]};
   value->refuse("a list of two numbers, the smaller first", mistakes);
   return fallback;
@@ -135,23 +146,31 @@ void read_generator(sim::JsonValue value, const OwnModels& own, Scenario& scenar
   settings.name = in.text("name", scenario.generators.empty() ? "mixed" : fmt::format("mixed{}", scenario.generators.size() + 1));
   settings.count = static_cast<int>(in.integer("count", between(1, 1e7)));
   settings.first_submit_s = in.number("first_submit_s", traces::kDates, 0.0);
-  settings.arrivals_per_hour = in.number("arrivals_per_hour", {.low = 0, .high = 1e9, .low_excluded = true}, settings.arrivals_per_hour);
-  std::tie(settings.deadline_factor_low, settings.deadline_factor_high) = read_span(in, "deadline_factor", {.low = 0, .high = 1e6, .low_excluded = true}, {settings.deadline_factor_low, settings.deadline_factor_high}, mistakes);
-  std::tie(settings.accuracy_slack_low, settings.accuracy_slack_high) = read_span(in, "accuracy_slack", between(0, 1), {settings.accuracy_slack_low, settings.accuracy_slack_high}, mistakes);
+  settings.arrivals_per_hour =
+      in.number("arrivals_per_hour", {.low = 0, .high = 1e9, .low_excluded = true}, settings.arrivals_per_hour);
+  std::tie(settings.deadline_factor_low, settings.deadline_factor_high) =
+      read_span(in, "deadline_factor", {.low = 0, .high = 1e6, .low_excluded = true},
+                {settings.deadline_factor_low, settings.deadline_factor_high}, mistakes);
+  std::tie(settings.accuracy_slack_low, settings.accuracy_slack_high) =
+      read_span(in, "accuracy_slack", between(0, 1), {settings.accuracy_slack_low, settings.accuracy_slack_high}, mistakes);
   const auto add = [&](const std::string& model, const std::string& dataset, bool recurrent) {
     (recurrent ? settings.recurrent : settings.convolutional).push_back(scenario.profiles.intern(model, dataset));
   };
   if (!in.has("models"))
-    for (const workloads::GeneratedPair& pair : workloads::mixed_cnn_rnn()) add(std::string(pair.model), std::string(pair.dataset), pair.recurrent);
+    for (const workloads::GeneratedPair& pair : workloads::mixed_cnn_rnn())
+      add(std::string(pair.model), std::string(pair.dataset), pair.recurrent);
   for (const sim::JsonValue entry : in.list("models")) {
     sim::ObjectReader one(entry, mistakes);
     const std::string model = one.text("model");
-    const std::string dataset = one.text("dataset", default_dataset(own, model).empty() ? std::string("-") : default_dataset(own, model));
+    const std::string dataset =
+        one.text("dataset", default_dataset(own, model).empty() ? std::string("-") : default_dataset(own, model));
     const bool recurrent = one.boolean("recurrent", false);
     one.finish();
     if (model.empty() || !known_name(*one.child("model"), model, model_names(own), "model", mistakes)) continue;
     if (find_convergence(own, model, dataset) == nullptr)
-      entry.refuse(fmt::format("a model whose accuracy is modelled; of {} on {} nothing is known (see \"convergence\")", model, dataset), mistakes);
+      entry.refuse(
+          fmt::format("a model whose accuracy is modelled; of {} on {} nothing is known (see \"convergence\")", model, dataset),
+          mistakes);
     else
       add(model, dataset, recurrent);
   }
@@ -163,7 +182,8 @@ void read_generator(sim::JsonValue value, const OwnModels& own, Scenario& scenar
 void check_names(const std::vector<sim::Job>& jobs, sim::Mistakes& mistakes) {
   std::set<std::string_view> names;
   for (const sim::Job& job : jobs)
-    if (!names.insert(job.name).second) mistakes.add({.pointer = "/jobs", .expected = "a job_id that is given once", .found = "\"" + job.name + "\" again"});
+    if (!names.insert(job.name).second)
+      mistakes.add({.pointer = "/jobs", .expected = "a job_id that is given once", .found = "\"" + job.name + "\" again"});
 }
 
 /// A floor needs a model of accuracy; a job of Work::train needs samples to train on, which every dataset has.
@@ -171,7 +191,9 @@ void check_accuracy_is_modelled(const std::vector<sim::Job>& jobs, const OwnMode
   for (const sim::Job& job : jobs) {
     if (!job.has_target() || find_convergence(own, job.profile->model, job.profile->dataset) != nullptr) continue;
     mistakes.add({.pointer = "/jobs",
-                  .expected = fmt::format("no target_accuracy for job \"{}\": the accuracy of {} on {} is not modelled (see \"convergence\")", job.name, job.profile->model, job.profile->dataset)});
+                  .expected = fmt::format(
+                      "no target_accuracy for job \"{}\": the accuracy of {} on {} is not modelled (see \"convergence\")",
+                      job.name, job.profile->model, job.profile->dataset)});
   }
 }
 
@@ -196,7 +218,8 @@ void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, 
       read_job(value, index, own, scenario, mistakes);
     ++index;
   }
-  std::stable_sort(scenario.jobs.begin(), scenario.jobs.end(), [](const sim::Job& a, const sim::Job& b) { return a.submit_s < b.submit_s; });
+  std::stable_sort(scenario.jobs.begin(), scenario.jobs.end(),
+                   [](const sim::Job& a, const sim::Job& b) { return a.submit_s < b.submit_s; });
   if (index > 1) check_names(scenario.jobs, mistakes);
   check_accuracy_is_modelled(scenario.jobs, own, mistakes);
 }

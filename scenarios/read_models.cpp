@@ -17,7 +17,9 @@ using sim::between;
 const std::vector<std::string> kOptimizers{"sgd", "momentum", "adam"};
 const std::vector<std::string> kCells{"vanilla", "gru", "lstm"};
 
-int count(sim::ObjectReader& in, std::string_view key, int low, int fallback) { return static_cast<int>(in.integer(key, between(low, 1e6), fallback)); }
+int count(sim::ObjectReader& in, std::string_view key, int low, int fallback) {
+  return static_cast<int>(in.integer(key, between(low, 1e6), fallback));
+}
 
 workloads::Network read_cnn(sim::JsonValue value, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
@@ -69,7 +71,8 @@ void read_model(sim::JsonValue value, OwnModels& own, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
   const std::string name = in.text("name");
   OwnModels::Model model;
-  constexpr workloads::Optimizer optimizers[] = {workloads::Optimizer::sgd, workloads::Optimizer::momentum, workloads::Optimizer::adam};
+  constexpr workloads::Optimizer optimizers[] = {workloads::Optimizer::sgd, workloads::Optimizer::momentum,
+                                                 workloads::Optimizer::adam};
   model.optimizer = optimizers[in.choice("optimizer", kOptimizers, 1)];
   model.global_batch = in.number("global_batch", between(1, 1e9));
   model.dataset = in.text("dataset");
@@ -94,7 +97,8 @@ void read_model(sim::JsonValue value, OwnModels& own, sim::Mistakes& mistakes) {
 void read_dataset(sim::JsonValue value, OwnModels& own, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
   const std::string name = in.text("name");
-  const OwnModels::Dataset dataset{.training_samples = in.number("training_samples", between(1, 1e12)), .validation_samples = in.number("validation_samples", between(1, 1e12))};
+  const OwnModels::Dataset dataset{.training_samples = in.number("training_samples", between(1, 1e12)),
+                                   .validation_samples = in.number("validation_samples", between(1, 1e12))};
   in.finish();
   if (!name.empty() && !own.datasets.emplace(name, dataset).second) value.refuse("a name that is given once", mistakes);
 }
@@ -115,13 +119,18 @@ void read_convergence(sim::JsonValue value, OwnModels& own, sim::Mistakes& mista
   c.staleness_loss = in.number("staleness_loss", between(0, 1), 0.0);
   for (const sim::JsonValue knot : in.list("noise_scale")) {
     sim::ObjectReader k(knot, mistakes);
-    c.noise.push_back({.progress = k.number("progress", at_least(0)), .noise_scale = k.number("samples", above(0)), .batch_exponent = k.number("batch_exponent", between(0, 2), 0.0)});
+    c.noise.push_back({.progress = k.number("progress", at_least(0)),
+                       .noise_scale = k.number("samples", above(0)),
+                       .batch_exponent = k.number("batch_exponent", between(0, 2), 0.0)});
     k.finish();
   }
   for (const sim::JsonValue phase : in.list("phases")) {
     sim::ObjectReader p(phase, mistakes);
-    c.phases.push_back({.start_progress = p.number("start_progress", at_least(0)), .ceiling = p.number("ceiling", between(0, 1)), .scale = p.number("scale", above(0)),
-                        .exponent = p.number("exponent", above(0)), .ceiling_loss = p.number("ceiling_loss", between(0, 1), 0.0)});
+    c.phases.push_back({.start_progress = p.number("start_progress", at_least(0)),
+                        .ceiling = p.number("ceiling", between(0, 1)),
+                        .scale = p.number("scale", above(0)),
+                        .exponent = p.number("exponent", above(0)),
+                        .ceiling_loss = p.number("ceiling_loss", between(0, 1), 0.0)});
     p.finish();
   }
   in.finish();
@@ -148,7 +157,10 @@ OwnModels read_own_models(sim::ObjectReader& in, sim::Mistakes& mistakes) {
   for (const sim::JsonValue value : in.list("models")) read_model(value, own, mistakes);
   for (const auto& [name, model] : own.models) {
     if (workloads::find_dataset(model.dataset) == nullptr && !own.datasets.contains(model.dataset))
-      mistakes.add({.pointer = "/models", .expected = "the name of a dataset for model \"" + name + "\"", .found = "\"" + model.dataset + "\"", .nearest = sim::nearest_name(model.dataset, dataset_names(own))});
+      mistakes.add({.pointer = "/models",
+                    .expected = "the name of a dataset for model \"" + name + "\"",
+                    .found = "\"" + model.dataset + "\"",
+                    .nearest = sim::nearest_name(model.dataset, dataset_names(own))});
   }
   for (const sim::JsonValue value : in.list("convergence")) read_convergence(value, own, mistakes);
   return own;
@@ -176,7 +188,8 @@ std::string default_dataset(const OwnModels& own, const std::string& model) {
   return {};
 }
 
-const workloads::ConvergenceParameters* find_convergence(const OwnModels& own, const std::string& model, const std::string& dataset) {
+const workloads::ConvergenceParameters* find_convergence(const OwnModels& own, const std::string& model,
+                                                         const std::string& dataset) {
   for (const workloads::ConvergenceParameters& c : own.convergence)
     if (c.model == model && c.dataset == dataset) return &c;
   return workloads::find_convergence(model, dataset);
@@ -201,8 +214,10 @@ void add_profile_models(const OwnModels& own, const workloads::ProfileTable& pro
       inputs.publication_batch = own_recipe ? inputs.convergence->reference_batch : entry.global_batch;
     }
     const auto data = own.datasets.find(profile.dataset);
-    inputs.training_samples = data != own.datasets.end() ? data->second.training_samples : workloads::dataset(profile.dataset).training_samples;
-    inputs.validation_samples = data != own.datasets.end() ? data->second.validation_samples : workloads::dataset(profile.dataset).validation_samples;
+    inputs.training_samples =
+        data != own.datasets.end() ? data->second.training_samples : workloads::dataset(profile.dataset).training_samples;
+    inputs.validation_samples =
+        data != own.datasets.end() ? data->second.validation_samples : workloads::dataset(profile.dataset).validation_samples;
     models.add(std::move(inputs));
   }
 }

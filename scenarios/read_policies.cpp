@@ -17,11 +17,13 @@ using policies::ParameterDeclaration;
 using policies::ParameterValue;
 using sim::between;
 
-std::optional<ParameterValue> read_parameter(sim::JsonValue value, const ParameterDeclaration& declared, sim::Mistakes& mistakes) {
+std::optional<ParameterValue> read_parameter(sim::JsonValue value, const ParameterDeclaration& declared,
+                                             sim::Mistakes& mistakes) {
   if (std::holds_alternative<bool>(declared.fallback)) return sim::read_boolean(value, mistakes);
   if (std::holds_alternative<double>(declared.fallback)) {
     const sim::NumberRange range = between(declared.low, declared.high);
-    return declared.whole ? static_cast<double>(sim::read_integer(value, range, mistakes)) : sim::read_number(value, range, mistakes);
+    return declared.whole ? static_cast<double>(sim::read_integer(value, range, mistakes))
+                          : sim::read_number(value, range, mistakes);
   }
   if (declared.choices.empty()) return std::string(sim::read_text(value, mistakes));
   return declared.choices[sim::read_choice(value, declared.choices, mistakes)];
@@ -29,7 +31,8 @@ std::optional<ParameterValue> read_parameter(sim::JsonValue value, const Paramet
 
 /// A strategy by name, or as an object with its name and parameters; nothing changes after a mistake.
 template <class Entry>
-void read_strategy(sim::JsonValue value, const std::vector<Entry>& entries, const std::string& what, policies::StrategyChoice& out, sim::Mistakes& mistakes) {
+void read_strategy(sim::JsonValue value, const std::vector<Entry>& entries, const std::string& what,
+                   policies::StrategyChoice& out, sim::Mistakes& mistakes) {
   std::vector<std::string> names;
   for (const Entry& entry : entries) names.push_back(entry.name);
   if (value.is_string()) {
@@ -68,9 +71,11 @@ policies::PolicySpec read_policy(sim::JsonValue value, sim::Mistakes& mistakes) 
   }
   sim::ObjectReader in(value, mistakes);
   spec.name = in.text("name");
-  if (const auto v = in.child("configure")) read_strategy(*v, policies::configure_strategies(), "configure strategy", spec.configure, mistakes);
+  if (const auto v = in.child("configure"))
+    read_strategy(*v, policies::configure_strategies(), "configure strategy", spec.configure, mistakes);
   if (const auto v = in.child("place")) read_strategy(*v, policies::place_strategies(), "place strategy", spec.place, mistakes);
-  if (const auto v = in.child("threads")) read_strategy(*v, policies::threads_strategies(), "threads strategy", spec.threads, mistakes);
+  if (const auto v = in.child("threads"))
+    read_strategy(*v, policies::threads_strategies(), "threads strategy", spec.threads, mistakes);
   if (const auto v = in.child("queue")) read_strategy(*v, policies::queue_strategies(), "queue strategy", spec.queue, mistakes);
   in.finish();
   return spec;
@@ -82,7 +87,8 @@ policies::ManualOverride read_override(sim::ObjectReader& in, const Scenario& sc
   policies::ManualOverride set;
   if (const auto pool = in.maybe_text("pool")) {
     const std::vector<std::string> pools = pool_names(scenario.cluster);
-    if (known_name(*in.child("pool"), *pool, pools, "pool", mistakes)) set.pool = static_cast<int>(std::find(pools.begin(), pools.end(), *pool) - pools.begin());
+    if (known_name(*in.child("pool"), *pool, pools, "pool", mistakes))
+      set.pool = static_cast<int>(std::find(pools.begin(), pools.end(), *pool) - pools.begin());
   }
   if (const auto workers = in.maybe_integer("workers", between(1, 1e6))) set.workers = static_cast<int>(*workers);
   if (const auto batch = in.maybe_integer("batch_size", traces::kBatchSizes)) set.batch_size = static_cast<double>(*batch);
@@ -90,7 +96,8 @@ policies::ManualOverride read_override(sim::ObjectReader& in, const Scenario& sc
   if (in.has("sync") || in.has("servers")) {
     sim::Sync sync{.kind = static_cast<sim::SyncKind>(in.choice("sync", kSyncKinds, 0))};
     sync.servers = static_cast<int>(in.integer("servers", between(0, 1e4), sync.kind == sim::SyncKind::ring ? 0 : 1));
-    if ((sync.kind == sim::SyncKind::ring) != (sync.servers == 0)) in.value().refuse("servers with sync servers-sync or servers-async, and none with ring", mistakes);
+    if ((sync.kind == sim::SyncKind::ring) != (sync.servers == 0))
+      in.value().refuse("servers with sync servers-sync or servers-async, and none with ring", mistakes);
     set.sync = sync;
   }
   return set;
@@ -98,7 +105,10 @@ policies::ManualOverride read_override(sim::ObjectReader& in, const Scenario& sc
 
 void read_history_file(const std::string& path, const std::string& as_written, Scenario& scenario, sim::Mistakes& mistakes) {
   try {
-    sim::CsvReader csv(path, {.required = {"model", "dataset", "instance", "workers", "batch_size", "samples", "epochs", "time_s", "accuracy"}, .optional = {"asynchronous"}, .others_allowed = false});
+    sim::CsvReader csv(
+        path, {.required = {"model", "dataset", "instance", "workers", "batch_size", "samples", "epochs", "time_s", "accuracy"},
+               .optional = {"asynchronous"},
+               .others_allowed = false});
     report::InputReport report{.path = as_written, .sha256 = sim::sha256_of_file(path)};
     while (sim::CsvRow* row = csv.next()) {
       ++report.rows;
@@ -133,7 +143,9 @@ void read_policies(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mis
   std::vector<std::string> names;
   for (const sim::JsonValue value : in.list("policies")) {
     policies::PolicySpec spec = read_policy(value, mistakes);
-    if (spec.name.find('/') != std::string::npos || spec.name.find('\0') != std::string::npos || spec.name == "." || spec.name == "..") value.refuse("a policy name without slashes", mistakes);
+    if (spec.name.find('/') != std::string::npos || spec.name.find('\0') != std::string::npos || spec.name == "." ||
+        spec.name == "..")
+      value.refuse("a policy name without slashes", mistakes);
     if (std::find(names.begin(), names.end(), spec.name) != names.end()) {
       sim::Mistake mistake = value.mistake("a policy name that is given once");
       mistake.found = "\"" + spec.name + "\" again";

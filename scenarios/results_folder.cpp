@@ -64,7 +64,8 @@ ResultsFolder::ResultsFolder(std::string path) : path_(std::move(path)) {
   const fs::file_status status = fs::status(path_, error);
   if (fs::exists(status)) {
     if (!fs::is_directory(status)) fail(path_, "a folder for the results", "a file");
-    if (!fs::is_empty(path_, error) && !holds_our_results(path_)) fail(path_, "a folder that is new, empty or holds earlier results", "a folder with other files");
+    if (!fs::is_empty(path_, error) && !holds_our_results(path_))
+      fail(path_, "a folder that is new, empty or holds earlier results", "a folder with other files");
   }
   part_ = fmt::format("{}.{}.part", path_, getpid());
   const fs::path parent = fs::path(path_).parent_path();

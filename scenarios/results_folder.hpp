@@ -21,7 +21,8 @@ class ResultsFolder {
   const std::string& part() const { return part_; }
   std::string make_subfolder(const std::string& name) const;
   void write(const std::string& name, std::string_view text) const;
-  /// Joins the files one after the other under `name`; of all but the first, the header line is left out. Missing files are skipped.
+  /// Joins the files one after the other under `name`; of all but the first, the header line is left out. Missing files are
+  /// skipped.
   void join(const std::string& name, std::string_view header, const std::vector<std::string>& files) const;
   /// Removes a subfolder that is done with.
   void drop_subfolder(const std::string& name) const;

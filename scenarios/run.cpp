@@ -85,11 +85,12 @@ class ScenarioRun {
     for (const workloads::GeneratorSettings& generator : scenario_.generators) jobs += static_cast<std::size_t>(generator.count);
     ProgressBar bar(options_.progress, tasks_.size(), jobs);
     const int processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const bool whole = run_processes({.tasks = static_cast<int>(tasks_.size()),
-                                      .processes = options_.processes > 0 ? options_.processes : processors,
-                                      .work = [&](int task, const auto& tell) { return guarded_run(scenario_, tasks_[static_cast<std::size_t>(task)], tell); },
-                                      .on_end = [&](const ChildEnd& end) { ended(end), bar.ended(static_cast<std::size_t>(end.task)); },
-                                      .on_progress = [&](int task, std::uint64_t done) { bar.update(static_cast<std::size_t>(task), done); }});
+    const bool whole = run_processes(
+        {.tasks = static_cast<int>(tasks_.size()),
+         .processes = options_.processes > 0 ? options_.processes : processors,
+         .work = [&](int task, const auto& tell) { return guarded_run(scenario_, tasks_[static_cast<std::size_t>(task)], tell); },
+         .on_end = [&](const ChildEnd& end) { ended(end), bar.ended(static_cast<std::size_t>(end.task)); },
+         .on_progress = [&](int task, std::uint64_t done) { bar.update(static_cast<std::size_t>(task), done); }});
     if (!whole) throw Interrupted();
   }
 
@@ -100,10 +101,15 @@ class ScenarioRun {
     result.max_rss_bytes = std::max(result.max_rss_bytes, end.max_rss_bytes);
     if (end.exit_status == kOk) return;
     std::string reason = read_reason(task.folder);
-    if (reason.empty()) reason = end.signal != 0 ? fmt::format("killed by signal {} ({})", end.signal, strsignal(end.signal)) : fmt::format("ended with status {}", end.exit_status);
+    if (reason.empty())
+      reason = end.signal != 0 ? fmt::format("killed by signal {} ({})", end.signal, strsignal(end.signal))
+                               : fmt::format("ended with status {}", end.exit_status);
     if (end.exit_status == kInvalid) throw sim::InputError({.found = reason});
-    if (end.exit_status == kBug) throw sim::CheckFailed(fmt::format("policy \"{}\", repetition {}: {}", result.policy, task.repetition, reason));
-    failures_.push_back({.task = end.task, .reason = scenario_.repetitions > 1 ? fmt::format("repetition {}: {}", task.repetition, reason) : reason});
+    if (end.exit_status == kBug)
+      throw sim::CheckFailed(fmt::format("policy \"{}\", repetition {}: {}", result.policy, task.repetition, reason));
+    failures_.push_back(
+        {.task = end.task,
+         .reason = scenario_.repetitions > 1 ? fmt::format("repetition {}: {}", task.repetition, reason) : reason});
   }
 
   void collect() {
@@ -117,12 +123,14 @@ class ScenarioRun {
       }
     }
     for (const RunTask& task : tasks_)
-      if (results_[task.policy].ok) results_[task.policy].repetitions.push_back(report::read_outcome(task.folder + "/" + kOutcomeFile));
+      if (results_[task.policy].ok)
+        results_[task.policy].repetitions.push_back(report::read_outcome(task.folder + "/" + kOutcomeFile));
   }
 
   void join_files() {
     using namespace report;
-    for (const RecordFile* file : {&kJobsFile, &kDecisionsFile, &kEventsFile, &kStagesFile, &kCurvesFile, &kPredictionsFile, &kUtilizationFile}) {
+    for (const RecordFile* file :
+         {&kJobsFile, &kDecisionsFile, &kEventsFile, &kStagesFile, &kCurvesFile, &kPredictionsFile, &kUtilizationFile}) {
       std::vector<std::string> parts;
       for (const RunTask& task : tasks_)
         if (results_[task.policy].ok) parts.push_back(task.folder + "/" + std::string(file->name));

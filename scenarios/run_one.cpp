@@ -10,7 +10,8 @@ namespace rehearse::scenarios {
 
 void run_one(const Scenario& scenario, const RunTask& task, const std::function<void(std::uint64_t)>& on_progress) {
   const policies::PolicySpec& spec = scenario.policies[task.policy];
-  const std::vector<sim::Job> generated = scenario.generators.empty() ? std::vector<sim::Job>() : scenario.jobs_of(task.repetition);
+  const std::vector<sim::Job> generated =
+      scenario.generators.empty() ? std::vector<sim::Job>() : scenario.jobs_of(task.repetition);
   const std::vector<sim::Job>& jobs = scenario.generators.empty() ? scenario.jobs : generated;
   const workloads::Belief belief(scenario.cluster, scenario.profile_models);
   const workloads::World world(belief, scenario.world_errors, scenario.seed, task.repetition);
@@ -26,21 +27,23 @@ void run_one(const Scenario& scenario, const RunTask& task, const std::function<
                                  .policy_seed = scenario.policy_seed,
                                  .repetition = task.repetition});
   const OutputSettings& out = scenario.output;
-  report::RunRecorder recorder({.folder = task.folder,
-                                .policy = spec.name,
-                                .repetition = task.repetition,
-                                .files = {.events = out.events == Events::all || (out.events == Events::first && task.repetition == 0),
-                                          .stages = out.stages,
-                                          .curves = out.curves,
-                                          .predictions = out.predictions,
-                                          .utilization = out.utilization},
-                                .cluster = &scenario.cluster,
-                                .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
-                                .profiling_usd = [&](const sim::Job& job) {
-                                  return job.work == sim::Work::rigid || profiled.cost_usd.empty()
-                                             ? 0.0
-                                             : profiled.cost_usd[static_cast<std::size_t>(job.profile->index)] / scenario.profiling_reuse_jobs;
-                                }});
+  report::RunRecorder recorder(
+      {.folder = task.folder,
+       .policy = spec.name,
+       .repetition = task.repetition,
+       .files = {.events = out.events == Events::all || (out.events == Events::first && task.repetition == 0),
+                 .stages = out.stages,
+                 .curves = out.curves,
+                 .predictions = out.predictions,
+                 .utilization = out.utilization},
+       .cluster = &scenario.cluster,
+       .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
+       .profiling_usd =
+           [&](const sim::Job& job) {
+             return job.work == sim::Work::rigid || profiled.cost_usd.empty()
+                        ? 0.0
+                        : profiled.cost_usd[static_cast<std::size_t>(job.profile->index)] / scenario.profiling_reuse_jobs;
+           }});
   traces::VectorSource source(jobs);
   const sim::ReplayTotals totals = sim::replay({.cluster = &scenario.cluster,
                                                 .costs = scenario.costs,

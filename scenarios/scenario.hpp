@@ -22,8 +22,8 @@ namespace rehearse::scenarios {
 
 /// Past runs that strategies learn from: simulated profiling in the world, or the user's own.
 struct HistorySettings {
-  int runs = 20;         ///< of each (model, instance) pair
-  double noise = 0.05;   ///< coefficient of variation of a measured time
+  int runs = 20;                       ///< of each (model, instance) pair
+  double noise = 0.05;                 ///< coefficient of variation of a measured time
   std::vector<policies::PastRun> own;  ///< of a file; then nothing is profiled
 };
 

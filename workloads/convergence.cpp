@@ -19,10 +19,8 @@ constexpr double kMaxSlopeMove = 0.2;
 constexpr double kLeastStep = 1e-3;
 constexpr double kOnEdge = 1e-9;
 
-constexpr std::array<std::pair<std::string_view, LrRule>, 4> kRules{{{"adascale", LrRule::adascale},
-                                                                       {"linear-warmup", LrRule::linear_warmup},
-                                                                       {"sqrt", LrRule::sqrt},
-                                                                       {"fixed", LrRule::fixed}}};
+constexpr std::array<std::pair<std::string_view, LrRule>, 4> kRules{
+    {{"adascale", LrRule::adascale}, {"linear-warmup", LrRule::linear_warmup}, {"sqrt", LrRule::sqrt}, {"fixed", LrRule::fixed}}};
 
 // log phi is a + slope (p - start) up to `end`.
 struct NoisePiece {
@@ -38,8 +36,8 @@ NoisePiece piece_at(const ConvergenceParameters& c, const ConvergenceErrors& err
   const auto log_of = [&](const NoiseKnot& k) {
     return std::log(k.noise_scale * errors.noise_scale_factor) + k.batch_exponent * log_batch_ratio;
   };
-  const auto next = std::upper_bound(c.noise.begin(), c.noise.end(), progress,
-                                     [](double p, const NoiseKnot& k) { return p < k.progress; });
+  const auto next =
+      std::upper_bound(c.noise.begin(), c.noise.end(), progress, [](double p, const NoiseKnot& k) { return p < k.progress; });
   if (next == c.noise.begin()) return {progress, next->progress, log_of(*next), 0.0};
   const NoiseKnot& last = *(next - 1);
   if (next == c.noise.end()) return {progress, HUGE_VAL, log_of(last), 0.0};
@@ -52,11 +50,14 @@ double relative_rate(const ConvergenceParameters& c, const StepSetting& s, doubl
   if (s.learning_rate > 0.0) return s.learning_rate / c.reference_learning_rate;
   const double ratio = s.global_batch / c.reference_batch;
   switch (s.rule) {
-    case LrRule::adascale: return gain;
+    case LrRule::adascale:
+      return gain;
     case LrRule::linear_warmup:
       return 1.0 + (ratio - 1.0) * std::min(1.0, examples / (kWarmupEpochs * c.training_samples));
-    case LrRule::sqrt: return std::sqrt(ratio);
-    case LrRule::fixed: return 1.0;
+    case LrRule::sqrt:
+      return std::sqrt(ratio);
+    case LrRule::fixed:
+      return 1.0;
   }
   sim::fail_check("unknown learning-rate rule");
 }
@@ -66,7 +67,8 @@ struct Slope {
   double x;  // rate over the most useful one
 };
 
-Slope slope_at(const ConvergenceParameters& c, const ConvergenceErrors& errors, const StepSetting& s, double noise, double examples) {
+Slope slope_at(const ConvergenceParameters& c, const ConvergenceErrors& errors, const StepSetting& s, double noise,
+               double examples) {
   const double gain = step_gain(noise, s.global_batch, c.reference_batch);
   const double x = c.reference_rate_fraction * relative_rate(c, s, gain, examples) / gain;
   const double use = std::min(1.0, rate_response(x) / rate_response(c.reference_rate_fraction));
@@ -136,7 +138,8 @@ std::vector<std::string> mistakes_in(const ConvergenceParameters& c) {
   const auto share = [](double x) { return x >= 0.0 && x <= 1.0; };
   expect(positive(c.reference_batch), "the reference batch must be positive");
   expect(positive(c.reference_learning_rate), "the reference learning rate must be positive");
-  expect(positive(c.reference_rate_fraction) && c.reference_rate_fraction <= 1.0, "the reference rate's fraction must be in (0, 1]");
+  expect(positive(c.reference_rate_fraction) && c.reference_rate_fraction <= 1.0,
+         "the reference rate's fraction must be in (0, 1]");
   expect(positive(c.reference_epochs), "the reference epochs must be positive");
   expect(positive(c.training_samples) && positive(c.validation_samples), "the numbers of samples must be positive");
   expect(share(c.start_accuracy), "the start accuracy must be in [0, 1]");
@@ -146,7 +149,8 @@ std::vector<std::string> mistakes_in(const ConvergenceParameters& c) {
   for (std::size_t i = 0; i < c.noise.size(); ++i) {
     const NoiseKnot& k = c.noise[i];
     expect(positive(k.noise_scale) && std::isfinite(k.batch_exponent), "noise scales must be positive, their exponents finite");
-    expect(std::isfinite(k.progress) && (i == 0 || k.progress > c.noise[i - 1].progress), "the noise scale's progress must increase");
+    expect(std::isfinite(k.progress) && (i == 0 || k.progress > c.noise[i - 1].progress),
+           "the noise scale's progress must increase");
   }
   expect(!c.phases.empty() && c.phases.front().start_progress == 0.0, "the first accuracy phase must start at progress 0");
   for (std::size_t i = 0; i < c.phases.size(); ++i) {
@@ -187,7 +191,8 @@ double progress_per_example(const ConvergenceParameters& c, const ConvergenceErr
 }
 
 // Classic Runge-Kutta over examples. A step ends about where the right side has a kink (a knot of the noise scale, the end of the
-// warm-up, an edge of the rates' plateau), and lets neither the noise scale nor the rate move so far that the fourth order is lost.
+// warm-up, an edge of the rates' plateau), and lets neither the noise scale nor the rate move so far that the fourth order is
+// lost.
 void advance(const ConvergenceParameters& c, const ConvergenceErrors& errors, TrainingState& state, const StepSetting& s,
              double examples) {
   sim::check(examples >= 0.0 && s.global_batch > 0.0, "training needs a batch and no negative number of examples");
@@ -235,8 +240,8 @@ double evaluation_deviation(double a, double validation_samples) {
   return std::max(0.002, std::sqrt(std::max(0.0, a * (1.0 - a)) / validation_samples));
 }
 
-EpochsToTarget epochs_to_target(const ConvergenceParameters& c, const ConvergenceErrors& errors, const StepSetting& s, double target,
-                                int cap) {
+EpochsToTarget epochs_to_target(const ConvergenceParameters& c, const ConvergenceErrors& errors, const StepSetting& s,
+                                double target, int cap) {
   EpochsToTarget result;
   TrainingState& state = result.end;
   for (int epoch = 1; epoch <= cap; ++epoch) {

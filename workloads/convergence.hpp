@@ -45,10 +45,10 @@ struct ConvergenceParameters {
   double training_samples = 0.0;
   double validation_samples = 0.0;  ///< what the metric is an average over: images, scored words
   double start_accuracy = 0.0;
-  double gap_batch = 1.0;                ///< largest mean batch without loss of the ceiling
-  double staleness_loss = 0.0;           ///< of the ceiling, for each asynchronous worker beyond the first
-  std::vector<NoiseKnot> noise;          ///< at least one, progress strictly increasing
-  std::vector<AccuracyPhase> phases;     ///< at least one, start strictly increasing from 0
+  double gap_batch = 1.0;             ///< largest mean batch without loss of the ceiling
+  double staleness_loss = 0.0;        ///< of the ceiling, for each asynchronous worker beyond the first
+  std::vector<NoiseKnot> noise;       ///< at least one, progress strictly increasing
+  std::vector<AccuracyPhase> phases;  ///< at least one, start strictly increasing from 0
 };
 
 /// How the true world differs from what is believed.
@@ -73,7 +73,7 @@ std::string_view to_string(LrRule rule);
 struct StepSetting {
   double global_batch = 0.0;  ///< samples of a synchronous step over all workers; of one push when asynchronous
   LrRule rule = LrRule::adascale;
-  double learning_rate = 0.0;        ///< 0: by the rule
+  double learning_rate = 0.0;         ///< 0: by the rule
   double asynchronous_workers = 1.0;  ///< 1: synchronous
 };
 
@@ -94,8 +94,8 @@ double learning_rate(const ConvergenceParameters&, const ConvergenceErrors&, con
 /// mirror image beyond e* are equally good: a published rate is not beaten by a retuned one, only matched.
 double progress_per_example(const ConvergenceParameters&, const ConvergenceErrors&, const TrainingState&, const StepSetting&);
 
-/// Trains on `examples` samples (any amount >= 0). Relative error of progress below 1e-4. Once the state has diverged nothing more
-/// is learnt; the caller goes back to a copy.
+/// Trains on `examples` samples (any amount >= 0). Relative error of progress below 1e-4. Once the state has diverged nothing
+/// more is learnt; the caller goes back to a copy.
 void advance(const ConvergenceParameters&, const ConvergenceErrors&, TrainingState&, const StepSetting&, double examples);
 
 /// Noise-free metric of the state's weights. Never falls as progress grows with the mean batch unchanged.
@@ -113,6 +113,7 @@ struct EpochsToTarget {
 };
 
 /// Trains from nothing under one setting until the target is reached, but at most `cap` epochs.
-EpochsToTarget epochs_to_target(const ConvergenceParameters&, const ConvergenceErrors&, const StepSetting&, double target, int cap);
+EpochsToTarget epochs_to_target(const ConvergenceParameters&, const ConvergenceErrors&, const StepSetting&, double target,
+                                int cap);
 
 }  // namespace rehearse::workloads

@@ -11,14 +11,14 @@ namespace rehearse::workloads {
 namespace {
 
 // Share of the ceiling that one more asynchronous worker costs. Small tasks: distributed TensorFlow on MNIST (TrimTuner's data,
-// learning rate 1e-4, batch 256, one pass): 0.968 with 1 worker, 0.928 with 16. ImageNet: Chen et al. 2016, arXiv:1604.00981, about
-// one point at 100 workers.
+// learning rate 1e-4, batch 256, one pass): 0.968 with 1 worker, 0.928 with 16. ImageNet: Chen et al. 2016, arXiv:1604.00981,
+// about one point at 100 workers.
 constexpr double kStalenessSmall = 0.0027;
 constexpr double kStalenessImagenet = 0.0001;
 
 // The published rates leave headroom: linear scaling with warm-up to batch 8192 trains ResNet-50 without loss and to 65,536 with
-// growing loss (Goyal et al. 2017, Table 1). With a fraction above 0.4 the model would diverge at 8192; a quarter keeps 8192 clear of
-// that when the noise scale is misjudged by half. The other pairs are taken to have as much headroom.
+// growing loss (Goyal et al. 2017, Table 1). With a fraction above 0.4 the model would diverge at 8192; a quarter keeps 8192
+// clear of that when the noise scale is misjudged by half. The other pairs are taken to have as much headroom.
 constexpr double kRateFraction = 0.25;
 
 constexpr const char* kTopOne = "top-1 accuracy";
@@ -34,36 +34,37 @@ ConvergenceParameters with_dataset(ConvergenceParameters c) {
 
 // The three fits on Pollux's measured curves; traces/measure/fit_convergence.py prints these figures.
 ConvergenceParameters resnet18_cifar10() {
-  return with_dataset({.model = "resnet18",
-                       .dataset = "cifar10",
-                       .metric = kTopOne,
-                       .source = "fit on Pollux's curves (OSDI 2021 artifact, cifar10); rate 0.08 of its training script",
-                       .reference_batch = 128,
-                       .reference_learning_rate = 0.08,
-                       .reference_rate_fraction = kRateFraction,
-                       .reference_epochs = 100,
-                       .start_accuracy = 0.1,
-                       .gap_batch = 128,
-                       .staleness_loss = kStalenessSmall,
-                       .noise = {{391, 152, 0.29},
-                                 {1172, 619, 0.00},
-                                 {2344, 829, 0.24},
-                                 {4688, 1980, 0.17},
-                                 {9766, 3166, 0.23},
-                                 {19531, 5573, 0.36},
-                                 {29297, 14080, 0.65},
-                                 {39062, 33818, 0.44}},
-                       .phases = {{0, 1.0000, 407, 0.681, 0.00253},
-                                  {3125, 1.0000, 4497, 0.625, 0.00000},
-                                  {22656, 0.9483, 1985, 0.838, 0.00002}}});
+  return with_dataset(
+      {.model = "resnet18",
+       .dataset = "cifar10",
+       .metric = kTopOne,
+       .source = "fit on Pollux's curves (OSDI 2021 artifact, cifar10); rate 0.08 of its training script",
+       .reference_batch = 128,
+       .reference_learning_rate = 0.08,
+       .reference_rate_fraction = kRateFraction,
+       .reference_epochs = 100,
+       .start_accuracy = 0.1,
+       .gap_batch = 128,
+       .staleness_loss = kStalenessSmall,
+       .noise = {{391, 152, 0.29},
+                 {1172, 619, 0.00},
+                 {2344, 829, 0.24},
+                 {4688, 1980, 0.17},
+                 {9766, 3166, 0.23},
+                 {19531, 5573, 0.36},
+                 {29297, 14080, 0.65},
+                 {39062, 33818, 0.44}},
+       .phases = {
+           {0, 1.0000, 407, 0.681, 0.00253}, {3125, 1.0000, 4497, 0.625, 0.00000}, {22656, 0.9483, 1985, 0.838, 0.00002}}});
 }
 
 ConvergenceParameters resnet50_imagenet() {
   return with_dataset({.model = "resnet50",
                        .dataset = "imagenet",
                        .metric = kTopOne,
-                       .source = "fit on Pollux's curves (OSDI 2021 artifact, imagenet); rate 0.1, divided by 10 at epochs 30 and 60,"
-                                 " of its training script; rate fraction: Goyal et al. 2017, Table 1",
+                       .source =
+                           "fit on Pollux's curves (OSDI 2021 artifact, imagenet); rate 0.1, divided by 10 at epochs 30 and 60,"
+                           " of its training script; rate fraction: Goyal et al. 2017, Table 1",
                        .reference_batch = 200,
                        .reference_learning_rate = 0.1,
                        .reference_rate_fraction = kRateFraction,
@@ -87,30 +88,30 @@ ConvergenceParameters resnet50_imagenet() {
 }
 
 ConvergenceParameters deepspeech2_cmu_arctic() {
-  return with_dataset({.model = "deepspeech2",
-                       .dataset = "cmu-arctic",
-                       .metric = kWords,
-                       .source = "fit on Pollux's curves (OSDI 2021 artifact, deepspeech2); noise scale of the first 60 % of training"
-                                 " alone, clipped by a running median; rate 3e-4, divided by 1.1 each epoch, of its training script;"
-                                 " 6,915 scored words from the steps of the error rate",
-                       .reference_batch = 20,
-                       .reference_learning_rate = 3e-4,
-                       .reference_rate_fraction = kRateFraction,
-                       .reference_epochs = 80,
-                       .validation_samples = 6915,
-                       .start_accuracy = 0.0,
-                       .gap_batch = 96,
-                       .staleness_loss = kStalenessSmall,
-                       .noise = {{714, 19, 0.10},
-                                 {1428, 51, 1.00},
-                                 {2499, 269, 0.31},
-                                 {4284, 958, 0.07},
-                                 {7140, 3573, 0.00},
-                                 {10710, 15830, 0.00},
-                                 {17136, 69802, 0.02}},
-                       .phases = {{0, 1.0000, 71400, 7.412, 0.04522},
-                                  {714, 1.0000, 1172, 0.621, 0.03139},
-                                  {7140, 0.7655, 22144, 8.000, 0.00008}}});
+  return with_dataset(
+      {.model = "deepspeech2",
+       .dataset = "cmu-arctic",
+       .metric = kWords,
+       .source = "fit on Pollux's curves (OSDI 2021 artifact, deepspeech2); noise scale of the first 60 % of training"
+                 " alone, clipped by a running median; rate 3e-4, divided by 1.1 each epoch, of its training script;"
+                 " 6,915 scored words from the steps of the error rate",
+       .reference_batch = 20,
+       .reference_learning_rate = 3e-4,
+       .reference_rate_fraction = kRateFraction,
+       .reference_epochs = 80,
+       .validation_samples = 6915,
+       .start_accuracy = 0.0,
+       .gap_batch = 96,
+       .staleness_loss = kStalenessSmall,
+       .noise = {{714, 19, 0.10},
+                 {1428, 51, 1.00},
+                 {2499, 269, 0.31},
+                 {4284, 958, 0.07},
+                 {7140, 3573, 0.00},
+                 {10710, 15830, 0.00},
+                 {17136, 69802, 0.02}},
+       .phases = {
+           {0, 1.0000, 71400, 7.412, 0.04522}, {714, 1.0000, 1172, 0.621, 0.03139}, {7140, 0.7655, 22144, 8.000, 0.00008}}});
 }
 
 struct Published {
@@ -161,8 +162,10 @@ constexpr Published kLikeResnet50[] = {
     {"resnet34", "imagenet", 256, 0.1, 90, 0.7331, "torchvision's table of weights (V1), its reference recipe"},
     {"resnet101", "imagenet", 256, 0.1, 90, 0.7737, "torchvision's table of weights (V1), its reference recipe"},
     {"resnet152", "imagenet", 256, 0.1, 90, 0.7831, "torchvision's table of weights (V1), its reference recipe"},
-    {"vgg16", "imagenet", 256, 0.01, 74, 0.744, "Simonyan and Zisserman, ICLR 2015, section 3.1 and Table 3 (D, scales 256 to 512)"},
-    {"vgg19", "imagenet", 256, 0.01, 74, 0.745, "Simonyan and Zisserman, ICLR 2015, section 3.1 and Table 3 (E, scales 256 to 512)"},
+    {"vgg16", "imagenet", 256, 0.01, 74, 0.744,
+     "Simonyan and Zisserman, ICLR 2015, section 3.1 and Table 3 (D, scales 256 to 512)"},
+    {"vgg19", "imagenet", 256, 0.01, 74, 0.745,
+     "Simonyan and Zisserman, ICLR 2015, section 3.1 and Table 3 (E, scales 256 to 512)"},
     {"alexnet", "imagenet", 128, 0.01, 90, 0.593, "Krizhevsky et al., NIPS 2012, section 5 and Table 2 (one network)"},
     {"inception-v2", "imagenet", 32, 0.045, 67.5, 0.748,
      "Ioffe and Szegedy, ICML 2015, Figure 3 (BN-x30: 2.7e6 steps of 32, rate 0.0015 x 30)"},
@@ -184,8 +187,10 @@ constexpr Published kLikeDeepspeech2[] = {
      "word error rate of about 25 without a language model and about 40 epochs: an estimate between CMU Arctic and 960 hours"},
 };
 
-// One power law through two anchors; steps an epoch = samples / batch. Noise scale: deepspeech2's, the one fitted recurrent network.
-ConvergenceParameters recurrent(const ConvergenceParameters& fit, const Published& p, AccuracyPhase phase_in_epochs, const char* metric) {
+// One power law through two anchors; steps an epoch = samples / batch. Noise scale: deepspeech2's, the one fitted recurrent
+// network.
+ConvergenceParameters recurrent(const ConvergenceParameters& fit, const Published& p, AccuracyPhase phase_in_epochs,
+                                const char* metric) {
   ConvergenceParameters c = shaped_like(fit, p);
   const double epoch = c.training_samples / c.reference_batch;
   phase_in_epochs.scale *= epoch;
@@ -203,17 +208,19 @@ std::vector<ConvergenceParameters> make_table() {
   for (const Published& p : kLikeResnet18) table.push_back(shaped_like(cifar, p));
   for (const Published& p : kLikeDeepspeech2) table.push_back(shaped_like(speech, p));
   // Perplexity 86.2 at the end: 1 - ln 86.2 / ln 10000 = 0.516; about 230 after the first epoch: 0.41.
-  table.push_back(recurrent(speech,
-                            {"rnnlm", "ptb", 20, 1.0, 39, 0.516,
-                             "Zaremba et al. 2014, section 4.1 and Table 1 (medium LSTM: validation perplexity 86.2, 39 epochs at batch"
-                             " 20); after one epoch about 230, an estimate"},
-                            {.ceiling = 0.530, .scale = 0.09, .exponent = 0.598}, "1 - cross entropy / ln(vocabulary)"));
+  table.push_back(
+      recurrent(speech,
+                {"rnnlm", "ptb", 20, 1.0, 39, 0.516,
+                 "Zaremba et al. 2014, section 4.1 and Table 1 (medium LSTM: validation perplexity 86.2, 39 epochs at batch"
+                 " 20); after one epoch about 230, an estimate"},
+                {.ceiling = 0.530, .scale = 0.09, .exponent = 0.598}, "1 - cross entropy / ln(vocabulary)"));
   // 0.246 after six epochs, about 0.195 after the first.
-  table.push_back(recurrent(speech,
-                            {"nmt", "wmt16-en-de", 128, 5e-4, 6, 0.246,
-                             "Wu et al. 2016, arXiv:1609.08144, Table 5 (WPM-32K: BLEU 24.61, batch 128); six epochs at rate 5e-4 as"
-                             " NVIDIA's PyTorch GNMT trains; BLEU of about 19.5 after one epoch, an estimate"},
-                            {.ceiling = 0.252, .scale = 0.62, .exponent = 1.57}, "BLEU / 100"));
+  table.push_back(
+      recurrent(speech,
+                {"nmt", "wmt16-en-de", 128, 5e-4, 6, 0.246,
+                 "Wu et al. 2016, arXiv:1609.08144, Table 5 (WPM-32K: BLEU 24.61, batch 128); six epochs at rate 5e-4 as"
+                 " NVIDIA's PyTorch GNMT trains; BLEU of about 19.5 after one epoch, an estimate"},
+                {.ceiling = 0.252, .scale = 0.62, .exponent = 1.57}, "BLEU / 100"));
   return table;
 }
 

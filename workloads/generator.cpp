@@ -21,7 +21,8 @@ constexpr int kUsers = 8;
 /// Accuracy after the publication's epochs at its batch.
 double published_accuracy(const ConvergenceParameters& convergence) {
   sim::TrainingState state;
-  advance(convergence, {}, state, {.global_batch = convergence.reference_batch}, convergence.reference_epochs * convergence.training_samples);
+  advance(convergence, {}, state, {.global_batch = convergence.reference_batch},
+          convergence.reference_epochs * convergence.training_samples);
   return accuracy(convergence, {}, state);
 }
 
@@ -29,8 +30,14 @@ double published_accuracy(const ConvergenceParameters& convergence) {
 
 const std::vector<GeneratedPair>& mixed_cnn_rnn() {
   static const std::vector<GeneratedPair> pairs{
-      {"resnet18", "cifar10"},  {"resnet34", "cifar10"},          {"alexnet", "imagenet"},           {"resnet50", "imagenet"},
-      {"rnnlm", "ptb", true},   {"deepspeech2", "cmu-arctic", true}, {"deepspeech2", "librispeech-100h", true}, {"nmt", "wmt16-en-de", true},
+      {"resnet18", "cifar10"},
+      {"resnet34", "cifar10"},
+      {"alexnet", "imagenet"},
+      {"resnet50", "imagenet"},
+      {"rnnlm", "ptb", true},
+      {"deepspeech2", "cmu-arctic", true},
+      {"deepspeech2", "librispeech-100h", true},
+      {"nmt", "wmt16-en-de", true},
   };
   return pairs;
 }
@@ -48,7 +55,8 @@ double reference_time_s(const sim::Profile& profile, const Belief& belief) {
       c.groups.push_back({.pool = pool, .workers = workers, .batch_per_worker = share});
       const std::vector<sim::Plans> plans(1, {.threads = {.intra_op = std::max(1, sim::worker_device(cluster, pool).cores)}});
       const sim::StepTiming timing = belief.models().step_times->timing(job, c, sim::empty_cluster_layout(cluster, c), plans);
-      if (timing.fits) best_s = std::min(best_s, model.convergence->reference_epochs * model.training_samples / c.batch_size() * timing.step_s);
+      if (timing.fits)
+        best_s = std::min(best_s, model.convergence->reference_epochs * model.training_samples / c.batch_size() * timing.step_s);
     }
   }
   return best_s;
@@ -75,7 +83,8 @@ std::vector<sim::Job> generate_jobs(const GeneratorSettings& settings, const Bel
     job.user = fmt::format("user-{}", 1 + random.below(kUsers));
     const double floor = reached[job.profile->index] - random.uniform(settings.accuracy_slack_low, settings.accuracy_slack_high);
     job.target_accuracy = std::max(0.001, std::floor(floor * 1000) / 1000);
-    const double deadline_s = reference_s[job.profile->index] * random.uniform(settings.deadline_factor_low, settings.deadline_factor_high);
+    const double deadline_s =
+        reference_s[job.profile->index] * random.uniform(settings.deadline_factor_low, settings.deadline_factor_high);
     if (deadline_s != sim::kNever) job.deadline_s = 60 * std::ceil(deadline_s / 60);
     jobs.push_back(std::move(job));
     submit_s += std::round(arrivals.exponential(sim::kSecondsPerHour / settings.arrivals_per_hour));

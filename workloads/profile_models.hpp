@@ -1,5 +1,5 @@
-// What is computed once for each profile (model, dataset, precision): its graph, the sums behind step time and memory, and what is
-// believed of its convergence.
+// What is computed once for each profile (model, dataset, precision): its graph, the sums behind step time and memory, and what
+// is believed of its convergence.
 #pragma once
 
 #include <deque>
@@ -20,7 +20,7 @@ struct ProfileModel {
   MemoryModel memory;
   double training_samples = 0;
   double validation_samples = 0;
-  double publication_batch = 0;  ///< global
+  double publication_batch = 0;                      ///< global
   std::optional<ConvergenceParameters> convergence;  ///< none: cost only, its accuracy is not modelled
 };
 

@@ -32,7 +32,8 @@ StepSetting setting_of(const sim::Job& job, const sim::Configuration& configurat
   return {.global_batch = configuration.batch_size(),
           .rule = job.profile->lr_rule,
           .learning_rate = configuration.learning_rate,
-          .asynchronous_workers = configuration.sync.kind == sim::SyncKind::servers_async ? static_cast<double>(configuration.workers()) : 1.0};
+          .asynchronous_workers =
+              configuration.sync.kind == sim::SyncKind::servers_async ? static_cast<double>(configuration.workers()) : 1.0};
 }
 
 /// A cube law of power against clock: P = idle + (busy - idle) f^3, so a limit leaves the fraction f of the arithmetic's speed.
@@ -57,13 +58,15 @@ TrainingModels::TrainingModels(const sim::Cluster& cluster, const ProfileModels&
     sync_factor_[p] = draw_of(*draw_, "synchronisation", pool.name).log_normal_factor(e.sync_error);
     if (e.step_noise == 0) continue;
     for (int node = 0; node < pool.nodes; ++node)
-      node_factor_[p].push_back(draw_of(*draw_, "node speed", fmt::format("{}/{}", pool.name, node)).log_normal_factor(e.step_noise));
+      node_factor_[p].push_back(
+          draw_of(*draw_, "node speed", fmt::format("{}/{}", pool.name, node)).log_normal_factor(e.step_noise));
   }
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     const sim::OpGraph& graph = profiles.of({.index = static_cast<int>(i)}).graph;
     const auto& convergence = profiles.of({.index = static_cast<int>(i)}).convergence;
     for (std::size_t d = 0; d < cluster.devices.size(); ++d)
-      compute_factor_[i][d] = draw_of(*draw_, "compute time", graph.name + "/" + cluster.devices[d].name).log_normal_factor(e.model_error);
+      compute_factor_[i][d] =
+          draw_of(*draw_, "compute time", graph.name + "/" + cluster.devices[d].name).log_normal_factor(e.model_error);
     if (!convergence) continue;
     const std::string pair = convergence->model + "/" + convergence->dataset;
     convergence_errors_[i].noise_scale_factor = draw_of(*draw_, "noise scale", pair).log_normal_factor(e.noise_scale_error);
@@ -75,7 +78,8 @@ TrainingModels::TrainingModels(const sim::Cluster& cluster, const ProfileModels&
 
 std::size_t TrainingModels::GroupKeyHash::operator()(const GroupKey& k) const {
   std::uint64_t hash = 0;
-  for (const int value : {k.profile, k.pool, k.workers, k.batch, k.nodes, k.workers_on_node, k.servers, k.threads, static_cast<int>(k.sync)})
+  for (const int value :
+       {k.profile, k.pool, k.workers, k.batch, k.nodes, k.workers_on_node, k.servers, k.threads, static_cast<int>(k.sync)})
     hash = sim::Random::mix(hash + static_cast<std::uint64_t>(value));
   return sim::Random::mix(hash ^ std::bit_cast<std::uint64_t>(k.power_limit_w));
 }
@@ -88,12 +92,12 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
   sim::StepTiming timing;
   timing.memory_bytes = model.memory.bytes(key.batch, precision);
   timing.fits = model.memory.fits(key.batch, device, precision);
-  const ComputeTime compute = model.step.compute_time(
-      device, {.batch = static_cast<double>(key.batch),
-               .precision = precision,
-               .time_factor = compute_factor_[static_cast<std::size_t>(key.profile)][device_index],
-               .speed_factor = speed_under_limit(device, key.power_limit_w),
-               .threads = key.threads});
+  const ComputeTime compute =
+      model.step.compute_time(device, {.batch = static_cast<double>(key.batch),
+                                       .precision = precision,
+                                       .time_factor = compute_factor_[static_cast<std::size_t>(key.profile)][device_index],
+                                       .speed_factor = speed_under_limit(device, key.power_limit_w),
+                                       .threads = key.threads});
   const double gradient_bytes = model.step.gradient_bytes(precision);
   const double storage = instance.storage_bandwidth_bytes_per_s / key.workers_on_node;
   const StepTime step = step_time(
@@ -103,7 +107,8 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
        .exchange = key.sync == sim::SyncKind::ring           ? Exchange::ring
                    : key.sync == sim::SyncKind::servers_sync ? Exchange::parameter_servers_synchronous
                                                              : Exchange::parameter_servers_asynchronous,
-       .ring = {.nodes = key.nodes, .workers_per_node = key.workers_on_node, .inside = instance.inside, .network = instance.network},
+       .ring =
+           {.nodes = key.nodes, .workers_per_node = key.workers_on_node, .inside = instance.inside, .network = instance.network},
        .servers = {.servers = std::max(1, key.servers), .network = instance.network, .apply_s = gradient_bytes / kApplyBytesPerS},
        .worker_spread = kWorkerSpread,
        .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
@@ -127,23 +132,31 @@ sim::StepTiming TrainingModels::timing(const sim::Job& job, const sim::Configura
   for (const auto& shares : layout) nodes += static_cast<int>(shares.size());
   for (std::size_t g = 0; g < c.groups.size(); ++g) {
     if (!plans[g].step.device_of_op.empty() || !plans[g].threads.threads_of_op.empty())
-      throw sim::PolicyError("the closed form times data-parallel steps with one thread count; a device or a thread count for each operation needs a step timer");
+      throw sim::PolicyError(
+          "the closed form times data-parallel steps with one thread count; a device or a thread count for each operation needs "
+          "a step timer");
     int on_node = 0;
     for (const sim::NodeShare& share : layout[g]) on_node = std::max(on_node, share.devices);
     const sim::Group& group = c.groups[g];
     // Profiles differ in precision, so the profile's index stands for it in the key.
-    const sim::StepTiming& one = remembered({.profile = job.profile->index,
-                                             .pool = group.pool,
-                                             .workers = group.workers,
-                                             .batch = group.batch_per_worker,
-                                             .nodes = nodes,
-                                             .workers_on_node = on_node,
-                                             .servers = c.sync.servers,
-                                             .threads = sim::worker_device(cluster_, group.pool).kind == sim::DeviceKind::cpu ? plans[g].threads.intra_op : 0,
-                                             .sync = c.sync.kind,
-                                             .power_limit_w = c.power_limit_w},
-                                            job.profile->precision);
-    if (g == 0 || one.step_s > all.step_s) all = {.step_s = one.step_s, .forward_s = one.forward_s, .busy_fraction = one.busy_fraction, .memory_bytes = one.memory_bytes, .fits = all.fits};
+    const sim::StepTiming& one = remembered(
+        {.profile = job.profile->index,
+         .pool = group.pool,
+         .workers = group.workers,
+         .batch = group.batch_per_worker,
+         .nodes = nodes,
+         .workers_on_node = on_node,
+         .servers = c.sync.servers,
+         .threads = sim::worker_device(cluster_, group.pool).kind == sim::DeviceKind::cpu ? plans[g].threads.intra_op : 0,
+         .sync = c.sync.kind,
+         .power_limit_w = c.power_limit_w},
+        job.profile->precision);
+    if (g == 0 || one.step_s > all.step_s)
+      all = {.step_s = one.step_s,
+             .forward_s = one.forward_s,
+             .busy_fraction = one.busy_fraction,
+             .memory_bytes = one.memory_bytes,
+             .fits = all.fits};
     all.fits = all.fits && one.fits;
   }
   all.step_s *= scale;
@@ -184,7 +197,8 @@ double TrainingModels::noise(const sim::Job& job, const sim::Configuration& c, c
   for (std::size_t g = 0; g < layout.size(); ++g)
     for (const sim::NodeShare& share : layout[g])
       slowest = std::max(slowest, node_factor_[static_cast<std::size_t>(c.groups[g].pool)][static_cast<std::size_t>(share.node)]);
-  return slowest * draw_of(*draw_, "stage speed", fmt::format("{}/{}", job.name, stage)).log_normal_factor(draw_->errors.step_noise);
+  return slowest *
+         draw_of(*draw_, "stage speed", fmt::format("{}/{}", job.name, stage)).log_normal_factor(draw_->errors.step_noise);
 }
 
 // ---- convergence
@@ -205,7 +219,8 @@ double TrainingModels::default_epoch_cap(const sim::Profile& profile) const {
   return convergence ? 3 * convergence->reference_epochs : 1;
 }
 
-sim::EpochOutcome TrainingModels::train(const sim::Job& job, const sim::Configuration& configuration, double examples, sim::TrainingState& state) const {
+sim::EpochOutcome TrainingModels::train(const sim::Job& job, const sim::Configuration& configuration, double examples,
+                                        sim::TrainingState& state) const {
   const auto& convergence = profiles_.of(*job.profile).convergence;
   if (!convergence) {
     state.examples += examples;

@@ -19,7 +19,8 @@ struct WorldDraw {
 
 class TrainingModels final : public sim::StepTimes, public sim::Convergence {
  public:
-  TrainingModels(const sim::Cluster& cluster, const ProfileModels& profiles, const TrainingModels* belief, std::optional<WorldDraw> draw);
+  TrainingModels(const sim::Cluster& cluster, const ProfileModels& profiles, const TrainingModels* belief,
+                 std::optional<WorldDraw> draw);
 
   const sim::OpGraph& graph(const sim::Profile& profile) const override { return profiles_.of(profile).graph; }
   sim::StepTiming timing(const sim::Job& job, const sim::Configuration& configuration, const sim::Layout& layout,
@@ -60,10 +61,10 @@ class TrainingModels final : public sim::StepTimes, public sim::Convergence {
   const ProfileModels& profiles_;
   const TrainingModels* belief_;  ///< null in the belief itself
   std::optional<WorldDraw> draw_;
-  std::vector<double> sync_factor_;                     ///< by pool
-  std::vector<std::vector<double>> node_factor_;        ///< by pool and node; empty without noise
-  std::vector<std::vector<double>> compute_factor_;     ///< by profile and device
-  std::vector<ConvergenceErrors> convergence_errors_;   ///< by profile, but for the job's own factor
+  std::vector<double> sync_factor_;                    ///< by pool
+  std::vector<std::vector<double>> node_factor_;       ///< by pool and node; empty without noise
+  std::vector<std::vector<double>> compute_factor_;    ///< by profile and device
+  std::vector<ConvergenceErrors> convergence_errors_;  ///< by profile, but for the job's own factor
   mutable std::unordered_map<GroupKey, sim::StepTiming, GroupKeyHash> timings_;
 };
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/step/op_graph.hpp"
-#include "workloads/graph_builder.hpp"
 #include "workloads/datasets.hpp"
+#include "workloads/graph_builder.hpp"
 #include "workloads/network.hpp"
 
 namespace rehearse::workloads {

@@ -20,15 +20,18 @@ double HistoryPredictors::roofline_ratio(const sim::Profile& profile, const std:
   const workloads::ProfileModel& model = belief_.profiles().of(profile);
   const auto worker_of = [&](const std::string& name) -> const sim::Device* {
     for (const sim::Instance& instance : cluster_.instances)
-      if (instance.name == name) return &cluster_.devices[static_cast<std::size_t>(instance.gpus.empty() ? instance.cpu : instance.gpus.front().device)];
+      if (instance.name == name)
+        return &cluster_.devices[static_cast<std::size_t>(instance.gpus.empty() ? instance.cpu : instance.gpus.front().device)];
     return nullptr;
   };
   const sim::Device *a = worker_of(from), *b = worker_of(to);
   if (a == nullptr || b == nullptr) return 1;
-  const double fits = std::min(model.memory.largest_batch(*a, profile.precision), model.memory.largest_batch(*b, profile.precision));
+  const double fits =
+      std::min(model.memory.largest_batch(*a, profile.precision), model.memory.largest_batch(*b, profile.precision));
   const double batch = std::max(1.0, std::min(model.publication_batch, fits));
   const auto seconds = [&](const sim::Device& device) {
-    const workloads::ComputeTime time = model.step.compute_time(device, {.batch = batch, .precision = profile.precision, .threads = device.cores});
+    const workloads::ComputeTime time =
+        model.step.compute_time(device, {.batch = batch, .precision = profile.precision, .threads = device.cores});
     return std::max(time.total_s(), time.host_s);
   };
   return seconds(*b) / seconds(*a);
@@ -52,7 +55,11 @@ const AccuracyPredictor* HistoryPredictors::accuracies(const sim::Job& job, bool
   auto found = accuracies_.find(key);
   if (found == accuracies_.end()) {
     const AccuracyQuestion question{.model = job.profile->model, .dataset = job.profile->dataset, .asynchronous = asynchronous};
-    found = accuracies_.emplace(key, AccuracyPredictor::fit(history_, question, {.features = options_.features, .margin_quantile = options_.margin_quantile})).first;
+    found =
+        accuracies_
+            .emplace(key, AccuracyPredictor::fit(history_, question,
+                                                 {.features = options_.features, .margin_quantile = options_.margin_quantile}))
+            .first;
   }
   return found->second ? &*found->second : nullptr;
 }
@@ -66,7 +73,8 @@ void HistoryPredictors::predict_accuracy(const sim::Job& job, const sim::Configu
     if (job.has_target()) add_note(out.note, "no past run of this model and dataset");
     return;
   }
-  const PlannedRun run{.workers = c.workers(), .batch_size = c.batch_size(), .samples = belief_.profiles().of(*job.profile).training_samples};
+  const PlannedRun run{
+      .workers = c.workers(), .batch_size = c.batch_size(), .samples = belief_.profiles().of(*job.profile).training_samples};
   if (job.has_target()) {
     const std::optional<int> fewest = predictor->fewest_epochs(run, job.target_accuracy, static_cast<int>(std::floor(cap)));
     if (fewest) out.epochs = *fewest;

@@ -18,7 +18,8 @@ struct HistoryPredictorOptions {
 class HistoryPredictors {
  public:
   /// Everything must outlive the predictors. Fits are made when first asked for.
-  HistoryPredictors(const RunHistory& history, const sim::Cluster& cluster, const workloads::Belief& belief, const HistoryPredictorOptions& options)
+  HistoryPredictors(const RunHistory& history, const sim::Cluster& cluster, const workloads::Belief& belief,
+                    const HistoryPredictorOptions& options)
       : history_(history), cluster_(cluster), belief_(belief), options_(options) {}
 
   /// Time (pessimistic, start-up included), accuracy (pessimistic), money (expected) and epochs. What no run says anything about

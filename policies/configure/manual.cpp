@@ -16,7 +16,8 @@ long capacity(const sim::Cluster& cluster, int pool) {
 }
 
 /// Powers of two of workers that hold their share of the batch.
-std::vector<sim::Configuration> that_fit(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief, int pool, double batch) {
+std::vector<sim::Configuration> that_fit(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief,
+                                         int pool, double batch) {
   std::vector<sim::Configuration> fitting;
   for (long workers = 1; workers <= capacity(cluster, pool); workers *= 2)
     for (sim::Configuration& c : split_batch(job, pool, static_cast<int>(workers), batch))
@@ -25,7 +26,8 @@ std::vector<sim::Configuration> that_fit(const sim::Job& job, const sim::Cluster
 }
 
 /// Dollars a predicted sample with the fewest workers that hold the batch; infinite when none does.
-double usd_per_sample(const sim::Job& job, const sim::Cluster& cluster, const sim::CostRules& costs, const workloads::Belief& belief, int pool, double batch) {
+double usd_per_sample(const sim::Job& job, const sim::Cluster& cluster, const sim::CostRules& costs,
+                      const workloads::Belief& belief, int pool, double batch) {
   for (const sim::Configuration& c : that_fit(job, cluster, belief, pool, batch)) {
     const sim::Layout layout = sim::empty_cluster_layout(cluster, c);
     const std::vector<sim::Plans> plans(1, {.threads = {.intra_op = std::max(1, sim::worker_device(cluster, pool).cores)}});
@@ -34,7 +36,8 @@ double usd_per_sample(const sim::Job& job, const sim::Cluster& cluster, const si
   return sim::kNever;
 }
 
-int median_pool(const sim::Job& job, const sim::Cluster& cluster, const sim::CostRules& costs, const workloads::Belief& belief, double batch) {
+int median_pool(const sim::Job& job, const sim::Cluster& cluster, const sim::CostRules& costs, const workloads::Belief& belief,
+                double batch) {
   std::vector<std::pair<double, int>> prices;
   for (int pool = 0; pool < static_cast<int>(cluster.pools.size()); ++pool) {
     if (job.gpus > 0 && capacity(cluster, pool) < job.gpus) continue;
@@ -44,6 +47,25 @@ int median_pool(const sim::Job& job, const sim::Cluster& cluster, const sim::Cos
   if (prices.empty()) return 0;
   std::sort(prices.begin(), prices.end());
   return prices[(prices.size() - 1) / 2].second;
+}
+
+/// The first, that is the fewest workers, in good time for the deadline; when none is, the fastest.
+sim::Configuration enough_workers(const sim::Job& job, const std::vector<sim::Configuration>& fitting,
+                                  sim::AloneRunner& believed) {
+  sim::Job to_target = job;
+  to_target.stop = sim::Stop::target;  // a budget is what the prediction says
+  const sim::Configuration* fastest = &fitting.front();
+  double fastest_s = sim::kNever;
+  for (const sim::Configuration& c : fitting) {
+    const sim::AloneOutcome outcome = believed.run(to_target, {.configuration = c});
+    if (!outcome.fits) continue;
+    if (!job.has_deadline() || outcome.time_s <= kDeadlineShare * job.deadline_s) return c;
+    if (outcome.time_s < fastest_s) {
+      fastest_s = outcome.time_s;
+      fastest = &c;
+    }
+  }
+  return *fastest;
 }
 
 }  // namespace
@@ -56,8 +78,11 @@ ManualOverride ManualRules::for_job(const sim::Job& job) const {
 sim::Configuration ManualRules::configuration(const sim::Job& job, const sim::Cluster& cluster, const sim::CostRules& costs,
                                               const workloads::Belief& belief, sim::AloneRunner& believed) const {
   const ManualOverride set = for_job(job);
-  double batch = job.batch_size > 0 ? job.batch_size : set.batch_size.value_or(belief.profiles().of(*job.profile).publication_batch);
-  const auto chosen_pool = [&] { return job.pool >= 0 ? job.pool : set.pool ? *set.pool : median_pool(job, cluster, costs, belief, batch); };
+  double batch =
+      job.batch_size > 0 ? job.batch_size : set.batch_size.value_or(belief.profiles().of(*job.profile).publication_batch);
+  const auto chosen_pool = [&] {
+    return job.pool >= 0 ? job.pool : set.pool ? *set.pool : median_pool(job, cluster, costs, belief, batch);
+  };
   int pool = chosen_pool();
   std::vector<sim::Configuration> fitting = that_fit(job, cluster, belief, pool, batch);
   while (fitting.empty() && job.batch_size <= 0 && batch > 1) {
@@ -69,17 +94,10 @@ sim::Configuration ManualRules::configuration(const sim::Job& job, const sim::Cl
   const int wanted = set.workers.value_or(job.gpus);
   if (wanted > 0 || fitting.empty()) {
     const int workers = std::max(1, wanted);
-    choice.groups = {{.pool = pool, .workers = workers, .batch_per_worker = static_cast<int>(std::max(1.0, std::round(batch / workers)))}};
+    choice.groups = {
+        {.pool = pool, .workers = workers, .batch_per_worker = static_cast<int>(std::max(1.0, std::round(batch / workers)))}};
   } else {
-    choice = fitting.back();
-    sim::Job to_target = job;
-    to_target.stop = sim::Stop::target;  // a budget is what the prediction says
-    for (const sim::Configuration& c : fitting) {
-      const sim::AloneOutcome outcome = believed.run(to_target, {.configuration = c});
-      if (!outcome.fits || (job.has_deadline() && outcome.time_s > kDeadlineShare * job.deadline_s)) continue;
-      choice = c;
-      break;
-    }
+    choice = enough_workers(job, fitting, believed);
   }
   choice.learning_rate = set.learning_rate.value_or(0);
   if (set.sync) choice.sync = *set.sync;

@@ -1,7 +1,8 @@
 // What an experienced user would set, written down as rules (docs/model.md, "Manual configuration"):
 //   batch    the publication's global batch, halved while no power of two of workers holds it in memory;
 //   pool     the one the job names, else the pool of median price for a predicted sample;
-//   workers  the GPUs the trace gave the job, else the smallest power of two whose data-sheet time meets 0.8 x deadline.
+//   workers  the GPUs the trace gave the job, else the smallest power of two whose data-sheet time meets 0.8 x deadline;
+//            where none does, the fastest.
 #pragma once
 
 #include <map>
@@ -23,11 +24,12 @@ struct ManualOverride {
 class ManualRules {
  public:
   /// `by_model` goes before `for_all`.
-  ManualRules(ManualOverride for_all, std::map<std::string, ManualOverride> by_model) : for_all_(for_all), by_model_(std::move(by_model)) {}
+  ManualRules(ManualOverride for_all, std::map<std::string, ManualOverride> by_model)
+      : for_all_(for_all), by_model_(std::move(by_model)) {}
   ManualRules() = default;
 
-  /// Always answers; where nothing fits memory, with one worker of the chosen pool. `truth` need not be true: an AloneRunner on the
-  /// belief.
+  /// Always answers; where nothing fits memory, with one worker of the chosen pool. `truth` need not be true: an AloneRunner on
+  /// the belief.
   sim::Configuration configuration(const sim::Job& job, const sim::Cluster& cluster, const sim::CostRules& costs,
                                    const workloads::Belief& belief, sim::AloneRunner& believed) const;
 

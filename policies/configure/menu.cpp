@@ -15,7 +15,8 @@ constexpr int kBatchDoublings = 5;  // the grid spans 2^-5 to 2^5 times the publ
 double violation(const sim::Job& job, const sim::Prediction& p) {
   double sum = 0;
   if (job.has_deadline()) sum += std::isnan(p.time_s) ? 1e6 : std::max(0.0, p.time_s / job.deadline_s - 1);
-  if (job.has_target()) sum += std::isnan(p.accuracy) ? 1e6 : std::max(0.0, job.target_accuracy - p.accuracy) / job.target_accuracy;
+  if (job.has_target())
+    sum += std::isnan(p.accuracy) ? 1e6 : std::max(0.0, job.target_accuracy - p.accuracy) / job.target_accuracy;
   return sum;
 }
 
@@ -23,9 +24,12 @@ double violation(const sim::Job& job, const sim::Prediction& p) {
 double merit(const sim::Job& job, const sim::Prediction& p) {
   const auto known = [](double value) { return std::isnan(value) ? std::numeric_limits<double>::max() : value; };
   switch (job.objective) {
-    case sim::Objective::min_cost: return known(p.cost_usd);
-    case sim::Objective::min_time: return known(p.time_s);
-    case sim::Objective::max_accuracy: return known(-p.accuracy);
+    case sim::Objective::min_cost:
+      return known(p.cost_usd);
+    case sim::Objective::min_time:
+      return known(p.time_s);
+    case sim::Objective::max_accuracy:
+      return known(-p.accuracy);
   }
   return 0;
 }
@@ -40,9 +44,12 @@ std::string remedy(const sim::Job& job, const std::vector<sim::Choice>& choices)
     if (in_time && p.accuracy > best_accuracy) best_accuracy = p.accuracy;
   }
   std::string text = "infeasible";
-  if (job.has_deadline() && soonest_s != sim::kNever) text += fmt::format(": a deadline of {:.0f} s would do", std::ceil(soonest_s));
-  if (job.has_target() && best_accuracy > 0) text += fmt::format("{} an accuracy floor of {:.3f} would do", text.size() > 10 ? ", or" : ":", best_accuracy);
-  if (text.size() == 10) text += choices.empty() ? ": nothing fits" : ": no deadline and no floor of these configurations would do";
+  if (job.has_deadline() && soonest_s != sim::kNever)
+    text += fmt::format(": a deadline of {:.0f} s would do", std::ceil(soonest_s));
+  if (job.has_target() && best_accuracy > 0)
+    text += fmt::format("{} an accuracy floor of {:.3f} would do", text.size() > 10 ? ", or" : ":", best_accuracy);
+  if (text.size() == 10)
+    text += choices.empty() ? ": nothing fits" : ": no deadline and no floor of these configurations would do";
   return text;
 }
 
@@ -73,7 +80,8 @@ sim::Menu rank(const sim::Job& job, std::vector<sim::Choice> choices) {
   return menu;
 }
 
-bool fits_memory(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief, const sim::Configuration& configuration) {
+bool fits_memory(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief,
+                 const sim::Configuration& configuration) {
   const workloads::MemoryModel& memory = belief.profiles().of(*job.profile).memory;
   return std::all_of(configuration.groups.begin(), configuration.groups.end(), [&](const sim::Group& group) {
     return memory.fits(group.batch_per_worker, sim::worker_device(cluster, group.pool), job.profile->precision);
@@ -89,8 +97,8 @@ std::vector<sim::Configuration> split_batch(const sim::Job& job, int pool, int w
   return {c};
 }
 
-std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief,
-                                                         const sim::Configuration& manual) {
+std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, const sim::Cluster& cluster,
+                                                         const workloads::Belief& belief, const sim::Configuration& manual) {
   std::vector<double> batches;
   const double published = belief.profiles().of(*job.profile).publication_batch;
   if (job.batch_size > 0)
@@ -100,7 +108,8 @@ std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, co
   std::vector<sim::Configuration> found{manual};
   for (int pool = 0; pool < static_cast<int>(cluster.pools.size()); ++pool) {
     if (job.pool >= 0 && job.pool != pool) continue;
-    const long capacity = static_cast<long>(cluster.pools[static_cast<std::size_t>(pool)].nodes) * sim::workers_per_node(cluster, pool);
+    const long capacity =
+        static_cast<long>(cluster.pools[static_cast<std::size_t>(pool)].nodes) * sim::workers_per_node(cluster, pool);
     for (long workers = 1; workers <= capacity; workers *= 2) {
       for (const double batch : batches) {
         for (const sim::Configuration& c : split_batch(job, pool, static_cast<int>(workers), batch))

@@ -10,21 +10,22 @@
 namespace rehearse::policies {
 
 /// Every configuration of the grid that fits memory and cluster, in a fixed order, `manual` among them.
-std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief,
-                                                         const sim::Configuration& manual);
+std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, const sim::Cluster& cluster,
+                                                         const workloads::Belief& belief, const sim::Configuration& manual);
 
 /// Workers of one pool, sharing the global batch; nothing when that cannot be: the batch of a job with a fixed one must come out
 /// exactly, others are rounded to whole samples a worker.
 std::vector<sim::Configuration> split_batch(const sim::Job& job, int pool, int workers, double global_batch);
 
 /// Which samples a worker fit the memory of this pool's workers.
-bool fits_memory(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief, const sim::Configuration& configuration);
+bool fits_memory(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief,
+                 const sim::Configuration& configuration);
 
 /// Does the prediction keep the job's deadline and accuracy floor? NaN predictions keep nothing that the job limits.
 bool keeps_limits(const sim::Job& job, const sim::Prediction& prediction);
 
-/// Feasible choices first, best by the job's objective; then the others, least violation first. Sets `feasible` of each choice and
-/// of the menu, and says what would make the job feasible. Equal choices keep their order.
+/// Feasible choices first, best by the job's objective; then the others, least violation first. Sets `feasible` of each choice
+/// and of the menu, and says what would make the job feasible. Equal choices keep their order.
 sim::Menu rank(const sim::Job& job, std::vector<sim::Choice> choices);
 
 }  // namespace rehearse::policies

@@ -22,7 +22,8 @@ sim::Menu Oracle::configure(const ConfigureView& view, const workloads::World& w
     if (view.job.has_target() && outcome.accuracy == outcome.accuracy) {
       // A floor counts as kept within two standard deviations of an evaluation: the same rule as the job's record.
       const double deviation = world.models().convergence->evaluation_deviation(*view.job.profile, outcome.accuracy);
-      if (outcome.accuracy >= view.job.target_accuracy - 2 * deviation) p.accuracy = std::max(p.accuracy, view.job.target_accuracy);
+      if (outcome.accuracy >= view.job.target_accuracy - 2 * deviation)
+        p.accuracy = std::max(p.accuracy, view.job.target_accuracy);
     }
     choices.push_back(std::move(choice));
   }

@@ -1,5 +1,7 @@
 #include "policies/configure/static_isotonic.hpp"
 
+#include <algorithm>
+
 #include "policies/configure/menu.hpp"
 
 namespace rehearse::policies {
@@ -8,9 +10,12 @@ bool StaticIsotonic::allowed(const ConfigureView& view, const sim::Configuration
   if (c == view.manual) return true;
   const sim::Group &group = c.groups.front(), &manual = view.manual.groups.front();
   switch (frozen_) {
-    case Frozen::nothing: return true;
-    case Frozen::batch: return c.batch_size() == view.manual.batch_size();
-    case Frozen::resources: return group.pool == manual.pool && group.workers == manual.workers;
+    case Frozen::nothing:
+      return true;
+    case Frozen::batch:
+      return c.batch_size() == view.manual.batch_size();
+    case Frozen::resources:
+      return group.pool == manual.pool && group.workers == manual.workers;
   }
   return false;
 }
@@ -20,7 +25,14 @@ sim::Menu StaticIsotonic::configure(const ConfigureView& view, const workloads::
   std::vector<sim::Choice> choices;
   for (const sim::Configuration& c : view.candidates)
     if (allowed(view, c)) choices.push_back({.configuration = c, .predicted = predictors_->predict(view.job, c, view.costs)});
-  return rank(view.job, std::move(choices));
+  sim::Menu menu = rank(view.job, std::move(choices));
+  if (!menu.feasible) {
+    // Predictors that see no way say nothing about which failure is cheap: do what an experienced user would.
+    const auto manual = std::find_if(menu.ranked.begin(), menu.ranked.end(),
+                                     [&](const sim::Choice& c) { return c.configuration == view.manual; });
+    std::rotate(menu.ranked.begin(), manual, manual + 1);
+  }
+  return menu;
 }
 
 }  // namespace rehearse::policies

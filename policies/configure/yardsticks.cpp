@@ -13,7 +13,8 @@ std::pair<sim::Menu, std::size_t> ranked_by_belief(const ConfigureView& view) {
   std::vector<sim::Choice> choices;
   for (const sim::Configuration& c : view.candidates) choices.push_back({.configuration = c, .predicted = view.estimate(c)});
   sim::Menu menu = rank(view.job, std::move(choices));
-  const auto feasible = std::count_if(menu.ranked.begin(), menu.ranked.end(), [](const sim::Choice& c) { return c.predicted.feasible; });
+  const auto feasible =
+      std::count_if(menu.ranked.begin(), menu.ranked.end(), [](const sim::Choice& c) { return c.predicted.feasible; });
   return {std::move(menu), static_cast<std::size_t>(feasible)};
 }
 

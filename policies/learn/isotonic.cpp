@@ -34,7 +34,8 @@ struct Group {
 void check_samples(const IsotonicSamples& s) {
   const std::size_t rows = s.rows();
   sim::check(rows > 0 && s.dimension > 0, "isotonic regression without samples or features");
-  sim::check(rows <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()), "isotonic regression of too many samples");
+  sim::check(rows <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()),
+             "isotonic regression of too many samples");
   sim::check(s.x.size() == rows * s.dimension && (s.weights.empty() || s.weights.size() == rows),
              "isotonic regression: the numbers of features, targets and weights do not match");
   const auto finite = [](double v) { return std::isfinite(v); };
@@ -84,7 +85,8 @@ Points merge_duplicates(const IsotonicSamples& s) {
     points.x.insert(points.x.end(), x.begin(), x.end());
     points.weight.push_back(total);
     points.y.push_back(weighted_mean(
-        last - first, [&](std::size_t i) { return s.y[order[first + i]]; }, [&](std::size_t i) { return weight(order[first + i]); }));
+        last - first, [&](std::size_t i) { return s.y[order[first + i]]; },
+        [&](std::size_t i) { return weight(order[first + i]); }));
     first = last;
   }
   return points;
@@ -152,10 +154,10 @@ std::vector<double> solve(std::size_t dimension, const Points& points) {
       continue;
     }
     const auto member = [&](std::size_t i) { return static_cast<std::size_t>(group.members[i]); };
-    const double mean = std::clamp(
-        weighted_mean(
-            group.members.size(), [&](std::size_t i) { return points.y[member(i)]; }, [&](std::size_t i) { return points.weight[member(i)]; }),
-        group.floor, group.ceiling);
+    const double mean = std::clamp(weighted_mean(
+                                       group.members.size(), [&](std::size_t i) { return points.y[member(i)]; },
+                                       [&](std::size_t i) { return points.weight[member(i)]; }),
+                                   group.floor, group.ceiling);
     const UpperSet set = heaviest_upper_set(integer_gains(points, group, mean), group.covers);
     if (set.weight == 0) {
       for (std::size_t i = 0; i < group.members.size(); ++i) fit[member(i)] = mean;

@@ -30,7 +30,8 @@ void keep_those_at_or_below(std::size_t coordinate, std::size_t dimension, std::
   std::vector<std::uint64_t> seen(below.words(), 0);
   for (std::size_t first = 0; first < n;) {
     std::size_t last = first;
-    for (; last < n && value(order[last]) == value(order[first]); ++last) seen[order[last] / 64] |= std::uint64_t{1} << order[last] % 64;
+    for (; last < n && value(order[last]) == value(order[first]); ++last)
+      seen[order[last] / 64] |= std::uint64_t{1} << order[last] % 64;
     for (; first < last; ++first) {
       const auto row = below.row(order[first]);
       for (std::size_t w = 0; w < row.size(); ++w) row[w] &= seen[w];

@@ -45,13 +45,15 @@ RunHistory::RunHistory(std::vector<PastRun> runs) : runs_(std::move(runs)) {
 
 std::vector<PastRun> RunHistory::on_instance(std::string_view model, std::string_view instance) const {
   std::vector<PastRun> found;
-  std::ranges::copy_if(runs_, std::back_inserter(found), [&](const PastRun& r) { return r.model == model && r.instance == instance; });
+  std::ranges::copy_if(runs_, std::back_inserter(found),
+                       [&](const PastRun& r) { return r.model == model && r.instance == instance; });
   return found;
 }
 
 std::vector<PastRun> RunHistory::on_dataset(std::string_view model, std::string_view dataset) const {
   std::vector<PastRun> found;
-  std::ranges::copy_if(runs_, std::back_inserter(found), [&](const PastRun& r) { return r.model == model && r.dataset == dataset; });
+  std::ranges::copy_if(runs_, std::back_inserter(found),
+                       [&](const PastRun& r) { return r.model == model && r.dataset == dataset; });
   return found;
 }
 
@@ -59,7 +61,8 @@ std::string RunHistory::richest_other_instance(std::string_view model, std::stri
   std::map<std::string, std::size_t> count;
   for (const PastRun& r : runs_)
     if (r.model == model && r.instance != instance) ++count[r.instance];
-  const auto richest = std::ranges::max_element(count, {}, [](const auto& entry) { return entry.second; });  // the first of equals
+  const auto richest =
+      std::ranges::max_element(count, {}, [](const auto& entry) { return entry.second; });  // the first of equals
   return richest == count.end() ? std::string{} : richest->first;
 }
 

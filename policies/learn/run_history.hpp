@@ -16,7 +16,7 @@ struct PastRun {
   double batch_size = 0;  ///< global: of all workers together
   double samples = 0;     ///< training samples an epoch
   double epochs = 0;
-  double time_s = 0;  ///< of all epochs
+  double time_s = 0;    ///< of all epochs
   double accuracy = 0;  ///< after the last epoch, in [0, 1]
   bool asynchronous = false;
 };

@@ -65,7 +65,8 @@ std::optional<EpochTimePredictor> EpochTimePredictor::fit(const RunHistory& hist
 
   IsotonicSamples samples{.dimension = 3};
   for (const PastRun& run : runs)
-    add(samples, time_features(options.features, planned(run)), run.time_s / run.epochs * time_scale(options.features, planned(run)));
+    add(samples, time_features(options.features, planned(run)),
+        run.time_s / run.epochs * time_scale(options.features, planned(run)));
   predictor.fit_ = IsotonicFit::fit(samples);
   const auto lateness = [](const IsotonicFit& fit, std::span<const double> x, double y) { return y / fit.upper(x) - 1; };
   predictor.margin_ = safety_margin(leave_one_out(samples, lateness), options.margin_quantile);

@@ -26,7 +26,8 @@ void Fifo::serve(std::deque<Waiting>& line, const sim::QueueView& view, sim::Que
     const sim::QueueJob& queued = view.jobs[head.slot];
     const auto& groups = queued.menu.ranked[static_cast<std::size_t>(queued.first_fitting_entry)].configuration.groups;
     for (const sim::Group& group : groups) free_[static_cast<std::size_t>(group.pool)] -= group.workers;
-    const bool fits = std::all_of(groups.begin(), groups.end(), [&](const sim::Group& group) { return free_[static_cast<std::size_t>(group.pool)] >= 0; });
+    const bool fits = std::all_of(groups.begin(), groups.end(),
+                                  [&](const sim::Group& group) { return free_[static_cast<std::size_t>(group.pool)] >= 0; });
     if (!fits) {
       for (const sim::Group& group : groups) free_[static_cast<std::size_t>(group.pool)] += group.workers;
       return;

@@ -14,13 +14,13 @@ enum class Precision : std::uint8_t { fp32, fp16 };
 /// Fractions of the data sheet's peaks that real kernels reach, and the fixed costs of an operation: MODELS' roofline
 /// (docs/model.md, "GPU operation time" and "CPU operation time").
 struct Efficiency {
-  double conv = 0.70;              ///< fraction of peak FLOP/s, convolutions
-  double gemm = 0.90;              ///< fraction of peak FLOP/s, matrix products
-  double rnn = 0.50;               ///< fraction of peak FLOP/s, recurrent steps
-  double bandwidth = 0.80;         ///< fraction of peak memory bandwidth
-  double k_half = 128;             ///< inner dimension K at which half of the efficiency is reached
-  double launch_s = 10e-6;         ///< of one operation on the device
-  double host_s_per_op = 10e-6;    ///< of the host, to issue one operation
+  double conv = 0.70;            ///< fraction of peak FLOP/s, convolutions
+  double gemm = 0.90;            ///< fraction of peak FLOP/s, matrix products
+  double rnn = 0.50;             ///< fraction of peak FLOP/s, recurrent steps
+  double bandwidth = 0.80;       ///< fraction of peak memory bandwidth
+  double k_half = 128;           ///< inner dimension K at which half of the efficiency is reached
+  double launch_s = 10e-6;       ///< of one operation on the device
+  double host_s_per_op = 10e-6;  ///< of the host, to issue one operation
 };
 
 /// One GPU, or the CPU sockets of one node together.
@@ -63,10 +63,10 @@ struct Instance {
   double memory_bytes = 0;
   double price_usd_per_hour = 0;
   double spot_price_usd_per_hour = std::numeric_limits<double>::quiet_NaN();  ///< NaN when unknown
-  Link inside;   ///< between two workers of the node, as the ring uses it
-  Link network;  ///< the node's NIC
+  Link inside;                               ///< between two workers of the node, as the ring uses it
+  Link network;                              ///< the node's NIC
   double storage_bandwidth_bytes_per_s = 0;  ///< reading input data and checkpoints
-  double host_idle_w = 0;  ///< of the node without its GPUs
+  double host_idle_w = 0;                    ///< of the node without its GPUs
   double host_busy_w = 0;
   std::string source;
 };

@@ -52,11 +52,8 @@ std::string_view CsvRow::field(std::string_view name) const {
 
 void CsvRow::add(std::string_view column, std::string expected, std::string what) {
   if (!is_whole_) return;  // which field is which is unknown
-  mistakes_.push_back({.file = file_,
-                       .line = line_,
-                       .pointer = std::string(column),
-                       .expected = std::move(expected),
-                       .found = std::move(what)});
+  mistakes_.push_back(
+      {.file = file_, .line = line_, .pointer = std::string(column), .expected = std::move(expected), .found = std::move(what)});
 }
 
 void CsvRow::refuse(std::string_view column, std::string expected) { add(column, std::move(expected), found(field(column))); }
@@ -97,7 +94,8 @@ std::optional<std::int64_t> CsvRow::maybe_integer(std::string_view column, const
 
 CsvReader::CsvReader(const std::string& path, const CsvColumns& columns) : source_(std::make_unique<Source>(path)) {
   row_.file_ = path;
-  if (!read_row()) throw InputError(Mistake{.file = path, .expected = "a line with the columns' names", .found = "an empty file"});
+  if (!read_row())
+    throw InputError(Mistake{.file = path, .expected = "a line with the columns' names", .found = "an empty file"});
   if (!row_.mistakes_.empty()) throw InputError(row_.mistakes_);
   match_header(columns);
 }
@@ -113,7 +111,9 @@ void CsvReader::match_header(const CsvColumns& columns) {
 
   std::vector<std::string> wanted = columns.required, strangers;
   wanted.insert(wanted.end(), columns.optional.begin(), columns.optional.end());
-  const auto is_wanted = [&wanted](std::string_view name) { return std::find(wanted.begin(), wanted.end(), name) != wanted.end(); };
+  const auto is_wanted = [&wanted](std::string_view name) {
+    return std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+  };
   for (const std::string_view name : header)
     if (!is_wanted(name)) strangers.emplace_back(name);
 
@@ -134,7 +134,8 @@ void CsvReader::match_header(const CsvColumns& columns) {
       const std::string nearest = nearest_name(wanted[i], strangers);
       add(fmt::format("a column \"{}\"", wanted[i]), nearest.empty() ? list_of(header) : shown(nearest), {});
     }
-    if (!missing && std::find(at + 1, header.end(), wanted[i]) != header.end()) add("each column once", shown(wanted[i]) + " again", {});
+    if (!missing && std::find(at + 1, header.end(), wanted[i]) != header.end())
+      add("each column once", shown(wanted[i]) + " again", {});
   }
   if (!columns.others_allowed)
     for (const std::string& name : strangers) add({}, "unknown column " + shown(name), nearest_name(name, wanted));

@@ -20,9 +20,9 @@ struct CsvColumns {
   bool others_allowed = true;  ///< false: any other column is a mistake
 };
 
-/// One row. A field that cannot be read is recorded in mistakes() (file, line, column's name, expected, found) and a harmless value
-/// takes its place: who reads traces counts and lists bad rows, and goes on. Asking for a column that CsvColumns does not name is a
-/// failed check.
+/// One row. A field that cannot be read is recorded in mistakes() (file, line, column's name, expected, found) and a harmless
+/// value takes its place: who reads traces counts and lists bad rows, and goes on. Asking for a column that CsvColumns does not
+/// name is a failed check.
 class CsvRow {
  public:
   std::int64_t line() const { return line_; }  ///< on which it starts, from 1
@@ -68,8 +68,8 @@ class CsvReader {
  public:
   static constexpr std::size_t kMaxRowBytes = std::size_t{1} << 20;
 
-  /// Opens the file and reads its header line. Throws InputError when the file cannot be read, is empty or is no text, and, all at
-  /// once, for each required column that is missing and each column that may not be there.
+  /// Opens the file and reads its header line. Throws InputError when the file cannot be read, is empty or is no text, and, all
+  /// at once, for each required column that is missing and each column that may not be there.
   CsvReader(const std::string& path, const CsvColumns& columns);
   ~CsvReader();
   CsvReader(CsvReader&&) noexcept;

@@ -21,7 +21,8 @@ char* find(char* begin, char* end, char c) {
 
 }  // namespace
 
-CsvReader::Source::Source(const std::string& path) : path_(path), buffer_(2 * kMaxRowBytes), begin_(buffer_.data()), end_(begin_) {
+CsvReader::Source::Source(const std::string& path)
+    : path_(path), buffer_(2 * kMaxRowBytes), begin_(buffer_.data()), end_(begin_) {
   InputFile file(path);
   const int descriptor = file.release();
   file_.reset(::gzdopen(descriptor, "rb"));
@@ -32,7 +33,8 @@ CsvReader::Source::Source(const std::string& path) : path_(path), buffer_(2 * kM
 }
 
 void CsvReader::Source::refuse(std::string expected, std::string found, std::int64_t lines_further) const {
-  throw InputError(Mistake{.file = path_, .line = line_ + lines_further, .expected = std::move(expected), .found = std::move(found)});
+  throw InputError(
+      Mistake{.file = path_, .line = line_ + lines_further, .expected = std::move(expected), .found = std::move(found)});
 }
 
 bool CsvReader::Source::fill() {
@@ -47,7 +49,8 @@ bool CsvReader::Source::fill() {
   std::string_view reason = ::gzerror(file_.get(), &error);
   if (got < 0 || error == Z_BUF_ERROR) {  // Z_BUF_ERROR: a gzip stream that breaks off
     if (error == Z_ERRNO) reason = std::strerror(errno);
-    if (const std::size_t prefix = reason.find(">: "); prefix != reason.npos) reason.remove_prefix(prefix + 3);  // zlib's "<fd:3>: "
+    if (const std::size_t prefix = reason.find(">: "); prefix != reason.npos)
+      reason.remove_prefix(prefix + 3);  // zlib's "<fd:3>: "
     throw InputError(Mistake{.file = path_, .expected = "a readable file", .found = fmt::format("an error: {}", reason)});
   }
   char* const new_end = end_ + got;

@@ -14,8 +14,8 @@
 namespace rehearse::sim {
 
 struct CsvLine {
-  bool exists = false;          ///< false at the file's end
-  std::int64_t number = 0;      ///< of its first line in the file
+  bool exists = false;              ///< false at the file's end
+  std::int64_t number = 0;          ///< of its first line in the file
   std::size_t bad_quote_field = 0;  ///< the first field, from 1, with text behind its closing quote; 0 if there is none
 };
 

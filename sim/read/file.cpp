@@ -19,9 +19,8 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& path, std::string expected, std::string found) {
   constexpr std::size_t kLongestPath = 4096;
-  throw InputError(Mistake{.file = path.empty() ? "\"\"" : printable(path, kLongestPath),
-                           .expected = std::move(expected),
-                           .found = std::move(found)});
+  throw InputError(Mistake{
+      .file = path.empty() ? "\"\"" : printable(path, kLongestPath), .expected = std::move(expected), .found = std::move(found)});
 }
 
 [[noreturn]] void refuse_unreadable(const std::string& path) {

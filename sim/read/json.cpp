@@ -16,7 +16,8 @@ std::string_view JsonTree::number_token(std::uint32_t index) const {
 }
 
 Mistake JsonTree::at(std::size_t offset) const {
-  const auto behind = std::upper_bound(sources.begin(), sources.end(), offset, [](std::size_t o, const Source& s) { return o < s.begin; });
+  const auto behind =
+      std::upper_bound(sources.begin(), sources.end(), offset, [](std::size_t o, const Source& s) { return o < s.begin; });
   const Source& source = *std::prev(behind);
   if (!source.has_lines) return {.file = source.file};
   const std::string_view before = std::string_view(text).substr(source.begin, offset - source.begin);
@@ -49,13 +50,9 @@ std::string_view JsonValue::text() const {
 
 std::size_t JsonValue::size() const { return is_array() || is_object() ? tree_->nodes[index_].size : 0; }
 
-JsonRange<JsonValue> JsonValue::elements() const {
-  return {*tree_, is_array() ? index_ + 1 : after(), after()};
-}
+JsonRange<JsonValue> JsonValue::elements() const { return {*tree_, is_array() ? index_ + 1 : after(), after()}; }
 
-JsonRange<JsonMember> JsonValue::members() const {
-  return {*tree_, is_object() ? index_ + 1 : after(), after()};
-}
+JsonRange<JsonMember> JsonValue::members() const { return {*tree_, is_object() ? index_ + 1 : after(), after()}; }
 
 namespace {
 
@@ -86,12 +83,18 @@ std::string JsonValue::pointer() const {
 
 std::string JsonValue::found() const {
   switch (kind()) {
-    case JsonKind::null: return "null";
-    case JsonKind::boolean: return boolean() ? "true" : "false";
-    case JsonKind::number: return printable(tree_->number_token(index_));
-    case JsonKind::string: return shown(text());
-    case JsonKind::array: return "a list";
-    case JsonKind::object: return "an object";
+    case JsonKind::null:
+      return "null";
+    case JsonKind::boolean:
+      return boolean() ? "true" : "false";
+    case JsonKind::number:
+      return printable(tree_->number_token(index_));
+    case JsonKind::string:
+      return shown(text());
+    case JsonKind::array:
+      return "a list";
+    case JsonKind::object:
+      return "an object";
   }
   return {};
 }

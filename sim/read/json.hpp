@@ -122,8 +122,8 @@ class JsonDocument {
   /// The file's name as it was given.
   const std::string& file() const;
 
-  /// Replaces or adds the value at a JSON pointer ("/jobs/0/trace"; "-" or the size appends to an array). `value_text` is taken as
-  /// JSON where it parses, else as a string. Later mistakes in it name the file "--set". References into the document end.
+  /// Replaces or adds the value at a JSON pointer ("/jobs/0/trace"; "-" or the size appends to an array). `value_text` is taken
+  /// as JSON where it parses, else as a string. Later mistakes in it name the file "--set". References into the document end.
   /// Throws InputError, with the nearest existing key, when the place to change cannot be reached; then nothing is changed.
   void set(std::string_view pointer, std::string_view value_text);
 

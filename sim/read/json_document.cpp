@@ -43,12 +43,21 @@ void write_string(std::string_view text, std::string& out) {
 void write(const JsonTree& tree, std::uint32_t index, std::size_t indent, std::string& out) {
   const JsonNode& node = tree.nodes[index];
   switch (tree.kind(index)) {
-    case JsonKind::null: out += "null"; return;
-    case JsonKind::boolean: out += node.size != 0 ? "true" : "false"; return;
-    case JsonKind::number: out += tree.number_token(index); return;
-    case JsonKind::string: write_string(tree.string(index), out); return;
+    case JsonKind::null:
+      out += "null";
+      return;
+    case JsonKind::boolean:
+      out += node.size != 0 ? "true" : "false";
+      return;
+    case JsonKind::number:
+      out += tree.number_token(index);
+      return;
+    case JsonKind::string:
+      write_string(tree.string(index), out);
+      return;
     case JsonKind::array:
-    case JsonKind::object: break;
+    case JsonKind::object:
+      break;
   }
   const bool is_object = tree.kind(index) == JsonKind::object;
   out += is_object ? '{' : '[';
@@ -113,9 +122,14 @@ class PlaceFinder {
     const std::string name = at == 0 ? "the document" : printable(pointer_.substr(0, at), 100);
     place_.around.push_back(container);
     switch (tree_.kind(container)) {
-      case JsonKind::object: into_object(JsonValue(tree_, container), token, name, is_last); break;
-      case JsonKind::array: into_array(JsonValue(tree_, container), token, name, is_last); break;
-      default: refuse(fmt::format("{} to be an object or a list", name), JsonValue(tree_, container).found());
+      case JsonKind::object:
+        into_object(JsonValue(tree_, container), token, name, is_last);
+        break;
+      case JsonKind::array:
+        into_array(JsonValue(tree_, container), token, name, is_last);
+        break;
+      default:
+        refuse(fmt::format("{} to be an object or a list", name), JsonValue(tree_, container).found());
     }
   }
 
@@ -177,7 +191,8 @@ std::vector<JsonNode> adopt(JsonTree& tree, const JsonTree& value, const Place& 
     key.kind = static_cast<std::uint32_t>(JsonKind::string);
     key.decoded = 1;
     key.next = place.begin + 1;
-    key.string = {.begin = static_cast<std::uint32_t>(tree.decoded.size()), .size = static_cast<std::uint32_t>(place.new_key.size())};
+    key.string = {.begin = static_cast<std::uint32_t>(tree.decoded.size()),
+                  .size = static_cast<std::uint32_t>(place.new_key.size())};
     tree.decoded += place.new_key;
     nodes.push_back(key);
   }

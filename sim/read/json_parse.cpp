@@ -130,7 +130,8 @@ class TreeBuilder {
 
   bool add(JsonKind kind) {
     const std::size_t start = token_start();
-    if (tree_.nodes.size() == kMaxJsonValues) return stop(start, fmt::format("at most {} values and keys", kMaxJsonValues), "more");
+    if (tree_.nodes.size() == kMaxJsonValues)
+      return stop(start, fmt::format("at most {} values and keys", kMaxJsonValues), "more");
     if (!open_.empty() && tree_.kind(open_.back()) == JsonKind::array) ++tree_.nodes[open_.back()].size;
     JsonNode added{};
     added.offset = static_cast<std::uint32_t>(start);
@@ -149,7 +150,8 @@ class TreeBuilder {
   }
 
   bool set_string(const std::string& value) {
-    const std::size_t size_in_text = token_end_ - node().offset - 2;  // without the quotes; escapes are longer than what they stand for
+    const std::size_t size_in_text =
+        token_end_ - node().offset - 2;  // without the quotes; escapes are longer than what they stand for
     node().decoded = value.size() != size_in_text;
     node().string = {.begin = node().decoded ? static_cast<std::uint32_t>(tree_.decoded.size()) : node().offset + 1,
                      .size = static_cast<std::uint32_t>(value.size())};
@@ -158,7 +160,8 @@ class TreeBuilder {
   }
 
   bool open(JsonKind kind) {
-    if (open_.size() == kMaxJsonDepth) return stop(token_start(), fmt::format("at most {} levels of nesting", kMaxJsonDepth), "one more");
+    if (open_.size() == kMaxJsonDepth)
+      return stop(token_start(), fmt::format("at most {} levels of nesting", kMaxJsonDepth), "one more");
     if (!add(kind)) return false;
     token_end_ = node().offset + 1;
     open_.push_back(static_cast<std::uint32_t>(tree_.nodes.size() - 1));
@@ -214,8 +217,8 @@ class TreeBuilder {
 
   JsonTree& tree_;
   const char* const& reached_;
-  std::size_t token_end_ = 0;         ///< where the token of the last event ended
-  std::vector<std::uint32_t> open_;   ///< the containers around the next token
+  std::size_t token_end_ = 0;                                 ///< where the token of the last event ended
+  std::vector<std::uint32_t> open_;                           ///< the containers around the next token
   std::vector<std::pair<std::string_view, JsonValue>> keys_;  ///< kept for its memory
   Mistakes mistakes_;
 };
@@ -227,9 +230,8 @@ JsonTree parse_json_tree(std::string text, std::string file) {
   tree.text = std::move(text);
   tree.sources.push_back({.begin = 0, .file = std::move(file), .has_lines = true});
   if (tree.text.size() > kMaxJsonBytes) {
-    throw InputError(Mistake{.file = tree.sources[0].file,
-                             .expected = fmt::format("at most {} MiB of JSON", kMaxJsonBytes >> 20),
-                             .found = "more"});
+    throw InputError(Mistake{
+        .file = tree.sources[0].file, .expected = fmt::format("at most {} MiB of JSON", kMaxJsonBytes >> 20), .found = "more"});
   }
   const char* reached = tree.text.data();
   TreeBuilder builder(tree, reached);
@@ -238,7 +240,9 @@ JsonTree parse_json_tree(std::string text, std::string file) {
   return tree;
 }
 
-JsonDocument parse_json(std::string text, std::string file) { return JsonDocument(parse_json_tree(std::move(text), std::move(file))); }
+JsonDocument parse_json(std::string text, std::string file) {
+  return JsonDocument(parse_json_tree(std::move(text), std::move(file)));
+}
 
 JsonDocument read_json_file(const std::string& path) { return parse_json(read_file(path, kMaxJsonBytes), path); }
 

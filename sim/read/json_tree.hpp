@@ -18,10 +18,10 @@ struct JsonNode {
   struct Slice {
     std::uint32_t begin, size;
   };
-  std::uint32_t offset;     ///< of the token's first byte in JsonTree::text
-  std::uint32_t kind : 3;   ///< JsonKind
+  std::uint32_t offset;       ///< of the token's first byte in JsonTree::text
+  std::uint32_t kind : 3;     ///< JsonKind
   std::uint32_t decoded : 1;  ///< a string that lies in JsonTree::decoded, because it had escapes
-  std::uint32_t next : 28;  ///< index of the node behind this one and all that it holds
+  std::uint32_t next : 28;    ///< index of the node behind this one and all that it holds
   union {
     double number;
     Slice string;

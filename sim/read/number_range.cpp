@@ -13,7 +13,8 @@ bool NumberRange::contains(double x) const {
 std::string NumberRange::describe(std::string_view what) const {
   std::string text(what);
   const bool bounded_below = std::isfinite(low), bounded_above = std::isfinite(high);
-  if (bounded_below && bounded_above && !low_excluded && !high_excluded) return text + fmt::format(" from {:.15g} to {:.15g}", low, high);
+  if (bounded_below && bounded_above && !low_excluded && !high_excluded)
+    return text + fmt::format(" from {:.15g} to {:.15g}", low, high);
   if (bounded_below) text += fmt::format(" {} {:.15g}", low_excluded ? "above" : "of at least", low);
   if (bounded_below && bounded_above) text += " and";
   if (bounded_above) text += fmt::format(" {} {:.15g}", high_excluded ? "below" : "of at most", high);

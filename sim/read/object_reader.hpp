@@ -1,5 +1,5 @@
-// Reading JSON values of known shape. Whatever is wrong is recorded, a harmless value takes its place, and reading goes on, so that
-// the user sees all mistakes at once; Mistakes::throw_if_any ends it.
+// Reading JSON values of known shape. Whatever is wrong is recorded, a harmless value takes its place, and reading goes on, so
+// that the user sees all mistakes at once; Mistakes::throw_if_any ends it.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,8 @@ std::string printable(std::string_view text, std::size_t limit) {
     const auto byte = static_cast<unsigned char>(text[0]);
     const std::size_t length = utf8_length(text);
     // C1 control characters (U+0080 to U+009F) steer terminals as well as C0 ones do.
-    const bool control = byte < 0x20 || byte == 0x7F || (length == 2 && byte == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0);
+    const bool control =
+        byte < 0x20 || byte == 0x7F || (length == 2 && byte == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0);
     if (length == 0 || control)
       out += fmt::format("\\x{:02X}", byte);
     else

@@ -7,7 +7,8 @@
 
 namespace rehearse::sim {
 
-/// Length in bytes of the well-formed UTF-8 sequence at the start of `text` (The Unicode Standard, table 3-7), 0 if there is none.
+/// Length in bytes of the well-formed UTF-8 sequence at the start of `text` (The Unicode Standard, table 3-7), 0 if there is
+/// none.
 std::size_t utf8_length(std::string_view text);
 
 bool is_utf8(std::string_view text);

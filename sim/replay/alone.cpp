@@ -25,7 +25,8 @@ bool AloneOutcome::keeps_limits(const Job& job, double deviation) const {
 
 std::size_t AloneRunner::KeyHash::operator()(const Key& key) const {
   std::uint64_t hash = Random::mix(key.individuality + static_cast<std::uint64_t>(key.profile) * 2 + (key.budget ? 1 : 0));
-  for (const double value : {key.cap, key.target, key.batch, key.learning_rate}) hash = Random::mix(hash ^ std::bit_cast<std::uint64_t>(value));
+  for (const double value : {key.cap, key.target, key.batch, key.learning_rate})
+    hash = Random::mix(hash ^ std::bit_cast<std::uint64_t>(value));
   return Random::mix(hash ^ static_cast<std::uint64_t>(key.asynchronous_workers));
 }
 
@@ -44,7 +45,9 @@ AloneRunner::Training AloneRunner::train(const Job& job, const Configuration& co
     done.epochs_trained = end;
     ++done.evaluations;
     done.accuracy = convergence.accuracy(job, state);
-    if (job.has_target() && job.stop == Stop::target && convergence.measured_accuracy(job, epoch, done.accuracy) >= job.target_accuracy) break;
+    if (job.has_target() && job.stop == Stop::target &&
+        convergence.measured_accuracy(job, epoch, done.accuracy) >= job.target_accuracy)
+      break;
   }
   return done;
 }

@@ -76,9 +76,9 @@ struct StepPlan {
 
 /// The answer of `threads`, for one CPU node.
 struct ThreadPlan {
-  int inter_op = 1;                  ///< operations side by side
-  int intra_op = 1;                  ///< threads of each operation
-  std::vector<int> threads_of_op;    ///< empty: intra_op for all
+  int inter_op = 1;                ///< operations side by side
+  int intra_op = 1;                ///< threads of each operation
+  std::vector<int> threads_of_op;  ///< empty: intra_op for all
   bool operator==(const ThreadPlan&) const = default;
 };
 

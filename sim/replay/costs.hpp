@@ -11,8 +11,8 @@ enum class Billing : std::uint8_t { allocated, pool };
 
 struct CostRules {
   Billing billing = Billing::allocated;
-  double start_s = 30;       ///< of a modelled job: containers, libraries, first batch
-  double checkpoint_s = 10;  ///< writing a checkpoint, before a preempted or resized job lets go
+  double start_s = 30;                          ///< of a modelled job: containers, libraries, first batch
+  double checkpoint_s = 10;                     ///< writing a checkpoint, before a preempted or resized job lets go
   double parameter_server_usd_per_hour = 0.34;  ///< of each parameter server: a c5.2xlarge
 };
 

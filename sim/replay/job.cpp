@@ -6,38 +6,58 @@ namespace rehearse::sim {
 
 std::string_view name_of(JobState state) {
   switch (state) {
-    case JobState::queued: return "queued";
-    case JobState::starting: return "starting";
-    case JobState::running: return "running";
-    case JobState::checkpointing: return "checkpointing";
-    case JobState::finished: return "finished";
-    case JobState::failed: return "failed";
+    case JobState::queued:
+      return "queued";
+    case JobState::starting:
+      return "starting";
+    case JobState::running:
+      return "running";
+    case JobState::checkpointing:
+      return "checkpointing";
+    case JobState::finished:
+      return "finished";
+    case JobState::failed:
+      return "failed";
   }
   return "";
 }
 
 std::string_view name_of(FailureReason reason) {
   switch (reason) {
-    case FailureReason::none: return "";
-    case FailureReason::rejected: return "rejected";
-    case FailureReason::does_not_fit: return "does_not_fit";
-    case FailureReason::out_of_memory: return "out_of_memory";
-    case FailureReason::cannot_converge: return "cannot_converge";
-    case FailureReason::deadline_stop: return "deadline_stop";
+    case FailureReason::none:
+      return "";
+    case FailureReason::rejected:
+      return "rejected";
+    case FailureReason::does_not_fit:
+      return "does_not_fit";
+    case FailureReason::out_of_memory:
+      return "out_of_memory";
+    case FailureReason::cannot_converge:
+      return "cannot_converge";
+    case FailureReason::deadline_stop:
+      return "deadline_stop";
   }
   return "";
 }
 
 std::string_view name_of(JobEvent event) {
   switch (event) {
-    case JobEvent::submitted: return "submitted";
-    case JobEvent::rejected: return "rejected";
-    case JobEvent::started: return "started";
-    case JobEvent::running: return "running";
-    case JobEvent::preempted: return "preempted";
-    case JobEvent::resized: return "resized";
-    case JobEvent::finished: return "finished";
-    case JobEvent::failed: return "failed";
+    case JobEvent::submitted:
+      return "submitted";
+    case JobEvent::rejected:
+      return "rejected";
+    case JobEvent::started:
+      return "started";
+    case JobEvent::running:
+      return "running";
+    case JobEvent::preempted:
+      return "preempted";
+    case JobEvent::resized:
+      return "resized";
+    case JobEvent::finished:
+      return "finished";
+    case JobEvent::failed:
+      return "failed";
   }
   return "";
 }

@@ -44,11 +44,12 @@ struct Job {
   const Profile* profile = nullptr;  ///< null only for rigid jobs of which nothing else is known
   double submit_s = 0;
   Work work = Work::rigid;
-  int gpus = 0;            ///< workers that the trace gave it; 0: free to choose
-  double duration_s = 0;   ///< rigid: its length; steps: measured length on `gpus` workers, to which step times are scaled (0: not scaled)
-  double steps = 0;        ///< of Work::steps
-  double batch_size = 0;   ///< global, of Work::steps; 0: free to choose
-  double epochs = 0;       ///< of Work::train: exactly so many, or the cap where there is a target; 0: the default cap
+  int gpus = 0;  ///< workers that the trace gave it; 0: free to choose
+  double duration_s =
+      0;  ///< rigid: its length; steps: measured length on `gpus` workers, to which step times are scaled (0: not scaled)
+  double steps = 0;                 ///< of Work::steps
+  double batch_size = 0;            ///< global, of Work::steps; 0: free to choose
+  double epochs = 0;                ///< of Work::train: exactly so many, or the cap where there is a target; 0: the default cap
   double target_accuracy = kUnset;  ///< floor in 0..1; NaN: none
   double deadline_s = kNever;       ///< counted from submit_s
   double priority = 0;
@@ -86,9 +87,9 @@ struct JobRecord {
   double end_s = 0;
   int pool = -1;
   int workers = 0;
-  double batch_size = 0;     ///< global, of the last stage
-  double epochs = 0;         ///< trained, lost ones included
-  double accuracy = kUnset;  ///< noise-free, of the final weights
+  double batch_size = 0;           ///< global, of the last stage
+  double epochs = 0;               ///< trained, lost ones included
+  double accuracy = kUnset;        ///< noise-free, of the final weights
   double accuracy_deviation = 0;   ///< standard deviation of one evaluation at that accuracy
   const Choice* choice = nullptr;  ///< the entry it ran last; null when it never started
   CostParts cost;
@@ -101,7 +102,9 @@ struct JobRecord {
   /// Two standard deviations are allowed: one lucky reading ends a job; a strict comparison would fail most jobs.
   bool meets_accuracy() const { return state == JobState::finished && accuracy >= job->target_accuracy - 2 * accuracy_deviation; }
   /// Every limit that the job has.
-  bool keeps_limits() const { return state == JobState::finished && (!job->has_deadline() || meets_deadline()) && (!job->has_target() || meets_accuracy()); }
+  bool keeps_limits() const {
+    return state == JobState::finished && (!job->has_deadline() || meets_deadline()) && (!job->has_target() || meets_accuracy());
+  }
 };
 
 /// Where jobs come from: a trace, a generator, a search. Dates never decrease.

@@ -13,8 +13,8 @@ namespace rehearse::sim {
 struct LiveJob {
   bool in_use = false;
   JobState state = JobState::queued;
-  Progress progress;  ///< at the beginning of the stage
-  int entry = -1;     ///< of the menu, running or to be started next
+  Progress progress;   ///< at the beginning of the stage
+  int entry = -1;      ///< of the menu, running or to be started next
   int resize_to = -1;  ///< entry to start with after the checkpoint; -1: back to the queue
   Layout layout;
   std::vector<Plans> plans;

@@ -7,7 +7,8 @@
 
 namespace rehearse::sim {
 
-Meter::Meter(const Cluster& cluster, const CostRules& rules) : per_pool_money_(rules.billing == Billing::pool), totals_(cluster.pools.size()) {
+Meter::Meter(const Cluster& cluster, const CostRules& rules)
+    : per_pool_money_(rules.billing == Billing::pool), totals_(cluster.pools.size()) {
   for (std::size_t p = 0; p < cluster.pools.size(); ++p) {
     const auto pool = static_cast<PoolId>(p);
     now_.push_back({.devices = cluster.pools[p].nodes * workers_per_node(cluster, pool),
@@ -94,11 +95,15 @@ PoolSample Meter::sample(double now_s, PoolId pool) const {
 }
 
 void Meter::check_balance(double now_s) const {
-  const auto balanced = [](double parts, double whole) { return std::abs(parts - whole) <= 1e-9 * std::max(std::abs(whole), 1e-9); };
+  const auto balanced = [](double parts, double whole) {
+    return std::abs(parts - whole) <= 1e-9 * std::max(std::abs(whole), 1e-9);
+  };
   for (const PoolTotals& t : totals_) {
-    check(balanced(t.jobs_device_s + t.idle_device_s, t.pool_device_s), "device-seconds of jobs and idle devices are not the pool's", now_s);
+    check(balanced(t.jobs_device_s + t.idle_device_s, t.pool_device_s),
+          "device-seconds of jobs and idle devices are not the pool's", now_s);
     check(balanced(t.jobs_usd + t.idle_usd, t.pool_usd), "money of jobs and idle devices is not the pool's", now_s);
-    check(balanced(t.jobs_energy_j + t.idle_energy_j, t.pool_energy_j), "energy of jobs and idle devices is not the pool's", now_s);
+    check(balanced(t.jobs_energy_j + t.idle_energy_j, t.pool_energy_j), "energy of jobs and idle devices is not the pool's",
+          now_s);
   }
 }
 

@@ -49,7 +49,7 @@ struct TrainingState {
 
 /// What one epoch did.
 struct EpochOutcome {
-  bool diverged = false;  ///< the state is then as it was before
+  bool diverged = false;   ///< the state is then as it was before
   double noise_scale = 0;  ///< at the end of the epoch, samples
 };
 

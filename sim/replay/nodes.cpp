@@ -39,7 +39,9 @@ int IndexSet::smallest() const {
 }
 
 Nodes::Nodes(int nodes, int devices_per_node)
-    : per_node_(devices_per_node), free_total_(nodes * devices_per_node), free_(static_cast<std::size_t>(nodes), devices_per_node) {
+    : per_node_(devices_per_node),
+      free_total_(nodes * devices_per_node),
+      free_(static_cast<std::size_t>(nodes), devices_per_node) {
   for (int f = 0; f <= devices_per_node; ++f) with_free_.emplace_back(nodes);
   for (int node = 0; node < nodes; ++node) with_free_[static_cast<std::size_t>(devices_per_node)].insert(node);
 }

@@ -172,7 +172,8 @@ void Replay::make_menu(JobSlot slot, double now_s) {
   int rank = 0;
   for (const Choice& choice : queued.menu.ranked) {
     if (rank == kListedRanks) break;
-    setup_.recorder->on_decision({.time_s = now_s, .job = &job, .decision = "configure", .rank = rank++, .choice = &choice, .remedy = queued.menu.remedy});
+    setup_.recorder->on_decision(
+        {.time_s = now_s, .job = &job, .decision = "configure", .rank = rank++, .choice = &choice, .remedy = queued.menu.remedy});
   }
 }
 
@@ -215,7 +216,8 @@ void Replay::enqueue(JobSlot slot, double now_s) {
 
 void Replay::decide(double now_s) {
   now_s_ = now_s;
-  const QueueView view{.now_s = now_s, .cluster = &cluster_, .queued = queued_, .ended = ended_, .jobs = jobs_, .free_devices = free_devices_};
+  const QueueView view{
+      .now_s = now_s, .cluster = &cluster_, .queued = queued_, .ended = ended_, .jobs = jobs_, .free_devices = free_devices_};
   answer_.clear();
   ask_policy("queue", nullptr, now_s, [&] { setup_.policy.queue->decide(view, answer_); });
   queued_.clear();
@@ -241,9 +243,12 @@ void Replay::apply(const QueueAnswer& answer, double now_s) {
     if (ok) return;
     const bool known = slot < jobs_.size() && live_[slot].in_use;
     throw PolicyError(fmt::format("policy \"{}\", queue, {}, at {:.6f} s: {}", setup_.policy.name,
-                                  known ? fmt::format("job \"{}\"", jobs_[slot].job.name) : fmt::format("slot {}", slot), now_s, what));
+                                  known ? fmt::format("job \"{}\"", jobs_[slot].job.name) : fmt::format("slot {}", slot), now_s,
+                                  what));
   };
-  const auto known = [&](JobSlot slot, JobState state) { return slot < jobs_.size() && live_[slot].in_use && live_[slot].state == state; };
+  const auto known = [&](JobSlot slot, JobState state) {
+    return slot < jobs_.size() && live_[slot].in_use && live_[slot].state == state;
+  };
   const auto valid_entry = [&](const Start& s) {
     return s.entry >= 0 && static_cast<std::size_t>(s.entry) < jobs_[s.job].menu.ranked.size() &&
            could_ever_fit(cluster_, entry_of(s.job, s.entry).configuration);
@@ -267,7 +272,8 @@ void Replay::apply(const QueueAnswer& answer, double now_s) {
     require(known(s.job, JobState::queued), s.job, "starts a job that is not in the queue");
     require(valid_entry(s), s.job, "starts a job with an entry that its menu does not have or that never fits");
     const Configuration& configuration = entry_of(s.job, s.entry).configuration;
-    if (!s.nodes.empty()) ask_policy("queue", &jobs_[s.job].job, now_s, [&] { validate_layout(cluster_, configuration, s.nodes); });
+    if (!s.nodes.empty())
+      ask_policy("queue", &jobs_[s.job].job, now_s, [&] { validate_layout(cluster_, configuration, s.nodes); });
     std::vector<int> wanted(nodes_.size(), 0);
     for (std::size_t g = 0; g < configuration.groups.size(); ++g) {
       const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
@@ -291,8 +297,12 @@ void Replay::apply(const QueueAnswer& answer, double now_s) {
 
 StageInputs Replay::inputs_of(JobSlot slot) const {
   const LiveJob& live = live_[slot];
-  return {.job = &jobs_[slot].job, .choice = &entry_of(slot, live.entry), .layout = &live.layout, .plans = live.plans,
-          .progress = &live.progress, .stage = live.stages};
+  return {.job = &jobs_[slot].job,
+          .choice = &entry_of(slot, live.entry),
+          .layout = &live.layout,
+          .plans = live.plans,
+          .progress = &live.progress,
+          .stage = live.stages};
 }
 
 void Replay::allocate(JobSlot slot, const Layout& wanted) {
@@ -319,7 +329,8 @@ void Replay::start(JobSlot slot, int entry, const Layout& wanted, double now_s) 
   live.resize_to = -1;
   allocate(slot, wanted);
   const Choice& choice = entry_of(slot, entry);
-  setup_.recorder->on_decision({.time_s = now_s, .job = &job, .decision = "start", .rank = entry, .choice = &choice, .remedy = jobs_[slot].menu.remedy});
+  setup_.recorder->on_decision(
+      {.time_s = now_s, .job = &job, .decision = "start", .rank = entry, .choice = &choice, .remedy = jobs_[slot].menu.remedy});
   live.plans.clear();
   if (job.work != Work::rigid) {
     ask_policy("place and threads", &job, now_s, [&] {
@@ -338,7 +349,8 @@ void Replay::start(JobSlot slot, int entry, const Layout& wanted, double now_s) 
   try {
     live.course = stage_course(inputs_of(slot), setup_.models);
   } catch (const PolicyError& error) {
-    throw PolicyError(fmt::format("policy \"{}\", configure, job \"{}\", at {:.6f} s: {}", setup_.policy.name, job.name, now_s, error.what()));
+    throw PolicyError(
+        fmt::format("policy \"{}\", configure, job \"{}\", at {:.6f} s: {}", setup_.policy.name, job.name, now_s, error.what()));
   }
   hold(slot, 0, now_s);
   tell(now_s, JobEvent::started, slot);
@@ -365,7 +377,10 @@ void Replay::hold(JobSlot slot, double busy_fraction, double now_s) {
   for (const Group& group : configuration.groups) {
     Configuration one = configuration;
     one.groups = {group};
-    live.holdings.push_back({.pool = group.pool, .devices = group.workers, .power_w = power_w(cluster_, one, busy_fraction), .busy_devices = group.workers * busy_fraction});
+    live.holdings.push_back({.pool = group.pool,
+                             .devices = group.workers,
+                             .power_w = power_w(cluster_, one, busy_fraction),
+                             .busy_devices = group.workers * busy_fraction});
     meter_.take(now_s, live.holdings.back());
   }
 }
@@ -392,7 +407,8 @@ void Replay::begin_running(JobSlot slot, double now_s) {
   live.running_since_s = now_s;
   hold(slot, live.course.busy_fraction, now_s);
   tell(now_s, JobEvent::running, slot);
-  live.phase_end = events_.push({on_date_grid(now_s + live.course.length_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
+  live.phase_end =
+      events_.push({on_date_grid(now_s + live.course.length_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
 }
 
 void Replay::begin_checkpoint(JobSlot slot, double now_s) {
@@ -402,7 +418,8 @@ void Replay::begin_checkpoint(JobSlot slot, double now_s) {
   live.state = JobState::checkpointing;
   hold(slot, 0, now_s);
   const double checkpoint_s = jobs_[slot].job.work == Work::rigid ? 0 : setup_.costs.checkpoint_s;
-  live.phase_end = events_.push({on_date_grid(now_s + checkpoint_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
+  live.phase_end =
+      events_.push({on_date_grid(now_s + checkpoint_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
 }
 
 void Replay::end_checkpoint(JobSlot slot, double now_s) {
@@ -432,14 +449,23 @@ void Replay::end_stage(JobSlot slot, double now_s, double elapsed_s) {
   let_go(slot, now_s);
   live.stage_usd = rate * (now_s - live.stage_start_s);
   const double lost_usd = ran ? rate * lost_seconds(live.course, elapsed_s) : 0;
-  const double switch_s = ran ? (live.running_since_s - live.stage_start_s) + (live.state == JobState::checkpointing ? now_s - live.running_since_s - live.cut_after_s : 0)
+  const double switch_s = ran ? (live.running_since_s - live.stage_start_s) +
+                                    (live.state == JobState::checkpointing ? now_s - live.running_since_s - live.cut_after_s : 0)
                               : now_s - live.stage_start_s;
   live.stage_switch_usd = rate * switch_s;
   live.cost.lost_usd += lost_usd;
   live.cost.switch_usd += live.stage_switch_usd;
   check(live.meter.usd >= usd_before, "a stage earns money", now_s);
-  setup_.recorder->on_stage({.job = &jobs_[slot].job, .stage = live.stages, .start_s = live.stage_start_s, .end_s = now_s, .configuration = &configuration,
-                             .course = &live.course, .from = from, .to = to, .cost_usd = live.stage_usd, .switch_cost_usd = live.stage_switch_usd});
+  setup_.recorder->on_stage({.job = &jobs_[slot].job,
+                             .stage = live.stages,
+                             .start_s = live.stage_start_s,
+                             .end_s = now_s,
+                             .configuration = &configuration,
+                             .course = &live.course,
+                             .from = from,
+                             .to = to,
+                             .cost_usd = live.stage_usd,
+                             .switch_cost_usd = live.stage_switch_usd});
   live.progress = to;
   ++live.stages;
 }
@@ -447,13 +473,18 @@ void Replay::end_stage(JobSlot slot, double now_s, double elapsed_s) {
 void Replay::on_phase_end(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   switch (live.state) {
-    case JobState::starting: begin_running(slot, now_s); break;
-    case JobState::checkpointing: end_checkpoint(slot, now_s); break;
+    case JobState::starting:
+      begin_running(slot, now_s);
+      break;
+    case JobState::checkpointing:
+      end_checkpoint(slot, now_s);
+      break;
     case JobState::running:
       end_stage(slot, now_s, live.course.length_s);
       end_job(slot, live.course.failure, now_s);
       break;
-    default: fail_check("a job that holds nothing ends a phase", now_s);
+    default:
+      fail_check("a job that holds nothing ends a phase", now_s);
   }
 }
 
@@ -496,7 +527,8 @@ void Replay::emit(JobSlot slot, FailureReason reason, double now_s) {
     record.batch_size = configuration.batch_size();
     record.choice = &entry_of(slot, live.entry);
   }
-  if (record.accuracy == record.accuracy) record.accuracy_deviation = setup_.models.convergence->evaluation_deviation(*queued.job.profile, record.accuracy);
+  if (record.accuracy == record.accuracy)
+    record.accuracy_deviation = setup_.models.convergence->evaluation_deviation(*queued.job.profile, record.accuracy);
   ++(reason == FailureReason::none ? totals_.finished : totals_.failed);
   for (std::size_t s = 0; s < setup_.sources.size(); ++s)
     if (setup_.sources[s]->on_end(record)) pull(s);
@@ -539,7 +571,8 @@ void Replay::share_idle_money() {
 
 void Replay::finish(double now_s) {
   if (active_ > 0)
-    throw PolicyError(fmt::format("policy \"{}\", queue, at {:.6f} s: leaves {} jobs waiting forever", setup_.policy.name, now_s, active_));
+    throw PolicyError(
+        fmt::format("policy \"{}\", queue, at {:.6f} s: leaves {} jobs waiting forever", setup_.policy.name, now_s, active_));
   meter_.close(totals_.last_end_s);
   meter_.check_balance(totals_.last_end_s);
   check(totals_.finished + totals_.failed == totals_.jobs, "not every job ended in exactly one final state", now_s);

@@ -24,8 +24,7 @@ void train_course(const StageInputs& in, const Models& models, const StepTiming&
     const double epoch_end = std::min(cap, std::floor(now.epochs_trained) + 1);
     const double part = epoch_end - now.epochs_trained;
     EpochPoint point{.begin_s = course.length_s, .before = now};
-    const EpochOutcome outcome =
-        models.convergence->train(job, in.choice->configuration, part * samples, now.training);
+    const EpochOutcome outcome = models.convergence->train(job, in.choice->configuration, part * samples, now.training);
     course.length_s += part * times.training_s * slower;
     now.epochs += 1;
     if (outcome.diverged) {
@@ -59,7 +58,8 @@ double epoch_cap(const Job& job, double predicted_epochs, const Convergence& con
   return cap;
 }
 
-EpochTimes epoch_times(const Job& job, const Configuration& configuration, const Convergence& convergence, const StepTiming& timing) {
+EpochTimes epoch_times(const Job& job, const Configuration& configuration, const Convergence& convergence,
+                       const StepTiming& timing) {
   double batch_of_all = 0;
   for (const Group& group : configuration.groups) batch_of_all += static_cast<double>(group.workers) * group.batch_per_worker;
   const double steps = std::ceil(convergence.samples_per_epoch(*job.profile) / configuration.batch_size());

@@ -14,7 +14,7 @@ namespace rehearse::sim {
 struct Progress {
   double work_done = 0;  ///< rigid: fraction of its duration; steps: steps
   TrainingState training;
-  int epochs = 0;           ///< completed, lost ones included: the number of evaluations
+  int epochs = 0;             ///< completed, lost ones included: the number of evaluations
   double epochs_trained = 0;  ///< of the state, in fractions
   int divergences = 0;
   double accuracy = kUnset;           ///< noise-free
@@ -33,10 +33,10 @@ struct EpochPoint {
 /// The course of a stage if nothing interrupts it.
 struct StageCourse {
   bool fits_memory = true;
-  double step_s = 0;          ///< true, noise included
+  double step_s = 0;  ///< true, noise included
   double busy_fraction = 1;
-  double length_s = 0;        ///< from the first step to the end
-  double full_work = 0;       ///< rigid and steps: of `work_done` at the end
+  double length_s = 0;             ///< from the first step to the end
+  double full_work = 0;            ///< rigid and steps: of `work_done` at the end
   std::vector<EpochPoint> epochs;  ///< of Work::train
   Progress end;
   FailureReason failure = FailureReason::none;  ///< how it ends
@@ -62,7 +62,8 @@ struct EpochTimes {
   double training_s = 0;
   double evaluation_s = 0;
 };
-EpochTimes epoch_times(const Job& job, const Configuration& configuration, const Convergence& convergence, const StepTiming& timing);
+EpochTimes epoch_times(const Job& job, const Configuration& configuration, const Convergence& convergence,
+                       const StepTiming& timing);
 
 /// Where the job stands when the stage is cut `elapsed_s` after its first step.
 Progress progress_at(const StageInputs& inputs, const StageCourse& course, const Models& models, double elapsed_s);

@@ -21,7 +21,8 @@ void validate_configuration(const Cluster& cluster, const Job& job, const Config
   for (const Group& group : c.groups) {
     require(group.pool >= 0 && static_cast<std::size_t>(group.pool) < cluster.pools.size(), "a pool that does not exist");
     require(group.workers > 0, fmt::format("{} workers", group.workers));
-    require(group.batch_per_worker > 0 || job.work == Work::rigid, fmt::format("a batch of {} samples a worker", group.batch_per_worker));
+    require(group.batch_per_worker > 0 || job.work == Work::rigid,
+            fmt::format("a batch of {} samples a worker", group.batch_per_worker));
     const double busy_w = worker_device(cluster, group.pool).busy_w;
     require(c.power_limit_w == 0 || (c.power_limit_w > worker_device(cluster, group.pool).idle_w && c.power_limit_w <= busy_w),
             fmt::format("a power limit of {} W", c.power_limit_w));
@@ -67,7 +68,8 @@ void validate_thread_plan(const OpGraph& graph, const Device& cpu, const ThreadP
   require(valid(plan.inter_op), fmt::format("{} operations side by side on a CPU of {} threads", plan.inter_op, most));
   require(plan.threads_of_op.empty() || plan.threads_of_op.size() == graph.ops.size(),
           fmt::format("threads for {} of the graph's {} operations", plan.threads_of_op.size(), graph.ops.size()));
-  for (const int threads : plan.threads_of_op) require(valid(threads), fmt::format("{} threads an operation on a CPU of {}", threads, most));
+  for (const int threads : plan.threads_of_op)
+    require(valid(threads), fmt::format("{} threads an operation on a CPU of {}", threads, most));
 }
 
 void validate_layout(const Cluster& cluster, const Configuration& configuration, const Layout& layout) {

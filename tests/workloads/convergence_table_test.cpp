@@ -1,8 +1,8 @@
 #include "workloads/convergence_table.hpp"
 
-#include <catch2/catch.hpp>
 #include <fmt/core.h>
 
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -110,12 +110,12 @@ TEST_CASE("the published accuracy is reached in the published epochs at the refe
     double accuracy;
   };
   // The sources are in the table.
-  const Expected expected[] = {{"resnet18", "cifar10", 100, 0.9448},  {"resnet50", "imagenet", 90, 0.7558},
-                               {"resnet18", "imagenet", 90, 0.6976},  {"resnet34", "imagenet", 90, 0.7331},
-                               {"resnet101", "imagenet", 90, 0.7737}, {"resnet152", "imagenet", 90, 0.7831},
-                               {"vgg16", "imagenet", 74, 0.744},      {"vgg19", "imagenet", 74, 0.745},
-                               {"alexnet", "imagenet", 90, 0.593},    {"inception-v2", "imagenet", 67.5, 0.748},
-                               {"inception-v3", "imagenet", 100, 0.788}, {"resnet32", "cifar10", 164, 0.9249},
+  const Expected expected[] = {{"resnet18", "cifar10", 100, 0.9448},      {"resnet50", "imagenet", 90, 0.7558},
+                               {"resnet18", "imagenet", 90, 0.6976},      {"resnet34", "imagenet", 90, 0.7331},
+                               {"resnet101", "imagenet", 90, 0.7737},     {"resnet152", "imagenet", 90, 0.7831},
+                               {"vgg16", "imagenet", 74, 0.744},          {"vgg19", "imagenet", 74, 0.745},
+                               {"alexnet", "imagenet", 90, 0.593},        {"inception-v2", "imagenet", 67.5, 0.748},
+                               {"inception-v3", "imagenet", 100, 0.788},  {"resnet32", "cifar10", 164, 0.9249},
                                {"deepspeech2", "cmu-arctic", 80, 0.7709}, {"rnnlm", "ptb", 39, 0.516},
                                {"nmt", "wmt16-en-de", 6, 0.246}};
   for (const Expected& e : expected) {
@@ -139,8 +139,8 @@ TEST_CASE("a fixed rate makes the examples to target a U over the batch") {
 }
 
 TEST_CASE("linear scaling with warm-up holds to batch 8192 on ResNet-50") {
-  // Goyal et al. 2017, Table 1: top-1 error 23.60 at batch 256 and 23.74 at 8192. They drop the rate at given epochs, the model at
-  // given progress, so that here the larger batch needs more epochs for the same accuracy: less than half as many again.
+  // Goyal et al. 2017, Table 1: top-1 error 23.60 at batch 256 and 23.74 at 8192. They drop the rate at given epochs, the model
+  // at given progress, so that here the larger batch needs more epochs for the same accuracy: less than half as many again.
   const auto& c = *find_convergence("resnet50", "imagenet");
   for (const double noise_scale_factor : {1.0, 0.6}) {
     TrainingState small, large;
@@ -184,8 +184,8 @@ TEST_CASE("the fits agree with the measured runs") {
       const auto data = measured(r.application, batch);
       if (data.empty()) return;
       const Fit fit = compare(*find_convergence(r.model, r.dataset), data, batch, std::string(r.application) == "deepspeech2");
-      fmt::print("{} batch {}: examples to the end {:.3f} of the measured ones, RMSE of the accuracy {:.4f}\n", r.application, batch,
-                 fit.examples_ratio, fit.accuracy_rmse);
+      fmt::print("{} batch {}: examples to the end {:.3f} of the measured ones, RMSE of the accuracy {:.4f}\n", r.application,
+                 batch, fit.examples_ratio, fit.accuracy_rmse);
       CHECK(fit.examples_ratio == Approx(1).epsilon(0.06));
       CHECK(fit.accuracy_rmse < r.rmse);
     }

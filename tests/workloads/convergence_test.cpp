@@ -1,9 +1,9 @@
 #include "workloads/convergence.hpp"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck/catch.h>
 
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <cmath>
 
 using namespace rehearse::workloads;
@@ -125,8 +125,8 @@ TEST_CASE("progress a sample, by hand") {
 TEST_CASE("accuracy by phases, by hand") {
   const auto c = simple();
   CHECK(accuracy(c, {}, TrainingState{}) == 0.1);
-  CHECK(accuracy(c, {}, at(100)) == Approx(0.3));   // 0.5 - 0.4/2
-  CHECK(accuracy(c, {}, at(300)) == Approx(0.4));   // 0.5 - 0.4/4
+  CHECK(accuracy(c, {}, at(100)) == Approx(0.3));    // 0.5 - 0.4/2
+  CHECK(accuracy(c, {}, at(300)) == Approx(0.4));    // 0.5 - 0.4/4
   CHECK(accuracy(c, {}, at(500)) == Approx(0.775));  // 0.9 - (0.9 - 0.4)/2^2
   CHECK(accuracy_ceiling(c, {}, at(0)) == Approx(0.9));
   CHECK(accuracy(c, {.ceiling_offset = 0.04}, at(100)) == Approx(0.32));  // 0.54 - 0.44/2

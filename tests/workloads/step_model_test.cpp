@@ -80,12 +80,13 @@ TEST_CASE("step time rises with the batch, and falls for each sample", "[step]")
 TEST_CASE("images per second are near TensorFlow's measurements of 2017", "[step]") {
   // tensorflow.org/performance/benchmarks, May 2017: synthetic data, one GPU; K80 on Google Cloud, P100 in a DGX-1. Its ResNets
   // put the stride into the first 1 x 1 convolution: 6 % less arithmetic in ResNet-50 than here.
-  const Measured rows[] = {
-      {tests::k80(), "inception-v3", 64, 30.5}, {tests::k80(), "resnet50", 64, 51.9},    {tests::k80(), "resnet152", 32, 20.0},
-      {tests::k80(), "alexnet", 512, 656},     {tests::k80(), "vgg16", 32, 35.4},       {tests::p100(), "inception-v3", 64, 142},
-      {tests::p100(), "resnet50", 64, 219},    {tests::p100(), "resnet152", 64, 91.8},  {tests::p100(), "alexnet", 512, 2987},
-      {tests::p100(), "vgg16", 64, 154},       {tests::p100(), "inception-v3", 32, 128}, {tests::p100(), "resnet50", 32, 195},
-      {tests::p100(), "resnet152", 32, 82.7},  {tests::p100(), "vgg16", 32, 144}};
+  const Measured rows[] = {{tests::k80(), "inception-v3", 64, 30.5}, {tests::k80(), "resnet50", 64, 51.9},
+                           {tests::k80(), "resnet152", 32, 20.0},    {tests::k80(), "alexnet", 512, 656},
+                           {tests::k80(), "vgg16", 32, 35.4},        {tests::p100(), "inception-v3", 64, 142},
+                           {tests::p100(), "resnet50", 64, 219},     {tests::p100(), "resnet152", 64, 91.8},
+                           {tests::p100(), "alexnet", 512, 2987},    {tests::p100(), "vgg16", 64, 154},
+                           {tests::p100(), "inception-v3", 32, 128}, {tests::p100(), "resnet50", 32, 195},
+                           {tests::p100(), "resnet152", 32, 82.7},   {tests::p100(), "vgg16", 32, 144}};
   double sum = 0;
   for (const Measured& row : rows) {
     const double error = predicted_images_per_s(row) / row.images_per_s - 1;

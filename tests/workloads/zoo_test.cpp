@@ -105,6 +105,6 @@ TEST_CASE("the registry", "[zoo]") {
     CHECK(error.mistakes().at(0).nearest == "resnet50");
   }
   CHECK_THROWS_AS(dataset("image-net"), sim::InputError);
-  CHECK_THROWS_AS(zoo_graph("rnnlm", "imagenet"), sim::InputError);       // an image is no sequence of tokens
+  CHECK_THROWS_AS(zoo_graph("rnnlm", "imagenet"), sim::InputError);        // an image is no sequence of tokens
   CHECK_THROWS_AS(zoo_graph("inception-v3", "cifar10"), sim::InputError);  // too small for its windows
 }

@@ -1,11 +1,12 @@
-#include <catch2/catch.hpp>
+#include "policies/learn/isotonic.hpp"
+
 #include <rapidcheck/catch.h>
 
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
-#include "policies/learn/isotonic.hpp"
 #include "policies/learn/partial_order.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
@@ -125,7 +126,8 @@ IsotonicSamples arbitrary_samples(int most_rows) {
 
 void assert_near(const std::vector<double>& found, const std::vector<double>& expected, double tolerance) {
   RC_ASSERT(found.size() == expected.size());
-  for (std::size_t i = 0; i < found.size(); ++i) RC_ASSERT(std::abs(found[i] - expected[i]) <= tolerance * std::max(1.0, std::abs(expected[i])));
+  for (std::size_t i = 0; i < found.size(); ++i)
+    RC_ASSERT(std::abs(found[i] - expected[i]) <= tolerance * std::max(1.0, std::abs(expected[i])));
 }
 
 const double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -278,7 +280,8 @@ TEST_CASE("scaling y by a power of two scales the fit, bit for bit") {
 }
 
 TEST_CASE("a large offset moves the fit by rounding alone") {
-  // Near 2^30 a double's last bit is 2^-22 and the targets are exact; of the fit, the mean's rounding and one more bit are allowed.
+  // Near 2^30 a double's last bit is 2^-22 and the targets are exact; of the fit, the mean's rounding and one more bit are
+  // allowed.
   rc::prop("offset", [](std::uint64_t key) {
     sim::Random random(key);
     IsotonicSamples s{.dimension = 2};

@@ -1,7 +1,7 @@
-#include <catch2/catch.hpp>
 #include <rapidcheck/catch.h>
 
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <set>
 
 #include "policies/learn/partial_order.hpp"
@@ -41,7 +41,8 @@ TEST_CASE("covers of a square: the diagonal is implied") {
   const std::vector<double> points{0, 0, 0, 1, 1, 0, 1, 1};
   auto covers = cover_relations(2, points);
   REQUIRE(covers.size() == 4);
-  for (const Cover c : {Cover{0, 1}, Cover{0, 2}, Cover{1, 3}, Cover{2, 3}}) CHECK(std::count(covers.begin(), covers.end(), c) == 1);
+  for (const Cover c : {Cover{0, 1}, Cover{0, 2}, Cover{1, 3}, Cover{2, 3}})
+    CHECK(std::count(covers.begin(), covers.end(), c) == 1);
 }
 
 TEST_CASE("covers are the pairs with nothing between them") {

@@ -1,11 +1,12 @@
-#include <catch2/catch.hpp>
+#include "policies/learn/run_predictors.hpp"
+
 #include <rapidcheck/catch.h>
 
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 #include "policies/learn/leave_one_out.hpp"
-#include "policies/learn/run_predictors.hpp"
 #include "sim/base/random.hpp"
 
 using namespace rehearse;
@@ -19,8 +20,15 @@ struct Measured {
 };
 
 PastRun run_on(const std::string& instance, const Measured& m) {
-  return {.model = "resnet50", .dataset = "cifar10", .instance = instance, .workers = m.workers, .batch_size = m.batch_size,
-          .samples = m.samples, .epochs = m.epochs, .time_s = m.time_s, .accuracy = m.accuracy};
+  return {.model = "resnet50",
+          .dataset = "cifar10",
+          .instance = instance,
+          .workers = m.workers,
+          .batch_size = m.batch_size,
+          .samples = m.samples,
+          .epochs = m.epochs,
+          .time_s = m.time_s,
+          .accuracy = m.accuracy};
 }
 
 const PredictorOptions kNoMargin{.margin_quantile = 0};
@@ -32,7 +40,8 @@ EpochTimePredictor time_predictor(const RunHistory& history, const PredictorOpti
 }
 
 AccuracyPredictor accuracy_predictor(const RunHistory& history, const PredictorOptions& options, bool asynchronous = false) {
-  auto predictor = AccuracyPredictor::fit(history, {.model = "resnet50", .dataset = "cifar10", .asynchronous = asynchronous}, options);
+  auto predictor =
+      AccuracyPredictor::fit(history, {.model = "resnet50", .dataset = "cifar10", .asynchronous = asynchronous}, options);
   REQUIRE(predictor);
   return *predictor;
 }
@@ -40,15 +49,19 @@ AccuracyPredictor accuracy_predictor(const RunHistory& history, const PredictorO
 /// Time and accuracy that keep the order of both sets of features: worker-seconds rise with workers and samples and fall with
 /// the batch; accuracy falls with the batch and rises with the epochs.
 PastRun consistent_run(sim::Random& random) {
-  Measured m{.workers = 1 + static_cast<int>(random.below(8)), .batch_size = 32.0 * static_cast<double>(1 + random.below(8)),
-             .samples = 1000.0 * static_cast<double>(1 + random.below(5)), .epochs = static_cast<double>(1 + random.below(30))};
+  Measured m{.workers = 1 + static_cast<int>(random.below(8)),
+             .batch_size = 32.0 * static_cast<double>(1 + random.below(8)),
+             .samples = 1000.0 * static_cast<double>(1 + random.below(5)),
+             .epochs = static_cast<double>(1 + random.below(30))};
   m.time_s = m.epochs * m.samples * (0.01 + 0.3 / m.batch_size) * (1 + 0.05 * m.workers) / m.workers;
   m.accuracy = 0.9 * (1 - std::exp(-m.epochs / (3 + m.batch_size / 40)));
   return run_on("k80", m);
 }
 
 PlannedRun random_plan(sim::Random& random) {
-  return {.workers = 1 + static_cast<int>(random.below(10)), .batch_size = random.uniform(16, 300), .samples = random.uniform(500, 6000)};
+  return {.workers = 1 + static_cast<int>(random.below(10)),
+          .batch_size = random.uniform(16, 300),
+          .samples = random.uniform(500, 6000)};
 }
 
 }  // namespace
@@ -112,13 +125,14 @@ TEST_CASE("time: the thesis learns seconds on workers and the batch of one worke
 
 TEST_CASE("time: too few runs are joined by the richest other instance's, scaled") {
   const RunHistory history({run_on("k80", {4, 32, 1000, 1, 60, 0.5}),  // 240 worker-seconds
-                            run_on("v100", {1, 32, 1000, 1, 10, 0.5}),
-                            run_on("p100", {1, 32, 1000, 1, 50, 0.5}), run_on("p100", {2, 32, 1000, 1, 30, 0.5})});
+                            run_on("v100", {1, 32, 1000, 1, 10, 0.5}), run_on("p100", {1, 32, 1000, 1, 50, 0.5}),
+                            run_on("p100", {2, 32, 1000, 1, 30, 0.5})});
   std::string asked;
-  PredictorOptions options{.margin_quantile = 0, .enough_runs = 2, .time_ratio = [&](const std::string& from, const std::string& to) {
-                             asked = from + " to " + to;
-                             return 3.0;
-                           }};
+  PredictorOptions options{
+      .margin_quantile = 0, .enough_runs = 2, .time_ratio = [&](const std::string& from, const std::string& to) {
+        asked = from + " to " + to;
+        return 3.0;
+      }};
   const auto predictor = time_predictor(history, options);
   CHECK(asked == "p100 to k80");
   // One worker: 3 x 50 = 150 s. Two: 3 x 30 = 90 s. Four: the own run's 60 s.
@@ -271,7 +285,8 @@ TEST_CASE("runs that keep the order are learned by heart, and more of them only 
     }
     for (int pair = 0; pair < 50; ++pair) {
       const PlannedRun plan = random_plan(random);
-      if (!before.epoch_time_s(plan).extrapolated) RC_ASSERT(after.epoch_time_s(plan).safe <= before.epoch_time_s(plan).safe * (1 + 1e-9));
+      if (!before.epoch_time_s(plan).extrapolated)
+        RC_ASSERT(after.epoch_time_s(plan).safe <= before.epoch_time_s(plan).safe * (1 + 1e-9));
       PlannedRun harder = plan;  // more samples, a smaller batch, more workers: no fewer worker-seconds
       harder.samples += random.uniform(0, 1000);
       harder.batch_size -= random.uniform(0, 15);

@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
 #include <rapidcheck/catch.h>
 
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
 
@@ -12,10 +12,16 @@
 using namespace rehearse::sim;
 
 TEST_CASE("a mistake's message names place, expectation, finding and the nearest name") {
-  const Mistake m{.file = "a.json", .line = 3, .column = 7, .pointer = "/pools/0/nodes", .expected = "a whole number of at least 1",
-                  .found = "-2", .nearest = ""};
+  const Mistake m{.file = "a.json",
+                  .line = 3,
+                  .column = 7,
+                  .pointer = "/pools/0/nodes",
+                  .expected = "a whole number of at least 1",
+                  .found = "-2",
+                  .nearest = ""};
   CHECK(to_string(m) == "a.json:3:7: /pools/0/nodes: expected a whole number of at least 1, found -2");
-  CHECK(to_string(Mistake{.found = "unknown key \"nods\"", .nearest = "nodes"}) == "found unknown key \"nods\"; did you mean \"nodes\"?");
+  CHECK(to_string(Mistake{.found = "unknown key \"nods\"", .nearest = "nodes"}) ==
+        "found unknown key \"nods\"; did you mean \"nodes\"?");
 }
 
 TEST_CASE("mistakes beyond the limit are counted, not listed") {

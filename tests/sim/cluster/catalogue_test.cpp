@@ -46,9 +46,8 @@ void check_within(const json& entry, const char* key, double low, double high) {
 TEST_CASE("devices: names are unique, figures are plausible in their unit") {
   for (const auto& [name, device] : by_name(catalogue("devices.json", "devices"))) {
     INFO(name);
-    check_keys(device, {"name", "kind", "peak_flops", "memory_bytes", "memory_bandwidth_bytes_per_s", "multiprocessors",
-                        "cores", "sockets", "threads_per_core", "core_bandwidth_bytes_per_s", "idle_w", "busy_w",
-                        "efficiency", "source"});
+    check_keys(device, {"name", "kind", "peak_flops", "memory_bytes", "memory_bandwidth_bytes_per_s", "multiprocessors", "cores",
+                        "sockets", "threads_per_core", "core_bandwidth_bytes_per_s", "idle_w", "busy_w", "efficiency", "source"});
     const bool gpu = device.at("kind") == "gpu";
     CHECK((gpu || device.at("kind") == "cpu"));
     check_within(device.at("peak_flops"), "fp32", 1e12, 1e14);
@@ -72,9 +71,9 @@ TEST_CASE("instances: their devices exist, their prices and bandwidths are plaus
   const auto devices = by_name(catalogue("devices.json", "devices"));
   for (const auto& [name, instance] : by_name(catalogue("instances.json", "instances"))) {
     INFO(name);
-    check_keys(instance, {"name", "devices", "cpu", "cpu_share", "vcpus", "memory_bytes", "price_usd_per_hour",
-                          "spot_price_usd_per_hour", "inside", "network", "storage_bandwidth_bytes_per_s", "host_idle_w",
-                          "host_busy_w", "source"});
+    check_keys(instance,
+               {"name", "devices", "cpu", "cpu_share", "vcpus", "memory_bytes", "price_usd_per_hour", "spot_price_usd_per_hour",
+                "inside", "network", "storage_bandwidth_bytes_per_s", "host_idle_w", "host_busy_w", "source"});
     int gpus = 0;
     CHECK(instance.at("devices").size() <= 1);
     for (const json& device : instance.at("devices")) {

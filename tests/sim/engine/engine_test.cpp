@@ -1,16 +1,16 @@
-#include <catch2/catch.hpp>
-#include <rapidcheck/catch.h>
+#include "sim/engine/engine.hpp"
 
+#include <rapidcheck/catch.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <csignal>
 #include <vector>
 
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
-#include "sim/engine/engine.hpp"
 
 using namespace rehearse::sim;
 
@@ -57,7 +57,8 @@ struct RunInChild {
 void fill(EventQueue& events, std::uint64_t seed) {
   Random random(seed);
   for (int i = 0; i < 200; ++i)
-    events.push({static_cast<double>(random.below(50)) * 0.1, static_cast<EventClass>(random.below(4)), static_cast<std::uint32_t>(random.below(6))});
+    events.push({static_cast<double>(random.below(50)) * 0.1, static_cast<EventClass>(random.below(4)),
+                 static_cast<std::uint32_t>(random.below(6))});
 }
 
 }  // namespace
@@ -96,7 +97,8 @@ TEST_CASE("pops are sorted and complete under random cancellation") {
     std::vector<EventHandle> handles;
     std::vector<double> expected;
     const int n = 300;
-    for (int i = 0; i < n; ++i) handles.push_back(events.push({static_cast<double>(random.below(20)), EventClass::timer, static_cast<std::uint32_t>(i)}));
+    for (int i = 0; i < n; ++i)
+      handles.push_back(events.push({static_cast<double>(random.below(20)), EventClass::timer, static_cast<std::uint32_t>(i)}));
     std::vector<bool> cancelled(n);
     for (int i = 0; i < 200; ++i) {
       const auto victim = random.below(n);
@@ -133,7 +135,8 @@ TEST_CASE("decisions come once after all events of a date, and again when they l
   events.push({1, EventClass::arrival, 3});  // 3 % 3 == 0: the follower comes at the same date; 2 and 1 come later
   events.push({1, EventClass::arrival, 0});
   run_plain(events, recorder);
-  // At 1 s: 3, 0 and the follower 2 of 3 (a timer at the same date, handled before the decision); then 2's follower at 1.2, its at 1.3.
+  // At 1 s: 3, 0 and the follower 2 of 3 (a timer at the same date, handled before the decision); then 2's follower at 1.2, its
+  // at 1.3.
   CHECK(recorder.decided.size() == 3);
   CHECK(recorder.seen.size() == 5);
 }

@@ -1,11 +1,12 @@
-#include <catch2/catch.hpp>
+#include "sim/read/csv.hpp"
+
 #include <rapidcheck/catch.h>
 #include <zlib.h>
 
+#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
-#include "sim/read/csv.hpp"
 #include "sim/read/sha256.hpp"
 #include "tests/sim/read/temporary_file.hpp"
 
@@ -31,8 +32,8 @@ std::string read_all(const std::string& path) {
   while (CsvRow* row = reader.next()) {
     const double submit_s = row->number("submit_s", at_least(0));
     const std::int64_t gpus = row->integer("gpus", at_least(1));
-    text += std::to_string(row->line()) + "|" + std::string(row->text("job_id")) + "|" + std::to_string(submit_s).substr(0, 4) + "|" +
-            std::to_string(gpus) + "|" + std::string(row->text("model")) + "\n";
+    text += std::to_string(row->line()) + "|" + std::string(row->text("job_id")) + "|" + std::to_string(submit_s).substr(0, 4) +
+            "|" + std::to_string(gpus) + "|" + std::string(row->text("model")) + "\n";
     for (const Mistake& mistake : row->mistakes()) text += to_string(mistake).substr(path.size()) + "\n";
   }
   return text;
@@ -64,7 +65,8 @@ TEST_CASE("rows are read by column name, whatever the columns' order, quoting an
   CHECK(outcome("job_id,submit_s,gpus\na,0,1\nb,1.5,2.0\n") == "2|a|0.00|1|\n3|b|1.50|2|\n");
   CHECK(outcome("\xEF\xBB\xBFgpus, model ,extra,submit_s,job_id\r\n1,vgg,x, 2 ,a\r\n\r\n8,\"vgg,\"\"16\"\"\",,3,b") ==
         "2|a|2.00|1|vgg\n4|b|3.00|8|vgg,\"16\"\n");
-  CHECK(outcome("\"job_id\",\"submit_s\",gpus\n\"a\nb\",0,1\n\"\",\"4\",\"2\"\r\nc\"d,0,1\n") == "2|a\nb|0.00|1|\n4||4.00|2|\n5|c\"d|0.00|1|\n");
+  CHECK(outcome("\"job_id\",\"submit_s\",gpus\n\"a\nb\",0,1\n\"\",\"4\",\"2\"\r\nc\"d,0,1\n") ==
+        "2|a\nb|0.00|1|\n4||4.00|2|\n5|c\"d|0.00|1|\n");
   CHECK(outcome("job_id,submit_s,gpus\n").empty());
 }
 
@@ -142,8 +144,9 @@ TEST_CASE("all mistakes of the header are reported at once") {
         ":1: expected a column \"submit_s\", found \"submit\"\n"
         ":1: expected a column \"gpus\", found \"gpu\"\n"
         ":1: expected each column once, found \"model\" again");
-  CHECK(outcome("a;b;c\n") == ":1: expected a column \"job_id\", found a;b;c\n:1: expected a column \"submit_s\", found a;b;c\n"
-                              ":1: expected a column \"gpus\", found a;b;c");
+  CHECK(outcome("a;b;c\n") ==
+        ":1: expected a column \"job_id\", found a;b;c\n:1: expected a column \"submit_s\", found a;b;c\n"
+        ":1: expected a column \"gpus\", found a;b;c");
   const TemporaryFile file("submit_s,gpu,gpus\n");
   CHECK_THROWS_WITH(CsvReader(file.path(), {.required = {"submit_s", "gpus"}, .others_allowed = false}),
                     file.path() + ":1: found unknown column \"gpu\"; did you mean \"gpus\"?");
@@ -152,13 +155,16 @@ TEST_CASE("all mistakes of the header are reported at once") {
 TEST_CASE("files that are no CSV are refused") {
   CHECK(outcome("") == ": expected a line with the columns' names, found an empty file");
   CHECK(outcome("\xEF\xBB\xBF\n\n") == ": expected a line with the columns' names, found an empty file");
-  CHECK(outcome(std::string("job_id,submit_s,gpus\na,0,1\n\0\n", 30)) == ":3: expected text, found a NUL character: a binary file");
+  CHECK(outcome(std::string("job_id,submit_s,gpus\na,0,1\n\0\n", 30)) ==
+        ":3: expected text, found a NUL character: a binary file");
   CHECK(outcome("job_id,submit_s,gpus\na,0,1\n" + std::string((1 << 20) + 1, 'x')) ==
         ":3: expected lines of at most 1 MiB, found a longer one, or a quote that is never closed");
   CHECK(outcome("job_id,submit_s,gpus\na,0,1\n\"" + std::string(5 << 20, '\n')) ==
         ":3: expected lines of at most 1 MiB, found a longer one, or a quote that is never closed");
-  CHECK(outcome("job_id,submit_s,gpus\n\"a,0,1\nb,0,1\n") == ":2: expected a closing quote, found the end of the file in a quoted field of this row");
-  CHECK(outcome("\"job_id\"x,submit_s,gpus\n") == ":1: expected a comma or the line's end behind a closing quote, found more text in field 1");
+  CHECK(outcome("job_id,submit_s,gpus\n\"a,0,1\nb,0,1\n") ==
+        ":2: expected a closing quote, found the end of the file in a quoted field of this row");
+  CHECK(outcome("\"job_id\"x,submit_s,gpus\n") ==
+        ":1: expected a comma or the line's end behind a closing quote, found more text in field 1");
   CHECK(file_outcome("/no/such.csv") == "/no/such.csv: expected a readable file, found no such file");
   CHECK(file_outcome("/tmp") == "/tmp: expected a readable file, found a directory");
   CHECK(file_outcome("/proc/self/mem") == "/proc/self/mem: expected a readable file, found an error: Input/output error");
@@ -210,7 +216,8 @@ TEST_CASE("any bytes are read or refused") {
   rc::prop("after a header", [](const std::string& rest) { outcome("job_id,submit_s,gpus\n" + rest); });
   rc::prop("from the start", [](const std::string& text) { outcome(text); });
   rc::prop("hostile", [] {
-    outcome("job_id,submit_s,gpus\n" + *rc::gen::container<std::string>(rc::gen::element('"', ',', '\n', '\r', '1', '.', 'e', '-', '\xFF')));
+    outcome("job_id,submit_s,gpus\n" +
+            *rc::gen::container<std::string>(rc::gen::element('"', ',', '\n', '\r', '1', '.', 'e', '-', '\xFF')));
   });
 }
 
@@ -219,7 +226,8 @@ TEST_CASE("SHA-256 of files") {
   CHECK(sha256_of_file(TemporaryFile("").path()) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   CHECK(sha256_of_file(TemporaryFile("abc").path()) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   // One million "a": the third example, several buffers long.
-  CHECK(sha256_of_file(TemporaryFile(std::string(1'000'000, 'a')).path()) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  CHECK(sha256_of_file(TemporaryFile(std::string(1'000'000, 'a')).path()) ==
+        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
   CHECK_THROWS_AS(sha256_of_file("/tmp"), InputError);
   CHECK_THROWS_AS(sha256_of_file("/no/such/file"), InputError);
 }

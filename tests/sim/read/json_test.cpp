@@ -1,10 +1,11 @@
-#include <catch2/catch.hpp>
+#include "sim/read/json.hpp"
+
 #include <rapidcheck/catch.h>
 
+#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
-#include "sim/read/json.hpp"
 #include "tests/sim/read/temporary_file.hpp"
 
 using namespace rehearse::sim;
@@ -95,11 +96,13 @@ TEST_CASE("every value knows its place") {
 TEST_CASE("columns count characters and leave out the byte-order mark") {
   const JsonDocument document = parse_json("\xEF\xBB\xBF[\"\xC3\xA9\xF0\x9F\x98\x80\", 5]", "a.json");
   CHECK(to_string(element(document.root(), 0).mistake("x")) == "a.json:1:2: /0: expected x, found \"\xC3\xA9\xF0\x9F\x98\x80\"");
-  CHECK(to_string(element(document.root(), 1).mistake("x")) == "a.json:1:8: /1: expected x, found 5");  // [ " e-acute face " , blank
+  CHECK(to_string(element(document.root(), 1).mistake("x")) ==
+        "a.json:1:8: /1: expected x, found 5");  // [ " e-acute face " , blank
 }
 
 TEST_CASE("long and dangerous texts are cut and escaped in messages") {
-  const JsonDocument document = parse_json("[\"" + std::string(1000, 'x') + "\", \"\\u001b[2J\", " + std::string(60, '1') + "]", "a.json");
+  const JsonDocument document =
+      parse_json("[\"" + std::string(1000, 'x') + "\", \"\\u001b[2J\", " + std::string(60, '1') + "]", "a.json");
   CHECK(element(document.root(), 0).found() == '"' + std::string(40, 'x') + "...\"");
   CHECK(element(document.root(), 1).found() == "\"\\x1B[2J\"");
   CHECK(element(document.root(), 2).found() == std::string(40, '1') + "...");
@@ -126,8 +129,9 @@ TEST_CASE("what is not JSON is refused with its place") {
   CHECK(complaint("[1, // one\n2]") == "a.json:1:5: expected a value, found \"//\"");
   CHECK(complaint("\n[\"ab\xFF\"]") == "a.json:2:5: expected a valid string, found ill-formed UTF-8 byte");
   CHECK(complaint("[\"a\nb\"]").starts_with("a.json:1:4: expected a valid string, found control character U+000A"));
-  CHECK(complaint("[1, \"abc]\n") .starts_with("a.json:1:10: expected a valid string, found control character U+000A"));
-  CHECK(complaint("[1, \"abc]") == "a.json:1:5: expected a closing quote, found the end of the file in a string that starts here");
+  CHECK(complaint("[1, \"abc]\n").starts_with("a.json:1:10: expected a valid string, found control character U+000A"));
+  CHECK(complaint("[1, \"abc]") ==
+        "a.json:1:5: expected a closing quote, found the end of the file in a string that starts here");
   CHECK(complaint(std::string("[1]\0[2]", 7)) == "a.json:1:4: expected nothing after the document's one value, found \"\\x00\"");
   CHECK(complaint(std::string("[1,\0]", 5)) == "a.json:1:4: expected a value, found \"\\x00\"");
 }
@@ -156,7 +160,8 @@ TEST_CASE("nesting ends at 100 levels, however deep the text goes on") {
   CHECK(complaint(std::string(200'000, '[')) == refused);
   std::string objects;
   for (int i = 0; i < 200'000; ++i) objects += "{\"a\":";
-  CHECK(complaint(objects) == "a.json:1:501: expected at most 100 levels of nesting, found one more");  // 100 times 5 characters before
+  CHECK(complaint(objects) ==
+        "a.json:1:501: expected at most 100 levels of nesting, found one more");  // 100 times 5 characters before
 }
 
 TEST_CASE("files that cannot be read are refused") {
@@ -236,14 +241,17 @@ TEST_CASE("set refuses places that cannot be reached and changes nothing") {
     }
   };
   CHECK(refused("/job/0/trace") == "--set: /job/0/trace: expected a key of the document, found \"job\"; did you mean \"jobs\"?");
-  CHECK(refused("/cluster/pool/0") == "--set: /cluster/pool/0: expected a key of /cluster, found \"pool\"; did you mean \"pools\"?");
+  CHECK(refused("/cluster/pool/0") ==
+        "--set: /cluster/pool/0: expected a key of /cluster, found \"pool\"; did you mean \"pools\"?");
   CHECK(refused("/jobs/5/trace") == "--set: /jobs/5/trace: expected an index from 0 to 1 in /jobs, found \"5\"");
   CHECK(refused("/jobs/01") == "--set: /jobs/01: expected an index from 0 to 1 in /jobs, found \"01\"");
   CHECK(refused("/jobs/-/x") == "--set: /jobs/-/x: expected an index from 0 to 1 in /jobs, found \"-\"");
-  CHECK(refused("/cluster/pools/0/x") == "--set: /cluster/pools/0/x: expected an element of /cluster/pools, which has none, found \"0\"");
+  CHECK(refused("/cluster/pools/0/x") ==
+        "--set: /cluster/pools/0/x: expected an element of /cluster/pools, which has none, found \"0\"");
   CHECK(refused("/jobs/0/trace/x") == "--set: /jobs/0/trace/x: expected /jobs/0/trace to be an object or a list, found \"a\"");
-  CHECK(refused("jobs/0") == "--set: jobs/0: expected a JSON pointer that starts with \"/\", found \"jobs/0\"; did you mean \"/jobs/0\"?");
-  CHECK(refused("/\xFF") .starts_with("--set: /\\xFF: expected a key"));
+  CHECK(refused("jobs/0") ==
+        "--set: jobs/0: expected a JSON pointer that starts with \"/\", found \"jobs/0\"; did you mean \"/jobs/0\"?");
+  CHECK(refused("/\xFF").starts_with("--set: /\\xFF: expected a key"));
   CHECK_THROWS_AS(document.set("/x", "\xFF"), InputError);
   CHECK(document.dump() == before);
 }
@@ -255,10 +263,16 @@ void add_random_value(int depth, std::vector<std::string>& tokens) {
   const int kind = *rc::gen::inRange(0, depth > 0 ? 6 : 4);
   const auto size = kind < 4 ? 0 : *rc::gen::inRange(0, 4);
   switch (kind) {
-    case 0: tokens.push_back(*rc::gen::element<std::string>("null", "true", "false")); break;
-    case 1: tokens.push_back(*rc::gen::element<std::string>("0", "-1", "12.50", "1e3", "-0.25E-7", "9007199254740993")); break;
+    case 0:
+      tokens.push_back(*rc::gen::element<std::string>("null", "true", "false"));
+      break;
+    case 1:
+      tokens.push_back(*rc::gen::element<std::string>("0", "-1", "12.50", "1e3", "-0.25E-7", "9007199254740993"));
+      break;
     case 2:
-    case 3: tokens.push_back(*rc::gen::element<std::string>("\"\"", "\"a b,:[]{}\"", R"("\"\\\n\t\u0001")", "\"\xC3\xA9\"")); break;
+    case 3:
+      tokens.push_back(*rc::gen::element<std::string>("\"\"", "\"a b,:[]{}\"", R"("\"\\\n\t\u0001")", "\"\xC3\xA9\""));
+      break;
     case 4:
       tokens.push_back("[");
       for (int i = 0; i < size; ++i) {
@@ -284,8 +298,10 @@ std::string squeezed(const std::string& text) {
   std::string out;
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (quoted && text[i] == '\\') out += text[i++];
-    else if (text[i] == '"') quoted = !quoted;
+    if (quoted && text[i] == '\\')
+      out += text[i++];
+    else if (text[i] == '"')
+      quoted = !quoted;
     if (quoted || (text[i] != ' ' && text[i] != '\n')) out += text[i];
   }
   return out;

@@ -1,7 +1,7 @@
 // Inputs near the limits: slow in the sanitizer build.
-#include <catch2/catch.hpp>
 #include <sys/resource.h>
 
+#include <catch2/catch.hpp>
 #include <string>
 
 #include "sim/read/json.hpp"
@@ -30,5 +30,6 @@ TEST_CASE("too many values and too many bytes are refused") {
   // The list is a value too: kMaxJsonValues - 1 numbers fit, the next stands 2 * kMaxJsonValues bytes into the text.
   CHECK_THROWS_WITH(parse_json(text + "]", "a.json"), "a.json:1:40000000: expected at most 20000000 values and keys, found more");
   CHECK_THROWS_WITH(read_json_file("/dev/zero"), "/dev/zero: expected a file of at most 256 MiB, found a larger one");
-  CHECK_THROWS_WITH(parse_json(std::string(kMaxJsonBytes + 1, ' '), "a.json"), "a.json: expected at most 256 MiB of JSON, found more");
+  CHECK_THROWS_WITH(parse_json(std::string(kMaxJsonBytes + 1, ' '), "a.json"),
+                    "a.json: expected at most 256 MiB of JSON, found more");
 }

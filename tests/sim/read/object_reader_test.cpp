@@ -1,10 +1,9 @@
-#include <catch2/catch.hpp>
+#include "sim/read/object_reader.hpp"
 
+#include <catch2/catch.hpp>
 #include <limits>
 #include <string>
 #include <vector>
-
-#include "sim/read/object_reader.hpp"
 
 using namespace rehearse::sim;
 
@@ -54,7 +53,8 @@ TEST_CASE("all mistakes of an object are reported at once, with harmless values 
   "deadline_s": "3600", "count": 2.5, "nodes": -2,
   "share": 1.5, "on": 1, "name": 7, "kind": "gpus", "sort": [],
   "sizes": {}, "nods": 3, "empty": "", "big": 9007199254740993
-})", "a.json");
+})",
+                                           "a.json");
   Mistakes mistakes;
   ObjectReader reader(document.root(), mistakes);
   CHECK(reader.integer("deadline_s", above(0)) == 1);
@@ -117,7 +117,8 @@ TEST_CASE("ranges describe themselves and give a number of their own") {
   CHECK(between(0, 1).describe() == "a number from 0 to 1");
   CHECK(NumberRange{.high = 2.5, .high_excluded = true}.describe() == "a number below 2.5");
   CHECK(NumberRange{.low = 0, .high = 1, .low_excluded = true}.describe() == "a number above 0 and of at most 1");
-  const NumberRange below{.high = -7, .high_excluded = true}, inside{.low = 2, .high = 3, .low_excluded = true, .high_excluded = true};
+  const NumberRange below{.high = -7, .high_excluded = true},
+      inside{.low = 2, .high = 3, .low_excluded = true, .high_excluded = true};
   for (const NumberRange& range : {NumberRange{}, at_least(5), above(5), between(2, 3), between(-3, -2), below, inside})
     CHECK(range.contains(range.some()));
   CHECK_FALSE(NumberRange{}.contains(std::numeric_limits<double>::infinity()));

@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
 #include <rapidcheck/catch.h>
 
+#include <catch2/catch.hpp>
 #include <functional>
 
 #include "policies/queue/fifo.hpp"
@@ -211,7 +211,8 @@ TEST_CASE("a preempted job keeps its work and pays for the checkpoint") {
   CHECK(world.keeper.stage_costs[0] == Approx(0.004));
 
   // Training: start 5 s, epochs of 1 step + 0.25 s, preempted at 7.5 s, that is in the middle of the second epoch (begun at
-  // 6.25 s, at 1.25 of 1.25... the second ends at 7.5 s): two epochs are done. Checkpoint to 9.5 s, start to 14.5 s, 3 epochs more.
+  // 6.25 s, at 1.25 of 1.25... the second ends at 7.5 s): two epochs are done. Checkpoint to 9.5 s, start to 14.5 s, 3 epochs
+  // more.
   World second{.cluster = cluster({{1, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2}};
   second.menus.menu.ranked = {choice(0, 1, 100)};
   Scripted again;
@@ -243,7 +244,9 @@ TEST_CASE("bad answers of a policy name policy, job and time") {
   World world{.cluster = cluster({{1, 2}})};
   Fifo fifo;
   const auto complains = [&](const std::string& what, Queue& queue) {
-    CHECK_THROWS_WITH(world.run({training("j", 1)}, queue), Catch::Matchers::Contains("policy \"toy\"") && Catch::Matchers::Contains("at 1.000000 s") && Catch::Matchers::Contains(what));
+    CHECK_THROWS_WITH(world.run({training("j", 1)}, queue), Catch::Matchers::Contains("policy \"toy\"") &&
+                                                                Catch::Matchers::Contains("at 1.000000 s") &&
+                                                                Catch::Matchers::Contains(what));
   };
   world.menus.menu = {};
   complains("a menu without any choice", fifo);
@@ -261,13 +264,17 @@ TEST_CASE("bad answers of a policy name policy, job and time") {
   complains("a prediction of -1", fifo);
   world.menus.menu.ranked = {choice(0, 1, 1)};
   Scripted queue;
-  queue.script = [](const QueueView& view, QueueAnswer& answer) { answer.starts.push_back({.job = view.queued.front(), .entry = 4}); };
+  queue.script = [](const QueueView& view, QueueAnswer& answer) {
+    answer.starts.push_back({.job = view.queued.front(), .entry = 4});
+  };
   complains("an entry that its menu does not have", queue);
   queue.script = [](const QueueView&, QueueAnswer& answer) { answer.starts.push_back({.job = 99, .entry = 0}); };
   complains("starts a job that is not in the queue", queue);
   queue.script = [](const QueueView& view, QueueAnswer& answer) { answer.preempts.push_back(view.queued.front()); };
   complains("preempts a job that is not running", queue);
-  queue.script = [](const QueueView& view, QueueAnswer& answer) { answer.starts.push_back({.job = view.queued.front(), .entry = 0, .nodes = {{{.node = 5, .devices = 1}}}}); };
+  queue.script = [](const QueueView& view, QueueAnswer& answer) {
+    answer.starts.push_back({.job = view.queued.front(), .entry = 0, .nodes = {{{.node = 5, .devices = 1}}}});
+  };
   complains("node 5 of 1", queue);
   queue.script = [](const QueueView&, QueueAnswer& answer) { answer.wake_at_s = 0.5; };
   complains("woken in the past", queue);
@@ -286,7 +293,9 @@ TEST_CASE("whatever a queue does, jobs end once, work is conserved and the books
     double submit_s = 0;
     for (int i = 0; i < 25; ++i) {
       submit_s += static_cast<double>(random.below(12)) / 4;
-      Job job = random.below(2) == 0 ? rigid("", submit_s, 1 + static_cast<int>(random.below(3)), 1 + static_cast<double>(random.below(30))) : training("", submit_s);
+      Job job = random.below(2) == 0
+                    ? rigid("", submit_s, 1 + static_cast<int>(random.below(3)), 1 + static_cast<double>(random.below(30)))
+                    : training("", submit_s);
       job.name = std::to_string(i);
       if (random.below(4) == 0) job.deadline_s = 10, job.on_deadline = OnDeadline::stop;
       if (job.work == Work::train) job.epochs = 1 + static_cast<double>(random.below(6));

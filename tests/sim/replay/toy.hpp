@@ -18,7 +18,8 @@ inline Cluster cluster(std::vector<std::pair<int, int>> nodes_and_gpus) {
   c.devices.push_back({.name = "gpu", .kind = DeviceKind::gpu, .idle_w = 100, .busy_w = 300});
   for (const auto& [nodes, gpus] : nodes_and_gpus) {
     c.instances.push_back({.name = "node", .gpus = {{0, gpus}}, .price_usd_per_hour = 3.6});
-    c.pools.push_back({.name = "pool" + std::to_string(c.pools.size()), .instance = static_cast<int>(c.instances.size()) - 1, .nodes = nodes});
+    c.pools.push_back(
+        {.name = "pool" + std::to_string(c.pools.size()), .instance = static_cast<int>(c.instances.size()) - 1, .nodes = nodes});
   }
   return c;
 }
@@ -28,7 +29,11 @@ class Steps final : public StepTimes {
  public:
   const OpGraph& graph(const Profile&) const override { return graph_; }
   StepTiming timing(const Job&, const Configuration& c, const Layout&, std::span<const Plans>) const override {
-    return {.step_s = 1, .forward_s = 0.25, .busy_fraction = 0.5, .memory_bytes = 1, .fits = c.groups.front().batch_per_worker <= 1000};
+    return {.step_s = 1,
+            .forward_s = 0.25,
+            .busy_fraction = 0.5,
+            .memory_bytes = 1,
+            .fits = c.groups.front().batch_per_worker <= 1000};
   }
   double noise(const Job&, const Configuration&, const Layout&, int) const override { return 1; }
 
@@ -97,7 +102,9 @@ class Keeper final : public Recorder {
   std::vector<PoolSample> samples;
   int starts = 0;
   void on_job(const JobRecord& record) override { jobs.push_back({record, record.job->name}); }
-  void on_event(double, JobEvent event, const Job& job, const Configuration*) override { events.push_back(job.name + " " + std::string(name_of(event))); }
+  void on_event(double, JobEvent event, const Job& job, const Configuration*) override {
+    events.push_back(job.name + " " + std::string(name_of(event)));
+  }
   void on_decision(const DecisionRecord& record) override { starts += record.decision == "start"; }
   void on_stage(const StageRecord& record) override { stage_costs.push_back(record.cost_usd); }
   void on_pool_sample(const PoolSample& sample) override { samples.push_back(sample); }
@@ -136,7 +143,11 @@ struct World {
     const ReplaySetup setup{.cluster = &cluster,
                             .costs = costs,
                             .models = {&steps, &tenths},
-                            .policy = {.name = "toy", .configure = configure != nullptr ? configure : &menus, .place = &place, .threads = &threads, .queue = &queue},
+                            .policy = {.name = "toy",
+                                       .configure = configure != nullptr ? configure : &menus,
+                                       .place = &place,
+                                       .threads = &threads,
+                                       .queue = &queue},
                             .sources = {&source},
                             .recorder = &keeper,
                             .infeasible = infeasible,
