@@ -32,10 +32,10 @@ Bundle::Bundle(const PolicySpec& spec, const BundleInputs& inputs) : spec_(spec)
   place_ = make(place_strategies(), spec.place);
   threads_ = make(threads_strategies(), spec.threads);
   queue_ = make(queue_strategies(), spec.queue);
-  believed_ = std::make_unique<sim::AloneRunner>(*inputs.cluster, inputs.costs, inputs.belief->models(), policy());
-  truth_ = std::make_unique<sim::AloneRunner>(*inputs.cluster, inputs.costs, inputs.world->models(), policy());
+  believed_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.belief->models(), policy());
+  truth_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.world->models(), policy());
   const sim::Policy reference{.name = "manual", .place = &reference_place_, .threads = &reference_threads_};
-  reference_ = std::make_unique<sim::AloneRunner>(*inputs.cluster, inputs.costs, inputs.world->models(), reference);
+  reference_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.world->models(), reference);
 }
 
 sim::Policy Bundle::policy() {

@@ -65,23 +65,26 @@ const AccuracyPredictor* HistoryPredictors::accuracies(const sim::Job& job, bool
 }
 
 /// Epochs: the fewest that are predicted to reach the floor, else the cap; and the accuracy there.
-void HistoryPredictors::predict_accuracy(const sim::Job& job, const sim::Configuration& c, sim::Prediction& out) {
+double HistoryPredictors::predict_accuracy(const sim::Job& job, const sim::Configuration& c, sim::Prediction& out) {
   const double cap = job.epochs > 0 ? job.epochs : belief_.models().convergence->default_epoch_cap(*job.profile);
   out.epochs = cap;
   const AccuracyPredictor* predictor = accuracies(job, c.sync.kind == sim::SyncKind::servers_async);
   if (predictor == nullptr) {
     if (job.has_target()) add_note(out.note, "no past run of this model and dataset");
-    return;
+    return out.epochs;
   }
   const PlannedRun run{
       .workers = c.workers(), .batch_size = c.batch_size(), .samples = belief_.profiles().of(*job.profile).training_samples};
+  double expected_epochs = cap;
   if (job.has_target()) {
-    const std::optional<int> fewest = predictor->fewest_epochs(run, job.target_accuracy, static_cast<int>(std::floor(cap)));
-    if (fewest) out.epochs = *fewest;
+    const int whole_cap = static_cast<int>(std::floor(cap));
+    out.epochs = predictor->fewest_epochs(run, job.target_accuracy, whole_cap).value_or(cap);
+    expected_epochs = predictor->expected_epochs(run, job.target_accuracy, whole_cap).value_or(cap);
   }
   const Prediction accuracy = predictor->accuracy(run, out.epochs);
   out.accuracy = std::clamp(accuracy.safe, 0.0, 1.0);
   out.extrapolated = out.extrapolated || accuracy.extrapolated;
+  return expected_epochs;
 }
 
 sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Configuration& c, const sim::CostRules& costs) {
@@ -97,18 +100,18 @@ sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Confi
   const Prediction epoch = times->epoch_time_s({.workers = c.workers(), .batch_size = c.batch_size(), .samples = samples});
   out.extrapolated = epoch.extrapolated;
   if (epoch.borrowed) out.note = "times of another instance, scaled";
-  double scale = 1;
+  double scale = 1, expected_epochs = 0;
   if (job.work == sim::Work::steps) {
-    out.epochs = job.steps * job.batch_size / samples;
+    out.epochs = expected_epochs = job.steps * job.batch_size / samples;
     if (job.duration_s > 0) {  // the trace says how long it takes on the GPUs it had
       const Prediction there = times->epoch_time_s({.workers = job.gpus, .batch_size = job.batch_size, .samples = samples});
       scale = job.duration_s / (out.epochs * there.expected);
     }
   } else {
-    predict_accuracy(job, c, out);
+    expected_epochs = predict_accuracy(job, c, out);
   }
   out.time_s = costs.start_s + out.epochs * epoch.safe * scale;
-  out.cost_usd = sim::usd_per_s(cluster_, costs, c) * (costs.start_s + out.epochs * epoch.expected * scale);
+  out.cost_usd = sim::usd_per_s(cluster_, costs, c) * (costs.start_s + expected_epochs * epoch.expected * scale);
   return out;
 }
 

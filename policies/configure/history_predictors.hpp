@@ -30,7 +30,8 @@ class HistoryPredictors {
   const EpochTimePredictor* epoch_times(const sim::Job& job, const std::string& instance);
   const AccuracyPredictor* accuracies(const sim::Job& job, bool asynchronous);
   double roofline_ratio(const sim::Profile& profile, const std::string& from, const std::string& to) const;
-  void predict_accuracy(const sim::Job& job, const sim::Configuration& configuration, sim::Prediction& out);
+  /// Fills in accuracy and epochs; returns the epochs to reckon money with.
+  double predict_accuracy(const sim::Job& job, const sim::Configuration& configuration, sim::Prediction& out);
 
   const RunHistory& history_;
   const sim::Cluster& cluster_;

@@ -106,15 +106,28 @@ Prediction AccuracyPredictor::accuracy(const PlannedRun& run, double epochs) con
   return {.expected = fit_.predict(x), .safe = std::max(0.0, fit_.lower(x) - margin_), .extrapolated = fit_.extrapolated(x)};
 }
 
-std::optional<int> AccuracyPredictor::fewest_epochs(const PlannedRun& run, double floor, int cap) const {
-  const auto enough = [&](int epochs) { return accuracy(run, epochs).safe >= floor; };
+namespace {
+
+/// The first of 1..cap for which `enough` holds; it holds for all after that.
+template <class Enough>
+std::optional<int> first_enough(int cap, Enough&& enough) {
   if (cap < 1 || !enough(cap)) return std::nullopt;
-  int too_few = 0, reached = cap;  // the safe accuracy never falls with the epochs
+  int too_few = 0, reached = cap;
   while (reached - too_few > 1) {
     const int middle = too_few + (reached - too_few) / 2;
     (enough(middle) ? reached : too_few) = middle;
   }
   return reached;
+}
+
+}  // namespace
+
+std::optional<int> AccuracyPredictor::fewest_epochs(const PlannedRun& run, double floor, int cap) const {
+  return first_enough(cap, [&](int epochs) { return accuracy(run, epochs).safe >= floor; });
+}
+
+std::optional<int> AccuracyPredictor::expected_epochs(const PlannedRun& run, double floor, int cap) const {
+  return first_enough(cap, [&](int epochs) { return accuracy(run, epochs).expected >= floor; });
 }
 
 }  // namespace rehearse::policies

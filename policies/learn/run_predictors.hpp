@@ -79,6 +79,8 @@ class AccuracyPredictor {
   Prediction accuracy(const PlannedRun& run, double epochs) const;
   /// The fewest epochs in [1, cap] whose safe accuracy reaches `floor`, or nothing.
   std::optional<int> fewest_epochs(const PlannedRun& run, double floor, int cap) const;
+  /// The same of the expected accuracy: what money is reckoned with, where `fewest_epochs` is for limits.
+  std::optional<int> expected_epochs(const PlannedRun& run, double floor, int cap) const;
   /// In accuracy.
   double margin() const { return margin_; }
 
