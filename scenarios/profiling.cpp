@@ -40,8 +40,7 @@ class Profiler {
     const sim::Instance& instance =
         scenario_.cluster.instances[static_cast<std::size_t>(scenario_.cluster.pools[static_cast<std::size_t>(pool)].instance)];
     sim::Job job{.profile = &profile, .work = sim::Work::train, .pool = pool};
-    std::vector<sim::Configuration> grid = policies::candidate_configurations(job, scenario_.cluster, belief_, {});
-    grid.erase(grid.begin());  // the manual one, of which there is none
+    const std::vector<sim::Configuration> grid = policies::candidate_configurations(job, scenario_.cluster, belief_, {});
     if (grid.empty()) return 0;
     const workloads::ProfileModel& model = belief_.profiles().of(profile);
     const std::vector<double> epochs = epoch_choices(model);

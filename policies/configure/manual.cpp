@@ -90,14 +90,15 @@ sim::Configuration ManualRules::configuration(const sim::Job& job, const sim::Cl
     pool = chosen_pool();
     fitting = that_fit(job, cluster, belief, pool, batch);
   }
+  // A hand-set number of workers stands; the trace's stands where it fits, else it is a lower bound.
+  const int least = set.workers.value_or(job.gpus);
   sim::Configuration choice;
-  const int wanted = set.workers.value_or(job.gpus);
-  if (wanted > 0 || fitting.empty()) {
-    const int workers = std::max(1, wanted);
-    choice.groups = {
-        {.pool = pool, .workers = workers, .batch_per_worker = static_cast<int>(std::max(1.0, std::round(batch / workers)))}};
-  } else {
-    choice = enough_workers(job, fitting, believed);
+  choice.groups = {{.pool = pool,
+                    .workers = std::max(1, least),
+                    .batch_per_worker = static_cast<int>(std::max(1.0, std::round(batch / std::max(1, least))))}};
+  if (!set.workers && !(least > 0 && fits_memory(job, cluster, belief, choice))) {
+    std::erase_if(fitting, [&](const sim::Configuration& c) { return c.workers() < least; });
+    if (!fitting.empty()) choice = enough_workers(job, fitting, believed);
   }
   choice.learning_rate = set.learning_rate.value_or(0);
   if (set.sync) choice.sync = *set.sync;

@@ -105,7 +105,9 @@ std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, co
     batches.push_back(job.batch_size);
   else
     for (int j = -kBatchDoublings; j <= kBatchDoublings; ++j) batches.push_back(published * std::exp2(j));
-  std::vector<sim::Configuration> found{manual};
+  std::vector<sim::Configuration> found;
+  if (!manual.groups.empty() && fits_memory(job, cluster, belief, manual) && sim::could_ever_fit(cluster, manual))
+    found.push_back(manual);
   for (int pool = 0; pool < static_cast<int>(cluster.pools.size()); ++pool) {
     if (job.pool >= 0 && job.pool != pool) continue;
     const long capacity =
@@ -117,6 +119,7 @@ std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, co
       }
     }
   }
+  if (found.empty() && !manual.groups.empty()) found.push_back(manual);  // so that the job can fail by its own reason
   return found;
 }
 

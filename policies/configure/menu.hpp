@@ -9,7 +9,8 @@
 
 namespace rehearse::policies {
 
-/// Every configuration of the grid that fits memory and cluster, in a fixed order, `manual` among them.
+/// Every configuration of the grid that fits memory and cluster, in a fixed order; `manual`, unless it has no groups, among them when
+/// it fits, or alone when nothing does.
 std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, const sim::Cluster& cluster,
                                                          const workloads::Belief& belief, const sim::Configuration& manual);
 

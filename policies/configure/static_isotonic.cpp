@@ -30,7 +30,7 @@ sim::Menu StaticIsotonic::configure(const ConfigureView& view, const workloads::
     // Predictors that see no way say nothing about which failure is cheap: do what an experienced user would.
     const auto manual = std::find_if(menu.ranked.begin(), menu.ranked.end(),
                                      [&](const sim::Choice& c) { return c.configuration == view.manual; });
-    std::rotate(menu.ranked.begin(), manual, manual + 1);
+    if (manual != menu.ranked.end()) std::rotate(menu.ranked.begin(), manual, manual + 1);
   }
   return menu;
 }
