@@ -44,7 +44,7 @@ std::string verdict(const SummaryRow& row, double best_effective_usd) {
   const double broken = row.of("limits_broken").mean;
   const bool best = row.of("effective_cost_usd").mean <= best_effective_usd;
   const std::string limits = broken > 0 ? fmt::format("breaks limits of {:.1f} jobs", broken) : "keeps all limits";
-  return best ? "best; " + limits : limits;
+  return best ? "lowest effective cost; " + limits : limits;
 }
 
 using Cells = std::vector<std::string>;
