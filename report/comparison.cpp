@@ -72,6 +72,7 @@ constexpr MetricField kMetricFields[] = {
     {"jobs", &RunMetrics::jobs},
     {"jobs_completed", &RunMetrics::jobs_completed},
     {"jobs_failed", &RunMetrics::jobs_failed},
+    {"jobs_infeasible", &RunMetrics::jobs_infeasible},
     {"cost_usd", &RunMetrics::cost_usd},
     {"effective_cost_usd", &RunMetrics::effective_cost_usd},
     {"limits_broken", &RunMetrics::limits_broken},

@@ -29,8 +29,7 @@ using File = std::unique_ptr<std::FILE, Closer>;
 
 }  // namespace
 
-RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOutcome>& jobs, const sim::CostParts& parts,
-                       double energy_j, double preemptions, double reconfigurations) {
+RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOutcome>& jobs, const RunSums& sums) {
   RunMetrics m;
   double deadlines = 0, deadlines_met = 0, targets = 0, targets_met = 0;
   std::vector<double> completion_s;
@@ -55,11 +54,11 @@ RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOut
   m.accuracy_met_fraction = fraction(targets_met, targets);
   m.seconds_late_mean = fraction(m.seconds_late_mean, deadlines);
   m.accuracy_short_mean = fraction(m.accuracy_short_mean, targets);
-  m.cost_compute_usd = parts.compute_usd;
-  m.cost_switch_usd = parts.switch_usd;
-  m.cost_wait_usd = parts.wait_usd;
-  m.cost_lost_usd = parts.lost_usd;
-  m.energy_kwh = energy_j / sim::kJoulesPerKwh;
+  m.cost_compute_usd = sums.parts.compute_usd;
+  m.cost_switch_usd = sums.parts.switch_usd;
+  m.cost_wait_usd = sums.parts.wait_usd;
+  m.cost_lost_usd = sums.parts.lost_usd;
+  m.energy_kwh = sums.energy_j / sim::kJoulesPerKwh;
   double idle_usd = 0, busy_usd = 0, pool_usd = 0;
   for (const sim::PoolTotals& pool : totals.pools) {
     idle_usd += pool.idle_usd;
@@ -72,8 +71,9 @@ RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOut
   m.jct_mean_s = mean(completion_s);
   m.jct_p95_s = quantile(std::move(completion_s), 0.95);
   m.makespan_s = totals.last_end_s - totals.first_submit_s;
-  m.preemptions = preemptions;
-  m.reconfigurations = reconfigurations;
+  m.preemptions = sums.preemptions;
+  m.reconfigurations = sums.reconfigurations;
+  m.jobs_infeasible = sums.jobs_infeasible;
   m.decision_time_s = totals.decision_s;
   return m;
 }

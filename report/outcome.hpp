@@ -34,6 +34,7 @@ struct RunMetrics {
   double utilization_fraction = 0;
   double seconds_late_mean = 0, accuracy_short_mean = 0;
   double reconfigurations = 0, preemptions = 0, limits_broken = 0;
+  double jobs_infeasible = 0;  ///< for which the policy predicted no configuration to keep the limits
   double decision_time_s = 0;  ///< CPU seconds of the policy; goes to timing.json
 };
 
@@ -42,9 +43,15 @@ struct RunOutcome {
   std::vector<JobOutcome> jobs;  ///< by number of arrival
 };
 
+/// What a recorder sums over jobs beside their outcomes.
+struct RunSums {
+  sim::CostParts parts;
+  double energy_j = 0;
+  double preemptions = 0, reconfigurations = 0, jobs_infeasible = 0;
+};
+
 /// From the totals of a replay and its outcomes.
-RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOutcome>& jobs, const sim::CostParts& parts,
-                       double energy_j, double preemptions, double reconfigurations);
+RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOutcome>& jobs, const RunSums& sums);
 
 /// Between a run's process and the parent. Throws InputError when the file cannot be written or read.
 void write_outcome(const std::string& path, const RunOutcome& outcome);

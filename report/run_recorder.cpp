@@ -63,13 +63,13 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
   if (job.has_target()) outcome.accuracy_short = std::max(0.0, job.target_accuracy - (std::isnan(r.accuracy) ? 0.0 : r.accuracy));
   if (outcome_.jobs.size() <= r.number) outcome_.jobs.resize(r.number + 1);
   outcome_.jobs[r.number] = outcome;
-  parts_.compute_usd += r.cost.compute_usd;
-  parts_.switch_usd += r.cost.switch_usd;
-  parts_.wait_usd += r.cost.wait_usd;
-  parts_.lost_usd += r.cost.lost_usd;
-  energy_j_ += r.energy_j;
-  preemptions_ += r.preemptions;
-  reconfigurations_ += r.reconfigurations;
+  sums_.parts.compute_usd += r.cost.compute_usd;
+  sums_.parts.switch_usd += r.cost.switch_usd;
+  sums_.parts.wait_usd += r.cost.wait_usd;
+  sums_.parts.lost_usd += r.cost.lost_usd;
+  sums_.energy_j += r.energy_j;
+  sums_.preemptions += r.preemptions;
+  sums_.reconfigurations += r.reconfigurations;
 
   RowWriter& out = begin(*jobs_).text(job.name).text(job.user);
   if (job.profile != nullptr)
@@ -118,6 +118,7 @@ void RunRecorder::write_predictions(const sim::JobRecord& r) {
 void RunRecorder::on_decision(const sim::DecisionRecord& r) {
   const sim::Configuration& c = r.choice->configuration;
   const sim::Prediction& p = r.choice->predicted;
+  if (r.decision == "configure" && r.rank == 0 && !r.remedy.empty()) ++sums_.jobs_infeasible;
   begin(*decisions_)
       .number(r.time_s)
       .text(r.job->name)
@@ -213,7 +214,7 @@ RunOutcome RunRecorder::finish(const sim::ReplayTotals& totals) {
   for (const sim::PoolTotals& pool : totals.pools) pools_usd += pool.jobs_usd;
   sim::check(std::abs(usd - pools_usd) <= 1e-9 * std::max(1e-9, pools_usd),
              "the money in the jobs' records is not what the pools earned");
-  outcome_.metrics = run_metrics(totals, outcome_.jobs, parts_, energy_j_, preemptions_, reconfigurations_);
+  outcome_.metrics = run_metrics(totals, outcome_.jobs, sums_);
   return std::move(outcome_);
 }
 

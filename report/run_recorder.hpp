@@ -61,8 +61,7 @@ class RunRecorder final : public sim::Recorder {
   RunRecorderSetup setup_;
   std::unique_ptr<RowWriter> jobs_, decisions_, events_, stages_, curves_, predictions_, utilization_;
   RunOutcome outcome_;
-  sim::CostParts parts_;
-  double energy_j_ = 0, preemptions_ = 0, reconfigurations_ = 0;
+  RunSums sums_;
 };
 
 }  // namespace rehearse::report

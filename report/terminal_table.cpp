@@ -103,6 +103,10 @@ std::string terminal_table(const Summary& s) {
                       s.repetitions > 1 ? ", with its 95 % confidence interval" : "");
   text += "Effective cost adds, for each job with a broken limit, what its manual configuration costs alone.\n";
   for (const SummaryRow& row : s.rows) {
+    const double infeasible = row.of("jobs_infeasible").mean;
+    if (infeasible > 0)
+      text += fmt::format("{} found no configuration for {:.1f} jobs that keeps their limits (decisions.csv says what would).\n",
+                          row.policy, infeasible);
     const double profiling = row.of("profiling_cost_usd").mean;
     if (profiling > 0)
       text += fmt::format("{} spent {} $ on profiling (included); saving without it {}.\n", row.policy, money(profiling),
