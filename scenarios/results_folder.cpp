@@ -68,6 +68,7 @@ ResultsFolder::ResultsFolder(std::string path) : path_(std::move(path)) {
       fail(path_, "a folder that is new, empty or holds earlier results", "a folder with other files");
   }
   part_ = fmt::format("{}.{}.part", path_, getpid());
+  error.clear();  // a folder that does not exist yet is one
   const fs::path parent = fs::path(path_).parent_path();
   if (!parent.empty()) fs::create_directories(parent, error);
   if (!error) fs::create_directory(part_, error);

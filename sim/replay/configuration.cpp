@@ -8,6 +8,13 @@ int Configuration::workers() const {
   return sum;
 }
 
+long Configuration::workers_of(PoolId pool) const {
+  long sum = 0;
+  for (const Group& group : groups)
+    if (group.pool == pool) sum += group.workers;
+  return sum;
+}
+
 double Configuration::batch_size() const {
   if (sync.kind == SyncKind::servers_async) return groups.front().batch_per_worker;
   double sum = 0;

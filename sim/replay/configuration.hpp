@@ -39,6 +39,8 @@ struct Configuration {
   Sync sync;
 
   int workers() const;
+  /// Of one pool, over all groups.
+  long workers_of(PoolId pool) const;
   /// Global: sum over workers. With asynchronous servers each push is a step of its own, so this is the batch of one worker.
   double batch_size() const;
   bool operator==(const Configuration&) const = default;

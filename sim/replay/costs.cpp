@@ -46,17 +46,16 @@ double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configura
   return rate;
 }
 
+double power_w(const Cluster& cluster, const Group& group, double power_limit_w, double busy_fraction) {
+  const double idle = worker_idle_w(cluster, group.pool);
+  double busy = worker_busy_w(cluster, group.pool);
+  if (power_limit_w > 0) busy -= std::max(0.0, worker_device(cluster, group.pool).busy_w - power_limit_w);
+  return group.workers * (idle + (std::max(busy, idle) - idle) * busy_fraction);
+}
+
 double power_w(const Cluster& cluster, const Configuration& configuration, double busy_fraction) {
   double watts = 0;
-  for (const Group& group : configuration.groups) {
-    const double idle = worker_idle_w(cluster, group.pool);
-    double busy = worker_busy_w(cluster, group.pool);
-    if (configuration.power_limit_w > 0) {
-      const double unlimited = worker_device(cluster, group.pool).busy_w;
-      busy -= std::max(0.0, unlimited - configuration.power_limit_w);
-    }
-    watts += group.workers * (idle + (std::max(busy, idle) - idle) * busy_fraction);
-  }
+  for (const Group& group : configuration.groups) watts += power_w(cluster, group, configuration.power_limit_w, busy_fraction);
   return watts;
 }
 
@@ -74,13 +73,10 @@ Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configu
 }
 
 bool could_ever_fit(const Cluster& cluster, const Configuration& configuration) {
-  std::vector<long> wanted(cluster.pools.size(), 0);
-  for (const Group& group : configuration.groups) wanted[static_cast<std::size_t>(group.pool)] += group.workers;
-  for (std::size_t p = 0; p < wanted.size(); ++p) {
-    const auto pool = static_cast<PoolId>(p);
-    if (wanted[p] > static_cast<long>(cluster.pools[p].nodes) * workers_per_node(cluster, pool)) return false;
-  }
-  return true;
+  return std::all_of(configuration.groups.begin(), configuration.groups.end(), [&](const Group& group) {
+    const long nodes = cluster.pools[static_cast<std::size_t>(group.pool)].nodes;
+    return configuration.workers_of(group.pool) <= nodes * workers_per_node(cluster, group.pool);
+  });
 }
 
 }  // namespace rehearse::sim

@@ -32,7 +32,10 @@ double worker_busy_w(const Cluster& cluster, PoolId pool);
 /// Dollars a second while the configuration holds its devices, parameter servers included.
 double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration);
 
-/// Watts of all workers, computing this fraction of the time.
+/// Watts of the workers of one group, computing this fraction of the time; `power_limit_w` as in Configuration.
+double power_w(const Cluster& cluster, const Group& group, double power_limit_w, double busy_fraction);
+
+/// Watts of all workers.
 double power_w(const Cluster& cluster, const Configuration& configuration, double busy_fraction);
 
 /// The fewest nodes in an empty pool, from node 0 on. A group must fit its pool.

@@ -46,6 +46,7 @@ class Replay final : public EventHandler {
 
   void apply(const QueueAnswer& answer, double now_s);
   const Choice& entry_of(JobSlot slot, int entry) const;
+  bool is_free(const Configuration& configuration, const Layout& named) const;
   void start(JobSlot slot, int entry, const Layout& wanted, double now_s);
   void allocate(JobSlot slot, const Layout& wanted);
   void hold(JobSlot slot, double busy_fraction, double now_s);
@@ -238,6 +239,19 @@ void Replay::decide(double now_s) {
 
 const Choice& Replay::entry_of(JobSlot slot, int entry) const { return jobs_[slot].menu.ranked[static_cast<std::size_t>(entry)]; }
 
+/// Are there so many free devices now, and on the nodes that are named, if any?
+bool Replay::is_free(const Configuration& configuration, const Layout& named) const {
+  for (std::size_t g = 0; g < configuration.groups.size(); ++g) {
+    const PoolId pool = configuration.groups[g].pool;
+    if (configuration.workers_of(pool) > free_devices_[static_cast<std::size_t>(pool)]) return false;
+    if (named.empty()) continue;
+    const Nodes& nodes = nodes_[static_cast<std::size_t>(pool)];
+    for (const NodeShare& share : named[g])
+      if (share.devices > nodes.free_on(share.node)) return false;
+  }
+  return true;
+}
+
 void Replay::apply(const QueueAnswer& answer, double now_s) {
   const auto require = [&](bool ok, JobSlot slot, std::string_view what) {
     if (ok) return;
@@ -274,15 +288,7 @@ void Replay::apply(const QueueAnswer& answer, double now_s) {
     const Configuration& configuration = entry_of(s.job, s.entry).configuration;
     if (!s.nodes.empty())
       ask_policy("queue", &jobs_[s.job].job, now_s, [&] { validate_layout(cluster_, configuration, s.nodes); });
-    std::vector<int> wanted(nodes_.size(), 0);
-    for (std::size_t g = 0; g < configuration.groups.size(); ++g) {
-      const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
-      wanted[pool] += configuration.groups[g].workers;
-      require(wanted[pool] <= free_devices_[pool], s.job, "starts a job on devices that are not free");
-      if (s.nodes.empty()) continue;
-      for (const NodeShare& share : s.nodes[g])
-        require(share.devices <= nodes_[pool].free_on(share.node), s.job, "starts a job on devices that are not free");
-    }
+    require(is_free(configuration, s.nodes), s.job, "starts a job on devices that are not free");
     --waiting_;
     start(s.job, s.entry, s.nodes, now_s);
   }
@@ -375,11 +381,9 @@ void Replay::hold(JobSlot slot, double busy_fraction, double now_s) {
   live.holdings.clear();
   live.held_since_s = now_s;
   for (const Group& group : configuration.groups) {
-    Configuration one = configuration;
-    one.groups = {group};
     live.holdings.push_back({.pool = group.pool,
                              .devices = group.workers,
-                             .power_w = power_w(cluster_, one, busy_fraction),
+                             .power_w = power_w(cluster_, group, configuration.power_limit_w, busy_fraction),
                              .busy_devices = group.workers * busy_fraction});
     meter_.take(now_s, live.holdings.back());
   }
@@ -429,9 +433,7 @@ void Replay::end_checkpoint(JobSlot slot, double now_s) {
   enqueue(slot, now_s);
   if (resize_to < 0) return;
   // Starts again at once where its new shape is free; otherwise it waits in the queue like any other.
-  const Configuration& wanted = entry_of(slot, resize_to).configuration;
-  for (const Group& group : wanted.groups)
-    if (group.workers > free_devices_[static_cast<std::size_t>(group.pool)]) return;
+  if (!is_free(entry_of(slot, resize_to).configuration, {})) return;
   queued_.pop_back();
   --waiting_;
   start(slot, resize_to, {}, now_s);
