@@ -1,0 +1,109 @@
+// The replay in the making: one object that lives as long as one replay. Internal to the room; replay.hpp is its door.
+//   replay.cpp          events, arrivals, the queue's decisions
+//   replay_stages.cpp   what a job does with its devices, from start to end
+#pragma once
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "sim/base/errors.hpp"
+#include "sim/replay/live_job.hpp"
+#include "sim/replay/meter.hpp"
+#include "sim/replay/nodes.hpp"
+#include "sim/replay/replay.hpp"
+
+namespace rehearse::sim {
+
+/// What an event's subject says: a job's slot and which of its events, or one of these.
+enum class JobTimer : std::uint32_t { phase_end = 0, deadline = 1 };
+inline constexpr std::uint32_t kWake = 0xFFFFFFFFu;
+
+inline std::uint32_t subject_of(JobSlot slot, JobTimer timer) { return slot * 2 + static_cast<std::uint32_t>(timer); }
+
+/// Under pool billing idle money is shared out at the very end: records wait until then.
+struct HeldRecord {
+  Job job;
+  Choice choice;
+  JobRecord record;
+  std::vector<double> usd_of_pool;
+};
+
+class ReplayRun final : public EventHandler {
+ public:
+  explicit ReplayRun(const ReplaySetup& setup);
+  ReplayTotals run(void (*drive)(EventQueue&, EventHandler&));
+  void handle(const Event& event) override;
+  void decide(double now_s) override;
+
+ private:
+  void pull(std::size_t source);
+  void arrive(std::size_t source, double now_s);
+  JobSlot new_slot(Job job);
+  void make_menu(JobSlot slot, double now_s);
+  void enqueue(JobSlot slot, double now_s);
+
+  void apply(const QueueAnswer& answer, double now_s);
+  const Choice& entry_of(JobSlot slot, int entry) const;
+  bool is_free(const Configuration& configuration, const Layout& named) const;
+  void start(JobSlot slot, int entry, const Layout& wanted, double now_s);
+  void allocate(JobSlot slot, const Layout& wanted);
+  void hold(JobSlot slot, double busy_fraction, double now_s);
+  void let_go(JobSlot slot, double now_s);
+  void begin_running(JobSlot slot, double now_s);
+  void begin_checkpoint(JobSlot slot, double now_s);
+  void end_checkpoint(JobSlot slot, double now_s);
+  void end_stage(JobSlot slot, double now_s, double elapsed_s);
+  void on_phase_end(JobSlot slot, double now_s);
+  void on_deadline(JobSlot slot, double now_s);
+  void end_job(JobSlot slot, FailureReason reason, double now_s);
+  void emit(JobSlot slot, FailureReason reason, double now_s);
+  void share_idle_money();
+  void finish(double now_s);
+
+  StageInputs inputs_of(JobSlot slot) const;
+  template <class Ask>
+  void ask_policy(std::string_view decision, const Job* job, double now_s, Ask&& ask);
+  void tell(double now_s, JobEvent event, JobSlot slot);
+
+  const ReplaySetup& setup_;
+  const Cluster& cluster_;
+  EventQueue events_;
+  Meter meter_;
+  std::vector<Nodes> nodes_;
+  std::vector<int> free_devices_;
+  std::vector<std::optional<Job>> next_of_source_;
+  std::vector<QueueJob> jobs_;
+  std::vector<LiveJob> live_;
+  std::vector<JobSlot> free_slots_;
+  std::vector<JobSlot> queued_, ended_;
+  QueueAnswer answer_;
+  EventHandle wake_;
+  std::deque<HeldRecord> held_;
+  ReplayTotals totals_;
+  std::uint64_t active_ = 0;  ///< jobs that have arrived and not ended
+  int waiting_ = 0;           ///< of those, jobs in the queue
+  double now_s_ = 0;
+};
+
+template <class Ask>
+void ReplayRun::ask_policy(std::string_view decision, const Job* job, double now_s, Ask&& ask) {
+  const auto fail = [&](const char* what) {
+    throw PolicyError(fmt::format("policy \"{}\", {}{}, at {:.6f} s: {}", setup_.policy.name, decision,
+                                  job != nullptr ? fmt::format(", job \"{}\"", job->name) : std::string(), now_s, what));
+  };
+  const auto begun = std::chrono::steady_clock::now();
+  try {
+    ask();
+  } catch (const CheckFailed&) {
+    throw;
+  } catch (const std::exception& error) {
+    fail(error.what());
+  }
+  totals_.decision_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  ++totals_.decisions;
+}
+}  // namespace rehearse::sim
