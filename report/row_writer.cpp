@@ -1,5 +1,7 @@
 #include "report/row_writer.hpp"
 
+#include <fmt/compile.h>
+
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -15,6 +17,12 @@ constexpr std::size_t kBufferBytes = 1u << 18;
 
 [[noreturn]] void fail(const std::string& path) {
   throw sim::InputError({.file = path, .expected = "a file that can be written", .found = std::strerror(errno)});
+}
+
+/// A format that is compiled, as parsing it for each field took a tenth of a large replay.
+template <class Number>
+void append(fmt::memory_buffer& buffer, Number value) {
+  fmt::format_to(std::back_inserter(buffer), FMT_COMPILE("{}"), value);
 }
 
 }  // namespace
@@ -53,16 +61,16 @@ RowWriter& RowWriter::number(double value) {
   if (value == 0) {
     buffer_.push_back('0');  // never "-0"
   } else if (value == std::floor(value) && std::abs(value) < 1e15) {
-    fmt::format_to(std::back_inserter(buffer_), "{}", static_cast<std::int64_t>(value));
+    append(buffer_, static_cast<std::int64_t>(value));
   } else if (!std::isnan(value)) {
-    fmt::format_to(std::back_inserter(buffer_), "{}", value);
+    append(buffer_, value);
   }
   return *this;
 }
 
 RowWriter& RowWriter::integer(std::int64_t value) {
   separate();
-  fmt::format_to(std::back_inserter(buffer_), "{}", value);
+  append(buffer_, value);
   return *this;
 }
 

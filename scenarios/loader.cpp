@@ -5,6 +5,7 @@
 
 #include "scenarios/loader_parts.hpp"
 #include "sim/base/names.hpp"
+#include "traces/job_list.hpp"
 
 namespace rehearse::scenarios {
 
@@ -155,7 +156,7 @@ std::vector<sim::Job> Scenario::jobs_of(int repetition) const {
     std::vector<sim::Job> made = generate_jobs(generator, belief, seed, repetition);
     all.insert(all.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
   }
-  std::stable_sort(all.begin(), all.end(), [](const sim::Job& a, const sim::Job& b) { return a.submit_s < b.submit_s; });
+  traces::sort_by_date(all);
   return all;
 }
 

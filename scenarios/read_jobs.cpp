@@ -7,6 +7,7 @@
 #include "sim/base/names.hpp"
 #include "sim/base/units.hpp"
 #include "traces/formats.hpp"
+#include "traces/job_list.hpp"
 #include "traces/job_rules.hpp"
 #include "workloads/zoo.hpp"
 
@@ -218,8 +219,7 @@ void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, 
       read_job(value, index, own, scenario, mistakes);
     ++index;
   }
-  std::stable_sort(scenario.jobs.begin(), scenario.jobs.end(),
-                   [](const sim::Job& a, const sim::Job& b) { return a.submit_s < b.submit_s; });
+  traces::sort_by_date(scenario.jobs);
   if (index > 1) check_names(scenario.jobs, mistakes);
   check_accuracy_is_modelled(scenario.jobs, own, mistakes);
 }

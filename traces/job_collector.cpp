@@ -50,10 +50,7 @@ sim::Job* JobCollector::add(sim::CsvRow& row, sim::Job job, std::string_view dat
   if (row.mistakes().empty() && !taken_.insert(job.name, static_cast<std::uint32_t>(jobs.size()), name_at))
     row.refuse("job_id", "a name that no job before has");
   if (row.mistakes().empty()) {
-    if (job.submit_s < latest_s_) {
-      is_sorted_ = false;
-      repaired(row, date_column, "dates that never decrease: sorted");
-    }
+    if (job.submit_s < latest_s_) repaired(row, date_column, "dates that never decrease: sorted");
     latest_s_ = std::max(latest_s_, job.submit_s);
     return &jobs.emplace_back(std::move(job));
   }
@@ -105,8 +102,7 @@ JobList JobCollector::finish(bool keep_origin) {
   if (list_.jobs.empty()) refuse_all();
   std::vector<sim::Job>& jobs = list_.jobs;
   list_.report.jobs = static_cast<std::int64_t>(jobs.size());
-  if (!is_sorted_)
-    std::stable_sort(jobs.begin(), jobs.end(), [](const sim::Job& a, const sim::Job& b) { return a.submit_s < b.submit_s; });
+  sort_by_date(jobs);
   if (!keep_origin) {
     list_.origin_s = jobs.front().submit_s;
     for (sim::Job& job : jobs) job.submit_s -= list_.origin_s;

@@ -43,7 +43,6 @@ class JobCollector {
   std::vector<ColumnNames> names_;
   NameSet taken_;                                               ///< by indices into list_.jobs
   double latest_s_ = -std::numeric_limits<double>::infinity();  ///< submission so far
-  bool is_sorted_ = true;
 };
 
 }  // namespace rehearse::traces

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 
@@ -27,6 +28,11 @@ void append(std::string& text, const ImportReason& reason, std::string_view verb
 }
 
 }  // namespace
+
+void sort_by_date(std::vector<sim::Job>& jobs) {
+  const auto earlier = [](const sim::Job& a, const sim::Job& b) { return a.submit_s < b.submit_s; };
+  if (!std::is_sorted(jobs.begin(), jobs.end(), earlier)) std::stable_sort(jobs.begin(), jobs.end(), earlier);
+}
 
 std::string to_string(const ImportReport& report) {
   std::string text = fmt::format("{}: {} rows, {} jobs, {} rows dropped\n", sim::printable(report.file, 4096), report.rows,

@@ -43,6 +43,9 @@ struct JobList {
   double origin_s = 0;  ///< was subtracted from the file's dates
 };
 
+/// By submit_s; jobs of one date keep their order. Sorted jobs, as most traces have them, are neither moved nor copied.
+void sort_by_date(std::vector<sim::Job>& jobs);
+
 /// For the terminal: one line of totals, one a reason, one a note; each ends with a line end.
 std::string to_string(const ImportReport& report);
 

@@ -20,7 +20,7 @@ EventHandle EventQueue::push(const Event& event) {
   }
   const std::uint64_t order = (static_cast<std::uint64_t>(event.event_class) << 56) | sequence_++;
   heap_.push_back({event.date_s, order, slot, generation_[slot], event.subject});
-  std::push_heap(heap_.begin(), heap_.end(), later);
+  std::push_heap(heap_.begin(), heap_.end(), Later());
   ++live_;
   return {slot, generation_[slot]};
 }
@@ -41,12 +41,12 @@ void EventQueue::cancel(EventHandle& handle) {
 
 void EventQueue::compact() {
   std::erase_if(heap_, [this](const Entry& entry) { return stale(entry); });
-  std::make_heap(heap_.begin(), heap_.end(), later);
+  std::make_heap(heap_.begin(), heap_.end(), Later());
 }
 
 void EventQueue::drop_stale_top() {
   while (!heap_.empty() && stale(heap_.front())) {
-    std::pop_heap(heap_.begin(), heap_.end(), later);
+    std::pop_heap(heap_.begin(), heap_.end(), Later());
     heap_.pop_back();
   }
 }
@@ -63,7 +63,7 @@ Event EventQueue::pop() {
   drop_stale_top();
   check(!heap_.empty(), "the event queue is empty", last_date_);
   const Entry entry = heap_.front();
-  std::pop_heap(heap_.begin(), heap_.end(), later);
+  std::pop_heap(heap_.begin(), heap_.end(), Later());
   heap_.pop_back();
   retire(entry.slot);
   last_date_ = entry.date_s;

@@ -43,7 +43,11 @@ class EventQueue {
     std::uint32_t generation;
     std::uint32_t subject;
   };
-  static bool later(const Entry& a, const Entry& b) { return a.date_s != b.date_s ? a.date_s > b.date_s : a.order > b.order; }
+  struct Later {  // an object, as the heap's functions inline no function pointer
+    bool operator()(const Entry& a, const Entry& b) const {
+      return a.date_s != b.date_s ? a.date_s > b.date_s : a.order > b.order;
+    }
+  };
   bool stale(const Entry& entry) const { return generation_[entry.slot] != entry.generation; }
   void drop_stale_top();
   void compact();
