@@ -92,6 +92,8 @@ constexpr MetricField kMetricFields[] = {
     {"cost_switch_usd", &RunMetrics::cost_switch_usd},
     {"cost_wait_usd", &RunMetrics::cost_wait_usd},
     {"cost_lost_usd", &RunMetrics::cost_lost_usd},
+    {"time_error_median", &RunMetrics::time_error_median},
+    {"cost_error_median", &RunMetrics::cost_error_median},
     {"preemptions", &RunMetrics::preemptions},
     {"reconfigurations", &RunMetrics::reconfigurations},
 };

@@ -29,7 +29,7 @@ using File = std::unique_ptr<std::FILE, Closer>;
 
 }  // namespace
 
-RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOutcome>& jobs, const RunSums& sums) {
+RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOutcome>& jobs, RunSums sums) {
   RunMetrics m;
   double deadlines = 0, deadlines_met = 0, targets = 0, targets_met = 0;
   std::vector<double> completion_s;
@@ -74,6 +74,8 @@ RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOut
   m.preemptions = sums.preemptions;
   m.reconfigurations = sums.reconfigurations;
   m.jobs_infeasible = sums.jobs_infeasible;
+  m.time_error_median = quantile(std::move(sums.time_errors), 0.5);
+  m.cost_error_median = quantile(std::move(sums.cost_errors), 0.5);
   m.decision_time_s = totals.decision_s;
   return m;
 }

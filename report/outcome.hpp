@@ -34,6 +34,8 @@ struct RunMetrics {
   double utilization_fraction = 0;
   double seconds_late_mean = 0, accuracy_short_mean = 0;
   double reconfigurations = 0, preemptions = 0, limits_broken = 0;
+  /// Median of |predicted / actual - 1| over finished jobs that were configured, for time from start to end and for money.
+  double time_error_median = 0, cost_error_median = 0;
   double jobs_infeasible = 0;  ///< for which the policy predicted no configuration to keep the limits
   double decision_time_s = 0;  ///< CPU seconds of the policy; goes to timing.json
 };
@@ -48,10 +50,11 @@ struct RunSums {
   sim::CostParts parts;
   double energy_j = 0;
   double preemptions = 0, reconfigurations = 0, jobs_infeasible = 0;
+  std::vector<double> time_errors, cost_errors;  ///< |predicted / actual - 1|
 };
 
 /// From the totals of a replay and its outcomes.
-RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOutcome>& jobs, const RunSums& sums);
+RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOutcome>& jobs, RunSums sums);
 
 /// Between a run's process and the parent. Throws InputError when the file cannot be written or read.
 void write_outcome(const std::string& path, const RunOutcome& outcome);

@@ -63,6 +63,11 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
   if (job.has_target()) outcome.accuracy_short = std::max(0.0, job.target_accuracy - (std::isnan(r.accuracy) ? 0.0 : r.accuracy));
   if (outcome_.jobs.size() <= r.number) outcome_.jobs.resize(r.number + 1);
   outcome_.jobs[r.number] = outcome;
+  if (outcome.finished && job.work != sim::Work::rigid) {
+    const sim::Prediction& p = r.choice->predicted;
+    if (!std::isnan(p.time_s)) sums_.time_errors.push_back(std::abs(p.time_s / (r.end_s - r.start_s) - 1));
+    if (!std::isnan(p.cost_usd) && r.cost.total() > 0) sums_.cost_errors.push_back(std::abs(p.cost_usd / r.cost.total() - 1));
+  }
   sums_.parts.compute_usd += r.cost.compute_usd;
   sums_.parts.switch_usd += r.cost.switch_usd;
   sums_.parts.wait_usd += r.cost.wait_usd;
@@ -214,7 +219,7 @@ RunOutcome RunRecorder::finish(const sim::ReplayTotals& totals) {
   for (const sim::PoolTotals& pool : totals.pools) pools_usd += pool.jobs_usd;
   sim::check(std::abs(usd - pools_usd) <= 1e-9 * std::max(1e-9, pools_usd),
              "the money in the jobs' records is not what the pools earned");
-  outcome_.metrics = run_metrics(totals, outcome_.jobs, sums_);
+  outcome_.metrics = run_metrics(totals, outcome_.jobs, std::move(sums_));
   return std::move(outcome_);
 }
 
