@@ -73,29 +73,45 @@ std::string render(const std::vector<Cells>& rows) {
   return text;
 }
 
-}  // namespace
-
-std::string terminal_table(const Summary& s) {
+/// Money and limits: which policy to choose.
+std::string money_table(const Summary& s) {
   double best = std::numeric_limits<double>::infinity();
   for (const SummaryRow& row : s.rows)
     if (row.ok) best = std::min(best, row.of("effective_cost_usd").mean);
-  std::vector<Cells> rows{{"policy", "cost, $", "profiling, $", "effective, $", "saving", "deadlines", "accuracy", "mean JCT",
-                           "p95 JCT", "energy, kWh", "reconf.", "cost error", "policy took", "verdict"}};
+  std::vector<Cells> rows{{"policy", "cost, $", "profiling, $", "effective, $", "saving", "deadlines", "accuracy", "verdict"}};
   for (const SummaryRow& row : s.rows) {
     if (!row.ok) {
       rows.push_back({row.policy, "FAILED: " + row.reason});
       continue;
     }
-    const double energy = row.of("energy_kwh").mean;
     rows.push_back({row.policy, money(row.of("cost_usd").mean), money(row.of("profiling_cost_usd").mean),
                     money(row.of("effective_cost_usd").mean), saving(row.of("saving_percent")),
                     percent(row.of("deadline_met_fraction").mean), percent(row.of("accuracy_met_fraction").mean),
-                    duration(row.of("jct_mean_s").mean), duration(row.of("jct_p95_s").mean),
+                    verdict(row, best)});
+  }
+  return render(rows);
+}
+
+/// What it meant for time, energy and the policy's own work.
+std::string time_table(const Summary& s) {
+  std::vector<Cells> rows{
+      {"policy", "mean JCT", "p95 JCT", "makespan", "utilization", "energy, kWh", "reconf.", "cost error", "policy took"}};
+  for (const SummaryRow& row : s.rows) {
+    if (!row.ok) continue;
+    const double energy = row.of("energy_kwh").mean;
+    rows.push_back({row.policy, duration(row.of("jct_mean_s").mean), duration(row.of("jct_p95_s").mean),
+                    duration(row.of("makespan_s").mean), percent(row.of("utilization_fraction").mean),
                     energy < 10 ? fmt::format("{:.3f}", energy) : fmt::format("{:.1f}", energy),
                     fmt::format("{:g}", row.of("reconfigurations").mean), percent(row.of("cost_error_median").mean),
-                    short_time(row.decision_time_s / s.repetitions), verdict(row, best)});
+                    short_time(row.decision_time_s / s.repetitions)});
   }
-  std::string text = render(rows);
+  return rows.size() > 1 ? "\n" + render(rows) : std::string();
+}
+
+}  // namespace
+
+std::string terminal_table(const Summary& s) {
+  std::string text = money_table(s) + time_table(s);
   double jobs = 0;
   for (const SummaryRow& row : s.rows)
     if (row.ok) jobs = row.of("jobs").mean;
