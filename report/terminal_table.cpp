@@ -34,9 +34,9 @@ std::string short_time(double seconds) {
 
 std::string saving(const Estimate& e) {
   if (std::isnan(e.mean)) return "-";
-  const double mean = std::abs(e.mean) < 0.05 ? 0 : e.mean;
-  if (std::isnan(e.ci95_low)) return fmt::format("{:.1f} %", mean);
-  return fmt::format("{:.1f} % [{:.1f}, {:.1f}]", mean, e.ci95_low + 0.0, e.ci95_high + 0.0);
+  const auto shown = [](double percent) { return std::abs(percent) < 0.05 ? 0.0 : percent; };  // never "-0.0"
+  if (std::isnan(e.ci95_low)) return fmt::format("{:.1f} %", shown(e.mean));
+  return fmt::format("{:.1f} % [{:.1f}, {:.1f}]", shown(e.mean), shown(e.ci95_low), shown(e.ci95_high));
 }
 
 /// What the numbers of a row mean for choosing it.

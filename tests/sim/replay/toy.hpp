@@ -137,6 +137,7 @@ struct World {
   Keeper keeper;
   Infeasible infeasible = Infeasible::best_effort;
   bool samples = false;
+  Recorder* recorder = nullptr;  ///< null: the keeper
 
   ReplayTotals run(std::vector<Job> jobs, Queue& queue, Configurator* configure = nullptr) {
     ListSource source(std::move(jobs));
@@ -149,7 +150,7 @@ struct World {
                                        .threads = &threads,
                                        .queue = &queue},
                             .sources = {&source},
-                            .recorder = &keeper,
+                            .recorder = recorder != nullptr ? recorder : &keeper,
                             .infeasible = infeasible,
                             .pool_samples = samples};
     return replay(setup, run_plain);

@@ -1,0 +1,84 @@
+#include "report/outcome.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+
+#include "sim/base/errors.hpp"
+#include "tests/report/outcomes.hpp"
+#include "tests/sim/read/temporary_file.hpp"
+
+using namespace outcomes;
+using rehearse::sim::InputError;
+
+TEST_CASE("totals of a run by hand") {
+  // Two pools. The first costs 10 $ for 100 device-seconds of which 40 compute, 3 $ idle; the second 30 $, 25 of 100, 9 $ idle.
+  // Money-weighted use: (10 x 0.4 + 30 x 0.25) / 40. Of the idle 12 $, jobs were charged 5.
+  rehearse::sim::ReplayTotals totals{.jobs = 3, .finished = 2, .failed = 1, .first_submit_s = 10, .last_end_s = 510};
+  totals.pools = {{.pool_device_s = 100, .idle_usd = 3, .pool_usd = 10, .idle_energy_j = 3.6e6, .busy_device_s = 40},
+                  {.pool_device_s = 100, .idle_usd = 9, .pool_usd = 30, .idle_energy_j = 7.2e6, .busy_device_s = 25}};
+  totals.shared_idle_usd = 5;
+  std::vector<JobOutcome> jobs(3);
+  jobs[0] = {.accuracy_short = 0.02, .completion_s = 100, .finished = true, .has_target = true, .accuracy_met = true};
+  jobs[1] = {.seconds_late = 50, .completion_s = 200, .finished = true, .has_deadline = true};
+  jobs[2] = {.completion_s = 1e9, .has_deadline = true, .has_target = true};
+  jobs[0].keeps_limits = true;
+  const RunMetrics m = run_metrics(totals, jobs, {.compute_usd = 1, .switch_usd = 2, .wait_usd = 3, .lost_usd = 4}, 7.2e6, 6, 7);
+  CHECK(m.utilization_fraction == Approx((10 * 0.4 + 30 * 0.25) / 40));
+  CHECK(m.idle_cost_usd == Approx(12 - 5));
+  CHECK(m.idle_energy_kwh == Approx(3));
+  CHECK(m.energy_kwh == Approx(2));
+  CHECK(m.makespan_s == 500);
+  CHECK(m.jct_mean_s == 150);             // of the two that finished
+  CHECK(m.jct_p95_s == Approx(195));      // position 0.95
+  CHECK(m.deadline_met_fraction == 0);    // of two
+  CHECK(m.accuracy_met_fraction == 0.5);  // of two
+  CHECK(m.seconds_late_mean == Approx(25));
+  CHECK(m.accuracy_short_mean == Approx(0.01));
+  CHECK(m.limits_broken == 2);
+  CHECK(m.cost_switch_usd == 2);
+  CHECK(m.preemptions == 6);
+  CHECK(m.reconfigurations == 7);
+  const RunMetrics nothing = run_metrics({}, {}, {}, 0, 0, 0);
+  CHECK(std::isnan(nothing.jct_mean_s));
+  CHECK(std::isnan(nothing.deadline_met_fraction));
+  CHECK(std::isnan(nothing.utilization_fraction));
+  CHECK(nothing.cost_usd == 0);
+}
+
+TEST_CASE("an outcome comes back from its file as it was") {
+  RunOutcome before = run({{4}, {2, 3, 0.25}});
+  before.jobs[1].finished = false;
+  before.metrics.accuracy_met_fraction = std::nan("");
+  const TemporaryFile file("");
+  write_outcome(file.path(), before);
+  const RunOutcome after = read_outcome(file.path());
+  REQUIRE(after.jobs.size() == 2);
+  CHECK(after.jobs[1].cost_usd == 2);
+  CHECK(after.jobs[1].effective_cost_usd == 5);
+  CHECK(after.jobs[1].profiling_usd == 0.25);
+  CHECK(after.jobs[1].seconds_late == 30);
+  CHECK_FALSE(after.jobs[1].finished);
+  CHECK(after.jobs[0].finished);
+  CHECK(after.jobs[0].keeps_limits);
+  CHECK_FALSE(after.jobs[1].keeps_limits);
+  CHECK(after.metrics.cost_usd == before.metrics.cost_usd);
+  CHECK(after.metrics.jct_p95_s == before.metrics.jct_p95_s);
+  CHECK(std::isnan(after.metrics.accuracy_met_fraction));
+  write_outcome(file.path(), {});
+  CHECK(read_outcome(file.path()).jobs.empty());
+}
+
+TEST_CASE("an outcome that is not whole is refused") {
+  CHECK_THROWS_AS(write_outcome("/no/such/folder/outcome", {}), InputError);
+  CHECK_THROWS_AS(write_outcome("/dev/full", run({{1}})), InputError);
+  CHECK_THROWS_AS(read_outcome("/no/such/outcome"), InputError);
+  const TemporaryFile file("");
+  CHECK_THROWS_AS(read_outcome(file.path()), InputError);
+  write_outcome(file.path(), run({{1}, {2}, {3}}));
+  const auto size = std::filesystem::file_size(file.path());
+  for (const auto cut : {size - 1, size / 2, std::uintmax_t{8}}) {
+    std::filesystem::resize_file(file.path(), cut);
+    CHECK_THROWS_AS(read_outcome(file.path()), InputError);
+  }
+}
