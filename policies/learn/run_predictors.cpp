@@ -103,11 +103,15 @@ std::optional<AccuracyPredictor> AccuracyPredictor::fit(const RunHistory& histor
 
 Prediction AccuracyPredictor::accuracy(const PlannedRun& run, double epochs) const {
   const auto x = accuracy_features({features_, asynchronous_}, run, epochs);
-  return {.expected = fit_.predict(x), .safe = std::max(0.0, fit_.lower(x) - margin_), .extrapolated = fit_.extrapolated(x)};
+  return {.expected = fit_.predict(x), .safe = safe_accuracy(x), .extrapolated = fit_.extrapolated(x)};
 }
 
+double AccuracyPredictor::safe_accuracy(std::span<const double> x) const { return std::max(0.0, fit_.lower(x) - margin_); }
+
 std::optional<int> AccuracyPredictor::fewest_epochs(const PlannedRun& run, double floor, int cap) const {
-  const auto enough = [&](int epochs) { return accuracy(run, epochs).safe >= floor; };
+  const auto enough = [&](int epochs) {
+    return safe_accuracy(accuracy_features({features_, asynchronous_}, run, epochs)) >= floor;
+  };
   if (cap < 1 || !enough(cap)) return std::nullopt;
   int too_few = 0, reached = cap;  // the safe accuracy never falls with the epochs
   while (reached - too_few > 1) {
