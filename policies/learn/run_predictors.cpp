@@ -101,11 +101,6 @@ std::optional<AccuracyPredictor> AccuracyPredictor::fit(const RunHistory& histor
   return predictor;
 }
 
-Prediction AccuracyPredictor::accuracy(const PlannedRun& run, double epochs) const {
-  const auto x = accuracy_features({features_, asynchronous_}, run, epochs);
-  return {.expected = fit_.predict(x), .safe = std::max(0.0, fit_.lower(x) - margin_), .extrapolated = fit_.extrapolated(x)};
-}
-
 namespace {
 
 /// The first of 1..cap for which `enough` holds; it holds for all after that.
@@ -122,12 +117,23 @@ std::optional<int> first_enough(int cap, Enough&& enough) {
 
 }  // namespace
 
+Prediction AccuracyPredictor::accuracy(const PlannedRun& run, double epochs) const {
+  const auto x = accuracy_features({features_, asynchronous_}, run, epochs);
+  return {.expected = fit_.predict(x), .safe = safe_accuracy(x), .extrapolated = fit_.extrapolated(x)};
+}
+
+double AccuracyPredictor::safe_accuracy(std::span<const double> x) const { return std::max(0.0, fit_.lower(x) - margin_); }
+
 std::optional<int> AccuracyPredictor::fewest_epochs(const PlannedRun& run, double floor, int cap) const {
-  return first_enough(cap, [&](int epochs) { return accuracy(run, epochs).safe >= floor; });
+  return first_enough(cap, [&](int epochs) {
+    return safe_accuracy(accuracy_features({features_, asynchronous_}, run, epochs)) >= floor;
+  });
 }
 
 std::optional<int> AccuracyPredictor::expected_epochs(const PlannedRun& run, double floor, int cap) const {
-  return first_enough(cap, [&](int epochs) { return accuracy(run, epochs).expected >= floor; });
+  return first_enough(cap, [&](int epochs) {
+    return fit_.predict(accuracy_features({features_, asynchronous_}, run, epochs)) >= floor;
+  });
 }
 
 }  // namespace rehearse::policies

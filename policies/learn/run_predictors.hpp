@@ -85,6 +85,8 @@ class AccuracyPredictor {
   double margin() const { return margin_; }
 
  private:
+  double safe_accuracy(std::span<const double> x) const;
+
   RunFeatures features_ = RunFeatures::global_batch;
   bool asynchronous_ = false;
   IsotonicFit fit_;

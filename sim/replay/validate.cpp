@@ -12,27 +12,28 @@ namespace rehearse::sim {
 
 namespace {
 
-void require(bool ok, std::string_view what) {
-  if (!ok) throw PolicyError(std::string(what));
+/// Says what is wrong only when it is: menus are long.
+template <class... Values>
+void require(bool ok, fmt::format_string<const Values&...> what, const Values&... values) {
+  if (!ok) throw PolicyError(fmt::format(what, values...));
 }
 
 void validate_configuration(const Cluster& cluster, const Job& job, const Configuration& c) {
   require(!c.groups.empty(), "a configuration without any workers");
   for (const Group& group : c.groups) {
     require(group.pool >= 0 && static_cast<std::size_t>(group.pool) < cluster.pools.size(), "a pool that does not exist");
-    require(group.workers > 0, fmt::format("{} workers", group.workers));
-    require(group.batch_per_worker > 0 || job.work == Work::rigid,
-            fmt::format("a batch of {} samples a worker", group.batch_per_worker));
+    require(group.workers > 0, "{} workers", group.workers);
+    require(group.batch_per_worker > 0 || job.work == Work::rigid, "a batch of {} samples a worker", group.batch_per_worker);
     const double busy_w = worker_device(cluster, group.pool).busy_w;
     require(c.power_limit_w == 0 || (c.power_limit_w > worker_device(cluster, group.pool).idle_w && c.power_limit_w <= busy_w),
-            fmt::format("a power limit of {} W", c.power_limit_w));
+            "a power limit of {} W", c.power_limit_w);
   }
-  require(std::isfinite(c.learning_rate) && c.learning_rate >= 0, fmt::format("a learning rate of {}", c.learning_rate));
-  require(c.sync.servers >= 0 && (c.sync.kind == SyncKind::ring) == (c.sync.servers == 0),
-          fmt::format("{} parameter servers", c.sync.servers));
+  require(std::isfinite(c.learning_rate) && c.learning_rate >= 0, "a learning rate of {}", c.learning_rate);
+  require(c.sync.servers >= 0 && (c.sync.kind == SyncKind::ring) == (c.sync.servers == 0), "{} parameter servers",
+          c.sync.servers);
   if (job.work == Work::steps && job.batch_size > 0 && c.sync.kind != SyncKind::servers_async)
-    require(c.batch_size() == job.batch_size,
-            fmt::format("a global batch of {} for a job whose batch is fixed at {}", c.batch_size(), job.batch_size));
+    require(c.batch_size() == job.batch_size, "a global batch of {} for a job whose batch is fixed at {}", c.batch_size(),
+            job.batch_size);
 }
 
 }  // namespace
@@ -42,34 +43,32 @@ void validate_menu(const Cluster& cluster, const Job& job, const Menu& menu) {
   for (const Choice& choice : menu.ranked) {
     validate_configuration(cluster, job, choice.configuration);
     for (const double value : {choice.predicted.time_s, choice.predicted.cost_usd, choice.predicted.epochs})
-      require(!(value < 0) && !std::isinf(value), fmt::format("a prediction of {}", value));
-    require(!(choice.predicted.accuracy < 0 || choice.predicted.accuracy > 1),
-            fmt::format("a predicted accuracy of {}", choice.predicted.accuracy));
+      require(!(value < 0) && !std::isinf(value), "a prediction of {}", value);
+    require(!(choice.predicted.accuracy < 0 || choice.predicted.accuracy > 1), "a predicted accuracy of {}",
+            choice.predicted.accuracy);
   }
 }
 
 void validate_step_plan(const OpGraph& graph, int workers_on_node, const StepPlan& plan) {
   if (plan.device_of_op.empty()) {
-    require(plan.replicas == workers_on_node,
-            fmt::format("{} replicas for the {} workers of a node", plan.replicas, workers_on_node));
+    require(plan.replicas == workers_on_node, "{} replicas for the {} workers of a node", plan.replicas, workers_on_node);
     return;
   }
-  require(plan.replicas == 1, fmt::format("{} model-parallel replicas on a node", plan.replicas));
-  require(plan.device_of_op.size() == graph.ops.size(),
-          fmt::format("devices for {} of the graph's {} operations", plan.device_of_op.size(), graph.ops.size()));
+  require(plan.replicas == 1, "{} model-parallel replicas on a node", plan.replicas);
+  require(plan.device_of_op.size() == graph.ops.size(), "devices for {} of the graph's {} operations", plan.device_of_op.size(),
+          graph.ops.size());
   for (const DeviceIndex device : plan.device_of_op)
-    require(device >= 0 && device < workers_on_node, fmt::format("an operation on device {} of {}", device, workers_on_node));
+    require(device >= 0 && device < workers_on_node, "an operation on device {} of {}", device, workers_on_node);
 }
 
 void validate_thread_plan(const OpGraph& graph, const Device& cpu, const ThreadPlan& plan) {
   const int most = cpu.cores * cpu.threads_per_core;
   const auto valid = [most](int threads) { return threads >= 1 && threads <= most; };
-  require(valid(plan.intra_op), fmt::format("{} threads an operation on a CPU of {}", plan.intra_op, most));
-  require(valid(plan.inter_op), fmt::format("{} operations side by side on a CPU of {} threads", plan.inter_op, most));
+  require(valid(plan.intra_op), "{} threads an operation on a CPU of {}", plan.intra_op, most);
+  require(valid(plan.inter_op), "{} operations side by side on a CPU of {} threads", plan.inter_op, most);
   require(plan.threads_of_op.empty() || plan.threads_of_op.size() == graph.ops.size(),
-          fmt::format("threads for {} of the graph's {} operations", plan.threads_of_op.size(), graph.ops.size()));
-  for (const int threads : plan.threads_of_op)
-    require(valid(threads), fmt::format("{} threads an operation on a CPU of {}", threads, most));
+          "threads for {} of the graph's {} operations", plan.threads_of_op.size(), graph.ops.size());
+  for (const int threads : plan.threads_of_op) require(valid(threads), "{} threads an operation on a CPU of {}", threads, most);
 }
 
 void validate_layout(const Cluster& cluster, const Configuration& configuration, const Layout& layout) {
@@ -80,14 +79,14 @@ void validate_layout(const Cluster& cluster, const Configuration& configuration,
     std::vector<int> seen;
     long devices = 0;
     for (const NodeShare& share : layout[g]) {
-      require(share.node >= 0 && share.node < nodes, fmt::format("node {} of {}", share.node, nodes));
-      require(share.devices > 0, fmt::format("{} devices of a node", share.devices));
+      require(share.node >= 0 && share.node < nodes, "node {} of {}", share.node, nodes);
+      require(share.devices > 0, "{} devices of a node", share.devices);
       seen.push_back(share.node);
       devices += share.devices;
     }
     std::sort(seen.begin(), seen.end());
     require(std::adjacent_find(seen.begin(), seen.end()) == seen.end(), "a node named twice");
-    require(devices == group.workers, fmt::format("{} devices for {} workers", devices, group.workers));
+    require(devices == group.workers, "{} devices for {} workers", devices, group.workers);
   }
 }
 
