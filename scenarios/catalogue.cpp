@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "scenarios/embedded.hpp"
+#include "scenarios/loader_parts.hpp"
 #include "sim/base/names.hpp"
 #include "sim/read/object_reader.hpp"
 
@@ -116,6 +117,9 @@ InstanceEntry read_instance(sim::JsonValue value, sim::Mistakes& mistakes) {
   i.host_busy_w = in.number("host_busy_w", at_least(0), std::max(200.0, i.host_idle_w));
   i.source = in.text("source", "the scenario");
   in.finish();
+  if (!in.has("devices") && !in.has("cpu")) value.refuse("devices, or a cpu, or both", mistakes);
+  if (const auto list = in.child("devices"); list && list->is_array() && list->size() == 0 && !in.has("cpu"))
+    list->refuse("at least one device", mistakes);
   return entry;
 }
 
@@ -128,9 +132,7 @@ void merge(std::vector<Entry>& all, std::vector<std::pair<Entry, sim::JsonValue>
     const std::string name = name_of(entry);
     if (name.empty()) continue;
     if (std::find(here.begin(), here.end(), name) != here.end()) {
-      sim::Mistake mistake = value.mistake("a name that is given once");
-      mistake.found = "\"" + name + "\" again";
-      mistakes.add(std::move(mistake));
+      refuse_again(value, name, "a name that is given once", mistakes);
       continue;
     }
     here.push_back(name);
@@ -251,8 +253,6 @@ int add_to_cluster(const InstanceEntry& entry, const Catalogue& catalogue, sim::
       instance.gpus.push_back({.device = index_of_device(cluster, *device), .count = named.count});
     }
   }
-  if (instance.gpus.empty() && instance.cpu < 0 && entry.devices.empty())
-    mistakes.add({.file = "instance \"" + instance.name + "\"", .expected = "at least one device"});
   cluster.instances.push_back(std::move(instance));
   return static_cast<int>(cluster.instances.size()) - 1;
 }

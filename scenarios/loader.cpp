@@ -5,6 +5,7 @@
 
 #include "scenarios/loader_parts.hpp"
 #include "sim/base/names.hpp"
+#include "sim/read/shown.hpp"
 #include "traces/job_list.hpp"
 
 namespace rehearse::scenarios {
@@ -112,8 +113,9 @@ std::string stem_of(const std::string& path) {
 void read_head(sim::ObjectReader& in, const std::string& path, Scenario& scenario, sim::Mistakes& mistakes) {
   in.has("$schema");
   scenario.name = in.text("name", stem_of(path));
-  if (scenario.name.find('/') != std::string::npos || scenario.name == "." || scenario.name == "..")
-    in.value().refuse("a name without slashes", mistakes);
+  if (scenario.name.find_first_of(std::string_view("/\0", 2)) != std::string::npos || scenario.name == "." ||
+      scenario.name == "..")
+    in.child("name").value_or(in.value()).refuse("a name without slashes", mistakes);
   scenario.description = in.has("description") ? in.text("description") : std::string();
   scenario.seed = static_cast<std::uint64_t>(in.integer("seed", at_least(0), 0));
   scenario.policy_seed =
@@ -126,11 +128,34 @@ void read_head(sim::ObjectReader& in, const std::string& path, Scenario& scenari
 bool known_name(sim::JsonValue value, std::string_view name, const std::vector<std::string>& names, const std::string& what,
                 sim::Mistakes& mistakes) {
   if (std::find(names.begin(), names.end(), name) != names.end()) return true;
-  sim::Mistake mistake = value.mistake("the name of a " + what);
+  const bool vowel = std::string_view("aeiou").find(what.front()) != std::string_view::npos;
+  sim::Mistake mistake = value.mistake((vowel ? "the name of an " : "the name of a ") + what);
   mistake.found = "\"" + std::string(name) + "\"";
   mistake.nearest = sim::nearest_name(name, names);
   mistakes.add(std::move(mistake));
   return false;
+}
+
+void refuse_again(sim::JsonValue value, std::string_view name, std::string expected, sim::Mistakes& mistakes) {
+  mistakes.add_from([&] {
+    sim::Mistake mistake = value.mistake(std::move(expected));
+    mistake.found = sim::shown(name) + " again";
+    return mistake;
+  });
+}
+
+void add_at(sim::JsonValue value, const sim::InputError& error, sim::Mistakes& mistakes) {
+  for (const sim::Mistake& wrong : error.mistakes()) {
+    if (wrong.line > 0) {
+      mistakes.add(wrong);
+      continue;
+    }
+    sim::Mistake placed = value.mistake(wrong.expected);
+    if (!wrong.pointer.empty()) placed.pointer += (wrong.pointer.front() == '/' ? "" : "/") + wrong.pointer;
+    placed.found = wrong.found + (wrong.file.empty() ? "" : ": " + wrong.file);
+    placed.nearest = wrong.nearest;
+    mistakes.add(std::move(placed));
+  }
 }
 
 std::string Paths::resolve(sim::JsonValue value, sim::Mistakes& mistakes) const {

@@ -60,5 +60,9 @@ std::vector<std::string> pool_names(const sim::Cluster& cluster);
 /// A mistake at `value` for a name that is none of `names`, with the nearest; true when it is one.
 bool known_name(sim::JsonValue value, std::string_view name, const std::vector<std::string>& names, const std::string& what,
                 sim::Mistakes& mistakes);
+/// A mistake at `value` for a name that was given before.
+void refuse_again(sim::JsonValue value, std::string_view name, std::string expected, sim::Mistakes& mistakes);
+/// The mistakes of `error`; those that know no line, such as a file that is not there, get the place of `value`.
+void add_at(sim::JsonValue value, const sim::InputError& error, sim::Mistakes& mistakes);
 
 }  // namespace rehearse::scenarios

@@ -38,6 +38,14 @@ void on_signal(int signal) {
   [[maybe_unused]] const ssize_t written = write(wake_fd, &wake, sizeof wake);
 }
 
+sigset_t interrupts() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
 class SignalHandlers {
  public:
   SignalHandlers() {
@@ -119,10 +127,11 @@ class Children {
     }
     handlers.restore();
     std::signal(SIGINT, SIG_DFL);
+    const sigset_t held = interrupts();
+    sigprocmask(SIG_UNBLOCK, &held, nullptr);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(130);
-    Teller teller(pipe.writing(), task);
-    _exit(setup_.work(task, std::ref(teller)));
+    work(task, pipe);
   }
 
   /// Tells of whoever has ended; only our own children are waited for.
@@ -149,6 +158,12 @@ class Children {
   int count() const { return static_cast<int>(running_.size()); }
 
  private:
+  /// Whatever happens in a child ends there: the parent's frames below are not its own to unwind.
+  [[noreturn]] void work(int task, const Pipe& pipe) const noexcept {
+    Teller teller(pipe.writing(), task);
+    _exit(setup_.work(task, std::ref(teller)));
+  }
+
   const ProcessPoolSetup& setup_;
   std::map<pid_t, int> running_;
 };
@@ -161,7 +176,23 @@ void read_frames(int fd, const ProcessPoolSetup& setup) {
 
 }  // namespace
 
+HeldInterrupts::HeldInterrupts() {
+  const sigset_t held = interrupts();
+  sigprocmask(SIG_BLOCK, &held, &before_);
+}
+
+HeldInterrupts::~HeldInterrupts() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+bool HeldInterrupts::take() const {
+  const sigset_t held = interrupts();
+  const timespec now{};
+  return sigtimedwait(&held, nullptr, &now) > 0;
+}
+
 bool run_processes(const ProcessPoolSetup& setup) {
+  const HeldInterrupts held;
+  sigset_t while_waiting;
+  sigemptyset(&while_waiting);
   const Pipe pipe;
   wake_fd = pipe.writing();
   interrupted = 0;
@@ -171,7 +202,8 @@ bool run_processes(const ProcessPoolSetup& setup) {
     for (int next = 0; interrupted == 0 && (next < setup.tasks || children.count() > 0);) {
       while (next < setup.tasks && children.count() < std::max(1, setup.processes)) children.start(next++, pipe, handlers);
       pollfd waiting{.fd = pipe.reading(), .events = POLLIN, .revents = 0};
-      poll(&waiting, 1, 1000);  // a signal may come before the poll: no longer than this until it is seen
+      const timespec a_second{.tv_sec = 1, .tv_nsec = 0};  // a full pipe takes no wake-up: wait no longer than this
+      ppoll(&waiting, 1, &a_second, &while_waiting);
       read_frames(pipe.reading(), setup);
       if (interrupted == 0) children.reap();
     }

@@ -1,11 +1,27 @@
 // Runs tasks in forked children, a few at a time, and hears of their progress through one pipe.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <string>
 
 namespace rehearse::scenarios {
+
+/// Holds SIGINT and SIGTERM back while it lives, so that none comes between two writes; only run_processes lets them in while it
+/// waits.
+class HeldInterrupts {
+ public:
+  HeldInterrupts();
+  ~HeldInterrupts();
+  HeldInterrupts(const HeldInterrupts&) = delete;
+  HeldInterrupts& operator=(const HeldInterrupts&) = delete;
+  /// Whether one has come; it is then dealt with.
+  bool take() const;
+
+ private:
+  sigset_t before_;
+};
 
 /// How a child ended.
 struct ChildEnd {
@@ -25,8 +41,8 @@ struct ProcessPoolSetup {
   std::function<void(int task, std::uint64_t done)> on_progress;
 };
 
-/// False when SIGINT or SIGTERM came: the children that were started are then killed and reaped. The caller's handlers are
-/// restored.
+/// False when SIGINT or SIGTERM came: the children that were started are then killed and reaped. What on_end throws ends the
+/// others too. The caller's handlers are restored. A child that throws out of its work is killed by SIGABRT.
 bool run_processes(const ProcessPoolSetup& setup);
 
 }  // namespace rehearse::scenarios

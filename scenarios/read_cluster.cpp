@@ -19,10 +19,10 @@ void read_pool(sim::JsonValue value, const Catalogue& catalogue, Scenario& scena
   pool.nodes = static_cast<int>(in.integer("nodes", sim::between(1, 1e6)));
   const bool spot = in.choice("pricing", kPricing, 0) == 1;
   in.finish();
-  if (instance.empty()) return;
   const InstanceEntry* entry = catalogue.find_instance(instance);
   if (entry == nullptr) {
-    known_name(*in.child("instance"), instance, catalogue.instance_names(), "instance", mistakes);
+    if (!instance.empty()) known_name(*in.child("instance"), instance, catalogue.instance_names(), "instance", mistakes);
+    scenario.cluster.pools.push_back(std::move(pool));  // never run; what names the pool is right
     return;
   }
   pool.instance = add_to_cluster(*entry, catalogue, scenario.cluster, mistakes);
@@ -64,13 +64,9 @@ void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& 
   const auto pools = cluster.required("pools", "a list of pools");
   if (pools && pools->is_array() && pools->size() == 0) pools->refuse("at least one pool", mistakes);
   for (const sim::JsonValue pool : cluster.list("pools")) {
-    const std::size_t before = scenario.cluster.pools.size();
     read_pool(pool, catalogue, scenario, mistakes);
-    if (scenario.cluster.pools.size() > before && !names.insert(scenario.cluster.pools.back().name).second) {
-      sim::Mistake mistake = pool.mistake("a name that is given once");
-      mistake.found = "\"" + scenario.cluster.pools.back().name + "\" again";
-      mistakes.add(std::move(mistake));
-    }
+    const std::string& name = scenario.cluster.pools.back().name;
+    if (!name.empty() && !names.insert(name).second) refuse_again(pool, name, "a name that is given once", mistakes);
   }
   if (const auto network = cluster.child("network")) {
     sim::ObjectReader net(*network, mistakes);

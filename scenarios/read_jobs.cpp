@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "scenarios/loader_parts.hpp"
@@ -122,7 +123,7 @@ void read_trace_entry(sim::JsonValue value, const Paths& paths, const OwnModels&
                            std::make_move_iterator(list.jobs.end()));
     }
   } catch (const sim::InputError& error) {
-    mistakes.add_all(error);
+    add_at(*in.child("trace"), error, mistakes);
   }
 }
 
@@ -146,7 +147,7 @@ void read_generator(sim::JsonValue value, const OwnModels& own, Scenario& scenar
   workloads::GeneratorSettings settings;
   settings.name = in.text("name", scenario.generators.empty() ? "mixed" : fmt::format("mixed{}", scenario.generators.size() + 1));
   settings.count = static_cast<int>(in.integer("count", between(1, 1e7)));
-  settings.first_submit_s = in.number("first_submit_s", traces::kDates, 0.0);
+  settings.first_submit_s = sim::on_date_grid(in.number("first_submit_s", traces::kDates, 0.0));
   settings.arrivals_per_hour =
       in.number("arrivals_per_hour", {.low = 0, .high = 1e9, .low_excluded = true}, settings.arrivals_per_hour);
   std::tie(settings.deadline_factor_low, settings.deadline_factor_high) =
@@ -176,26 +177,78 @@ void read_generator(sim::JsonValue value, const OwnModels& own, Scenario& scenar
       add(model, dataset, recurrent);
   }
   in.finish();
-  if (settings.convolutional.empty() && settings.recurrent.empty()) value.refuse("at least one model", mistakes);
+  if (in.has("models") && in.child("models")->is_array() && in.child("models")->size() == 0)
+    in.child("models")->refuse("at least one model", mistakes);
+  // Twice the mean, and 40 gaps more: a sum of exponential gaps stays below it in all but e^-40 of all runs.
+  const double last_s = settings.first_submit_s + (2.0 * settings.count + 40) * sim::kSecondsPerHour / settings.arrivals_per_hour;
+  if (last_s > traces::kLastDate_s)
+    value.refuse(fmt::format("a count and arrivals_per_hour that end before {:.0f} s", traces::kLastDate_s), mistakes);
   scenario.generators.push_back(std::move(settings));
 }
 
-void check_names(const std::vector<sim::Job>& jobs, sim::Mistakes& mistakes) {
+/// An entry of the list of jobs, and which of the scenario's jobs it gave: [begin, end), before they are sorted.
+struct Entry {
+  sim::JsonValue value;
+  std::size_t begin = 0, end = 0;
+  std::size_t generators = 0;  ///< of the scenario, up to and with this entry
+};
+
+/// Whether the generator names a job so: its own name and the job's number (workloads/generator.hpp).
+bool gives_name(const workloads::GeneratorSettings& generator, std::string_view name) {
+  if (!name.starts_with(generator.name + "-")) return false;
+  const std::string_view digits = name.substr(generator.name.size() + 1);
+  int number = 0;
+  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return error == std::errc{} && rest == digits.data() + digits.size() && number >= 1 && number <= generator.count &&
+         digits == fmt::format("{:04}", number);
+}
+
+void check_names(const Scenario& scenario, const std::vector<Entry>& entries, sim::Mistakes& mistakes) {
+  constexpr const char* kOnce = "a job_id that is given once";
   std::set<std::string_view> names;
-  for (const sim::Job& job : jobs)
-    if (!names.insert(job.name).second)
-      mistakes.add({.pointer = "/jobs", .expected = "a job_id that is given once", .found = "\"" + job.name + "\" again"});
+  std::size_t generators = 0;
+  for (const Entry& entry : entries) {
+    for (std::size_t j = entry.begin; j < entry.end; ++j) {
+      const std::string& name = scenario.jobs[j].name;
+      const bool generated = std::any_of(scenario.generators.begin(), scenario.generators.end(),
+                                         [&](const auto& generator) { return gives_name(generator, name); });
+      if (!names.insert(name).second || generated) refuse_again(entry.value, name, kOnce, mistakes);
+    }
+    for (; generators < entry.generators; ++generators)
+      for (std::size_t before = 0; before < generators; ++before)
+        if (scenario.generators[before].name == scenario.generators[generators].name)
+          refuse_again(entry.value, scenario.generators[generators].name, "a generator's name that is given once", mistakes);
+  }
 }
 
 /// A floor needs a model of accuracy; a job of Work::train needs samples to train on, which every dataset has.
-void check_accuracy_is_modelled(const std::vector<sim::Job>& jobs, const OwnModels& own, sim::Mistakes& mistakes) {
-  for (const sim::Job& job : jobs) {
-    if (!job.has_target() || find_convergence(own, job.profile->model, job.profile->dataset) != nullptr) continue;
-    mistakes.add({.pointer = "/jobs",
-                  .expected = fmt::format(
-                      "no target_accuracy for job \"{}\": the accuracy of {} on {} is not modelled (see \"convergence\")",
-                      job.name, job.profile->model, job.profile->dataset)});
+void check_accuracy_is_modelled(const Scenario& scenario, const std::vector<Entry>& entries, const OwnModels& own,
+                                sim::Mistakes& mistakes) {
+  for (const Entry& entry : entries) {
+    for (std::size_t j = entry.begin; j < entry.end; ++j) {
+      const sim::Job& job = scenario.jobs[j];
+      if (!job.has_target() || find_convergence(own, job.profile->model, job.profile->dataset) != nullptr) continue;
+      entry.value.refuse(
+          fmt::format("no target_accuracy for job \"{}\": the accuracy of {} on {} is not modelled (see \"convergence\")",
+                      job.name, job.profile->model, job.profile->dataset),
+          mistakes);
+    }
   }
+}
+
+void read_entry(sim::JsonValue value, std::size_t index, const Paths& paths, const OwnModels& own, Scenario& scenario,
+                sim::Mistakes& mistakes) {
+  bool trace = false, generate = false;
+  for (const sim::JsonMember member : value.members()) {
+    trace = trace || member.key.text() == "trace";
+    generate = generate || member.key.text() == "generate";
+  }
+  if (trace)
+    read_trace_entry(value, paths, own, scenario, mistakes);
+  else if (generate)
+    read_generator(value, own, scenario, mistakes);
+  else
+    read_job(value, index, own, scenario, mistakes);
 }
 
 }  // namespace
@@ -204,24 +257,16 @@ void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, 
   const auto list = in.required("jobs", "a list of jobs");
   if (!list) return;
   if (list->is_array() && list->size() == 0) list->refuse("at least one job", mistakes);
-  std::size_t index = 0;
-  for (const sim::JsonValue value : in.list("jobs")) {
-    bool trace = false, generate = false;
-    for (const sim::JsonMember member : value.members()) {
-      trace = trace || member.key.text() == "trace";
-      generate = generate || member.key.text() == "generate";
-    }
-    if (trace)
-      read_trace_entry(value, paths, own, scenario, mistakes);
-    else if (generate)
-      read_generator(value, own, scenario, mistakes);
-    else
-      read_job(value, index, own, scenario, mistakes);
-    ++index;
+  std::vector<Entry> entries;
+  for (const sim::JsonValue value : sim::read_list(*list, mistakes)) {
+    const std::size_t begin = scenario.jobs.size();
+    read_entry(value, entries.size(), paths, own, scenario, mistakes);
+    entries.push_back({.value = value, .begin = begin, .end = scenario.jobs.size(), .generators = scenario.generators.size()});
   }
+  // A trace alone has unique names: its reader sees to it.
+  if (entries.size() > 1) check_names(scenario, entries, mistakes);
+  check_accuracy_is_modelled(scenario, entries, own, mistakes);
   traces::sort_by_date(scenario.jobs);
-  if (index > 1) check_names(scenario.jobs, mistakes);
-  check_accuracy_is_modelled(scenario.jobs, own, mistakes);
 }
 
 }  // namespace rehearse::scenarios

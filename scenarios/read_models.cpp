@@ -79,6 +79,7 @@ void read_model(sim::JsonValue value, OwnModels& own, sim::Mistakes& mistakes) {
   const double sample_bytes = in.number("bytes_per_sample", at_least(0), 0.0);
   const auto cnn = in.child("cnn"), rnn = in.child("rnn"), mlp = in.child("mlp");
   in.finish();
+  if (!model.dataset.empty()) known_name(*in.child("dataset"), model.dataset, dataset_names(own), "dataset", mistakes);
   if (cnn.has_value() + rnn.has_value() + mlp.has_value() != 1) {
     value.refuse("exactly one of cnn, rnn and mlp", mistakes);
     return;
@@ -88,10 +89,11 @@ void read_model(sim::JsonValue value, OwnModels& own, sim::Mistakes& mistakes) {
     network.name = name;
     model.graph = build_graph(network, {.optimizer = model.optimizer, .stored_bytes_per_sample = sample_bytes});
   } catch (const sim::InputError& error) {
-    mistakes.add_all(error);
+    add_at(cnn ? *cnn : rnn ? *rnn : *mlp, error, mistakes);
     return;
   }
-  if (!name.empty() && !own.models.emplace(name, std::move(model)).second) value.refuse("a name that is given once", mistakes);
+  if (!name.empty() && !own.models.emplace(name, std::move(model)).second)
+    refuse_again(value, name, "a name that is given once", mistakes);
 }
 
 void read_dataset(sim::JsonValue value, OwnModels& own, sim::Mistakes& mistakes) {
@@ -100,7 +102,8 @@ void read_dataset(sim::JsonValue value, OwnModels& own, sim::Mistakes& mistakes)
   const OwnModels::Dataset dataset{.training_samples = in.number("training_samples", between(1, 1e12)),
                                    .validation_samples = in.number("validation_samples", between(1, 1e12))};
   in.finish();
-  if (!name.empty() && !own.datasets.emplace(name, dataset).second) value.refuse("a name that is given once", mistakes);
+  if (!name.empty() && !own.datasets.emplace(name, dataset).second)
+    refuse_again(value, name, "a name that is given once", mistakes);
 }
 
 void read_convergence(sim::JsonValue value, OwnModels& own, sim::Mistakes& mistakes) {
@@ -134,6 +137,10 @@ void read_convergence(sim::JsonValue value, OwnModels& own, sim::Mistakes& mista
     p.finish();
   }
   in.finish();
+  if (!c.model.empty()) known_name(*in.child("model"), c.model, model_names(own), "model", mistakes);
+  for (const workloads::ConvergenceParameters& other : own.convergence)
+    if (other.model == c.model && other.dataset == c.dataset)
+      refuse_again(value, c.model + " on " + c.dataset, "a model and dataset that are given once", mistakes);
   const auto data = own.datasets.find(c.dataset);
   if (data != own.datasets.end()) {
     c.training_samples = data->second.training_samples;
@@ -155,13 +162,6 @@ OwnModels read_own_models(sim::ObjectReader& in, sim::Mistakes& mistakes) {
   OwnModels own;
   for (const sim::JsonValue value : in.list("datasets")) read_dataset(value, own, mistakes);
   for (const sim::JsonValue value : in.list("models")) read_model(value, own, mistakes);
-  for (const auto& [name, model] : own.models) {
-    if (workloads::find_dataset(model.dataset) == nullptr && !own.datasets.contains(model.dataset))
-      mistakes.add({.pointer = "/models",
-                    .expected = "the name of a dataset for model \"" + name + "\"",
-                    .found = "\"" + model.dataset + "\"",
-                    .nearest = sim::nearest_name(model.dataset, dataset_names(own))});
-  }
   for (const sim::JsonValue value : in.list("convergence")) read_convergence(value, own, mistakes);
   return own;
 }

@@ -103,13 +103,13 @@ policies::ManualOverride read_override(sim::ObjectReader& in, const Scenario& sc
   return set;
 }
 
-void read_history_file(const std::string& path, const std::string& as_written, Scenario& scenario, sim::Mistakes& mistakes) {
+void read_history_file(const std::string& path, sim::JsonValue value, Scenario& scenario, sim::Mistakes& mistakes) {
   try {
     sim::CsvReader csv(
         path, {.required = {"model", "dataset", "instance", "workers", "batch_size", "samples", "epochs", "time_s", "accuracy"},
                .optional = {"asynchronous"},
                .others_allowed = false});
-    report::InputReport report{.path = as_written, .sha256 = sim::sha256_of_file(path)};
+    report::InputReport report{.path = std::string(value.text()), .sha256 = sim::sha256_of_file(path)};
     while (sim::CsvRow* row = csv.next()) {
       ++report.rows;
       policies::PastRun run{.model = std::string(row->text("model")),
@@ -130,13 +130,14 @@ void read_history_file(const std::string& path, const std::string& as_written, S
     if (report.rows == 0) mistakes.add({.file = path, .expected = "at least one past run"});
     scenario.inputs.push_back(std::move(report));
   } catch (const sim::InputError& error) {
-    mistakes.add_all(error);
+    add_at(value, error, mistakes);
   }
 }
 
 }  // namespace
 
 void read_policies(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+  in.has("baseline");  // a known key also where there is no policy
   const auto list = in.required("policies", "a list of policies");
   if (!list) return;
   if (list->is_array() && list->size() == 0) list->refuse("at least one policy", mistakes);
@@ -146,11 +147,8 @@ void read_policies(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mis
     if (spec.name.find('/') != std::string::npos || spec.name.find('\0') != std::string::npos || spec.name == "." ||
         spec.name == "..")
       value.refuse("a policy name without slashes", mistakes);
-    if (std::find(names.begin(), names.end(), spec.name) != names.end()) {
-      sim::Mistake mistake = value.mistake("a policy name that is given once");
-      mistake.found = "\"" + spec.name + "\" again";
-      mistakes.add(std::move(mistake));
-    }
+    if (!spec.name.empty() && std::find(names.begin(), names.end(), spec.name) != names.end())
+      refuse_again(value, spec.name, "a policy name that is given once", mistakes);
     names.push_back(spec.name);
     scenario.policies.push_back(std::move(spec));
   }
@@ -187,7 +185,7 @@ void read_history(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
   scenario.history.noise = history.number("noise", between(0, 2), scenario.history.noise);
   if (const auto file = history.child("file")) {
     const std::string path = paths.resolve(*file, mistakes);
-    if (!path.empty()) read_history_file(path, std::string(file->text()), scenario, mistakes);
+    if (!path.empty()) read_history_file(path, *file, scenario, mistakes);
   }
   history.finish();
 }

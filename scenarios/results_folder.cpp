@@ -67,6 +67,7 @@ ResultsFolder::ResultsFolder(std::string path) : path_(std::move(path)) {
     if (!fs::is_empty(path_, error) && !holds_our_results(path_))
       fail(path_, "a folder that is new, empty or holds earlier results", "a folder with other files");
   }
+  error.clear();  // a folder that does not exist yet is no error
   part_ = fmt::format("{}.{}.part", path_, getpid());
   error.clear();  // a folder that does not exist yet is one
   const fs::path parent = fs::path(path_).parent_path();
@@ -119,7 +120,11 @@ void ResultsFolder::publish() {
   const bool replaces = fs::exists(path_);
   if (replaces) fs::rename(path_, old, error);
   if (!error) fs::rename(part_, path_, error);
-  if (error) fail(path_, "a folder that can be replaced", error.message());
+  if (error) {
+    std::error_code ignored;
+    if (replaces) fs::rename(old, path_, ignored);
+    fail(path_, "a folder that can be replaced", error.message());
+  }
   published_ = true;
   if (replaces) fs::remove_all(old, error);
 }

@@ -30,18 +30,18 @@ std::string read_reason(const std::string& folder) {
 }
 
 /// In the child: whatever goes wrong becomes a status and a reason.
-int guarded_run(const Scenario& scenario, const RunTask& task, const std::function<void(std::uint64_t)>& tell) {
+int guarded_run(const std::function<void()>& run, const std::string& folder) {
   try {
-    run_one(scenario, task, tell);
+    run();
     return kOk;
   } catch (const sim::PolicyError& error) {
-    write_reason(task.folder, error.what());
+    write_reason(folder, error.what());
     return kPolicyFailed;
   } catch (const sim::InputError& error) {
-    write_reason(task.folder, error.what());
+    write_reason(folder, error.what());
     return kInvalid;
   } catch (const std::exception& error) {
-    write_reason(task.folder, error.what());
+    write_reason(folder, error.what());
     return kBug;
   }
 }
@@ -75,6 +75,7 @@ class ScenarioRun {
     folder_.write("scenario.json", scenario_.resolved);
     folder_.write("timing.json", timing_json(summary));
     folder_.write("summary.json", summary_json(summary));
+    if (interrupts_.take()) throw Interrupted();
     folder_.publish();
     return summary;
   }
@@ -85,12 +86,16 @@ class ScenarioRun {
     for (const workloads::GeneratorSettings& generator : scenario_.generators) jobs += static_cast<std::size_t>(generator.count);
     ProgressBar bar(options_.progress, tasks_.size(), jobs);
     const int processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const bool whole = run_processes(
-        {.tasks = static_cast<int>(tasks_.size()),
-         .processes = options_.processes > 0 ? options_.processes : processors,
-         .work = [&](int task, const auto& tell) { return guarded_run(scenario_, tasks_[static_cast<std::size_t>(task)], tell); },
-         .on_end = [&](const ChildEnd& end) { ended(end), bar.ended(static_cast<std::size_t>(end.task)); },
-         .on_progress = [&](int task, std::uint64_t done) { bar.update(static_cast<std::size_t>(task), done); }});
+    const bool whole =
+        run_processes({.tasks = static_cast<int>(tasks_.size()),
+                       .processes = options_.processes > 0 ? options_.processes : processors,
+                       .work =
+                           [&](int index, const auto& tell) {
+                             const RunTask& task = tasks_[static_cast<std::size_t>(index)];
+                             return guarded_run([&] { options_.run(scenario_, task, tell); }, task.folder);
+                           },
+                       .on_end = [&](const ChildEnd& end) { ended(end), bar.ended(static_cast<std::size_t>(end.task)); },
+                       .on_progress = [&](int task, std::uint64_t done) { bar.update(static_cast<std::size_t>(task), done); }});
     if (!whole) throw Interrupted();
   }
 
@@ -144,6 +149,7 @@ class ScenarioRun {
   };
   const Scenario& scenario_;
   const RunOptions& options_;
+  HeldInterrupts interrupts_;  // before the folder: when it lets go, nothing half-written is left
   ResultsFolder folder_;
   std::vector<std::string> names_;
   std::vector<RunTask> tasks_;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "report/comparison.hpp"
+#include "scenarios/run_one.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace rehearse::scenarios {
@@ -12,6 +13,8 @@ struct RunOptions {
   std::string out;        ///< results folder; empty: results/<name>
   int processes = 0;      ///< at most so many at once; 0: as many as there are processors
   bool progress = false;  ///< a bar on stderr
+  /// What each child does; throws what went wrong.
+  std::function<void(const Scenario&, const RunTask&, const std::function<void(std::uint64_t)>& on_progress)> run = run_one;
 };
 
 /// SIGINT or SIGTERM ended the run; nothing is left behind.

@@ -144,7 +144,9 @@ void ObjectReader::finish() {
     mistakes_.add_from([&] {
       Mistake mistake = member.key.mistake({});
       mistake.found = "unknown key " + shown(member.key.text());
-      mistake.nearest = nearest_name(member.key.text(), std::vector<std::string>(known_.begin(), known_.end()));
+      const std::vector<std::string> known(known_.begin(), known_.end());
+      mistake.nearest = nearest_name(member.key.text(), known);
+      if (mistake.nearest.empty()) mistake.expected = one_of(known);
       return mistake;
     });
   }

@@ -52,7 +52,7 @@ class ObjectReader {
   std::optional<std::int64_t> maybe_integer(std::string_view key, const NumberRange& range = {});
   std::optional<std::string> maybe_text(std::string_view key);
 
-  /// Reports every key that was not asked for, with the nearest that was. Call it last.
+  /// Reports every key that was not asked for, with the nearest that was, or all that were when none is near. Call it last.
   void finish();
 
  private:
