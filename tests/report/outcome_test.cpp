@@ -23,7 +23,17 @@ TEST_CASE("totals of a run by hand") {
   jobs[1] = {.seconds_late = 50, .completion_s = 200, .finished = true, .has_deadline = true};
   jobs[2] = {.completion_s = 1e9, .has_deadline = true, .has_target = true};
   jobs[0].keeps_limits = true;
-  const RunMetrics m = run_metrics(totals, jobs, {.compute_usd = 1, .switch_usd = 2, .wait_usd = 3, .lost_usd = 4}, 7.2e6, 6, 7);
+  const RunMetrics m = run_metrics(totals, jobs,
+                                   {.parts = {.compute_usd = 1, .switch_usd = 2, .wait_usd = 3, .lost_usd = 4},
+                                    .energy_j = 7.2e6,
+                                    .preemptions = 6,
+                                    .reconfigurations = 7,
+                                    .jobs_infeasible = 2,
+                                    .time_errors = {0.1, 0.4, 0.2},
+                                    .cost_errors = {0.5, 0.3}});
+  CHECK(m.jobs_infeasible == 2);
+  CHECK(m.time_error_median == Approx(0.2));  // of 0.1, 0.2, 0.4
+  CHECK(m.cost_error_median == Approx(0.4));  // midway between 0.3 and 0.5
   CHECK(m.utilization_fraction == Approx((10 * 0.4 + 30 * 0.25) / 40));
   CHECK(m.idle_cost_usd == Approx(12 - 5));
   CHECK(m.idle_energy_kwh == Approx(3));
@@ -39,7 +49,7 @@ TEST_CASE("totals of a run by hand") {
   CHECK(m.cost_switch_usd == 2);
   CHECK(m.preemptions == 6);
   CHECK(m.reconfigurations == 7);
-  const RunMetrics nothing = run_metrics({}, {}, {}, 0, 0, 0);
+  const RunMetrics nothing = run_metrics({}, {}, {});
   CHECK(std::isnan(nothing.jct_mean_s));
   CHECK(std::isnan(nothing.deadline_met_fraction));
   CHECK(std::isnan(nothing.utilization_fraction));

@@ -34,7 +34,7 @@ inline RunOutcome run(const std::vector<Job>& jobs) {
                             .keeps_limits = keeps});
   }
   const rehearse::sim::ReplayTotals totals{.jobs = jobs.size(), .finished = jobs.size(), .last_end_s = 200};
-  outcome.metrics = run_metrics(totals, outcome.jobs, {}, 1.8e6, 0, 0);
+  outcome.metrics = run_metrics(totals, outcome.jobs, {.energy_j = 1.8e6});
   return outcome;
 }
 

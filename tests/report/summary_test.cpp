@@ -139,14 +139,21 @@ TEST_CASE("a cheaper policy that breaks limits is visibly not the winner") {
   const std::string table = "\n" + terminal_table(summary(1, three_policies()));
   INFO(table);
   CHECK(table == R"(
-policy    cost, $  effective, $  saving  deadlines  accuracy  mean JCT  p95 JCT  energy, kWh  reconf.  policy took  verdict
----------------------------------------------------------------------------------------------------------------------------------------------
-manual      10.00         10.00   0.0 %    100.0 %         -   100.0 s  100.0 s        0.500        0         0 us  keeps all limits
-reckless   2.0000         12.00       -      0.0 %         -   100.0 s  100.0 s        0.500        0         0 us  breaks limits of 2.0 jobs
-careful    8.0000        8.0000  20.0 %    100.0 %         -   100.0 s  100.0 s        0.500        0         0 us  best; keeps all limits
+policy    cost, $  profiling, $  effective, $  saving  deadlines  accuracy  verdict
+-------------------------------------------------------------------------------------------------------------------
+manual      10.00        0.0000         10.00   0.0 %    100.0 %         -  keeps all limits
+reckless   2.0000        0.0000         12.00       -      0.0 %         -  breaks limits of 2.0 jobs
+careful    8.0000        0.0000        8.0000  20.0 %    100.0 %         -  lowest effective cost; keeps all limits
+
+policy    mean JCT  p95 JCT  makespan  utilization  energy, kWh  reconf.  cost error  policy took
+-------------------------------------------------------------------------------------------------
+manual     100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
+reckless   100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
+careful    100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
 
 2 jobs, 1 repetition, seed 7. Saving: against manual, over the jobs whose limits both keep.
-Effective cost adds, for each job with a broken limit, what its manual configuration costs alone.
+Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of
+|predicted / actual - 1|. Profiling is included in cost and saving.
 )");
 }
 
@@ -157,15 +164,21 @@ TEST_CASE("a failed policy and repetitions in the table") {
       terminal_table(summary(2, {policy("manual", {run({{10}}), run({{10}})}), failed("broken", "crashed at 3 s"), profiled}));
   INFO(table);
   CHECK(table == R"(
-policy   cost, $  effective, $                 saving  deadlines  accuracy  mean JCT  p95 JCT  energy, kWh  reconf.  policy took  verdict
---------------------------------------------------------------------------------------------------------------------------------------------------------
-manual     10.00         10.00       0.0 % [0.0, 0.0]    100.0 %         -   100.0 s  100.0 s        0.500        0         0 us  keeps all limits
+policy   cost, $  profiling, $  effective, $                 saving  deadlines  accuracy  verdict
+---------------------------------------------------------------------------------------------------------------------------------
+manual     10.00        0.0000         10.00       0.0 % [0.0, 0.0]    100.0 %         -  keeps all limits
 broken   FAILED: crashed at 3 s
-learned   6.0000        6.0000  40.0 % [-87.1, 167.1]    100.0 %         -   100.0 s  100.0 s        0.500        0         0 us  best; keeps all limits
+learned   6.0000        1.0000        6.0000  40.0 % [-87.1, 167.1]    100.0 %         -  lowest effective cost; keeps all limits
+
+policy   mean JCT  p95 JCT  makespan  utilization  energy, kWh  reconf.  cost error  policy took
+------------------------------------------------------------------------------------------------
+manual    100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
+learned   100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
 
 1 jobs, 2 repetitions, seed 7. Saving: against manual, over the jobs whose limits both keep, with its 95 % confidence interval.
-Effective cost adds, for each job with a broken limit, what its manual configuration costs alone.
-learned spent 1.0000 $ on profiling (included); saving without it 50.0 % [-77.1, 177.1].
+Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of
+|predicted / actual - 1|. Profiling is included in cost and saving.
+Without profiling, learned saves 50.0 % [-77.1, 177.1].
 )");
 }
 
