@@ -37,7 +37,7 @@ struct RunMetrics {
   /// Median of |predicted / actual - 1| over finished jobs that were configured, for time from start to end and for money.
   double time_error_median = 0, cost_error_median = 0;
   double jobs_infeasible = 0;  ///< for which the policy predicted no configuration to keep the limits
-  double decision_time_s = 0;  ///< CPU seconds of the policy; goes to timing.json
+  double decision_time_s = 0;  ///< wall-clock seconds of the policy; goes to timing.json
 };
 
 struct RunOutcome {

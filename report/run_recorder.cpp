@@ -183,10 +183,9 @@ void RunRecorder::write_curve(const sim::StageRecord& r) {
   if (r.course->epochs.empty()) return;
   const double held_s = r.end_s - r.start_s;
   const double usd_per_s = held_s > 0 ? r.cost_usd / held_s : 0;
-  const double running_since_s = r.start_s + (usd_per_s > 0 ? r.switch_cost_usd / usd_per_s : 0);
   for (const sim::EpochPoint& point : r.course->epochs) {
     if (point.after.epochs > r.to.epochs) break;  // the stage was cut before
-    const double time_s = running_since_s + point.end_s;
+    const double time_s = r.running_since_s + point.end_s;
     begin(*curves_)
         .text(r.job->name)
         .integer(point.after.epochs)

@@ -207,7 +207,9 @@ void add_profile_models(const OwnModels& own, const workloads::ProfileTable& pro
       inputs.publication_batch = mine->second.global_batch;
     } else {
       const workloads::ZooEntry& entry = workloads::zoo_entry(profile.model);
-      inputs.graph = workloads::zoo_graph(profile.model, profile.dataset);
+      // A dataset of the scenario's own brings its numbers of samples; a sample looks like the model's default dataset's.
+      inputs.graph =
+          workloads::zoo_graph(profile.model, own.datasets.contains(profile.dataset) ? std::string() : profile.dataset);
       inputs.optimizer = entry.optimizer;
       // On another dataset than the publication's, the batch of the recipe that the convergence is from.
       const bool own_recipe = inputs.convergence && entry.dataset != profile.dataset;

@@ -138,7 +138,8 @@ JobList read_native(const std::string& path, const TraceOptions& options, worklo
     if (job->batch_size > 0 && job->work != sim::Work::steps) ++batches_set_aside;
   }
   if (batches_set_aside > 0)
-    collector.note(fmt::format("batch_size of {} jobs does not bind: it does so only beside steps", batches_set_aside));
+    collector.note(fmt::format("batch_size of {} jobs is only what their manual configuration uses: it binds beside steps alone",
+                               batches_set_aside));
   return collector.finish(options.keep_origin);
 }
 

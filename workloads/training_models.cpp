@@ -114,7 +114,7 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
        .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
   timing.step_s = 1 / step.steps_per_s;
   timing.forward_s = std::max(compute.forward_s, model.step.input_s(key.batch, storage));
-  timing.busy_fraction = std::min(1.0, compute.total_s() / step.step_s);
+  timing.busy_fraction = std::min(1.0, compute.total_s() / step.step_s);  // of a worker's own step, also when pushes overlap
   return timing;
 }
 
@@ -250,7 +250,10 @@ double TrainingModels::measured_accuracy(const sim::Job& job, int epoch, double 
 }
 
 double TrainingModels::evaluation_deviation(const sim::Profile& profile, double accuracy) const {
-  return workloads::evaluation_deviation(accuracy, profiles_.of(profile).validation_samples);
+  const ProfileModel& model = profiles_.of(profile);
+  // The metric may average over other units than samples: words, characters.
+  return workloads::evaluation_deviation(accuracy,
+                                         model.convergence ? model.convergence->validation_samples : model.validation_samples);
 }
 
 }  // namespace rehearse::workloads

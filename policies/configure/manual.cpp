@@ -85,7 +85,7 @@ sim::Configuration ManualRules::configuration(const sim::Job& job, const sim::Cl
   };
   int pool = chosen_pool();
   std::vector<sim::Configuration> fitting = that_fit(job, cluster, belief, pool, batch);
-  while (fitting.empty() && job.batch_size <= 0 && batch > 1) {
+  while (fitting.empty() && binding_batch(job) == 0 && batch > 1) {
     batch = std::floor(batch / 2);
     pool = chosen_pool();
     fitting = that_fit(job, cluster, belief, pool, batch);

@@ -93,7 +93,7 @@ std::vector<sim::Configuration> split_batch(const sim::Job& job, int pool, int w
   if (share < 1 || share > 1e9) return {};
   sim::Configuration c;
   c.groups.push_back({.pool = pool, .workers = workers, .batch_per_worker = static_cast<int>(share)});
-  if (job.batch_size > 0 && c.batch_size() != job.batch_size) return {};
+  if (binding_batch(job) > 0 && c.batch_size() != job.batch_size) return {};
   return {c};
 }
 
@@ -101,7 +101,7 @@ std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, co
                                                          const workloads::Belief& belief, const sim::Configuration& manual) {
   std::vector<double> batches;
   const double published = belief.profiles().of(*job.profile).publication_batch;
-  if (job.batch_size > 0)
+  if (binding_batch(job) > 0)
     batches.push_back(job.batch_size);
   else
     for (int j = -kBatchDoublings; j <= kBatchDoublings; ++j) batches.push_back(published * std::exp2(j));

@@ -9,10 +9,14 @@
 
 namespace rehearse::policies {
 
-/// Every configuration of the grid that fits memory and cluster, in a fixed order; `manual`, unless it has no groups, among them when
-/// it fits, or alone when nothing does.
+/// Every configuration of the grid that fits memory and cluster, in a fixed order; `manual`, unless it has no groups, among them
+/// when it fits, or alone when nothing does.
 std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, const sim::Cluster& cluster,
                                                          const workloads::Belief& belief, const sim::Configuration& manual);
+
+/// The global batch that every configuration of the job must have; 0 when it is free. Beside epochs or a target a job's batch
+/// size is what its user would set: the manual configuration's, and nobody else's.
+inline double binding_batch(const sim::Job& job) { return job.work == sim::Work::steps ? job.batch_size : 0; }
 
 /// Workers of one pool, sharing the global batch; nothing when that cannot be: the batch of a job with a fixed one must come out
 /// exactly, others are rounded to whole samples a worker.

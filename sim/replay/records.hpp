@@ -26,6 +26,7 @@ struct StageRecord {
   const Job* job = nullptr;
   int stage = 0;
   double start_s = 0, end_s = 0;  ///< start-up and checkpoint included
+  double running_since_s = 0;     ///< first step
   const Configuration* configuration = nullptr;
   const StageCourse* course = nullptr;
   Progress from, to;
@@ -68,7 +69,7 @@ struct ReplayTotals {
   std::vector<PoolTotals> pools;
   double parameter_servers_usd = 0;
   double shared_idle_usd = 0;  ///< idle money charged to jobs under pool billing
-  double decision_s = 0;       ///< CPU seconds inside the policy: goes to timing.json only
+  double decision_s = 0;       ///< wall-clock seconds inside the policy: goes to timing.json only
   std::uint64_t decisions = 0;
 };
 

@@ -167,6 +167,7 @@ void ReplayRun::end_stage(JobSlot slot, double now_s, double elapsed_s) {
                              .stage = live.stages,
                              .start_s = live.stage_start_s,
                              .end_s = now_s,
+                             .running_since_s = live.running_since_s,
                              .configuration = &configuration,
                              .course = &live.course,
                              .from = from,
