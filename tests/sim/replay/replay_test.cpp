@@ -230,6 +230,28 @@ TEST_CASE("a preempted job keeps its work and pays for the checkpoint") {
   CHECK(second.keeper.of("t").cost.switch_usd == Approx((5 + 2 + 5) * 0.001));
 }
 
+TEST_CASE("a job resized to more devices of a pool than are free waits in the queue like any other") {
+  // "holder" keeps 1 of 4 GPUs; "t" lets go of 1 and wants two groups of 2: each alone would fit into the 3 that are free.
+  // Resized at 2.5 s, after 2 epochs of 1.25 s; the queue starts it again at once in its old shape, for 3 more: 2.5 + 3.75.
+  World world{.cluster = cluster({{1, 4}})};
+  world.menus.menu.ranked = {choice(0, 1, 100), choice(0, 2, 100)};
+  std::vector<Group>& groups = world.menus.menu.ranked[1].configuration.groups;
+  groups.push_back(groups.front());
+  Scripted queue;
+  bool resized = false;
+  queue.script = [&](const QueueView& view, QueueAnswer& answer) {
+    for (const JobSlot slot : view.queued) answer.starts.push_back({.job = slot, .entry = 0});
+    if (view.now_s == 0) answer.wake_at_s = 2.5;
+    if (view.now_s == 2.5 && !resized) answer.resizes.push_back({.job = 0, .entry = 1}), resized = true;
+  };
+  Job job = training("t", 0);
+  job.epochs = 5;
+  world.run({job, rigid("holder", 0, 1, 100)}, queue);
+  CHECK(world.keeper.of("t").end_s == Approx(6.25));
+  CHECK(world.keeper.of("t").reconfigurations == 1);
+  CHECK(world.keeper.of("t").workers == 1);
+}
+
 TEST_CASE("pool billing shares idle money out, and jobs pay for the whole pool") {
   // 2 GPUs on a node for 10 s: 0.01 dollars. Both jobs use 5 + 10 device-seconds of 20: 0.0075, idle 0.0025 shared 1 : 2.
   World world{.cluster = cluster({{1, 2}}), .costs = {.billing = Billing::pool}};
