@@ -73,21 +73,21 @@ void validate_thread_plan(const OpGraph& graph, const Device& cpu, const ThreadP
 
 void validate_layout(const Cluster& cluster, const Configuration& configuration, const Layout& layout) {
   require(layout.size() == configuration.groups.size(), "nodes for another number of groups");
+  std::vector<std::pair<PoolId, int>> seen;
   for (std::size_t g = 0; g < layout.size(); ++g) {
     const Group& group = configuration.groups[g];
     const int nodes = cluster.pools[static_cast<std::size_t>(group.pool)].nodes;
-    std::vector<int> seen;
     long devices = 0;
     for (const NodeShare& share : layout[g]) {
       require(share.node >= 0 && share.node < nodes, "node {} of {}", share.node, nodes);
       require(share.devices > 0, "{} devices of a node", share.devices);
-      seen.push_back(share.node);
+      seen.emplace_back(group.pool, share.node);
       devices += share.devices;
     }
-    std::sort(seen.begin(), seen.end());
-    require(std::adjacent_find(seen.begin(), seen.end()) == seen.end(), "a node named twice");
     require(devices == group.workers, "{} devices for {} workers", devices, group.workers);
   }
+  std::sort(seen.begin(), seen.end());
+  require(std::adjacent_find(seen.begin(), seen.end()) == seen.end(), "a node named twice");
 }
 
 }  // namespace rehearse::sim
