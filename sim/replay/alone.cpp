@@ -38,7 +38,8 @@ AloneRunner::Training AloneRunner::train(const Job& job, const Configuration& co
   for (int epoch = 1; done.epochs_trained < cap; ++epoch) {
     const double end = std::min(cap, std::floor(done.epochs_trained) + 1);
     if (convergence.train(job, configuration, (end - done.epochs_trained) * samples, state).diverged) {
-      if (++done.lost_epochs < kMostDivergences) continue;
+      done.epochs_lost += end - done.epochs_trained;
+      if (++done.divergences < kMostDivergences) continue;
       done.failure = FailureReason::cannot_converge;
       break;
     }
@@ -87,9 +88,9 @@ AloneOutcome AloneRunner::run(const Job& job, const Choice& choice) {
     } else {
       const Training& done = training(job, configuration, epoch_cap(job, choice.predicted.epochs, *models_.convergence));
       const EpochTimes times = epoch_times(job, configuration, *models_.convergence, timing);
-      running_s = (done.epochs_trained + done.lost_epochs) * times.training_s + done.evaluations * times.evaluation_s;
+      running_s = (done.epochs_trained + done.epochs_lost) * times.training_s + done.evaluations * times.evaluation_s;
       outcome.accuracy = done.accuracy;
-      outcome.epochs = done.evaluations + done.lost_epochs;
+      outcome.epochs = done.evaluations + done.divergences;
       outcome.failure = done.failure;
     }
   }

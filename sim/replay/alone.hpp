@@ -35,8 +35,9 @@ class AloneRunner {
   /// Depends on the job and on batch, rate and staleness, not on where it runs: kept.
   struct Training {
     double epochs_trained = 0;
+    double epochs_lost = 0;  ///< to divergence; the last one may be a part of an epoch, as under a cap
     int evaluations = 0;
-    int lost_epochs = 0;
+    int divergences = 0;
     double accuracy = kUnset;
     FailureReason failure = FailureReason::none;
   };

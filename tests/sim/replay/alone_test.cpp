@@ -1,0 +1,232 @@
+#include "sim/replay/alone.hpp"
+
+#include <rapidcheck/catch.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "policies/place/data_parallel.hpp"
+#include "policies/queue/fifo.hpp"
+#include "policies/threads/recommended.hpp"
+#include "sim/base/random.hpp"
+#include "sim/base/units.hpp"
+#include "tests/sim/replay/toy.hpp"
+#include "tests/workloads/real_world.hpp"
+
+using namespace rehearse::sim;
+using rehearse::policies::DataParallel;
+using rehearse::policies::Fifo;
+using rehearse::policies::RecommendedThreads;
+using rehearse::tests::real_cluster;
+using rehearse::tests::RealWorld;
+
+namespace {
+
+const Profile kToyProfile{.model = "toy", .dataset = "tenths"};
+
+/// One job under one choice, replayed and in closed form.
+struct Case {
+  const Cluster& cluster;
+  CostRules costs;
+  Models models;
+  Job job;
+  Choice choice;
+};
+
+struct Both {
+  JobRecord replayed;
+  AloneOutcome alone;
+};
+
+Both run_both(const Case& c) {
+  DataParallel place;
+  RecommendedThreads threads;
+  toy::SameMenu menus;
+  menus.menu.ranked = {c.choice};
+  Fifo fifo;
+  toy::Keeper keeper;
+  toy::ListSource source({c.job});
+  const Policy policy{.name = "one", .configure = &menus, .place = &place, .threads = &threads, .queue = &fifo};
+  replay(
+      {.cluster = &c.cluster, .costs = c.costs, .models = c.models, .policy = policy, .sources = {&source}, .recorder = &keeper},
+      run_plain);
+  AloneRunner runner(c.cluster, c.costs, c.models, policy);
+  return {keeper.jobs.front().record, runner.run(c.job, c.choice)};
+}
+
+/// To 1e-9, and to the grid of dates: the start and the end are rounded up to it.
+void check_equal(const Both& both, double usd_per_s, double most_w) {
+  const JobRecord& r = both.replayed;
+  const AloneOutcome& a = both.alone;
+  const double grid_s = 2 * kDateGrid;
+  const auto near = [](double x, double y, double slack) { return std::abs(x - y) <= 1e-9 * std::abs(y) + slack; };
+  const bool memory = r.reason == FailureReason::out_of_memory || r.reason == FailureReason::does_not_fit;
+  RC_ASSERT(a.fits == !memory);
+  if (!a.fits) return;
+  RC_ASSERT(a.failure == r.reason);
+  RC_ASSERT(near(a.time_s, r.end_s - r.job->submit_s, grid_s));
+  RC_ASSERT(near(a.cost_usd, r.cost.total(), usd_per_s * grid_s));
+  RC_ASSERT(near(a.energy_j, r.energy_j, most_w * grid_s));
+  RC_ASSERT(a.epochs == r.epochs);
+  RC_ASSERT(a.accuracy == r.accuracy || (std::isnan(a.accuracy) && std::isnan(r.accuracy)));
+}
+
+void check_case(const Case& c) {
+  check_equal(run_both(c), usd_per_s(c.cluster, c.costs, c.choice.configuration), power_w(c.cluster, c.choice.configuration, 1));
+}
+
+double between(Random& random, int low, int high) {
+  return low + static_cast<double>(random.below(static_cast<std::uint64_t>(high - low + 1)));
+}
+
+/// Steps, or epochs and/or a target; `most_epochs` is small where an epoch is slow to simulate.
+Job modelled_job(Random& random, const Profile& profile, double batch, int most_epochs) {
+  Job job{.name = "job", .profile = &profile, .submit_s = between(random, 0, 1000)};
+  if (random.below(3) == 0) {
+    job.work = Work::steps;
+    job.steps = between(random, 1, 100'000);
+    job.batch_size = batch;
+    return job;
+  }
+  job.work = Work::train;
+  const auto kind = random.below(4);
+  if (kind != 0) job.epochs = between(random, 1, 4 * most_epochs) / 4;
+  if (kind != 1) job.target_accuracy = random.uniform(0.05, 1.1);
+  if (kind == 2) job.stop = Stop::budget;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("a rigid job alone is its replay", "[alone]") {
+  rc::prop("time, money, energy", [](std::uint64_t seed) {
+    Random random(seed);
+    const Cluster cluster = toy::cluster({{2, 2}, {4, 4}});
+    const int gpus = 1 + static_cast<int>(random.below(18));
+    const Job job{.name = "r", .submit_s = between(random, 0, 100), .gpus = gpus, .duration_s = random.uniform(0.001, 1e6)};
+    const Choice choice{.configuration = rehearse::tests::configuration(gpus <= 4 ? 0 : 1, gpus, 0)};  // the first it fits
+    check_case({cluster, {}, {}, job, choice});
+  });
+}
+
+TEST_CASE("a job of the toy world alone is its replay", "[alone]") {
+  const toy::Steps steps;
+  const toy::Tenths tenths;
+  rc::prop("steps and training, divergence and too large batches included", [&](std::uint64_t seed) {
+    Random random(seed);
+    const Cluster cluster = toy::cluster({{2, 2}, {1, 4}});
+    const int batch = random.below(8) == 0 ? 1500 : 1 + static_cast<int>(random.below(120));
+    Choice choice = toy::choice(static_cast<int>(random.below(2)), 1 + static_cast<int>(random.below(5)), batch);
+    if (random.below(6) == 0) choice.configuration.learning_rate = 9;  // diverges
+    if (random.below(3) == 0)
+      choice.configuration.sync = {.kind = random.below(2) == 0 ? SyncKind::servers_sync : SyncKind::servers_async, .servers = 2};
+    choice.predicted.epochs = between(random, 1, 12);
+    const double fixed = choice.configuration.batch_size();
+    const CostRules costs{.start_s = between(random, 0, 60)};
+    check_case({cluster, costs, {&steps, &tenths}, modelled_job(random, kToyProfile, fixed, 12), choice});
+  });
+}
+
+TEST_CASE("a job of the real world alone is its replay, with noise and without", "[alone]") {
+  const RealWorld real(real_cluster({{"slow", "k80", 8, 1, 1}, {"fast", "v100", 3, 4, 12}, {"cpu", "knl7250", 4, 0, 2}}),
+                       {{"resnet18", "cifar10"}, {"rnnlm", "ptb"}, {"vgg16", "imagenet"}});
+  rc::prop("over configurations and worlds", [&](std::uint64_t seed) {
+    Random random(seed);
+    const rehearse::workloads::WorldErrors errors = rehearse::workloads::WorldErrors::scaled(random.below(2) == 0 ? 0 : 0.1);
+    const rehearse::workloads::World world = real.world(errors, seed, static_cast<int>(random.below(5)));
+    const Profile& profile = real.profile(random.below(3));
+    Choice choice{.configuration = rehearse::tests::configuration(static_cast<int>(random.below(3)),
+                                                                  1 + static_cast<int>(random.below(9)), 1 << random.below(13))};
+    if (random.below(3) == 0)
+      choice.configuration.sync = {.kind = random.below(2) == 0 ? SyncKind::servers_sync : SyncKind::servers_async, .servers = 3};
+    if (random.below(4) == 0) choice.configuration.learning_rate = random.uniform(0.01, 5);
+    if (random.below(4) == 0) choice.configuration.power_limit_w = random.uniform(60, 250);
+    choice.predicted.epochs = between(random, 1, 20);
+    Job job = modelled_job(random, profile, choice.configuration.batch_size(), 20);
+    if (job.work == Work::steps && random.below(2) == 0) {
+      job.gpus = choice.configuration.workers();
+      job.duration_s = random.uniform(1, 1e5);
+    }
+    check_case({real.cluster, {}, world.models(), job, choice});
+  });
+}
+
+TEST_CASE("a target reached by hand", "[alone]") {
+  // As in the replay's tests: 30 s of start, 3 epochs of 2 steps of 1 s, an evaluation of 0.25 s each, at 0.0005 dollars a
+  // second.
+  const Cluster cluster = toy::cluster({{1, 4}});
+  const toy::Steps steps;
+  const toy::Tenths tenths;
+  toy::DataParallel place;
+  toy::OneThread threads;
+  const CostRules costs{.start_s = 30};
+  AloneRunner runner(cluster, costs, {&steps, &tenths}, {.name = "one", .place = &place, .threads = &threads});
+  const Job job{.name = "t", .profile = &kToyProfile, .work = Work::train, .target_accuracy = 0.3, .deadline_s = 36.75};
+  const AloneOutcome outcome = runner.run(job, toy::choice(0, 2, 25));
+  CHECK(outcome.time_s == Approx(36.75));
+  CHECK(outcome.cost_usd == Approx(36.75 * 0.0005));
+  CHECK(outcome.energy_j == Approx(2 * (100 * 30 + 200 * 6.75)));
+  CHECK(outcome.epochs == 3);
+  CHECK(outcome.keeps_limits(job, 0));
+  Job sooner = job, higher = job;
+  sooner.deadline_s = 36.7;
+  CHECK_FALSE(outcome.keeps_limits(sooner, 0));
+  higher.target_accuracy = 0.32;
+  CHECK_FALSE(outcome.keeps_limits(higher, 0.005));
+  CHECK(outcome.keeps_limits(higher, 0.01));  // within two standard deviations
+  CHECK_FALSE(runner.run(job, toy::choice(0, 5, 25)).fits);
+  CHECK_FALSE(runner.run(job, toy::choice(0, 1, 1001)).fits);
+}
+
+TEST_CASE("a lost part of an epoch takes as long as it trained", "[alone]") {
+  // Half an epoch of 100 samples at batch 10 is 5 of 10 steps; it diverges three times: 15 s.
+  const Cluster cluster = toy::cluster({{1, 1}});
+  const toy::Steps steps;
+  const toy::Tenths tenths;
+  Choice diverging = toy::choice(0, 1, 10);
+  diverging.configuration.learning_rate = 9;
+  const Job job{.name = "t", .profile = &kToyProfile, .work = Work::train, .epochs = 0.5};
+  const Both both = run_both({cluster, {.start_s = 0}, {&steps, &tenths}, job, diverging});
+  CHECK(both.alone.time_s == Approx(15));
+  CHECK(both.replayed.end_s == Approx(15));
+  CHECK(both.alone.failure == FailureReason::cannot_converge);
+  CHECK(both.alone.epochs == 3);
+}
+
+TEST_CASE("what is remembered of one job is no other job's", "[alone]") {
+  // Same runner, jobs that differ in one thing each: as if each had a runner of its own.
+  const RealWorld real(real_cluster({{"fast", "v100", 3, 4, 12}}), {{"resnet18", "cifar10"}, {"rnnlm", "ptb"}});
+  const rehearse::workloads::World world = real.world({});
+  DataParallel place;
+  RecommendedThreads threads;
+  const CostRules costs;
+  const Policy policy{.name = "one", .place = &place, .threads = &threads};
+  AloneRunner shared(real.cluster, costs, world.models(), policy);
+  Job job{.name = "a", .profile = &real.profile(0), .work = Work::train, .epochs = 8, .target_accuracy = 0.6};
+  Choice choice{.configuration = rehearse::tests::configuration(0, 2, 64), .predicted = {.epochs = 3}};
+  std::vector<std::pair<Job, Choice>> cases{{job, choice}};
+  const auto vary = [&](auto&& change) {
+    Job other = job;
+    Choice with = choice;
+    change(other, with);
+    cases.emplace_back(other, with);
+  };
+  vary([](Job& j, Choice&) { j.name = "b"; });
+  vary([](Job& j, Choice&) { j.epochs = 9; });
+  vary([](Job& j, Choice&) { j.target_accuracy = 0.7; });
+  vary([](Job& j, Choice&) { j.target_accuracy = kUnset; });
+  vary([](Job& j, Choice&) { j.stop = Stop::budget; });
+  vary([&](Job& j, Choice&) { j.profile = &real.profile(1); });
+  vary([](Job&, Choice& c) { c.configuration.groups[0].batch_per_worker = 128; });
+  vary([](Job&, Choice& c) { c.configuration.learning_rate = 0.3; });
+  vary([](Job&, Choice& c) { c.configuration.sync = {.kind = SyncKind::servers_async, .servers = 1}; });
+  vary([](Job&, Choice& c) { c.configuration.groups[0] = {.pool = 0, .workers = 4, .batch_per_worker = 32}; });
+  for (int round = 0; round < 2; ++round)
+    for (const auto& [j, c] : cases) {
+      AloneRunner own(real.cluster, costs, world.models(), policy);
+      const AloneOutcome expected = own.run(j, c), found = shared.run(j, c);
+      CHECK(found.time_s == expected.time_s);
+      CHECK(found.accuracy == expected.accuracy);
+      CHECK(found.epochs == expected.epochs);
+    }
+}
