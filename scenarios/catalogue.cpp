@@ -160,15 +160,11 @@ void Catalogue::add(sim::JsonValue object, sim::Mistakes& mistakes) {
 }
 
 void Catalogue::add_file(const std::string& path, sim::Mistakes& mistakes) {
-  try {
-    const sim::JsonDocument document = sim::read_json_file(path);
-    sim::ObjectReader whole(document.root(), mistakes);
-    for (const char* key : {"devices", "instances", "$schema"}) whole.has(key);
-    whole.finish();
-    if (document.root().is_object()) add(document.root(), mistakes);
-  } catch (const sim::InputError& error) {
-    mistakes.add_all(error);
-  }
+  const sim::JsonDocument document = sim::read_json_file(path);
+  sim::ObjectReader whole(document.root(), mistakes);
+  for (const char* key : {"devices", "instances", "$schema"}) whole.has(key);
+  whole.finish();
+  if (document.root().is_object()) add(document.root(), mistakes);
 }
 
 void Catalogue::add_own() {

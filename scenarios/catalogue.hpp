@@ -27,7 +27,7 @@ class Catalogue {
  public:
   /// Takes "devices" and "instances", either of which may be missing. Records mistakes and goes on.
   void add(sim::JsonValue object_with_lists, sim::Mistakes& mistakes);
-  /// As add(), of a file of nothing but these two lists.
+  /// As add(), of a file of nothing but these two lists. Throws InputError when it cannot be read.
   void add_file(const std::string& path, sim::Mistakes& mistakes);
   void add_own();
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -152,7 +153,9 @@ class Children {
 
   void kill_all() {
     for (const auto& [pid, task] : running_) kill(pid, SIGKILL);
-    for (const auto& [pid, task] : running_) waitpid(pid, nullptr, 0);
+    for (const auto& [pid, task] : running_)
+      while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {  // by the SIGCHLD of another
+      }
     running_.clear();
   }
   int count() const { return static_cast<int>(running_.size()); }

@@ -48,17 +48,25 @@ void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& 
                   sim::Mistakes& mistakes) {
   Catalogue catalogue;
   catalogue.add_own();
+  const auto add_file = [&](const std::string& path, const auto& told) {
+    try {
+      catalogue.add_file(path, mistakes);
+    } catch (const sim::InputError& error) {
+      told(error);
+    }
+  };
   const auto value = in.required("cluster", "an object with pools");
   if (!value) return;
   sim::ObjectReader cluster(*value, mistakes);
   for (const sim::JsonValue path : cluster.list("catalogues")) {
     const std::string resolved = paths.resolve(path, mistakes);
-    if (!resolved.empty()) catalogue.add_file(resolved, mistakes);
+    if (!resolved.empty()) add_file(resolved, [&](const sim::InputError& error) { add_at(path, error, mistakes); });
   }
   cluster.has("devices");
   cluster.has("instances");
   if (value->is_object()) catalogue.add(*value, mistakes);
-  for (const std::string& path : options.catalogues) catalogue.add_file(path, mistakes);
+  for (const std::string& path : options.catalogues)
+    add_file(path, [&](const sim::InputError& error) { mistakes.add_all(error); });
 
   std::set<std::string> names;
   const auto pools = cluster.required("pools", "a list of pools");

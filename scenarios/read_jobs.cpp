@@ -40,8 +40,8 @@ const sim::Profile* read_profile(sim::ObjectReader& in, const OwnModels& own, Sc
 }
 
 void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes) {
-  sim::ObjectReader in(value, mistakes);
   const std::size_t before = mistakes.size();
+  sim::ObjectReader in(value, mistakes);
   sim::Job job;
   job.name = in.text("job_id", fmt::format("job-{}", index + 1));
   job.user = in.text("user", std::string("-"));
@@ -68,8 +68,12 @@ void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Sce
   job.work = traces::work_of(job);
   if (mistakes.size() > before) return;
   for (const traces::JobMistake& wrong : traces::job_mistakes(job)) {
-    sim::Mistake mistake = value.mistake(std::string(wrong.expected));
-    mistake.pointer += "/" + std::string(wrong.column);
+    const auto given = in.child(wrong.column);
+    sim::Mistake mistake = given.value_or(value).mistake(std::string(wrong.expected));
+    if (!given) {
+      mistake.pointer += "/" + std::string(wrong.column);
+      mistake.found = "none";
+    }
     mistakes.add(std::move(mistake));
   }
   scenario.jobs.push_back(std::move(job));

@@ -152,7 +152,7 @@ void read_convergence(sim::JsonValue value, OwnModels& own, sim::Mistakes& mista
     known_name(*in.child("dataset"), c.dataset, dataset_names(own), "dataset", mistakes);
     return;
   }
-  for (const std::string& wrong : mistakes_in(c)) value.refuse(wrong, mistakes);
+  for (const std::string& wrong : mistakes_in(c)) value.refuse("parameters for which this holds: " + wrong, mistakes);
   own.convergence.push_back(std::move(c));
 }
 

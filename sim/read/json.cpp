@@ -92,9 +92,9 @@ std::string JsonValue::found() const {
     case JsonKind::string:
       return shown(text());
     case JsonKind::array:
-      return "a list";
+      return size() == 0 ? "an empty list" : "a list";
     case JsonKind::object:
-      return "an object";
+      return size() == 0 ? "an empty object" : "an object";
   }
   return {};
 }

@@ -87,9 +87,9 @@ TEST_CASE("every value knows its place") {
   CHECK(place(element(list, 1)) == "a.json:1:13: /a/1: expected x, found an object");
   CHECK(place(member(element(list, 1), "b/~")) == "a.json:1:21: /a/1/b~1~0: expected x, found \"\xC3\xA9\\x0A\"");
   CHECK(place(element(list, 2)) == "a.json:2:3: /a/2: expected x, found 22");
-  CHECK(place(element(list, 3)) == "a.json:2:6: /a/3: expected x, found a list");
+  CHECK(place(element(list, 3)) == "a.json:2:6: /a/3: expected x, found an empty list");
   CHECK(place(element(list, 4)) == "a.json:2:12: /a/4: expected x, found true");
-  CHECK(place(member(document.root(), "z")) == "a.json:3:6: /z: expected x, found an object");
+  CHECK(place(member(document.root(), "z")) == "a.json:3:6: /z: expected x, found an empty object");
   CHECK(place((*++document.root().members().begin()).key) == "a.json:3:2: /z: expected x, found \"z\"");
 }
 

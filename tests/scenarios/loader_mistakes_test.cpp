@@ -1,0 +1,443 @@
+// Bad scenarios: what exactly the loader says about each mistake, and where.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/scenarios/loading.hpp"
+
+namespace {
+
+// Columns below are counted in these lines.
+const std::string kBase = R"({ "seed": 1,
+  "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 2 } ] },
+  "jobs": [ { "gpus": 1, "duration_s": 60 } ],
+  "policies": [ "manual" ] })";
+
+/// What to change in the base, with ' for ", and what the loader says then.
+struct Case {
+  std::string what, instead, complaint;
+};
+
+std::string quoted(std::string text) {
+  std::replace(text.begin(), text.end(), '\'', '"');
+  return text;
+}
+
+void check_all(const std::vector<Case>& cases, const std::string& base = kBase) {
+  const TemporaryFolder folder;
+  for (const Case& c : cases) {
+    INFO(c.what << " -> " << c.instead);
+    CHECK(complaints(folder, with(base, quoted(c.what), quoted(c.instead))) == c.complaint);
+  }
+}
+
+/// The base with one more key at its end, from line 5 column 3 on.
+std::string with_key(const std::string& member) { return with(kBase, "[ \"manual\" ] }", "[ \"manual\" ],\n  " + member + " }"); }
+
+TEST_CASE("the base is a good scenario") {
+  const TemporaryFolder folder;
+  CHECK(complaints(folder, kBase) == "");
+}
+
+TEST_CASE("texts that are no JSON") {
+  const TemporaryFolder folder;
+  CHECK(complaints(folder, "") == "s.json:1:1: expected a value, found an empty file");
+  CHECK(complaints(folder, "  \n\n ") == "s.json:3:2: expected a value, found an empty file");
+  CHECK(complaints(folder, kBase.substr(0, kBase.size() - 1)) ==
+        R"(s.json:4:28: expected "," or "}", found the end of the file)");
+  CHECK(complaints(folder, kBase.substr(0, 60)) ==
+        "s.json:2:44: expected a closing quote, found the end of the file in a string that starts here");
+  CHECK(complaints(folder, "[]") == "s.json:1:1: expected an object, found an empty list");
+  CHECK(complaints(folder, "\"text\"") == "s.json:1:1: expected an object, found \"text\"");
+  CHECK(complaints(folder, std::string(200, '[') + std::string(200, ']')) ==
+        "s.json:1:101: expected at most 100 levels of nesting, found one more");
+  CHECK(complaints(folder, kBase + kBase) == R"(s.json:4:29: expected nothing after the document's one value, found "{")");
+  check_all({
+      {"'seed': 1", "'seed': NaN", R"(s.json:1:11: expected a value, found "NaN")"},
+      {"'seed': 1", "'seed': 1e400", R"(s.json:1:11: expected a number within the range of a double, found "1e400")"},
+      {"'seed': 1", "'seed': -Infinity", R"(s.json:1:11: expected a value, found "-Infinity")"},
+      {"'seed': 1", "'seed': 1, 'seed': 2",
+       R"(s.json:1:14: /seed: expected each key once, found "seed" again (first on line 1))"},
+      {"'seed': 1", "'seed': 1, // a comment", R"(s.json:1:14: expected a key in double quotes, found "//")"},
+  });
+}
+
+TEST_CASE("files that cannot be read") {
+  const TemporaryFolder folder;
+  CHECK(complaints_about(folder, folder.path() + "/none.json") == "none.json: expected a readable file, found no such file");
+  CHECK(complaints_about(folder, folder.path() + "/.") == ".: expected a readable file, found a directory");
+  std::ofstream(folder.path() + "/file") << "{}";
+  CHECK(complaints_about(folder, folder.path() + "/file/below") ==
+        "file/below: expected a readable file, found an error: Not a directory");
+}
+
+TEST_CASE("wrong types and numbers out of range") {
+  check_all({
+      {"'seed': 1", "'seed': '1'", R"(s.json:1:11: /seed: expected a whole number of at least 0, found "1")"},
+      {"'seed': 1", "'seed': -1", "s.json:1:11: /seed: expected a whole number of at least 0, found -1"},
+      {"'seed': 1", "'seed': 1.5", "s.json:1:11: /seed: expected a whole number of at least 0, found 1.5"},
+      {"'seed': 1", "'seed': 9007199254740992",
+       "s.json:1:11: /seed: expected a whole number between -2^53 and 2^53, found 9007199254740992"},
+      {"'seed': 1", "'repetitions': 0", "s.json:1:18: /repetitions: expected a whole number from 1 to 10000, found 0"},
+      {"'nodes': 2", "'nodes': -2", "s.json:2:79: /cluster/pools/0/nodes: expected a whole number from 1 to 1000000, found -2"},
+      {"'nodes': 2", "'nodes': 0", "s.json:2:79: /cluster/pools/0/nodes: expected a whole number from 1 to 1000000, found 0"},
+      {"'nodes': 2", "'nodes': null",
+       "s.json:2:79: /cluster/pools/0/nodes: expected a whole number from 1 to 1000000, found null"},
+      {"'duration_s': 60", "'duration_s': -60",
+       "s.json:3:40: /jobs/0/duration_s: expected a number above 0 and of at most 8589934592, found -60"},
+      {"'duration_s': 60", "'duration_s': 0",
+       "s.json:3:40: /jobs/0/duration_s: expected a number above 0 and of at most 8589934592, found 0"},
+      {"'gpus': 1", "'gpus': [1]", "s.json:3:23: /jobs/0/gpus: expected a whole number from 1 to 1000000, found a list"},
+      {"'gpus': 1", "'gpus': 1, 'submit_s': -0.5",
+       "s.json:3:38: /jobs/0/submit_s: expected a number from 0 to 8589934592, found -0.5"},
+      {"[ 'manual' ]", "'manual'", R"(s.json:4:15: /policies: expected a list, found "manual")"},
+      {"[ 'manual' ]", "[ 7 ]",
+       "s.json:4:17: /policies/0: expected the name of a policy, or an object with its name and strategies, found 7"},
+      {"'gpu'", "''", R"(s.json:2:37: /cluster/pools/0/name: expected a text that is not empty, found "")"},
+      {"{ 'gpus': 1, 'duration_s': 60 }", "17", "s.json:3:13: /jobs/0: expected an object, found 17"},
+      {"{ 'pools': [ { 'name': 'gpu', 'instance': 'p3.2xlarge', 'nodes': 2 } ] }", "[ 1 ]",
+       "s.json:2:14: /cluster: expected an object, found a list"},
+      {"'seed': 1", "'name': 'a/b'", R"(s.json:1:11: /name: expected a name without slashes, found "a/b")"},
+      {"'seed': 1", "'name': 'a\\u0000b'", R"(s.json:1:11: /name: expected a name without slashes, found "a\x00b")"},
+      {"'seed': 1", "'billing': 'alocated'",
+       R"(s.json:1:14: /billing: expected one of "allocated", "pool", found "alocated"; did you mean "allocated"?)"},
+  });
+}
+
+TEST_CASE("lists that must not be empty, keys that must be there") {
+  check_all({
+      {"[ 'manual' ]", "[]", "s.json:4:15: /policies: expected at least one policy, found an empty list"},
+      {"[ { 'gpus': 1, 'duration_s': 60 } ]", "[]", "s.json:3:11: /jobs: expected at least one job, found an empty list"},
+      {"[ { 'name': 'gpu', 'instance': 'p3.2xlarge', 'nodes': 2 } ]", "[]",
+       "s.json:2:25: /cluster/pools: expected at least one pool, found an empty list"},
+      {"'name': 'gpu', ", "", R"(s.json:2:27: /cluster/pools/0: expected a key "name" (a text in double quotes), found none)"},
+      {"'instance': 'p3.2xlarge', ", "",
+       R"(s.json:2:27: /cluster/pools/0: expected a key "instance" (a text in double quotes), found none)"},
+      {"'pools': [ { 'name': 'gpu', 'instance': 'p3.2xlarge', 'nodes': 2 } ]", "",
+       R"(s.json:2:14: /cluster: expected a key "pools" (a list of pools), found none)"},
+  });
+  const TemporaryFolder folder;
+  CHECK(complaints(folder, "{}") ==
+        "s.json:1:1: expected a key \"cluster\" (an object with pools), found none\n"
+        "s.json:1:1: expected a key \"jobs\" (a list of jobs), found none\n"
+        R"(s.json:1:1: expected a key "policies" (a list of policies), found none)");
+  CHECK(complaints(folder, R"({"baseline": "manual"})") ==
+        "s.json:1:1: expected a key \"cluster\" (an object with pools), found none\n"
+        "s.json:1:1: expected a key \"jobs\" (a list of jobs), found none\n"
+        R"(s.json:1:1: expected a key "policies" (a list of policies), found none)");
+}
+
+TEST_CASE("unknown keys, at every level") {
+  check_all({
+      {"'seed': 1", "'sed': 1", R"(s.json:1:3: /sed: found unknown key "sed"; did you mean "seed"?)"},
+      {"'seed': 1", "'qqqqqqqq': 1",
+       R"(s.json:1:3: /qqqqqqqq: expected one of "$schema", "name", "description", "seed", "policy_seed", "repetitions", "world", "billing", "infeasible", "switching", "cluster", "datasets", "models", "convergence", "jobs", "baseline", "policies", "manual", "profiling_reuse_jobs", "history", "output", found unknown key "qqqqqqqq")"},
+      {"'seed': 1", "'world': { 'model_eror': 0 }",
+       R"(s.json:1:14: /world/model_eror: found unknown key "model_eror"; did you mean "model_error"?)"},
+      {"'seed': 1", "'switching': { 'strat_s': 0 }",
+       R"(s.json:1:18: /switching/strat_s: found unknown key "strat_s"; did you mean "start_s"?)"},
+      {"'seed': 1", "'output': { 'event': 'none' }",
+       R"(s.json:1:15: /output/event: found unknown key "event"; did you mean "events"?)"},
+      {"'seed': 1", "'history': { 'run': 3 }", R"(s.json:1:16: /history/run: found unknown key "run"; did you mean "runs"?)"},
+      {"'seed': 1", "'manual': { 'worker': 3 }",
+       R"(s.json:1:15: /manual/worker: found unknown key "worker"; did you mean "workers"?)"},
+      {"'seed': 1", "'manual': { 'by_model': { 'vgg16': { 'poool': 'gpu' } } }",
+       R"(s.json:1:40: /manual/by_model/vgg16/poool: found unknown key "poool"; did you mean "pool"?)"},
+      {"'cluster': { ", "'cluster': { 'netwrk': {}, ",
+       R"(s.json:2:16: /cluster/netwrk: found unknown key "netwrk"; did you mean "network"?)"},
+      {"'cluster': { ", "'cluster': { 'network': { 'oversubscripton': 2 }, ",
+       R"(s.json:2:29: /cluster/network/oversubscripton: found unknown key "oversubscripton"; did you mean "oversubscription"?)"},
+      {"'cluster': { ", "'cluster': { 'devices': [ { 'name': 'd', 'kind': 'gpu', 'peak_flops': { 'fp23': 1e12 } } ], ",
+       "s.json:2:73: /cluster/devices/0/peak_flops: expected a key \"fp32\" (a number above 0), found none\n"
+       R"(s.json:2:75: /cluster/devices/0/peak_flops/fp23: found unknown key "fp23"; did you mean "fp32"?)"},
+      {"'cluster': { ", "'cluster': { 'instances': [ { 'name': 'i', 'devices': [ { 'devise': 'k80' } ] } ], ",
+       "s.json:2:59: /cluster/instances/0/devices/0: expected a key \"device\" (a text in double quotes), found none\n"
+       R"(s.json:2:61: /cluster/instances/0/devices/0/devise: found unknown key "devise"; did you mean "device"?)"},
+      {"'cluster': { ", "'cluster': { 'instances': [ { 'name': 'i', 'cpu': 'xeon-e5-2686-v4', 'inside': { 'latency': 0 } } ], ",
+       R"(s.json:2:84: /cluster/instances/0/inside/latency: found unknown key "latency"; did you mean "latency_s"?)"},
+      {"'nodes': 2", "'nodes': 2, 'price': 'spot'",
+       R"(s.json:2:82: /cluster/pools/0/price: expected one of "name", "instance", "nodes", "pricing", found unknown key "price")"},
+      {"'gpus': 1", "'gpus': 1, 'submit': 0",
+       R"(s.json:3:26: /jobs/0/submit: found unknown key "submit"; did you mean "submit_s"?)"},
+      {"'gpus': 1, 'duration_s': 60", "'generate': 'mixed-cnn-rnn', 'count': 1, 'arrivals': 3",
+       R"(s.json:3:56: /jobs/0/arrivals: expected one of "generate", "name", "count", "first_submit_s", "arrivals_per_hour", "deadline_factor", "accuracy_slack", "models", found unknown key "arrivals")"},
+      {"'gpus': 1, 'duration_s': 60", "'trace': 'none.csv', 'fromat': 'native'",
+       "s.json:3:36: /jobs/0/fromat: found unknown key \"fromat\"; did you mean \"format\"?\n"
+       "s.json:3:24: /jobs/0/trace: expected a readable file, found no such file: none.csv"},
+      {"[ 'manual' ]", "[ { 'name': 'a', 'que': 'fifo' } ]",
+       R"(s.json:4:32: /policies/0/que: found unknown key "que"; did you mean "queue"?)"},
+      {"[ 'manual' ]", "[ { 'name': 'a', 'queue': { 'name': 'fifo', 'perpool': true } } ]",
+       R"(s.json:4:59: /policies/0/queue/perpool: found unknown key "perpool"; did you mean "per_pool"?)"},
+      {"'seed': 1", "'models': [ { 'name': 'm', 'global_batch': 8, 'dataset': 'cifar10', 'cnn': { 'convlayers': 2 } } ]",
+       R"(s.json:1:80: /models/0/cnn/convlayers: found unknown key "convlayers"; did you mean "conv_layers"?)"},
+      {"'seed': 1", "'datasets': [ { 'name': 'd', 'training_samples': 8, 'validation_samples': 8, 'samples': 1 } ]",
+       R"(s.json:1:80: /datasets/0/samples: expected one of "name", "training_samples", "validation_samples", found unknown key "samples")"},
+  });
+}
+
+TEST_CASE("unknown names, with the nearest") {
+  check_all({
+      {"p3.2xlarge", "p3.2xlarg",
+       R"(s.json:2:56: /cluster/pools/0/instance: expected the name of an instance, found "p3.2xlarg"; did you mean "p3.2xlarge"?)"},
+      {"[ 'manual' ]", "[ 'manul' ]",
+       R"(s.json:4:17: /policies/0: expected the name of a policy, found "manul"; did you mean "manual"?)"},
+      {"[ 'manual' ]", "[ { 'name': 'a', 'configure': 'orcale' } ]",
+       R"(s.json:4:45: /policies/0/configure: expected the name of a configure strategy, found "orcale"; did you mean "oracle"?)"},
+      {"[ 'manual' ]", "[ { 'name': 'a', 'configure': { 'name': 'orcale' } } ]",
+       R"(s.json:4:55: /policies/0/configure/name: expected the name of a configure strategy, found "orcale"; did you mean "oracle"?)"},
+      {"[ 'manual' ]", "[ { 'name': 'a', 'place': 'dataparallel' } ]",
+       R"(s.json:4:41: /policies/0/place: expected the name of a place strategy, found "dataparallel"; did you mean "data-parallel"?)"},
+      {"[ 'manual' ]", "[ { 'name': 'a', 'threads': 'recomended' } ]",
+       R"(s.json:4:43: /policies/0/threads: expected the name of a threads strategy, found "recomended"; did you mean "recommended"?)"},
+      {"[ 'manual' ]", "[ { 'name': 'a', 'queue': 'fiffo' } ]",
+       R"(s.json:4:41: /policies/0/queue: expected the name of a queue strategy, found "fiffo"; did you mean "fifo"?)"},
+      {"[ 'manual' ]", "[ { 'name': 'a', 'queue': 3 } ]",
+       "s.json:4:41: /policies/0/queue: expected the name of a queue strategy, or an object with its name and parameters, found "
+       "3"},
+      {"[ 'manual' ]", "[ { 'name': 'a', 'configure': { 'name': 'static-isotonic', 'features': 'thesi' } } ]",
+       R"(s.json:4:86: /policies/0/configure/features: expected one of "global-batch", "thesis", found "thesi"; did you mean "thesis"?)"},
+      {"[ 'manual' ]", "[ { 'name': 'a', 'configure': { 'name': 'static-isotonic', 'margin_quantile': 1.5 } } ]",
+       "s.json:4:93: /policies/0/configure/margin_quantile: expected a number from 0 to 1, found 1.5"},
+      {"[ 'manual' ]", "[ 'manual' ], 'baseline': 'manua'",
+       R"(s.json:4:41: /baseline: expected the name of a listed policy, found "manua"; did you mean "manual"?)"},
+      {"'duration_s': 60", "'duration_s': 60, 'pool': 'gpus'",
+       R"(s.json:3:52: /jobs/0/pool: expected the name of a pool, found "gpus"; did you mean "gpu"?)"},
+      {"'duration_s': 60", "'epochs': 1, 'model': 'resnet-50'",
+       R"(s.json:3:48: /jobs/0/model: expected the name of a model, found "resnet-50"; did you mean "resnet50"?)"},
+      {"'duration_s': 60", "'epochs': 1, 'model': 'resnet50', 'dataset': 'imagnet'",
+       R"(s.json:3:71: /jobs/0/dataset: expected the name of a dataset, found "imagnet"; did you mean "imagenet"?)"},
+      {"'duration_s': 60", "'duration_s': 60, 'objective': 'mincost'",
+       R"(s.json:3:57: /jobs/0/objective: expected one of "min-cost", "max-accuracy", "min-time", found "mincost"; did you mean "min-cost"?)"},
+      {"'gpus': 1, 'duration_s': 60", "'generate': 'mixed-cnn', 'count': 1",
+       R"(s.json:3:27: /jobs/0/generate: expected one of "mixed-cnn-rnn", found "mixed-cnn"; did you mean "mixed-cnn-rnn"?)"},
+      {"'gpus': 1, 'duration_s': 60", "'generate': 'mixed-cnn-rnn', 'count': 1, 'models': [ { 'model': 'vgg17' } ]",
+       R"(s.json:3:79: /jobs/0/models/0/model: expected the name of a model, found "vgg17"; did you mean "vgg16"?)"},
+      {"'gpus': 1, 'duration_s': 60", "'generate': 'mixed-cnn-rnn', 'count': 1, 'models': []",
+       "s.json:3:66: /jobs/0/models: expected at least one model, found an empty list"},
+      {"'gpus': 1, 'duration_s': 60", "'generate': 'mixed-cnn-rnn', 'count': 100, 'arrivals_per_hour': 1e-9",
+       "s.json:3:13: /jobs/0: expected a count and arrivals_per_hour that end before 8589934592 s, found an object"},
+      {"'gpus': 1, 'duration_s': 60", "'trace': 'none.csv', 'format': 'elasticflow-ridgid'",
+       R"(s.json:3:46: /jobs/0/format: expected the name of a trace format, found "elasticflow-ridgid"; did you mean "elasticflow-rigid"?)"},
+      {"'seed': 1", "'manual': { 'pool': 'gpv' }",
+       R"(s.json:1:23: /manual/pool: expected the name of a pool, found "gpv"; did you mean "gpu"?)"},
+      {"'seed': 1", "'manual': { 'by_model': { 'vgg17': { 'workers': 1 } } }",
+       R"(s.json:1:29: /manual/by_model/vgg17: expected the name of a model, found "vgg17"; did you mean "vgg16"?)"},
+      {"'seed': 1", "'models': [ { 'name': 'm', 'global_batch': 8, 'dataset': 'cifar', 'mlp': {} } ]",
+       R"(s.json:1:60: /models/0/dataset: expected the name of a dataset, found "cifar"; did you mean "cifar10"?)"},
+      {"'seed': 1",
+       "'convergence': [ { 'model': 'vgg17', 'dataset': 'cifar10', 'reference_batch': 1, 'reference_epochs': 1, 'noise_scale': [ "
+       "{ 'progress': 0, 'samples': 1 } ], 'phases': [ { 'start_progress': 0, 'ceiling': 0.9, 'scale': 1, 'exponent': 1 } ] } ]",
+       R"(s.json:1:31: /convergence/0/model: expected the name of a model, found "vgg17"; did you mean "vgg16"?)"},
+      {"'name': 'gpu', 'instance': 'p3.2xlarge', 'nodes': 2 } ]",
+       "'name': 'gpu', 'instance': 'mine', 'nodes': 2 } ], 'instances': [ { 'name': 'mine', 'devices': [ { 'device': 'v10' } ] } "
+       "]",
+       R"(s.json:2:126: /cluster/instances/0/devices/0: expected the name of a device, found "v10"; did you mean "v100"?)"},
+  });
+}
+
+TEST_CASE("names given twice") {
+  check_all({
+      {"'nodes': 2 }", "'nodes': 2 }, { 'name': 'gpu', 'instance': 'p2.xlarge', 'nodes': 1 }",
+       R"(s.json:2:84: /cluster/pools/1: expected a name that is given once, found "gpu" again)"},
+      {"[ 'manual' ]", "[ 'manual', 'oracle', 'manual' ]",
+       R"(s.json:4:37: /policies/2: expected a policy name that is given once, found "manual" again)"},
+      {"{ 'gpus': 1, ", "{ 'job_id': 'a', 'gpus': 1, 'duration_s': 5 }, { 'job_id': 'a', 'gpus': 1, ",
+       R"(s.json:3:60: /jobs/1: expected a job_id that is given once, found "a" again)"},
+      {"{ 'gpus': 1, ", "{ 'job_id': 'job-2', 'gpus': 1, 'duration_s': 5 }, { 'gpus': 1, ",
+       R"(s.json:3:64: /jobs/1: expected a job_id that is given once, found "job-2" again)"},
+      {"{ 'gpus': 1, ", "{ 'generate': 'mixed-cnn-rnn', 'count': 3 }, { 'job_id': 'mixed-0002', 'gpus': 1, ",
+       R"(s.json:3:58: /jobs/1: expected a job_id that is given once, found "mixed-0002" again)"},
+      {"{ 'gpus': 1, 'duration_s': 60 }",
+       "{ 'generate': 'mixed-cnn-rnn', 'count': 3, 'name': 'g' }, { 'generate': 'mixed-cnn-rnn', 'count': 3, 'name': 'g' }",
+       R"(s.json:3:71: /jobs/1: expected a generator's name that is given once, found "g" again)"},
+      {"'cluster': { ",
+       "'cluster': { 'devices': [ { 'name': 'd', 'kind': 'gpu', 'peak_flops': { 'fp32': 1 } }, { 'name': 'd', 'kind': 'gpu', "
+       "'peak_flops': { 'fp32': 1 } } ], ",
+       R"(s.json:2:90: /cluster/devices/1: expected a name that is given once, found "d" again)"},
+      {"'cluster': { ", "'cluster': { 'instances': [ { 'name': 'i', 'cpu': 'c' }, { 'name': 'i', 'cpu': 'c' } ], ",
+       R"(s.json:2:60: /cluster/instances/1: expected a name that is given once, found "i" again)"},
+      {"'seed': 1",
+       "'models': [ { 'name': 'm', 'global_batch': 8, 'dataset': 'cifar10', 'mlp': {} }, { 'name': 'm', 'global_batch': 8, "
+       "'dataset': 'cifar10', 'mlp': {} } ]",
+       R"(s.json:1:84: /models/1: expected a name that is given once, found "m" again)"},
+      {"'seed': 1",
+       "'datasets': [ { 'name': 'd', 'training_samples': 8, 'validation_samples': 8 }, { 'name': 'd', 'training_samples': 8, "
+       "'validation_samples': 8 } ]",
+       R"(s.json:1:82: /datasets/1: expected a name that is given once, found "d" again)"},
+  });
+}
+
+TEST_CASE("jobs whose keys contradict each other") {
+  check_all({
+      {"'gpus': 1, 'duration_s': 60", "'gpus': 1",
+       "s.json:3:13: /jobs/0/duration_s: expected the job's work: duration_s, or steps, or epochs and/or target_accuracy, found "
+       "none"},
+      {"'duration_s': 60", "'duration_s': 60, 'steps': 5, 'model': 'vgg16', 'batch_size': 8",
+       "s.json:3:53: /jobs/0/steps: expected nothing beside duration_s, found 5"},
+      {"'duration_s': 60", "'duration_s': 60, 'epochs': 5, 'model': 'vgg16'",
+       "s.json:3:54: /jobs/0/epochs: expected nothing beside duration_s or steps, found 5"},
+      {"'gpus': 1, ", "", "s.json:3:13: /jobs/0/gpus: expected how many GPUs it held for duration_s, found none"},
+      {"'duration_s': 60", "'steps': 60, 'model': 'vgg16'",
+       "s.json:3:13: /jobs/0/batch_size: expected the global batch of its steps, found none"},
+      {"'duration_s': 60", "'epochs': 3", "s.json:3:13: /jobs/0/model: expected what it trains, found none"},
+      {"'duration_s': 60", "'duration_s': 60, 'dataset': 'cifar10'",
+       "s.json:3:13: /jobs/0: expected a model for the dataset, found an object"},
+      {"'duration_s': 60", "'duration_s': 60, 'on_deadline': 'stop'",
+       "s.json:3:13: /jobs/0/deadline_s: expected the deadline to stop at, found none"},
+      {"'duration_s': 60", "'epochs': 3, 'model': 'vgg16', 'stop': 'budget'",
+       "s.json:3:13: /jobs/0/target_accuracy: expected the target that the budget is for, found none"},
+      {"'gpus': 1, 'duration_s': 60", "'model': 'bert', 'target_accuracy': 0.5",
+       R"(s.json:3:13: /jobs/0: expected no target_accuracy for job "job-1": the accuracy of bert on squad is not modelled (see "convergence"), found an object)"},
+      {"'gpus': 1, 'duration_s': 60", "'generate': 'mixed-cnn-rnn', 'count': 1, 'models': [ { 'model': 'bert' } ]",
+       R"(s.json:3:68: /jobs/0/models/0: expected a model whose accuracy is modelled; of bert on squad nothing is known (see "convergence"), found an object)"},
+  });
+}
+
+TEST_CASE("own hardware and models that cannot be") {
+  check_all({
+      {"'cluster': { ",
+       "'cluster': { 'devices': [ { 'name': 'd', 'kind': 'gpu', 'peak_flops': { 'fp32': 1e12 }, 'idle_w': 300, 'busy_w': 200 } "
+       "], ",
+       "s.json:2:29: /cluster/devices/0: expected busy_w of at least idle_w, found an object"},
+      {"'cluster': { ", "'cluster': { 'instances': [ { 'name': 'i' } ], ",
+       "s.json:2:31: /cluster/instances/0: expected devices, or a cpu, or both, found an object"},
+      {"'cluster': { ", "'cluster': { 'instances': [ { 'name': 'i', 'devices': [] } ], ",
+       "s.json:2:57: /cluster/instances/0/devices: expected at least one device, found an empty list"},
+      {"'instance': 'p3.2xlarge', 'nodes': 2 } ]",
+       "'instance': 'i', 'nodes': 2 } ], 'instances': [ { 'name': 'i', 'devices': [ { 'device': 'k80' }, { 'device': 'v100' } ] "
+       "} ]",
+       R"(s.json:2:141: /cluster/instances/0/devices/1: expected one kind of GPU in a node, found "v100")"},
+      {"'instance': 'p3.2xlarge', 'nodes': 2 } ]",
+       "'instance': 'i', 'nodes': 2, 'pricing': 'spot' } ], 'instances': [ { 'name': 'i', 'devices': [ { 'device': 'k80' } ] } ]",
+       "s.json:2:27: /cluster/pools/0: expected an instance with a spot price, found an object"},
+      {"'nodes': 2", "'nodes': 1e6", ""},
+      {"'instance': 'p3.2xlarge', 'nodes': 2", "'instance': 'p2.16xlarge', 'nodes': 1e6",
+       "s.json:2:27: /cluster/pools/0: expected at most 10,000,000 devices in a pool, found an object"},
+      {"'seed': 1", "'models': [ { 'name': 'm', 'global_batch': 8, 'dataset': 'cifar10' } ]",
+       "s.json:1:15: /models/0: expected exactly one of cnn, rnn and mlp, found an object"},
+      {"'seed': 1", "'models': [ { 'name': 'm', 'global_batch': 8, 'dataset': 'cifar10', 'mlp': {}, 'rnn': {} } ]",
+       "s.json:1:15: /models/0: expected exactly one of cnn, rnn and mlp, found an object"},
+      {"'seed': 1", "'models': [ { 'name': 'm', 'global_batch': 8, 'dataset': 'cifar10', 'cnn': { 'conv_layers': 20000 } } ]",
+       "s.json:1:78: /models/0/cnn/conv_layers: expected 0 to 10000, found 20000"},
+      {"'seed': 1",
+       "'models': [ { 'name': 'm', 'global_batch': 8, 'dataset': 'cifar10', 'cnn': { 'image_height': 1, 'kernel': 1000 } } ]",
+       ""},
+      {"'seed': 1", "'convergence': [ { 'model': 'vgg16', 'dataset': 'cifar10', 'reference_batch': 1, 'reference_epochs': 1 } ]",
+       "s.json:1:20: /convergence/0: expected parameters for which this holds: there must be a noise scale, found an object\n"
+       "s.json:1:20: /convergence/0: expected parameters for which this holds: the first accuracy phase must start at progress "
+       "0, found an object"},
+  });
+}
+
+TEST_CASE("manual's overrides") {
+  check_all({
+      {"'seed': 1", "'manual': { 'workers': 0 }",
+       "s.json:1:26: /manual/workers: expected a whole number from 1 to 1000000, found 0"},
+      {"'seed': 1", "'manual': { 'sync': 'ring', 'servers': 2 }",
+       "s.json:1:13: /manual: expected servers with sync servers-sync or servers-async, and none with ring, found an object"},
+      {"'seed': 1", "'manual': { 'sync': 'servers-async', 'servers': 0 }",
+       "s.json:1:13: /manual: expected servers with sync servers-sync or servers-async, and none with ring, found an object"},
+      {"'seed': 1", "'manual': { 'sync': 'server' }",
+       R"(s.json:1:23: /manual/sync: expected one of "ring", "servers-sync", "servers-async", found "server")"},
+      {"'seed': 1", "'manual': { 'by_model': [] }",
+       "s.json:1:27: /manual/by_model: expected an object with models as keys, found an empty list"},
+      {"'seed': 1", "'manual': 3", "s.json:1:13: /manual: expected an object, found 3"},
+  });
+}
+
+TEST_CASE("files that a scenario names") {
+  const EnvironmentVariable unset("REHEARSE_DATA", nullptr);
+  check_all({
+      {"'gpus': 1, 'duration_s': 60", "'trace': 'none.csv'",
+       "s.json:3:24: /jobs/0/trace: expected a readable file, found no such file: none.csv"},
+      {"'gpus': 1, 'duration_s': 60", "'trace': '.'",
+       "s.json:3:24: /jobs/0/trace: expected a readable file, found a directory: ."},
+      {"'gpus': 1, 'duration_s': 60", "'trace': '${REHEARSE_DATA}/a.csv'",
+       R"(s.json:3:24: /jobs/0/trace: expected the environment variable REHEARSE_DATA to name the folder of the optional data (README, "Optional data"), found "${REHEARSE_DATA}/a.csv")"},
+      {"'gpus': 1, 'duration_s': 60", "'trace': 3", "s.json:3:24: /jobs/0/trace: expected a text in double quotes, found 3"},
+      {"'seed': 1", "'history': { 'file': 'none.csv' }",
+       "s.json:1:24: /history/file: expected a readable file, found no such file: none.csv"},
+      {"'cluster': { ", "'cluster': { 'catalogues': [ 'none.json' ], ",
+       "s.json:2:32: /cluster/catalogues/0: expected a readable file, found no such file: none.json"},
+  });
+}
+
+TEST_CASE("rows of a history") {
+  const TemporaryFolder folder;
+  const std::string header = "model,dataset,instance,workers,batch_size,samples,epochs,time_s,accuracy\n";
+  const std::string good = "vgg16,imagenet,p3.2xlarge,1,64,1000,1,10,0.5\n";
+  const auto said = [&](const std::string& csv) {
+    folder.write("past.csv", csv);
+    return complaints(folder, with_key("\"history\": { \"file\": \"past.csv\" }"));
+  };
+  CHECK(said(header + good) == "");
+  CHECK(said("") == "s.json:5:24: /history/file: expected a line with the columns' names, found an empty file: past.csv");
+  CHECK(said(header) == "past.csv: expected at least one past run");
+  CHECK(said("model,dataset\n" + good) ==
+        "past.csv:1: expected a column \"instance\", found model,dataset\n"
+        "past.csv:1: expected a column \"workers\", found model,dataset\n"
+        "past.csv:1: expected a column \"batch_size\", found model,dataset\n"
+        "past.csv:1: expected a column \"samples\", found model,dataset\n"
+        "past.csv:1: expected a column \"epochs\", found model,dataset\n"
+        "past.csv:1: expected a column \"time_s\", found model,dataset\n"
+        R"(past.csv:1: expected a column "accuracy", found model,dataset)");
+  CHECK(said("color," + header) == R"(past.csv:1: found unknown column "color")");
+  CHECK(said(header + good + "vgg16,imagenet,p3.2xlarge,0,64,1000,1,-10,1.5\n") ==
+        "past.csv:3: workers: expected a whole number from 1 to 1000000, found \"0\"\n"
+        "past.csv:3: time_s: expected a number above 0, found \"-10\"\n"
+        R"(past.csv:3: accuracy: expected a number from 0 to 1, found "1.5")");
+  CHECK(said(header + "vgg16,imagenet,p3.2xlarge,1,64\n") == "past.csv:2: expected 9 fields, found 5");
+  CHECK(said(header + "vgg16,imagenet,p3.2xlarge,nan,64,1000,1,inf,0.5\n") ==
+        "past.csv:2: workers: expected a whole number from 1 to 1000000, found \"nan\"\n"
+        R"(past.csv:2: time_s: expected a number above 0, found "inf")");
+}
+
+TEST_CASE("--set") {
+  const TemporaryFolder folder;
+  const auto said = [&](const std::string& pointer, const std::string& value) {
+    return complaints(folder, kBase, {{pointer, value}});
+  };
+  CHECK(said("/seed", "3") == "");
+  CHECK(said("/jobs/-", R"({"gpus": 1, "duration_s": 5})") == "");
+  CHECK(said("/name", "free text") == "");
+  CHECK(said("/sed", "3") == R"(--set: /sed: found unknown key "sed"; did you mean "seed"?)");
+  CHECK(said("/seed", "-3") == "--set: /seed: expected a whole number of at least 0, found -3");
+  CHECK(said("/cluster/pols/0/nodes", "3") ==
+        R"(--set: /cluster/pols/0/nodes: expected a key of /cluster, found "pols"; did you mean "pools"?)");
+  CHECK(said("/jobs/7/gpus", "3") == R"(--set: /jobs/7/gpus: expected an index from 0 to 0 in /jobs, found "7")");
+  CHECK(said("/seed/3", "3") == "--set: /seed/3: expected /seed to be an object or a list, found 1");
+  CHECK(said("", "3") == R"(--set: expected a JSON pointer that starts with "/", found ""; did you mean "/"?)");
+  CHECK(said("/jobs/0/gpus", "1e400") == R"(--set: /jobs/0/gpus: expected a whole number from 1 to 1000000, found "1e400")");
+}
+
+TEST_CASE("several mistakes are reported at once, each with its place") {
+  const TemporaryFolder folder;
+  CHECK(complaints(folder, R"({ "sed": 1, "baseline": "orcale",
+  "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarg", "nodes": -2 } ] },
+  "jobs": [ { "gpus": 1, "duration_s": "60", "pool": "gpu" },
+            { "model": "resnet51", "epochs": 3 },
+            { "trace": "none.csv" } ],
+  "policies": [ "manual", "oracl" ],
+  "output": { "stages": 1 } })") ==
+        "s.json:2:78: /cluster/pools/0/nodes: expected a whole number from 1 to 1000000, found -2\n"
+        "s.json:2:56: /cluster/pools/0/instance: expected the name of an instance, found \"p3.2xlarg\"; did you mean "
+        "\"p3.2xlarge\"?\n"
+        "s.json:3:40: /jobs/0/duration_s: expected a number above 0 and of at most 8589934592, found \"60\"\n"
+        "s.json:4:24: /jobs/1/model: expected the name of a model, found \"resnet51\"; did you mean \"resnet50\"?\n"
+        "s.json:5:24: /jobs/2/trace: expected a readable file, found no such file: none.csv\n"
+        "s.json:6:27: /policies/1: expected the name of a policy, found \"oracl\"; did you mean \"oracle\"?\n"
+        "s.json:1:25: /baseline: expected the name of a listed policy, found \"orcale\"; did you mean \"oracl\"?\n"
+        "s.json:7:25: /output/stages: expected true or false, found 1\n"
+        R"(s.json:1:3: /sed: found unknown key "sed"; did you mean "seed"?)");
+}
+
+TEST_CASE("of very many mistakes the first hundred are listed, the others counted") {
+  const TemporaryFolder folder;
+  std::string jobs = "17";
+  for (int i = 1; i < 250; ++i) jobs += ",17";
+  const std::string said = complaints(folder, with(kBase, "{ \"gpus\": 1, \"duration_s\": 60 }", jobs));
+  CHECK(said.substr(said.size() - 13) == "\nand 150 more");
+}
+
+}  // namespace
