@@ -90,7 +90,8 @@ struct Place {
   std::vector<std::uint32_t> around;  ///< the containers that hold it, outermost first
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
-  std::string new_key;  ///< of a member to be added
+  std::string new_key;                  ///< of a member to be added
+  std::vector<std::string> inner_keys;  ///< of the objects to make around the new value
   bool is_new = false;
 };
 
@@ -101,7 +102,11 @@ class PlaceFinder {
     place_.end = tree.nodes[0].next;
     for (std::size_t at = 0; at != pointer.npos;) {
       const std::size_t end = pointer.find('/', at + 1);
-      step(at, unescape(pointer.substr(at + 1, end == pointer.npos ? end : end - at - 1)), end == pointer.npos);
+      const std::string token = unescape(pointer.substr(at + 1, end == pointer.npos ? end : end - at - 1));
+      if (place_.is_new)
+        place_.inner_keys.push_back(token);  // of objects that the change makes on its way
+      else
+        step(at, token, end == pointer.npos);
       at = end;
     }
   }
@@ -139,13 +144,13 @@ class PlaceFinder {
       if (member.key.text() == key) return enter(child + 1);
       child = tree_.nodes[child + 1].next;
     }
-    if (is_last && is_utf8(key)) {
-      place_.new_key = key;
-      return append();
-    }
     std::vector<std::string> keys;
     for (const JsonMember& member : object.members()) keys.emplace_back(member.key.text());
-    refuse(fmt::format("a key of {}", name), shown(key), nearest_name(key, keys));
+    const std::string nearest = nearest_name(key, keys);
+    // A value's own key may be new whatever its name; on the way to it, one that is near another is rather a slip.
+    if (!is_utf8(key) || (!is_last && !nearest.empty())) refuse(fmt::format("a key of {}", name), shown(key), nearest);
+    place_.new_key = key;
+    append();
   }
 
   void into_array(JsonValue array, const std::string& token, const std::string& name, bool is_last) {
@@ -208,21 +213,29 @@ std::vector<JsonNode> adopt(JsonTree& tree, const JsonTree& value, const Place& 
   return nodes;
 }
 
-JsonTree parse_override(std::string_view value_text) {
+/// The value of an override, inside objects of these keys, the outermost first.
+JsonTree parse_override(std::string_view value_text, const std::vector<std::string>& keys) {
+  std::string text(value_text);
   try {
-    return parse_json_tree(std::string(value_text), std::string(kOverride));
+    parse_json_tree(text, std::string(kOverride));
   } catch (const InputError&) {
-    std::string quoted;
-    write_string(value_text, quoted);
-    return parse_json_tree(std::move(quoted), std::string(kOverride));
+    text.clear();
+    write_string(value_text, text);
   }
+  std::string opening;
+  for (const std::string& key : keys) {
+    opening += '{';
+    write_string(key, opening);
+    opening += ':';
+  }
+  return parse_json_tree(opening + text + std::string(keys.size(), '}'), std::string(kOverride));
 }
 
 }  // namespace
 
 void JsonDocument::set(std::string_view pointer, std::string_view value_text) {
   const Place place = PlaceFinder(*tree_, pointer).place();
-  const JsonTree value = parse_override(value_text);
+  const JsonTree value = parse_override(value_text, place.inner_keys);
   const std::vector<JsonNode> added = adopt(*tree_, value, place);
 
   std::vector<JsonNode>& nodes = tree_->nodes;

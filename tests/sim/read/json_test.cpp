@@ -197,6 +197,7 @@ TEST_CASE("set replaces and adds values") {
   document.set("/jobs/-", "[]");
   document.set("/jobs/3", "\"3\"");
   document.set("/jobs/1", "{\"x\": 1}");
+  document.set("/world/deep/er", "0.5");  // neither exists
   document.set("/a~1b~0", "null");
   CHECK(document.dump() == R"({
   "seed": 7,
@@ -219,6 +220,11 @@ TEST_CASE("set replaces and adds values") {
     "3"
   ],
   "end": "A",
+  "world": {
+    "deep": {
+      "er": 0.5
+    }
+  },
   "a/b~": null
 }
 )");
