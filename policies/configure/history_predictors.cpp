@@ -64,27 +64,32 @@ const AccuracyPredictor* HistoryPredictors::accuracies(const sim::Job& job, bool
   return found->second ? &*found->second : nullptr;
 }
 
-/// Epochs: the fewest that are predicted to reach the floor, else the cap; and the accuracy there.
-double HistoryPredictors::predict_accuracy(const sim::Job& job, const sim::Configuration& c, sim::Prediction& out) {
+HistoryPredictors::Training HistoryPredictors::predict_training(const sim::Job& job, const sim::Configuration& c) {
   const double cap = job.epochs > 0 ? job.epochs : belief_.models().convergence->default_epoch_cap(*job.profile);
-  out.epochs = cap;
+  Training out{.epochs = cap, .expected_epochs = cap};
   const AccuracyPredictor* predictor = accuracies(job, c.sync.kind == sim::SyncKind::servers_async);
-  if (predictor == nullptr) {
-    if (job.has_target()) add_note(out.note, "no past run of this model and dataset");
-    return out.epochs;
-  }
+  if (predictor == nullptr) return out;
   const PlannedRun run{
       .workers = c.workers(), .batch_size = c.batch_size(), .samples = belief_.profiles().of(*job.profile).training_samples};
-  double expected_epochs = cap;
   if (job.has_target()) {
     const int whole_cap = static_cast<int>(std::floor(cap));
     out.epochs = predictor->fewest_epochs(run, job.target_accuracy, whole_cap).value_or(cap);
-    expected_epochs = predictor->expected_epochs(run, job.target_accuracy, whole_cap).value_or(cap);
+    out.expected_epochs = predictor->expected_epochs(run, job.target_accuracy, whole_cap).value_or(cap);
   }
   const Prediction accuracy = predictor->accuracy(run, out.epochs);
   out.accuracy = std::clamp(accuracy.safe, 0.0, 1.0);
-  out.extrapolated = out.extrapolated || accuracy.extrapolated;
-  return expected_epochs;
+  out.extrapolated = accuracy.extrapolated;
+  return out;
+}
+
+/// Kept, as it is the same for every pool and, when synchronous, every number of workers.
+const HistoryPredictors::Training& HistoryPredictors::training(const sim::Job& job, const sim::Configuration& c) {
+  const int stale_workers =
+      c.sync.kind == sim::SyncKind::servers_async || options_.features == RunFeatures::thesis ? c.workers() : 0;
+  const TrainingKey key{job.profile->index, c.batch_size(), stale_workers, job.has_target() ? job.target_accuracy : -1,
+                        job.epochs};
+  const auto known = trainings_.find(key);
+  return known != trainings_.end() ? known->second : trainings_.emplace(key, predict_training(job, c)).first->second;
 }
 
 sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Configuration& c, const sim::CostRules& costs) {
@@ -105,13 +110,18 @@ sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Confi
     out.epochs = expected_epochs = job.steps * job.batch_size / samples;
     if (job.duration_s > 0) {  // the trace says how long it takes on the GPUs it had
       const Prediction there = times->epoch_time_s({.workers = job.gpus, .batch_size = job.batch_size, .samples = samples});
-      scale = job.duration_s / (out.epochs * there.expected);
+      scale = job.duration_s / (out.epochs * there.smooth);
     }
   } else {
-    expected_epochs = predict_accuracy(job, c, out);
+    const Training& trained = training(job, c);
+    out.epochs = trained.epochs;
+    out.accuracy = trained.accuracy;
+    out.extrapolated = out.extrapolated || trained.extrapolated;
+    if (job.has_target() && std::isnan(out.accuracy)) add_note(out.note, "no past run of this model and dataset");
+    expected_epochs = trained.expected_epochs;
   }
   out.time_s = costs.start_s + out.epochs * epoch.safe * scale;
-  out.cost_usd = sim::usd_per_s(cluster_, costs, c) * (costs.start_s + expected_epochs * epoch.expected * scale);
+  out.cost_usd = sim::usd_per_s(cluster_, costs, c) * (costs.start_s + expected_epochs * epoch.smooth * scale);
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "policies/configure/configure.hpp"
@@ -30,8 +31,17 @@ class HistoryPredictors {
   const EpochTimePredictor* epoch_times(const sim::Job& job, const std::string& instance);
   const AccuracyPredictor* accuracies(const sim::Job& job, bool asynchronous);
   double roofline_ratio(const sim::Profile& profile, const std::string& from, const std::string& to) const;
-  /// Fills in accuracy and epochs; returns the epochs to reckon money with.
-  double predict_accuracy(const sim::Job& job, const sim::Configuration& configuration, sim::Prediction& out);
+  /// What a job's training will take, wherever it runs.
+  struct Training {
+    double epochs = 0;           ///< the fewest that are sure to reach the floor, else the cap
+    double expected_epochs = 0;  ///< to reckon money with
+    double accuracy = sim::kUnset;
+    bool extrapolated = false;
+  };
+  Training predict_training(const sim::Job& job, const sim::Configuration& configuration);
+  const Training& training(const sim::Job& job, const sim::Configuration& configuration);
+  /// Profile, batch, workers when asynchronous, floor (-1: none), cap.
+  using TrainingKey = std::tuple<int, double, int, double, double>;
 
   const RunHistory& history_;
   const sim::Cluster& cluster_;
@@ -39,6 +49,7 @@ class HistoryPredictors {
   const HistoryPredictorOptions options_;
   std::map<std::pair<int, std::string>, std::optional<EpochTimePredictor>> epoch_times_;
   std::map<std::pair<int, bool>, std::optional<AccuracyPredictor>> accuracies_;
+  std::map<TrainingKey, Training> trainings_;
 };
 
 }  // namespace rehearse::policies

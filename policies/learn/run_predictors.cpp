@@ -13,6 +13,24 @@ namespace {
 
 PlannedRun planned(const PastRun& run) { return {.workers = run.workers, .batch_size = run.batch_size, .samples = run.samples}; }
 
+/// The midpoint's mean over shifts of two features by half a step of the grid of powers of two: monotone, as each of them is, and
+/// without most of the midpoint's steps.
+double smoothed(const IsotonicFit& fit, std::span<const double> x, std::array<std::size_t, 2> shifted) {
+  constexpr std::array kFactors{0.70710678118654752, 1.0, 1.4142135623730951};
+  std::vector<double> at(x.begin(), x.end());
+  double sum = 0;
+  for (const double first : kFactors) {
+    for (const double second : kFactors) {
+      at[shifted[0]] = x[shifted[0]] * first;
+      at[shifted[1]] = x[shifted[1]] * second;
+      sum += fit.predict(at);
+    }
+  }
+  return sum / (kFactors.size() * kFactors.size());
+}
+constexpr std::array<std::size_t, 2> kWorkersAndBatch{0, 2};  // of time_features
+constexpr std::array<std::size_t, 2> kBatchAndEpochs{0, 1};   // of accuracy_features
+
 double local_batch(const PlannedRun& run) { return run.batch_size / run.workers; }
 
 std::array<double, 3> time_features(RunFeatures features, const PlannedRun& run) {
@@ -77,6 +95,7 @@ Prediction EpochTimePredictor::epoch_time_s(const PlannedRun& run) const {
   const auto x = time_features(features_, run);
   const double scale = time_scale(features_, run);
   return {.expected = fit_.predict(x) / scale,
+          .smooth = smoothed(fit_, x, kWorkersAndBatch) / scale,
           .safe = fit_.upper(x) * (1 + margin_) / scale,
           .extrapolated = fit_.extrapolated(x),
           .borrowed = borrowed_};
@@ -119,7 +138,10 @@ std::optional<int> first_enough(int cap, Enough&& enough) {
 
 Prediction AccuracyPredictor::accuracy(const PlannedRun& run, double epochs) const {
   const auto x = accuracy_features({features_, asynchronous_}, run, epochs);
-  return {.expected = fit_.predict(x), .safe = safe_accuracy(x), .extrapolated = fit_.extrapolated(x)};
+  return {.expected = fit_.predict(x),
+          .smooth = smoothed(fit_, x, kBatchAndEpochs),
+          .safe = safe_accuracy(x),
+          .extrapolated = fit_.extrapolated(x)};
 }
 
 double AccuracyPredictor::safe_accuracy(std::span<const double> x) const { return std::max(0.0, fit_.lower(x) - margin_); }
@@ -132,7 +154,7 @@ std::optional<int> AccuracyPredictor::fewest_epochs(const PlannedRun& run, doubl
 
 std::optional<int> AccuracyPredictor::expected_epochs(const PlannedRun& run, double floor, int cap) const {
   return first_enough(cap, [&](int epochs) {
-    return fit_.predict(accuracy_features({features_, asynchronous_}, run, epochs)) >= floor;
+    return smoothed(fit_, accuracy_features({features_, asynchronous_}, run, epochs), kBatchAndEpochs) >= floor;
   });
 }
 

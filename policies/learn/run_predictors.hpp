@@ -41,6 +41,7 @@ struct PlannedRun {
 
 struct Prediction {
   double expected = 0;        ///< midway between the envelopes
+  double smooth = 0;          ///< its mean over small shifts of the features: what money is reckoned with
   double safe = 0;            ///< the pessimistic envelope with the safety margin: what limits are held against
   bool extrapolated = false;  ///< outside the past runs, on one side at least
   bool borrowed = false;      ///< another instance's runs had to help out
@@ -79,7 +80,7 @@ class AccuracyPredictor {
   Prediction accuracy(const PlannedRun& run, double epochs) const;
   /// The fewest epochs in [1, cap] whose safe accuracy reaches `floor`, or nothing.
   std::optional<int> fewest_epochs(const PlannedRun& run, double floor, int cap) const;
-  /// The same of the expected accuracy: what money is reckoned with, where `fewest_epochs` is for limits.
+  /// The same of the smooth accuracy: what money is reckoned with, where `fewest_epochs` is for limits.
   std::optional<int> expected_epochs(const PlannedRun& run, double floor, int cap) const;
   /// In accuracy.
   double margin() const { return margin_; }
