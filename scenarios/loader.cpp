@@ -111,7 +111,7 @@ std::string stem_of(const std::string& path) {
 }
 
 void read_head(sim::ObjectReader& in, const std::string& path, Scenario& scenario, sim::Mistakes& mistakes) {
-  in.has("$schema");
+  in.maybe_text("$schema");
   scenario.name = in.text("name", stem_of(path));
   if (scenario.name.find_first_of(std::string_view("/\0", 2)) != std::string::npos || scenario.name == "." ||
       scenario.name == "..")

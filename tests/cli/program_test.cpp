@@ -1,0 +1,183 @@
+// The whole program: exit statuses, what it says where, and which files it leaves.
+#include "tests/cli/program.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kGood = R"({
+  "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 2 } ] },
+  "jobs": [ { "gpus": 1, "duration_s": 60 } ],
+  "policies": [ "manual" ] })";
+
+const std::set<std::string> kResults{"curves.csv",    "decisions.csv", "events.jsonl", "jobs.csv",    "predictions.csv",
+                                     "scenario.json", "stages.csv",    "summary.json", "timing.json", "utilization.csv"};
+
+std::set<std::string> names_in(const std::string& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
+  return names;
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST_CASE("wrong usage: status 2, help on stderr, nothing on stdout") {
+  const TemporaryFolder folder;
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {},
+           {"run"},
+           {"check"},
+           {"list"},
+           {"list", "modles"},
+           {"chek", "s.json"},
+           {"run", "s.json", "--processes", "0"},
+           {"run", "s.json", "--processes", "many"},
+           {"run", "s.json", "--prosesses", "1"},
+           {"run", "s.json", "another.json"},
+       }) {
+    INFO((arguments.empty() ? "" : arguments.front()));
+    const Ended ended = run_program(folder.path(), arguments);
+    CHECK(ended.status == 2);
+    CHECK(ended.out == "");
+    CHECK(ended.err != "");
+  }
+  CHECK(has(run_program(folder.path(), {"chek", "s.json"}).err, "did you mean \"check\"?"));
+  CHECK(names_in(folder.path()).empty());
+}
+
+TEST_CASE("help and version are no mistakes") {
+  const TemporaryFolder folder;
+  CHECK(run_program(folder.path(), {"--help"}).status == 0);
+  CHECK(run_program(folder.path(), {"run", "--help"}).status == 0);
+  CHECK(run_program(folder.path(), {"--version"}).status == 0);
+}
+
+TEST_CASE("list tells of everything there is") {
+  const TemporaryFolder folder;
+  const auto listed = [&](const std::string& what) {
+    const Ended ended = run_program(folder.path(), {"list", what});
+    CHECK(ended.status == 0);
+    CHECK(ended.err == "");
+    return ended.out;
+  };
+  CHECK(has(listed("models"), "\nresnet50 "));
+  CHECK(has(listed("devices"), "\nv100 "));
+  CHECK(has(listed("instances"), "\np3.2xlarge "));
+  CHECK(has(listed("policies"), "\nstatic-isotonic "));
+  CHECK(has(listed("strategies"), "per_pool (false)"));
+  CHECK(has(listed("formats"), "native "));
+}
+
+TEST_CASE("invalid input: status 3, every mistake on a line of stderr, nothing written") {
+  const TemporaryFolder folder;
+  folder.write("s.json", R"({ "sed": 1,
+  "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarg", "nodes": 2 } ] },
+  "jobs": [ { "gpus": 1, "duration_s": 60 } ],
+  "policies": [ "manual" ] })");
+  const std::string said =
+      "s.json:2:56: /cluster/pools/0/instance: expected the name of an instance, found \"p3.2xlarg\"; did you mean "
+      "\"p3.2xlarge\"?\n"
+      "s.json:1:3: /sed: found unknown key \"sed\"; did you mean \"seed\"?\n";
+  for (const std::string command : {"check", "run"}) {
+    const Ended ended = run_program(folder.path(), {command, "s.json"});
+    CHECK(ended.status == 3);
+    CHECK(ended.out == "");
+    CHECK(ended.err == said);
+  }
+  CHECK(run_program(folder.path(), {"run", "none.json"}).status == 3);
+  CHECK(run_program(folder.path(), {"check", "."}).status == 3);
+  CHECK(run_program(folder.path(), {"check", "s.json", "--set", "seed=3"}).err ==
+        "--set: expected /pointer=value, found \"seed=3\"\n");
+  CHECK(run_program(folder.path(), {"check", "s.json", "--catalogue", "none.json"}).status == 3);
+  CHECK(names_in(folder.path()) == std::set<std::string>{"s.json"});
+}
+
+TEST_CASE("check says what is there, and runs nothing") {
+  const TemporaryFolder folder;
+  folder.write("s.json", kGood);
+  const Ended ended = run_program(folder.path(), {"check", "s.json", "--set", "/repetitions=3"});
+  CHECK(ended.status == 0);
+  CHECK(ended.out == "s.json: no mistakes; 1 jobs, 1 pools, 1 policies, 3 repetitions\n");
+  CHECK(ended.err == "");
+  CHECK(names_in(folder.path()) == std::set<std::string>{"s.json"});
+}
+
+TEST_CASE("run leaves its results in results/<name>, or where --out says") {
+  const TemporaryFolder folder;
+  folder.write("s.json", kGood);
+  const Ended ended = run_program(folder.path(), {"run", "s.json"});
+  CHECK(ended.status == 0);
+  CHECK(ended.err == "");
+  CHECK(has(ended.out, "Results: results/s\n"));
+  CHECK(names_in(folder.path() + "/results") == std::set<std::string>{"s"});
+  CHECK(names_in(folder.path() + "/results/s") == kResults);
+  CHECK(run_program(folder.path(), {"run", "s.json", "--out", "mine"}).status == 0);
+  CHECK(run_program(folder.path(), {"run", "s.json", "--out", "deep/below/"}).status == 0);
+  CHECK(names_in(folder.path() + "/deep") == std::set<std::string>{"below"});
+  // The resolved scenario is enough to run again.
+  CHECK(run_program(folder.path(), {"run", "mine/scenario.json", "--out", "again", "--set", "/name=s"}).status == 0);
+  CHECK(text_of(folder.path() + "/again/jobs.csv") == text_of(folder.path() + "/mine/jobs.csv"));
+  CHECK(names_in(folder.path()) == std::set<std::string>{"again", "deep", "mine", "results", "s.json"});
+}
+
+TEST_CASE("earlier results are replaced; anything else is left as it is") {
+  const TemporaryFolder folder;
+  folder.write("s.json", kGood);
+  const auto run_to = [&](const std::string& out) { return run_program(folder.path(), {"run", "s.json", "--out", out}); };
+  CHECK(run_to("out").status == 0);
+  folder.write("out/stale.csv", "");
+  CHECK(run_to("out").status == 0);
+  CHECK(names_in(folder.path() + "/out") == kResults);
+
+  fs::create_directory(folder.path() + "/empty");
+  CHECK(run_to("empty").status == 0);
+
+  fs::create_directory(folder.path() + "/photos");
+  folder.write("photos/summary.json", "{}");
+  const Ended refused = run_to("photos");
+  CHECK(refused.status == 3);
+  CHECK(refused.err ==
+        "photos: expected a folder that is new, empty or holds earlier results, found a folder with other files\n");
+  CHECK(text_of(folder.path() + "/photos/summary.json") == "{}");
+  CHECK(run_to("s.json").status == 3);
+  CHECK(run_to("s.json/below").status == 3);
+  CHECK(run_to("/proc/none").status == 3);
+  CHECK(text_of(folder.path() + "/s.json") == kGood);
+  CHECK(names_in(folder.path()) == std::set<std::string>{"empty", "out", "photos", "s.json"});
+}
+
+// A scenario that runs for minutes, so that it is not over before the signal comes.
+TEST_CASE("an interrupt: status 130, nothing left behind, no process left") {
+  const TemporaryFolder folder;
+  folder.write("s.json", R"({ "repetitions": 8,
+    "cluster": { "pools": [ { "name": "t4", "instance": "g4dn.12xlarge", "nodes": 4 },
+                            { "name": "cpu", "instance": "c5.18xlarge", "nodes": 4 } ] },
+    "jobs": [ { "generate": "mixed-cnn-rnn", "count": 100000, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
+    "policies": [ "manual", "oracle" ] })");
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const Program program(folder.path(), {"run", "s.json", "--out", "out", "--processes", "2"});
+    const auto is_running = [&] {
+      for (const std::string& name : names_in(folder.path()))
+        if (name.ends_with(".part") && fs::exists(folder.path() + "/" + name + "/manual-0/jobs.csv")) return true;
+      return false;
+    };
+    while (!is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    CHECK(program.is_alive());
+    program.send(signal);
+    const Ended ended = program.wait();
+    CHECK(ended.status == 130);
+    CHECK(ended.out == "");
+    CHECK(has(ended.err, "interrupted; nothing was written\n"));
+    CHECK_FALSE(program.is_alive());
+    CHECK(names_in(folder.path()) == std::set<std::string>{"s.json"});
+  }
+}
+
+}  // namespace

@@ -1,0 +1,174 @@
+// What a run's files must hold, whatever the scenario: the same bytes, the same world for every policy, every job once, all
+// money.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "scenarios/scenario.hpp"
+#include "sim/read/csv.hpp"
+#include "tests/cli/program.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kQuickstart = REHEARSE_SOURCE_DIR "/scenarios/quickstart.json";
+
+const std::string kNoisy = R"({ "name": "noisy", "seed": 11, "repetitions": 2,
+  "cluster": { "pools": [
+    { "name": "t4", "instance": "g4dn.12xlarge", "nodes": 4 },
+    { "name": "v100", "instance": "p3.8xlarge", "nodes": 4 },
+    { "name": "cpu", "instance": "c5.18xlarge", "nodes": 4 } ] },
+  "history": { "runs": 5 },
+  "jobs": [
+    { "generate": "mixed-cnn-rnn", "count": 30, "arrivals_per_hour": 6, "models": [
+      { "model": "resnet18", "dataset": "cifar10" }, { "model": "rnnlm", "dataset": "ptb", "recurrent": true },
+      { "model": "deepspeech2", "dataset": "cmu-arctic", "recurrent": true } ] },
+    { "job_id": "measured", "gpus": 4, "duration_s": 1000, "submit_s": 50 },
+    { "job_id": "too-wide", "gpus": 999, "duration_s": 1000, "submit_s": 60 } ],
+  "policies": [ "manual", "static-isotonic", "oracle" ] })";
+
+/// Runs `scenario` (a path) into `folder`/`out`.
+void run(const TemporaryFolder& folder, const std::string& scenario, const std::string& out,
+         const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments{"run", scenario, "--out", out};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const Ended ended = run_program(folder.path(), arguments);
+  INFO(ended.err);
+  REQUIRE(ended.status == 0);
+}
+
+std::map<std::string, std::string> files_of(const std::string& results) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::directory_iterator(results))
+    if (entry.path().filename() != "timing.json") files[entry.path().filename()] = text_of(entry.path());
+  return files;
+}
+
+/// The lines of one policy.
+std::string lines_of(const std::string& text, const std::string& policy) {
+  std::istringstream in(text);
+  std::string lines;
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with(policy + ",") || line.starts_with("{\"policy\":\"" + policy + "\"") ||
+        line.starts_with("{\"policy\": \"" + policy + "\""))
+      lines += line + '\n';
+  return lines;
+}
+
+struct Row {
+  std::string policy, repetition, job, model, submit, deadline, target, state;
+  double submit_s, end_s, cost_usd;
+};
+
+std::vector<Row> jobs_of(const std::string& results) {
+  rehearse::sim::CsvReader csv(results + "/jobs.csv", {.required = {"policy", "repetition", "job", "model", "submit_s", "end_s",
+                                                                    "deadline_s", "target_accuracy", "state", "cost_usd"}});
+  std::vector<Row> rows;
+  while (rehearse::sim::CsvRow* row = csv.next()) {
+    const auto text = [&](const char* column) { return row->has(column) ? std::string(row->text(column)) : std::string(); };
+    rows.push_back({text("policy"), text("repetition"), text("job"), text("model"), text("submit_s"), text("deadline_s"),
+                    text("target_accuracy"), text("state"), row->number("submit_s"), row->number("end_s"),
+                    row->number("cost_usd")});
+    REQUIRE(row->mistakes().empty());
+  }
+  return rows;
+}
+
+TEST_CASE("the same bytes twice in a row, whatever the number of processes") {
+  const TemporaryFolder folder;
+  for (const std::string& scenario : {kQuickstart, folder.write("noisy.json", kNoisy)}) {
+    INFO(scenario);
+    run(folder, scenario, "first");
+    const auto first = files_of(folder.path() + "/first");
+    CHECK(first.size() == 9);
+    for (const auto& [name, text] : first) CHECK(text.size() > 0);
+    for (const std::string processes : {"1", "2", "4"}) {
+      INFO("--processes " << processes);
+      run(folder, scenario, "again", {"--processes", processes});
+      CHECK((files_of(folder.path() + "/again") == first));
+    }
+  }
+}
+
+TEST_CASE("another seed is another world") {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.write("noisy.json", kNoisy);
+  run(folder, scenario, "eleven");
+  run(folder, scenario, "twelve", {"--set", "/seed=12"});
+  CHECK(text_of(folder.path() + "/eleven/jobs.csv") != text_of(folder.path() + "/twelve/jobs.csv"));
+}
+
+TEST_CASE("a policy's rows do not depend on the policies beside it") {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.write("noisy.json", kNoisy);
+  run(folder, scenario, "two", {"--set", R"(/policies=["manual", "oracle"])"});
+  run(folder, scenario, "four",
+      {"--set", R"(/policies=["random-feasible", "oracle", "static-isotonic", "manual"])", "--set", "/baseline=manual"});
+  for (const std::string file :
+       {"jobs.csv", "decisions.csv", "stages.csv", "curves.csv", "predictions.csv", "utilization.csv", "events.jsonl"}) {
+    const std::string two = text_of(folder.path() + "/two/" + file), four = text_of(folder.path() + "/four/" + file);
+    for (const std::string policy : {"manual", "oracle"}) {
+      INFO(file << ", " << policy);
+      if (file != "predictions.csv" || policy != "manual") CHECK(lines_of(two, policy) != "");
+      CHECK((lines_of(two, policy) == lines_of(four, policy)));
+    }
+  }
+}
+
+TEST_CASE("all policies see the same jobs, and each job ends once, finished or failed") {
+  const TemporaryFolder folder;
+  run(folder, folder.write("noisy.json", kNoisy), "out");
+  std::map<std::pair<std::string, std::string>, std::map<std::string, std::string>> seen;  // by policy and repetition
+  for (const Row& row : jobs_of(folder.path() + "/out")) {
+    CHECK((row.state == "finished" || row.state == "failed"));
+    CHECK((row.state == "failed") == (row.job == "too-wide"));
+    const bool once = seen[{row.policy, row.repetition}]
+                          .emplace(row.job, row.model + " " + row.submit + " " + row.deadline + " " + row.target)
+                          .second;
+    CHECK(once);
+  }
+  CHECK(seen.size() == 3 * 2);
+  for (const auto& [run, jobs] : seen) {
+    CHECK(jobs.size() == 32);
+    CHECK((jobs == seen.at({"manual", run.second})));
+  }
+  CHECK((seen.at({"manual", "0"}) != seen.at({"manual", "1"})));  // another repetition is another world
+}
+
+// Money: what the jobs pay and what is left idle is what the pools cost from the first submission to the last completion.
+TEST_CASE("jobs and idle devices together cost what the pools cost") {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.write("noisy.json", kNoisy);
+  const rehearse::sim::Cluster cluster = rehearse::scenarios::load_scenario(scenario, {})->cluster;
+  double pools_usd_per_s = 0;
+  for (const auto& pool : cluster.pools)
+    pools_usd_per_s += pool.nodes * cluster.instances[static_cast<std::size_t>(pool.instance)].price_usd_per_hour / 3600;
+  for (const std::string billing : {"allocated", "pool"}) {
+    INFO(billing);
+    run(folder, scenario, "out", {"--set", "/billing=" + billing, "--set", "/repetitions=1"});
+    const auto summary = nlohmann::json::parse(text_of(folder.path() + "/out/summary.json"));
+    const std::vector<Row> rows = jobs_of(folder.path() + "/out");
+    for (const nlohmann::json& policy : summary.at("policies")) {
+      INFO(policy.at("policy"));
+      double jobs_usd = 0, first_s = INFINITY, last_s = 0;
+      for (const Row& row : rows) {
+        if (row.policy != policy.at("policy")) continue;
+        jobs_usd += row.cost_usd;
+        first_s = std::min(first_s, row.submit_s);
+        last_s = std::max(last_s, row.end_s);
+      }
+      const auto mean = [&](const char* field) { return policy.at(field).at("mean").get<double>(); };
+      CHECK(jobs_usd + mean("profiling_cost_usd") == Approx(mean("cost_usd")).epsilon(1e-9));
+      CHECK(jobs_usd + mean("idle_cost_usd") == Approx((last_s - first_s) * pools_usd_per_s).epsilon(1e-9));
+      CHECK(mean("makespan_s") == Approx(last_s - first_s).epsilon(1e-9));
+      CHECK(mean("jobs") == 32);
+      CHECK(mean("jobs_completed") + mean("jobs_failed") == 32);
+    }
+  }
+}
+
+}  // namespace
