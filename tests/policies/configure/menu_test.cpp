@@ -148,7 +148,9 @@ TEST_CASE("the grid of one job by hand", "[menu]") {
   REQUIRE((largest >= 2048 && largest < 4096));
   CHECK(candidate_configurations(free, real.cluster, *real.belief, manual).size() == 2 * 11 - 1);
   sim::Job fixed = free;
-  fixed.batch_size = 30;
+  fixed.batch_size = 30;  // of epochs it is but the manual one
+  CHECK(candidate_configurations(fixed, real.cluster, *real.belief, manual).size() == 2 * 11 - 1);
+  fixed.work = sim::Work::steps;
   // 30 on 1 worker, 15 on each of 2.
   const std::vector<sim::Configuration> two{configuration(0, 1, 30), configuration(0, 2, 15)};
   CHECK(candidate_configurations(fixed, real.cluster, *real.belief, two[0]) == two);
