@@ -90,12 +90,14 @@ sim::Configuration ManualRules::configuration(const sim::Job& job, const sim::Cl
     pool = chosen_pool();
     fitting = that_fit(job, cluster, belief, pool, batch);
   }
-  // A hand-set number of workers stands; the trace's stands where it fits, else it is a lower bound.
+  // A hand-set number of workers stands; the trace's stands where it fits, else it is a lower bound. A fixed batch is shared
+  // evenly: by the most of them that can.
   const int least = set.workers.value_or(job.gpus);
   sim::Configuration choice;
-  choice.groups = {{.pool = pool,
-                    .workers = std::max(1, least),
-                    .batch_per_worker = static_cast<int>(std::max(1.0, std::round(batch / std::max(1, least))))}};
+  int workers = std::max(1, least);
+  while (workers > 1 && binding_batch(job) > 0 && split_batch(job, pool, workers, batch).empty()) --workers;
+  choice.groups = {
+      {.pool = pool, .workers = workers, .batch_per_worker = static_cast<int>(std::max(1.0, std::round(batch / workers)))}};
   if (!set.workers && !(least > 0 && fits_memory(job, cluster, belief, choice))) {
     std::erase_if(fitting, [&](const sim::Configuration& c) { return c.workers() < least; });
     if (!fitting.empty()) choice = enough_workers(job, fitting, believed);

@@ -1,8 +1,8 @@
 // What an experienced user would set, written down as rules (docs/model.md, "Manual configuration"):
 //   batch    the publication's global batch, halved while no power of two of workers holds it in memory;
 //   pool     the one the job names, else the pool of median price for a predicted sample;
-//   workers  the GPUs the trace gave the job, else the smallest power of two whose data-sheet time meets 0.8 x deadline;
-//            where none does, the fastest.
+//   workers  the GPUs the trace gave the job, or the most of them that share its batch evenly where that is fixed; else the
+//            smallest power of two whose data-sheet time meets 0.8 x deadline; where none does, the fastest.
 #pragma once
 
 #include <map>

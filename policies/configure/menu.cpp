@@ -46,8 +46,9 @@ std::string remedy(const sim::Job& job, const std::vector<sim::Choice>& choices)
   std::string text = "infeasible";
   if (job.has_deadline() && soonest_s != sim::kNever)
     text += fmt::format(": a deadline of {:.0f} s would do", std::ceil(soonest_s));
-  if (job.has_target() && best_accuracy > 0)
-    text += fmt::format("{} an accuracy floor of {:.3f} would do", text.size() > 10 ? ", or" : ":", best_accuracy);
+  const double floor = std::floor(best_accuracy * 1000) / 1000;  // rounded up it would not do
+  if (job.has_target() && floor > 0)
+    text += fmt::format("{} an accuracy floor of {:.3f} would do", text.size() > 10 ? ", or" : ":", floor);
   if (text.size() == 10)
     text += choices.empty() ? ": nothing fits" : ": no deadline and no floor of these configurations would do";
   return text;

@@ -1,7 +1,6 @@
 // A small cluster of real devices and zoo models on real data sets, for tests of worlds and of policies in them.
 #pragma once
 
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -76,7 +75,7 @@ struct RealWorld {
   workloads::ProfileModels models;
   std::unique_ptr<workloads::Belief> belief;
 
-  RealWorld(sim::Cluster pools, std::initializer_list<ModelSheet> sheets) : cluster(std::move(pools)) {
+  RealWorld(sim::Cluster pools, const std::vector<ModelSheet>& sheets) : cluster(std::move(pools)) {
     for (const ModelSheet& sheet : sheets) {
       table.intern(sheet.model, sheet.dataset);
       models.add(profile_inputs(sheet.model, sheet.dataset));
