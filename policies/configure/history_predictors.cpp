@@ -105,12 +105,13 @@ sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Confi
   const Prediction epoch = times->epoch_time_s({.workers = c.workers(), .batch_size = c.batch_size(), .samples = samples});
   out.extrapolated = epoch.extrapolated;
   if (epoch.borrowed) out.note = "times of another instance, scaled";
-  double scale = 1, expected_epochs = 0;
+  double time_scale = 1, money_scale = 1, expected_epochs = 0;
   if (job.work == sim::Work::steps) {
     out.epochs = expected_epochs = job.steps * job.batch_size / samples;
     if (job.duration_s > 0) {  // the trace says how long it takes on the GPUs it had
       const Prediction there = times->epoch_time_s({.workers = job.gpus, .batch_size = job.batch_size, .samples = samples});
-      scale = job.duration_s / (out.epochs * there.smooth);
+      time_scale = job.duration_s / (out.epochs * there.expected);
+      money_scale = job.duration_s / (out.epochs * there.smooth);
     }
   } else {
     const Training& trained = training(job, c);
@@ -120,8 +121,8 @@ sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Confi
     if (job.has_target() && std::isnan(out.accuracy)) add_note(out.note, "no past run of this model and dataset");
     expected_epochs = trained.expected_epochs;
   }
-  out.time_s = costs.start_s + out.epochs * epoch.safe * scale;
-  out.cost_usd = sim::usd_per_s(cluster_, costs, c) * (costs.start_s + expected_epochs * epoch.smooth * scale);
+  out.time_s = costs.start_s + out.epochs * epoch.safe * time_scale;
+  out.cost_usd = sim::usd_per_s(cluster_, costs, c) * (costs.start_s + expected_epochs * epoch.smooth * money_scale);
   return out;
 }
 
