@@ -34,7 +34,7 @@ struct Case {
 };
 
 struct Both {
-  JobRecord replayed;
+  JobRecord replayed;  ///< its pointers have ended
   AloneOutcome alone;
 };
 
@@ -55,7 +55,7 @@ Both run_both(const Case& c) {
 }
 
 /// To 1e-9, and to the grid of dates: the start and the end are rounded up to it.
-void check_equal(const Both& both, double usd_per_s, double most_w) {
+void check_equal(const Both& both, double submit_s, double usd_per_s, double most_w) {
   const JobRecord& r = both.replayed;
   const AloneOutcome& a = both.alone;
   const double grid_s = 2 * kDateGrid;
@@ -64,7 +64,7 @@ void check_equal(const Both& both, double usd_per_s, double most_w) {
   RC_ASSERT(a.fits == !memory);
   if (!a.fits) return;
   RC_ASSERT(a.failure == r.reason);
-  RC_ASSERT(near(a.time_s, r.end_s - r.job->submit_s, grid_s));
+  RC_ASSERT(near(a.time_s, r.end_s - submit_s, grid_s));
   RC_ASSERT(near(a.cost_usd, r.cost.total(), usd_per_s * grid_s));
   RC_ASSERT(near(a.energy_j, r.energy_j, most_w * grid_s));
   RC_ASSERT(a.epochs == r.epochs);
@@ -72,7 +72,8 @@ void check_equal(const Both& both, double usd_per_s, double most_w) {
 }
 
 void check_case(const Case& c) {
-  check_equal(run_both(c), usd_per_s(c.cluster, c.costs, c.choice.configuration), power_w(c.cluster, c.choice.configuration, 1));
+  check_equal(run_both(c), c.job.submit_s, usd_per_s(c.cluster, c.costs, c.choice.configuration),
+              power_w(c.cluster, c.choice.configuration, 1));
 }
 
 double between(Random& random, int low, int high) {
