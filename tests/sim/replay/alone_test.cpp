@@ -140,6 +140,10 @@ TEST_CASE("a job of the real world alone is its replay, with noise and without",
                                                                   1 + static_cast<int>(random.below(9)), 1 << random.below(13))};
     if (random.below(3) == 0)
       choice.configuration.sync = {.kind = random.below(2) == 0 ? SyncKind::servers_sync : SyncKind::servers_async, .servers = 3};
+    if (random.below(4) == 0)  // more workers, of the same pool or of another
+      choice.configuration.groups.push_back({.pool = static_cast<int>(random.below(3)),
+                                             .workers = 1 + static_cast<int>(random.below(6)),
+                                             .batch_per_worker = 1 << random.below(8)});
     if (random.below(4) == 0) choice.configuration.learning_rate = random.uniform(0.01, 5);
     if (random.below(4) == 0) choice.configuration.power_limit_w = random.uniform(60, 250);
     choice.predicted.epochs = between(random, 1, 20);
@@ -177,6 +181,26 @@ TEST_CASE("a target reached by hand", "[alone]") {
   CHECK(outcome.keeps_limits(higher, 0.01));  // within two standard deviations
   CHECK_FALSE(runner.run(job, toy::choice(0, 5, 25)).fits);
   CHECK_FALSE(runner.run(job, toy::choice(0, 1, 1001)).fits);
+}
+
+TEST_CASE("groups of one pool share its nodes, as in a replay", "[alone]") {
+  // Nodes of 4: 2 and 2 share the first; 3 and 3 take two; after 5 (4 and 1), 3 fill the second.
+  const Cluster cluster = toy::cluster({{2, 4}});
+  const auto layout = [&](int first, int second) {
+    Configuration c = rehearse::tests::configuration(0, first, 1);
+    c.groups.push_back({.pool = 0, .workers = second, .batch_per_worker = 1});
+    REQUIRE(could_ever_fit(cluster, c));
+    std::vector<std::vector<std::pair<int, int>>> shares;
+    for (const auto& group : empty_cluster_layout(cluster, c)) {
+      shares.emplace_back();
+      for (const NodeShare& share : group) shares.back().emplace_back(share.node, share.devices);
+    }
+    return shares;
+  };
+  using Shares = std::vector<std::vector<std::pair<int, int>>>;
+  CHECK(layout(2, 2) == Shares{{{0, 2}}, {{0, 2}}});
+  CHECK(layout(3, 3) == Shares{{{0, 3}}, {{1, 3}}});
+  CHECK(layout(5, 3) == Shares{{{0, 4}, {1, 1}}, {{1, 3}}});
 }
 
 TEST_CASE("a lost part of an epoch takes as long as it trained", "[alone]") {
