@@ -85,7 +85,8 @@ void write_outcome(const std::string& path, const RunOutcome& outcome) {
   const std::uint64_t count = outcome.jobs.size();
   if (!file || std::fwrite(&outcome.metrics, sizeof outcome.metrics, 1, file.get()) != 1 ||
       std::fwrite(&count, sizeof count, 1, file.get()) != 1 ||
-      std::fwrite(outcome.jobs.data(), sizeof(JobOutcome), count, file.get()) != count || std::fflush(file.get()) != 0)
+      (count > 0 && std::fwrite(outcome.jobs.data(), sizeof(JobOutcome), count, file.get()) != count) ||
+      std::fflush(file.get()) != 0)
     fail(path);
 }
 
@@ -97,7 +98,7 @@ RunOutcome read_outcome(const std::string& path) {
       std::fread(&count, sizeof count, 1, file.get()) != 1)
     fail(path);
   outcome.jobs.resize(count);
-  if (std::fread(outcome.jobs.data(), sizeof(JobOutcome), count, file.get()) != count) fail(path);
+  if (count > 0 && std::fread(outcome.jobs.data(), sizeof(JobOutcome), count, file.get()) != count) fail(path);
   return outcome;
 }
 

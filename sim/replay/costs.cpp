@@ -1,8 +1,10 @@
 #include "sim/replay/costs.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "sim/base/units.hpp"
+#include "sim/replay/nodes.hpp"
 
 namespace rehearse::sim {
 
@@ -61,13 +63,19 @@ double power_w(const Cluster& cluster, const Configuration& configuration, doubl
 
 Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configuration) {
   Layout layout;
-  std::vector<int> next_node(cluster.pools.size(), 0);
-  for (const Group& group : configuration.groups) {
+  if (configuration.groups.size() == 1) {
+    const Group& group = configuration.groups.front();
     const int per_node = workers_per_node(cluster, group.pool);
-    std::vector<NodeShare> shares;
-    int& node = next_node[static_cast<std::size_t>(group.pool)];
-    for (int left = group.workers; left > 0; left -= per_node) shares.push_back({node++, std::min(left, per_node)});
-    layout.push_back(std::move(shares));
+    std::vector<NodeShare>& shares = layout.emplace_back();
+    for (int left = group.workers; left > 0; left -= per_node)
+      shares.push_back({static_cast<int>(shares.size()), std::min(left, per_node)});
+    return layout;
+  }
+  std::map<PoolId, Nodes> nodes;  // groups of one pool share its nodes
+  for (const Group& group : configuration.groups) {
+    const auto pool = nodes.try_emplace(group.pool, cluster.pools[static_cast<std::size_t>(group.pool)].nodes,
+                                        workers_per_node(cluster, group.pool));
+    pool.first->second.take_consolidated(group.workers, layout.emplace_back());
   }
   return layout;
 }

@@ -38,7 +38,7 @@ double power_w(const Cluster& cluster, const Group& group, double power_limit_w,
 /// Watts of all workers.
 double power_w(const Cluster& cluster, const Configuration& configuration, double busy_fraction);
 
-/// The fewest nodes in an empty pool, from node 0 on. A group must fit its pool.
+/// Where the replay puts the configuration on an empty cluster: on the fewest nodes, from node 0 on. It must fit.
 Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configuration);
 
 /// Could this ever run, on an empty cluster?

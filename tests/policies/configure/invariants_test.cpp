@@ -19,7 +19,7 @@ namespace {
 
 sim::Cluster random_cluster(sim::Random& random) {
   std::vector<PoolSheet> pools;
-  const auto nodes = [&] { return 1 + static_cast<int>(random.below(4)); };
+  const auto nodes = [&] { return 1 + static_cast<int>(random.below(2)); };
   if (random.below(3) > 0) pools.push_back({"slow", "k80", nodes(), 1, random.uniform(0.2, 2)});
   if (random.below(3) > 0) pools.push_back({"cpu", "knl7250", nodes(), 0, random.uniform(0.2, 4)});
   if (pools.empty() || random.below(3) > 0) pools.push_back({"fast", "v100", nodes(), 4, random.uniform(2, 20)});
@@ -37,12 +37,12 @@ sim::Job random_job(sim::Random& random, const RealWorld& real) {
   return job;
 }
 
-/// Every choice of the grid for 1, 2, 4, ... epochs and as many as the job may train, measured without noise.
+/// Every choice of the grid for 1, 4, 16, ... epochs and as many as the job may train, measured without noise.
 RunHistory rich_history(Bundled& bundled, const sim::Job& job) {
   const RealWorld& real = bundled.real;
   const double cap = job.epochs > 0 ? job.epochs : real.belief->models().convergence->default_epoch_cap(*job.profile);
   std::vector<double> epochs;
-  for (double e = 1; e < cap; e *= 2) epochs.push_back(e);
+  for (double e = 1; e < cap; e *= 4) epochs.push_back(e);
   epochs.push_back(cap);
   sim::Job open = job;
   open.target_accuracy = sim::kUnset;

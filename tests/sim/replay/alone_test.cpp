@@ -34,7 +34,7 @@ struct Case {
 };
 
 struct Both {
-  JobRecord replayed;
+  JobRecord replayed;  ///< its pointers have ended
   AloneOutcome alone;
 };
 
@@ -55,7 +55,7 @@ Both run_both(const Case& c) {
 }
 
 /// To 1e-9, and to the grid of dates: the start and the end are rounded up to it.
-void check_equal(const Both& both, double usd_per_s, double most_w) {
+void check_equal(const Both& both, double submit_s, double usd_per_s, double most_w) {
   const JobRecord& r = both.replayed;
   const AloneOutcome& a = both.alone;
   const double grid_s = 2 * kDateGrid;
@@ -64,7 +64,7 @@ void check_equal(const Both& both, double usd_per_s, double most_w) {
   RC_ASSERT(a.fits == !memory);
   if (!a.fits) return;
   RC_ASSERT(a.failure == r.reason);
-  RC_ASSERT(near(a.time_s, r.end_s - r.job->submit_s, grid_s));
+  RC_ASSERT(near(a.time_s, r.end_s - submit_s, grid_s));
   RC_ASSERT(near(a.cost_usd, r.cost.total(), usd_per_s * grid_s));
   RC_ASSERT(near(a.energy_j, r.energy_j, most_w * grid_s));
   RC_ASSERT(a.epochs == r.epochs);
@@ -72,7 +72,8 @@ void check_equal(const Both& both, double usd_per_s, double most_w) {
 }
 
 void check_case(const Case& c) {
-  check_equal(run_both(c), usd_per_s(c.cluster, c.costs, c.choice.configuration), power_w(c.cluster, c.choice.configuration, 1));
+  check_equal(run_both(c), c.job.submit_s, usd_per_s(c.cluster, c.costs, c.choice.configuration),
+              power_w(c.cluster, c.choice.configuration, 1));
 }
 
 double between(Random& random, int low, int high) {
@@ -139,6 +140,10 @@ TEST_CASE("a job of the real world alone is its replay, with noise and without",
                                                                   1 + static_cast<int>(random.below(9)), 1 << random.below(13))};
     if (random.below(3) == 0)
       choice.configuration.sync = {.kind = random.below(2) == 0 ? SyncKind::servers_sync : SyncKind::servers_async, .servers = 3};
+    if (random.below(4) == 0)  // more workers, of the same pool or of another
+      choice.configuration.groups.push_back({.pool = static_cast<int>(random.below(3)),
+                                             .workers = 1 + static_cast<int>(random.below(6)),
+                                             .batch_per_worker = 1 << random.below(8)});
     if (random.below(4) == 0) choice.configuration.learning_rate = random.uniform(0.01, 5);
     if (random.below(4) == 0) choice.configuration.power_limit_w = random.uniform(60, 250);
     choice.predicted.epochs = between(random, 1, 20);
@@ -176,6 +181,26 @@ TEST_CASE("a target reached by hand", "[alone]") {
   CHECK(outcome.keeps_limits(higher, 0.01));  // within two standard deviations
   CHECK_FALSE(runner.run(job, toy::choice(0, 5, 25)).fits);
   CHECK_FALSE(runner.run(job, toy::choice(0, 1, 1001)).fits);
+}
+
+TEST_CASE("groups of one pool share its nodes, as in a replay", "[alone]") {
+  // Nodes of 4: 2 and 2 share the first; 3 and 3 take two; after 5 (4 and 1), 3 fill the second.
+  const Cluster cluster = toy::cluster({{2, 4}});
+  const auto layout = [&](int first, int second) {
+    Configuration c = rehearse::tests::configuration(0, first, 1);
+    c.groups.push_back({.pool = 0, .workers = second, .batch_per_worker = 1});
+    REQUIRE(could_ever_fit(cluster, c));
+    std::vector<std::vector<std::pair<int, int>>> shares;
+    for (const auto& group : empty_cluster_layout(cluster, c)) {
+      shares.emplace_back();
+      for (const NodeShare& share : group) shares.back().emplace_back(share.node, share.devices);
+    }
+    return shares;
+  };
+  using Shares = std::vector<std::vector<std::pair<int, int>>>;
+  CHECK(layout(2, 2) == Shares{{{0, 2}}, {{0, 2}}});
+  CHECK(layout(3, 3) == Shares{{{0, 3}}, {{1, 3}}});
+  CHECK(layout(5, 3) == Shares{{{0, 4}, {1, 1}}, {{1, 3}}});
 }
 
 TEST_CASE("a lost part of an epoch takes as long as it trained", "[alone]") {
