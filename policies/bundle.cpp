@@ -35,6 +35,7 @@ Bundle::Bundle(const PolicySpec& spec, const BundleInputs& inputs) : spec_(spec)
   believed_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.belief->models(), policy());
   truth_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.world->models(), policy());
   const sim::Policy reference{.name = "manual", .place = &reference_place_, .threads = &reference_threads_};
+  reference_believed_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.belief->models(), reference);
   reference_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.world->models(), reference);
 }
 
@@ -42,10 +43,10 @@ sim::Policy Bundle::policy() {
   return {.name = spec_.name, .configure = this, .place = place_.get(), .threads = threads_.get(), .queue = queue_.get()};
 }
 
-sim::Prediction Bundle::estimate(const sim::Job& job, const sim::Configuration& configuration) {
+sim::Prediction Bundle::estimate(const sim::Job& job, const sim::Configuration& configuration, sim::AloneRunner& believed) {
   sim::Job to_target = job;
   to_target.stop = sim::Stop::target;  // a budget is what this prediction says
-  const sim::AloneOutcome outcome = believed_->run(to_target, {.configuration = configuration});
+  const sim::AloneOutcome outcome = believed.run(to_target, {.configuration = configuration});
   sim::Prediction p;
   p.feasible = outcome.fits && outcome.failure == sim::FailureReason::none;
   if (!outcome.fits) {
@@ -64,7 +65,7 @@ sim::Menu Bundle::configure(const sim::Job& job, double now_s) {
       inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *believed_);
   const std::vector<sim::Configuration> candidates = candidate_configurations(job, *inputs_.cluster, *inputs_.belief, manual);
   const std::function<sim::Prediction(const sim::Configuration&)> estimated = [&](const sim::Configuration& c) {
-    return estimate(job, c);
+    return estimate(job, c, *believed_);
   };
   const ConfigureView view{.job = job,
                            .cluster = *inputs_.cluster,
@@ -91,8 +92,9 @@ double Bundle::manual_alone_usd(const sim::Job& job) {
     return reference_->run(job, choice).cost_usd;
   }
   sim::Choice choice;
-  choice.configuration = inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *believed_);
-  choice.predicted = estimate(job, choice.configuration);
+  choice.configuration =
+      inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *reference_believed_);
+  choice.predicted = estimate(job, choice.configuration, *reference_believed_);
   return reference_->run(job, choice).cost_usd;
 }
 

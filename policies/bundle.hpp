@@ -52,7 +52,7 @@ class Bundle final : public sim::Configurator {
   double manual_alone_usd(const sim::Job& job);
 
  private:
-  sim::Prediction estimate(const sim::Job& job, const sim::Configuration& configuration);
+  sim::Prediction estimate(const sim::Job& job, const sim::Configuration& configuration, sim::AloneRunner& believed);
 
   const PolicySpec& spec_;
   const BundleInputs inputs_;
@@ -66,7 +66,7 @@ class Bundle final : public sim::Configurator {
   /// The manual reference is the same for every policy: data-parallel, recommended threads.
   DataParallel reference_place_;
   RecommendedThreads reference_threads_;
-  std::unique_ptr<sim::AloneRunner> reference_;
+  std::unique_ptr<sim::AloneRunner> reference_believed_, reference_;
 };
 
 }  // namespace rehearse::policies

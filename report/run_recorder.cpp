@@ -167,7 +167,9 @@ void RunRecorder::on_stage(const sim::StageRecord& r) {
         .number(c.learning_rate);
     stages_->number(r.start_s).number(r.end_s).number(r.course->step_s).number(r.to.training.progress);
     // Without a strategy that watches the noise scale, none is seen.
-    const double noise_scale = r.course->epochs.empty() ? sim::kUnset : r.course->epochs.back().noise_scale;
+    double noise_scale = sim::kUnset;
+    for (const sim::EpochPoint& point : r.course->epochs)
+      if (!point.lost && point.after.epochs <= r.to.epochs) noise_scale = point.noise_scale;
     stages_->number(noise_scale)
         .empty()
         .number(r.to.accuracy)
@@ -192,7 +194,7 @@ void RunRecorder::write_curve(const sim::StageRecord& r) {
         .number(time_s)
         .number(point.after.training.examples)
         .number(point.after.accuracy);
-    curves_->number(point.after.measured_accuracy).number(usd_per_s * (time_s - r.start_s)).end_row();
+    curves_->number(point.after.measured_accuracy).number(r.cost_before_usd + usd_per_s * (time_s - r.start_s)).end_row();
   }
 }
 

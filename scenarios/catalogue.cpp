@@ -20,6 +20,10 @@ using sim::between;
 using sim::NumberRange;
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
+// Wide enough for any hardware, narrow enough that no product of them leaves the range of a double.
+constexpr NumberRange kFlops{.low = 1e6, .high = 1e21};
+constexpr NumberRange kBytes{.low = 1e3, .high = 1e18};
+constexpr NumberRange kWatts{.low = 0, .high = 1e6};
 const std::vector<std::string> kKinds{"gpu", "cpu"};
 
 // Defaults of a device that says no more than its peak: docs/model.md, "Defaults of own hardware".
@@ -34,7 +38,7 @@ sim::Efficiency read_efficiency(sim::JsonValue value, sim::Mistakes& mistakes) {
   e.gemm = in.number("gemm", fraction, e.gemm);
   e.rnn = in.number("rnn", fraction, e.rnn);
   e.bandwidth = in.number("bandwidth", fraction, e.bandwidth);
-  e.k_half = in.number("k_half", at_least(0), e.k_half);
+  e.k_half = in.number("k_half", between(0, 1e6), e.k_half);
   e.launch_s = in.number("launch_s", between(0, 1), e.launch_s);
   e.host_s_per_op = in.number("host_s_per_op", between(0, 1), e.host_s_per_op);
   in.finish();
@@ -49,22 +53,22 @@ sim::Device read_device(sim::JsonValue value, sim::Mistakes& mistakes) {
   d.kind = cpu ? sim::DeviceKind::cpu : sim::DeviceKind::gpu;
   if (const auto peak = in.required("peak_flops", "an object with fp32")) {
     sim::ObjectReader flops(*peak, mistakes);
-    d.peak_fp32_flops = flops.number("fp32", above(0));
-    d.peak_fp16_flops = flops.number("fp16", above(0), d.peak_fp32_flops);
+    d.peak_fp32_flops = flops.number("fp32", kFlops);
+    d.peak_fp16_flops = flops.number("fp16", kFlops, d.peak_fp32_flops);
     flops.finish();
   }
-  d.memory_bytes = in.number("memory_bytes", above(0), (cpu ? 64 : 16) * kGib);
-  d.memory_bandwidth_bytes_per_s = in.number("memory_bandwidth_bytes_per_s", above(0), d.peak_fp32_flops / kFlopsPerByte);
+  d.memory_bytes = in.number("memory_bytes", kBytes, (cpu ? 64 : 16) * kGib);
+  d.memory_bandwidth_bytes_per_s = in.number("memory_bandwidth_bytes_per_s", kBytes, d.peak_fp32_flops / kFlopsPerByte);
   d.multiprocessors = static_cast<int>(in.integer(
       "multiprocessors", between(1, 1e6), std::max<std::int64_t>(1, std::llround(d.peak_fp32_flops / kFlopsPerMultiprocessor))));
   d.cores = static_cast<int>(in.integer("cores", between(1, 1e5), 16));
   d.sockets = static_cast<int>(in.integer("sockets", between(1, 64), 1));
   d.threads_per_core = static_cast<int>(in.integer("threads_per_core", between(1, 16), 1));
   d.core_bandwidth_bytes_per_s =
-      in.number("core_bandwidth_bytes_per_s", above(0),
+      in.number("core_bandwidth_bytes_per_s", kBytes,
                 std::min(d.memory_bandwidth_bytes_per_s, 2 * d.memory_bandwidth_bytes_per_s / d.cores));
-  d.idle_w = in.number("idle_w", at_least(0), 30.0);
-  d.busy_w = in.number("busy_w", at_least(0), std::max(250.0, d.idle_w));
+  d.idle_w = in.number("idle_w", kWatts, 30.0);
+  d.busy_w = in.number("busy_w", kWatts, std::max(250.0, d.idle_w));
   if (d.busy_w < d.idle_w) value.refuse("busy_w of at least idle_w", mistakes);
   if (const auto efficiency = in.child("efficiency")) d.efficiency = read_efficiency(*efficiency, mistakes);
   d.source = in.text("source", "the scenario");
@@ -74,7 +78,7 @@ sim::Device read_device(sim::JsonValue value, sim::Mistakes& mistakes) {
 
 sim::Link read_link(sim::JsonValue value, const sim::Link& fallback, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
-  const sim::Link link{.bandwidth_bytes_per_s = in.number("bandwidth_bytes_per_s", above(0), fallback.bandwidth_bytes_per_s),
+  const sim::Link link{.bandwidth_bytes_per_s = in.number("bandwidth_bytes_per_s", kBytes, fallback.bandwidth_bytes_per_s),
                        .latency_s = in.number("latency_s", between(0, 1), fallback.latency_s)};
   in.finish();
   return link;
@@ -104,7 +108,7 @@ InstanceEntry read_instance(sim::JsonValue value, sim::Mistakes& mistakes) {
   if (const auto cpu = in.child("cpu")) add(*cpu, std::string(sim::read_text(*cpu, mistakes)), 1);
   i.cpu_share = in.number("cpu_share", {.low = 0, .high = 64, .low_excluded = true}, 1.0);
   i.vcpus = static_cast<int>(in.integer("vcpus", at_least(0), 0));
-  i.memory_bytes = in.number("memory_bytes", above(0), 64 * kGib);
+  i.memory_bytes = in.number("memory_bytes", kBytes, 64 * kGib);
   entry.has_price = in.has("price_usd_per_hour");
   i.price_usd_per_hour = in.number("price_usd_per_hour", between(0, 1e6), 0.0);
   i.spot_price_usd_per_hour = in.maybe_number("spot_price_usd_per_hour", between(0, 1e6)).value_or(i.spot_price_usd_per_hour);
@@ -112,9 +116,9 @@ InstanceEntry read_instance(sim::JsonValue value, sim::Mistakes& mistakes) {
   i.network = {1.25e9, 5e-5};
   if (const auto inside = in.child("inside")) i.inside = read_link(*inside, i.inside, mistakes);
   if (const auto network = in.child("network")) i.network = read_link(*network, i.network, mistakes);
-  i.storage_bandwidth_bytes_per_s = in.number("storage_bandwidth_bytes_per_s", above(0), 5e8);
-  i.host_idle_w = in.number("host_idle_w", at_least(0), 100.0);
-  i.host_busy_w = in.number("host_busy_w", at_least(0), std::max(200.0, i.host_idle_w));
+  i.storage_bandwidth_bytes_per_s = in.number("storage_bandwidth_bytes_per_s", kBytes, 5e8);
+  i.host_idle_w = in.number("host_idle_w", kWatts, 100.0);
+  i.host_busy_w = in.number("host_busy_w", kWatts, std::max(200.0, i.host_idle_w));
   i.source = in.text("source", "the scenario");
   in.finish();
   if (!in.has("devices") && !in.has("cpu")) value.refuse("devices, or a cpu, or both", mistakes);

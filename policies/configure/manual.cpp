@@ -58,7 +58,7 @@ sim::Configuration enough_workers(const sim::Job& job, const std::vector<sim::Co
   double fastest_s = sim::kNever;
   for (const sim::Configuration& c : fitting) {
     const sim::AloneOutcome outcome = believed.run(to_target, {.configuration = c});
-    if (!outcome.fits) continue;
+    if (!outcome.fits || outcome.failure != sim::FailureReason::none) continue;
     if (!job.has_deadline() || outcome.time_s <= kDeadlineShare * job.deadline_s) return c;
     if (outcome.time_s < fastest_s) {
       fastest_s = outcome.time_s;
@@ -66,6 +66,12 @@ sim::Configuration enough_workers(const sim::Job& job, const std::vector<sim::Co
     }
   }
   return *fastest;
+}
+
+/// What no rule decides.
+void set_by_hand(const ManualOverride& set, sim::Configuration& c) {
+  c.learning_rate = set.learning_rate.value_or(0);
+  if (set.sync) c.sync = *set.sync;
 }
 
 }  // namespace
@@ -100,10 +106,10 @@ sim::Configuration ManualRules::configuration(const sim::Job& job, const sim::Cl
       {.pool = pool, .workers = workers, .batch_per_worker = static_cast<int>(std::max(1.0, std::round(batch / workers)))}};
   if (!set.workers && !(least > 0 && fits_memory(job, cluster, belief, choice))) {
     std::erase_if(fitting, [&](const sim::Configuration& c) { return c.workers() < least; });
+    for (sim::Configuration& c : fitting) set_by_hand(set, c);
     if (!fitting.empty()) choice = enough_workers(job, fitting, believed);
   }
-  choice.learning_rate = set.learning_rate.value_or(0);
-  if (set.sync) choice.sync = *set.sync;
+  set_by_hand(set, choice);
   return choice;
 }
 

@@ -28,7 +28,6 @@ struct LiveJob {
   std::vector<Holding> holdings;
   JobMeter meter;
   CostParts cost;
-  double stage_usd = 0, stage_switch_usd = 0;
   int preemptions = 0, reconfigurations = 0;
   EventHandle phase_end;  ///< of starting, running or checkpointing
   EventHandle deadline;

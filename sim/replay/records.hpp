@@ -32,6 +32,7 @@ struct StageRecord {
   Progress from, to;
   double cost_usd = 0;
   double switch_cost_usd = 0;
+  double cost_before_usd = 0;  ///< of the job's earlier stages
 };
 
 /// One pool at one date, after that date's decisions.

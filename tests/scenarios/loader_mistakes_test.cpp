@@ -149,7 +149,7 @@ TEST_CASE("unknown keys, at every level") {
       {"'cluster': { ", "'cluster': { 'network': { 'oversubscripton': 2 }, ",
        R"(s.json:2:29: /cluster/network/oversubscripton: found unknown key "oversubscripton"; did you mean "oversubscription"?)"},
       {"'cluster': { ", "'cluster': { 'devices': [ { 'name': 'd', 'kind': 'gpu', 'peak_flops': { 'fp23': 1e12 } } ], ",
-       "s.json:2:73: /cluster/devices/0/peak_flops: expected a key \"fp32\" (a number above 0), found none\n"
+       "s.json:2:73: /cluster/devices/0/peak_flops: expected a key \"fp32\" (a number from 1000000 to 1e+21), found none\n"
        R"(s.json:2:75: /cluster/devices/0/peak_flops/fp23: found unknown key "fp23"; did you mean "fp32"?)"},
       {"'cluster': { ", "'cluster': { 'instances': [ { 'name': 'i', 'devices': [ { 'devise': 'k80' } ] } ], ",
        "s.json:2:59: /cluster/instances/0/devices/0: expected a key \"device\" (a text in double quotes), found none\n"
@@ -252,9 +252,9 @@ TEST_CASE("names given twice") {
        "{ 'generate': 'mixed-cnn-rnn', 'count': 3, 'name': 'g' }, { 'generate': 'mixed-cnn-rnn', 'count': 3, 'name': 'g' }",
        R"(s.json:3:71: /jobs/1: expected a generator's name that is given once, found "g" again)"},
       {"'cluster': { ",
-       "'cluster': { 'devices': [ { 'name': 'd', 'kind': 'gpu', 'peak_flops': { 'fp32': 1 } }, { 'name': 'd', 'kind': 'gpu', "
-       "'peak_flops': { 'fp32': 1 } } ], ",
-       R"(s.json:2:90: /cluster/devices/1: expected a name that is given once, found "d" again)"},
+       "'cluster': { 'devices': [ { 'name': 'd', 'kind': 'gpu', 'peak_flops': { 'fp32': 9e9 } }, { 'name': 'd', 'kind': 'gpu', "
+       "'peak_flops': { 'fp32': 9e9 } } ], ",
+       R"(s.json:2:92: /cluster/devices/1: expected a name that is given once, found "d" again)"},
       {"'cluster': { ", "'cluster': { 'instances': [ { 'name': 'i', 'cpu': 'c' }, { 'name': 'i', 'cpu': 'c' } ], ",
        R"(s.json:2:60: /cluster/instances/1: expected a name that is given once, found "i" again)"},
       {"'seed': 1",

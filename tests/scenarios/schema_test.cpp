@@ -122,7 +122,9 @@ std::string expectation(const ordered_json& value) {
   rehearse::sim::NumberRange range;
   if (value.contains("minimum")) range.low = value.at("minimum");
   if (value.contains("exclusiveMinimum")) range = {.low = value.at("exclusiveMinimum"), .low_excluded = true};
-  if (value.contains("maximum") && value.at("maximum") < rehearse::sim::kIntegerLimit - 1) range.high = value.at("maximum");
+  // Below 2^53 is what the loader takes every integer to be.
+  const bool is_limit = type == "integer" && value.contains("maximum") && value.at("maximum") >= rehearse::sim::kIntegerLimit - 1;
+  if (value.contains("maximum") && !is_limit) range.high = value.at("maximum");
   return range.describe(type == "integer" ? "a whole number" : "a number");
 }
 
