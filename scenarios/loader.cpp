@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "report/row_writer.hpp"
 #include "scenarios/loader_parts.hpp"
 #include "sim/base/names.hpp"
 #include "sim/read/shown.hpp"
@@ -99,6 +100,28 @@ void warn_of_dominated_pools(Scenario& scenario) {
   }
 }
 
+/// A resolved scenario names the files that it was run with.
+void warn_of_changed_files(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto recorded = in.child("sha256");
+  if (!recorded) return;
+  if (!recorded->is_object()) recorded->refuse("an object", mistakes);
+  for (const sim::JsonMember member : recorded->members()) {
+    const std::string path(member.key.text()), hash(sim::read_text(member.value, mistakes));
+    const auto now = scenario.sha256_of_file.find(path);
+    if (now != scenario.sha256_of_file.end() && now->second != hash)
+      scenario.warnings.push_back(fmt::format("\"{}\" has changed since this scenario was resolved", path));
+  }
+}
+
+/// Ends all references into the document.
+std::string resolved_text(sim::JsonDocument& document, const Scenario& scenario) {
+  std::string fingerprints;
+  for (const auto& [path, hash] : scenario.sha256_of_file)
+    fingerprints += fmt::format("{}{}: \"{}\"", fingerprints.empty() ? "" : ", ", report::json_string(path), hash);
+  if (!fingerprints.empty()) document.set("/sha256", "{" + fingerprints + "}");
+  return document.dump();
+}
+
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
@@ -189,7 +212,6 @@ std::unique_ptr<Scenario> load_scenario(const std::string& path, const LoadOptio
   sim::JsonDocument document = sim::read_json_file(path);
   for (const Override& change : options.overrides) document.set(change.pointer, change.value);
   auto scenario = std::make_unique<Scenario>();
-  scenario->resolved = document.dump();
   sim::Mistakes mistakes;
   sim::ObjectReader in(document.root(), mistakes);
   const Paths paths{folder_of(path)};
@@ -203,8 +225,10 @@ std::unique_ptr<Scenario> load_scenario(const std::string& path, const LoadOptio
   read_manual(in, own, *scenario, mistakes);
   read_history(in, paths, *scenario, mistakes);
   read_output(in, *scenario, mistakes);
+  warn_of_changed_files(in, *scenario, mistakes);
   in.finish();
   mistakes.throw_if_any();
+  scenario->resolved = resolved_text(document, *scenario);
   add_profile_models(own, scenario->profiles, scenario->profile_models);
   warn_of_dominated_pools(*scenario);
   return scenario;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "scenarios/loader_parts.hpp"
+#include "sim/read/sha256.hpp"
 
 namespace rehearse::scenarios {
 
@@ -48,9 +49,10 @@ void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& 
                   sim::Mistakes& mistakes) {
   Catalogue catalogue;
   catalogue.add_own();
-  const auto add_file = [&](const std::string& path, const auto& told) {
+  const auto add_file = [&](const std::string& path, std::string_view as_written, const auto& told) {
     try {
       catalogue.add_file(path, mistakes);
+      scenario.sha256_of_file[std::string(as_written)] = sim::sha256_of_file(path);
     } catch (const sim::InputError& error) {
       told(error);
     }
@@ -60,13 +62,13 @@ void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& 
   sim::ObjectReader cluster(*value, mistakes);
   for (const sim::JsonValue path : cluster.list("catalogues")) {
     const std::string resolved = paths.resolve(path, mistakes);
-    if (!resolved.empty()) add_file(resolved, [&](const sim::InputError& error) { add_at(path, error, mistakes); });
+    if (!resolved.empty()) add_file(resolved, path.text(), [&](const sim::InputError& error) { add_at(path, error, mistakes); });
   }
   cluster.has("devices");
   cluster.has("instances");
   if (value->is_object()) catalogue.add(*value, mistakes);
   for (const std::string& path : options.catalogues)
-    add_file(path, [&](const sim::InputError& error) { mistakes.add_all(error); });
+    add_file(path, path, [&](const sim::InputError& error) { mistakes.add_all(error); });
 
   std::set<std::string> names;
   const auto pools = cluster.required("pools", "a list of pools");

@@ -119,6 +119,7 @@ void read_trace_entry(sim::JsonValue value, const Paths& paths, const OwnModels&
     traces::JobList list = traces::read_trace(format, path, options, scenario.profiles);
     scenario.inputs.push_back(report_of(list.report));
     scenario.inputs.back().path = std::string(in.child("trace")->text());
+    scenario.sha256_of_file[scenario.inputs.back().path] = scenario.inputs.back().sha256;
     if (scenario.jobs.empty()) {
       scenario.jobs = std::move(list.jobs);
       scenario.origin_s = list.origin_s;

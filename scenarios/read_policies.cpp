@@ -128,6 +128,7 @@ void read_history_file(const std::string& path, sim::JsonValue value, Scenario& 
       scenario.history.own.push_back(std::move(run));
     }
     if (report.rows == 0) mistakes.add({.file = path, .expected = "at least one past run"});
+    scenario.sha256_of_file[report.path] = report.sha256;
     scenario.inputs.push_back(std::move(report));
   } catch (const sim::InputError& error) {
     add_at(value, error, mistakes);

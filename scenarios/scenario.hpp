@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,7 +58,9 @@ struct Scenario {
   std::vector<report::InputReport> inputs;
   std::vector<std::string> warnings;
   double origin_s = 0;
-  std::string resolved;  ///< the scenario's text, enough to run again
+  /// SHA-256 of every file that was read, by its path as it is written in the scenario.
+  std::map<std::string, std::string> sha256_of_file;
+  std::string resolved;  ///< the scenario's text after overrides, with these fingerprints: enough to run again
 
   /// Jobs of all sources in this repetition, by submit date.
   std::vector<sim::Job> jobs_of(int repetition) const;

@@ -50,6 +50,19 @@ TEST_CASE("the resolved scenario has the overrides, and loads again") {
   CHECK(again->resolved == scenario->resolved);
 }
 
+TEST_CASE("the resolved scenario has its files' fingerprints, and tells of a file that has changed") {
+  const TemporaryFolder folder;
+  folder.write("jobs.csv", "job_id,submit_s,gpus,duration_s\na,0,1,60\n");
+  const auto scenario = load_scenario(
+      folder.write("s.json", with(kMinimal, R"({ "gpus": 1, "duration_s": 60 })", R"({ "trace": "jobs.csv" })")), {});
+  CHECK(scenario->resolved.find("\"jobs.csv\": \"" + scenario->inputs.at(0).sha256) != std::string::npos);
+  const std::string again = folder.write("again.json", scenario->resolved);
+  CHECK(load_scenario(again, {})->warnings.empty());
+  folder.write("jobs.csv", "job_id,submit_s,gpus,duration_s\na,0,1,61\n");
+  CHECK(load_scenario(again, {})->warnings ==
+        std::vector<std::string>{"\"jobs.csv\" has changed since this scenario was resolved"});
+}
+
 TEST_CASE("jobs are sorted by date, in the file's order at one date, on the grid of dates") {
   const TemporaryFolder folder;
   const auto scenario = load_scenario(folder.write("s.json", with(kMinimal, R"({ "gpus": 1, "duration_s": 60 })", R"(
