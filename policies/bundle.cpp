@@ -82,14 +82,8 @@ sim::Menu Bundle::configure(const sim::Job& job, double now_s) {
 
 double Bundle::manual_alone_usd(const sim::Job& job) {
   if (job.work == sim::Work::rigid) {
-    sim::Choice choice;
-    int pool = job.pool;
-    for (int p = 0; pool < 0 && p < static_cast<int>(inputs_.cluster->pools.size()); ++p)
-      if (inputs_.cluster->pools[static_cast<std::size_t>(p)].nodes * sim::workers_per_node(*inputs_.cluster, p) >= job.gpus)
-        pool = p;
-    if (pool < 0) return 0;
-    choice.configuration.groups = {{.pool = pool, .workers = job.gpus}};
-    return reference_->run(job, choice).cost_usd;
+    const sim::Menu menu = sim::rigid_menu(job, *inputs_.cluster, inputs_.costs);
+    return menu.ranked.empty() ? 0 : reference_->run(job, menu.ranked.front()).cost_usd;
   }
   sim::Choice choice;
   choice.configuration =

@@ -87,4 +87,18 @@ bool could_ever_fit(const Cluster& cluster, const Configuration& configuration) 
   });
 }
 
+Menu rigid_menu(const Job& job, const Cluster& cluster, const CostRules& rules) {
+  Menu menu;
+  Choice choice;
+  choice.configuration.groups.push_back({.pool = std::max(job.pool, 0), .workers = job.gpus});
+  PoolId& pool = choice.configuration.groups.front().pool;
+  const int pools = job.pool >= 0 ? pool + 1 : static_cast<int>(cluster.pools.size());
+  while (pool < pools && !could_ever_fit(cluster, choice.configuration)) ++pool;
+  if (pool == pools) return menu;
+  choice.predicted.time_s = job.duration_s;
+  choice.predicted.cost_usd = usd_per_s(cluster, rules, choice.configuration) * job.duration_s;
+  menu.ranked.push_back(std::move(choice));
+  return menu;
+}
+
 }  // namespace rehearse::sim

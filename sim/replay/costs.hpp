@@ -44,4 +44,8 @@ Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configu
 /// Could this ever run, on an empty cluster?
 bool could_ever_fit(const Cluster& cluster, const Configuration& configuration);
 
+/// The menu of a rigid job: one entry, its GPUs in the pool that it names, else in the first that could ever hold them; empty
+/// when none could.
+Menu rigid_menu(const Job& job, const Cluster& cluster, const CostRules& rules);
+
 }  // namespace rehearse::sim

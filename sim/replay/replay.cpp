@@ -54,16 +54,7 @@ void ReplayRun::make_menu(JobSlot slot, double now_s) {
   QueueJob& queued = jobs_[slot];
   const Job& job = queued.job;
   if (job.work == Work::rigid) {
-    int pool = job.pool;
-    for (int p = 0; pool < 0 && p < static_cast<int>(nodes_.size()); ++p)
-      if (nodes_[static_cast<std::size_t>(p)].capacity() >= job.gpus) pool = p;
-    queued.menu = {};
-    if (pool < 0) return;
-    Choice choice;
-    choice.configuration.groups.push_back({.pool = pool, .workers = job.gpus});
-    choice.predicted.time_s = job.duration_s;
-    choice.predicted.cost_usd = usd_per_s(cluster_, setup_.costs, choice.configuration) * job.duration_s;
-    queued.menu.ranked.push_back(std::move(choice));
+    queued.menu = rigid_menu(job, cluster_, setup_.costs);
     return;
   }
   ask_policy("configure", &job, now_s, [&] {
