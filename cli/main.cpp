@@ -80,7 +80,10 @@ int main(int argc, char** argv) {
     return kUsage;
   }
   Eigen::setCpuCacheSizes(32768, 262144, 2097152);  // matrix products block by these: the same bytes on every machine
-  return guarded(app, run_arguments, check_arguments, what);
+  const int status = guarded(app, run_arguments, check_arguments, what);
+  if (std::fflush(stdout) == 0) return status;
+  fmt::print(stderr, "standard output cannot be written\n");
+  return status == kOk ? kInvalidInput : status;
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
     if (!std::isnan(p.time_s)) sums_.time_errors.push_back(std::abs(p.time_s / (r.end_s - r.start_s) - 1));
     if (!std::isnan(p.cost_usd) && r.cost.total() > 0) sums_.cost_errors.push_back(std::abs(p.cost_usd / r.cost.total() - 1));
   }
+  sums_.jobs_infeasible += !r.predicted_feasible;
   sums_.parts.compute_usd += r.cost.compute_usd;
   sums_.parts.switch_usd += r.cost.switch_usd;
   sums_.parts.wait_usd += r.cost.wait_usd;
@@ -123,7 +124,6 @@ void RunRecorder::write_predictions(const sim::JobRecord& r) {
 void RunRecorder::on_decision(const sim::DecisionRecord& r) {
   const sim::Configuration& c = r.choice->configuration;
   const sim::Prediction& p = r.choice->predicted;
-  if (r.decision == "configure" && r.rank == 0 && !r.remedy.empty()) ++sums_.jobs_infeasible;
   begin(*decisions_)
       .number(r.time_s)
       .text(r.job->name)

@@ -40,11 +40,11 @@ std::string saving(const Estimate& e) {
 }
 
 /// What the numbers of a row mean for choosing it.
-std::string verdict(const SummaryRow& row, double best_effective_usd) {
+std::string verdict(const SummaryRow& row, bool is_best) {
   const double broken = row.of("limits_broken").mean, infeasible = row.of("jobs_infeasible").mean;
-  std::string text = row.of("effective_cost_usd").mean <= best_effective_usd ? "lowest effective cost; " : "";
-  text += broken > 0 ? fmt::format("breaks limits of {:.1f} jobs", broken) : "keeps all limits";
-  if (infeasible > 0) text += fmt::format("; finds {:.1f} infeasible", infeasible);
+  std::string text = is_best ? "lowest effective cost; " : "";
+  text += broken > 0 ? fmt::format("breaks limits of {:.3g} jobs", broken) : "keeps all limits";
+  if (infeasible > 0) text += fmt::format("; finds {:.3g} infeasible", infeasible);
   return text;
 }
 
@@ -75,9 +75,12 @@ std::string render(const std::vector<Cells>& rows) {
 
 /// Money and limits: which policy to choose.
 std::string money_table(const Summary& s) {
-  double best = std::numeric_limits<double>::infinity();
+  // Of the policies that fail the fewest jobs: a job that was not run costs nothing.
+  double fewest = std::numeric_limits<double>::infinity(), best = fewest;
   for (const SummaryRow& row : s.rows)
-    if (row.ok) best = std::min(best, row.of("effective_cost_usd").mean);
+    if (row.ok) fewest = std::min(fewest, row.of("jobs_failed").mean);
+  for (const SummaryRow& row : s.rows)
+    if (row.ok && row.of("jobs_failed").mean <= fewest) best = std::min(best, row.of("effective_cost_usd").mean);
   std::vector<Cells> rows{{"policy", "cost, $", "profiling, $", "effective, $", "saving", "deadlines", "accuracy", "verdict"}};
   for (const SummaryRow& row : s.rows) {
     if (!row.ok) {
@@ -87,7 +90,7 @@ std::string money_table(const Summary& s) {
     rows.push_back({row.policy, money(row.of("cost_usd").mean), money(row.of("profiling_cost_usd").mean),
                     money(row.of("effective_cost_usd").mean), saving(row.of("saving_percent")),
                     percent(row.of("deadline_met_fraction").mean), percent(row.of("accuracy_met_fraction").mean),
-                    verdict(row, best)});
+                    verdict(row, row.of("jobs_failed").mean <= fewest && row.of("effective_cost_usd").mean <= best)});
   }
   return render(rows);
 }

@@ -76,7 +76,7 @@ void read_model(sim::JsonValue value, OwnModels& own, sim::Mistakes& mistakes) {
   model.optimizer = optimizers[in.choice("optimizer", kOptimizers, 1)];
   model.global_batch = in.number("global_batch", between(1, 1e9));
   model.dataset = in.text("dataset");
-  const double sample_bytes = in.number("bytes_per_sample", at_least(0), 0.0);
+  const double sample_bytes = in.number("bytes_per_sample", between(0, 1e12), 0.0);
   const auto cnn = in.child("cnn"), rnn = in.child("rnn"), mlp = in.child("mlp");
   in.finish();
   if (!model.dataset.empty()) known_name(*in.child("dataset"), model.dataset, dataset_names(own), "dataset", mistakes);

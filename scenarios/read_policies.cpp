@@ -5,6 +5,7 @@
 #include <set>
 
 #include "scenarios/loader_parts.hpp"
+#include "sim/base/names.hpp"
 #include "sim/read/csv.hpp"
 #include "sim/read/sha256.hpp"
 #include "traces/job_rules.hpp"
@@ -103,6 +104,20 @@ policies::ManualOverride read_override(sim::ObjectReader& in, const Scenario& sc
   return set;
 }
 
+/// Past runs may be of more than this scenario has; what matches nothing at all is rather a slip.
+void warn_of_unknown_instances(Scenario& scenario) {
+  std::vector<std::string> known;
+  for (const sim::Instance& instance : scenario.cluster.instances) known.push_back(instance.name);
+  std::set<std::string> told;
+  for (const policies::PastRun& run : scenario.history.own) {
+    const std::string nearest = sim::nearest_name(run.instance, known);
+    if (std::find(known.begin(), known.end(), run.instance) != known.end() || nearest.empty() ||
+        !told.insert(run.instance).second)
+      continue;
+    scenario.warnings.push_back(fmt::format("history: no pool has instance \"{}\"; did you mean \"{}\"?", run.instance, nearest));
+  }
+}
+
 void read_history_file(const std::string& path, sim::JsonValue value, Scenario& scenario, sim::Mistakes& mistakes) {
   try {
     sim::CsvReader csv(
@@ -128,6 +143,7 @@ void read_history_file(const std::string& path, sim::JsonValue value, Scenario& 
       scenario.history.own.push_back(std::move(run));
     }
     if (report.rows == 0) mistakes.add({.file = path, .expected = "at least one past run"});
+    warn_of_unknown_instances(scenario);
     scenario.sha256_of_file[report.path] = report.sha256;
     scenario.inputs.push_back(std::move(report));
   } catch (const sim::InputError& error) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <numeric>
@@ -104,11 +105,13 @@ class ScenarioRun {
     report::PolicyResult& result = results_[task.policy];
     result.run_cpu_s += end.cpu_s;
     result.max_rss_bytes = std::max(result.max_rss_bytes, end.max_rss_bytes);
-    if (end.exit_status == kOk) return;
+    // A policy that ends the process has no outcome, whatever its status.
+    const bool whole = std::filesystem::exists(task.folder + "/" + kOutcomeFile);
+    if (end.exit_status == kOk && whole) return;
     std::string reason = read_reason(task.folder);
     if (reason.empty())
       reason = end.signal != 0 ? fmt::format("killed by signal {} ({})", end.signal, strsignal(end.signal))
-                               : fmt::format("ended with status {}", end.exit_status);
+                               : fmt::format("ended with status {} and no result", end.exit_status);
     if (end.exit_status == kInvalid) throw sim::InputError({.found = reason});
     if (end.exit_status == kBug)
       throw sim::CheckFailed(fmt::format("policy \"{}\", repetition {}: {}", result.policy, task.repetition, reason));

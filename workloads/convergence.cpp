@@ -14,7 +14,7 @@ constexpr double kWarmupEpochs = 5.0;
 constexpr double kDivergence = 2.0;
 // Largest moves of log phi and of log rate in one integration step, and the least step as a share of the examples asked for.
 constexpr double kMaxLogNoiseMove = 0.2;
-constexpr double kMaxLogRateMove = 0.05;
+constexpr double kMaxLogRateMove = 0.025;
 constexpr double kMaxSlopeMove = 0.1;
 constexpr double kLeastStep = 1e-3;
 constexpr double kOnEdge = 1e-9;

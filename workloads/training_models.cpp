@@ -216,7 +216,7 @@ ConvergenceErrors TrainingModels::errors_of(const sim::Job& job) const {
 
 double TrainingModels::default_epoch_cap(const sim::Profile& profile) const {
   const auto& convergence = profiles_.of(profile).convergence;
-  return convergence ? 3 * convergence->reference_epochs : 1;
+  return convergence ? std::min(3 * convergence->reference_epochs, sim::kMostEpochs) : 1;
 }
 
 sim::EpochOutcome TrainingModels::train(const sim::Job& job, const sim::Configuration& configuration, double examples,

@@ -23,8 +23,14 @@ bool StaticIsotonic::allowed(const ConfigureView& view, const sim::Configuration
 sim::Menu StaticIsotonic::configure(const ConfigureView& view, const workloads::Belief& belief) {
   if (predictors_ == nullptr) predictors_ = std::make_unique<HistoryPredictors>(*view.history, view.cluster, belief, options_);
   std::vector<sim::Choice> choices;
-  for (const sim::Configuration& c : view.candidates)
-    if (allowed(view, c)) choices.push_back({.configuration = c, .predicted = predictors_->predict(view.job, c, view.costs)});
+  for (const sim::Configuration& c : view.candidates) {
+    if (!allowed(view, c)) continue;
+    choices.push_back({.configuration = c, .predicted = predictors_->predict(view.job, c, view.costs)});
+    if (!fits_memory(view.job, view.cluster, belief, c)) {  // no run can have told
+      choices.back().predicted.feasible = false;
+      choices.back().predicted.note = "does not fit memory";
+    }
+  }
   sim::Menu menu = rank(view.job, std::move(choices));
   if (!menu.feasible) {
     // Predictors that see no way say nothing about which failure is cheap: do what an experienced user would.

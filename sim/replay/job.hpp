@@ -91,6 +91,7 @@ struct JobRecord {
   double epochs = 0;               ///< trained, lost ones included
   double accuracy = kUnset;        ///< noise-free, of the final weights
   double accuracy_deviation = 0;   ///< standard deviation of one evaluation at that accuracy
+  bool predicted_feasible = true;  ///< the policy found a configuration that it expects to keep the limits
   const Choice* choice = nullptr;  ///< the entry it ran last; null when it never started
   CostParts cost;
   double energy_j = 0;

@@ -53,6 +53,8 @@ struct EpochOutcome {
   double noise_scale = 0;  ///< at the end of the epoch, samples
 };
 
+/// A job trains at most so many epochs: its course is kept epoch by epoch.
+inline constexpr double kMostEpochs = 1e6;
 /// The third divergence ends a job as failed.
 inline constexpr int kMostDivergences = 3;
 

@@ -223,6 +223,7 @@ void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
                    .preemptions = live.preemptions,
                    .reconfigurations = live.reconfigurations};
   record.cost.compute_usd = live.meter.usd - record.cost.switch_usd - record.cost.lost_usd;
+  record.predicted_feasible = queued.menu.feasible;
   if (live.entry >= 0) {
     const Configuration& configuration = entry_of(slot, live.entry).configuration;
     record.pool = configuration.groups.front().pool;

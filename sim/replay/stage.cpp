@@ -9,8 +9,6 @@ namespace rehearse::sim {
 
 namespace {
 
-constexpr double kMostEpochs = 1e6;  // a course is kept epoch by epoch
-
 /// Trains epoch after epoch until the target is measured, the cap is reached, or the job diverges for the last time.
 void train_course(const StageInputs& in, const Models& models, const StepTiming& timing, StageCourse& course) {
   const Job& job = *in.job;

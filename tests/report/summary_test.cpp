@@ -142,7 +142,7 @@ TEST_CASE("a cheaper policy that breaks limits is visibly not the winner") {
 policy    cost, $  profiling, $  effective, $  saving  deadlines  accuracy  verdict
 -------------------------------------------------------------------------------------------------------------------
 manual      10.00        0.0000         10.00   0.0 %    100.0 %         -  keeps all limits
-reckless   2.0000        0.0000         12.00       -      0.0 %         -  breaks limits of 2.0 jobs
+reckless   2.0000        0.0000         12.00       -      0.0 %         -  breaks limits of 2 jobs
 careful    8.0000        0.0000        8.0000  20.0 %    100.0 %         -  lowest effective cost; keeps all limits
 
 policy    mean JCT  p95 JCT  makespan  utilization  energy, kWh  reconf.  cost error  policy took

@@ -96,7 +96,8 @@ TEST_CASE("a policy that crashes is one failed row") {
                          ::raise(SIGSEGV);
                        }),
                        "repetition 0: killed by signal 11 (Segmentation fault)");
-  check_one_failed_row(run_with_bad([] { ::_exit(7); }), "repetition 0: ended with status 7");
+  check_one_failed_row(run_with_bad([] { ::_exit(7); }), "repetition 0: ended with status 7 and no result");
+  check_one_failed_row(run_with_bad([] { ::_exit(0); }), "repetition 0: ended with status 0 and no result");
 }
 
 TEST_CASE("what a policy throws never unwinds the parent's frames in the child") {
