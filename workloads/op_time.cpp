@@ -132,4 +132,9 @@ double op_duration_s(const OpWork& work, const sim::Device& device, const Condit
                            (gpu ? gpu_duration_s(work, device, conditions) : cpu_duration_s(work, device, conditions)));
 }
 
+double speed_under_limit(const sim::Device& device, double limit_w) {
+  if (limit_w <= 0 || limit_w >= device.busy_w) return 1;
+  return std::cbrt((limit_w - device.idle_w) / (device.busy_w - device.idle_w));
+}
+
 }  // namespace rehearse::workloads

@@ -37,4 +37,8 @@ double op_duration_s(const OpWork& work, const sim::Device& device, const Condit
 /// inner dimension does not hide latencies. 1 is a wave-filling number of tiles of 128 x 128 with a long inner dimension.
 double tiling_efficiency(double m, double n, double k, int multiprocessors, double k_half);
 
+/// The fraction of the arithmetic's speed that a power limit leaves: a cube law of power against clock,
+/// P = idle + (busy - idle) f^3. 1 without a limit (0).
+double speed_under_limit(const sim::Device& device, double limit_w);
+
 }  // namespace rehearse::workloads

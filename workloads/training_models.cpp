@@ -15,11 +15,6 @@ namespace rehearse::workloads {
 
 namespace {
 
-/// Spread of the step times of equal workers, of which a synchronous step waits for the slowest (coefficient of variation).
-constexpr double kWorkerSpread = 0.01;
-/// Bytes a second at which a parameter server reads gradients and updates its parameters: three passes over memory.
-constexpr double kApplyBytesPerS = 5e9;
-
 sim::Random draw_of(const WorldDraw& draw, std::string_view purpose, std::string_view entity) {
   return sim::Random(sim::stream_key(draw.seed, static_cast<std::uint64_t>(draw.repetition), purpose, entity));
 }
@@ -34,12 +29,6 @@ StepSetting setting_of(const sim::Job& job, const sim::Configuration& configurat
           .learning_rate = configuration.learning_rate,
           .asynchronous_workers =
               configuration.sync.kind == sim::SyncKind::servers_async ? static_cast<double>(configuration.workers()) : 1.0};
-}
-
-/// A cube law of power against clock: P = idle + (busy - idle) f^3, so a limit leaves the fraction f of the arithmetic's speed.
-double speed_under_limit(const sim::Device& device, double limit_w) {
-  if (limit_w <= 0 || limit_w >= device.busy_w) return 1;
-  return std::cbrt((limit_w - device.idle_w) / (device.busy_w - device.idle_w));
 }
 
 }  // namespace

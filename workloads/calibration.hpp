@@ -1,0 +1,40 @@
+// Fits a device's efficiencies to measurements on it: least squares on log(predicted / measured), robust (Huber 1964), with a
+// prior around the device's own values, so that a parameter that the measurements do not determine stays near its default.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "workloads/measurement.hpp"
+
+namespace rehearse::workloads {
+
+struct FittedParameter {
+  std::string name;         ///< as in a catalogue's "efficiency"
+  double value = 0;         ///< in the catalogue's unit
+  double before = 0;        ///< the device's
+  double relative_sd = 0;   ///< posterior standard deviation of its logarithm
+  double prior_sd = 0;      ///< of the prior, likewise
+  bool determined = false;  ///< false: the measurements say little about it, and it keeps `before`
+};
+
+struct Calibration {
+  sim::Efficiency efficiency;
+  std::vector<FittedParameter> parameters;
+  double residual_sd = 0;             ///< of log(predicted / measured), robust
+  std::vector<std::string> warnings;  ///< why it may be badly determined
+};
+
+/// Of one device at its place, from measurements of one worker each (sim::check); none leave it as it is, with a warning.
+Calibration calibrate(std::span<const Measurement> measurements, const MeasurementModel& model, const Place& place);
+
+/// Ways to hold measurements back: every other batch size of each model (kernels: every other shape of each kind), or one model
+/// (kind) at a time.
+enum class HoldOut : std::uint8_t { batches, models };
+
+/// For each fold the indices of the measurements held back; together all of them, each once. A subject with a single batch size
+/// is never alone in a fold of `batches`.
+std::vector<std::vector<std::size_t>> folds(std::span<const Measurement> measurements, HoldOut by);
+
+}  // namespace rehearse::workloads
