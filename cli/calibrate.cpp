@@ -31,13 +31,15 @@ void print(const workloads::Calibration& c) {
   for (const workloads::FittedParameter& p : c.parameters)
     fmt::print("  {:<14}{:>12.4g}{:>12.4g}  {}\n", p.name, p.before, p.value,
                p.determined ? fmt::format("{:.0f} %", 100 * p.relative_sd) : "not determined by these rows: kept");
+  for (const sim::ModelCorrection& m : c.corrections)
+    fmt::print("  {:<26} time x {:.2f}, launches x {:.2f}\n", m.model + (m.dataset.empty() ? "" : "/" + m.dataset), m.time_factor,
+               m.launch_factor);
   for (const std::string& warning : c.warnings) fmt::print("  badly determined: {}\n", warning);
 }
 
 sim::Device calibrated(const std::vector<Measurement>& rows, const workloads::Place& place, const Measured& measured) {
-  sim::Device device = place.device;
   const workloads::Calibration c = calibrate(rows, measured.model, place);
-  device.efficiency = c.efficiency;
+  sim::Device device = workloads::calibrated(place.device, c);
   device.source += fmt::format(". Efficiency calibrated on {} rows", rows.size());
   fmt::print("\n{}: {} rows of one worker\n", device.name, rows.size());
   print(c);

@@ -40,6 +40,15 @@ sim::Efficiency read_efficiency(sim::JsonValue value, sim::Mistakes& mistakes) {
   return e;
 }
 
+sim::ModelCorrection read_correction(sim::JsonValue value, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  sim::ModelCorrection c{.model = in.text("model"), .dataset = in.text("dataset")};
+  c.time_factor = in.number("time_factor", above(0), 1.0);
+  c.launch_factor = in.number("launch_factor", above(0), 1.0);
+  in.finish();
+  return c;
+}
+
 sim::Device read_device(sim::JsonValue value, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
   sim::Device d;
@@ -66,6 +75,7 @@ sim::Device read_device(sim::JsonValue value, sim::Mistakes& mistakes) {
   d.busy_w = in.number("busy_w", at_least(0), std::max(250.0, d.idle_w));
   if (d.busy_w < d.idle_w) value.refuse("busy_w of at least idle_w", mistakes);
   if (const auto efficiency = in.child("efficiency")) d.efficiency = read_efficiency(*efficiency, mistakes);
+  for (const sim::JsonValue one : in.list("corrections")) d.corrections.push_back(read_correction(one, mistakes));
   d.source = in.text("source", "the scenario");
   in.finish();
   return d;

@@ -39,16 +39,21 @@ std::string device_json(const sim::Device& d) {
                                 : fmt::format("\"cores\": {}, \"sockets\": {}, \"threads_per_core\": {}, "
                                               "\"core_bandwidth_bytes_per_s\": {}",
                                               d.cores, d.sockets, d.threads_per_core, d.core_bandwidth_bytes_per_s);
+  std::string corrections;
+  for (const sim::ModelCorrection& c : d.corrections)
+    corrections += fmt::format("{}\n        {{\"model\": \"{}\", \"dataset\": \"{}\", \"time_factor\": {}, \"launch_factor\": {}}}",
+                               corrections.empty() ? "" : ",", escaped(c.model), escaped(c.dataset), c.time_factor, c.launch_factor);
   return fmt::format(
       "    {{ \"name\": \"{}\", \"kind\": \"{}\",\n"
       "      \"peak_flops\": {{\"fp32\": {}, \"fp16\": {}}}, \"memory_bytes\": {}, \"memory_bandwidth_bytes_per_s\": {},\n"
       "      {}, \"idle_w\": {}, \"busy_w\": {},\n"
       "      \"efficiency\": {{\"conv\": {}, \"gemm\": {}, \"rnn\": {}, \"bandwidth\": {}, \"k_half\": {}, \"launch_s\": {}, "
       "\"host_s_per_op\": {}}},\n"
+      "      \"corrections\": [{}],\n"
       "      \"source\": \"{}\" }}",
       escaped(d.name), d.kind == sim::DeviceKind::gpu ? "gpu" : "cpu", d.peak_fp32_flops, d.peak_fp16_flops, d.memory_bytes,
       d.memory_bandwidth_bytes_per_s, units, d.idle_w, d.busy_w, e.conv, e.gemm, e.rnn, e.bandwidth, e.k_half, e.launch_s,
-      e.host_s_per_op, escaped(d.source));
+      e.host_s_per_op, corrections, escaped(d.source));
 }
 
 }  // namespace

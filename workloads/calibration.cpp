@@ -9,7 +9,7 @@
 #include <set>
 
 #include "sim/base/errors.hpp"
-#include "workloads/error_summary.hpp"
+#include "workloads/robust_fit.hpp"
 
 namespace rehearse::workloads {
 namespace {
@@ -31,159 +31,84 @@ constexpr Parameter kParameters[] = {
     {"host_s_per_op", &sim::Efficiency::host_s_per_op, 1, 1e-7, 1e-2},
 };
 
-constexpr double kHuber = 1.345;      // standard deviations; 95 % as good as least squares on normal residuals
-constexpr double kDetermined = 0.85;  // of the prior's standard deviation must be left at most
-constexpr double kDifference = 0.02;  // of a logarithm, for derivatives; well above the step grid's rounding
-constexpr int kIterations = 40, kScalings = 3;
-constexpr double kSmallestScale = 0.02, kLargestScale = 0.5;
+/// Standard deviations of the logarithms of a model's correction around 1.
+constexpr double kTimeFactorSd = 0.25, kLaunchFactorSd = 0.5;
+constexpr double kLowestFactor = 0.1, kHighestFactor = 10;
 
-class Fit {
+constexpr double kDetermined = 0.85;  // of the prior's standard deviation must be left at most
+
+class DeviceFit {
  public:
-  Fit(std::span<const Measurement> measurements, const MeasurementModel& model, const Place& place)
+  DeviceFit(std::span<const Measurement> measurements, const MeasurementModel& model, const Place& place)
       : measurements_(measurements), model_(model), place_(place), start_(place.device.efficiency) {
+    place_.device.corrections.clear();
     for (const Parameter& p : kParameters)
       if (start_.*p.field > 0) free_.push_back(&p);
+    for (const Measurement& m : measurements) {
+      const auto same = [&](const sim::ModelCorrection& c) { return c.model == m.model && c.dataset == m.dataset; };
+      if (!m.kernel && std::none_of(corrections_.begin(), corrections_.end(), same)) corrections_.push_back({m.model, m.dataset});
+    }
   }
 
+  /// Parameters that the measurements leave about as uncertain as they were keep their value; the others are fitted again.
   Calibration run() {
-    Eigen::VectorXd theta = solve();
-    drop_unseen(theta);
-    theta = solve();
-    return result(theta);
-  }
-
- private:
-  Eigen::Index rows() const { return static_cast<Eigen::Index>(measurements_.size()); }
-  Eigen::Index columns() const { return static_cast<Eigen::Index>(free_.size()); }
-
-  sim::Efficiency at(const Eigen::VectorXd& theta) const {
-    sim::Efficiency e = start_;
-    for (Eigen::Index j = 0; j < columns(); ++j) {
-      const Parameter& p = *free_[static_cast<std::size_t>(j)];
-      e.*p.field = std::clamp(start_.*p.field * std::exp(theta[j]), p.low, p.high);
-    }
-    return e;
-  }
-
-  /// log(predicted / measured) of every measurement; theta is the logarithm of each parameter over its start.
-  Eigen::VectorXd residuals(const Eigen::VectorXd& theta) {
-    place_.device.efficiency = at(theta);
-    Eigen::VectorXd r(rows());
-    for (Eigen::Index i = 0; i < rows(); ++i) {
-      const Measurement& m = measurements_[static_cast<std::size_t>(i)];
-      r[i] = std::log(model_.step_s(m, place_) / m.step_s);
-    }
-    return r;
-  }
-
-  Eigen::MatrixXd jacobian(const Eigen::VectorXd& theta) {
-    Eigen::MatrixXd j(rows(), columns());
-    for (Eigen::Index c = 0; c < columns(); ++c) {
-      Eigen::VectorXd up = theta, down = theta;
-      up[c] += kDifference;
-      down[c] -= kDifference;
-      j.col(c) = (residuals(up) - residuals(down)) / (2 * kDifference);
-    }
-    return j;
-  }
-
-  static double huber(double z) { return std::abs(z) <= kHuber ? z * z / 2 : kHuber * (std::abs(z) - kHuber / 2); }
-
-  double cost(const Eigen::VectorXd& r, const Eigen::VectorXd& theta) const {
-    double sum = 0;
-    for (Eigen::Index i = 0; i < rows(); ++i) sum += huber(r[i] / scale_);
-    for (Eigen::Index j = 0; j < columns(); ++j) sum += std::pow(theta[j] / free_[static_cast<std::size_t>(j)]->prior_sd, 2) / 2;
-    return sum;
-  }
-
-  /// Second derivatives of the cost at theta (Gauss-Newton), and the gradient.
-  std::pair<Eigen::MatrixXd, Eigen::VectorXd> normal_equations(const Eigen::VectorXd& r, const Eigen::MatrixXd& j,
-                                                               const Eigen::VectorXd& theta) const {
-    Eigen::VectorXd weights(rows());
-    for (Eigen::Index i = 0; i < rows(); ++i) {
-      const double z = std::abs(r[i] / scale_);
-      weights[i] = (z <= kHuber ? 1 : kHuber / z) / (scale_ * scale_);
-    }
-    Eigen::MatrixXd hessian = j.transpose() * weights.asDiagonal() * j;
-    Eigen::VectorXd gradient = j.transpose() * weights.cwiseProduct(r);
-    for (Eigen::Index c = 0; c < columns(); ++c) {
-      const double precision = 1 / std::pow(free_[static_cast<std::size_t>(c)]->prior_sd, 2);
-      hessian(c, c) += precision;
-      gradient[c] += precision * theta[c];
-    }
-    return {std::move(hessian), std::move(gradient)};
-  }
-
-  Eigen::VectorXd clamped(Eigen::VectorXd theta) const {
-    for (Eigen::Index j = 0; j < columns(); ++j) {
-      const Parameter& p = *free_[static_cast<std::size_t>(j)];
-      theta[j] = std::clamp(theta[j], std::log(p.low / start_.*p.field), std::log(p.high / start_.*p.field));
-    }
-    return theta;
-  }
-
-  /// Levenberg and Marquardt's damping on iteratively reweighted least squares, at the present scale.
-  Eigen::VectorXd descend(Eigen::VectorXd theta) {
-    Eigen::VectorXd r = residuals(theta);
-    double damping = 1e-3, now = cost(r, theta);
-    for (int i = 0; i < kIterations; ++i) {
-      const auto [hessian, gradient] = normal_equations(r, jacobian(theta), theta);
-      bool better = false;
-      while (!better && damping < 1e6) {
-        Eigen::MatrixXd damped = hessian;
-        damped.diagonal() *= 1 + damping;
-        const Eigen::VectorXd next = clamped(theta - damped.ldlt().solve(gradient));
-        const Eigen::VectorXd next_r = residuals(next);
-        const double then = cost(next_r, next);
-        better = then < now;
-        damping *= better ? 0.3 : 4;
-        if (!better) continue;
-        const double gain = now - then;
-        theta = next;
-        r = next_r;
-        now = then;
-        if (gain < 1e-6 * (1 + now)) return theta;
-      }
-      if (!better) return theta;
-    }
-    return theta;
-  }
-
-  Eigen::VectorXd solve() {
-    Eigen::VectorXd theta = Eigen::VectorXd::Zero(columns());
-    scale_ = 0.15;
-    for (int i = 0; i < kScalings; ++i) {
-      theta = descend(theta);
-      const Eigen::VectorXd absolute = residuals(theta).cwiseAbs();
-      constexpr double kNormal = 1.4826;  // standard deviation over median absolute deviation
-      scale_ = std::clamp(kNormal * quantile({absolute.data(), measurements_.size()}, 0.5), kSmallestScale, kLargestScale);
-    }
-    return theta;
-  }
-
-  Eigen::VectorXd deviations(const Eigen::VectorXd& theta) {
-    const auto [hessian, gradient] = normal_equations(residuals(theta), jacobian(theta), theta);
-    return hessian.inverse().diagonal().cwiseSqrt();
-  }
-
-  void drop_unseen(const Eigen::VectorXd& theta) {
-    const Eigen::VectorXd sd = deviations(theta);
+    const Eigen::VectorXd sd = solve().sd;
     std::vector<const Parameter*> seen;
     for (std::size_t j = 0; j < free_.size(); ++j)
       if (sd[static_cast<Eigen::Index>(j)] <= kDetermined * free_[j]->prior_sd) seen.push_back(free_[j]);
     free_ = std::move(seen);
+    return result(solve());
   }
 
-  Calibration result(const Eigen::VectorXd& theta) {
-    const Eigen::VectorXd sd = deviations(theta);
-    Calibration c{.efficiency = at(theta), .residual_sd = scale_};
+ private:
+  /// theta: logarithms of the free parameters over their start, then of the two factors of each correction.
+  sim::Device at(const Eigen::VectorXd& theta) const {
+    sim::Device device = place_.device;
+    Eigen::Index j = 0;
+    for (const Parameter* p : free_)
+      device.efficiency.*p->field = std::clamp(start_.*p->field * std::exp(theta[j++]), p->low, p->high);
+    device.corrections = corrections_;
+    for (sim::ModelCorrection& c : device.corrections) {
+      c.time_factor = std::exp(theta[j++]);
+      c.launch_factor = std::exp(theta[j++]);
+    }
+    return device;
+  }
+
+  Eigen::VectorXd residuals(const Eigen::VectorXd& theta) const {
+    const Place place{.device = at(theta)};
+    Eigen::VectorXd r(static_cast<Eigen::Index>(measurements_.size()));
+    for (std::size_t i = 0; i < measurements_.size(); ++i)
+      r[static_cast<Eigen::Index>(i)] = std::log(model_.step_s(measurements_[i], place) / measurements_[i].step_s);
+    return r;
+  }
+
+  FitResult solve() const {
+    const auto columns = static_cast<Eigen::Index>(free_.size() + 2 * corrections_.size());
+    FitProblem problem{.residuals = [this](const Eigen::VectorXd& theta) { return residuals(theta); },
+                       .prior_sd = Eigen::VectorXd(columns),
+                       .low = Eigen::VectorXd::Constant(columns, std::log(kLowestFactor)),
+                       .high = Eigen::VectorXd::Constant(columns, std::log(kHighestFactor))};
+    Eigen::Index j = 0;
+    for (const Parameter* p : free_) {
+      problem.prior_sd[j] = p->prior_sd;
+      problem.low[j] = std::log(p->low / start_.*p->field);
+      problem.high[j++] = std::log(p->high / start_.*p->field);
+    }
+    for (; j < columns; j += 2) problem.prior_sd.segment<2>(j) << kTimeFactorSd, kLaunchFactorSd;
+    return fit(problem);
+  }
+
+  Calibration result(const FitResult& fitted) const {
+    const sim::Device device = at(fitted.theta);
+    Calibration c{.efficiency = device.efficiency, .corrections = device.corrections, .residual_sd = fitted.scale};
     for (const Parameter& p : kParameters) {
       const auto found = std::find(free_.begin(), free_.end(), &p);
       const bool seen = found != free_.end();
       c.parameters.push_back({.name = p.name,
                               .value = c.efficiency.*p.field,
                               .before = start_.*p.field,
-                              .relative_sd = seen ? sd[found - free_.begin()] : p.prior_sd,
+                              .relative_sd = seen ? fitted.sd[found - free_.begin()] : p.prior_sd,
                               .prior_sd = p.prior_sd,
                               .determined = seen});
     }
@@ -195,7 +120,7 @@ class Fit {
   Place place_;
   sim::Efficiency start_;
   std::vector<const Parameter*> free_;
-  double scale_ = 0.15;
+  std::vector<sim::ModelCorrection> corrections_;
 };
 
 /// What makes two measurements of a subject differ: the batch, or a kernel's shape.
@@ -209,6 +134,12 @@ std::string variant_of(const Measurement& m) {
 
 }  // namespace
 
+sim::Device calibrated(sim::Device device, const Calibration& calibration) {
+  device.efficiency = calibration.efficiency;
+  device.corrections = calibration.corrections;
+  return device;
+}
+
 Calibration calibrate(std::span<const Measurement> measurements, const MeasurementModel& model, const Place& place) {
   std::set<std::string> subjects, variants;
   for (const Measurement& m : measurements) {
@@ -218,7 +149,7 @@ Calibration calibrate(std::span<const Measurement> measurements, const Measureme
   }
   if (measurements.empty())
     return {.efficiency = place.device.efficiency, .warnings = {"no measurement of a single worker: nothing is fitted"}};
-  Calibration c = Fit(measurements, model, place).run();
+  Calibration c = DeviceFit(measurements, model, place).run();
   const bool kernels = measurements.front().kernel.has_value();
   if (subjects.size() == 1)
     c.warnings.push_back(fmt::format("only {}: other {} may behave differently", *subjects.begin(),

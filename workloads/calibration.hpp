@@ -1,5 +1,6 @@
 // Fits a device's efficiencies to measurements on it: least squares on log(predicted / measured), robust (Huber 1964), with a
-// prior around the device's own values, so that a parameter that the measurements do not determine stays near its default.
+// prior around the device's own values, so that a parameter that the measurements do not determine stays near its default. Each
+// measured model besides has a correction, with a prior around 1: what a stack's kernels and host code make of one model is its own.
 #pragma once
 
 #include <span>
@@ -21,10 +22,14 @@ struct FittedParameter {
 
 struct Calibration {
   sim::Efficiency efficiency;
+  std::vector<sim::ModelCorrection> corrections;  ///< one for each model among the measurements
   std::vector<FittedParameter> parameters;
   double residual_sd = 0;             ///< of log(predicted / measured), robust
   std::vector<std::string> warnings;  ///< why it may be badly determined
 };
+
+/// The device with what was fitted.
+sim::Device calibrated(sim::Device device, const Calibration& calibration);
 
 /// Of one device at its place, from measurements of one worker each (sim::check); none leave it as it is, with a warning.
 Calibration calibrate(std::span<const Measurement> measurements, const MeasurementModel& model, const Place& place);

@@ -112,14 +112,20 @@ double MeasurementModel::step_s(const Measurement& m, const Place& place) const 
   if (m.kernel) {
     double sum_s = 0;
     for (const OpWork& work : kernel_work(*m.kernel))
-      sum_s += op_duration_s(work, place.device, {.speed_factor = speed, .threads = m.threads});
+      sum_s += op_duration_s(work, place.device, {.precision = m.precision, .speed_factor = speed, .threads = m.threads});
     return sum_s;
   }
   const StepModel& step = model_of(m).step;
-  const double gradient_bytes = step.gradient_bytes(sim::Precision::fp32);
+  const double gradient_bytes = step.gradient_bytes(m.precision);
+  const sim::ModelCorrection correction = sim::correction_of(place.device, m.model, m.dataset);
   const StepTime time = step_time({
       .compute =
-          step.compute_time(place.device, {.batch = m.batch_per_worker, .speed_factor = speed, .threads = m.threads}),
+          step.compute_time(place.device, {.batch = m.batch_per_worker,
+                                           .precision = m.precision,
+                                           .time_factor = correction.time_factor,
+                                           .launch_factor = correction.launch_factor,
+                                           .speed_factor = speed,
+                                           .threads = m.threads}),
       .input_s = step.input_s(m.batch_per_worker, place.storage_bytes_per_s),
       .gradient_bytes = gradient_bytes,
       .exchange = m.sync.kind == sim::SyncKind::ring           ? Exchange::ring

@@ -54,6 +54,7 @@ struct Measurement {
   int workers_per_node = 1;  ///< of the fullest node
   int workers = 1;           ///< all of them: fewer than the product when the nodes differ
   double batch_per_worker = 1;
+  sim::Precision precision = sim::Precision::fp32;
   sim::Sync sync;
   double step_s = 0;  ///< asynchronous: between two pushes of one worker
   double forward_s = kNotMeasured, backward_s = kNotMeasured, sync_s = kNotMeasured;

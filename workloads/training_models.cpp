@@ -81,10 +81,12 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
   sim::StepTiming timing;
   timing.memory_bytes = model.memory.bytes(key.batch, precision);
   timing.fits = model.memory.fits(key.batch, device, precision);
+  const sim::ModelCorrection correction = sim::correction_of(device, model.model, model.dataset);
   const ComputeTime compute =
       model.step.compute_time(device, {.batch = static_cast<double>(key.batch),
                                        .precision = precision,
-                                       .time_factor = compute_factor_[static_cast<std::size_t>(key.profile)][device_index],
+                                       .time_factor = correction.time_factor * compute_factor_[static_cast<std::size_t>(key.profile)][device_index],
+                                       .launch_factor = correction.launch_factor,
                                        .speed_factor = speed_under_limit(device, key.power_limit_w),
                                        .threads = key.threads});
   const double gradient_bytes = model.step.gradient_bytes(precision);

@@ -52,7 +52,7 @@ class Comparison {
     if (calibrated) {
       std::vector<Measurement> known;
       for (const std::size_t i : training) known.push_back(at(i));
-      place.device.efficiency = calibrate(known, model_, place).efficiency;
+      place.device = workloads::calibrated(place.device, calibrate(known, model_, place));
     }
     for (const std::size_t k : held) {
       if (calibrated) result_[rows[k]].model_s = model_.step_s(at(rows[k]), place);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rehearse::sim {
@@ -23,6 +24,13 @@ struct Efficiency {
   double host_s_per_op = 10e-6;  ///< of the host, to issue one operation
 };
 
+/// What one model's software does differently from the device's average: fitted to measurements of it.
+struct ModelCorrection {
+  std::string model, dataset;
+  double time_factor = 1;    ///< of its computation
+  double launch_factor = 1;  ///< of Efficiency::launch_s, on top of time_factor
+};
+
 /// One GPU, or the CPU sockets of one node together.
 struct Device {
   std::string name;
@@ -39,8 +47,12 @@ struct Device {
   double idle_w = 0;
   double busy_w = 0;
   Efficiency efficiency;
+  std::vector<ModelCorrection> corrections;  ///< of models that were measured on it
   std::string source;
 };
+
+/// That of the model on the dataset; one that changes nothing where there is none.
+ModelCorrection correction_of(const Device& device, std::string_view model, std::string_view dataset);
 
 /// One way between two ends: bandwidth in one direction, and latency.
 struct Link {

@@ -80,9 +80,10 @@ class SheetReader {
     return value_ms / 1000;
   }
 
-  void add(workloads::Kernel kernel, double step_s) {
+  /// `transposed` tells the transpositions of a product's two factors: " NT".
+  void add(workloads::Kernel kernel, double step_s, const std::string& transposed = {}) {
     if (step_s <= 0) return out_.leave_out(line_, "a pass that was not measured (N/A or empty)");
-    out_.add({.line = line_, .kernel = kernel, .device = device_, .step_s = step_s, .source = "deepbench"});
+    out_.add({.line = line_, .kernel = kernel, .device = device_, .step_s = step_s, .source = "deepbench" + transposed});
   }
 
   /// The fields from `first` on, all of which must be whole.
@@ -100,7 +101,7 @@ class SheetReader {
   }
 
   void gemm() {
-    if (const auto mnk = integers(2, 3)) add(workloads::GemmKernel{(*mnk)[0], (*mnk)[1], (*mnk)[2]}, seconds(8));
+    if (const auto mnk = integers(2, 3)) add(workloads::GemmKernel{(*mnk)[0], (*mnk)[1], (*mnk)[2]}, seconds(8), fmt::format(" {}{}", fields_[5], fields_[6]));
   }
 
   void conv() {

@@ -18,6 +18,7 @@ namespace {
 using workloads::Measurement;
 
 const std::vector<std::string> kSyncs{"ring", "servers-sync", "servers-async"};  // in SyncKind's order
+const std::vector<std::string> kPrecisions{"fp32", "fp16"};  // in Precision's order
 constexpr sim::NumberRange kCounts{.low = 1, .high = 1e6};
 constexpr sim::NumberRange kSeconds{.low = 0, .high = 1e7};
 constexpr sim::NumberRange kWatts{.low = 0, .high = 1e6};
@@ -89,6 +90,8 @@ Measurement read_row(sim::CsvRow& row, const Names& names) {
   m.nodes = integer("nodes", 1);
   m.workers_per_node = integer("workers_per_node", 1);
   m.workers = integer("workers", std::int64_t{m.nodes} * m.workers_per_node);
+  if (row.has("precision"))
+    m.precision = static_cast<sim::Precision>(choice(row, "precision", kPrecisions, "fp32 or fp16"));
   m.batch_per_worker = row.maybe_number("batch_per_worker", kCounts).value_or(1);
   if (!row.has("op") && !row.has("batch_per_worker")) row.refuse("batch_per_worker", kCounts.describe());
   if (row.has("sync")) m.sync.kind = static_cast<sim::SyncKind>(choice(row, "sync", kSyncs, fmt::format("{}", fmt::join(kSyncs, ", "))));
@@ -124,7 +127,7 @@ MeasurementList read_native_measurements(const std::string& path, const Measurem
   for (const workloads::Dataset& dataset : workloads::datasets()) names.datasets.emplace_back(dataset.name);
   sim::CsvReader reader(path, {.required = {"device", "step_s"},
                                .optional = {"model", "dataset", "nodes", "workers_per_node", "batch_per_worker", "sync", "op",
-                                            "structure", "instance", "workers", "servers", "forward_s", "backward_s", "sync_s",
+                                            "structure", "precision", "instance", "workers", "servers", "forward_s", "backward_s", "sync_s",
                                             "threads", "power_w", "power_limit_w", "source"},
                                .others_allowed = false});
   MeasurementCollector collector(path);
@@ -141,7 +144,7 @@ MeasurementList read_native_measurements(const std::string& path, const Measurem
 }
 
 std::string native_header() {
-  return "model,dataset,device,nodes,workers_per_node,batch_per_worker,sync,step_s,op,structure,instance,workers,servers,"
+  return "model,dataset,device,nodes,workers_per_node,batch_per_worker,sync,step_s,op,structure,precision,instance,workers,servers,"
          "forward_s,backward_s,sync_s,threads,power_w,power_limit_w,source\n";
 }
 
@@ -158,6 +161,7 @@ std::string native_row(const Measurement& m) {
       number(m.step_s),
       kernel ? to_json(*m.kernel) : "",
       m.structure ? to_json(*m.structure) : "",
+      kPrecisions[static_cast<std::size_t>(m.precision)],
       m.instance,
       count(m.workers, m.nodes * m.workers_per_node),
       count(m.sync.servers, 0),

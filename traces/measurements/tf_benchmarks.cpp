@@ -40,15 +40,12 @@ std::vector<int> batches(std::string_view note) {
   return all;
 }
 
-struct Machine {
-  std::string device;
-  bool distributed = false;
-};
-
-std::optional<Machine> machine(std::string_view platform, std::string_view gpu) {
-  if (gpu == "P100" && platform == "DGX-1") return Machine{"p100-sxm2"};
-  if (gpu == "P100") return Machine{"p100"};
-  if (gpu == "K80") return Machine{"k80", platform.find("distributed") != std::string_view::npos};
+/// In the distributed rows each node's GPUs sum their gradients before one exchange over its NIC with the parameter server of every
+/// other node: 2 (n-1)/n of the parameters each way, as in a ring over the nodes.
+std::optional<std::string> machine(std::string_view platform, std::string_view gpu) {
+  if (gpu == "P100" && platform == "DGX-1") return "p100-sxm2";
+  if (gpu == "P100") return "p100";
+  if (gpu == "K80") return "k80";
   return std::nullopt;
 }
 
@@ -74,12 +71,11 @@ MeasurementList read_tf_benchmarks(const std::string& path) {
       if (!row->has(kColumns[i].theirs)) continue;  // not measured
       const double images_per_s = row->number(kColumns[i].theirs);
       const int nodes = (gpus + kGpusOfNode - 1) / kGpusOfNode;
-      Measurement m{.line = row->line(), .model = std::string(kColumns[i].model), .dataset = "imagenet", .device = where->device};
+      Measurement m{.line = row->line(), .model = std::string(kColumns[i].model), .dataset = "imagenet", .device = *where};
       m.nodes = nodes;
       m.workers_per_node = gpus / nodes;
       m.workers = gpus;
       m.batch_per_worker = batch[i];
-      if (where->distributed) m.sync = {.kind = sim::SyncKind::servers_sync, .servers = nodes};
       m.step_s = batch[i] > 0 && images_per_s > 0 ? batch[i] * gpus / images_per_s : 0;
       m.source = fmt::format("tf-benchmarks {} {}", row->text("platform"), row->text("data"));
       out.add(std::move(m));
