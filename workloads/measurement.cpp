@@ -6,7 +6,6 @@
 
 #include "sim/base/errors.hpp"
 #include "workloads/layer_cost.hpp"
-#include "workloads/synchronisation.hpp"
 #include "workloads/zoo.hpp"
 
 namespace rehearse::workloads {
@@ -107,25 +106,17 @@ const MeasurementModel::Model& MeasurementModel::model_of(const Measurement& m) 
   return found->second;
 }
 
-double MeasurementModel::step_s(const Measurement& m, const Place& place) const {
-  const double speed = speed_under_limit(place.device, m.power_limit_w);
-  if (m.kernel) {
-    double sum_s = 0;
-    for (const OpWork& work : kernel_work(*m.kernel))
-      sum_s += op_duration_s(work, place.device, {.precision = m.precision, .speed_factor = speed, .threads = m.threads});
-    return sum_s;
-  }
+StepInputs MeasurementModel::step_inputs(const Measurement& m, const Place& place) const {
   const StepModel& step = model_of(m).step;
   const double gradient_bytes = step.gradient_bytes(m.precision);
   const sim::ModelCorrection correction = sim::correction_of(place.device, m.model, m.dataset);
-  const StepTime time = step_time({
-      .compute =
-          step.compute_time(place.device, {.batch = m.batch_per_worker,
-                                           .precision = m.precision,
-                                           .time_factor = correction.time_factor,
-                                           .launch_factor = correction.launch_factor,
-                                           .speed_factor = speed,
-                                           .threads = m.threads}),
+  return {
+      .compute = step.compute_time(place.device, {.batch = m.batch_per_worker,
+                                                  .precision = m.precision,
+                                                  .time_factor = correction.time_factor,
+                                                  .launch_factor = correction.launch_factor,
+                                                  .speed_factor = speed_under_limit(place.device, m.power_limit_w),
+                                                  .threads = m.threads}),
       .input_s = step.input_s(m.batch_per_worker, place.storage_bytes_per_s),
       .gradient_bytes = gradient_bytes,
       .exchange = m.sync.kind == sim::SyncKind::ring           ? Exchange::ring
@@ -136,8 +127,18 @@ double MeasurementModel::step_s(const Measurement& m, const Place& place) const 
                   .network = place.network,
                   .apply_s = gradient_bytes / kApplyBytesPerS},
       .worker_spread = kWorkerSpread,
-  });
-  return time.step_s;
+  };
+}
+
+double MeasurementModel::step_s(const Measurement& m, const Place& place) const {
+  if (!m.kernel) return step_time(step_inputs(m, place)).step_s;
+  double sum_s = 0;
+  for (const OpWork& work : kernel_work(*m.kernel))
+    sum_s += op_duration_s(work, place.device,
+                           {.precision = m.precision,
+                            .speed_factor = speed_under_limit(place.device, m.power_limit_w),
+                            .threads = m.threads});
+  return sum_s;
 }
 
 double MeasurementModel::flops(const Measurement& m) const {

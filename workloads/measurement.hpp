@@ -16,6 +16,7 @@
 #include "workloads/op_time.hpp"
 #include "workloads/step_model.hpp"
 #include "workloads/structure.hpp"
+#include "workloads/synchronisation.hpp"
 
 namespace rehearse::workloads {
 
@@ -84,6 +85,8 @@ class MeasurementModel {
 
   /// Seconds of the measurement's step. The measurement is one of the constructor's, or has a model of theirs.
   double step_s(const Measurement& measurement, const Place& place) const;
+  /// What step_s() combines, of a training step.
+  StepInputs step_inputs(const Measurement& measurement, const Place& place) const;
   /// FLOPs of a worker's step (2 a multiply-add, in matrix products alone), for baselines and features.
   double flops(const Measurement& measurement) const;
   /// Bytes of its memory traffic, and the number of its operations.

@@ -15,7 +15,8 @@ using Eigen::VectorXd;
 
 constexpr double kHuber = 1.345;      // standard deviations; 95 % as good as least squares on normal residuals
 constexpr double kDifference = 0.02;  // of a parameter, for derivatives
-constexpr double kFirstScale = 0.15, kSmallestScale = 0.02, kLargestScale = 0.5;
+constexpr double kFirstScale = 0.15, kLargestScale = 0.5;
+constexpr double kSmallestScale = 0.05;  // measured again, steps differ by about this; a few rows may be met better by chance
 constexpr double kNormal = 1.4826;  // standard deviation over median absolute deviation
 constexpr int kIterations = 40, kScalings = 3;
 

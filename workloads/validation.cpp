@@ -1,5 +1,7 @@
 #include "workloads/validation.hpp"
 
+#include <fmt/format.h>
+
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
@@ -28,7 +30,7 @@ class Comparison {
       for (const Indices& fold : folds(own, hold_out.value_or(kernels ? HoldOut::batches : HoldOut::models)))
         compare(rows, fold, hold_out.has_value());
     }
-    scale_out();
+    scale_out(hold_out.has_value());
     return std::move(result_);
   }
 
@@ -104,21 +106,60 @@ class Comparison {
     return predicted_s > 0 ? predicted_s : kNotMeasured;
   }
 
-  /// Several workers against one in the same setting.
-  void scale_out() {
-    for (std::size_t i = 0; i < measurements_.size(); ++i) {
-      const Measurement& m = at(i);
-      if (m.workers == 1) continue;
-      for (std::size_t j = 0; j < measurements_.size(); ++j) {
-        const Measurement& one = at(j);
-        if (one.workers != 1 || one.kernel || one.device != m.device || subject(one) != subject(m) || one.source != m.source ||
-            one.instance != m.instance || one.batch_per_worker != m.batch_per_worker || one.sync.kind != m.sync.kind)
-          continue;
-        result_[i].perfect_linear_s = one.step_s;
-        result_[i].scaled_s = one.step_s * model_.step_s(m, places_[i]) / model_.step_s(one, places_[i]);
-        break;
-      }
+  /// The measurement of one worker in the same setting as that of several; nothing when there is none.
+  std::optional<std::size_t> single_of(std::size_t i) const {
+    const Measurement& m = at(i);
+    for (std::size_t j = 0; j < measurements_.size(); ++j) {
+      const Measurement& one = at(j);
+      if (one.workers == 1 && !one.kernel && one.device == m.device && subject(one) == subject(m) && one.source == m.source &&
+          one.instance == m.instance && one.batch_per_worker == m.batch_per_worker && one.sync.kind == m.sync.kind)
+        return j;
     }
+    return std::nullopt;
+  }
+
+  /// Several workers against one. With a hold-out the links are calibrated on every other placement, by instance.
+  void scale_out(bool calibrated) {
+    std::map<std::string, std::map<std::string, Indices>> groups;  // instance, placement
+    for (std::size_t i = 0; i < measurements_.size(); ++i) {
+      if (at(i).workers == 1) continue;
+      const auto one = single_of(i);
+      if (!one) continue;
+      result_[i].perfect_linear_s = at(*one).step_s;
+      if (!calibrated) result_[i].scaled_s = scaled(i, places_[i]);
+      groups[at(i).device + " " + at(i).instance + " " + at(i).source]
+            [fmt::format("{:04} {:04} {:04}", at(i).nodes, at(i).workers, at(i).workers_per_node)]
+                .push_back(i);
+    }
+    if (!calibrated) return;
+    for (const auto& [instance, placements] : groups)
+      for (const std::size_t fold : {0, 1}) hold_out_links(placements, fold);
+  }
+
+  double scaled(std::size_t i, const Place& place) const {
+    Measurement one = at(i);
+    one.nodes = one.workers_per_node = one.workers = 1;
+    return result_[i].perfect_linear_s * model_.step_s(at(i), place) / model_.step_s(one, place);
+  }
+
+  void hold_out_links(const std::map<std::string, Indices>& placements, std::size_t fold) {
+    std::vector<ScaledOut> training;
+    Indices held;
+    std::size_t p = 0;
+    for (const auto& [placement, rows] : placements) {
+      const bool back = p++ % 2 == fold;
+      for (const std::size_t i : rows)
+        if (back)
+          held.push_back(i);
+        else
+          training.push_back({&at(i), result_[i].perfect_linear_s});
+    }
+    if (held.empty() || training.empty()) return;
+    Place place = places_[held.front()];
+    const LinkCalibration links = calibrate_links(training, model_, place);
+    place.inside = links.inside;
+    place.network = links.network;
+    for (const std::size_t i : held) result_[i].scaled_s = scaled(i, place);
   }
 
   std::span<const Measurement> measurements_;
