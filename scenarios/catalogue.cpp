@@ -121,6 +121,7 @@ InstanceEntry read_instance(sim::JsonValue value, sim::Mistakes& mistakes) {
   i.network = {1.25e9, 5e-5};
   if (const auto inside = in.child("inside")) i.inside = read_link(*inside, i.inside, mistakes);
   if (const auto network = in.child("network")) i.network = read_link(*network, i.network, mistakes);
+  i.overlap = in.number("overlap", between(1, 10), i.overlap);
   i.storage_bandwidth_bytes_per_s = in.number("storage_bandwidth_bytes_per_s", above(0), 5e8);
   i.host_idle_w = in.number("host_idle_w", at_least(0), 100.0);
   i.host_busy_w = in.number("host_busy_w", at_least(0), std::max(200.0, i.host_idle_w));

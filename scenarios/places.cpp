@@ -72,6 +72,7 @@ workloads::Place place_of(const workloads::Measurement& m, const Catalogue& cata
   const sim::Instance& found = cluster.instances[static_cast<std::size_t>(instance)];
   place.inside = found.inside;
   place.network = found.network;
+  place.overlap = found.overlap;
   if (device->kind == sim::DeviceKind::cpu && found.cpu >= 0) place.device = cluster.devices[static_cast<std::size_t>(found.cpu)];
   return place;
 }

@@ -37,6 +37,7 @@ Calibration calibrate(std::span<const Measurement> measurements, const Measureme
 /// The links between the workers of an instance.
 struct LinkCalibration {
   sim::Link inside, network;
+  double overlap = 4;
   std::vector<FittedParameter> parameters;
   double residual_sd = 0;
 };

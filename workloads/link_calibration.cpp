@@ -9,17 +9,18 @@ namespace {
 
 struct LinkParameter {
   const char* name;
-  sim::Link Place::*link;
-  double sim::Link::*field;
+  double& (*of)(Place&);
   double prior_sd;  ///< of the logarithm: what collectives make of a link is known worse than the link
+  double low, high;
 };
 constexpr LinkParameter kLinkParameters[] = {
-    {"inside bandwidth_bytes_per_s", &Place::inside, &sim::Link::bandwidth_bytes_per_s, 1},
-    {"inside latency_s", &Place::inside, &sim::Link::latency_s, 1},
-    {"network bandwidth_bytes_per_s", &Place::network, &sim::Link::bandwidth_bytes_per_s, 1},
-    {"network latency_s", &Place::network, &sim::Link::latency_s, 1},
+    {"inside bandwidth_bytes_per_s", [](Place& p) -> double& { return p.inside.bandwidth_bytes_per_s; }, 1, 1e6, 1e13},
+    {"inside latency_s", [](Place& p) -> double& { return p.inside.latency_s; }, 1, 1e-8, 0.1},
+    {"network bandwidth_bytes_per_s", [](Place& p) -> double& { return p.network.bandwidth_bytes_per_s; }, 1, 1e6, 1e13},
+    {"network latency_s", [](Place& p) -> double& { return p.network.latency_s; }, 1, 1e-8, 0.1},
+    {"overlap", [](Place& p) -> double& { return p.overlap; }, 0.7, 1, 10},
 };
-constexpr double kFarthest = 5;  // logarithms from the start
+constexpr double kRepeatability = 0.01;  // of several workers' time over one's in the same campaign
 constexpr double kDetermined = 0.85;
 
 class LinkFit {
@@ -38,17 +39,28 @@ class LinkFit {
     constexpr auto kColumns = static_cast<Eigen::Index>(std::size(kLinkParameters));
     FitProblem problem{.residuals = [this](const Eigen::VectorXd& theta) { return residuals(theta); },
                        .prior_sd = Eigen::VectorXd(kColumns),
-                       .low = Eigen::VectorXd::Constant(kColumns, -kFarthest),
-                       .high = Eigen::VectorXd::Constant(kColumns, kFarthest)};
-    for (Eigen::Index j = 0; j < kColumns; ++j) problem.prior_sd[j] = kLinkParameters[j].prior_sd;
+                       .low = Eigen::VectorXd(kColumns),
+                       .high = Eigen::VectorXd(kColumns),
+                       .smallest_scale = kRepeatability};
+    Place before = place_;
+    for (Eigen::Index j = 0; j < kColumns; ++j) {
+      const LinkParameter& p = kLinkParameters[j];
+      problem.prior_sd[j] = p.prior_sd;
+      problem.low[j] = std::log(p.low / p.of(before));
+      problem.high[j] = std::log(p.high / p.of(before));
+    }
+    // Where overlap hides the whole exchange, no link makes a difference: begin without overlap, where every parameter does.
+    problem.start = Eigen::VectorXd::Zero(kColumns);
+    problem.start[kColumns - 1] = problem.low[kColumns - 1];
     const FitResult fitted = fit(problem);
-    const Place place = at(fitted.theta);
-    LinkCalibration result{.inside = place.inside, .network = place.network, .residual_sd = fitted.scale};
+    Place place = at(fitted.theta);
+    LinkCalibration result{
+        .inside = place.inside, .network = place.network, .overlap = place.overlap, .residual_sd = fitted.scale};
     for (Eigen::Index j = 0; j < kColumns; ++j) {
       const LinkParameter& p = kLinkParameters[j];
       result.parameters.push_back({.name = p.name,
-                                   .value = (place.*p.link).*p.field,
-                                   .before = (place_.*p.link).*p.field,
+                                   .value = p.of(place),
+                                   .before = p.of(before),
                                    .relative_sd = fitted.sd[j],
                                    .prior_sd = p.prior_sd,
                                    .determined = fitted.sd[j] <= kDetermined * p.prior_sd});
@@ -65,7 +77,7 @@ class LinkFit {
   Place at(const Eigen::VectorXd& theta) const {
     Place place = place_;
     Eigen::Index j = 0;
-    for (const LinkParameter& p : kLinkParameters) (place.*p.link).*p.field *= std::exp(theta[j++]);
+    for (const LinkParameter& p : kLinkParameters) p.of(place) = std::clamp(p.of(place) * std::exp(theta[j++]), p.low, p.high);
     return place;
   }
 
@@ -74,6 +86,7 @@ class LinkFit {
     Eigen::VectorXd r(static_cast<Eigen::Index>(rows_.size()));
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       StepInputs inputs = rows_[i].inputs;
+      inputs.overlap = place.overlap;
       inputs.ring.inside = place.inside;
       inputs.ring.network = inputs.servers.network = place.network;
       r[static_cast<Eigen::Index>(i)] = std::log(step_time(inputs).step_s) - rows_[i].log_target_s;

@@ -126,6 +126,7 @@ StepInputs MeasurementModel::step_inputs(const Measurement& m, const Place& plac
       .servers = {.servers = std::max(1, m.sync.servers),
                   .network = place.network,
                   .apply_s = gradient_bytes / kApplyBytesPerS},
+      .overlap = place.overlap,
       .worker_spread = kWorkerSpread,
   };
 }

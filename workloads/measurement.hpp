@@ -74,6 +74,7 @@ std::vector<OpWork> kernel_work(const Kernel& kernel);
 struct Place {
   sim::Device device;
   sim::Link inside, network;
+  double overlap = 4;              ///< as sim::Instance has it
   double storage_bytes_per_s = 0;  ///< of one worker; 0: samples come for free, as synthetic ones do
 };
 

@@ -15,21 +15,21 @@ using Eigen::VectorXd;
 
 constexpr double kHuber = 1.345;      // standard deviations; 95 % as good as least squares on normal residuals
 constexpr double kDifference = 0.02;  // of a parameter, for derivatives
-constexpr double kFirstScale = 0.15, kLargestScale = 0.5;
-constexpr double kSmallestScale = 0.05;  // measured again, steps differ by about this; a few rows may be met better by chance
+constexpr double kFirstScale = 3;  // times the smallest
+constexpr double kLargestScale = 0.5;
 constexpr double kNormal = 1.4826;  // standard deviation over median absolute deviation
 constexpr int kIterations = 40, kScalings = 3;
 
 class Solver {
  public:
-  explicit Solver(const FitProblem& problem) : problem_(problem) {}
+  explicit Solver(const FitProblem& problem) : problem_(problem), scale_(kFirstScale * problem.smallest_scale) {}
 
   FitResult run() {
-    VectorXd theta = VectorXd::Zero(problem_.prior_sd.size());
+    VectorXd theta = problem_.start.size() > 0 ? problem_.start : VectorXd::Zero(problem_.prior_sd.size());
     for (int i = 0; i < kScalings; ++i) {
       theta = descend(theta);
       const VectorXd absolute = problem_.residuals(theta).cwiseAbs();
-      scale_ = std::clamp(kNormal * quantile({absolute.data(), static_cast<std::size_t>(absolute.size())}, 0.5), kSmallestScale,
+      scale_ = std::clamp(kNormal * quantile({absolute.data(), static_cast<std::size_t>(absolute.size())}, 0.5), problem_.smallest_scale,
                           kLargestScale);
     }
     theta = descend(theta);
@@ -102,7 +102,7 @@ class Solver {
   }
 
   const FitProblem& problem_;
-  double scale_ = kFirstScale;
+  double scale_;
 };
 
 }  // namespace

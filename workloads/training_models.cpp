@@ -101,6 +101,7 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
        .ring =
            {.nodes = key.nodes, .workers_per_node = key.workers_on_node, .inside = instance.inside, .network = instance.network},
        .servers = {.servers = std::max(1, key.servers), .network = instance.network, .apply_s = gradient_bytes / kApplyBytesPerS},
+       .overlap = instance.overlap,
        .worker_spread = kWorkerSpread,
        .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
   timing.step_s = 1 / step.steps_per_s;

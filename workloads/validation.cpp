@@ -159,6 +159,7 @@ class Comparison {
     const LinkCalibration links = calibrate_links(training, model_, place);
     place.inside = links.inside;
     place.network = links.network;
+    place.overlap = links.overlap;
     for (const std::size_t i : held) result_[i].scaled_s = scaled(i, place);
   }
 
