@@ -70,7 +70,8 @@ int calibrate_command(const CalibrateArguments& arguments) {
   }
   if (several > 0) fmt::print("{} rows of several workers say nothing about a device alone: left out of the fit\n", several);
   if (by_device.empty())
-    throw sim::InputError({.file = arguments.measured.path, .expected = "rows of one worker", .found = "none that can be fitted"});
+    throw sim::InputError(
+        {.file = arguments.measured.path, .expected = "rows of one worker", .found = "none that can be fitted"});
   std::vector<sim::Device> devices;
   for (const auto& [name, rows] : by_device) devices.push_back(calibrated(rows, places.at(name), measured));
   write_text(arguments.out, scenarios::catalogue_json(devices));

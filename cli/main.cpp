@@ -58,6 +58,7 @@ void add_measurement_commands(CLI::App& app, Arguments& arguments) {
   measured(*validate, arguments.validate.measured);
   validate->add_option("--hold-out", arguments.validate.hold_out, "calibrate each device without these, and predict them")
       ->check(CLI::IsMember({"nothing", "batches", "models"}));
+  validate->add_option("--rows", arguments.validate.rows, "write each row's predictions to this CSV file");
   CLI::App* calibrate = app.add_subcommand("calibrate", "fit devices to measurements, and write them as a catalogue file");
   measured(*calibrate, arguments.calibrate.measured);
   calibrate->add_option("-o,--out", arguments.calibrate.out, "the catalogue file to write")->required();

@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/measured.hpp"
+#include "traces/measurements/native.hpp"
 #include "workloads/error_summary.hpp"
 #include "workloads/validation.hpp"
 
@@ -60,6 +61,19 @@ void print(const Table& table, const Measured& measured, const std::vector<Predi
   }
 }
 
+/// The measurements' own columns behind the predictions, so that rows stand together when sorted by error.
+void write_rows(const std::string& path, const Measured& measured, const std::vector<Predicted>& predicted) {
+  const auto number = [](double x) { return std::isfinite(x) ? fmt::format("{}", x) : std::string(); };
+  std::string text = "line,subject,predicted_s,error,scaled_s,perfect_linear_s," + traces::native_header();
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    const Measurement& m = measured.list.rows[i];
+    const Predicted& p = predicted[i];
+    text += fmt::format("{},{},{},{},{},{},{}", m.line, subject(m), number(p.model_s), number(p.model_s / m.step_s - 1),
+                        number(p.scaled_s), number(p.perfect_linear_s), traces::native_row(m));
+  }
+  write_text(path, text);
+}
+
 bool single(const Measurement& m) { return m.workers == 1 && !m.kernel; }
 bool several(const Measurement& m) { return m.workers > 1; }
 bool kernel(const Measurement& m) { return m.kernel.has_value(); }
@@ -80,7 +94,9 @@ std::vector<Table> tables() {
   const auto device = [](const Measurement& m) { return m.device; };
   const auto with_subject = [](const Measurement& m) { return m.device + " " + subject(m); };
   const auto with_batch = [](const Measurement& m) { return fmt::format("{} {:>5}", m.device, m.batch_per_worker); };
-  const auto with_workers = [](const Measurement& m) { return fmt::format("{} {:>2} x {}", m.device, m.nodes, m.workers_per_node); };
+  const auto with_workers = [](const Measurement& m) {
+    return fmt::format("{} {:>2} x {}", m.device, m.nodes, m.workers_per_node);
+  };
   const auto with_kind = [](const Measurement& m) { return m.device + " " + kind(m); };
   return {{"Seconds a step of one worker, by device", "device", device, single, model, steps},
           {"By device and model", "device, model", with_subject, single, model, steps},
@@ -105,6 +121,7 @@ int validate_command(const ValidateArguments& arguments) {
                               : "Devices are as the catalogue has them.");
   const std::vector<Predicted> predicted = predict(measured.list.rows, measured.places, measured.model, hold_out);
   for (const Table& table : tables()) print(table, measured, predicted);
+  if (!arguments.rows.empty()) write_rows(arguments.rows, measured, predicted);
   return kOk;
 }
 

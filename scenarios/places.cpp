@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 namespace rehearse::scenarios {
 namespace {
 
@@ -36,13 +35,15 @@ std::string device_json(const sim::Device& d) {
   const sim::Efficiency& e = d.efficiency;
   const std::string units = d.kind == sim::DeviceKind::gpu
                                 ? fmt::format("\"multiprocessors\": {}", d.multiprocessors)
-                                : fmt::format("\"cores\": {}, \"sockets\": {}, \"threads_per_core\": {}, "
-                                              "\"core_bandwidth_bytes_per_s\": {}",
-                                              d.cores, d.sockets, d.threads_per_core, d.core_bandwidth_bytes_per_s);
+                                : fmt::format(
+                                      "\"cores\": {}, \"sockets\": {}, \"threads_per_core\": {}, "
+                                      "\"core_bandwidth_bytes_per_s\": {}",
+                                      d.cores, d.sockets, d.threads_per_core, d.core_bandwidth_bytes_per_s);
   std::string corrections;
   for (const sim::ModelCorrection& c : d.corrections)
-    corrections += fmt::format("{}\n        {{\"model\": \"{}\", \"dataset\": \"{}\", \"time_factor\": {}, \"launch_factor\": {}}}",
-                               corrections.empty() ? "" : ",", escaped(c.model), escaped(c.dataset), c.time_factor, c.launch_factor);
+    corrections +=
+        fmt::format("{}\n        {{\"model\": \"{}\", \"dataset\": \"{}\", \"time_factor\": {}, \"launch_factor\": {}}}",
+                    corrections.empty() ? "" : ",", escaped(c.model), escaped(c.dataset), c.time_factor, c.launch_factor);
   return fmt::format(
       "    {{ \"name\": \"{}\", \"kind\": \"{}\",\n"
       "      \"peak_flops\": {{\"fp32\": {}, \"fp16\": {}}}, \"memory_bytes\": {}, \"memory_bandwidth_bytes_per_s\": {},\n"

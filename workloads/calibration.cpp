@@ -152,8 +152,8 @@ Calibration calibrate(std::span<const Measurement> measurements, const Measureme
   Calibration c = DeviceFit(measurements, model, place).run();
   const bool kernels = measurements.front().kernel.has_value();
   if (subjects.size() == 1)
-    c.warnings.push_back(fmt::format("only {}: other {} may behave differently", *subjects.begin(),
-                                     kernels ? "kinds of kernel" : "models"));
+    c.warnings.push_back(
+        fmt::format("only {}: other {} may behave differently", *subjects.begin(), kernels ? "kinds of kernel" : "models"));
   if (variants.size() == 1)
     c.warnings.emplace_back("only one batch size: what is fixed and what grows with the batch cannot be told apart");
   return c;

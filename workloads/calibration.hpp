@@ -1,6 +1,7 @@
 // Fits a device's efficiencies to measurements on it: least squares on log(predicted / measured), robust (Huber 1964), with a
 // prior around the device's own values, so that a parameter that the measurements do not determine stays near its default. Each
-// measured model besides has a correction, with a prior around 1: what a stack's kernels and host code make of one model is its own.
+// measured model besides has a correction, with a prior around 1: what a stack's kernels and host code make of one model is its
+// own.
 #pragma once
 
 #include <span>
@@ -48,8 +49,8 @@ struct ScaledOut {
   double one_s = 0;
 };
 
-/// Fits the links to the slowdown of several workers against one; `place` has the device (calibrated, best) and the links to start
-/// from. All are of one place.
+/// Fits the links to the slowdown of several workers against one; `place` has the device (calibrated, best) and the links to
+/// start from. All are of one place.
 LinkCalibration calibrate_links(std::span<const ScaledOut> pairs, const MeasurementModel& model, const Place& place);
 
 /// Ways to hold measurements back: every other batch size of each model (kernels: every other shape of each kind), or one model

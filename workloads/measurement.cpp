@@ -31,12 +31,12 @@ OpWork at_batch(const sim::Op& op, double batch) {
   return work;
 }
 
-std::vector<OpWork> chosen(const LayerCost& cost, std::size_t forward, const std::vector<LayerOp>& data, Pass pass, double batch) {
+std::vector<OpWork> chosen(const LayerCost& cost, std::size_t forward, const std::vector<LayerOp>& data, Pass pass,
+                           double batch) {
   std::vector<OpWork> work;
   if (pass == Pass::forward) work.push_back(at_batch(cost.forward[forward].op, batch));
   if (pass == Pass::data_gradient || pass == Pass::backward) work.push_back(at_batch(data.front().op, batch));
-  if (pass == Pass::filter_gradient || pass == Pass::backward)
-    work.push_back(at_batch(cost.filter_gradient.front().op, batch));
+  if (pass == Pass::filter_gradient || pass == Pass::backward) work.push_back(at_batch(cost.filter_gradient.front().op, batch));
   return work;
 }
 
@@ -123,9 +123,7 @@ StepInputs MeasurementModel::step_inputs(const Measurement& m, const Place& plac
                   : m.sync.kind == sim::SyncKind::servers_sync ? Exchange::parameter_servers_synchronous
                                                                : Exchange::parameter_servers_asynchronous,
       .ring = {.nodes = m.nodes, .workers_per_node = m.workers_per_node, .inside = place.inside, .network = place.network},
-      .servers = {.servers = std::max(1, m.sync.servers),
-                  .network = place.network,
-                  .apply_s = gradient_bytes / kApplyBytesPerS},
+      .servers = {.servers = std::max(1, m.sync.servers), .network = place.network, .apply_s = gradient_bytes / kApplyBytesPerS},
       .overlap = place.overlap,
       .worker_spread = kWorkerSpread,
   };
@@ -135,10 +133,9 @@ double MeasurementModel::step_s(const Measurement& m, const Place& place) const 
   if (!m.kernel) return step_time(step_inputs(m, place)).step_s;
   double sum_s = 0;
   for (const OpWork& work : kernel_work(*m.kernel))
-    sum_s += op_duration_s(work, place.device,
-                           {.precision = m.precision,
-                            .speed_factor = speed_under_limit(place.device, m.power_limit_w),
-                            .threads = m.threads});
+    sum_s += op_duration_s(
+        work, place.device,
+        {.precision = m.precision, .speed_factor = speed_under_limit(place.device, m.power_limit_w), .threads = m.threads});
   return sum_s;
 }
 

@@ -11,10 +11,10 @@ namespace rehearse::workloads {
 struct Conditions {
   double batch = 1;  ///< samples on this device
   sim::Precision precision = sim::Precision::fp32;
-  double time_factor = 1;   ///< multiplies the duration: how the world differs from the belief
+  double time_factor = 1;    ///< multiplies the duration: how the world differs from the belief
   double launch_factor = 1;  ///< of the launches alone: how one model's software differs (sim::ModelCorrection)
-  double speed_factor = 1;  ///< of the arithmetic under a power limit, in (0, 1]
-  int threads = 0;          ///< of a CPU; 0: its physical cores
+  double speed_factor = 1;   ///< of the arithmetic under a power limit, in (0, 1]
+  int threads = 0;           ///< of a CPU; 0: its physical cores
 };
 
 /// What an operation's duration depends on; equal for the many like operations of a network.

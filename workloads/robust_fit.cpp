@@ -15,7 +15,7 @@ using Eigen::VectorXd;
 
 constexpr double kHuber = 1.345;      // standard deviations; 95 % as good as least squares on normal residuals
 constexpr double kDifference = 0.02;  // of a parameter, for derivatives
-constexpr double kFirstScale = 3;  // times the smallest
+constexpr double kFirstScale = 3;     // times the smallest
 constexpr double kLargestScale = 0.5;
 constexpr double kNormal = 1.4826;  // standard deviation over median absolute deviation
 constexpr int kIterations = 40, kScalings = 3;
@@ -29,8 +29,8 @@ class Solver {
     for (int i = 0; i < kScalings; ++i) {
       theta = descend(theta);
       const VectorXd absolute = problem_.residuals(theta).cwiseAbs();
-      scale_ = std::clamp(kNormal * quantile({absolute.data(), static_cast<std::size_t>(absolute.size())}, 0.5), problem_.smallest_scale,
-                          kLargestScale);
+      scale_ = std::clamp(kNormal * quantile({absolute.data(), static_cast<std::size_t>(absolute.size())}, 0.5),
+                          problem_.smallest_scale, kLargestScale);
     }
     theta = descend(theta);
     const Normal normal = normal_equations(problem_.residuals(theta), theta);
@@ -84,11 +84,10 @@ class Solver {
     for (int i = 0; i < kIterations; ++i) {
       const Normal normal = normal_equations(r, theta);
       double gain = 0;
-      for (; gain <= 0 && damping < 1e6; damping *= gain > 0 ? 0.3 : 4) {
+      for (; gain <= 0 && damping<1e6; damping *= gain> 0 ? 0.3 : 4) {
         MatrixXd damped = normal.hessian;
         damped.diagonal() *= 1 + damping;
-        const VectorXd next =
-            (theta - damped.ldlt().solve(normal.gradient)).cwiseMax(problem_.low).cwiseMin(problem_.high);
+        const VectorXd next = (theta - damped.ldlt().solve(normal.gradient)).cwiseMax(problem_.low).cwiseMin(problem_.high);
         const VectorXd next_r = problem_.residuals(next);
         gain = now - cost(next_r, next);
         if (gain <= 0) continue;

@@ -12,7 +12,7 @@ struct FitProblem {
   std::function<Eigen::VectorXd(const Eigen::VectorXd& theta)> residuals;
   Eigen::VectorXd prior_sd;   ///< of each parameter around 0; above 0
   Eigen::VectorXd low, high;  ///< bounds, around 0
-  Eigen::VectorXd start;  ///< empty: 0
+  Eigen::VectorXd start;      ///< empty: 0
   /// Of the residuals: by how much measurements differ when they are made again. A few of them may be met better by chance.
   double smallest_scale = 0.05;
 };

@@ -60,7 +60,8 @@ class Comparison {
       if (calibrated) result_[rows[k]].model_s = model_.step_s(at(rows[k]), place);
       baselines(rows[k], training);
     }
-    if (!calibrated && !at(rows.front()).kernel)  // a line needs the same model's other batches, which the folds by model hold back
+    if (!calibrated &&
+        !at(rows.front()).kernel)  // a line needs the same model's other batches, which the folds by model hold back
       for (const std::size_t k : held) result_[rows[k]].straight_line_s = straight_line(rows[k], rows);
   }
 

@@ -5,9 +5,8 @@
 namespace rehearse::sim {
 
 ModelCorrection correction_of(const Device& device, std::string_view model, std::string_view dataset) {
-  const auto found = std::find_if(device.corrections.begin(), device.corrections.end(), [&](const ModelCorrection& c) {
-    return c.model == model && c.dataset == dataset;
-  });
+  const auto found = std::find_if(device.corrections.begin(), device.corrections.end(),
+                                  [&](const ModelCorrection& c) { return c.model == model && c.dataset == dataset; });
   return found == device.corrections.end() ? ModelCorrection{} : *found;
 }
 

@@ -75,8 +75,8 @@ struct Instance {
   double memory_bytes = 0;
   double price_usd_per_hour = 0;
   double spot_price_usd_per_hour = std::numeric_limits<double>::quiet_NaN();  ///< NaN when unknown
-  Link inside;                               ///< between two workers of the node, as the ring uses it
-  Link network;                              ///< the node's NIC
+  Link inside;         ///< between two workers of the node, as the ring uses it
+  Link network;        ///< the node's NIC
   double overlap = 4;  ///< of the exchange of gradients with the backward pass: exponent of a smooth maximum, in [1, 10]
   double storage_bandwidth_bytes_per_s = 0;  ///< reading input data and checkpoints
   double host_idle_w = 0;                    ///< of the node without its GPUs

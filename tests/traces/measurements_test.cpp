@@ -45,16 +45,16 @@ const std::string kHeader = "model,dataset,device,nodes,workers_per_node,batch_p
 
 TEST_CASE("native measurements: what cannot be used is listed with its line", "[measurements]") {
   const MeasurementList list = native(kHeader +
-                                      "resnet50,imagenet,v100,1,1,32,ring,0.1\n"     // 2
-                                      "resnet5,imagenet,v100,1,1,32,ring,0.1\n"      // 3: no such model
-                                      "resnet50,imagenet,v1000,1,1,32,ring,0.1\n"    // 4: no such device
-                                      "resnet50,imagenet,v100,1,1,32,ring,0\n"       // 5
-                                      "resnet50,imagenet,v100,1,1,32,ring,-1\n"      // 6
-                                      "resnet50,imagenet,v100,1,1,32,ring,0.1\n"     // 7: again
-                                      "resnet50,imagenet,v100,1,1,32,ring,0.2\n"     // 8: repeated, another time
-                                      "resnet50,imagenet,v100,1,1,32,ring,soon\n"    // 9
-                                      "resnet50,imagenet,v100,1,1,32,rink,0.1\n"     // 10
-                                      "resnet50,imagenet,v100,1,1\n"                 // 11: too few fields
+                                      "resnet50,imagenet,v100,1,1,32,ring,0.1\n"        // 2
+                                      "resnet5,imagenet,v100,1,1,32,ring,0.1\n"         // 3: no such model
+                                      "resnet50,imagenet,v1000,1,1,32,ring,0.1\n"       // 4: no such device
+                                      "resnet50,imagenet,v100,1,1,32,ring,0\n"          // 5
+                                      "resnet50,imagenet,v100,1,1,32,ring,-1\n"         // 6
+                                      "resnet50,imagenet,v100,1,1,32,ring,0.1\n"        // 7: again
+                                      "resnet50,imagenet,v100,1,1,32,ring,0.2\n"        // 8: repeated, another time
+                                      "resnet50,imagenet,v100,1,1,32,ring,soon\n"       // 9
+                                      "resnet50,imagenet,v100,1,1,32,rink,0.1\n"        // 10
+                                      "resnet50,imagenet,v100,1,1\n"                    // 11: too few fields
                                       "resnet50,imagenet,k80,2,4,8,servers-sync,1\n");  // 12
   CHECK(list.found == 11);
   REQUIRE(list.rows.size() == 3);
@@ -75,8 +75,8 @@ TEST_CASE("native measurements: what cannot be used is listed with its line", "[
 }
 
 TEST_CASE("native measurements: files that cannot be read at all", "[measurements]") {
-  CHECK_THROWS_AS(native("model,step_s\nresnet50,1\n"), sim::InputError);              // no device
-  CHECK_THROWS_AS(native("device,step_s,colour\nv100,1,red\n"), sim::InputError);      // an unknown column
+  CHECK_THROWS_AS(native("model,step_s\nresnet50,1\n"), sim::InputError);                        // no device
+  CHECK_THROWS_AS(native("device,step_s,colour\nv100,1,red\n"), sim::InputError);                // an unknown column
   CHECK_THROWS_AS(native(kHeader + "resnet50,imagenet,v100,1,1,32,ring,0\n"), sim::InputError);  // nothing is left
   CHECK_THROWS_AS(native(kHeader), sim::InputError);
 }
@@ -85,11 +85,16 @@ TEST_CASE("native rows read back the same", "[measurements]") {
   const std::string op_header = "device,step_s,op,structure,model,batch_per_worker,precision,threads,power_limit_w,source\n";
   const MeasurementList first = native(
       op_header +
-      R"(v100,1e-5,"{""gemm"": [1760, 16, 1760]}",,,,,,,"a, ""b""")" "\n"
-      R"(v100,2e-5,"{""conv"": {""batch"": 4, ""height"": 161, ""width"": 700, ""channels"": 1, ""filters"": 32, ""kernel"": [5, 20], ""stride"": [2, 2], ""pass"": ""filter_gradient""}}",,,,,,,)" "\n"
-      R"(v100,3e-5,"{""rnn"": {""cell"": ""gru"", ""batch"": 4, ""hidden"": 161, ""steps"": 7}}",,,,,,,)" "\n"
-      R"(t4,0.1,,"{""rnn"": {""layers"": 2, ""hidden"": 200, ""vocabulary"": 33278, ""classes"": 33278}}",my-lm,20,fp16,,150,)" "\n"
-      R"(t4,0.1,,"{""cnn"": {""filters"": 8}}",my-cnn,20,,4,,)" "\n");
+      R"(v100,1e-5,"{""gemm"": [1760, 16, 1760]}",,,,,,,"a, ""b""")"
+      "\n"
+      R"(v100,2e-5,"{""conv"": {""batch"": 4, ""height"": 161, ""width"": 700, ""channels"": 1, ""filters"": 32, ""kernel"": [5, 20], ""stride"": [2, 2], ""pass"": ""filter_gradient""}}",,,,,,,)"
+      "\n"
+      R"(v100,3e-5,"{""rnn"": {""cell"": ""gru"", ""batch"": 4, ""hidden"": 161, ""steps"": 7}}",,,,,,,)"
+      "\n"
+      R"(t4,0.1,,"{""rnn"": {""layers"": 2, ""hidden"": 200, ""vocabulary"": 33278, ""classes"": 33278}}",my-lm,20,fp16,,150,)"
+      "\n"
+      R"(t4,0.1,,"{""cnn"": {""filters"": 8}}",my-cnn,20,,4,,)"
+      "\n");
   REQUIRE(first.rows.size() == 5);
   CHECK(first.rows[0].source == "a, \"b\"");
   CHECK(subject(first.rows[1]) == "conv filter gradient");
@@ -141,8 +146,9 @@ TEST_CASE("Gavel: mini-batches a second, summed over the workers", "[measurement
 }
 
 TEST_CASE("Pollux: digits are GPUs a node", "[measurements]") {
-  const File file("imagenet/placements.csv", "placement,local_bsz,step_time,sync_time\n1,20,0.15,0.001\n143,20,0.3,0.1\n"
-                                             "40,20,0.3,0.1\n,20,0.3,0.1\n2,0,0.3,0.1\n");
+  const File file("imagenet/placements.csv",
+                  "placement,local_bsz,step_time,sync_time\n1,20,0.15,0.001\n143,20,0.3,0.1\n"
+                  "40,20,0.3,0.1\n,20,0.3,0.1\n2,0,0.3,0.1\n");
   const MeasurementList list = read_pollux(file.path());
   REQUIRE(list.rows.size() == 2);
   CHECK((list.rows[1].nodes == 3 && list.rows[1].workers == 8 && list.rows[1].workers_per_node == 4));
@@ -153,10 +159,11 @@ TEST_CASE("Pollux: digits are GPUs a node", "[measurements]") {
 }
 
 TEST_CASE("TensorFlow's benchmarks: images a second over all GPUs", "[measurements]") {
-  const File file("tf.csv", "platform,gpu,data,batch_per_gpu_note,gpus,InceptionV3,ResNet-50,ResNet-152,AlexNet,VGG16\n"
-                            "DGX-1,P100,synthetic,64/64/64/512/64,8,1131,1734,,17822,1081\n"
-                            "EC2 p2.8xlarge distributed,K80,synthetic,64/64/32,16,459,751,291,,\n"
-                            "DGX-1,H100,synthetic,64,1,1,1,1,1,1\n");
+  const File file("tf.csv",
+                  "platform,gpu,data,batch_per_gpu_note,gpus,InceptionV3,ResNet-50,ResNet-152,AlexNet,VGG16\n"
+                  "DGX-1,P100,synthetic,64/64/64/512/64,8,1131,1734,,17822,1081\n"
+                  "EC2 p2.8xlarge distributed,K80,synthetic,64/64/32,16,459,751,291,,\n"
+                  "DGX-1,H100,synthetic,64,1,1,1,1,1,1\n");
   const MeasurementList list = read_tf_benchmarks(file.path());
   REQUIRE(list.rows.size() == 7);
   CHECK(list.rows[2].model == "alexnet");
@@ -167,15 +174,19 @@ TEST_CASE("TensorFlow's benchmarks: images a second over all GPUs", "[measuremen
 }
 
 TEST_CASE("DeepBench: milliseconds, and sheets whose filters stand the other way round", "[measurements]") {
-  const std::string body = "Precision,Float\nDense Matrix Multiplication,,M,N,K,A Transpose,B Transpose,,Time (msec),TERAFLOPS\n"
-                           ",,1760,16,1760,N,T,,5.5E-2,1.8,,\n";
+  const std::string body =
+      "Precision,Float\nDense Matrix Multiplication,,M,N,K,A Transpose,B Transpose,,Time (msec),TERAFLOPS\n"
+      ",,1760,16,1760,N,T,,5.5E-2,1.8,,\n";
   const std::string rest = ",,700,161,1,4,32,";
-  const std::string tail = ",2,2,0.25,N/A*,0.5,,341,79,1\n"
-                           "Recurrent Layers - LSTM,Source,Hidden Units,N,Timesteps,,Time Forward (msec) ,,\n"
-                           ",Machine Translation,512,16,25,,1.478,1.688,0.213,0.5\n"
-                           "All-Reduce,,Size # floats,# chips,,,Mean,,\n,,100000,2,,,0.1,,7\n";
-  const File p100("NV_P100_FP32.csv", body + "Convolution,\n,,W,H,C,N,K ,R,S,pad_h,pad_w,Vertical stride,\n" + rest + "5,20,1,2" + tail);
-  const File m40("NV_M40_FP32.csv", body + "Convolution,\n,,W,H,C,N,K ,S (Filter width),R,pad_w,pad_h,Horizontal,\n" + rest + "20,5,2,1" + tail);
+  const std::string tail =
+      ",2,2,0.25,N/A*,0.5,,341,79,1\n"
+      "Recurrent Layers - LSTM,Source,Hidden Units,N,Timesteps,,Time Forward (msec) ,,\n"
+      ",Machine Translation,512,16,25,,1.478,1.688,0.213,0.5\n"
+      "All-Reduce,,Size # floats,# chips,,,Mean,,\n,,100000,2,,,0.1,,7\n";
+  const File p100("NV_P100_FP32.csv",
+                  body + "Convolution,\n,,W,H,C,N,K ,R,S,pad_h,pad_w,Vertical stride,\n" + rest + "5,20,1,2" + tail);
+  const File m40("NV_M40_FP32.csv",
+                 body + "Convolution,\n,,W,H,C,N,K ,S (Filter width),R,pad_w,pad_h,Horizontal,\n" + rest + "20,5,2,1" + tail);
   for (const File* file : {&p100, &m40}) {
     const MeasurementList list = read_deepbench(file->path());
     REQUIRE(list.rows.size() == 6);  // the data gradient was not measured
@@ -194,9 +205,10 @@ TEST_CASE("DeepBench: milliseconds, and sheets whose filters stand the other way
 }
 
 TEST_CASE("TrimTuner and Zeus: runs and epochs become steps", "[measurements]") {
-  const File trimtuner("cnn.csv",
-                       "n_workers,n_ps,vm_flavor,batch_size,synchronism,training_time,total_iterations,training_set_size,learning_rate\n"
-                       "8,1,t2.small,256,async,4,16,1000,0.1\n8,1,t2.small,256,sync,4,16,1000,0.1\n8,1,t2.small,256,half,4,16,1,0.1\n");
+  const File trimtuner(
+      "cnn.csv",
+      "n_workers,n_ps,vm_flavor,batch_size,synchronism,training_time,total_iterations,training_set_size,learning_rate\n"
+      "8,1,t2.small,256,async,4,16,1000,0.1\n8,1,t2.small,256,sync,4,16,1000,0.1\n8,1,t2.small,256,half,4,16,1,0.1\n");
   const MeasurementList runs = read_trimtuner(trimtuner.path());
   REQUIRE(runs.rows.size() == 2);
   CHECK(runs.rows[0].step_s == 2);  // 16 pushes in 4 s, by 8 workers: one each in 2 s
@@ -204,8 +216,9 @@ TEST_CASE("TrimTuner and Zeus: runs and epochs become steps", "[measurements]") 
   CHECK(runs.rows[0].instance == "t2.small");
   CHECK(runs.left_out.size() == 1);
 
-  const File zeus("summary_power_v100.csv", "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
-                                            "imagenet,resnet50,128,adadelta,100,5005,99.5\ncifar100,shufflenetv2,8,sgd,100,1,99\n");
+  const File zeus("summary_power_v100.csv",
+                  "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
+                  "imagenet,resnet50,128,adadelta,100,5005,99.5\ncifar100,shufflenetv2,8,sgd,100,1,99\n");
   const MeasurementList epochs = read_zeus(zeus.path());
   REQUIRE(epochs.rows.size() == 1);
   CHECK(epochs.rows[0].step_s == Approx(0.5));  // ceil(1,281,167 / 128) = 10,010 steps

@@ -22,8 +22,8 @@ using workloads::Pass;
 struct Sheet {
   std::string_view part, device;
 };
-constexpr Sheet kSheets[] = {{"NV_M40", "m40"}, {"NV_TitanX", "titan-x-maxwell"}, {"NV_P100", "p100"}, {"NV_V100", "v100"},
-                             {"KNL7250", "knl-7250"}};
+constexpr Sheet kSheets[] = {
+    {"NV_M40", "m40"}, {"NV_TitanX", "titan-x-maxwell"}, {"NV_P100", "p100"}, {"NV_V100", "v100"}, {"KNL7250", "knl-7250"}};
 
 enum class Block { none, gemm, conv, vanilla, lstm, gru, all_reduce };
 
@@ -31,12 +31,9 @@ struct Heading {
   std::string_view text;
   Block block;
 };
-constexpr Heading kHeadings[] = {{"Dense Matrix Multiplication", Block::gemm},
-                                 {"Convolution", Block::conv},
-                                 {"Recurrent Layers - Vanilla", Block::vanilla},
-                                 {"Recurrent Layers - LSTM", Block::lstm},
-                                 {"Recurrent Layers - GRU", Block::gru},
-                                 {"All-Reduce", Block::all_reduce}};
+constexpr Heading kHeadings[] = {{"Dense Matrix Multiplication", Block::gemm},   {"Convolution", Block::conv},
+                                 {"Recurrent Layers - Vanilla", Block::vanilla}, {"Recurrent Layers - LSTM", Block::lstm},
+                                 {"Recurrent Layers - GRU", Block::gru},         {"All-Reduce", Block::all_reduce}};
 
 std::vector<std::string_view> split(std::string_view line) {
   std::vector<std::string_view> fields;
@@ -101,7 +98,8 @@ class SheetReader {
   }
 
   void gemm() {
-    if (const auto mnk = integers(2, 3)) add(workloads::GemmKernel{(*mnk)[0], (*mnk)[1], (*mnk)[2]}, seconds(8), fmt::format(" {}{}", fields_[5], fields_[6]));
+    if (const auto mnk = integers(2, 3))
+      add(workloads::GemmKernel{(*mnk)[0], (*mnk)[1], (*mnk)[2]}, seconds(8), fmt::format(" {}{}", fields_[5], fields_[6]));
   }
 
   void conv() {

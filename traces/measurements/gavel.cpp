@@ -1,6 +1,6 @@
-// Gavel (Narayanan et al., "Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning Workloads", OSDI 2020): mini-batches
-// a second of job types on K80, P100 and V100, {"k80": {"('ResNet-50 (batch size 16)', 1)": {"null": alone, other job: ...}}}.
-// The number in the key is that of the workers, the batch is one worker's, and the value is summed over the workers.
+// Gavel (Narayanan et al., "Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning Workloads", OSDI 2020):
+// mini-batches a second of job types on K80, P100 and V100, {"k80": {"('ResNet-50 (batch size 16)', 1)": {"null": alone, other
+// job: ...}}}. The number in the key is that of the workers, the batch is one worker's, and the value is summed over the workers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,11 +22,10 @@ std::optional<Measurement> model_of(std::string_view name) {
   if (name == "ResNet-18") return Measurement{.model = "resnet18", .dataset = "cifar10"};
   if (name == "ResNet-50") return Measurement{.model = "resnet50", .dataset = "imagenet"};
   if (name == "LM")
-    return Measurement{
-        .model = "lstm-200",
-        .dataset = "wikitext-2",
-        .structure =
-            workloads::RnnStructure{.layers = 2, .hidden = 200, .steps = 35, .vocabulary = 33278, .features = 200, .classes = 33278}};
+    return Measurement{.model = "lstm-200",
+                       .dataset = "wikitext-2",
+                       .structure = workloads::RnnStructure{
+                           .layers = 2, .hidden = 200, .steps = 35, .vocabulary = 33278, .features = 200, .classes = 33278}};
   return std::nullopt;
 }
 

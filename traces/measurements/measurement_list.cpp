@@ -60,8 +60,7 @@ MeasurementList MeasurementCollector::finish() {
 
 std::string to_string(const MeasurementList& list) {
   std::string text = fmt::format("{}: {} measurements, {} used\n", sim::printable(list.file, 4096), list.found, list.rows.size());
-  for (const LeftOut& l : list.left_out)
-    text += fmt::format("  {} left out: {}; {}\n", l.lines.size(), l.reason, lines_of(l));
+  for (const LeftOut& l : list.left_out) text += fmt::format("  {} left out: {}; {}\n", l.lines.size(), l.reason, lines_of(l));
   for (const LeftOut& l : list.remarked) text += fmt::format("  {} kept: {}; {}\n", l.lines.size(), l.reason, lines_of(l));
   for (const std::string& note : list.notes) text += "  " + note + "\n";
   return text;

@@ -21,8 +21,8 @@ struct MeasurementList {
   std::string file;
   std::vector<workloads::Measurement> rows;
   std::int64_t found = 0;
-  std::vector<LeftOut> left_out;    ///< in order of first occurrence
-  std::vector<LeftOut> remarked;    ///< rows that were kept, but deserve a look
+  std::vector<LeftOut> left_out;   ///< in order of first occurrence
+  std::vector<LeftOut> remarked;   ///< rows that were kept, but deserve a look
   std::vector<std::string> notes;  ///< how the format was understood
 };
 

@@ -18,7 +18,7 @@ namespace {
 using workloads::Measurement;
 
 const std::vector<std::string> kSyncs{"ring", "servers-sync", "servers-async"};  // in SyncKind's order
-const std::vector<std::string> kPrecisions{"fp32", "fp16"};  // in Precision's order
+const std::vector<std::string> kPrecisions{"fp32", "fp16"};                      // in Precision's order
 constexpr sim::NumberRange kCounts{.low = 1, .high = 1e6};
 constexpr sim::NumberRange kSeconds{.low = 0, .high = 1e7};
 constexpr sim::NumberRange kWatts{.low = 0, .high = 1e6};
@@ -45,8 +45,8 @@ std::string known(sim::CsvRow& row, std::string_view column, const std::vector<s
 
 /// The value of a JSON field; a mistake of it is one of the row.
 template <class Read>
-auto json_field(sim::CsvRow& row, std::string_view column, Read read) -> std::optional<decltype(read(
-    std::declval<sim::JsonValue>(), std::declval<sim::Mistakes&>()))> {
+auto json_field(sim::CsvRow& row, std::string_view column, Read read)
+    -> std::optional<decltype(read(std::declval<sim::JsonValue>(), std::declval<sim::Mistakes&>()))> {
   if (!row.has(column)) return std::nullopt;
   try {
     const sim::JsonDocument document = sim::parse_json(std::string(row.text(column)), "");
@@ -90,11 +90,11 @@ Measurement read_row(sim::CsvRow& row, const Names& names) {
   m.nodes = integer("nodes", 1);
   m.workers_per_node = integer("workers_per_node", 1);
   m.workers = integer("workers", std::int64_t{m.nodes} * m.workers_per_node);
-  if (row.has("precision"))
-    m.precision = static_cast<sim::Precision>(choice(row, "precision", kPrecisions, "fp32 or fp16"));
+  if (row.has("precision")) m.precision = static_cast<sim::Precision>(choice(row, "precision", kPrecisions, "fp32 or fp16"));
   m.batch_per_worker = row.maybe_number("batch_per_worker", kCounts).value_or(1);
   if (!row.has("op") && !row.has("batch_per_worker")) row.refuse("batch_per_worker", kCounts.describe());
-  if (row.has("sync")) m.sync.kind = static_cast<sim::SyncKind>(choice(row, "sync", kSyncs, fmt::format("{}", fmt::join(kSyncs, ", "))));
+  if (row.has("sync"))
+    m.sync.kind = static_cast<sim::SyncKind>(choice(row, "sync", kSyncs, fmt::format("{}", fmt::join(kSyncs, ", "))));
   m.sync.servers = integer("servers", m.sync.kind == sim::SyncKind::ring ? 0 : 1);
   m.step_s = row.number("step_s");
   m.forward_s = seconds("forward_s");
@@ -127,8 +127,8 @@ MeasurementList read_native_measurements(const std::string& path, const Measurem
   for (const workloads::Dataset& dataset : workloads::datasets()) names.datasets.emplace_back(dataset.name);
   sim::CsvReader reader(path, {.required = {"device", "step_s"},
                                .optional = {"model", "dataset", "nodes", "workers_per_node", "batch_per_worker", "sync", "op",
-                                            "structure", "precision", "instance", "workers", "servers", "forward_s", "backward_s", "sync_s",
-                                            "threads", "power_w", "power_limit_w", "source"},
+                                            "structure", "precision", "instance", "workers", "servers", "forward_s", "backward_s",
+                                            "sync_s", "threads", "power_w", "power_limit_w", "source"},
                                .others_allowed = false});
   MeasurementCollector collector(path);
   while (sim::CsvRow* row = reader.next()) {
@@ -144,34 +144,34 @@ MeasurementList read_native_measurements(const std::string& path, const Measurem
 }
 
 std::string native_header() {
-  return "model,dataset,device,nodes,workers_per_node,batch_per_worker,sync,step_s,op,structure,precision,instance,workers,servers,"
+  return "model,dataset,device,nodes,workers_per_node,batch_per_worker,sync,step_s,op,structure,precision,instance,workers,"
+         "servers,"
          "forward_s,backward_s,sync_s,threads,power_w,power_limit_w,source\n";
 }
 
 std::string native_row(const Measurement& m) {
   const bool kernel = m.kernel.has_value();
-  const std::vector<std::string> fields{
-      m.model,
-      m.dataset,
-      m.device,
-      kernel ? "" : fmt::format("{}", m.nodes),
-      kernel ? "" : fmt::format("{}", m.workers_per_node),
-      kernel ? "" : number(m.batch_per_worker),
-      kernel ? "" : kSyncs[static_cast<std::size_t>(m.sync.kind)],
-      number(m.step_s),
-      kernel ? to_json(*m.kernel) : "",
-      m.structure ? to_json(*m.structure) : "",
-      kPrecisions[static_cast<std::size_t>(m.precision)],
-      m.instance,
-      count(m.workers, m.nodes * m.workers_per_node),
-      count(m.sync.servers, 0),
-      number(m.forward_s),
-      number(m.backward_s),
-      number(m.sync_s),
-      count(m.threads, 0),
-      number(m.power_w),
-      m.power_limit_w > 0 ? number(m.power_limit_w) : "",
-      m.source};
+  const std::vector<std::string> fields{m.model,
+                                        m.dataset,
+                                        m.device,
+                                        kernel ? "" : fmt::format("{}", m.nodes),
+                                        kernel ? "" : fmt::format("{}", m.workers_per_node),
+                                        kernel ? "" : number(m.batch_per_worker),
+                                        kernel ? "" : kSyncs[static_cast<std::size_t>(m.sync.kind)],
+                                        number(m.step_s),
+                                        kernel ? to_json(*m.kernel) : "",
+                                        m.structure ? to_json(*m.structure) : "",
+                                        kPrecisions[static_cast<std::size_t>(m.precision)],
+                                        m.instance,
+                                        count(m.workers, m.nodes * m.workers_per_node),
+                                        count(m.sync.servers, 0),
+                                        number(m.forward_s),
+                                        number(m.backward_s),
+                                        number(m.sync_s),
+                                        count(m.threads, 0),
+                                        number(m.power_w),
+                                        m.power_limit_w > 0 ? number(m.power_limit_w) : "",
+                                        m.source};
   std::string line;
   for (const std::string& field : fields) line += (&field == fields.data() ? "" : ",") + quoted(field);
   return line + '\n';

@@ -45,8 +45,8 @@ MeasurementList read_pollux(const std::string& path) {
   const std::string folder = std::filesystem::absolute(path).parent_path().filename().string();
   const auto application =
       std::find_if(std::begin(kApplications), std::end(kApplications), [&](const Application& a) { return a.theirs == folder; });
-  sim::CsvReader reader(path, {.required = {"local_bsz", "step_time", "sync_time"},
-                               .optional = {"placement", "num_nodes", "num_replicas"}});
+  sim::CsvReader reader(
+      path, {.required = {"local_bsz", "step_time", "sync_time"}, .optional = {"placement", "num_nodes", "num_replicas"}});
   const bool digits = reader.has_column("placement");
   MeasurementCollector out(path);
   while (sim::CsvRow* row = reader.next()) {

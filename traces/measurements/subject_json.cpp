@@ -147,26 +147,26 @@ workloads::Kernel read_kernel(sim::JsonValue value, sim::Mistakes& mistakes) {
 }
 
 std::string to_json(const workloads::Structure& structure) {
-  return std::visit(
-      Overloaded{
-          [](const workloads::CnnStructure& s) {
-            return fmt::format(R"({{"cnn": {{"conv_layers": {}, "filters": {}, "kernel": {}, "layers_per_pool": {}, )"
-                               R"("dense_layers": {}, "nodes": {}, "image_height": {}, "image_width": {}, "channels": {}, )"
-                               R"("classes": {}, "batch_norm": {}}}}})",
-                               s.conv_layers, s.filters, s.kernel, s.layers_per_pool, s.dense_layers, s.nodes, s.image_height,
-                               s.image_width, s.channels, s.classes, s.batch_norm);
-          },
-          [](const workloads::RnnStructure& s) {
-            return fmt::format(R"({{"rnn": {{"cell": "{}", "layers": {}, "hidden": {}, "steps": {}, "vocabulary": {}, )"
-                               R"("features": {}, "classes": {}, "bidirectional": {}, "classify_every_step": {}}}}})",
-                               kCells[static_cast<std::size_t>(s.cell)], s.layers, s.hidden, s.steps, s.vocabulary, s.features,
-                               s.classes, s.bidirectional, s.classify_every_step);
-          },
-          [](const workloads::MlpStructure& s) {
-            return fmt::format(R"({{"mlp": {{"inputs": {}, "layers": {}, "nodes": {}, "classes": {}}}}})", s.inputs, s.layers,
-                               s.nodes, s.classes);
-          }},
-      structure);
+  return std::visit(Overloaded{[](const workloads::CnnStructure& s) {
+                                 return fmt::format(
+                                     R"({{"cnn": {{"conv_layers": {}, "filters": {}, "kernel": {}, "layers_per_pool": {}, )"
+                                     R"("dense_layers": {}, "nodes": {}, "image_height": {}, "image_width": {}, "channels": {}, )"
+                                     R"("classes": {}, "batch_norm": {}}}}})",
+                                     s.conv_layers, s.filters, s.kernel, s.layers_per_pool, s.dense_layers, s.nodes,
+                                     s.image_height, s.image_width, s.channels, s.classes, s.batch_norm);
+                               },
+                               [](const workloads::RnnStructure& s) {
+                                 return fmt::format(
+                                     R"({{"rnn": {{"cell": "{}", "layers": {}, "hidden": {}, "steps": {}, "vocabulary": {}, )"
+                                     R"("features": {}, "classes": {}, "bidirectional": {}, "classify_every_step": {}}}}})",
+                                     kCells[static_cast<std::size_t>(s.cell)], s.layers, s.hidden, s.steps, s.vocabulary,
+                                     s.features, s.classes, s.bidirectional, s.classify_every_step);
+                               },
+                               [](const workloads::MlpStructure& s) {
+                                 return fmt::format(R"({{"mlp": {{"inputs": {}, "layers": {}, "nodes": {}, "classes": {}}}}})",
+                                                    s.inputs, s.layers, s.nodes, s.classes);
+                               }},
+                    structure);
 }
 
 std::string to_json(const workloads::Kernel& kernel) {
@@ -180,10 +180,9 @@ std::string to_json(const workloads::Kernel& kernel) {
                                       w.stride_width, w.pad_height, w.pad_width, kPasses[static_cast<std::size_t>(c.pass)]);
                  },
                  [](const workloads::RecurrentKernel& r) {
-                   return fmt::format(
-                       R"({{"rnn": {{"cell": "{}", "batch": {}, "hidden": {}, "steps": {}, "pass": "{}"}}}})",
-                       kCells[static_cast<std::size_t>(r.cell)], r.batch, r.hidden, r.steps,
-                       kPasses[static_cast<std::size_t>(r.pass)]);
+                   return fmt::format(R"({{"rnn": {{"cell": "{}", "batch": {}, "hidden": {}, "steps": {}, "pass": "{}"}}}})",
+                                      kCells[static_cast<std::size_t>(r.cell)], r.batch, r.hidden, r.steps,
+                                      kPasses[static_cast<std::size_t>(r.pass)]);
                  }},
       kernel);
 }

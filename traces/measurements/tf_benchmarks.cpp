@@ -40,8 +40,8 @@ std::vector<int> batches(std::string_view note) {
   return all;
 }
 
-/// In the distributed rows each node's GPUs sum their gradients before one exchange over its NIC with the parameter server of every
-/// other node: 2 (n-1)/n of the parameters each way, as in a ring over the nodes.
+/// In the distributed rows each node's GPUs sum their gradients before one exchange over its NIC with the parameter server of
+/// every other node: 2 (n-1)/n of the parameters each way, as in a ring over the nodes.
 std::optional<std::string> machine(std::string_view platform, std::string_view gpu) {
   if (gpu == "P100" && platform == "DGX-1") return "p100-sxm2";
   if (gpu == "P100") return "p100";

@@ -29,11 +29,12 @@ constexpr std::string_view kDevices[] = {"a40", "p100", "rtx6000", "v100"};
 
 MeasurementList read_zeus(const std::string& path) {
   const std::string stem = std::filesystem::path(path).stem().string();
-  const auto device = std::find_if(std::begin(kDevices), std::end(kDevices), [&](std::string_view d) { return stem.ends_with(d); });
+  const auto device =
+      std::find_if(std::begin(kDevices), std::end(kDevices), [&](std::string_view d) { return stem.ends_with(d); });
   if (device == std::end(kDevices))
     throw sim::InputError({.file = path, .expected = "a file named summary_power_ a40, p100, rtx6000 or v100", .found = stem});
-  sim::CsvReader reader(path, {.required = {"dataset", "network", "batch_size", "optimizer", "power_limit", "time_per_epoch",
-                                            "average_power"}});
+  sim::CsvReader reader(
+      path, {.required = {"dataset", "network", "batch_size", "optimizer", "power_limit", "time_per_epoch", "average_power"}});
   MeasurementCollector out(path);
   while (sim::CsvRow* row = reader.next()) {
     const auto network = std::find_if(std::begin(kNetworks), std::end(kNetworks), [&](const Network& n) {
