@@ -19,9 +19,10 @@ using workloads::Measurement;
 struct Network {
   std::string_view their_dataset, theirs, model, dataset;
 };
-/// LibriSpeech is its 100 hours' part (section 6.1 trains DeepSpeech-2 on "LibriSpeech"; the epochs' times fit this part).
+/// LibriSpeech is all 960 hours: a V100's epoch of 42,600 s in batches of 2 is 0.30 s a step with their 281,241 utterances, and
+/// would be 3 s with the 28,539 of the 100 hours' part.
 constexpr Network kNetworks[] = {{"imagenet", "resnet50", "resnet50", "imagenet"},
-                                 {"librispeech", "deepspeech2", "deepspeech2", "librispeech-100h"},
+                                 {"librispeech", "deepspeech2", "deepspeech2", "librispeech-960h"},
                                  {"squad", "bert_base_uncased", "bert", "squad"}};
 constexpr std::string_view kDevices[] = {"a40", "p100", "rtx6000", "v100"};
 
