@@ -37,14 +37,22 @@ void print(const workloads::Calibration& c) {
   for (const std::string& warning : c.warnings) fmt::print("  badly determined: {}\n", warning);
 }
 
-sim::Device calibrated(const std::vector<Measurement>& rows, const workloads::Place& place, const Measured& measured) {
-  const workloads::Calibration c = calibrate(rows, measured.model, place);
-  sim::Device device = workloads::calibrated(place.device, c);
+/// Of one device.
+struct DeviceRows {
+  std::vector<Measurement> rows;
+  std::vector<workloads::Place> places;
+};
+
+sim::Device calibrated(const std::string& name, const DeviceRows& given, const Measured& measured) {
+  const std::vector<Measurement>& rows = given.rows;
+  const workloads::Calibration c = calibrate(rows, given.places, measured.model);
+  sim::Device device = workloads::calibrated(*measured.catalogue.find_device(name), c);
   device.source += fmt::format(". Efficiency calibrated on {} rows", rows.size());
   fmt::print("\n{}: {} rows of one worker\n", device.name, rows.size());
   print(c);
-  std::vector<workloads::Place> before(rows.size(), place), after = before;
-  for (workloads::Place& p : after) p.device = device;
+  const std::vector<workloads::Place>& before = given.places;
+  std::vector<workloads::Place> after = before;
+  for (workloads::Place& p : after) p.device = workloads::calibrated(p.device, c);
   fmt::print("  before:          {}\n", errors(rows, predict(rows, before, measured.model, std::nullopt)));
   fmt::print("  fitted:          {}\n", errors(rows, predict(rows, after, measured.model, std::nullopt)));
   if (folds(rows, workloads::HoldOut::batches).size() == 2)
@@ -58,22 +66,21 @@ int calibrate_command(const CalibrateArguments& arguments) {
   const Measured measured = load_measured(arguments.measured);
   const std::vector<std::size_t> slipped = slipped_units(measured);
   if (!slipped.empty()) fmt::print("{} rows with slipped units are left out of the fit\n", slipped.size());
-  std::map<std::string, std::vector<Measurement>> by_device;
-  std::map<std::string, workloads::Place> places;
+  std::map<std::string, DeviceRows> by_device;
   std::size_t several = 0;
   for (std::size_t i = 0; i < measured.list.rows.size(); ++i) {
     const Measurement& m = measured.list.rows[i];
     if (m.workers > 1) ++several;
     if (m.workers > 1 || std::binary_search(slipped.begin(), slipped.end(), i)) continue;
-    by_device[m.device].push_back(m);
-    places.try_emplace(m.device, workloads::Place{.device = *measured.catalogue.find_device(m.device)});
+    by_device[m.device].rows.push_back(m);
+    by_device[m.device].places.push_back(measured.places[i]);
   }
   if (several > 0) fmt::print("{} rows of several workers say nothing about a device alone: left out of the fit\n", several);
   if (by_device.empty())
     throw sim::InputError(
         {.file = arguments.measured.path, .expected = "rows of one worker", .found = "none that can be fitted"});
   std::vector<sim::Device> devices;
-  for (const auto& [name, rows] : by_device) devices.push_back(calibrated(rows, places.at(name), measured));
+  for (const auto& [name, rows] : by_device) devices.push_back(calibrated(name, rows, measured));
   write_text(arguments.out, scenarios::catalogue_json(devices));
   fmt::print("\n{}: {} devices; use it with --catalogue {}\n", arguments.out, devices.size(), arguments.out);
   return kOk;

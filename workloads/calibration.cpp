@@ -39,9 +39,11 @@ constexpr double kDetermined = 0.85;  // of the prior's standard deviation must 
 
 class DeviceFit {
  public:
-  DeviceFit(std::span<const Measurement> measurements, const MeasurementModel& model, const Place& place)
-      : measurements_(measurements), model_(model), place_(place), start_(place.device.efficiency) {
-    place_.device.corrections.clear();
+  DeviceFit(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model)
+      : measurements_(measurements),
+        places_(places.begin(), places.end()),
+        model_(model),
+        start_(places_.front().device.efficiency) {
     for (const Parameter& p : kParameters)
       if (start_.*p.field > 0) free_.push_back(&p);
     for (const Measurement& m : measurements) {
@@ -63,7 +65,7 @@ class DeviceFit {
  private:
   /// theta: logarithms of the free parameters over their start, then of the two factors of each correction.
   sim::Device at(const Eigen::VectorXd& theta) const {
-    sim::Device device = place_.device;
+    sim::Device device = places_.front().device;
     Eigen::Index j = 0;
     for (const Parameter* p : free_)
       device.efficiency.*p->field = std::clamp(start_.*p->field * std::exp(theta[j++]), p->low, p->high);
@@ -76,10 +78,14 @@ class DeviceFit {
   }
 
   Eigen::VectorXd residuals(const Eigen::VectorXd& theta) const {
-    const Place place{.device = at(theta)};
+    const sim::Device device = at(theta);
     Eigen::VectorXd r(static_cast<Eigen::Index>(measurements_.size()));
-    for (std::size_t i = 0; i < measurements_.size(); ++i)
+    for (std::size_t i = 0; i < measurements_.size(); ++i) {
+      Place place = places_[i];
+      place.device.efficiency = device.efficiency;
+      place.device.corrections = device.corrections;
       r[static_cast<Eigen::Index>(i)] = std::log(model_.step_s(measurements_[i], place) / measurements_[i].step_s);
+    }
     return r;
   }
 
@@ -116,8 +122,8 @@ class DeviceFit {
   }
 
   std::span<const Measurement> measurements_;
+  std::vector<Place> places_;
   const MeasurementModel& model_;
-  Place place_;
   sim::Efficiency start_;
   std::vector<const Parameter*> free_;
   std::vector<sim::ModelCorrection> corrections_;
@@ -140,16 +146,16 @@ sim::Device calibrated(sim::Device device, const Calibration& calibration) {
   return device;
 }
 
-Calibration calibrate(std::span<const Measurement> measurements, const MeasurementModel& model, const Place& place) {
+Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model) {
+  sim::check(measurements.size() == places.size(), "each measurement has its place");
   std::set<std::string> subjects, variants;
   for (const Measurement& m : measurements) {
     sim::check(m.workers == 1, "a device is calibrated on single workers");
     subjects.insert(subject(m));
     variants.insert(variant_of(m));
   }
-  if (measurements.empty())
-    return {.efficiency = place.device.efficiency, .warnings = {"no measurement of a single worker: nothing is fitted"}};
-  Calibration c = DeviceFit(measurements, model, place).run();
+  if (measurements.empty()) return {.warnings = {"no measurement of a single worker: nothing is fitted"}};
+  Calibration c = DeviceFit(measurements, places, model).run();
   const bool kernels = measurements.front().kernel.has_value();
   if (subjects.size() == 1)
     c.warnings.push_back(

@@ -32,8 +32,9 @@ struct Calibration {
 /// The device with what was fitted.
 sim::Device calibrated(sim::Device device, const Calibration& calibration);
 
-/// Of one device at its place, from measurements of one worker each (sim::check); none leave it as it is, with a warning.
-Calibration calibrate(std::span<const Measurement> measurements, const MeasurementModel& model, const Place& place);
+/// Of one device, from measurements of one worker each (sim::check) and the place of each; the places' devices have the same
+/// efficiency and differ at most in the part of the CPU that they own. No measurement: default efficiencies, with a warning.
+Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model);
 
 /// The links between the workers of an instance.
 struct LinkCalibration {

@@ -40,7 +40,7 @@ class Comparison {
   std::map<std::string, Indices> single_workers() const {
     std::map<std::string, Indices> by_device;
     for (std::size_t i = 0; i < measurements_.size(); ++i)
-      if (at(i).workers == 1) by_device[places_[i].device.name + (at(i).kernel ? " kernels" : "")].push_back(i);
+      if (at(i).workers == 1) by_device[at(i).device + (at(i).kernel ? " kernels" : "")].push_back(i);
     return by_device;
   }
 
@@ -50,13 +50,17 @@ class Comparison {
     Indices training;
     for (std::size_t k = 0; k < rows.size(); ++k)
       if (!back.contains(k)) training.push_back(rows[k]);
-    Place place = places_[rows.front()];
-    if (calibrated) {
-      std::vector<Measurement> known;
-      for (const std::size_t i : training) known.push_back(at(i));
-      place.device = workloads::calibrated(place.device, calibrate(known, model_, place));
+    std::vector<Measurement> known;
+    std::vector<Place> where;
+    for (const std::size_t i : training) {
+      known.push_back(at(i));
+      where.push_back(places_[i]);
     }
+    const bool fitted = calibrated && !known.empty();
+    const Calibration calibration = fitted ? calibrate(known, where, model_) : Calibration{};
     for (const std::size_t k : held) {
+      Place place = places_[rows[k]];
+      if (fitted) place.device = workloads::calibrated(place.device, calibration);
       if (calibrated) result_[rows[k]].model_s = model_.step_s(at(rows[k]), place);
       baselines(rows[k], training);
     }

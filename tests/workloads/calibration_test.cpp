@@ -29,6 +29,12 @@ std::vector<Measurement> made_up(const sim::Device& truth, std::initializer_list
   return all;
 }
 
+/// On a V100 as it is believed to be.
+Calibration fit_v100(const std::vector<Measurement>& rows) {
+  const std::vector<Place> places(rows.size(), {.device = tests::v100()});
+  return calibrate(rows, places, MeasurementModel(rows));
+}
+
 std::vector<Compared> compare(const std::vector<Measurement>& rows, const sim::Device& device) {
   const MeasurementModel model(rows);
   std::vector<Compared> pairs;
@@ -79,7 +85,7 @@ TEST_CASE("a device that made the measurements is found again", "[fidelity]") {
   truth.efficiency.launch_s = 4e-5;
   const auto rows = made_up(truth, {{"resnet50", "imagenet"}, {"vgg16", "imagenet"}, {"inception-v3", "imagenet"}});
   REQUIRE(summarise(compare(rows, tests::v100())).median > 0.2);
-  const Calibration c = calibrate(rows, MeasurementModel(rows), {.device = tests::v100()});
+  const Calibration c = fit_v100(rows);
   CHECK(summarise(compare(rows, calibrated(tests::v100(), c))).p90 < 0.03);
   CHECK(c.efficiency.conv == Approx(0.4).epsilon(0.3));
   CHECK(c.efficiency.launch_s == Approx(4e-5).epsilon(0.3));
@@ -94,7 +100,7 @@ TEST_CASE("a device that made the measurements is found again", "[fidelity]") {
 
 TEST_CASE("what measurements cannot tell keeps its default, and is said", "[fidelity]") {
   const auto convolutions = made_up(tests::v100(), {{"resnet50", "imagenet"}});
-  const Calibration c = calibrate(convolutions, MeasurementModel(convolutions), {.device = tests::v100()});
+  const Calibration c = fit_v100(convolutions);
   const auto parameter = [&](std::string_view name) {
     return *std::find_if(c.parameters.begin(), c.parameters.end(), [&](const FittedParameter& p) { return p.name == name; });
   };
@@ -105,10 +111,23 @@ TEST_CASE("what measurements cannot tell keeps its default, and is said", "[fide
   CHECK(c.warnings[0].find("only resnet50/imagenet") == 0);
 
   const std::vector<Measurement> one{convolutions[0]};
-  CHECK(calibrate(one, MeasurementModel(one), {.device = tests::v100()}).warnings.size() == 2);  // and one batch size
-  const Calibration none = calibrate({}, MeasurementModel({}), {.device = tests::v100()});
+  CHECK(fit_v100(one).warnings.size() == 2);  // and one batch size
+  const Calibration none = fit_v100({});
   CHECK(none.efficiency.conv == tests::kGpuEfficiency.conv);
   CHECK(none.warnings.size() == 1);
+}
+
+TEST_CASE("a worker that talks to parameter servers is fitted with the links of its place", "[fidelity]") {
+  std::vector<Measurement> rows = made_up(tests::v100(), {{"resnet50", "imagenet"}});
+  const Place place{.device = tests::v100(), .inside = {1e10, 1e-5}, .network = {1e9, 5e-5}};
+  for (Measurement& m : rows) m.sync = {sim::SyncKind::servers_sync, 1};
+  const MeasurementModel model(rows);
+  for (Measurement& m : rows) m.step_s = model.step_s(m, place);
+  const std::vector<Place> places(rows.size(), place);
+  // Made by the device as it is: nothing needs to move.
+  CHECK(calibrate(rows, places, model).efficiency.conv == Approx(tests::kGpuEfficiency.conv).epsilon(0.01));
+  for (const HoldOut by : {HoldOut::batches, HoldOut::models})
+    for (const Predicted& p : predict(rows, places, model, by)) CHECK(std::isfinite(p.model_s));
 }
 
 TEST_CASE("folds hold everything back once", "[fidelity]") {
