@@ -29,9 +29,38 @@ struct RunArguments {
   int processes = 0;
 };
 
+struct ImportArguments {
+  std::string format, path, out;
+};
+
+struct MeasuredArguments {
+  std::string path;                     ///< native CSV of measurements
+  std::vector<std::string> catalogues;  ///< files
+};
+
+struct ValidateArguments {
+  MeasuredArguments measured;
+  std::string hold_out = "nothing";  ///< or batches, models
+  std::string rows;                  ///< a CSV file to write, one line a row; may be empty
+};
+
+struct CalibrateArguments {
+  MeasuredArguments measured;
+  std::string out;
+};
+
+int import_command(const ImportArguments& arguments);
+int validate_command(const ValidateArguments& arguments);
+int calibrate_command(const CalibrateArguments& arguments);
 int run_command(const RunArguments& arguments);
 int check_command(const ScenarioArguments& arguments);
 int list_command(const std::string& what);
+
+/// The formats of measurements that can be imported.
+std::vector<std::string> import_formats();
+
+/// Throws sim::InputError when it cannot be written.
+void write_text(const std::string& path, const std::string& text);
 
 /// What `list` can list.
 const std::vector<std::string>& listable();

@@ -26,17 +26,52 @@ void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
 
 /// CLI11 knows no "did you mean".
 void suggest_command(int argc, char** argv) {
-  const std::vector<std::string> commands{"run", "check", "list", "test"};
+  const std::vector<std::string> commands{"run", "check", "list", "import", "validate", "calibrate", "test"};
   if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
   const std::string nearest = sim::nearest_name(argv[1], commands);
   if (!nearest.empty()) fmt::print(stderr, "did you mean \"{}\"?\n", nearest);
 }
 
-int guarded(const CLI::App& app, const RunArguments& run, const ScenarioArguments& check, const std::string& what) {
+struct Arguments {
+  RunArguments run;
+  ScenarioArguments check;
+  std::string what;
+  ImportArguments import;
+  ValidateArguments validate;
+  CalibrateArguments calibrate;
+};
+
+void add_measurement_commands(CLI::App& app, Arguments& arguments) {
+  CLI::App* import = app.add_subcommand("import", "turn other people's files into ours");
+  import->require_subcommand(1);
+  CLI::App* measurements = import->add_subcommand("measurements", "measured step times, as CSV for validate and calibrate");
+  measurements->add_option("format", arguments.import.format, "whose files")->required()->check(CLI::IsMember(import_formats()));
+  measurements->add_option("file", arguments.import.path, "the file")->required();
+  measurements->add_option("-o,--out", arguments.import.out, "the CSV file to write")->required();
+  const auto measured = [](CLI::App& command, MeasuredArguments& into) {
+    command.add_option("measurements", into.path, "CSV file of measurements")->required();
+    command.add_option("--catalogue", into.catalogues, "a file of devices and instances; may be repeated")
+        ->take_all()
+        ->allow_extra_args(false);
+  };
+  CLI::App* validate = app.add_subcommand("validate", "how far predicted step times are from measured ones");
+  measured(*validate, arguments.validate.measured);
+  validate->add_option("--hold-out", arguments.validate.hold_out, "calibrate each device without these, and predict them")
+      ->check(CLI::IsMember({"nothing", "batches", "models"}));
+  validate->add_option("--rows", arguments.validate.rows, "write each row's predictions to this CSV file");
+  CLI::App* calibrate = app.add_subcommand("calibrate", "fit devices to measurements, and write them as a catalogue file");
+  measured(*calibrate, arguments.calibrate.measured);
+  calibrate->add_option("-o,--out", arguments.calibrate.out, "the catalogue file to write")->required();
+}
+
+int guarded(const CLI::App& app, const Arguments& arguments) {
   try {
-    if (app.got_subcommand("run")) return run_command(run);
-    if (app.got_subcommand("check")) return check_command(check);
-    return list_command(what);
+    if (app.got_subcommand("run")) return run_command(arguments.run);
+    if (app.got_subcommand("check")) return check_command(arguments.check);
+    if (app.got_subcommand("import")) return import_command(arguments.import);
+    if (app.got_subcommand("validate")) return validate_command(arguments.validate);
+    if (app.got_subcommand("calibrate")) return calibrate_command(arguments.calibrate);
+    return list_command(arguments.what);
   } catch (const sim::InputError& error) {
     fmt::print(stderr, "{}\n", error.what());
     return kInvalidInput;
@@ -59,19 +94,18 @@ int main(int argc, char** argv) {
   app.footer(
       "Exit status: 0 ok, 1 a bug of ours, 2 wrong usage, 3 invalid input, 5 a policy failed, 130 interrupted.\n`./rehearse "
       "test` builds and runs every test.");
-  RunArguments run_arguments;
-  ScenarioArguments check_arguments;
-  std::string what;
+  Arguments arguments;
   CLI::App* run = app.add_subcommand("run", "run a scenario: every policy on the same jobs, side by side");
-  add_scenario_arguments(*run, run_arguments.scenario);
-  run->add_option("--out", run_arguments.out, "results folder (default: results/<scenario's name>)");
-  run->add_option("--processes", run_arguments.processes, "runs at once (default: as many as there are processors)")
+  add_scenario_arguments(*run, arguments.run.scenario);
+  run->add_option("--out", arguments.run.out, "results folder (default: results/<scenario's name>)");
+  run->add_option("--processes", arguments.run.processes, "runs at once (default: as many as there are processors)")
       ->check(CLI::Range(1, 4096));
   CLI::App* check = app.add_subcommand("check", "read a scenario and report all mistakes at once, without running it");
-  add_scenario_arguments(*check, check_arguments);
+  add_scenario_arguments(*check, arguments.check);
   CLI::App* list =
       app.add_subcommand("list", "what the program knows: models, devices, instances, policies, strategies, formats");
-  list->add_option("what", what, "one of them")->required()->check(CLI::IsMember(listable()));
+  list->add_option("what", arguments.what, "one of them")->required()->check(CLI::IsMember(listable()));
+  add_measurement_commands(app, arguments);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -80,7 +114,7 @@ int main(int argc, char** argv) {
     return kUsage;
   }
   Eigen::setCpuCacheSizes(32768, 262144, 2097152);  // matrix products block by these: the same bytes on every machine
-  const int status = guarded(app, run_arguments, check_arguments, what);
+  const int status = guarded(app, arguments);
   if (std::fflush(stdout) == 0) return status;
   fmt::print(stderr, "standard output cannot be written\n");
   return status == kOk ? kInvalidInput : status;

@@ -45,6 +45,15 @@ sim::Efficiency read_efficiency(sim::JsonValue value, sim::Mistakes& mistakes) {
   return e;
 }
 
+sim::ModelCorrection read_correction(sim::JsonValue value, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  sim::ModelCorrection c{.model = in.text("model"), .dataset = in.text("dataset")};
+  c.time_factor = in.number("time_factor", between(1e-3, 1e3), 1.0);
+  c.launch_factor = in.number("launch_factor", between(1e-3, 1e3), 1.0);
+  in.finish();
+  return c;
+}
+
 sim::Device read_device(sim::JsonValue value, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
   sim::Device d;
@@ -71,6 +80,7 @@ sim::Device read_device(sim::JsonValue value, sim::Mistakes& mistakes) {
   d.busy_w = in.number("busy_w", kWatts, std::max(250.0, d.idle_w));
   if (d.busy_w < d.idle_w) value.refuse("busy_w of at least idle_w", mistakes);
   if (const auto efficiency = in.child("efficiency")) d.efficiency = read_efficiency(*efficiency, mistakes);
+  for (const sim::JsonValue one : in.list("corrections")) d.corrections.push_back(read_correction(one, mistakes));
   d.source = in.text("source", "the scenario");
   in.finish();
   return d;
@@ -116,6 +126,7 @@ InstanceEntry read_instance(sim::JsonValue value, sim::Mistakes& mistakes) {
   i.network = {1.25e9, 5e-5};
   if (const auto inside = in.child("inside")) i.inside = read_link(*inside, i.inside, mistakes);
   if (const auto network = in.child("network")) i.network = read_link(*network, i.network, mistakes);
+  i.overlap = in.number("overlap", between(1, 10), i.overlap);
   i.storage_bandwidth_bytes_per_s = in.number("storage_bandwidth_bytes_per_s", kBytes, 5e8);
   i.host_idle_w = in.number("host_idle_w", kWatts, 100.0);
   i.host_busy_w = in.number("host_busy_w", kWatts, std::max(200.0, i.host_idle_w));

@@ -2,6 +2,7 @@
 
 #include "scenarios/loader_parts.hpp"
 #include "sim/base/names.hpp"
+#include "traces/measurements/subject_json.hpp"
 #include "workloads/convergence_table.hpp"
 #include "workloads/structure.hpp"
 #include "workloads/zoo.hpp"
@@ -15,57 +16,6 @@ using sim::at_least;
 using sim::between;
 
 const std::vector<std::string> kOptimizers{"sgd", "momentum", "adam"};
-const std::vector<std::string> kCells{"vanilla", "gru", "lstm"};
-
-int count(sim::ObjectReader& in, std::string_view key, int low, int fallback) {
-  return static_cast<int>(in.integer(key, between(low, 1e6), fallback));
-}
-
-workloads::Network read_cnn(sim::JsonValue value, sim::Mistakes& mistakes) {
-  sim::ObjectReader in(value, mistakes);
-  workloads::CnnStructure s;
-  s.conv_layers = count(in, "conv_layers", 1, s.conv_layers);
-  s.filters = count(in, "filters", 1, s.filters);
-  s.kernel = count(in, "kernel", 1, s.kernel);
-  s.layers_per_pool = count(in, "layers_per_pool", 1, s.layers_per_pool);
-  s.dense_layers = count(in, "dense_layers", 0, s.dense_layers);
-  s.nodes = count(in, "nodes", 1, s.nodes);
-  s.image_height = count(in, "image_height", 1, s.image_height);
-  s.image_width = count(in, "image_width", 1, s.image_width);
-  s.channels = count(in, "channels", 1, s.channels);
-  s.classes = count(in, "classes", 1, s.classes);
-  s.batch_norm = in.boolean("batch_norm", s.batch_norm);
-  in.finish();
-  return make_network(s);
-}
-
-workloads::Network read_rnn(sim::JsonValue value, sim::Mistakes& mistakes) {
-  sim::ObjectReader in(value, mistakes);
-  workloads::RnnStructure s;
-  constexpr workloads::Cell cells[] = {workloads::Cell::vanilla, workloads::Cell::gru, workloads::Cell::lstm};
-  s.cell = cells[in.choice("cell", kCells, 2)];
-  s.layers = count(in, "layers", 1, s.layers);
-  s.hidden = count(in, "hidden", 1, s.hidden);
-  s.steps = count(in, "steps", 1, s.steps);
-  s.vocabulary = count(in, "vocabulary", 0, s.vocabulary);
-  s.features = count(in, "features", 1, s.features);
-  s.classes = count(in, "classes", 1, s.classes);
-  s.bidirectional = in.boolean("bidirectional", s.bidirectional);
-  s.classify_every_step = in.boolean("classify_every_step", s.classify_every_step);
-  in.finish();
-  return make_network(s);
-}
-
-workloads::Network read_mlp(sim::JsonValue value, sim::Mistakes& mistakes) {
-  sim::ObjectReader in(value, mistakes);
-  workloads::MlpStructure s;
-  s.inputs = count(in, "inputs", 1, s.inputs);
-  s.layers = count(in, "layers", 0, s.layers);
-  s.nodes = count(in, "nodes", 1, s.nodes);
-  s.classes = count(in, "classes", 1, s.classes);
-  in.finish();
-  return make_network(s);
-}
 
 void read_model(sim::JsonValue value, OwnModels& own, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
@@ -85,7 +35,9 @@ void read_model(sim::JsonValue value, OwnModels& own, sim::Mistakes& mistakes) {
     return;
   }
   try {
-    workloads::Network network = cnn ? read_cnn(*cnn, mistakes) : rnn ? read_rnn(*rnn, mistakes) : read_mlp(*mlp, mistakes);
+    workloads::Network network = cnn   ? make_network(traces::read_cnn(*cnn, mistakes))
+                                 : rnn ? make_network(traces::read_rnn(*rnn, mistakes))
+                                       : make_network(traces::read_mlp(*mlp, mistakes));
     network.name = name;
     model.graph = build_graph(network, {.optimizer = model.optimizer, .stored_bytes_per_sample = sample_bytes});
   } catch (const sim::InputError& error) {
@@ -198,7 +150,7 @@ const workloads::ConvergenceParameters* find_convergence(const OwnModels& own, c
 void add_profile_models(const OwnModels& own, const workloads::ProfileTable& profiles, workloads::ProfileModels& models) {
   for (std::size_t i = models.size(); i < profiles.profiles().size(); ++i) {
     const sim::Profile& profile = profiles.profiles()[i];
-    workloads::ProfileModelInputs inputs;
+    workloads::ProfileModelInputs inputs{.model = profile.model, .dataset = profile.dataset};
     if (const auto* convergence = find_convergence(own, profile.model, profile.dataset)) inputs.convergence = *convergence;
     const auto mine = own.models.find(profile.model);
     if (mine != own.models.end()) {

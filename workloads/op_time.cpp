@@ -53,7 +53,7 @@ double gpu_duration_s(const OpWork& w, const sim::Device& d, const Conditions& c
         w.flops.at(c.batch) / (peak_flops(d, c.precision) * c.speed_factor * efficiency(e, w.kind) * used * w.arithmetic_saving);
   }
   const double memory_s = bytes_of(w, c) / (d.memory_bandwidth_bytes_per_s * e.bandwidth);
-  return smooth_maximum(arithmetic_s, memory_s) + w.repeats * e.launch_s;
+  return smooth_maximum(arithmetic_s, memory_s) + w.repeats * e.launch_s * c.launch_factor;
 }
 
 /// The most parallel cut of one repeat: tiles of the output, and of the inner dimension when they are too few. Tiles that hang
@@ -84,7 +84,7 @@ double cpu_duration_s(const OpWork& w, const sim::Device& d, const Conditions& c
   const double arithmetic_s = cut.overhang * w.flops.at(c.batch) / core_flops * std::ceil(cut.pieces / threads) / cut.pieces;
   const double partial_s = cut.splits > 1 ? w.partial_bytes * cut.splits / largest_bandwidth : 0;
   const double dispatch_s = e.launch_s * (kFixedDispatch + (1 - kFixedDispatch) * threads / cores);
-  return std::max(arithmetic_s, bytes_of(w, c) / bandwidth) + partial_s + w.repeats * dispatch_s;
+  return std::max(arithmetic_s, bytes_of(w, c) / bandwidth) + partial_s + w.repeats * dispatch_s * c.launch_factor;
 }
 
 }  // namespace
@@ -130,6 +130,11 @@ double op_duration_s(const OpWork& work, const sim::Device& device, const Condit
              "an operation needs samples, and a device with memory and arithmetic");
   return sim::on_step_grid(conditions.time_factor *
                            (gpu ? gpu_duration_s(work, device, conditions) : cpu_duration_s(work, device, conditions)));
+}
+
+double speed_under_limit(const sim::Device& device, double limit_w) {
+  if (limit_w <= 0 || limit_w >= device.busy_w) return 1;
+  return std::cbrt((limit_w - device.idle_w) / (device.busy_w - device.idle_w));
 }
 
 }  // namespace rehearse::workloads

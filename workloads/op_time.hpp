@@ -11,9 +11,10 @@ namespace rehearse::workloads {
 struct Conditions {
   double batch = 1;  ///< samples on this device
   sim::Precision precision = sim::Precision::fp32;
-  double time_factor = 1;   ///< multiplies the duration: how the world differs from the belief
-  double speed_factor = 1;  ///< of the arithmetic under a power limit, in (0, 1]
-  int threads = 0;          ///< of a CPU; 0: its physical cores
+  double time_factor = 1;    ///< multiplies the duration: how the world differs from the belief
+  double launch_factor = 1;  ///< of the launches alone: how one model's software differs (sim::ModelCorrection)
+  double speed_factor = 1;   ///< of the arithmetic under a power limit, in (0, 1]
+  int threads = 0;           ///< of a CPU; 0: its physical cores
 };
 
 /// What an operation's duration depends on; equal for the many like operations of a network.
@@ -36,5 +37,9 @@ double op_duration_s(const OpWork& work, const sim::Device& device, const Condit
 /// into tiles, of which small ones are fed less well; the last wave of tiles is not full, tiles hang over the edge, and a short
 /// inner dimension does not hide latencies. 1 is a wave-filling number of tiles of 128 x 128 with a long inner dimension.
 double tiling_efficiency(double m, double n, double k, int multiprocessors, double k_half);
+
+/// The fraction of the arithmetic's speed that a power limit leaves: a cube law of power against clock,
+/// P = idle + (busy - idle) f^3. 1 without a limit (0).
+double speed_under_limit(const sim::Device& device, double limit_w);
 
 }  // namespace rehearse::workloads

@@ -8,6 +8,8 @@ void ProfileModels::add(ProfileModelInputs inputs) {
   models_.push_back({.graph = std::move(inputs.graph),
                      .step = std::move(step),
                      .memory = std::move(memory),
+                     .model = std::move(inputs.model),
+                     .dataset = std::move(inputs.dataset),
                      .training_samples = inputs.training_samples,
                      .validation_samples = inputs.validation_samples,
                      .publication_batch = inputs.publication_batch,

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "sim/replay/job.hpp"
 #include "sim/step/op_graph.hpp"
@@ -18,6 +19,7 @@ struct ProfileModel {
   sim::OpGraph graph;
   StepModel step;
   MemoryModel memory;
+  std::string model, dataset;
   double training_samples = 0;
   double validation_samples = 0;
   double publication_batch = 0;                      ///< global
@@ -27,6 +29,7 @@ struct ProfileModel {
 /// How to make a ProfileModel. `optimizer` counts for memory and the update.
 struct ProfileModelInputs {
   sim::OpGraph graph;
+  std::string model, dataset;  ///< the profile's
   Optimizer optimizer = Optimizer::momentum;
   double training_samples = 0;
   double validation_samples = 0;

@@ -15,11 +15,6 @@ namespace rehearse::workloads {
 
 namespace {
 
-/// Spread of the step times of equal workers, of which a synchronous step waits for the slowest (coefficient of variation).
-constexpr double kWorkerSpread = 0.01;
-/// Bytes a second at which a parameter server reads gradients and updates its parameters: three passes over memory.
-constexpr double kApplyBytesPerS = 5e9;
-
 sim::Random draw_of(const WorldDraw& draw, std::string_view purpose, std::string_view entity) {
   return sim::Random(sim::stream_key(draw.seed, static_cast<std::uint64_t>(draw.repetition), purpose, entity));
 }
@@ -34,12 +29,6 @@ StepSetting setting_of(const sim::Job& job, const sim::Configuration& configurat
           .learning_rate = configuration.learning_rate,
           .asynchronous_workers =
               configuration.sync.kind == sim::SyncKind::servers_async ? static_cast<double>(configuration.workers()) : 1.0};
-}
-
-/// A cube law of power against clock: P = idle + (busy - idle) f^3, so a limit leaves the fraction f of the arithmetic's speed.
-double speed_under_limit(const sim::Device& device, double limit_w) {
-  if (limit_w <= 0 || limit_w >= device.busy_w) return 1;
-  return std::cbrt((limit_w - device.idle_w) / (device.busy_w - device.idle_w));
 }
 
 }  // namespace
@@ -92,12 +81,14 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
   sim::StepTiming timing;
   timing.memory_bytes = model.memory.bytes(key.batch, precision);
   timing.fits = model.memory.fits(key.batch, device, precision);
-  const ComputeTime compute =
-      model.step.compute_time(device, {.batch = static_cast<double>(key.batch),
-                                       .precision = precision,
-                                       .time_factor = compute_factor_[static_cast<std::size_t>(key.profile)][device_index],
-                                       .speed_factor = speed_under_limit(device, key.power_limit_w),
-                                       .threads = key.threads});
+  const sim::ModelCorrection correction = sim::correction_of(device, model.model, model.dataset);
+  const ComputeTime compute = model.step.compute_time(
+      device, {.batch = static_cast<double>(key.batch),
+               .precision = precision,
+               .time_factor = correction.time_factor * compute_factor_[static_cast<std::size_t>(key.profile)][device_index],
+               .launch_factor = correction.launch_factor,
+               .speed_factor = speed_under_limit(device, key.power_limit_w),
+               .threads = key.threads});
   const double gradient_bytes = model.step.gradient_bytes(precision);
   const double storage = instance.storage_bandwidth_bytes_per_s / key.workers_on_node;
   const StepTime step = step_time(
@@ -110,6 +101,7 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
        .ring =
            {.nodes = key.nodes, .workers_per_node = key.workers_on_node, .inside = instance.inside, .network = instance.network},
        .servers = {.servers = std::max(1, key.servers), .network = instance.network, .apply_s = gradient_bytes / kApplyBytesPerS},
+       .overlap = instance.overlap,
        .worker_spread = kWorkerSpread,
        .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
   timing.step_s = 1 / step.steps_per_s;

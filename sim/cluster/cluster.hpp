@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rehearse::sim {
@@ -23,6 +24,13 @@ struct Efficiency {
   double host_s_per_op = 10e-6;  ///< of the host, to issue one operation
 };
 
+/// What one model's software does differently from the device's average: fitted to measurements of it.
+struct ModelCorrection {
+  std::string model, dataset;
+  double time_factor = 1;    ///< of its computation
+  double launch_factor = 1;  ///< of Efficiency::launch_s, on top of time_factor
+};
+
 /// One GPU, or the CPU sockets of one node together.
 struct Device {
   std::string name;
@@ -39,8 +47,12 @@ struct Device {
   double idle_w = 0;
   double busy_w = 0;
   Efficiency efficiency;
+  std::vector<ModelCorrection> corrections;  ///< of models that were measured on it
   std::string source;
 };
+
+/// That of the model on the dataset; one that changes nothing where there is none.
+ModelCorrection correction_of(const Device& device, std::string_view model, std::string_view dataset);
 
 /// One way between two ends: bandwidth in one direction, and latency.
 struct Link {
@@ -63,8 +75,9 @@ struct Instance {
   double memory_bytes = 0;
   double price_usd_per_hour = 0;
   double spot_price_usd_per_hour = std::numeric_limits<double>::quiet_NaN();  ///< NaN when unknown
-  Link inside;                               ///< between two workers of the node, as the ring uses it
-  Link network;                              ///< the node's NIC
+  Link inside;         ///< between two workers of the node, as the ring uses it
+  Link network;        ///< the node's NIC
+  double overlap = 4;  ///< of the exchange of gradients with the backward pass: exponent of a smooth maximum, in [1, 10]
   double storage_bandwidth_bytes_per_s = 0;  ///< reading input data and checkpoints
   double host_idle_w = 0;                    ///< of the node without its GPUs
   double host_busy_w = 0;

@@ -51,6 +51,7 @@ const std::vector<Place> kPlaces{
     {"device", "/cluster/devices/0"},
     {"peak_flops", "/cluster/devices/0/peak_flops"},
     {"efficiency", "/cluster/devices/0/efficiency"},
+    {"correction", "/cluster/devices/0/corrections/0"},
     {"instance", "/cluster/instances/0"},
     {"devices_of_a_kind", "/cluster/instances/0/devices/0"},
     {"link", "/cluster/instances/0/inside"},

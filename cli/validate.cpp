@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "cli/commands.hpp"
+#include "cli/measured.hpp"
+#include "traces/measurements/native.hpp"
+#include "workloads/error_summary.hpp"
+#include "workloads/validation.hpp"
+
+namespace rehearse::cli {
+namespace {
+
+using workloads::Compared;
+using workloads::Measurement;
+using workloads::Predicted;
+
+struct Baseline {
+  const char* name;
+  double Predicted::*field;
+};
+
+/// A table of one row for each value of a key.
+struct Table {
+  const char* title;
+  const char* first_column;
+  std::function<std::string(const Measurement&)> key;
+  std::function<bool(const Measurement&)> wanted;
+  Baseline shown;
+  std::vector<Baseline> beside;
+};
+
+using Rows = std::map<std::string, std::vector<std::size_t>>;
+
+workloads::ErrorSummary summary(const Measured& measured, const std::vector<Predicted>& predicted, double Predicted::*field,
+                                const std::vector<std::size_t>& rows) {
+  std::vector<Compared> pairs;
+  for (const std::size_t i : rows)
+    if (std::isfinite(predicted[i].*field)) pairs.push_back({predicted[i].*field, measured.list.rows[i].step_s});
+  return workloads::summarise(pairs);
+}
+
+std::string percent(double x) { return std::isfinite(x) ? fmt::format("{:.1f}", 100 * x) : "-"; }
+
+void print(const Table& table, const Measured& measured, const std::vector<Predicted>& predicted) {
+  Rows rows;
+  for (std::size_t i = 0; i < predicted.size(); ++i)
+    if (table.wanted(measured.list.rows[i]) && std::isfinite(predicted[i].*table.shown.field))
+      rows[table.key(measured.list.rows[i])].push_back(i);
+  if (rows.empty()) return;
+  fmt::print("\n{}, errors in %\n{:<34}{:>6}{:>9}{:>8}{:>9}", table.title, table.first_column, "rows", "median", "p90", "bias");
+  for (const Baseline& b : table.beside) fmt::print("{:>16}", b.name);
+  fmt::print("\n");
+  for (const auto& [key, indices] : rows) {
+    const auto s = summary(measured, predicted, table.shown.field, indices);
+    fmt::print("{:<34}{:>6}{:>9}{:>8}{:>+9.1f}", key, s.rows, percent(s.median), percent(s.p90), 100 * s.bias);
+    for (const Baseline& b : table.beside) fmt::print("{:>16}", percent(summary(measured, predicted, b.field, indices).median));
+    fmt::print("\n");
+  }
+}
+
+/// The measurements' own columns behind the predictions, so that rows stand together when sorted by error.
+void write_rows(const std::string& path, const Measured& measured, const std::vector<Predicted>& predicted) {
+  const auto number = [](double x) { return std::isfinite(x) ? fmt::format("{}", x) : std::string(); };
+  std::string text = "line,subject,predicted_s,error,scaled_s,perfect_linear_s," + traces::native_header();
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    const Measurement& m = measured.list.rows[i];
+    const Predicted& p = predicted[i];
+    text += fmt::format("{},{},{},{},{},{},{}", m.line, subject(m), number(p.model_s), number(p.model_s / m.step_s - 1),
+                        number(p.scaled_s), number(p.perfect_linear_s), traces::native_row(m));
+  }
+  write_text(path, text);
+}
+
+bool single(const Measurement& m) { return m.workers == 1 && !m.kernel; }
+bool several(const Measurement& m) { return m.workers > 1; }
+bool kernel(const Measurement& m) { return m.kernel.has_value(); }
+
+std::string kind(const Measurement& m) {
+  return std::holds_alternative<workloads::GemmKernel>(*m.kernel)   ? "gemm"
+         : std::holds_alternative<workloads::ConvKernel>(*m.kernel) ? "conv"
+                                                                    : "rnn";
+}
+
+std::vector<Table> tables() {
+  const Baseline model{"model", &Predicted::model_s}, scaled{"speed-up", &Predicted::scaled_s};
+  const std::vector<Baseline> steps{{"straight line", &Predicted::straight_line_s},
+                                    {"FLOPs only", &Predicted::flops_only_s},
+                                    {"regression", &Predicted::regression_s}};
+  const std::vector<Baseline> kernels{{"FLOPs only", &Predicted::flops_only_s}, {"regression", &Predicted::regression_s}};
+  const std::vector<Baseline> linear{{"perfect linear", &Predicted::perfect_linear_s}};
+  const auto device = [](const Measurement& m) { return m.device; };
+  const auto with_subject = [](const Measurement& m) { return m.device + " " + subject(m); };
+  const auto with_batch = [](const Measurement& m) { return fmt::format("{} {:>5}", m.device, m.batch_per_worker); };
+  const auto with_workers = [](const Measurement& m) {
+    return fmt::format("{} {:>2} x {}", m.device, m.nodes, m.workers_per_node);
+  };
+  const auto with_kind = [](const Measurement& m) { return m.device + " " + kind(m); };
+  return {{"Seconds a step of one worker, by device", "device", device, single, model, steps},
+          {"By device and model", "device, model", with_subject, single, model, steps},
+          {"By device and batch", "device, batch", with_batch, single, model, steps},
+          {"Seconds a step of several workers, by device and model", "device, model", with_subject, several, model, {}},
+          {"Against one worker's measured time, by device and model", "device, model", with_subject, several, scaled, linear},
+          {"Against one worker's measured time, by workers", "device, nodes x workers", with_workers, several, scaled, linear},
+          {"Kernels, by device and kind", "device, kind", with_kind, kernel, model, kernels},
+          {"Kernels, by device and pass", "device, pass", with_subject, kernel, model, kernels}};
+}
+
+}  // namespace
+
+int validate_command(const ValidateArguments& arguments) {
+  const Measured measured = load_measured(arguments.measured);
+  slipped_units(measured);
+  std::optional<workloads::HoldOut> hold_out;
+  if (arguments.hold_out == "batches") hold_out = workloads::HoldOut::batches;
+  if (arguments.hold_out == "models") hold_out = workloads::HoldOut::models;
+  fmt::print("{}\n", hold_out ? fmt::format("Each device is calibrated on its rows but the {} held back, which are predicted.",
+                                            arguments.hold_out)
+                              : "Devices are as the catalogue has them.");
+  const std::vector<Predicted> predicted = predict(measured.list.rows, measured.places, measured.model, hold_out);
+  for (const Table& table : tables()) print(table, measured, predicted);
+  if (!arguments.rows.empty()) write_rows(arguments.rows, measured, predicted);
+  return kOk;
+}
+
+}  // namespace rehearse::cli

@@ -1,0 +1,87 @@
+#include "scenarios/places.hpp"
+
+#include <fmt/format.h>
+
+namespace rehearse::scenarios {
+namespace {
+
+constexpr sim::Link kInside{1e10, 1e-5}, kNetwork{1.25e9, 5e-5};  // as of an instance that says nothing
+
+int count_of(const InstanceEntry& entry, const std::string& device) {
+  for (const InstanceEntry::Named& named : entry.devices)
+    if (named.device == device) return named.count;
+  return 0;
+}
+
+const InstanceEntry* smallest_with(const Catalogue& catalogue, const std::string& device, int count) {
+  const InstanceEntry* best = nullptr;
+  for (const InstanceEntry& entry : catalogue.instances()) {
+    const int has = count_of(entry, device);
+    if (has >= count && (best == nullptr || has < count_of(*best, device))) best = &entry;
+  }
+  return best;
+}
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) >= 0x20) out += c;
+  }
+  return out;
+}
+
+std::string device_json(const sim::Device& d) {
+  const sim::Efficiency& e = d.efficiency;
+  const std::string units = d.kind == sim::DeviceKind::gpu
+                                ? fmt::format("\"multiprocessors\": {}", d.multiprocessors)
+                                : fmt::format(
+                                      "\"cores\": {}, \"sockets\": {}, \"threads_per_core\": {}, "
+                                      "\"core_bandwidth_bytes_per_s\": {}",
+                                      d.cores, d.sockets, d.threads_per_core, d.core_bandwidth_bytes_per_s);
+  std::string corrections;
+  for (const sim::ModelCorrection& c : d.corrections)
+    corrections +=
+        fmt::format("{}\n        {{\"model\": \"{}\", \"dataset\": \"{}\", \"time_factor\": {}, \"launch_factor\": {}}}",
+                    corrections.empty() ? "" : ",", escaped(c.model), escaped(c.dataset), c.time_factor, c.launch_factor);
+  return fmt::format(
+      "    {{ \"name\": \"{}\", \"kind\": \"{}\",\n"
+      "      \"peak_flops\": {{\"fp32\": {}, \"fp16\": {}}}, \"memory_bytes\": {}, \"memory_bandwidth_bytes_per_s\": {},\n"
+      "      {}, \"idle_w\": {}, \"busy_w\": {},\n"
+      "      \"efficiency\": {{\"conv\": {}, \"gemm\": {}, \"rnn\": {}, \"bandwidth\": {}, \"k_half\": {}, \"launch_s\": {}, "
+      "\"host_s_per_op\": {}}},\n"
+      "      \"corrections\": [{}],\n"
+      "      \"source\": \"{}\" }}",
+      escaped(d.name), d.kind == sim::DeviceKind::gpu ? "gpu" : "cpu", d.peak_fp32_flops, d.peak_fp16_flops, d.memory_bytes,
+      d.memory_bandwidth_bytes_per_s, units, d.idle_w, d.busy_w, e.conv, e.gemm, e.rnn, e.bandwidth, e.k_half, e.launch_s,
+      e.host_s_per_op, corrections, escaped(d.source));
+}
+
+}  // namespace
+
+workloads::Place place_of(const workloads::Measurement& m, const Catalogue& catalogue) {
+  const sim::Device* device = catalogue.find_device(m.device);
+  sim::check(device != nullptr, "a measurement on a device that the catalogue lacks");
+  workloads::Place place{.device = *device, .inside = kInside, .network = kNetwork};
+  const InstanceEntry* entry =
+      m.instance.empty() ? smallest_with(catalogue, m.device, m.workers_per_node) : catalogue.find_instance(m.instance);
+  if (entry == nullptr) return place;
+  sim::Cluster cluster;
+  sim::Mistakes mistakes;
+  const int instance = add_to_cluster(*entry, catalogue, cluster, mistakes);
+  if (!mistakes.empty()) return place;
+  const sim::Instance& found = cluster.instances[static_cast<std::size_t>(instance)];
+  place.inside = found.inside;
+  place.network = found.network;
+  place.overlap = found.overlap;
+  if (device->kind == sim::DeviceKind::cpu && found.cpu >= 0) place.device = cluster.devices[static_cast<std::size_t>(found.cpu)];
+  return place;
+}
+
+std::string catalogue_json(const std::vector<sim::Device>& devices) {
+  std::string text = "{\n  \"devices\": [\n";
+  for (const sim::Device& device : devices) text += device_json(device) + (&device == &devices.back() ? "\n" : ",\n");
+  return text + "  ]\n}\n";
+}
+
+}  // namespace rehearse::scenarios

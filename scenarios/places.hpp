@@ -1,0 +1,19 @@
+// Where measurements were made, from the catalogue.
+#pragma once
+
+#include <string>
+
+#include "scenarios/catalogue.hpp"
+#include "workloads/measurement.hpp"
+
+namespace rehearse::scenarios {
+
+/// The measurement's device, and the links of its instance: of the one it names, else of the smallest instance of the catalogue
+/// that has enough of the device (slow defaults where none has). A CPU of an instance is its part of the sockets. The names must
+/// be the catalogue's (sim::check).
+workloads::Place place_of(const workloads::Measurement& measurement, const Catalogue& catalogue);
+
+/// A catalogue file with these devices, all their figures written out.
+std::string catalogue_json(const std::vector<sim::Device>& devices);
+
+}  // namespace rehearse::scenarios

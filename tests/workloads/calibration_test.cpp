@@ -1,0 +1,213 @@
+#include "workloads/calibration.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "tests/workloads/devices.hpp"
+#include "workloads/error_summary.hpp"
+#include "workloads/robust_fit.hpp"
+#include "workloads/validation.hpp"
+
+using namespace rehearse::workloads;
+namespace sim = rehearse::sim;
+namespace tests = rehearse::tests;
+
+namespace {
+
+Measurement step(const char* model, const char* dataset, double batch) {
+  return {.model = model, .dataset = dataset, .device = "v100", .batch_per_worker = batch, .source = "test"};
+}
+
+/// What the model says of a device with other efficiencies: measurements without noise.
+std::vector<Measurement> made_up(const sim::Device& truth, std::initializer_list<std::pair<const char*, const char*>> models) {
+  std::vector<Measurement> all;
+  for (const auto& [model, dataset] : models)
+    for (const double batch : {8, 16, 32, 64, 128}) all.push_back(step(model, dataset, batch));
+  const MeasurementModel model(all);
+  for (Measurement& m : all) m.step_s = model.step_s(m, {.device = truth});
+  return all;
+}
+
+/// On a V100 as it is believed to be.
+Calibration fit_v100(const std::vector<Measurement>& rows) {
+  const std::vector<Place> places(rows.size(), {.device = tests::v100()});
+  return calibrate(rows, places, MeasurementModel(rows));
+}
+
+std::vector<Compared> compare(const std::vector<Measurement>& rows, const sim::Device& device) {
+  const MeasurementModel model(rows);
+  std::vector<Compared> pairs;
+  for (const Measurement& m : rows) pairs.push_back({model.step_s(m, {.device = device}), m.step_s});
+  return pairs;
+}
+
+}  // namespace
+
+TEST_CASE("errors, by hand", "[fidelity]") {
+  // |p/m - 1|: 0.1, 0.5, 0, 1. In order 0, 0.1, 0.5, 1: median 0.3; the 0.9 quantile is at 2.7: 0.5 + 0.7 x 0.5 = 0.85.
+  // Bias: (1.1 x 0.5 x 1 x 2)^(1/4) - 1 = 1.1^(1/4) - 1.
+  const Compared pairs[] = {{1.1, 1}, {1, 2}, {3, 3}, {4, 2}};
+  const ErrorSummary s = summarise(pairs);
+  CHECK(s.rows == 4);
+  CHECK(s.median == Approx(0.3));
+  CHECK(s.p90 == Approx(0.85));
+  CHECK(s.bias == Approx(std::pow(1.1, 0.25) - 1));
+  CHECK(std::isnan(summarise({}).median));
+}
+
+TEST_CASE("a robust fit with a prior, by hand", "[fidelity]") {
+  // One parameter, five residuals theta - 0.5 of scale 0.05 and one of theta - 9. Huber's loss bounds what the wild one pulls to
+  // 1.345 / 0.05 = 26.9; the five pull 5/0.0025 = 2000 a unit, the prior of sd 1 by 1 a unit: theta is
+  // (2000 x 0.5 + 26.9) / 2001 = 0.5132. Least squares would give 1.92.
+  FitProblem problem{.residuals =
+                         [](const Eigen::VectorXd& theta) {
+                           Eigen::VectorXd r = Eigen::VectorXd::Constant(6, theta[0] - 0.5);
+                           r[5] = theta[0] - 9;
+                           return r;
+                         },
+                     .prior_sd = Eigen::VectorXd::Constant(1, 1),
+                     .low = Eigen::VectorXd::Constant(1, -20),
+                     .high = Eigen::VectorXd::Constant(1, 20)};
+  const FitResult fitted = fit(problem);
+  CHECK(fitted.scale == Approx(0.05));
+  CHECK(fitted.theta[0] == Approx(0.5132).epsilon(1e-3));
+  // Precision: 5/0.0025 + 1 + the wild one's weight 1.345/(8.487/0.05) / 0.0025 = 3.17.
+  CHECK(fitted.sd[0] == Approx(1 / std::sqrt(2001 + 3.17)).epsilon(1e-3));
+  // A bound holds.
+  problem.high[0] = 0.2;
+  CHECK(fit(problem).theta[0] == Approx(0.2));
+}
+
+TEST_CASE("a device that made the measurements is found again", "[fidelity]") {
+  sim::Device truth = tests::v100();
+  truth.efficiency.conv = 0.4;
+  truth.efficiency.launch_s = 4e-5;
+  const auto rows = made_up(truth, {{"resnet50", "imagenet"}, {"vgg16", "imagenet"}, {"inception-v3", "imagenet"}});
+  REQUIRE(summarise(compare(rows, tests::v100())).median > 0.2);
+  const Calibration c = fit_v100(rows);
+  CHECK(summarise(compare(rows, calibrated(tests::v100(), c))).p90 < 0.03);
+  CHECK(c.efficiency.conv == Approx(0.4).epsilon(0.3));
+  CHECK(c.efficiency.launch_s == Approx(4e-5).epsilon(0.3));
+  for (const FittedParameter& p : c.parameters) {
+    INFO(p.name);
+    CHECK(p.relative_sd > 0);
+    CHECK(p.relative_sd <= p.prior_sd);
+    if (!p.determined) CHECK(p.value == p.before);
+  }
+  CHECK(c.warnings.empty());
+}
+
+TEST_CASE("what measurements cannot tell keeps its default, and is said", "[fidelity]") {
+  const auto convolutions = made_up(tests::v100(), {{"resnet50", "imagenet"}});
+  const Calibration c = fit_v100(convolutions);
+  const auto parameter = [&](std::string_view name) {
+    return *std::find_if(c.parameters.begin(), c.parameters.end(), [&](const FittedParameter& p) { return p.name == name; });
+  };
+  CHECK(parameter("conv").determined);
+  CHECK_FALSE(parameter("rnn").determined);  // there is no recurrent layer
+  CHECK(parameter("rnn").value == tests::kGpuEfficiency.rnn);
+  REQUIRE(c.warnings.size() == 1);
+  CHECK(c.warnings[0].find("only resnet50/imagenet") == 0);
+
+  const std::vector<Measurement> one{convolutions[0]};
+  CHECK(fit_v100(one).warnings.size() == 2);  // and one batch size
+  const Calibration none = fit_v100({});
+  CHECK(none.efficiency.conv == tests::kGpuEfficiency.conv);
+  CHECK(none.warnings.size() == 1);
+}
+
+TEST_CASE("a worker that talks to parameter servers is fitted with the links of its place", "[fidelity]") {
+  std::vector<Measurement> rows = made_up(tests::v100(), {{"resnet50", "imagenet"}});
+  const Place place{.device = tests::v100(), .inside = {1e10, 1e-5}, .network = {1e9, 5e-5}};
+  for (Measurement& m : rows) m.sync = {sim::SyncKind::servers_sync, 1};
+  const MeasurementModel model(rows);
+  for (Measurement& m : rows) m.step_s = model.step_s(m, place);
+  const std::vector<Place> places(rows.size(), place);
+  // Made by the device as it is: nothing needs to move.
+  CHECK(calibrate(rows, places, model).efficiency.conv == Approx(tests::kGpuEfficiency.conv).epsilon(0.01));
+  for (const HoldOut by : {HoldOut::batches, HoldOut::models})
+    for (const Predicted& p : predict(rows, places, model, by)) CHECK(std::isfinite(p.model_s));
+}
+
+TEST_CASE("folds hold everything back once", "[fidelity]") {
+  std::vector<Measurement> rows;
+  for (const double batch : {64, 8, 16, 32}) rows.push_back(step("resnet50", "imagenet", batch));
+  rows.push_back(step("vgg16", "imagenet", 8));
+  // In order of batch: 8, 16, 32, 64 of ResNet-50 alternate; VGG-16's only batch goes to the first fold.
+  const auto by_batch = folds(rows, HoldOut::batches);
+  REQUIRE(by_batch.size() == 2);
+  CHECK(by_batch[0] == std::vector<std::size_t>{1, 3, 4});
+  CHECK(by_batch[1] == std::vector<std::size_t>{2, 0});
+  const auto by_model = folds(rows, HoldOut::models);
+  REQUIRE(by_model.size() == 2);
+  CHECK(by_model[0].size() == 4);
+  CHECK(by_model[1] == std::vector<std::size_t>{4});
+}
+
+TEST_CASE("links that made the slowdown are found again", "[fidelity]") {
+  const Place truth{.device = tests::v100(), .inside = {2e9, 1e-5}, .network = {4e8, 5e-5}, .overlap = 2};
+  const Place start{.device = tests::v100(), .inside = {1e10, 1e-5}, .network = {1.25e9, 5e-5}, .overlap = 4};
+  std::vector<Measurement> rows;
+  for (const char* model : {"resnet50", "vgg16"})
+    for (const int nodes : {1, 2, 4})
+      for (const int on_node : {1, 2, 4})
+        for (const double batch : {16, 64}) {
+          Measurement m = step(model, "imagenet", batch);
+          m.nodes = nodes;
+          m.workers_per_node = on_node;
+          m.workers = nodes * on_node;
+          if (m.workers > 1) rows.push_back(m);
+        }
+  const MeasurementModel model(rows);
+  std::vector<ScaledOut> pairs;
+  for (Measurement& m : rows) {
+    Measurement one = m;
+    one.nodes = one.workers_per_node = one.workers = 1;
+    m.step_s = model.step_s(m, truth);
+    pairs.push_back({&m, model.step_s(one, truth)});
+  }
+  const LinkCalibration c = calibrate_links(pairs, model, start);
+  CHECK(c.inside.bandwidth_bytes_per_s == Approx(2e9).epsilon(0.1));
+  CHECK(c.network.bandwidth_bytes_per_s == Approx(4e8).epsilon(0.1));
+  CHECK(c.overlap == Approx(2).epsilon(0.1));
+}
+
+TEST_CASE("baselines, by hand", "[fidelity]") {
+  // Steps of 0.1 + 0.01 batch: a straight line through the other batches is exact. Twice the model's seconds with two workers.
+  std::vector<Measurement> rows;
+  for (const double batch : {10, 20, 40}) {
+    rows.push_back(step("resnet50", "imagenet", batch));
+    rows.back().step_s = 0.1 + 0.01 * batch;
+  }
+  rows.push_back(rows[1]);
+  rows[3].workers = rows[3].workers_per_node = 2;
+  rows[3].step_s = 0.36;
+  const MeasurementModel model(rows);
+  const std::vector<Place> places(rows.size(), {.device = tests::v100(), .inside = {1e10, 1e-5}, .network = {1e9, 5e-5}});
+  const auto predicted = predict(rows, places, model, std::nullopt);
+  for (int i = 0; i < 3; ++i) CHECK(predicted[i].straight_line_s == Approx(rows[i].step_s));
+  CHECK(predicted[3].perfect_linear_s == 0.1 + 0.01 * 20);
+  const double slowdown = model.step_s(rows[3], places[3]) / model.step_s(rows[1], places[1]);
+  CHECK(slowdown > 1);
+  CHECK(predicted[3].scaled_s == Approx(0.3 * slowdown));
+}
+
+TEST_CASE("kernels are the layers' own operations", "[fidelity]") {
+  // 1760 x 16 x 1760: 2 m n k FLOPs, 4 (m k + k n + m n) bytes.
+  const auto gemm = kernel_work(GemmKernel{1760, 16, 1760});
+  REQUIRE(gemm.size() == 1);
+  CHECK(gemm[0].flops.fixed == 2.0 * 1760 * 16 * 1760);
+  CHECK(gemm[0].bytes.fixed == 4.0 * (1760 * 1760 + 2 * 16 * 1760));
+  // DeepBench's first convolution: 700 x 161, 4 images, 32 filters of 20 x 5, stride 2: 341 x 79 positions. Its sheet for the M40
+  // has 0.224 ms at 3.0787428571 TFLOP/s: 0.68964 GFLOP.
+  ConvKernel conv{.batch = 4, .height = 161, .width = 700, .channels = 1, .filters = 32, .window = {5, 20, 2, 2, 0, 0}};
+  CHECK(kernel_work(conv)[0].flops.fixed == Approx(0.224e-3 * 3.0787428571e12));
+  conv.pass = Pass::backward;
+  CHECK(kernel_work(conv).size() == 2);
+  // An LSTM of 512 at batch 16 over 25 steps: 2 x 4 x 512 x 512 x 16 x 25 FLOPs in each pass (P100's sheet: 1.478 ms at
+  // 0.5675668 TFLOP/s).
+  for (const Pass pass : {Pass::forward, Pass::data_gradient, Pass::filter_gradient})
+    CHECK(kernel_work(RecurrentKernel{.batch = 16, .hidden = 512, .steps = 25, .pass = pass})[0].flops.fixed ==
+          2.0 * 4 * 512 * 512 * 16 * 25);
+}

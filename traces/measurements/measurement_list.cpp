@@ -1,0 +1,69 @@
+#include "traces/measurements/measurement_list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/errors.hpp"
+#include "sim/read/shown.hpp"
+#include "traces/measurements/native.hpp"
+
+namespace rehearse::traces {
+namespace {
+
+constexpr std::size_t kMostLines = 12;  // listed for a reason
+
+void count(std::vector<LeftOut>& all, std::int64_t line, std::string reason) {
+  auto known = std::find_if(all.begin(), all.end(), [&](const LeftOut& l) { return l.reason == reason; });
+  if (known == all.end()) known = all.insert(known, {std::move(reason), {}});
+  known->lines.push_back(line);
+}
+
+std::string lines_of(const LeftOut& left_out) {
+  std::vector<std::int64_t> lines = left_out.lines;
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  const bool all = lines.size() <= kMostLines;
+  const std::string dots = all ? "" : ", ...";
+  if (!all) lines.resize(kMostLines);
+  return fmt::format("{} {}{}", lines.size() == 1 ? "line" : "lines", fmt::join(lines, ", "), dots);
+}
+
+}  // namespace
+
+void MeasurementCollector::leave_out(std::int64_t line, std::string reason) {
+  ++list_.found;
+  count(list_.left_out, line, std::move(reason));
+}
+
+void MeasurementCollector::add(workloads::Measurement m) {
+  if (!(std::isfinite(m.step_s) && m.step_s > 0)) return leave_out(m.line, "the time is not above 0: nothing was measured");
+  if (!rows_.insert(native_row(m)).second) return leave_out(m.line, "the same row was given before");
+  workloads::Measurement setting = m;
+  setting.step_s = setting.forward_s = setting.backward_s = setting.sync_s = setting.power_w = workloads::kNotMeasured;
+  if (!settings_.insert(native_row(setting)).second)
+    count(list_.remarked, m.line, "repeats an earlier setting with another time");
+  ++list_.found;
+  list_.rows.push_back(std::move(m));
+}
+
+MeasurementList MeasurementCollector::finish() {
+  if (list_.rows.empty()) {
+    const LeftOut* first = list_.left_out.empty() ? nullptr : &list_.left_out.front();
+    throw sim::InputError({.file = sim::printable(list_.file, 4096),
+                           .line = first ? first->lines.front() : 0,
+                           .expected = "at least one measurement that can be used",
+                           .found = first ? first->reason : "none"});
+  }
+  return std::move(list_);
+}
+
+std::string to_string(const MeasurementList& list) {
+  std::string text = fmt::format("{}: {} measurements, {} used\n", sim::printable(list.file, 4096), list.found, list.rows.size());
+  for (const LeftOut& l : list.left_out) text += fmt::format("  {} left out: {}; {}\n", l.lines.size(), l.reason, lines_of(l));
+  for (const LeftOut& l : list.remarked) text += fmt::format("  {} kept: {}; {}\n", l.lines.size(), l.reason, lines_of(l));
+  for (const std::string& note : list.notes) text += "  " + note + "\n";
+  return text;
+}
+
+}  // namespace rehearse::traces

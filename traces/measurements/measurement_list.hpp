@@ -1,0 +1,51 @@
+// What reading measurements gives: the rows that can be used, and an account, with line numbers, of every one that cannot.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/measurement.hpp"
+
+namespace rehearse::traces {
+
+struct LeftOut {
+  std::string reason;
+  std::vector<std::int64_t> lines;  ///< one for each measurement; a line of another format may hold several
+};
+
+/// found = rows + all left out, always.
+struct MeasurementList {
+  std::string file;
+  std::vector<workloads::Measurement> rows;
+  std::int64_t found = 0;
+  std::vector<LeftOut> left_out;   ///< in order of first occurrence
+  std::vector<LeftOut> remarked;   ///< rows that were kept, but deserve a look
+  std::vector<std::string> notes;  ///< how the format was understood
+};
+
+/// Sorts measurements into those that can be used and those that cannot.
+class MeasurementCollector {
+ public:
+  explicit MeasurementCollector(std::string file) { list_.file = std::move(file); }
+
+  /// Keeps it, unless its time is no positive number, or the same was given before: identical in every column.
+  /// The same setting with another time is a repetition, kept and remarked.
+  void add(workloads::Measurement measurement);
+  void leave_out(std::int64_t line, std::string reason);
+  void note(std::string text) { list_.notes.push_back(std::move(text)); }
+
+  /// Call it once, last. Throws sim::InputError when nothing is left.
+  MeasurementList finish();
+
+ private:
+  MeasurementList list_;
+  std::set<std::string> rows_, settings_;
+};
+
+/// One line of totals, one for each reason, each with a line end.
+std::string to_string(const MeasurementList& list);
+
+}  // namespace rehearse::traces

@@ -1,0 +1,180 @@
+#include "traces/measurements/native.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "sim/base/names.hpp"
+#include "sim/read/csv.hpp"
+#include "sim/read/json.hpp"
+#include "traces/measurements/subject_json.hpp"
+#include "workloads/zoo.hpp"
+
+namespace rehearse::traces {
+namespace {
+
+using workloads::Measurement;
+
+const std::vector<std::string> kSyncs{"ring", "servers-sync", "servers-async"};  // in SyncKind's order
+const std::vector<std::string> kPrecisions{"fp32", "fp16"};                      // in Precision's order
+constexpr sim::NumberRange kCounts{.low = 1, .high = 1e6};
+constexpr sim::NumberRange kSeconds{.low = 0, .high = 1e7};
+constexpr sim::NumberRange kWatts{.low = 0, .high = 1e6};
+
+struct Names {
+  std::vector<std::string> models, datasets;
+  const MeasurementNames& given;
+};
+
+std::size_t choice(sim::CsvRow& row, std::string_view column, const std::vector<std::string>& names, std::string_view what) {
+  const std::string found(row.text(column));
+  const auto name = std::find(names.begin(), names.end(), found);
+  if (name != names.end()) return static_cast<std::size_t>(name - names.begin());
+  const std::string nearest = sim::nearest_name(found, names);
+  row.refuse(column, fmt::format("{}{}", what, nearest.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", nearest)));
+  return 0;
+}
+
+std::string known(sim::CsvRow& row, std::string_view column, const std::vector<std::string>& names, std::string_view what) {
+  if (!row.has(column)) return {};
+  choice(row, column, names, what);
+  return std::string(row.text(column));
+}
+
+/// The value of a JSON field; a mistake of it is one of the row.
+template <class Read>
+auto json_field(sim::CsvRow& row, std::string_view column, Read read)
+    -> std::optional<decltype(read(std::declval<sim::JsonValue>(), std::declval<sim::Mistakes&>()))> {
+  if (!row.has(column)) return std::nullopt;
+  try {
+    const sim::JsonDocument document = sim::parse_json(std::string(row.text(column)), "");
+    sim::Mistakes mistakes;
+    auto value = read(document.root(), mistakes);
+    mistakes.throw_if_any();
+    return value;
+  } catch (const sim::InputError& error) {
+    const sim::Mistake& first = error.mistakes().front();
+    row.refuse(column, fmt::format("{}{}{}", first.pointer, first.pointer.empty() ? "" : " ", first.expected));
+    return std::nullopt;
+  }
+}
+
+void check_whole(sim::CsvRow& row, const Measurement& m) {
+  if (m.model.empty() == !m.kernel.has_value()) row.refuse("model", "a model, or an op; not both");
+  if (m.structure && m.kernel) row.refuse("structure", "a structure or an op, not both");
+  if (!m.kernel && !m.structure && m.dataset.empty()) row.refuse("dataset", "the name of a dataset");
+  if (m.workers > m.nodes * m.workers_per_node || m.workers < m.nodes)
+    row.refuse("workers", "as many as fit on the nodes, and one a node at least");
+  if ((m.sync.kind == sim::SyncKind::ring) != (m.sync.servers == 0))
+    row.refuse("servers", "servers with sync servers-sync or servers-async, and none with ring");
+}
+
+Measurement read_row(sim::CsvRow& row, const Names& names) {
+  Measurement m{.line = row.line()};
+  const auto integer = [&](std::string_view column, std::int64_t fallback) {
+    return static_cast<int>(row.maybe_integer(column, kCounts).value_or(fallback));
+  };
+  const auto seconds = [&](std::string_view column) {
+    return row.maybe_number(column, kSeconds).value_or(workloads::kNotMeasured);
+  };
+  m.structure = json_field(row, "structure", read_structure);
+  m.kernel = json_field(row, "op", read_kernel);
+  m.model = m.structure || row.has("structure") ? std::string(row.text("model"))
+                                                : known(row, "model", names.models, "the name of a model");
+  m.dataset = known(row, "dataset", names.datasets, "the name of a dataset");
+  m.device = known(row, "device", names.given.devices, "the name of a device");
+  if (m.device.empty()) row.refuse("device", "the name of a device");
+  m.instance = known(row, "instance", names.given.instances, "the name of an instance");
+  m.nodes = integer("nodes", 1);
+  m.workers_per_node = integer("workers_per_node", 1);
+  m.workers = integer("workers", std::int64_t{m.nodes} * m.workers_per_node);
+  if (row.has("precision")) m.precision = static_cast<sim::Precision>(choice(row, "precision", kPrecisions, "fp32 or fp16"));
+  m.batch_per_worker = row.maybe_number("batch_per_worker", kCounts).value_or(1);
+  if (!row.has("op") && !row.has("batch_per_worker")) row.refuse("batch_per_worker", kCounts.describe());
+  if (row.has("sync"))
+    m.sync.kind = static_cast<sim::SyncKind>(choice(row, "sync", kSyncs, fmt::format("{}", fmt::join(kSyncs, ", "))));
+  m.sync.servers = integer("servers", m.sync.kind == sim::SyncKind::ring ? 0 : 1);
+  m.step_s = row.number("step_s");
+  m.forward_s = seconds("forward_s");
+  m.backward_s = seconds("backward_s");
+  m.sync_s = seconds("sync_s");
+  m.threads = integer("threads", 0);
+  m.power_w = row.maybe_number("power_w", kWatts).value_or(workloads::kNotMeasured);
+  m.power_limit_w = row.maybe_number("power_limit_w", kWatts).value_or(0);
+  m.source = row.text("source");
+  if (row.mistakes().empty()) check_whole(row, m);
+  return m;
+}
+
+std::string number(double x) { return std::isfinite(x) ? fmt::format("{}", x) : ""; }
+std::string count(int n, int omitted) { return n == omitted ? "" : fmt::format("{}", n); }
+
+/// RFC 4180: quoted when it must be.
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + '"';
+}
+
+}  // namespace
+
+MeasurementList read_native_measurements(const std::string& path, const MeasurementNames& given) {
+  Names names{.given = given};
+  for (const workloads::ZooEntry& entry : workloads::zoo()) names.models.emplace_back(entry.name);
+  for (const workloads::Dataset& dataset : workloads::datasets()) names.datasets.emplace_back(dataset.name);
+  sim::CsvReader reader(path, {.required = {"device", "step_s"},
+                               .optional = {"model", "dataset", "nodes", "workers_per_node", "batch_per_worker", "sync", "op",
+                                            "structure", "precision", "instance", "workers", "servers", "forward_s", "backward_s",
+                                            "sync_s", "threads", "power_w", "power_limit_w", "source"},
+                               .others_allowed = false});
+  MeasurementCollector collector(path);
+  while (sim::CsvRow* row = reader.next()) {
+    Measurement m = read_row(*row, names);
+    if (row->mistakes().empty()) {
+      collector.add(std::move(m));
+      continue;
+    }
+    const sim::Mistake& first = row->mistakes().front();
+    collector.leave_out(row->line(), fmt::format("{}: expected {}, found {}", first.pointer, first.expected, first.found));
+  }
+  return collector.finish();
+}
+
+std::string native_header() {
+  return "model,dataset,device,nodes,workers_per_node,batch_per_worker,sync,step_s,op,structure,precision,instance,workers,"
+         "servers,"
+         "forward_s,backward_s,sync_s,threads,power_w,power_limit_w,source\n";
+}
+
+std::string native_row(const Measurement& m) {
+  const bool kernel = m.kernel.has_value();
+  const std::vector<std::string> fields{m.model,
+                                        m.dataset,
+                                        m.device,
+                                        kernel ? "" : fmt::format("{}", m.nodes),
+                                        kernel ? "" : fmt::format("{}", m.workers_per_node),
+                                        kernel ? "" : number(m.batch_per_worker),
+                                        kernel ? "" : kSyncs[static_cast<std::size_t>(m.sync.kind)],
+                                        number(m.step_s),
+                                        kernel ? to_json(*m.kernel) : "",
+                                        m.structure ? to_json(*m.structure) : "",
+                                        kPrecisions[static_cast<std::size_t>(m.precision)],
+                                        m.instance,
+                                        count(m.workers, m.nodes * m.workers_per_node),
+                                        count(m.sync.servers, 0),
+                                        number(m.forward_s),
+                                        number(m.backward_s),
+                                        number(m.sync_s),
+                                        count(m.threads, 0),
+                                        number(m.power_w),
+                                        m.power_limit_w > 0 ? number(m.power_limit_w) : "",
+                                        m.source};
+  std::string line;
+  for (const std::string& field : fields) line += (&field == fields.data() ? "" : ",") + quoted(field);
+  return line + '\n';
+}
+
+}  // namespace rehearse::traces

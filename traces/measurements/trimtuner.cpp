@@ -1,0 +1,63 @@
+// TrimTuner (Mendes et al., "TrimTuner: Efficient Optimization of Machine Learning Jobs in the Cloud via Sub-Sampling", MASCOTS
+// 2020): a small CNN on MNIST, TensorFlow with one parameter server, on AWS's t2 machines; iterations and seconds of a run.
+#include <fmt/format.h>
+
+#include "sim/base/errors.hpp"
+#include "sim/read/csv.hpp"
+#include "traces/measurements/formats.hpp"
+
+namespace rehearse::traces {
+namespace {
+
+using workloads::Measurement;
+
+/// TensorFlow's tutorial "Deep MNIST for experts": 5 x 5 convolutions of 32 and 64 filters, a dense layer of 1024. The files do
+/// not state the network.
+constexpr workloads::CnnStructure kNetwork{.conv_layers = 2,
+                                           .filters = 32,
+                                           .kernel = 5,
+                                           .layers_per_pool = 1,
+                                           .dense_layers = 1,
+                                           .nodes = 1024,
+                                           .image_height = 28,
+                                           .image_width = 28,
+                                           .channels = 1,
+                                           .classes = 10};
+
+}  // namespace
+
+MeasurementList read_trimtuner(const std::string& path) {
+  sim::CsvReader reader(path, {.required = {"n_workers", "n_ps", "vm_flavor", "batch_size", "synchronism", "training_time",
+                                            "total_iterations", "training_set_size", "learning_rate"}});
+  MeasurementCollector out(path);
+  while (sim::CsvRow* row = reader.next()) {
+    const int workers = static_cast<int>(row->integer("n_workers", sim::between(1, 1e4)));
+    const int servers = static_cast<int>(row->integer("n_ps", sim::between(1, 1e4)));
+    const double iterations = row->number("total_iterations", sim::above(0));
+    const double run_s = row->number("training_time", sim::above(0));
+    const bool async = row->text("synchronism") == "async";
+    if (!async && row->text("synchronism") != "sync") row->refuse("synchronism", "sync or async");
+    Measurement m{.line = row->line(),
+                  .model = "mnist-cnn",
+                  .dataset = "mnist",
+                  .structure = kNetwork,
+                  .device = "xeon-e5-2686-v4",
+                  .instance = std::string(row->text("vm_flavor")),
+                  .nodes = workers,
+                  .workers_per_node = 1,
+                  .workers = workers,
+                  .batch_per_worker = static_cast<double>(row->integer("batch_size", sim::between(1, 1e6))),
+                  .sync = {.kind = async ? sim::SyncKind::servers_async : sim::SyncKind::servers_sync, .servers = servers}};
+    if (!row->mistakes().empty()) {
+      const sim::Mistake& first = row->mistakes().front();
+      out.leave_out(row->line(), fmt::format("{}: expected {}, found {}", first.pointer, first.expected, first.found));
+      continue;
+    }
+    m.step_s = run_s / iterations * (async ? workers : 1);  // iterations are global ones: pushes when asynchronous
+    m.source = fmt::format("trimtuner {} samples, rate {}", row->text("training_set_size"), row->text("learning_rate"));
+    out.add(std::move(m));
+  }
+  return out.finish();
+}
+
+}  // namespace rehearse::traces

@@ -1,0 +1,186 @@
+#include "workloads/calibration.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "sim/base/errors.hpp"
+#include "workloads/robust_fit.hpp"
+
+namespace rehearse::workloads {
+namespace {
+
+/// One efficiency: where it is kept, how far from the data-sheet default devices were found to be (standard deviation of the
+/// logarithm: over DeepBench's devices for products, wider where frameworks differ), and its limits.
+struct Parameter {
+  const char* name;
+  double sim::Efficiency::*field;
+  double prior_sd, low, high;
+};
+constexpr Parameter kParameters[] = {
+    {"conv", &sim::Efficiency::conv, 0.5, 0.005, 1},
+    {"gemm", &sim::Efficiency::gemm, 0.3, 0.005, 1},
+    {"rnn", &sim::Efficiency::rnn, 0.5, 0.005, 1},
+    {"bandwidth", &sim::Efficiency::bandwidth, 0.3, 0.01, 1},
+    {"k_half", &sim::Efficiency::k_half, 0.7, 1, 4096},
+    {"launch_s", &sim::Efficiency::launch_s, 1, 1e-7, 1e-2},
+    {"host_s_per_op", &sim::Efficiency::host_s_per_op, 1, 1e-7, 1e-2},
+};
+
+/// Standard deviations of the logarithms of a model's correction around 1.
+constexpr double kTimeFactorSd = 0.25, kLaunchFactorSd = 0.5;
+constexpr double kLowestFactor = 0.1, kHighestFactor = 10;
+
+constexpr double kDetermined = 0.85;  // of the prior's standard deviation must be left at most
+
+class DeviceFit {
+ public:
+  DeviceFit(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model)
+      : measurements_(measurements),
+        places_(places.begin(), places.end()),
+        model_(model),
+        start_(places_.front().device.efficiency) {
+    for (const Parameter& p : kParameters)
+      if (start_.*p.field > 0) free_.push_back(&p);
+    for (const Measurement& m : measurements) {
+      const auto same = [&](const sim::ModelCorrection& c) { return c.model == m.model && c.dataset == m.dataset; };
+      if (!m.kernel && std::none_of(corrections_.begin(), corrections_.end(), same)) corrections_.push_back({m.model, m.dataset});
+    }
+  }
+
+  /// Parameters that the measurements leave about as uncertain as they were keep their value; the others are fitted again.
+  Calibration run() {
+    const Eigen::VectorXd sd = solve().sd;
+    std::vector<const Parameter*> seen;
+    for (std::size_t j = 0; j < free_.size(); ++j)
+      if (sd[static_cast<Eigen::Index>(j)] <= kDetermined * free_[j]->prior_sd) seen.push_back(free_[j]);
+    free_ = std::move(seen);
+    return result(solve());
+  }
+
+ private:
+  /// theta: logarithms of the free parameters over their start, then of the two factors of each correction.
+  sim::Device at(const Eigen::VectorXd& theta) const {
+    sim::Device device = places_.front().device;
+    Eigen::Index j = 0;
+    for (const Parameter* p : free_)
+      device.efficiency.*p->field = std::clamp(start_.*p->field * std::exp(theta[j++]), p->low, p->high);
+    device.corrections = corrections_;
+    for (sim::ModelCorrection& c : device.corrections) {
+      c.time_factor = std::exp(theta[j++]);
+      c.launch_factor = std::exp(theta[j++]);
+    }
+    return device;
+  }
+
+  Eigen::VectorXd residuals(const Eigen::VectorXd& theta) const {
+    const sim::Device device = at(theta);
+    Eigen::VectorXd r(static_cast<Eigen::Index>(measurements_.size()));
+    for (std::size_t i = 0; i < measurements_.size(); ++i) {
+      Place place = places_[i];
+      place.device.efficiency = device.efficiency;
+      place.device.corrections = device.corrections;
+      r[static_cast<Eigen::Index>(i)] = std::log(model_.step_s(measurements_[i], place) / measurements_[i].step_s);
+    }
+    return r;
+  }
+
+  FitResult solve() const {
+    const auto columns = static_cast<Eigen::Index>(free_.size() + 2 * corrections_.size());
+    FitProblem problem{.residuals = [this](const Eigen::VectorXd& theta) { return residuals(theta); },
+                       .prior_sd = Eigen::VectorXd(columns),
+                       .low = Eigen::VectorXd::Constant(columns, std::log(kLowestFactor)),
+                       .high = Eigen::VectorXd::Constant(columns, std::log(kHighestFactor))};
+    Eigen::Index j = 0;
+    for (const Parameter* p : free_) {
+      problem.prior_sd[j] = p->prior_sd;
+      problem.low[j] = std::log(p->low / start_.*p->field);
+      problem.high[j++] = std::log(p->high / start_.*p->field);
+    }
+    for (; j < columns; j += 2) problem.prior_sd.segment<2>(j) << kTimeFactorSd, kLaunchFactorSd;
+    return fit(problem);
+  }
+
+  Calibration result(const FitResult& fitted) const {
+    const sim::Device device = at(fitted.theta);
+    Calibration c{.efficiency = device.efficiency, .corrections = device.corrections, .residual_sd = fitted.scale};
+    for (const Parameter& p : kParameters) {
+      const auto found = std::find(free_.begin(), free_.end(), &p);
+      const bool seen = found != free_.end();
+      c.parameters.push_back({.name = p.name,
+                              .value = c.efficiency.*p.field,
+                              .before = start_.*p.field,
+                              .relative_sd = seen ? fitted.sd[found - free_.begin()] : p.prior_sd,
+                              .prior_sd = p.prior_sd,
+                              .determined = seen});
+    }
+    return c;
+  }
+
+  std::span<const Measurement> measurements_;
+  std::vector<Place> places_;
+  const MeasurementModel& model_;
+  sim::Efficiency start_;
+  std::vector<const Parameter*> free_;
+  std::vector<sim::ModelCorrection> corrections_;
+};
+
+/// What makes two measurements of a subject differ: the batch, or a kernel's shape.
+std::string variant_of(const Measurement& m) {
+  if (!m.kernel) return fmt::format("{:020.3f}", m.batch_per_worker);
+  std::string key;
+  for (const OpWork& w : kernel_work(*m.kernel))
+    key += fmt::format("{:.0f} {:.0f} {:.0f} {}|", w.matrix.m.fixed, w.matrix.n.fixed, w.matrix.k.fixed, w.repeats);
+  return key;
+}
+
+}  // namespace
+
+sim::Device calibrated(sim::Device device, const Calibration& calibration) {
+  device.efficiency = calibration.efficiency;
+  device.corrections = calibration.corrections;
+  return device;
+}
+
+Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model) {
+  sim::check(measurements.size() == places.size(), "each measurement has its place");
+  std::set<std::string> subjects, variants;
+  for (const Measurement& m : measurements) {
+    sim::check(m.workers == 1, "a device is calibrated on single workers");
+    subjects.insert(subject(m));
+    variants.insert(variant_of(m));
+  }
+  if (measurements.empty()) return {.warnings = {"no measurement of a single worker: nothing is fitted"}};
+  Calibration c = DeviceFit(measurements, places, model).run();
+  const bool kernels = measurements.front().kernel.has_value();
+  if (subjects.size() == 1)
+    c.warnings.push_back(
+        fmt::format("only {}: other {} may behave differently", *subjects.begin(), kernels ? "kinds of kernel" : "models"));
+  if (variants.size() == 1)
+    c.warnings.emplace_back("only one batch size: what is fixed and what grows with the batch cannot be told apart");
+  return c;
+}
+
+std::vector<std::vector<std::size_t>> folds(std::span<const Measurement> measurements, HoldOut by) {
+  std::map<std::string, std::map<std::string, std::vector<std::size_t>>> groups;  // subject, variant
+  for (std::size_t i = 0; i < measurements.size(); ++i)
+    groups[subject(measurements[i])][variant_of(measurements[i])].push_back(i);
+  std::vector<std::vector<std::size_t>> result(by == HoldOut::batches ? 2 : groups.size());
+  std::size_t g = 0;
+  for (const auto& [name, variants] : groups) {
+    std::size_t v = 0;
+    for (const auto& [variant, rows] : variants) {
+      auto& fold = result[by == HoldOut::batches ? v++ % 2 : g];
+      fold.insert(fold.end(), rows.begin(), rows.end());
+    }
+    ++g;
+  }
+  std::erase_if(result, [](const auto& fold) { return fold.empty(); });
+  return result;
+}
+
+}  // namespace rehearse::workloads

@@ -1,0 +1,28 @@
+// A small robust non-linear least squares solver: Huber's loss (1964) on residuals whose scale it estimates, normal priors around
+// 0, bounds; Levenberg and Marquardt's damping on reweighted normal equations, derivatives by central differences.
+#pragma once
+
+#include <Eigen/Core>
+#include <functional>
+
+namespace rehearse::workloads {
+
+struct FitProblem {
+  /// One residual an observation, at parameters theta. Meant for logarithms: steps are of 0.02.
+  std::function<Eigen::VectorXd(const Eigen::VectorXd& theta)> residuals;
+  Eigen::VectorXd prior_sd;   ///< of each parameter around 0; above 0
+  Eigen::VectorXd low, high;  ///< bounds, around 0
+  Eigen::VectorXd start;      ///< empty: 0
+  /// Of the residuals: by how much measurements differ when they are made again. A few of them may be met better by chance.
+  double smallest_scale = 0.05;
+};
+
+struct FitResult {
+  Eigen::VectorXd theta;
+  Eigen::VectorXd sd;  ///< posterior standard deviations (Gauss-Newton approximation)
+  double scale = 0;    ///< robust standard deviation of the residuals
+};
+
+FitResult fit(const FitProblem& problem);
+
+}  // namespace rehearse::workloads

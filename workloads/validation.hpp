@@ -1,0 +1,30 @@
+// Predictions beside measurements, and beside what simpler models would have said.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "workloads/calibration.hpp"
+#include "workloads/measurement.hpp"
+
+namespace rehearse::workloads {
+
+/// Seconds of one measurement's step; NaN where a model says nothing.
+struct Predicted {
+  double model_s = kNotMeasured;
+  /// Of several workers: what one worker was measured to take in the same setting, and that times the model's slowdown.
+  double perfect_linear_s = kNotMeasured, scaled_s = kNotMeasured;
+  /// Baselines, each from the device's other measurements of one worker: those of other models (kernels: other shapes), or under
+  /// a hold-out those that are not held back.
+  double flops_only_s = kNotMeasured;     ///< the median of seconds a FLOP
+  double regression_s = kNotMeasured;     ///< linear in FLOPs, bytes and operations, least squares on relative errors
+  double straight_line_s = kNotMeasured;  ///< in the batch, of the same model: needs two other batch sizes
+};
+
+/// One a measurement. `places` has one a measurement. With a hold-out, each device is calibrated on its single-worker
+/// measurements outside of a fold, to predict those inside; measurements of several workers then have no model_s.
+std::vector<Predicted> predict(std::span<const Measurement> measurements, std::span<const Place> places,
+                               const MeasurementModel& model, std::optional<HoldOut> hold_out);
+
+}  // namespace rehearse::workloads
