@@ -21,7 +21,8 @@ void print_inputs(const report::Summary& summary) {
     fmt::print("\n");
     const auto print = [](std::string_view what, const std::vector<report::InputReport::Reason>& reasons) {
       for (const report::InputReport::Reason& reason : reasons)
-        fmt::print("  {} {}: {} (first lines: {})\n", what, reason.rows, reason.reason, fmt::join(reason.first_lines, ", "));
+        fmt::print("  {} {}: {}{}\n", what, reason.rows, reason.reason,
+                   reason.first_lines.empty() ? "" : fmt::format(" (first lines: {})", fmt::join(reason.first_lines, ", ")));
     };
     print("dropped", input.dropped);
     print("repaired", input.repaired);

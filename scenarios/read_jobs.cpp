@@ -102,6 +102,23 @@ report::InputReport report_of(const traces::ImportReport& from) {
   return out;
 }
 
+/// Drops the jobs of a trace whose floor nobody can tell, and accounts for them; a mistake when none is left.
+void drop_unmodelled(sim::JsonValue trace, const OwnModels& own, std::vector<sim::Job>& jobs, report::InputReport& report,
+                     sim::Mistakes& mistakes) {
+  const auto unmodelled = [&](const sim::Job& job) {
+    return job.has_target() && find_convergence(own, job.profile->model, job.profile->dataset) == nullptr;
+  };
+  const auto first = std::find_if(jobs.begin(), jobs.end(), unmodelled);
+  if (first == jobs.end()) return;
+  report::InputReport::Reason reason{
+      .reason = fmt::format("target_accuracy: the accuracy of {} on {} is not modelled (see \"convergence\"), first job \"{}\"",
+                            first->profile->model, first->profile->dataset, first->name)};
+  reason.rows = std::erase_if(jobs, unmodelled);
+  report.jobs -= reason.rows;
+  report.dropped.push_back(std::move(reason));
+  if (jobs.empty()) trace.refuse("a trace with a job whose accuracy is modelled", mistakes);
+}
+
 void read_trace_entry(sim::JsonValue value, const Paths& paths, const OwnModels& own, Scenario& scenario,
                       sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
@@ -120,6 +137,7 @@ void read_trace_entry(sim::JsonValue value, const Paths& paths, const OwnModels&
     scenario.inputs.push_back(report_of(list.report));
     scenario.inputs.back().path = std::string(in.child("trace")->text());
     scenario.sha256_of_file[scenario.inputs.back().path] = scenario.inputs.back().sha256;
+    drop_unmodelled(*in.child("trace"), own, list.jobs, scenario.inputs.back(), mistakes);
     if (scenario.jobs.empty()) {
       scenario.jobs = std::move(list.jobs);
       scenario.origin_s = list.origin_s;

@@ -183,6 +183,20 @@ TEST_CASE("relative paths begin at the scenario's folder; ${REHEARSE_DATA} at th
   CHECK(scenario->inputs.at(0).sha256.size() == 64);
 }
 
+TEST_CASE("a trace's jobs with a floor that is not modelled are dropped and accounted for") {
+  const TemporaryFolder folder;
+  folder.write("jobs.csv",
+               "job_id,submit_s,model,dataset,epochs,target_accuracy\n"
+               "a,0,bert,squad,2,0.8\nb,1,resnet18,cifar10,,0.8\nc,2,bert,squad,2,\n");
+  const auto scenario = load_scenario(
+      folder.write("s.json", with(kMinimal, R"({ "gpus": 1, "duration_s": 60 })", R"({ "trace": "jobs.csv" })")), {});
+  REQUIRE(scenario->jobs.size() == 2);
+  CHECK(scenario->jobs[0].name == "b");
+  CHECK(scenario->inputs.at(0).jobs == 2);
+  REQUIRE(scenario->inputs.at(0).dropped.size() == 1);
+  CHECK(scenario->inputs.at(0).dropped[0].rows == 1);
+}
+
 TEST_CASE("a history of one's own") {
   const TemporaryFolder folder;
   folder.write("past.csv",
