@@ -181,14 +181,16 @@ void add_at(sim::JsonValue value, const sim::InputError& error, sim::Mistakes& m
   }
 }
 
-std::string Paths::resolve(sim::JsonValue value, sim::Mistakes& mistakes) const {
+std::string Paths::resolve(sim::JsonValue value, sim::Mistakes& mistakes, std::string_view how_to_get) const {
   std::string path(sim::read_text(value, mistakes));
   constexpr std::string_view kData = "${REHEARSE_DATA}";
   if (path.starts_with(kData)) {
     const char* data = std::getenv("REHEARSE_DATA");
     if (data == nullptr || *data == '\0') {
-      value.refuse("the environment variable REHEARSE_DATA to name the folder of the optional data (README, \"Optional data\")",
-                   mistakes);
+      std::string expected =
+          "the environment variable REHEARSE_DATA to name the folder of the optional data (README, \"Optional data\")";
+      if (!how_to_get.empty()) expected += fmt::format(", or --set {}=FILE; to get the file, {}", value.pointer(), how_to_get);
+      value.refuse(std::move(expected), mistakes);
       return {};
     }
     return data + path.substr(kData.size());

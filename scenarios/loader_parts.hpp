@@ -18,7 +18,8 @@ namespace rehearse::scenarios {
 struct Paths {
   std::string folder;  ///< of the scenario's file
   /// The path of a file named in the scenario; a mistake when REHEARSE_DATA is named but not set.
-  std::string resolve(sim::JsonValue value, sim::Mistakes& mistakes) const;
+  /// `how_to_get` says what to do for the file.
+  std::string resolve(sim::JsonValue value, sim::Mistakes& mistakes, std::string_view how_to_get = {}) const;
 };
 
 /// Models, datasets and convergence that the scenario defines beside the zoo's.

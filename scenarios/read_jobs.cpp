@@ -122,11 +122,14 @@ void drop_unmodelled(sim::JsonValue trace, const OwnModels& own, std::vector<sim
 void read_trace_entry(sim::JsonValue value, const Paths& paths, const OwnModels& own, Scenario& scenario,
                       sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
-  const std::string path = paths.resolve(*in.child("trace"), mistakes);
   std::vector<std::string> formats;
   for (const traces::TraceFormat& format : traces::trace_formats()) formats.emplace_back(format.name);
   const std::string format = in.text("format", std::string("native"));
   const bool known = !in.has("format") || known_name(*in.child("format"), format, formats, "trace format", mistakes);
+  std::string_view how_to_get;
+  for (const traces::TraceFormat& one : traces::trace_formats())
+    if (one.name == format) how_to_get = one.source;
+  const std::string path = paths.resolve(*in.child("trace"), mistakes, how_to_get);
   traces::TraceOptions options{
       .datasets = dataset_names(own), .pools = pool_names(scenario.cluster), .keep_origin = in.boolean("keep_origin", false)};
   in.finish();

@@ -36,11 +36,9 @@ constexpr ModelName kModels[] = {
 void require_file(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::status(path.c_str(), ignored).type() != std::filesystem::file_type::not_found) return;
-  throw sim::InputError(
-      sim::Mistake{.file = sim::printable(path, 4096),
-                   .expected = "a trace of ElasticFlow: download data/elasticflow-traces.tar.gz of the GitHub repository "
-                               "microsoft/elasticflow-traces and unpack it; the one of 195 jobs is 195job.csv",
-                   .found = "no such file"});
+  throw sim::InputError(sim::Mistake{.file = sim::printable(path, 4096),
+                                     .expected = "a trace of ElasticFlow: " + std::string(kElasticFlowSource),
+                                     .found = "no such file"});
 }
 
 /// A row as it stands. Checked in both modes, so that both have the same jobs.

@@ -4,12 +4,19 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "traces/job_list.hpp"
 #include "traces/trace_options.hpp"
 #include "workloads/profiles.hpp"
 
 namespace rehearse::traces {
+
+/// What to do where the file is missing.
+inline constexpr std::string_view kElasticFlowSource =
+    "download data/elasticflow-traces.tar.gz of the GitHub repository microsoft/elasticflow-traces and unpack it; the one of 195 "
+    "jobs "
+    "is 195job.csv";
 
 enum class ElasticFlowMode {
   rigid,   ///< each job runs for its measured duration on its GPUs

@@ -20,11 +20,11 @@ JobList read_elasticflow_as(const std::string& path, const TraceOptions& options
 }
 
 constexpr TraceFormat kFormats[] = {
-    {"native", "our own CSV: job_id,submit_s and what is known of gpus, duration_s, model, deadline_s, ...", read_native},
-    {"elasticflow-rigid", "ElasticFlow's CSV: every job runs for its measured duration on its GPUs",
+    {"native", "our own CSV: job_id,submit_s and what is known of gpus, duration_s, model, deadline_s, ...", {}, read_native},
+    {"elasticflow-rigid", "ElasticFlow's CSV: every job runs for its measured duration on its GPUs", kElasticFlowSource,
      read_elasticflow_as<ElasticFlowMode::rigid>},
     {"elasticflow-elastic", "ElasticFlow's CSV: every job does its iterations on any GPUs, scaled to its measured duration",
-     read_elasticflow_as<ElasticFlowMode::elastic>},
+     kElasticFlowSource, read_elasticflow_as<ElasticFlowMode::elastic>},
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace rehearse::traces {
 struct TraceFormat {
   std::string_view name;
   std::string_view description;
+  std::string_view source;  ///< how public data of this format is had; empty: there is none
   JobList (*read)(const std::string& path, const TraceOptions& options, workloads::ProfileTable& profiles);
 };
 

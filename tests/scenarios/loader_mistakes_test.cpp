@@ -355,6 +355,8 @@ TEST_CASE("files that a scenario names") {
        "s.json:3:24: /jobs/0/trace: expected a readable file, found a directory: ."},
       {"'gpus': 1, 'duration_s': 60", "'trace': '${REHEARSE_DATA}/a.csv'",
        R"(s.json:3:24: /jobs/0/trace: expected the environment variable REHEARSE_DATA to name the folder of the optional data (README, "Optional data"), found "${REHEARSE_DATA}/a.csv")"},
+      {"'gpus': 1, 'duration_s': 60", "'trace': '${REHEARSE_DATA}/e.csv', 'format': 'elasticflow-rigid'",
+       R"(s.json:3:24: /jobs/0/trace: expected the environment variable REHEARSE_DATA to name the folder of the optional data (README, "Optional data"), or --set /jobs/0/trace=FILE; to get the file, download data/elasticflow-traces.tar.gz of the GitHub repository microsoft/elasticflow-traces and unpack it; the one of 195 jobs is 195job.csv, found "${REHEARSE_DATA}/e.csv")"},
       {"'gpus': 1, 'duration_s': 60", "'trace': 3", "s.json:3:24: /jobs/0/trace: expected a text in double quotes, found 3"},
       {"'seed': 1", "'history': { 'file': 'none.csv' }",
        "s.json:1:24: /history/file: expected a readable file, found no such file: none.csv"},
