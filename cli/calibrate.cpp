@@ -8,9 +8,9 @@
 #include "cli/measured.hpp"
 #include "scenarios/places.hpp"
 #include "sim/base/errors.hpp"
-#include "workloads/calibration.hpp"
-#include "workloads/error_summary.hpp"
-#include "workloads/validation.hpp"
+#include "workloads/fidelity/calibration.hpp"
+#include "workloads/fidelity/error_summary.hpp"
+#include "workloads/fidelity/validation.hpp"
 
 namespace rehearse::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include "cli/commands.hpp"
 #include "scenarios/catalogue.hpp"
 #include "traces/measurements/measurement_list.hpp"
-#include "workloads/measurement.hpp"
+#include "workloads/fidelity/measurement.hpp"
 
 namespace rehearse::cli {
 

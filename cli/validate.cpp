@@ -7,8 +7,8 @@
 #include "cli/commands.hpp"
 #include "cli/measured.hpp"
 #include "traces/measurements/native.hpp"
-#include "workloads/error_summary.hpp"
-#include "workloads/validation.hpp"
+#include "workloads/fidelity/error_summary.hpp"
+#include "workloads/fidelity/validation.hpp"
 
 namespace rehearse::cli {
 namespace {

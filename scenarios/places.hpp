@@ -4,7 +4,7 @@
 #include <string>
 
 #include "scenarios/catalogue.hpp"
-#include "workloads/measurement.hpp"
+#include "workloads/fidelity/measurement.hpp"
 
 namespace rehearse::scenarios {
 

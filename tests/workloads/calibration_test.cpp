@@ -1,13 +1,13 @@
-#include "workloads/calibration.hpp"
+#include "workloads/fidelity/calibration.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
 #include "tests/workloads/devices.hpp"
-#include "workloads/error_summary.hpp"
-#include "workloads/robust_fit.hpp"
-#include "workloads/validation.hpp"
+#include "workloads/fidelity/error_summary.hpp"
+#include "workloads/fidelity/robust_fit.hpp"
+#include "workloads/fidelity/validation.hpp"
 
 using namespace rehearse::workloads;
 namespace sim = rehearse::sim;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/measurement.hpp"
+#include "workloads/fidelity/measurement.hpp"
 
 namespace rehearse::traces {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "sim/read/json.hpp"
-#include "workloads/measurement.hpp"
+#include "workloads/fidelity/measurement.hpp"
 
 namespace rehearse::traces {
 

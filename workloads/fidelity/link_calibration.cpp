@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "workloads/calibration.hpp"
-#include "workloads/robust_fit.hpp"
+#include "workloads/fidelity/calibration.hpp"
+#include "workloads/fidelity/robust_fit.hpp"
 
 namespace rehearse::workloads {
 namespace {

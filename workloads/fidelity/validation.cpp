@@ -1,4 +1,4 @@
-#include "workloads/validation.hpp"
+#include "workloads/fidelity/validation.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "workloads/error_summary.hpp"
+#include "workloads/fidelity/error_summary.hpp"
 
 namespace rehearse::workloads {
 namespace {

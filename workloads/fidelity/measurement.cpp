@@ -1,4 +1,4 @@
-#include "workloads/measurement.hpp"
+#include "workloads/fidelity/measurement.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/measurement.hpp"
+#include "workloads/fidelity/measurement.hpp"
 
 namespace rehearse::workloads {
 

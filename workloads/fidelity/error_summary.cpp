@@ -1,4 +1,4 @@
-#include "workloads/error_summary.hpp"
+#include "workloads/fidelity/error_summary.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "workloads/calibration.hpp"
+#include "workloads/fidelity/calibration.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 
 #include "sim/base/errors.hpp"
-#include "workloads/robust_fit.hpp"
+#include "workloads/fidelity/robust_fit.hpp"
 
 namespace rehearse::workloads {
 namespace {

@@ -1,10 +1,10 @@
-#include "workloads/robust_fit.hpp"
+#include "workloads/fidelity/robust_fit.hpp"
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
-#include "workloads/error_summary.hpp"
+#include "workloads/fidelity/error_summary.hpp"
 
 namespace rehearse::workloads {
 namespace {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "workloads/calibration.hpp"
-#include "workloads/measurement.hpp"
+#include "workloads/fidelity/calibration.hpp"
+#include "workloads/fidelity/measurement.hpp"
 
 namespace rehearse::workloads {
 
