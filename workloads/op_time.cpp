@@ -5,6 +5,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/units.hpp"
+#include "workloads/power.hpp"
 
 namespace rehearse::workloads {
 namespace {
@@ -44,16 +45,17 @@ double smooth_maximum(double a, double b) {
   return std::sqrt(std::sqrt(a2 * a2 + b2 * b2));
 }
 
-double gpu_duration_s(const OpWork& w, const sim::Device& d, const Conditions& c) {
+OpParts gpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
   const sim::Efficiency& e = d.efficiency;
-  double arithmetic_s = 0;
+  OpParts parts{.memory_s = bytes_of(w, c) / (d.memory_bandwidth_bytes_per_s * e.bandwidth),
+                .fixed_s = w.repeats * e.launch_s * c.launch_factor,
+                .smooth = true};
   if (const double m = w.matrix.m.at(c.batch); m > 0) {
     const double used = tiling_efficiency(m, w.matrix.n.at(c.batch), w.matrix.k.at(c.batch), d.multiprocessors, e.k_half);
-    arithmetic_s =
-        w.flops.at(c.batch) / (peak_flops(d, c.precision) * c.speed_factor * efficiency(e, w.kind) * used * w.arithmetic_saving);
+    parts.arithmetic_s =
+        w.flops.at(c.batch) / (peak_flops(d, c.precision) * efficiency(e, w.kind) * used * w.arithmetic_saving);
   }
-  const double memory_s = bytes_of(w, c) / (d.memory_bandwidth_bytes_per_s * e.bandwidth);
-  return smooth_maximum(arithmetic_s, memory_s) + w.repeats * e.launch_s * c.launch_factor;
+  return parts;
 }
 
 /// The most parallel cut of one repeat: tiles of the output, and of the inner dimension when they are too few. Tiles that hang
@@ -73,21 +75,31 @@ CpuCut cpu_cut(const OpWork& w, double batch, double threads) {
   return {tiles * splits, splits, overhang};
 }
 
-double cpu_duration_s(const OpWork& w, const sim::Device& d, const Conditions& c) {
+OpParts cpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
   const sim::Efficiency& e = d.efficiency;
   const double cores = d.cores, threads = c.threads > 0 ? std::min<double>(c.threads, cores) : cores;
   const CpuCut cut = cpu_cut(w, c.batch, threads);
-  const double core_flops = peak_flops(d, c.precision) / cores * efficiency(e, w.kind) * c.speed_factor;
+  const double core_flops = peak_flops(d, c.precision) / cores * efficiency(e, w.kind);
   const double largest_bandwidth = d.memory_bandwidth_bytes_per_s * e.bandwidth;
   const double core_bandwidth = d.core_bandwidth_bytes_per_s > 0 ? d.core_bandwidth_bytes_per_s : largest_bandwidth;
   const double bandwidth = std::min(threads * core_bandwidth, largest_bandwidth);
   const double arithmetic_s = cut.overhang * w.flops.at(c.batch) / core_flops * std::ceil(cut.pieces / threads) / cut.pieces;
   const double partial_s = cut.splits > 1 ? w.partial_bytes * cut.splits / largest_bandwidth : 0;
   const double dispatch_s = e.launch_s * (kFixedDispatch + (1 - kFixedDispatch) * threads / cores);
-  return std::max(arithmetic_s, bytes_of(w, c) / bandwidth) + partial_s + w.repeats * dispatch_s * c.launch_factor;
+  return {.arithmetic_s = arithmetic_s,
+          .memory_s = bytes_of(w, c) / bandwidth,
+          .fixed_s = partial_s + w.repeats * dispatch_s * c.launch_factor};
 }
 
 }  // namespace
+
+Conditions corrected(Conditions c, const sim::Device& device, std::string_view model, std::string_view dataset) {
+  const sim::ModelCorrection correction = sim::correction_of(device, model, dataset);
+  c.time_factor *= correction.time_factor;
+  c.launch_factor *= correction.launch_factor;
+  c.power_factor *= correction.power_factor;
+  return c;
+}
 
 bool OpWork::operator==(const OpWork& o) const {
   return kind == o.kind && repeats == o.repeats && partial_bytes == o.partial_bytes && arithmetic_saving == o.arithmetic_saving &&
@@ -123,18 +135,24 @@ double tiling_efficiency(double m, double n, double k, int multiprocessors, doub
   return best;
 }
 
-double op_duration_s(const OpWork& work, const sim::Device& device, const Conditions& conditions) {
+OpParts op_parts(const OpWork& work, const sim::Device& device, const Conditions& conditions) {
   const bool gpu = device.kind == sim::DeviceKind::gpu;
   sim::check(conditions.batch > 0 && device.memory_bandwidth_bytes_per_s > 0 && peak_flops(device, conditions.precision) > 0 &&
                  (gpu ? device.multiprocessors : device.cores) > 0,
              "an operation needs samples, and a device with memory and arithmetic");
-  return sim::on_step_grid(conditions.time_factor *
-                           (gpu ? gpu_duration_s(work, device, conditions) : cpu_duration_s(work, device, conditions)));
+  return gpu ? gpu_parts(work, device, conditions) : cpu_parts(work, device, conditions);
 }
 
-double speed_under_limit(const sim::Device& device, double limit_w) {
-  if (limit_w <= 0 || limit_w >= device.busy_w) return 1;
-  return std::cbrt((limit_w - device.idle_w) / (device.busy_w - device.idle_w));
+double duration_s(const OpParts& parts, double clock) {
+  const double arithmetic_s = parts.arithmetic_s / clock;
+  return (parts.smooth ? smooth_maximum(arithmetic_s, parts.memory_s) : std::max(arithmetic_s, parts.memory_s)) + parts.fixed_s;
+}
+
+double op_duration_s(const OpWork& work, const sim::Device& device, const Conditions& conditions) {
+  const OpParts parts = op_parts(work, device, conditions);
+  const TimedParts one[] = {{parts, 1}};
+  const double clock = clock_under_limit(one, device, conditions);
+  return sim::on_step_grid(conditions.time_factor * duration_s(parts, clock));
 }
 
 }  // namespace rehearse::workloads

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "sim/base/units.hpp"
 #include "workloads/layer_cost.hpp"
+#include "workloads/power.hpp"
 
 namespace rehearse::workloads {
 
@@ -27,13 +29,20 @@ StepModel::StepModel(const sim::OpGraph& graph) : parameters_(graph.parameters),
 }
 
 ComputeTime StepModel::compute_time(const sim::Device& device, const Conditions& conditions) const {
-  ComputeTime result;
-  for (const Class& c : classes_) {  // multiples of the grid: the sums are exact
-    const double duration_s = op_duration_s(c.work, device, conditions);
-    result.forward_s += c.forward * duration_s;
-    result.backward_s += c.backward * duration_s;
-    result.update_s += c.update * duration_s;
+  std::vector<TimedParts> operations;
+  for (const Class& c : classes_)
+    operations.push_back(
+        {op_parts(c.work, device, conditions), static_cast<double>(c.forward + c.backward + c.update)});
+  ComputeTime result{.clock = clock_under_limit(operations, device, conditions)};
+  for (std::size_t i = 0; i < classes_.size(); ++i) {  // multiples of the grid: the sums are exact
+    const double one_s = sim::on_step_grid(conditions.time_factor * duration_s(operations[i].parts, result.clock));
+    result.forward_s += classes_[i].forward * one_s;
+    result.backward_s += classes_[i].backward * one_s;
+    result.update_s += classes_[i].update * one_s;
   }
+  const Run run = run_at(operations, sim::power_law(device), result.clock);
+  if (run.time_s > 0)
+    result.dynamic_energy_j = conditions.power_factor * run.dynamic_energy_j / run.time_s * result.total_s();
   result.host_s = operations_ * device.efficiency.host_s_per_op;
   return result;
 }

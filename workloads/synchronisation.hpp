@@ -9,8 +9,6 @@ namespace rehearse::workloads {
 
 /// Spread of the step times of equal workers, of which a synchronous step waits for the slowest (coefficient of variation).
 inline constexpr double kWorkerSpread = 0.01;
-/// Bytes a second at which a parameter server reads gradients and updates its parameters: three passes over memory.
-inline constexpr double kApplyBytesPerS = 5e9;
 
 /// Seconds for `ranks` ends to sum `bytes` in a ring: 2 (n-1)/n S/B + 2 (n-1) a. 0 for one rank.
 double ring_all_reduce_s(double bytes, int ranks, const sim::Link& link);

@@ -82,6 +82,7 @@ StageCourse stage_course(const StageInputs& in, const Models& models) {
   check(timing.step_s > 0, "a step takes no time");
   course.step_s = timing.step_s * models.step_times->noise(job, configuration, *in.layout, in.stage);
   course.busy_fraction = timing.busy_fraction;
+  course.power_fraction = timing.power_fraction;
   if (job.work == Work::steps) {
     course.length_s = (job.steps - in.progress->work_done) * course.step_s;
     course.full_work = job.steps;

@@ -53,6 +53,7 @@ const std::vector<Place> kPlaces{
     {"device", "/cluster/devices/0"},
     {"peak_flops", "/cluster/devices/0/peak_flops"},
     {"efficiency", "/cluster/devices/0/efficiency"},
+    {"power", "/cluster/devices/0/power"},
     {"correction", "/cluster/devices/0/corrections/0"},
     {"instance", "/cluster/instances/0"},
     {"devices_of_a_kind", "/cluster/instances/0/devices/0"},
