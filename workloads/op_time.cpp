@@ -49,6 +49,7 @@ OpParts gpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
   const sim::Efficiency& e = d.efficiency;
   OpParts parts{.memory_s = bytes_of(w, c) / (d.memory_bandwidth_bytes_per_s * e.bandwidth),
                 .fixed_s = w.repeats * e.launch_s * c.launch_factor,
+                .peak_s = w.flops.at(c.batch) / (peak_flops(d, c.precision) * w.arithmetic_saving),
                 .smooth = true};
   if (const double m = w.matrix.m.at(c.batch); m > 0) {
     const double used = tiling_efficiency(m, w.matrix.n.at(c.batch), w.matrix.k.at(c.batch), d.multiprocessors, e.k_half);
@@ -88,7 +89,8 @@ OpParts cpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
   const double dispatch_s = e.launch_s * (kFixedDispatch + (1 - kFixedDispatch) * threads / cores);
   return {.arithmetic_s = arithmetic_s,
           .memory_s = bytes_of(w, c) / bandwidth,
-          .fixed_s = partial_s + w.repeats * dispatch_s * c.launch_factor};
+          .fixed_s = partial_s + w.repeats * dispatch_s * c.launch_factor,
+          .peak_s = w.flops.at(c.batch) / peak_flops(d, c.precision)};
 }
 
 }  // namespace
@@ -150,8 +152,7 @@ double duration_s(const OpParts& parts, double clock) {
 
 double op_duration_s(const OpWork& work, const sim::Device& device, const Conditions& conditions) {
   const OpParts parts = op_parts(work, device, conditions);
-  const TimedParts one[] = {{parts, 1}};
-  const double clock = clock_under_limit(one, device, conditions);
+  const double clock = clock_under_limit(parts, sim::power_law(device), conditions);
   return sim::on_step_grid(conditions.time_factor * duration_s(parts, clock));
 }
 

@@ -41,6 +41,7 @@ struct OpParts {
   double arithmetic_s = 0;
   double memory_s = 0;
   double fixed_s = 0;   ///< launches, and what else nothing overlaps
+  double peak_s = 0;    ///< of the arithmetic at the device's peak: what its energy goes with
   bool smooth = false;  ///< a GPU's arithmetic and memory traffic hinder each other somewhat
 };
 

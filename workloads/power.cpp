@@ -14,23 +14,17 @@ double voltage(const sim::PowerLaw& law, double clock) {
 
 }  // namespace
 
-Run run_at(std::span<const TimedParts> operations, const sim::PowerLaw& law, double clock) {
-  double time_s = 0, arithmetic_s = 0, memory_s = 0;
-  for (const TimedParts& op : operations) {
-    time_s += op.times * duration_s(op.parts, clock);
-    arithmetic_s += op.times * op.parts.arithmetic_s;
-    memory_s += op.times * op.parts.memory_s;
-  }
-  const double volts = voltage(law, clock), core_j = law.clock_w * clock * time_s + law.arithmetic_w * arithmetic_s;
-  return {time_s, volts * volts * core_j + law.memory_w * memory_s};
+Run run_at(const OpParts& op, const sim::PowerLaw& law, double clock, const Conditions& conditions) {
+  const double time_s = conditions.time_factor * duration_s(op, clock), volts = voltage(law, clock);
+  const double core_j = law.clock_w * clock * (time_s - conditions.time_factor * op.fixed_s) + law.arithmetic_w * op.peak_s;
+  return {time_s, conditions.power_factor * (volts * volts * core_j + law.memory_w * op.memory_s)};
 }
 
-double clock_under_limit(std::span<const TimedParts> operations, const sim::Device& device, const Conditions& conditions) {
+double clock_under_limit(const OpParts& op, const sim::PowerLaw& law, const Conditions& conditions) {
   if (conditions.power_limit_w <= 0) return 1;
-  const sim::PowerLaw law = sim::power_law(device);
   const auto keeps = [&](double clock) {
-    const Run run = run_at(operations, law, clock);
-    return conditions.power_factor * run.dynamic_energy_j <= (conditions.power_limit_w - law.running_w) * run.time_s;
+    const Run run = run_at(op, law, clock, conditions);
+    return run.dynamic_energy_j <= (conditions.power_limit_w - law.running_w) * (run.time_s - conditions.time_factor * op.fixed_s);
   };
   if (keeps(1)) return 1;
   double low = law.lowest_clock, high = 1;

@@ -29,20 +29,21 @@ StepModel::StepModel(const sim::OpGraph& graph) : parameters_(graph.parameters),
 }
 
 ComputeTime StepModel::compute_time(const sim::Device& device, const Conditions& conditions) const {
-  std::vector<TimedParts> operations;
-  for (const Class& c : classes_)
-    operations.push_back(
-        {op_parts(c.work, device, conditions), static_cast<double>(c.forward + c.backward + c.update)});
-  ComputeTime result{.clock = clock_under_limit(operations, device, conditions)};
-  for (std::size_t i = 0; i < classes_.size(); ++i) {  // multiples of the grid: the sums are exact
-    const double one_s = sim::on_step_grid(conditions.time_factor * duration_s(operations[i].parts, result.clock));
-    result.forward_s += classes_[i].forward * one_s;
-    result.backward_s += classes_[i].backward * one_s;
-    result.update_s += classes_[i].update * one_s;
+  ComputeTime result;
+  const sim::PowerLaw law = sim::power_law(device);
+  Run all;
+  for (const Class& c : classes_) {  // multiples of the grid: the sums are exact
+    const OpParts parts = op_parts(c.work, device, conditions);
+    const Run one = run_at(parts, law, clock_under_limit(parts, law, conditions), conditions);
+    const double one_s = sim::on_step_grid(one.time_s);
+    result.forward_s += c.forward * one_s;
+    result.backward_s += c.backward * one_s;
+    result.update_s += c.update * one_s;
+    const int times = c.forward + c.backward + c.update;
+    all.time_s += times * one.time_s;
+    all.dynamic_energy_j += times * one.dynamic_energy_j;
   }
-  const Run run = run_at(operations, sim::power_law(device), result.clock);
-  if (run.time_s > 0)
-    result.dynamic_energy_j = conditions.power_factor * run.dynamic_energy_j / run.time_s * result.total_s();
+  if (all.time_s > 0) result.dynamic_energy_j = all.dynamic_energy_j / all.time_s * result.total_s();
   result.host_s = operations_ * device.efficiency.host_s_per_op;
   return result;
 }

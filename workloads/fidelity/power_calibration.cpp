@@ -29,7 +29,7 @@ constexpr Parameter kParameters[] = {
     {"voltage_slope", &sim::PowerLaw::voltage_slope, 0.5, 0.1, 5},
     {"lowest_clock", &sim::PowerLaw::lowest_clock, 0.3, 0.05, 0.5},
 };
-constexpr double kPowerFactorSd = 0.1;
+constexpr double kPowerFactorSd = 0.3;
 constexpr double kDetermined = 0.85;
 constexpr double kRepeatability = 0.02;
 
@@ -40,12 +40,12 @@ class PowerFit {
     corrections_ = places.front().device.corrections;
     if (!places.front().device.power) {
       start_.running_w = 0.25 * places.front().device.busy_w;
-      start_.arithmetic_w = start_.memory_w = start_.clock_w = 0.3 * places.front().device.busy_w;
+      start_.memory_w = start_.clock_w = 0.2 * places.front().device.busy_w; start_.arithmetic_w = places.front().device.busy_w;
     }
   }
 
   PowerCalibration run() const {
-    const auto columns = static_cast<Eigen::Index>(std::size(kParameters) + corrections_.size());
+    const auto columns = static_cast<Eigen::Index>(std::size(kParameters) + 2 * corrections_.size());
     FitProblem problem{.residuals = [this](const Eigen::VectorXd& theta) { return residuals(theta); },
                        .prior_sd = Eigen::VectorXd::Constant(columns, kPowerFactorSd),
                        .low = Eigen::VectorXd::Constant(columns, std::log(0.1)),
@@ -57,6 +57,7 @@ class PowerFit {
       problem.low[j] = std::log(p.low / start_.*p.field);
       problem.high[j++] = std::log(p.high / start_.*p.field);
     }
+    for (++j; j < columns; j += 2) problem.prior_sd[j] = 0.25;
     const FitResult fitted = fit(problem);
     const sim::Device device = at(fitted.theta);
     PowerCalibration result{.law = *device.power, .corrections = device.corrections, .residual_sd = fitted.scale};
@@ -73,7 +74,7 @@ class PowerFit {
     if (getenv("PW")) {
       fmt::print("fit {} ", places_.front().device.name);
       for (auto& p : result.parameters) fmt::print(" {}={:.3g}({:.2g})", p.name, p.value, p.relative_sd);
-      for (auto& c : result.corrections) fmt::print(" {}*{:.2f}", c.model, c.power_factor);
+      for (auto& c : result.corrections) fmt::print(" {}*{:.2f},{:.2f}", c.model, c.power_factor, c.time_factor);
       fmt::print(" sd {:.3f}\n", result.residual_sd);
     }
     return result;
@@ -87,7 +88,10 @@ class PowerFit {
     for (const Parameter& p : kParameters) law.*p.field = std::clamp(start_.*p.field * std::exp(theta[j++]), p.low, p.high);
     device.power = law;
     device.corrections = corrections_;
-    for (sim::ModelCorrection& c : device.corrections) c.power_factor = std::exp(theta[j++]);
+    for (sim::ModelCorrection& c : device.corrections) {
+      c.power_factor = std::exp(theta[j++]);
+      c.time_factor *= std::exp(theta[j++]);
+    }
     return device;
   }
 
@@ -148,6 +152,7 @@ DeviceCalibration calibrate_device(std::span<const Measurement> measurements, st
   std::vector<Place> there;
   for (const std::size_t i : least_limited(measurements)) {
     fastest.push_back(measurements[i]);
+    fastest.back().power_limit_w = 0;
     there.push_back(places[i]);
   }
   DeviceCalibration result{.time = calibrate(fastest, there, model)};
