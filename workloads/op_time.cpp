@@ -100,6 +100,7 @@ Conditions corrected(Conditions c, const sim::Device& device, std::string_view m
   c.time_factor *= correction.time_factor;
   c.launch_factor *= correction.launch_factor;
   c.power_factor *= correction.power_factor;
+  c.wait_share = correction.wait_share;
   return c;
 }
 
@@ -142,7 +143,11 @@ OpParts op_parts(const OpWork& work, const sim::Device& device, const Conditions
   sim::check(conditions.batch > 0 && device.memory_bandwidth_bytes_per_s > 0 && peak_flops(device, conditions.precision) > 0 &&
                  (gpu ? device.multiprocessors : device.cores) > 0,
              "an operation needs samples, and a device with memory and arithmetic");
-  return gpu ? gpu_parts(work, device, conditions) : cpu_parts(work, device, conditions);
+  OpParts parts = gpu ? gpu_parts(work, device, conditions) : cpu_parts(work, device, conditions);
+  const double waiting_s = conditions.wait_share * duration_s(parts, 1);
+  for (double* part : {&parts.arithmetic_s, &parts.memory_s, &parts.fixed_s}) *part *= 1 - conditions.wait_share;
+  parts.fixed_s += waiting_s;
+  return parts;
 }
 
 double duration_s(const OpParts& parts, double clock) {

@@ -43,6 +43,7 @@ struct ModelCorrection {
   double time_factor = 1;    ///< of its computation
   double launch_factor = 1;  ///< of Efficiency::launch_s, on top of time_factor
   double power_factor = 1;   ///< of the watts above PowerLaw::running_w
+  double wait_share = 0;     ///< of its time at full clock, in which the device waits: loading of samples, evaluations
 };
 
 /// One GPU, or the CPU sockets of one node together.

@@ -45,7 +45,7 @@ class PowerFit {
   }
 
   PowerCalibration run() const {
-    const auto columns = static_cast<Eigen::Index>(std::size(kParameters) + 2 * corrections_.size());
+    const auto columns = static_cast<Eigen::Index>(std::size(kParameters) + 3 * corrections_.size());
     FitProblem problem{.residuals = [this](const Eigen::VectorXd& theta) { return residuals(theta); },
                        .prior_sd = Eigen::VectorXd::Constant(columns, kPowerFactorSd),
                        .low = Eigen::VectorXd::Constant(columns, std::log(0.1)),
@@ -57,7 +57,10 @@ class PowerFit {
       problem.low[j] = std::log(p.low / start_.*p.field);
       problem.high[j++] = std::log(p.high / start_.*p.field);
     }
-    for (++j; j < columns; j += 2) problem.prior_sd[j] = 0.25;
+    for (++j; j < columns; j += 3) {
+      problem.prior_sd[j] = 0.25;
+      problem.prior_sd[j + 1] = 1;
+    }
     const FitResult fitted = fit(problem);
     const sim::Device device = at(fitted.theta);
     PowerCalibration result{.law = *device.power, .corrections = device.corrections, .residual_sd = fitted.scale};
@@ -74,7 +77,7 @@ class PowerFit {
     if (getenv("PW")) {
       fmt::print("fit {} ", places_.front().device.name);
       for (auto& p : result.parameters) fmt::print(" {}={:.3g}({:.2g})", p.name, p.value, p.relative_sd);
-      for (auto& c : result.corrections) fmt::print(" {}*{:.2f},{:.2f}", c.model, c.power_factor, c.time_factor);
+      for (auto& c : result.corrections) fmt::print(" {}*{:.2f},{:.2f},{:.2f}", c.model, c.power_factor, c.time_factor, c.wait_share);
       fmt::print(" sd {:.3f}\n", result.residual_sd);
     }
     return result;
@@ -91,6 +94,7 @@ class PowerFit {
     for (sim::ModelCorrection& c : device.corrections) {
       c.power_factor = std::exp(theta[j++]);
       c.time_factor *= std::exp(theta[j++]);
+      c.wait_share = std::min(0.9, 0.1 * std::exp(theta[j++]));
     }
     return device;
   }
