@@ -120,8 +120,9 @@ int validate_command(const ValidateArguments& arguments) {
   std::optional<workloads::HoldOut> hold_out;
   if (arguments.hold_out == "batches") hold_out = workloads::HoldOut::batches;
   if (arguments.hold_out == "models") hold_out = workloads::HoldOut::models;
+  if (arguments.hold_out == "limits") hold_out = workloads::HoldOut::limits;
   fmt::print("{}\n", hold_out ? fmt::format("Each device is calibrated on its rows but the {} held back, which are predicted.",
-                                            arguments.hold_out)
+                                            arguments.hold_out == "limits" ? "power limits" : arguments.hold_out)
                               : "Devices are as the catalogue has them.");
   const std::vector<Predicted> predicted = predict(measured.list.rows, measured.places, measured.model, hold_out);
   for (const Table& table : tables()) print(table, measured, predicted);

@@ -6,7 +6,8 @@
 namespace rehearse::workloads {
 namespace {
 
-constexpr int kHalvings = 30;  // of the interval of clocks: to 1e-9
+constexpr double kTolerance = 1e-9;  // of the limit
+constexpr int kMostSteps = 100;
 
 double voltage(const sim::PowerLaw& law, double clock) {
   return std::max(law.voltage_floor, 1 - law.voltage_slope * (1 - clock));
@@ -22,15 +23,28 @@ Run run_at(const OpParts& op, const sim::PowerLaw& law, double clock, const Cond
 
 double clock_under_limit(const OpParts& op, const sim::PowerLaw& law, const Conditions& conditions) {
   if (conditions.power_limit_w <= 0) return 1;
-  const auto keeps = [&](double clock) {
+  const auto over_w = [&](double clock) {
     const Run run = run_at(op, law, clock, conditions);
-    return run.dynamic_energy_j <= (conditions.power_limit_w - law.running_w) * (run.time_s - conditions.time_factor * op.fixed_s);
+    return run.dynamic_energy_j / (run.time_s - conditions.time_factor * op.fixed_s) + law.running_w - conditions.power_limit_w;
   };
-  if (keeps(1)) return 1;
-  double low = law.lowest_clock, high = 1;
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = (low + high) / 2;
-    (keeps(middle) ? low : high) = middle;
+  double low = law.lowest_clock, high = 1, below = over_w(low), above = over_w(high);
+  if (!(above > 0)) return 1;
+  if (!(below < 0)) return low;
+  // The Illinois algorithm (Dowell and Jarratt, BIT 11, 1971): the chord's root; an end that stays loses half of its weight.
+  for (int i = 0, stayed = 0; i < kMostSteps; ++i) {
+    const double middle = (low * above - high * below) / (above - below), there = over_w(middle);
+    if (std::abs(there) <= kTolerance * conditions.power_limit_w) return middle;
+    if (there > 0) {
+      high = middle;
+      above = there;
+      if (stayed == -1) below /= 2;
+      stayed = -1;
+    } else {
+      low = middle;
+      below = there;
+      if (stayed == 1) above /= 2;
+      stayed = 1;
+    }
   }
   return low;
 }

@@ -36,9 +36,9 @@ sim::Device calibrated(sim::Device device, const Calibration& calibration);
 /// efficiency and differ at most in the part of the CPU that they own. No measurement: default efficiencies, with a warning.
 Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model);
 
-/// Ways to hold measurements back: every other batch size of each model (kernels: every other shape of each kind), or one model
-/// (kind) at a time.
-enum class HoldOut : std::uint8_t { batches, models };
+/// Ways to hold measurements back: every other batch size of each model (kernels: every other shape of each kind), one model
+/// (kind) at a time, or every other power limit of each model and batch size.
+enum class HoldOut : std::uint8_t { batches, models, limits };
 
 /// For each fold the indices of the measurements held back; together all of them, each once. A subject with a single batch size
 /// is never alone in a fold of `batches`.

@@ -121,16 +121,19 @@ class PowerFit {
   std::vector<sim::ModelCorrection> corrections_;
 };
 
+std::string setting(const Measurement& m) {
+  return fmt::format("{} {} {} {} {}", m.device, subject(m), m.batch_per_worker, m.source, m.threads);
+}
+
 }  // namespace
 
 bool has_power(const Measurement& m) { return std::isfinite(m.power_w) || m.power_limit_w > 0; }
 
+bool same_setting(const Measurement& a, const Measurement& b) { return setting(a) == setting(b); }
+
 std::vector<std::size_t> least_limited(std::span<const Measurement> measurements) {
   const auto limit = [](const Measurement& m) { return m.power_limit_w > 0 ? m.power_limit_w : 1e9; };
   std::map<std::string, double> highest;
-  const auto setting = [](const Measurement& m) {
-    return fmt::format("{} {} {} {}", subject(m), m.batch_per_worker, m.source, m.threads);
-  };
   for (const Measurement& m : measurements) highest[setting(m)] = std::max(highest[setting(m)], limit(m));
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < measurements.size(); ++i)

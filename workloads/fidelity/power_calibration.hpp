@@ -15,6 +15,9 @@ struct PowerCalibration {
 /// Does it say anything about power?
 bool has_power(const Measurement& measurement);
 
+/// Everything equal but the power limit?
+bool same_setting(const Measurement& a, const Measurement& b);
+
 /// Of each setting the measurement with the highest power limit, or without one: indices. What is left says nothing about the
 /// device but its power law.
 std::vector<std::size_t> least_limited(std::span<const Measurement> measurements);

@@ -30,7 +30,7 @@ class Comparison {
       for (const std::size_t i : rows) own.push_back(measurements_[i]);
       const bool kernels = own.front().kernel.has_value();
       for (const Indices& fold : folds(own, hold_out.value_or(kernels ? HoldOut::batches : HoldOut::models)))
-        compare(rows, fold, hold_out.has_value());
+        compare(rows, fold, hold_out);
     }
     scale_out(hold_out.has_value());
     return std::move(result_);
@@ -51,8 +51,21 @@ class Comparison {
     if (!at(i).kernel) result_[i].power_w = model_.power_w(at(i), place);
   }
 
+  /// Brings the prediction to the level of its setting's other power limits: only what a limit does is then predicted.
+  void as_in_its_setting(std::size_t i, const Indices& training, const Place& place) {
+    std::vector<double> seconds, watts;
+    for (const std::size_t j : training) {
+      if (!same_setting(at(i), at(j))) continue;
+      seconds.push_back(at(j).step_s / model_.step_s(at(j), place));
+      if (std::isfinite(at(j).power_w)) watts.push_back(at(j).power_w / model_.power_w(at(j), place));
+    }
+    if (!seconds.empty()) result_[i].model_s *= quantile(seconds, 0.5);
+    if (!watts.empty()) result_[i].power_w *= quantile(watts, 0.5);
+  }
+
   /// `held` are indices into `rows`.
-  void compare(const Indices& rows, const Indices& held, bool calibrated) {
+  void compare(const Indices& rows, const Indices& held, std::optional<HoldOut> hold_out) {
+    const bool calibrated = hold_out.has_value();
     const std::set<std::size_t> back(held.begin(), held.end());
     Indices training;
     for (std::size_t k = 0; k < rows.size(); ++k)
@@ -69,6 +82,7 @@ class Comparison {
       Place place = places_[rows[k]];
       if (fitted) place.device = workloads::calibrated(place.device, calibration);
       if (calibrated) say(rows[k], place);
+      if (fitted && hold_out == HoldOut::limits) as_in_its_setting(rows[k], training, place);
       baselines(rows[k], training);
     }
     if (!calibrated &&
