@@ -51,18 +51,19 @@ sim::ModelCorrection read_correction(sim::JsonValue value, sim::Mistakes& mistak
   c.time_factor = in.number("time_factor", between(1e-3, 1e3), 1.0);
   c.launch_factor = in.number("launch_factor", between(1e-3, 1e3), 1.0);
   c.power_factor = in.number("power_factor", between(1e-3, 1e3), 1.0);
+  c.wait_share = in.number("wait_share", between(0, 0.99), 0.0);
   in.finish();
   return c;
 }
 
 sim::PowerLaw read_power(sim::JsonValue value, const sim::PowerLaw& fallback, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
-  const sim::NumberRange relative{.low = 0, .high = 1, .low_excluded = true};
+  const NumberRange relative{.low = 0, .high = 1, .low_excluded = true};
   sim::PowerLaw law;
   law.running_w = in.number("running_w", kWatts, fallback.running_w);
+  law.clock_w = in.number("clock_w", kWatts, fallback.clock_w);
   law.arithmetic_w = in.number("arithmetic_w", kWatts, fallback.arithmetic_w);
   law.memory_w = in.number("memory_w", kWatts, fallback.memory_w);
-  law.clock_w = in.number("clock_w", kWatts, fallback.clock_w);
   law.voltage_floor = in.number("voltage_floor", relative, fallback.voltage_floor);
   law.voltage_slope = in.number("voltage_slope", between(0, 10), fallback.voltage_slope);
   law.lowest_clock = in.number("lowest_clock", relative, fallback.lowest_clock);

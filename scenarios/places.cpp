@@ -44,14 +44,14 @@ std::string device_json(const sim::Device& d) {
   std::string corrections;
   for (const sim::ModelCorrection& c : d.corrections)
     corrections +=
-        fmt::format("{}\n        {{\"model\": \"{}\", \"dataset\": \"{}\", \"time_factor\": {}, \"launch_factor\": {}, \"power_factor\": {}}}",
-                    corrections.empty() ? "" : ",", escaped(c.model), escaped(c.dataset), c.time_factor, c.launch_factor, c.power_factor);
+        fmt::format("{}\n        {{\"model\": \"{}\", \"dataset\": \"{}\", \"time_factor\": {}, \"launch_factor\": {}, \"power_factor\": {}, \"wait_share\": {}}}",
+                    corrections.empty() ? "" : ",", escaped(c.model), escaped(c.dataset), c.time_factor, c.launch_factor, c.power_factor, c.wait_share);
   std::string power;
   if (d.power)
     power = fmt::format(
-        "      \"power\": {{\"running_w\": {}, \"arithmetic_w\": {}, \"memory_w\": {}, \"clock_w\": {}, \"voltage_floor\": {}, "
+        "      \"power\": {{\"running_w\": {}, \"clock_w\": {}, \"arithmetic_w\": {}, \"memory_w\": {}, \"voltage_floor\": {}, "
         "\"voltage_slope\": {}, \"lowest_clock\": {}}},\n",
-        d.power->running_w, d.power->arithmetic_w, d.power->memory_w, d.power->clock_w, d.power->voltage_floor,
+        d.power->running_w, d.power->clock_w, d.power->arithmetic_w, d.power->memory_w, d.power->voltage_floor,
         d.power->voltage_slope, d.power->lowest_clock);
   return fmt::format(
       "    {{ \"name\": \"{}\", \"kind\": \"{}\",\n"

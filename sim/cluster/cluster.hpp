@@ -32,8 +32,8 @@ struct PowerLaw {
   double clock_w = 0;       ///< on top while any operation runs
   double arithmetic_w = 0;  ///< on top when it does nothing but arithmetic, as fast as it can
   double memory_w = 0;      ///< on top when it does nothing but memory traffic, as fast as it can
-  double voltage_floor = 0.75;  ///< lowest voltage, of that at full clock
-  double voltage_slope = 1.5;   ///< by how much the voltage falls, relatively, for each relative fall of the clock, down to the floor
+  double voltage_floor = 0.5;   ///< lowest voltage, of that at full clock
+  double voltage_slope = 1.2;   ///< by how much the voltage falls, relatively, for each relative fall of the clock, down to the floor
   double lowest_clock = 0.2;    ///< of the full one
 };
 

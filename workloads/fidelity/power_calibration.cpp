@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 
 #include "sim/base/errors.hpp"
@@ -22,32 +20,46 @@ struct Parameter {
 };
 constexpr Parameter kParameters[] = {
     {"running_w", &sim::PowerLaw::running_w, 0.5, 1, 1e3},
+    {"clock_w", &sim::PowerLaw::clock_w, 0.5, 1, 1e4},
     {"arithmetic_w", &sim::PowerLaw::arithmetic_w, 0.5, 1, 1e4},
     {"memory_w", &sim::PowerLaw::memory_w, 0.5, 1, 1e4},
-    {"clock_w", &sim::PowerLaw::clock_w, 0.5, 1, 1e4},
-    {"voltage_floor", &sim::PowerLaw::voltage_floor, 0.15, 0.3, 1},
+    {"voltage_floor", &sim::PowerLaw::voltage_floor, 0.3, 0.3, 1},
     {"voltage_slope", &sim::PowerLaw::voltage_slope, 0.5, 0.1, 5},
     {"lowest_clock", &sim::PowerLaw::lowest_clock, 0.3, 0.05, 0.5},
 };
-constexpr double kPowerFactorSd = 0.3;
-constexpr double kDetermined = 0.85;
-constexpr double kRepeatability = 0.02;
+
+/// Of a model: watts, seconds (limits may hold back even the least limited rows, from which the efficiencies are), and waiting.
+constexpr double kPowerFactorSd = 0.3, kTimeFactorSd = 0.25, kWaitSd = 1;
+constexpr double kWait = 0.1, kLongestWait = 0.9;
+constexpr Eigen::Index kOfModel = 3;
+
+constexpr double kDetermined = 0.85;     // of the prior's standard deviation must be left at most
+constexpr double kRepeatability = 0.02;  // of mean watts, and of an epoch's seconds
+
+/// Shares of busy_w that a device without a law begins with: between those of four GPUs in Zeus's tables.
+sim::PowerLaw start_of(const sim::Device& device) {
+  if (device.power) return *device.power;
+  sim::PowerLaw law = sim::power_law(device);
+  law.running_w = 0.25 * device.busy_w;
+  law.clock_w = law.memory_w = 0.2 * device.busy_w;
+  law.arithmetic_w = device.busy_w;
+  return law;
+}
 
 class PowerFit {
  public:
   PowerFit(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model)
-      : measurements_(measurements), places_(places), model_(model), start_(sim::power_law(places.front().device)) {
-    corrections_ = places.front().device.corrections;
-    if (!places.front().device.power) {
-      start_.running_w = 0.25 * places.front().device.busy_w;
-      start_.memory_w = start_.clock_w = 0.2 * places.front().device.busy_w; start_.arithmetic_w = places.front().device.busy_w;
-    }
-  }
+      : measurements_(measurements),
+        places_(places),
+        model_(model),
+        start_(start_of(places.front().device)),
+        corrections_(places.front().device.corrections) {}
 
   PowerCalibration run() const {
-    const auto columns = static_cast<Eigen::Index>(std::size(kParameters) + 3 * corrections_.size());
+    const auto laws = static_cast<Eigen::Index>(std::size(kParameters));
+    const auto columns = laws + kOfModel * static_cast<Eigen::Index>(corrections_.size());
     FitProblem problem{.residuals = [this](const Eigen::VectorXd& theta) { return residuals(theta); },
-                       .prior_sd = Eigen::VectorXd::Constant(columns, kPowerFactorSd),
+                       .prior_sd = Eigen::VectorXd(columns),
                        .low = Eigen::VectorXd::Constant(columns, std::log(0.1)),
                        .high = Eigen::VectorXd::Constant(columns, std::log(10)),
                        .smallest_scale = kRepeatability};
@@ -57,14 +69,15 @@ class PowerFit {
       problem.low[j] = std::log(p.low / start_.*p.field);
       problem.high[j++] = std::log(p.high / start_.*p.field);
     }
-    for (++j; j < columns; j += 3) {
-      problem.prior_sd[j] = 0.25;
-      problem.prior_sd[j + 1] = 1;
-    }
-    const FitResult fitted = fit(problem);
+    for (; j < columns; j += kOfModel) problem.prior_sd.segment<kOfModel>(j) << kPowerFactorSd, kTimeFactorSd, kWaitSd;
+    return result(fit(problem));
+  }
+
+ private:
+  PowerCalibration result(const FitResult& fitted) const {
     const sim::Device device = at(fitted.theta);
     PowerCalibration result{.law = *device.power, .corrections = device.corrections, .residual_sd = fitted.scale};
-    j = 0;
+    Eigen::Index j = 0;
     for (const Parameter& p : kParameters) {
       result.parameters.push_back({.name = p.name,
                                    .value = result.law.*p.field,
@@ -74,16 +87,10 @@ class PowerFit {
                                    .determined = fitted.sd[j] <= kDetermined * p.prior_sd});
       ++j;
     }
-    if (getenv("PW")) {
-      fmt::print("fit {} ", places_.front().device.name);
-      for (auto& p : result.parameters) fmt::print(" {}={:.3g}({:.2g})", p.name, p.value, p.relative_sd);
-      for (auto& c : result.corrections) fmt::print(" {}*{:.2f},{:.2f},{:.2f}", c.model, c.power_factor, c.time_factor, c.wait_share);
-      fmt::print(" sd {:.3f}\n", result.residual_sd);
-    }
     return result;
   }
 
- private:
+  /// theta: logarithms of the law's parameters over their start, then of each model's three.
   sim::Device at(const Eigen::VectorXd& theta) const {
     sim::Device device = places_.front().device;
     sim::PowerLaw law = start_;
@@ -94,7 +101,7 @@ class PowerFit {
     for (sim::ModelCorrection& c : device.corrections) {
       c.power_factor = std::exp(theta[j++]);
       c.time_factor *= std::exp(theta[j++]);
-      c.wait_share = std::min(0.9, 0.1 * std::exp(theta[j++]));
+      c.wait_share = std::min(kLongestWait, kWait * std::exp(theta[j++]));
     }
     return device;
   }
@@ -102,7 +109,6 @@ class PowerFit {
   Eigen::VectorXd residuals(const Eigen::VectorXd& theta) const {
     const sim::Device device = at(theta);
     std::vector<double> r;
-    std::map<std::string, double> top;
     for (std::size_t i = 0; i < measurements_.size(); ++i) {
       const Measurement& m = measurements_[i];
       Place place = places_[i];
@@ -125,19 +131,23 @@ std::string setting(const Measurement& m) {
   return fmt::format("{} {} {} {} {}", m.device, subject(m), m.batch_per_worker, m.source, m.threads);
 }
 
+double limit_of(const Measurement& m) { return m.power_limit_w > 0 ? m.power_limit_w : INFINITY; }
+
 }  // namespace
 
-bool has_power(const Measurement& m) { return std::isfinite(m.power_w) || m.power_limit_w > 0; }
+bool has_power(const Measurement& m) { return !m.kernel && (std::isfinite(m.power_w) || m.power_limit_w > 0); }
 
 bool same_setting(const Measurement& a, const Measurement& b) { return setting(a) == setting(b); }
 
 std::vector<std::size_t> least_limited(std::span<const Measurement> measurements) {
-  const auto limit = [](const Measurement& m) { return m.power_limit_w > 0 ? m.power_limit_w : 1e9; };
   std::map<std::string, double> highest;
-  for (const Measurement& m : measurements) highest[setting(m)] = std::max(highest[setting(m)], limit(m));
+  for (const Measurement& m : measurements) {
+    double& limit = highest[setting(m)];
+    limit = std::max(limit, limit_of(m));
+  }
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < measurements.size(); ++i)
-    if (limit(measurements[i]) == highest[setting(measurements[i])]) result.push_back(i);
+    if (limit_of(measurements[i]) == highest[setting(measurements[i])]) result.push_back(i);
   return result;
 }
 
@@ -155,6 +165,8 @@ sim::Device calibrated(sim::Device device, const PowerCalibration& calibration) 
 
 DeviceCalibration calibrate_device(std::span<const Measurement> measurements, std::span<const Place> places,
                                    const MeasurementModel& model) {
+  if (std::none_of(measurements.begin(), measurements.end(), has_power))
+    return {.time = calibrate(measurements, places, model)};
   std::vector<Measurement> fastest;
   std::vector<Place> there;
   for (const std::size_t i : least_limited(measurements)) {
@@ -163,7 +175,6 @@ DeviceCalibration calibrate_device(std::span<const Measurement> measurements, st
     there.push_back(places[i]);
   }
   DeviceCalibration result{.time = calibrate(fastest, there, model)};
-  if (std::none_of(measurements.begin(), measurements.end(), has_power)) return result;
   std::vector<Place> timed(places.begin(), places.end());
   for (Place& place : timed) place.device = calibrated(place.device, result.time);
   result.power = calibrate_power(measurements, timed, model);

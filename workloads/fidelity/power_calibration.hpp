@@ -12,7 +12,7 @@ struct PowerCalibration {
   double residual_sd = 0;                         ///< of log(predicted / measured), watts and seconds
 };
 
-/// Does it say anything about power?
+/// Does it say anything about power? A kernel never does.
 bool has_power(const Measurement& measurement);
 
 /// Everything equal but the power limit?
