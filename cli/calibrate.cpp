@@ -86,6 +86,13 @@ std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, 
   return entry;
 }
 
+/// Of a place that may have only a part of the device.
+void use_fit(sim::Device& there, const sim::Device& fitted) {
+  there.efficiency = fitted.efficiency;
+  there.corrections = fitted.corrections;
+  there.power = fitted.power;
+}
+
 /// Of one device.
 struct DeviceRows {
   std::vector<Measurement> rows;
@@ -143,8 +150,12 @@ int calibrate_command(const CalibrateArguments& arguments) {
   std::vector<sim::Device> devices;
   for (const auto& [name, rows] : by_device) devices.push_back(calibrated(name, rows, measured));
   std::vector<scenarios::InstanceEntry> instances;
-  for (auto& [name, rows] : by_instance)
+  for (auto& [name, rows] : by_instance) {
+    const std::string& device = rows.rows.front().several->device;
+    const auto fitted = std::find_if(devices.begin(), devices.end(), [&](const sim::Device& d) { return d.name == device; });
+    if (fitted != devices.end()) use_fit(rows.place.device, *fitted);
     if (auto entry = calibrated_links(rows, measured)) instances.push_back(std::move(*entry));
+  }
   write_text(arguments.out, scenarios::catalogue_json(devices, instances));
   fmt::print("\n{}: {} devices and {} instances; use it with --catalogue {}\n", arguments.out, devices.size(), instances.size(),
              arguments.out);

@@ -40,16 +40,6 @@ std::vector<int> batches(std::string_view note) {
   return all;
 }
 
-/// How the page says that gradients were exchanged: the links of one way say nothing about another's.
-std::string_view exchange(std::string_view platform, std::string_view model) {
-  const bool large_dense = model == "alexnet" || model == "vgg16";
-  if (platform == "DGX-1") return large_dense ? "replicated, NCCL" : "parameters on the CPU";
-  if (platform == "EC2 p2.8xlarge") return large_dense                 ? "parameters on GPUs"
-                                           : model == "inception-v3" ? "parameters on the CPU"
-                                                                       : "replicated";
-  return platform == "EC2 p2.8xlarge distributed" ? "replicated, distributed" : "parameters on the CPU";
-}
-
 /// In the distributed rows each node's GPUs sum their gradients before one exchange over its NIC with the parameter server of
 /// every other node: 2 (n-1)/n of the parameters each way, as in a ring over the nodes.
 std::optional<std::string> machine(std::string_view platform, std::string_view gpu) {
@@ -87,8 +77,7 @@ MeasurementList read_tf_benchmarks(const std::string& path) {
       m.workers = gpus;
       m.batch_per_worker = batch[i];
       m.step_s = batch[i] > 0 && images_per_s > 0 ? batch[i] * gpus / images_per_s : 0;
-      m.source = fmt::format("tf-benchmarks {} {}, {}", row->text("platform"), row->text("data"),
-                             exchange(row->text("platform"), m.model));
+      m.source = fmt::format("tf-benchmarks {} {}", row->text("platform"), row->text("data"));
       out.add(std::move(m));
     }
   }

@@ -60,7 +60,7 @@ class LinkFit {
     for (const ScaledOut& one : measured) {
       Row row{.inputs = model.step_inputs(*one.several, place), .log_measured_s = std::log(one.several->step_s)};
       if (std::isfinite(one.one_s)) {
-        row.inputs = slower(row.inputs, one.one_s / worker_s(row.inputs));
+        row.log_measured_s -= std::log(one.one_s / worker_s(row.inputs));  // in the model's own seconds
       } else {
         const auto known = std::find(settings_.begin(), settings_.end(), setting(*one.several));
         row.setting = known - settings_.begin();
@@ -141,7 +141,6 @@ class LinkFit {
 
 StepInputs inputs_of(const ScaledOut& measured, const MeasurementModel& model, const LinkCalibration& links) {
   const StepInputs inputs = model.step_inputs(*measured.several, links.place);
-  if (std::isfinite(measured.one_s)) return slower(inputs, measured.one_s / worker_s(inputs));
   const auto factor = links.worker_factor.find(setting(*measured.several));
   return factor == links.worker_factor.end() ? inputs : slower(inputs, factor->second);
 }
@@ -166,7 +165,9 @@ LinkCalibration calibrate_links(std::span<const ScaledOut> measured, const Measu
 }
 
 double scaled_out_s(const ScaledOut& measured, const MeasurementModel& model, const LinkCalibration& links) {
-  return step_time(inputs_of(measured, model, links)).step_s;
+  const StepInputs inputs = inputs_of(measured, model, links);
+  const double factor = std::isfinite(measured.one_s) ? measured.one_s / worker_s(inputs) : 1;
+  return factor * step_time(inputs).step_s;
 }
 
 double knee_workers(const ScaledOut& measured, const MeasurementModel& model, const LinkCalibration& links) {

@@ -28,10 +28,12 @@ struct LinkCalibration {
   double residual_sd = 0;
 };
 
-/// `place` has the device (calibrated, best) and the links to start from. All are of one place.
+/// `place` has the device and the links to start from. All are of one place. Links come out in the model's own seconds, in which
+/// one worker takes what the model says: those of the world only if the device is calibrated to the same measurements.
 LinkCalibration calibrate_links(std::span<const ScaledOut> measured, const MeasurementModel& model, const Place& place);
 
-/// Seconds of the step of several workers: the model's, with one worker's time as measured or fitted.
+/// Seconds of the step of several workers: the model's slowdown over one times what one was measured to take; without such a
+/// measurement the model's own, with the worker's fitted time.
 double scaled_out_s(const ScaledOut& measured, const MeasurementModel& model, const LinkCalibration& links);
 
 /// The number of workers at which asynchronous workers and their servers are equally busy, n* = T_w n_ps / t_push; of synchronous
