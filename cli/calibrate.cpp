@@ -59,8 +59,7 @@ struct LinkRows {
 void print_scaled(const char* name, const std::vector<workloads::ScaledOut>& rows, const Measured& measured,
                   const workloads::LinkCalibration& links) {
   std::vector<workloads::Compared> pairs;
-  for (const workloads::ScaledOut& one : rows)
-    pairs.push_back({scaled_out_s(one, measured.model, links), one.several->step_s});
+  for (const workloads::ScaledOut& one : rows) pairs.push_back({scaled_out_s(one, measured.model, links), one.several->step_s});
   const auto s = workloads::summarise(pairs);
   fmt::print("  {:<16} median {:.1f} %, 90th percentile {:.1f} %, bias {:+.1f} %\n", name, 100 * s.median, 100 * s.p90,
              100 * s.bias);
@@ -69,8 +68,8 @@ void print_scaled(const char* name, const std::vector<workloads::ScaledOut>& row
 /// The instance with fitted links; nothing when it is none of the catalogue.
 std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, const Measured& measured) {
   const workloads::LinkCalibration links = calibrate_links(given.rows, measured.model, given.place);
-  fmt::print("\n{}: {} rows of several workers\n", given.instance ? given.instance->instance.name : "no instance of the catalogue",
-             given.rows.size());
+  fmt::print("\n{}: {} rows of several workers\n",
+             given.instance ? given.instance->instance.name : "no instance of the catalogue", given.rows.size());
   print(links.parameters);
   print_scaled("before:", given.rows, measured, {.place = given.place, .worker_factor = links.worker_factor});
   print_scaled("fitted:", given.rows, measured, links);

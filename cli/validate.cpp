@@ -70,8 +70,7 @@ void write_rows(const std::string& path, const Measured& measured, const std::ve
     const Measurement& m = measured.list.rows[i];
     const Predicted& p = predicted[i];
     text += fmt::format("{},{},{},{},{},{},{},{}", m.line, subject(m), number(p.model_s), number(p.model_s / m.step_s - 1),
-                        number(p.power_w),
-                        number(p.scaled_s), number(p.perfect_linear_s), traces::native_row(m));
+                        number(p.power_w), number(p.scaled_s), number(p.perfect_linear_s), traces::native_row(m));
   }
   write_text(path, text);
 }

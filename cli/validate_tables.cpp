@@ -70,8 +70,7 @@ void print_knees(std::span<const workloads::Measurement> rows, std::span<const w
   if (by_instance.empty()) return;
   fmt::print("\nKnees of curves over workers with parameter servers, tested worker counts off\n{:<34}{:>7}{:>7}{:>14}\n",
              "instance", "curves", "none", "at most one");
-  for (const auto& [name, count] : by_instance)
-    fmt::print("{:<34}{:>7}{:>7}{:>14}\n", name, count.curves, count.at, count.near);
+  for (const auto& [name, count] : by_instance) fmt::print("{:<34}{:>7}{:>7}{:>14}\n", name, count.curves, count.at, count.near);
 }
 
 }  // namespace rehearse::cli

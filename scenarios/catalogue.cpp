@@ -62,6 +62,7 @@ sim::PowerLaw read_power(sim::JsonValue value, const sim::PowerLaw& fallback, si
   sim::PowerLaw law;
   law.running_w = in.number("running_w", kWatts, fallback.running_w);
   law.clock_w = in.number("clock_w", kWatts, fallback.clock_w);
+  law.launch_w = in.number("launch_w", kWatts, fallback.launch_w);
   law.arithmetic_w = in.number("arithmetic_w", kWatts, fallback.arithmetic_w);
   law.memory_w = in.number("memory_w", kWatts, fallback.memory_w);
   law.voltage_floor = in.number("voltage_floor", relative, fallback.voltage_floor);

@@ -43,15 +43,18 @@ std::string device_json(const sim::Device& d) {
                                       d.cores, d.sockets, d.threads_per_core, d.core_bandwidth_bytes_per_s);
   std::string corrections;
   for (const sim::ModelCorrection& c : d.corrections)
-    corrections +=
-        fmt::format("{}\n        {{\"model\": \"{}\", \"dataset\": \"{}\", \"time_factor\": {}, \"launch_factor\": {}, \"power_factor\": {}, \"wait_share\": {}}}",
-                    corrections.empty() ? "" : ",", escaped(c.model), escaped(c.dataset), c.time_factor, c.launch_factor, c.power_factor, c.wait_share);
+    corrections += fmt::format(
+        "{}\n        {{\"model\": \"{}\", \"dataset\": \"{}\", \"time_factor\": {}, \"launch_factor\": {}, \"power_factor\": {}, "
+        "\"wait_share\": {}}}",
+        corrections.empty() ? "" : ",", escaped(c.model), escaped(c.dataset), c.time_factor, c.launch_factor, c.power_factor,
+        c.wait_share);
   std::string power;
   if (d.power)
     power = fmt::format(
-        "      \"power\": {{\"running_w\": {}, \"clock_w\": {}, \"arithmetic_w\": {}, \"memory_w\": {}, \"voltage_floor\": {}, "
+        "      \"power\": {{\"running_w\": {}, \"clock_w\": {}, \"launch_w\": {}, \"arithmetic_w\": {}, \"memory_w\": {}, "
+        "\"voltage_floor\": {}, "
         "\"voltage_slope\": {}, \"lowest_clock\": {}}},\n",
-        d.power->running_w, d.power->clock_w, d.power->arithmetic_w, d.power->memory_w, d.power->voltage_floor,
+        d.power->running_w, d.power->clock_w, d.power->launch_w, d.power->arithmetic_w, d.power->memory_w, d.power->voltage_floor,
         d.power->voltage_slope, d.power->lowest_clock);
   return fmt::format(
       "    {{ \"name\": \"{}\", \"kind\": \"{}\",\n"
@@ -74,7 +77,8 @@ std::string instance_json(const InstanceEntry& entry) {
   const sim::Instance& i = entry.instance;
   std::string devices, prices;
   for (const InstanceEntry::Named& named : entry.devices)
-    devices += fmt::format("{}{{\"device\": \"{}\", \"count\": {}}}", devices.empty() ? "" : ", ", escaped(named.device), named.count);
+    devices +=
+        fmt::format("{}{{\"device\": \"{}\", \"count\": {}}}", devices.empty() ? "" : ", ", escaped(named.device), named.count);
   if (entry.has_price) prices += fmt::format("\"price_usd_per_hour\": {}, ", i.price_usd_per_hour);
   if (std::isfinite(i.spot_price_usd_per_hour))
     prices += fmt::format("\"spot_price_usd_per_hour\": {}, ", i.spot_price_usd_per_hour);
@@ -84,8 +88,9 @@ std::string instance_json(const InstanceEntry& entry) {
       "      \"inside\": {}, \"network\": {}, \"overlap\": {},\n"
       "      \"server_bytes_per_s\": {}, \"server_overlap\": {}, \"host_idle_w\": {}, \"host_busy_w\": {},\n"
       "      \"source\": \"{}\" }}",
-      escaped(i.name), devices, i.cpu_share, i.vcpus, i.memory_bytes, prices, i.storage_bandwidth_bytes_per_s, link_json(i.inside),
-      link_json(i.network), i.overlap, i.server_bytes_per_s, i.server_overlap, i.host_idle_w, i.host_busy_w, escaped(i.source));
+      escaped(i.name), devices, i.cpu_share, i.vcpus, i.memory_bytes, prices, i.storage_bandwidth_bytes_per_s,
+      link_json(i.inside), link_json(i.network), i.overlap, i.server_bytes_per_s, i.server_overlap, i.host_idle_w, i.host_busy_w,
+      escaped(i.source));
 }
 
 template <class Entry, class Written>

@@ -53,8 +53,7 @@ OpParts gpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
                 .smooth = true};
   if (const double m = w.matrix.m.at(c.batch); m > 0) {
     const double used = tiling_efficiency(m, w.matrix.n.at(c.batch), w.matrix.k.at(c.batch), d.multiprocessors, e.k_half);
-    parts.arithmetic_s =
-        w.flops.at(c.batch) / (peak_flops(d, c.precision) * efficiency(e, w.kind) * used * w.arithmetic_saving);
+    parts.arithmetic_s = w.flops.at(c.batch) / (peak_flops(d, c.precision) * efficiency(e, w.kind) * used * w.arithmetic_saving);
   }
   return parts;
 }

@@ -16,16 +16,19 @@ double voltage(const sim::PowerLaw& law, double clock) {
 }  // namespace
 
 Run run_at(const OpParts& op, const sim::PowerLaw& law, double clock, const Conditions& conditions) {
-  const double time_s = conditions.time_factor * duration_s(op, clock), volts = voltage(law, clock);
-  const double core_j = law.clock_w * clock * (time_s - conditions.time_factor * op.fixed_s) + law.arithmetic_w * op.peak_s;
+  const double time_s = conditions.time_factor * duration_s(op, clock), launch_s = conditions.time_factor * op.fixed_s;
+  const double clocked_j = clock * (law.clock_w * (time_s - launch_s) + law.launch_w * launch_s);
+  const double core_j = clocked_j + law.arithmetic_w * op.peak_s, volts = voltage(law, clock);
   return {time_s, conditions.power_factor * (volts * volts * core_j + law.memory_w * op.memory_s)};
 }
 
 double clock_under_limit(const OpParts& op, const sim::PowerLaw& law, const Conditions& conditions) {
   if (conditions.power_limit_w <= 0) return 1;
+  OpParts computing = op;  // launches are over before a clock could change for them
+  computing.fixed_s = 0;
   const auto over_w = [&](double clock) {
-    const Run run = run_at(op, law, clock, conditions);
-    return run.dynamic_energy_j / (run.time_s - conditions.time_factor * op.fixed_s) + law.running_w - conditions.power_limit_w;
+    const Run run = run_at(computing, law, clock, conditions);
+    return run.dynamic_energy_j / run.time_s + law.running_w - conditions.power_limit_w;
   };
   double low = law.lowest_clock, high = 1, below = over_w(low), above = over_w(high);
   if (!(above > 0)) return 1;

@@ -10,12 +10,13 @@ struct Run {
   double dynamic_energy_j = 0;  ///< above PowerLaw::running_w
 };
 
-/// Of an operation at a relative clock f: E = V^2 (clock_w f t + arithmetic_w t_a) + memory_w t_m. It takes t; t_a are the seconds
-/// that its arithmetic would take at the device's peak, t_m those of its memory traffic alone; V = max(floor, 1 - slope (1 - f)).
+/// Of an operation at a relative clock f: E = V^2 (clock_w f (t - t_l) + launch_w f t_l + arithmetic_w t_a) + memory_w t_m. It
+/// takes t, of which t_l are OpParts::fixed_s; t_a are the seconds that its arithmetic would take at the device's peak, t_m those
+/// of its memory traffic alone; V = max(floor, 1 - slope (1 - f)).
 Run run_at(const OpParts& operation, const sim::PowerLaw& law, double clock, const Conditions& conditions);
 
-/// The highest clock, from PowerLaw::lowest_clock to 1, at which the operation draws at most the limit: 1 without one, and where
-/// it draws less anyway.
+/// The highest clock, from PowerLaw::lowest_clock to 1, at which the operation draws at most the limit, its launch aside: 1
+/// without a limit, and where it draws less anyway.
 double clock_under_limit(const OpParts& operation, const sim::PowerLaw& law, const Conditions& conditions);
 
 /// Watts, the mean over a step of `step_s` in which the device runs operations of that energy and otherwise waits, ready.

@@ -90,22 +90,24 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
   const ComputeTime compute = model.step.compute_time(device, corrected(conditions, device, model.model, model.dataset));
   const double gradient_bytes = model.step.gradient_bytes(precision);
   const double storage = instance.storage_bandwidth_bytes_per_s / key.workers_on_node;
-  const StepTime step = step_time(
-      {.compute = compute,
-       .input_s = model.step.input_s(key.batch, storage),
-       .gradient_bytes = gradient_bytes,
-       .exchange = key.sync == sim::SyncKind::ring           ? Exchange::ring
-                   : key.sync == sim::SyncKind::servers_sync ? Exchange::parameter_servers_synchronous
-                                                             : Exchange::parameter_servers_asynchronous,
-       .ring =
-           {.nodes = key.nodes, .workers_per_node = key.workers_on_node, .inside = instance.inside, .network = instance.network},
-       .servers = {.servers = std::max(1, key.servers),
-                   .network = instance.network,
-                   .apply_s = gradient_bytes / instance.server_bytes_per_s,
-                   .overlap = instance.server_overlap},
-       .overlap = instance.overlap,
-       .worker_spread = kWorkerSpread,
-       .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
+  const StepTime step =
+      step_time({.compute = compute,
+                 .input_s = model.step.input_s(key.batch, storage),
+                 .gradient_bytes = gradient_bytes,
+                 .exchange = key.sync == sim::SyncKind::ring           ? Exchange::ring
+                             : key.sync == sim::SyncKind::servers_sync ? Exchange::parameter_servers_synchronous
+                                                                       : Exchange::parameter_servers_asynchronous,
+                 .ring = {.nodes = key.nodes,
+                          .workers_per_node = key.workers_on_node,
+                          .inside = instance.inside,
+                          .network = instance.network},
+                 .servers = {.servers = std::max(1, key.servers),
+                             .network = instance.network,
+                             .apply_s = gradient_bytes / instance.server_bytes_per_s,
+                             .overlap = instance.server_overlap},
+                 .overlap = instance.overlap,
+                 .worker_spread = kWorkerSpread,
+                 .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
   timing.step_s = 1 / step.steps_per_s;
   timing.forward_s = std::max(compute.forward_s, model.step.input_s(key.batch, storage));
   timing.busy_fraction = std::min(1.0, compute.total_s() / step.step_s);  // of a worker's own step, also when pushes overlap

@@ -25,16 +25,18 @@ struct Efficiency {
   double host_s_per_op = 10e-6;  ///< of the host, to issue one operation
 };
 
-/// What a device draws while it trains, and at which clock it keeps a limit (docs/model.md, "Power and energy"). Watts are those at
-/// full clock.
+/// What a device draws while it trains, and at which clock it keeps a limit (docs/model.md, "Power and energy"). Watts are those
+/// at full clock.
 struct PowerLaw {
-  double running_w = 0;     ///< ready, with nothing to do: leakage, memory's refresh, fans
-  double clock_w = 0;       ///< on top while any operation runs
-  double arithmetic_w = 0;  ///< on top when it does nothing but arithmetic, as fast as it can
-  double memory_w = 0;      ///< on top when it does nothing but memory traffic, as fast as it can
-  double voltage_floor = 0.5;   ///< lowest voltage, of that at full clock
-  double voltage_slope = 1.2;   ///< by how much the voltage falls, relatively, for each relative fall of the clock, down to the floor
-  double lowest_clock = 0.2;    ///< of the full one
+  double running_w = 0;        ///< ready, with nothing to do: leakage, memory's refresh, fans
+  double clock_w = 0;          ///< on top while an operation computes or moves data
+  double launch_w = 0;         ///< on top while it is launched, or the device waits
+  double arithmetic_w = 0;     ///< on top when it does nothing but arithmetic, as fast as it can
+  double memory_w = 0;         ///< on top when it does nothing but memory traffic, as fast as it can
+  double voltage_floor = 0.5;  ///< lowest voltage, of that at full clock
+  double voltage_slope =
+      1.2;  ///< by how much the voltage falls, relatively, for each relative fall of the clock, down to the floor
+  double lowest_clock = 0.2;  ///< of the full one
 };
 
 /// What one model's software does differently from the device's average: fitted to measurements of it.
@@ -62,7 +64,7 @@ struct Device {
   double idle_w = 0;
   double busy_w = 0;
   Efficiency efficiency;
-  std::optional<PowerLaw> power;            ///< not measured: busy_w whatever it computes, idle_w otherwise
+  std::optional<PowerLaw> power;             ///< not measured: busy_w whatever it computes, idle_w otherwise
   std::vector<ModelCorrection> corrections;  ///< of models that were measured on it
   std::string source;
 };
@@ -101,7 +103,7 @@ struct Instance {
   Link network;        ///< the node's NIC
   double overlap = 4;  ///< of the exchange of gradients with the backward pass: exponent of a smooth maximum, in [1, 10]
   double server_bytes_per_s = kServerBytesPerS;  ///< of gradients that a parameter server on such a node applies
-  double server_overlap = 4;                     ///< exponent of the smooth maximum of asynchronous workers and servers, in [1, 10]
+  double server_overlap = 4;                 ///< exponent of the smooth maximum of asynchronous workers and servers, in [1, 10]
   double storage_bandwidth_bytes_per_s = 0;  ///< reading input data and checkpoints
   double host_idle_w = 0;                    ///< of the node without its GPUs
   double host_busy_w = 0;

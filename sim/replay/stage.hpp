@@ -33,11 +33,11 @@ struct EpochPoint {
 /// The course of a stage if nothing interrupts it.
 struct StageCourse {
   bool fits_memory = true;
-  double step_s = 0;  ///< true, noise included
+  double step_s = 0;                             ///< true, noise included
   double busy_fraction = 1, power_fraction = 1;  ///< as StepTiming has them
-  double length_s = 0;             ///< from the first step to the end
-  double full_work = 0;            ///< rigid and steps: of `work_done` at the end
-  std::vector<EpochPoint> epochs;  ///< of Work::train
+  double length_s = 0;                           ///< from the first step to the end
+  double full_work = 0;                          ///< rigid and steps: of `work_done` at the end
+  std::vector<EpochPoint> epochs;                ///< of Work::train
   Progress end;
   FailureReason failure = FailureReason::none;  ///< how it ends
 };

@@ -1,8 +1,9 @@
 // TrimTuner (Mendes et al., "TrimTuner: Efficient Optimization of Machine Learning Jobs in the Cloud via Sub-Sampling", MASCOTS
-// 2020): a small CNN on MNIST, TensorFlow with one parameter server, on AWS's t2 machines; iterations and seconds of a run. Iterations
-// are mini-batches of all workers, of synchronous runs too (iterations_counted, their global steps, is a workers-th of it), so
-// that a worker's step takes workers x seconds / iterations. t2 machines compute on CPU credits: once those are spent a t2.small
-// is six times slower. The files do not say how many a campaign began with, so each curve over workers is a source of its own.
+// 2020): a small CNN on MNIST, TensorFlow with one parameter server, on AWS's t2 machines; iterations and seconds of a run.
+// Iterations are mini-batches of all workers, of synchronous runs too (iterations_counted, their global steps, is a workers-th of
+// it), so that a worker's step takes workers x seconds / iterations. t2 machines compute on CPU credits: once those are spent a
+// t2.small is six times slower. The files do not say how many a campaign began with, so each curve over workers is a source of
+// its own.
 #include <fmt/format.h>
 
 #include "sim/base/errors.hpp"

@@ -34,7 +34,8 @@ struct Settings {
 SettingOrder order_of(Settings all) {
   std::vector<std::size_t> order(all.measured_j.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return all.measured_j[a] < all.measured_j[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return all.measured_j[a] < all.measured_j[b]; });
   Settings best;
   for (std::size_t k = 0; k < std::min(kBest, order.size()); ++k) {
     best.predicted_j.push_back(all.predicted_j[order[k]]);

@@ -39,8 +39,8 @@ Knee knee_of(const Curve& curve) {
   for (const auto& [count, point] : curve) highest = std::max(highest, count / point.measured->step_s);
   knee.measured_workers = highest * first.step_s;
   for (const auto& [count, point] : curve)
-    knee.counts_off = std::max(
-        knee.counts_off, std::abs(nearest(curve, point.predicted_knee) - nearest(curve, knee.measured_workers)));
+    knee.counts_off =
+        std::max(knee.counts_off, std::abs(nearest(curve, point.predicted_knee) - nearest(curve, knee.measured_workers)));
   return knee;
 }
 

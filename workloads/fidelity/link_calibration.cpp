@@ -26,8 +26,8 @@ constexpr LinkParameter kLinkParameters[] = {
     {"server_overlap", [](Place& p) -> double& { return p.server_overlap; }, 0.7, 1, 10},
 };
 constexpr Eigen::Index kOverlap = 4;
-constexpr double kWorkerFactorSd = 1;     // of the logarithm, of a worker's time that nobody measured
-constexpr double kRepeatability = 0.01;   // of several workers' time over one's in the same campaign
+constexpr double kWorkerFactorSd = 1;    // of the logarithm, of a worker's time that nobody measured
+constexpr double kRepeatability = 0.01;  // of several workers' time over one's in the same campaign
 constexpr double kDetermined = 0.85;
 
 std::string setting(const Measurement& m) {
@@ -42,9 +42,7 @@ StepInputs slower(StepInputs inputs, double factor) {
   return inputs;
 }
 
-double worker_s(const StepInputs& inputs) {
-  return std::max({inputs.compute.total_s(), inputs.compute.host_s, inputs.input_s});
-}
+double worker_s(const StepInputs& inputs) { return std::max({inputs.compute.total_s(), inputs.compute.host_s, inputs.input_s}); }
 
 void use_links(StepInputs& inputs, const Place& place) {
   inputs.overlap = place.overlap;

@@ -110,10 +110,8 @@ const MeasurementModel::Model& MeasurementModel::model_of(const Measurement& m) 
 StepInputs MeasurementModel::step_inputs(const Measurement& m, const Place& place) const {
   const StepModel& step = model_of(m).step;
   const double gradient_bytes = step.gradient_bytes(m.precision);
-  const Conditions conditions{.batch = m.batch_per_worker,
-                              .precision = m.precision,
-                              .power_limit_w = m.power_limit_w,
-                              .threads = m.threads};
+  const Conditions conditions{
+      .batch = m.batch_per_worker, .precision = m.precision, .power_limit_w = m.power_limit_w, .threads = m.threads};
   return {
       .compute = step.compute_time(place.device, corrected(conditions, place.device, m.model, m.dataset)),
       .input_s = step.input_s(m.batch_per_worker, place.storage_bytes_per_s),
@@ -135,9 +133,8 @@ double MeasurementModel::step_s(const Measurement& m, const Place& place) const 
   if (!m.kernel) return step_time(step_inputs(m, place)).step_s;
   double sum_s = 0;
   for (const OpWork& work : kernel_work(*m.kernel))
-    sum_s += op_duration_s(
-        work, place.device,
-        {.precision = m.precision, .power_limit_w = m.power_limit_w, .threads = m.threads});
+    sum_s +=
+        op_duration_s(work, place.device, {.precision = m.precision, .power_limit_w = m.power_limit_w, .threads = m.threads});
   return sum_s;
 }
 

@@ -74,7 +74,7 @@ std::vector<OpWork> kernel_work(const Kernel& kernel);
 struct Place {
   sim::Device device;
   sim::Link inside, network;
-  double overlap = 4;              ///< this and the next two as sim::Instance has them
+  double overlap = 4;  ///< this and the next two as sim::Instance has them
   double server_bytes_per_s = sim::kServerBytesPerS;
   double server_overlap = 4;
   double storage_bytes_per_s = 0;  ///< of one worker; 0: samples come for free, as synthetic ones do
