@@ -1,10 +1,22 @@
 #include "sim/replay/alone_stages.hpp"
 
+#include <algorithm>
 #include <tuple>
 
+#include "sim/base/units.hpp"
 #include "sim/replay/epochs.hpp"
 
 namespace rehearse::sim {
+
+namespace {
+
+/// Dates are on a grid, and each phase ends on one (sim/base/units.hpp).
+StageCost held_for(double seconds, double usd_per_s, double watts) {
+  const double whole_s = on_date_grid(seconds);
+  return {.time_s = whole_s, .cost_usd = usd_per_s * whole_s, .energy_j = watts * whole_s};
+}
+
+}  // namespace
 
 StageCost& StageCost::operator+=(const StageCost& other) {
   time_s += other.time_s;
@@ -71,18 +83,26 @@ StageTraining StageRunner::train(const Job& job, const Choice& choice, Progress 
 StageCost StageRunner::switching(const Job& job, const Configuration* held, const Configuration& next) {
   if (held != nullptr && *held == next) return {};
   StageCost cost;
-  const auto hold = [&](const Configuration& c, double seconds) {
-    const StageRates& r = rates(job, c);
-    cost += {.time_s = seconds, .cost_usd = r.usd_per_s * seconds, .energy_j = r.idle_w * seconds};
-  };
-  if (held != nullptr) hold(*held, rules_.checkpoint_s);
-  hold(next, start_seconds(job, rules_, *models_.step_times, held != nullptr));
+  if (held != nullptr) {
+    const StageRates& old = rates(job, *held);
+    cost += held_for(rules_.checkpoint_s, old.usd_per_s, old.idle_w);
+  }
+  const StageRates& r = rates(job, next);
+  cost += held_for(start_seconds(job, rules_, *models_.step_times, held != nullptr), r.usd_per_s, r.idle_w);
   return cost;
 }
 
 StageCost StageRunner::running(const StageRates& rates, const StageTraining& training, double slower) {
-  const double seconds = slower * (training.epochs * rates.epoch.training_s + training.evaluations * rates.epoch.evaluation_s);
-  return {.time_s = seconds, .cost_usd = rates.usd_per_s * seconds, .energy_j = rates.busy_w * seconds};
+  // Summed as the replay sums, epoch by epoch, so that both round to the same date.
+  double seconds = 0, left = training.epochs;
+  for (int e = 0; e < training.evaluations; ++e) {
+    const double part = std::min(1.0, left);
+    seconds += part * rates.epoch.training_s * slower;
+    seconds += rates.epoch.evaluation_s * slower;
+    left -= part;
+  }
+  seconds += left * rates.epoch.training_s * slower;  // epochs that diverged
+  return held_for(seconds, rates.usd_per_s, rates.busy_w);
 }
 
 double StageRunner::noise(const Job& job, const Configuration& configuration, int stage) const {

@@ -56,7 +56,7 @@ struct Instance {
     if (candidates.empty()) candidates.push_back(configuration(1, 1, 64));
     ends = {1 + static_cast<double>(random.below(3)), 5 + static_cast<double>(random.below(3))};
     if (random.below(3) > 0)
-      job.deadline_s = runner.run(job, {.configuration = candidates.front()}).time_s * random.uniform(0.3, 1.5);
+      job.deadline_s = runner.run(job, {.configuration = candidates.front()}).time_s * random.uniform(0.05, 1.5);
   }
   StageProblem problem() { return {.job = &job, .candidates = candidates, .ends = ends, .deadline_s = job.deadline_s}; }
   bool reaches_target(const sim::Standing& s) const {
@@ -124,7 +124,9 @@ TEST_CASE(
           alone.fits ? in.world.models().convergence->evaluation_deviation(*in.job.profile, alone.accuracy) : 0;
       if (alone.keeps_limits(in.job, deviation)) {
         RC_ASSERT(plan.feasible);
-        RC_ASSERT(plan.cost_usd <= alone.cost_usd * (1 + 1e-12));
+        // Each of the plan's stages is rounded up to the grid of dates, 2^-20 s.
+        const double stages = static_cast<double>(in.ends.size()) + 1;
+        RC_ASSERT(plan.cost_usd <= alone.cost_usd * (1 + 1e-12 + stages * 0x1p-20 / alone.time_s));
       }
     }
   });
@@ -157,7 +159,7 @@ TEST_CASE("an episode costs what the replay charges for the same decisions") {
     sim::Standing standing;
     for (const sim::Choice& choice : sequence.choices)
       if (!standing.ended) RC_PRE(in.runner.stages().run(in.job, choice, standing));
-    policies::Fifo fifo({});
+    policies::Fifo fifo;
     LastJob last;
     const std::vector<sim::Job> jobs{in.job};
     traces::VectorSource source(jobs);

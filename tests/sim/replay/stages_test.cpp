@@ -41,7 +41,7 @@ TEST_CASE("a stage that keeps its configuration costs nothing to begin") {
   World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2}};
   Staged staged;
   staged.menus = {{.ranked = {until(2, choice(0, 1, 100))}}, {.ranked = {choice(0, 1, 100)}}};
-  Fifo fifo({});
+  Fifo fifo;
   world.run({four_epochs("t")}, fifo, &staged);
   const JobRecord& job = world.keeper.of("t");
   CHECK(job.end_s == Approx(10));
@@ -57,7 +57,7 @@ TEST_CASE("another configuration costs a checkpoint on the old devices and a sta
   World world{.cluster = cluster({{2, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2}};
   Staged staged;
   staged.menus = {{.ranked = {until(2, choice(0, 1, 100))}}, {.ranked = {choice(0, 2, 50)}}};
-  Fifo fifo({});
+  Fifo fifo;
   world.run({four_epochs("t")}, fifo, &staged);
   const JobRecord& job = world.keeper.of("t");
   CHECK(job.end_s == Approx(17));
@@ -73,7 +73,7 @@ TEST_CASE("what a strategy is told at the end of a stage") {
   World world{.cluster = cluster({{2, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2}};
   Staged staged;
   staged.menus = {{.ranked = {until(2, choice(0, 2, 50))}}, {.ranked = {until(3, choice(0, 2, 50))}}};
-  Fifo fifo({});
+  Fifo fifo;
   Job job = four_epochs("t");
   job.submit_s = 3;
   world.run({job}, fifo, &staged);
@@ -96,14 +96,14 @@ TEST_CASE("a stage's first choice that is free counts; a job never goes back to 
   World world{.cluster = cluster({{3, 1}})};
   Staged staged;
   staged.menus = {{.ranked = {until(2, choice(0, 1, 100))}}, {.ranked = {choice(0, 3, 50), choice(0, 2, 50)}}};
-  Fifo fifo({});
+  Fifo fifo;
   world.run({rigid("holder", 0, 1, 100), four_epochs("t")}, fifo, &staged);
   CHECK(world.keeper.of("t").workers == 2);
   // With two holders nothing is free but what it has: it goes on with that.
   World full{.cluster = cluster({{3, 1}})};
   Staged again;
   again.menus = staged.menus;
-  Fifo second({});
+  Fifo second;
   full.run({rigid("holder", 0, 2, 100), four_epochs("t")}, second, &again);
   CHECK(full.keeper.of("t").workers == 1);
   CHECK(full.keeper.of("t").reconfigurations == 0);
@@ -114,7 +114,7 @@ TEST_CASE("a strategy without an answer keeps the configuration to the job's end
   World world{.cluster = cluster({{1, 1}})};
   Staged staged;
   staged.menus = {{.ranked = {until(1, choice(0, 1, 100))}}};
-  Fifo fifo({});
+  Fifo fifo;
   world.run({four_epochs("t")}, fifo, &staged);
   CHECK(staged.seen.size() == 1);
   CHECK(world.keeper.of("t").end_s == Approx(5));
@@ -125,7 +125,7 @@ TEST_CASE("stages end with whole epochs that lie ahead") {
     World world{.cluster = cluster({{1, 1}})};
     Staged staged;
     staged.menus = {{.ranked = {until(first, choice(0, 1, 100))}}, {.ranked = {until(second, choice(0, 1, 100))}}};
-    Fifo fifo({});
+    Fifo fifo;
     try {
       world.run({four_epochs("t")}, fifo, &staged);
     } catch (const PolicyError& error) {
