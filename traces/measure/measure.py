@@ -109,6 +109,7 @@ def arguments():
     how.add_argument("--rounds", type=counts_of, default=[1], metavar="N",
                      help="measure everything N times; each row keeps the round that was least disturbed")
     how.add_argument("--out", metavar="FILE", help="the rows, as CSV (default: standard output)")
+    how.add_argument("--system-malloc", action="store_true", help="a CPU's memory as the C library handles it (default: keep what is freed)")
     other = parser.add_argument_group("instead")
     other.add_argument("--list", action="store_true", help="the models, their datasets and batch sizes")
     other.add_argument("--count", action="store_true", help="the parameters and FLOPs of --models (default: all), as built")
@@ -166,6 +167,18 @@ def stay_within_memory():
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         limit = (int(used[1]) + int(0.9 * int(free[1]))) * 1024
         resource.setrlimit(resource.RLIMIT_DATA, (limit if hard < 0 else min(limit, hard), hard))
+
+
+def keep_freed_memory():
+    """Without this glibc hands large freed tensors back to the kernel, which clears every page anew at the next step: most of the
+    time of an element-wise operation, and a cliff in a step's where a tensor passes 32 MiB. Other allocators (jemalloc, tcmalloc)
+    keep them, as PyTorch's tuning guide advises."""
+    import ctypes
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt:
+        M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # malloc.h
+        mallopt(M_MMAP_MAX, 0)
+        mallopt(M_TRIM_THRESHOLD, -1)
 
 
 def blas_threads():
@@ -292,6 +305,8 @@ def main():
         quit_with(FAILED, f"cannot write {given.out}: there is no such folder")
     if given.device == "cpu":
         stay_within_memory()
+        if not given.system_malloc:
+            keep_freed_memory()
     bench = Bench(given, torch)
     for _ in range(given.rounds[0]):
         for model, dataset in given.models or ():
