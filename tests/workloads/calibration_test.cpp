@@ -221,6 +221,17 @@ TEST_CASE("baselines, by hand", "[fidelity]") {
   const double slowdown = model.step_s(rows[3], places[3]) / model.step_s(rows[1], places[1]);
   CHECK(slowdown > 1);
   CHECK(predicted[3].scaled_s == Approx(0.3 * slowdown));
+
+  // A CPU's rows of two threads have a line of their own: 0.08 + 0.006 batch.
+  for (std::size_t i = 0; i < 3; ++i) {
+    rows[i].threads = 1;
+    rows.push_back(rows[i]);
+    rows.back().threads = 2;
+    rows.back().step_s = 0.08 + 0.006 * rows[i].batch_per_worker;
+  }
+  const std::vector<Place> cpus(rows.size(), {.device = tests::knl(), .inside = {1e10, 1e-5}, .network = {1e9, 5e-5}});
+  const auto by_threads = predict(rows, cpus, MeasurementModel(rows), std::nullopt);
+  for (const std::size_t i : {0, 1, 2, 4, 5, 6}) CHECK(by_threads[i].straight_line_s == Approx(rows[i].step_s));
 }
 
 TEST_CASE("kernels are the layers' own operations", "[fidelity]") {

@@ -184,13 +184,13 @@ def keep_freed_memory():
 def blas_threads():
     """OpenBLAS built with its own threads must be told their number; says so when the slow reference library is in use."""
     libraries = {os.path.realpath(line.split()[-1]) for line in read("/proc/self/maps").splitlines() if "blas" in line}
+    if any(os.path.basename(os.path.dirname(library)) == "blas" for library in libraries):
+        say("warning: PyTorch uses the reference BLAS, which is slow; Debian: apt-get install libopenblas0-openmp")
     for library in libraries:
         import ctypes
         setter = getattr(ctypes.CDLL(library), "openblas_set_num_threads", None)
         if setter:
             return setter
-    if any(os.path.basename(os.path.dirname(library)) == "blas" for library in libraries):
-        say("warning: PyTorch uses the reference BLAS, which is slow; Debian: apt-get install libopenblas0-openmp")
     return lambda _: None
 
 
@@ -290,8 +290,8 @@ def count(models, device):
         data = DATASETS[dataset]
         sample = data.shape if model != "inception-v3" else (3, 299, 299)
         trained = networks.training(model, MODELS[model].optimizer, sample, data.classes, device)
-        trained.load(networks.samples(sample, data.classes, 2, device), data.classes)
-        print(f"{model:<14}{dataset:<18}{networks.parameters(trained):>12}  {networks.forward_flops(trained) / 2e9:>13.3f}", flush=True)
+        trained.load(networks.samples(sample, data.classes, 1, device), data.classes)
+        print(f"{model:<14}{dataset:<18}{networks.parameters(trained):>12}  {networks.forward_flops(trained) / 1e9:>13.3f}", flush=True)
 
 
 def main():
