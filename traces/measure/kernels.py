@@ -27,8 +27,8 @@ def conv_list():
 
 
 def rnn_list():
-    return [{"rnn": {"cell": "lstm", "batch": batch, "hidden": hidden, "steps": steps, "pass": name}}
-            for hidden in (64, 256, 650, 1500) for batch in (1, 8, 32) for steps in (10,) for name in ("forward", "backward")]
+    return [{"rnn": {"cell": "lstm", "batch": batch, "hidden": hidden, "steps": 10, "pass": name}}
+            for hidden in (64, 256, 650, 1500) for batch in (1, 8, 32) for name in ("forward", "backward")]
 
 
 def elementwise_list():
@@ -57,7 +57,9 @@ def conv(c, device):
     wanted = {"data_gradient": x, "filter_gradient": w}.get(c["pass"])
     if wanted is not None:
         wanted.requires_grad_()
-    run = lambda: torch.conv2d(x, w, stride=c["stride"], padding=c["pad"])  # noqa: E731
+
+    def run():
+        return torch.conv2d(x, w, stride=c["stride"], padding=c["pad"])
     return run if wanted is None else backward(run(), wanted)
 
 

@@ -93,6 +93,10 @@ def seconds_of(text):
     return seconds
 
 
+def sample_of(model, data):
+    return (3, 299, 299) if model == "inception-v3" else data.shape
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_argument_group("what to measure")
@@ -109,7 +113,8 @@ def arguments():
     how.add_argument("--rounds", type=counts_of, default=[1], metavar="N",
                      help="measure everything N times; each row keeps the round that was least disturbed")
     how.add_argument("--out", metavar="FILE", help="the rows, as CSV (default: standard output)")
-    how.add_argument("--system-malloc", action="store_true", help="a CPU's memory as the C library handles it (default: keep what is freed)")
+    how.add_argument("--system-malloc", action="store_true",
+                     help="a CPU's memory as the C library handles it (default: keep what is freed)")
     other = parser.add_argument_group("instead")
     other.add_argument("--list", action="store_true", help="the models, their datasets and batch sizes")
     other.add_argument("--count", action="store_true", help="the parameters and FLOPs of --models (default: all), as built")
@@ -195,7 +200,8 @@ def blas_threads():
 
 
 def out_of_memory(error):
-    return isinstance(error, MemoryError) or any(text in str(error) for text in ("out of memory", "can't allocate memory", "bad_alloc"))
+    return isinstance(error, MemoryError) or any(
+        text in str(error) for text in ("out of memory", "can't allocate memory", "bad_alloc"))
 
 
 class Bench:
@@ -220,7 +226,8 @@ class Bench:
         self.upper[label] = result["upper"]
         number = "{:.6g}".format
         row = {**setting, "device": self.name, "precision": "fp32", "step_s": number(result[""]),
-               "spread": "{:.4f}".format(result["spread"]), "source": f"measure.py, PyTorch {self.torch.__version__}, {self.machine}"}
+               "spread": "{:.4f}".format(result["spread"]),
+               "source": f"measure.py, PyTorch {self.torch.__version__}, {self.machine}"}
         row.update({f"{phase}_s": number(result[phase]) for phase in ("forward", "backward") if phase in result})
         self.rows[label] = row
         say(f"{label}: {row['step_s']} s (spread {100 * result['spread']:.1f} %, {result['windows']} windows)")
@@ -248,7 +255,7 @@ class Bench:
     def model(self, model, dataset):
         import networks
         data = DATASETS[dataset]
-        sample = data.shape if model != "inception-v3" else (3, 299, 299)
+        sample = sample_of(model, data)
 
         def prepare(batch):
             trained = networks.training(model, MODELS[model].optimizer, sample, data.classes, self.given.device)
@@ -256,7 +263,8 @@ class Bench:
             return lambda: trained.step(self.clock)
 
         for batch in sorted(self.given.batches or MODELS[model].batches):
-            setting = {"model": model, "dataset": dataset, "nodes": 1, "workers_per_node": 1, "batch_per_worker": batch, "sync": "ring"}
+            setting = {"model": model, "dataset": dataset, "nodes": 1, "workers_per_node": 1, "batch_per_worker": batch,
+                       "sync": "ring"}
             if not self.on_threads(lambda: prepare(batch), setting, f"{model}/{dataset} batch {batch}"):
                 break  # a larger one needs more
 
@@ -288,10 +296,11 @@ def count(models, device):
     print(f"{'model':<14}{'dataset':<18}{'parameters':>12}  {'forward GFLOP':>13}")
     for model, dataset in models or [(name, entry.datasets[0]) for name, entry in MODELS.items()]:
         data = DATASETS[dataset]
-        sample = data.shape if model != "inception-v3" else (3, 299, 299)
+        sample = sample_of(model, data)
         trained = networks.training(model, MODELS[model].optimizer, sample, data.classes, device)
         trained.load(networks.samples(sample, data.classes, 1, device), data.classes)
-        print(f"{model:<14}{dataset:<18}{networks.parameters(trained):>12}  {networks.forward_flops(trained) / 1e9:>13.3f}", flush=True)
+        gflop = networks.forward_flops(trained) / 1e9
+        print(f"{model:<14}{dataset:<18}{networks.parameters(trained):>12}  {gflop:>13.3f}", flush=True)
 
 
 def main():

@@ -49,7 +49,8 @@ def resnet(blocks, bottleneck=False, first_filters=64):
             filters = first_filters << stage
             for i in range(count):
                 first = i == 0
-                layers.append(Residual(width, filters, 2 if first and stage else 1, bottleneck, first and (stage > 0 or bottleneck)))
+                projection = first and (stage > 0 or bottleneck)
+                layers.append(Residual(width, filters, 2 if first and stage else 1, bottleneck, projection))
                 width = 4 * filters if bottleneck else filters
         return nn.Sequential(*layers, pooled_classifier(width, classes))
     return build
