@@ -140,13 +140,13 @@ class Contributions final : public Study {
     }
     const int knobs = static_cast<int>(parts.knobs.size());
     std::vector<Samples> by_knob(parts.knobs.size());
-    Samples profiling, total;
+    Samples manual, profiling, total;
     for (std::size_t r = 0; r < results[parts.variants.at(0)].repetitions.size(); ++r) {
       const auto metrics = [&](KnobSet set) -> const report::RunMetrics& {
         return results[parts.variants.at(set)].repetitions[r].metrics;
       };
       const auto cost = [&](KnobSet set) { return metrics(set).effective_cost_usd - metrics(set).profiling_cost_usd; };
-      const double percent = 100 / cost(0), profiled = -percent * metrics(all_of(knobs)).profiling_cost_usd;
+      const double percent = 100 / cost(0), profiled = 0 - percent * metrics(all_of(knobs)).profiling_cost_usd;
       const std::vector<Contribution> found = contributions(knobs, parts.pool, cost);
       double sum = profiled, sum_fixed = profiled;
       for (int k = 0; k < knobs; ++k) {
@@ -160,12 +160,14 @@ class Contributions final : public Study {
         sum += percent * c.in_turn;
         if (!parts.pool || k != *parts.pool) sum_fixed += percent * c.in_turn_fixed;
       }
+      manual.limits_broken.push_back(metrics(0).limits_broken);
       profiling.in_turn.push_back(profiled);
       profiling.fixed.push_back(profiled);
       total.in_turn.push_back(sum);
       total.fixed.push_back(sum_fixed);
       total.limits_broken.push_back(metrics(all_of(knobs)).limits_broken);
     }
+    manual.add_to(parts.policy, "manual", table);
     for (std::size_t k = 0; k < by_knob.size(); ++k) by_knob[k].add_to(parts.policy, parts.knobs[k]->name, table);
     profiling.add_to(parts.policy, "profiling", table);
     total.add_to(parts.policy, "total", table);
@@ -212,11 +214,9 @@ std::unique_ptr<Study> read_contributions(sim::ObjectReader& in, const Paths&, S
     else
       order.push_back(knob);
   }
-  const auto list = in.child("order");
-  if (!list)
-    for (const Knob& knob : kKnobs) order.push_back(&knob);
-  else if (list->is_array() && order.empty())
-    list->refuse("at least one knob", mistakes);
+  if (const auto list = in.child("order"); list && list->is_array() && order.empty()) list->refuse("at least one knob", mistakes);
+  for (const Knob& knob : kKnobs)
+    if (std::find(order.begin(), order.end(), &knob) == order.end()) order.push_back(&knob);
   return std::make_unique<Contributions>(std::move(order));
 }
 

@@ -10,7 +10,7 @@
 
 namespace rehearse::scenarios {
 
-/// Parameter: "order" (list of knobs).
+/// Parameter: "order" (list of knobs; the others come after).
 std::unique_ptr<Study> read_contributions(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
 
 /// Which knobs are on: bit i is the i-th.

@@ -75,8 +75,8 @@ TEST_CASE("contributions sum to the saving of the ordinary table, and knobs that
   std::map<std::string, std::map<std::string, std::vector<report::Cell>>> rows;
   for (const auto& row : table.rows) rows[text(table, row, "policy")][text(table, row, "knob")] = row;
   CHECK(rows.size() == 2);  // manual has no knobs
-  CHECK(rows.at("static-isotonic").size() == 5);
-  CHECK(rows.at("given").size() == 3);
+  CHECK(rows.at("static-isotonic").size() == 6);
+  CHECK(rows.at("given").size() == 4);
 
   const std::string plain =
       with(with(kScenario, R"("study": "contributions",)", ""), R"("manual", )", R"("manual", "resource-only", )");
