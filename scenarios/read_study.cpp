@@ -88,10 +88,13 @@ void read_study(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, s
   if (kind == nullptr) return;
   const sim::JsonValue value = *in.child("study");
   const sim::JsonDocument no_parameters = sim::parse_json("{}", "study");
-  sim::ObjectReader parameters(value.is_object() ? value : no_parameters.root(), mistakes);
+  sim::Mistakes wrong;
+  sim::ObjectReader parameters(value.is_object() ? value : no_parameters.root(), wrong);
   parameters.has("name");
-  scenario.study = kind->read(parameters, paths, scenario, mistakes);
+  scenario.study = kind->read(parameters, paths, scenario, wrong);
   parameters.finish();
+  // What is wrong without parameters is so of the scenario beside it: the name is the place to tell.
+  for (const sim::Mistake& mistake : wrong.listed()) mistakes.add(value.is_object() ? mistake : value.mistake(mistake.expected));
 }
 
 }  // namespace rehearse::scenarios

@@ -98,6 +98,10 @@ TEST_CASE("a frontier has the same bytes for any number of processes, with repet
 
 TEST_CASE("mistakes of a frontier") {
   const TemporaryFolder folder;
+  CHECK(complaints(folder, R"({ "study": "frontier",
+  "cluster": { "pools": [ { "name": "v100", "instance": "p3.8xlarge", "nodes": 2 } ] },
+  "jobs": [ { "generate": "mixed-cnn-rnn", "count": 3 } ], "policies": [ "manual" ] })") ==
+        R"(s.json:1:12: /study: expected "jobs" without generators, each with a "target_accuracy", found "frontier")");
   CHECK(complaints(folder, with(kScenario, "[0.02, 0.05]", "[]")).find("/study/accuracy_slack: expected at least one number") !=
         std::string::npos);
   CHECK(complaints(folder, with(kScenario, R"("seed": 3)", R"("billing": "pool")")).find(R"(expected "billing": "allocated")") !=
