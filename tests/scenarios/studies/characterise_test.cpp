@@ -77,6 +77,21 @@ TEST_CASE("chosen apart: every way for every pair of limits; manual of another p
   CHECK(number(apart, apart.rows.back(), "extra_percent_max") == 0);
 }
 
+// Two pools with 1 and 2 workers each: the last of one pool and the first of the next are no neighbours, so 2 pairs along the
+// workers; with one batch there are none along the batch, and no fraction.
+TEST_CASE("neighbours are of one pool") {
+  const TemporaryFolder folder;
+  const std::string two =
+      with(kScenario, R"("nodes": 2 })", R"("nodes": 2 }, { "name": "t4", "instance": "g4dn.12xlarge", "nodes": 2 })");
+  const StudyRun run = run_text(folder, with(with(two, "[1, 2, 4]", "[1, 2]"), "[0.5, 1, 2, 0.3]", "[1]"));
+  const report::Table& monotone = run.table("monotone");
+  for (const auto& row : monotone.rows) {
+    const bool along_workers = text(monotone, row, "axis") == "workers";
+    CHECK(number(monotone, row, "pairs") == (along_workers ? 2 : 0));
+    CHECK(std::isnan(number(monotone, row, "fraction")) == !along_workers);
+  }
+}
+
 TEST_CASE("the same scenario gives the same bytes") {
   const TemporaryFolder one, two;
   CHECK(run_text(one, kScenario, 1).files == run_text(two, kScenario, 3).files);
