@@ -89,8 +89,7 @@ sim::Menu Bundle::ask(const sim::Job& job, std::span<const sim::StageSeen> seen,
   if (oracle_ != nullptr)
     return seen.empty() ? oracle_->configure(view, *inputs_.world, *truth_)
                         : oracle_->configure_again(view, seen, *inputs_.world, *truth_);
-  return seen.empty() ? configure_->configure(view, *inputs_.belief)
-                      : configure_->configure_again(view, seen, *inputs_.belief);
+  return seen.empty() ? configure_->configure(view, *inputs_.belief) : configure_->configure_again(view, seen, *inputs_.belief);
 }
 
 double Bundle::manual_alone_usd(const sim::Job& job) {
