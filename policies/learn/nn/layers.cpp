@@ -1,5 +1,7 @@
 #include "policies/learn/nn/layers.hpp"
 
+#include <cmath>
+
 #include "policies/learn/nn/initialise.hpp"
 
 namespace rehearse::policies {
@@ -68,9 +70,18 @@ AdditiveAttention::AdditiveAttention(LayerMaker make, const std::string& name, S
 Var AdditiveAttention::keys(Tape& tape, Var memory) const { return tape.matmul(memory, tape.parameter(memory_)); }
 
 Var AdditiveAttention::scores(Tape& tape, Var query, Var keys) const {
-  const Var pairs = tape.tanh(tape.outer_sum(tape.matmul(query, tape.parameter(query_)), keys));
-  const Shape shape{tape.value(query).rows(), tape.value(keys).rows()};
-  return tape.reshape(tape.matmul(pairs, tape.parameter(direction_)), shape);
+  return tape.additive_scores(tape.matmul(query, tape.parameter(query_)), keys, tape.parameter(direction_));
+}
+
+ProductAttention::ProductAttention(LayerMaker make, const std::string& name, Size size)
+    : query_(add_weight(make, name + "/query", {size.query, size.units})),
+      memory_(add_weight(make, name + "/memory", {size.memory, size.units})) {}
+
+Var ProductAttention::keys(Tape& tape, Var memory) const { return tape.matmul(memory, tape.parameter(memory_)); }
+
+Var ProductAttention::scores(Tape& tape, Var query, Var keys) const {
+  const Var products = tape.matmul_transposed(tape.matmul(query, tape.parameter(query_)), keys);
+  return tape.scale(products, 1 / std::sqrt(static_cast<double>(tape.value(keys).cols())));
 }
 
 Var clip_scores(Tape& tape, Var scores, ScoreClip clip) {

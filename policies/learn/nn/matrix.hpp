@@ -21,5 +21,8 @@ inline std::span<double> numbers_of(MatrixView m) { return {m.data(), static_cas
 inline std::span<const double> numbers_of(ConstMatrixView m) { return {m.data(), static_cast<std::size_t>(m.size())}; }
 inline std::span<double> numbers_of(Matrix& m) { return {m.data(), static_cast<std::size_t>(m.size())}; }
 inline std::span<const double> numbers_of(const Matrix& m) { return {m.data(), static_cast<std::size_t>(m.size())}; }
+inline std::span<const double> row_of(const ConstMatrixView& m, Eigen::Index i) {
+  return {m.data() + i * m.cols(), static_cast<std::size_t>(m.cols())};
+}
 
 }  // namespace rehearse::policies

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "policies/learn/nn/elementwise.hpp"
@@ -35,6 +36,7 @@ Tape::Node Tape::node_of(Op op, Shape shape, std::initializer_list<Var> inputs) 
   Node made{.op = op, .rows = shape.rows, .columns = shape.columns};
   made.a = inputs.begin()->index;
   if (inputs.size() > 1) made.b = inputs.begin()[1].index;
+  if (inputs.size() > 2) made.c = inputs.begin()[2].index;
   for (const Var input : inputs) made.tracked |= node(input).tracked;
   return made;
 }
@@ -82,6 +84,13 @@ Var Tape::matmul(Var a, Var b) {
   return made.var;
 }
 
+Var Tape::matmul_transposed(Var a, Var b) {
+  auto made = result(node_of(Op::matmul_transposed, {node(a).rows, node(b).rows}, {a, b}));
+  made.value.setZero();
+  add_product(plain(value(a)), transposed(value(b)), made.value);
+  return made.var;
+}
+
 template <class Function>
 Var Tape::broadcast(Op op, Var a, Var b, Function function) {
   const Shape all = shape(a), part = shape(b);
@@ -117,11 +126,19 @@ Var Tape::minimum(Var a, Var b) {
   return broadcast(Op::minimum, a, b, [](double x, double y) { return y < x ? y : x; });
 }
 
-Var Tape::outer_sum(Var a, Var b) {
-  const ConstMatrixView x = value(a), y = value(b);
-  check(x.cols() == y.cols(), "equal columns");
-  auto made = result(node_of(Op::outer_sum, {x.rows() * y.rows(), x.cols()}, {a, b}));
-  for (Eigen::Index i = 0; i < x.rows(); ++i) made.value.middleRows(i * y.rows(), y.rows()) = y.rowwise() + x.row(i);
+Var Tape::additive_scores(Var a, Var b, Var direction) {
+  const ConstMatrixView x = value(a), y = value(b), d = value(direction);
+  check(x.cols() == y.cols() && d.rows() == x.cols() && d.cols() == 1, "equal columns, and a number for each");
+  auto made = result(node_of(Op::additive_scores, {x.rows(), y.rows()}, {a, b, direction}));
+  scratch_.resize(static_cast<std::size_t>(x.cols()));
+  for (Eigen::Index i = 0; i < x.rows(); ++i) {
+    const auto row = row_of(x, i);
+    for (Eigen::Index j = 0; j < y.rows(); ++j) {
+      std::transform(row.begin(), row.end(), row_of(y, j).begin(), scratch_.begin(), std::plus<>());
+      tanh_each(scratch_, scratch_);
+      made.value(i, j) = std::inner_product(scratch_.begin(), scratch_.end(), d.data(), 0.0);
+    }
+  }
   return made.var;
 }
 

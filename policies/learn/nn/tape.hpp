@@ -55,8 +55,11 @@ class Tape {
   Var add(Var a, Var b);
   Var subtract(Var a, Var b);
   Var multiply(Var a, Var b);
-  Var minimum(Var a, Var b);    ///< equal shapes; the gradient goes to the smaller, to a where they are equal
-  Var outer_sum(Var a, Var b);  ///< (m x k), (n x k) -> (m n x k): row i n + j is a's row i plus b's row j
+  Var minimum(Var a, Var b);            ///< equal shapes; the gradient goes to the smaller, to a where they are equal
+  Var matmul_transposed(Var a, Var b);  ///< a b', (m x k), (n x k) -> m x n
+  /// (m x k), (n x k), (k x 1) -> m x n: entry (i, j) is tanh(a's row i + b's row j) times `direction`. As one operation, since
+  /// the tanhs of all pairs are too many to be kept.
+  Var additive_scores(Var a, Var b, Var direction);
 
   // Each number by itself.
   Var affine(Var x, double factor, double offset);  ///< factor x + offset
@@ -94,7 +97,7 @@ class Tape {
  private:
   // clang-format off
   enum class Op : std::uint8_t {
-    leaf, matmul, add, subtract, multiply, minimum, outer_sum,
+    leaf, matmul, add, subtract, multiply, minimum, matmul_transposed, additive_scores,
     affine, tanh, relu, sigmoid, exp, log, softplus, square, clamp,
     sum, row_sum, softmax, log_softmax, entropy, pick,
     gather, columns, side_by_side, stack, reshape
@@ -103,7 +106,7 @@ class Tape {
   struct Node {
     Op op = Op::leaf;
     bool tracked = false;  ///< depends on a parameter that learns
-    std::int32_t a = -1, b = -1;
+    std::int32_t a = -1, b = -1, c = -1;
     std::int32_t first = 0, count = 0;  ///< of list_: rows, columns or parts
     Eigen::Index rows = 0, columns = 0;
     double s = 0, t = 0;  ///< factor and offset, least and most, first column
@@ -138,6 +141,8 @@ class Tape {
 
   // The rules of backward(), each for a group of operations.
   void propagate(const Node& node);
+  void propagate_additive_scores(const Node& node);
+  void propagate_product(const Node& node);
   void propagate_pair(const Node& node);
   void propagate_each(const Node& node);
   void propagate_choice(const Node& node);

@@ -37,11 +37,14 @@ void Tape::propagate(const Node& node) {
     case Op::leaf:
       return;
     case Op::matmul:
+    case Op::matmul_transposed:
+      return propagate_product(node);
+    case Op::additive_scores:
+      return propagate_additive_scores(node);
     case Op::add:
     case Op::subtract:
     case Op::multiply:
     case Op::minimum:
-    case Op::outer_sum:
       return propagate_pair(node);
     case Op::affine:
     case Op::tanh:
@@ -103,10 +106,6 @@ void Tape::propagate_pair(const Node& node) {
     return ConstMatrixView(out.data(), out.rows(), out.cols());
   };
   switch (node.op) {
-    case Op::matmul:
-      if (to_a) add_product(plain(g), transposed(b), *to_a);
-      if (to_b) add_product(transposed(a), plain(g), *to_b);
-      return;
     case Op::add:
       if (to_a) *to_a += g;
       if (to_b) add_repeated(*to_b, g);
@@ -119,16 +118,41 @@ void Tape::propagate_pair(const Node& node) {
       if (to_a) add_scaled(*to_a, g, b);
       if (to_b) add_repeated(*to_b, scaled(a.array()));
       return;
-    case Op::minimum:
+    default:  // minimum
       if (to_a) to_a->array() += (b.array() < a.array()).select(0.0, g.array());
       if (to_b) to_b->array() += (b.array() < a.array()).select(g.array(), 0.0);
-      return;
-    default:  // outer_sum
-      for (Eigen::Index i = 0; i < a.rows(); ++i) {
-        const ConstMatrixView part(g.data() + i * b.size(), b.rows(), b.cols());
-        if (to_a) add_repeated(MatrixView(to_a->data() + i * a.cols(), 1, a.cols()), part);
-        if (to_b) *to_b += part;
-      }
+  }
+}
+
+void Tape::propagate_product(const Node& node) {
+  const ConstMatrixView g(node.gradient, node.rows, node.columns), a = value({node.a}), b = value({node.b});
+  const bool flipped = node.op == Op::matmul_transposed;
+  if (const auto to = gradient(node.a)) add_product(plain(g), flipped ? plain(b) : transposed(b), *to);
+  if (const auto to = gradient(node.b)) add_product(transposed(flipped ? g : a), plain(flipped ? a : g), *to);
+}
+
+/// With y = tanh(a_i + b_j): g v (1 - y^2) to both rows, g y to the direction v.
+void Tape::propagate_additive_scores(const Node& node) {
+  const ConstMatrixView a = value({node.a}), b = value({node.b}), v = value({node.c});
+  const auto n = static_cast<std::size_t>(a.cols());
+  const auto to = [this](std::int32_t input) {
+    auto view = gradient(input);
+    return view ? view->data() : nullptr;
+  };
+  double *const to_a = to(node.a), *const to_b = to(node.b), *const to_v = to(node.c);
+  scratch_.resize(n);
+  const double* g = node.gradient;
+  for (Eigen::Index i = 0; i < a.rows(); ++i) {
+    for (Eigen::Index j = 0; j < b.rows(); ++j, ++g) {
+      const double *x = row_of(a, i).data(), *y = row_of(b, j).data();
+      for (std::size_t k = 0; k < n; ++k) scratch_[k] = x[k] + y[k];
+      tanh_each(scratch_, scratch_);
+      if (to_v != nullptr)
+        for (std::size_t k = 0; k < n; ++k) to_v[k] += *g * scratch_[k];
+      for (std::size_t k = 0; k < n; ++k) scratch_[k] = *g * v.data()[k] * (1 - scratch_[k] * scratch_[k]);
+      for (double* into : {to_a != nullptr ? to_a + i * a.cols() : nullptr, to_b != nullptr ? to_b + j * b.cols() : nullptr})
+        for (std::size_t k = 0; into != nullptr && k < n; ++k) into[k] += scratch_[k];
+    }
   }
 }
 

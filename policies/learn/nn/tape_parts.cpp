@@ -44,7 +44,7 @@ Var Tape::entropy(Var log_probabilities) {
   auto made = result(node_of(Op::entropy, {l.rows(), 1}, {log_probabilities}));
   scratch_.resize(static_cast<std::size_t>(l.cols()));
   for (Eigen::Index i = 0; i < l.rows(); ++i) {
-    const std::span row(l.data() + i * l.cols(), scratch_.size());
+    const auto row = row_of(l, i);
     exp_each(row, scratch_);
     double sum = 0;
     for (std::size_t j = 0; j < row.size(); ++j)

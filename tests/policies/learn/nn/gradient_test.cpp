@@ -89,7 +89,7 @@ TEST_CASE("gradients of operations on two matrices") {
       "one matrix twice", [](Tape& t, Var a, Var b) { return t.multiply(t.add(a, b), t.multiply(a, a)); }, true);
 }
 
-TEST_CASE("gradients of products and of all pairs of rows") {
+TEST_CASE("gradients of products and of scores of pairs") {
   rc::prop("matmul", [] {
     ParameterSet parameters;
     sim::Random random = any_numbers();
@@ -98,14 +98,21 @@ TEST_CASE("gradients of products and of all pairs of rows") {
     const auto b = parameters.add("b", random_matrix({inner, whole(1, 6)}, random));
     RC_ASSERT(gradient_error(parameters, [&](Tape& t) { return t.matmul(t.parameter(a), t.parameter(b)); }) < kTolerance);
   });
-  rc::prop("outer_sum", [] {
+  rc::prop("matmul_transposed and additive_scores", [] {
     ParameterSet parameters;
     sim::Random random = any_numbers();
-    const int columns = whole(1, 4);
-    const auto a = parameters.add("a", random_matrix({whole(1, 4), columns}, random));
-    const auto b = parameters.add("b", random_matrix({whole(1, 4), columns}, random));
-    RC_ASSERT(gradient_error(parameters, [&](Tape& t) { return t.square(t.outer_sum(t.parameter(a), t.parameter(b))); }) <
+    const int columns = whole(1, 6);
+    const auto a = parameters.add("a", random_matrix({whole(1, 6), columns}, random));
+    const auto b = parameters.add("b", random_matrix({whole(1, 6), columns}, random));
+    RC_ASSERT(gradient_error(parameters, [&](Tape& t) { return t.matmul_transposed(t.parameter(a), t.parameter(b)); }) <
               kTolerance);
+    const auto v = parameters.add("v", random_matrix({columns, 1}, random));
+    const Network scores = [&](Tape& t) { return t.additive_scores(t.parameter(a), t.parameter(b), t.parameter(v)); };
+    RC_ASSERT(gradient_error(parameters, scores) < kTolerance);
+    const Matrix fixed = parameters.value(b);
+    RC_ASSERT(gradient_error(parameters, [&](Tape& t) {
+                return t.additive_scores(t.constant(fixed), t.parameter(a), t.constant(Matrix::Ones(columns, 1)));
+              }) < kTolerance);
   });
 }
 

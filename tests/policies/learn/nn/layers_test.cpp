@@ -67,6 +67,18 @@ TEST_CASE("attention by hand") {
             .isApprox(Matrix({{10 * std::tanh(first / 2), 10 * std::tanh(second / 2)}}), 1e-14));
 }
 
+TEST_CASE("product attention by hand") {
+  // Query 2, memory rows (1, 0) and (0, 3); W = (1 2), U the identity: scores (2 4) . row / sqrt 2 = 2/sqrt 2 and 12/sqrt 2.
+  ParameterSet p;
+  sim::Random random(1);
+  const ProductAttention attention({p, random}, "attention", {.query = 1, .memory = 2, .units = 2});
+  set(p, "attention/query", Matrix({{1, 2}}));
+  set(p, "attention/memory", Matrix::Identity(2, 2));
+  Tape t(std::as_const(p));
+  const Var scores = attention.scores(t, t.constant(Matrix({{2}})), attention.keys(t, t.constant(Matrix({{1, 0}, {0, 3}}))));
+  CHECK(t.value(scores).isApprox(Matrix({{std::sqrt(2), 6 * std::sqrt(2)}}), 1e-15));
+}
+
 TEST_CASE("gradients of the layers") {
   sim::Random random(sim::stream_key(1, 0, "test", "layers"));
   SECTION("a perceptron of either activation") {
@@ -106,10 +118,13 @@ TEST_CASE("a sample has the same bits alone and in a batch") {
     const Mlp mlp({p, random}, "mlp", {.inputs = inputs, .hidden = {units}, .outputs = inputs});
     const LstmCell cell({p, random}, "lstm", {.inputs = inputs, .units = units});
     const AdditiveAttention attention({p, random}, "attention", {.query = units, .memory = inputs, .units = inputs});
+    const ProductAttention products({p, random}, "products", {.query = units, .memory = inputs, .units = inputs});
     const Matrix x = random_matrix({rows, inputs}, random), memory = random_matrix({memory_rows, inputs}, random);
     const auto run = [&](Tape& t, const Matrix& samples) {
       const Var state = cell.step(t, cell.project(t, mlp(t, t.constant(samples))), cell.begin(t, samples.rows())).h;
-      return t.log_softmax(attention.scores(t, state, attention.keys(t, t.constant(memory))));
+      const Var kept = t.constant(memory);
+      return t.log_softmax(
+          t.add(attention.scores(t, state, attention.keys(t, kept)), products.scores(t, state, products.keys(t, kept))));
     };
     Tape batch(p), alone(std::as_const(p));
     const ConstMatrixView all = batch.value(run(batch, x));

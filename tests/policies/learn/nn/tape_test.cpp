@@ -111,8 +111,7 @@ TEST_CASE("look-up, picks and parts") {
   CHECK(t.value(t.side_by_side({t.columns(x, 2, 1), x})) == matrix({{3, 1, 2, 3}, {6, 4, 5, 6}}));
   CHECK(t.value(t.stack({x, t.constant(matrix({{7, 8, 9}}))})) == matrix({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}));
   CHECK(t.value(t.reshape(x, {3, 2})) == matrix({{1, 2}, {3, 4}, {5, 6}}));
-  CHECK(t.value(t.outer_sum(t.constant(matrix({{10}, {20}})), t.constant(matrix({{1}, {2}, {3}})))) ==
-        matrix({{11}, {12}, {13}, {21}, {22}, {23}}));
+  CHECK(t.value(t.matmul_transposed(x, t.constant(matrix({{1, 0, 1}})))) == matrix({{4}, {10}}));
   CHECK(t.value(t.row_sum(x)) == matrix({{6}, {15}}));
   CHECK(t.number(t.mean(x)) == Approx(3.5).epsilon(1e-15));
 }
@@ -126,7 +125,8 @@ TEST_CASE("shapes that do not fit are found at once") {
   CHECK_THROWS_AS(t.add(a, b), sim::CheckFailed);
   CHECK_THROWS_AS(t.add(t.columns(a, 0, 1), a), sim::CheckFailed);  // it is the second that repeats
   CHECK_THROWS_AS(t.minimum(a, b), sim::CheckFailed);
-  CHECK_THROWS_AS(t.outer_sum(a, b), sim::CheckFailed);
+  CHECK_THROWS_AS(t.matmul_transposed(a, b), sim::CheckFailed);
+  CHECK_THROWS_AS(t.additive_scores(a, a, b), sim::CheckFailed);
   CHECK_THROWS_AS(t.softmax(a, b), sim::CheckFailed);
   CHECK_THROWS_AS(t.pick(a, outside), sim::CheckFailed);
   CHECK_THROWS_AS(t.pick(a, std::span(outside, 1)), sim::CheckFailed);
