@@ -28,8 +28,8 @@ inline constexpr double kForbidden = -std::numeric_limits<double>::infinity();
 /// One thread; nothing is allocated in a pass like an earlier one.
 class Tape {
  public:
-  /// For learning: backward() adds to the parameters' gradients. The set outlives the tape, and its values change only between
-  /// two passes.
+  /// For learning: backward() adds to the parameters' gradients. The set outlives the tape and stays where it is; its
+  /// values change only between two passes.
   explicit Tape(ParameterSet& parameters) : parameters_(&parameters), learning_(&parameters) {}
   /// For decisions: values alone.
   explicit Tape(const ParameterSet& parameters) : parameters_(&parameters) {}

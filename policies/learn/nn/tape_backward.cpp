@@ -116,7 +116,10 @@ void Tape::propagate_pair(const Node& node) {
       return;
     case Op::multiply:
       if (to_a) add_scaled(*to_a, g, b);
-      if (to_b) add_repeated(*to_b, scaled(a.array()));
+      if (to_b && b.size() == g.size())
+        add_scaled(*to_b, g, a);
+      else if (to_b)
+        add_repeated(*to_b, scaled(a.array()));
       return;
     default:  // minimum
       if (to_a) to_a->array() += (b.array() < a.array()).select(0.0, g.array());
