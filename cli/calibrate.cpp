@@ -32,7 +32,7 @@ void print(const std::vector<workloads::FittedParameter>& parameters) {
   fmt::print("  {:<30}{:>12}{:>12}  {}\n", "parameter", "before", "fitted", "uncertainty");
   for (const workloads::FittedParameter& p : parameters)
     fmt::print("  {:<30}{:>12.4g}{:>12.4g}  {}\n", p.name, p.before, p.value,
-               p.determined ? fmt::format("{:.0f} %", 100 * p.relative_sd) : "not determined by these rows");
+               p.determined ? fmt::format("{:.0f} %", 100 * p.relative_sd) : "not determined by these rows: kept");
 }
 
 void print(const workloads::Calibration& c) {
@@ -88,6 +88,7 @@ std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, 
 /// Of a place that may have only a part of the device.
 void use_fit(sim::Device& there, const sim::Device& fitted) {
   there.efficiency = fitted.efficiency;
+  there.core_bandwidth_bytes_per_s = fitted.core_bandwidth_bytes_per_s;
   there.corrections = fitted.corrections;
   there.power = fitted.power;
 }

@@ -85,9 +85,14 @@ const std::vector<Place> kPlaces{
     {"manual_of_model", "/manual/by_model/vgg16"},
     {"world", "/world"},
     {"switching", "/switching"},
+    {"stages", "/stages"},
+    {"staged_mpc", "/policies/2/configure"},
     {"history", "/history"},
     {"output", "/output"},
     {"learning_curve", "/study", kCorpus + "good/learning-curve.json"},
+    {"characterise", "/study", kCorpus + "good/characterise.json"},
+    {"frontier", "/study", kCorpus + "good/frontier.json"},
+    {"contributions", "/study", kCorpus + "good/contributions.json"},
 };
 
 std::vector<Mistake> mistakes_with(const std::string& file, const std::string& pointer, const std::string& value) {

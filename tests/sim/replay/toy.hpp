@@ -32,6 +32,7 @@ class Steps final : public StepTimes {
     return {.step_s = 1,
             .forward_s = 0.25,
             .busy_fraction = 0.5,
+            .power_fraction = 0.5,
             .memory_bytes = 1,
             .fits = c.groups.front().batch_per_worker <= 1000};
   }
