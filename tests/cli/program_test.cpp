@@ -54,6 +54,30 @@ TEST_CASE("wrong usage: status 2, help on stderr, nothing on stdout") {
   CHECK(names_in(folder.path()).empty());
 }
 
+TEST_CASE("links that calibrate fits are those that a run uses") {
+  const TemporaryFolder folder;
+  folder.write("s.json", R"({
+    "cluster": { "pools": [ { "name": "gpu", "instance": "p2.8xlarge", "nodes": 1 } ] },
+    "jobs": [ { "model": "resnet50", "dataset": "imagenet", "work": "steps", "steps": 1000, "gpus": 8, "batch_size": 512 } ],
+    "policies": [ "manual" ], "world": { "model_error": 0 } })");
+  const auto makespan = [&](const std::string& step_of_eight) {
+    folder.write("m.csv", "model,dataset,device,instance,nodes,workers_per_node,batch_per_worker,sync,step_s\n"
+                          "resnet50,imagenet,k80,p2.8xlarge,1,1,64,ring,1.25\n"
+                          "resnet50,imagenet,k80,p2.8xlarge,1,8,64,ring," + step_of_eight + "\n");
+    const Ended calibrated = run_program(folder.path(), {"calibrate", "m.csv", "-o", "c.json"});
+    CHECK(calibrated.status == 0);
+    CHECK(has(calibrated.out, "1 devices and 1 instances"));
+    const Ended ran = run_program(folder.path(), {"run", "s.json", "--catalogue", "c.json", "--output", "r"});
+    CHECK(ran.status == 0);
+    const std::string summary = text_of(folder.path() + "/r/jobs.csv");
+    fs::remove_all(folder.path() + "/r");
+    return summary;
+  };
+  const std::string near_linear = makespan("1.3"), slow = makespan("2.5");
+  WARN(near_linear);
+  WARN(slow);
+}
+
 TEST_CASE("help and version are no mistakes") {
   const TemporaryFolder folder;
   CHECK(run_program(folder.path(), {"--help"}).status == 0);

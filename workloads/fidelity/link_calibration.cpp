@@ -25,7 +25,8 @@ constexpr LinkParameter kLinkParameters[] = {
     {"server_bytes_per_s", [](Place& p) -> double& { return p.server_bytes_per_s; }, 2, 1e5, 1e13},
     {"server_overlap", [](Place& p) -> double& { return p.server_overlap; }, 0.7, 1, 10},
 };
-constexpr Eigen::Index kOverlap = 4;
+constexpr Eigen::Index kOverlap = 4, kBandwidths[] = {0, 2};
+constexpr double kSlowLink = 0.1;
 constexpr double kWorkerFactorSd = 1;    // of the logarithm, of a worker's time that nobody measured
 constexpr double kRepeatability = 0.01;  // of several workers' time over one's in the same campaign
 constexpr double kDetermined = 0.85;
@@ -83,10 +84,14 @@ class LinkFit {
       problem.low[j] = std::log(p.low / p.of(before));
       problem.high[j] = std::log(p.high / p.of(before));
     }
-    // Where overlap hides the whole exchange, no link makes a difference: begin without overlap, where every parameter does.
+    // Where overlap or fast links hide the whole exchange, no link makes a difference: begin without overlap, where every
+    // parameter does, and once more from slow links, for rows that are far from the links that one begins with.
     problem.start = Eigen::VectorXd::Zero(columns);
     problem.start[kOverlap] = problem.low[kOverlap];
-    return result(fit(problem), before);
+    const FitResult near = fit(problem);
+    for (const Eigen::Index bandwidth : kBandwidths) problem.start[bandwidth] = std::log(kSlowLink);
+    const FitResult far = fit(problem);
+    return result(far.scale < near.scale ? far : near, before);
   }
 
  private:
