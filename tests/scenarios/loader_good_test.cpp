@@ -230,7 +230,8 @@ TEST_CASE("a pool is dominated by what was measured of the models, not by the da
     return load_scenario(folder.write("s.json", R"({
       "cluster": {
         "devices": [
-          { "name": "new", "peak_flops": { "fp32": 2e13 }, "corrections": [)" + corrections + R"(] },
+          { "name": "new", "peak_flops": { "fp32": 2e13 }, "corrections": [)" +
+                                                    corrections + R"(] },
           { "name": "old", "peak_flops": { "fp32": 1e13 } } ],
         "instances": [
           { "name": "new.1x", "devices": [ { "device": "new" } ], "price_usd_per_hour": 1 },

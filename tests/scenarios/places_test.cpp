@@ -66,7 +66,8 @@ TEST_CASE("a written catalogue is read as it was", "[places]") {
   CHECK(there.devices.size() == entry.devices.size());
 
   // Measurements on it take the links.
-  const workloads::Measurement four{.model = "resnet50", .dataset = "imagenet", .device = "v100", .workers_per_node = 4, .workers = 4};
+  const workloads::Measurement four{
+      .model = "resnet50", .dataset = "imagenet", .device = "v100", .workers_per_node = 4, .workers = 4};
   CHECK(instance_of(four, again) == &there);
   const workloads::Place place = place_of(four, again);
   CHECK(place.inside.bandwidth_bytes_per_s == 3e10);

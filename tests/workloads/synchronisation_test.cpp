@@ -48,7 +48,8 @@ TEST_CASE("parameter servers: linear, the knee, saturation", "[synchronisation]"
 
 TEST_CASE("parameter servers saturate where measured ResNet-32 on P100 did", "[synchronisation]") {
   // Global steps a second with one server: 44.5 at 5 workers and 43.1 at 8; with two, 80 at 7. Calibrated on the last two: one
-  // server's plateau is 43.1 pushes a second; 1/80 = ((T_w/7)^4 + (push/2)^4)^(1/4) gives T_w = 7 (80^-4 - 86.2^-4)^(1/4) = 62 ms.
+  // server's plateau is 43.1 pushes a second; 1/80 = ((T_w/7)^4 + (push/2)^4)^(1/4) gives T_w = 7 (80^-4 - 86.2^-4)^(1/4) = 62
+  // ms.
   const double push = 1 / 43.1, worker_s = 7 * std::pow(std::pow(80, -4) - std::pow(2 * 43.1, -4), 0.25);
   CHECK(worker_s == Approx(0.0621).epsilon(0.01));
   const ParameterServers one{.servers = 1}, two{.servers = 2};

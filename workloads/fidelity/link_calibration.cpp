@@ -91,7 +91,11 @@ class LinkFit {
     const FitResult near = fit(problem);
     for (const Eigen::Index bandwidth : kBandwidths) problem.start[bandwidth] = std::log(kSlowLink);
     const FitResult far = fit(problem);
-    return result(far.scale < near.scale ? far : near, before);
+    const FitResult& free = far.scale < near.scale ? far : near;
+    problem.start = free.theta;
+    for (Eigen::Index j = 0; j < kLinks; ++j)
+      if (free.sd[j] > kDetermined * problem.prior_sd[j]) problem.start[j] = problem.low[j] = problem.high[j] = 0;
+    return result(fit(problem), free.sd, before);
   }
 
  private:
@@ -101,16 +105,16 @@ class LinkFit {
     Eigen::Index setting = -1;  ///< whose worker's time is fitted; -1: it was measured
   };
 
-  LinkCalibration result(const FitResult& fitted, Place before) const {
+  LinkCalibration result(const FitResult& fitted, const Eigen::VectorXd& sd, Place before) const {
     LinkCalibration result{.place = at(fitted.theta), .residual_sd = fitted.scale};
     Eigen::Index j = 0;
     for (const LinkParameter& p : kLinkParameters) {
       result.parameters.push_back({.name = p.name,
                                    .value = p.of(result.place),
                                    .before = p.of(before),
-                                   .relative_sd = fitted.sd[j],
+                                   .relative_sd = sd[j],
                                    .prior_sd = p.prior_sd,
-                                   .determined = fitted.sd[j] <= kDetermined * p.prior_sd});
+                                   .determined = sd[j] <= kDetermined * p.prior_sd});
       ++j;
     }
     for (const std::string& name : settings_) result.worker_factor[name] = std::exp(fitted.theta[j++]);

@@ -69,8 +69,8 @@ TEST_CASE("a whole job predicted from past runs, by hand", "[history]") {
   const sim::Prediction exact = p.predict(configuration(0, 4, 32));
   CHECK(exact.time_s == Approx(30 + 20 * 40));
   CHECK(exact.accuracy == Approx(0.9));
-  // Money by the smooth time: worker-seconds midway between the envelopes at workers x {0.71, 1, 1.41} and batch x {0.71, 1, 1.41}.
-  // Batch 90.5: (120 + 160)/2, 160, 160 (no run above: the most). Batch 128: 140, 160, 160. Batch 181: no run below, so
+  // Money by the smooth time: worker-seconds midway between the envelopes at workers x {0.71, 1, 1.41} and batch x {0.71,
+  // 1, 1.41}. Batch 90.5: (120 + 160)/2, 160, 160 (no run above: the most). Batch 128: 140, 160, 160. Batch 181: no run below, so
   // (100 + 160)/2 = 130 three times. Their mean is 1310/9; 4 workers at 0.001 dollars a second for 30 + 20 x 1310/9/4 seconds.
   CHECK(exact.cost_usd == Approx(4 * 0.001 * (30 + 20 * 1310.0 / 9 / 4)));
 }
