@@ -1,0 +1,148 @@
+#include "workloads/fidelity/convergence_runs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "sim/base/errors.hpp"
+#include "workloads/datasets.hpp"
+#include "workloads/fidelity/error_summary.hpp"
+
+namespace rehearse::workloads {
+namespace {
+
+constexpr std::size_t kMedianHalf = 2;      // of a window of five epochs
+constexpr double kFirstCompared = 5;        // epochs at the smallest batch
+constexpr double kFewestValidated = 1000;   // samples of an evaluation when nothing is known: a deviation of 1.6 %
+
+double training_samples_of(std::span<const ConvergencePoint* const> points) {
+  if (const Dataset* known = find_dataset(points.front()->dataset)) return known->training_samples;
+  std::vector<double> ratios;
+  for (const ConvergencePoint* p : points)
+    if (p->epoch > 0 && std::isfinite(p->examples)) ratios.push_back(p->examples / p->epoch);
+  sim::check(!ratios.empty(), "an unknown dataset's size is told by examples and epochs");
+  return std::round(quantile(ratios, 0.5));
+}
+
+/// Adds what one point says of a target.
+void add_target(TargetsAtSetting& setting, const ConvergencePoint& p, double epoch) {
+  auto found = std::lower_bound(setting.targets.begin(), setting.targets.end(), p.metric,
+                                [](const TargetReached& t, double metric) { return t.target < metric; });
+  if (found == setting.targets.end() || found->target != p.metric) found = setting.targets.insert(found, {.target = p.metric});
+  if (p.reading == Reading::never) {
+    ++found->never;
+    return;
+  }
+  const double sum = found->reached > 0 ? found->mean_epochs * found->reached : 0;
+  found->mean_epochs = (sum + epoch) / ++found->reached;
+}
+
+MeasuredPair pair_of(std::span<const ConvergencePoint* const> points) {
+  const ConvergencePoint& first = *points.front();
+  MeasuredPair pair{.model = first.model,
+                    .dataset = first.dataset,
+                    .training_samples = training_samples_of(points),
+                    .validation_samples = kFewestValidated,
+                    .adaptive = first.adaptive};
+  if (const Dataset* known = find_dataset(first.dataset)) pair.validation_samples = known->validation_samples;
+  std::map<std::tuple<double, double, std::string>, ConvergenceRun> runs;
+  std::map<std::pair<double, double>, TargetsAtSetting> settings;
+  for (const ConvergencePoint* given : points) {
+    ConvergencePoint p = *given;
+    if (!std::isfinite(p.examples)) p.examples = p.epoch * pair.training_samples;
+    if (p.reading != Reading::evaluation) {
+      TargetsAtSetting& at = settings[{p.batch, p.learning_rate}];
+      at.batch = p.batch;
+      at.learning_rate = p.learning_rate;
+      add_target(at, p, p.examples / pair.training_samples);
+      continue;
+    }
+    ConvergenceRun& run = runs[{p.batch, p.learning_rate, p.run}];
+    run.batch = p.batch;
+    run.learning_rate = p.learning_rate;
+    run.name = p.run;
+    run.points.push_back(std::move(p));
+  }
+  for (auto& [key, run] : runs) {
+    std::stable_sort(run.points.begin(), run.points.end(),
+                     [](const ConvergencePoint& a, const ConvergencePoint& b) { return a.examples < b.examples; });
+    pair.runs.push_back(std::move(run));
+  }
+  for (auto& [key, setting] : settings) pair.settings.push_back(std::move(setting));
+  return pair;
+}
+
+MeasuredPair selected(const MeasuredPair& pair, double batch, bool with) {
+  MeasuredPair result = pair;
+  std::erase_if(result.runs, [&](const ConvergenceRun& r) { return (r.batch == batch) != with; });
+  std::erase_if(result.settings, [&](const TargetsAtSetting& s) { return (s.batch == batch) != with; });
+  return result;
+}
+
+}  // namespace
+
+std::vector<double> MeasuredPair::batches() const {
+  std::vector<double> all;
+  for (const ConvergenceRun& run : runs) all.push_back(run.batch);
+  for (const TargetsAtSetting& setting : settings) all.push_back(setting.batch);
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+bool MeasuredPair::has_progress() const {
+  return !runs.empty() && settings.empty() && std::all_of(runs.begin(), runs.end(), [](const ConvergenceRun& run) {
+    return std::all_of(run.points.begin(), run.points.end(), [](const ConvergencePoint& p) { return p.progress > 0; });
+  });
+}
+
+bool MeasuredPair::has_rates() const {
+  return std::any_of(runs.begin(), runs.end(), [](const ConvergenceRun& r) { return r.learning_rate > 0; }) ||
+         std::any_of(settings.begin(), settings.end(), [](const TargetsAtSetting& s) { return s.learning_rate > 0; });
+}
+
+std::vector<MeasuredPair> pairs_of(std::span<const ConvergencePoint> points) {
+  std::map<std::tuple<std::string, std::string, bool>, std::vector<const ConvergencePoint*>> by_pair;
+  for (const ConvergencePoint& p : points) by_pair[{p.model, p.dataset, p.adaptive}].push_back(&p);
+  std::vector<MeasuredPair> pairs;
+  for (const auto& [key, own] : by_pair) pairs.push_back(pair_of(own));
+  return pairs;
+}
+
+MeasuredPair without_batch(const MeasuredPair& pair, double batch) { return selected(pair, batch, false); }
+MeasuredPair only_batch(const MeasuredPair& pair, double batch) { return selected(pair, batch, true); }
+
+std::vector<double> clipped_noise_scales(const ConvergenceRun& run) {
+  std::vector<double> clipped;
+  for (std::size_t i = 0; i < run.points.size(); ++i) {
+    std::vector<double> window;
+    for (std::size_t k = i - std::min(i, kMedianHalf); k <= std::min(i + kMedianHalf, run.points.size() - 1); ++k) {
+      const double phi = run.points[k].noise_scale;
+      if (std::isfinite(phi) && phi > 0) window.push_back(phi);
+    }
+    clipped.push_back(quantile(window, 0.5));
+  }
+  return clipped;
+}
+
+StepCheck check_steps(const ConvergenceRun& run, double reference_batch, double training_samples) {
+  StepCheck result{.batch = run.batch};
+  const std::vector<double> clipped = clipped_noise_scales(run);
+  double predicted = 0, measured = 0;
+  for (std::size_t i = 1; i < run.points.size(); ++i) {
+    const ConvergencePoint &before = run.points[i - 1], &now = run.points[i];
+    if (!(before.progress >= 0.999 * kFirstCompared * training_samples / reference_batch)) continue;
+    // The median where a single reading is no number, or is ten times off what stands around it.
+    const bool plausible = now.noise_scale > 0.1 * clipped[i] && now.noise_scale < 10 * clipped[i];
+    const double phi = plausible ? now.noise_scale : clipped[i];
+    predicted += (now.progress - before.progress) / step_gain(phi, run.batch, reference_batch);
+    measured += (now.examples - before.examples) / run.batch;
+    result.predicted_over_measured = predicted / measured;
+    result.worst = std::max(result.worst, std::abs(predicted / measured - 1));
+    ++result.epochs;
+  }
+  return result;
+}
+
+}  // namespace rehearse::workloads
