@@ -31,6 +31,7 @@ struct RunArguments {
 
 struct ImportArguments {
   std::string format, path, out;
+  std::vector<std::string> paths;  ///< of trainings, instead of `path`
 };
 
 struct MeasuredArguments {
@@ -50,14 +51,16 @@ struct CalibrateArguments {
 };
 
 int import_command(const ImportArguments& arguments);
+int import_convergence(const ImportArguments& arguments);
 int validate_command(const ValidateArguments& arguments);
 int calibrate_command(const CalibrateArguments& arguments);
 int run_command(const RunArguments& arguments);
 int check_command(const ScenarioArguments& arguments);
 int list_command(const std::string& what);
 
-/// The formats of measurements that can be imported.
+/// The formats of measurements, and of trainings, that can be imported.
 std::vector<std::string> import_formats();
+std::vector<std::string> import_convergence_formats();
 
 /// Throws sim::InputError when it cannot be written.
 void write_text(const std::string& path, const std::string& text);

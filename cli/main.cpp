@@ -48,6 +48,13 @@ void add_measurement_commands(CLI::App& app, Arguments& arguments) {
   measurements->add_option("format", arguments.import.format, "whose files")->required()->check(CLI::IsMember(import_formats()));
   measurements->add_option("file", arguments.import.path, "the file")->required();
   measurements->add_option("-o,--out", arguments.import.out, "the CSV file to write")->required();
+  CLI::App* trainings =
+      import->add_subcommand("convergence", "measured accuracies of trainings, as CSV for validate and calibrate");
+  trainings->add_option("format", arguments.import.format, "whose files")
+      ->required()
+      ->check(CLI::IsMember(import_convergence_formats()));
+  trainings->add_option("files", arguments.import.paths, "the files, or folders of them")->required();
+  trainings->add_option("-o,--out", arguments.import.out, "the CSV file to write")->required();
   const auto measured = [](CLI::App& command, MeasuredArguments& into) {
     command.add_option("measurements", into.path, "CSV file of measurements")->required();
     command.add_option("--catalogue", into.catalogues, "a file of devices and instances; may be repeated")
@@ -68,7 +75,8 @@ int guarded(const CLI::App& app, const Arguments& arguments) {
   try {
     if (app.got_subcommand("run")) return run_command(arguments.run);
     if (app.got_subcommand("check")) return check_command(arguments.check);
-    if (app.got_subcommand("import")) return import_command(arguments.import);
+    if (app.got_subcommand("import"))
+      return arguments.import.paths.empty() ? import_command(arguments.import) : import_convergence(arguments.import);
     if (app.got_subcommand("validate")) return validate_command(arguments.validate);
     if (app.got_subcommand("calibrate")) return calibrate_command(arguments.calibrate);
     return list_command(arguments.what);

@@ -28,8 +28,8 @@ std::size_t choice(sim::CsvRow& row, std::string_view column, const std::vector<
   const auto name = std::find(names.begin(), names.end(), found);
   if (name != names.end()) return static_cast<std::size_t>(name - names.begin());
   const std::string nearest = sim::nearest_name(found, names);
-  row.refuse(column, fmt::format("{}{}", fmt::join(names, ", "),
-                                 nearest.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", nearest)));
+  row.refuse(column,
+             fmt::format("{}{}", fmt::join(names, ", "), nearest.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", nearest)));
   return 0;
 }
 
@@ -41,8 +41,10 @@ std::string name_of(sim::CsvRow& row, std::string_view column) {
 
 double metric_of(sim::CsvRow& row) {
   const double metric = row.number("metric");
-  if (metric > 1 && metric <= 100) row.refuse("metric", "a share from 0 to 1 (per cent: divide by 100)");
-  else if (!(metric >= 0 && metric <= 1)) row.refuse("metric", "a share from 0 to 1, higher is better");
+  if (metric > 1 && metric <= 100)
+    row.refuse("metric", "a share from 0 to 1 (per cent: divide by 100)");
+  else if (!(metric >= 0 && metric <= 1))
+    row.refuse("metric", "a share from 0 to 1, higher is better");
   return metric;
 }
 

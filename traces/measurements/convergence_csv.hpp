@@ -18,8 +18,8 @@ namespace rehearse::traces {
 ///   phase          how often the schedule has lowered the learning rate until then
 ///   optimizer      sgd, momentum (the default), adam, adamw, adadelta, rmsprop
 ///   run, source    names
-/// Any models and datasets. Rows that cannot be used are left out and listed. Throws sim::InputError when the file cannot be read,
-/// lacks a column or has an unknown one, or nothing can be used.
+/// Any models and datasets. Rows that cannot be used are left out and listed. Throws sim::InputError when the file cannot be
+/// read, lacks a column or has an unknown one, or nothing can be used.
 ConvergenceList read_convergence(const std::string& path);
 
 /// Whether the file's header is of this format rather than of step times: it has a column metric. Throws sim::InputError when

@@ -47,7 +47,8 @@ std::string ConvergenceCollector::contradiction(const ConvergencePoint& p) const
   if (!(p.epoch > last.epoch)) return "an epoch that does not rise from row to row of its run";
   if (p.examples <= last.examples) return "examples that do not rise from row to row of their run";
   if (p.progress <= last.progress) return "progress that does not rise from row to row of its run";
-  if (p.learning_rate != last.learning_rate) return "another learning_rate within a run (give it as it was before the schedule lowered it)";
+  if (p.learning_rate != last.learning_rate)
+    return "another learning_rate within a run (give it as it was before the schedule lowered it)";
   if (p.phase < last.phase) return "a phase that falls from row to row of its run";
   return {};
 }

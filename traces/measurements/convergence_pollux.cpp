@@ -1,6 +1,6 @@
-// Pollux (Qiao et al., "Pollux: Co-adaptive Cluster Scheduling for Goodput-Optimized Deep Learning", OSDI 2021): trainings at fixed
-// batches with AdaScale's learning rates, one row for each epoch's worth of progress: progress in steps at the smallest batch, steps
-// made, validation metric, and the squared norm and variance of gradients at the smallest batch.
+// Pollux (Qiao et al., "Pollux: Co-adaptive Cluster Scheduling for Goodput-Optimized Deep Learning", OSDI 2021): trainings at
+// fixed batches with AdaScale's learning rates, one row for each epoch's worth of progress: progress in steps at the smallest
+// batch, steps made, validation metric, and the squared norm and variance of gradients at the smallest batch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,16 +25,14 @@ struct Application {
   Metric metric;
   int epochs_a_phase;  ///< of a stepwise schedule, at the smallest batch; 0: it has no steps
 };
-/// Section 5.1. ImageNet's script divides the rate by 10 every 30 epochs; the others lower it a little every epoch. BERT's metric is
-/// F1. YOLOv3 and NCF are not in the zoo.
+/// Section 5.1. ImageNet's script divides the rate by 10 every 30 epochs; the others lower it a little every epoch. BERT's metric
+/// is F1. YOLOv3 and NCF are not in the zoo.
 constexpr Application kApplications[] = {{"cifar10", "resnet18", "cifar10", 128, Metric::share, 0},
                                          {"imagenet", "resnet50", "imagenet", 200, Metric::share, 30},
                                          {"deepspeech2", "deepspeech2", "cmu-arctic", 20, Metric::error_per_cent, 0},
                                          {"bert", "bert", "squad", 12, Metric::per_cent, 0}};
 
-double share(Metric metric, double x) {
-  return metric == Metric::share ? x : metric == Metric::per_cent ? x / 100 : 1 - x / 100;
-}
+double share(Metric metric, double x) { return metric == Metric::share ? x : metric == Metric::per_cent ? x / 100 : 1 - x / 100; }
 
 bool is_validation(const fs::path& path) {
   return path.extension() == ".csv" && path.filename().string().starts_with("validation-");
@@ -46,16 +44,18 @@ std::vector<fs::path> files_in(const std::string& path) {
   for (const auto& entry : fs::recursive_directory_iterator(path))
     if (entry.is_regular_file() && is_validation(entry.path())) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
-  if (files.empty())
-    throw sim::InputError({.file = path, .expected = "files named validation-BATCH.csv in it", .found = "none"});
+  if (files.empty()) throw sim::InputError({.file = path, .expected = "files named validation-BATCH.csv in it", .found = "none"});
   return files;
 }
 
 double batch_of(const fs::path& path) {
-  const std::string digits = path.stem().string().substr(std::min(path.stem().string().size(), std::string("validation-").size()));
-  const bool good = !digits.empty() && digits.size() < 10 && std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const std::string digits =
+      path.stem().string().substr(std::min(path.stem().string().size(), std::string("validation-").size()));
+  const bool good = !digits.empty() && digits.size() < 10 &&
+                    std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!is_validation(path) || !good || std::stod(digits) < 1)
-    throw sim::InputError({.file = path.string(), .expected = "a file named validation-BATCH.csv", .found = path.filename().string()});
+    throw sim::InputError(
+        {.file = path.string(), .expected = "a file named validation-BATCH.csv", .found = path.filename().string()});
   return std::stod(digits);
 }
 

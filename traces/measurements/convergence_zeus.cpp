@@ -1,5 +1,5 @@
-// Zeus (You et al., "Zeus: Understanding and Optimizing GPU Energy Consumption of DNN Training", NSDI 2023), summary_train.csv: the
-// first epoch at which each run had each target, nan where it never had.
+// Zeus (You et al., "Zeus: Understanding and Optimizing GPU Energy Consumption of DNN Training", NSDI 2023), summary_train.csv:
+// the first epoch at which each run had each target, nan where it never had.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,8 +29,8 @@ constexpr Network kNetworks[] = {{"cifar100", "shufflenetv2", "shufflenetv2", "c
                                  {"librispeech", "deepspeech2", "deepspeech2", "librispeech-960h", -0.01, 1, true},
                                  {"squad", "bert_base_uncased", "bert", "squad", 0.01, 0, true}};
 
-// A run that gains so many targets, five points of accuracy each, in one epoch after so many had its rate lowered there: it was not
-// at one rate. Two of five ImageNet runs at batches 128 and 192 are such, at epochs 31 and 61.
+// A run that gains so many targets, five points of accuracy each, in one epoch after so many had its rate lowered there: it was
+// not at one rate. Two of five ImageNet runs at batches 128 and 192 are such, at epochs 31 and 61.
 constexpr int kJump = 3;
 constexpr double kLate = 10;
 
@@ -61,8 +61,10 @@ Row row_of(sim::CsvRow& row) {
   // Sums of such decimals are no longer decimals: 1 - 0.35 and 0.65 are to be one target.
   p.metric = std::round(1e6 * (network->offset + network->scale * row.number("target_metric"))) / 1e6;
   if (!(p.metric >= 0 && p.metric <= 1)) row.refuse("target_metric", "a metric from 0 to 1, or per cent");
-  if (row.text("target_epoch") == "nan") p.reading = Reading::never;
-  else p.epoch = row.number("target_epoch", sim::between(1, 1e6));
+  if (row.text("target_epoch") == "nan")
+    p.reading = Reading::never;
+  else
+    p.epoch = row.number("target_epoch", sim::between(1, 1e6));
   if (row.mistakes().empty()) return {std::move(p), {}};
   const sim::Mistake& first = row.mistakes().front();
   return {std::move(p), fmt::format("{}: expected {}, found {}", first.pointer, first.expected, first.found)};

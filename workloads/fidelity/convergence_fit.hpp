@@ -21,26 +21,8 @@ struct FittedConvergence {
   std::vector<std::string> warnings;  ///< why it may be badly determined
 };
 
-/// What progress counts steps at: the smallest batch where AdaScale kept every rate useful. Where rates are given, the largest
-/// batch that needs at most a quarter more epochs than the best to the highest metric that all reach: its rate is none too high.
-double reference_batch_of(const MeasuredPair& pair);
-
 /// The pair has points (sim::check). With measured progress the noise scale and the accuracy are fitted one after the other; else
 /// together. Where rates are given, the reference rate's fraction of the most useful one is fitted too.
 FittedConvergence fit_convergence(const MeasuredPair& pair, double reference_batch);
-
-/// How a run of the pair is predicted: at the given rate, or by AdaScale.
-StepSetting setting_of(double batch, double learning_rate);
-
-/// The first epoch whose reading reaches a target, when each evaluation is off by evaluation_deviation().
-struct FirstPassage {
-  double mean_epochs = 0;  ///< runs that never do count as the number of epochs looked at
-  double never = 1;        ///< share of runs that do not within those epochs
-};
-
-/// Noise-free accuracies after epoch 1, 2, ..., ended early after the first that lies 0.05 above `enough`.
-std::vector<double> epoch_accuracies(const ConvergenceParameters& c, const StepSetting& setting, int epochs, double enough);
-/// Within `epochs`; where `accuracies` end earlier, the next epoch's reading reaches every target.
-FirstPassage first_passage(const std::vector<double>& accuracies, int epochs, double target, double validation_samples);
 
 }  // namespace rehearse::workloads

@@ -50,8 +50,8 @@ FitResult FreeParameters::fit(ConvergenceParameters& c,
                               const std::function<Eigen::VectorXd(const ConvergenceParameters&)>& residuals,
                               double smallest_scale) const {
   const auto n = static_cast<Eigen::Index>(all_.size());
-  FitProblem problem{.prior_sd = Eigen::VectorXd(n), .low = Eigen::VectorXd(n), .high = Eigen::VectorXd(n),
-                     .smallest_scale = smallest_scale};
+  FitProblem problem{
+      .prior_sd = Eigen::VectorXd(n), .low = Eigen::VectorXd(n), .high = Eigen::VectorXd(n), .smallest_scale = smallest_scale};
   for (Eigen::Index i = 0; i < n; ++i) {
     const FreeParameter& p = all_[static_cast<std::size_t>(i)];
     const double centre = to_scale(p.scale, p.usual);

@@ -18,9 +18,9 @@ enum class ParameterScale : std::uint8_t { linear, log, logit };
 struct FreeParameter {
   std::string name;
   ParameterScale scale = ParameterScale::log;
-  double usual = 1;         ///< the prior's centre
-  double sd = 1;            ///< the prior's, on the scale
-  double low = 0, high = 1; ///< bounds, in the parameter's unit
+  double usual = 1;          ///< the prior's centre
+  double sd = 1;             ///< the prior's, on the scale
+  double low = 0, high = 1;  ///< bounds, in the parameter's unit
   std::function<void(ConvergenceParameters&, double)> set;
 };
 

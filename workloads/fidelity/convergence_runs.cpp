@@ -12,9 +12,9 @@
 namespace rehearse::workloads {
 namespace {
 
-constexpr std::size_t kMedianHalf = 2;      // of a window of five epochs
-constexpr double kFirstCompared = 5;        // epochs at the smallest batch
-constexpr double kFewestValidated = 1000;   // samples of an evaluation when nothing is known: a deviation of 1.6 %
+constexpr std::size_t kMedianHalf = 2;     // of a window of five epochs
+constexpr double kFirstCompared = 5;       // epochs at the smallest batch
+constexpr double kFewestValidated = 1000;  // samples of an evaluation when nothing is known: a deviation of 1.6 %
 
 double training_samples_of(std::span<const ConvergencePoint* const> points) {
   if (const Dataset* known = find_dataset(points.front()->dataset)) return known->training_samples;

@@ -18,9 +18,9 @@ enum class Reading : std::uint8_t { evaluation, reached, never };
 struct ConvergencePoint {
   std::int64_t line = 0;  ///< of the file it comes from, for messages
   std::string model, dataset;
-  double batch = 0;               ///< global, samples
-  double epoch = kNotMeasured;    ///< passes over the training samples, parts of one too; not known: of `never` alone
-  double metric = 0;              ///< higher is better, 0 to 1
+  double batch = 0;             ///< global, samples
+  double epoch = kNotMeasured;  ///< passes over the training samples, parts of one too; not known: of `never` alone
+  double metric = 0;            ///< higher is better, 0 to 1
   Reading reading = Reading::evaluation;
   double examples = kNotMeasured;  ///< seen until then; not known: epoch x the dataset's training samples
   double learning_rate = 0;        ///< of the run, before its schedule lowers it; 0: as useful as the reference rate (AdaScale)
@@ -64,8 +64,8 @@ struct MeasuredPair {
   bool has_rates() const;  ///< some run's rate is given
 };
 
-/// By model, dataset and kind of optimizer. Each point has examples, or an epoch of a dataset that the program knows (sim::check);
-/// the samples of another dataset are taken from examples / epoch.
+/// By model, dataset and kind of optimizer. Each point has examples, or an epoch of a dataset that the program knows
+/// (sim::check); the samples of another dataset are taken from examples / epoch.
 std::vector<MeasuredPair> pairs_of(std::span<const ConvergencePoint> points);
 
 /// The pair without the runs at this batch, or with those alone.

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "sim/base/errors.hpp"
+#include "workloads/fidelity/convergence_passage.hpp"
+#include "workloads/fidelity/convergence_start.hpp"
 #include "workloads/fidelity/error_summary.hpp"
 
 namespace rehearse::workloads {
@@ -61,8 +63,7 @@ void compare_targets(const ConvergenceRun& run, const ConvergenceParameters& c, 
     }
     best = now.metric;
   }
-  const auto predicted =
-      examples_to(c, setting_of(run.batch, run.learning_rate), targets, kFurther * run.points.back().examples);
+  const auto predicted = examples_to(c, setting_of(run.batch, run.learning_rate), targets, kFurther * run.points.back().examples);
   for (std::size_t k = 0; k < targets.size(); ++k) errors.push_back(std::abs(predicted[k] / measured[k] - 1));
 }
 

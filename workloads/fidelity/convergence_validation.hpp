@@ -33,8 +33,8 @@ struct PairErrors {
   std::vector<TargetError> targets;
   std::size_t fitted_parameters = 0;
   /// Of all batches, or of those with measured ones on both sides.
-  double metric_error(bool inner_only) const;           ///< mean over batches
-  double examples_error(bool inner_only) const;         ///< median over all targets
+  double metric_error(bool inner_only) const;    ///< mean over batches
+  double examples_error(bool inner_only) const;  ///< median over all targets
 };
 
 /// The measured runs beside what these parameters say of them. Where a batch is inner is told by `all_batches`.
