@@ -10,8 +10,8 @@
 #include "traces/measurements/convergence_csv.hpp"
 #include "traces/measurements/convergence_formats.hpp"
 #include "workloads/convergence_table.hpp"
-#include "workloads/fidelity/convergence_start.hpp"
 #include "workloads/fidelity/convergence_validation.hpp"
+#include "workloads/fidelity/error_summary.hpp"
 
 namespace rehearse::cli {
 namespace {
@@ -23,12 +23,9 @@ using workloads::TargetError;
 
 std::string fixed(double x, const char* format) { return std::isfinite(x) ? fmt::format(fmt::runtime(format), x) : "-"; }
 
-/// A median that is infinite stands for targets that are never predicted to be reached.
-std::string examples_error(std::vector<double> errors) {
-  if (errors.empty()) return "-";
-  std::sort(errors.begin(), errors.end());
-  const double median = errors[errors.size() / 2];
-  return std::isfinite(median) ? fmt::format("{:.1f}", 100 * median) : "never";
+/// In per cent. An infinite median stands for targets that are never predicted to be reached.
+std::string median(double error) {
+  return std::isnan(error) ? "-" : std::isinf(error) ? "never reached" : fmt::format("{:.1f}", 100 * error);
 }
 
 std::string steps_error(const std::vector<workloads::StepCheck>& steps) {
@@ -45,15 +42,16 @@ void print_batches(const PairErrors& errors) {
   for (const BatchErrors& b : errors.batches) {
     if (b.evaluations == 0) continue;
     fmt::print("  {:>8}{:>6}{:>14.4f}{:>+9.4f}{:>9}{:>21}{:>24}{}\n", b.batch, b.evaluations, b.metric_error, b.metric_bias,
-               b.examples_errors.size(), examples_error(b.examples_errors), steps_error(b.steps), b.inner ? "" : "  edge");
+               b.examples_errors.size(), median(workloads::quantile(b.examples_errors, 0.5)), steps_error(b.steps),
+               b.inner ? "" : "  edge");
   }
   fmt::print("  inner batches: metric off by {} on average, median error of the examples to a target {} %\n",
-             fixed(errors.metric_error(true), "{:.4f}"), fixed(100 * errors.examples_error(true), "{:.1f}"));
+             fixed(errors.metric_error(true), "{:.4f}"), median(errors.examples_error(true)));
   fmt::print("  all batches:   metric off by {} on average, median error of the examples to a target {} %\n",
-             fixed(errors.metric_error(false), "{:.4f}"), fixed(100 * errors.examples_error(false), "{:.1f}"));
+             fixed(errors.metric_error(false), "{:.4f}"), median(errors.examples_error(false)));
 }
 
-/// Epochs to each target, one line a target and one column a batch.
+/// Epochs to each target, in lines.
 void print_targets(const PairErrors& errors) {
   if (errors.targets.empty()) return;
   fmt::print("  {:>8}{:>8}{:>10}{:>8}{:>11}{:>8}\n", "batch", "target", "measured", "runs", "predicted", "error");
@@ -71,6 +69,10 @@ void print_targets(const PairErrors& errors) {
                t.inner || last == t.batch ? "" : "  edge");
     last = t.batch;
   }
+  const auto differs = [](const TargetError& t) { return t.measured.is_reached() != std::isfinite(t.predicted_epochs); };
+  fmt::print("  median error of the epochs to a target: inner batches {} %, all {} %; reached or never differs for {} of {}\n",
+             median(errors.epochs_error(true)), median(errors.epochs_error(false)),
+             std::count_if(errors.targets.begin(), errors.targets.end(), differs), errors.targets.size());
 }
 
 void print(const PairErrors& errors) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "sim/base/errors.hpp"
@@ -73,6 +74,33 @@ MeasuredPair pair_of(std::span<const ConvergencePoint* const> points) {
   return pair;
 }
 
+/// Epochs that the batch's runs need on average to the target; nothing when one does not get there.
+std::optional<double> epochs_to(const MeasuredPair& pair, double batch, double target) {
+  std::vector<double> epochs;
+  for (const ConvergenceRun& run : pair.runs) {
+    if (run.batch != batch) continue;
+    const auto hit = std::find_if(run.points.begin(), run.points.end(), [&](const auto& p) { return p.metric >= target; });
+    if (hit == run.points.end()) return std::nullopt;
+    epochs.push_back(hit->examples / pair.training_samples);
+  }
+  for (const TargetsAtSetting& s : pair.settings) {
+    if (s.batch != batch) continue;
+    const auto hit = std::find_if(s.targets.begin(), s.targets.end(), [&](const auto& t) { return t.target >= target; });
+    if (hit == s.targets.end() || !hit->is_reached()) return std::nullopt;
+    epochs.push_back(hit->mean_epochs);
+  }
+  double sum = 0;
+  for (const double e : epochs) sum += e;
+  return epochs.empty() ? std::nullopt : std::optional(sum / static_cast<double>(epochs.size()));
+}
+
+/// The highest metric that runs of every batch reach.
+double common_metric(const MeasuredPair& pair) {
+  double common = 1;
+  for (const double batch : pair.batches()) common = std::min(common, only_batch(pair, batch).highest_metric());
+  return common;
+}
+
 MeasuredPair selected(const MeasuredPair& pair, double batch, bool with) {
   MeasuredPair result = pair;
   std::erase_if(result.runs, [&](const ConvergenceRun& r) { return (r.batch == batch) != with; });
@@ -89,6 +117,16 @@ std::vector<double> MeasuredPair::batches() const {
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
+}
+
+double MeasuredPair::highest_metric() const {
+  double highest = 0;
+  for (const ConvergenceRun& run : runs)
+    for (const ConvergencePoint& p : run.points) highest = std::max(highest, p.metric);
+  for (const TargetsAtSetting& s : settings)
+    for (const TargetReached& t : s.targets)
+      if (t.is_reached()) highest = std::max(highest, t.target);
+  return highest;
 }
 
 bool MeasuredPair::has_progress() const {
@@ -112,6 +150,18 @@ std::vector<MeasuredPair> pairs_of(std::span<const ConvergencePoint> points) {
 
 MeasuredPair without_batch(const MeasuredPair& pair, double batch) { return selected(pair, batch, false); }
 MeasuredPair only_batch(const MeasuredPair& pair, double batch) { return selected(pair, batch, true); }
+
+double reference_batch_of(const MeasuredPair& pair) {
+  const std::vector<double> batches = pair.batches();
+  sim::check(!batches.empty(), "a pair has measurements");
+  if (!pair.has_rates()) return batches.front();
+  const double target = common_metric(pair);
+  double fewest = HUGE_VAL, reference = batches.front();
+  for (const double batch : batches) fewest = std::min(fewest, epochs_to(pair, batch, target).value_or(HUGE_VAL));
+  for (const double batch : batches)
+    if (epochs_to(pair, batch, target).value_or(HUGE_VAL) <= 1.25 * fewest) reference = batch;
+  return reference;
+}
 
 std::vector<double> clipped_noise_scales(const ConvergenceRun& run) {
   std::vector<double> clipped;

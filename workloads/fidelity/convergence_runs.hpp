@@ -60,8 +60,9 @@ struct MeasuredPair {
   std::vector<TargetsAtSetting> settings;  ///< by batch and rate
   /// Batches of all runs, rising, each once.
   std::vector<double> batches() const;
-  bool has_progress() const;
-  bool has_rates() const;  ///< some run's rate is given
+  double highest_metric() const;  ///< evaluated, or reached by half of a setting's runs
+  bool has_progress() const;      ///< of every row
+  bool has_rates() const;         ///< some run's rate is given
 };
 
 /// By model, dataset and kind of optimizer. Each point has examples, or an epoch of a dataset that the program knows
@@ -71,6 +72,10 @@ std::vector<MeasuredPair> pairs_of(std::span<const ConvergencePoint> points);
 /// The pair without the runs at this batch, or with those alone.
 MeasuredPair without_batch(const MeasuredPair& pair, double batch);
 MeasuredPair only_batch(const MeasuredPair& pair, double batch);
+
+/// What progress counts steps at: the smallest batch where AdaScale kept every rate useful. Where rates are given, the largest
+/// batch that needs at most a quarter more epochs than the best to the highest metric that all reach: its rate is none too high.
+double reference_batch_of(const MeasuredPair& pair);
 
 /// The noise scales of a run, a running median over five epochs: what is not finite or above 0 does not count; NaN where nothing
 /// does. A measured scale is a ratio of two estimates that both vanish as training ends, and jumps by orders there.

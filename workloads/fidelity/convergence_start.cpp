@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "sim/base/errors.hpp"
 #include "workloads/datasets.hpp"
@@ -15,16 +14,6 @@ namespace {
 constexpr double kMostBatchExponent = 1;
 constexpr std::size_t kMostKnots = 8;
 constexpr std::size_t kPointsOfThree = 40;  // evaluations of a run that show more than one law
-
-double highest_metric(const MeasuredPair& pair) {
-  double highest = 0;
-  for (const ConvergenceRun& run : pair.runs)
-    for (const ConvergencePoint& p : run.points) highest = std::max(highest, p.metric);
-  for (const TargetsAtSetting& s : pair.settings)
-    for (const TargetReached& t : s.targets)
-      if (t.is_reached()) highest = std::max(highest, t.target);
-  return highest;
-}
 
 class Start {
  public:
@@ -168,7 +157,7 @@ class Start {
     if (points >= kPointsOfThree && fixed == 0) starts.push_back(0.4 * end_);
     starts.push_back(0);
     std::sort(starts.begin(), starts.end());
-    const double top = std::min(0.99, highest_metric(pair_) + 0.02);
+    const double top = std::min(0.99, pair_.highest_metric() + 0.02);
     for (std::size_t k = 0; k < starts.size(); ++k) {
       const double length = (k + 1 < starts.size() ? starts[k + 1] : end_) - starts[k];
       c_.phases.push_back({.start_progress = starts[k]});
@@ -243,46 +232,7 @@ class Start {
   FreeParameters noise_, rates_, phases_;
 };
 
-/// Epochs that the batch's runs need on average to the target; nothing when one does not get there.
-std::optional<double> epochs_to(const MeasuredPair& pair, double batch, double target) {
-  std::vector<double> epochs;
-  for (const ConvergenceRun& run : pair.runs) {
-    if (run.batch != batch) continue;
-    const auto hit = std::find_if(run.points.begin(), run.points.end(), [&](const auto& p) { return p.metric >= target; });
-    if (hit == run.points.end()) return std::nullopt;
-    epochs.push_back(hit->examples / pair.training_samples);
-  }
-  for (const TargetsAtSetting& s : pair.settings) {
-    if (s.batch != batch) continue;
-    const auto hit = std::find_if(s.targets.begin(), s.targets.end(), [&](const auto& t) { return t.target >= target; });
-    if (hit == s.targets.end() || !hit->is_reached()) return std::nullopt;
-    epochs.push_back(hit->mean_epochs);
-  }
-  double sum = 0;
-  for (const double e : epochs) sum += e;
-  return epochs.empty() ? std::nullopt : std::optional(sum / static_cast<double>(epochs.size()));
-}
-
-/// The highest metric that runs of every batch reach.
-double common_metric(const MeasuredPair& pair) {
-  double common = 1;
-  for (const double batch : pair.batches()) common = std::min(common, highest_metric(only_batch(pair, batch)));
-  return common;
-}
-
 }  // namespace
-
-double reference_batch_of(const MeasuredPair& pair) {
-  const std::vector<double> batches = pair.batches();
-  sim::check(!batches.empty(), "a pair has measurements");
-  if (!pair.has_rates()) return batches.front();
-  const double target = common_metric(pair);
-  double fewest = HUGE_VAL, reference = batches.front();
-  for (const double batch : batches) fewest = std::min(fewest, epochs_to(pair, batch, target).value_or(HUGE_VAL));
-  for (const double batch : batches)
-    if (epochs_to(pair, batch, target).value_or(HUGE_VAL) <= 1.25 * fewest) reference = batch;
-  return reference;
-}
 
 FitStart start_of(const MeasuredPair& pair, double reference_batch) { return Start(pair, reference_batch).done(); }
 

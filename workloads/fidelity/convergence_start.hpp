@@ -12,10 +12,6 @@ struct FitStart {
   FreeParameters noise, rates, phases;
 };
 
-/// What progress counts steps at: the smallest batch where AdaScale kept every rate useful. Where rates are given, the largest
-/// batch that needs at most a quarter more epochs than the best to the highest metric that all reach: its rate is none too high.
-double reference_batch_of(const MeasuredPair& pair);
-
 /// The pair has measurements (sim::check).
 FitStart start_of(const MeasuredPair& pair, double reference_batch);
 

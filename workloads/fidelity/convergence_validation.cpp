@@ -5,7 +5,6 @@
 
 #include "sim/base/errors.hpp"
 #include "workloads/fidelity/convergence_passage.hpp"
-#include "workloads/fidelity/convergence_start.hpp"
 #include "workloads/fidelity/error_summary.hpp"
 
 namespace rehearse::workloads {
@@ -116,6 +115,14 @@ double PairErrors::examples_error(bool inner_only) const {
   std::vector<double> all;
   for (const BatchErrors& b : batches)
     if (!inner_only || b.inner) all.insert(all.end(), b.examples_errors.begin(), b.examples_errors.end());
+  return quantile(all, 0.5);
+}
+
+double PairErrors::epochs_error(bool inner_only) const {
+  std::vector<double> all;
+  for (const TargetError& t : targets)
+    if ((!inner_only || t.inner) && t.measured.is_reached() && std::isfinite(t.predicted_epochs))
+      all.push_back(std::abs(t.predicted_epochs / t.measured.mean_epochs - 1));
   return quantile(all, 0.5);
 }
 

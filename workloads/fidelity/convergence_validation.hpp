@@ -32,9 +32,10 @@ struct PairErrors {
   std::vector<BatchErrors> batches;
   std::vector<TargetError> targets;
   std::size_t fitted_parameters = 0;
-  /// Of all batches, or of those with measured ones on both sides.
+  /// Of all batches, or of those with measured ones on both sides; NaN where there is nothing of the kind.
   double metric_error(bool inner_only) const;    ///< mean over batches
-  double examples_error(bool inner_only) const;  ///< median over all targets
+  double examples_error(bool inner_only) const;  ///< median over all targets of evaluated runs
+  double epochs_error(bool inner_only) const;    ///< median over the targets that were measured and predicted to be reached
 };
 
 /// The measured runs beside what these parameters say of them. Where a batch is inner is told by `all_batches`.
