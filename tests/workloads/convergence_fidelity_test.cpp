@@ -107,6 +107,8 @@ TEST_CASE("noise scales are clipped by a running median, by hand", "[convergence
   CHECK(clipped[3] == Approx(300));  // {1e9, 300, 200}
   CHECK(clipped[4] == Approx(250));  // {300, 200}
   CHECK(clipped[5] == Approx(200));
+  for (int i = 0; i < 3; ++i) run.points.push_back({.noise_scale = HUGE_VAL});
+  CHECK(clipped_noise_scales(run).back() == Approx(200));
 }
 
 TEST_CASE("AdaScale's steps from measured noise scales, by hand", "[convergence fidelity]") {

@@ -171,7 +171,7 @@ std::vector<double> clipped_noise_scales(const ConvergenceRun& run) {
       const double phi = run.points[k].noise_scale;
       if (std::isfinite(phi) && phi > 0) window.push_back(phi);
     }
-    clipped.push_back(quantile(window, 0.5));
+    clipped.push_back(window.empty() && !clipped.empty() ? clipped.back() : quantile(window, 0.5));
   }
   return clipped;
 }

@@ -77,8 +77,9 @@ MeasuredPair only_batch(const MeasuredPair& pair, double batch);
 /// batch that needs at most a quarter more epochs than the best to the highest metric that all reach: its rate is none too high.
 double reference_batch_of(const MeasuredPair& pair);
 
-/// The noise scales of a run, a running median over five epochs: what is not finite or above 0 does not count; NaN where nothing
-/// does. A measured scale is a ratio of two estimates that both vanish as training ends, and jumps by orders there.
+/// The noise scales of a run, a running median over five epochs: what is not finite or above 0 does not count; where nothing does
+/// it stays as it was, NaN at first. A measured scale is a ratio of two estimates that both vanish as training ends, and jumps by
+/// orders there.
 std::vector<double> clipped_noise_scales(const ConvergenceRun& run);
 
 /// Steps that AdaScale's gain (Johnson et al., ICML 2020) predicts from measured noise scales, beside those made.
