@@ -84,6 +84,8 @@ const std::vector<Place> kPlaces{
     {"manual_of_model", "/manual/by_model/vgg16"},
     {"world", "/world"},
     {"switching", "/switching"},
+    {"stages", "/stages"},
+    {"staged_mpc", "/policies/2/configure"},
     {"history", "/history"},
     {"output", "/output"},
     {"learning_curve", "/study", kCorpus + "good/learning-curve.json"},
