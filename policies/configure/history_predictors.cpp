@@ -123,6 +123,7 @@ sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Confi
   }
   out.time_s = costs.start_s + out.epochs * epoch.safe * time_scale;
   out.cost_usd = sim::usd_per_s(cluster_, costs, c) * (costs.start_s + expected_epochs * epoch.smooth * money_scale);
+  out.safe_cost_usd = std::max(out.cost_usd, sim::usd_per_s(cluster_, costs, c) * out.time_s);
   return out;
 }
 

@@ -69,8 +69,8 @@ TEST_CASE("a whole job predicted from past runs, by hand", "[history]") {
   const sim::Prediction exact = p.predict(configuration(0, 4, 32));
   CHECK(exact.time_s == Approx(30 + 20 * 40));
   CHECK(exact.accuracy == Approx(0.9));
-  // Money by the smooth time: worker-seconds midway between the envelopes at workers x {0.71, 1, 1.41} and batch x {0.71, 1, 1.41}.
-  // Batch 90.5: (120 + 160)/2, 160, 160 (no run above: the most). Batch 128: 140, 160, 160. Batch 181: no run below, so
+  // Money by the smooth time: worker-seconds midway between the envelopes at workers x {0.71, 1, 1.41} and batch x {0.71,
+  // 1, 1.41}. Batch 90.5: (120 + 160)/2, 160, 160 (no run above: the most). Batch 128: 140, 160, 160. Batch 181: no run below, so
   // (100 + 160)/2 = 130 three times. Their mean is 1310/9; 4 workers at 0.001 dollars a second for 30 + 20 x 1310/9/4 seconds.
   CHECK(exact.cost_usd == Approx(4 * 0.001 * (30 + 20 * 1310.0 / 9 / 4)));
 }
@@ -159,6 +159,30 @@ TEST_CASE("static-isotonic takes the cheapest choice that is predicted to keep t
   CHECK(view.order(StaticIsotonic(Frozen::nothing, no_margin)) == std::vector<int>{1, 4, 2});
   std::swap(view.candidates[0], view.candidates[1]);
   CHECK(view.order(StaticIsotonic(Frozen::nothing, no_margin)).front() == 2);
+}
+
+TEST_CASE("the objective ranks what keeps the limits, money included", "[isotonic]") {
+  MadeUp view;
+  view.history = RunHistory(three_sizes());
+  for (const int workers : {1, 2, 4}) view.candidates.push_back(configuration(0, workers, 128 / workers));
+  view.job.target_accuracy = 0.75;
+  view.job.deadline_s = 2000;
+  const auto order = [&](sim::Objective objective, double cost_limit_usd) {
+    view.job.objective = objective;
+    view.job.cost_limit_usd = cost_limit_usd;
+    return view.order(StaticIsotonic(Frozen::nothing, {.margin_quantile = 0}));
+  };
+  // As above: 1030 s on one worker, 630 s on two, 430 s on four at a milli-dollar a worker-second: safe are 1.03, 1.26, 1.72
+  // dollars.
+  CHECK(order(sim::Objective::min_time, sim::kNever) == std::vector<int>{4, 2, 1});
+  CHECK(order(sim::Objective::min_time, 1.71) == std::vector<int>{2, 1, 4});
+  CHECK(order(sim::Objective::min_time, 1.25) == std::vector<int>{1, 2, 4});
+  // Batch 64 is cheaper than none of them but as accurate as any run: a job of ten epochs at 128 reaches 0.8 at least.
+  view.job.target_accuracy = sim::kUnset;
+  view.job.epochs = 10;
+  view.candidates.push_back(configuration(0, 8, 64));  // batch 512: beyond the past runs, 0.6 at least
+  CHECK(order(sim::Objective::max_accuracy, sim::kNever).back() == 8);
+  CHECK(order(sim::Objective::max_accuracy, sim::kNever).front() == 1);  // of equals the cheapest
 }
 
 TEST_CASE("one knob frozen where manual has it", "[isotonic]") {
