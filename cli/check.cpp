@@ -20,7 +20,8 @@ std::unique_ptr<scenarios::Scenario> load(const ScenarioArguments& arguments) {
 int check_command(const ScenarioArguments& arguments) {
   const auto scenario = load(arguments);
   for (const std::string& warning : scenario->warnings) fmt::print(stderr, "warning: {}\n", warning);
-  fmt::print("{}: no mistakes; jobs: {}{}, pools: {}, policies: {}, repetitions: {}\n", arguments.path, scenario->jobs.size(),
+  fmt::print("{}: no mistakes; {}jobs: {}{}, pools: {}, policies: {}, repetitions: {}\n", arguments.path,
+             scenario->study ? "study: " + scenario->study_name + ", " : "", scenario->jobs.size(),
              scenario->generators.empty() ? "" : " and generated ones", scenario->cluster.pools.size(), scenario->policies.size(),
              scenario->repetitions);
   return kOk;

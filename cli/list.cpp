@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "policies/registry.hpp"
 #include "scenarios/catalogue.hpp"
+#include "scenarios/studies/study.hpp"
 #include "traces/formats.hpp"
 #include "workloads/convergence_table.hpp"
 #include "workloads/zoo.hpp"
@@ -78,6 +79,10 @@ void list_strategies() {
   list_entries("queue", policies::queue_strategies());
 }
 
+void list_studies() {
+  for (const scenarios::StudyKind& study : scenarios::studies()) fmt::print("{:<18}{}\n", study.name, study.help);
+}
+
 void list_formats() {
   for (const traces::TraceFormat& format : traces::trace_formats()) fmt::print("{:<22}{}\n", format.name, format.description);
 }
@@ -85,7 +90,7 @@ void list_formats() {
 }  // namespace
 
 const std::vector<std::string>& listable() {
-  static const std::vector<std::string> what{"models", "devices", "instances", "policies", "strategies", "formats"};
+  static const std::vector<std::string> what{"models", "devices", "instances", "policies", "strategies", "studies", "formats"};
   return what;
 }
 
@@ -95,6 +100,7 @@ int list_command(const std::string& what) {
   if (what == "instances") list_instances();
   if (what == "policies") list_policies();
   if (what == "strategies") list_strategies();
+  if (what == "studies") list_studies();
   if (what == "formats") list_formats();
   return kOk;
 }

@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   CLI::App* check = app.add_subcommand("check", "read a scenario and report all mistakes at once, without running it");
   add_scenario_arguments(*check, arguments.check);
   CLI::App* list =
-      app.add_subcommand("list", "what the program knows: models, devices, instances, policies, strategies, formats");
+      app.add_subcommand("list", "what the program knows: models, devices, instances, policies, strategies, studies, formats");
   list->add_option("what", arguments.what, "one of them")->required()->check(CLI::IsMember(listable()));
   add_measurement_commands(app, arguments);
   try {

@@ -9,15 +9,16 @@
 
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
+#include "scenarios/studies/study.hpp"
 
 namespace rehearse::cli {
 
 namespace {
 
-void print_inputs(const report::Summary& summary) {
-  for (const report::InputReport& input : summary.inputs) {
+void print_inputs(const std::vector<report::InputReport>& inputs, double origin_s) {
+  for (const report::InputReport& input : inputs) {
     fmt::print("{}: {} rows, {} used", input.path, input.rows, input.jobs);
-    if (summary.origin_s > 0) fmt::print("; first submit date {:.0f} s, subtracted from all", summary.origin_s);
+    if (origin_s > 0) fmt::print("; first submit date {:.0f} s, subtracted from all", origin_s);
     fmt::print("\n");
     const auto print = [](std::string_view what, const std::vector<report::InputReport::Reason>& reasons) {
       for (const report::InputReport::Reason& reason : reasons)
@@ -28,7 +29,19 @@ void print_inputs(const report::Summary& summary) {
     print("repaired", input.repaired);
     for (const std::string& note : input.notes) fmt::print("  {}\n", note);
   }
-  if (!summary.inputs.empty()) fmt::print("\n");
+  if (!inputs.empty()) fmt::print("\n");
+}
+
+int run_study_command(scenarios::Scenario& scenario, const scenarios::RunOptions& options) {
+  bool policy_failed = false;
+  const report::StudySummary summary = scenarios::run_study(scenario, options, policy_failed);
+  if (!scenario.description.empty()) fmt::print("{}: {}\n\n", scenario.name, scenario.description);
+  print_inputs(summary.inputs, 0);
+  for (const report::Table& table : summary.tables)
+    if (const std::string text = report::table_text(table); !text.empty()) fmt::print("{}\n", text);
+  for (const std::string& note : summary.notes) fmt::print("{}\n", note);
+  fmt::print("\nResults: {}\n", options.out);
+  return policy_failed ? kPolicyFailed : kOk;
 }
 
 }  // namespace
@@ -38,10 +51,11 @@ int run_command(const RunArguments& arguments) {
   for (const std::string& warning : scenario->warnings) fmt::print(stderr, "warning: {}\n", warning);
   const bool progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   const std::string out = arguments.out.empty() ? "results/" + scenario->name : arguments.out;
-  const report::Summary summary =
-      scenarios::run_scenario(*scenario, {.out = out, .processes = arguments.processes, .progress = progress});
+  const scenarios::RunOptions options{.out = out, .processes = arguments.processes, .progress = progress};
+  if (scenario->study) return run_study_command(*scenario, options);
+  const report::Summary summary = scenarios::run_scenario(*scenario, options);
   if (!scenario->description.empty()) fmt::print("{}: {}\n\n", scenario->name, scenario->description);
-  print_inputs(summary);
+  print_inputs(summary.inputs, summary.origin_s);
   fmt::print("{}\nResults: {}\n", terminal_table(summary), out);
   const bool failed =
       std::any_of(summary.rows.begin(), summary.rows.end(), [](const report::SummaryRow& row) { return !row.ok; });

@@ -8,6 +8,7 @@
 
 #include "report/outcome.hpp"
 #include "report/statistics.hpp"
+#include "report/table.hpp"
 
 namespace rehearse::report {
 
@@ -62,6 +63,17 @@ struct Summary {
   double origin_s = 0;  ///< first submit date of the input, subtracted from all dates
 };
 
+/// What a study found.
+struct StudySummary {
+  std::string scenario;
+  std::string study;
+  std::uint64_t seed = 0;
+  int repetitions = 1;
+  std::vector<InputReport> inputs;
+  std::vector<Table> tables;
+  std::vector<std::string> notes;  ///< what to know about them, a line each
+};
+
 /// Rows in the order of `results`. Savings pair each job with the same job under the baseline; regret with the policy named
 /// "oracle". The outcomes of a failed policy are not looked at.
 std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::string_view baseline);
@@ -69,6 +81,7 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
 /// summary.json and timing.json, as text.
 std::string summary_json(const Summary& summary);
 std::string timing_json(const Summary& summary);
+std::string study_json(const StudySummary& summary);
 
 /// The table of a terminal, and what to know about it below.
 std::string terminal_table(const Summary& summary);

@@ -1,18 +1,10 @@
-#include <cmath>
-
 #include "report/comparison.hpp"
 #include "report/row_writer.hpp"
+#include "report/table.hpp"
 
 namespace rehearse::report {
 
 namespace {
-
-std::string json_number(double value) {
-  if (!std::isfinite(value)) return "null";
-  if (value == 0) return "0";
-  if (value == std::floor(value) && std::abs(value) < 1e15) return fmt::format("{}", static_cast<std::int64_t>(value));
-  return fmt::format("{}", value);
-}
 
 std::string json_estimate(const Estimate& e) {
   return fmt::format(R"({{"mean": {}, "ci95_low": {}, "ci95_high": {}}})", json_number(e.mean), json_number(e.ci95_low),
@@ -58,6 +50,17 @@ std::string summary_json(const Summary& s) {
     text += "}";
   }
   return text + "\n  ]\n}\n";
+}
+
+std::string study_json(const StudySummary& s) {
+  std::string text = fmt::format(
+      "{{\n  \"scenario\": {},\n  \"study\": {},\n  \"seed\": {},\n  \"repetitions\": {},\n  \"inputs\": {},\n  \"notes\": [",
+      json_string(s.scenario), json_string(s.study), s.seed, s.repetitions, json_inputs(s.inputs));
+  for (std::size_t n = 0; n < s.notes.size(); ++n) text += (n == 0 ? "" : ", ") + json_string(s.notes[n]);
+  text += "],\n  \"tables\": {";
+  for (std::size_t t = 0; t < s.tables.size(); ++t)
+    text += fmt::format("{}\n    {}: {}", t == 0 ? "" : ",", json_string(s.tables[t].name), table_json(s.tables[t]));
+  return text + "\n  }\n}\n";
 }
 
 std::string timing_json(const Summary& s) {

@@ -50,29 +50,6 @@ std::string verdict(const SummaryRow& row, bool is_best) {
 
 using Cells = std::vector<std::string>;
 
-std::string render(const std::vector<Cells>& rows) {
-  std::vector<std::size_t> widths;
-  for (const Cells& row : rows) {
-    if (widths.size() < row.size()) widths.resize(row.size(), 0);
-    for (std::size_t c = 0; c < row.size(); ++c)
-      if (row.size() > 2) widths[c] = std::max(widths[c], row[c].size());
-  }
-  std::string text;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    std::string line;
-    for (std::size_t c = 0; c < rows[r].size(); ++c) {
-      const bool left = c == 0 || c + 1 == rows[r].size();
-      line += left ? fmt::format("{:<{}}  ", rows[r][c], widths[c]) : fmt::format("{:>{}}  ", rows[r][c], widths[c]);
-    }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-    if (r > 0) continue;
-    std::size_t total = 0;
-    for (const std::size_t width : widths) total += width + 2;
-    text += std::string(total - 2, '-') + "\n";
-  }
-  return text;
-}
-
 /// Money and limits: which policy to choose.
 std::string money_table(const Summary& s) {
   // Of the policies that fail the fewest jobs: a job that was not run costs nothing.
@@ -92,7 +69,7 @@ std::string money_table(const Summary& s) {
                     percent(row.of("deadline_met_fraction").mean), percent(row.of("accuracy_met_fraction").mean),
                     verdict(row, row.of("jobs_failed").mean <= fewest && row.of("effective_cost_usd").mean <= best)});
   }
-  return render(rows);
+  return aligned(rows, {true, false, false, false, false, false, false, true});
 }
 
 /// What it meant for time, energy and the policy's own work.
@@ -108,7 +85,7 @@ std::string time_table(const Summary& s) {
                     fmt::format("{:g}", row.of("reconfigurations").mean), percent(row.of("cost_error_median").mean),
                     short_time(row.decision_time_s / s.repetitions)});
   }
-  return rows.size() > 1 ? "\n" + render(rows) : std::string();
+  return rows.size() > 1 ? "\n" + aligned(rows, {true, false, false, false, false, false, false, false, true}) : std::string();
 }
 
 }  // namespace

@@ -220,13 +220,15 @@ std::unique_ptr<Scenario> load_scenario(const std::string& path, const LoadOptio
   read_head(in, path, *scenario, mistakes);
   read_world(in, *scenario, mistakes);
   read_switching(in, *scenario, mistakes);
-  read_cluster(in, paths, options, *scenario, mistakes);
+  const Needs needs = read_study_name(in, *scenario, mistakes);
+  if (needs.cluster || in.has("cluster")) read_cluster(in, paths, options, *scenario, mistakes);
   const OwnModels own = read_own_models(in, mistakes);
-  read_jobs(in, paths, own, *scenario, mistakes);
-  read_policies(in, *scenario, mistakes);
+  if (needs.jobs || in.has("jobs")) read_jobs(in, paths, own, *scenario, mistakes);
+  if (needs.policies || in.has("policies") || in.has("baseline")) read_policies(in, *scenario, mistakes);
   read_manual(in, own, *scenario, mistakes);
   read_history(in, paths, *scenario, mistakes);
   read_output(in, *scenario, mistakes);
+  read_study(in, paths, *scenario, mistakes);
   warn_of_changed_files(in, *scenario, mistakes);
   in.finish();
   mistakes.throw_if_any();

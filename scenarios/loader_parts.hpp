@@ -56,6 +56,15 @@ void read_policies(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mis
 void read_manual(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
 void read_history(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
 
+/// Which parts of a scenario must be there: all, unless its study needs less.
+struct Needs {
+  bool cluster = true, jobs = true, policies = true;
+};
+
+/// The study's name and its needs; its parameters are read last, by read_study.
+Needs read_study_name(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes);
+void read_study(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+
 std::vector<std::string> pool_names(const sim::Cluster& cluster);
 
 /// A mistake at `value` for a name that is none of `names`, with the nearest; true when it is one.

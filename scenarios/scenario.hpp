@@ -35,6 +35,8 @@ struct OutputSettings {
   bool stages = true, curves = true, predictions = true, utilization = true;
 };
 
+class Study;
+
 struct Scenario {
   std::string name;
   std::string description;
@@ -55,6 +57,8 @@ struct Scenario {
   HistorySettings history;
   double profiling_reuse_jobs = 50;
   OutputSettings output;
+  std::string study_name;
+  std::shared_ptr<const Study> study;  ///< what is asked instead of one table of policies; may be null
   std::vector<report::InputReport> inputs;
   std::vector<std::string> warnings;
   double origin_s = 0;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "policies/registry.hpp"
+#include "scenarios/studies/study.hpp"
 #include "sim/read/number_range.hpp"
 #include "tests/scenarios/loading.hpp"
 #include "traces/formats.hpp"
@@ -19,7 +20,7 @@ using nlohmann::ordered_json;
 using rehearse::sim::Mistake;
 
 const std::string kCorpus = REHEARSE_SOURCE_DIR "/tests/scenarios/corpus/";
-const std::string kEverything = kCorpus + "good/everything.json";
+const std::string kEverything = kCorpus + "good/everything.json";  // but for studies: a scenario has at most one
 
 ordered_json read(const std::string& path) {
   std::ifstream in(path);
@@ -42,7 +43,8 @@ std::set<std::string> keys_of(const std::string& name) {
 
 struct Place {
   std::string definition;
-  std::string pointer;  ///< where everything.json has one
+  std::string pointer;  ///< where the file has one
+  std::string file = kEverything;
 };
 
 const std::vector<Place> kPlaces{
@@ -84,11 +86,12 @@ const std::vector<Place> kPlaces{
     {"switching", "/switching"},
     {"history", "/history"},
     {"output", "/output"},
+    {"learning_curve", "/study", kCorpus + "good/learning-curve.json"},
 };
 
-std::vector<Mistake> mistakes_with(const std::string& pointer, const std::string& value) {
+std::vector<Mistake> mistakes_with(const std::string& file, const std::string& pointer, const std::string& value) {
   try {
-    rehearse::scenarios::load_scenario(kEverything, {.overrides = {{pointer, value}}});
+    rehearse::scenarios::load_scenario(file, {.overrides = {{pointer, value}}});
   } catch (const rehearse::sim::InputError& error) {
     return error.mistakes();
   }
@@ -109,6 +112,7 @@ std::string expectation(const ordered_json& value) {
   if (value.contains("$ref")) {
     const std::string name = value.at("$ref").get<std::string>().substr(std::string("#/$defs/").size());
     if (name == "text") return "a text in double quotes";
+    if (name == "study") return "the name of a study, or an object with its name and parameters";
     if (schema().at("$defs").contains(name + "_name"))
       return "the name of a " + name + " strategy, or an object with its name and parameters";
     return expectation(definition(name));
@@ -137,7 +141,7 @@ TEST_CASE("every object of the schema has a place in everything.json") {
   CHECK(objects == placed);
   for (const Place& place : kPlaces) {
     INFO(place.pointer);
-    CHECK(read(kEverything).at(ordered_json::json_pointer(place.pointer)).is_object());
+    CHECK(read(place.file).at(ordered_json::json_pointer(place.pointer)).is_object());
     CHECK(definition(place.definition).at("additionalProperties") == false);
   }
 }
@@ -148,7 +152,7 @@ TEST_CASE("the loader knows the schema's keys and no others") {
   for (const Place& place : kPlaces) {
     INFO(place.pointer);
     const std::vector<std::string> expected =
-        expectations_at(mistakes_with(place.pointer + "/" + unknown, "1"), place.pointer + "/" + unknown);
+        expectations_at(mistakes_with(place.file, place.pointer + "/" + unknown, "1"), place.pointer + "/" + unknown);
     REQUIRE(expected.size() == 1);
     std::set<std::string> known;
     for (std::size_t from = expected[0].find('"'); from != std::string::npos;) {
@@ -162,9 +166,9 @@ TEST_CASE("the loader knows the schema's keys and no others") {
 
 TEST_CASE("the loader expects of each key what the schema says") {
   const std::set<std::string> structures{"cnn", "rnn", "mlp"};  // a model has one of them: the others' values are not looked at
-  const ordered_json everything = read(kEverything);
   for (const Place& place : kPlaces) {
-    const ordered_json& here = everything.at(ordered_json::json_pointer(place.pointer));
+    const ordered_json whole = read(place.file);
+    const ordered_json& here = whole.at(ordered_json::json_pointer(place.pointer));
     for (const auto& [key, value] : definition(place.definition).at("properties").items()) {
       if (structures.contains(key) && place.definition == "model" && !here.contains(key)) continue;
       const std::string pointer = place.pointer + "/" + key;
@@ -172,7 +176,7 @@ TEST_CASE("the loader expects of each key what the schema says") {
       std::string wanted = expectation(value);
       if (key == "by_model") wanted = "an object with models as keys";
       if (place.definition == "trace" && key == "format") wanted = "a text in double quotes";  // its names: below
-      const std::vector<std::string> expected = expectations_at(mistakes_with(pointer, "null"), pointer);
+      const std::vector<std::string> expected = expectations_at(mistakes_with(place.file, pointer, "null"), pointer);
       CHECK_THAT(expected, Catch::VectorContains(wanted));
     }
   }
@@ -180,11 +184,11 @@ TEST_CASE("the loader expects of each key what the schema says") {
 
 TEST_CASE("the loader requires what the schema requires") {
   const TemporaryFolder folder;
-  const ordered_json everything = read(kEverything);
   std::filesystem::create_directory(folder.path() + "/good");
   std::filesystem::copy(kCorpus + "files", folder.path() + "/files");
   for (const Place& place : kPlaces) {
-    const ordered_json& object = definition(place.definition);
+    const ordered_json everything = read(place.file);
+    const ordered_json& object = place.definition.empty() ? schema().at("else") : definition(place.definition);
     const std::vector<std::string> required = object.value("required", std::vector<std::string>());
     for (const std::string& key : keys_of(place.definition)) {
       if (place.definition == "trace" || place.definition == "generator")
@@ -226,6 +230,21 @@ TEST_CASE("the schema has every registered strategy with its parameters") {
   check_strategies("place", rehearse::policies::place_strategies());
   check_strategies("threads", rehearse::policies::threads_strategies());
   check_strategies("queue", rehearse::policies::queue_strategies());
+}
+
+TEST_CASE("the schema has every study") {
+  std::vector<std::string> names;
+  for (const auto& study : rehearse::scenarios::studies()) names.push_back(study.name);
+  CHECK(schema().at("$defs").at("study_name").at("enum").get<std::vector<std::string>>() == names);
+  for (const std::string& name : names) {
+    INFO(name);
+    int branches = 0;
+    for (const ordered_json& branch : definition("study").at("then").at("allOf")) {
+      const std::vector<std::string> covered = branch.at("/if/properties/name/enum"_json_pointer);
+      branches += static_cast<int>(std::count(covered.begin(), covered.end(), name));
+    }
+    CHECK(branches == 1);
+  }
 }
 
 TEST_CASE("the schema has every format of traces") {

@@ -1,0 +1,101 @@
+#include "report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/row_writer.hpp"
+#include "sim/base/errors.hpp"
+
+namespace rehearse::report {
+
+namespace {
+
+std::string shown(const Cell& cell, const Column& column) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return text->empty() ? "-" : *text;
+  const double value = std::get<double>(cell);
+  return std::isfinite(value) ? fmt::format(fmt::runtime(column.format), value) : "-";
+}
+
+std::string json_cell(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return json_string(*text);
+  return json_number(std::get<double>(cell));
+}
+
+}  // namespace
+
+std::string json_number(double value) {
+  if (!std::isfinite(value)) return "null";
+  if (value == 0) return "0";
+  if (value == std::floor(value) && std::abs(value) < 1e15) return fmt::format("{}", static_cast<std::int64_t>(value));
+  return fmt::format("{}", value);
+}
+
+void write_csv(const std::string& path, const Table& table) {
+  RowWriter out(path);
+  for (const Column& column : table.columns) out.text(column.name);
+  out.end_row();
+  for (const auto& row : table.rows) {
+    sim::check(row.size() == table.columns.size(), "a row has as many cells as its table has columns");
+    for (const Cell& cell : row) {
+      if (const auto* text = std::get_if<std::string>(&cell))
+        out.text(*text);
+      else if (const double value = std::get<double>(cell); std::isfinite(value))
+        out.number(value);
+      else
+        out.empty();
+    }
+    out.end_row();
+  }
+  out.close();
+}
+
+std::string table_json(const Table& table) {
+  std::string text = "[";
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    text += r == 0 ? "\n      {" : ",\n      {";
+    for (std::size_t c = 0; c < table.columns.size(); ++c)
+      text += fmt::format("{}{}: {}", c == 0 ? "" : ", ", json_string(table.columns[c].name), json_cell(table.rows[r][c]));
+    text += "}";
+  }
+  return text + "]";
+}
+
+std::string table_text(const Table& table) {
+  if (table.title.empty()) return {};
+  std::vector<std::vector<std::string>> rows(1);
+  std::vector<bool> left;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (table.columns[c].heading.empty()) continue;
+    rows.front().push_back(table.columns[c].heading);
+    left.push_back(!table.rows.empty() && std::holds_alternative<std::string>(table.rows.front()[c]));
+  }
+  for (const auto& row : table.rows) {
+    rows.emplace_back();
+    for (std::size_t c = 0; c < row.size(); ++c)
+      if (!table.columns[c].heading.empty()) rows.back().push_back(shown(row[c], table.columns[c]));
+  }
+  return table.title + "\n" + aligned(rows, left);
+}
+
+std::string aligned(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& left) {
+  const std::size_t columns = rows.front().size();
+  std::vector<std::size_t> widths(columns, 0);
+  for (const auto& row : rows)
+    for (std::size_t c = 0; row.size() == columns && c < columns; ++c) widths[c] = std::max(widths[c], row[c].size());
+  std::string text;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    std::string line;
+    for (std::size_t c = 0; c < rows[r].size(); ++c)
+      line += left[c] ? fmt::format("{:<{}}  ", rows[r][c], widths[c]) : fmt::format("{:>{}}  ", rows[r][c], widths[c]);
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    if (r > 0) continue;
+    std::size_t total = 0;
+    for (const std::size_t width : widths) total += width + 2;
+    text += std::string(total - 2, '-') + "\n";
+  }
+  return text;
+}
+
+}  // namespace rehearse::report

@@ -1,0 +1,140 @@
+#include "scenarios/run_policies.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "scenarios/process_pool.hpp"
+#include "scenarios/progress_bar.hpp"
+#include "sim/base/errors.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+enum ChildStatus : int { kOk = 0, kBug = 1, kInvalid = 3, kPolicyFailed = 5 };
+
+void write_reason(const std::string& folder, const std::string& reason) { std::ofstream(folder + "/" + kReasonFile) << reason; }
+
+std::string read_reason(const std::string& folder) {
+  std::ostringstream text;
+  text << std::ifstream(folder + "/" + kReasonFile).rdbuf();
+  return text.str();
+}
+
+/// In the child: whatever goes wrong becomes a status and a reason.
+int guarded_run(const std::function<void()>& run, const std::string& folder) {
+  try {
+    run();
+    return kOk;
+  } catch (const sim::PolicyError& error) {
+    write_reason(folder, error.what());
+    return kPolicyFailed;
+  } catch (const sim::InputError& error) {
+    write_reason(folder, error.what());
+    return kInvalid;
+  } catch (const std::exception& error) {
+    write_reason(folder, error.what());
+    return kBug;
+  }
+}
+
+class Runner {
+ public:
+  Runner(const Scenario& scenario, const RunOptions& options, const ResultsFolder& folder)
+      : scenario_(scenario), options_(options) {
+    for (std::size_t p = 0; p < scenario.policies.size(); ++p) {
+      runs_.results.push_back({.policy = scenario.policies[p].name});
+      for (int r = 0; r < scenario.repetitions; ++r) {
+        runs_.subfolders.push_back(fmt::format("{}-{}", scenario.policies[p].name, r));
+        runs_.tasks.push_back({.policy = p, .repetition = r, .folder = folder.make_subfolder(runs_.subfolders.back())});
+      }
+    }
+  }
+
+  PolicyRuns run() {
+    run_all();
+    collect();
+    return std::move(runs_);
+  }
+
+ private:
+  void run_all() {
+    std::size_t jobs = scenario_.jobs.size();
+    for (const workloads::GeneratorSettings& generator : scenario_.generators) jobs += static_cast<std::size_t>(generator.count);
+    ProgressBar bar(options_.progress, runs_.tasks.size(), jobs);
+    const bool whole =
+        run_processes({.tasks = static_cast<int>(runs_.tasks.size()),
+                       .processes = processes_of(options_),
+                       .work =
+                           [&](int index, const auto& tell) {
+                             const RunTask& task = runs_.tasks[static_cast<std::size_t>(index)];
+                             return guarded_run([&] { options_.run(scenario_, task, tell); }, task.folder);
+                           },
+                       .on_end = [&](const ChildEnd& end) { ended(end), bar.ended(static_cast<std::size_t>(end.task)); },
+                       .on_progress = [&](int task, std::uint64_t done) { bar.update(static_cast<std::size_t>(task), done); }});
+    if (!whole) throw Interrupted();
+  }
+
+  void ended(const ChildEnd& end) {
+    const RunTask& task = runs_.tasks[static_cast<std::size_t>(end.task)];
+    report::PolicyResult& result = runs_.results[task.policy];
+    result.run_cpu_s += end.cpu_s;
+    result.max_rss_bytes = std::max(result.max_rss_bytes, end.max_rss_bytes);
+    // A policy that ends the process has no outcome, whatever its status.
+    const bool whole = std::filesystem::exists(task.folder + "/" + kOutcomeFile);
+    if (end.exit_status == kOk && whole) return;
+    std::string reason = read_reason(task.folder);
+    if (reason.empty())
+      reason = end.signal != 0 ? fmt::format("killed by signal {} ({})", end.signal, strsignal(end.signal))
+                               : fmt::format("ended with status {} and no result", end.exit_status);
+    if (end.exit_status == kInvalid) throw sim::InputError({.found = reason});
+    if (end.exit_status == kBug)
+      throw sim::CheckFailed(fmt::format("policy \"{}\", repetition {}: {}", result.policy, task.repetition, reason));
+    failures_.push_back(
+        {.task = end.task,
+         .reason = scenario_.repetitions > 1 ? fmt::format("repetition {}: {}", task.repetition, reason) : reason});
+  }
+
+  void collect() {
+    // Whatever the order in which processes ended, the first repetition that failed gives the reason.
+    for (const Failure& failure : failures_) {
+      report::PolicyResult& result = runs_.results[runs_.tasks[static_cast<std::size_t>(failure.task)].policy];
+      if (result.ok || failure.task < first_failure_[result.policy]) {
+        result.ok = false;
+        result.reason = failure.reason;
+        first_failure_[result.policy] = failure.task;
+      }
+    }
+    for (const RunTask& task : runs_.tasks)
+      if (runs_.results[task.policy].ok)
+        runs_.results[task.policy].repetitions.push_back(report::read_outcome(task.folder + "/" + kOutcomeFile));
+  }
+
+  struct Failure {
+    int task;
+    std::string reason;
+  };
+  const Scenario& scenario_;
+  const RunOptions& options_;
+  PolicyRuns runs_;
+  std::vector<Failure> failures_;
+  std::map<std::string, int> first_failure_;
+};
+
+}  // namespace
+
+int processes_of(const RunOptions& options) {
+  return options.processes > 0 ? options.processes : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+PolicyRuns run_policies(const Scenario& scenario, const RunOptions& options, const ResultsFolder& folder) {
+  return Runner(scenario, options, folder).run();
+}
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,40 @@
+// Every policy of a scenario in every repetition, each in a forked process.
+#pragma once
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "report/comparison.hpp"
+#include "scenarios/results_folder.hpp"
+#include "scenarios/run_one.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace rehearse::scenarios {
+
+struct RunOptions {
+  std::string out;        ///< results folder; empty: results/<name>
+  int processes = 0;      ///< at most so many at once; 0: as many as there are processors
+  bool progress = false;  ///< a bar on stderr
+  /// What each child does; throws what went wrong.
+  std::function<void(const Scenario&, const RunTask&, const std::function<void(std::uint64_t)>& on_progress)> run = run_one;
+};
+
+/// At most so many children at once.
+int processes_of(const RunOptions& options);
+
+/// SIGINT or SIGTERM ended the run; nothing is left behind.
+class Interrupted : public std::exception {};
+
+struct PolicyRuns {
+  std::vector<RunTask> tasks;                 ///< in the order of policies, then repetitions
+  std::vector<std::string> subfolders;        ///< of the results folder, one a task, with the task's files
+  std::vector<report::PolicyResult> results;  ///< one a policy
+};
+
+/// A policy that failed is a failed result. Throws InputError when a file cannot be written, CheckFailed when a run found a bug
+/// of ours, Interrupted. Interrupts must be held (HeldInterrupts).
+PolicyRuns run_policies(const Scenario& scenario, const RunOptions& options, const ResultsFolder& folder);
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,43 @@
+// A study: a question that is more than one table of policies. The scenario names it ("study": NAME, or an object with its name
+// and parameters); it answers with tables. studies.cpp lists all there are.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "report/comparison.hpp"
+#include "scenarios/loader_parts.hpp"
+#include "scenarios/run_policies.hpp"
+
+namespace rehearse::scenarios {
+
+struct StudyResult {
+  std::vector<report::Table> tables;
+  std::vector<std::string> notes;  ///< what to know about the tables, a line each
+  bool policy_failed = false;      ///< some policy failed: the exit status says so
+};
+
+class Study {
+ public:
+  virtual ~Study() = default;
+  /// `folder` is the results folder in the making; a study may use subfolders of it, and drops them. Settings of the scenario may
+  /// be changed before children are started. Throws what run_scenario throws.
+  virtual StudyResult run(Scenario& scenario, const RunOptions& options, const ResultsFolder& folder) const = 0;
+};
+
+struct StudyKind {
+  std::string name;
+  std::string help;  ///< one line
+  // Which parts of a scenario it needs; what it does not need may be missing.
+  bool cluster = true, jobs = true, policies = true;
+  /// Reads the parameters beside "name"; there are none when the scenario gives the name alone. All else of the scenario is read.
+  std::unique_ptr<Study> (*read)(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+};
+
+const std::vector<StudyKind>& studies();
+
+/// Runs the scenario's study and leaves the results folder: a CSV file for each table, summary.json, scenario.json.
+report::StudySummary run_study(Scenario& scenario, const RunOptions& options, bool& policy_failed);
+
+}  // namespace rehearse::scenarios
