@@ -1,9 +1,10 @@
 #include "policies/registry.hpp"
 
+#include "policies/configure/from_history.hpp"
 #include "policies/configure/manual.hpp"
 #include "policies/configure/oracle.hpp"
-#include "policies/configure/static_isotonic.hpp"
 #include "policies/configure/yardsticks.hpp"
+#include "policies/learn/isotonic_learner.hpp"
 #include "policies/place/data_parallel.hpp"
 #include "policies/queue/fifo.hpp"
 #include "policies/threads/recommended.hpp"
@@ -31,10 +32,9 @@ std::vector<ParameterDeclaration> history_parameters() {
 
 template <Frozen frozen>
 std::unique_ptr<Configure> make_isotonic(const Parameters& p) {
-  const HistoryPredictorOptions options{
-      .features = p.text("features") == "thesis" ? RunFeatures::thesis : RunFeatures::global_batch,
-      .margin_quantile = p.number("margin_quantile")};
-  return std::make_unique<StaticIsotonic>(frozen, options);
+  const IsotonicOptions options{.features = p.text("features") == "thesis" ? RunFeatures::thesis : RunFeatures::global_batch,
+                                .margin_quantile = p.number("margin_quantile")};
+  return std::make_unique<FromHistory>(std::make_unique<IsotonicLearner>(options), frozen);
 }
 
 ConfigureEntry configure_entry(std::string name, std::string help, std::unique_ptr<Configure> (*make)(const Parameters&)) {
