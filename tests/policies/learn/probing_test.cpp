@@ -1,8 +1,11 @@
 #include "policies/learn/probing.hpp"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
+
+#include "policies/learn/gaussian_learner.hpp"
 
 using namespace rehearse;
 using namespace rehearse::policies;
@@ -88,31 +91,70 @@ TEST_CASE("Bayesian probes start at random on each instance") {
   CHECK(pool[next({measured(pool[2])})].instance == "i");
 }
 
-TEST_CASE("with limits kept by one run, the next promises to be cheaper and to keep them too") {
+TEST_CASE("the next probe has the largest expected improvement x probability of keeping the limits") {
   std::vector<Probe> pool = grid();
   std::vector<PastRun> seen;
+  const auto known = [](const Probe& p) { return p.run.workers == 4 || p.run.batch_size == 64; };
   for (const Probe& p : pool)
-    if (p.run.workers == 4 || p.run.batch_size == 64) seen.push_back(measured(p));
-  std::erase_if(pool, [](const Probe& p) { return p.run.workers == 4 || p.run.batch_size == 64; });
-  BayesianProbes chooser(3);
-  const Probe& next = pool[chooser.next({.pool = pool, .seen = seen, .typical = kLimited, .random_key = 1})];
-  double best = sim::kNever;
-  for (const Probe& p : grid())
-    if ((p.run.workers == 4 || p.run.batch_size == 64) && keeps(kLimited, p)) best = std::min(best, usd(p));
-  // 4 workers at batch 16 for 4 epochs: 4 x 145 x 1.3 / 4 = 188.5 s and 10 s of start, at 0.004 dollars a second.
-  REQUIRE(best == Approx(0.794));
-  CHECK(usd(next) < best);
-  // It may miss the floor, but there must have been a chance.
-  CHECK(measured(next).accuracy > 0.6);
-  CHECK(next.start_s + measured(next).time_s <= kLimited.deadline_s);
+    if (known(p)) seen.push_back(measured(p));
+  std::erase_if(pool, known);
+  // The best so far: 4 workers at batch 16 for 4 epochs, 4 x 145 x 1.3 / 4 = 188.5 s and 10 s of start at 0.004 dollars a second.
+  const double best = 0.004 * 198.5;
+  double most_accurate_seen = 0;
+  for (const PastRun& run : seen)
+    if (10 + run.time_s <= 400) most_accurate_seen = std::max(most_accurate_seen, run.accuracy);
+  const GaussianTimes times(seen, 0);
+  const GaussianAccuracies accuracies(seen, 0);
+  const auto chosen = [&](const sim::Job& job) {
+    return BayesianProbes(3).next({.pool = pool, .seen = seen, .typical = job, .random_key = 1});
+  };
+  std::size_t cheapest = 0, fastest = 0, most_accurate = 0;
+  std::array<double, 3> most{-1, -1, -1};
+  for (std::size_t i = 0; i < pool.size(); ++i) {
+    const Gaussian epoch = times.log_epoch_time(pool[i].run), accuracy = accuracies.distribution(pool[i].run, pool[i].epochs);
+    const double running_s = pool[i].epochs * std::exp(epoch.mean), seconds = 10 + running_s;
+    const Gaussian log_time{std::log(seconds), epoch.deviation * running_s / seconds};  // d log(10 + e^x)/dx = e^x/(10 + e^x)
+    const Gaussian log_money{std::log(seconds * pool[i].usd_per_s), log_time.deviation};
+    const double in_time = probability_at_most(std::log(400), log_time), accurate = 1 - probability_at_most(0.7, accuracy);
+    const std::array<double, 3> merit{in_time * accurate * expected_improvement(std::log(best), log_money),
+                                      in_time * accurate * expected_improvement(std::log(198.5), log_time),
+                                      in_time * expected_improvement(-most_accurate_seen, {-accuracy.mean, accuracy.deviation})};
+    for (std::size_t m = 0; m < merit.size(); ++m) {
+      if (merit[m] <= most[m]) continue;
+      most[m] = merit[m];
+      (m == 0 ? cheapest : m == 1 ? fastest : most_accurate) = i;
+    }
+  }
+  CHECK(chosen(kLimited) == cheapest);
+  sim::Job other = kLimited;
+  other.objective = sim::Objective::min_time;
+  CHECK(chosen(other) == fastest);
+  other.objective = sim::Objective::max_accuracy;
+  other.target_accuracy = sim::kUnset;
+  CHECK(chosen(other) == most_accurate);
+}
 
-  // For max-accuracy it goes where the batch is small and the epochs are many, for min-time where workers are many.
-  sim::Job accurate = kLimited, fast = kLimited;
-  accurate.objective = sim::Objective::max_accuracy;
-  accurate.target_accuracy = sim::kUnset;
-  CHECK(pool[chooser.next({.pool = pool, .seen = seen, .typical = accurate, .random_key = 1})].run.batch_size <= 32);
-  fast.objective = sim::Objective::min_time;
-  CHECK(pool[chooser.next({.pool = pool, .seen = seen, .typical = fast, .random_key = 1})].run.workers == 8);
+TEST_CASE("until a run has kept the limits, the likeliest to keep them is next") {
+  sim::Job strict = kLimited;
+  strict.deadline_s = 1;
+  std::vector<Probe> pool = grid();
+  std::vector<PastRun> seen;
+  for (std::size_t i = 0; i < pool.size(); i += 7) seen.push_back(measured(pool[i]));
+  const std::size_t next = BayesianProbes(3).next({.pool = pool, .seen = seen, .typical = strict, .random_key = 1});
+  strict.deadline_s = sim::kNever;
+  const GaussianAccuracies accuracies(seen, 0);
+  strict.target_accuracy = 0.999;
+  double likeliest = -1;
+  std::size_t expected = 0;
+  for (std::size_t i = 0; i < pool.size(); ++i) {
+    const Gaussian accuracy = accuracies.distribution(pool[i].run, pool[i].epochs);
+    const double p = probability_at_most(-0.999, {-accuracy.mean, accuracy.deviation});  // of at least 0.999
+    if (p <= likeliest) continue;
+    likeliest = p;
+    expected = i;
+  }
+  CHECK(BayesianProbes(3).next({.pool = pool, .seen = seen, .typical = strict, .random_key = 1}) == expected);
+  CHECK(next < pool.size());  // a deadline that nothing can keep is no reason to fail
 }
 
 TEST_CASE("Bayesian probes find a cheaper run than as many random ones") {
