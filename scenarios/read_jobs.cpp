@@ -55,6 +55,7 @@ void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Sce
   job.epochs = static_cast<double>(in.maybe_integer("epochs", traces::kEpochCounts).value_or(0));
   job.target_accuracy = in.maybe_number("target_accuracy", traces::kAccuracies).value_or(sim::kUnset);
   job.deadline_s = in.maybe_number("deadline_s", traces::kDurations).value_or(sim::kNever);
+  job.cost_limit_usd = in.maybe_number("cost_limit_usd", traces::kMoney).value_or(sim::kNever);
   job.priority = in.number("priority", {}, 0.0);
   if (const auto pool = in.maybe_text("pool")) {
     const std::vector<std::string> pools = pool_names(scenario.cluster);

@@ -50,6 +50,22 @@ std::vector<PastRun> RunHistory::on_instance(std::string_view model, std::string
   return found;
 }
 
+RunHistory::Gathered RunHistory::on_instance_or_borrowed(std::string_view model, std::string_view instance, std::size_t enough,
+                                                         const TimeRatio& ratio) const {
+  Gathered gathered{.runs = on_instance(model, instance)};
+  if (gathered.runs.size() >= enough || !ratio) return gathered;
+  const std::string from = richest_other_instance(model, instance);
+  if (from.empty()) return gathered;
+  const double scale = ratio(from, std::string(instance));
+  sim::check(std::isfinite(scale) && scale > 0, "the time ratio of two instances is not a number above 0");
+  gathered.borrowed = true;
+  for (PastRun& run : on_instance(model, from)) {
+    run.time_s *= scale;
+    gathered.runs.push_back(std::move(run));
+  }
+  return gathered;
+}
+
 std::vector<PastRun> RunHistory::on_dataset(std::string_view model, std::string_view dataset) const {
   std::vector<PastRun> found;
   std::ranges::copy_if(runs_, std::back_inserter(found),

@@ -1,5 +1,6 @@
-// The static co-configuration of resources and batch size: two monotone predictors, of epoch time and of accuracy, learned from
-// past runs by isotonic regression; the cheapest configuration that is predicted to keep both limits (docs/model.md).
+// Static configuration from past runs: epoch time and accuracy as a learner predicts them, and the best configuration that is
+// predicted to keep the limits. With isotonic regression it is the static co-configuration of resources and batch size
+// (docs/model.md, "Static isotonic"); with other learners its peers.
 #pragma once
 
 #include <memory>
@@ -12,15 +13,16 @@ namespace rehearse::policies {
 /// Which knob stays where the manual configuration has it.
 enum class Frozen { nothing, batch, resources };
 
-class StaticIsotonic final : public Configure {
+class FromHistory final : public Configure {
  public:
-  StaticIsotonic(Frozen frozen, const HistoryPredictorOptions& options) : frozen_(frozen), options_(options) {}
+  explicit FromHistory(std::unique_ptr<RunLearner> learner, Frozen frozen = Frozen::nothing)
+      : learner_(std::move(learner)), frozen_(frozen) {}
   sim::Menu configure(const ConfigureView& view, const workloads::Belief& belief) override;
 
  private:
   bool allowed(const ConfigureView& view, const sim::Configuration& configuration) const;
+  const std::unique_ptr<RunLearner> learner_;
   const Frozen frozen_;
-  const HistoryPredictorOptions options_;
   std::unique_ptr<HistoryPredictors> predictors_;
 };
 
