@@ -1,6 +1,5 @@
 #include "policies/bundle.hpp"
 
-#include "policies/configure/menu.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::policies {
@@ -63,7 +62,9 @@ sim::Prediction Bundle::estimate(const sim::Job& job, const sim::Configuration& 
 sim::Menu Bundle::configure(const sim::Job& job, double now_s) {
   const sim::Configuration manual =
       inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *believed_);
-  const std::vector<sim::Configuration> candidates = candidate_configurations(job, *inputs_.cluster, *inputs_.belief, manual);
+  std::vector<sim::Configuration> candidates = candidate_configurations(job, *inputs_.cluster, *inputs_.belief, manual);
+  std::erase_if(candidates, [&](const sim::Configuration& c) { return !differ_only_in(spec_.free, c, manual); });
+  if (candidates.empty()) candidates.push_back(manual);  // so that the job can fail by its own reason
   const std::function<sim::Prediction(const sim::Configuration&)> estimated = [&](const sim::Configuration& c) {
     return estimate(job, c, *believed_);
   };

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "policies/configure/manual.hpp"
+#include "policies/configure/menu.hpp"
 #include "policies/place/data_parallel.hpp"
 #include "policies/registry.hpp"
 #include "policies/threads/recommended.hpp"
@@ -24,6 +25,7 @@ struct StrategyChoice {
 struct PolicySpec {
   std::string name;
   StrategyChoice configure{"manual", {}};
+  FreeKnobs free;  ///< what `configure` may choose otherwise than manual
   StrategyChoice place{"data-parallel", {}};
   StrategyChoice threads{"recommended", {}};
   StrategyChoice queue{"fifo", {}};

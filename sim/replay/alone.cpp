@@ -82,6 +82,7 @@ AloneOutcome AloneRunner::run(const Job& job, const Choice& choice) {
     const double noise = models_.step_times->noise(job, configuration, layout, 0);
     timing.step_s *= noise;
     timing.forward_s *= noise;
+    outcome.step_s = timing.step_s;
     start_s = rules_.start_s;
     busy = timing.busy_fraction;
     if (job.work == Work::steps) {

@@ -18,6 +18,7 @@ struct AloneOutcome {
   double energy_j = 0;
   double accuracy = kUnset;  ///< noise-free, of the final weights
   double epochs = 0;         ///< trained, lost ones included
+  double step_s = 0;         ///< of one step, noise included; 0 for rigid jobs
 
   /// By the same rules as JobRecord; `deviation` of one evaluation at that accuracy.
   bool keeps_limits(const Job& job, double deviation) const;

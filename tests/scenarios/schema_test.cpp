@@ -87,6 +87,9 @@ const std::vector<Place> kPlaces{
     {"history", "/history"},
     {"output", "/output"},
     {"learning_curve", "/study", kCorpus + "good/learning-curve.json"},
+    {"characterise", "/study", kCorpus + "good/characterise.json"},
+    {"frontier", "/study", kCorpus + "good/frontier.json"},
+    {"contributions", "/study", kCorpus + "good/contributions.json"},
 };
 
 std::vector<Mistake> mistakes_with(const std::string& file, const std::string& pointer, const std::string& value) {
