@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "policies/configure/configure.hpp"
+#include "policies/learn/probing.hpp"
 #include "policies/parameters.hpp"
 #include "sim/replay/decisions.hpp"
 
@@ -26,6 +27,8 @@ struct ConfigureEntry : StrategyEntry {
   std::unique_ptr<Configure> (*make)(const Parameters&) = nullptr;
   std::unique_ptr<OracleConfigure> (*make_oracle)(const Parameters&) = nullptr;
   bool uses_history = false;
+  /// Null: the strategy takes the shared past runs. Else as many runs are measured as this chooses.
+  std::unique_ptr<ProbeChooser> (*make_probes)(const Parameters&) = nullptr;
 };
 
 template <class Interface>

@@ -99,6 +99,11 @@ sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Confi
   const Prediction epoch = instance.times->epoch_time_s(run);
   out.extrapolated = epoch.extrapolated;
   if (instance.borrowed) out.note = "times of another instance, scaled";
+  if (std::isnan(epoch.expected)) {
+    out.note = "never measured";
+    out.feasible = false;
+    return out;
+  }
   double time_scale = 1, money_scale = 1, expected_epochs = 0;
   if (job.work == sim::Work::steps) {
     out.epochs = expected_epochs = job.steps * job.batch_size / samples;

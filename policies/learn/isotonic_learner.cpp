@@ -28,18 +28,8 @@ double smoothed(const IsotonicFit& fit, std::span<const double> x, std::array<st
 constexpr std::array<std::size_t, 2> kWorkersAndBatch{0, 2};  // of time_features
 constexpr std::array<std::size_t, 2> kBatchAndEpochs{0, 1};   // of accuracy_features
 
-std::array<double, 3> time_features(RunFeatures features, const PlannedRun& run) {
-  if (features == RunFeatures::thesis) return {-static_cast<double>(run.workers), run.samples, -run.local_batch()};
-  return {static_cast<double>(run.workers), run.samples, -run.batch_size};
-}
-
 /// By how much the target of the time predictor exceeds the seconds of an epoch.
 double time_scale(RunFeatures features, const PlannedRun& run) { return features == RunFeatures::thesis ? 1 : run.workers; }
-
-std::array<double, 2> accuracy_features(RunFeatures features, const PlannedRun& run, double epochs) {
-  if (features == RunFeatures::thesis) return {-run.local_batch(), epochs};
-  return {run.asynchronous ? -static_cast<double>(run.workers) : -run.batch_size, epochs};
-}
 
 void add(IsotonicSamples& samples, std::span<const double> x, double y, bool censored) {
   samples.x.insert(samples.x.end(), x.begin(), x.end());
@@ -48,6 +38,16 @@ void add(IsotonicSamples& samples, std::span<const double> x, double y, bool cen
 }
 
 }  // namespace
+
+std::array<double, 3> time_features(RunFeatures features, const PlannedRun& run) {
+  if (features == RunFeatures::thesis) return {-static_cast<double>(run.workers), run.samples, -run.local_batch()};
+  return {static_cast<double>(run.workers), run.samples, -run.batch_size};
+}
+
+std::array<double, 2> accuracy_features(RunFeatures features, const PlannedRun& run, double epochs) {
+  if (features == RunFeatures::thesis) return {-run.local_batch(), epochs};
+  return {run.asynchronous ? -static_cast<double>(run.workers) : -run.batch_size, epochs};
+}
 
 IsotonicSamples time_samples(std::span<const PastRun> runs, RunFeatures features) {
   IsotonicSamples samples{.dimension = 3};

@@ -1,6 +1,8 @@
 // The two predictors of the static co-configuration of resources and batch size: epoch time and accuracy by isotonic regression.
 #pragma once
 
+#include <array>
+
 #include "policies/learn/isotonic.hpp"
 #include "policies/learn/run_learner.hpp"
 
@@ -21,7 +23,10 @@ struct IsotonicOptions {
   double margin_quantile = 0.8;
 };
 
-/// The rows that `global_batch` learns from: targets that rise in every feature.
+/// Workers, samples, batch; batch or workers, epochs: the signs are such that the targets rise in each.
+std::array<double, 3> time_features(RunFeatures features, const PlannedRun& run);
+std::array<double, 2> accuracy_features(RunFeatures features, const PlannedRun& run, double epochs);
+/// What is fitted: (worker-)seconds an epoch, and accuracy.
 IsotonicSamples time_samples(std::span<const PastRun> runs, RunFeatures features);
 IsotonicSamples accuracy_samples(std::span<const PastRun> runs, RunFeatures features);
 
