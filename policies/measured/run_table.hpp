@@ -80,4 +80,17 @@ class RunTable {
   std::vector<std::optional<TableOutcome>> outcomes_;  ///< tasks x options
 };
 
+/// Which outcomes a strategy knows: the runs of these are its past runs.
+class MeasuredCells {
+ public:
+  explicit MeasuredCells(const RunTable& table)
+      : options_(table.options().size()), cells_(table.tasks().size() * table.options().size(), false) {}
+  void add(std::size_t task, std::size_t option) { cells_[task * options_ + option] = true; }
+  bool has(std::size_t task, std::size_t option) const { return cells_[task * options_ + option]; }
+
+ private:
+  std::size_t options_;
+  std::vector<bool> cells_;
+};
+
 }  // namespace rehearse::policies

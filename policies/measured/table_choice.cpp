@@ -56,7 +56,7 @@ TableChoice cheapest_learned(const RunTable& table, const TableJob& job, TableLe
     if (outcome == nullptr || !is_free(how.freedom, table.options()[option], table.options()[how.fixed_option])) continue;
     bool feasible = false;
     double usd = 0;
-    if (how.trusts_measured && (*how.measured)[option]) {
+    if (how.trusts_measured && how.measured->has(job.task, option)) {
       feasible = keeps_limits(*outcome, job.limits);
       usd = outcome->cost_usd;
     } else {

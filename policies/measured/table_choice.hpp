@@ -34,7 +34,7 @@ enum class TableFreedom {
 bool is_free(TableFreedom freedom, const TableOption& option, const TableOption& fixed);
 
 struct LearnedChoice {
-  const std::vector<bool>* measured = nullptr;  ///< one an option
+  const MeasuredCells* measured = nullptr;
   /// A measured option's own outcome is known, and counts as it is: a regression need not be asked.
   bool trusts_measured = true;
   TableFreedom freedom = TableFreedom::all;

@@ -24,7 +24,7 @@ std::vector<PastRun> TableLearner::past_runs(Wanted&& wanted) const {
   std::vector<PastRun> runs;
   for (std::size_t task = 0; task < table_.tasks().size(); ++task) {
     for (std::size_t option = 0; option < table_.options().size(); ++option) {
-      const TableOutcome* outcome = measured_[option] ? table_.outcome(task, option) : nullptr;
+      const TableOutcome* outcome = measured_.has(task, option) ? table_.outcome(task, option) : nullptr;
       if (outcome != nullptr && wanted(task, table_.options()[option]))
         runs.insert(runs.end(), outcome->runs.begin(), outcome->runs.end());
     }
@@ -33,11 +33,15 @@ std::vector<PastRun> TableLearner::past_runs(Wanted&& wanted) const {
 }
 
 const EpochTimes* TableLearner::times(std::size_t task, const TableOption& option) {
-  const std::string& model = table_.tasks()[task].model;
-  const auto [found, is_new] = times_.try_emplace({model, option.instance, option.asynchronous});
+  const auto together = [&](std::size_t other) {
+    return tasks_apart_ ? other == task : table_.tasks()[other].model == table_.tasks()[task].model;
+  };
+  std::size_t first = 0;
+  while (!together(first)) ++first;
+  const auto [found, is_new] = times_.try_emplace({first, option.instance, option.asynchronous});
   if (is_new)
     found->second = learner_.epoch_times(past_runs([&](std::size_t t, const TableOption& o) {
-      return table_.tasks()[t].model == model && o.instance == option.instance && o.asynchronous == option.asynchronous;
+      return together(t) && o.instance == option.instance && o.asynchronous == option.asynchronous;
     }));
   return found->second.get();
 }

@@ -13,11 +13,11 @@ namespace rehearse::policies {
 
 class TableLearner {
  public:
-  /// `measured`, one an option: whether its runs are past runs, of all tasks. Everything must outlive this. Fits are made when
-  /// first asked for: of times one for each model and instance, synchronous and asynchronous apart, over all tasks; of accuracies
+  /// Everything must outlive this. Fits are made when first asked for: of times one for each model and instance, synchronous and asynchronous apart, over all tasks; of accuracies
   /// one for each task, since a learning rate or a smaller part of the data makes other accuracies.
-  TableLearner(const RunTable& table, const std::vector<bool>& measured, const RunLearner& learner)
-      : table_(table), measured_(measured), learner_(learner), epochs_(table.tasks().size(), -1) {}
+  /// `tasks_apart`: of times as well, as a strategy does that searches for each task on its own.
+  TableLearner(const RunTable& table, const MeasuredCells& measured, const RunLearner& learner, bool tasks_apart)
+      : table_(table), measured_(measured), learner_(learner), tasks_apart_(tasks_apart), epochs_(table.tasks().size(), -1) {}
 
   /// Pessimistic, as limits are held against it; NaN: no past run says anything.
   struct Guess {
@@ -37,9 +37,11 @@ class TableLearner {
   std::vector<PastRun> past_runs(Wanted&& wanted) const;
 
   const RunTable& table_;
-  const std::vector<bool>& measured_;
+  const MeasuredCells& measured_;
   const RunLearner& learner_;
-  std::map<std::tuple<std::string, std::string, bool>, std::unique_ptr<EpochTimes>> times_;
+  const bool tasks_apart_;
+  /// Task (the first of its model where they are not apart), instance, asynchronous.
+  std::map<std::tuple<std::size_t, std::string, bool>, std::unique_ptr<EpochTimes>> times_;
   std::map<std::pair<std::size_t, bool>, std::unique_ptr<Accuracies>> accuracies_;
   std::vector<double> epochs_;  ///< of each task; -1: not worked out yet, NaN: unknown
 };
