@@ -39,7 +39,7 @@ class HistoryPredictors {
   };
   Training predict_training(const sim::Job& job, const PlannedRun& run);
   const Training& training(const sim::Job& job, const PlannedRun& run);
-  /// Profile, batch, workers, asynchronous, floor (-1: none), cap.
+  /// Profile, batch, workers where they matter, asynchronous, floor (-1: none), cap.
   using TrainingKey = std::tuple<int, double, int, bool, double, double>;
 
   const RunHistory& history_;

@@ -53,6 +53,7 @@ class MeasuredTimes final : public EpochTimes {
 class MeasuredAccuracies final : public Accuracies {
  public:
   explicit MeasuredAccuracies(std::vector<PastRun> runs) : runs_(std::move(runs)) {}
+  bool depends_on_workers() const override { return true; }
   Prediction accuracy(const PlannedRun& plan, double epochs) const override {
     double best = std::numeric_limits<double>::quiet_NaN();
     for (const PastRun& run : runs_)

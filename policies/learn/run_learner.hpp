@@ -45,6 +45,8 @@ class Accuracies {
   virtual ~Accuracies() = default;
   /// `safe` is at most `expected`, and at least 0.
   virtual Prediction accuracy(const PlannedRun& run, double epochs) const = 0;
+  /// Whether how many workers share a global batch makes a difference; always when asynchronous.
+  virtual bool depends_on_workers() const { return false; }
 };
 
 class RunLearner {
