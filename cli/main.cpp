@@ -52,7 +52,8 @@ void add_measurement_commands(CLI::App& app, Arguments& arguments) {
     return kind;
   };
   add_import("measurements", "measured step times, as CSV for validate and calibrate", import_formats());
-  add_import("history", "past training runs, as CSV for a scenario's history and the study measured-runs", import_history_formats())
+  add_import("history", "past training runs, as CSV for a scenario's history and the study measured-runs",
+             import_history_formats())
       ->parse_complete_callback([&arguments] { arguments.import.history = true; });
   const auto measured = [](CLI::App& command, MeasuredArguments& into) {
     command.add_option("measurements", into.path, "CSV file of measurements")->required();

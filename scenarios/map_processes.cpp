@@ -49,7 +49,8 @@ std::vector<std::string> map_processes(int tasks, int processes, const ResultsFo
                                     .on_end =
                                         [&](const ChildEnd& end) {
                                           if (end.exit_status == 0) return;
-                                          const std::string reason = end.signal != 0 ? strsignal(end.signal) : read(file(end.task));
+                                          const std::string reason =
+                                              end.signal != 0 ? strsignal(end.signal) : read(file(end.task));
                                           throw sim::CheckFailed(fmt::format("task {} failed: {}", end.task, reason));
                                         },
                                     .on_progress = [](int, std::uint64_t) {}});

@@ -26,7 +26,8 @@ std::vector<sim::Mistake> mistakes_in(const PastRun& run) {
   expect_positive("epochs", run.epochs);
   expect_positive("time_s", run.time_s);
   expect(run.servers >= 0, "servers", "a whole number of at least 0", run.servers);
-  expect(std::isfinite(run.learning_rate) && run.learning_rate >= 0, "learning_rate", "a number of at least 0", run.learning_rate);
+  expect(std::isfinite(run.learning_rate) && run.learning_rate >= 0, "learning_rate", "a number of at least 0",
+         run.learning_rate);
   expect(std::isnan(run.price_usd_per_hour) || (std::isfinite(run.price_usd_per_hour) && run.price_usd_per_hour > 0),
          "price_usd_per_hour", "a number above 0", run.price_usd_per_hour);
   expect(run.accuracy >= 0 && run.accuracy <= 1, "accuracy", "a number from 0 to 1", run.accuracy);

@@ -21,9 +21,9 @@ struct PastRun {
   bool asynchronous = false;
   /// Cut short: its epochs would have taken longer than `time_s` and reached no less than `accuracy`.
   bool censored = false;
-  int servers = 0;                                                         ///< parameter servers
-  double learning_rate = 0;                                                ///< 0: not said
-  double price_usd_per_hour = std::numeric_limits<double>::quiet_NaN();    ///< of all that it used; NaN: not said
+  int servers = 0;                                                       ///< parameter servers
+  double learning_rate = 0;                                              ///< 0: not said
+  double price_usd_per_hour = std::numeric_limits<double>::quiet_NaN();  ///< of all that it used; NaN: not said
 };
 
 /// What is wrong with a run, the column's name in `pointer`; file and line are left to the reader.

@@ -62,8 +62,8 @@ struct RunTableSetup {
 
 class RunTable {
  public:
-  /// Tasks and options in order of first occurrence. Throws InputError when there is no run, or one without a price (`line` is the
-  /// run's number, from 1).
+  /// Tasks and options in order of first occurrence. Throws InputError when there is no run, or one without a price (`line` is
+  /// the run's number, from 1).
   RunTable(const std::vector<PastRun>& runs, const RunTableSetup& setup);
 
   std::span<const TableTask> tasks() const { return tasks_; }

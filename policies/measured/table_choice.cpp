@@ -38,7 +38,7 @@ std::size_t best_fixed_option(const RunTable& table, std::span<const TableJob> j
 
 bool is_free(TableFreedom freedom, const TableOption& option, const TableOption& fixed) {
   switch (freedom) {
-    case TableFreedom::all:
+    case TableFreedom::everything:
       return true;
     case TableFreedom::resources:
       return option.batch_of_worker() == fixed.batch_of_worker() && option.asynchronous == fixed.asynchronous;
@@ -62,7 +62,7 @@ TableChoice cheapest_learned(const RunTable& table, const TableJob& job, TableLe
     } else {
       const TableLearner::Guess guess = learner.guess(job.task, option);
       feasible = guess.time_s <= job.limits.deadline_s && guess.accuracy >= job.limits.target_accuracy;
-      usd = outcome->price_usd_per_hour / 3600 * guess.time_s;
+      usd = outcome->price_usd_per_hour / 3600 * guess.paid_time_s;
     }
     if (!feasible || usd >= least_usd) continue;
     cheapest = option;

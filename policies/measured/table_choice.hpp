@@ -27,7 +27,7 @@ std::size_t best_fixed_option(const RunTable& table, std::span<const TableJob> j
 
 /// What part of the options a strategy chooses from.
 enum class TableFreedom {
-  all,
+  everything,
   resources,  ///< instance, workers and servers; a worker's batch, and how gradients are combined, stay the fixed option's
   batch,      ///< the reverse
 };
@@ -35,15 +35,13 @@ bool is_free(TableFreedom freedom, const TableOption& option, const TableOption&
 
 struct LearnedChoice {
   const MeasuredCells* measured = nullptr;
-  /// A measured option's own outcome is known, and counts as it is: a regression need not be asked.
+  /// A measured option's own outcome counts as it is; the learner is asked about the others alone.
   bool trusts_measured = true;
-  TableFreedom freedom = TableFreedom::all;
+  TableFreedom freedom = TableFreedom::everything;
   std::size_t fixed_option = 0;  ///< for what is not free
 };
 
-/// The cheapest option that is known or predicted to keep the limits. An option that was not measured costs its price for the
-/// pessimistic time: chosen for the least of many guesses at its money, an option is on average one whose money was guessed too
-/// low (J. E. Smith and R. L. Winkler, "The Optimizer's Curse", Management Science 52(3), 2006).
+/// The cheapest option that is known or predicted to keep the limits; of equals the first of the table.
 TableChoice cheapest_learned(const RunTable& table, const TableJob& job, TableLearner& learner, const LearnedChoice& how);
 
 }  // namespace rehearse::policies

@@ -70,12 +70,15 @@ TableLearner::Guess TableLearner::guess(std::size_t task, std::size_t index) {
   const double passes = option.epochs > 0 ? option.epochs : epochs(task);
   const EpochTimes* epoch_times = times(task, option);
   const Accuracies* reached = accuracies(task, option.asynchronous);
-  if (epoch_times == nullptr || reached == nullptr || std::isnan(passes)) return {kUnknown, kUnknown};
+  if (epoch_times == nullptr || reached == nullptr || std::isnan(passes)) return {kUnknown, kUnknown, kUnknown};
   const PlannedRun run{.workers = option.workers,
                        .batch_size = option.batch_size,
                        .samples = table_.tasks()[task].samples,
                        .asynchronous = option.asynchronous};
-  return {.time_s = passes * epoch_times->epoch_time_s(run).safe, .accuracy = reached->accuracy(run, passes).safe};
+  const Prediction epoch = epoch_times->epoch_time_s(run);
+  return {.time_s = passes * epoch.safe,
+          .accuracy = reached->accuracy(run, passes).safe,
+          .paid_time_s = passes * (epoch.smooth + epoch.safe) / 2};
 }
 
 }  // namespace rehearse::policies

@@ -13,16 +13,17 @@ namespace rehearse::policies {
 
 class TableLearner {
  public:
-  /// Everything must outlive this. Fits are made when first asked for: of times one for each model and instance, synchronous and asynchronous apart, over all tasks; of accuracies
-  /// one for each task, since a learning rate or a smaller part of the data makes other accuracies.
-  /// `tasks_apart`: of times as well, as a strategy does that searches for each task on its own.
+  /// Everything must outlive this. Fits are made when first asked for: of times one for each model and instance, synchronous and
+  /// asynchronous apart, over all tasks; of accuracies one for each task, since a learning rate or a smaller part of the data
+  /// makes other accuracies. `tasks_apart`: of times as well, as a strategy does that searches for each task on its own.
   TableLearner(const RunTable& table, const MeasuredCells& measured, const RunLearner& learner, bool tasks_apart)
       : table_(table), measured_(measured), learner_(learner), tasks_apart_(tasks_apart), epochs_(table.tasks().size(), -1) {}
 
-  /// Pessimistic, as limits are held against it; NaN: no past run says anything.
+  /// NaN: no past run says anything.
   struct Guess {
-    double time_s = 0;
-    double accuracy = 0;
+    double time_s = 0;       ///< pessimistic, as limits are held against it
+    double accuracy = 0;     ///< the same
+    double paid_time_s = 0;  ///< what money is reckoned with, by the rule of HistoryPredictors
   };
   /// At the option's epochs. Where those are no choice: at the fewest with which a past run of the task went to its end, or of
   /// its model and dataset if there was none.

@@ -10,9 +10,9 @@
 namespace rehearse::policies {
 
 struct ProbeBudget {
-  std::size_t runs = 0;         ///< options of the task, at most
-  TableJob typical;             ///< whose task it is, and which limits are searched for
-  double epochs = 0;            ///< that a run to the end takes, where they are no choice
+  std::size_t runs = 0;  ///< options of the task, at most
+  TableJob typical;      ///< whose task it is, and which limits are searched for
+  double epochs = 0;     ///< that a run to the end takes, where they are no choice
   std::uint64_t random_key = 0;
 };
 

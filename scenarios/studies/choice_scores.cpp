@@ -56,8 +56,7 @@ ChoiceSaving saving(const RunTable& table, std::span<const TableJob> jobs, const
     }
     savings.push_back(reference_usd > 0 ? 100 * (1 - usd / reference_usd) : std::nan(""));
   }
-  return {.percent = report::estimate(savings),
-          .compared = 100 * compared / static_cast<double>(jobs.size() * choices.size())};
+  return {.percent = report::estimate(savings), .compared = 100 * compared / static_cast<double>(jobs.size() * choices.size())};
 }
 
 }  // namespace rehearse::scenarios

@@ -14,9 +14,9 @@ using TableChoices = std::vector<std::vector<policies::TableChoice>>;
 
 /// Percent. NaN where there is nothing to divide by.
 struct ChoiceScore {
-  double none = 0;            ///< jobs without a choice
-  double violated = 0;        ///< of the choices, those that break a limit
-  double regret_median = 0;   ///< of the choices that keep the limits: money over the least that does, less 1
+  double none = 0;           ///< jobs without a choice
+  double violated = 0;       ///< of the choices, those that break a limit
+  double regret_median = 0;  ///< of the choices that keep the limits: money over the least that does, less 1
   double regret_p90 = 0;
 };
 

@@ -65,8 +65,8 @@ Jobs all_jobs(const RunTable& table, const Grid& grid) {
         jobs.cells.push_back({f, d});
       }
     }
-    jobs.question.typical.push_back({task, quantiles.at(grid.floors[(grid.floors.size() - 1) / 2],
-                                                        grid.deadlines[(grid.deadlines.size() - 1) / 2])});
+    jobs.question.typical.push_back(
+        {task, quantiles.at(grid.floors[(grid.floors.size() - 1) / 2], grid.deadlines[(grid.deadlines.size() - 1) / 2])});
   }
   jobs.question.fixed_option = best_fixed_option(table, jobs.question.jobs);
   return jobs;
@@ -110,10 +110,9 @@ class MeasuredRuns final : public Study {
     std::vector<TablePolicy::Answer> answers;
     for (const double fraction : grid_.fractions)
       for (const TablePolicy& policy : policies_)
-        answers.push_back(policy.choose(question, {.fraction = fraction,
-                                                   .seed = scenario.seed,
-                                                   .policy_seed = scenario.policy_seed,
-                                                   .repetition = repetition}));
+        answers.push_back(policy.choose(
+            question,
+            {.fraction = fraction, .seed = scenario.seed, .policy_seed = scenario.policy_seed, .repetition = repetition}));
     return to_text(answers);
   }
 
@@ -137,7 +136,7 @@ class MeasuredRuns final : public Study {
   std::size_t place_of(std::size_t fraction, std::size_t policy) const { return fraction * policies_.size() + policy; }
 
   report::Table scores(const Scenario& scenario, const Jobs& jobs, const std::vector<TableChoices>& choices) const {
-    report::Table table{.name = "measured_runs",
+    report::Table table{.name = "measured-runs",
                         .title = fmt::format("Choices from {} measured options, by the share of them that are past runs",
                                              table_.options().size()),
                         .columns = {{"history_percent", "history, %", "{:g}"},
@@ -171,7 +170,7 @@ class MeasuredRuns final : public Study {
   }
 
   report::Table scores_by_limits(const Jobs& jobs, const std::vector<TableChoices>& choices) const {
-    report::Table table{.name = "measured_runs_by_limits",
+    report::Table table{.name = "measured-runs-by-limits",
                         .columns = {{"history_percent", ""},
                                     {"policy", ""},
                                     {"floor_quantile", ""},

@@ -35,7 +35,9 @@ bool is_the_thesis_as_it_was(const StrategyChoice& choice) {
 }
 
 TableFreedom freedom_of(Frozen frozen) {
-  return frozen == Frozen::batch ? TableFreedom::resources : frozen == Frozen::resources ? TableFreedom::batch : TableFreedom::all;
+  return frozen == Frozen::batch       ? TableFreedom::resources
+         : frozen == Frozen::resources ? TableFreedom::batch
+                                       : TableFreedom::everything;
 }
 
 }  // namespace
@@ -51,7 +53,8 @@ MeasuredCells shared_history(const RunTable& table, const TableHistory& history)
   return measured;
 }
 
-TablePolicy::TablePolicy(const PolicySpec& spec) : spec_(spec), entry_(find_strategy(configure_strategies(), spec.configure.name)) {
+TablePolicy::TablePolicy(const PolicySpec& spec)
+    : spec_(spec), entry_(find_strategy(configure_strategies(), spec.configure.name)) {
   const std::string& name = spec.configure.name;
   if (name == "oracle") {
     kind_ = Kind::oracle;
