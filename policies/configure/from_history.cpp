@@ -23,10 +23,12 @@ bool FromHistory::allowed(const ConfigureView& view, const sim::Configuration& c
 sim::Menu FromHistory::configure(const ConfigureView& view, const workloads::Belief& belief) {
   if (predictors_ == nullptr) predictors_ = std::make_unique<HistoryPredictors>(*view.history, view.cluster, belief, *learner_);
   std::vector<sim::Choice> choices;
+  choices.reserve(view.candidates.size());
   for (const sim::Configuration& c : view.candidates) {
     if (!allowed(view, c)) continue;
     choices.push_back({.configuration = c, .predicted = predictors_->predict(view.job, c, view.costs)});
-    if (!fits_memory(view.job, view.cluster, belief, c)) {  // no run can have told
+    if (c == view.manual &&
+        !fits_memory(view.job, view.cluster, belief, c)) {  // the one of them that need not; no run can have told
       choices.back().predicted.feasible = false;
       choices.back().predicted.note = "does not fit memory";
     }

@@ -75,6 +75,8 @@ sim::Menu rank(const sim::Job& job, std::vector<sim::Choice> choices) {
   };
   std::vector<Order> order;
   sim::Menu menu{.feasible = false};
+  order.reserve(choices.size());
+  menu.ranked.reserve(choices.size());
   for (std::size_t i = 0; i < choices.size(); ++i) {
     sim::Prediction& p = choices[i].predicted;
     p.feasible = p.feasible && keeps_limits(job, p);

@@ -267,19 +267,22 @@ IsotonicFit IsotonicFit::fit(const IsotonicSamples& samples) {
   return result;
 }
 
-std::size_t IsotonicFit::highest_below(std::span<const double> x) const {
+void IsotonicFit::check_point(std::span<const double> x) const {
   sim::check(x.size() == dimension_, "isotonic regression asked for a point of another dimension");
   sim::check(std::none_of(x.begin(), x.end(), [](double v) { return std::isnan(v); }), "isotonic regression asked for NaN");
+}
+
+std::size_t IsotonicFit::highest_below(std::span<const double> x) const {
+  check_point(x);
   std::size_t i = values_.size();
   while (i > 0 && !is_below(point(i - 1), x)) --i;
   return i == 0 ? values_.size() : i - 1;
 }
 
 std::size_t IsotonicFit::lowest_above(std::span<const double> x) const {
-  sim::check(x.size() == dimension_, "isotonic regression asked for a point of another dimension");
-  sim::check(std::none_of(x.begin(), x.end(), [](double v) { return std::isnan(v); }), "isotonic regression asked for NaN");
+  check_point(x);
   std::size_t i = 0;
-  while (i < values_.size() && (open_[i] || !is_below(x, point(i)))) ++i;
+  while (i < values_.size() && (!is_below(x, point(i)) || open_[i])) ++i;
   return i;
 }
 
@@ -293,12 +296,15 @@ double IsotonicFit::upper(std::span<const double> x) const {
   return i < values_.size() ? values_[i] : values_.back();
 }
 
-double IsotonicFit::predict(std::span<const double> x) const {
-  return 0.5 * lower(x) + 0.5 * upper(x);  // halved first: no overflow, and rounding keeps the order
+IsotonicFit::Envelopes IsotonicFit::envelopes(std::span<const double> x) const {
+  const std::size_t below = highest_below(x), above = lowest_above(x), none = values_.size();
+  return {.lower = below < none ? values_[below] : values_.front(),
+          .upper = above < none ? values_[above] : values_.back(),
+          .extrapolated = below == none || above == none};
 }
 
-bool IsotonicFit::extrapolated(std::span<const double> x) const {
-  return highest_below(x) == values_.size() || lowest_above(x) == values_.size();
-}
+double IsotonicFit::predict(std::span<const double> x) const { return envelopes(x).middle(); }
+
+bool IsotonicFit::extrapolated(std::span<const double> x) const { return envelopes(x).extrapolated; }
 
 }  // namespace rehearse::policies

@@ -41,6 +41,14 @@ class IsotonicFit {
   /// numbers, none of them NaN.
   double lower(std::span<const double> x) const;
   double upper(std::span<const double> x) const;
+  /// Both, found once.
+  struct Envelopes {
+    double lower, upper;
+    bool extrapolated;
+    /// Halved first: no overflow, and rounding keeps the order.
+    double middle() const { return 0.5 * lower + 0.5 * upper; }
+  };
+  Envelopes envelopes(std::span<const double> x) const;
   /// Midway between the envelopes.
   double predict(std::span<const double> x) const;
   /// No sample lies at or below `x`, or none at or above.
@@ -48,6 +56,7 @@ class IsotonicFit {
 
  private:
   std::span<const double> point(std::size_t i) const { return std::span(points_).subspan(i * dimension_, dimension_); }
+  void check_point(std::span<const double> x) const;
   std::size_t highest_below(std::span<const double> x) const;
   std::size_t lowest_above(std::span<const double> x) const;
 

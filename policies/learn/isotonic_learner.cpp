@@ -12,9 +12,10 @@ namespace {
 
 /// The midpoint's mean over shifts of two features by half a step of the grid of powers of two: monotone, as each of them is, and
 /// without most of the midpoint's steps.
-double smoothed(const IsotonicFit& fit, std::span<const double> x, std::array<std::size_t, 2> shifted) {
+template <std::size_t n>
+double smoothed(const IsotonicFit& fit, const std::array<double, n>& x, std::array<std::size_t, 2> shifted) {
   constexpr std::array kFactors{0.70710678118654752, 1.0, 1.4142135623730951};
-  std::vector<double> at(x.begin(), x.end());
+  std::array<double, n> at = x;
   double sum = 0;
   for (const double first : kFactors) {
     for (const double second : kFactors) {
@@ -74,10 +75,11 @@ IsotonicEpochTimes::IsotonicEpochTimes(std::span<const PastRun> runs, const Isot
 Prediction IsotonicEpochTimes::epoch_time_s(const PlannedRun& run) const {
   const auto x = time_features(features_, run);
   const double scale = time_scale(features_, run);
-  return {.expected = fit_.predict(x) / scale,
+  const IsotonicFit::Envelopes known = fit_.envelopes(x);
+  return {.expected = known.middle() / scale,
           .smooth = smoothed(fit_, x, kWorkersAndBatch) / scale,
-          .safe = fit_.upper(x) * (1 + margin_) / scale,
-          .extrapolated = fit_.extrapolated(x)};
+          .safe = known.upper * (1 + margin_) / scale,
+          .extrapolated = known.extrapolated};
 }
 
 IsotonicAccuracies::IsotonicAccuracies(std::span<const PastRun> runs, const IsotonicOptions& options)
@@ -91,9 +93,17 @@ IsotonicAccuracies::IsotonicAccuracies(std::span<const PastRun> runs, const Isot
 Prediction IsotonicAccuracies::accuracy(const PlannedRun& run, double epochs) const {
   const auto x = accuracy_features(features_, run, epochs);
   return {.expected = fit_.predict(x),
-          .smooth = smoothed(fit_, x, kBatchAndEpochs),
-          .safe = std::max(0.0, fit_.lower(x) - margin_),
+          .smooth = smooth_accuracy(run, epochs),
+          .safe = safe_accuracy(run, epochs),
           .extrapolated = fit_.extrapolated(x)};
+}
+
+double IsotonicAccuracies::safe_accuracy(const PlannedRun& run, double epochs) const {
+  return std::max(0.0, fit_.lower(accuracy_features(features_, run, epochs)) - margin_);
+}
+
+double IsotonicAccuracies::smooth_accuracy(const PlannedRun& run, double epochs) const {
+  return smoothed(fit_, accuracy_features(features_, run, epochs), kBatchAndEpochs);
 }
 
 std::unique_ptr<EpochTimes> IsotonicLearner::epoch_times(std::span<const PastRun> runs) const {

@@ -53,6 +53,8 @@ class IsotonicAccuracies final : public Accuracies {
   IsotonicAccuracies(std::span<const PastRun> runs, const IsotonicOptions& options);
   /// As above, the shifts of batch and epochs; `safe` is the lower envelope less the margin, at least 0. Never falls with epochs.
   Prediction accuracy(const PlannedRun& run, double epochs) const override;
+  double safe_accuracy(const PlannedRun& run, double epochs) const override;
+  double smooth_accuracy(const PlannedRun& run, double epochs) const override;
   bool depends_on_workers() const override { return features_ == RunFeatures::thesis; }
   /// In accuracy.
   double margin() const { return margin_; }

@@ -36,11 +36,11 @@ std::vector<PastRun> trained_alike(std::span<const PastRun> runs, bool asynchron
 }
 
 std::optional<int> fewest_epochs(const Accuracies& accuracies, const PlannedRun& run, double floor, int cap) {
-  return first_enough(cap, [&](int epochs) { return accuracies.accuracy(run, epochs).safe >= floor; });
+  return first_enough(cap, [&](int epochs) { return accuracies.safe_accuracy(run, epochs) >= floor; });
 }
 
 std::optional<int> expected_epochs(const Accuracies& accuracies, const PlannedRun& run, double floor, int cap) {
-  return first_enough(cap, [&](int epochs) { return accuracies.accuracy(run, epochs).smooth >= floor; });
+  return first_enough(cap, [&](int epochs) { return accuracies.smooth_accuracy(run, epochs) >= floor; });
 }
 
 }  // namespace rehearse::policies

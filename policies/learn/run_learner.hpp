@@ -45,6 +45,9 @@ class Accuracies {
   virtual ~Accuracies() = default;
   /// `safe` is at most `expected`, and at least 0.
   virtual Prediction accuracy(const PlannedRun& run, double epochs) const = 0;
+  /// One number of it: epochs are searched with them.
+  virtual double safe_accuracy(const PlannedRun& run, double epochs) const { return accuracy(run, epochs).safe; }
+  virtual double smooth_accuracy(const PlannedRun& run, double epochs) const { return accuracy(run, epochs).smooth; }
   /// Whether how many workers share a global batch makes a difference; always when asynchronous.
   virtual bool depends_on_workers() const { return false; }
 };
