@@ -30,6 +30,7 @@ struct RunArguments {
 };
 
 struct ImportArguments {
+  bool history = false;  ///< past runs; else measurements
   std::string format, path, out;
   std::vector<std::string> paths;  ///< of trainings, instead of `path`
 };
@@ -58,9 +59,10 @@ int run_command(const RunArguments& arguments);
 int check_command(const ScenarioArguments& arguments);
 int list_command(const std::string& what);
 
-/// The formats of measurements, and of trainings, that can be imported.
+/// The formats that can be imported: of measurements, of trainings, and of past runs.
 std::vector<std::string> import_formats();
 std::vector<std::string> import_convergence_formats();
+std::vector<std::string> import_history_formats();
 
 /// Throws sim::InputError when it cannot be written.
 void write_text(const std::string& path, const std::string& text);

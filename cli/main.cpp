@@ -44,10 +44,17 @@ struct Arguments {
 void add_measurement_commands(CLI::App& app, Arguments& arguments) {
   CLI::App* import = app.add_subcommand("import", "turn other people's files into ours");
   import->require_subcommand(1);
-  CLI::App* measurements = import->add_subcommand("measurements", "measured step times, as CSV for validate and calibrate");
-  measurements->add_option("format", arguments.import.format, "whose files")->required()->check(CLI::IsMember(import_formats()));
-  measurements->add_option("file", arguments.import.path, "the file")->required();
-  measurements->add_option("-o,--out", arguments.import.out, "the CSV file to write")->required();
+  const auto add_import = [&](const char* name, const char* help, const std::vector<std::string>& formats) {
+    CLI::App* kind = import->add_subcommand(name, help);
+    kind->add_option("format", arguments.import.format, "whose files")->required()->check(CLI::IsMember(formats));
+    kind->add_option("file", arguments.import.path, "the file")->required();
+    kind->add_option("-o,--out", arguments.import.out, "the CSV file to write")->required();
+    return kind;
+  };
+  add_import("measurements", "measured step times, as CSV for validate and calibrate", import_formats());
+  add_import("history", "past training runs, as CSV for a scenario's history and the study measured-runs",
+             import_history_formats())
+      ->parse_complete_callback([&arguments] { arguments.import.history = true; });
   CLI::App* trainings =
       import->add_subcommand("convergence", "measured accuracies of trainings, as CSV for validate and calibrate");
   trainings->add_option("format", arguments.import.format, "whose files")

@@ -6,8 +6,7 @@
 
 #include "scenarios/loader_parts.hpp"
 #include "sim/base/names.hpp"
-#include "sim/read/csv.hpp"
-#include "sim/read/sha256.hpp"
+#include "traces/histories/native.hpp"
 #include "traces/job_rules.hpp"
 
 namespace rehearse::scenarios {
@@ -131,32 +130,10 @@ void warn_of_unknown_instances(Scenario& scenario) {
 
 void read_history_file(const std::string& path, sim::JsonValue value, Scenario& scenario, sim::Mistakes& mistakes) {
   try {
-    sim::CsvReader csv(
-        path, {.required = {"model", "dataset", "instance", "workers", "batch_size", "samples", "epochs", "time_s", "accuracy"},
-               .optional = {"asynchronous"},
-               .others_allowed = false});
-    report::InputReport report{.path = std::string(value.text()), .sha256 = sim::sha256_of_file(path)};
-    while (sim::CsvRow* row = csv.next()) {
-      ++report.rows;
-      policies::PastRun run{.model = std::string(row->text("model")),
-                            .dataset = std::string(row->text("dataset")),
-                            .instance = std::string(row->text("instance")),
-                            .workers = static_cast<int>(row->integer("workers", between(1, 1e6))),
-                            .batch_size = row->number("batch_size", sim::above(0)),
-                            .samples = row->number("samples", sim::above(0)),
-                            .epochs = row->number("epochs", sim::above(0)),
-                            .time_s = row->number("time_s", sim::above(0)),
-                            .accuracy = row->number("accuracy", between(0, 1)),
-                            .asynchronous = row->has("asynchronous") && row->integer("asynchronous", between(0, 1)) == 1};
-      for (const sim::Mistake& mistake : row->mistakes()) mistakes.add(mistake);
-      if (!row->mistakes().empty()) continue;
-      ++report.jobs;
-      scenario.history.own.push_back(std::move(run));
-    }
-    if (report.rows == 0) mistakes.add({.file = path, .expected = "at least one past run"});
+    traces::HistoryList list = traces::read_native_history(path);
+    scenario.history.own = std::move(list.runs);
     warn_of_unknown_instances(scenario);
-    scenario.sha256_of_file[report.path] = report.sha256;
-    scenario.inputs.push_back(std::move(report));
+    add_input(list.report, value.text(), scenario);
   } catch (const sim::InputError& error) {
     add_at(value, error, mistakes);
   }

@@ -92,6 +92,7 @@ const std::vector<Place> kPlaces{
     {"characterise", "/study", kCorpus + "good/characterise.json"},
     {"frontier", "/study", kCorpus + "good/frontier.json"},
     {"contributions", "/study", kCorpus + "good/contributions.json"},
+    {"measured_runs", "/study", kCorpus + "good/measured-runs.json"},
 };
 
 std::vector<Mistake> mistakes_with(const std::string& file, const std::string& pointer, const std::string& value) {
