@@ -1,5 +1,5 @@
-// A small robust non-linear least squares solver: Cauchy's loss (Holland and Welsch 1977), which all but ignores residuals of many
-// times the scale that it estimates; normal priors around 0, bounds; Levenberg and Marquardt's damping on reweighted normal
+// A small robust non-linear least squares solver: Cauchy's loss (Holland and Welsch 1977), which all but ignores residuals of
+// many times the scale that it estimates; normal priors around 0, bounds; Levenberg and Marquardt's damping on reweighted normal
 // equations, derivatives by central differences.
 #pragma once
 
