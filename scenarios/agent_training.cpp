@@ -11,7 +11,7 @@ namespace rehearse::scenarios {
 
 namespace {
 
-constexpr int kValidateEvery = 10;
+constexpr int kValidateEvery = 50;
 
 std::string curve_path(std::string out) {
   constexpr std::string_view kEnding = ".json";

@@ -86,12 +86,14 @@ const std::vector<Place> kPlaces{
     {"switching", "/switching"},
     {"stages", "/stages"},
     {"staged_mpc", "/policies/2/configure"},
+    {"staged_rl", "/policies/3/configure"},
     {"history", "/history"},
     {"output", "/output"},
     {"learning_curve", "/study", kCorpus + "good/learning-curve.json"},
     {"characterise", "/study", kCorpus + "good/characterise.json"},
     {"frontier", "/study", kCorpus + "good/frontier.json"},
     {"contributions", "/study", kCorpus + "good/contributions.json"},
+    {"staged", "/study", kCorpus + "good/staged.json"},
 };
 
 std::vector<Mistake> mistakes_with(const std::string& file, const std::string& pointer, const std::string& value) {

@@ -16,12 +16,13 @@ namespace {
 constexpr int kSites = 12;
 constexpr int kJobsAStep = 8;
 constexpr int kRollouts = 8;  ///< of each job
-constexpr int kValidationJobs = 96;
-constexpr double kLearningRate = 1e-3;
+constexpr int kValidationJobs = 400;
+constexpr double kLearningRate = 2e-3;
 constexpr double kEntropyBonus = 1e-4;
 constexpr double kMostGradient = 1;
+constexpr double kLeastSpread = 0.003;  ///< of rollouts' returns, in shares of the job's money
 constexpr double kAllowedViolations = 0.01;
-constexpr double kPriceStep = 0.05;
+constexpr double kPriceStep = 1;
 constexpr std::uint64_t kValidation = std::uint64_t{1} << 40;  ///< repetitions of worlds that are not trained in
 
 }  // namespace
@@ -172,16 +173,25 @@ void AgentTraining::iterate() {
                                  inputs_.seed, repetition);
     std::vector<Rollout> rollouts;
     double sum = 0;
+    int group_late = 0, group_short = 0;
     for (int r = 0; r < kRollouts; ++r) {
       rollouts.push_back(roll_out(course, world, &random));
       Rollout& last = rollouts.back();
-      late += last.lateness > 0;
-      short_of += last.shortfall > 0;
+      group_late += last.lateness > 0;
+      group_short += last.shortfall > 0;
       last.advantage = -last.cost_usd / last.reference_usd - penalty(last);
       sum += last.advantage;
     }
+    // What no rollout avoids says nothing about the agent.
+    late += group_late < kRollouts ? group_late : 0;
+    short_of += group_short < kRollouts ? group_short : 0;
+    const double mean = sum / kRollouts;
+    double squares = 0;
+    for (const Rollout& r : rollouts) squares += (r.advantage - mean) * (r.advantage - mean);
+    // In units of the job's own spread, so that easy jobs teach as much as those whose limits are at stake.
+    const double unit = kLeastSpread + std::sqrt(squares / (kRollouts - 1));
     for (Rollout& r : rollouts) {
-      r.advantage -= (sum - r.advantage) / (kRollouts - 1);
+      r.advantage = (r.advantage - mean) / unit;
       all.push_back(std::move(r));
     }
   }

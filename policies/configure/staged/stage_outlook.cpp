@@ -10,9 +10,10 @@ namespace rehearse::policies {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr int kIntervals = 64;
+constexpr int kIntervals = 256;
 constexpr double kGapStep = 0.5;
 constexpr int kGaps = 17;
+constexpr std::size_t kMostCuts = 4;
 constexpr double kLeastUse = 1e-9;  // of a step at a rate that diverges: finite, and beyond any cap of epochs
 constexpr double kWarmupLoss = 1.0 / 3;  // of the examples of a warm-up (docs/model.md, "Stages")
 
@@ -109,6 +110,19 @@ struct Curve {
 /// A training in its course.
 struct Point {
   double progress = 0, examples = 0, log2_batch_examples = 0, epochs = 0;
+};
+
+/// A class taken for the next stage.
+struct Followed {
+  double to_end = 0;    ///< epochs, if kept
+  double stage = 0;     ///< epochs of the stage
+  bool ends = false;    ///< the job, within the stage
+  double progress = 0;  ///< at the stage's end
+  struct Cut {
+    double epochs = 0;         ///< until then
+    std::vector<double> rest;  ///< epochs from then on, by class
+  };
+  std::vector<Cut> cuts;  ///< the ends of stages at which another class may be taken
 };
 
 class Looker {
@@ -253,10 +267,26 @@ class Looker {
           end.progress = progress_at(k, examples_at(k, now.progress) + std::max(0.0, examples - lost));
           f.progress = end.progress;
         }
-        for (int next = 0; next < n; ++next)
-          f.rest.push_back(epochs_to_end(next, end, warmup_loss(batch, classes()[static_cast<std::size_t>(next)].batch)));
+        follow_on(k, end, f);
       }
       followed_.push_back(std::move(f));
+    }
+  }
+
+  /// From the stage's end: another class there, or at a later end.
+  void follow_on(int k, Point end, Followed& f) const {
+    const double batch = classes()[static_cast<std::size_t>(k)].batch;
+    for (std::size_t cut = 0;;) {
+      Followed::Cut& at = f.cuts.emplace_back();
+      at.epochs = end.epochs - from_.progress.epochs_trained;
+      for (std::size_t next = 0; next < classes().size(); ++next)
+        at.rest.push_back(epochs_to_end(static_cast<int>(next), end, warmup_loss(batch, classes()[next].batch)));
+      if (++cut >= std::min(in_.ends.size(), kMostCuts) || at.epochs + at.rest[static_cast<std::size_t>(k)] <= in_.ends[cut] - from_.progress.epochs_trained) return;
+      const double examples = (in_.ends[cut] - end.epochs) * samples_;
+      end.epochs = in_.ends[cut];
+      end.examples += examples;
+      end.log2_batch_examples += examples * std::log2(batch);
+      if (to_target_) end.progress = progress_at(k, examples_at(k, end.progress) + examples);
     }
   }
 
@@ -284,16 +314,18 @@ class Looker {
       if (seconds <= safe_s) option.safe_usd = std::min(option.safe_usd, usd);
     };
     consider(option.kept_s, option.kept_usd);
-    if (!f.ends) {
+    for (const Followed::Cut& cut : f.cuts) {
+      const double until_s = switch_s + cut.epochs * epoch_s(c) + in_.costs->checkpoint_s + restart_s_;
+      const double until_usd =
+          option.switch_usd + cut.epochs * usd_per_epoch(c) + in_.costs->checkpoint_s * of.usd_per_s;
       for (const int next : efficient_) {
         if (next == c) continue;
-        const double epochs = f.rest[static_cast<std::size_t>(candidate(next).training_class)];
-        consider(option.stage_s + in_.costs->checkpoint_s + restart_s_ + epochs * epoch_s(next),
-                 option.stage_usd + in_.costs->checkpoint_s * of.usd_per_s + restart_s_ * candidate(next).usd_per_s +
-                     epochs * usd_per_epoch(next));
+        const double epochs = cut.rest[static_cast<std::size_t>(candidate(next).training_class)];
+        consider(until_s + epochs * epoch_s(next),
+                 until_usd + restart_s_ * candidate(next).usd_per_s + epochs * usd_per_epoch(next));
       }
-      if (to_target_) option.gain = f.progress;
     }
+    if (!f.ends && to_target_) option.gain = f.progress;
     out.options.push_back(option);
   }
 
@@ -310,14 +342,6 @@ class Looker {
     for (StageOption& option : out.options)
       option.gain = option.gain > 0 ? std::min(1.0, (option.gain - progress) / std::max(1.0, needed - progress)) : 1.0;
   }
-
-  struct Followed {
-    double to_end = 0;  ///< epochs, if kept
-    double stage = 0;   ///< epochs of the stage
-    bool ends = false;  ///< the job, within the stage
-    double progress = 0;
-    std::vector<double> rest;  ///< epochs after the stage, by class
-  };
 
   const OutlookRequest& in_;
   const StageTable& table_;

@@ -11,9 +11,9 @@ namespace rehearse::policies {
 
 namespace {
 
-constexpr double kPerExcess = 100;        ///< a plan that is 1 % dearer is e times less likely
+constexpr double kPerExcess = 100;       ///< a plan that is 1 % dearer is e times less likely
 constexpr double kMostExcess = 0.5;       ///< of what has no safe plan
-constexpr double kLookAheadReserve = 0.02;  ///< of the time left, for the soonest end after an option
+constexpr double kLookAheadReserve = 0.1;  ///< of the time left, for the soonest end after an option
 
 double log_or_zero(double x) { return x > 0 ? std::log(x) : 0; }
 
