@@ -76,7 +76,8 @@ ConfigureEntry staged_mpc_entry() {
 }
 
 ConfigureEntry staged_rl_entry() {
-  ConfigureEntry entry = configure_entry("staged-rl", "each stage what a trained agent chooses, from what was measured so far", nullptr);
+  ConfigureEntry entry =
+      configure_entry("staged-rl", "each stage what a trained agent chooses, from what was measured so far", nullptr);
   entry.parameters = {{.name = "agent", .fallback = std::string(), .help = "file of a trained agent; none: the one that ships"}};
   entry.make_agent = [](const Parameters&, const NetworkState* network) -> std::unique_ptr<Configure> {
     return std::make_unique<StagedRl>(network);

@@ -26,7 +26,8 @@ struct StrategyEntry {
 struct ConfigureEntry : StrategyEntry {
   std::unique_ptr<Configure> (*make)(const Parameters&) = nullptr;
   std::unique_ptr<OracleConfigure> (*make_oracle)(const Parameters&) = nullptr;
-  /// Of a strategy that decides with a trained network of `blueprint`; null: an untrained one. Its parameter "agent" names the file.
+  /// Of a strategy that decides with a trained network of `blueprint`; null: an untrained one. Its parameter "agent" names the
+  /// file.
   std::unique_ptr<Configure> (*make_agent)(const Parameters&, const NetworkState*) = nullptr;
   NetworkBlueprint (*blueprint)() = nullptr;
   bool uses_history = false;

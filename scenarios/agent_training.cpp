@@ -43,8 +43,7 @@ TrainResult train_staged_rl(const Scenario& scenario, const TrainOptions& option
   curve.line("iteration,cost_ratio,late_fraction,short_fraction,late_price,short_price");
   policies::LearningPoint best = training.validate();  // the untrained agent, which all others are measured by
   write_point(curve, best);
-  const policies::NetworkOrigin origin{
-      .kind = policies::StagedAgent::kKind, .seed = scenario.seed, .command = options.command};
+  const policies::NetworkOrigin origin{.kind = policies::StagedAgent::kKind, .seed = scenario.seed, .command = options.command};
   if (!options.resume.empty()) {
     training.agent().load_from(read_agent_file(options.resume, policies::StagedAgent::blueprint()));
     best = training.validate();

@@ -8,17 +8,17 @@
 namespace rehearse::scenarios {
 
 struct TrainOptions {
-  std::string out;      ///< the agent's file; the learning curve is `out` with .csv instead of .json
-  std::string resume;   ///< an agent's file to go on from; empty: untrained
+  std::string out;     ///< the agent's file; the learning curve is `out` with .csv instead of .json
+  std::string resume;  ///< an agent's file to go on from; empty: untrained
   int iterations = 1;
   std::string command;  ///< as it stands in the file
   bool progress = false;
 };
 
 struct TrainResult {
-  int iterations = 0;       ///< done
-  int best_iteration = 0;   ///< of the agent that was kept
-  double cost_ratio = 1;    ///< its money over the untrained agent's, on the validation jobs
+  int iterations = 0;      ///< done
+  int best_iteration = 0;  ///< of the agent that was kept
+  double cost_ratio = 1;   ///< its money over the untrained agent's, on the validation jobs
   bool interrupted = false;
 };
 

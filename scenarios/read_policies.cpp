@@ -80,8 +80,8 @@ void read_agent(sim::JsonValue value, const Paths& paths, Scenario& scenario, po
   try {
     if (given == choice.parameters.end()) {
       const std::string file = agent_of(choice.name);
-      choice.network = std::make_shared<policies::NetworkState>(
-          parse_agent(std::string(embedded_file(file)), file, entry->blueprint()));
+      choice.network =
+          std::make_shared<policies::NetworkState>(parse_agent(std::string(embedded_file(file)), file, entry->blueprint()));
       return;
     }
     const sim::JsonValue named = *sim::ObjectReader(value, mistakes).child("agent");

@@ -84,7 +84,8 @@ class Staged final : public Study {
     result.tables = {std::move(summary), std::move(families), std::move(choices)};
     result.notes.emplace_back(
         "kept: of the jobs whose limits static-isotonic keeps. ratio: (oracle - policy) / (oracle - staged-oracle), summed over "
-        "the jobs whose limits all\nthree keep and where staged-oracle saves more than 2 %; 95 % interval by bootstrap over jobs. "
+        "the jobs whose limits all\nthree keep and where staged-oracle saves more than 2 %; 95 % interval by bootstrap over "
+        "jobs. "
         "Money without profiling. Switching: factor of what\na switch and a start take.");
     return result;
   }
@@ -124,12 +125,12 @@ class Staged final : public Study {
     const std::size_t first = scenario.jobs.size() * static_cast<std::size_t>(task.repetition);
     std::map<std::string, std::size_t, std::less<>> index;
     for (std::size_t i = 0; i < scenario.jobs.size(); ++i) index[scenario.jobs[i].name] = i;
-    sim::CsvReader jobs(task.folder + "/jobs.csv",
-                        {.required = {"job", "state", "deadline_met", "accuracy_met", "cost_usd"}});
+    sim::CsvReader jobs(task.folder + "/jobs.csv", {.required = {"job", "state", "deadline_met", "accuracy_met", "cost_usd"}});
     while (sim::CsvRow* row = jobs.next())
-      of.jobs[first + index.at(std::string(row->text("job")))] = {
-          .cost_usd = row->number("cost_usd"),
-          .keeps = row->text("state") == "finished" && row->text("deadline_met") != "false" && row->text("accuracy_met") != "false"};
+      of.jobs[first + index.at(std::string(row->text("job")))] = {.cost_usd = row->number("cost_usd"),
+                                                                  .keeps = row->text("state") == "finished" &&
+                                                                           row->text("deadline_met") != "false" &&
+                                                                           row->text("accuracy_met") != "false"};
     sim::CsvReader stages(task.folder + "/stages.csv", {.required = {"job", "stage", "workers", "batch_size"}});
     while (sim::CsvRow* row = stages.next()) {
       const sim::Job& job = scenario.jobs[index.at(std::string(row->text("job")))];
@@ -203,8 +204,8 @@ class Staged final : public Study {
         return other == nullptr ? kNan : dearer_percent(of.jobs, other->jobs, every_job);
       };
       summary.rows.push_back({cell.model_error, cell.switching, of.name, kept / static_cast<double>(of.jobs.size()), both / base,
-                              gain.ratio, gain.ci95_low, gain.ci95_high, static_cast<double>(gain.jobs), over(mpc), over(isotonic),
-                              over(oracle)});
+                              gain.ratio, gain.ci95_low, gain.ci95_high, static_cast<double>(gain.jobs), over(mpc),
+                              over(isotonic), over(oracle)});
       if (isotonic != nullptr && &of != isotonic) add_families(scenario, of, *isotonic, cell, families);
       for (const auto& [stage, means] : of.stages)
         choices.rows.push_back({cell.model_error, cell.switching, of.name, static_cast<double>(stage), means.jobs,
@@ -215,12 +216,11 @@ class Staged final : public Study {
   static void add_families(const Scenario& scenario, const PolicyOutcomes& of, const PolicyOutcomes& isotonic, const Cell& cell,
                            report::Table& table) {
     for (const sim::Profile& profile : scenario.profiles.profiles()) {
-      const double percent = dearer_percent(of.jobs, isotonic.jobs, [&](std::size_t i) {
-        return scenario.jobs[i % scenario.jobs.size()].profile == &profile;
-      });
+      const double percent = dearer_percent(
+          of.jobs, isotonic.jobs, [&](std::size_t i) { return scenario.jobs[i % scenario.jobs.size()].profile == &profile; });
       if (percent == percent)
-        table.rows.push_back({cell.model_error, cell.switching, of.name,
-                              fmt::format("{} on {}", profile.model, profile.dataset), percent});
+        table.rows.push_back(
+            {cell.model_error, cell.switching, of.name, fmt::format("{} on {}", profile.model, profile.dataset), percent});
     }
   }
 

@@ -28,10 +28,10 @@ struct TrainingInputs {
 
 struct LearningPoint {
   int iteration = 0;
-  double cost_ratio = 1;      ///< of the greedy agent over the untrained one, on the validation jobs
-  double late = 0, short_of = 0;  ///< shares of the validation jobs that break the deadline, the floor
+  double cost_ratio = 1;                   ///< of the greedy agent over the untrained one, on the validation jobs
+  double late = 0, short_of = 0;           ///< shares of the validation jobs that break the deadline, the floor
   double late_price = 0, short_price = 0;  ///< multipliers
-  double merit = 0;           ///< what the best agent is chosen by; smaller is better
+  double merit = 0;                        ///< what the best agent is chosen by; smaller is better
 };
 
 class AgentTraining {

@@ -28,9 +28,7 @@ bool Episode::step(const sim::Choice& choice) {
   return true;
 }
 
-double Episode::lateness() const {
-  return job_.has_deadline() ? std::max(0.0, standing_.time_s / job_.deadline_s - 1) : 0;
-}
+double Episode::lateness() const { return job_.has_deadline() ? std::max(0.0, standing_.time_s / job_.deadline_s - 1) : 0; }
 
 double Episode::shortfall() const {
   if (!job_.has_target()) return 0;

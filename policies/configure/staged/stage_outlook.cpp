@@ -14,7 +14,7 @@ constexpr int kIntervals = 256;
 constexpr double kGapStep = 0.5;
 constexpr int kGaps = 17;
 constexpr std::size_t kMostCuts = 4;
-constexpr double kLeastUse = 1e-9;  // of a step at a rate that diverges: finite, and beyond any cap of epochs
+constexpr double kLeastUse = 1e-9;       // of a step at a rate that diverges: finite, and beyond any cap of epochs
 constexpr double kWarmupLoss = 1.0 / 3;  // of the examples of a warm-up (docs/model.md, "Stages")
 
 /// Set learning rate over the reference rate once its warm-up is over; 0 for adascale, which follows the noise scale.
@@ -60,9 +60,8 @@ StageTable::StageTable(const sim::Job& job, std::span<const sim::Configuration> 
       candidate.epoch_s = rates.epoch.training_s + rates.epoch.evaluation_s;
       candidate.usd_per_s = rates.usd_per_s;
       const double rate = convergence ? relative_rate(*job.profile, *convergence, c) : 0;
-      auto alike = std::find_if(classes_.begin(), classes_.end(), [&](const TrainingClass& k) {
-        return k.batch == c.batch_size() && k.relative_rate == rate;
-      });
+      auto alike = std::find_if(classes_.begin(), classes_.end(),
+                                [&](const TrainingClass& k) { return k.batch == c.batch_size() && k.relative_rate == rate; });
       if (alike == classes_.end()) {
         TrainingClass made{.batch = c.batch_size(), .relative_rate = rate};
         for (const double progress : grid_)
@@ -163,8 +162,8 @@ class Looker {
       curve.examples.reserve(grid.size());
       double sum = 0, before = 0;
       for (std::size_t i = 0; i < grid.size(); ++i) {
-        const double slope = in_.revision->examples_factor *
-                             examples_per_progress(c, k, k.noise_scale[i] * in_.revision->noise_scale_factor);
+        const double slope =
+            in_.revision->examples_factor * examples_per_progress(c, k, k.noise_scale[i] * in_.revision->noise_scale_factor);
         if (i > 0) sum += (grid[i] - grid[i - 1]) * (before + slope) / 2;
         before = slope;
         curve.examples.push_back(sum);
@@ -281,7 +280,9 @@ class Looker {
       at.epochs = end.epochs - from_.progress.epochs_trained;
       for (std::size_t next = 0; next < classes().size(); ++next)
         at.rest.push_back(epochs_to_end(static_cast<int>(next), end, warmup_loss(batch, classes()[next].batch)));
-      if (++cut >= std::min(in_.ends.size(), kMostCuts) || at.epochs + at.rest[static_cast<std::size_t>(k)] <= in_.ends[cut] - from_.progress.epochs_trained) return;
+      if (++cut >= std::min(in_.ends.size(), kMostCuts) ||
+          at.epochs + at.rest[static_cast<std::size_t>(k)] <= in_.ends[cut] - from_.progress.epochs_trained)
+        return;
       const double examples = (in_.ends[cut] - end.epochs) * samples_;
       end.epochs = in_.ends[cut];
       end.examples += examples;
@@ -316,8 +317,7 @@ class Looker {
     consider(option.kept_s, option.kept_usd);
     for (const Followed::Cut& cut : f.cuts) {
       const double until_s = switch_s + cut.epochs * epoch_s(c) + in_.costs->checkpoint_s + restart_s_;
-      const double until_usd =
-          option.switch_usd + cut.epochs * usd_per_epoch(c) + in_.costs->checkpoint_s * of.usd_per_s;
+      const double until_usd = option.switch_usd + cut.epochs * usd_per_epoch(c) + in_.costs->checkpoint_s * of.usd_per_s;
       for (const int next : efficient_) {
         if (next == c) continue;
         const double epochs = cut.rest[static_cast<std::size_t>(candidate(next).training_class)];
@@ -333,8 +333,8 @@ class Looker {
     if (!table_.model().convergence || classes().empty()) return;
     const workloads::ConvergenceParameters& c = *table_.model().convergence;
     const double progress = from_.progress.training.progress;
-    out.noise_scale = workloads::noise_scale(c, {.noise_scale_factor = in_.revision->noise_scale_factor}, progress,
-                                             c.reference_batch);
+    out.noise_scale =
+        workloads::noise_scale(c, {.noise_scale_factor = in_.revision->noise_scale_factor}, progress, c.reference_batch);
     if (!to_target_) return;
     const double needed = table_.progress_needed(job_.target_accuracy, 0);
     if (needed == kNever) return;

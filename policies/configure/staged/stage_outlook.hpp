@@ -25,8 +25,8 @@ class StageTable {
   /// Candidates that train alike: one global batch and learning rate.
   struct TrainingClass {
     double batch = 0;
-    double relative_rate = 0;           ///< set rate over the reference rate; 0: adascale
-    std::vector<double> noise_scale;    ///< at each point of the grid
+    double relative_rate = 0;         ///< set rate over the reference rate; 0: adascale
+    std::vector<double> noise_scale;  ///< at each point of the grid
   };
 
   /// Everything but the candidates must outlive the table.
@@ -71,20 +71,21 @@ struct StageOption {
   int candidate = 0;
   bool keeps = false;  ///< what the job holds
   double switch_usd = 0;
-  double stage_s = 0, stage_usd = 0;      ///< switching included
-  double kept_s = 0, kept_usd = 0;        ///< to the job's end, if nothing changes any more
-  double fastest_s = 0;                   ///< to the job's end, with at most one more switch
-  double plan_s = 0, plan_usd = 0;        ///< the cheapest such way within the deadline
-  double safe_usd = 0;                    ///< likewise, within the deadline less the reserve
-  double epochs = 0;                      ///< of the stage
-  double gain = 0;                        ///< share of the progress that is left
+  double stage_s = 0, stage_usd = 0;  ///< switching included
+  double kept_s = 0, kept_usd = 0;    ///< to the job's end, if nothing changes any more
+  double fastest_s = 0;               ///< to the job's end, with at most one more switch
+  double plan_s = 0, plan_usd = 0;    ///< the cheapest such way within the deadline
+  double safe_usd = 0;                ///< likewise, within the deadline less the reserve
+  double epochs = 0;                  ///< of the stage
+  double gain = 0;                    ///< share of the progress that is left
 };
 
 struct Outlook {
   double time_left_s = sim::kNever;
-  double progress_share = 0;     ///< of what the target needs at the smallest batch
-  double noise_scale = 0;        ///< at the reference batch, as corrected; samples
-  std::vector<StageOption> options;  ///< of candidates that no other of their batch beats in both money and time, and the held one
+  double progress_share = 0;  ///< of what the target needs at the smallest batch
+  double noise_scale = 0;     ///< at the reference batch, as corrected; samples
+  std::vector<StageOption>
+      options;  ///< of candidates that no other of their batch beats in both money and time, and the held one
 };
 
 Outlook look_ahead(const OutlookRequest& request);

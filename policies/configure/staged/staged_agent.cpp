@@ -11,8 +11,8 @@ namespace rehearse::policies {
 
 namespace {
 
-constexpr double kPerExcess = 100;       ///< a plan that is 1 % dearer is e times less likely
-constexpr double kMostExcess = 0.5;       ///< of what has no safe plan
+constexpr double kPerExcess = 100;         ///< a plan that is 1 % dearer is e times less likely
+constexpr double kMostExcess = 0.5;        ///< of what has no safe plan
 constexpr double kLookAheadReserve = 0.1;  ///< of the time left, for the soonest end after an option
 
 double log_or_zero(double x) { return x > 0 ? std::log(x) : 0; }
@@ -116,34 +116,18 @@ AgentInputs agent_inputs(const AgentView& view, const Outlook& outlook) {
     inputs.prior[i] = -kPerExcess * safe;
     const std::array<double, kAgentFeatures> row{
         // The job and where it stands.
-        outlook.progress_share,
-        accuracy / target,
-        5 * (accuracy - before) / target,
-        log_or_zero(noise / reference_batch) / 4,
+        outlook.progress_share, accuracy / target, 5 * (accuracy - before) / target, log_or_zero(noise / reference_batch) / 4,
         job.has_deadline() ? view.from->time_s / job.deadline_s : 0,
         scale.deadline ? std::clamp(std::log(scale.time_left_s / scale.fastest_s), -1.0, 4.0) / 2 : 2,
-        spent_usd / (spent_usd + scale.usd),
-        static_cast<double>(view.stages_left) / 5,
-        (facts.log_parameters - 17) / 3,
-        (facts.log_flops - 23) / 4,
-        facts.recurrent ? 1.0 : 0.0,
+        spent_usd / (spent_usd + scale.usd), static_cast<double>(view.stages_left) / 5, (facts.log_parameters - 17) / 3,
+        (facts.log_flops - 23) / 4, facts.recurrent ? 1.0 : 0.0,
         // The option.
-        o.keeps ? 1.0 : 0.0,
-        10 * safe,
-        10 * planned,
-        std::min(3.0, o.kept_usd / scale.usd - 1),
-        scale.share_of_time(o.kept_s),
-        scale.share_of_time(o.plan_s),
-        scale.share_of_time(o.stage_s),
-        scale.share_of_time(o.fastest_s),
-        std::min(3.0, o.stage_usd / scale.usd),
-        std::min(3.0, 10 * o.switch_usd / scale.usd),
-        log_or_zero(batch / noise) / 4,
-        log_or_zero(batch / reference_batch) / 4,
-        std::log2(static_cast<double>(c.workers)) / 5,
+        o.keeps ? 1.0 : 0.0, 10 * safe, 10 * planned, std::min(3.0, o.kept_usd / scale.usd - 1), scale.share_of_time(o.kept_s),
+        scale.share_of_time(o.plan_s), scale.share_of_time(o.stage_s), scale.share_of_time(o.fastest_s),
+        std::min(3.0, o.stage_usd / scale.usd), std::min(3.0, 10 * o.switch_usd / scale.usd), log_or_zero(batch / noise) / 4,
+        log_or_zero(batch / reference_batch) / 4, std::log2(static_cast<double>(c.workers)) / 5,
         log_or_zero(3600 * c.usd_per_s / c.workers) / 2,
-        5 * log_measured(*view.revision, c.pool) + (measured(view.seen, c.pool) ? 1.0 : 0.0),
-        o.gain};
+        5 * log_measured(*view.revision, c.pool) + (measured(view.seen, c.pool) ? 1.0 : 0.0), o.gain};
     for (int j = 0; j < kAgentFeatures; ++j) {
       const double x = row[static_cast<std::size_t>(j)];
       inputs.features(static_cast<Eigen::Index>(i), j) = std::isfinite(x) ? std::clamp(x, -5.0, 5.0) : 5.0;

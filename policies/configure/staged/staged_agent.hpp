@@ -1,6 +1,6 @@
 // The agent of staged-rl: one small network scores every option of a decision from what is known of the job and of the option;
-// the score of the closed-form outlook is added, so that an untrained network decides like it (residual policy learning: Silver et
-// al. 2018, arXiv:1812.06298). What breaks the deadline for sure is masked out.
+// the score of the closed-form outlook is added, so that an untrained network decides like it (residual policy learning: Silver
+// et al. 2018, arXiv:1812.06298). What breaks the deadline for sure is masked out.
 #pragma once
 
 #include <memory>

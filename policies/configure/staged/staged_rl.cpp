@@ -62,8 +62,8 @@ StagedRl::StagedRl(const NetworkState* network) : agent_(0), tape_(std::as_const
 const StageTable& StagedRl::table_of(const ConfigureView& view, const workloads::Belief& belief) {
   std::unique_ptr<StageTable>& table = tables_[view.job.profile->index];
   if (table == nullptr || table->configurations() != view.candidates)
-    table = std::make_unique<StageTable>(view.job, view.candidates, view.believed->stages(),
-                                         belief.profiles().of(*view.job.profile));
+    table =
+        std::make_unique<StageTable>(view.job, view.candidates, view.believed->stages(), belief.profiles().of(*view.job.profile));
   return *table;
 }
 
@@ -78,9 +78,9 @@ sim::Menu StagedRl::configure_again(const ConfigureView& view, std::span<const s
   const std::vector<double> all_ends = stage_ends(view.job, view.manual, view.stage_rules, view.believed->stages());
   const AgentDecision decision = prepare_decision(view, seen, belief, table, all_ends);
   if (decision.outlook.options.empty()) return believed_menu(view);
-  const StageOption& chosen =
-      decision.outlook.options[static_cast<std::size_t>(agent_.best(tape_, decision.inputs))];
-  if (!std::isfinite(chosen.fastest_s)) return believed_menu(view);  // the target is out of reach: the belief knows what is nearest
+  const StageOption& chosen = decision.outlook.options[static_cast<std::size_t>(agent_.best(tape_, decision.inputs))];
+  if (!std::isfinite(chosen.fastest_s))
+    return believed_menu(view);  // the target is out of reach: the belief knows what is nearest
   const StagePlan plan = plan_of(decision, table, chosen, decision.inputs.feasible);
   sim::Menu menu = staged_menu(view, *plan.stages.front(), plan, decision.ends);
   menu.ranked.front().predicted.epochs = view.job.stop == sim::Stop::budget ? view.estimate(view.manual).epochs : sim::kUnset;

@@ -16,8 +16,8 @@ struct AgentDecision {
   std::vector<double> ends;  ///< of the stages to come
 };
 
-/// What the agent is asked: the belief corrected by the stages seen (`revise`), the outlook, its features. No options when nothing
-/// fits.
+/// What the agent is asked: the belief corrected by the stages seen (`revise`), the outlook, its features. No options when
+/// nothing fits.
 AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
                                const StageTable& table, std::span<const double> all_ends);
 

@@ -30,9 +30,7 @@ struct Setting {
   sim::AloneRunner believed{real.cluster, costs, real.belief->models(), {.name = "t", .place = &place, .threads = &threads}};
   sim::Job job{.name = "j", .profile = &real.profile(), .work = sim::Work::train};
   std::vector<sim::Configuration> candidates{configuration(0, 1, 128), configuration(0, 4, 32), configuration(0, 4, 128)};
-  policies::StageTable table() {
-    return {job, candidates, believed.stages(), real.belief->profiles().of(*job.profile)};
-  }
+  policies::StageTable table() { return {job, candidates, believed.stages(), real.belief->profiles().of(*job.profile)}; }
 };
 
 Outlook outlook_of(Setting& s, const policies::StageTable& table, std::span<const double> ends, const sim::Standing& from) {
@@ -120,8 +118,15 @@ TEST_CASE("features and prior, by hand") {
   const workloads::Revision none;
   Outlook outlook{.time_left_s = 200, .progress_share = 0.25, .noise_scale = 128};
   const auto made = [](int c, double seconds, double usd) {
-    return StageOption{.candidate = c, .stage_s = 20, .stage_usd = 2, .kept_s = seconds, .kept_usd = usd, .fastest_s = seconds,
-                       .plan_s = seconds, .plan_usd = usd, .safe_usd = usd};
+    return StageOption{.candidate = c,
+                       .stage_s = 20,
+                       .stage_usd = 2,
+                       .kept_s = seconds,
+                       .kept_usd = usd,
+                       .fastest_s = seconds,
+                       .plan_s = seconds,
+                       .plan_usd = usd,
+                       .safe_usd = usd};
   };
   outlook.options = {made(0, 100, 10), made(2, 50, 11)};
   const AgentInputs inputs = policies::agent_inputs(
@@ -218,8 +223,8 @@ TEST_CASE("training: the same seed gives the same agent, another seed another") 
   Setting s;
   policies::ManualRules manual;
   const auto trained = [&](std::uint64_t seed) {
-    workloads::GeneratorSettings jobs{.count = 4, .accuracy_slack_low = 0.1, .accuracy_slack_high = 0.3,
-                                      .convolutional = {&s.real.profile()}};
+    workloads::GeneratorSettings jobs{
+        .count = 4, .accuracy_slack_low = 0.1, .accuracy_slack_high = 0.3, .convolutional = {&s.real.profile()}};
     policies::AgentTraining training({.cluster = &s.real.cluster,
                                       .costs = s.costs,
                                       .models = &s.real.models,
