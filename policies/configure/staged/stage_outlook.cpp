@@ -307,21 +307,22 @@ class Looker {
     option.stage_usd = option.switch_usd + f.stage * usd_per_epoch(c);
     option.kept_s = switch_s + f.to_end * epoch_s(c);
     option.kept_usd = option.switch_usd + f.to_end * usd_per_epoch(c);
-    option.fastest_s = option.plan_s = option.plan_usd = option.safe_usd = kNever;
-    const double safe_s = out.time_left_s * (1 - in_.reserve);
-    const auto consider = [&](double seconds, double usd) {
+    option.fastest_s = option.plan_s = option.plan_usd = option.safe_usd = option.safest_s = kNever;
+    const auto consider = [&](double switching_s, double seconds, double usd) {
       option.fastest_s = std::min(option.fastest_s, seconds);
+      const double safe_s = switching_s + (seconds - switching_s) / (1 - in_.reserve);
+      option.safest_s = std::min(option.safest_s, safe_s);
       if (seconds <= out.time_left_s && usd < option.plan_usd) option.plan_usd = usd, option.plan_s = seconds;
-      if (seconds <= safe_s) option.safe_usd = std::min(option.safe_usd, usd);
+      if (safe_s <= out.time_left_s) option.safe_usd = std::min(option.safe_usd, usd);
     };
-    consider(option.kept_s, option.kept_usd);
+    consider(switch_s, option.kept_s, option.kept_usd);
     for (const Followed::Cut& cut : f.cuts) {
       const double until_s = switch_s + cut.epochs * epoch_s(c) + in_.costs->checkpoint_s + restart_s_;
       const double until_usd = option.switch_usd + cut.epochs * usd_per_epoch(c) + in_.costs->checkpoint_s * of.usd_per_s;
       for (const int next : efficient_) {
         if (next == c) continue;
         const double epochs = cut.rest[static_cast<std::size_t>(candidate(next).training_class)];
-        consider(until_s + epochs * epoch_s(next),
+        consider(switch_s + in_.costs->checkpoint_s + restart_s_, until_s + epochs * epoch_s(next),
                  until_usd + restart_s_ * candidate(next).usd_per_s + epochs * usd_per_epoch(next));
       }
     }

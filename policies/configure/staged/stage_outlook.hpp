@@ -62,7 +62,7 @@ struct OutlookRequest {
   const sim::Standing* from = nullptr;
   const workloads::Revision* revision = nullptr;
   double epoch_cap = 0;
-  /// Share of the time left that a plan leaves unused.
+  /// How much of its training time a safe plan may be wrong about, as a share of the longer; starts and switches are known.
   double reserve = 0;
 };
 
@@ -75,7 +75,8 @@ struct StageOption {
   double kept_s = 0, kept_usd = 0;    ///< to the job's end, if nothing changes any more
   double fastest_s = 0;               ///< to the job's end, with at most one more switch
   double plan_s = 0, plan_usd = 0;    ///< the cheapest such way within the deadline
-  double safe_usd = 0;                ///< likewise, within the deadline less the reserve
+  double safe_usd = 0;                ///< likewise, if it still ends in time with the reserve
+  double safest_s = 0;                ///< the soonest end with the reserve
   double epochs = 0;                  ///< of the stage
   double gain = 0;                    ///< share of the progress that is left
 };

@@ -11,9 +11,8 @@ namespace rehearse::policies {
 
 namespace {
 
-constexpr double kPerExcess = 100;         ///< a plan that is 1 % dearer is e times less likely
-constexpr double kMostExcess = 0.5;        ///< of what has no safe plan
-constexpr double kLookAheadReserve = 0.1;  ///< of the time left, for the soonest end after an option
+constexpr double kPerExcess = 100;   ///< a plan that is 1 % dearer is e times less likely
+constexpr double kMostExcess = 0.5;  ///< of what has no safe plan
 
 double log_or_zero(double x) { return x > 0 ? std::log(x) : 0; }
 
@@ -46,13 +45,13 @@ bool measured(std::span<const sim::StageSeen> seen, int pool) {
                      [&](const sim::StageSeen& s) { return s.configuration.groups.front().pool == pool; });
 }
 
-/// The mask: what is believed to end in time, with a small reserve; else what ends in time; else what ends soonest.
+/// The mask: what is believed to end in time even with the reserve; else what ends in time; else what ends soonest.
 bool forbid(const Outlook& outlook, std::vector<double>& mask) {
-  for (const double reserve : {kLookAheadReserve, 0.0}) {
+  for (const bool safely : {true, false}) {
     bool any = false;
     for (std::size_t i = 0; i < outlook.options.size(); ++i) {
       const StageOption& o = outlook.options[i];
-      const bool fits = std::isfinite(o.plan_usd) && o.fastest_s <= (1 - reserve) * outlook.time_left_s;
+      const bool fits = std::isfinite(o.plan_usd) && (safely ? o.safest_s : o.fastest_s) <= outlook.time_left_s;
       mask[i] = fits ? 0 : kForbidden;
       any = any || fits;
     }

@@ -10,7 +10,7 @@ namespace rehearse::policies {
 
 namespace {
 
-constexpr double kReserve = 0.1;  ///< of the time left, which plans that count as safe leave unused
+constexpr double kReserve = 0.1;  ///< of training time, that the belief may be wrong about
 
 double cap_of(const ConfigureView& view, const workloads::Belief& belief) {
   const double budget = view.job.stop == sim::Stop::budget ? view.estimate(view.manual).epochs : sim::kUnset;

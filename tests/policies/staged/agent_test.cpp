@@ -157,8 +157,12 @@ TEST_CASE("the mask leaves what can still end in time, else the soonest") {
     for (int c = 0; c < 3; ++c) {
       const double seconds = random.uniform(0, 400), usd = random.uniform(1, 2);
       const double plan_usd = seconds <= outlook.time_left_s ? usd : sim::kNever;
-      outlook.options.push_back(
-          {.candidate = c, .fastest_s = seconds, .plan_s = seconds, .plan_usd = plan_usd, .safe_usd = plan_usd});
+      outlook.options.push_back({.candidate = c,
+                                 .fastest_s = seconds,
+                                 .plan_s = seconds,
+                                 .plan_usd = plan_usd,
+                                 .safe_usd = plan_usd,
+                                 .safest_s = seconds / 0.9});
       soonest = std::min(soonest, seconds);
     }
     s.job.deadline_s = 1000;
