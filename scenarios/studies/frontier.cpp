@@ -8,6 +8,7 @@
 #include <map>
 
 #include "report/line_plot.hpp"
+#include "report/statistics.hpp"
 #include "sim/read/csv.hpp"
 
 namespace rehearse::scenarios {
@@ -128,22 +129,14 @@ class Frontier final : public Study {
     }
     sim::CsvReader decisions(task.folder + "/decisions.csv", {.required = {"time_s", "decision", "rank", "feasible"}});
     while (sim::CsvRow* row = decisions.next())
-      if (row->text("decision") == "configure" && row->number("rank") == 0)
-        outcomes.at(static_cast<std::size_t>(std::round(row->number("time_s") / gap_s))).infeasible +=
-            row->text("feasible") == "false";
+      if (row->text("decision") == "configure" && row->number("rank") == 0 && std::fmod(row->number("time_s"), gap_s) == 0)
+        outcomes.at(static_cast<std::size_t>(row->number("time_s") / gap_s)).infeasible += row->text("feasible") == "false";
   }
 
   static std::vector<bool> efficient_points(const Found& found, const Outcomes& outcomes) {
     std::vector<bool> all;
     for (std::size_t j = 0; j < found.workloads.size(); ++j) {
-      std::vector<FrontierPoint> of_job;
-      for (std::size_t i = 0; i < found.points.size(); ++i)
-        if (found.points[i].job == j)
-          of_job.push_back({.deadline_s = found.points[i].deadline_s,
-                            .floor = found.points[i].floor,
-                            .cost_usd = outcomes[i].mean_cost_usd(),
-                            .kept = outcomes[i].keeps()});
-      const std::vector<bool> marks = efficient(of_job);
+      const std::vector<bool> marks = efficient(points_of(found, outcomes, j));
       all.insert(all.end(), marks.begin(), marks.end());
     }
     return all;
@@ -195,7 +188,42 @@ class Frontier final : public Study {
     }
     result.tables.push_back(cost_table(found));
     result.tables.push_back(std::move(summary));
+    result.tables.push_back(savings_table(found));
     result.tables.push_back(std::move(all));
+  }
+
+  static std::vector<FrontierPoint> points_of(const Found& found, const Outcomes& outcomes, std::size_t job) {
+    std::vector<FrontierPoint> points;
+    for (std::size_t i = 0; i < found.points.size(); ++i)
+      if (found.points[i].job == job)
+        points.push_back({.deadline_s = found.points[i].deadline_s,
+                          .floor = found.points[i].floor,
+                          .cost_usd = outcomes[i].mean_cost_usd(),
+                          .kept = outcomes[i].keeps()});
+    return points;
+  }
+
+  /// A row for each job and pair of policies, the later one of the list over the earlier.
+  static report::Table savings_table(const Found& found) {
+    report::Table table{.name = "savings",
+                        .title = "What a policy saves over another at one point of the grid, where both keep the limits",
+                        .columns = {{"job", "job"},
+                                    {"policy", "policy"},
+                                    {"over", "over"},
+                                    {"points", "points", "{:g}"},
+                                    {"largest_percent", "largest, %", "{:.1f}"},
+                                    {"median_percent", "median, %", "{:.1f}"}}};
+    for (std::size_t j = 0; j < found.workloads.size(); ++j) {
+      for (std::size_t later = 1; later < found.policies.size(); ++later) {
+        for (std::size_t earlier = 0; earlier < later; ++earlier) {
+          const PairedSaving saving =
+              paired_saving(points_of(found, found.outcomes[later], j), points_of(found, found.outcomes[earlier], j));
+          table.rows.push_back({found.workloads[j].name, found.policies[later], found.policies[earlier],
+                                static_cast<double>(saving.points), saving.largest_percent, saving.median_percent});
+        }
+      }
+    }
+    return table;
   }
 
   static double saving_percent(const Found& found, const Outcomes& outcomes, const std::string& baseline) {
@@ -266,6 +294,15 @@ std::vector<bool> efficient(std::span<const FrontierPoint> points) {
     marks.push_back(point.kept &&
                     std::none_of(points.begin(), points.end(), [&](const FrontierPoint& other) { return beats(other, point); }));
   return marks;
+}
+
+PairedSaving paired_saving(std::span<const FrontierPoint> points, std::span<const FrontierPoint> others) {
+  std::vector<double> savings;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (points[i].kept && others[i].kept) savings.push_back(100 * (1 - points[i].cost_usd / others[i].cost_usd));
+  return {.points = static_cast<int>(savings.size()),
+          .largest_percent = report::quantile(savings, 1),
+          .median_percent = report::quantile(savings, 0.5)};
 }
 
 std::unique_ptr<Study> read_frontier(sim::ObjectReader& in, const Paths&, Scenario& scenario, sim::Mistakes& mistakes) {

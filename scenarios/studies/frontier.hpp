@@ -20,4 +20,12 @@ struct FrontierPoint {
 /// one of them strictly better.
 std::vector<bool> efficient(std::span<const FrontierPoint> points);
 
+/// What one policy saves over another, point by point, where both keep the limits.
+struct PairedSaving {
+  int points = 0;                                  ///< that both keep
+  double largest_percent = 0, median_percent = 0;  ///< NaN without points
+};
+/// 100 (1 - cost / other cost). As many points as `others`, in the same order.
+PairedSaving paired_saving(std::span<const FrontierPoint> points, std::span<const FrontierPoint> others);
+
 }  // namespace rehearse::scenarios

@@ -32,6 +32,17 @@ TEST_CASE("efficient points, worked by hand") {
   CHECK(scenarios::efficient(std::vector<scenarios::FrontierPoint>{{1, 0.5, 1}, {1, 0.5, 1}}) == std::vector<bool>{true, true});
 }
 
+// Savings of 20, 50 and -100 %: costs 8, 5, 20 over 10 each. The fourth point is broken by the one, the fifth by the other.
+TEST_CASE("savings of one policy over another, worked by hand") {
+  const std::vector<scenarios::FrontierPoint> a{{1, 0, 8}, {2, 0, 5}, {3, 0, 20}, {4, 0, 1, false}, {5, 0, 1}};
+  const std::vector<scenarios::FrontierPoint> b{{1, 0, 10}, {2, 0, 10}, {3, 0, 10}, {4, 0, 10}, {5, 0, 10, false}};
+  const scenarios::PairedSaving saving = scenarios::paired_saving(a, b);
+  CHECK(saving.points == 3);
+  CHECK(saving.largest_percent == Approx(50));
+  CHECK(saving.median_percent == Approx(20));
+  CHECK(std::isnan(scenarios::paired_saving({}, {}).median_percent));
+}
+
 TEST_CASE("the oracle's frontier: more time or a lower floor never costs more; what breaks a limit is marked") {
   const TemporaryFolder folder;
   const StudyRun run = run_text(folder, kScenario);
