@@ -51,6 +51,14 @@ struct CalibrateArguments {
   std::string out;
 };
 
+struct TrainArguments {
+  std::string strategy;
+  ScenarioArguments scenario;
+  std::string out, resume;
+  int iterations = 300;
+};
+
+int train_command(const TrainArguments& arguments);
 int import_command(const ImportArguments& arguments);
 int import_convergence(const ImportArguments& arguments);
 int validate_command(const ValidateArguments& arguments);

@@ -26,7 +26,7 @@ void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
 
 /// CLI11 knows no "did you mean".
 void suggest_command(int argc, char** argv) {
-  const std::vector<std::string> commands{"run", "check", "list", "import", "validate", "calibrate", "test"};
+  const std::vector<std::string> commands{"run", "train", "check", "list", "import", "validate", "calibrate", "test"};
   if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
   const std::string nearest = sim::nearest_name(argv[1], commands);
   if (!nearest.empty()) fmt::print(stderr, "did you mean \"{}\"?\n", nearest);
@@ -34,12 +34,22 @@ void suggest_command(int argc, char** argv) {
 
 struct Arguments {
   RunArguments run;
+  TrainArguments train;
   ScenarioArguments check;
   std::string what;
   ImportArguments import;
   ValidateArguments validate;
   CalibrateArguments calibrate;
 };
+
+void add_train_command(CLI::App& app, TrainArguments& arguments) {
+  CLI::App* train = app.add_subcommand("train", "train the agent of a strategy on the jobs that a scenario generates");
+  train->add_option("strategy", arguments.strategy, "whose agent")->required()->check(CLI::IsMember({"staged-rl"}));
+  add_scenario_arguments(*train, arguments.scenario);
+  train->add_option("-o,--out", arguments.out, "the agent's file; its learning curve goes beside it, as .csv")->required();
+  train->add_option("--resume", arguments.resume, "go on from this agent's file");
+  train->add_option("--iterations", arguments.iterations, "steps of the optimiser")->check(CLI::Range(0, 1000000));
+}
 
 void add_measurement_commands(CLI::App& app, Arguments& arguments) {
   CLI::App* import = app.add_subcommand("import", "turn other people's files into ours");
@@ -81,6 +91,7 @@ void add_measurement_commands(CLI::App& app, Arguments& arguments) {
 int guarded(const CLI::App& app, const Arguments& arguments) {
   try {
     if (app.got_subcommand("run")) return run_command(arguments.run);
+    if (app.got_subcommand("train")) return train_command(arguments.train);
     if (app.got_subcommand("check")) return check_command(arguments.check);
     if (app.got_subcommand("import"))
       return arguments.import.paths.empty() ? import_command(arguments.import) : import_convergence(arguments.import);
@@ -115,6 +126,7 @@ int main(int argc, char** argv) {
   run->add_option("--out", arguments.run.out, "results folder (default: results/<scenario's name>)");
   run->add_option("--processes", arguments.run.processes, "runs at once (default: as many as there are processors)")
       ->check(CLI::Range(1, 4096));
+  add_train_command(app, arguments.train);
   CLI::App* check = app.add_subcommand("check", "read a scenario and report all mistakes at once, without running it");
   add_scenario_arguments(*check, arguments.check);
   CLI::App* list =

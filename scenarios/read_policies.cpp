@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "scenarios/agent_file.hpp"
+#include "scenarios/embedded.hpp"
 #include "scenarios/loader_parts.hpp"
 #include "sim/base/names.hpp"
 #include "traces/histories/native.hpp"
@@ -68,11 +70,35 @@ policies::FreeKnobs read_free(sim::ObjectReader& in, sim::Mistakes& mistakes) {
   return free;
 }
 
-policies::PolicySpec read_policy(sim::JsonValue value, sim::Mistakes& mistakes) {
+/// The network of a strategy that has an agent: of the file that its parameter "agent" names, else the one that ships.
+void read_agent(sim::JsonValue value, const Paths& paths, Scenario& scenario, policies::StrategyChoice& choice,
+                sim::Mistakes& mistakes) {
+  const auto* entry = policies::find_strategy(policies::configure_strategies(), choice.name);
+  if (entry == nullptr || entry->blueprint == nullptr) return;
+  const auto given = choice.parameters.find("agent");
+  try {
+    if (given == choice.parameters.end()) {
+      const std::string file = agent_of(choice.name);
+      choice.network =
+          std::make_shared<policies::NetworkState>(parse_agent(std::string(embedded_file(file)), file, entry->blueprint()));
+      return;
+    }
+    const sim::JsonValue named = *sim::ObjectReader(value, mistakes).child("agent");
+    const std::string path = paths.resolve(named, mistakes);
+    if (path.empty()) return;
+    choice.network = std::make_shared<policies::NetworkState>(read_agent_file(path, entry->blueprint()));
+    scenario.sha256_of_file[std::string(named.text())] = sim::sha256_of_file(path);
+  } catch (const sim::InputError& error) {
+    add_at(value, error, mistakes);
+  }
+}
+
+policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
   policies::PolicySpec spec;
   if (value.is_string()) {
     spec.name = std::string(value.text());
     read_strategy(value, policies::configure_strategies(), "policy", spec.configure, mistakes);
+    read_agent(value, paths, scenario, spec.configure, mistakes);
     return spec;
   }
   if (!value.is_object()) {
@@ -81,8 +107,10 @@ policies::PolicySpec read_policy(sim::JsonValue value, sim::Mistakes& mistakes) 
   }
   sim::ObjectReader in(value, mistakes);
   spec.name = in.text("name");
-  if (const auto v = in.child("configure"))
+  if (const auto v = in.child("configure")) {
     read_strategy(*v, policies::configure_strategies(), "configure strategy", spec.configure, mistakes);
+    read_agent(*v, paths, scenario, spec.configure, mistakes);
+  }
   spec.free = read_free(in, mistakes);
   if (const auto v = in.child("place")) read_strategy(*v, policies::place_strategies(), "place strategy", spec.place, mistakes);
   if (const auto v = in.child("threads"))
@@ -141,14 +169,14 @@ void read_history_file(const std::string& path, sim::JsonValue value, Scenario& 
 
 }  // namespace
 
-void read_policies(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+void read_policies(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
   in.has("baseline");  // a known key also where there is no policy
   const auto list = in.required("policies", "a list of policies");
   if (!list) return;
   if (list->is_array() && list->size() == 0) list->refuse("at least one policy", mistakes);
   std::vector<std::string> names;
   for (const sim::JsonValue value : in.list("policies")) {
-    policies::PolicySpec spec = read_policy(value, mistakes);
+    policies::PolicySpec spec = read_policy(value, paths, scenario, mistakes);
     if (spec.name.find('/') != std::string::npos || spec.name.find('\0') != std::string::npos || spec.name == "." ||
         spec.name == "..")
       value.refuse("a policy name without slashes", mistakes);

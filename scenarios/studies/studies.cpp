@@ -4,6 +4,7 @@
 #include "scenarios/studies/frontier.hpp"
 #include "scenarios/studies/learning_curve.hpp"
 #include "scenarios/studies/measured_runs.hpp"
+#include "scenarios/studies/staged.hpp"
 #include "scenarios/studies/study.hpp"
 
 namespace rehearse::scenarios {
@@ -28,6 +29,9 @@ const std::vector<StudyKind>& studies() {
        .cluster = false,
        .jobs = false,
        .read = read_measured_runs},
+      {.name = "staged",
+       .help = "staged strategies against the static and the staged optimum, job by job, also with dear switching",
+       .read = read_staged},
   };
   return all;
 }

@@ -89,6 +89,7 @@ const std::vector<Place> kPlaces{
     {"switching", "/switching"},
     {"stages", "/stages"},
     {"staged_mpc", "/policies/5/configure"},
+    {"staged_rl", "/policies/6/configure"},
     {"history", "/history"},
     {"output", "/output"},
     {"learning_curve", "/study", kCorpus + "good/learning-curve.json"},
@@ -96,6 +97,7 @@ const std::vector<Place> kPlaces{
     {"frontier", "/study", kCorpus + "good/frontier.json"},
     {"contributions", "/study", kCorpus + "good/contributions.json"},
     {"measured_runs", "/study", kCorpus + "good/measured-runs.json"},
+    {"staged", "/study", kCorpus + "good/staged.json"},
 };
 
 std::vector<Mistake> mistakes_with(const std::string& file, const std::string& pointer, const std::string& value) {
