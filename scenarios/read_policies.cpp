@@ -8,6 +8,7 @@
 #include "scenarios/embedded.hpp"
 #include "scenarios/loader_parts.hpp"
 #include "sim/base/names.hpp"
+#include "sim/read/sha256.hpp"
 #include "traces/histories/native.hpp"
 #include "traces/job_rules.hpp"
 
