@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t kEnoughRuns = 10;  // with fewer on an instance, those of another one join in
 
-/// Of the way from an epoch's expected to its pessimistic time, where money is reckoned: of many uncertain choices the one that
-/// looks cheapest is rather the one that is most underestimated (the winner's curse).
+/// Of the way from an epoch's expected to its pessimistic time, for the money that choices are ranked by: of many uncertain ones
+/// the one that looks cheapest is rather the one that is most underestimated (the winner's curse).
 constexpr double kCaution = 0.5;
 
 const std::string& instance_name(const sim::Cluster& cluster, int pool) {
@@ -126,9 +126,11 @@ sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Confi
     expected_epochs = trained.expected_epochs;
   }
   out.time_s = costs.start_s + out.epochs * epoch.safe * time_scale;
-  const double epoch_s = (1 - kCaution) * epoch.smooth * money_scale + kCaution * epoch.safe * time_scale;
-  out.cost_usd = sim::usd_per_s(cluster_, costs, c) * (costs.start_s + expected_epochs * epoch_s);
-  out.safe_cost_usd = std::max(out.cost_usd, sim::usd_per_s(cluster_, costs, c) * out.time_s);
+  const double usd_per_s = sim::usd_per_s(cluster_, costs, c);
+  const double expected_s = expected_epochs * epoch.smooth * money_scale, cautious_s = expected_epochs * epoch.safe * time_scale;
+  out.cost_usd = usd_per_s * (costs.start_s + expected_s);
+  out.ranked_cost_usd = usd_per_s * (costs.start_s + (1 - kCaution) * expected_s + kCaution * cautious_s);
+  out.safe_cost_usd = std::max(out.cost_usd, usd_per_s * out.time_s);
   return out;
 }
 

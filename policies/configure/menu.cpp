@@ -29,7 +29,7 @@ double merit(const sim::Job& job, const sim::Prediction& p) {
   const auto known = [](double value) { return std::isnan(value) ? std::numeric_limits<double>::max() : value; };
   switch (job.objective) {
     case sim::Objective::min_cost:
-      return known(p.cost_usd);
+      return known(std::isnan(p.ranked_cost_usd) ? p.cost_usd : p.ranked_cost_usd);
     case sim::Objective::min_time:
       return known(p.time_s);
     case sim::Objective::max_accuracy:

@@ -78,9 +78,11 @@ TEST_CASE("a whole job predicted from past runs, by hand", "[history]") {
   CHECK(exact.accuracy == Approx(0.9));
   // Money by the smooth time: worker-seconds midway between the envelopes at workers x {0.71, 1, 1.41} and batch x {0.71,
   // 1, 1.41}. Batch 90.5: (120 + 160)/2, 160, 160 (no run above: the most). Batch 128: 140, 160, 160. Batch 181: no run below, so
-  // (100 + 160)/2 = 130 three times. Their mean is 1310/9; halfway to the safe 160; 4 workers at 0.001 dollars a second for 30 s and
-  // 20 epochs of a quarter of that.
-  CHECK(exact.cost_usd == Approx(4 * 0.001 * (30 + 20 * (1310.0 / 9 + 160) / 2 / 4)));
+  // (100 + 160)/2 = 130 three times. Their mean is 1310/9; 4 workers at 0.001 dollars a second for 30 + 20 x 1310/9/4 seconds.
+  CHECK(exact.cost_usd == Approx(4 * 0.001 * (30 + 20 * 1310.0 / 9 / 4)));
+  // Ranked by what lies halfway to the safe 160; at most that, as the epochs are given.
+  CHECK(exact.ranked_cost_usd == Approx(4 * 0.001 * (30 + 20 * (1310.0 / 9 + 160) / 2 / 4)));
+  CHECK(exact.safe_cost_usd == Approx(4 * 0.001 * (30 + 20 * 160 / 4)));
 }
 
 TEST_CASE("a floor beyond the past runs takes the cap, and is not promised", "[history]") {
