@@ -76,7 +76,7 @@ TEST_CASE("a native history: what is not said has its default", "[histories]") {
 }
 
 TEST_CASE("a native history is the user's own: all of its mistakes, with their lines", "[histories]") {
-  CHECK(complaint(native(), kNative + "\n") == "h.csv: expected at least one past run, found none");
+  CHECK(complaint(native(), kNative + "\n") == "h.csv:1: expected at least one past run");
   CHECK(complaint(native(), kNative + ",sync\n").find("sync") != std::string::npos);
   const std::string said = complaint(native(), kNative +
                                                    ",censored,price_usd_per_hour\n"
@@ -160,7 +160,7 @@ TEST_CASE("TrimTuner's runs: what cannot be used is dropped, and told", "[histor
   std::vector<std::int64_t> lines;
   for (const ImportReason& reason : list.report.dropped) lines.push_back(reason.examples.front().line);
   CHECK(lines == std::vector<std::int64_t>{3, 4, 5, 6, 7, 8});
-  CHECK(complaint(trimtuner(), kTrimTuner) == "h.csv: expected at least one past run, found none");
+  CHECK(complaint(trimtuner(), kTrimTuner) == "h.csv:1: expected at least one past run");
   CHECK(complaint(trimtuner(), "n_workers\n1\n").find("vm_flavor") != std::string::npos);
   CHECK(complaint(trimtuner(), kTrimTuner + "8,0.001,256,async,4,1,0.1,t2.tiny,1000,17\n").starts_with("h.csv:2: vm_flavor:"));
 }

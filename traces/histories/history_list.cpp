@@ -45,7 +45,7 @@ void HistoryCollector::add(workloads::PastRun run, std::int64_t line, const std:
 HistoryList HistoryCollector::finish() {
   if (!list_.runs.empty()) return std::move(list_);
   const ImportReport& report = list_.report;
-  sim::Mistake mistake{.file = report.file, .expected = "at least one past run", .found = "none"};
+  sim::Mistake mistake{.file = report.file, .line = 1, .expected = "at least one past run"};
   if (!report.dropped.empty()) {
     mistake.line = report.dropped.front().examples.front().line;
     mistake.pointer = report.dropped.front().column;

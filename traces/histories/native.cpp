@@ -60,7 +60,7 @@ HistoryList read_native_history(const std::string& path) {
     }
     list.runs.push_back(std::move(run));
   }
-  if (list.report.rows == 0) mistakes.add({.file = path, .expected = "at least one past run", .found = "none"});
+  if (list.report.rows == 0) mistakes.add({.file = path, .line = 1, .expected = "at least one past run"});
   mistakes.throw_if_any();
   list.report.jobs = list.report.rows;
   list.report.sha256 = sim::sha256_of_file(path);
