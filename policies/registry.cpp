@@ -1,12 +1,19 @@
 #include "policies/registry.hpp"
 
+#include "policies/configure/from_history.hpp"
 #include "policies/configure/manual.hpp"
 #include "policies/configure/oracle.hpp"
 #include "policies/configure/staged/staged_mpc.hpp"
 #include "policies/configure/staged/staged_oracle.hpp"
+#include "policies/configure/staged/staged_rl.hpp"
 #include "policies/configure/staged/staged_simple.hpp"
-#include "policies/configure/static_isotonic.hpp"
 #include "policies/configure/yardsticks.hpp"
+#include "policies/learn/boosted_learner.hpp"
+#include "policies/learn/ernest.hpp"
+#include "policies/learn/gaussian_learner.hpp"
+#include "policies/learn/isotonic_learner.hpp"
+#include "policies/learn/nearest_run.hpp"
+#include "policies/learn/parametric.hpp"
 #include "policies/place/data_parallel.hpp"
 #include "policies/queue/fifo.hpp"
 #include "policies/threads/recommended.hpp"
@@ -20,24 +27,32 @@ std::unique_ptr<Configure> make_configure(const Parameters&) {
   return std::make_unique<Strategy>();
 }
 
-std::vector<ParameterDeclaration> history_parameters() {
+ParameterDeclaration margin_parameter(std::string help) {
+  return {.name = "margin_quantile", .fallback = 0.8, .help = std::move(help), .low = 0, .high = 1};
+}
+
+std::vector<ParameterDeclaration> isotonic_parameters() {
   return {{.name = "features",
            .fallback = std::string("global-batch"),
            .help = "what the predictors are monotone in",
            .choices = {"global-batch", "thesis"}},
-          {.name = "margin_quantile",
-           .fallback = 0.8,
-           .help = "quantile of the leave-one-out residuals that is the safety margin",
-           .low = 0,
-           .high = 1}};
+          margin_parameter("quantile of the leave-one-out residuals that is the safety margin")};
+}
+
+std::vector<ParameterDeclaration> guess_parameters() {
+  return {margin_parameter("quantile of the errors on held-out runs that is the safety margin")};
 }
 
 template <Frozen frozen>
 std::unique_ptr<Configure> make_isotonic(const Parameters& p) {
-  const HistoryPredictorOptions options{
-      .features = p.text("features") == "thesis" ? RunFeatures::thesis : RunFeatures::global_batch,
-      .margin_quantile = p.number("margin_quantile")};
-  return std::make_unique<StaticIsotonic>(frozen, options);
+  const IsotonicOptions options{.features = p.text("features") == "thesis" ? RunFeatures::thesis : RunFeatures::global_batch,
+                                .margin_quantile = p.number("margin_quantile")};
+  return std::make_unique<FromHistory>(std::make_unique<IsotonicLearner>(options), frozen);
+}
+
+template <class Learner>
+std::unique_ptr<Configure> make_guessing(const Parameters& p) {
+  return std::make_unique<FromHistory>(std::make_unique<Learner>(p.number("margin_quantile")));
 }
 
 ConfigureEntry configure_entry(std::string name, std::string help, std::unique_ptr<Configure> (*make)(const Parameters&)) {
@@ -48,10 +63,56 @@ ConfigureEntry configure_entry(std::string name, std::string help, std::unique_p
   return entry;
 }
 
-ConfigureEntry history_entry(std::string name, std::string help, std::unique_ptr<Configure> (*make)(const Parameters&)) {
+ConfigureEntry history_entry(std::string name, std::string help, std::unique_ptr<Configure> (*make)(const Parameters&),
+                             std::vector<ParameterDeclaration> parameters) {
   ConfigureEntry entry = configure_entry(std::move(name), std::move(help), make);
-  entry.parameters = history_parameters();
+  entry.parameters = std::move(parameters);
   entry.uses_history = true;
+  return entry;
+}
+
+ConfigureEntry isotonic_entry(std::string name, std::string help, std::unique_ptr<Configure> (*make)(const Parameters&)) {
+  return history_entry(std::move(name), std::move(help), make, isotonic_parameters());
+}
+
+ConfigureEntry boosting_entry() {
+  std::vector<ParameterDeclaration> parameters = guess_parameters();
+  parameters.push_back({.name = "rounds", .fallback = 200.0, .help = "trees", .low = 1, .high = 1e5, .whole = true});
+  parameters.push_back({.name = "rate", .fallback = 0.1, .help = "share of a tree that is added", .low = 1e-4, .high = 1});
+  parameters.push_back(
+      {.name = "depth", .fallback = 3.0, .help = "splits above a leaf, at most", .low = 1, .high = 12, .whole = true});
+  const auto make = [](const Parameters& p) -> std::unique_ptr<Configure> {
+    const TreesOptions trees{
+        .rounds = static_cast<int>(p.number("rounds")), .rate = p.number("rate"), .depth = static_cast<int>(p.number("depth"))};
+    return std::make_unique<FromHistory>(std::make_unique<BoostedLearner>(p.number("margin_quantile"), trees));
+  };
+  return history_entry("monotone-boosting",
+                       "a peer: boosted monotone trees (Friedman 2001; XGBoost's bounds) on the shared past runs", make,
+                       std::move(parameters));
+}
+
+ConfigureEntry random_search_entry() {
+  const auto make = [](const Parameters&) -> std::unique_ptr<Configure> {
+    return std::make_unique<FromHistory>(std::make_unique<MeasuredRuns>());
+  };
+  ConfigureEntry entry = history_entry(
+      "random-search",
+      "a peer: trains random configurations to the end and takes the best that it measured (Bergstra and Bengio 2012)", make, {});
+  entry.make_probes = [](const Parameters&) -> std::unique_ptr<ProbeChooser> { return std::make_unique<RandomProbes>(); };
+  return entry;
+}
+
+ConfigureEntry bayes_opt_entry() {
+  std::vector<ParameterDeclaration> parameters{margin_parameter("quantile of the posterior that limits are held against")};
+  parameters.push_back(
+      {.name = "initial", .fallback = 3.0, .help = "random probes of each instance", .low = 1, .high = 1e5, .whole = true});
+  ConfigureEntry entry = history_entry(
+      "bayes-opt",
+      "a peer: Gaussian processes, probes of largest expected improvement (CherryPick, NSDI 2017; TrimTuner, MASCOTS 2020)",
+      make_guessing<GaussianLearner>, std::move(parameters));
+  entry.make_probes = [](const Parameters& p) -> std::unique_ptr<ProbeChooser> {
+    return std::make_unique<BayesianProbes>(static_cast<int>(p.number("initial")));
+  };
   return entry;
 }
 
@@ -74,6 +135,17 @@ ConfigureEntry staged_mpc_entry() {
   return entry;
 }
 
+ConfigureEntry staged_rl_entry() {
+  ConfigureEntry entry =
+      configure_entry("staged-rl", "each stage what a trained agent chooses, from what was measured so far", nullptr);
+  entry.parameters = {{.name = "agent", .fallback = std::string(), .help = "file of a trained agent; none: the one that ships"}};
+  entry.make_agent = [](const Parameters&, const NetworkState* network) -> std::unique_ptr<Configure> {
+    return std::make_unique<StagedRl>(network);
+  };
+  entry.blueprint = StagedAgent::blueprint;
+  return entry;
+}
+
 template <class Interface>
 DecisionEntry<Interface> decision_entry(std::string name, std::string help, std::unique_ptr<Interface> (*make)(const Parameters&),
                                         std::vector<ParameterDeclaration> parameters = {}) {
@@ -91,11 +163,20 @@ const std::vector<ConfigureEntry>& configure_strategies() {
   static const std::vector<ConfigureEntry> entries{
       configure_entry("manual", "what an experienced user would set: the publication's batch, a usual pool, enough workers",
                       make_configure<Manual>),
-      history_entry("resource-only", "static-isotonic with the batch size of manual", make_isotonic<Frozen::batch>),
-      history_entry("batch-only", "static-isotonic with the resources of manual", make_isotonic<Frozen::resources>),
-      history_entry("static-isotonic",
-                    "cheapest (resources, batch size) predicted to keep the limits, by isotonic regression on past runs",
-                    make_isotonic<Frozen::nothing>),
+      isotonic_entry("resource-only", "static-isotonic with the batch size of manual", make_isotonic<Frozen::batch>),
+      isotonic_entry("batch-only", "static-isotonic with the resources of manual", make_isotonic<Frozen::resources>),
+      isotonic_entry("static-isotonic",
+                     "cheapest (resources, batch size) predicted to keep the limits, by isotonic regression on past runs",
+                     make_isotonic<Frozen::nothing>),
+      random_search_entry(),
+      history_entry("nearest-run", "a peer: every choice is like the most similar past run", make_guessing<NearestRun>,
+                    guess_parameters()),
+      history_entry("ernest", "a peer: step time as 1, batch/n, log n, n with coefficients >= 0 (Venkataraman et al., NSDI 2016)",
+                    make_guessing<Ernest>, guess_parameters()),
+      history_entry("parametric", "a peer: the model's own equations, fitted to the past runs (Pollux, OSDI 2021)",
+                    make_guessing<Parametric>, guess_parameters()),
+      boosting_entry(),
+      bayes_opt_entry(),
       configure_entry("random-feasible", "a yardstick: any configuration that the belief finds feasible",
                       make_configure<RandomFeasible>),
       configure_entry("median-feasible", "a yardstick: the feasible configuration of median cost, by the belief",
@@ -105,6 +186,7 @@ const std::vector<ConfigureEntry>& configure_strategies() {
                       make_configure<StagedGreedy>),
       configure_entry("staged-random", "a yardstick: each stage any feasible configuration", make_configure<StagedRandom>),
       staged_mpc_entry(),
+      staged_rl_entry(),
       oracle_entry<StagedOracle>("staged-oracle", "the cheapest plan over all stages, by dynamic programming in the true world"),
   };
   return entries;

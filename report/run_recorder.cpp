@@ -11,7 +11,8 @@ const RecordFile kJobsFile{
     "jobs.csv",
     "policy,repetition,job,user,model,dataset,submit_s,start_s,end_s,state,reason,pool,workers,batch_size,epochs,deadline_s,"
     "deadline_met,"
-    "target_accuracy,accuracy,accuracy_met,cost_usd,effective_cost_usd,energy_j,device_s,preemptions,reconfigurations"};
+    "target_accuracy,accuracy,accuracy_met,cost_usd,effective_cost_usd,energy_j,device_s,preemptions,reconfigurations,"
+    "cost_limit_usd,cost_limit_met"};
 const RecordFile kDecisionsFile{"decisions.csv",
                                 "policy,repetition,time_s,job,decision,rank,pool,workers,batch_size,learning_rate,predicted_time_"
                                 "s,predicted_accuracy,predicted_cost_usd,"
@@ -104,6 +105,10 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
       .number(r.device_s)
       .integer(r.preemptions)
       .integer(r.reconfigurations);
+  if (job.has_cost_limit())
+    out.number(job.cost_limit_usd).flag(r.meets_cost_limit());
+  else
+    out.empty().empty();
   out.end_row();
   if (predictions_) write_predictions(r);
 }

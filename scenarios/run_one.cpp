@@ -16,8 +16,13 @@ void run_one(const Scenario& scenario, const RunTask& task, const std::function<
   const workloads::Belief belief(scenario.cluster, scenario.profile_models);
   const workloads::World world(belief, scenario.world_errors, scenario.seed, task.repetition);
   Profiled profiled;
-  if (policies::find_strategy(policies::configure_strategies(), spec.configure.name)->uses_history)
-    profiled = profile_models(scenario, jobs, belief, world, task.repetition);
+  const policies::ConfigureEntry& strategy = *policies::find_strategy(policies::configure_strategies(), spec.configure.name);
+  if (strategy.uses_history) {
+    std::unique_ptr<policies::ProbeChooser> chooser;
+    if (strategy.make_probes != nullptr)
+      chooser = strategy.make_probes(policies::Parameters(strategy.parameters, spec.configure.parameters));
+    profiled = profile_models(scenario, jobs, belief, world, task.repetition, {.chooser = chooser.get(), .policy = spec.name});
+  }
   policies::Bundle bundle(spec, {.cluster = &scenario.cluster,
                                  .costs = scenario.costs,
                                  .belief = &belief,

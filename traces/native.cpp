@@ -70,6 +70,7 @@ constexpr Column kColumns[] = {
     {"steps", [](Draft& d) { read_integer(d, "steps", kStepCounts, d.job.steps); }},
     {"target_accuracy", [](Draft& d) { read_number(d, "target_accuracy", kAccuracies, d.job.target_accuracy); }},
     {"deadline_s", [](Draft& d) { read_number(d, "deadline_s", kDurations, d.job.deadline_s); }},
+    {"cost_limit_usd", [](Draft& d) { read_number(d, "cost_limit_usd", kMoney, d.job.cost_limit_usd); }},
     {"priority", [](Draft& d) { read_number(d, "priority", {}, d.job.priority); }},
     {"user", [](Draft& d) { d.job.user = d.row.text("user"); }},
     {"pool",

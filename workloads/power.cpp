@@ -19,7 +19,7 @@ Run run_at(const OpParts& op, const sim::PowerLaw& law, double clock, const Cond
   const double time_s = conditions.time_factor * duration_s(op, clock), launch_s = conditions.time_factor * op.fixed_s;
   const double clocked_j = clock * (law.clock_w * (time_s - launch_s) + law.launch_w * launch_s);
   const double core_j = clocked_j + law.arithmetic_w * op.peak_s, volts = voltage(law, clock);
-  return {time_s, conditions.power_factor * (volts * volts * core_j + law.memory_w * op.memory_s)};
+  return {time_s, conditions.power_factor * (volts * volts * core_j + law.memory_w * (op.memory_s + op.transform_s))};
 }
 
 double clock_under_limit(const OpParts& op, const sim::PowerLaw& law, const Conditions& conditions) {

@@ -7,6 +7,12 @@ namespace rehearse::policies {
 
 namespace {
 
+constexpr std::size_t kEnoughRuns = 10;  // with fewer on an instance, those of another one join in
+
+/// Of the way from an epoch's expected to its pessimistic time, for the money that choices are ranked by: of many uncertain ones
+/// the one that looks cheapest is rather the one that is most underestimated (the winner's curse).
+constexpr double kCaution = 0.5;
+
 const std::string& instance_name(const sim::Cluster& cluster, int pool) {
   return cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(pool)].instance)].name;
 }
@@ -38,44 +44,33 @@ double HistoryPredictors::roofline_ratio(const sim::Profile& profile, const std:
   return seconds(*b) / seconds(*a);
 }
 
-const EpochTimePredictor* HistoryPredictors::epoch_times(const sim::Job& job, const std::string& instance) {
+const HistoryPredictors::InstanceTimes& HistoryPredictors::epoch_times(const sim::Job& job, const std::string& instance) {
   const auto key = std::make_pair(job.profile->index, instance);
-  auto found = epoch_times_.find(key);
-  if (found == epoch_times_.end()) {
-    const PredictorOptions options{
-        .features = options_.features,
-        .margin_quantile = options_.margin_quantile,
-        .time_ratio = [&](const std::string& from, const std::string& to) { return roofline_ratio(*job.profile, from, to); }};
-    found = epoch_times_.emplace(key, EpochTimePredictor::fit(history_, job.profile->model, instance, options)).first;
-  }
-  return found->second ? &*found->second : nullptr;
+  const auto known = epoch_times_.find(key);
+  if (known != epoch_times_.end()) return known->second;
+  const RunHistory::Gathered gathered = history_.on_instance_or_borrowed(
+      job.profile->model, instance, kEnoughRuns,
+      [&](const std::string& from, const std::string& to) { return roofline_ratio(*job.profile, from, to); });
+  return epoch_times_.emplace(key, InstanceTimes{learner_.epoch_times(gathered.runs), gathered.borrowed}).first->second;
 }
 
-const AccuracyPredictor* HistoryPredictors::accuracies(const sim::Job& job, bool asynchronous) {
+const Accuracies* HistoryPredictors::accuracies(const sim::Job& job, bool asynchronous) {
   const auto key = std::make_pair(job.profile->index, asynchronous);
-  auto found = accuracies_.find(key);
-  if (found == accuracies_.end()) {
-    const AccuracyQuestion question{.model = job.profile->model, .dataset = job.profile->dataset, .asynchronous = asynchronous};
-    found =
-        accuracies_
-            .emplace(key, AccuracyPredictor::fit(history_, question,
-                                                 {.features = options_.features, .margin_quantile = options_.margin_quantile}))
-            .first;
-  }
-  return found->second ? &*found->second : nullptr;
+  const auto known = accuracies_.find(key);
+  if (known != accuracies_.end()) return known->second.get();
+  const std::vector<PastRun> runs = history_.on_dataset(job.profile->model, job.profile->dataset);
+  return accuracies_.emplace(key, learner_.accuracies(runs, asynchronous)).first->second.get();
 }
 
-HistoryPredictors::Training HistoryPredictors::predict_training(const sim::Job& job, const sim::Configuration& c) {
+HistoryPredictors::Training HistoryPredictors::predict_training(const sim::Job& job, const PlannedRun& run) {
   const double cap = job.epochs > 0 ? job.epochs : belief_.models().convergence->default_epoch_cap(*job.profile);
   Training out{.epochs = cap, .expected_epochs = cap};
-  const AccuracyPredictor* predictor = accuracies(job, c.sync.kind == sim::SyncKind::servers_async);
+  const Accuracies* predictor = accuracies(job, run.asynchronous);
   if (predictor == nullptr) return out;
-  const PlannedRun run{
-      .workers = c.workers(), .batch_size = c.batch_size(), .samples = belief_.profiles().of(*job.profile).training_samples};
   if (job.has_target()) {
     const int whole_cap = static_cast<int>(std::floor(cap));
-    out.epochs = predictor->fewest_epochs(run, job.target_accuracy, whole_cap).value_or(cap);
-    out.expected_epochs = predictor->expected_epochs(run, job.target_accuracy, whole_cap).value_or(cap);
+    out.epochs = fewest_epochs(*predictor, run, job.target_accuracy, whole_cap).value_or(cap);
+    out.expected_epochs = rehearse::policies::expected_epochs(*predictor, run, job.target_accuracy, whole_cap).value_or(cap);
   }
   const Prediction accuracy = predictor->accuracy(run, out.epochs);
   out.accuracy = std::clamp(accuracy.safe, 0.0, 1.0);
@@ -83,39 +78,48 @@ HistoryPredictors::Training HistoryPredictors::predict_training(const sim::Job& 
   return out;
 }
 
-/// Kept, as it is the same for every pool and, when synchronous, every number of workers.
-const HistoryPredictors::Training& HistoryPredictors::training(const sim::Job& job, const sim::Configuration& c) {
-  const int stale_workers =
-      c.sync.kind == sim::SyncKind::servers_async || options_.features == RunFeatures::thesis ? c.workers() : 0;
-  const TrainingKey key{job.profile->index, c.batch_size(), stale_workers, job.has_target() ? job.target_accuracy : -1,
-                        job.epochs};
+/// Kept, as it is the same for every pool.
+const HistoryPredictors::Training& HistoryPredictors::training(const sim::Job& job, const PlannedRun& run) {
+  const TrainingKey key{
+      job.profile->index, run.batch_size, run.workers, run.asynchronous, job.has_target() ? job.target_accuracy : -1, job.epochs};
   const auto known = trainings_.find(key);
-  return known != trainings_.end() ? known->second : trainings_.emplace(key, predict_training(job, c)).first->second;
+  return known != trainings_.end() ? known->second : trainings_.emplace(key, predict_training(job, run)).first->second;
 }
 
 sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Configuration& c, const sim::CostRules& costs) {
   sim::Prediction out;
   const sim::Group& group = c.groups.front();
   const double samples = belief_.profiles().of(*job.profile).training_samples;
-  const EpochTimePredictor* times = epoch_times(job, instance_name(cluster_, group.pool));
-  if (times == nullptr) {
+  const InstanceTimes& instance = epoch_times(job, instance_name(cluster_, group.pool));
+  if (instance.times == nullptr) {
     out.note = "no past run of this model";
     out.feasible = false;
     return out;
   }
-  const Prediction epoch = times->epoch_time_s({.workers = c.workers(), .batch_size = c.batch_size(), .samples = samples});
+  const bool asynchronous = c.sync.kind == sim::SyncKind::servers_async;
+  const PlannedRun run{.workers = c.workers(),
+                       .batch_size = c.batch_size() * (asynchronous ? c.workers() : 1),
+                       .samples = samples,
+                       .asynchronous = asynchronous};
+  const Prediction epoch = instance.times->epoch_time_s(run);
   out.extrapolated = epoch.extrapolated;
-  if (epoch.borrowed) out.note = "times of another instance, scaled";
+  if (instance.borrowed) out.note = "times of another instance, scaled";
+  if (std::isnan(epoch.expected)) {
+    out.note = "never measured";
+    out.feasible = false;
+    return out;
+  }
   double time_scale = 1, money_scale = 1, expected_epochs = 0;
   if (job.work == sim::Work::steps) {
     out.epochs = expected_epochs = job.steps * job.batch_size / samples;
     if (job.duration_s > 0) {  // the trace says how long it takes on the GPUs it had
-      const Prediction there = times->epoch_time_s({.workers = job.gpus, .batch_size = job.batch_size, .samples = samples});
+      const Prediction there =
+          instance.times->epoch_time_s({.workers = job.gpus, .batch_size = job.batch_size, .samples = samples});
       time_scale = job.duration_s / (out.epochs * there.expected);
       money_scale = job.duration_s / (out.epochs * there.smooth);
     }
   } else {
-    const Training& trained = training(job, c);
+    const Training& trained = training(job, run);
     out.epochs = trained.epochs;
     out.accuracy = trained.accuracy;
     out.extrapolated = out.extrapolated || trained.extrapolated;
@@ -123,7 +127,11 @@ sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Confi
     expected_epochs = trained.expected_epochs;
   }
   out.time_s = costs.start_s + out.epochs * epoch.safe * time_scale;
-  out.cost_usd = sim::usd_per_s(cluster_, costs, c) * (costs.start_s + expected_epochs * epoch.smooth * money_scale);
+  const double usd_per_s = sim::usd_per_s(cluster_, costs, c);
+  const double expected_s = expected_epochs * epoch.smooth * money_scale, cautious_s = expected_epochs * epoch.safe * time_scale;
+  out.cost_usd = usd_per_s * (costs.start_s + expected_s);
+  out.ranked_cost_usd = usd_per_s * (costs.start_s + (1 - kCaution) * expected_s + kCaution * cautious_s);
+  out.safe_cost_usd = std::max(out.cost_usd, usd_per_s * out.time_s);
   return out;
 }
 

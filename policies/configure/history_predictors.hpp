@@ -1,4 +1,4 @@
-// Predicts a whole job from past runs alone: the two monotone predictors of the static co-configuration, put together.
+// Predicts a whole job from past runs alone: whatever a learner says of epoch times and accuracies, put together.
 #pragma once
 
 #include <map>
@@ -7,29 +7,28 @@
 #include <utility>
 
 #include "policies/configure/configure.hpp"
-#include "policies/learn/run_predictors.hpp"
+#include "policies/learn/run_learner.hpp"
 
 namespace rehearse::policies {
-
-struct HistoryPredictorOptions {
-  RunFeatures features = RunFeatures::global_batch;
-  double margin_quantile = 0.8;
-};
 
 class HistoryPredictors {
  public:
   /// Everything must outlive the predictors. Fits are made when first asked for.
   HistoryPredictors(const RunHistory& history, const sim::Cluster& cluster, const workloads::Belief& belief,
-                    const HistoryPredictorOptions& options)
-      : history_(history), cluster_(cluster), belief_(belief), options_(options) {}
+                    const RunLearner& learner)
+      : history_(history), cluster_(cluster), belief_(belief), learner_(learner) {}
 
   /// Time (pessimistic, start-up included), accuracy (pessimistic), money (expected) and epochs. What no run says anything about
   /// is NaN, and the prediction is then not feasible.
   sim::Prediction predict(const sim::Job& job, const sim::Configuration& configuration, const sim::CostRules& costs);
 
  private:
-  const EpochTimePredictor* epoch_times(const sim::Job& job, const std::string& instance);
-  const AccuracyPredictor* accuracies(const sim::Job& job, bool asynchronous);
+  struct InstanceTimes {
+    std::unique_ptr<EpochTimes> times;  ///< null: no run to learn from
+    bool borrowed = false;
+  };
+  const InstanceTimes& epoch_times(const sim::Job& job, const std::string& instance);
+  const Accuracies* accuracies(const sim::Job& job, bool asynchronous);
   double roofline_ratio(const sim::Profile& profile, const std::string& from, const std::string& to) const;
   /// What a job's training will take, wherever it runs.
   struct Training {
@@ -38,17 +37,17 @@ class HistoryPredictors {
     double accuracy = sim::kUnset;
     bool extrapolated = false;
   };
-  Training predict_training(const sim::Job& job, const sim::Configuration& configuration);
-  const Training& training(const sim::Job& job, const sim::Configuration& configuration);
-  /// Profile, batch, workers when asynchronous, floor (-1: none), cap.
-  using TrainingKey = std::tuple<int, double, int, double, double>;
+  Training predict_training(const sim::Job& job, const PlannedRun& run);
+  const Training& training(const sim::Job& job, const PlannedRun& run);
+  /// Profile, batch, workers where they matter, asynchronous, floor (-1: none), cap.
+  using TrainingKey = std::tuple<int, double, int, bool, double, double>;
 
   const RunHistory& history_;
   const sim::Cluster& cluster_;
   const workloads::Belief& belief_;
-  const HistoryPredictorOptions options_;
-  std::map<std::pair<int, std::string>, std::optional<EpochTimePredictor>> epoch_times_;
-  std::map<std::pair<int, bool>, std::optional<AccuracyPredictor>> accuracies_;
+  const RunLearner& learner_;
+  std::map<std::pair<int, std::string>, InstanceTimes> epoch_times_;
+  std::map<std::pair<int, bool>, std::unique_ptr<Accuracies>> accuracies_;
   std::map<TrainingKey, Training> trainings_;
 };
 

@@ -9,7 +9,7 @@ namespace rehearse::policies {
 
 namespace {
 
-constexpr double kDeadlineShare = 0.8;  // what a careful user leaves for surprises
+constexpr double kLimitShare = 0.8;  // what a careful user leaves for surprises
 
 long capacity(const sim::Cluster& cluster, int pool) {
   return static_cast<long>(cluster.pools[static_cast<std::size_t>(pool)].nodes) * sim::workers_per_node(cluster, pool);
@@ -49,23 +49,28 @@ int median_pool(const sim::Job& job, const sim::Cluster& cluster, const sim::Cos
   return prices[(prices.size() - 1) / 2].second;
 }
 
-/// The first, that is the fewest workers, in good time for the deadline; when none is, the fastest.
+/// By the belief, and rising in workers: the fewest in good time for the deadline; where none is, the fastest. Of a job that is
+/// to end soon the fastest whose money stays well within the limit; where none does, the cheapest.
 sim::Configuration enough_workers(const sim::Job& job, const std::vector<sim::Configuration>& fitting,
                                   sim::AloneRunner& believed) {
+  const bool soon = job.objective == sim::Objective::min_time;
   sim::Job to_target = job;
   to_target.stop = sim::Stop::target;  // a budget is what the prediction says
-  const sim::Configuration* fastest = &fitting.front();
-  double fastest_s = sim::kNever;
+  struct Known {
+    const sim::Configuration* configuration;
+    double time_s, cost_usd;
+  };
+  std::vector<Known> known;
   for (const sim::Configuration& c : fitting) {
     const sim::AloneOutcome outcome = believed.run(to_target, {.configuration = c});
     if (!outcome.fits || outcome.failure != sim::FailureReason::none) continue;
-    if (!job.has_deadline() || outcome.time_s <= kDeadlineShare * job.deadline_s) return c;
-    if (outcome.time_s < fastest_s) {
-      fastest_s = outcome.time_s;
-      fastest = &c;
-    }
+    known.push_back({&c, outcome.time_s, outcome.cost_usd});
+    if (!soon && (!job.has_deadline() || outcome.time_s <= kLimitShare * job.deadline_s)) return c;
   }
-  return *fastest;
+  if (known.empty()) return fitting.front();
+  const Known cheapest = *std::ranges::min_element(known, {}, &Known::cost_usd);
+  if (soon) std::erase_if(known, [&](const Known& k) { return k.cost_usd > kLimitShare * job.cost_limit_usd; });
+  return known.empty() ? *cheapest.configuration : *std::ranges::min_element(known, {}, &Known::time_s)->configuration;
 }
 
 /// What no rule decides.

@@ -11,12 +11,16 @@ namespace {
 
 constexpr int kBatchDoublings = 5;  // the grid spans 2^-5 to 2^5 times the publication's batch
 
-/// How far a choice is from keeping the limits: relative lateness plus missing accuracy, 0 when it keeps them.
+/// The money that a limit is held against.
+double limited_usd(const sim::Prediction& p) { return std::isnan(p.safe_cost_usd) ? p.cost_usd : p.safe_cost_usd; }
+
+/// How far a choice is from keeping the limits: relative lateness, missing accuracy and excess of money, 0 when it keeps them.
 double violation(const sim::Job& job, const sim::Prediction& p) {
   double sum = 0;
   if (job.has_deadline()) sum += std::isnan(p.time_s) ? 1e6 : std::max(0.0, p.time_s / job.deadline_s - 1);
   if (job.has_target())
     sum += std::isnan(p.accuracy) ? 1e6 : std::max(0.0, job.target_accuracy - p.accuracy) / job.target_accuracy;
+  if (job.has_cost_limit()) sum += std::isnan(p.cost_usd) ? 1e6 : std::max(0.0, limited_usd(p) / job.cost_limit_usd - 1);
   return sum;
 }
 
@@ -25,7 +29,7 @@ double merit(const sim::Job& job, const sim::Prediction& p) {
   const auto known = [](double value) { return std::isnan(value) ? std::numeric_limits<double>::max() : value; };
   switch (job.objective) {
     case sim::Objective::min_cost:
-      return known(p.cost_usd);
+      return known(std::isnan(p.ranked_cost_usd) ? p.cost_usd : p.ranked_cost_usd);
     case sim::Objective::min_time:
       return known(p.time_s);
     case sim::Objective::max_accuracy:
@@ -34,30 +38,34 @@ double merit(const sim::Job& job, const sim::Prediction& p) {
   return 0;
 }
 
+/// What would do alone, the other limits as they are.
 std::string remedy(const sim::Job& job, const std::vector<sim::Choice>& choices) {
-  double soonest_s = sim::kNever, best_accuracy = -1;
+  double soonest_s = sim::kNever, best_accuracy = -1, least_usd = sim::kNever;
   for (const sim::Choice& choice : choices) {
     const sim::Prediction& p = choice.predicted;
     const bool accurate = !job.has_target() || p.accuracy >= job.target_accuracy;
     const bool in_time = !job.has_deadline() || p.time_s <= job.deadline_s;
-    if (accurate && p.time_s < soonest_s) soonest_s = p.time_s;
-    if (in_time && p.accuracy > best_accuracy) best_accuracy = p.accuracy;
+    const bool affordable = !job.has_cost_limit() || limited_usd(p) <= job.cost_limit_usd;
+    if (accurate && affordable && p.time_s < soonest_s) soonest_s = p.time_s;
+    if (in_time && affordable && p.accuracy > best_accuracy) best_accuracy = p.accuracy;
+    if (accurate && in_time && limited_usd(p) < least_usd) least_usd = limited_usd(p);
   }
-  std::string text = "infeasible";
+  std::vector<std::string> ways;  // rounded so that they do
   if (job.has_deadline() && soonest_s != sim::kNever)
-    text += fmt::format(": a deadline of {:.0f} s would do", std::ceil(soonest_s));
-  const double floor = std::floor(best_accuracy * 1000) / 1000;  // rounded up it would not do
-  if (job.has_target() && floor > 0)
-    text += fmt::format("{} an accuracy floor of {:.3f} would do", text.size() > 10 ? ", or" : ":", floor);
-  if (text.size() == 10)
-    text += choices.empty() ? ": nothing fits" : ": no deadline and no floor of these configurations would do";
-  return text;
+    ways.push_back(fmt::format("a deadline of {:.0f} s would do", std::ceil(soonest_s)));
+  const double floor = std::floor(best_accuracy * 1000) / 1000;
+  if (job.has_target() && floor > 0) ways.push_back(fmt::format("an accuracy floor of {:.3f} would do", floor));
+  if (job.has_cost_limit() && least_usd != sim::kNever)
+    ways.push_back(fmt::format("a cost limit of {:.2f} $ would do", std::ceil(least_usd * 100) / 100));
+  if (!ways.empty()) return fmt::format("infeasible: {}", fmt::join(ways, ", or "));
+  return choices.empty() ? "infeasible: nothing fits" : "infeasible: no single other limit would do for these configurations";
 }
 
 }  // namespace
 
 bool keeps_limits(const sim::Job& job, const sim::Prediction& p) {
-  return (!job.has_deadline() || p.time_s <= job.deadline_s) && (!job.has_target() || p.accuracy >= job.target_accuracy);
+  return (!job.has_deadline() || p.time_s <= job.deadline_s) && (!job.has_target() || p.accuracy >= job.target_accuracy) &&
+         (!job.has_cost_limit() || limited_usd(p) <= job.cost_limit_usd);
 }
 
 sim::Menu rank(const sim::Job& job, std::vector<sim::Choice> choices) {
@@ -67,6 +75,8 @@ sim::Menu rank(const sim::Job& job, std::vector<sim::Choice> choices) {
   };
   std::vector<Order> order;
   sim::Menu menu{.feasible = false};
+  order.reserve(choices.size());
+  menu.ranked.reserve(choices.size());
   for (std::size_t i = 0; i < choices.size(); ++i) {
     sim::Prediction& p = choices[i].predicted;
     p.feasible = p.feasible && keeps_limits(job, p);

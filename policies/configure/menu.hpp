@@ -34,7 +34,7 @@ bool differ_only_in(const FreeKnobs& free, const sim::Configuration& a, const si
 bool fits_memory(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief,
                  const sim::Configuration& configuration);
 
-/// Does the prediction keep the job's deadline and accuracy floor? NaN predictions keep nothing that the job limits.
+/// Does the prediction keep the job's deadline, accuracy floor and cost limit? NaN predictions keep nothing that the job limits.
 bool keeps_limits(const sim::Job& job, const sim::Prediction& prediction);
 
 /// Feasible choices first, best by the job's objective; then the others, least violation first. Sets `feasible` of each choice

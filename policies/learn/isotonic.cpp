@@ -36,8 +36,9 @@ void check_samples(const IsotonicSamples& s) {
   sim::check(rows > 0 && s.dimension > 0, "isotonic regression without samples or features");
   sim::check(rows <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()),
              "isotonic regression of too many samples");
-  sim::check(s.x.size() == rows * s.dimension && (s.weights.empty() || s.weights.size() == rows),
-             "isotonic regression: the numbers of features, targets and weights do not match");
+  sim::check(s.x.size() == rows * s.dimension && (s.weights.empty() || s.weights.size() == rows) &&
+                 (s.censored.empty() || s.censored.size() == rows),
+             "isotonic regression: the numbers of features, targets, weights and flags do not match");
   const auto finite = [](double v) { return std::isfinite(v); };
   sim::check(std::all_of(s.x.begin(), s.x.end(), finite) && std::all_of(s.y.begin(), s.y.end(), finite) &&
                  std::all_of(s.weights.begin(), s.weights.end(), finite),
@@ -137,6 +138,7 @@ Group part_of(const Group& group, const std::vector<bool>& in_upper, bool upper)
 
 std::vector<double> solve(std::size_t dimension, const Points& points) {
   std::vector<double> fit(points.y.size());
+  if (fit.empty()) return fit;
   std::vector<Group> open(1);
   open[0].members.resize(points.y.size());
   std::iota(open[0].members.begin(), open[0].members.end(), 0);
@@ -172,41 +174,115 @@ std::vector<double> solve(std::size_t dimension, const Points& points) {
   return fit;
 }
 
+IsotonicSamples rows_of(const IsotonicSamples& s, const std::vector<bool>& wanted) {
+  IsotonicSamples part{.dimension = s.dimension};
+  for (std::size_t row = 0; row < s.rows(); ++row) {
+    if (!wanted[row]) continue;
+    const auto x = s.features(row);
+    part.x.insert(part.x.end(), x.begin(), x.end());
+    part.y.push_back(s.y[row]);
+    if (!s.weights.empty()) part.weights.push_back(s.weights[row]);
+  }
+  return part;
+}
+
+double least_above(const IsotonicSamples& tied, std::span<const double> fit, std::span<const double> x) {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t row = 0; row < tied.rows(); ++row)
+    if (is_below(x, tied.features(row))) least = std::min(least, fit[row]);
+  return least;
+}
+
+std::vector<double> fit_rows(const IsotonicSamples& samples) {
+  const Points points = merge_duplicates(samples);
+  const std::vector<double> values = solve(samples.dimension, points);
+  std::vector<double> fitted;
+  for (const std::size_t point : points.of_row) fitted.push_back(values[point]);
+  return fitted;
+}
+
+/// Which rows tie the fit to their targets: all that are not censored, and those censored ones that it would else stay below.
+/// Starts without the latter. A round adds those that must lie below their bound whatever their value, and drops those that came
+/// to lie above it. Either lowers the loss's gradient everywhere, so that the fit only rises: a row comes in once and goes once,
+/// and where nothing moves the gradient is that of the censored loss itself, which is convex.
+std::vector<bool> tied_rows(const IsotonicSamples& s) {
+  std::vector<bool> tied(s.rows());
+  for (std::size_t row = 0; row < s.rows(); ++row) tied[row] = !s.censored[row];
+  std::vector<bool> was_tied = tied;  // ever: rounding must not bring a row in twice
+  for (bool moved = true; moved;) {
+    moved = false;
+    const IsotonicSamples rows = rows_of(s, tied);
+    const std::vector<double> fit = fit_rows(rows);
+    std::vector<bool> next = tied;
+    for (std::size_t row = 0, at = 0; row < s.rows(); ++row) {
+      const std::size_t place = tied[row] ? at++ : 0;
+      if (!s.censored[row]) continue;
+      if (tied[row])
+        next[row] = fit[place] <= s.y[row];
+      else
+        next[row] = !was_tied[row] && least_above(rows, fit, s.features(row)) < s.y[row];
+      moved = moved || next[row] != tied[row];
+      was_tied[row] = was_tied[row] || next[row];
+    }
+    tied = next;
+  }
+  return tied;
+}
+
 }  // namespace
 
 IsotonicFit IsotonicFit::fit(const IsotonicSamples& samples) {
   check_samples(samples);
-  const Points points = merge_duplicates(samples);
+  std::vector<bool> tied(samples.rows(), true);
+  if (std::ranges::count(samples.censored, true) > 0) tied = tied_rows(samples);
+  const IsotonicSamples rows = rows_of(samples, tied);
+  const Points points = merge_duplicates(rows);
   const std::vector<double> values = solve(samples.dimension, points);
+
+  struct Point {
+    std::span<const double> x;
+    double value;
+    bool open;
+  };
+  std::vector<Point> found;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    found.push_back({std::span(points.x).subspan(i * samples.dimension, samples.dimension), values[i], false});
+  std::vector<double> of_tied_row;
+  for (const std::size_t point : points.of_row) of_tied_row.push_back(values[point]);
+  for (std::size_t row = 0; row < samples.rows(); ++row) {
+    const auto x = samples.features(row);
+    if (!tied[row]) found.push_back({x, std::min(samples.y[row], least_above(rows, of_tied_row, x)), true});
+  }
+  std::ranges::stable_sort(found, {}, &Point::value);
 
   IsotonicFit result;
   result.dimension_ = samples.dimension;
-  for (const std::size_t point : points.of_row) result.fitted_.push_back(values[point]);
-
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return values[i] < values[j]; });
-  for (const std::size_t i : order) {
-    const auto x = std::span(points.x).subspan(i * samples.dimension, samples.dimension);
-    result.points_.insert(result.points_.end(), x.begin(), x.end());
-    result.values_.push_back(values[i]);
+  for (const Point& point : found) {
+    result.points_.insert(result.points_.end(), point.x.begin(), point.x.end());
+    result.values_.push_back(point.value);
+    result.open_.push_back(point.open);
   }
+  for (std::size_t row = 0, at = 0; row < samples.rows(); ++row)
+    result.fitted_.push_back(tied[row] ? of_tied_row[at++] : result.lower(samples.features(row)));
   return result;
 }
 
-std::size_t IsotonicFit::highest_below(std::span<const double> x) const {
+void IsotonicFit::check_point(std::span<const double> x) const {
   sim::check(x.size() == dimension_, "isotonic regression asked for a point of another dimension");
   sim::check(std::none_of(x.begin(), x.end(), [](double v) { return std::isnan(v); }), "isotonic regression asked for NaN");
+}
+
+std::size_t IsotonicFit::highest_below(std::span<const double> x) const {
+  check_point(x);
   std::size_t i = values_.size();
   while (i > 0 && !is_below(point(i - 1), x)) --i;
   return i == 0 ? values_.size() : i - 1;
 }
 
 std::size_t IsotonicFit::lowest_above(std::span<const double> x) const {
-  sim::check(x.size() == dimension_, "isotonic regression asked for a point of another dimension");
-  sim::check(std::none_of(x.begin(), x.end(), [](double v) { return std::isnan(v); }), "isotonic regression asked for NaN");
+  check_point(x);
   std::size_t i = 0;
-  while (i < values_.size() && !is_below(x, point(i))) ++i;
+  while (i < values_.size() && (!is_below(x, point(i)) || open_[i])) ++i;
   return i;
 }
 
@@ -220,12 +296,15 @@ double IsotonicFit::upper(std::span<const double> x) const {
   return i < values_.size() ? values_[i] : values_.back();
 }
 
-double IsotonicFit::predict(std::span<const double> x) const {
-  return 0.5 * lower(x) + 0.5 * upper(x);  // halved first: no overflow, and rounding keeps the order
+IsotonicFit::Envelopes IsotonicFit::envelopes(std::span<const double> x) const {
+  const std::size_t below = highest_below(x), above = lowest_above(x), none = values_.size();
+  return {.lower = below < none ? values_[below] : values_.front(),
+          .upper = above < none ? values_[above] : values_.back(),
+          .extrapolated = below == none || above == none};
 }
 
-bool IsotonicFit::extrapolated(std::span<const double> x) const {
-  return highest_below(x) == values_.size() || lowest_above(x) == values_.size();
-}
+double IsotonicFit::predict(std::span<const double> x) const { return envelopes(x).middle(); }
+
+bool IsotonicFit::extrapolated(std::span<const double> x) const { return envelopes(x).extrapolated; }
 
 }  // namespace rehearse::policies

@@ -15,6 +15,7 @@ IsotonicSamples without(const IsotonicSamples& all, std::size_t row) {
   rest.x.erase(rest.x.begin() + at * width, rest.x.begin() + (at + 1) * width);
   rest.y.erase(rest.y.begin() + at);
   if (!rest.weights.empty()) rest.weights.erase(rest.weights.begin() + at);
+  if (!rest.censored.empty()) rest.censored.erase(rest.censored.begin() + at);
   return rest;
 }
 
@@ -27,6 +28,7 @@ std::vector<double> leave_one_out(const IsotonicSamples& samples, const Residual
   const std::size_t left_out = std::min(rows, kMostLeftOut);
   for (std::size_t i = 0; i < left_out; ++i) {
     const std::size_t row = i * rows / left_out;
+    if (!samples.censored.empty() && samples.censored[row]) continue;
     residuals.push_back(residual(IsotonicFit::fit(without(samples, row)), samples.features(row), samples.y[row]));
   }
   return residuals;

@@ -16,7 +16,8 @@ inline constexpr std::size_t kMostLeftOut = 100;
 /// The residual of a sample (x, y) that `fit` has not seen, in whatever scale the caller needs.
 using Residual = std::function<double(const IsotonicFit& fit, std::span<const double> x, double y)>;
 
-/// One residual for each row left out, in the rows' order; none for a single row.
+/// One residual for each row left out, in the rows' order; none for a single row, nor for a censored one, whose target nobody
+/// knows.
 std::vector<double> leave_one_out(const IsotonicSamples& samples, const Residual& residual);
 
 /// The smallest residual that at least a share `quantile` of the residuals does not exceed (the ceil(quantile n)-th

@@ -41,10 +41,6 @@ void keep_those_at_or_below(std::size_t coordinate, std::size_t dimension, std::
 
 }  // namespace
 
-bool is_below(std::span<const double> x, std::span<const double> y) {
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](double a, double b) { return a <= b; });
-}
-
 std::vector<Cover> cover_relations(std::size_t dimension, std::span<const double> points) {
   const std::size_t n = points.size() / dimension;
   BitRows below(n);

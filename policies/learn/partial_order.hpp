@@ -17,7 +17,11 @@ struct Cover {
 };
 
 /// x <= y in every coordinate; both have the same length.
-bool is_below(std::span<const double> x, std::span<const double> y);
+inline bool is_below(std::span<const double> x, std::span<const double> y) {
+  for (std::size_t d = 0; d < x.size(); ++d)
+    if (!(x[d] <= y[d])) return false;
+  return true;
+}
 
 /// The cover relations (transitive reduction) of `points`, row-major, `dimension` numbers a point. The points must be
 /// distinct and in lexicographic order. Takes n^2/8 bytes of memory for n points.

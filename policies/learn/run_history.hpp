@@ -1,28 +1,16 @@
 // Finished training runs, from which the predictors learn: as measured, with noise, and nothing of the simulator's truth.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "sim/base/errors.hpp"
+#include "workloads/past_run.hpp"
 
 namespace rehearse::policies {
 
-/// A row of the history CSV; the fields have its columns' names.
-struct PastRun {
-  std::string model, dataset, instance;
-  int workers = 1;
-  double batch_size = 0;  ///< global: of all workers together
-  double samples = 0;     ///< training samples an epoch
-  double epochs = 0;
-  double time_s = 0;    ///< of all epochs
-  double accuracy = 0;  ///< after the last epoch, in [0, 1]
-  bool asynchronous = false;
-};
-
-/// What is wrong with a run, the column's name in `pointer`; file and line are left to the reader.
-std::vector<sim::Mistake> mistakes_in(const PastRun& run);
+using workloads::PastRun;
 
 class RunHistory {
  public:
@@ -33,6 +21,15 @@ class RunHistory {
   const std::vector<PastRun>& runs() const { return runs_; }
   std::vector<PastRun> on_instance(std::string_view model, std::string_view instance) const;
   std::vector<PastRun> on_dataset(std::string_view model, std::string_view dataset) const;
+  /// As `on_instance`; where those are fewer than `enough`, joined by the richest other instance's, their times scaled.
+  struct Gathered {
+    std::vector<PastRun> runs;
+    bool borrowed = false;
+  };
+  /// Time on instance `to` over time on instance `from`, for the same workers and batch; empty = nothing is borrowed.
+  using TimeRatio = std::function<double(const std::string& from, const std::string& to)>;
+  Gathered on_instance_or_borrowed(std::string_view model, std::string_view instance, std::size_t enough,
+                                   const TimeRatio& ratio) const;
   /// The other instance with the most runs of the model, of equals the first by name; empty when there is none.
   std::string richest_other_instance(std::string_view model, std::string_view instance) const;
 

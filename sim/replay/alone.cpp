@@ -20,6 +20,7 @@ double comparable(double target) { return std::isnan(target) ? -1 : target; }
 
 bool AloneOutcome::keeps_limits(const Job& job, double deviation) const {
   return fits && failure == FailureReason::none && (!job.has_deadline() || time_s <= job.deadline_s) &&
+         (!job.has_cost_limit() || cost_usd <= job.cost_limit_usd) &&
          (!job.has_target() || accuracy >= job.target_accuracy - 2 * deviation);
 }
 

@@ -51,6 +51,8 @@ struct Prediction {
   double time_s = std::numeric_limits<double>::quiet_NaN();
   double accuracy = std::numeric_limits<double>::quiet_NaN();
   double cost_usd = std::numeric_limits<double>::quiet_NaN();
+  double ranked_cost_usd = std::numeric_limits<double>::quiet_NaN();  ///< what choices are ranked by; NaN: cost_usd
+  double safe_cost_usd = std::numeric_limits<double>::quiet_NaN();  ///< what a limit is held against; NaN: cost_usd
   double epochs = std::numeric_limits<double>::quiet_NaN();
   bool feasible = true;       ///< keeps the job's limits
   bool extrapolated = false;  ///< outside what the strategy has seen

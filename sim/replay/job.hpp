@@ -52,6 +52,7 @@ struct Job {
   double epochs = 0;                ///< of Work::train: exactly so many, or the cap where there is a target; 0: the default cap
   double target_accuracy = kUnset;  ///< floor in 0..1; NaN: none
   double deadline_s = kNever;       ///< counted from submit_s
+  double cost_limit_usd = kNever;   ///< on the job's own money, profiling not counted
   double priority = 0;
   int pool = -1;  ///< index into Cluster::pools that it names, -1: none
   Objective objective = Objective::min_cost;
@@ -60,6 +61,7 @@ struct Job {
 
   bool has_target() const { return target_accuracy == target_accuracy; }
   bool has_deadline() const { return deadline_s != kNever; }
+  bool has_cost_limit() const { return cost_limit_usd != kNever; }
 };
 
 enum class JobState : std::uint8_t { queued, starting, running, checkpointing, finished, failed };
@@ -102,9 +104,11 @@ struct JobRecord {
   bool meets_deadline() const { return state == JobState::finished && end_s - job->submit_s <= job->deadline_s; }
   /// Two standard deviations are allowed: one lucky reading ends a job; a strict comparison would fail most jobs.
   bool meets_accuracy() const { return state == JobState::finished && accuracy >= job->target_accuracy - 2 * accuracy_deviation; }
+  bool meets_cost_limit() const { return state == JobState::finished && cost.total() <= job->cost_limit_usd; }
   /// Every limit that the job has.
   bool keeps_limits() const {
-    return state == JobState::finished && (!job->has_deadline() || meets_deadline()) && (!job->has_target() || meets_accuracy());
+    return state == JobState::finished && (!job->has_deadline() || meets_deadline()) &&
+           (!job->has_target() || meets_accuracy()) && (!job->has_cost_limit() || meets_cost_limit());
   }
 };
 

@@ -18,8 +18,7 @@ StageSeen ReplayRun::see(JobSlot slot, double now_s) {
           .epochs = end.epochs_trained,
           .examples = end.training.examples,
           .accuracy = end.measured_accuracy,
-          .noise_scale =
-              setup_.models.convergence->measured_noise_scale(job, live.stages, live.course.epochs.back().noise_scale),
+          .noise_scale = setup_.models.convergence->measured_noise_scale(job, live.stages, live.course.epochs.back().noise_scale),
           .step_s = live.course.step_s,
           .elapsed_s = now_s - job.submit_s,
           .cost_usd = live.meter.usd + servers_usd,

@@ -99,6 +99,30 @@ TEST_CASE("the oracle is never costlier than a choice that keeps the limits", "[
   });
 }
 
+TEST_CASE("under any objective the oracle is never worse than a choice that keeps the limits", "[invariant]") {
+  rc::prop("any static policy", [](std::uint64_t seed) {
+    sim::Random random(seed);
+    const RealWorld real(random_cluster(random), {kModels[random.below(kModels.size())]});
+    Bundled bundled(real);
+    sim::Job job = random_job(random, real);
+    job.objective = random.below(2) == 0 ? sim::Objective::min_time : sim::Objective::max_accuracy;
+    if (random.below(2) == 0) job.cost_limit_usd = std::exp(random.uniform(std::log(0.01), std::log(100.0)));
+    const sim::AloneOutcome oracle = bundled.truth(job, bundled.menu("oracle", job).ranked.front());
+    for (const char* policy : {"manual", "random-feasible", "median-feasible"}) {
+      const sim::AloneOutcome other = bundled.truth(job, bundled.menu(policy, job).ranked.front());
+      if (!keeps_limits(real, job, other)) continue;
+      RC_TAG(std::string(policy));
+      RC_ASSERT(keeps_limits(real, job, oracle));
+      // A floor counts as kept from two deviations below; the oracle does not tell such choices apart.
+      const double deviation = real.belief->models().convergence->evaluation_deviation(*job.profile, other.accuracy);
+      if (job.objective == sim::Objective::min_time)
+        RC_ASSERT(oracle.time_s <= other.time_s);
+      else if (!std::isnan(other.accuracy))
+        RC_ASSERT(oracle.accuracy >= other.accuracy - (job.has_target() ? 2 * deviation : 0));
+    }
+  });
+}
+
 TEST_CASE("relaxing a deadline never raises the oracle's cost", "[invariant]") {
   rc::prop("for a job that was feasible before", [](std::uint64_t seed) {
     sim::Random random(seed);

@@ -84,6 +84,35 @@ TEST_CASE("manual: the fewest workers in 0.8 of the deadline, the fastest where 
   CHECK(rules.answer(job) == configuration(1, 1 << fastest, 128 >> fastest));
 }
 
+TEST_CASE("manual: a job that is to end soon gets the fastest within 0.8 of its money", "[manual]") {
+  Rules rules(three_pools());
+  sim::Job job = train(rules.real);
+  job.pool = 1;
+  job.objective = sim::Objective::min_time;
+  std::vector<double> times, costs;
+  for (const int workers : {1, 2, 4, 8, 16, 32}) {
+    const sim::Configuration c = configuration(1, workers, 128 / workers);
+    times.push_back(rules.time_s(job, c));
+    costs.push_back(times.back() * sim::usd_per_s(rules.real.cluster, rules.costs, c));
+  }
+  const auto answer = [](std::ptrdiff_t power) { return configuration(1, 1 << power, 128 >> power); };
+  const auto fastest = std::min_element(times.begin(), times.end()) - times.begin();
+  REQUIRE(fastest > 1);
+  CHECK(rules.answer(job) == answer(fastest));
+  job.deadline_s = 1e9;  // no reason to be slow
+  CHECK(rules.answer(job) == answer(fastest));
+  // Two workers are faster than one, cost more, and all others cost more still.
+  REQUIRE(times[1] < times[0]);
+  REQUIRE(std::is_sorted(costs.begin(), costs.end()));
+  job.cost_limit_usd = costs[1] / 0.8 * (1 + 1e-12);
+  CHECK(rules.answer(job) == answer(1));
+  job.cost_limit_usd = costs[0] / 0.8 * (1 - 1e-12);  // nothing is cheap enough: the cheapest
+  CHECK(rules.answer(job) == answer(0));
+  job.cost_limit_usd = sim::kNever;
+  job.objective = sim::Objective::max_accuracy;  // of the publication's batch: as cheap as for min-cost
+  CHECK(rules.answer(job) == answer(0));
+}
+
 TEST_CASE("manual: the batch is halved until some power of two of workers holds it", "[manual]") {
   // ResNet-50's 200 images on one K80: the largest of 200, 100, 50, 25, ... that fits.
   const RealWorld real(real_cluster({{"slow", "k80", 1, 1, 0.9}}), {{"resnet50", "imagenet"}});

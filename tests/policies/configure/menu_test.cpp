@@ -82,7 +82,26 @@ TEST_CASE("an infeasible job is told what would do", "[menu]") {
   CHECK(rank(limited(sim::kNever, 0.8), {predicted(1, 200, 1, 0.5)}).remedy == "infeasible: an accuracy floor of 0.500 would do");
   CHECK(rank(limited(100, 0.8), {}).remedy == "infeasible: nothing fits");
   CHECK(rank(limited(100, 0.8), {predicted(1, 200, 1, 0.5)}).remedy ==
-        "infeasible: no deadline and no floor of these configurations would do");
+        "infeasible: no single other limit would do for these configurations");
+}
+
+TEST_CASE("a limit on money holds beside the others, against what is safe", "[menu]") {
+  // Of six(): 3 costs 4, 1 costs 5, 2 costs 6 dollars; within 5 dollars 1 and 3 are left. 2 exceeds by 6/5 - 1 = 0.2, less than
+  // 5's missing accuracy of 0.25.
+  sim::Job job = limited(100, 0.8, sim::Objective::min_time);
+  job.cost_limit_usd = 5;
+  CHECK(order(rank(job, six())) == std::vector<int>{3, 1, 2, 5, 4, 6});
+  job.objective = sim::Objective::max_accuracy;
+  CHECK(order(rank(job, six())) == std::vector<int>{1, 3, 2, 5, 4, 6});
+  // What the first is sure to cost at most is 5.5 dollars.
+  std::vector<sim::Choice> choices = six();
+  choices[0].predicted.safe_cost_usd = 5.5;
+  CHECK(order(rank(job, choices)) == std::vector<int>{3, 1, 2, 5, 4, 6});
+  CHECK(rank(job, choices).ranked[1].predicted.feasible == false);
+  job.cost_limit_usd = 3.999;  // 3 would do with 4 dollars; no deadline and no floor would
+  CHECK(rank(job, six()).remedy ==
+        "infeasible: a deadline of 150 s would do, or an accuracy floor of 0.600 would do, or a cost limit of 4.00 $ would do");
+  CHECK_FALSE(keeps_limits(job, predicted(1, 1, sim::kUnset, 0.9).predicted));
 }
 
 TEST_CASE("a remedy is one: with it the job is feasible", "[menu]") {
@@ -90,17 +109,24 @@ TEST_CASE("a remedy is one: with it the job is feasible", "[menu]") {
     sim::Random random(seed);
     std::vector<sim::Choice> choices;
     for (int i = 0; i < 6; ++i) choices.push_back(predicted(i + 1, random.uniform(0, 300), random.uniform(), random.uniform()));
-    const sim::Job job = limited(100, 0.8);
+    sim::Job job = limited(100, 0.8);
+    if (random.below(2) == 0) job.cost_limit_usd = 0.5;
     const sim::Menu menu = rank(job, choices);
     if (menu.feasible) return;
-    double deadline_s = 0, floor = 0;
+    double deadline_s = 0, floor = 0, usd = 0;
+    const auto feasible = [&](double deadline, double target, double cost_limit) {
+      sim::Job other = limited(deadline, target);
+      other.cost_limit_usd = cost_limit;
+      return rank(other, choices).feasible;
+    };
     const auto number_after = [&](std::string_view words, double& value) {
       const auto at = menu.remedy.find(words);
       if (at != std::string::npos) value = std::stod(menu.remedy.substr(at + words.size()));
       return at != std::string::npos;
     };
-    if (number_after("a deadline of ", deadline_s)) RC_ASSERT(rank(limited(deadline_s, 0.8), choices).feasible);
-    if (number_after("an accuracy floor of ", floor)) RC_ASSERT(rank(limited(100, floor), choices).feasible);
+    if (number_after("a deadline of ", deadline_s)) RC_ASSERT(feasible(deadline_s, 0.8, job.cost_limit_usd));
+    if (number_after("an accuracy floor of ", floor)) RC_ASSERT(feasible(100, floor, job.cost_limit_usd));
+    if (number_after("a cost limit of ", usd)) RC_ASSERT(feasible(100, 0.8, usd));
   });
 }
 

@@ -16,6 +16,9 @@ using namespace rehearse::policies;
 
 namespace {
 
+const double kNaN = std::numeric_limits<double>::quiet_NaN();
+const double kInfinity = std::numeric_limits<double>::infinity();
+
 double weight_of(const IsotonicSamples& s, std::size_t row) { return s.weights.empty() ? 1 : s.weights[row]; }
 
 std::vector<double> fitted(const IsotonicSamples& samples) {
@@ -130,9 +133,6 @@ void assert_near(const std::vector<double>& found, const std::vector<double>& ex
     RC_ASSERT(std::abs(found[i] - expected[i]) <= tolerance * std::max(1.0, std::abs(expected[i])));
 }
 
-const double kNaN = std::numeric_limits<double>::quiet_NaN();
-const double kInfinity = std::numeric_limits<double>::infinity();
-
 }  // namespace
 
 TEST_CASE("a violating pair is pooled, its upper neighbours are not") {
@@ -150,6 +150,85 @@ TEST_CASE("duplicates are merged into their weighted mean") {
   // Apart, when the order allows: 3 <= 7.
   CHECK(fitted({.x = {1, 2, 1}, .y = {4, 7, 1}, .weights = {2, 1, 1}}) == std::vector<double>{3, 7, 3});
   CHECK(fitted({.x = {0.0, -0.0}, .y = {1, 3}}) == std::vector<double>{2, 2});
+}
+
+TEST_CASE("censored rows are lower bounds") {
+  // One axis. Rows 1 and 3 measured 10 and 20; row 2 was cut at 14: it lies anywhere in [14, 20]. Nothing is paid.
+  const auto open = IsotonicFit::fit({.x = {1, 2, 3}, .y = {10, 14, 20}, .censored = {false, true, false}});
+  CHECK(std::vector<double>{open.fitted().begin(), open.fitted().end()} == std::vector<double>{10, 14, 20});
+  const std::vector<double> two{2}, between{1.5}, above{2.5};
+  CHECK(open.lower(two) == 14);
+  CHECK(open.upper(two) == 20);
+  CHECK(open.upper(between) == 20);  // its 14 is no upper bound
+  CHECK(open.lower(between) == 10);
+  CHECK(open.lower(above) == 14);
+  // Cut at 26 instead, above what row 3 allows: the two share (26 + 20) / 2 = 23, as if 26 had been measured.
+  CHECK(fitted({.x = {1, 2, 3}, .y = {10, 26, 20}, .censored = {false, true, false}}) == std::vector<double>{10, 23, 23});
+  // Cut at 12 between measured 30 and 30: it lies at 30, and pulls nobody down.
+  CHECK(fitted({.x = {1, 2, 3, 4}, .y = {0, 30, 12, 30}, .censored = {false, false, true, false}}) ==
+        std::vector<double>{0, 30, 30, 30});
+  // Bounds 8 and 6 below a measured 4: the 8 and the 4 share 6, and the 6 is content.
+  CHECK(fitted({.x = {1, 1, 2}, .y = {8, 6, 4}, .censored = {true, true, false}}) == std::vector<double>{6, 6, 6});
+  // Beyond all measured rows a bound is met by itself, and is the most that is known.
+  const auto beyond = IsotonicFit::fit({.x = {1, 2}, .y = {10, 50}, .censored = {false, true}});
+  CHECK(beyond.fitted()[1] == 50);
+  CHECK(beyond.upper(two) == 50);
+  CHECK(beyond.extrapolated(two));
+  CHECK(fitted({.x = {2, 1}, .y = {5, 7}, .censored = {true, true}}) == std::vector<double>{7, 7});  // nothing but bounds
+}
+
+namespace {
+
+/// The loss of a fit in which the rows of `tied` were fitted to their targets and every other takes the most that it may.
+double censored_loss(const IsotonicSamples& s, const std::vector<std::size_t>& tied, const std::vector<double>& fit) {
+  double loss = 0;
+  for (std::size_t row = 0; row < s.rows(); ++row) {
+    double value = kInfinity;
+    for (std::size_t i = 0; i < tied.size(); ++i)
+      if (is_below(s.features(row), s.features(tied[i]))) value = std::min(value, fit[i]);
+    if (s.censored[row] && value >= s.y[row]) continue;
+    loss += weight_of(s, row) * (value - s.y[row]) * (value - s.y[row]);
+  }
+  return loss;
+}
+
+/// The quadratic programme with one-sided losses, by its active sets: at the optimum the censored rows below their bound are as
+/// measured ones, the others are not there. All subsets are tried, each by the exact formula.
+double least_censored_loss(const IsotonicSamples& s) {
+  double least = kInfinity;
+  for (unsigned set = 0; set < 1u << s.rows(); ++set) {
+    IsotonicSamples part{.dimension = s.dimension};
+    std::vector<std::size_t> tied;
+    for (std::size_t row = 0; row < s.rows(); ++row) {
+      if (s.censored[row] ? (set >> row & 1u) == 0 : (set >> row & 1u) != 0) continue;  // a measured row is in, once
+      tied.push_back(row);
+      part.x.insert(part.x.end(), s.features(row).begin(), s.features(row).end());
+      part.y.push_back(s.y[row]);
+      part.weights.push_back(weight_of(s, row));
+    }
+    least = std::min(least, censored_loss(s, tied, tied.empty() ? std::vector<double>{} : by_max_min(part)));
+  }
+  return least;
+}
+
+}  // namespace
+
+TEST_CASE("censored rows: no monotone fit has a smaller loss") {
+  rc::prop("small cases, against all active sets", [] {
+    auto samples = arbitrary_samples(6);
+    for (std::size_t row = 0; row < samples.rows(); ++row) samples.censored.push_back(*rc::gen::arbitrary<bool>());
+    const auto fit = IsotonicFit::fit(samples);
+    double loss = 0;
+    for (std::size_t row = 0; row < samples.rows(); ++row) {
+      const double found = fit.fitted()[row], target = samples.y[row];
+      if (!samples.censored[row] || found < target) loss += weight_of(samples, row) * (found - target) * (found - target);
+      RC_ASSERT(fit.lower(samples.features(row)) <= fit.upper(samples.features(row)));
+      for (std::size_t other = 0; other < samples.rows(); ++other)
+        if (is_below(samples.features(row), samples.features(other))) RC_ASSERT(found <= fit.fitted()[other]);
+    }
+    const double least = least_censored_loss(samples);
+    RC_ASSERT(std::abs(loss - least) <= 1e-9 * std::max(1.0, least));
+  });
 }
 
 TEST_CASE("envelopes between and outside the samples") {

@@ -1,4 +1,4 @@
-#include "policies/configure/static_isotonic.hpp"
+#include "policies/configure/from_history.hpp"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace rehearse::policies {
 
-bool StaticIsotonic::allowed(const ConfigureView& view, const sim::Configuration& c) const {
+bool FromHistory::allowed(const ConfigureView& view, const sim::Configuration& c) const {
   if (c == view.manual) return true;
   const sim::Group &group = c.groups.front(), &manual = view.manual.groups.front();
   switch (frozen_) {
@@ -20,13 +20,15 @@ bool StaticIsotonic::allowed(const ConfigureView& view, const sim::Configuration
   return false;
 }
 
-sim::Menu StaticIsotonic::configure(const ConfigureView& view, const workloads::Belief& belief) {
-  if (predictors_ == nullptr) predictors_ = std::make_unique<HistoryPredictors>(*view.history, view.cluster, belief, options_);
+sim::Menu FromHistory::configure(const ConfigureView& view, const workloads::Belief& belief) {
+  if (predictors_ == nullptr) predictors_ = std::make_unique<HistoryPredictors>(*view.history, view.cluster, belief, *learner_);
   std::vector<sim::Choice> choices;
+  choices.reserve(view.candidates.size());
   for (const sim::Configuration& c : view.candidates) {
     if (!allowed(view, c)) continue;
     choices.push_back({.configuration = c, .predicted = predictors_->predict(view.job, c, view.costs)});
-    if (!fits_memory(view.job, view.cluster, belief, c)) {  // no run can have told
+    if (c == view.manual &&
+        !fits_memory(view.job, view.cluster, belief, c)) {  // the one of them that need not; no run can have told
       choices.back().predicted.feasible = false;
       choices.back().predicted.note = "does not fit memory";
     }

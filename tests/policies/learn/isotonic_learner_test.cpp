@@ -1,4 +1,4 @@
-#include "policies/learn/run_predictors.hpp"
+#include "policies/learn/isotonic_learner.hpp"
 
 #include <rapidcheck/catch.h>
 
@@ -31,19 +31,16 @@ PastRun run_on(const std::string& instance, const Measured& m) {
           .accuracy = m.accuracy};
 }
 
-const PredictorOptions kNoMargin{.margin_quantile = 0};
+const IsotonicOptions kNoMargin{.margin_quantile = 0};
 
-EpochTimePredictor time_predictor(const RunHistory& history, const PredictorOptions& options, std::string_view instance = "k80") {
-  auto predictor = EpochTimePredictor::fit(history, "resnet50", instance, options);
-  REQUIRE(predictor);
-  return *predictor;
+IsotonicEpochTimes time_predictor(const RunHistory& history, const IsotonicOptions& options) {
+  return {history.on_instance("resnet50", "k80"), options};
 }
 
-AccuracyPredictor accuracy_predictor(const RunHistory& history, const PredictorOptions& options, bool asynchronous = false) {
-  auto predictor =
-      AccuracyPredictor::fit(history, {.model = "resnet50", .dataset = "cifar10", .asynchronous = asynchronous}, options);
-  REQUIRE(predictor);
-  return *predictor;
+IsotonicAccuracies accuracy_predictor(const RunHistory& history, const IsotonicOptions& options, bool asynchronous = false) {
+  const auto learned = IsotonicLearner(options).accuracies(history.on_dataset("resnet50", "cifar10"), asynchronous);
+  REQUIRE(learned != nullptr);
+  return dynamic_cast<const IsotonicAccuracies&>(*learned);
 }
 
 /// Time and accuracy that keep the order of both sets of features: worker-seconds rise with workers and samples and fall with
@@ -74,7 +71,6 @@ TEST_CASE("time: worker-seconds an epoch, divided by the workers") {
   CHECK(one.expected == 100);
   CHECK(one.safe == 100);
   CHECK_FALSE(one.extrapolated);
-  CHECK_FALSE(one.borrowed);
   CHECK(predictor.epoch_time_s({.workers = 2, .batch_size = 32, .samples = 1000}).expected == 60);
 
   // Two workers at batch 64 need at most the 120 of batch 32; nothing bounds them from below but the fit's minimum, 100:
@@ -128,28 +124,31 @@ TEST_CASE("time: too few runs are joined by the richest other instance's, scaled
                             run_on("v100", {1, 32, 1000, 1, 10, 0.5}), run_on("p100", {1, 32, 1000, 1, 50, 0.5}),
                             run_on("p100", {2, 32, 1000, 1, 30, 0.5})});
   std::string asked;
-  PredictorOptions options{
-      .margin_quantile = 0, .enough_runs = 2, .time_ratio = [&](const std::string& from, const std::string& to) {
-        asked = from + " to " + to;
-        return 3.0;
-      }};
-  const auto predictor = time_predictor(history, options);
+  RunHistory::TimeRatio ratio = [&](const std::string& from, const std::string& to) {
+    asked = from + " to " + to;
+    return 3.0;
+  };
+  const auto gathered = [&](const char* instance, std::size_t enough) {
+    return history.on_instance_or_borrowed("resnet50", instance, enough, ratio);
+  };
+  const IsotonicEpochTimes predictor(gathered("k80", 2).runs, kNoMargin);
   CHECK(asked == "p100 to k80");
   // One worker: 3 x 50 = 150 s. Two: 3 x 30 = 90 s. Four: the own run's 60 s.
   CHECK(predictor.epoch_time_s({.workers = 1, .batch_size = 32, .samples = 1000}).expected == 150);
   CHECK(predictor.epoch_time_s({.workers = 2, .batch_size = 32, .samples = 1000}).expected == 90);
-  const auto own = predictor.epoch_time_s({.workers = 4, .batch_size = 32, .samples = 1000});
-  CHECK(own.expected == 60);
-  CHECK(own.borrowed);
+  CHECK(predictor.epoch_time_s({.workers = 4, .batch_size = 32, .samples = 1000}).expected == 60);
+  CHECK(gathered("k80", 2).borrowed);
 
-  options.enough_runs = 1;  // now one is enough
-  CHECK_FALSE(time_predictor(history, options).epoch_time_s({.workers = 1, .batch_size = 32, .samples = 1000}).borrowed);
+  CHECK_FALSE(gathered("k80", 1).borrowed);  // now one is enough
+  CHECK(gathered("k80", 1).runs.size() == 1);
   // An instance without any run: p100, the richest of three, lends again.
-  CHECK(time_predictor(history, options, "a100").epoch_time_s({.workers = 1, .batch_size = 32, .samples = 1000}).expected == 150);
-  CHECK_FALSE(EpochTimePredictor::fit(history, "resnet50", "a100", kNoMargin));  // no ratio, nothing borrowed
-  CHECK_FALSE(EpochTimePredictor::fit(history, "vgg16", "k80", options));
-  options.time_ratio = [](const std::string&, const std::string&) { return 0.0; };
-  CHECK_THROWS_AS(EpochTimePredictor::fit(history, "resnet50", "a100", options), sim::CheckFailed);
+  REQUIRE(gathered("a100", 1).runs.size() == 2);
+  CHECK(gathered("a100", 1).runs[0].time_s == 150);
+  CHECK(history.on_instance_or_borrowed("resnet50", "a100", 1, {}).runs.empty());  // no ratio, nothing borrowed
+  CHECK(history.on_instance_or_borrowed("vgg16", "k80", 1, ratio).runs.empty());
+  CHECK(IsotonicLearner(kNoMargin).epoch_times({}) == nullptr);
+  ratio = [](const std::string&, const std::string&) { return 0.0; };
+  CHECK_THROWS_AS(gathered("a100", 1), sim::CheckFailed);
 }
 
 TEST_CASE("of equally rich instances the first by name lends") {
@@ -170,13 +169,13 @@ TEST_CASE("accuracy: falls with the global batch, rises with the epochs") {
   CHECK_FALSE(between.extrapolated);
 
   const PlannedRun batch_64{.workers = 1, .batch_size = 64}, batch_32{.workers = 1, .batch_size = 32};
-  CHECK(predictor.fewest_epochs(batch_64, 0.7, 100) == 4);
-  CHECK(predictor.fewest_epochs(batch_64, 0.7, 4) == 4);
-  CHECK(predictor.fewest_epochs(batch_64, 0.7, 3) == std::nullopt);
-  CHECK(predictor.fewest_epochs(batch_64, 0.75, 100) == std::nullopt);
-  CHECK(predictor.fewest_epochs(batch_32, 0.8, 100) == 4);
-  CHECK(predictor.fewest_epochs(batch_32, 0.5, 100) == 1);
-  CHECK(predictor.fewest_epochs(batch_32, 0.5, 0) == std::nullopt);
+  CHECK(fewest_epochs(predictor, batch_64, 0.7, 100) == 4);
+  CHECK(fewest_epochs(predictor, batch_64, 0.7, 4) == 4);
+  CHECK(fewest_epochs(predictor, batch_64, 0.7, 3) == std::nullopt);
+  CHECK(fewest_epochs(predictor, batch_64, 0.75, 100) == std::nullopt);
+  CHECK(fewest_epochs(predictor, batch_32, 0.8, 100) == 4);
+  CHECK(fewest_epochs(predictor, batch_32, 0.5, 100) == 1);
+  CHECK(fewest_epochs(predictor, batch_32, 0.5, 0) == std::nullopt);
 }
 
 TEST_CASE("accuracy: the margin is a quantile of absolute leave-one-out residuals") {
@@ -197,13 +196,14 @@ TEST_CASE("accuracy: asynchronous runs are learned apart, on their workers") {
   const RunHistory history({one, four, run_on("k80", {4, 128, 1000, 4, 10, 0.75})});
   // Two workers: between the 0.6 of four and the 0.8 of one, whatever the batch.
   const auto predictor = accuracy_predictor(history, kNoMargin, true);
-  CHECK(predictor.accuracy({.workers = 2, .batch_size = 4096}, 4).expected == Approx(0.7));
-  CHECK_FALSE(predictor.accuracy({.workers = 2, .batch_size = 4096}, 4).extrapolated);
+  const PlannedRun two{.workers = 2, .batch_size = 4096, .asynchronous = true};
+  CHECK(predictor.accuracy(two, 4).expected == Approx(0.7));
+  CHECK_FALSE(predictor.accuracy(two, 4).extrapolated);
   CHECK(accuracy_predictor(history, kNoMargin).accuracy({.workers = 1, .batch_size = 128}, 4).expected == 0.75);
 
-  const RunHistory synchronous({run_on("k80", {4, 128, 1000, 4, 10, 0.75})});
-  CHECK_FALSE(AccuracyPredictor::fit(synchronous, {"resnet50", "cifar10", true}, kNoMargin));
-  CHECK_FALSE(AccuracyPredictor::fit(synchronous, {"resnet50", "imagenet", false}, kNoMargin));
+  const std::vector<PastRun> synchronous{run_on("k80", {4, 128, 1000, 4, 10, 0.75})};
+  CHECK(IsotonicLearner(kNoMargin).accuracies(synchronous, true) == nullptr);
+  CHECK(IsotonicLearner(kNoMargin).accuracies({}, false) == nullptr);
 }
 
 TEST_CASE("accuracy: the thesis learns on the batch of one worker, all runs together") {
@@ -257,7 +257,7 @@ TEST_CASE("a lower floor never takes more epochs, and the answer is the fewest")
     const int cap = 40;
     int fewest_so_far = 0;
     for (double floor = 0; floor <= 1; floor += 0.02) {
-      const auto found = predictor.fewest_epochs(plan, floor, cap);
+      const auto found = fewest_epochs(predictor, plan, floor, cap);
       int first = 1;
       while (first <= cap && predictor.accuracy(plan, first).safe < floor) ++first;
       RC_ASSERT(found.value_or(cap + 1) == first);

@@ -1,9 +1,10 @@
-#include "policies/configure/static_isotonic.hpp"
+#include "policies/configure/from_history.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "policies/learn/isotonic_learner.hpp"
 #include "tests/policies/configure/strategies.hpp"
 
 using namespace rehearse::policies;
@@ -34,17 +35,23 @@ PastRun run(int workers, double batch, double epochs, double time_s, double accu
 /// Seconds an epoch: 100 on 1 worker, 60 on 2, 40 on 4, at batch 128. Accuracy 0.6 after 5 epochs, 0.8 after 10, 0.9 after 20.
 std::vector<PastRun> three_sizes() { return {run(1, 128, 5, 500, 0.6), run(2, 128, 10, 600, 0.8), run(4, 128, 20, 800, 0.9)}; }
 
+/// Without a margin.
+FromHistory isotonic(Frozen frozen = Frozen::nothing) {
+  return FromHistory(std::make_unique<IsotonicLearner>(IsotonicOptions{.margin_quantile = 0}), frozen);
+}
+
 struct Predicting {
   RealWorld real;
   RunHistory history;
   sim::CostRules costs;
+  IsotonicLearner learner{{.margin_quantile = 0}};
   HistoryPredictors predictors;
   sim::Job job{.name = "j", .profile = &real.profile(), .work = sim::Work::train};
 
   explicit Predicting(std::vector<PastRun> runs, std::vector<PoolSheet> pools = {kFast})
       : real(real_cluster(pools), {{"resnet18", "cifar10"}}),
         history(std::move(runs)),
-        predictors(history, real.cluster, *real.belief, {.margin_quantile = 0}) {}
+        predictors(history, real.cluster, *real.belief, learner) {}
   sim::Prediction predict(const sim::Configuration& c) { return predictors.predict(job, c, costs); }
 };
 
@@ -73,6 +80,9 @@ TEST_CASE("a whole job predicted from past runs, by hand", "[history]") {
   // 1, 1.41}. Batch 90.5: (120 + 160)/2, 160, 160 (no run above: the most). Batch 128: 140, 160, 160. Batch 181: no run below, so
   // (100 + 160)/2 = 130 three times. Their mean is 1310/9; 4 workers at 0.001 dollars a second for 30 + 20 x 1310/9/4 seconds.
   CHECK(exact.cost_usd == Approx(4 * 0.001 * (30 + 20 * 1310.0 / 9 / 4)));
+  // Ranked by what lies halfway to the safe 160; at most that, as the epochs are given.
+  CHECK(exact.ranked_cost_usd == Approx(4 * 0.001 * (30 + 20 * (1310.0 / 9 + 160) / 2 / 4)));
+  CHECK(exact.safe_cost_usd == Approx(4 * 0.001 * (30 + 20 * 160 / 4)));
 }
 
 TEST_CASE("a floor beyond the past runs takes the cap, and is not promised", "[history]") {
@@ -152,19 +162,42 @@ TEST_CASE("static-isotonic takes the cheapest choice that is predicted to keep t
   view.history = RunHistory(three_sizes());
   for (const int workers : {1, 2, 4}) view.candidates.push_back(configuration(0, workers, 128 / workers));
   view.job.target_accuracy = 0.75;
-  const HistoryPredictorOptions no_margin{.margin_quantile = 0};
   // Ten epochs: 1030 s for 1.03 dollars on one, 630 s for 1.26 on two, 430 s for 1.72 on four.
   view.job.deadline_s = 2000;
-  CHECK(view.order(StaticIsotonic(Frozen::nothing, no_margin)) == std::vector<int>{1, 2, 4});
+  CHECK(view.order(isotonic()) == std::vector<int>{1, 2, 4});
   view.job.deadline_s = 1000;
-  CHECK(view.order(StaticIsotonic(Frozen::nothing, no_margin)) == std::vector<int>{2, 4, 1});
+  CHECK(view.order(isotonic()) == std::vector<int>{2, 4, 1});
   view.job.deadline_s = 500;
-  CHECK(view.order(StaticIsotonic(Frozen::nothing, no_margin)).front() == 4);
+  CHECK(view.order(isotonic()).front() == 4);
   // Nothing is in time: manual's choice, the first candidate, then the least late.
   view.job.deadline_s = 100;
-  CHECK(view.order(StaticIsotonic(Frozen::nothing, no_margin)) == std::vector<int>{1, 4, 2});
+  CHECK(view.order(isotonic()) == std::vector<int>{1, 4, 2});
   std::swap(view.candidates[0], view.candidates[1]);
-  CHECK(view.order(StaticIsotonic(Frozen::nothing, no_margin)).front() == 2);
+  CHECK(view.order(isotonic()).front() == 2);
+}
+
+TEST_CASE("the objective ranks what keeps the limits, money included", "[isotonic]") {
+  MadeUp view;
+  view.history = RunHistory(three_sizes());
+  for (const int workers : {1, 2, 4}) view.candidates.push_back(configuration(0, workers, 128 / workers));
+  view.job.target_accuracy = 0.75;
+  view.job.deadline_s = 2000;
+  const auto order = [&](sim::Objective objective, double cost_limit_usd) {
+    view.job.objective = objective;
+    view.job.cost_limit_usd = cost_limit_usd;
+    return view.order(isotonic());
+  };
+  // As above: 1030 s on one worker, 630 s on two, 430 s on four at a milli-dollar a worker-second: safe are 1.03, 1.26, 1.72
+  // dollars.
+  CHECK(order(sim::Objective::min_time, sim::kNever) == std::vector<int>{4, 2, 1});
+  CHECK(order(sim::Objective::min_time, 1.71) == std::vector<int>{2, 1, 4});
+  CHECK(order(sim::Objective::min_time, 1.25) == std::vector<int>{1, 2, 4});
+  // Batch 64 is cheaper than none of them but as accurate as any run: a job of ten epochs at 128 reaches 0.8 at least.
+  view.job.target_accuracy = sim::kUnset;
+  view.job.epochs = 10;
+  view.candidates.push_back(configuration(0, 8, 64));  // batch 512: beyond the past runs, 0.6 at least
+  CHECK(order(sim::Objective::max_accuracy, sim::kNever).back() == 8);
+  CHECK(order(sim::Objective::max_accuracy, sim::kNever).front() == 1);  // of equals the cheapest
 }
 
 TEST_CASE("one knob frozen where manual has it", "[isotonic]") {
@@ -175,7 +208,7 @@ TEST_CASE("one knob frozen where manual has it", "[isotonic]") {
                      configuration(0, 2, 128), configuration(0, 2, 32),  configuration(0, 8, 64)};
   view.job.deadline_s = sim::kNever;
   const auto sorted = [&](Frozen frozen) {
-    std::vector<int> names = view.order(StaticIsotonic(frozen, {.margin_quantile = 0}));
+    std::vector<int> names = view.order(isotonic(frozen));
     std::sort(names.begin(), names.end());
     return names;
   };

@@ -1,0 +1,73 @@
+// What every learner of past runs is asked: how long an epoch takes, and what accuracy a number of epochs reaches. Rows in,
+// predictions out: nothing of the simulator, so that a table of measured runs serves as well.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "policies/learn/run_history.hpp"
+
+namespace rehearse::policies {
+
+/// A run that is thought of.
+struct PlannedRun {
+  int workers = 1;
+  double batch_size = 0;  ///< global: of all workers together, also where each pushes on its own
+  double samples = 0;     ///< an epoch
+  bool asynchronous = false;
+
+  /// Samples that a worker computes at once.
+  double local_batch() const { return batch_size / workers; }
+};
+
+PlannedRun planned(const PastRun& run);
+
+/// NaN: the learner does not say.
+struct Prediction {
+  double expected = 0;        ///< the learner's best guess
+  double smooth = 0;          ///< what money is reckoned with: `expected`, but for steps that only few runs make
+  double safe = 0;            ///< pessimistic: what limits are held against
+  bool extrapolated = false;  ///< outside the past runs
+};
+
+/// Of one model on one instance.
+class EpochTimes {
+ public:
+  virtual ~EpochTimes() = default;
+  /// Seconds; `safe` is at least `expected`.
+  virtual Prediction epoch_time_s(const PlannedRun& run) const = 0;
+};
+
+/// Of one model on one dataset, trained either synchronously or asynchronously.
+class Accuracies {
+ public:
+  virtual ~Accuracies() = default;
+  /// `safe` is at most `expected`, and at least 0.
+  virtual Prediction accuracy(const PlannedRun& run, double epochs) const = 0;
+  /// One number of it: epochs are searched with them.
+  virtual double safe_accuracy(const PlannedRun& run, double epochs) const { return accuracy(run, epochs).safe; }
+  virtual double smooth_accuracy(const PlannedRun& run, double epochs) const { return accuracy(run, epochs).smooth; }
+  /// Whether how many workers share a global batch makes a difference; always when asynchronous.
+  virtual bool depends_on_workers() const { return false; }
+};
+
+class RunLearner {
+ public:
+  virtual ~RunLearner() = default;
+  /// From runs of one model on one instance; null without any to learn from.
+  virtual std::unique_ptr<EpochTimes> epoch_times(std::span<const PastRun> runs) const = 0;
+  /// From runs of one model on one dataset; null without any to learn from.
+  virtual std::unique_ptr<Accuracies> accuracies(std::span<const PastRun> runs, bool asynchronous) const = 0;
+};
+
+/// Those of the runs that were trained so: their accuracies say nothing of the others'.
+std::vector<PastRun> trained_alike(std::span<const PastRun> runs, bool asynchronous);
+
+/// The fewest epochs in [1, cap] whose safe accuracy reaches `floor`, or nothing. Where more epochs lower a prediction, some that
+/// reach it, with nothing just before.
+std::optional<int> fewest_epochs(const Accuracies& accuracies, const PlannedRun& run, double floor, int cap);
+/// The same of the smooth accuracy: what money is reckoned with, where `fewest_epochs` is for limits.
+std::optional<int> expected_epochs(const Accuracies& accuracies, const PlannedRun& run, double floor, int cap);
+
+}  // namespace rehearse::policies
