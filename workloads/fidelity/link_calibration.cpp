@@ -76,7 +76,8 @@ class LinkFit {
                        .prior_sd = Eigen::VectorXd::Constant(columns, kWorkerFactorSd),
                        .low = Eigen::VectorXd::Constant(columns, std::log(1e-3)),
                        .high = Eigen::VectorXd::Constant(columns, std::log(1e3)),
-                       .smallest_scale = kRepeatability};
+                       .smallest_scale = kRepeatability,
+                       .loss = RobustLoss::huber};
     Place before = place_;
     for (Eigen::Index j = 0; j < kLinks; ++j) {
       const LinkParameter& p = kLinkParameters[j];

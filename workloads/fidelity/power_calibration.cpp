@@ -60,7 +60,8 @@ class PowerFit {
                        .prior_sd = Eigen::VectorXd(columns),
                        .low = Eigen::VectorXd::Constant(columns, std::log(0.1)),
                        .high = Eigen::VectorXd::Constant(columns, std::log(10)),
-                       .smallest_scale = kRepeatability};
+                       .smallest_scale = kRepeatability,
+                       .loss = RobustLoss::huber};
     Eigen::Index j = 0;
     for (const Parameter& p : kParameters) {
       problem.prior_sd[j] = p.prior_sd;
