@@ -111,7 +111,7 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
                              .apply_s = gradient_bytes / instance.server_bytes_per_s,
                              .overlap = instance.server_overlap},
                  .overlap = instance.overlap,
-                 .worker_spread = kWorkerSpread,
+                 .straggling = straggling(key.nodes * key.workers_on_node),
                  .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
   timing.step_s = 1 / step.steps_per_s;
   timing.forward_s = std::max(compute.forward_s, model.step.input_s(key.batch, storage));

@@ -54,7 +54,7 @@ TEST_CASE("energy an epoch on Zeus's P100", "[data]") {
       if (by == workloads::HoldOut::limits) CHECK(workloads::summarise(pairs).p90 < 0.10);
     }
     for (const workloads::SettingOrder& order : workloads::setting_orders(rows, predicted))
-      if (by == workloads::HoldOut::limits) CHECK(order.regret < 0.03);
+      if (by == workloads::HoldOut::limits) CHECK(order.regret < 0.05);
   }
 }
 

@@ -84,10 +84,10 @@ TEST_CASE("a whole step, by hand", "[synchronisation]") {
   CHECK(step_time(in).exposed_synchronisation_s == Approx(0.2));
   CHECK(step_time(in).step_s == Approx(0.65));
   CHECK(step_time(in).steps_per_s == Approx(1 / 0.65));
-  // A spread of 10 %: the slower of two takes 0.45 x 0.1 x 0.56419 longer.
-  in.worker_spread = 0.1;
-  CHECK(step_time(in).straggler_s == Approx(0.45 * 0.056419).epsilon(1e-4));
-  in.worker_spread = 0;
+  // A spread of 1 %: the slower of two takes 0.45 x 0.01 x 0.56419 longer.
+  in.straggling = straggling(2);
+  CHECK(step_time(in).straggler_s == Approx(0.45 * 0.0056419).epsilon(1e-4));
+  in.straggling = 0;
   // An exchange that takes twice as long: sqrt(0.09 + 0.64) - 0.3.
   in.exchange_factor = 2;
   CHECK(step_time(in).exposed_synchronisation_s == Approx(std::sqrt(0.73) - 0.3));
@@ -111,11 +111,13 @@ TEST_CASE("more workers never make a step shorter, a faster network never longer
     StepInputs in{.compute = {0.1, 0.2, 0.01, 0.05},
                   .gradient_bytes = 1e8,
                   .ring = {nodes, workers, {1e10, 1e-6}, {bandwidth, 1e-5}},
-                  .worker_spread = 0.05};
+                  .straggling = straggling(nodes * workers)};
     const double step_s = step_time(in).step_s;
     in.ring.nodes += 1;
+    in.straggling = straggling(in.ring.workers());
     RC_ASSERT(step_time(in).step_s >= step_s);
     in.ring.nodes -= 1;
+    in.straggling = straggling(in.ring.workers());
     in.ring.network.bandwidth_bytes_per_s *= 2;
     RC_ASSERT(step_time(in).step_s <= step_s);
   });

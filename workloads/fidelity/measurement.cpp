@@ -138,7 +138,7 @@ StepInputs MeasurementModel::step_inputs(const Measurement& m, const Place& plac
                   .apply_s = gradient_bytes / place.server_bytes_per_s,
                   .overlap = place.server_overlap},
       .overlap = place.overlap,
-      .worker_spread = kWorkerSpread,
+      .straggling = straggling(m.nodes * m.workers_per_node),
   };
 }
 
