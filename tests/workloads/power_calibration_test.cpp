@@ -17,6 +17,7 @@ namespace {
 
 constexpr sim::PowerLaw kTruth{.running_w = 55,
                                .clock_w = 60,
+                               .launch_w = 60,
                                .arithmetic_w = 150,
                                .memory_w = 70,
                                .voltage_floor = 0.7,

@@ -40,7 +40,7 @@ sim::PowerLaw start_of(const sim::Device& device) {
   law.running_w = 0.25 * device.busy_w;
   law.clock_w = law.memory_w = 0.2 * device.busy_w;
   law.arithmetic_w = device.busy_w;
-  law.launch_w = 0;  // what running_w leaves: with power at launches fitted too, neither is determined
+  law.launch_w = law.clock_w;
   return law;
 }
 
@@ -95,6 +95,7 @@ class PowerFit {
     sim::PowerLaw law = start_;
     Eigen::Index j = 0;
     for (const Parameter& p : kParameters) law.*p.field = std::clamp(start_.*p.field * std::exp(theta[j++]), p.low, p.high);
+    law.launch_w = law.clock_w;  // gaps of tens of microseconds are too short for a clock to rest
     device.power = law;
     device.corrections = corrections_;
     for (sim::ModelCorrection& c : device.corrections) {
