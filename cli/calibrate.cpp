@@ -27,9 +27,9 @@ std::string errors(const std::vector<Measurement>& rows, const std::vector<workl
 }
 
 void print(const workloads::Calibration& c) {
-  fmt::print("  {:<14}{:>12}{:>12}  {}\n", "parameter", "before", "fitted", "uncertainty");
+  fmt::print("  {:<28}{:>12}{:>12}  {}\n", "parameter", "before", "fitted", "uncertainty");
   for (const workloads::FittedParameter& p : c.parameters)
-    fmt::print("  {:<14}{:>12.4g}{:>12.4g}  {}\n", p.name, p.before, p.value,
+    fmt::print("  {:<28}{:>12.4g}{:>12.4g}  {}\n", p.name, p.before, p.value,
                p.determined ? fmt::format("{:.0f} %", 100 * p.relative_sd) : "not determined by these rows: kept");
   for (const sim::ModelCorrection& m : c.corrections)
     fmt::print("  {:<26} time x {:.2f}, launches x {:.2f}\n", m.model + (m.dataset.empty() ? "" : "/" + m.dataset), m.time_factor,

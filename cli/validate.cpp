@@ -79,9 +79,8 @@ bool several(const Measurement& m) { return m.workers > 1; }
 bool kernel(const Measurement& m) { return m.kernel.has_value(); }
 
 std::string kind(const Measurement& m) {
-  return std::holds_alternative<workloads::GemmKernel>(*m.kernel)   ? "gemm"
-         : std::holds_alternative<workloads::ConvKernel>(*m.kernel) ? "conv"
-                                                                    : "rnn";
+  constexpr const char* kKinds[] = {"gemm", "conv", "rnn", "elementwise"};  // in Kernel's order
+  return kKinds[m.kernel->index()];
 }
 
 std::vector<Table> tables() {
@@ -94,6 +93,9 @@ std::vector<Table> tables() {
   const auto device = [](const Measurement& m) { return m.device; };
   const auto with_subject = [](const Measurement& m) { return m.device + " " + subject(m); };
   const auto with_batch = [](const Measurement& m) { return fmt::format("{} {:>5}", m.device, m.batch_per_worker); };
+  const auto with_threads = [](const Measurement& m) { return fmt::format("{} {:>5}", m.device, m.threads); };
+  const auto threaded = [](const Measurement& m) { return single(m) && m.threads > 0; };
+  const auto threaded_kernel = [](const Measurement& m) { return kernel(m) && m.threads > 0; };
   const auto with_workers = [](const Measurement& m) {
     return fmt::format("{} {:>2} x {}", m.device, m.nodes, m.workers_per_node);
   };
@@ -101,11 +103,13 @@ std::vector<Table> tables() {
   return {{"Seconds a step of one worker, by device", "device", device, single, model, steps},
           {"By device and model", "device, model", with_subject, single, model, steps},
           {"By device and batch", "device, batch", with_batch, single, model, steps},
+          {"By device and threads", "device, threads", with_threads, threaded, model, steps},
           {"Seconds a step of several workers, by device and model", "device, model", with_subject, several, model, {}},
           {"Against one worker's measured time, by device and model", "device, model", with_subject, several, scaled, linear},
           {"Against one worker's measured time, by workers", "device, nodes x workers", with_workers, several, scaled, linear},
           {"Kernels, by device and kind", "device, kind", with_kind, kernel, model, kernels},
-          {"Kernels, by device and pass", "device, pass", with_subject, kernel, model, kernels}};
+          {"Kernels, by device and pass", "device, pass", with_subject, kernel, model, kernels},
+          {"Kernels, by device and threads", "device, threads", with_threads, threaded_kernel, model, kernels}};
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "policies/bundle.hpp"
 
-#include "policies/configure/menu.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::policies {
@@ -60,10 +59,18 @@ sim::Prediction Bundle::estimate(const sim::Job& job, const sim::Configuration& 
   return p;
 }
 
-sim::Menu Bundle::configure(const sim::Job& job, double now_s) {
+sim::Menu Bundle::configure(const sim::Job& job, double now_s) { return ask(job, {}, now_s); }
+
+sim::Menu Bundle::configure_again(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s) {
+  return ask(job, seen, now_s);
+}
+
+sim::Menu Bundle::ask(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s) {
   const sim::Configuration manual =
       inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *believed_);
-  const std::vector<sim::Configuration> candidates = candidate_configurations(job, *inputs_.cluster, *inputs_.belief, manual);
+  std::vector<sim::Configuration> candidates = candidate_configurations(job, *inputs_.cluster, *inputs_.belief, manual);
+  std::erase_if(candidates, [&](const sim::Configuration& c) { return !differ_only_in(spec_.free, c, manual); });
+  if (candidates.empty()) candidates.push_back(manual);  // so that the job can fail by its own reason
   const std::function<sim::Prediction(const sim::Configuration&)> estimated = [&](const sim::Configuration& c) {
     return estimate(job, c, *believed_);
   };
@@ -76,8 +83,13 @@ sim::Menu Bundle::configure(const sim::Job& job, double now_s) {
                            .estimate = estimated,
                            .history = inputs_.history,
                            .random_key = sim::stream_key(inputs_.policy_seed, static_cast<std::uint64_t>(inputs_.repetition),
-                                                         "policy " + spec_.name, job.name)};
-  return oracle_ != nullptr ? oracle_->configure(view, *inputs_.world, *truth_) : configure_->configure(view, *inputs_.belief);
+                                                         "policy " + spec_.name, job.name),
+                           .stage_rules = inputs_.stage_rules,
+                           .believed = believed_.get()};
+  if (oracle_ != nullptr)
+    return seen.empty() ? oracle_->configure(view, *inputs_.world, *truth_)
+                        : oracle_->configure_again(view, seen, *inputs_.world, *truth_);
+  return seen.empty() ? configure_->configure(view, *inputs_.belief) : configure_->configure_again(view, seen, *inputs_.belief);
 }
 
 double Bundle::manual_alone_usd(const sim::Job& job) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "policies/configure/manual.hpp"
+#include "policies/configure/menu.hpp"
 #include "policies/place/data_parallel.hpp"
 #include "policies/registry.hpp"
 #include "policies/threads/recommended.hpp"
@@ -24,6 +25,7 @@ struct StrategyChoice {
 struct PolicySpec {
   std::string name;
   StrategyChoice configure{"manual", {}};
+  FreeKnobs free;  ///< what `configure` may choose otherwise than manual
   StrategyChoice place{"data-parallel", {}};
   StrategyChoice threads{"recommended", {}};
   StrategyChoice queue{"fifo", {}};
@@ -36,6 +38,7 @@ struct BundleInputs {
   const workloads::World* world = nullptr;  ///< handed on to oracles alone
   const RunHistory* history = nullptr;
   const ManualRules* manual = nullptr;
+  StageRules stage_rules;
   std::uint64_t policy_seed = 0;
   int repetition = 0;
 };
@@ -45,6 +48,7 @@ class Bundle final : public sim::Configurator {
  public:
   Bundle(const PolicySpec& spec, const BundleInputs& inputs);
   sim::Menu configure(const sim::Job& job, double now_s) override;
+  sim::Menu configure_again(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s) override;
   sim::Policy policy();
 
   /// What the job's manual configuration costs alone on an empty cluster in the world, by the closed form; for a rigid job,
@@ -52,6 +56,8 @@ class Bundle final : public sim::Configurator {
   double manual_alone_usd(const sim::Job& job);
 
  private:
+  /// Asks the strategy, about a new job when nothing is seen of it yet.
+  sim::Menu ask(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s);
   sim::Prediction estimate(const sim::Job& job, const sim::Configuration& configuration, sim::AloneRunner& believed);
 
   const PolicySpec& spec_;

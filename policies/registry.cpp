@@ -3,6 +3,9 @@
 #include "policies/configure/from_history.hpp"
 #include "policies/configure/manual.hpp"
 #include "policies/configure/oracle.hpp"
+#include "policies/configure/staged/staged_mpc.hpp"
+#include "policies/configure/staged/staged_oracle.hpp"
+#include "policies/configure/staged/staged_simple.hpp"
 #include "policies/configure/yardsticks.hpp"
 #include "policies/learn/boosted_learner.hpp"
 #include "policies/learn/ernest.hpp"
@@ -112,9 +115,22 @@ ConfigureEntry bayes_opt_entry() {
   return entry;
 }
 
-ConfigureEntry oracle_entry() {
-  ConfigureEntry entry = configure_entry("oracle", "the best candidate, found by running each alone in the true world", nullptr);
-  entry.make_oracle = [](const Parameters&) -> std::unique_ptr<OracleConfigure> { return std::make_unique<Oracle>(); };
+template <class Strategy>
+ConfigureEntry oracle_entry(std::string name, std::string help) {
+  ConfigureEntry entry = configure_entry(std::move(name), std::move(help), nullptr);
+  entry.make_oracle = [](const Parameters&) -> std::unique_ptr<OracleConfigure> { return std::make_unique<Strategy>(); };
+  return entry;
+}
+
+ConfigureEntry staged_mpc_entry() {
+  ConfigureEntry entry = configure_entry(
+      "staged-mpc", "plans all stages to come anew at each, on the belief as measurements have corrected it",
+      [](const Parameters& p) -> std::unique_ptr<Configure> { return std::make_unique<StagedMpc>(p.number("reserve")); });
+  entry.parameters = {{.name = "reserve",
+                       .fallback = 0.1,
+                       .help = "share of the time to the deadline that is not planned with",
+                       .low = 0,
+                       .high = 0.9}};
   return entry;
 }
 
@@ -153,7 +169,12 @@ const std::vector<ConfigureEntry>& configure_strategies() {
                       make_configure<RandomFeasible>),
       configure_entry("median-feasible", "a yardstick: the feasible configuration of median cost, by the belief",
                       make_configure<MedianFeasible>),
-      oracle_entry(),
+      oracle_entry<Oracle>("oracle", "the best candidate, found by running each alone in the true world"),
+      configure_entry("staged-greedy", "each stage: the batch nearest to the noise scale seen, on the cheapest feasible workers",
+                      make_configure<StagedGreedy>),
+      configure_entry("staged-random", "a yardstick: each stage any feasible configuration", make_configure<StagedRandom>),
+      staged_mpc_entry(),
+      oracle_entry<StagedOracle>("staged-oracle", "the cheapest plan over all stages, by dynamic programming in the true world"),
   };
   return entries;
 }

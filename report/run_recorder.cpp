@@ -171,12 +171,11 @@ void RunRecorder::on_stage(const sim::StageRecord& r) {
         .number(c.batch_size())
         .number(c.learning_rate);
     stages_->number(r.start_s).number(r.end_s).number(r.course->step_s).number(r.to.training.progress);
-    // Without a strategy that watches the noise scale, none is seen.
     double noise_scale = sim::kUnset;
     for (const sim::EpochPoint& point : r.course->epochs)
       if (!point.lost && point.after.epochs <= r.to.epochs) noise_scale = point.noise_scale;
     stages_->number(noise_scale)
-        .empty()
+        .number(r.noise_scale_seen)
         .number(r.to.accuracy)
         .number(r.to.measured_accuracy)
         .number(r.cost_usd)

@@ -58,8 +58,12 @@ std::string study_json(const StudySummary& s) {
       json_string(s.scenario), json_string(s.study), s.seed, s.repetitions, json_inputs(s.inputs));
   for (std::size_t n = 0; n < s.notes.size(); ++n) text += (n == 0 ? "" : ", ") + json_string(s.notes[n]);
   text += "],\n  \"tables\": {";
-  for (std::size_t t = 0; t < s.tables.size(); ++t)
-    text += fmt::format("{}\n    {}: {}", t == 0 ? "" : ",", json_string(s.tables[t].name), table_json(s.tables[t]));
+  bool first = true;
+  for (const Table& table : s.tables) {
+    if (table.name.empty()) continue;
+    text += fmt::format("{}\n    {}: {}", first ? "" : ",", json_string(table.name), table_json(table));
+    first = false;
+  }
   return text + "\n  }\n}\n";
 }
 

@@ -17,7 +17,7 @@ struct Column {
 };
 
 struct Table {
-  std::string name;   ///< of the CSV file, without its ending
+  std::string name;   ///< of the CSV file, without its ending; empty: the table is only shown
   std::string title;  ///< one line above it on the terminal; empty: the table is only written
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;  ///< as many cells as columns

@@ -44,9 +44,23 @@ void read_switching(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mi
   sim::ObjectReader switching(*value, mistakes);
   scenario.costs.start_s = switching.number("start_s", between(0, 1e6), scenario.costs.start_s);
   scenario.costs.checkpoint_s = switching.number("checkpoint_s", between(0, 1e6), scenario.costs.checkpoint_s);
+  scenario.costs.restore_bytes_per_s =
+      switching.number("restore_bytes_per_s", between(1e3, 1e15), scenario.costs.restore_bytes_per_s);
+  scenario.costs.warmup_epochs = switching.number("warmup_epochs", between(0, 100), scenario.costs.warmup_epochs);
   scenario.costs.parameter_server_usd_per_hour =
       switching.number("parameter_server_usd_per_hour", between(0, 1e6), scenario.costs.parameter_server_usd_per_hour);
   switching.finish();
+}
+
+const std::vector<std::string> kStagesBy{"epochs", "accuracy"};
+
+void read_stages(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto value = in.child("stages");
+  if (!value) return;
+  sim::ObjectReader stages(*value, mistakes);
+  scenario.stages.count = static_cast<int>(stages.integer("count", between(1, 20), scenario.stages.count));
+  scenario.stages.by = static_cast<policies::StagesBy>(stages.choice("by", kStagesBy, 0));
+  stages.finish();
 }
 
 void read_output(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
@@ -227,6 +241,7 @@ std::unique_ptr<Scenario> load_scenario(const std::string& path, const LoadOptio
   if (needs.policies || in.has("policies") || in.has("baseline")) read_policies(in, *scenario, mistakes);
   read_manual(in, own, *scenario, mistakes);
   read_history(in, paths, *scenario, mistakes);
+  read_stages(in, *scenario, mistakes);
   read_output(in, *scenario, mistakes);
   read_study(in, paths, *scenario, mistakes);
   warn_of_changed_files(in, *scenario, mistakes);

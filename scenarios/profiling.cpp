@@ -170,9 +170,11 @@ Profiled profile_models(const Scenario& scenario, const std::vector<sim::Job>& j
   for (const sim::Job& job : jobs)
     if (job.work != sim::Work::rigid) occurring.insert(job.profile->index);
   std::vector<int> pools;  // the first of each instance
-  std::set<int> instances;
-  for (int pool = 0; pool < static_cast<int>(scenario.cluster.pools.size()); ++pool)
-    if (instances.insert(scenario.cluster.pools[static_cast<std::size_t>(pool)].instance).second) pools.push_back(pool);
+  std::set<std::string> instances;
+  for (int pool = 0; pool < static_cast<int>(scenario.cluster.pools.size()); ++pool) {
+    const int instance = scenario.cluster.pools[static_cast<std::size_t>(pool)].instance;
+    if (instances.insert(scenario.cluster.instances[static_cast<std::size_t>(instance)].name).second) pools.push_back(pool);
+  }
 
   std::vector<policies::PastRun> runs;
   Profiler profiler(scenario, belief, world, repetition);

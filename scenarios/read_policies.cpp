@@ -59,6 +59,16 @@ void read_strategy(sim::JsonValue value, const std::vector<Entry>& entries, cons
   out = std::move(choice);
 }
 
+/// The knobs that a list names; all when there is none.
+policies::FreeKnobs read_free(sim::ObjectReader& in, sim::Mistakes& mistakes) {
+  static const std::vector<std::string> kKnobs{"pool", "workers", "batch"};
+  if (!in.has("free")) return {};
+  policies::FreeKnobs free{.pool = false, .workers = false, .batch = false};
+  bool* const knobs[] = {&free.pool, &free.workers, &free.batch};
+  for (const sim::JsonValue name : in.list("free")) *knobs[sim::read_choice(name, kKnobs, mistakes)] = true;
+  return free;
+}
+
 policies::PolicySpec read_policy(sim::JsonValue value, sim::Mistakes& mistakes) {
   policies::PolicySpec spec;
   if (value.is_string()) {
@@ -74,6 +84,7 @@ policies::PolicySpec read_policy(sim::JsonValue value, sim::Mistakes& mistakes) 
   spec.name = in.text("name");
   if (const auto v = in.child("configure"))
     read_strategy(*v, policies::configure_strategies(), "configure strategy", spec.configure, mistakes);
+  spec.free = read_free(in, mistakes);
   if (const auto v = in.child("place")) read_strategy(*v, policies::place_strategies(), "place strategy", spec.place, mistakes);
   if (const auto v = in.child("threads"))
     read_strategy(*v, policies::threads_strategies(), "threads strategy", spec.threads, mistakes);

@@ -1,3 +1,8 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
 #include "scenarios/studies/study.hpp"
 
 namespace rehearse::scenarios {
@@ -10,7 +15,53 @@ const StudyKind* find_study(std::string_view name) {
   return nullptr;
 }
 
+template <class Number, class Read>
+std::vector<Number> read_list_of(sim::ObjectReader& in, std::string_view key, std::vector<Number> fallback,
+                                 sim::Mistakes& mistakes, Read&& read) {
+  const auto list = in.child(key);
+  if (!list) return fallback;
+  std::vector<Number> numbers;
+  for (const sim::JsonValue value : in.list(key)) numbers.push_back(read(value));
+  if (list->is_array() && numbers.empty()) list->refuse("at least one number", mistakes);
+  return numbers;
+}
+
 }  // namespace
+
+std::vector<double> read_numbers(sim::ObjectReader& in, std::string_view key, const sim::NumberRange& range,
+                                 std::vector<double> fallback, sim::Mistakes& mistakes) {
+  return read_list_of(in, key, std::move(fallback), mistakes,
+                      [&](sim::JsonValue value) { return sim::read_number(value, range, mistakes); });
+}
+
+std::vector<int> read_integers(sim::ObjectReader& in, std::string_view key, const sim::NumberRange& range,
+                               std::vector<int> fallback, sim::Mistakes& mistakes) {
+  return read_list_of(in, key, std::move(fallback), mistakes,
+                      [&](sim::JsonValue value) { return static_cast<int>(sim::read_integer(value, range, mistakes)); });
+}
+
+std::vector<double> powers_of_two(int from, int to) {
+  std::vector<double> powers;
+  for (int i = from; i <= to; ++i) powers.push_back(std::exp2(i));
+  return powers;
+}
+
+void require_listed_jobs_with_floors(sim::ObjectReader& in, const Scenario& scenario, sim::Mistakes& mistakes) {
+  const bool all = std::all_of(scenario.jobs.begin(), scenario.jobs.end(),
+                               [](const sim::Job& job) { return job.work == sim::Work::train && job.has_target(); });
+  if (!all || !scenario.generators.empty())
+    in.value().refuse("\"jobs\" without generators, each with a \"target_accuracy\"", mistakes);
+}
+
+std::string file_name(std::string_view name) {
+  std::string safe;
+  for (const char c : name) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    safe += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
+  }
+  return safe;
+}
 
 Needs read_study_name(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
   const auto value = in.child("study");
@@ -37,10 +88,13 @@ void read_study(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, s
   if (kind == nullptr) return;
   const sim::JsonValue value = *in.child("study");
   const sim::JsonDocument no_parameters = sim::parse_json("{}", "study");
-  sim::ObjectReader parameters(value.is_object() ? value : no_parameters.root(), mistakes);
+  sim::Mistakes wrong;
+  sim::ObjectReader parameters(value.is_object() ? value : no_parameters.root(), wrong);
   parameters.has("name");
-  scenario.study = kind->read(parameters, paths, scenario, mistakes);
+  scenario.study = kind->read(parameters, paths, scenario, wrong);
   parameters.finish();
+  // What is wrong without parameters is so of the scenario beside it: the name is the place to tell.
+  for (const sim::Mistake& mistake : wrong.listed()) mistakes.add(value.is_object() ? mistake : value.mistake(mistake.expected));
 }
 
 }  // namespace rehearse::scenarios

@@ -29,6 +29,7 @@ void run_one(const Scenario& scenario, const RunTask& task, const std::function<
                                  .world = &world,
                                  .history = &profiled.history,
                                  .manual = &scenario.manual,
+                                 .stage_rules = scenario.stages,
                                  .policy_seed = scenario.policy_seed,
                                  .repetition = task.repetition});
   const OutputSettings& out = scenario.output;

@@ -54,6 +54,7 @@ struct Scenario {
   std::vector<workloads::GeneratorSettings> generators;
   std::vector<policies::PolicySpec> policies;
   policies::ManualRules manual;
+  policies::StageRules stages;
   HistorySettings history;
   double profiling_reuse_jobs = 50;
   OutputSettings output;

@@ -18,14 +18,6 @@ namespace {
 constexpr int kReferenceWorkers = 8;
 constexpr int kUsers = 8;
 
-/// Accuracy after the publication's epochs at its batch.
-double published_accuracy(const ConvergenceParameters& convergence) {
-  sim::TrainingState state;
-  advance(convergence, {}, state, {.global_batch = convergence.reference_batch},
-          convergence.reference_epochs * convergence.training_samples);
-  return accuracy(convergence, {}, state);
-}
-
 }  // namespace
 
 const std::vector<GeneratedPair>& mixed_cnn_rnn() {
@@ -41,6 +33,15 @@ const std::vector<GeneratedPair>& mixed_cnn_rnn() {
   };
   return pairs;
 }
+
+double published_accuracy(const ConvergenceParameters& convergence) {
+  sim::TrainingState state;
+  advance(convergence, {}, state, {.global_batch = convergence.reference_batch},
+          convergence.reference_epochs * convergence.training_samples);
+  return accuracy(convergence, {}, state);
+}
+
+double floor_below(double accuracy, double slack) { return std::max(0.001, std::floor((accuracy - slack) * 1000) / 1000); }
 
 double reference_time_s(const sim::Profile& profile, const Belief& belief) {
   const ProfileModel& model = belief.profiles().of(profile);
@@ -81,8 +82,8 @@ std::vector<sim::Job> generate_jobs(const GeneratorSettings& settings, const Bel
     const auto& profiles = recurrent ? settings.recurrent : settings.convolutional;
     job.profile = profiles[random.below(profiles.size())];
     job.user = fmt::format("user-{}", 1 + random.below(kUsers));
-    const double floor = reached[job.profile->index] - random.uniform(settings.accuracy_slack_low, settings.accuracy_slack_high);
-    job.target_accuracy = std::max(0.001, std::floor(floor * 1000) / 1000);
+    job.target_accuracy =
+        floor_below(reached[job.profile->index], random.uniform(settings.accuracy_slack_low, settings.accuracy_slack_high));
     const double deadline_s =
         reference_s[job.profile->index] * random.uniform(settings.deadline_factor_low, settings.deadline_factor_high);
     if (deadline_s != sim::kNever) job.deadline_s = 60 * std::ceil(deadline_s / 60);

@@ -36,6 +36,12 @@ struct GeneratorSettings {
 /// By submit date. Depends on the seed and the repetition, never on a policy. Profiles must have a convergence.
 std::vector<sim::Job> generate_jobs(const GeneratorSettings& settings, const Belief& belief, std::uint64_t seed, int repetition);
 
+/// After the publication's epochs at its batch, as is believed.
+double published_accuracy(const ConvergenceParameters& convergence);
+
+/// The floor that lies this slack below an accuracy: rounded down to three places, never 0.
+double floor_below(double accuracy, double slack);
+
 /// Seconds of the publication's recipe by the belief, as above; infinite when its batch fits no pool.
 double reference_time_s(const sim::Profile& profile, const Belief& belief);
 

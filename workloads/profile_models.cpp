@@ -1,10 +1,13 @@
 #include "workloads/profile_models.hpp"
 
+#include "workloads/layer_cost.hpp"
+
 namespace rehearse::workloads {
 
 void ProfileModels::add(ProfileModelInputs inputs) {
   StepModel step(inputs.graph);
   MemoryModel memory(inputs.graph, inputs.optimizer);
+  const double checkpoint_bytes = kBytesPerNumber * inputs.graph.parameters * (1 + optimizer_slots(inputs.optimizer));
   models_.push_back({.graph = std::move(inputs.graph),
                      .step = std::move(step),
                      .memory = std::move(memory),
@@ -13,6 +16,7 @@ void ProfileModels::add(ProfileModelInputs inputs) {
                      .training_samples = inputs.training_samples,
                      .validation_samples = inputs.validation_samples,
                      .publication_batch = inputs.publication_batch,
+                     .checkpoint_bytes = checkpoint_bytes,
                      .convergence = std::move(inputs.convergence)});
 }
 

@@ -23,6 +23,7 @@ struct ProfileModel {
   double training_samples = 0;
   double validation_samples = 0;
   double publication_batch = 0;                      ///< global
+  double checkpoint_bytes = 0;                       ///< parameters and what the optimiser keeps of each
   std::optional<ConvergenceParameters> convergence;  ///< none: cost only, its accuracy is not modelled
 };
 

@@ -15,6 +15,11 @@ namespace rehearse::workloads {
 
 namespace {
 
+/// What a step is worth while the rate rises from 0 to its value: the mean of 2x - x^2 over x from 0 to 1.
+constexpr double kWarmupUse = 2.0 / 3.0;
+/// Standard deviation of the logarithm of one reading of the noise scale (docs/model.md, "Stages").
+constexpr double kNoiseScaleReading = 0.3;
+
 sim::Random draw_of(const WorldDraw& draw, std::string_view purpose, std::string_view entity) {
   return sim::Random(sim::stream_key(draw.seed, static_cast<std::uint64_t>(draw.repetition), purpose, entity));
 }
@@ -213,15 +218,31 @@ double TrainingModels::default_epoch_cap(const sim::Profile& profile) const {
 
 sim::EpochOutcome TrainingModels::train(const sim::Job& job, const sim::Configuration& configuration, double examples,
                                         sim::TrainingState& state) const {
+  if (!profiles_.of(*job.profile).convergence) {
+    state.examples += examples;
+    return {};
+  }
+  return train_with(errors_of(job), job, configuration, examples, state);
+}
+
+sim::EpochOutcome TrainingModels::train_with(const ConvergenceErrors& errors, const sim::Job& job,
+                                             const sim::Configuration& configuration, double examples,
+                                             sim::TrainingState& state) const {
   const auto& convergence = profiles_.of(*job.profile).convergence;
   if (!convergence) {
     state.examples += examples;
     return {};
   }
-  const ConvergenceErrors errors = errors_of(job);
   const StepSetting setting = setting_of(job, configuration);
   const sim::TrainingState before = state;
-  advance(*convergence, errors, state, setting, examples);
+  const double warming = std::min(examples, state.warmup_examples);
+  if (warming > 0) {
+    ConvergenceErrors slow = errors;
+    slow.examples_factor /= kWarmupUse;
+    advance(*convergence, slow, state, setting, warming);
+    state.warmup_examples -= warming;
+  }
+  if (examples > warming) advance(*convergence, errors, state, setting, examples - warming);
   if (state.diverged) {
     state = before;
     return {.diverged = true};
@@ -239,6 +260,12 @@ double TrainingModels::measured_accuracy(const sim::Job& job, int epoch, double 
   const double deviation = draw_->errors.evaluation_noise * evaluation_deviation(*job.profile, accuracy);
   const double reading = accuracy + deviation * draw_of(*draw_, "evaluation", fmt::format("{}/{}", job.name, epoch)).normal();
   return std::clamp(reading, 0.0, 1.0);
+}
+
+double TrainingModels::measured_noise_scale(const sim::Job& job, int stage, double noise_scale) const {
+  if (!draw_ || draw_->errors.evaluation_noise == 0) return noise_scale;
+  return noise_scale * draw_of(*draw_, "noise scale seen", fmt::format("{}/{}", job.name, stage))
+                           .log_normal_factor(kNoiseScaleReading * draw_->errors.evaluation_noise);
 }
 
 double TrainingModels::evaluation_deviation(const sim::Profile& profile, double accuracy) const {

@@ -27,14 +27,20 @@ class TrainingModels final : public sim::StepTimes, public sim::Convergence {
                          std::span<const sim::Plans> plans) const override;
   double noise(const sim::Job& job, const sim::Configuration& configuration, const sim::Layout& layout, int stage) const override;
 
+  double checkpoint_bytes(const sim::Profile& profile) const override { return profiles_.of(profile).checkpoint_bytes; }
+
   std::uint64_t individuality(const sim::Job& job) const override;
   double samples_per_epoch(const sim::Profile& profile) const override { return profiles_.of(profile).training_samples; }
   double evaluation_samples(const sim::Profile& profile) const override { return profiles_.of(profile).validation_samples; }
   double default_epoch_cap(const sim::Profile& profile) const override;
   sim::EpochOutcome train(const sim::Job& job, const sim::Configuration& configuration, double examples,
                           sim::TrainingState& state) const override;
+  /// As `train`, with these errors instead of the world's.
+  sim::EpochOutcome train_with(const ConvergenceErrors& errors, const sim::Job& job, const sim::Configuration& configuration,
+                               double examples, sim::TrainingState& state) const;
   double accuracy(const sim::Job& job, const sim::TrainingState& state) const override;
   double measured_accuracy(const sim::Job& job, int epoch, double accuracy) const override;
+  double measured_noise_scale(const sim::Job& job, int stage, double noise_scale) const override;
   double evaluation_deviation(const sim::Profile& profile, double accuracy) const override;
 
   const ProfileModels& profiles() const { return profiles_; }

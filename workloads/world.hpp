@@ -39,6 +39,7 @@ class Belief {
 
  private:
   friend class World;
+  friend class RevisedBelief;
   std::unique_ptr<TrainingModels> models_;
 };
 

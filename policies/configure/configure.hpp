@@ -1,5 +1,6 @@
 // The interface of configure strategies: a job and what may be known of it in, a ranked menu of configurations out.
-// Answered once, at the job's arrival, for the whole job. What a strategy keeps (fits, tables) must not change a later answer.
+// Answered at the job's arrival, for the whole job; staged strategies answer again at the ends of stages. What a strategy keeps (fits,
+// tables) must not change a later answer.
 #pragma once
 
 #include <functional>
@@ -7,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/configure/staged/boundaries.hpp"
 #include "policies/learn/run_history.hpp"
 #include "sim/base/random.hpp"
 #include "sim/replay/alone.hpp"
@@ -31,12 +33,21 @@ struct ConfigureView {
   const RunHistory* history = nullptr;
   /// The strategy's own random stream for this job.
   std::uint64_t random_key = 0;
+  /// Where training is cut into stages, for strategies that choose again.
+  StageRules stage_rules;
+  /// The job alone on an empty cluster, by the belief, through the policy's own place and threads.
+  sim::AloneRunner* believed = nullptr;
 };
 
 class Configure {
  public:
   virtual ~Configure() = default;
   virtual sim::Menu configure(const ConfigureView& view, const workloads::Belief& belief) = 0;
+  /// At the end of a stage of a choice with `until_epochs` (sim::Configurator::configure_again).
+  virtual sim::Menu configure_again(const ConfigureView& /*view*/, std::span<const sim::StageSeen> /*seen*/,
+                                    const workloads::Belief& /*belief*/) {
+    return {};
+  }
 };
 
 /// A strategy that may see the true world: its name says "oracle".
@@ -45,6 +56,10 @@ class OracleConfigure {
   virtual ~OracleConfigure() = default;
   /// `truth` runs the job alone in the true world, noise included.
   virtual sim::Menu configure(const ConfigureView& view, const workloads::World& world, sim::AloneRunner& truth) = 0;
+  virtual sim::Menu configure_again(const ConfigureView& /*view*/, std::span<const sim::StageSeen> /*seen*/,
+                                    const workloads::World& /*world*/, sim::AloneRunner& /*truth*/) {
+    return {};
+  }
 };
 
 }  // namespace rehearse::policies

@@ -91,6 +91,12 @@ sim::Menu rank(const sim::Job& job, std::vector<sim::Choice> choices) {
   return menu;
 }
 
+bool differ_only_in(const FreeKnobs& free, const sim::Configuration& a, const sim::Configuration& b) {
+  const sim::Group &mine = a.groups.front(), &theirs = b.groups.front();
+  return (free.pool || mine.pool == theirs.pool) && (free.workers || mine.workers == theirs.workers) &&
+         (free.batch || a.batch_size() == b.batch_size());
+}
+
 bool fits_memory(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief,
                  const sim::Configuration& configuration) {
   const workloads::MemoryModel& memory = belief.profiles().of(*job.profile).memory;

@@ -22,6 +22,14 @@ inline double binding_batch(const sim::Job& job) { return job.work == sim::Work:
 /// exactly, others are rounded to whole samples a worker.
 std::vector<sim::Configuration> split_batch(const sim::Job& job, int pool, int workers, double global_batch);
 
+/// The parts of the manual configuration that a policy may change; the others stay as they are.
+struct FreeKnobs {
+  bool pool = true, workers = true, batch = true;
+};
+
+/// Whether two configurations of one group differ in free knobs alone. The batch is the global one.
+bool differ_only_in(const FreeKnobs& free, const sim::Configuration& a, const sim::Configuration& b);
+
 /// Which samples a worker fit the memory of this pool's workers.
 bool fits_memory(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief,
                  const sim::Configuration& configuration);

@@ -2,9 +2,16 @@
 // anybody could use.
 #pragma once
 
+#include <optional>
+
 #include "policies/configure/configure.hpp"
 
 namespace rehearse::policies {
+
+/// What running the job alone with this configuration shows; nothing when it does not fit. A floor counts as kept by the same
+/// rule as in the job's record. `epochs` is what a budget trains.
+std::optional<sim::Choice> tried(const sim::Job& job, const sim::Configuration& configuration, double epochs,
+                                 const workloads::World& world, sim::AloneRunner& truth);
 
 class Oracle final : public OracleConfigure {
  public:

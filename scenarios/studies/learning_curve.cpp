@@ -98,20 +98,8 @@ double break_even_jobs(double baseline_usd, double policy_usd, double profiling_
 }
 
 std::unique_ptr<Study> read_learning_curve(sim::ObjectReader& in, const Paths&, Scenario& scenario, sim::Mistakes& mistakes) {
-  const auto at_least_one = [&](std::string_view key) {
-    if (const auto list = in.child(key); list && list->is_array() && list->size() == 0)
-      list->refuse("at least one number", mistakes);
-  };
-  std::vector<int> runs;
-  for (const sim::JsonValue value : in.list("runs"))
-    runs.push_back(static_cast<int>(sim::read_integer(value, sim::between(1, 1e5), mistakes)));
-  at_least_one("runs");
-  std::vector<double> model_errors;
-  for (const sim::JsonValue value : in.list("model_errors"))
-    model_errors.push_back(sim::read_number(value, sim::between(0, 2), mistakes));
-  at_least_one("model_errors");
-  if (!in.has("runs")) runs = {5, 10, 20, 50, 100, 200, 500};
-  if (!in.has("model_errors")) model_errors = {0, 0.1};
+  std::vector<int> runs = read_integers(in, "runs", sim::between(1, 1e5), {5, 10, 20, 50, 100, 200, 500}, mistakes);
+  std::vector<double> model_errors = read_numbers(in, "model_errors", sim::between(0, 2), {0, 0.1}, mistakes);
   if (!scenario.history.own.empty()) in.value().refuse("no \"history\" of a file: this study profiles anew", mistakes);
   return std::make_unique<LearningCurve>(std::move(runs), std::move(model_errors));
 }

@@ -1,4 +1,7 @@
 #include "scenarios/process_pool.hpp"
+#include "scenarios/studies/characterise.hpp"
+#include "scenarios/studies/contributions.hpp"
+#include "scenarios/studies/frontier.hpp"
 #include "scenarios/studies/learning_curve.hpp"
 #include "scenarios/studies/study.hpp"
 
@@ -9,6 +12,16 @@ const std::vector<StudyKind>& studies() {
       {.name = "learning-curve",
        .help = "policies against the number of past runs and the error of the model, with what profiling costs",
        .read = read_learning_curve},
+      {.name = "characterise",
+       .help = "what resources and batch size do to each job, and what choosing them apart costs",
+       .policies = false,
+       .read = read_characterise},
+      {.name = "frontier",
+       .help = "what each policy charges for a job under a grid of deadlines and accuracy floors",
+       .read = read_frontier},
+      {.name = "contributions",
+       .help = "what pool, workers, batch, place and threads each contribute to a policy's saving",
+       .read = read_contributions},
   };
   return all;
 }
@@ -25,7 +38,8 @@ report::StudySummary run_study(Scenario& scenario, const RunOptions& options, bo
                                .inputs = scenario.inputs,
                                .tables = std::move(result.tables),
                                .notes = std::move(result.notes)};
-  for (const report::Table& table : summary.tables) report::write_csv(folder.part() + "/" + table.name + ".csv", table);
+  for (const report::Table& table : summary.tables)
+    if (!table.name.empty()) report::write_csv(folder.part() + "/" + table.name + ".csv", table);
   folder.write("scenario.json", scenario.resolved);
   folder.write("summary.json", study_json(summary));
   if (interrupts.take()) throw Interrupted();

@@ -37,6 +37,21 @@ struct StudyKind {
 
 const std::vector<StudyKind>& studies();
 
+/// The numbers of a list, of which there must be one at least; the fallback when there is no such key.
+std::vector<double> read_numbers(sim::ObjectReader& in, std::string_view key, const sim::NumberRange& range,
+                                 std::vector<double> fallback, sim::Mistakes& mistakes);
+std::vector<int> read_integers(sim::ObjectReader& in, std::string_view key, const sim::NumberRange& range,
+                               std::vector<int> fallback, sim::Mistakes& mistakes);
+
+/// 2^from, ..., 2^to.
+std::vector<double> powers_of_two(int from, int to);
+
+/// A mistake unless every job is listed (no generators) and trains to an accuracy floor.
+void require_listed_jobs_with_floors(sim::ObjectReader& in, const Scenario& scenario, sim::Mistakes& mistakes);
+
+/// A name of anything as a part of a file's name: what is not a letter, digit, dot, underscore or hyphen becomes %xx.
+std::string file_name(std::string_view name);
+
 /// Runs the scenario's study and leaves the results folder: a CSV file for each table, summary.json, scenario.json.
 report::StudySummary run_study(Scenario& scenario, const RunOptions& options, bool& policy_failed);
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "sim/base/random.hpp"
-#include "sim/replay/stage.hpp"
+#include "sim/replay/epochs.hpp"
 
 namespace rehearse::sim {
 
@@ -32,25 +32,16 @@ std::size_t AloneRunner::KeyHash::operator()(const Key& key) const {
 }
 
 AloneRunner::Training AloneRunner::train(const Job& job, const Configuration& configuration, double cap) const {
-  const Convergence& convergence = *models_.convergence;
-  const double samples = convergence.samples_per_epoch(*job.profile);
   Training done;
-  TrainingState state;
-  for (int epoch = 1; done.epochs_trained < cap; ++epoch) {
-    const double end = std::min(cap, std::floor(done.epochs_trained) + 1);
-    if (convergence.train(job, configuration, (end - done.epochs_trained) * samples, state).diverged) {
-      done.epochs_lost += end - done.epochs_trained;
-      if (++done.divergences < kMostDivergences) continue;
-      done.failure = FailureReason::cannot_converge;
-      break;
-    }
-    done.epochs_trained = end;
-    ++done.evaluations;
-    done.accuracy = convergence.accuracy(job, state);
-    if (job.has_target() && job.stop == Stop::target &&
-        convergence.measured_accuracy(job, epoch, done.accuracy) >= job.target_accuracy)
-      break;
-  }
+  Progress now;
+  const TrainingEnd end =
+      train_epochs(job, configuration, cap, *models_.convergence, now, [&](const EpochStep& step, const Progress&) {
+        (step.outcome.diverged ? done.epochs_lost : done.epochs_trained) += step.part;
+        done.evaluations += step.outcome.diverged ? 0 : 1;
+      });
+  done.divergences = now.divergences;
+  done.accuracy = now.accuracy;
+  if (end == TrainingEnd::failed) done.failure = FailureReason::cannot_converge;
   return done;
 }
 
@@ -82,6 +73,7 @@ AloneOutcome AloneRunner::run(const Job& job, const Choice& choice) {
     const double noise = models_.step_times->noise(job, configuration, layout, 0);
     timing.step_s *= noise;
     timing.forward_s *= noise;
+    outcome.step_s = timing.step_s;
     start_s = rules_.start_s;
     busy = timing.busy_fraction;
     if (job.work == Work::steps) {

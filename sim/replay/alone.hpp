@@ -4,6 +4,7 @@
 
 #include <unordered_map>
 
+#include "sim/replay/alone_stages.hpp"
 #include "sim/replay/costs.hpp"
 #include "sim/replay/decisions.hpp"
 #include "sim/replay/models.hpp"
@@ -18,6 +19,7 @@ struct AloneOutcome {
   double energy_j = 0;
   double accuracy = kUnset;  ///< noise-free, of the final weights
   double epochs = 0;         ///< trained, lost ones included
+  double step_s = 0;         ///< of one step, noise included; 0 for rigid jobs
 
   /// By the same rules as JobRecord; `deviation` of one evaluation at that accuracy.
   bool keeps_limits(const Job& job, double deviation) const;
@@ -27,9 +29,13 @@ class AloneRunner {
  public:
   /// Everything must outlive the runner.
   AloneRunner(const Cluster& cluster, const CostRules& rules, const Models& models, const Policy& policy)
-      : cluster_(cluster), rules_(rules), models_(models), policy_(policy) {}
+      : cluster_(cluster), rules_(rules), models_(models), policy_(policy), stages_(cluster, rules, models, policy) {}
 
   AloneOutcome run(const Job& job, const Choice& choice);
+
+  /// Stage by stage, with the same devices, rules and plans.
+  StageRunner& stages() { return stages_; }
+  StageRunner stages_on(const Models& models) const { return {cluster_, rules_, models, policy_}; }
 
  private:
   /// Depends on the job and on batch, rate and staleness, not on where it runs: kept.
@@ -60,6 +66,7 @@ class AloneRunner {
   const Models models_;
   const Policy policy_;
   std::unordered_map<Key, Training, KeyHash> trainings_;
+  StageRunner stages_;
 };
 
 }  // namespace rehearse::sim

@@ -62,6 +62,8 @@ struct Prediction {
 struct Choice {
   Configuration configuration;
   Prediction predicted;
+  /// A staged choice: after so many trained epochs (whole, of the whole job) `configure` is asked again.
+  double until_epochs = std::numeric_limits<double>::infinity();
 };
 
 /// The answer of `configure`: best choice first; one entry = rigid. When no choice keeps the limits, `remedy` says what would.

@@ -42,8 +42,12 @@ double worker_busy_w(const Cluster& cluster, PoolId pool) {
   return worker_device(cluster, pool).busy_w + instance.host_busy_w / workers_per_node(cluster, pool);
 }
 
+double servers_usd_per_s(const CostRules& rules, const Configuration& configuration) {
+  return configuration.sync.servers * rules.parameter_server_usd_per_hour / kSecondsPerHour;
+}
+
 double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration) {
-  double rate = configuration.sync.servers * rules.parameter_server_usd_per_hour / kSecondsPerHour;
+  double rate = servers_usd_per_s(rules, configuration);
   for (const Group& group : configuration.groups) rate += group.workers * worker_usd_per_s(cluster, group.pool);
   return rate;
 }

@@ -13,6 +13,8 @@ struct CostRules {
   Billing billing = Billing::allocated;
   double start_s = 30;                          ///< of a modelled job: containers, libraries, first batch
   double checkpoint_s = 10;                     ///< writing a checkpoint, before a preempted or resized job lets go
+  double restore_bytes_per_s = 500e6;           ///< reading a checkpoint, when a job starts again
+  double warmup_epochs = 0.1;                   ///< of the learning rate, after another batch size was taken up
   double parameter_server_usd_per_hour = 0.34;  ///< of each parameter server: a c5.2xlarge
 };
 
@@ -28,6 +30,9 @@ double worker_usd_per_s(const Cluster& cluster, PoolId pool);
 /// Watts of one worker and its share of the node, idle and computing.
 double worker_idle_w(const Cluster& cluster, PoolId pool);
 double worker_busy_w(const Cluster& cluster, PoolId pool);
+
+/// Dollars a second of the configuration's parameter servers.
+double servers_usd_per_s(const CostRules& rules, const Configuration& configuration);
 
 /// Dollars a second while the configuration holds its devices, parameter servers included.
 double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration);

@@ -13,11 +13,28 @@
 
 namespace rehearse::sim {
 
-/// `configure`: once at a job's arrival, ranks the whole menu of configurations. Never asked about rigid jobs.
+/// What a job has shown when a stage ends: measured, with the world's noise.
+struct StageSeen {
+  Configuration configuration;     ///< of the stage
+  int stages = 0;                  ///< ended so far, this one included
+  double epochs = 0;               ///< trained
+  double examples = 0;             ///< samples trained on
+  double accuracy = 0;             ///< last evaluation
+  double noise_scale = 0;          ///< as read, samples
+  double step_s = 0;               ///< of this stage
+  double elapsed_s = 0;            ///< since the job was submitted
+  double cost_usd = 0;             ///< of the job so far
+  int divergences = 0;
+};
+
+/// `configure`: at a job's arrival, ranks the whole menu of configurations. Never asked about rigid jobs.
 class Configurator {
  public:
   virtual ~Configurator() = default;
   virtual Menu configure(const Job& job, double now_s) = 0;
+  /// At the end of a stage of a choice with `until_epochs`; `seen` has all stages so far. The first choice whose devices are free
+  /// counts, those that the job holds included; a job never goes back to the queue. Without any, it keeps what it has to its end.
+  virtual Menu configure_again(const Job& /*job*/, std::span<const StageSeen> /*seen*/, double /*now_s*/) { return {}; }
 };
 
 /// `place`: gets the GPUs of ONE node of the allocation. Answers replicas = all of them (data-parallel), or one

@@ -36,6 +36,8 @@ class StepTimes {
                             std::span<const Plans> plans) const = 0;
   /// How much slower than `timing` the steps of this stage are, on those nodes: measuring-window and node noise.
   virtual double noise(const Job& job, const Configuration& configuration, const Layout& layout, int stage) const = 0;
+  /// Of a checkpoint: parameters and what the optimiser keeps of each.
+  virtual double checkpoint_bytes(const Profile& profile) const { return 4 * graph(profile).parameters; }
 };
 
 /// Where a training stands, in statistical terms. A value: a checkpoint is a copy.
@@ -44,6 +46,7 @@ struct TrainingState {
   double examples = 0;             ///< samples seen
   double log2_batch_examples = 0;  ///< integral of log2(global batch) over examples
   double staleness_examples = 0;   ///< integral of (asynchronous workers - 1) over examples
+  double warmup_examples = 0;      ///< samples left of the learning rate's warm-up after another batch size was taken up
   bool diverged = false;           ///< no progress since
 };
 
@@ -72,6 +75,8 @@ class Convergence {
   virtual double accuracy(const Job& job, const TrainingState& state) const = 0;
   /// What an evaluation after this epoch (from 1) reads.
   virtual double measured_accuracy(const Job& job, int epoch, double accuracy) const = 0;
+  /// What is read of the noise scale over a stage (from 0) that ended at this one.
+  virtual double measured_noise_scale(const Job&, int /*stage*/, double noise_scale) const { return noise_scale; }
   /// Standard deviation of one evaluation.
   virtual double evaluation_deviation(const Profile& profile, double accuracy) const = 0;
 };

@@ -30,6 +30,7 @@ struct StageRecord {
   const Configuration* configuration = nullptr;
   const StageCourse* course = nullptr;
   Progress from, to;
+  double noise_scale_seen = kUnset;  ///< by a strategy that was asked again at its end, samples
   double cost_usd = 0;
   double switch_cost_usd = 0;
   double cost_before_usd = 0;  ///< of the job's earlier stages

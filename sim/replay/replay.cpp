@@ -61,12 +61,16 @@ void ReplayRun::make_menu(JobSlot slot, double now_s) {
     queued.menu = setup_.policy.configure->configure(job, now_s);
     validate_menu(cluster_, job, queued.menu);
   });
+  tell_menu(job, queued.menu, now_s);
+}
+
+void ReplayRun::tell_menu(const Job& job, const Menu& menu, double now_s) {
   constexpr int kListedRanks = 3;
   int rank = 0;
-  for (const Choice& choice : queued.menu.ranked) {
+  for (const Choice& choice : menu.ranked) {
     if (rank == kListedRanks) break;
     setup_.recorder->on_decision(
-        {.time_s = now_s, .job = &job, .decision = "configure", .rank = rank++, .choice = &choice, .remedy = queued.menu.remedy});
+        {.time_s = now_s, .job = &job, .decision = "configure", .rank = rank++, .choice = &choice, .remedy = menu.remedy});
   }
 }
 

@@ -1,5 +1,6 @@
 // The replay in the making: one object that lives as long as one replay. Internal to the room; replay.hpp is its door.
 //   replay.cpp          events, arrivals, the queue's decisions
+//   replay_again.cpp    the end of a stage at which `configure` is asked again
 //   replay_stages.cpp   what a job does with its devices, from start to end
 #pragma once
 
@@ -44,6 +45,7 @@ class ReplayRun final : public EventHandler {
   void arrive(std::size_t source, double now_s);
   JobSlot new_slot(Job job);
   void make_menu(JobSlot slot, double now_s);
+  void tell_menu(const Job& job, const Menu& menu, double now_s);
   void enqueue(JobSlot slot, double now_s);
 
   void apply(const QueueAnswer& answer, double now_s);
@@ -57,6 +59,12 @@ class ReplayRun final : public EventHandler {
   void begin_checkpoint(JobSlot slot, double now_s);
   void end_checkpoint(JobSlot slot, double now_s);
   void end_stage(JobSlot slot, double now_s, double elapsed_s);
+  StageSeen see(JobSlot slot, double now_s);
+  void plan_course(JobSlot slot, double now_s);
+  void ask_again(JobSlot slot, double now_s);
+  bool is_free_for(JobSlot slot, const Configuration& configuration) const;
+  void go_on(JobSlot slot, int entry, double now_s);
+  void take_next_menu(JobSlot slot, double now_s);
   void on_phase_end(JobSlot slot, double now_s);
   void on_deadline(JobSlot slot, double now_s);
   void end_job(JobSlot slot, FailureReason reason, double now_s);

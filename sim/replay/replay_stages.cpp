@@ -56,12 +56,9 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
   }
   live.stage_start_s = now_s;
   if (live.first_start_s != live.first_start_s) live.first_start_s = now_s;
-  try {
-    live.course = stage_course(inputs_of(slot), setup_.models);
-  } catch (const PolicyError& error) {
-    throw PolicyError(
-        fmt::format("policy \"{}\", configure, job \"{}\", at {:.6f} s: {}", setup_.policy.name, job.name, now_s, error.what()));
-  }
+  take_up_batch(job, live.batch_before, choice.configuration.batch_size(), setup_.costs, *setup_.models.convergence,
+                live.progress.training);
+  plan_course(slot, now_s);
   hold(slot, 0, now_s);
   tell(now_s, JobEvent::started, slot);
   if (!live.course.fits_memory) {
@@ -69,12 +66,21 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
     end_job(slot, FailureReason::out_of_memory, now_s);
     return;
   }
-  const double start_s = job.work == Work::rigid ? 0 : setup_.costs.start_s;
+  const double start_s = start_seconds(job, setup_.costs, *setup_.models.step_times, live.stages > 0);
   live.state = JobState::starting;
   if (start_s > 0)
     live.phase_end = events_.push({on_date_grid(now_s + start_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
   else
     begin_running(slot, now_s);
+}
+
+void ReplayRun::plan_course(JobSlot slot, double now_s) {
+  try {
+    live_[slot].course = stage_course(inputs_of(slot), setup_.models);
+  } catch (const PolicyError& error) {
+    throw PolicyError(fmt::format("policy \"{}\", configure, job \"{}\", at {:.6f} s: {}", setup_.policy.name,
+                                  jobs_[slot].job.name, now_s, error.what()));
+  }
 }
 
 /// (Re)takes the devices at a new power; what was held before is charged first.
@@ -99,8 +105,7 @@ void ReplayRun::let_go(JobSlot slot, double now_s) {
   for (const Holding& holding : live.holdings) meter_.give_back(now_s, live.held_since_s, holding, live.meter);
   live.holdings.clear();
   if (configuration.sync.servers > 0) {
-    const double rate = configuration.sync.servers * setup_.costs.parameter_server_usd_per_hour / kSecondsPerHour;
-    meter_.charge_parameter_servers(rate * (now_s - live.stage_start_s), live.meter);
+    meter_.charge_parameter_servers(servers_usd_per_s(setup_.costs, configuration) * (now_s - live.stage_start_s), live.meter);
   }
   for (std::size_t g = 0; g < live.layout.size(); ++g) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
@@ -133,6 +138,10 @@ void ReplayRun::begin_checkpoint(JobSlot slot, double now_s) {
 void ReplayRun::end_checkpoint(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   end_stage(slot, now_s, live.cut_after_s);
+  if (live.next_menu) {
+    take_next_menu(slot, now_s);
+    return;
+  }
   const int resize_to = live.resize_to;
   enqueue(slot, now_s);
   if (resize_to < 0) return;
@@ -159,6 +168,7 @@ void ReplayRun::end_stage(JobSlot slot, double now_s, double elapsed_s) {
                               : now_s - live.stage_start_s;
   live.cost.lost_usd += lost_usd;
   live.cost.switch_usd += rate * switch_s;
+  const bool asked = ran && live.course.asks_again && elapsed_s >= live.course.length_s;
   setup_.recorder->on_stage({.job = &jobs_[slot].job,
                              .stage = live.stages,
                              .start_s = live.stage_start_s,
@@ -168,10 +178,12 @@ void ReplayRun::end_stage(JobSlot slot, double now_s, double elapsed_s) {
                              .course = &live.course,
                              .from = from,
                              .to = to,
+                             .noise_scale_seen = asked ? live.seen.back().noise_scale : kUnset,
                              .cost_usd = stage_usd,
                              .switch_cost_usd = rate * switch_s,
                              .cost_before_usd = live.meter.usd - stage_usd});
   live.progress = to;
+  live.batch_before = configuration.batch_size();
   ++live.stages;
 }
 
@@ -185,6 +197,10 @@ void ReplayRun::on_phase_end(JobSlot slot, double now_s) {
       end_checkpoint(slot, now_s);
       break;
     case JobState::running:
+      if (live.course.asks_again) {
+        ask_again(slot, now_s);
+        break;
+      }
       end_stage(slot, now_s, live.course.length_s);
       end_job(slot, live.course.failure, now_s);
       break;

@@ -4,47 +4,32 @@
 #include <cmath>
 
 #include "sim/base/errors.hpp"
+#include "sim/replay/epochs.hpp"
 
 namespace rehearse::sim {
 
 namespace {
 
-/// Trains epoch after epoch until the target is measured, the cap is reached, or the job diverges for the last time.
 void train_course(const StageInputs& in, const Models& models, const StepTiming& timing, StageCourse& course) {
   const Job& job = *in.job;
   const double cap = epoch_cap(job, in.choice->predicted.epochs, *models.convergence);
-  const double samples = models.convergence->samples_per_epoch(*job.profile);
   const EpochTimes times = epoch_times(job, in.choice->configuration, *models.convergence, timing);
   const double slower = course.step_s / timing.step_s;
-  const bool stops_at_target = job.has_target() && job.stop == Stop::target;
-  Progress now = *in.progress;
-  while (now.epochs_trained < cap) {
-    const double epoch_end = std::min(cap, std::floor(now.epochs_trained) + 1);
-    const double part = epoch_end - now.epochs_trained;
-    EpochPoint point{.begin_s = course.length_s, .before = now};
-    const EpochOutcome outcome = models.convergence->train(job, in.choice->configuration, part * samples, now.training);
-    course.length_s += part * times.training_s * slower;
-    now.epochs += 1;
-    if (outcome.diverged) {
-      now.divergences += 1;
-    } else {
-      now.epochs_trained = epoch_end;
-      course.length_s += times.evaluation_s * slower;
-      now.accuracy = models.convergence->accuracy(job, now.training);
-      now.measured_accuracy = models.convergence->measured_accuracy(job, now.epochs, now.accuracy);
-    }
-    point.end_s = course.length_s;
-    point.after = now;
-    point.noise_scale = outcome.noise_scale;
-    point.lost = outcome.diverged;
-    course.epochs.push_back(point);
-    if (now.divergences >= kMostDivergences) {
-      course.failure = FailureReason::cannot_converge;
-      break;
-    }
-    if (stops_at_target && !outcome.diverged && now.measured_accuracy >= job.target_accuracy) break;
-  }
-  course.end = now;
+  Progress before = *in.progress;
+  course.end = before;
+  const TrainingEnd end = train_epochs(job, in.choice->configuration, std::min(cap, in.choice->until_epochs), *models.convergence,
+                                       course.end, [&](const EpochStep& step, const Progress& now) {
+                                         EpochPoint point{.begin_s = course.length_s, .before = before, .after = now};
+                                         course.length_s += step.part * times.training_s * slower;
+                                         if (!step.outcome.diverged) course.length_s += times.evaluation_s * slower;
+                                         point.end_s = course.length_s;
+                                         point.noise_scale = step.outcome.noise_scale;
+                                         point.lost = step.outcome.diverged;
+                                         course.epochs.push_back(point);
+                                         before = now;
+                                       });
+  if (end == TrainingEnd::failed) course.failure = FailureReason::cannot_converge;
+  course.asks_again = end == TrainingEnd::epochs && course.end.epochs_trained < cap;
 }
 
 }  // namespace
@@ -63,6 +48,17 @@ EpochTimes epoch_times(const Job& job, const Configuration& configuration, const
   const double steps = std::ceil(convergence.samples_per_epoch(*job.profile) / configuration.batch_size());
   const double evaluations = std::ceil(convergence.evaluation_samples(*job.profile) / batch_of_all);
   return {.training_s = steps * timing.step_s, .evaluation_s = evaluations * timing.forward_s};
+}
+
+double start_seconds(const Job& job, const CostRules& rules, const StepTimes& step_times, bool ran_before) {
+  if (job.work == Work::rigid) return 0;
+  return rules.start_s + (ran_before ? step_times.checkpoint_bytes(*job.profile) / rules.restore_bytes_per_s : 0);
+}
+
+void take_up_batch(const Job& job, double batch_before, double batch, const CostRules& rules, const Convergence& convergence,
+                   TrainingState& state) {
+  if (job.work == Work::train && batch_before > 0 && batch_before != batch)
+    state.warmup_examples = rules.warmup_epochs * convergence.samples_per_epoch(*job.profile);
 }
 
 StageCourse stage_course(const StageInputs& in, const Models& models) {

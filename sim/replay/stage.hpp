@@ -40,6 +40,7 @@ struct StageCourse {
   std::vector<EpochPoint> epochs;  ///< of Work::train
   Progress end;
   FailureReason failure = FailureReason::none;  ///< how it ends
+  bool asks_again = false;                      ///< it ends where the choice's stage does, not with the job
 };
 
 struct StageInputs {
@@ -52,6 +53,13 @@ struct StageInputs {
 };
 
 StageCourse stage_course(const StageInputs& inputs, const Models& models);
+
+/// Seconds from taking devices to the first step: start-up, and reading the checkpoint of a job that has run before.
+double start_seconds(const Job& job, const CostRules& rules, const StepTimes& step_times, bool ran_before);
+
+/// With another global batch size than before (0: the job has not run) the learning rate warms up again.
+void take_up_batch(const Job& job, double batch_before, double batch, const CostRules& rules, const Convergence& convergence,
+                   TrainingState& state);
 
 /// Epochs after which a job of Work::train stops without having reached its target. Throws PolicyError when `predicted_epochs`,
 /// which count under Stop::budget, are not in (0, 1e6].

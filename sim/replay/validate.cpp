@@ -38,10 +38,13 @@ void validate_configuration(const Cluster& cluster, const Job& job, const Config
 
 }  // namespace
 
-void validate_menu(const Cluster& cluster, const Job& job, const Menu& menu) {
+void validate_menu(const Cluster& cluster, const Job& job, const Menu& menu, double trained_epochs) {
   require(!menu.ranked.empty() || !menu.feasible, "a menu without any choice");
   for (const Choice& choice : menu.ranked) {
     validate_configuration(cluster, job, choice.configuration);
+    require(choice.until_epochs > trained_epochs &&
+                (choice.until_epochs == std::floor(choice.until_epochs) || std::isinf(choice.until_epochs)),
+            "a stage until epoch {} of a job with {} trained", choice.until_epochs, trained_epochs);
     for (const double value : {choice.predicted.time_s, choice.predicted.cost_usd, choice.predicted.epochs})
       require(!(value < 0) && !std::isinf(value), "a prediction of {}", value);
     require(!(choice.predicted.accuracy < 0 || choice.predicted.accuracy > 1), "a predicted accuracy of {}",

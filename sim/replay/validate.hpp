@@ -6,7 +6,8 @@
 
 namespace rehearse::sim {
 
-void validate_menu(const Cluster& cluster, const Job& job, const Menu& menu);
+/// `trained_epochs` of the job so far: stages end later.
+void validate_menu(const Cluster& cluster, const Job& job, const Menu& menu, double trained_epochs = 0);
 void validate_step_plan(const OpGraph& graph, int workers_on_node, const StepPlan& plan);
 void validate_thread_plan(const OpGraph& graph, const Device& cpu, const ThreadPlan& plan);
 

@@ -156,3 +156,30 @@ TEST_CASE("a job that breaks its limits is never charged nothing while some choi
   const PolicySpec spec{.name = "manual"};
   CHECK(Bundle(spec, bundled.inputs()).manual_alone_usd(traced) > 0);
 }
+
+TEST_CASE("a policy whose knobs are not all free chooses among what differs from manual in the free ones", "[bundle]") {
+  Bundled bundled(small());
+  const auto menu = [&](const FreeKnobs& free) {
+    return Bundle({.name = "p", .configure = {"oracle", {}}, .free = free}, bundled.inputs()).configure(job(), 0).ranked;
+  };
+  const std::vector<sim::Choice> all = menu({});
+  const std::vector<sim::Choice> manual = menu({.pool = false, .workers = false, .batch = false});
+  REQUIRE(manual.size() == 1);
+  const sim::Group& start = manual.front().configuration.groups.front();
+  CHECK(manual.front().configuration == bundled.menu("manual", job()).ranked.front().configuration);
+  for (const bool pool : {false, true}) {
+    for (const bool workers : {false, true}) {
+      for (const bool batch : {false, true}) {
+        INFO(pool << workers << batch);
+        std::size_t expected = 0;
+        for (const sim::Choice& choice : all) {
+          const sim::Group& group = choice.configuration.groups.front();
+          expected += (pool || group.pool == start.pool) && (workers || group.workers == start.workers) &&
+                      (batch || choice.configuration.batch_size() == manual.front().configuration.batch_size());
+        }
+        CHECK(menu({.pool = pool, .workers = workers, .batch = batch}).size() == expected);
+        CHECK((expected > 1) == (pool || workers || batch));
+      }
+    }
+  }
+}

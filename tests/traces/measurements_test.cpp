@@ -82,34 +82,41 @@ TEST_CASE("native measurements: files that cannot be read at all", "[measurement
 }
 
 TEST_CASE("native rows read back the same", "[measurements]") {
-  const std::string op_header = "device,step_s,op,structure,model,batch_per_worker,precision,threads,power_limit_w,source\n";
+  const std::string op_header =
+      "device,step_s,op,structure,model,batch_per_worker,precision,threads,power_limit_w,source,spread\n";
   const MeasurementList first = native(
       op_header +
-      R"(v100,1e-5,"{""gemm"": [1760, 16, 1760]}",,,,,,,"a, ""b""")"
+      R"(v100,1e-5,"{""gemm"": [1760, 16, 1760]}",,,,,,,"a, ""b""",)"
       "\n"
-      R"(v100,2e-5,"{""conv"": {""batch"": 4, ""height"": 161, ""width"": 700, ""channels"": 1, ""filters"": 32, ""kernel"": [5, 20], ""stride"": [2, 2], ""pass"": ""filter_gradient""}}",,,,,,,)"
+      R"(v100,2e-5,"{""conv"": {""batch"": 4, ""height"": 161, ""width"": 700, ""channels"": 1, ""filters"": 32, ""kernel"": [5, 20], ""stride"": [2, 2], ""pass"": ""filter_gradient""}}",,,,,,,,)"
       "\n"
-      R"(v100,3e-5,"{""rnn"": {""cell"": ""gru"", ""batch"": 4, ""hidden"": 161, ""steps"": 7}}",,,,,,,)"
+      R"(v100,3e-5,"{""rnn"": {""cell"": ""gru"", ""batch"": 4, ""hidden"": 161, ""steps"": 7}}",,,,,,,,)"
       "\n"
-      R"(t4,0.1,,"{""rnn"": {""layers"": 2, ""hidden"": 200, ""vocabulary"": 33278, ""classes"": 33278}}",my-lm,20,fp16,,150,)"
+      R"(t4,0.1,,"{""rnn"": {""layers"": 2, ""hidden"": 200, ""vocabulary"": 33278, ""classes"": 33278}}",my-lm,20,fp16,,150,,)"
       "\n"
-      R"(t4,0.1,,"{""cnn"": {""filters"": 8}}",my-cnn,20,,4,,)"
+      R"(t4,0.1,,"{""cnn"": {""filters"": 8}}",my-cnn,20,,4,,,)"
+      "\n"
+      R"(v100,4e-5,"{""elementwise"": {""numbers"": 30000000, ""inputs"": 2}}",,,,,8,,,0.025)"
       "\n");
-  REQUIRE(first.rows.size() == 5);
+  REQUIRE(first.rows.size() == 6);
   CHECK(first.rows[0].source == "a, \"b\"");
   CHECK(subject(first.rows[1]) == "conv filter gradient");
   CHECK(first.rows[3].precision == sim::Precision::fp16);
+  CHECK(std::isnan(first.rows[0].spread));
+  CHECK((subject(first.rows[5]) == "elementwise" && first.rows[5].threads == 8 && first.rows[5].spread == 0.025));
   std::string again = native_header();
   for (const workloads::Measurement& m : first.rows) again += native_row(m);
   const MeasurementList second = native(again);
-  REQUIRE(second.rows.size() == 5);
-  for (std::size_t i = 0; i < 5; ++i) CHECK(native_row(second.rows[i]) == native_row(first.rows[i]));
+  REQUIRE(second.rows.size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) CHECK(native_row(second.rows[i]) == native_row(first.rows[i]));
 }
 
 TEST_CASE("hostile kernels and structures are mistakes of their row", "[measurements]") {
   const std::string good = "v100,1e-5,\"{\"\"gemm\"\": [1, 2, 3]}\",,\n";
   for (const char* op : {"{", "[]", "{\"\"gemm\"\": [1, 2]}", "{\"\"gemm\"\": [1, 2, 0]}", "{\"\"gemm\"\": [1, 2, 3.5]}",
                          "{\"\"gemm\"\": [1, 2, 3], \"\"conv\"\": {}}", "{\"\"conv\"\": {\"\"batch\"\": 1}}", "{\"\"fft\"\": 3}",
+                         "{\"\"elementwise\"\": {\"\"numbers\"\": 0}}", "{\"\"elementwise\"\": {\"\"inputs\"\": 2}}",
+                         "{\"\"elementwise\"\": {\"\"numbers\"\": 1e10}}",
                          "{\"\"conv\"\": {\"\"batch\"\": 1, \"\"height\"\": 2, \"\"width\"\": 2, \"\"channels\"\": 1, "
                          "\"\"filters\"\": 1, \"\"kernel\"\": [3, 3]}}"}) {
     INFO(op);

@@ -130,6 +130,36 @@ TEST_CASE("a worker that talks to parameter servers is fitted with the links of 
     for (const Predicted& p : predict(rows, places, model, by)) CHECK(std::isfinite(p.model_s));
 }
 
+TEST_CASE("rows of several thread counts find what a CPU's core draws from memory", "[fidelity]") {
+  sim::Device truth = tests::knl();
+  truth.core_bandwidth_bytes_per_s = 6e9;
+  truth.efficiency.gemm = 0.5;
+  std::vector<Measurement> rows;
+  for (const int threads : {1, 4, 17, 68}) {
+    for (const int numbers : {1'000'000, 3'000'000, 10'000'000, 30'000'000})
+      rows.push_back({.kernel = ElementwiseKernel{numbers, 2}, .device = "knl-7250", .threads = threads});
+    for (const int n : {256, 512, 1024, 2048})
+      rows.push_back({.kernel = GemmKernel{n, n, n}, .device = "knl-7250", .threads = threads});
+  }
+  const MeasurementModel model(rows);
+  for (Measurement& m : rows) m.step_s = model.step_s(m, {.device = truth});
+  const std::vector<Place> places(rows.size(), {.device = tests::knl()});
+  const Calibration c = calibrate(rows, places, model);
+  CHECK(c.core_bandwidth_bytes_per_s == Approx(6e9).epsilon(0.1));
+  CHECK(calibrated(tests::knl(), c).core_bandwidth_bytes_per_s == c.core_bandwidth_bytes_per_s);
+  CHECK(c.efficiency.gemm == Approx(0.5).epsilon(0.1));
+  CHECK(c.parameters.back().name == "core_bandwidth_bytes_per_s");
+  CHECK(c.parameters.back().determined);
+  // All cores together draw what memory gives: a core's share cannot be told, and stays. 68 x 12 GB/s is more than 450 x 0.84.
+  std::vector<Measurement> all_cores;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(all_cores), [](const Measurement& m) { return m.threads == 68; });
+  const Calibration blind = calibrate(all_cores, std::vector<Place>(all_cores.size(), {.device = tests::knl()}), model);
+  CHECK_FALSE(blind.parameters.back().determined);
+  CHECK(blind.core_bandwidth_bytes_per_s == 12e9);
+  // Different sizes are different shapes to hold back: two folds, of four shapes a kind each alternate.
+  CHECK(folds(rows, HoldOut::batches).size() == 2);
+}
+
 TEST_CASE("folds hold everything back once", "[fidelity]") {
   std::vector<Measurement> rows;
   for (const double batch : {64, 8, 16, 32}) rows.push_back(step("resnet50", "imagenet", batch));
@@ -191,6 +221,17 @@ TEST_CASE("baselines, by hand", "[fidelity]") {
   const double slowdown = model.step_s(rows[3], places[3]) / model.step_s(rows[1], places[1]);
   CHECK(slowdown > 1);
   CHECK(predicted[3].scaled_s == Approx(0.3 * slowdown));
+
+  // A CPU's rows of two threads have a line of their own: 0.08 + 0.006 batch.
+  for (std::size_t i = 0; i < 3; ++i) {
+    rows[i].threads = 1;
+    rows.push_back(rows[i]);
+    rows.back().threads = 2;
+    rows.back().step_s = 0.08 + 0.006 * rows[i].batch_per_worker;
+  }
+  const std::vector<Place> cpus(rows.size(), {.device = tests::knl(), .inside = {1e10, 1e-5}, .network = {1e9, 5e-5}});
+  const auto by_threads = predict(rows, cpus, MeasurementModel(rows), std::nullopt);
+  for (const std::size_t i : {0, 1, 2, 4, 5, 6}) CHECK(by_threads[i].straight_line_s == Approx(rows[i].step_s));
 }
 
 TEST_CASE("kernels are the layers' own operations", "[fidelity]") {
@@ -199,6 +240,9 @@ TEST_CASE("kernels are the layers' own operations", "[fidelity]") {
   REQUIRE(gemm.size() == 1);
   CHECK(gemm[0].flops.fixed == 2.0 * 1760 * 16 * 1760);
   CHECK(gemm[0].bytes.fixed == 4.0 * (1760 * 1760 + 2 * 16 * 1760));
+  // An addition of two tensors of 1,000 numbers: 3 x 4,000 bytes.
+  CHECK(kernel_work(ElementwiseKernel{1000, 2})[0].bytes.fixed == 12'000);
+  CHECK(kernel_work(ElementwiseKernel{1000, 2})[0].flops.fixed == 1000);
   // DeepBench's first convolution: 700 x 161, 4 images, 32 filters of 20 x 5, stride 2: 341 x 79 positions. Its sheet for the M40
   // has 0.224 ms at 3.0787428571 TFLOP/s: 0.68964 GFLOP.
   ConvKernel conv{.batch = 4, .height = 161, .width = 700, .channels = 1, .filters = 32, .window = {5, 20, 2, 2, 0, 0}};

@@ -40,7 +40,8 @@ void MeasurementCollector::add(workloads::Measurement m) {
   if (!(std::isfinite(m.step_s) && m.step_s > 0)) return leave_out(m.line, "the time is not above 0: nothing was measured");
   if (!rows_.insert(native_row(m)).second) return leave_out(m.line, "the same row was given before");
   workloads::Measurement setting = m;
-  setting.step_s = setting.forward_s = setting.backward_s = setting.sync_s = setting.power_w = workloads::kNotMeasured;
+  setting.step_s = setting.forward_s = setting.backward_s = setting.sync_s = setting.power_w = setting.spread =
+      workloads::kNotMeasured;
   if (!settings_.insert(native_row(setting)).second)
     count(list_.remarked, m.line, "repeats an earlier setting with another time");
   ++list_.found;

@@ -22,6 +22,7 @@ const std::vector<std::string> kPrecisions{"fp32", "fp16"};                     
 constexpr sim::NumberRange kCounts{.low = 1, .high = 1e6};
 constexpr sim::NumberRange kSeconds{.low = 0, .high = 1e7};
 constexpr sim::NumberRange kWatts{.low = 0, .high = 1e6};
+constexpr sim::NumberRange kSpreads{.low = 0, .high = 1e3};
 
 struct Names {
   std::vector<std::string> models, datasets;
@@ -103,6 +104,7 @@ Measurement read_row(sim::CsvRow& row, const Names& names) {
   m.threads = integer("threads", 0);
   m.power_w = row.maybe_number("power_w", kWatts).value_or(workloads::kNotMeasured);
   m.power_limit_w = row.maybe_number("power_limit_w", kWatts).value_or(0);
+  m.spread = row.maybe_number("spread", kSpreads).value_or(workloads::kNotMeasured);
   m.source = row.text("source");
   if (row.mistakes().empty()) check_whole(row, m);
   return m;
@@ -125,11 +127,12 @@ MeasurementList read_native_measurements(const std::string& path, const Measurem
   Names names{.given = given};
   for (const workloads::ZooEntry& entry : workloads::zoo()) names.models.emplace_back(entry.name);
   for (const workloads::Dataset& dataset : workloads::datasets()) names.datasets.emplace_back(dataset.name);
-  sim::CsvReader reader(path, {.required = {"device", "step_s"},
-                               .optional = {"model", "dataset", "nodes", "workers_per_node", "batch_per_worker", "sync", "op",
-                                            "structure", "precision", "instance", "workers", "servers", "forward_s", "backward_s",
-                                            "sync_s", "threads", "power_w", "power_limit_w", "source"},
-                               .others_allowed = false});
+  sim::CsvReader reader(
+      path, {.required = {"device", "step_s"},
+             .optional = {"model",     "dataset",   "nodes",    "workers_per_node", "batch_per_worker", "sync",      "op",
+                          "structure", "precision", "instance", "workers",          "servers",          "forward_s", "backward_s",
+                          "sync_s",    "threads",   "power_w",  "power_limit_w",    "spread",           "source"},
+             .others_allowed = false});
   MeasurementCollector collector(path);
   while (sim::CsvRow* row = reader.next()) {
     Measurement m = read_row(*row, names);
@@ -146,7 +149,7 @@ MeasurementList read_native_measurements(const std::string& path, const Measurem
 std::string native_header() {
   return "model,dataset,device,nodes,workers_per_node,batch_per_worker,sync,step_s,op,structure,precision,instance,workers,"
          "servers,"
-         "forward_s,backward_s,sync_s,threads,power_w,power_limit_w,source\n";
+         "forward_s,backward_s,sync_s,threads,power_w,power_limit_w,spread,source\n";
 }
 
 std::string native_row(const Measurement& m) {
@@ -171,6 +174,7 @@ std::string native_row(const Measurement& m) {
                                         count(m.threads, 0),
                                         number(m.power_w),
                                         m.power_limit_w > 0 ? number(m.power_limit_w) : "",
+                                        number(m.spread),
                                         m.source};
   std::string line;
   for (const std::string& field : fields) line += (&field == fields.data() ? "" : ",") + quoted(field);

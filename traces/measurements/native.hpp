@@ -17,9 +17,9 @@ struct MeasurementNames {
 /// Reads a CSV file, plain or gzip-compressed, with the columns device and step_s, and any of model, dataset, nodes,
 /// workers_per_node, batch_per_worker, sync (ring, servers-sync, servers-async; ring), op (a kernel, JSON) or structure (a
 /// network outside the zoo, JSON; traces/measurements/subject_json.hpp), precision (fp32, fp16), instance, workers (all of them,
-/// when nodes differ), servers, forward_s, backward_s, sync_s, threads, power_w, power_limit_w, source. Rows that cannot be used
-/// are left out and listed. Throws sim::InputError when the file cannot be read, lacks a column or has an unknown one, or nothing
-/// can be used.
+/// when nodes differ), servers, forward_s, backward_s, sync_s, threads, power_w, power_limit_w, spread, source. Rows that cannot
+/// be used are left out and listed. Throws sim::InputError when the file cannot be read, lacks a column or has an unknown one, or
+/// nothing can be used.
 MeasurementList read_native_measurements(const std::string& path, const MeasurementNames& names);
 
 /// The header line, and a row, each with its line end; numbers in the shortest form that reads back the same.

@@ -72,6 +72,15 @@ workloads::RecurrentKernel read_recurrent(sim::JsonValue value, sim::Mistakes& m
   return r;
 }
 
+workloads::ElementwiseKernel read_elementwise(sim::JsonValue value, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  workloads::ElementwiseKernel e;
+  e.numbers = static_cast<int>(in.integer("numbers", between(1, 1e9)));
+  e.inputs = count(in, "inputs", 1, e.inputs);
+  in.finish();
+  return e;
+}
+
 }  // namespace
 
 workloads::CnnStructure read_cnn(sim::JsonValue value, sim::Mistakes& mistakes) {
@@ -134,14 +143,15 @@ workloads::Structure read_structure(sim::JsonValue value, sim::Mistakes& mistake
 
 workloads::Kernel read_kernel(sim::JsonValue value, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
-  const auto gemm = in.child("gemm"), conv = in.child("conv"), rnn = in.child("rnn");
+  const auto gemm = in.child("gemm"), conv = in.child("conv"), rnn = in.child("rnn"), elementwise = in.child("elementwise");
   in.finish();
-  if (gemm.has_value() + conv.has_value() + rnn.has_value() != 1) {
-    value.refuse("exactly one of gemm, conv and rnn", mistakes);
+  if (gemm.has_value() + conv.has_value() + rnn.has_value() + elementwise.has_value() != 1) {
+    value.refuse("exactly one of gemm, conv, rnn and elementwise", mistakes);
     return workloads::GemmKernel{1, 1, 1};
   }
   if (conv) return read_conv(*conv, mistakes);
   if (rnn) return read_recurrent(*rnn, mistakes);
+  if (elementwise) return read_elementwise(*elementwise, mistakes);
   const std::vector<int> mnk = whole_numbers(*gemm, 3, 1, mistakes);
   return workloads::GemmKernel{mnk[0], mnk[1], mnk[2]};
 }
@@ -183,6 +193,9 @@ std::string to_json(const workloads::Kernel& kernel) {
                    return fmt::format(R"({{"rnn": {{"cell": "{}", "batch": {}, "hidden": {}, "steps": {}, "pass": "{}"}}}})",
                                       kCells[static_cast<std::size_t>(r.cell)], r.batch, r.hidden, r.steps,
                                       kPasses[static_cast<std::size_t>(r.pass)]);
+                 },
+                 [](const workloads::ElementwiseKernel& e) {
+                   return fmt::format(R"({{"elementwise": {{"numbers": {}, "inputs": {}}}}})", e.numbers, e.inputs);
                  }},
       kernel);
 }

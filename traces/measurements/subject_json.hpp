@@ -16,7 +16,7 @@ workloads::MlpStructure read_mlp(sim::JsonValue value, sim::Mistakes& mistakes);
 
 /// An object with exactly one of cnn, rnn, mlp.
 workloads::Structure read_structure(sim::JsonValue value, sim::Mistakes& mistakes);
-/// An object with exactly one of gemm, conv, rnn.
+/// An object with exactly one of gemm, conv, rnn, elementwise.
 workloads::Kernel read_kernel(sim::JsonValue value, sim::Mistakes& mistakes);
 
 /// In one line; the readers give the same value back.

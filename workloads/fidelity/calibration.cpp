@@ -14,12 +14,18 @@
 namespace rehearse::workloads {
 namespace {
 
-/// One efficiency: where it is kept, how far from the data-sheet default devices were found to be (standard deviation of the
-/// logarithm: over DeepBench's devices for products, wider where frameworks differ), and its limits.
+/// What is fitted: an efficiency or (of a CPU) another figure of the device, how far from the data-sheet default devices were
+/// found to be (standard deviation of the logarithm: over DeepBench's devices for products, wider where frameworks differ or the
+/// sheet only estimates), and its limits.
 struct Parameter {
   const char* name;
   double sim::Efficiency::*field;
   double prior_sd, low, high;
+  double sim::Device::*of_cpu = nullptr;
+
+  double& in(sim::Device& device) const { return of_cpu != nullptr ? device.*of_cpu : device.efficiency.*field; }
+  double in(const sim::Device& device) const { return of_cpu != nullptr ? device.*of_cpu : device.efficiency.*field; }
+  bool has(const sim::Device& device) const { return of_cpu == nullptr || device.kind == sim::DeviceKind::cpu; }
 };
 constexpr Parameter kParameters[] = {
     {"conv", &sim::Efficiency::conv, 0.5, 0.005, 1},
@@ -29,23 +35,28 @@ constexpr Parameter kParameters[] = {
     {"k_half", &sim::Efficiency::k_half, 0.7, 1, 4096},
     {"launch_s", &sim::Efficiency::launch_s, 1, 1e-7, 1e-2},
     {"host_s_per_op", &sim::Efficiency::host_s_per_op, 1, 1e-7, 1e-2},
+    {"core_bandwidth_bytes_per_s", nullptr, 0.5, 1e7, 1e13, &sim::Device::core_bandwidth_bytes_per_s},
 };
 
 /// Standard deviations of the logarithms of a model's correction around 1.
 constexpr double kTimeFactorSd = 0.25, kLaunchFactorSd = 0.5;
 constexpr double kLowestFactor = 0.1, kHighestFactor = 10;
 
+/// Of a device that may be another part of the same CPU.
+void take_fitted(sim::Device& device, const sim::Device& fitted) {
+  device.efficiency = fitted.efficiency;
+  device.core_bandwidth_bytes_per_s = fitted.core_bandwidth_bytes_per_s;
+  device.corrections = fitted.corrections;
+}
+
 constexpr double kDetermined = 0.85;  // of the prior's standard deviation must be left at most
 
 class DeviceFit {
  public:
   DeviceFit(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model)
-      : measurements_(measurements),
-        places_(places.begin(), places.end()),
-        model_(model),
-        start_(places_.front().device.efficiency) {
+      : measurements_(measurements), places_(places.begin(), places.end()), model_(model), start_(places_.front().device) {
     for (const Parameter& p : kParameters)
-      if (start_.*p.field > 0) free_.push_back(&p);
+      if (p.has(start_) && p.in(start_) > 0) free_.push_back(&p);
     for (const Measurement& m : measurements) {
       const auto same = [&](const sim::ModelCorrection& c) { return c.model == m.model && c.dataset == m.dataset; };
       if (!m.kernel && std::none_of(corrections_.begin(), corrections_.end(), same)) corrections_.push_back({m.model, m.dataset});
@@ -65,10 +76,9 @@ class DeviceFit {
  private:
   /// theta: logarithms of the free parameters over their start, then of the two factors of each correction.
   sim::Device at(const Eigen::VectorXd& theta) const {
-    sim::Device device = places_.front().device;
+    sim::Device device = start_;
     Eigen::Index j = 0;
-    for (const Parameter* p : free_)
-      device.efficiency.*p->field = std::clamp(start_.*p->field * std::exp(theta[j++]), p->low, p->high);
+    for (const Parameter* p : free_) p->in(device) = std::clamp(p->in(start_)*std::exp(theta[j++]), p->low, p->high);
     device.corrections = corrections_;
     for (sim::ModelCorrection& c : device.corrections) {
       c.time_factor = std::exp(theta[j++]);
@@ -82,8 +92,7 @@ class DeviceFit {
     Eigen::VectorXd r(static_cast<Eigen::Index>(measurements_.size()));
     for (std::size_t i = 0; i < measurements_.size(); ++i) {
       Place place = places_[i];
-      place.device.efficiency = device.efficiency;
-      place.device.corrections = device.corrections;
+      take_fitted(place.device, device);
       r[static_cast<Eigen::Index>(i)] = std::log(model_.step_s(measurements_[i], place) / measurements_[i].step_s);
     }
     return r;
@@ -98,8 +107,8 @@ class DeviceFit {
     Eigen::Index j = 0;
     for (const Parameter* p : free_) {
       problem.prior_sd[j] = p->prior_sd;
-      problem.low[j] = std::log(p->low / start_.*p->field);
-      problem.high[j++] = std::log(p->high / start_.*p->field);
+      problem.low[j] = std::log(p->low / p->in(start_));
+      problem.high[j++] = std::log(p->high / p->in(start_));
     }
     for (; j < columns; j += 2) problem.prior_sd.segment<2>(j) << kTimeFactorSd, kLaunchFactorSd;
     return fit(problem);
@@ -107,13 +116,17 @@ class DeviceFit {
 
   Calibration result(const FitResult& fitted) const {
     const sim::Device device = at(fitted.theta);
-    Calibration c{.efficiency = device.efficiency, .corrections = device.corrections, .residual_sd = fitted.scale};
+    Calibration c{.efficiency = device.efficiency,
+                  .core_bandwidth_bytes_per_s = device.core_bandwidth_bytes_per_s,
+                  .corrections = device.corrections,
+                  .residual_sd = fitted.scale};
     for (const Parameter& p : kParameters) {
+      if (!p.has(start_)) continue;
       const auto found = std::find(free_.begin(), free_.end(), &p);
       const bool seen = found != free_.end();
       c.parameters.push_back({.name = p.name,
-                              .value = c.efficiency.*p.field,
-                              .before = start_.*p.field,
+                              .value = p.in(device),
+                              .before = p.in(start_),
                               .relative_sd = seen ? fitted.sd[found - free_.begin()] : p.prior_sd,
                               .prior_sd = p.prior_sd,
                               .determined = seen});
@@ -124,7 +137,7 @@ class DeviceFit {
   std::span<const Measurement> measurements_;
   std::vector<Place> places_;
   const MeasurementModel& model_;
-  sim::Efficiency start_;
+  sim::Device start_;
   std::vector<const Parameter*> free_;
   std::vector<sim::ModelCorrection> corrections_;
 };
@@ -134,7 +147,9 @@ std::string variant_of(const Measurement& m) {
   if (!m.kernel) return fmt::format("{:020.3f}", m.batch_per_worker);
   std::string key;
   for (const OpWork& w : kernel_work(*m.kernel))
-    key += fmt::format("{:.0f} {:.0f} {:.0f} {}|", w.matrix.m.fixed, w.matrix.n.fixed, w.matrix.k.fixed, w.repeats);
+    key += w.matrix.m.fixed > 0
+               ? fmt::format("{:.0f} {:.0f} {:.0f} {}|", w.matrix.m.fixed, w.matrix.n.fixed, w.matrix.k.fixed, w.repeats)
+               : fmt::format("{:.0f} bytes|", w.bytes.fixed);
   return key;
 }
 
@@ -142,6 +157,7 @@ std::string variant_of(const Measurement& m) {
 
 sim::Device calibrated(sim::Device device, const Calibration& calibration) {
   device.efficiency = calibration.efficiency;
+  device.core_bandwidth_bytes_per_s = calibration.core_bandwidth_bytes_per_s;
   device.corrections = calibration.corrections;
   return device;
 }

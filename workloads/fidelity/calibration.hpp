@@ -13,7 +13,7 @@
 namespace rehearse::workloads {
 
 struct FittedParameter {
-  std::string name;         ///< as in a catalogue's "efficiency"
+  std::string name;         ///< as in a catalogue's "efficiency" or, of a CPU, its device
   double value = 0;         ///< in the catalogue's unit
   double before = 0;        ///< the device's
   double relative_sd = 0;   ///< posterior standard deviation of its logarithm
@@ -23,6 +23,7 @@ struct FittedParameter {
 
 struct Calibration {
   sim::Efficiency efficiency;
+  double core_bandwidth_bytes_per_s = 0;          ///< of a CPU, which rows of few threads determine
   std::vector<sim::ModelCorrection> corrections;  ///< one for each model among the measurements
   std::vector<FittedParameter> parameters;
   double residual_sd = 0;             ///< of log(predicted / measured), robust

@@ -62,6 +62,15 @@ std::vector<OpWork> work(const RecurrentKernel& r) {
   return chosen(cost, 1, cost.backward, r.pass, r.batch);
 }
 
+std::vector<OpWork> work(const ElementwiseKernel& e) {
+  const double numbers = e.numbers;
+  OpWork work;
+  work.kind = sim::OpKind::elementwise;
+  work.flops = {numbers, 0};
+  work.bytes = {kBytesPerNumber * numbers * (e.inputs + 1), 0};
+  return {work};
+}
+
 Network network_of(const Structure& structure) {
   return std::visit([](const auto& s) { return make_network(s); }, structure);
 }
@@ -72,7 +81,8 @@ std::string subject(const Measurement& m) {
   if (!m.kernel) return m.dataset.empty() ? m.model : m.model + "/" + m.dataset;
   return std::visit(Overloaded{[](const GemmKernel&) -> std::string { return "gemm"; },
                                [](const ConvKernel& c) { return fmt::format("conv {}", name(c.pass)); },
-                               [](const RecurrentKernel& r) { return fmt::format("{} {}", name(r.cell), name(r.pass)); }},
+                               [](const RecurrentKernel& r) { return fmt::format("{} {}", name(r.cell), name(r.pass)); },
+                               [](const ElementwiseKernel&) -> std::string { return "elementwise"; }},
                     *m.kernel);
 }
 

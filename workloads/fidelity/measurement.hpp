@@ -40,7 +40,11 @@ struct RecurrentKernel {
   int batch = 1, hidden = 0, steps = 1;
   Pass pass = Pass::forward;
 };
-using Kernel = std::variant<GemmKernel, ConvKernel, RecurrentKernel>;
+/// One result number from each number of `inputs` tensors: an activation has one, an addition two.
+struct ElementwiseKernel {
+  int numbers = 1, inputs = 1;
+};
+using Kernel = std::variant<GemmKernel, ConvKernel, RecurrentKernel, ElementwiseKernel>;
 using Structure = std::variant<CnnStructure, RnnStructure, MlpStructure>;
 
 /// Exactly one of: a zoo model on a dataset, a structure (`model` is then any name for it), a kernel (`model` is empty).
@@ -59,13 +63,14 @@ struct Measurement {
   sim::Sync sync;
   double step_s = 0;  ///< asynchronous: between two pushes of one worker
   double forward_s = kNotMeasured, backward_s = kNotMeasured, sync_s = kNotMeasured;
-  int threads = 0;  ///< of a CPU worker; 0: all
+  double spread = kNotMeasured;  ///< of repetitions of step_s: interquartile range over median
+  int threads = 0;               ///< of a CPU worker; 0: all
   double power_w = kNotMeasured;
   double power_limit_w = 0;  ///< 0: none
   std::string source;
 };
 
-/// "gemm", "conv forward", "lstm backward"; for a model "resnet50/imagenet".
+/// "gemm", "conv forward", "lstm backward", "elementwise"; for a model "resnet50/imagenet".
 std::string subject(const Measurement& measurement);
 /// What a kernel asks of a device at batch 1: its one operation, or the two gradients of `backward`.
 std::vector<OpWork> kernel_work(const Kernel& kernel);

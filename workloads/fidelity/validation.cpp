@@ -98,7 +98,7 @@ class Comparison {
     std::set<double> batches;
     for (const std::size_t j : training) {
       if (subject(at(j)) != subject(at(i)) || at(j).batch_per_worker == at(i).batch_per_worker || at(j).kernel) continue;
-      if (at(j).power_limit_w != at(i).power_limit_w) continue;
+      if (at(j).power_limit_w != at(i).power_limit_w || at(j).threads != at(i).threads) continue;
       same.push_back(j);
       batches.insert(at(j).batch_per_worker);
     }

@@ -19,7 +19,7 @@ struct Predicted {
   /// a hold-out those that are not held back.
   double flops_only_s = kNotMeasured;     ///< the median of seconds a FLOP
   double regression_s = kNotMeasured;     ///< linear in FLOPs, bytes and operations, least squares on relative errors
-  double straight_line_s = kNotMeasured;  ///< in the batch, of the same model: needs two other batch sizes
+  double straight_line_s = kNotMeasured;  ///< in the batch, of the same model and threads: needs two other batch sizes
 };
 
 /// One a measurement. `places` has one a measurement. With a hold-out, each device is calibrated on its single-worker

@@ -1,0 +1,122 @@
+#include "policies/configure/staged/staged_mpc.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "policies/configure/staged/staged.hpp"
+#include "sim/replay/epochs.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+// Spreads of logarithms: of what is believed (docs/model.md, "World and belief"), and of one reading.
+constexpr double kNoiseScaleSpread = 0.3, kNoiseScaleReading = 0.3;
+constexpr double kSpeedSpread = 0.10, kSpeedReading = 0.04;
+constexpr double kExamplesSpread = 0.07;
+constexpr double kMostExamplesLog = 0.35;  ///< five spreads
+
+/// Mean of `n` readings with this sum, shrunk towards 0 (Gaussian posterior mean).
+double shrunk(double sum, double n, double spread, double reading) {
+  return n > 0 ? sum / (n + reading * reading / (spread * spread)) : 0;
+}
+
+/// Accuracy after each stage seen, by the belief with this examples factor.
+std::vector<double> accuracies(const ConfigureView& view, std::span<const sim::StageSeen> seen,
+                               const workloads::RevisedBelief& belief) {
+  std::vector<double> result;
+  sim::TrainingState state;
+  double epochs = 0;
+  for (const sim::StageSeen& stage : seen) {
+    const double examples = (stage.epochs - epochs) * belief.samples_per_epoch(*view.job.profile);
+    belief.train(view.job, stage.configuration, examples, state);
+    result.push_back(belief.accuracy(view.job, state));
+    epochs = stage.epochs;
+  }
+  return result;
+}
+
+/// Minus twice the logarithm of the posterior density, up to a constant.
+double misfit(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
+              workloads::Revision revision, double log_examples) {
+  revision.examples_factor = std::exp(log_examples);
+  const workloads::RevisedBelief revised(belief, revision);
+  const std::vector<double> expected = accuracies(view, seen, revised);
+  double sum = std::pow(log_examples / kExamplesSpread, 2);
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    sum += std::pow((seen[i].accuracy - expected[i]) / revised.evaluation_deviation(*view.job.profile, expected[i]), 2);
+  return sum;
+}
+
+/// Golden-section search; the misfit has one valley, as accuracy falls with the examples that are needed.
+double fitted_log_examples(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
+                           const workloads::Revision& revision) {
+  constexpr double kGolden = 0.6180339887498949;
+  double low = -kMostExamplesLog, high = kMostExamplesLog;
+  double a = high - kGolden * (high - low), b = low + kGolden * (high - low);
+  double at_a = misfit(view, seen, belief, revision, a), at_b = misfit(view, seen, belief, revision, b);
+  while (high - low > 0.005) {
+    if (at_a < at_b) {
+      high = b, b = a, at_b = at_a;
+      at_a = misfit(view, seen, belief, revision, a = high - kGolden * (high - low));
+    } else {
+      low = a, a = b, at_a = at_b;
+      at_b = misfit(view, seen, belief, revision, b = low + kGolden * (high - low));
+    }
+  }
+  return (low + high) / 2;
+}
+
+}  // namespace
+
+workloads::Revision revise(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief) {
+  workloads::Revision revision;
+  if (seen.empty()) return revision;
+  sim::StageRunner& runner = view.believed->stages();
+  double noise_sum = 0, noise_readings = 0;
+  std::vector<double> speed_sum(view.cluster.pools.size(), 0), speed_readings(speed_sum);
+  sim::TrainingState state;
+  double epochs = 0;
+  for (const sim::StageSeen& stage : seen) {
+    const double examples = (stage.epochs - epochs) * belief.models().convergence->samples_per_epoch(*view.job.profile);
+    const double believed = belief.models().convergence->train(view.job, stage.configuration, examples, state).noise_scale;
+    epochs = stage.epochs;
+    if (believed > 0 && stage.noise_scale > 0) {
+      noise_sum += std::log(stage.noise_scale / believed);
+      ++noise_readings;
+    }
+    const auto pool = static_cast<std::size_t>(stage.configuration.groups.front().pool);
+    speed_sum[pool] += std::log(stage.step_s / runner.rates(view.job, stage.configuration).step_s);
+    ++speed_readings[pool];
+  }
+  revision.noise_scale_factor = std::exp(shrunk(noise_sum, noise_readings, kNoiseScaleSpread, kNoiseScaleReading));
+  for (std::size_t pool = 0; pool < speed_sum.size(); ++pool)
+    revision.slower_on_pool.push_back(std::exp(shrunk(speed_sum[pool], speed_readings[pool], kSpeedSpread, kSpeedReading)));
+  revision.examples_factor = std::exp(fitted_log_examples(view, seen, belief, revision));
+  return revision;
+}
+
+sim::Menu StagedMpc::configure(const ConfigureView& view, const workloads::Belief& belief) {
+  return configure_again(view, {}, belief);
+}
+
+sim::Menu StagedMpc::configure_again(const ConfigureView& view, std::span<const sim::StageSeen> seen,
+                                     const workloads::Belief& belief) {
+  if (view.job.work != sim::Work::train || view.candidates.empty()) return believed_menu(view);
+  const std::vector<double> ends = ends_after(stage_ends(view.job, view.manual, view.stage_rules, view.believed->stages()), seen);
+  const workloads::RevisedBelief revised(belief, revise(view, seen, belief));
+  sim::StageRunner runner = view.believed->stages_on(revised.models());
+  const sim::Standing from = standing_after(view.job, view.candidates, seen, runner);
+  const StageProblem problem{.job = &view.job,
+                             .candidates = view.candidates,
+                             .ends = ends,
+                             .from = from,
+                             .deadline_s = from.time_s + (1 - reserve_) * (view.job.deadline_s - from.time_s),
+                             .budget_epochs = view.estimate(view.manual).epochs,
+                             .tolerance = 0.002};
+  const StagePlan plan = plan_stages(problem, runner);
+  if (plan.stages.empty()) return believed_menu(view);
+  return staged_menu(view, *plan.stages.front(), plan, ends);
+}
+
+}  // namespace rehearse::policies

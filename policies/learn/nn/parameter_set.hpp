@@ -1,0 +1,55 @@
+// The numbers that a network learns: named matrices, each with the gradient of a loss.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policies/learn/nn/matrix.hpp"
+
+namespace rehearse::policies {
+
+/// One matrix of a ParameterSet.
+struct ParameterId {
+  std::size_t index;
+};
+
+class ParameterSet {
+ public:
+  /// The name must be new and not empty, the matrix not empty: a failed check otherwise. Matrices stay where they are in memory.
+  ParameterId add(std::string name, Matrix initial);
+
+  /// Matrices, whose ids are 0 .. size() - 1 in the order of add().
+  std::size_t size() const { return entries_.size(); }
+  /// All their numbers.
+  std::size_t numbers() const;
+  const std::string& name(ParameterId id) const { return entry(id).name; }
+  Matrix& value(ParameterId id) { return entry(id).value; }
+  const Matrix& value(ParameterId id) const { return entry(id).value; }
+  /// Of the shape of the value; Tape::backward adds to it.
+  Matrix& gradient(ParameterId id) { return entry(id).gradient; }
+  const Matrix& gradient(ParameterId id) const { return entry(id).gradient; }
+
+  void clear_gradients();
+  /// Euclidean norm of all gradients together.
+  double gradient_norm() const;
+  /// Scales all gradients down to the norm `most` > 0 if theirs is larger (Pascanu et al., ICML 2013, algorithm 1), and returns
+  /// what it was. A norm that is not finite is a failed check: training went wrong.
+  double clip_gradients(double most);
+  /// No value is NaN or infinite.
+  bool finite() const;
+
+ private:
+  struct Entry {
+    std::string name;
+    Matrix value, gradient;
+  };
+  Entry& entry(ParameterId id) { return entries_.at(id.index); }
+  const Entry& entry(ParameterId id) const { return entries_.at(id.index); }
+
+  std::vector<Entry> entries_;
+};
+
+}  // namespace rehearse::policies

@@ -1,0 +1,22 @@
+// A heat map: a number for each row and column, as a picture.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rehearse::report {
+
+struct HeatMap {
+  std::string title;
+  std::string row_heading, column_heading;
+  std::vector<std::string> rows, columns;
+  /// By row, then column, positive; NaN: there is no such cell. The colour follows the logarithm; the least number is the best.
+  std::vector<std::vector<double>> values;
+  /// Cells that may not be chosen: grey, their number still in them.
+  std::vector<std::vector<bool>> barred;
+};
+
+/// SVG. The best cell that is not barred has a frame; bright is good.
+std::string heat_map_svg(const HeatMap& map);
+
+}  // namespace rehearse::report

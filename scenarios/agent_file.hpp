@@ -1,0 +1,25 @@
+// Trained networks as JSON files: {"rehearse_network": 1, "kind", "seed", "command", "parameters": [{"name", "shape": [rows,
+// columns], "numbers": [row after row]}]}.
+#pragma once
+
+#include <string>
+
+#include "policies/learn/nn/network_state.hpp"
+
+namespace rehearse::scenarios {
+
+/// The network in `text`, its matrices in the blueprint's order; `file` is the name used in messages. Throws InputError for
+/// another version, another kind, matrices that are missing, unknown, twice there or of another shape, and numbers that are not
+/// finite. An exact inverse of agent_text.
+policies::NetworkState parse_agent(std::string text, std::string file, const policies::NetworkBlueprint& expected);
+/// Throws InputError also when the file cannot be read.
+policies::NetworkState read_agent_file(const std::string& path, const policies::NetworkBlueprint& expected);
+
+/// Each number in the shortest form that reads back to the same bits. One that is not finite is a failed check, as are a seed
+/// of 2^53 or more, no kind, no command, or one that is not UTF-8.
+std::string agent_text(const policies::NetworkState& state);
+/// Under a temporary name beside it first: a file of that name is always a whole one. Throws InputError when it cannot be
+/// written.
+void write_agent_file(const std::string& path, const policies::NetworkState& state);
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,234 @@
+// Staged strategies: the planner against brute force, the closed form of stages against the replay, and what must hold of each.
+#include "policies/configure/staged/staged.hpp"
+
+#include <rapidcheck/catch.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
+
+#include "policies/configure/staged/stage_planner.hpp"
+#include "policies/configure/staged/staged_mpc.hpp"
+#include "policies/queue/fifo.hpp"
+#include "sim/base/random.hpp"
+#include "sim/engine/engine.hpp"
+#include "sim/replay/replay.hpp"
+#include "tests/policies/configure/strategies.hpp"
+#include "traces/job_source.hpp"
+
+namespace {
+
+using namespace rehearse;
+using policies::plan_stages;
+using policies::StagePlan;
+using policies::StageProblem;
+using tests::configuration;
+
+/// Two GPU pools and a job on CIFAR-10 or PTB, drawn from a seed.
+struct Instance {
+  sim::Random random;
+  tests::RealWorld real;
+  workloads::World world;
+  policies::DataParallel place;
+  policies::RecommendedThreads threads;
+  sim::CostRules costs;
+  sim::AloneRunner runner;
+  sim::Job job;
+  std::vector<sim::Configuration> candidates;
+  std::vector<double> ends;
+
+  explicit Instance(std::uint64_t seed, double model_error)
+      : random(seed),
+        real(tests::real_cluster({{"slow", "k80", 2, 1, 0.9}, {"fast", "v100", 1, 4, 12.24}}),
+             {random.below(2) == 0 ? tests::ModelSheet{"resnet18", "cifar10"} : tests::ModelSheet{"rnnlm", "ptb"}}),
+        world(real.world(workloads::WorldErrors::scaled(model_error), seed)),
+        costs{.start_s = random.uniform(0, 60), .checkpoint_s = random.uniform(0, 30), .warmup_epochs = random.uniform(0, 0.5)},
+        runner(real.cluster, costs, world.models(), {.name = "test", .place = &place, .threads = &threads}) {
+    const bool image = real.profile().model == "resnet18";
+    job = {.name = "j", .profile = &real.profile(), .work = sim::Work::train};
+    job.target_accuracy = image ? random.uniform(0.4, 0.8) : random.uniform(0.15, 0.22);
+    job.epochs = 25;
+    for (const int batch : {image ? 128 : 20, image ? 512 : 40, image ? 2048 : 80}) {
+      if (random.below(4) > 0) candidates.push_back(configuration(0, 1, std::min(batch, 512)));
+      if (random.below(4) > 0) candidates.push_back(configuration(1, 2, batch / 2));
+      if (random.below(4) > 0) candidates.push_back(configuration(1, 4, batch / 4));
+    }
+    if (candidates.empty()) candidates.push_back(configuration(1, 1, 64));
+    ends = {1 + static_cast<double>(random.below(3)), 5 + static_cast<double>(random.below(3))};
+    if (random.below(3) > 0)
+      job.deadline_s = runner.run(job, {.configuration = candidates.front()}).time_s * random.uniform(0.05, 1.5);
+  }
+  StageProblem problem() { return {.job = &job, .candidates = candidates, .ends = ends, .deadline_s = job.deadline_s}; }
+  bool reaches_target(const sim::Standing& s) const {
+    const double deviation = world.models().convergence->evaluation_deviation(*job.profile, s.progress.accuracy);
+    return s.failure == sim::FailureReason::none && s.progress.accuracy >= job.target_accuracy - 2 * deviation;
+  }
+};
+
+/// Every sequence of configurations; calls back with how each ends.
+void try_all(Instance& in, const sim::Standing& from, std::size_t stage, const std::function<void(const sim::Standing&)>& end) {
+  for (const sim::Configuration& c : in.candidates) {
+    sim::Standing next = from;
+    const sim::Choice choice{.configuration = c, .until_epochs = stage < in.ends.size() ? in.ends[stage] : sim::kNever};
+    // The standing points to the configuration, which lives in the instance.
+    if (!in.runner.stages().run(in.job, choice, next)) continue;
+    next.held = &c;
+    if (next.ended)
+      end(next);
+    else
+      try_all(in, next, stage + 1, end);
+  }
+}
+
+TEST_CASE("the planner finds what brute force finds") {
+  rc::prop("cheapest feasible, else soonest that reaches the target", [] {
+    Instance in(*rc::gen::arbitrary<std::uint64_t>(), *rc::gen::element(0.0, 0.1));
+    double cheapest = sim::kNever, soonest = sim::kNever;
+    try_all(in, {}, 0, [&](const sim::Standing& s) {
+      if (!in.reaches_target(s)) return;
+      soonest = std::min(soonest, s.time_s);
+      if (s.time_s <= in.job.deadline_s) cheapest = std::min(cheapest, s.cost_usd);
+    });
+    const StagePlan plan = plan_stages(in.problem(), in.runner.stages());
+    RC_CLASSIFY(std::isfinite(cheapest), "feasible");
+    RC_ASSERT(plan.feasible == std::isfinite(cheapest));
+    if (plan.feasible) {
+      RC_ASSERT(std::abs(plan.cost_usd / cheapest - 1) < 1e-12);
+      RC_ASSERT(plan.time_s <= in.job.deadline_s);
+    } else if (std::isfinite(soonest)) {
+      RC_ASSERT(std::abs(plan.time_s / soonest - 1) < 1e-12);
+    }
+  });
+}
+
+TEST_CASE(
+    "a plan costs what its stages cost one after the other, and with free switching no more than any single configuration") {
+  rc::prop("sum of stages; staged against static", [] {
+    Instance in(*rc::gen::arbitrary<std::uint64_t>(), 0);
+    in.costs = {.start_s = 0, .checkpoint_s = 0, .restore_bytes_per_s = 1e18, .warmup_epochs = 0};
+    sim::AloneRunner free(in.real.cluster, in.costs, in.world.models(),
+                          {.name = "t", .place = &in.place, .threads = &in.threads});
+    const StagePlan plan = plan_stages(in.problem(), free.stages());
+    sim::Standing standing;
+    for (std::size_t k = 0; k < plan.stages.size(); ++k) {
+      const sim::Choice choice{.configuration = *plan.stages[k], .until_epochs = k < in.ends.size() ? in.ends[k] : sim::kNever};
+      RC_ASSERT(free.stages().run(in.job, choice, standing));
+      standing.held = plan.stages[k];
+    }
+    RC_ASSERT(standing.ended);
+    RC_ASSERT(std::abs(standing.cost_usd / plan.cost_usd - 1) < 1e-12);
+    RC_ASSERT(std::abs(standing.time_s / plan.time_s - 1) < 1e-12);
+    for (const sim::Configuration& c : in.candidates) {
+      const sim::AloneOutcome alone = free.run(in.job, {.configuration = c});
+      const double deviation =
+          alone.fits ? in.world.models().convergence->evaluation_deviation(*in.job.profile, alone.accuracy) : 0;
+      if (alone.keeps_limits(in.job, deviation)) {
+        RC_ASSERT(plan.feasible);
+        // Each of the plan's stages is rounded up to the grid of dates, 2^-20 s.
+        const double stages = static_cast<double>(in.ends.size()) + 1;
+        RC_ASSERT(plan.cost_usd <= alone.cost_usd * (1 + 1e-12 + stages * 0x1p-20 / alone.time_s));
+      }
+    }
+  });
+}
+
+/// Answers with these configurations, one a stage.
+class Sequence final : public sim::Configurator {
+ public:
+  std::vector<sim::Choice> choices;
+  sim::Menu configure(const sim::Job&, double) override { return {.ranked = {choices.front()}}; }
+  sim::Menu configure_again(const sim::Job&, std::span<const sim::StageSeen> seen, double) override {
+    return {.ranked = {choices.at(seen.size())}};
+  }
+};
+
+class LastJob final : public sim::Recorder {
+ public:
+  sim::JobRecord record;
+  void on_job(const sim::JobRecord& r) override { record = r; }
+};
+
+TEST_CASE("an episode costs what the replay charges for the same decisions") {
+  rc::prop("to 1e-9", [] {
+    Instance in(*rc::gen::arbitrary<std::uint64_t>(), 0.1);
+    in.job.target_accuracy = in.real.profile().model == "resnet18" ? 0.8 : 0.22;
+    Sequence sequence;
+    for (std::size_t k = 0; k <= in.ends.size(); ++k)
+      sequence.choices.push_back({.configuration = in.candidates[in.random.below(in.candidates.size())],
+                                  .until_epochs = k < in.ends.size() ? in.ends[k] : sim::kNever});
+    sim::Standing standing;
+    for (const sim::Choice& choice : sequence.choices)
+      if (!standing.ended) RC_PRE(in.runner.stages().run(in.job, choice, standing));
+    policies::Fifo fifo;
+    LastJob last;
+    const std::vector<sim::Job> jobs{in.job};
+    traces::VectorSource source(jobs);
+    sim::replay({.cluster = &in.real.cluster,
+                 .costs = in.costs,
+                 .models = in.world.models(),
+                 .policy = {.name = "t", .configure = &sequence, .place = &in.place, .threads = &in.threads, .queue = &fifo},
+                 .sources = {&source},
+                 .recorder = &last},
+                sim::run_plain);
+    RC_ASSERT(std::abs(last.record.end_s / standing.time_s - 1) < 1e-9);
+    RC_ASSERT(std::abs(last.record.cost.total() / standing.cost_usd - 1) < 1e-9);
+    RC_ASSERT(std::abs(last.record.energy_j / standing.energy_j - 1) < 1e-9);
+    RC_ASSERT(last.record.accuracy == standing.progress.accuracy);
+    RC_ASSERT((last.record.reason == standing.failure));
+  });
+}
+
+// Equal shares of 10 epochs in five stages end at 2, 4, 6, 8. In 3 epochs: round(0.6) = 1, round(1.2) = 1 (not later), round(1.8)
+// = 2, round(2.4) = 2.
+TEST_CASE("stages share the epochs, or the accuracy, of the usual training") {
+  const tests::RealWorld real(tests::real_cluster({{"fast", "v100", 1, 4, 12.24}}), {{"resnet18", "cifar10"}});
+  policies::DataParallel place;
+  policies::RecommendedThreads threads;
+  sim::AloneRunner believed(real.cluster, {}, real.belief->models(), {.name = "t", .place = &place, .threads = &threads});
+  sim::Job job{.name = "j", .profile = &real.profile(), .work = sim::Work::train};
+  const sim::Configuration usual = configuration(0, 1, 128);
+  const auto ends = [&](double epochs, policies::StageRules rules) {
+    job.epochs = epochs;
+    return stage_ends(job, usual, rules, believed.stages());
+  };
+  CHECK(ends(10, {.count = 5}) == std::vector<double>{2, 4, 6, 8});
+  CHECK(ends(3, {.count = 5}) == std::vector<double>{1, 2});
+  CHECK(ends(1, {.count = 5}).empty());
+  CHECK(ends(10, {.count = 1}).empty());
+  // Accuracy rises fast at first: its halves meet long before those of the epochs.
+  const std::vector<double> halves = ends(90, {.count = 2, .by = policies::StagesBy::accuracy});
+  REQUIRE(halves.size() == 1);
+  CHECK(halves.front() < 10);
+}
+
+TEST_CASE("revising a belief finds the world's error in noise scale, speed and examples") {
+  // Twelve stages of one epoch as a world tells them whose noise scale is 1.6 times, whose steps are 1.2 times and whose examples
+  // are 1.1 times what is believed, read without noise. Shrinking leaves 12/13 of log 1.6 and 12/(12 + 0.16) of log 1.2.
+  const tests::RealWorld real(tests::real_cluster({{"fast", "v100", 1, 4, 12.24}}), {{"resnet18", "cifar10"}});
+  policies::DataParallel place;
+  policies::RecommendedThreads threads;
+  sim::AloneRunner believed(real.cluster, {}, real.belief->models(), {.name = "t", .place = &place, .threads = &threads});
+  const sim::Job job{.name = "j", .profile = &real.profile(), .work = sim::Work::train};
+  const workloads::RevisedBelief truth(*real.belief, {.noise_scale_factor = 1.6, .examples_factor = 1.1});
+  const sim::Configuration c = configuration(0, 2, 256);
+  std::vector<sim::StageSeen> seen;
+  sim::TrainingState state;
+  for (int epoch = 1; epoch <= 12; ++epoch) {
+    const double phi = truth.train(job, c, truth.samples_per_epoch(*job.profile), state).noise_scale;
+    seen.push_back({.configuration = c,
+                    .stages = epoch,
+                    .epochs = static_cast<double>(epoch),
+                    .accuracy = truth.accuracy(job, state),
+                    .noise_scale = phi,
+                    .step_s = 1.2 * believed.stages().rates(job, c).step_s});
+  }
+  const std::function<sim::Prediction(const sim::Configuration&)> none;
+  const policies::ConfigureView view{
+      .job = job, .cluster = real.cluster, .costs = {}, .candidates = {}, .manual = c, .estimate = none, .believed = &believed};
+  const workloads::Revision revision = revise(view, seen, *real.belief);
+  CHECK(std::log(revision.noise_scale_factor) == Approx(std::log(1.6)).epsilon(0.15));
+  CHECK(std::log(revision.slower_on_pool.at(0)) == Approx(12 / 12.16 * std::log(1.2)).epsilon(1e-9));
+  CHECK(std::log(revision.examples_factor) == Approx(std::log(1.1)).epsilon(0.25));
+}
+
+}  // namespace
