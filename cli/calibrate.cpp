@@ -5,9 +5,11 @@
 #include <map>
 
 #include "cli/commands.hpp"
+#include "cli/convergence.hpp"
 #include "cli/measured.hpp"
 #include "scenarios/places.hpp"
 #include "sim/base/errors.hpp"
+#include "traces/measurements/convergence_csv.hpp"
 #include "workloads/fidelity/calibration.hpp"
 #include "workloads/fidelity/error_summary.hpp"
 #include "workloads/fidelity/validation.hpp"
@@ -63,6 +65,7 @@ sim::Device calibrated(const std::string& name, const DeviceRows& given, const M
 }  // namespace
 
 int calibrate_command(const CalibrateArguments& arguments) {
+  if (traces::is_convergence(arguments.measured.path)) return calibrate_convergence(arguments);
   const Measured measured = load_measured(arguments.measured);
   const std::vector<std::size_t> slipped = slipped_units(measured);
   if (!slipped.empty()) fmt::print("{} rows with slipped units are left out of the fit\n", slipped.size());

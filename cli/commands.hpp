@@ -30,7 +30,9 @@ struct RunArguments {
 };
 
 struct ImportArguments {
+  bool history = false;  ///< past runs; else measurements
   std::string format, path, out;
+  std::vector<std::string> paths;  ///< of trainings, instead of `path`
 };
 
 struct MeasuredArguments {
@@ -49,15 +51,26 @@ struct CalibrateArguments {
   std::string out;
 };
 
+struct TrainArguments {
+  std::string strategy;
+  ScenarioArguments scenario;
+  std::string out, resume;
+  int iterations = 300;
+};
+
+int train_command(const TrainArguments& arguments);
 int import_command(const ImportArguments& arguments);
+int import_convergence(const ImportArguments& arguments);
 int validate_command(const ValidateArguments& arguments);
 int calibrate_command(const CalibrateArguments& arguments);
 int run_command(const RunArguments& arguments);
 int check_command(const ScenarioArguments& arguments);
 int list_command(const std::string& what);
 
-/// The formats of measurements that can be imported.
+/// The formats that can be imported: of measurements, of trainings, and of past runs.
 std::vector<std::string> import_formats();
+std::vector<std::string> import_convergence_formats();
+std::vector<std::string> import_history_formats();
 
 /// Throws sim::InputError when it cannot be written.
 void write_text(const std::string& path, const std::string& text);

@@ -26,7 +26,7 @@ void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
 
 /// CLI11 knows no "did you mean".
 void suggest_command(int argc, char** argv) {
-  const std::vector<std::string> commands{"run", "check", "list", "import", "validate", "calibrate", "test"};
+  const std::vector<std::string> commands{"run", "train", "check", "list", "import", "validate", "calibrate", "test"};
   if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
   const std::string nearest = sim::nearest_name(argv[1], commands);
   if (!nearest.empty()) fmt::print(stderr, "did you mean \"{}\"?\n", nearest);
@@ -34,6 +34,7 @@ void suggest_command(int argc, char** argv) {
 
 struct Arguments {
   RunArguments run;
+  TrainArguments train;
   ScenarioArguments check;
   std::string what;
   ImportArguments import;
@@ -41,13 +42,36 @@ struct Arguments {
   CalibrateArguments calibrate;
 };
 
+void add_train_command(CLI::App& app, TrainArguments& arguments) {
+  CLI::App* train = app.add_subcommand("train", "train the agent of a strategy on the jobs that a scenario generates");
+  train->add_option("strategy", arguments.strategy, "whose agent")->required()->check(CLI::IsMember({"staged-rl"}));
+  add_scenario_arguments(*train, arguments.scenario);
+  train->add_option("-o,--out", arguments.out, "the agent's file; its learning curve goes beside it, as .csv")->required();
+  train->add_option("--resume", arguments.resume, "go on from this agent's file");
+  train->add_option("--iterations", arguments.iterations, "steps of the optimiser")->check(CLI::Range(0, 1000000));
+}
+
 void add_measurement_commands(CLI::App& app, Arguments& arguments) {
   CLI::App* import = app.add_subcommand("import", "turn other people's files into ours");
   import->require_subcommand(1);
-  CLI::App* measurements = import->add_subcommand("measurements", "measured step times, as CSV for validate and calibrate");
-  measurements->add_option("format", arguments.import.format, "whose files")->required()->check(CLI::IsMember(import_formats()));
-  measurements->add_option("file", arguments.import.path, "the file")->required();
-  measurements->add_option("-o,--out", arguments.import.out, "the CSV file to write")->required();
+  const auto add_import = [&](const char* name, const char* help, const std::vector<std::string>& formats) {
+    CLI::App* kind = import->add_subcommand(name, help);
+    kind->add_option("format", arguments.import.format, "whose files")->required()->check(CLI::IsMember(formats));
+    kind->add_option("file", arguments.import.path, "the file")->required();
+    kind->add_option("-o,--out", arguments.import.out, "the CSV file to write")->required();
+    return kind;
+  };
+  add_import("measurements", "measured step times, as CSV for validate and calibrate", import_formats());
+  add_import("history", "past training runs, as CSV for a scenario's history and the study measured-runs",
+             import_history_formats())
+      ->parse_complete_callback([&arguments] { arguments.import.history = true; });
+  CLI::App* trainings =
+      import->add_subcommand("convergence", "measured accuracies of trainings, as CSV for validate and calibrate");
+  trainings->add_option("format", arguments.import.format, "whose files")
+      ->required()
+      ->check(CLI::IsMember(import_convergence_formats()));
+  trainings->add_option("files", arguments.import.paths, "the files, or folders of them")->required();
+  trainings->add_option("-o,--out", arguments.import.out, "the CSV file to write")->required();
   const auto measured = [](CLI::App& command, MeasuredArguments& into) {
     command.add_option("measurements", into.path, "CSV file of measurements")->required();
     command.add_option("--catalogue", into.catalogues, "a file of devices and instances; may be repeated")
@@ -67,8 +91,10 @@ void add_measurement_commands(CLI::App& app, Arguments& arguments) {
 int guarded(const CLI::App& app, const Arguments& arguments) {
   try {
     if (app.got_subcommand("run")) return run_command(arguments.run);
+    if (app.got_subcommand("train")) return train_command(arguments.train);
     if (app.got_subcommand("check")) return check_command(arguments.check);
-    if (app.got_subcommand("import")) return import_command(arguments.import);
+    if (app.got_subcommand("import"))
+      return arguments.import.paths.empty() ? import_command(arguments.import) : import_convergence(arguments.import);
     if (app.got_subcommand("validate")) return validate_command(arguments.validate);
     if (app.got_subcommand("calibrate")) return calibrate_command(arguments.calibrate);
     return list_command(arguments.what);
@@ -100,6 +126,7 @@ int main(int argc, char** argv) {
   run->add_option("--out", arguments.run.out, "results folder (default: results/<scenario's name>)");
   run->add_option("--processes", arguments.run.processes, "runs at once (default: as many as there are processors)")
       ->check(CLI::Range(1, 4096));
+  add_train_command(app, arguments.train);
   CLI::App* check = app.add_subcommand("check", "read a scenario and report all mistakes at once, without running it");
   add_scenario_arguments(*check, arguments.check);
   CLI::App* list =

@@ -5,7 +5,9 @@
 #include <map>
 
 #include "cli/commands.hpp"
+#include "cli/convergence.hpp"
 #include "cli/measured.hpp"
+#include "traces/measurements/convergence_csv.hpp"
 #include "traces/measurements/native.hpp"
 #include "workloads/fidelity/error_summary.hpp"
 #include "workloads/fidelity/validation.hpp"
@@ -115,6 +117,7 @@ std::vector<Table> tables() {
 }  // namespace
 
 int validate_command(const ValidateArguments& arguments) {
+  if (traces::is_convergence(arguments.measured.path)) return validate_convergence(arguments);
   const Measured measured = load_measured(arguments.measured);
   slipped_units(measured);
   std::optional<workloads::HoldOut> hold_out;

@@ -26,6 +26,8 @@ Bundle::Bundle(const PolicySpec& spec, const BundleInputs& inputs) : spec_(spec)
   const Parameters parameters(configure.parameters, spec.configure.parameters);
   if (configure.make_oracle != nullptr)
     oracle_ = configure.make_oracle(parameters);
+  else if (configure.make_agent != nullptr)
+    configure_ = configure.make_agent(parameters, spec.configure.network.get());
   else
     configure_ = configure.make(parameters);
   place_ = make(place_strategies(), spec.place);

@@ -19,6 +19,7 @@ namespace rehearse::policies {
 struct StrategyChoice {
   std::string name;
   std::map<std::string, ParameterValue> parameters;
+  std::shared_ptr<const NetworkState> network = nullptr;  ///< of a strategy with an agent; none: an untrained one
 };
 
 /// What is left out has its default.

@@ -5,6 +5,7 @@
 #include "policies/configure/oracle.hpp"
 #include "policies/configure/staged/staged_mpc.hpp"
 #include "policies/configure/staged/staged_oracle.hpp"
+#include "policies/configure/staged/staged_rl.hpp"
 #include "policies/configure/staged/staged_simple.hpp"
 #include "policies/configure/yardsticks.hpp"
 #include "policies/learn/boosted_learner.hpp"
@@ -134,6 +135,17 @@ ConfigureEntry staged_mpc_entry() {
   return entry;
 }
 
+ConfigureEntry staged_rl_entry() {
+  ConfigureEntry entry =
+      configure_entry("staged-rl", "each stage what a trained agent chooses, from what was measured so far", nullptr);
+  entry.parameters = {{.name = "agent", .fallback = std::string(), .help = "file of a trained agent; none: the one that ships"}};
+  entry.make_agent = [](const Parameters&, const NetworkState* network) -> std::unique_ptr<Configure> {
+    return std::make_unique<StagedRl>(network);
+  };
+  entry.blueprint = StagedAgent::blueprint;
+  return entry;
+}
+
 template <class Interface>
 DecisionEntry<Interface> decision_entry(std::string name, std::string help, std::unique_ptr<Interface> (*make)(const Parameters&),
                                         std::vector<ParameterDeclaration> parameters = {}) {
@@ -174,6 +186,7 @@ const std::vector<ConfigureEntry>& configure_strategies() {
                       make_configure<StagedGreedy>),
       configure_entry("staged-random", "a yardstick: each stage any feasible configuration", make_configure<StagedRandom>),
       staged_mpc_entry(),
+      staged_rl_entry(),
       oracle_entry<StagedOracle>("staged-oracle", "the cheapest plan over all stages, by dynamic programming in the true world"),
   };
   return entries;

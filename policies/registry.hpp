@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "policies/configure/configure.hpp"
+#include "policies/learn/nn/network_state.hpp"
 #include "policies/learn/probing.hpp"
 #include "policies/parameters.hpp"
 #include "sim/replay/decisions.hpp"
@@ -22,10 +23,14 @@ struct StrategyEntry {
   std::vector<ParameterDeclaration> parameters;
 };
 
-/// Exactly one of the two makers is set.
+/// Exactly one of the makers is set.
 struct ConfigureEntry : StrategyEntry {
   std::unique_ptr<Configure> (*make)(const Parameters&) = nullptr;
   std::unique_ptr<OracleConfigure> (*make_oracle)(const Parameters&) = nullptr;
+  /// Of a strategy that decides with a trained network of `blueprint`; null: an untrained one. Its parameter "agent" names the
+  /// file.
+  std::unique_ptr<Configure> (*make_agent)(const Parameters&, const NetworkState*) = nullptr;
+  NetworkBlueprint (*blueprint)() = nullptr;
   bool uses_history = false;
   /// Null: the strategy takes the shared past runs. Else as many runs are measured as this chooses.
   std::unique_ptr<ProbeChooser> (*make_probes)(const Parameters&) = nullptr;

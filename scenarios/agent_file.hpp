@@ -22,4 +22,7 @@ std::string agent_text(const policies::NetworkState& state);
 /// written.
 void write_agent_file(const std::string& path, const policies::NetworkState& state);
 
+/// The agent that ships for a strategy: its path among the embedded files.
+inline std::string agent_of(const std::string& strategy) { return "policies/agents/" + strategy + ".json"; }
+
 }  // namespace rehearse::scenarios

@@ -37,9 +37,11 @@ sim::Efficiency read_efficiency(sim::JsonValue value, sim::Mistakes& mistakes) {
   e.conv = in.number("conv", fraction, e.conv);
   e.gemm = in.number("gemm", fraction, e.gemm);
   e.rnn = in.number("rnn", fraction, e.rnn);
+  e.fp16 = in.number("fp16", fraction, e.fp16);
   e.bandwidth = in.number("bandwidth", fraction, e.bandwidth);
   e.k_half = in.number("k_half", between(0, 1e6), e.k_half);
   e.launch_s = in.number("launch_s", between(0, 1), e.launch_s);
+  e.repeat_s = in.number("repeat_s", between(0, 1), e.repeat_s);
   e.host_s_per_op = in.number("host_s_per_op", between(0, 1), e.host_s_per_op);
   in.finish();
   return e;

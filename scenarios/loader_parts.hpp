@@ -8,6 +8,7 @@
 #include "scenarios/catalogue.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/read/object_reader.hpp"
+#include "traces/job_list.hpp"
 #include "workloads/convergence.hpp"
 #include "workloads/datasets.hpp"
 #include "workloads/graph_builder.hpp"
@@ -52,7 +53,7 @@ void add_profile_models(const OwnModels& own, const workloads::ProfileTable& pro
 void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& options, Scenario& scenario,
                   sim::Mistakes& mistakes);
 void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
-void read_policies(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes);
+void read_policies(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
 void read_manual(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
 void read_history(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
 
@@ -64,6 +65,9 @@ struct Needs {
 /// The study's name and its needs; its parameters are read last, by read_study.
 Needs read_study_name(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes);
 void read_study(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+
+/// What was read of a file, and its fingerprint, by its path as the scenario has it.
+void add_input(const traces::ImportReport& report, std::string_view as_written, Scenario& scenario);
 
 std::vector<std::string> pool_names(const sim::Cluster& cluster);
 

@@ -48,13 +48,13 @@ std::string device_json(const sim::Device& d) {
       "    {{ \"name\": \"{}\", \"kind\": \"{}\",\n"
       "      \"peak_flops\": {{\"fp32\": {}, \"fp16\": {}}}, \"memory_bytes\": {}, \"memory_bandwidth_bytes_per_s\": {},\n"
       "      {}, \"idle_w\": {}, \"busy_w\": {},\n"
-      "      \"efficiency\": {{\"conv\": {}, \"gemm\": {}, \"rnn\": {}, \"bandwidth\": {}, \"k_half\": {}, \"launch_s\": {}, "
-      "\"host_s_per_op\": {}}},\n"
+      "      \"efficiency\": {{\"conv\": {}, \"gemm\": {}, \"rnn\": {}, \"fp16\": {}, \"bandwidth\": {}, \"k_half\": {}, "
+      "\"launch_s\": {}, \"repeat_s\": {}, \"host_s_per_op\": {}}},\n"
       "      \"corrections\": [{}],\n"
       "      \"source\": \"{}\" }}",
       escaped(d.name), d.kind == sim::DeviceKind::gpu ? "gpu" : "cpu", d.peak_fp32_flops, d.peak_fp16_flops, d.memory_bytes,
-      d.memory_bandwidth_bytes_per_s, units, d.idle_w, d.busy_w, e.conv, e.gemm, e.rnn, e.bandwidth, e.k_half, e.launch_s,
-      e.host_s_per_op, corrections, escaped(d.source));
+      d.memory_bandwidth_bytes_per_s, units, d.idle_w, d.busy_w, e.conv, e.gemm, e.rnn, e.fp16, e.bandwidth, e.k_half, e.launch_s,
+      e.repeat_s, e.host_s_per_op, corrections, escaped(d.source));
 }
 
 }  // namespace

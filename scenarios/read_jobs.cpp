@@ -80,29 +80,6 @@ void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Sce
   scenario.jobs.push_back(std::move(job));
 }
 
-report::InputReport::Reason reason_of(const traces::ImportReason& from) {
-  report::InputReport::Reason reason{.reason = from.column.empty() ? from.expected : from.column + ": " + from.expected,
-                                     .rows = static_cast<std::uint64_t>(from.rows)};
-  for (const traces::ImportExample& example : from.examples) {
-    reason.first_lines.push_back(example.line);
-    if (reason.first_lines.size() == 1 && !example.found.empty()) reason.reason += ", found " + example.found;
-    if (reason.first_lines.size() == 1 && !example.nearest.empty())
-      reason.reason += fmt::format(" (did you mean \"{}\"?)", example.nearest);
-  }
-  return reason;
-}
-
-report::InputReport report_of(const traces::ImportReport& from) {
-  report::InputReport out{.path = from.file,
-                          .sha256 = from.sha256,
-                          .rows = static_cast<std::uint64_t>(from.rows),
-                          .jobs = static_cast<std::uint64_t>(from.jobs)};
-  for (const traces::ImportReason& reason : from.dropped) out.dropped.push_back(reason_of(reason));
-  for (const traces::ImportReason& reason : from.repaired) out.repaired.push_back(reason_of(reason));
-  out.notes = from.notes;
-  return out;
-}
-
 /// Drops the jobs of a trace whose floor nobody can tell, and accounts for them; a mistake when none is left.
 void drop_unmodelled(sim::JsonValue trace, const OwnModels& own, std::vector<sim::Job>& jobs, report::InputReport& report,
                      sim::Mistakes& mistakes) {
@@ -138,9 +115,7 @@ void read_trace_entry(sim::JsonValue value, const Paths& paths, const OwnModels&
   for (const std::string& model : model_names(own)) options.models.push_back({model, default_dataset(own, model)});
   try {
     traces::JobList list = traces::read_trace(format, path, options, scenario.profiles);
-    scenario.inputs.push_back(report_of(list.report));
-    scenario.inputs.back().path = std::string(in.child("trace")->text());
-    scenario.sha256_of_file[scenario.inputs.back().path] = scenario.inputs.back().sha256;
+    add_input(list.report, in.child("trace")->text(), scenario);
     drop_unmodelled(*in.child("trace"), own, list.jobs, scenario.inputs.back(), mistakes);
     if (scenario.jobs.empty()) {
       scenario.jobs = std::move(list.jobs);

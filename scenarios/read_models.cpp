@@ -68,6 +68,7 @@ void read_convergence(sim::JsonValue value, OwnModels& own, sim::Mistakes& mista
   c.reference_batch = in.number("reference_batch", between(1, 1e9));
   c.reference_learning_rate = in.number("reference_learning_rate", above(0), 0.1);
   c.reference_rate_fraction = in.number("reference_rate_fraction", {.low = 0, .high = 1, .low_excluded = true}, 1.0);
+  c.rate_exponent = in.number("rate_exponent", {.low = 0, .high = 1, .low_excluded = true}, 1.0);
   c.reference_epochs = in.number("reference_epochs", between(1, 1e6));
   c.start_accuracy = in.number("start_accuracy", between(0, 1), 0.0);
   c.gap_batch = in.number("gap_batch", at_least(1), 1e9);

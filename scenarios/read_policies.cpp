@@ -4,10 +4,12 @@
 #include <cmath>
 #include <set>
 
+#include "scenarios/agent_file.hpp"
+#include "scenarios/embedded.hpp"
 #include "scenarios/loader_parts.hpp"
 #include "sim/base/names.hpp"
-#include "sim/read/csv.hpp"
 #include "sim/read/sha256.hpp"
+#include "traces/histories/native.hpp"
 #include "traces/job_rules.hpp"
 
 namespace rehearse::scenarios {
@@ -69,11 +71,35 @@ policies::FreeKnobs read_free(sim::ObjectReader& in, sim::Mistakes& mistakes) {
   return free;
 }
 
-policies::PolicySpec read_policy(sim::JsonValue value, sim::Mistakes& mistakes) {
+/// The network of a strategy that has an agent: of the file that its parameter "agent" names, else the one that ships.
+void read_agent(sim::JsonValue value, const Paths& paths, Scenario& scenario, policies::StrategyChoice& choice,
+                sim::Mistakes& mistakes) {
+  const auto* entry = policies::find_strategy(policies::configure_strategies(), choice.name);
+  if (entry == nullptr || entry->blueprint == nullptr) return;
+  const auto given = choice.parameters.find("agent");
+  try {
+    if (given == choice.parameters.end()) {
+      const std::string file = agent_of(choice.name);
+      choice.network =
+          std::make_shared<policies::NetworkState>(parse_agent(std::string(embedded_file(file)), file, entry->blueprint()));
+      return;
+    }
+    const sim::JsonValue named = *sim::ObjectReader(value, mistakes).child("agent");
+    const std::string path = paths.resolve(named, mistakes);
+    if (path.empty()) return;
+    choice.network = std::make_shared<policies::NetworkState>(read_agent_file(path, entry->blueprint()));
+    scenario.sha256_of_file[std::string(named.text())] = sim::sha256_of_file(path);
+  } catch (const sim::InputError& error) {
+    add_at(value, error, mistakes);
+  }
+}
+
+policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
   policies::PolicySpec spec;
   if (value.is_string()) {
     spec.name = std::string(value.text());
     read_strategy(value, policies::configure_strategies(), "policy", spec.configure, mistakes);
+    read_agent(value, paths, scenario, spec.configure, mistakes);
     return spec;
   }
   if (!value.is_object()) {
@@ -82,8 +108,10 @@ policies::PolicySpec read_policy(sim::JsonValue value, sim::Mistakes& mistakes) 
   }
   sim::ObjectReader in(value, mistakes);
   spec.name = in.text("name");
-  if (const auto v = in.child("configure"))
+  if (const auto v = in.child("configure")) {
     read_strategy(*v, policies::configure_strategies(), "configure strategy", spec.configure, mistakes);
+    read_agent(*v, paths, scenario, spec.configure, mistakes);
+  }
   spec.free = read_free(in, mistakes);
   if (const auto v = in.child("place")) read_strategy(*v, policies::place_strategies(), "place strategy", spec.place, mistakes);
   if (const auto v = in.child("threads"))
@@ -131,32 +159,10 @@ void warn_of_unknown_instances(Scenario& scenario) {
 
 void read_history_file(const std::string& path, sim::JsonValue value, Scenario& scenario, sim::Mistakes& mistakes) {
   try {
-    sim::CsvReader csv(
-        path, {.required = {"model", "dataset", "instance", "workers", "batch_size", "samples", "epochs", "time_s", "accuracy"},
-               .optional = {"asynchronous"},
-               .others_allowed = false});
-    report::InputReport report{.path = std::string(value.text()), .sha256 = sim::sha256_of_file(path)};
-    while (sim::CsvRow* row = csv.next()) {
-      ++report.rows;
-      policies::PastRun run{.model = std::string(row->text("model")),
-                            .dataset = std::string(row->text("dataset")),
-                            .instance = std::string(row->text("instance")),
-                            .workers = static_cast<int>(row->integer("workers", between(1, 1e6))),
-                            .batch_size = row->number("batch_size", sim::above(0)),
-                            .samples = row->number("samples", sim::above(0)),
-                            .epochs = row->number("epochs", sim::above(0)),
-                            .time_s = row->number("time_s", sim::above(0)),
-                            .accuracy = row->number("accuracy", between(0, 1)),
-                            .asynchronous = row->has("asynchronous") && row->integer("asynchronous", between(0, 1)) == 1};
-      for (const sim::Mistake& mistake : row->mistakes()) mistakes.add(mistake);
-      if (!row->mistakes().empty()) continue;
-      ++report.jobs;
-      scenario.history.own.push_back(std::move(run));
-    }
-    if (report.rows == 0) mistakes.add({.file = path, .expected = "at least one past run"});
+    traces::HistoryList list = traces::read_native_history(path);
+    scenario.history.own = std::move(list.runs);
     warn_of_unknown_instances(scenario);
-    scenario.sha256_of_file[report.path] = report.sha256;
-    scenario.inputs.push_back(std::move(report));
+    add_input(list.report, value.text(), scenario);
   } catch (const sim::InputError& error) {
     add_at(value, error, mistakes);
   }
@@ -164,14 +170,14 @@ void read_history_file(const std::string& path, sim::JsonValue value, Scenario& 
 
 }  // namespace
 
-void read_policies(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+void read_policies(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
   in.has("baseline");  // a known key also where there is no policy
   const auto list = in.required("policies", "a list of policies");
   if (!list) return;
   if (list->is_array() && list->size() == 0) list->refuse("at least one policy", mistakes);
   std::vector<std::string> names;
   for (const sim::JsonValue value : in.list("policies")) {
-    policies::PolicySpec spec = read_policy(value, mistakes);
+    policies::PolicySpec spec = read_policy(value, paths, scenario, mistakes);
     if (spec.name.find('/') != std::string::npos || spec.name.find('\0') != std::string::npos || spec.name == "." ||
         spec.name == "..")
       value.refuse("a policy name without slashes", mistakes);

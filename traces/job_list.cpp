@@ -34,9 +34,9 @@ void sort_by_date(std::vector<sim::Job>& jobs) {
   if (!std::is_sorted(jobs.begin(), jobs.end(), earlier)) std::stable_sort(jobs.begin(), jobs.end(), earlier);
 }
 
-std::string to_string(const ImportReport& report) {
-  std::string text = fmt::format("{}: {} rows, {} jobs, {} rows dropped\n", sim::printable(report.file, 4096), report.rows,
-                                 report.jobs, report.rows_dropped);
+std::string to_string(const ImportReport& report, std::string_view what) {
+  std::string text = fmt::format("{}: {} rows, {} {}, {} rows dropped\n", sim::printable(report.file, 4096), report.rows,
+                                 report.jobs, what, report.rows_dropped);
   for (const ImportReason& reason : report.dropped) append(text, reason, "dropped");
   for (const ImportReason& reason : report.repaired) append(text, reason, "repaired");
   for (const std::string& note : report.notes) text += "  " + note + "\n";

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/replay/job.hpp"
@@ -46,7 +47,7 @@ struct JobList {
 /// By submit_s; jobs of one date keep their order. Sorted jobs, as most traces have them, are neither moved nor copied.
 void sort_by_date(std::vector<sim::Job>& jobs);
 
-/// For the terminal: one line of totals, one a reason, one a note; each ends with a line end.
-std::string to_string(const ImportReport& report);
+/// For the terminal: one line of totals, one a reason, one a note; each ends with a line end. `what` the rows became.
+std::string to_string(const ImportReport& report, std::string_view what = "jobs");
 
 }  // namespace rehearse::traces

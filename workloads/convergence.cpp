@@ -45,13 +45,18 @@ NoisePiece piece_at(const ConvergenceParameters& c, const ConvergenceErrors& err
   return {last.progress, next->progress, log_last, (log_of(*next) - log_last) / (next->progress - last.progress)};
 }
 
-// The rate over the reference rate that a setting asks for when `gain` is what a step is worth.
-double relative_rate(const ConvergenceParameters& c, const StepSetting& s, double gain, double examples) {
+// The most useful rate over the one at the reference batch, when a step is worth `gain` of those.
+double useful_rate_ratio(const ConvergenceParameters& c, double gain) {
+  return c.rate_exponent == 1.0 ? gain : std::pow(gain, c.rate_exponent);
+}
+
+// The rate over the reference rate that a setting asks for, `useful` being the most useful one's ratio.
+double relative_rate(const ConvergenceParameters& c, const StepSetting& s, double useful, double examples) {
   if (s.learning_rate > 0.0) return s.learning_rate / c.reference_learning_rate;
   const double ratio = s.global_batch / c.reference_batch;
   switch (s.rule) {
     case LrRule::adascale:
-      return gain;
+      return useful;
     case LrRule::linear_warmup:
       return 1.0 + (ratio - 1.0) * std::min(1.0, examples / (kWarmupEpochs * c.training_samples));
     case LrRule::sqrt:
@@ -70,7 +75,8 @@ struct Slope {
 Slope slope_at(const ConvergenceParameters& c, const ConvergenceErrors& errors, const StepSetting& s, double noise,
                double examples) {
   const double gain = step_gain(noise, s.global_batch, c.reference_batch);
-  const double x = c.reference_rate_fraction * relative_rate(c, s, gain, examples) / gain;
+  const double useful = useful_rate_ratio(c, gain);
+  const double x = c.reference_rate_fraction * relative_rate(c, s, useful, examples) / useful;
   const double use = std::min(1.0, rate_response(x) / rate_response(c.reference_rate_fraction));
   return {gain * use / (s.global_batch * errors.examples_factor), x};
 }
@@ -140,6 +146,7 @@ std::vector<std::string> mistakes_in(const ConvergenceParameters& c) {
   expect(positive(c.reference_learning_rate), "the reference learning rate must be positive");
   expect(positive(c.reference_rate_fraction) && c.reference_rate_fraction <= 1.0,
          "the reference rate's fraction must be in (0, 1]");
+  expect(positive(c.rate_exponent) && c.rate_exponent <= 1.0, "the rate's exponent must be in (0, 1]");
   expect(positive(c.reference_epochs), "the reference epochs must be positive");
   expect(positive(c.training_samples) && positive(c.validation_samples), "the numbers of samples must be positive");
   expect(share(c.start_accuracy), "the start accuracy must be in [0, 1]");
@@ -175,13 +182,13 @@ double rate_response(double x) { return x > 0.0 && x < kDivergence ? 2.0 * x - x
 
 double most_useful_rate(const ConvergenceParameters& c, const ConvergenceErrors& errors, double progress, double batch) {
   const double gain = step_gain(noise_scale(c, errors, progress, batch), batch, c.reference_batch);
-  return c.reference_learning_rate * gain / c.reference_rate_fraction;
+  return c.reference_learning_rate * useful_rate_ratio(c, gain) / c.reference_rate_fraction;
 }
 
 double learning_rate(const ConvergenceParameters& c, const ConvergenceErrors& errors, const TrainingState& state,
                      const StepSetting& s) {
   const double gain = step_gain(noise_scale(c, errors, state.progress, s.global_batch), s.global_batch, c.reference_batch);
-  return c.reference_learning_rate * relative_rate(c, s, gain, state.examples);
+  return c.reference_learning_rate * relative_rate(c, s, useful_rate_ratio(c, gain), state.examples);
 }
 
 double progress_per_example(const ConvergenceParameters& c, const ConvergenceErrors& errors, const TrainingState& state,

@@ -41,6 +41,9 @@ struct ConvergenceParameters {
   double reference_learning_rate = 0.0;  ///< before the publication's schedule lowers it
   /// The reference rate over the most useful rate: 1 = no headroom. In (0, 1].
   double reference_rate_fraction = 1.0;
+  /// The most useful rate grows with the batch as (1 + phi/B)^-exponent: 1 for plain gradients and momentum; 1/2 for optimizers
+  /// that divide a gradient by its own size (Adam, Adadelta). In (0, 1].
+  double rate_exponent = 1.0;
   double reference_epochs = 0.0;  ///< the publication's, at the reference batch
   double training_samples = 0.0;
   double validation_samples = 0.0;  ///< what the metric is an average over: images, scored words
@@ -59,7 +62,7 @@ struct ConvergenceErrors {
 };
 
 // How the learning rate follows the global batch B; rates are those before the publication's schedule, which every rule keeps.
-//   adascale       reference rate x r(B, p): as useful as the reference rate is at the reference batch
+//   adascale       reference rate x r(B, p)^rate exponent: as useful as the reference rate is at the reference batch
 //   linear_warmup  reference rate x B/B0, reached linearly over the first five epochs (Goyal et al. 2017, section 2.2)
 //   sqrt           reference rate x sqrt(B/B0)
 //   fixed          the reference rate
@@ -86,7 +89,8 @@ double noise_scale(const ConvergenceParameters&, const ConvergenceErrors&, doubl
 double step_gain(double noise, double batch, double reference_batch);
 /// q(x) = 2x - x^2 for 0 < x < 2, else 0: the share of a step's use that is left at x times the most useful rate.
 double rate_response(double x);
-/// e*: the most useful rate, before the publication's schedule: e_max/(1 + phi/B), which is reference rate x r / its fraction.
+/// e*: the most useful rate, before the publication's schedule: e_max/(1 + phi/B)^rate_exponent, which is
+/// reference rate x r^rate_exponent / its fraction.
 double most_useful_rate(const ConvergenceParameters&, const ConvergenceErrors&, double progress, double batch);
 /// The rate that the setting uses in this state, before the publication's schedule.
 double learning_rate(const ConvergenceParameters&, const ConvergenceErrors&, const TrainingState&, const StepSetting&);

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "workloads/conv_forms.hpp"
+
 namespace rehearse::workloads {
 namespace {
 
@@ -47,19 +49,10 @@ LayerOp reading_output(LayerOp op) {
   return op;
 }
 
-/// Winograd's minimal filtering F(2 x 2, r x r) needs (r + 1)^2 multiplications where the window needs 4 r^2 (Lavin and Gray,
-/// "Fast Algorithms for Convolutional Neural Networks", CVPR 2016). Libraries have it for 3 x 3 and 5 x 5 with stride 1.
-double winograd_saving(const Window& w) {
-  const bool has_it = w.height == w.width && (w.height == 3 || w.height == 5) && w.stride_height == 1 && w.stride_width == 1;
-  const double r = w.height;
-  return has_it ? 4 * r * r / ((r + 1) * (r + 1)) : 1;
-}
-
-/// Its transformed input: (r + 1)^2 numbers for each 2 x 2 tile, of which as many tiles are held at once as the library likes;
-/// counted as one (r + 3)^2 for each 4 x 4 tile, F(4 x 4, r x r). Other convolutions are implicit matrix products without
-/// scratch.
+/// Of Winograd's transformed input: (r + 1)^2 numbers for each 2 x 2 tile, of which as many tiles are held at once as the library
+/// likes; counted as one (r + 3)^2 for each 4 x 4 tile. Other convolutions are implicit matrix products without scratch.
 Affine winograd_workspace(const Window& w, const Shape& in) {
-  if (winograd_saving(w) == 1) return {};
+  if (!has_winograd(w)) return {};
   const double side = w.height + 3;
   return a_sample(side * side / 16 * kBytesPerNumber * in.elements());
 }
@@ -77,10 +70,16 @@ LayerCost cost(const Conv& c, const Shape& in, const Shape& out) {
                                   {a_sample(groups * in.positions()), fixed(channels), fixed(filters * taps)}, bytes)};
   result.filter_gradient = {reading_input(
       product("/filter_gradient", OpKind::conv, {fixed(c.filters), fixed(channels * area), a_sample(out.positions())}, bytes))};
-  for (auto* ops : {&result.forward, &result.data_gradient, &result.filter_gradient}) {
+  for (auto* ops : {&result.forward, &result.data_gradient, &result.filter_gradient})
     ops->front().op.workspace_bytes = winograd_workspace(c.window, in);
-    ops->front().op.arithmetic_saving = winograd_saving(c.window);
-  }
+  sim::Op &forward = result.forward.front().op, &data_gradient = result.data_gradient.front().op;
+  forward.fast_forms = fast_forms(c.window, {groups, channels, filters}, out);
+  data_gradient.fast_forms = fast_forms(c.window, {groups, filters, channels}, in);
+  // Neighbours along the input's width share their tile, but meet only every stride-th column of the window each.
+  data_gradient.matrix.k.fixed *= c.window.stride_width;
+  sim::Op& filter_gradient = result.filter_gradient.front().op;
+  filter_gradient.fast_forms = fast_gradient_forms(c.window, {groups, channels, filters}, out);
+  filter_gradient.relative_efficiency = kFilterGradientEfficiency;
   return result;
 }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "sim/base/errors.hpp"
 #include "sim/base/units.hpp"
+#include "workloads/layer_cost.hpp"
 
 namespace rehearse::workloads {
 namespace {
@@ -17,6 +19,7 @@ constexpr double kLargestReuse = 64;        // of tiles of 128 x 128, for which 
 constexpr double kShortestSplit = 256;      // of the inner dimension, worth a thread block of its own
 constexpr double kWaves = 4;            // that a split of the inner dimension aims at: at most a fifth of the last one is lost
 constexpr double kCpuTile = 32;         // side of a thread's piece of a product
+constexpr double kCpuVector = 16;       // numbers of single precision in a vector register (AVX-512)
 constexpr double kCpuChunk = 16384;     // bytes of a thread's piece of a streaming operation
 constexpr double kFixedDispatch = 0.5;  // of a CPU's launch time, the rest grows with the threads
 
@@ -24,18 +27,33 @@ double equal_parts(double whole, double part) { return std::ceil(whole / part); 
 
 bool equal(const sim::Affine& a, const sim::Affine& b) { return a.fixed == b.fixed && a.per_sample == b.per_sample; }
 
+bool equal(const sim::MatrixShape& a, const sim::MatrixShape& b) { return equal(a.m, b.m) && equal(a.n, b.n) && equal(a.k, b.k); }
+
+bool equal(const sim::FastForm& a, const sim::FastForm& b) {
+  return equal(a.matrix, b.matrix) && a.products == b.products && a.relative_efficiency == b.relative_efficiency &&
+         equal(a.transform_bytes, b.transform_bytes);
+}
+
 double efficiency(const sim::Efficiency& e, OpKind kind) {
   return kind == OpKind::conv ? e.conv : kind == OpKind::rnn ? e.rnn : e.gemm;
 }
 
+/// Half precision is never slower than single, which it can be converted to.
 double peak_flops(const sim::Device& d, sim::Precision precision) {
-  return precision == sim::Precision::fp16 ? d.peak_fp16_flops : d.peak_fp32_flops;
+  return precision == sim::Precision::fp16 ? std::max(d.efficiency.fp16 * d.peak_fp16_flops, d.peak_fp32_flops)
+                                           : d.peak_fp32_flops;
 }
 
-/// Half the bytes in half precision, but optimisers keep single precision.
+/// Relative to single precision.
+double number_size(sim::Precision precision) { return precision == sim::Precision::fp16 ? 0.5 : 1; }
+
+/// Optimisers keep single precision.
 double bytes_of(const OpWork& w, const Conditions& c) {
-  const double bytes = w.bytes.at(c.batch);
-  return c.precision == sim::Precision::fp16 && w.kind != OpKind::update ? bytes / 2 : bytes;
+  return w.bytes.at(c.batch) * (w.kind == OpKind::update ? 1 : number_size(c.precision));
+}
+
+Product product_of(const sim::MatrixShape& shape, double batch) {
+  return {.m = shape.m.at(batch), .n = shape.n.at(batch), .k = shape.k.at(batch)};
 }
 
 /// (a^4 + b^4)^(1/4): the longer of the two when they differ, somewhat more when they are alike.
@@ -44,80 +62,90 @@ double smooth_maximum(double a, double b) {
   return std::sqrt(std::sqrt(a2 * a2 + b2 * b2));
 }
 
+/// The quickest of a product and its faster forms.
 double gpu_duration_s(const OpWork& w, const sim::Device& d, const Conditions& c) {
   const sim::Efficiency& e = d.efficiency;
-  double arithmetic_s = 0;
-  if (const double m = w.matrix.m.at(c.batch); m > 0) {
-    const double used = tiling_efficiency(m, w.matrix.n.at(c.batch), w.matrix.k.at(c.batch), d.multiprocessors, e.k_half);
-    arithmetic_s =
-        w.flops.at(c.batch) / (peak_flops(d, c.precision) * c.speed_factor * efficiency(e, w.kind) * used * w.arithmetic_saving);
+  const double bandwidth = d.memory_bandwidth_bytes_per_s * e.bandwidth, memory_s = bytes_of(w, c) / bandwidth;
+  const double flops_per_s = peak_flops(d, c.precision) * c.speed_factor * efficiency(e, w.kind);
+  const auto product_s = [&](const Product& p, double relative_efficiency) {
+    const double used = tiling_efficiency(p, d.multiprocessors, e.k_half) * relative_efficiency;
+    return smooth_maximum(w.repeats * p.flops() / (flops_per_s * used), memory_s);
+  };
+  const Product direct = product_of(w.matrix, c.batch);
+  double best_s = direct.m > 0 ? product_s(direct, w.relative_efficiency) : memory_s;
+  for (const sim::FastForm& form : w.fast_forms) {
+    Product product = product_of(form.matrix, c.batch);
+    product.count = form.products;
+    product.splits = false;
+    const double transform_s = form.transform_bytes.at(c.batch) * number_size(c.precision) / bandwidth;
+    best_s = std::min(best_s, product_s(product, form.relative_efficiency) + transform_s);
   }
-  const double memory_s = bytes_of(w, c) / (d.memory_bandwidth_bytes_per_s * e.bandwidth);
-  return smooth_maximum(arithmetic_s, memory_s) + w.repeats * e.launch_s * c.launch_factor;
+  return best_s + e.launch_s * c.launch_factor + (w.repeats - 1) * e.repeat_s;
 }
 
-/// The most parallel cut of one repeat: tiles of the output, and of the inner dimension when they are too few. Tiles that hang
-/// over the edge do the arithmetic of whole ones.
-struct CpuCut {
-  double pieces = 1, splits = 1, overhang = 1;
-};
+/// Pieces of work of `one_core_s` altogether on `threads`, one after the other. When they leave threads idle each is cut along
+/// the inner dimension, into at most `most` parts, of which each makes its own sum, in `sum_s`: as long as that pays.
+double parallel_s(double one_core_s, double pieces, double threads, double most, double sum_s) {
+  double best_s = std::numeric_limits<double>::infinity();
+  for (double splits = 1; splits <= most; ++splits) {
+    const double parts = pieces * splits;
+    best_s = std::min(best_s, one_core_s * equal_parts(parts, threads) / parts + (splits > 1 ? splits * sum_s : 0));
+  }
+  return best_s;
+}
 
-CpuCut cpu_cut(const OpWork& w, double batch, double threads) {
-  const double m = w.matrix.m.at(batch);
-  if (m <= 0) return {.pieces = std::max(1.0, equal_parts(w.bytes.at(batch), kCpuChunk))};
-  const double n = w.matrix.n.at(batch), tiles = equal_parts(m, kCpuTile) * equal_parts(n, kCpuTile);
-  const double overhang = tiles * kCpuTile * kCpuTile / (m * n);
-  if (tiles >= threads || w.partial_bytes == 0) return {tiles, 1, overhang};
-  const double most = std::max(1.0, std::floor(w.matrix.k.at(batch) / kShortestSplit));
-  const double splits = std::min(most, equal_parts(threads, tiles));
-  return {tiles * splits, splits, overhang};
+/// Of a product's arithmetic. Vectors lie along its rows; the last of a row does a whole one's work.
+double cpu_product_s(const Product& p, int repeats, double threads, double core_flops, double bandwidth) {
+  const double tiles = equal_parts(p.m, kCpuTile) * equal_parts(p.n, kCpuTile);
+  const double vectors = equal_parts(p.n, kCpuVector) * kCpuVector / p.n;
+  const double most = std::clamp(std::floor(kWaves * threads / tiles), 1.0, std::max(1.0, std::floor(p.k / kShortestSplit)));
+  return repeats * parallel_s(vectors * p.flops() / core_flops, tiles, threads, most, kBytesPerNumber * p.m * p.n / bandwidth);
 }
 
 double cpu_duration_s(const OpWork& w, const sim::Device& d, const Conditions& c) {
   const sim::Efficiency& e = d.efficiency;
   const double cores = d.cores, threads = c.threads > 0 ? std::min<double>(c.threads, cores) : cores;
-  const CpuCut cut = cpu_cut(w, c.batch, threads);
-  const double core_flops = peak_flops(d, c.precision) / cores * efficiency(e, w.kind) * c.speed_factor;
+  const double core_flops = peak_flops(d, c.precision) / cores * efficiency(e, w.kind) * w.relative_efficiency * c.speed_factor;
   const double largest_bandwidth = d.memory_bandwidth_bytes_per_s * e.bandwidth;
   const double core_bandwidth = d.core_bandwidth_bytes_per_s > 0 ? d.core_bandwidth_bytes_per_s : largest_bandwidth;
-  const double bandwidth = std::min(threads * core_bandwidth, largest_bandwidth);
-  const double arithmetic_s = cut.overhang * w.flops.at(c.batch) / core_flops * std::ceil(cut.pieces / threads) / cut.pieces;
-  const double partial_s = cut.splits > 1 ? w.partial_bytes * cut.splits / largest_bandwidth : 0;
-  const double dispatch_s = e.launch_s * (kFixedDispatch + (1 - kFixedDispatch) * threads / cores);
-  return std::max(arithmetic_s, bytes_of(w, c) / bandwidth) + partial_s + w.repeats * dispatch_s * c.launch_factor;
+  const double memory_s = bytes_of(w, c) / std::min(threads * core_bandwidth, largest_bandwidth);
+  const double dispatch_s = w.repeats * e.launch_s * c.launch_factor * (kFixedDispatch + (1 - kFixedDispatch) * threads / cores);
+  const Product product = product_of(w.matrix, c.batch);
+  if (product.m <= 0) {
+    const double chunks = std::max(1.0, equal_parts(w.bytes.at(c.batch), kCpuChunk));
+    return std::max(parallel_s(w.flops.at(c.batch) / core_flops, chunks, threads, 1, 0), memory_s) + dispatch_s;
+  }
+  const double arithmetic_s = cpu_product_s(product, w.repeats, threads, core_flops, largest_bandwidth);
+  const bool packs = w.kind != OpKind::conv;  // convolutions keep their data in blocks from layer to layer
+  return (packs ? arithmetic_s + memory_s : std::max(arithmetic_s, memory_s)) + dispatch_s;
 }
 
 }  // namespace
 
 bool OpWork::operator==(const OpWork& o) const {
-  return kind == o.kind && repeats == o.repeats && partial_bytes == o.partial_bytes && arithmetic_saving == o.arithmetic_saving &&
-         equal(flops, o.flops) && equal(bytes, o.bytes) && equal(matrix.m, o.matrix.m) && equal(matrix.n, o.matrix.n) &&
-         equal(matrix.k, o.matrix.k);
+  return kind == o.kind && repeats == o.repeats && relative_efficiency == o.relative_efficiency && equal(flops, o.flops) &&
+         equal(bytes, o.bytes) && equal(matrix, o.matrix) &&
+         std::equal(fast_forms.begin(), fast_forms.end(), o.fast_forms.begin(), o.fast_forms.end(),
+                    [](const sim::FastForm& a, const sim::FastForm& b) { return equal(a, b); });
 }
 
 OpWork work_of(const sim::Op& op) {
-  return {op.kind,
-          op.flops,
-          op.bytes,
-          op.matrix,
-          op.repeats,
-          op.phase == sim::Phase::backward ? op.output_bytes.fixed : 0,
-          op.arithmetic_saving};
+  return {op.kind, op.flops, op.bytes, op.matrix, op.repeats, op.relative_efficiency, op.fast_forms};
 }
 
-double tiling_efficiency(double m, double n, double k, int multiprocessors, double k_half) {
+double tiling_efficiency(const Product& p, int multiprocessors, double k_half) {
   const double processors = multiprocessors;
   double best = 0;
   for (double tile_m : kTiles)
     for (double tile_n : kTiles) {
-      const double tiles = equal_parts(m, tile_m) * equal_parts(n, tile_n);
-      const double inside = m * n / (tiles * tile_m * tile_n), reuse = tile_m * tile_n / (tile_m + tile_n);
+      const double tiles = equal_parts(p.m, tile_m) * equal_parts(p.n, tile_n);
+      const double inside = p.m * p.n / (tiles * tile_m * tile_n), reuse = tile_m * tile_n / (tile_m + tile_n);
       const double fed = reuse / (reuse + kReuseHalf) * (kLargestReuse + kReuseHalf) / kLargestReuse;
-      const double most = std::max(1.0, std::floor(k / kShortestSplit));
-      const double splits = std::clamp(std::floor(kWaves * processors / tiles), 1.0, most);
+      const double most = p.splits ? std::max(1.0, std::floor(p.k / kShortestSplit)) : 1;
+      const double splits = std::clamp(std::floor(kWaves * processors / (tiles * p.count)), 1.0, most);
       for (double split : {1.0, splits}) {
-        const double blocks = tiles * split, used = blocks / (processors * equal_parts(blocks, processors));
-        best = std::max(best, inside * fed * used * (k / split) / (k / split + k_half));
+        const double blocks = tiles * p.count * split, used = blocks / (processors * equal_parts(blocks, processors));
+        best = std::max(best, inside * fed * used * (p.k / split) / (p.k / split + k_half));
       }
     }
   return best;

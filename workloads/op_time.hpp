@@ -23,8 +23,8 @@ struct OpWork {
   sim::Affine flops, bytes;
   sim::MatrixShape matrix;
   int repeats = 1;
-  double partial_bytes = 0;  ///< of a parameter gradient: each split of its inner dimension makes its own sum
-  double arithmetic_saving = 1;
+  double relative_efficiency = 1;
+  std::vector<sim::FastForm> fast_forms;
   bool operator==(const OpWork&) const;
 };
 
@@ -33,10 +33,18 @@ OpWork work_of(const sim::Op& op);
 /// Seconds, rounded up to the step grid. The device's figures must be positive where its kind uses them (sim::check).
 double op_duration_s(const OpWork& work, const sim::Device& device, const Conditions& conditions);
 
-/// The fraction of a GPU's multiprocessors' arithmetic that an (m x k)(k x n) product keeps busy, in (0, 1]: its output is cut
+/// `count` equal products (m x k)(k x n) side by side.
+struct Product {
+  double m = 0, n = 0, k = 0;
+  double count = 1;
+  bool splits = true;  ///< the inner dimension may be cut, for blocks that are too few
+  double flops() const { return 2 * count * m * n * k; }
+};
+
+/// The fraction of a GPU's multiprocessors' arithmetic that products keep busy, in (0, 1]: its output is cut
 /// into tiles, of which small ones are fed less well; the last wave of tiles is not full, tiles hang over the edge, and a short
 /// inner dimension does not hide latencies. 1 is a wave-filling number of tiles of 128 x 128 with a long inner dimension.
-double tiling_efficiency(double m, double n, double k, int multiprocessors, double k_half);
+double tiling_efficiency(const Product& product, int multiprocessors, double k_half);
 
 /// The fraction of the arithmetic's speed that a power limit leaves: a cube law of power against clock,
 /// P = idle + (busy - idle) f^3. 1 without a limit (0).

@@ -18,6 +18,8 @@ class FromHistory final : public Configure {
   explicit FromHistory(std::unique_ptr<RunLearner> learner, Frozen frozen = Frozen::nothing)
       : learner_(std::move(learner)), frozen_(frozen) {}
   sim::Menu configure(const ConfigureView& view, const workloads::Belief& belief) override;
+  const RunLearner& learner() const { return *learner_; }
+  Frozen frozen() const { return frozen_; }
 
  private:
   bool allowed(const ConfigureView& view, const sim::Configuration& configuration) const;

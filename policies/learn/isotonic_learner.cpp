@@ -69,7 +69,7 @@ IsotonicEpochTimes::IsotonicEpochTimes(std::span<const PastRun> runs, const Isot
   const IsotonicSamples samples = time_samples(runs, features_);
   fit_ = IsotonicFit::fit(samples);
   const auto lateness = [](const IsotonicFit& fit, std::span<const double> x, double y) { return y / fit.upper(x) - 1; };
-  margin_ = safety_margin(leave_one_out(samples, lateness), options.margin_quantile);
+  if (options.margin_quantile > 0) margin_ = safety_margin(leave_one_out(samples, lateness), options.margin_quantile);
 }
 
 Prediction IsotonicEpochTimes::epoch_time_s(const PlannedRun& run) const {
@@ -87,7 +87,7 @@ IsotonicAccuracies::IsotonicAccuracies(std::span<const PastRun> runs, const Isot
   const IsotonicSamples samples = accuracy_samples(runs, features_);
   fit_ = IsotonicFit::fit(samples);
   const auto shortfall = [](const IsotonicFit& fit, std::span<const double> x, double y) { return fit.lower(x) - y; };
-  margin_ = safety_margin(leave_one_out(samples, shortfall), options.margin_quantile);
+  if (options.margin_quantile > 0) margin_ = safety_margin(leave_one_out(samples, shortfall), options.margin_quantile);
 }
 
 Prediction IsotonicAccuracies::accuracy(const PlannedRun& run, double epochs) const {

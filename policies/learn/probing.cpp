@@ -75,10 +75,12 @@ class Search {
   /// The objective of a measured run; infinite when it broke a limit.
   double kept_objective(const PastRun& run) const {
     const auto money = money_of_.find(run.instance);
-    if (money == money_of_.end()) return sim::kNever;  // every other run of this instance has been measured
-    const double seconds = money->second.start_s + run.time_s;
+    const bool has_price = !std::isnan(run.price_usd_per_hour);
+    if (run.censored || (money == money_of_.end() && !has_price)) return sim::kNever;  // all others there have been measured
+    const double seconds = (money == money_of_.end() ? 0 : money->second.start_s) + run.time_s;
+    const double usd_per_s = has_price ? run.price_usd_per_hour / 3600 : money->second.usd_per_worker_s * run.workers;
     const Foreseen seen{.log_time = certain(std::log(seconds)),
-                        .log_money = certain(std::log(seconds * money->second.usd_per_worker_s * run.workers)),
+                        .log_money = certain(std::log(seconds * usd_per_s)),
                         .accuracy = certain(run.accuracy)};
     return probability_of_limits(view_.typical, seen) == 1 ? objective(view_.typical, seen).mean : sim::kNever;
   }

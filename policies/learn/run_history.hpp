@@ -6,26 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/errors.hpp"
+#include "workloads/past_run.hpp"
 
 namespace rehearse::policies {
 
-/// A row of the history CSV; the fields have its columns' names.
-struct PastRun {
-  std::string model, dataset, instance;
-  int workers = 1;
-  double batch_size = 0;  ///< global: of all workers together
-  double samples = 0;     ///< training samples an epoch
-  double epochs = 0;
-  double time_s = 0;    ///< of all epochs
-  double accuracy = 0;  ///< after the last epoch, in [0, 1]
-  bool asynchronous = false;
-  /// Cut short: its epochs would have taken longer than `time_s` and reached no less than `accuracy`.
-  bool censored = false;
-};
-
-/// What is wrong with a run, the column's name in `pointer`; file and line are left to the reader.
-std::vector<sim::Mistake> mistakes_in(const PastRun& run);
+using workloads::PastRun;
 
 class RunHistory {
  public:

@@ -3,6 +3,8 @@
 #include "scenarios/studies/contributions.hpp"
 #include "scenarios/studies/frontier.hpp"
 #include "scenarios/studies/learning_curve.hpp"
+#include "scenarios/studies/measured_runs.hpp"
+#include "scenarios/studies/staged.hpp"
 #include "scenarios/studies/study.hpp"
 
 namespace rehearse::scenarios {
@@ -22,6 +24,14 @@ const std::vector<StudyKind>& studies() {
       {.name = "contributions",
        .help = "what pool, workers, batch, place and threads each contribute to a policy's saving",
        .read = read_contributions},
+      {.name = "measured-runs",
+       .help = "what strategies choose from a table of measured runs, of which they have seen a part",
+       .cluster = false,
+       .jobs = false,
+       .read = read_measured_runs},
+      {.name = "staged",
+       .help = "staged strategies against the static and the staged optimum, job by job, also with dear switching",
+       .read = read_staged},
   };
   return all;
 }

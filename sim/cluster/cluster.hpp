@@ -12,15 +12,17 @@ namespace rehearse::sim {
 enum class DeviceKind : std::uint8_t { gpu, cpu };
 enum class Precision : std::uint8_t { fp32, fp16 };
 
-/// Fractions of the data sheet's peaks that real kernels reach, and the fixed costs of an operation: MODELS' roofline
-/// (docs/model.md, "GPU operation time" and "CPU operation time").
+/// Fractions of the data sheet's peaks that real kernels reach, and the fixed costs of an operation
+/// (docs/model.md, "GPU operation time" and "CPU operation time", which name the defaults' source).
 struct Efficiency {
-  double conv = 0.70;            ///< fraction of peak FLOP/s, convolutions
-  double gemm = 0.90;            ///< fraction of peak FLOP/s, matrix products
-  double rnn = 0.50;             ///< fraction of peak FLOP/s, recurrent steps
+  double conv = 0.75;            ///< fraction of peak FLOP/s, convolutions
+  double gemm = 0.78;            ///< fraction of peak FLOP/s, matrix products
+  double rnn = 0.76;             ///< fraction of peak FLOP/s, recurrent steps
+  double fp16 = 0.5;             ///< of those, in half precision: how well arithmetic that is so fast can be fed
   double bandwidth = 0.80;       ///< fraction of peak memory bandwidth
-  double k_half = 128;           ///< inner dimension K at which half of the efficiency is reached
+  double k_half = 18;            ///< inner dimension K at which half of the efficiency is reached
   double launch_s = 10e-6;       ///< of one operation on the device
+  double repeat_s = 36e-6;       ///< of each further repeat of a recurrent operation on a GPU
   double host_s_per_op = 10e-6;  ///< of the host, to issue one operation
 };
 

@@ -22,6 +22,14 @@ struct MatrixShape {
   Affine m, n, k;
 };
 
+/// A faster way to a convolution's result: equal products side by side, between transforms of the data.
+struct FastForm {
+  MatrixShape matrix;  ///< of one product
+  double products = 1;
+  double relative_efficiency = 1;  ///< as an operation's
+  Affine transform_bytes;          ///< that the transforms move; 0 when they are part of the products
+};
+
 /// One operation. A step of a recurrent layer is `repeats` products one after the other.
 struct Op {
   std::string name;
@@ -30,13 +38,14 @@ struct Op {
   int layer = 0;       ///< index of the layer that it comes from
   Affine flops;        ///< FLOPs of all repeats; a multiply-add counts 2
   Affine bytes;        ///< bytes read and written in memory, all repeats
-  MatrixShape matrix;  ///< zero for kinds that are no matrix product
+  MatrixShape matrix;  ///< zero for kinds that are no matrix product; multiplications by known zeros count here, not in `flops`
   int repeats = 1;
   Affine output_bytes;     ///< size of what it hands to its successors
   Affine saved_bytes;      ///< of its output kept for the backward pass
   Affine workspace_bytes;  ///< scratch memory while it runs
   double parameter_bytes = 0;
-  double arithmetic_saving = 1;  ///< how many times fewer multiplications a fast algorithm (Winograd) needs than `flops` says
+  double relative_efficiency = 1;    ///< fraction of its kind's arithmetic speed that it reaches on any device
+  std::vector<FastForm> fast_forms;  ///< besides `matrix`: a GPU takes the quickest
 };
 
 struct Edge {

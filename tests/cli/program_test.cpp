@@ -178,6 +178,28 @@ TEST_CASE("earlier results are replaced; anything else is left as it is") {
 }
 
 // A scenario that runs for minutes, so that it is not over before the signal comes.
+TEST_CASE("other people's training runs: imported, and chosen from") {
+  const TemporaryFolder folder;
+  folder.write(
+      "theirs.csv",
+      "n_workers,learning_rate,batch_size,synchronism,training_time,n_ps,acc,vm_flavor,training_set_size,total_iterations\n"
+      "1,0.01,16,sync,500,1,0.9,t2.small,1000,160\n"
+      "2,0.01,16,sync,300,1,0.8,t2.small,1000,160\n"
+      "2,0.01,16,sync,300,1,0.8,t2.tiny,1000,160\n"
+      "4,0.01,16,sync,600,1,0.5,t2.small,1000,100\n");
+  folder.write("s.json",
+               R"({ "study": { "name": "measured-runs", "table": "ours.csv" }, "policies": [ "oracle", "static-isotonic" ] })");
+  const Ended imported = run_program(folder.path(), {"import", "history", "trimtuner", "theirs.csv", "-o", "ours.csv"});
+  CHECK(imported.status == 0);
+  CHECK(has(imported.out, "theirs.csv: 4 rows, 3 runs, 1 rows dropped\n  1 dropped: vm_flavor: expected one of t2.small"));
+  CHECK(has(imported.out, "  1 repaired: training_time: expected below 595 s"));
+  const Ended ended = run_program(folder.path(), {"run", "s.json"});
+  CHECK(ended.status == 0);
+  CHECK(has(ended.out, "ours.csv: 3 rows, 3 used"));
+  CHECK(has(ended.out, "Choices from 3 measured options"));
+  CHECK(run_program(folder.path(), {"import", "history", "zeus", "theirs.csv", "-o", "ours.csv"}).status == 2);
+}
+
 TEST_CASE("an interrupt: status 130, nothing left behind, no process left") {
   const TemporaryFolder folder;
   folder.write("s.json", R"({ "repetitions": 8,

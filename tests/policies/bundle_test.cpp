@@ -58,11 +58,13 @@ TEST_CASE("every strategy has its own name, its help and defaults within their l
   for (const ConfigureEntry& entry : configure_strategies()) {
     INFO(entry.name);
     const Parameters defaults(entry.parameters, {});
-    REQUIRE((entry.make == nullptr) != (entry.make_oracle == nullptr));
+    REQUIRE((entry.make != nullptr) + (entry.make_oracle != nullptr) + (entry.make_agent != nullptr) == 1);
     // Only what is named an oracle may see the world.
     CHECK((entry.make_oracle != nullptr) == (entry.name.find("oracle") != std::string::npos));
     if (entry.make != nullptr)
       CHECK(entry.make(defaults) != nullptr);
+    else if (entry.make_agent != nullptr)
+      CHECK(entry.make_agent(defaults, nullptr) != nullptr);
     else
       CHECK(entry.make_oracle(defaults) != nullptr);
   }

@@ -2,10 +2,12 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
+#include "scenarios/convergence_json.hpp"
 #include "tests/scenarios/loading.hpp"
 
 namespace {
 
+using rehearse::scenarios::convergence_json;
 using rehearse::scenarios::load_scenario;
 using rehearse::scenarios::Scenario;
 
@@ -165,6 +167,40 @@ TEST_CASE("own model, dataset and convergence carry a job with a target") {
   CHECK(model.training_samples == 6000);
   CHECK(model.publication_batch == 64);
   CHECK(model.convergence->reference_epochs == 20);
+}
+
+TEST_CASE("fitted convergence reads back as it was written") {
+  const rehearse::workloads::ConvergenceParameters c{.model = "resnet18",
+                                                     .dataset = "cifar10",
+                                                     .metric = "top-1",
+                                                     .source = "my \"own\" curves\\",
+                                                     .reference_batch = 64,
+                                                     .reference_learning_rate = 0.3,
+                                                     .reference_rate_fraction = 0.4,
+                                                     .rate_exponent = 0.5,
+                                                     .reference_epochs = 33,
+                                                     .start_accuracy = 0.1,
+                                                     .gap_batch = 77.7,
+                                                     .staleness_loss = 0.01,
+                                                     .noise = {{10, 123.456, 0.25}, {1e4, 1e4 / 3, 0}},
+                                                     .phases = {{0, 0.7, 100, 1.5, 0.001}, {1000, 0.9, 20.5, 8, 0}}};
+  const TemporaryFolder folder;
+  std::string list = convergence_json({c});
+  list = list.substr(list.find('[', list.find("\"convergence\"")));
+  list = list.substr(0, list.rfind(']') + 1);
+  const auto scenario = load_scenario(folder.write("s.json", R"({
+    "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 2 } ] },
+    "convergence": )" + list + R"(,
+    "jobs": [ { "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.8 } ],
+    "policies": [ "manual" ] })"),
+                                      {});
+  const auto& read = scenario->profile_models.of(*scenario->jobs.front().profile).convergence;
+  REQUIRE(read.has_value());
+  CHECK(convergence_json({*read}) == convergence_json({c}));
+  CHECK(read->source == c.source);
+  CHECK(read->rate_exponent == 0.5);
+  CHECK(read->noise[1].noise_scale == c.noise[1].noise_scale);
+  CHECK(read->phases[1].exponent == 8);
 }
 
 TEST_CASE("relative paths begin at the scenario's folder; ${REHEARSE_DATA} at the optional data") {

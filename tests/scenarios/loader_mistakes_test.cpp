@@ -375,7 +375,7 @@ TEST_CASE("rows of a history") {
   };
   CHECK(said(header + good) == "");
   CHECK(said("") == "s.json:5:24: /history/file: expected a line with the columns' names, found an empty file: past.csv");
-  CHECK(said(header) == "past.csv: expected at least one past run");
+  CHECK(said(header) == "past.csv:1: expected at least one past run");
   CHECK(said("model,dataset\n" + good) ==
         "past.csv:1: expected a column \"instance\", found model,dataset\n"
         "past.csv:1: expected a column \"workers\", found model,dataset\n"

@@ -57,9 +57,9 @@ TEST_CASE("errors, by hand", "[fidelity]") {
 }
 
 TEST_CASE("a robust fit with a prior, by hand", "[fidelity]") {
-  // One parameter, five residuals theta - 0.5 of scale 0.05 and one of theta - 9. Huber's loss bounds what the wild one pulls to
-  // 1.345 / 0.05 = 26.9; the five pull 5/0.0025 = 2000 a unit, the prior of sd 1 by 1 a unit: theta is
-  // (2000 x 0.5 + 26.9) / 2001 = 0.5132. Least squares would give 1.92.
+  // One parameter, five residuals theta - 0.5 of scale 0.05 and one of theta - 9. With Cauchy's loss the wild one pulls by
+  // r/s^2 / (1 + (r/(2.385 s))^2), r = 8.5: 3400 / 5082 = 0.669; the five pull 5/0.0025 = 2000 a unit, the prior of sd 1 by 1 a
+  // unit: theta is (2000 x 0.5 + 0.669) / 2001 = 0.50008. Least squares would give 1.92.
   FitProblem problem{.residuals =
                          [](const Eigen::VectorXd& theta) {
                            Eigen::VectorXd r = Eigen::VectorXd::Constant(6, theta[0] - 0.5);
@@ -71,9 +71,9 @@ TEST_CASE("a robust fit with a prior, by hand", "[fidelity]") {
                      .high = Eigen::VectorXd::Constant(1, 20)};
   const FitResult fitted = fit(problem);
   CHECK(fitted.scale == Approx(0.05));
-  CHECK(fitted.theta[0] == Approx(0.5132).epsilon(1e-3));
-  // Precision: 5/0.0025 + 1 + the wild one's weight 1.345/(8.487/0.05) / 0.0025 = 3.17.
-  CHECK(fitted.sd[0] == Approx(1 / std::sqrt(2001 + 3.17)).epsilon(1e-3));
+  CHECK(fitted.theta[0] == Approx(0.50008).epsilon(1e-5));
+  // Precision: 5/0.0025 + 1 + the wild one's weight 1/5082 / 0.0025 = 0.08.
+  CHECK(fitted.sd[0] == Approx(1 / std::sqrt(2001 + 0.08)).epsilon(1e-5));
   // A bound holds.
   problem.high[0] = 0.2;
   CHECK(fit(problem).theta[0] == Approx(0.2));
@@ -87,8 +87,10 @@ TEST_CASE("a device that made the measurements is found again", "[fidelity]") {
   REQUIRE(summarise(compare(rows, tests::v100())).median > 0.2);
   const Calibration c = fit_v100(rows);
   CHECK(summarise(compare(rows, calibrated(tests::v100(), c))).p90 < 0.03);
-  CHECK(c.efficiency.conv == Approx(0.4).epsilon(0.3));
-  CHECK(c.efficiency.launch_s == Approx(4e-5).epsilon(0.3));
+  // Three models cannot tell a slow device from slow software of their own: a fourth is foretold better, but not exactly.
+  const auto fourth = made_up(truth, {{"resnet152", "imagenet"}});
+  const sim::Device fitted = calibrated(tests::v100(), c);
+  CHECK(summarise(compare(fourth, fitted)).median < 0.7 * summarise(compare(fourth, tests::v100())).median);
   for (const FittedParameter& p : c.parameters) {
     INFO(p.name);
     CHECK(p.relative_sd > 0);
@@ -98,14 +100,41 @@ TEST_CASE("a device that made the measurements is found again", "[fidelity]") {
   CHECK(c.warnings.empty());
 }
 
+TEST_CASE("kernels tell a device's efficiencies", "[fidelity]") {
+  sim::Device truth = tests::v100();
+  truth.efficiency.conv = 0.4;
+  truth.efficiency.launch_s = 4e-5;
+  truth.efficiency.repeat_s = 1e-4;
+  std::vector<Measurement> rows;
+  for (const int batch : {1, 4, 16, 64}) {
+    const Measurement row{.device = "v100", .source = "test"};
+    for (const int side : {1, 3})
+      for (const Pass pass : {Pass::forward, Pass::data_gradient, Pass::filter_gradient}) {
+        rows.push_back(row);
+        rows.back().kernel = ConvKernel{batch, 28, 28, 128, 256, {side, side, 1, 1, side / 2, side / 2}, pass};
+      }
+    for (const int steps : {5, 50}) {
+      rows.push_back(row);
+      rows.back().kernel = RecurrentKernel{.batch = batch, .hidden = 512, .steps = steps};
+    }
+  }
+  const MeasurementModel model(rows);
+  for (Measurement& m : rows) m.step_s = model.step_s(m, {.device = truth});
+  const Calibration c = fit_v100(rows);
+  CHECK(c.efficiency.conv == Approx(0.4).epsilon(0.05));
+  CHECK(c.efficiency.launch_s == Approx(4e-5).epsilon(0.1));
+  CHECK(c.efficiency.repeat_s == Approx(1e-4).epsilon(0.05));
+}
+
 TEST_CASE("what measurements cannot tell keeps its default, and is said", "[fidelity]") {
   const auto convolutions = made_up(tests::v100(), {{"resnet50", "imagenet"}});
   const Calibration c = fit_v100(convolutions);
   const auto parameter = [&](std::string_view name) {
     return *std::find_if(c.parameters.begin(), c.parameters.end(), [&](const FittedParameter& p) { return p.name == name; });
   };
-  CHECK(parameter("conv").determined);
-  CHECK_FALSE(parameter("rnn").determined);  // there is no recurrent layer
+  CHECK(parameter("launch_s").determined);    // what does not grow with the batch
+  CHECK_FALSE(parameter("conv").determined);  // one model's software may be as slow as the device
+  CHECK_FALSE(parameter("rnn").determined);   // there is no recurrent layer
   CHECK(parameter("rnn").value == tests::kGpuEfficiency.rnn);
   REQUIRE(c.warnings.size() == 1);
   CHECK(c.warnings[0].find("only resnet50/imagenet") == 0);

@@ -39,6 +39,7 @@ ConvergenceParameters random_parameters() {
   c.reference_batch = std::exp2(*rc::gen::inRange(3, 10));
   c.training_samples = c.reference_batch * real(20, 5000);
   c.reference_rate_fraction = real(0.2, 1.0);
+  c.rate_exponent = *rc::gen::element(0.5, 1.0);
   const double epoch = c.training_samples / c.reference_batch;
   c.noise.clear();
   double progress = 0;
@@ -85,6 +86,18 @@ TEST_CASE("the most useful rate is e_max / (1 + phi/B)") {
   CHECK(most_useful_rate(c, {}, 0, 400) == Approx(1.1 / 3.5));
   c.reference_rate_fraction = 0.5;  // the reference rate is half of it
   CHECK(most_useful_rate(c, {}, 0, 100) == Approx(0.2));
+}
+
+TEST_CASE("an optimizer that divides gradients by their size follows the noise by its square root") {
+  auto c = simple();
+  c.noise = {{100, 1000, 0.0}};
+  c.rate_exponent = 0.5;
+  // r = 22/7 at batch 400 (above): e* = 0.1 sqrt(22/7), and AdaScale's rate with it.
+  CHECK(most_useful_rate(c, {}, 0, 400) == Approx(0.1 * std::sqrt(22.0 / 7)));
+  CHECK(learning_rate(c, {}, {}, {.global_batch = 400}) == Approx(0.1 * std::sqrt(22.0 / 7)));
+  CHECK(progress_per_example(c, {}, {}, {.global_batch = 400}) == Approx(22.0 / 2800));
+  // fixed: x = sqrt(7/22) = 0.5640761, q = 2x - 7/22 = 0.8099703: more of a step is left than the 0.535 of plain gradients.
+  CHECK(progress_per_example(c, {}, {}, {.global_batch = 400, .rule = LrRule::fixed}) == Approx(22.0 / 2800 * 0.8099703));
 }
 
 TEST_CASE("rules of the learning rate") {
@@ -224,6 +237,7 @@ TEST_CASE("parameters with mistakes are told apart") {
   CHECK(broken([](auto& c) { c.phases[0].start_progress = 1; }) == 1);
   CHECK(broken([](auto& c) { c.phases[1].ceiling = 1.5; }) == 1);
   CHECK(broken([](auto& c) { c.reference_rate_fraction = 0, c.gap_batch = -1; }) == 2);
+  CHECK(broken([](auto& c) { c.rate_exponent = 1.5; }) == 1);
 }
 
 TEST_CASE("advance agrees with a fine integration to 1e-4") {

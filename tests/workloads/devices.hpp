@@ -8,7 +8,7 @@
 namespace rehearse::tests {
 
 inline constexpr sim::Efficiency kGpuEfficiency{
-    .conv = 0.7, .gemm = 0.9, .rnn = 0.5, .bandwidth = 0.8, .k_half = 128, .launch_s = 10e-6, .host_s_per_op = 10e-6};
+    .conv = 0.75, .gemm = 0.78, .rnn = 0.76, .bandwidth = 0.8, .k_half = 18, .launch_s = 10e-6, .host_s_per_op = 10e-6};
 
 struct GpuSheet {
   double fp32_flops, fp16_flops, memory_gib, bandwidth_bytes_per_s;

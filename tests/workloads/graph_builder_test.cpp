@@ -68,7 +68,7 @@ TEST_CASE("a tiny network, operation by operation", "[graph]") {
   CHECK(conv1.output_bytes.at(10) == 4.0 * 640);
 
   // Filter gradient: M = filters, N = 18, K = 10 x 16. conv2's data gradient: M = 10 x 16 inputs, N = 4, K = 3 filters x 9 taps
-  // of which a stride of 2 leaves 9 x 4 / 16.
+  // of which a stride of 2 leaves 9 x 4 / 16, and as many zeros, which are no FLOPs.
   const sim::Op& filter = op(graph, "conv1/filter_gradient");
   CHECK(filter.matrix.m.at(10) == 4);
   CHECK(filter.matrix.n.at(10) == 18);
@@ -78,7 +78,7 @@ TEST_CASE("a tiny network, operation by operation", "[graph]") {
   const sim::Op& data = op(graph, "conv2/data_gradient");
   CHECK(data.matrix.m.at(10) == 160);
   CHECK(data.matrix.n.at(10) == 4);
-  CHECK(data.matrix.k.at(10) == 27 * 4.0 / 16);
+  CHECK(data.matrix.k.at(10) == 2 * 27 * 4.0 / 16);
   CHECK(data.flops.at(10) == op(graph, "conv2").flops.at(10));
 
   // 64 numbers a sample through batch norm: forward 3 passes, backward 5. Adam reads 4 and writes 3 numbers a parameter.

@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::size_t kMostLines = 12;  // listed for a reason
 
-void count(std::vector<LeftOut>& all, std::int64_t line, std::string reason) {
-  auto known = std::find_if(all.begin(), all.end(), [&](const LeftOut& l) { return l.reason == reason; });
-  if (known == all.end()) known = all.insert(known, {std::move(reason), {}});
-  known->lines.push_back(line);
-}
-
 std::string lines_of(const LeftOut& left_out) {
   std::vector<std::int64_t> lines = left_out.lines;
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
@@ -31,9 +25,31 @@ std::string lines_of(const LeftOut& left_out) {
 
 }  // namespace
 
+void count_reason(std::vector<LeftOut>& all, std::int64_t line, std::string reason) {
+  auto known = std::find_if(all.begin(), all.end(), [&](const LeftOut& l) { return l.reason == reason; });
+  if (known == all.end()) known = all.insert(known, {std::move(reason), {}});
+  known->lines.push_back(line);
+}
+
+sim::InputError nothing_left(const std::string& file, std::span<const LeftOut> left_out) {
+  const LeftOut* first = left_out.empty() ? nullptr : &left_out.front();
+  return sim::InputError({.file = sim::printable(file, 4096),
+                          .line = first ? first->lines.front() : 0,
+                          .expected = "at least one measurement that can be used",
+                          .found = first ? first->reason : "none"});
+}
+
+std::string account(const Account& rows) {
+  std::string text = fmt::format("{}: {} measurements, {} used\n", sim::printable(rows.file, 4096), rows.found, rows.used);
+  for (const LeftOut& l : rows.left_out) text += fmt::format("  {} left out: {}; {}\n", l.lines.size(), l.reason, lines_of(l));
+  for (const LeftOut& l : rows.remarked) text += fmt::format("  {} kept: {}; {}\n", l.lines.size(), l.reason, lines_of(l));
+  for (const std::string& note : rows.notes) text += "  " + note + "\n";
+  return text;
+}
+
 void MeasurementCollector::leave_out(std::int64_t line, std::string reason) {
   ++list_.found;
-  count(list_.left_out, line, std::move(reason));
+  count_reason(list_.left_out, line, std::move(reason));
 }
 
 void MeasurementCollector::add(workloads::Measurement m) {
@@ -43,28 +59,23 @@ void MeasurementCollector::add(workloads::Measurement m) {
   setting.step_s = setting.forward_s = setting.backward_s = setting.sync_s = setting.power_w = setting.spread =
       workloads::kNotMeasured;
   if (!settings_.insert(native_row(setting)).second)
-    count(list_.remarked, m.line, "repeats an earlier setting with another time");
+    count_reason(list_.remarked, m.line, "repeats an earlier setting with another time");
   ++list_.found;
   list_.rows.push_back(std::move(m));
 }
 
 MeasurementList MeasurementCollector::finish() {
-  if (list_.rows.empty()) {
-    const LeftOut* first = list_.left_out.empty() ? nullptr : &list_.left_out.front();
-    throw sim::InputError({.file = sim::printable(list_.file, 4096),
-                           .line = first ? first->lines.front() : 0,
-                           .expected = "at least one measurement that can be used",
-                           .found = first ? first->reason : "none"});
-  }
+  if (list_.rows.empty()) throw nothing_left(list_.file, list_.left_out);
   return std::move(list_);
 }
 
 std::string to_string(const MeasurementList& list) {
-  std::string text = fmt::format("{}: {} measurements, {} used\n", sim::printable(list.file, 4096), list.found, list.rows.size());
-  for (const LeftOut& l : list.left_out) text += fmt::format("  {} left out: {}; {}\n", l.lines.size(), l.reason, lines_of(l));
-  for (const LeftOut& l : list.remarked) text += fmt::format("  {} kept: {}; {}\n", l.lines.size(), l.reason, lines_of(l));
-  for (const std::string& note : list.notes) text += "  " + note + "\n";
-  return text;
+  return account({.file = list.file,
+                  .found = list.found,
+                  .used = static_cast<std::int64_t>(list.rows.size()),
+                  .left_out = list.left_out,
+                  .remarked = list.remarked,
+                  .notes = list.notes});
 }
 
 }  // namespace rehearse::traces

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/base/errors.hpp"
 #include "workloads/fidelity/measurement.hpp"
 
 namespace rehearse::traces {
@@ -15,6 +17,21 @@ struct LeftOut {
   std::string reason;
   std::vector<std::int64_t> lines;  ///< one for each measurement; a line of another format may hold several
 };
+
+/// Notes a line under its reason.
+void count_reason(std::vector<LeftOut>& all, std::int64_t line, std::string reason);
+/// What to throw when no row of a file is left.
+sim::InputError nothing_left(const std::string& file, std::span<const LeftOut> left_out);
+
+/// What became of a file's rows.
+struct Account {
+  const std::string& file;
+  std::int64_t found = 0, used = 0;
+  std::span<const LeftOut> left_out, remarked;
+  std::span<const std::string> notes;
+};
+/// One line of totals, one for each reason, each with a line end.
+std::string account(const Account& rows);
 
 /// found = rows + all left out, always.
 struct MeasurementList {

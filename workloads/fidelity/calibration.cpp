@@ -15,7 +15,7 @@ namespace rehearse::workloads {
 namespace {
 
 /// What is fitted: an efficiency or (of a CPU) another figure of the device, how far from the data-sheet default devices were
-/// found to be (standard deviation of the logarithm: over DeepBench's devices for products, wider where frameworks differ or the
+/// found to be (standard deviation of the logarithm: 0.1 to 0.3 over DeepBench's devices, wider where frameworks differ or the
 /// sheet only estimates), and its limits.
 struct Parameter {
   const char* name;
@@ -28,18 +28,21 @@ struct Parameter {
   bool has(const sim::Device& device) const { return of_cpu == nullptr || device.kind == sim::DeviceKind::cpu; }
 };
 constexpr Parameter kParameters[] = {
-    {"conv", &sim::Efficiency::conv, 0.5, 0.005, 1},
+    {"conv", &sim::Efficiency::conv, 0.25, 0.005, 1},
     {"gemm", &sim::Efficiency::gemm, 0.3, 0.005, 1},
     {"rnn", &sim::Efficiency::rnn, 0.5, 0.005, 1},
+    {"fp16", &sim::Efficiency::fp16, 0.5, 0.01, 1},
     {"bandwidth", &sim::Efficiency::bandwidth, 0.3, 0.01, 1},
-    {"k_half", &sim::Efficiency::k_half, 0.7, 1, 4096},
+    {"k_half", &sim::Efficiency::k_half, 0.5, 1, 4096},
     {"launch_s", &sim::Efficiency::launch_s, 1, 1e-7, 1e-2},
+    {"repeat_s", &sim::Efficiency::repeat_s, 0.5, 1e-7, 1e-2},
     {"host_s_per_op", &sim::Efficiency::host_s_per_op, 1, 1e-7, 1e-2},
     {"core_bandwidth_bytes_per_s", nullptr, 0.5, 1e7, 1e13, &sim::Device::core_bandwidth_bytes_per_s},
 };
 
-/// Standard deviations of the logarithms of a model's correction around 1.
-constexpr double kTimeFactorSd = 0.25, kLaunchFactorSd = 0.5;
+/// Standard deviations of the logarithms of a model's correction around 1: how far uncalibrated devices are off from one model to
+/// the next.
+constexpr double kTimeFactorSd = 0.4, kLaunchFactorSd = 0.5;
 constexpr double kLowestFactor = 0.1, kHighestFactor = 10;
 
 /// Of a device that may be another part of the same CPU.

@@ -1,4 +1,4 @@
-// Fits a device's efficiencies to measurements on it: least squares on log(predicted / measured), robust (Huber 1964), with a
+// Fits a device's efficiencies to measurements on it: least squares on log(predicted / measured), robust (robust_fit.hpp), with a
 // prior around the device's own values, so that a parameter that the measurements do not determine stays near its default. Each
 // measured model besides has a correction, with a prior around 1: what a stack's kernels and host code make of one model is its
 // own.

@@ -14,6 +14,7 @@ double quantile(std::span<const double> values, double q) {
   const double at = q * static_cast<double>(sorted.size() - 1);
   const auto low = static_cast<std::size_t>(at);
   const std::size_t high = std::min(low + 1, sorted.size() - 1);
+  if (sorted[low] == sorted[high]) return sorted[low];  // infinities have no difference
   return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
 }
 

@@ -27,7 +27,10 @@ Shape shape_after(const Window& w, const Shape& in, int filters) {
 
 OpWork at_batch(const sim::Op& op, double batch) {
   OpWork work = work_of(op);
-  for (sim::Affine* a : {&work.flops, &work.bytes, &work.matrix.m, &work.matrix.n, &work.matrix.k}) *a = {a->at(batch), 0};
+  std::vector<sim::Affine*> quantities = {&work.flops, &work.bytes, &work.matrix.m, &work.matrix.n, &work.matrix.k};
+  for (sim::FastForm& form : work.fast_forms)
+    quantities.insert(quantities.end(), {&form.matrix.m, &form.matrix.n, &form.matrix.k, &form.transform_bytes});
+  for (sim::Affine* a : quantities) *a = {a->at(batch), 0};
   return work;
 }
 
@@ -44,7 +47,7 @@ std::vector<OpWork> work(const GemmKernel& g) {
   const double m = g.m, n = g.n, k = g.k;
   OpWork work;
   work.kind = sim::OpKind::gemm;
-  work.matrix = {{m, 0}, {n, 0}, {k, 0}};
+  work.matrix = {{n, 0}, {m, 0}, {k, 0}};  // BLAS stores columns: a row of ours is a column of its result
   work.flops = {2 * m * n * k, 0};
   work.bytes = {kBytesPerNumber * (m * k + k * n + m * n), 0};
   return {work};

@@ -13,7 +13,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kHuber = 1.345;      // standard deviations; 95 % as good as least squares on normal residuals
+constexpr double kCauchy = 2.385;     // standard deviations; 95 % as good as least squares on normal residuals
 constexpr double kDifference = 0.02;  // of a parameter, for derivatives
 constexpr double kFirstScale = 3;     // times the smallest
 constexpr double kLargestScale = 0.5;
@@ -56,11 +56,11 @@ class Solver {
     return j;
   }
 
-  static double huber(double z) { return std::abs(z) <= kHuber ? z * z / 2 : kHuber * (std::abs(z) - kHuber / 2); }
+  static double cauchy(double z) { return kCauchy * kCauchy / 2 * std::log1p(z * z / (kCauchy * kCauchy)); }
 
   double cost(const VectorXd& r, const VectorXd& theta) const {
     double sum = theta.cwiseQuotient(problem_.prior_sd).squaredNorm() / 2;
-    for (const double one : r) sum += huber(one / scale_);
+    for (const double one : r) sum += cauchy(one / scale_);
     return sum;
   }
 
@@ -68,8 +68,8 @@ class Solver {
   Normal normal_equations(const VectorXd& r, const VectorXd& theta) const {
     const MatrixXd j = jacobian(theta);
     const VectorXd weights = r.unaryExpr([this](double one) {
-      const double z = std::abs(one / scale_);
-      return (z <= kHuber ? 1 : kHuber / z) / (scale_ * scale_);
+      const double z = one / scale_ / kCauchy;
+      return 1 / ((1 + z * z) * scale_ * scale_);
     });
     const VectorXd precision = problem_.prior_sd.cwiseAbs2().cwiseInverse();
     MatrixXd hessian = j.transpose() * weights.asDiagonal() * j;

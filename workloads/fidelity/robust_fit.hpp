@@ -1,5 +1,6 @@
-// A small robust non-linear least squares solver: Huber's loss (1964) on residuals whose scale it estimates, normal priors around
-// 0, bounds; Levenberg and Marquardt's damping on reweighted normal equations, derivatives by central differences.
+// A small robust non-linear least squares solver: Cauchy's loss (Holland and Welsch 1977), which all but ignores residuals of
+// many times the scale that it estimates; normal priors around 0, bounds; Levenberg and Marquardt's damping on reweighted normal
+// equations, derivatives by central differences.
 #pragma once
 
 #include <Eigen/Core>

@@ -1,0 +1,29 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "cli/commands.hpp"
+#include "cli/load.hpp"
+#include "scenarios/agent_training.hpp"
+
+namespace rehearse::cli {
+
+int train_command(const TrainArguments& arguments) {
+  const auto scenario = load(arguments.scenario);
+  std::string command = fmt::format("rehearse train {} {}", arguments.strategy, arguments.scenario.path);
+  for (const std::string& set : arguments.scenario.sets) command += " --set " + set;
+  if (arguments.iterations != TrainArguments().iterations) command += fmt::format(" --iterations {}", arguments.iterations);
+  if (!arguments.resume.empty()) command += " --resume " + arguments.resume;
+  const scenarios::TrainResult result =
+      scenarios::train_staged_rl(*scenario, {.out = arguments.out,
+                                             .resume = arguments.resume,
+                                             .iterations = arguments.iterations,
+                                             .command = command,
+                                             .progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr});
+  fmt::print("{} of {} iterations; the agent of iteration {} costs {:.2f} % of the untrained one on the validation jobs\n{}\n",
+             result.iterations, arguments.iterations, result.best_iteration, 100 * result.cost_ratio, arguments.out);
+  return result.interrupted ? kInterrupted : kOk;
+}
+
+}  // namespace rehearse::cli

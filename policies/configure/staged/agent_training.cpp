@@ -1,0 +1,248 @@
+#include "policies/configure/staged/agent_training.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "policies/bundle.hpp"
+#include "policies/configure/menu.hpp"
+#include "policies/configure/staged/environment.hpp"
+#include "policies/configure/staged/staged_rl.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+constexpr int kSites = 12;
+constexpr int kJobsAStep = 8;
+constexpr int kRollouts = 8;  ///< of each job
+constexpr int kValidationJobs = 400;
+constexpr double kLearningRate = 2e-3;
+constexpr double kEntropyBonus = 1e-4;
+constexpr double kMostGradient = 1;
+constexpr double kLeastSpread = 0.003;  ///< of rollouts' returns, in shares of the job's money
+constexpr double kAllowedViolations = 0.01;
+constexpr double kPriceStep = 1;
+constexpr std::uint64_t kValidation = std::uint64_t{1} << 40;  ///< repetitions of worlds that are not trained in
+
+}  // namespace
+
+/// A cluster with its prices and switching costs, and what is believed there.
+struct AgentTraining::Site {
+  sim::Cluster cluster;
+  sim::CostRules costs;
+  workloads::Belief belief;
+  DataParallel place;
+  RecommendedThreads threads;
+  sim::Policy policy{.name = "training", .place = &place, .threads = &threads};
+  sim::AloneRunner believed;
+  std::map<int, std::unique_ptr<StageTable>> tables;  ///< by profile
+
+  Site(sim::Cluster made, const sim::CostRules& rules, const workloads::ProfileModels& models)
+      : cluster(std::move(made)), costs(rules), belief(cluster, models), believed(cluster, costs, belief.models(), policy) {}
+  Site(const Site&) = delete;
+  Site& operator=(const Site&) = delete;
+};
+
+/// A job at a site, with all that choosing for it needs.
+struct AgentTraining::Course {
+  Site& site;
+  const sim::Job& job;
+  sim::Configuration manual;
+  std::vector<sim::Configuration> candidates;
+  std::vector<double> ends;
+  const StageTable* table = nullptr;
+  std::function<sim::Prediction(const sim::Configuration&)> no_estimate = [](const sim::Configuration&) {
+    return sim::Prediction();
+  };
+
+  Course(Site& at, const sim::Job& of, const TrainingInputs& in) : site(at), job(of) {
+    manual = in.manual->configuration(job, site.cluster, site.costs, site.belief, site.believed);
+    candidates = candidate_configurations(job, site.cluster, site.belief, manual);
+    ends = stage_ends(job, manual, in.stage_rules, site.believed.stages());
+    std::unique_ptr<StageTable>& made = site.tables[job.profile->index];
+    if (made == nullptr || made->configurations() != candidates)
+      made = std::make_unique<StageTable>(job, candidates, site.believed.stages(), site.belief.profiles().of(*job.profile));
+    table = made.get();
+  }
+  ConfigureView view() {
+    return {.job = job,
+            .cluster = site.cluster,
+            .costs = site.costs,
+            .candidates = candidates,
+            .manual = manual,
+            .estimate = no_estimate,
+            .believed = &site.believed};
+  }
+};
+
+struct AgentTraining::Rollout {
+  struct Step {
+    AgentInputs inputs;
+    std::int32_t chosen = 0;
+  };
+  std::vector<Step> steps;
+  double cost_usd = 0, lateness = 0, shortfall = 0;
+  double reference_usd = 1;  ///< of the cheapest plan at the beginning
+  double advantage = 0;
+};
+
+AgentTraining::AgentTraining(const TrainingInputs& inputs)
+    : inputs_(inputs), agent_(inputs.seed), tape_(agent_.parameters()), decide_(std::as_const(agent_.parameters())) {
+  for (int s = 0; s < kSites; ++s) {
+    sim::Random random(sim::stream_key(inputs.seed, static_cast<std::uint64_t>(s), "training", "site"));
+    sim::Cluster cluster = *inputs.cluster;
+    sim::CostRules costs = inputs.costs;
+    if (s > 0) {  // the first is the scenario's own
+      for (sim::Instance& instance : cluster.instances) instance.price_usd_per_hour *= std::exp2(random.uniform(-1, 1));
+      const double dearer = std::exp(random.uniform(std::log(0.3), std::log(30.0)));
+      costs.start_s *= dearer;
+      costs.checkpoint_s *= dearer;
+      costs.restore_bytes_per_s /= dearer;
+      costs.warmup_epochs *= dearer;
+    }
+    sites_.push_back(std::make_unique<Site>(std::move(cluster), costs, *inputs.models));
+  }
+  for (workloads::GeneratorSettings generator : inputs.generators) {
+    generator.name = "training-" + generator.name;
+    const std::vector<sim::Job> made = workloads::generate_jobs(generator, sites_.front()->belief, inputs.seed, 0);
+    jobs_.insert(jobs_.end(), made.begin(), made.end());
+  }
+  sim::check(!jobs_.empty(), "training needs jobs");
+  for (sim::Job& job : jobs_) job.submit_s = 0;
+}
+
+AgentTraining::~AgentTraining() = default;
+
+/// Without random numbers: greedy.
+AgentTraining::Rollout AgentTraining::roll_out(Course& course, const workloads::World& world, sim::Random* random) {
+  sim::StageRunner truth(course.site.cluster, course.site.costs, world.models(), course.site.policy);
+  Episode episode(course.job, truth);
+  Rollout rollout;
+  const ConfigureView view = course.view();
+  while (!episode.ended()) {
+    AgentDecision decision = prepare_decision(view, episode.seen(), course.site.belief, *course.table, course.ends);
+    if (decision.outlook.options.empty()) break;
+    std::int32_t chosen = 0;
+    if (random == nullptr) {
+      chosen = agent_.best(decide_, decision.inputs);
+    } else {
+      decide_.clear();
+      const Var mask = decide_.constant({1, static_cast<Eigen::Index>(decision.inputs.mask.size())}, decision.inputs.mask);
+      const auto shares = numbers_of(decide_.value(decide_.softmax(agent_.scores(decide_, decision.inputs), mask)));
+      double left = random->uniform();
+      for (std::size_t i = 0; i < shares.size(); ++i) {
+        if (shares[i] <= 0) continue;
+        chosen = static_cast<std::int32_t>(i);
+        if ((left -= shares[i]) < 0) break;
+      }
+    }
+    const StageOption& option = decision.outlook.options[static_cast<std::size_t>(chosen)];
+    if (rollout.steps.empty() && std::isfinite(option.kept_usd)) rollout.reference_usd = std::max(1e-9, option.kept_usd);
+    if (rollout.steps.empty()) {
+      double least = sim::kNever;
+      for (const StageOption& o : decision.outlook.options) least = std::min(least, o.plan_usd);
+      if (std::isfinite(least) && least > 0) rollout.reference_usd = least;
+    }
+    const sim::Choice choice{.configuration = course.candidates[static_cast<std::size_t>(option.candidate)],
+                             .until_epochs = decision.ends.empty() ? sim::kNever : decision.ends.front()};
+    rollout.steps.push_back({std::move(decision.inputs), chosen});
+    episode.step(choice);
+  }
+  rollout.cost_usd = episode.standing().cost_usd;
+  rollout.lateness = episode.lateness();
+  rollout.shortfall = episode.shortfall();
+  return rollout;
+}
+
+/// A broken limit costs its multiplier's share of the reference even when it is broken by little: a late job has failed.
+double AgentTraining::penalty(const Rollout& r) const {
+  return late_price_ * (r.lateness > 0 ? 0.1 + std::min(1.0, r.lateness) : 0) +
+         short_price_ * (r.shortfall > 0 ? 0.1 + r.shortfall : 0);
+}
+
+void AgentTraining::iterate() {
+  std::vector<Rollout> all;
+  double late = 0, short_of = 0;
+  sim::Random random(sim::stream_key(inputs_.seed, static_cast<std::uint64_t>(iteration_), "training", "rollouts"));
+  for (int j = 0; j < kJobsAStep; ++j) {
+    Site& site = *sites_[random.below(sites_.size())];
+    Course course(site, jobs_[random.below(jobs_.size())], inputs_);
+    const auto repetition = iteration_ * kJobsAStep + j;
+    const workloads::World world(site.belief, workloads::WorldErrors::scaled(inputs_.model_error * random.uniform(0, 1.5)),
+                                 inputs_.seed, repetition);
+    std::vector<Rollout> rollouts;
+    double sum = 0;
+    int group_late = 0, group_short = 0;
+    for (int r = 0; r < kRollouts; ++r) {
+      rollouts.push_back(roll_out(course, world, &random));
+      Rollout& last = rollouts.back();
+      group_late += last.lateness > 0;
+      group_short += last.shortfall > 0;
+      last.advantage = -last.cost_usd / last.reference_usd - penalty(last);
+      sum += last.advantage;
+    }
+    // What no rollout avoids says nothing about the agent.
+    late += group_late < kRollouts ? group_late : 0;
+    short_of += group_short < kRollouts ? group_short : 0;
+    const double mean = sum / kRollouts;
+    double squares = 0;
+    for (const Rollout& r : rollouts) squares += (r.advantage - mean) * (r.advantage - mean);
+    // In units of the job's own spread, so that easy jobs teach as much as those whose limits are at stake.
+    const double unit = kLeastSpread + std::sqrt(squares / (kRollouts - 1));
+    for (Rollout& r : rollouts) {
+      r.advantage = (r.advantage - mean) / unit;
+      all.push_back(std::move(r));
+    }
+  }
+  learn(all);
+  const double rollouts = kJobsAStep * kRollouts;
+  late_price_ = std::max(0.0, late_price_ + kPriceStep * (late / rollouts - kAllowedViolations));
+  short_price_ = std::max(0.0, short_price_ + kPriceStep * (short_of / rollouts - kAllowedViolations));
+  ++iteration_;
+}
+
+void AgentTraining::learn(const std::vector<Rollout>& rollouts) {
+  ParameterSet& parameters = agent_.parameters();
+  parameters.clear_gradients();
+  for (const Rollout& rollout : rollouts) {
+    for (const Rollout::Step& step : rollout.steps) {
+      tape_.clear();
+      const Var mask = tape_.constant({1, static_cast<Eigen::Index>(step.inputs.mask.size())}, step.inputs.mask);
+      const Var log_share = tape_.log_softmax(agent_.scores(tape_, step.inputs), mask);
+      const std::int32_t chosen[] = {step.chosen};
+      const Var gain = tape_.scale(tape_.pick(log_share, chosen), -rollout.advantage);
+      const Var loss = tape_.subtract(gain, tape_.scale(tape_.entropy(log_share), kEntropyBonus));
+      tape_.backward(tape_.scale(loss, 1.0 / static_cast<double>(rollouts.size())));
+    }
+  }
+  parameters.clip_gradients(kMostGradient);
+  adam_.step(parameters, kLearningRate);
+}
+
+LearningPoint AgentTraining::validate() {
+  LearningPoint point{.iteration = iteration_, .late_price = late_price_, .short_price = short_price_};
+  const bool first = reference_usd_.empty();
+  double ratio = 0, broken = 0;
+  for (int v = 0; v < kValidationJobs; ++v) {
+    sim::Random random(sim::stream_key(inputs_.seed, static_cast<std::uint64_t>(v), "training", "validation"));
+    Site& site = *sites_[random.below(sites_.size())];
+    Course course(site, jobs_[random.below(jobs_.size())], inputs_);
+    const workloads::World world(site.belief, workloads::WorldErrors::scaled(inputs_.model_error * (v % 2)),
+                                 inputs_.seed + kValidation, v);
+    const Rollout rollout = roll_out(course, world, nullptr);
+    if (first) reference_usd_.push_back(std::max(1e-9, rollout.cost_usd));
+    ratio += rollout.cost_usd / reference_usd_[static_cast<std::size_t>(v)];
+    point.late += rollout.lateness > 0;
+    point.short_of += rollout.shortfall > 0;
+    broken += penalty(rollout) > 0;
+  }
+  point.cost_ratio = ratio / kValidationJobs;
+  point.late /= kValidationJobs;
+  point.short_of /= kValidationJobs;
+  // One broken job in a hundred weighs like one per cent of the money.
+  point.merit = point.cost_ratio + broken / kValidationJobs;
+  return point;
+}
+
+}  // namespace rehearse::policies

@@ -1,0 +1,73 @@
+#include "scenarios/agent_training.hpp"
+
+#include "policies/configure/staged/agent_training.hpp"
+#include "report/row_writer.hpp"
+#include "scenarios/agent_file.hpp"
+#include "scenarios/process_pool.hpp"
+#include "scenarios/progress_bar.hpp"
+#include "sim/base/errors.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+constexpr int kValidateEvery = 50;
+
+std::string curve_path(std::string out) {
+  constexpr std::string_view kEnding = ".json";
+  if (out.ends_with(kEnding)) out.resize(out.size() - kEnding.size());
+  return out + ".csv";
+}
+
+void write_point(report::RowWriter& curve, const policies::LearningPoint& point) {
+  curve.integer(point.iteration).number(point.cost_ratio).number(point.late).number(point.short_of);
+  curve.number(point.late_price).number(point.short_price);
+  curve.end_row();
+}
+
+}  // namespace
+
+TrainResult train_staged_rl(const Scenario& scenario, const TrainOptions& options) {
+  if (scenario.generators.empty())
+    throw sim::InputError(sim::Mistake{.expected = "a scenario with generated jobs to train on", .found = "none"});
+  policies::AgentTraining training({.cluster = &scenario.cluster,
+                                    .costs = scenario.costs,
+                                    .models = &scenario.profile_models,
+                                    .manual = &scenario.manual,
+                                    .stage_rules = scenario.stages,
+                                    .generators = scenario.generators,
+                                    .model_error = scenario.world_errors.model_error,
+                                    .seed = scenario.seed});
+  const HeldInterrupts interrupts;
+  report::RowWriter curve(curve_path(options.out));
+  curve.line("iteration,cost_ratio,late_fraction,short_fraction,late_price,short_price");
+  policies::LearningPoint best = training.validate();  // the untrained agent, which all others are measured by
+  write_point(curve, best);
+  const policies::NetworkOrigin origin{.kind = policies::StagedAgent::kKind, .seed = scenario.seed, .command = options.command};
+  if (!options.resume.empty()) {
+    training.agent().load_from(read_agent_file(options.resume, policies::StagedAgent::blueprint()));
+    best = training.validate();
+  }
+  policies::NetworkState kept = save(training.agent().parameters(), origin);
+  TrainResult result;
+  ProgressBar bar(options.progress, 1, static_cast<std::size_t>(options.iterations));
+  while (result.iterations < options.iterations && !result.interrupted) {
+    training.iterate();
+    ++result.iterations;
+    bar.update(0, static_cast<std::uint64_t>(result.iterations));
+    result.interrupted = interrupts.take();
+    if (result.iterations % kValidateEvery != 0) continue;
+    const policies::LearningPoint point = training.validate();
+    write_point(curve, point);
+    if (point.merit >= best.merit) continue;
+    best = point;
+    kept = save(training.agent().parameters(), origin);
+  }
+  curve.close();
+  write_agent_file(options.out, kept);
+  result.best_iteration = best.iteration;
+  result.cost_ratio = best.cost_ratio;
+  return result;
+}
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,83 @@
+#include "traces/histories/native.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "sim/read/csv.hpp"
+#include "sim/read/sha256.hpp"
+
+namespace rehearse::traces {
+
+namespace {
+
+using workloads::PastRun;
+
+PastRun read_row(sim::CsvRow& row) {
+  const auto flag = [&](std::string_view column) { return row.integer(column, sim::between(0, 1), 0) == 1; };
+  return {.model = std::string(row.text("model")),
+          .dataset = std::string(row.text("dataset")),
+          .instance = std::string(row.text("instance")),
+          .workers = static_cast<int>(row.integer("workers", sim::between(1, 1e6))),
+          .batch_size = row.number("batch_size", sim::above(0)),
+          .samples = row.number("samples", sim::above(0)),
+          .epochs = row.number("epochs", sim::above(0)),
+          .time_s = row.number("time_s", sim::above(0)),
+          .accuracy = row.number("accuracy", sim::between(0, 1)),
+          .asynchronous = flag("asynchronous"),
+          .censored = flag("censored"),
+          .servers = static_cast<int>(row.integer("servers", sim::between(0, 1e6), 0)),
+          .learning_rate = row.number("learning_rate", sim::above(0), 0.0),
+          .price_usd_per_hour = row.number("price_usd_per_hour", sim::above(0), std::nan(""))};
+}
+
+/// RFC 4180: quoted when it must be.
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + '"';
+}
+
+}  // namespace
+
+HistoryList read_native_history(const std::string& path) {
+  sim::CsvReader csv(
+      path, {.required = {"model", "dataset", "instance", "workers", "batch_size", "samples", "epochs", "time_s", "accuracy"},
+             .optional = {"asynchronous", "censored", "servers", "learning_rate", "price_usd_per_hour"},
+             .others_allowed = false});
+  HistoryList list{.report = {.file = path}};
+  sim::Mistakes mistakes;
+  while (sim::CsvRow* row = csv.next()) {
+    ++list.report.rows;
+    PastRun run = read_row(*row);
+    for (const sim::Mistake& mistake : row->mistakes()) mistakes.add(mistake);
+    if (!row->mistakes().empty()) continue;
+    for (sim::Mistake& mistake : mistakes_in(run)) {  // a name that is missing
+      mistake.file = path;
+      mistake.line = row->line();
+      mistakes.add(std::move(mistake));
+    }
+    list.runs.push_back(std::move(run));
+  }
+  if (list.report.rows == 0) mistakes.add({.file = path, .line = 1, .expected = "at least one past run"});
+  mistakes.throw_if_any();
+  list.report.jobs = list.report.rows;
+  list.report.sha256 = sim::sha256_of_file(path);
+  return list;
+}
+
+std::string native_history_header() {
+  return "model,dataset,instance,workers,batch_size,samples,epochs,time_s,accuracy,asynchronous,censored,servers,learning_rate,"
+         "price_usd_per_hour\n";
+}
+
+std::string native_history_row(const PastRun& run) {
+  return fmt::format("{},{},{},{},{},{},{},{},{},{:d},{:d},{},{},{}\n", quoted(run.model), quoted(run.dataset),
+                     quoted(run.instance), run.workers, run.batch_size, run.samples, run.epochs, run.time_s, run.accuracy,
+                     run.asynchronous, run.censored, run.servers,
+                     run.learning_rate > 0 ? fmt::format("{}", run.learning_rate) : "",
+                     std::isnan(run.price_usd_per_hour) ? "" : fmt::format("{}", run.price_usd_per_hour));
+}
+
+}  // namespace rehearse::traces

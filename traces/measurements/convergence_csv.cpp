@@ -1,0 +1,131 @@
+#include "traces/measurements/convergence_csv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sim/base/names.hpp"
+#include "sim/read/csv.hpp"
+
+namespace rehearse::traces {
+namespace {
+
+using workloads::ConvergencePoint;
+using workloads::Reading;
+
+const std::vector<std::string> kReadings{"evaluation", "reached", "never"};  // in Reading's order
+const std::vector<std::string> kOptimizers{"momentum", "sgd", "adam", "adamw", "adadelta", "rmsprop"};
+constexpr std::size_t kFirstAdaptive = 2;
+constexpr sim::NumberRange kBatches{.low = 1, .high = 1e9};
+constexpr sim::NumberRange kEpochs{.low = 0, .high = 1e6};
+constexpr sim::NumberRange kMany{.low = 0, .high = 1e15, .low_excluded = true};
+
+std::size_t choice(sim::CsvRow& row, std::string_view column, const std::vector<std::string>& names) {
+  if (!row.has(column)) return 0;
+  const std::string found(row.text(column));
+  const auto name = std::find(names.begin(), names.end(), found);
+  if (name != names.end()) return static_cast<std::size_t>(name - names.begin());
+  const std::string nearest = sim::nearest_name(found, names);
+  row.refuse(column,
+             fmt::format("{}{}", fmt::join(names, ", "), nearest.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", nearest)));
+  return 0;
+}
+
+std::string name_of(sim::CsvRow& row, std::string_view column) {
+  std::string name(row.text(column));
+  if (name.empty()) row.refuse(column, "a name");
+  return name;
+}
+
+double metric_of(sim::CsvRow& row) {
+  const double metric = row.number("metric");
+  if (metric > 1 && metric <= 100)
+    row.refuse("metric", "a share from 0 to 1 (per cent: divide by 100)");
+  else if (!(metric >= 0 && metric <= 1))
+    row.refuse("metric", "a share from 0 to 1, higher is better");
+  return metric;
+}
+
+ConvergencePoint read_row(sim::CsvRow& row) {
+  ConvergencePoint p{.line = row.line(), .model = name_of(row, "model"), .dataset = name_of(row, "dataset")};
+  const auto maybe = [&](std::string_view column, const sim::NumberRange& range) {
+    return row.maybe_number(column, range).value_or(workloads::kNotMeasured);
+  };
+  p.batch = row.number("batch_size", kBatches);
+  p.metric = metric_of(row);
+  p.reading = static_cast<Reading>(choice(row, "reading", kReadings));
+  p.epoch = maybe("epoch", kEpochs);
+  if (p.reading != Reading::never && !row.has("epoch")) row.refuse("epoch", kEpochs.describe());
+  if (p.reading == Reading::reached && p.epoch == 0) row.refuse("epoch", "an epoch above 0 for a target that was reached");
+  p.examples = maybe("examples", {.low = 0, .high = 1e15});
+  p.learning_rate = row.maybe_number("learning_rate", {.low = 0, .high = 1e6, .low_excluded = true}).value_or(0);
+  p.noise_scale = maybe("noise_scale", kMany);
+  p.progress = maybe("progress", kMany);
+  p.phase = static_cast<int>(row.maybe_integer("phase", sim::between(0, 1000)).value_or(-1));
+  p.adaptive = choice(row, "optimizer", kOptimizers) >= kFirstAdaptive;
+  p.run = row.text("run");
+  p.source = row.text("source");
+  return p;
+}
+
+std::string number(double x) { return std::isfinite(x) ? fmt::format("{}", x) : ""; }
+
+/// RFC 4180: quoted when it must be.
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + '"';
+}
+
+}  // namespace
+
+ConvergenceList read_convergence(const std::string& path) {
+  sim::CsvReader reader(path, {.required = {"model", "dataset", "batch_size", "epoch", "metric"},
+                               .optional = {"learning_rate", "examples", "reading", "noise_scale", "progress", "phase",
+                                            "optimizer", "run", "source"},
+                               .others_allowed = false});
+  ConvergenceCollector collector(path);
+  while (sim::CsvRow* row = reader.next()) {
+    ConvergencePoint p = read_row(*row);
+    if (row->mistakes().empty()) {
+      collector.add(std::move(p));
+      continue;
+    }
+    const sim::Mistake& first = row->mistakes().front();
+    collector.leave_out(row->line(), fmt::format("{}: expected {}, found {}", first.pointer, first.expected, first.found));
+  }
+  ConvergenceList list = collector.finish();
+  if (list.rows.empty()) throw nothing_left(list.file, list.left_out);
+  return list;
+}
+
+bool is_convergence(const std::string& path) {
+  return sim::CsvReader(path, {.required = {}, .optional = {"metric"}}).has_column("metric");
+}
+
+std::string convergence_header() {
+  return "model,dataset,batch_size,epoch,metric,learning_rate,examples,reading,noise_scale,progress,phase,optimizer,run,source\n";
+}
+
+std::string convergence_row(const ConvergencePoint& p) {
+  const std::array fields{quoted(p.model),
+                          quoted(p.dataset),
+                          number(p.batch),
+                          number(p.epoch),
+                          number(p.metric),
+                          p.learning_rate > 0 ? number(p.learning_rate) : "",
+                          number(p.examples),
+                          p.reading == Reading::evaluation ? "" : kReadings[static_cast<std::size_t>(p.reading)],
+                          number(p.noise_scale),
+                          number(p.progress),
+                          p.phase >= 0 ? fmt::format("{}", p.phase) : "",
+                          std::string(p.adaptive ? "adam" : ""),
+                          quoted(p.run),
+                          quoted(p.source)};
+  return fmt::format("{}\n", fmt::join(fields, ","));
+}
+
+}  // namespace rehearse::traces
