@@ -65,6 +65,7 @@ FitResult FreeParameters::fit(ConvergenceParameters& c,
     return moved;
   };
   problem.residuals = [&](const Eigen::VectorXd& theta) { return residuals(applied(theta)); };
+  problem.loss = RobustLoss::huber;
   FitResult result = workloads::fit(problem);
   c = applied(result.theta);
   return result;

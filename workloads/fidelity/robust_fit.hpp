@@ -1,12 +1,17 @@
-// A small robust non-linear least squares solver: Cauchy's loss (Holland and Welsch 1977), which all but ignores residuals of
-// many times the scale that it estimates; normal priors around 0, bounds; Levenberg and Marquardt's damping on reweighted normal
-// equations, derivatives by central differences.
+// A small robust non-linear least squares solver; normal priors around 0, bounds; Levenberg and Marquardt's damping on reweighted
+// normal equations, derivatives by central differences.
 #pragma once
 
 #include <Eigen/Core>
+#include <cstdint>
 #include <functional>
 
 namespace rehearse::workloads {
+
+enum class RobustLoss : std::uint8_t {
+  cauchy,  ///< all but ignores residuals of many times the scale (Holland and Welsch 1977): rows that a model cannot explain
+  huber    ///< grows with every residual (Huber 1964): curves of which every point counts
+};
 
 struct FitProblem {
   /// One residual an observation, at parameters theta. Meant for logarithms: steps are of 0.02.
@@ -16,6 +21,7 @@ struct FitProblem {
   Eigen::VectorXd start;      ///< empty: 0
   /// Of the residuals: by how much measurements differ when they are made again. A few of them may be met better by chance.
   double smallest_scale = 0.05;
+  RobustLoss loss = RobustLoss::cauchy;
 };
 
 struct FitResult {
