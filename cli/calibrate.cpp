@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "cli/commands.hpp"
 #include "cli/convergence.hpp"
@@ -67,6 +68,20 @@ void print_scaled(const char* name, const std::vector<workloads::ScaledOut>& row
              100 * s.bias);
 }
 
+/// Of each curve over workers with parameter servers, once.
+void print_knees(const std::vector<workloads::ScaledOut>& rows, const Measured& measured,
+                 const workloads::LinkCalibration& links) {
+  std::set<std::string> curves;
+  for (const workloads::ScaledOut& one : rows) {
+    const Measurement& m = *one.several;
+    if (m.sync.kind == sim::SyncKind::ring) continue;
+    curves.insert(fmt::format("{}, batch {}, {} {} {}: knee at {:.1f} workers", subject(m), m.batch_per_worker, m.sync.servers,
+                              m.sync.kind == sim::SyncKind::servers_async ? "asynchronous servers" : "synchronous servers",
+                              m.source, knee_workers(one, measured.model, links)));
+  }
+  for (const std::string& curve : curves) fmt::print("  {}\n", curve);
+}
+
 /// The instance with fitted links; nothing when it is none of the catalogue.
 std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, const Measured& measured) {
   const workloads::LinkCalibration links = calibrate_links(given.rows, measured.model, given.place);
@@ -75,6 +90,7 @@ std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, 
   print(links.parameters);
   print_scaled("before:", given.rows, measured, {.place = given.place, .worker_factor = links.worker_factor});
   print_scaled("fitted:", given.rows, measured, links);
+  print_knees(given.rows, measured, links);
   if (!given.instance) return std::nullopt;
   scenarios::InstanceEntry entry = *given.instance;
   sim::Instance& i = entry.instance;
