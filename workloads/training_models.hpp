@@ -39,6 +39,7 @@ class TrainingModels final : public sim::StepTimes, public sim::Convergence {
   sim::EpochOutcome train_with(const ConvergenceErrors& errors, const sim::Job& job, const sim::Configuration& configuration,
                                double examples, sim::TrainingState& state) const;
   double accuracy(const sim::Job& job, const sim::TrainingState& state) const override;
+  double accuracy_with(const ConvergenceErrors& errors, const sim::Job& job, const sim::TrainingState& state) const;
   double measured_accuracy(const sim::Job& job, int epoch, double accuracy) const override;
   double measured_noise_scale(const sim::Job& job, int stage, double noise_scale) const override;
   double evaluation_deviation(const sim::Profile& profile, double accuracy) const override;

@@ -120,8 +120,9 @@ AgentTraining::Rollout AgentTraining::roll_out(Course& course, const workloads::
   Episode episode(course.job, truth);
   Rollout rollout;
   const ConfigureView view = course.view();
+  const Prior prior;
   while (!episode.ended()) {
-    AgentDecision decision = prepare_decision(view, episode.seen(), course.site.belief, *course.table, course.ends);
+    AgentDecision decision = prepare_decision(view, episode.seen(), {course.site.belief, *course.table, course.ends, prior});
     if (decision.outlook.options.empty()) break;
     std::int32_t chosen = 0;
     if (random == nullptr) {

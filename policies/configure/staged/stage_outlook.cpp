@@ -74,21 +74,22 @@ StageTable::StageTable(const sim::Job& job, std::span<const sim::Configuration> 
   }
 }
 
-double StageTable::progress_needed(double accuracy, double gap) const {
-  std::vector<double>& needed = needed_[accuracy];
+double StageTable::progress_needed(double accuracy, double ceiling_offset, double gap) const {
+  std::vector<double>& needed = needed_[{accuracy, ceiling_offset}];
   if (needed.empty()) {
     const workloads::ConvergenceParameters& c = *model_.convergence;
     for (int i = 0; i < kGaps; ++i) {
       sim::TrainingState state{.examples = 1, .log2_batch_examples = std::log2(c.gap_batch) + i * kGapStep};
       double low = 0, high = grid_.back();
       state.progress = high;
-      if (workloads::accuracy(c, {}, state) < accuracy) {
+      const auto reached = [&] { return workloads::accuracy(c, {.ceiling_offset = ceiling_offset}, state) >= accuracy; };
+      if (!reached()) {
         needed.push_back(kNever);
         continue;
       }
       for (int step = 0; step < 24; ++step) {
         state.progress = (low + high) / 2;
-        (workloads::accuracy(c, {}, state) < accuracy ? low : high) = state.progress;
+        (reached() ? high : low) = state.progress;
       }
       needed.push_back(high);
     }
@@ -196,7 +197,7 @@ class Looker {
     double left = at.examples > 0 ? 0 : 1, needed = 0;  // the mean batch hangs on what is left: a fixed point
     for (int round = 0; round < 3; ++round) {
       const double mean = (at.log2_batch_examples + left * log2_batch) / (at.examples + left);
-      needed = table_.progress_needed(job_.target_accuracy, std::max(0.0, mean - log2_gap));
+      needed = table_.progress_needed(job_.target_accuracy, in_.revision->ceiling_offset, std::max(0.0, mean - log2_gap));
       if (needed == kNever) return kNever;
       left = std::max(1.0, examples_at(k, needed) - seen);
     }
@@ -337,7 +338,7 @@ class Looker {
     out.noise_scale =
         workloads::noise_scale(c, {.noise_scale_factor = in_.revision->noise_scale_factor}, progress, c.reference_batch);
     if (!to_target_) return;
-    const double needed = table_.progress_needed(job_.target_accuracy, 0);
+    const double needed = table_.progress_needed(job_.target_accuracy, in_.revision->ceiling_offset, 0);
     if (needed == kNever) return;
     out.progress_share = progress / needed;
     for (StageOption& option : out.options)

@@ -39,9 +39,9 @@ class StageTable {
   const std::vector<TrainingClass>& classes() const { return classes_; }
   /// Progress, from 0 on.
   const std::vector<double>& grid() const { return grid_; }
-  /// Progress at which this accuracy is reached when the mean batch is 2^gap times the largest without loss; infinite when it
-  /// never is. Linear between tabulated gaps.
-  double progress_needed(double accuracy, double gap) const;
+  /// Progress at which this accuracy is reached, with all ceilings moved by `ceiling_offset`, when the mean batch is 2^gap times
+  /// the largest without loss; infinite when it never is. Linear between tabulated gaps.
+  double progress_needed(double accuracy, double ceiling_offset, double gap) const;
 
  private:
   const workloads::ProfileModel& model_;
@@ -49,7 +49,7 @@ class StageTable {
   std::vector<Candidate> candidates_;
   std::vector<TrainingClass> classes_;
   std::vector<double> grid_;
-  mutable std::map<double, std::vector<double>> needed_;  ///< by accuracy
+  mutable std::map<std::pair<double, double>, std::vector<double>> needed_;  ///< by accuracy and offset
 };
 
 struct OutlookRequest {

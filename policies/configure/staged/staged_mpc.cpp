@@ -10,9 +10,9 @@ namespace rehearse::policies {
 
 namespace {
 
-// Spreads of logarithms: of what is believed (docs/model.md, "World and belief"), and of one reading.
-constexpr double kNoiseScaleSpread = 0.3, kNoiseScaleReading = 0.3;
-constexpr double kSpeedSpread = 0.10, kSpeedReading = 0.04;
+// Spreads of logarithms: of one reading, and of what is believed (docs/model.md, "World and belief").
+constexpr double kNoiseScaleReading = 0.3;
+constexpr double kSpeedReading = 0.04;
 constexpr double kExamplesSpread = 0.07;
 constexpr double kMostExamplesLog = 0.35;  ///< five spreads
 
@@ -69,29 +69,34 @@ double fitted_log_examples(const ConfigureView& view, std::span<const sim::Stage
 
 }  // namespace
 
-workloads::Revision revise(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief) {
-  workloads::Revision revision;
+workloads::Revision revise(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
+                           const Prior& prior) {
+  workloads::Revision revision = prior.mean;
   if (seen.empty()) return revision;
+  const workloads::RevisedBelief before(belief, prior.mean);
   sim::StageRunner& runner = view.believed->stages();
   double noise_sum = 0, noise_readings = 0;
   std::vector<double> speed_sum(view.cluster.pools.size(), 0), speed_readings(speed_sum);
+  revision.slower_on_pool.resize(speed_sum.size(), 1.0);
   sim::TrainingState state;
   double epochs = 0;
   for (const sim::StageSeen& stage : seen) {
-    const double examples = (stage.epochs - epochs) * belief.models().convergence->samples_per_epoch(*view.job.profile);
-    const double believed = belief.models().convergence->train(view.job, stage.configuration, examples, state).noise_scale;
+    const double examples = (stage.epochs - epochs) * before.samples_per_epoch(*view.job.profile);
+    const double believed = before.train(view.job, stage.configuration, examples, state).noise_scale;
     epochs = stage.epochs;
     if (believed > 0 && stage.noise_scale > 0) {
       noise_sum += std::log(stage.noise_scale / believed);
       ++noise_readings;
     }
     const auto pool = static_cast<std::size_t>(stage.configuration.groups.front().pool);
-    speed_sum[pool] += std::log(stage.step_s / runner.rates(view.job, stage.configuration).step_s);
+    speed_sum[pool] +=
+        std::log(stage.step_s / (runner.rates(view.job, stage.configuration).step_s * revision.slower_on_pool[pool]));
     ++speed_readings[pool];
   }
-  revision.noise_scale_factor = std::exp(shrunk(noise_sum, noise_readings, kNoiseScaleSpread, kNoiseScaleReading));
+  revision.noise_scale_factor *= std::exp(shrunk(noise_sum, noise_readings, prior.noise_scale_spread, kNoiseScaleReading));
   for (std::size_t pool = 0; pool < speed_sum.size(); ++pool)
-    revision.slower_on_pool.push_back(std::exp(shrunk(speed_sum[pool], speed_readings[pool], kSpeedSpread, kSpeedReading)));
+    revision.slower_on_pool[pool] *=
+        std::exp(shrunk(speed_sum[pool], speed_readings[pool], prior.speed_spread(pool), kSpeedReading));
   revision.examples_factor = std::exp(fitted_log_examples(view, seen, belief, revision));
   return revision;
 }
@@ -104,7 +109,7 @@ sim::Menu StagedMpc::configure_again(const ConfigureView& view, std::span<const 
                                      const workloads::Belief& belief) {
   if (view.job.work != sim::Work::train || view.candidates.empty()) return believed_menu(view);
   const std::vector<double> ends = ends_after(stage_ends(view.job, view.manual, view.stage_rules, view.believed->stages()), seen);
-  const workloads::RevisedBelief revised(belief, revise(view, seen, belief));
+  const workloads::RevisedBelief revised(belief, revise(view, seen, belief, priors_.of(view, belief)));
   sim::StageRunner runner = view.believed->stages_on(revised.models());
   const sim::Standing from = standing_after(view.job, view.candidates, seen, runner);
   const StageProblem problem{.job = &view.job,
