@@ -1,5 +1,7 @@
 #include "policies/registry.hpp"
 
+#include <algorithm>
+
 #include "policies/configure/from_history.hpp"
 #include "policies/configure/manual.hpp"
 #include "policies/configure/oracle.hpp"
@@ -138,19 +140,19 @@ ParameterDeclaration reserve_parameter(double fallback) {
 }
 
 ConfigureEntry staged_mpc_entry() {
-  ConfigureEntry entry = configure_entry(
-      "staged-mpc", "plans all stages to come anew at each, on the belief as measurements have corrected it",
-      [](const Parameters& p) -> std::unique_ptr<Configure> {
-        return std::make_unique<StagedMpc>(p.number("reserve"), p.flag(kPastRuns));
-      });
+  ConfigureEntry entry =
+      configure_entry("staged-mpc", "plans all stages to come anew at each, on the belief as measurements have corrected it",
+                      [](const Parameters& p) -> std::unique_ptr<Configure> {
+                        return std::make_unique<StagedMpc>(p.number("reserve"), p.flag(kPastRuns));
+                      });
   entry.parameters = {reserve_parameter(0.1), past_runs_parameter()};
   entry.uses_history = true;
   return entry;
 }
 
 ConfigureEntry staged_oracle_entry() {
-  ConfigureEntry entry = configure_entry(
-      "staged-oracle", "the cheapest plan over all stages, by dynamic programming in the true world", nullptr);
+  ConfigureEntry entry =
+      configure_entry("staged-oracle", "the cheapest plan over all stages, by dynamic programming in the true world", nullptr);
   entry.make_oracle = [](const Parameters& p) -> std::unique_ptr<OracleConfigure> {
     const std::string& knows = p.text("knows");
     return std::make_unique<StagedOracle>(knows == "everything" ? Foresight::everything
@@ -223,6 +225,12 @@ const std::vector<ConfigureEntry>& configure_strategies() {
       staged_oracle_entry(),
   };
   return entries;
+}
+
+bool uses_history(const ConfigureEntry& entry, const std::map<std::string, ParameterValue>& given) {
+  const auto declares = [](const ParameterDeclaration& parameter) { return parameter.name == kPastRuns; };
+  if (!entry.uses_history || std::none_of(entry.parameters.begin(), entry.parameters.end(), declares)) return entry.uses_history;
+  return Parameters(entry.parameters, given).flag(kPastRuns);
 }
 
 const std::vector<PlaceEntry>& place_strategies() {

@@ -20,7 +20,7 @@ std::string curve_path(std::string out) {
 }
 
 void write_point(report::RowWriter& curve, const policies::LearningPoint& point) {
-  curve.integer(point.iteration).number(point.cost_ratio).number(point.late).number(point.short_of);
+  curve.integer(point.iteration).number(point.cost_ratio).number(point.critic_error).number(point.late).number(point.short_of);
   curve.number(point.late_price).number(point.short_price);
   curve.end_row();
 }
@@ -40,7 +40,7 @@ TrainResult train_staged_rl(const Scenario& scenario, const TrainOptions& option
                                     .seed = scenario.seed});
   const HeldInterrupts interrupts;
   report::RowWriter curve(curve_path(options.out));
-  curve.line("iteration,cost_ratio,late_fraction,short_fraction,late_price,short_price");
+  curve.line("iteration,cost_ratio,critic_error,late_fraction,short_fraction,late_price,short_price");
   policies::LearningPoint best = training.validate();  // the untrained agent, which all others are measured by
   write_point(curve, best);
   const policies::NetworkOrigin origin{.kind = policies::StagedAgent::kKind, .seed = scenario.seed, .command = options.command};

@@ -1,5 +1,7 @@
-// The world without what nobody can know beforehand: the speed of single stages and nodes, and what an evaluation happens to read.
-// What is left lasts: speeds of models and networks, noise scales, ceilings, the examples that a job needs. For yardsticks alone.
+// The world without what nobody can know beforehand: the speed of single stages and nodes, and what an evaluation happens to
+// read. What is left lasts: speeds of models and networks, noise scales, ceilings, the examples that a job needs. A job ends with
+// the first evaluation that reads its target, one of several near it, so that each is taken to read one deviation more than there
+// is. For yardsticks alone.
 #pragma once
 
 #include "workloads/world.hpp"
@@ -33,7 +35,9 @@ class PlainWorld final : public sim::StepTimes, public sim::Convergence {
   double accuracy(const sim::Job& job, const sim::TrainingState& state) const override {
     return world_.convergence->accuracy(job, state);
   }
-  double measured_accuracy(const sim::Job&, int, double accuracy) const override { return accuracy; }
+  double measured_accuracy(const sim::Job& job, int, double accuracy) const override {
+    return accuracy + evaluation_deviation(*job.profile, accuracy);
+  }
   double evaluation_deviation(const sim::Profile& profile, double accuracy) const override {
     return world_.convergence->evaluation_deviation(profile, accuracy);
   }

@@ -6,8 +6,7 @@
 
 namespace rehearse::workloads {
 
-RevisedBelief::RevisedBelief(const Belief& belief, Revision revision)
-    : base_(*belief.models_), revision_(std::move(revision)) {}
+RevisedBelief::RevisedBelief(const Belief& belief, Revision revision) : base_(*belief.models_), revision_(std::move(revision)) {}
 
 const sim::OpGraph& RevisedBelief::graph(const sim::Profile& profile) const { return base_.graph(profile); }
 

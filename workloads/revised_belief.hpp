@@ -10,7 +10,7 @@ namespace rehearse::workloads {
 
 struct Revision {
   double noise_scale_factor = 1;
-  double ceiling_offset = 0;               ///< added to every phase's ceiling
+  double ceiling_offset = 0;           ///< added to every phase's ceiling
   double examples_factor = 1;          ///< the same progress needs so many times the examples
   std::vector<double> slower_on_pool;  ///< step times over the believed ones; 1 for pools beyond its end
 };

@@ -36,35 +36,32 @@ std::vector<double> accuracies(const ConfigureView& view, std::span<const sim::S
   return result;
 }
 
-/// Minus twice the logarithm of the posterior density, up to a constant.
-double misfit(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
-              workloads::Revision revision, double log_examples) {
-  revision.examples_factor = std::exp(log_examples);
-  const workloads::RevisedBelief revised(belief, revision);
-  const std::vector<double> expected = accuracies(view, seen, revised);
-  double sum = std::pow(log_examples / kExamplesSpread, 2);
-  for (std::size_t i = 0; i < seen.size(); ++i)
-    sum += std::pow((seen[i].accuracy - expected[i]) / revised.evaluation_deviation(*view.job.profile, expected[i]), 2);
-  return sum;
-}
-
-/// Golden-section search; the misfit has one valley, as accuracy falls with the examples that are needed.
+/// Most probable logarithm of the examples factor, given its own spread and what evaluations read: Gauss-Newton from none, with
+/// slopes by a finite step. Accuracy is nearly linear in it, so that two or three steps do.
 double fitted_log_examples(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
-                           const workloads::Revision& revision) {
-  constexpr double kGolden = 0.6180339887498949;
-  double low = -kMostExamplesLog, high = kMostExamplesLog;
-  double a = high - kGolden * (high - low), b = low + kGolden * (high - low);
-  double at_a = misfit(view, seen, belief, revision, a), at_b = misfit(view, seen, belief, revision, b);
-  while (high - low > 0.005) {
-    if (at_a < at_b) {
-      high = b, b = a, at_b = at_a;
-      at_a = misfit(view, seen, belief, revision, a = high - kGolden * (high - low));
-    } else {
-      low = a, a = b, at_a = at_b;
-      at_b = misfit(view, seen, belief, revision, b = low + kGolden * (high - low));
+                           workloads::Revision revision) {
+  constexpr double kStep = 0.01, kClose = 0.003;
+  constexpr int kRounds = 4;
+  const auto expected_at = [&](double log_examples) {
+    revision.examples_factor = std::exp(log_examples);
+    return accuracies(view, seen, workloads::RevisedBelief(belief, revision));
+  };
+  double at = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::vector<double> here = expected_at(at), there = expected_at(at + kStep);
+    double precision = 1 / (kExamplesSpread * kExamplesSpread), pull = -at * precision;
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      const double deviation = belief.models().convergence->evaluation_deviation(*view.job.profile, here[i]);
+      const double slope = (there[i] - here[i]) / (kStep * deviation);
+      precision += slope * slope;
+      pull += slope * (seen[i].accuracy - here[i]) / deviation;
     }
+    const double next = std::clamp(at + pull / precision, -kMostExamplesLog, kMostExamplesLog);
+    const bool close = std::abs(next - at) < kClose;
+    at = next;
+    if (close) break;
   }
-  return (low + high) / 2;
+  return at;
 }
 
 }  // namespace

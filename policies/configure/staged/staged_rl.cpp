@@ -50,6 +50,7 @@ AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::S
                                   .from = &decision.from,
                                   .seen = seen,
                                   .revision = &revision,
+                                  .prior = &basis.prior,
                                   .stages_left = decision.ends.size() + 1},
                                  decision.outlook);
   return decision;
