@@ -1,5 +1,7 @@
 #include "scenarios/agent_training.hpp"
 
+#include <algorithm>
+
 #include "policies/configure/staged/agent_training.hpp"
 #include "report/row_writer.hpp"
 #include "scenarios/agent_file.hpp"
@@ -28,14 +30,17 @@ void write_point(report::RowWriter& curve, const policies::LearningPoint& point)
 }  // namespace
 
 TrainResult train_staged_rl(const Scenario& scenario, const TrainOptions& options) {
-  if (scenario.generators.empty())
-    throw sim::InputError(sim::Mistake{.expected = "a scenario with generated jobs to train on", .found = "none"});
+  const auto trains = [](const sim::Job& job) { return job.work == sim::Work::train; };
+  if (scenario.generators.empty() && std::none_of(scenario.jobs.begin(), scenario.jobs.end(), trains))
+    throw sim::InputError(
+        sim::Mistake{.expected = "a scenario with trainings, generated or listed, to learn from", .found = "none"});
   policies::AgentTraining training({.cluster = &scenario.cluster,
                                     .costs = scenario.costs,
                                     .models = &scenario.profile_models,
                                     .manual = &scenario.manual,
                                     .stage_rules = scenario.stages,
                                     .generators = scenario.generators,
+                                    .jobs = scenario.jobs,
                                     .model_error = scenario.world_errors.model_error,
                                     .seed = scenario.seed});
   const HeldInterrupts interrupts;

@@ -138,6 +138,8 @@ AgentTraining::AgentTraining(const TrainingInputs& inputs)
     const std::vector<sim::Job> made = workloads::generate_jobs(generator, sites_.front()->belief, inputs.seed, 0);
     jobs_.insert(jobs_.end(), made.begin(), made.end());
   }
+  std::copy_if(inputs.jobs.begin(), inputs.jobs.end(), std::back_inserter(jobs_),
+               [](const sim::Job& job) { return job.work == sim::Work::train; });
   sim::check(!jobs_.empty(), "training needs jobs");
   for (sim::Job& job : jobs_) job.submit_s = 0;
 }
@@ -283,7 +285,7 @@ LearningPoint AgentTraining::validate() {
     ratio += rollout.course.cost_usd / reference_usd_[static_cast<std::size_t>(v)];
     point.late += rollout.lateness > 0;
     point.short_of += rollout.shortfall > 0;
-    broken += penalty(rollout) > 0;
+    broken += rollout.lateness > 0 || rollout.shortfall > 0;
   }
   point.cost_ratio = ratio / kValidationJobs;
   point.late /= kValidationJobs;

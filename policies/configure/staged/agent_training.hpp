@@ -23,6 +23,7 @@ struct TrainingInputs {
   const ManualRules* manual = nullptr;
   StageRules stage_rules;
   std::vector<workloads::GeneratorSettings> generators;  ///< of the jobs, each as often as its count
+  std::vector<sim::Job> jobs;                            ///< more of them, as they are; those of Work::train count
   double model_error = 0.1;                              ///< worlds have 0 to 1.5 times this error
   std::uint64_t seed = 0;
 };
