@@ -11,7 +11,7 @@ namespace rehearse::workloads {
 class PlainWorld final : public sim::StepTimes, public sim::Convergence {
  public:
   /// The world must outlive it.
-  explicit PlainWorld(const World& world) : world_(world.models()) {}
+  explicit PlainWorld(const World& world) : world_(world.models()), evaluation_noise_(world.evaluation_noise()) {}
   sim::Models models() const { return {this, this}; }
 
   const sim::OpGraph& graph(const sim::Profile& profile) const override { return world_.step_times->graph(profile); }
@@ -36,7 +36,7 @@ class PlainWorld final : public sim::StepTimes, public sim::Convergence {
     return world_.convergence->accuracy(job, state);
   }
   double measured_accuracy(const sim::Job& job, int, double accuracy) const override {
-    return accuracy + evaluation_deviation(*job.profile, accuracy);
+    return accuracy + evaluation_noise_ * evaluation_deviation(*job.profile, accuracy);
   }
   double evaluation_deviation(const sim::Profile& profile, double accuracy) const override {
     return world_.convergence->evaluation_deviation(profile, accuracy);
@@ -44,6 +44,7 @@ class PlainWorld final : public sim::StepTimes, public sim::Convergence {
 
  private:
   const sim::Models world_;
+  const double evaluation_noise_;
 };
 
 }  // namespace rehearse::workloads
