@@ -1,6 +1,7 @@
 // What must hold job by job, alone on an empty cluster, with noise, failures and contention off.
 #include <rapidcheck/catch.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -67,6 +68,20 @@ RunHistory rich_history(Bundled& bundled, const sim::Job& job) {
     }
   }
   return RunHistory(runs);
+}
+
+/// How far the runs' worker-seconds an epoch are from rising with the workers and falling with the batch, as isotonic regression
+/// supposes: the greatest factor by which a pair is the wrong way round, 1 where none is. Waves of tiles and the choice of
+/// convolution algorithms make a larger batch slower now and then, by a few percent. A least-squares isotonic fit is at each
+/// point at least the smallest value above it (min-max formula), thus at least the point's own value over this factor.
+double disorder(const RunHistory& history) {
+  double worst = 1;
+  const auto worker_seconds = [](const PastRun& run) { return run.time_s * run.workers / run.epochs; };
+  for (const PastRun& low : history.runs())
+    for (const PastRun& high : history.runs())
+      if (low.instance == high.instance && low.workers <= high.workers && low.batch_size >= high.batch_size)
+        worst = std::max(worst, worker_seconds(low) / worker_seconds(high));
+  return worst;
 }
 
 bool keeps_limits(const RealWorld& real, const sim::Job& job, const sim::AloneOutcome& outcome) {
@@ -142,18 +157,21 @@ TEST_CASE("relaxing a deadline never raises the oracle's cost", "[invariant]") {
   });
 }
 
-TEST_CASE("with a rich history without noise static-isotonic keeps the limits that it promises", "[invariant]") {
+TEST_CASE("with a rich history without noise static-isotonic keeps the limits that it promises as far as its runs are monotone",
+          "[invariant]") {
   rc::prop("in the world that the history is from", [](std::uint64_t seed) {
     sim::Random random(seed);
     const RealWorld real(random_cluster(random), {kModels[random.below(kModels.size())]});
     Bundled bundled(real);
     const sim::Job job = random_job(random, real);
     bundled.history = rich_history(bundled, job);
+    sim::Job as_promised = job;
+    as_promised.deadline_s *= disorder(bundled.history);
     for (const char* policy : {"resource-only", "batch-only", "static-isotonic"}) {
       const sim::Menu menu = bundled.menu(policy, job);
       if (!menu.feasible) continue;
       RC_TAG(std::string(policy));
-      RC_ASSERT(keeps_limits(real, job, bundled.truth(job, menu.ranked.front())));
+      RC_ASSERT(keeps_limits(real, as_promised, bundled.truth(job, menu.ranked.front())));
     }
   });
 }
