@@ -260,8 +260,13 @@ sim::EpochOutcome TrainingModels::train_with(const ConvergenceErrors& errors, co
 }
 
 double TrainingModels::accuracy(const sim::Job& job, const sim::TrainingState& state) const {
+  return profiles_.of(*job.profile).convergence ? accuracy_with(errors_of(job), job, state) : sim::kUnset;
+}
+
+double TrainingModels::accuracy_with(const ConvergenceErrors& errors, const sim::Job& job,
+                                     const sim::TrainingState& state) const {
   const auto& convergence = profiles_.of(*job.profile).convergence;
-  return convergence ? workloads::accuracy(*convergence, errors_of(job), state) : sim::kUnset;
+  return convergence ? workloads::accuracy(*convergence, errors, state) : sim::kUnset;
 }
 
 double TrainingModels::measured_accuracy(const sim::Job& job, int epoch, double accuracy) const {

@@ -35,6 +35,7 @@ void ReplayRun::ask_again(JobSlot slot, double now_s) {
     *menu = setup_.policy.configure->configure_again(job, live.seen, now_s);
     if (!menu->ranked.empty()) validate_menu(cluster_, job, *menu, live.seen.back().epochs);
   });
+  if (!jobs_[slot].menu.feasible) menu->remedy.clear();  // said once, when the limits went out of reach
   tell_menu(job, *menu, now_s);
   // What the job holds is always free, so that it never has to wait.
   menu->ranked.push_back({.configuration = held.configuration,

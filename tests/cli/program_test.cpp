@@ -256,4 +256,21 @@ TEST_CASE("an interrupt: status 130, nothing left behind, no process left") {
   }
 }
 
+TEST_CASE("an interrupt ends training with the best agent so far, from which it goes on") {
+  const TemporaryFolder folder;
+  folder.write("s.json", R"({ "cluster": { "pools": [ { "name": "t4", "instance": "g4dn.12xlarge", "nodes": 1 } ] },
+    "jobs": [ { "generate": "mixed-cnn-rnn", "count": 2, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
+    "policies": [ "manual" ] })");
+  const Program program(folder.path(), {"train", "staged-rl", "s.json", "-o", "agent.json", "--iterations", "1000000"});
+  while (names_in(folder.path()).count("agent.csv") == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  program.send(SIGINT);
+  const Ended ended = program.wait();
+  CHECK(ended.status == 130);
+  CHECK(has(ended.out, " of 1000000 iterations; the agent of iteration "));
+  CHECK(names_in(folder.path()) == std::set<std::string>{"agent.csv", "agent.json", "s.json"});
+  const Ended resumed = run_program(
+      folder.path(), {"train", "staged-rl", "s.json", "-o", "more.json", "--iterations", "0", "--resume", "agent.json"});
+  CHECK(resumed.status == 0);
+}
+
 }  // namespace

@@ -91,6 +91,7 @@ const std::vector<Place> kPlaces{
     {"stages", "/stages"},
     {"staged_mpc", "/policies/5/configure"},
     {"staged_rl", "/policies/6/configure"},
+    {"staged_oracle", "/policies/7/configure"},
     {"history", "/history"},
     {"output", "/output"},
     {"learning_curve", "/study", kCorpus + "good/learning-curve.json"},

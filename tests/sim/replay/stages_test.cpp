@@ -110,6 +110,18 @@ TEST_CASE("a stage's first choice that is free counts; a job never goes back to 
   CHECK(full.keeper.of("t").end_s == Approx(5));
 }
 
+TEST_CASE("that the limits are out of reach is said once") {
+  World world{.cluster = cluster({{1, 1}})};
+  Staged staged;
+  const auto menu = [](double end, bool feasible) {
+    return Menu{.ranked = {until(end, choice(0, 1, 100))}, .feasible = feasible, .remedy = feasible ? "" : "too late"};
+  };
+  staged.menus = {menu(1, true), menu(2, false), menu(3, false), {.ranked = {choice(0, 1, 100)}}};
+  Fifo fifo;
+  world.run({four_epochs("t")}, fifo, &staged);
+  CHECK(std::count(world.keeper.remedies.begin(), world.keeper.remedies.end(), "too late") == 1);
+}
+
 TEST_CASE("a strategy without an answer keeps the configuration to the job's end") {
   World world{.cluster = cluster({{1, 1}})};
   Staged staged;
