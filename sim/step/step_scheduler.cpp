@@ -9,12 +9,6 @@ namespace {
 
 constexpr std::int32_t kNone = -1;
 
-std::int32_t index_of(const std::vector<std::string>& names, const std::string& name) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  check(found != names.end(), "the graph has no durations on devices of class " + name);
-  return static_cast<std::int32_t>(found - names.begin());
-}
-
 }  // namespace
 
 Ways ways_of(const Machine& machine) {
@@ -30,9 +24,7 @@ Ways ways_of(const Machine& machine) {
 }
 
 StepScheduler::StepScheduler(const StepGraph& graph, const Machine& machine)
-    : graph_(graph), machine_(machine), memory_(machine) {
-  for (int d = 0; d < machine.devices(); ++d)
-    class_of_device_.push_back(index_of(graph.class_names(), machine.class_names()[machine.device(d).device_class]));
+    : graph_(graph), machine_(machine), class_of_device_(graph_classes(graph, machine)), memory_(machine) {
   for (int from = 0; from < machine.devices(); ++from)
     for (int to = 0; to < machine.devices(); ++to) {
       const Tick latency = machine.route(from, to).latency;
@@ -64,7 +56,7 @@ const StepTiming& StepScheduler::time(const StepPlacement& placement, FlowNetwor
 /// In the orders by priority: smaller runs earlier.
 void StepScheduler::set_keys(const StepPlacement& placement) {
   if (placement.order == StepOrder::critical_path) {
-    critical_path(graph_, machine_, placement.device_of_op, keys_);
+    critical_path(graph_, machine_, class_of_device_, placement.device_of_op, keys_);
   } else if (placement.order == StepOrder::given) {
     check(static_cast<int>(placement.priority.size()) == graph_.ops(), "an operation has a priority");
     keys_.assign(placement.priority.begin(), placement.priority.end());
