@@ -19,7 +19,8 @@ MaxMin::MaxMin(std::span<const double> capacities)
       load_(capacities.size()),
       met_(capacities.size()),
       is_dirty_(capacities.size()),
-      on_link_(capacities.size()) {
+      on_link_(capacities.size()),
+      component_links_(capacities.size()) {
   for (const double capacity : capacities)
     check(capacity > 0 && std::isfinite(capacity), "a link's capacity is positive and finite");
 }
@@ -95,26 +96,31 @@ void MaxMin::meet(int link) {
   if (met_[link] == solve_) return;
   met_[link] = solve_;
   load_[link] = {.left = capacity_[link], .open = flows_[link]};
-  component_links_.push_back(link);
+  component_links_[links_left_++] = link;
 }
 
 void MaxMin::take_all() {
   component_groups_.assign(active_.begin(), active_.end());
-  component_links_.resize(capacity_.size());
-  std::size_t count = 0;
   for (std::size_t link = 0; link < capacity_.size(); ++link) {  // without a branch that nobody can predict
     load_[link] = {.left = capacity_[link], .open = flows_[link]};
-    component_links_[count] = static_cast<std::int32_t>(link);
-    count += flows_[link] > 0;
+    component_links_[links_left_] = static_cast<std::int32_t>(link);
+    links_left_ += flows_[link] > 0;
   }
-  component_links_.resize(count);
+}
+
+/// One group has all its links to itself.
+void MaxMin::give_alone() {
+  component_groups_.assign(active_.begin(), active_.end());
+  Group& group = groups_[active_[0]];
+  group.rate = group.cap;
+  for (int i = group.first; i < group.end; ++i) group.rate = std::min(group.rate, capacity_[place_link_[i]] / group.flows);
 }
 
 /// The links and groups that hang together with the changed links.
 void MaxMin::gather() {
   component_groups_.clear();
   for (const std::int32_t link : dirty_) meet(link);
-  for (std::size_t next = 0; next < component_links_.size(); ++next)
+  for (int next = 0; next < links_left_; ++next)
     for (const std::int32_t place : on_link_[component_links_[next]]) {
       Group& group = groups_[place_group_[place]];
       if (group.met == solve_) continue;
@@ -127,7 +133,7 @@ void MaxMin::gather() {
 void MaxMin::fix(Group& group, double rate) {
   group.rate = rate;
   group.fixed = solve_;
-  --left_;
+  --groups_left_;
   const double flows = group.flows;
   for (int i = group.first; i < group.end; ++i) {
     Load& load = load_[place_link_[i]];
@@ -140,11 +146,10 @@ void MaxMin::fix(Group& group, double rate) {
 int MaxMin::narrowest() {
   int best = -1;
   Load least;
-  for (std::size_t i = 0; i < component_links_.size();) {
+  for (int i = 0; i < links_left_;) {
     const Load load = load_[component_links_[i]];
     if (load.open == 0) {
-      component_links_[i] = component_links_.back();
-      component_links_.pop_back();
+      component_links_[i] = component_links_[--links_left_];
       continue;
     }
     if (best < 0 || load.left * least.open < least.left * load.open) {
@@ -177,8 +182,8 @@ void MaxMin::sort_capped() {
 
 void MaxMin::fill() {
   sort_capped();
-  left_ = static_cast<int>(component_groups_.size());
-  while (left_ > 0) {
+  groups_left_ = static_cast<int>(component_groups_.size());
+  while (groups_left_ > 0) {
     const int link = narrowest();
     const double share = load_[link].left / load_[link].open;
     if (fix_capped(share)) continue;
@@ -190,14 +195,15 @@ void MaxMin::fill() {
 std::span<const std::int32_t> MaxMin::solve() {
   if (dirty_.empty()) return {};
   ++solve_;
-  component_links_.clear();
-  if (active_.size() <= kFew && capacity_.size() <= kFew)
-    take_all();
-  else
-    gather();
+  links_left_ = 0;
+  if (active_.size() == 1) {
+    give_alone();
+  } else {
+    active_.size() <= kFew&& capacity_.size() <= kFew ? take_all() : gather();
+    fill();
+  }
   for (const std::int32_t link : dirty_) is_dirty_[link] = 0;
   dirty_.clear();
-  fill();
   return component_groups_;
 }
 

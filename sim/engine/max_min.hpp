@@ -41,6 +41,7 @@ class MaxMin {
   void leave(int group);
   void meet(int link);
   void take_all();
+  void give_alone();
   void gather();
   void fill();
   void sort_capped();
@@ -57,7 +58,8 @@ class MaxMin {
   std::vector<char> is_dirty_;
   std::vector<std::vector<std::int32_t>> on_link_;  // places of groups with flows
   std::vector<std::int32_t> dirty_, component_links_, component_groups_, capped_;
-  int caps_ = 0, left_ = 0;  // left_: groups that have no rate yet
+  int caps_ = 0;                          // groups that have one
+  int links_left_ = 0, groups_left_ = 0;  // of the component: with open flows, without a rate
   std::uint32_t solve_ = 0;
 };
 

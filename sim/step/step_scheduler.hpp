@@ -65,7 +65,8 @@ class StepScheduler final : public FlowClient {
   std::vector<std::int32_t> lane_of_way_;
   std::vector<std::int32_t> inputs_;         // how many each operation has
   std::vector<std::int64_t> working_bytes_;  // workspace and outputs of each operation
-  std::vector<std::int64_t> workspace_bytes_, resident_bytes_;
+  std::vector<std::int64_t> workspace_bytes_;
+  std::vector<std::int32_t> sources_, residents_;  // operations without inputs, and with resident bytes
 
   StepPlacement placement_;  // of this step, as all that follows
   StepTimeline* timeline_ = nullptr;
