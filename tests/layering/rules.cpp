@@ -12,7 +12,7 @@ const std::vector<Room>& rooms() {
       {"sim/read", {"sim/base"}},
       {"sim/cluster", {"sim/base"}},
       {"sim/engine", {"sim/base"}},
-      {"sim/step", {"sim/base", "sim/cluster"}},
+      {"sim/step", {"sim/base", "sim/cluster", "sim/engine"}},
       {"sim/replay", {"sim/base", "sim/cluster", "sim/engine", "sim/step"}},
       {"workloads", {"sim/base", "sim/cluster", "sim/engine", "sim/step", "sim/replay"}},
       {"policies", {"sim/base", "sim/cluster", "sim/engine", "sim/step", "sim/replay", "workloads"}},
