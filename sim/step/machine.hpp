@@ -113,7 +113,4 @@ struct MachineOptions {
 Machine machine_of(const Cluster& cluster, const Instance& instance, const NodeWiring& wiring,
                    const MachineOptions& options = {});
 
-/// What the instance owns of its CPU: that part of the cores, arithmetic and bandwidth, and its own memory.
-Device cpu_of(const Cluster& cluster, const Instance& instance);
-
 }  // namespace rehearse::sim

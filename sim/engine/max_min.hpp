@@ -1,0 +1,62 @@
+// Max-min fair rates of flows over shared links by progressive filling (Bertsekas and Gallager, Data Networks, 1992, section
+// 6.5.2), again only for the connected component that changed. Flows over the same links are one group with one rate.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace rehearse::sim {
+
+class MaxMin {
+ public:
+  /// Capacities must be positive and finite; any unit, which is then the rates'.
+  explicit MaxMin(std::span<const double> capacities);
+
+  /// A group without flows. Each link at most once, and one at least if it is ever to have flows; none gets more than `cap`.
+  int add_group(std::span<const std::int32_t> links, double cap = std::numeric_limits<double>::infinity());
+  /// Changes the number of the group's flows; rates are those of the last solve() until the next.
+  void set_flows(int group, int flows);
+  int flows(int group) const { return groups_[group].flows; }
+  /// The groups with flows whose rates may have changed, in a reproducible order; good until the next call.
+  std::span<const std::int32_t> solve();
+  /// Of one flow of a group that has some.
+  double rate(int group) const { return groups_[group].rate; }
+  /// No flows anywhere.
+  void clear();
+
+ private:
+  struct Group {
+    std::int32_t first = 0, end = 0;  // its places: one on each of its links
+    std::int32_t flows = 0;
+    std::uint32_t met = 0, fixed = 0;  // the solve in which it was met, and got its rate
+    double cap = 0, rate = 0;
+  };
+  struct Place {
+    std::int32_t link = 0, group = 0;
+    std::int32_t position = 0;  // in its link's `active`
+  };
+  struct Link {
+    double capacity = 0, left = 0, open = 0;  // open: flows that have no rate yet
+    std::uint32_t met = 0;
+    bool dirty = false;
+    std::vector<std::int32_t> active;  // places of groups with flows
+  };
+  void join(const Group& group);
+  void leave(const Group& group);
+  void meet(int link);
+  void gather();
+  void fill();
+  int narrowest();
+  void fix(Group& group, double rate);
+  bool fix_capped(double share);
+
+  std::vector<Group> groups_;
+  std::vector<Place> places_;
+  std::vector<Link> links_;
+  std::vector<std::int32_t> dirty_, component_links_, component_groups_, capped_;
+  std::uint32_t solve_ = 0;
+};
+
+}  // namespace rehearse::sim
