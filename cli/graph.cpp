@@ -118,7 +118,8 @@ void show(const GraphArguments& arguments, const traces::ProfiledGraph& profiled
     seconds.push_back(op.accelerator_s);
     bytes += op.resident_bytes;
   }
-  for (const traces::ProfiledEdge& edge : profiled.edges) shape.edges.push_back({edge.from, edge.to, {edge.bytes, 0}});
+  for (int tensor = 0; tensor < graph.tensors(); ++tensor)
+    for (int reader : graph.readers_of(tensor)) shape.edges.push_back({graph.tensor(tensor).producer, reader, {}});
   fmt::print("{}: {} operations, {} edges, {:.2f} GB resident", profiled.name, seconds.size(), profiled.edges.size(),
              bytes / 1e9);
   if (profiled.accelerators > 0)

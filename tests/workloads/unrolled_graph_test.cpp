@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "sim/base/errors.hpp"
 #include "sim/step/graph_facts.hpp"
 #include "workloads/structure.hpp"
 #include "workloads/zoo.hpp"
@@ -178,4 +179,16 @@ TEST_CASE("a network that classifies its last step alone", "[unroll]") {
   CHECK(read_by(graph, "classifier") == std::set<std::string>{"recurrent1/step3"});
   CHECK(total(graph, [](auto& op) { return op.flops.at(3); }) == Approx(total(plain, [](auto& op) { return op.flops.at(3); })));
   CHECK(read_by(graph, "recurrent1/step3/gradient").contains("classifier/data_gradient"));
+}
+
+TEST_CASE("translation of other lengths and depths", "[unroll]") {
+  const TranslationStructure structure{.layers = 2, .hidden = 8, .source_steps = 5, .target_steps = 3, .vocabulary = 50};
+  const sim::OpGraph plain = build_graph(make_network(structure)), graph = build_graph(make_network(structure), {.unroll = true});
+  CHECK(total(graph, [](auto& op) { return op.flops.at(4); }) == Approx(total(plain, [](auto& op) { return op.flops.at(4); })));
+  const std::set<std::string> read = read_by(graph, "attention/step2/scores");
+  CHECK(read.contains("attention/key/step4"));
+  CHECK(read.contains("encoder2/step4"));
+  CHECK(read.contains("attention/query/step2"));
+  CHECK(read.size() == 5 + 5 + 1);
+  CHECK_THROWS_AS(make_network(TranslationStructure{.layers = 1}), sim::InputError);
 }

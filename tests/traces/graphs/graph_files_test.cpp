@@ -201,6 +201,14 @@ TEST_CASE("dnn-partitioning: a graph and its split", "[graph_files]") {
   CHECK(graph.ops[1].accelerator_s == Approx(0.002));
   CHECK(graph.edges[0].transfer_s == Approx(0.0005));
   CHECK(graph.accelerators == 2);
+  // A backward node that reads nothing waits for the forward pass, by an edge without bytes.
+  ProfiledGraph training = graph;
+  training.ops.push_back({.name = "back", .type = "", .id = 9, .backward = true});
+  const sim::StepGraph step = step_graph(training, "fpga", "cpu");
+  REQUIRE(step.inputs_of(2).size() == 1);
+  CHECK(step.tensor(step.inputs_of(2)[0].tensor).producer == 1);
+  CHECK(step.tensor(step.inputs_of(2)[0].tensor).bytes == 0);
+  CHECK(step.tensor(step.first_tensor(0)).held);
   const auto split = [&](const std::string& text) {
     const std::string path = file.path() + ".split";
     std::ofstream(path) << text;
