@@ -210,17 +210,22 @@ class GraphBuilder {
       for (int step = 0; step < steps_[i]; ++step) producers_[i].push_back(pieces_of(i, 0, step));
       return;
     }
-    save(current, wanted_[i] ? cost.extra_saved_bytes : 0);
+    save(current, wanted_[i] ? cost.extra_saved_bytes : 0, true);
     if (variables_[owner(i)] != kNone) return;
     const int last = current[0][0].op;
     graph_.ops[last].parameter_bytes = kBytesPerNumber * own_parameters(i);
     if (owner(i) != i && cost.parameters() > 0) connect(producers_[owner(i)][0][0].op, last, parameter_bytes(i));
   }
 
-  /// Keeps bytes of a sample for the backward pass, in equal parts with each operation.
-  void save(const Steps& keepers, double bytes) {
+  /// Keeps bytes of a sample for the backward pass, in equal parts with each operation; `is_private`: no edge carries them.
+  void save(const Steps& keepers, double bytes, bool is_private) {
     const Pieces all = joined(keepers, 1);
-    for (const Piece& piece : all) graph_.ops[piece.op].saved_bytes.per_sample += bytes / static_cast<double>(all.size());
+    for (const Piece& piece : all) {
+      Op& op = graph_.ops[piece.op];
+      const double part = bytes / static_cast<double>(all.size());
+      op.saved_bytes.per_sample += part;
+      if (is_private) op.private_bytes.per_sample += part;
+    }
   }
 
   /// The activations that a backward operation reads are kept: once for each piece of memory, by the operation that filled it; a
@@ -229,7 +234,8 @@ class GraphBuilder {
     const int buffer = buffers_[i];
     if (saved_[buffer]) return;
     saved_[buffer] = true;
-    save(producers_[buffer].empty() ? producers_[for_layer] : producers_[buffer], kBytesPerNumber * shapes_[buffer].elements());
+    const bool is_input = producers_[buffer].empty();
+    save(is_input ? producers_[for_layer] : producers_[buffer], kBytesPerNumber * shapes_[buffer].elements(), is_input);
   }
 
   /// A gradient on its way back through a layer: that of the layer's output, or what an operation of the layer made of it.
@@ -251,7 +257,6 @@ class GraphBuilder {
       if (op.reads_output)
         for (const Piece& piece : producers_[i][static_cast<std::size_t>(step)])
           connect(piece.op, index, scaled(output_bytes(i), piece.share));
-      if (costs_[i].extra_saved_bytes > 0 && &op == costs_[i].backward.data()) hand_saved(i, index, step);
     });
     if (op.reads_input)
       for (int j : inputs) keep(j, i);
@@ -285,15 +290,6 @@ class GraphBuilder {
     if (attends(i) && k > 0 && steps_[i] > 1) return everywhere({{current[0][0].op, 1.0 / steps}});
     if (steps_[i] == steps) return current;
     return everywhere(joined(current, 1.0 / steps));
-  }
-
-  /// Masks, gates, attention weights and the like are read by the layer's first operation on the way back.
-  void hand_saved(int i, int op, int step) {
-    const Pieces& all = producers_[i][static_cast<std::size_t>(step)];
-    const double bytes = costs_[i].extra_saved_bytes / static_cast<double>(steps_[i] * all.size());
-    const bool by_direction = all.size() > 1 && graph_.ops[op].kind == sim::OpKind::rnn;
-    for (const Piece& piece : all)
-      if (!by_direction || graph_.ops[piece.op].step == graph_.ops[op].step) connect(piece.op, op, {0, bytes});
   }
 
   void backward(int i) {

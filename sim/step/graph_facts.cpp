@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "sim/base/errors.hpp"
 
@@ -52,10 +53,20 @@ double peak_tensor_bytes(const OpGraph& graph, double batch) {
     int& reader = last[{edge.from, edge.bytes.per_sample}];
     reader = std::max(reader, edge.to);
   }
+  std::map<std::pair<int, int>, int> last_backward;  // of each layer and time step
+  for (std::size_t op = 0; op < graph.ops.size(); ++op)
+    if (graph.ops[op].phase == Phase::backward) last_backward[{graph.ops[op].layer, graph.ops[op].step}] = static_cast<int>(op);
   std::vector<double> made(graph.ops.size()), freed(graph.ops.size());
   for (const auto& [tensor, reader] : last) {
     made[tensor.producer] += tensor.bytes_per_sample * batch;
     freed[reader] += tensor.bytes_per_sample * batch;
+  }
+  for (std::size_t op = 0; op < made.size(); ++op) {
+    const auto reader = last_backward.find({graph.ops[op].layer, graph.ops[op].step});
+    const double bytes = graph.ops[op].private_bytes.at(batch);
+    if (bytes == 0 || reader == last_backward.end()) continue;
+    made[op] += bytes;
+    freed[reader->second] += bytes;
   }
   double live = 0, peak = 0;
   for (std::size_t op = 0; op < made.size(); ++op) {

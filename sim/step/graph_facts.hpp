@@ -20,8 +20,8 @@ LongestPath longest_path(const OpGraph& graph, std::span<const double> durations
 std::vector<int> last_readers(const OpGraph& graph);
 
 /// The most bytes of tensors alive at once when the operations run in the graph's order at this batch: each from its producer's
-/// start to its last reader's end. Equal tensors of one producer count once; gradients and parameters, which do not grow with
-/// the batch, are no part of it.
+/// start to its last reader's end; what it keeps privately to the end of its layer's backward operations. Equal tensors of one
+/// producer count once; gradients and parameters, which do not grow with the batch, are no part of it.
 double peak_tensor_bytes(const OpGraph& graph, double batch);
 
 }  // namespace rehearse::sim

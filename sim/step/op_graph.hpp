@@ -46,7 +46,8 @@ struct Op {
   Affine output_bytes;  ///< size of what it hands to its successors
   /// Of a sample's output: channels, height, width; of a parameter gradient: rows, columns, 1. Zeros: no output.
   std::array<int, 3> output_shape{};
-  Affine saved_bytes;      ///< of its output kept for the backward pass
+  Affine saved_bytes;    ///< of its output kept for the backward pass
+  Affine private_bytes;  ///< of those, what no edge carries: gates, masks, the step's input, for its layer's backward operations
   Affine workspace_bytes;  ///< scratch memory while it runs
   double parameter_bytes = 0;
   double relative_efficiency = 1;    ///< fraction of its kind's arithmetic speed that it reaches on any device

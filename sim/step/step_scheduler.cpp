@@ -43,6 +43,7 @@ StepScheduler::StepScheduler(const StepGraph& graph, const Machine& machine)
   for (int op = 0; op < graph.ops(); ++op) {
     inputs_.push_back(static_cast<std::int32_t>(graph.inputs_of(op).size()));
     resident_bytes_.push_back(graph.op(op).resident_bytes());
+    workspace_bytes_.push_back(graph.op(op).workspace_bytes);
     working_bytes_.push_back(graph.op(op).workspace_bytes);
     for (int t = graph.first_tensor(op); t < graph.first_tensor(op + 1); ++t)
       if (!graph.tensor(t).held) working_bytes_.back() += graph.tensor(t).bytes;
@@ -98,7 +99,9 @@ void StepScheduler::begin(const StepPlacement& placement, StepTimeline* timeline
   sent_.assign(devices, kNone);
   sent_as_.assign(devices, kNone);
   memory_.clear();
-  ready_.clear(devices, placement.device_of_op);
+  ready_.clear(devices, placement.device_of_op, placement.order == StepOrder::fifo);
+  free_.clear();
+  for (int device = 0; device < devices; ++device) free_.push_back(device);
   set_keys(placement);
   for (int op = 0; op < graph_.ops(); ++op) {
     if (resident_bytes_[op] > 0) memory_.take(placement.device_of_op[op], resident_bytes_[op], op);
@@ -136,6 +139,7 @@ void StepScheduler::finish_ops() {
       finished_.push_back(running_[device]);
       ends_[device] = kNever;
       running_[device] = kNone;
+      free_.push_back(static_cast<std::int32_t>(device));
     }
   if (finished_.size() > 1) std::sort(finished_.begin(), finished_.end());
   for (const std::int32_t op : finished_) finish(op);
@@ -147,7 +151,7 @@ void StepScheduler::finish(int op) {
   timing_.makespan = now_;
   --left_;
   if (timeline_ != nullptr) timeline_->runs.push_back({op, device, starts_[device], now_});
-  if (graph_.op(op).workspace_bytes > 0) memory_.give(device, graph_.op(op).workspace_bytes);
+  memory_.give(device, workspace_bytes_[op]);
   for (const StepInput& input : graph_.inputs_of(op)) release(copy_of_reader_[input.reader]);
   for (int tensor = graph_.first_tensor(op); tensor < graph_.first_tensor(op + 1); ++tensor) publish(op, tensor);
 }
@@ -213,7 +217,10 @@ void StepScheduler::arrive(std::int32_t index) {
 }
 
 void StepScheduler::give_input(int op) {
-  if (--missing_[op] == 0) ready_.push(placement_.device_of_op[op], placement_.order == StepOrder::fifo ? now_ : keys_[op], op);
+  if (--missing_[op] > 0) return;
+  const std::int32_t device = placement_.device_of_op[op];
+  ready_.push(device, placement_.order == StepOrder::fifo ? now_ : keys_[op], op);
+  if (running_[device] == kNone) free_.push_back(device);
 }
 
 void StepScheduler::release(std::int32_t index) {
@@ -222,14 +229,15 @@ void StepScheduler::release(std::int32_t index) {
 }
 
 void StepScheduler::dispatch() {
-  for (int device = 0; device < machine_.devices(); ++device) {
+  for (const std::int32_t device : free_) {
     if (running_[device] != kNone || ready_.empty(device)) continue;
     const std::int32_t op = ready_.pop(device);
-    if (working_bytes_[op] > 0) memory_.take(device, working_bytes_[op], op);
+    memory_.take(device, working_bytes_[op], op);
     running_[device] = op;
     starts_[device] = now_;
     ends_[device] = now_ + graph_.duration(op, class_of_device_[device]);
   }
+  free_.clear();
 }
 
 }  // namespace rehearse::sim

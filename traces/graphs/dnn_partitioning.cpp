@@ -110,6 +110,7 @@ ProfiledGraph read_dnn_partitioning_graph(const std::string& path) {
   in.finish();
   reading.mistakes.throw_if_any();
   require_joined(graph, path);
+  wait_for_forward(graph);
   order_forward(graph, path);
   return std::move(reading.graph);
 }

@@ -124,6 +124,7 @@ class GraphReader {
     op.relative_efficiency = in.number("relative_efficiency", {.low = 0, .high = 1, .low_excluded = true}, 1.0);
     op.output_bytes = read_affine(in, "output_bytes", mistakes_);
     op.saved_bytes = read_affine(in, "saved_bytes", mistakes_);
+    op.private_bytes = read_affine(in, "private_bytes", mistakes_);
     op.workspace_bytes = read_affine(in, "workspace_bytes", mistakes_);
     op.parameter_bytes = in.number("parameter_bytes", between(0, kMostBytes), 0.0);
     parameter_bytes_ += op.parameter_bytes;

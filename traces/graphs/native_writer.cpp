@@ -38,6 +38,7 @@ void add_costs(const sim::Op& op, std::string& out) {
   if (op.relative_efficiency != 1) out += fmt::format(R"(, "relative_efficiency": {})", op.relative_efficiency);
   add("output_bytes", op.output_bytes);
   add("saved_bytes", op.saved_bytes);
+  add("private_bytes", op.private_bytes);
   add("workspace_bytes", op.workspace_bytes);
   add("parameter_bytes", {op.parameter_bytes, 0});
   std::string forms;

@@ -12,23 +12,6 @@
 namespace rehearse::traces {
 namespace {
 
-/// Files that join no backward operation to a forward one mean that the backward pass waits for the forward pass.
-void wait_for_forward(const ProfiledGraph& graph, sim::StepGraphBuilder& builder) {
-  std::vector<bool> is_read(graph.ops.size()), reads(graph.ops.size());
-  for (const ProfiledEdge& edge : graph.edges) {
-    reads[edge.to] = true;
-    if (!graph.ops[edge.to].backward) is_read[edge.from] = true;
-  }
-  std::vector<int> starts;
-  for (std::size_t op = 0; op < graph.ops.size(); ++op)
-    if (graph.ops[op].backward && !reads[op]) starts.push_back(static_cast<int>(op));
-  for (std::size_t op = 0; op < graph.ops.size() && !starts.empty(); ++op) {
-    if (graph.ops[op].backward || is_read[op]) continue;
-    const int end = builder.add_tensor({.producer = static_cast<int>(op)});
-    for (int start : starts) builder.add_reader(end, start);
-  }
-}
-
 std::int64_t whole_bytes(double bytes) { return static_cast<std::int64_t>(std::ceil(bytes)); }
 
 }  // namespace
@@ -43,6 +26,19 @@ void require_joined(const ProfiledGraph& graph, std::string_view file) {
   throw sim::InputError({.file = std::string(file),
                          .expected = "an edge at every operation",
                          .found = "none at " + sim::shown(graph.ops[static_cast<std::size_t>(alone - joined.begin())].name)});
+}
+
+void wait_for_forward(ProfiledGraph& graph) {
+  std::vector<bool> is_read(graph.ops.size()), reads(graph.ops.size());
+  for (const ProfiledEdge& edge : graph.edges) {
+    reads[edge.to] = true;
+    if (!graph.ops[edge.to].backward) is_read[edge.from] = true;
+  }
+  const int count = static_cast<int>(graph.ops.size());
+  for (int end = 0; end < count; ++end)
+    for (int start = 0; start < count; ++start)
+      if (!graph.ops[end].backward && !is_read[end] && graph.ops[start].backward && !reads[start])
+        graph.edges.push_back({end, start});
 }
 
 void order_forward(ProfiledGraph& graph, std::string_view file) {
@@ -81,7 +77,6 @@ sim::StepGraph step_graph(const ProfiledGraph& graph, std::string accelerator_cl
     if (is_new) tensor->second = builder.add_tensor({.producer = edge.from, .bytes = bytes, .held = graph.outputs_are_resident});
     builder.add_reader(tensor->second, edge.to);
   }
-  wait_for_forward(graph, builder);
   return builder.build();
 }
 

@@ -53,13 +53,16 @@ ProfiledGraph read_dnn_partitioning_graph(const std::string& path);
 /// sim::InputError for operations that are unknown, missing or placed twice, and for more devices than the graph has.
 std::vector<int> read_dnn_partitioning_split(const std::string& path, const ProfiledGraph& graph);
 
-/// Its operations' groups are the colours. Backward operations that read nothing wait, with edges of 0 bytes, for the forward
-/// ones that no forward operation reads: without those a planner's training graph would run both passes at once.
+/// Its operations' groups are the colours.
 sim::StepGraph step_graph(const ProfiledGraph& graph, std::string accelerator_class, std::string cpu_class);
 
 /// Throws sim::InputError for no operation at all, and for one that nothing is joined to when there are others: a file that has
 /// lost its end.
 void require_joined(const ProfiledGraph& graph, std::string_view file);
+
+/// Backward operations that read nothing get edges of 0 bytes from the forward ones that no forward operation reads: without
+/// those a planner's training graph would run both passes at once.
+void wait_for_forward(ProfiledGraph& graph);
 
 /// Reorders operations so that every edge goes forward. Throws sim::InputError for a cycle.
 void order_forward(ProfiledGraph& graph, std::string_view file);

@@ -68,6 +68,9 @@ std::string vertex(int id, const std::string& more = R"("size": 4)") {
   return R"({"name": "n)" + std::to_string(id) + R"(", "id": )" + std::to_string(id) +
          R"(, "supportedOnFpga": 1, "cpuLatency": 20, "fpgaLatency": 2, "isBackwardNode": false, )" + more + "}";
 }
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
 std::string arc(int from, int to) {
   return R"({"sourceId": )" + std::to_string(from) + R"(, "destId": )" + std::to_string(to) + R"(, "cost": 0.5, "size": 8})";
 }
@@ -201,14 +204,7 @@ TEST_CASE("dnn-partitioning: a graph and its split", "[graph_files]") {
   CHECK(graph.ops[1].accelerator_s == Approx(0.002));
   CHECK(graph.edges[0].transfer_s == Approx(0.0005));
   CHECK(graph.accelerators == 2);
-  // A backward node that reads nothing waits for the forward pass, by an edge without bytes.
-  ProfiledGraph training = graph;
-  training.ops.push_back({.name = "back", .type = "", .id = 9, .backward = true});
-  const sim::StepGraph step = step_graph(training, "fpga", "cpu");
-  REQUIRE(step.inputs_of(2).size() == 1);
-  CHECK(step.tensor(step.inputs_of(2)[0].tensor).producer == 1);
-  CHECK(step.tensor(step.inputs_of(2)[0].tensor).bytes == 0);
-  CHECK(step.tensor(step.first_tensor(0)).held);
+  CHECK(step_graph(graph, "fpga", "cpu").tensor(0).held);
   const auto split = [&](const std::string& text) {
     const std::string path = file.path() + ".split";
     std::ofstream(path) << text;
@@ -224,6 +220,21 @@ TEST_CASE("dnn-partitioning: a graph and its split", "[graph_files]") {
   CHECK(has(wrong(R"({"nodes": [5, 7, 8]})"), "/fpgas/0/nodes/2: expected the id of a node of the graph, found 8"));
   CHECK(has(wrong(R"({"nodes": [5, 7]}, {"nodes": []}, {"nodes": []})"), "at most the graph's 2"));
   fs::remove(file.path() + ".split");
+}
+
+TEST_CASE("a backward pass that the file joins to nothing waits for the forward pass", "[graph_files]") {
+  // Forward 1 -> 2, backward 8 -> 9; the file has the backward nodes first.
+  const auto back = [](int id) { return replaced(vertex(id), "false", "true"); };
+  const File file(R"({"maxSizePerFPGA": 1e9, "maxFPGAs": 2, "maxCPUs": 1, "nodes": [)" + back(9) + "," + back(8) + "," +
+                  vertex(2) + "," + vertex(1) + R"(], "edges": [)" + arc(1, 2) + "," + arc(8, 9) + "]}");
+  const ProfiledGraph graph = read_dnn_partitioning_graph(file.path());
+  std::vector<std::int64_t> ids;
+  for (const ProfiledOp& op : graph.ops) ids.push_back(op.id);
+  CHECK(ids == std::vector<std::int64_t>{1, 2, 8, 9});
+  REQUIRE(graph.edges.size() == 3);
+  CHECK(graph.edges[2].from == 1);
+  CHECK(graph.edges[2].to == 2);
+  CHECK(graph.edges[2].bytes == 0);
 }
 
 TEST_CASE("hostile dnn-partitioning graphs", "[graph_files]") {
