@@ -51,6 +51,18 @@ struct CalibrateArguments {
   std::string out;
 };
 
+struct GraphArguments {
+  std::string model;              ///< of the zoo, or a file
+  std::string format = "native";  ///< of the file
+  std::string dataset;
+  double batch = 64;
+  bool unroll = false;
+  std::string device = "k80";
+  std::vector<std::string> catalogues;  ///< files
+  int groups = 0;                       ///< to coarsen to; 0: as they are
+  std::string dot, json;                ///< files to write; may be empty
+};
+
 struct TrainArguments {
   std::string strategy;
   ScenarioArguments scenario;
@@ -58,6 +70,7 @@ struct TrainArguments {
   int iterations = 300;
 };
 
+int graph_command(const GraphArguments& arguments);
 int train_command(const TrainArguments& arguments);
 int import_command(const ImportArguments& arguments);
 int import_convergence(const ImportArguments& arguments);

@@ -26,7 +26,7 @@ void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
 
 /// CLI11 knows no "did you mean".
 void suggest_command(int argc, char** argv) {
-  const std::vector<std::string> commands{"run", "train", "check", "list", "import", "validate", "calibrate", "test"};
+  const std::vector<std::string> commands{"run", "train", "check", "list", "import", "validate", "calibrate", "graph", "test"};
   if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
   const std::string nearest = sim::nearest_name(argv[1], commands);
   if (!nearest.empty()) fmt::print(stderr, "did you mean \"{}\"?\n", nearest);
@@ -40,6 +40,7 @@ struct Arguments {
   ImportArguments import;
   ValidateArguments validate;
   CalibrateArguments calibrate;
+  GraphArguments graph;
 };
 
 void add_train_command(CLI::App& app, TrainArguments& arguments) {
@@ -88,6 +89,26 @@ void add_measurement_commands(CLI::App& app, Arguments& arguments) {
   calibrate->add_option("-o,--out", arguments.calibrate.out, "the catalogue file to write")->required();
 }
 
+void add_graph_command(CLI::App& app, GraphArguments& arguments) {
+  CLI::App* graph = app.add_subcommand("graph", "one training step's operations: work, memory, critical path, groups to place");
+  graph
+      ->add_option("model", arguments.model,
+                   "a model (rehearse list models), a graph of our own (FILE.json), or a file of --format")
+      ->required();
+  graph->add_option("--format", arguments.format, "whose file: native, pipedream or dnn-partitioning")
+      ->check(CLI::IsMember({"native", "pipedream", "dnn-partitioning"}));
+  graph->add_option("--dataset", arguments.dataset, "of the model (default: the publication's)");
+  graph->add_option("--batch", arguments.batch, "samples (default 64)")->check(CLI::Range(1.0, 1e9));
+  graph->add_flag("--unroll", arguments.unroll, "every time step of recurrent layers by itself");
+  graph->add_option("--device", arguments.device, "that times are for (default k80)");
+  graph->add_option("--catalogue", arguments.catalogues, "a file of devices and instances; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false);
+  graph->add_option("--groups", arguments.groups, "coarsen the groups to this number")->check(CLI::Range(1, 1000000));
+  graph->add_option("--dot", arguments.dot, "write a Graphviz file, a node for each group");
+  graph->add_option("--json", arguments.json, "write the graph as JSON (docs/graphs.md)");
+}
+
 int guarded(const CLI::App& app, const Arguments& arguments) {
   try {
     if (app.got_subcommand("run")) return run_command(arguments.run);
@@ -95,6 +116,7 @@ int guarded(const CLI::App& app, const Arguments& arguments) {
     if (app.got_subcommand("check")) return check_command(arguments.check);
     if (app.got_subcommand("import"))
       return arguments.import.paths.empty() ? import_command(arguments.import) : import_convergence(arguments.import);
+    if (app.got_subcommand("graph")) return graph_command(arguments.graph);
     if (app.got_subcommand("validate")) return validate_command(arguments.validate);
     if (app.got_subcommand("calibrate")) return calibrate_command(arguments.calibrate);
     return list_command(arguments.what);
@@ -133,6 +155,7 @@ int main(int argc, char** argv) {
       app.add_subcommand("list", "what the program knows: models, devices, instances, policies, strategies, studies, formats");
   list->add_option("what", arguments.what, "one of them")->required()->check(CLI::IsMember(listable()));
   add_measurement_commands(app, arguments);
+  add_graph_command(app, arguments.graph);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "sim/base/errors.hpp"
 #include "workloads/memory.hpp"
@@ -59,12 +60,7 @@ class Converter {
   }
 
   void add_edge(const sim::Edge& edge) {
-    const auto count = static_cast<int>(graph_.ops.size());
-    const bool known = edge.from >= 0 && edge.from < count && edge.to >= 0 && edge.to < count;
-    const bool gradient = known && graph_.ops[edge.to].phase == sim::Phase::update;
-    const bool shared_parameters =
-        known && edge.bytes.per_sample == 0 && edge.bytes.fixed > 0 && edge.bytes.fixed == graph_.ops[edge.from].parameter_bytes;
-    const bool held = gradient || shared_parameters;
+    const bool held = edge.bytes.per_sample == 0;  // parameters and their gradients lie in buffers
     const std::int64_t size = bytes(edge.bytes);
     const auto [found, is_new] = tensors_.try_emplace({edge.from, size, held}, 0);
     if (is_new) found->second = builder_.add_tensor({.producer = edge.from, .bytes = size, .held = held});
@@ -72,12 +68,13 @@ class Converter {
   }
 
   void add_private_tensors() {
-    std::map<int, std::vector<int>> backward;  // operations of each layer
+    std::map<std::pair<int, int>, std::vector<int>> backward;  // operations of each layer and time step
     for (std::size_t op = 0; op < graph_.ops.size(); ++op)
-      if (graph_.ops[op].phase == sim::Phase::backward) backward[graph_.ops[op].layer].push_back(static_cast<int>(op));
+      if (graph_.ops[op].phase == sim::Phase::backward)
+        backward[{graph_.ops[op].layer, graph_.ops[op].step}].push_back(static_cast<int>(op));
     for (std::size_t op = 0; op < graph_.ops.size(); ++op) {
       const std::int64_t size = bytes(graph_.ops[op].private_bytes);
-      const auto readers = backward.find(graph_.ops[op].layer);
+      const auto readers = backward.find({graph_.ops[op].layer, graph_.ops[op].step});
       if (size == 0 || readers == backward.end()) continue;
       const int tensor = builder_.add_tensor({.producer = static_cast<int>(op), .bytes = size});
       for (const int reader : readers->second) builder_.add_reader(tensor, reader);

@@ -71,6 +71,43 @@ Network make_network(const RnnStructure& s) {
   return net;
 }
 
+Network make_network(const TranslationStructure& s) {
+  sim::Mistakes mistakes;
+  require_layers(mistakes, "layers", s.layers);
+  if (s.layers < 2) mistakes.add({.pointer = "layers", .expected = "at least 2", .found = std::to_string(s.layers)});
+  mistakes.throw_if_any();
+  Network net{"translation", {}};
+  net.add("source", Input{{1, s.source_steps, 1}});
+  const int embedding = net.add("source/embedding", Embedding{s.vocabulary, s.hidden});
+  net.add("encoder1", Recurrent{Cell::lstm, s.hidden, true});
+  net.add("encoder1/dropout", Dropout{});
+  int memory = net.add("encoder2", Recurrent{Cell::lstm, s.hidden});
+  for (int i = 3; i <= s.layers; ++i) {
+    const std::string name = fmt::format("encoder{}", i);
+    net.add(name + "/dropout", Dropout{}, {memory});
+    const int lstm = net.add(name, Recurrent{Cell::lstm, s.hidden});
+    memory = net.add(name + "/add", Add{}, {memory, lstm});
+  }
+
+  net.add("target", Input{{1, s.target_steps, 1}});
+  net.add("target/embedding", Embedding{s.vocabulary, s.hidden});
+  net.layers.back().shares = embedding;
+  int state = net.add("decoder1", Recurrent{Cell::lstm, s.hidden});
+  const int query = net.add("attention/query", Dense{s.hidden, false}, {state});
+  const int key = net.add("attention/key", Dense{s.hidden, false}, {memory});
+  const int context = net.add("attention", Attention{1}, {query, key, memory});
+  for (int i = 2; i <= s.layers; ++i) {
+    const std::string name = fmt::format("decoder{}", i);
+    const int dropped = net.add(name + "/dropout", Dropout{}, {state});
+    net.add(name + "/concat", Concat{}, {dropped, context});
+    const int lstm = net.add(name, Recurrent{Cell::lstm, s.hidden});
+    state = i == 2 ? lstm : net.add(name + "/add", Add{}, {state, lstm});
+  }
+  net.add("classifier", Dense{s.vocabulary}, {state});
+  net.add("loss", Loss{});
+  return net;
+}
+
 Network make_network(const MlpStructure& s) {
   sim::Mistakes mistakes;
   require_layers(mistakes, "layers", s.layers);

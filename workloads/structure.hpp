@@ -26,6 +26,15 @@ struct RnnStructure {
   bool classify_every_step = true;
 };
 
+/// GNMT (Wu et al. 2016, section 3): as many encoder as decoder LSTM layers, at least 2; the first of the encoder bidirectional,
+/// residual connections from the third on, additive attention (counted as a product of equal size) from the first decoder layer
+/// whose context feeds the others, one embedding for both languages.
+struct TranslationStructure {
+  int layers = 4, hidden = 1024;
+  int source_steps = 30, target_steps = 30;
+  int vocabulary = 32320;
+};
+
 struct MlpStructure {
   int inputs = 784, layers = 2, nodes = 256, classes = 10;
 };
@@ -34,6 +43,7 @@ struct MlpStructure {
 /// 10,000.
 Network make_network(const CnnStructure& structure);
 Network make_network(const RnnStructure& structure);
+Network make_network(const TranslationStructure& structure);
 Network make_network(const MlpStructure& structure);
 
 }  // namespace rehearse::workloads

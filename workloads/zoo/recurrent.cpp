@@ -1,6 +1,7 @@
 // Recurrent models: an LSTM language model, sequence-to-sequence translation with attention, DeepSpeech-2.
 #include <fmt/format.h>
 
+#include "workloads/structure.hpp"
 #include "workloads/zoo/models.hpp"
 
 namespace rehearse::workloads {
@@ -21,40 +22,14 @@ Network rnnlm(const Dataset& sample) {
   return net;
 }
 
-/// GNMT (Wu et al. 2016, section 3) in the size of MLPerf v0.5: 4 + 4 LSTM layers of 1024, the first of the encoder
-/// bidirectional, residual connections from the third on, additive attention (counted as a product of equal size) from the first
-/// decoder layer whose context feeds the others, one embedding for both languages.
+/// GNMT (Wu et al. 2016, section 3) in the size of MLPerf v0.5: 4 + 4 LSTM layers of 1024.
 Network nmt(const Dataset& sample) {
-  constexpr int kHidden = 1024, kLayers = 4;
-  Network net{"nmt", {}};
-  net.add("source", Input{sample.shape});
-  const int embedding = net.add("source/embedding", Embedding{sample.classes, kHidden});
-  net.add("encoder1", Recurrent{Cell::lstm, kHidden, true});
-  net.add("encoder1/dropout", Dropout{});
-  int memory = net.add("encoder2", Recurrent{Cell::lstm, kHidden});
-  for (int i = 3; i <= kLayers; ++i) {
-    const std::string name = fmt::format("encoder{}", i);
-    net.add(name + "/dropout", Dropout{}, {memory});
-    const int lstm = net.add(name, Recurrent{Cell::lstm, kHidden});
-    memory = net.add(name + "/add", Add{}, {memory, lstm});
-  }
-
-  net.add("target", Input{sample.shape});
-  net.add("target/embedding", Embedding{sample.classes, kHidden});
-  net.layers.back().shares = embedding;
-  int state = net.add("decoder1", Recurrent{Cell::lstm, kHidden});
-  const int query = net.add("attention/query", Dense{kHidden, false}, {state});
-  const int key = net.add("attention/key", Dense{kHidden, false}, {memory});
-  const int context = net.add("attention", Attention{1}, {query, key, memory});
-  for (int i = 2; i <= kLayers; ++i) {
-    const std::string name = fmt::format("decoder{}", i);
-    const int dropped = net.add(name + "/dropout", Dropout{}, {state});
-    net.add(name + "/concat", Concat{}, {dropped, context});
-    const int lstm = net.add(name, Recurrent{Cell::lstm, kHidden});
-    state = i == 2 ? lstm : net.add(name + "/add", Add{}, {state, lstm});
-  }
-  net.add("classifier", Dense{sample.classes}, {state});
-  net.add("loss", Loss{});
+  Network net = make_network(TranslationStructure{.layers = 4,
+                                                  .hidden = 1024,
+                                                  .source_steps = sample.shape.height,
+                                                  .target_steps = sample.shape.height,
+                                                  .vocabulary = sample.classes});
+  net.name = "nmt";
   return net;
 }
 

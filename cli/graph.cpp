@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "cli/commands.hpp"
+#include "policies/place/groups.hpp"
+#include "report/graph_dot.hpp"
+#include "scenarios/catalogue.hpp"
+#include "sim/base/errors.hpp"
+#include "sim/base/names.hpp"
+#include "sim/step/graph_facts.hpp"
+#include "traces/graphs/native.hpp"
+#include "traces/graphs/op_names.hpp"
+#include "traces/graphs/profiled_graph.hpp"
+#include "workloads/memory.hpp"
+#include "workloads/op_time.hpp"
+#include "workloads/zoo.hpp"
+
+namespace rehearse::cli {
+
+namespace {
+
+sim::Device device_named(const GraphArguments& arguments) {
+  scenarios::Catalogue catalogue;
+  catalogue.add_own();
+  sim::Mistakes mistakes;
+  for (const std::string& file : arguments.catalogues) catalogue.add_file(file, mistakes);
+  mistakes.throw_if_any();
+  if (const sim::Device* device = catalogue.find_device(arguments.device)) return *device;
+  throw sim::InputError({.expected = "the name of a device",
+                         .found = "\"" + arguments.device + "\"",
+                         .nearest = sim::nearest_name(arguments.device, catalogue.device_names())});
+}
+
+bool is_file(const std::string& model) { return model.ends_with(".json"); }
+
+double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+void print_kinds(const sim::OpGraph& graph, double batch, const std::vector<double>& seconds) {
+  fmt::print("{:<14}{:>10}{:>14}{:>14}{:>14}\n", "kind", "operations", "GFLOP", "MB", "ms");
+  for (std::size_t kind = 0; kind < traces::kOpKinds.size(); ++kind) {
+    int count = 0;
+    double flops = 0, bytes = 0, time_s = 0;
+    for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+      const sim::Op& op = graph.ops[i];
+      if (static_cast<std::size_t>(op.kind) != kind) continue;
+      ++count;
+      flops += op.flops.at(batch);
+      bytes += op.bytes.at(batch);
+      time_s += seconds[i];
+    }
+    if (count > 0)
+      fmt::print("{:<14}{:>10}{:>14.3f}{:>14.1f}{:>14.3f}\n", traces::kOpKinds[kind], count, flops / 1e9, bytes / 1e6,
+                 1e3 * time_s);
+  }
+}
+
+void print_times(double all_s, double path_s, std::size_t path_ops, const std::string& device) {
+  fmt::print("one after the other on {}: {:.3f} ms; critical path: {:.3f} ms, {} operations: at most {:.2f} times as fast\n",
+             device, 1e3 * all_s, 1e3 * path_s, path_ops, path_s > 0 ? all_s / path_s : 1.0);
+}
+
+/// What belongs together, or joins of it.
+policies::Groups print_groups(const policies::GroupableGraph& graph, int count) {
+  const policies::Groups given = colocate(graph, policies::ChainRule::none), chains = colocate(graph);
+  fmt::print("groups: {} of operations that belong together, {} by chains, {} by single consumers", given.count, chains.count,
+             colocate(graph, policies::ChainRule::single_consumer).count);
+  const policies::Groups groups = count > 0 ? coarsen(graph, chains, count) : chains;
+  if (count > 0) fmt::print(", {} after coarsening", groups.count);
+  fmt::print("\n");
+  return groups;
+}
+
+/// One node a group: those left by --groups in colours of their own.
+void write_dot(const GraphArguments& arguments, const report::DotGraph& graph, const policies::Groups& groups) {
+  std::vector<std::string> names;
+  std::vector<int> colours(static_cast<std::size_t>(groups.count), -1);
+  if (arguments.groups > 0) std::iota(colours.begin(), colours.end(), 0);
+  if (arguments.groups > 0)
+    for (int i = 0; i < groups.count; ++i) names.push_back(fmt::format("group {}", i));
+  write_text(arguments.dot, to_dot(grouped(graph, groups.of_op), colours, names));
+}
+
+void show(const GraphArguments& arguments, const sim::OpGraph& graph, workloads::Optimizer optimizer) {
+  const sim::Device device = device_named(arguments);
+  const double batch = arguments.batch;
+  std::vector<double> seconds;
+  double flops = 0, bytes = 0;
+  for (const sim::Op& op : graph.ops) {
+    const bool computes = op.kind != sim::OpKind::variable;
+    seconds.push_back(computes ? workloads::op_duration_s(workloads::work_of(op), device, {.batch = batch}) : 0);
+    flops += op.flops.at(batch);
+    bytes += op.bytes.at(batch);
+  }
+  fmt::print("{}, batch {}{}: {} operations, {} edges\n\n", graph.name, batch, arguments.unroll ? ", unrolled" : "",
+             graph.ops.size(), graph.edges.size());
+  print_kinds(graph, batch, seconds);
+  fmt::print("\n{:.3f} GFLOP, {:.1f} MB moved, {:.2f} M parameters\n", flops / 1e9, bytes / 1e6, graph.parameters / 1e6);
+  const workloads::MemoryModel memory(graph, optimizer);
+  fmt::print("memory: {:.2f} GB on one device, context included; tensors alive at once, in this order: {:.2f} GB\n",
+             memory.bytes(batch) / 1e9, peak_tensor_bytes(graph, batch) / 1e9);
+  const sim::LongestPath path = longest_path(graph, seconds);
+  print_times(sum(seconds), path.length, path.ops.size(), device.name);
+  const policies::Groups groups = print_groups(policies::groupable(graph, batch, seconds), arguments.groups);
+  if (!arguments.json.empty()) write_text(arguments.json, traces::to_json(graph));
+  if (!arguments.dot.empty()) write_dot(arguments, report::dot_graph(graph, batch), groups);
+}
+
+void show(const GraphArguments& arguments, const traces::ProfiledGraph& profiled) {
+  const sim::StepGraph graph = step_graph(profiled, "accelerator", "cpu");
+  sim::OpGraph shape;
+  std::vector<double> seconds;
+  double bytes = 0;
+  for (const traces::ProfiledOp& op : profiled.ops) {
+    shape.ops.emplace_back();
+    seconds.push_back(op.accelerator_s);
+    bytes += op.resident_bytes;
+  }
+  for (int tensor = 0; tensor < graph.tensors(); ++tensor)
+    for (int reader : graph.readers_of(tensor)) shape.edges.push_back({graph.tensor(tensor).producer, reader, {}});
+  fmt::print("{}: {} operations, {} edges, {:.2f} GB resident", profiled.name, seconds.size(), profiled.edges.size(),
+             bytes / 1e9);
+  if (profiled.accelerators > 0)
+    fmt::print("; planned for {} accelerators of {:.2f} GB and {} CPUs", profiled.accelerators,
+               profiled.accelerator_memory_bytes / 1e9, profiled.cpus);
+  fmt::print("\n");
+  const sim::LongestPath path = longest_path(shape, seconds);
+  print_times(sum(seconds), path.length, path.ops.size(), "the accelerator");
+  const policies::Groups groups = print_groups(policies::groupable(graph, 0), arguments.groups);
+  if (!arguments.dot.empty()) write_dot(arguments, report::dot_graph(graph), groups);
+}
+
+void refuse_json(const GraphArguments& arguments) {
+  if (!arguments.json.empty())
+    throw sim::InputError({.expected = "--json with a model or a graph of our own", .found = arguments.format});
+}
+
+}  // namespace
+
+int graph_command(const GraphArguments& arguments) {
+  if (arguments.format == "pipedream") {
+    refuse_json(arguments);
+    show(arguments, traces::read_pipedream_graph(arguments.model));
+  } else if (arguments.format == "dnn-partitioning") {
+    refuse_json(arguments);
+    show(arguments, traces::read_dnn_partitioning_graph(arguments.model));
+  } else if (is_file(arguments.model)) {
+    show(arguments, traces::read_graph(arguments.model), workloads::Optimizer::momentum);
+  } else {
+    show(arguments, workloads::zoo_graph(arguments.model, arguments.dataset, arguments.unroll),
+         workloads::zoo_entry(arguments.model).optimizer);
+  }
+  return kOk;
+}
+
+}  // namespace rehearse::cli
