@@ -1,0 +1,91 @@
+#include "policies/place/methods.hpp"
+
+#include "policies/place/methods/annealing.hpp"
+#include "policies/place/methods/exact.hpp"
+#include "policies/place/methods/heft.hpp"
+#include "policies/place/methods/m_etf.hpp"
+#include "policies/place/methods/m_sct.hpp"
+#include "policies/place/methods/m_topo.hpp"
+#include "policies/place/methods/metis.hpp"
+#include "policies/place/methods/scotch.hpp"
+#include "policies/place/methods/simple.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+using Make = std::unique_ptr<PlacementMethod> (*)(const Parameters&);
+
+template <class Method>
+std::unique_ptr<PlacementMethod> make(const Parameters&) {
+  return std::make_unique<Method>();
+}
+
+template <bool with_cpu>
+std::unique_ptr<PlacementMethod> make_scotch(const Parameters&) {
+  return std::make_unique<Scotch>(with_cpu);
+}
+
+PlacementEntry entry(std::string name, std::string help, Make make) {
+  PlacementEntry made;
+  made.name = std::move(name);
+  made.help = std::move(help);
+  made.make = make;
+  return made;
+}
+
+PlacementEntry searching(PlacementEntry made, std::vector<ParameterDeclaration> parameters = {}) {
+  made.searches = true;
+  made.parameters = std::move(parameters);
+  return made;
+}
+
+PlacementEntry random_entry() {
+  return entry("random", "a yardstick: every group on any device",
+               [](const Parameters&) -> std::unique_ptr<PlacementMethod> { return std::make_unique<RandomPlacement>(1); });
+}
+
+PlacementEntry random_search_entry() {
+  return searching(
+      entry("random-search", "a yardstick: the best of as many random placements as there are evaluations",
+            [](const Parameters&) -> std::unique_ptr<PlacementMethod> { return std::make_unique<RandomPlacement>(0); }));
+}
+
+PlacementEntry annealing_entry() {
+  const AnnealingOptions defaults;
+  return searching(entry("annealing", "simulated annealing from the best single device (Kirkpatrick et al. 1983)",
+                         [](const Parameters& p) -> std::unique_ptr<PlacementMethod> {
+                           return std::make_unique<Annealing>(
+                               AnnealingOptions{.hottest = p.number("hottest"), .coldest = p.number("coldest")});
+                         }),
+                   {{.name = "hottest",
+                     .fallback = defaults.hottest,
+                     .help = "first temperature, as a share of the step's time",
+                     .low = 1e-9,
+                     .high = 10},
+                    {.name = "coldest", .fallback = defaults.coldest, .help = "last temperature", .low = 1e-9, .high = 10}});
+}
+
+}  // namespace
+
+const std::vector<PlacementEntry>& placement_methods() {
+  static const std::vector<PlacementEntry> entries{
+      entry("single-cpu", "everything on the CPU", make<SingleCpu>),
+      entry("single-gpu", "everything on the fastest GPU", make<SingleGpu>),
+      entry("round-robin", "groups in topological order on the GPUs in turn", make<RoundRobin>),
+      random_entry(),
+      random_search_entry(),
+      entry("scotch", "fewest bytes between devices, work by their speeds (SCOTCH)", make_scotch<true>),
+      entry("min-cut", "scotch without the CPU (Mirhoseini et al. 2017)", make_scotch<false>),
+      entry("metis", "fewest bytes between devices, work by their speeds (METIS)", make<Metis>),
+      entry("heft", "heterogeneous earliest finish time (Topcuoglu et al. 2002)", make<Heft>),
+      entry("m-topo", "topological order fills one GPU after the other (Baechi, SoCC 2020)", make<MTopo>),
+      entry("m-etf", "earliest task first within memory (Baechi, SoCC 2020)", make<MEtf>),
+      entry("m-sct", "m-etf with favourite successors by a linear programme (Baechi, SoCC 2020)", make<MSct>),
+      annealing_entry(),
+      searching(entry("exact", "the best placement there is, for up to 16 groups, by branch and bound", make<Exact>)),
+  };
+  return entries;
+}
+
+}  // namespace rehearse::policies
