@@ -7,6 +7,7 @@
 #include "policies/place/methods/m_sct.hpp"
 #include "policies/place/methods/m_topo.hpp"
 #include "policies/place/methods/metis.hpp"
+#include "policies/place/methods/rl.hpp"
 #include "policies/place/methods/scotch.hpp"
 #include "policies/place/methods/simple.hpp"
 
@@ -66,6 +67,37 @@ PlacementEntry annealing_entry() {
                     {.name = "coldest", .fallback = defaults.coldest, .help = "last temperature", .low = 1e-9, .high = 10}});
 }
 
+RlOptions rl_options(const Parameters& p) {
+  return {.samples = static_cast<int>(p.number("samples")),
+          .rate = p.number("rate"),
+          .entropy_weight = p.number("entropy_weight"),
+          .refine_share = p.number("refine_share")};
+}
+
+PlacementEntry rl_entry(std::string name, std::string help, double refine_share) {
+  const RlOptions defaults;
+  return searching(
+      entry(std::move(name), std::move(help),
+            [](const Parameters& p) -> std::unique_ptr<PlacementMethod> { return std::make_unique<Rl>(rl_options(p)); }),
+      {{.name = "samples",
+        .fallback = static_cast<double>(defaults.samples),
+        .help = "placements between two updates",
+        .low = 2,
+        .high = 1000,
+        .whole = true},
+       {.name = "rate", .fallback = defaults.rate, .help = "learning rate", .low = 1e-6, .high = 1},
+       {.name = "entropy_weight",
+        .fallback = defaults.entropy_weight,
+        .help = "of the reward for staying undecided",
+        .low = 0,
+        .high = 10},
+       {.name = "refine_share",
+        .fallback = refine_share,
+        .help = "of the evaluations, to anneal the best placement, or HEFT's",
+        .low = 0,
+        .high = 0.95}});
+}
+
 }  // namespace
 
 const std::vector<PlacementEntry>& placement_methods() {
@@ -83,6 +115,8 @@ const std::vector<PlacementEntry>& placement_methods() {
       entry("m-etf", "earliest task first within memory (Baechi, SoCC 2020)", make<MEtf>),
       entry("m-sct", "m-etf with favourite successors by a linear programme (Baechi, SoCC 2020)", make<MSct>),
       annealing_entry(),
+      rl_entry("rl", "reinforcement learning with a sequence-to-sequence network (Mirhoseini et al. 2017)", 0),
+      rl_entry("rl-refined", "rl, then annealing from the best of its placements, HEFT's and single devices", 0.5),
       searching(entry("exact", "the best placement there is, for up to 16 groups, by branch and bound", make<Exact>)),
   };
   return entries;

@@ -16,7 +16,7 @@ std::vector<std::int32_t> device_of_op(const OpGroups& groups, const DeviceOfGro
 
 namespace {
 
-StepScore score_of(const sim::StepTiming& timing, const sim::Machine& machine) {
+StepScore score_of(const sim::StepResult& timing, const sim::Machine& machine) {
   StepScore score{.makespan = timing.makespan};
   for (int d = 0; d < machine.devices(); ++d)
     score.missing_bytes += std::max<std::int64_t>(0, timing.peak_memory_bytes[d] - machine.device(d).memory_bytes);
