@@ -1,0 +1,235 @@
+#include "sim/step/step_scheduler.hpp"
+
+#include <algorithm>
+
+#include "sim/base/errors.hpp"
+
+namespace rehearse::sim {
+namespace {
+
+constexpr std::int32_t kNone = -1;
+
+std::int32_t index_of(const std::vector<std::string>& names, const std::string& name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  check(found != names.end(), "the graph has no durations on devices of class " + name);
+  return static_cast<std::int32_t>(found - names.begin());
+}
+
+}  // namespace
+
+Ways ways_of(const Machine& machine) {
+  Ways ways;
+  ways.endpoints = machine.devices();
+  for (const MachineLink& link : machine.links()) ways.bandwidths_bytes_per_s.push_back(link.bandwidth_bytes_per_s);
+  for (int from = 0; from < machine.devices(); ++from)
+    for (int to = 0; to < machine.devices(); ++to) {
+      const std::span<const std::int32_t> links = machine.route(from, to).links;
+      ways.links.emplace_back(links.begin(), links.end());
+    }
+  return ways;
+}
+
+StepScheduler::StepScheduler(const StepGraph& graph, const Machine& machine)
+    : graph_(graph), machine_(machine), memory_(machine) {
+  for (int d = 0; d < machine.devices(); ++d)
+    class_of_device_.push_back(index_of(graph.class_names(), machine.class_names()[machine.device(d).device_class]));
+  for (int from = 0; from < machine.devices(); ++from)
+    for (int to = 0; to < machine.devices(); ++to) {
+      const Tick latency = machine.route(from, to).latency;
+      auto lane = std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& l) { return l.latency == latency; });
+      if (lane == lanes_.end()) lane = lanes_.insert(lane, {.latency = latency, .head = 0, .waiting = {}});
+      lane_of_way_.push_back(static_cast<std::int32_t>(lane - lanes_.begin()));
+    }
+  for (int op = 0; op < graph.ops(); ++op) {
+    inputs_.push_back(static_cast<std::int32_t>(graph.inputs_of(op).size()));
+    resident_bytes_.push_back(graph.op(op).resident_bytes());
+    working_bytes_.push_back(graph.op(op).workspace_bytes);
+    for (int t = graph.first_tensor(op); t < graph.first_tensor(op + 1); ++t)
+      if (!graph.tensor(t).held) working_bytes_.back() += graph.tensor(t).bytes;
+  }
+  copy_of_reader_.resize(graph.readers().size());
+}
+
+const StepTiming& StepScheduler::time(const StepPlacement& placement, FlowNetwork& network, StepTimeline* timeline) {
+  begin(placement, timeline);
+  network.run(*this);
+  check(left_ == 0, "a step ended before its last operation", seconds_of(now_));
+  timing_.peak_memory_bytes = memory_.peak();
+  timing_.out_of_memory = memory_.out_of_memory();
+  timing_.transfers = static_cast<std::int64_t>(transfers_.size());
+  return timing_;
+}
+
+/// In the orders by priority: smaller runs earlier.
+void StepScheduler::set_keys(const StepPlacement& placement) {
+  if (placement.order == StepOrder::critical_path) {
+    critical_path(graph_, machine_, placement.device_of_op, keys_);
+  } else if (placement.order == StepOrder::given) {
+    check(static_cast<int>(placement.priority.size()) == graph_.ops(), "an operation has a priority");
+    keys_.assign(placement.priority.begin(), placement.priority.end());
+  }
+  if (placement.order != StepOrder::fifo)
+    for (std::int64_t& key : keys_) key = -key;
+}
+
+void StepScheduler::begin(const StepPlacement& placement, StepTimeline* timeline) {
+  const int devices = machine_.devices();
+  check(static_cast<int>(placement.device_of_op.size()) == graph_.ops(), "an operation has a device");
+  for (const std::int32_t device : placement.device_of_op)
+    check(device >= 0 && device < devices, "an operation is placed on a device that there is");
+  placement_ = placement;
+  timeline_ = timeline;
+  if (timeline_ != nullptr) *timeline_ = {};
+  now_ = 0;
+  left_ = graph_.ops();
+  timing_.makespan = 0;
+  timing_.transferred_bytes = 0;
+  timing_.busy.assign(devices, 0);
+  missing_ = inputs_;
+  copies_.resize(graph_.tensors());
+  transfers_.clear();
+  for (Lane& lane : lanes_) {
+    lane.head = 0;
+    lane.waiting.clear();
+  }
+  running_.assign(devices, kNone);
+  ends_.assign(devices, kNever);
+  starts_.assign(devices, 0);
+  sent_.assign(devices, kNone);
+  sent_as_.assign(devices, kNone);
+  memory_.clear();
+  ready_.clear(devices, placement.device_of_op);
+  set_keys(placement);
+  for (int op = 0; op < graph_.ops(); ++op) {
+    if (resident_bytes_[op] > 0) memory_.take(placement.device_of_op[op], resident_bytes_[op], op);
+    if (missing_[op] == 0) ready_.push(placement.device_of_op[op], placement.order == StepOrder::fifo ? 0 : keys_[op], op);
+  }
+  dispatch();
+}
+
+Tick StepScheduler::next_date() {
+  Tick date = kNever;
+  for (const Tick end : ends_) date = std::min(date, end);
+  for (const Lane& lane : lanes_) date = std::min(date, lane.next());
+  return date;
+}
+
+std::span<const FlowStart> StepScheduler::at(Tick date, std::span<const std::int32_t> ended) {
+  now_ = date;
+  flows_.clear();
+  arrived_.assign(ended.begin(), ended.end());
+  finish_ops();
+  begin_transfers();
+  std::sort(arrived_.begin(), arrived_.end(), [&](int a, int b) {
+    return transfers_[a].tensor != transfers_[b].tensor ? transfers_[a].tensor < transfers_[b].tensor
+                                                        : transfers_[a].to < transfers_[b].to;
+  });
+  for (const std::int32_t transfer : arrived_) arrive(transfer);
+  dispatch();
+  return flows_;
+}
+
+void StepScheduler::finish_ops() {
+  finished_.clear();
+  for (std::size_t device = 0; device < ends_.size(); ++device)
+    if (ends_[device] == now_) {
+      finished_.push_back(running_[device]);
+      ends_[device] = kNever;
+      running_[device] = kNone;
+    }
+  if (finished_.size() > 1) std::sort(finished_.begin(), finished_.end());
+  for (const std::int32_t op : finished_) finish(op);
+}
+
+void StepScheduler::finish(int op) {
+  const int device = placement_.device_of_op[op];
+  timing_.busy[device] += now_ - starts_[device];
+  timing_.makespan = now_;
+  --left_;
+  if (timeline_ != nullptr) timeline_->runs.push_back({op, device, starts_[device], now_});
+  if (graph_.op(op).workspace_bytes > 0) memory_.give(device, graph_.op(op).workspace_bytes);
+  for (const StepInput& input : graph_.inputs_of(op)) release(copy_of_reader_[input.reader]);
+  for (int tensor = graph_.first_tensor(op); tensor < graph_.first_tensor(op + 1); ++tensor) publish(op, tensor);
+}
+
+/// Hands a tensor to its readers: at once on its own device, with one transfer to each other one that has some.
+void StepScheduler::publish(int op, int tensor) {
+  const int device = placement_.device_of_op[op];
+  const StepTensor& made = graph_.tensor(tensor);
+  copies_[tensor] = {.bytes = made.held ? 0 : made.bytes, .users = 1, .device = device};
+  const int end = graph_.first_reader(tensor + 1);
+  for (int r = graph_.first_reader(tensor); r < end; ++r) {
+    const std::int32_t reader = graph_.readers()[r];
+    const int to = placement_.device_of_op[reader];
+    std::int32_t copy = tensor;
+    if (to == device)
+      give_input(reader);
+    else
+      copy = sent_[to] == tensor ? sent_as_[to] : send(tensor, to);
+    copy_of_reader_[r] = copy;
+    ++copies_[copy].users;
+  }
+  release(tensor);
+}
+
+std::int32_t StepScheduler::send(int tensor, int to) {
+  const StepTensor& made = graph_.tensor(tensor);
+  const auto transfer = static_cast<std::int32_t>(transfers_.size());
+  const auto copy = static_cast<std::int32_t>(copies_.size());
+  Lane& lane = lanes_[lane_of_way_[machine_.way_of(copies_[tensor].device, to)]];
+  transfers_.push_back({.tensor = tensor, .to = to, .ready = now_, .start = now_ + lane.latency});
+  lane.waiting.push_back({now_ + lane.latency, transfer});
+  ++copies_[tensor].users;
+  copies_.push_back({.bytes = made.bytes, .users = 0, .device = to});
+  memory_.take(to, made.bytes, made.producer);
+  timing_.transferred_bytes += made.bytes;
+  sent_[to] = tensor;
+  sent_as_[to] = copy;
+  return copy;
+}
+
+void StepScheduler::begin_transfers() {
+  for (Lane& lane : lanes_)
+    for (; lane.next() == now_; ++lane.head) {
+      const std::int32_t index = lane.waiting[lane.head].transfer;
+      const Transfer& transfer = transfers_[index];
+      const std::int64_t bytes = graph_.tensor(transfer.tensor).bytes;
+      if (bytes == 0)
+        arrived_.push_back(index);
+      else
+        flows_.push_back({index, machine_.way_of(copies_[transfer.tensor].device, transfer.to), bytes});
+    }
+}
+
+void StepScheduler::arrive(std::int32_t index) {
+  const Transfer& transfer = transfers_[index];
+  const int from = copies_[transfer.tensor].device;
+  if (timeline_ != nullptr)
+    timeline_->transfers.push_back({transfer.tensor, from, transfer.to, transfer.ready, transfer.start, now_});
+  release(transfer.tensor);
+  const int end = graph_.first_reader(transfer.tensor + 1);
+  for (int r = graph_.first_reader(transfer.tensor); r < end; ++r)
+    if (const std::int32_t reader = graph_.readers()[r]; placement_.device_of_op[reader] == transfer.to) give_input(reader);
+}
+
+void StepScheduler::give_input(int op) {
+  if (--missing_[op] == 0) ready_.push(placement_.device_of_op[op], placement_.order == StepOrder::fifo ? now_ : keys_[op], op);
+}
+
+void StepScheduler::release(std::int32_t index) {
+  Copy& copy = copies_[index];
+  if (--copy.users == 0) memory_.give(copy.device, copy.bytes);
+}
+
+void StepScheduler::dispatch() {
+  for (int device = 0; device < machine_.devices(); ++device) {
+    if (running_[device] != kNone || ready_.empty(device)) continue;
+    const std::int32_t op = ready_.pop(device);
+    if (working_bytes_[op] > 0) memory_.take(device, working_bytes_[op], op);
+    running_[device] = op;
+    starts_[device] = now_;
+    ends_[device] = now_ + graph_.duration(op, class_of_device_[device]);
+  }
+}
+
+}  // namespace rehearse::sim
