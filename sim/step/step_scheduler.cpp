@@ -50,7 +50,7 @@ StepScheduler::StepScheduler(const StepGraph& graph, const Machine& machine)
   copy_of_reader_.resize(graph.readers().size());
 }
 
-const StepTiming& StepScheduler::time(const StepPlacement& placement, FlowNetwork& network, StepTimeline* timeline) {
+const StepResult& StepScheduler::time(const StepPlacement& placement, FlowNetwork& network, StepTimeline* timeline) {
   begin(placement, timeline);
   network.run(*this);
   check(left_ == 0, "a step ended before its last operation", seconds_of(now_));
