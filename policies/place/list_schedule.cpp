@@ -32,7 +32,7 @@ void DeviceTimeline::occupy(sim::Tick start, sim::Tick duration) {
   }
 }
 
-ListSchedule::ListSchedule(const PlacementView& view, const GroupGraph& groups, std::vector<std::int64_t> capacity)
+ListSchedule::ListSchedule(const PlacementView& view, const PlacementGraph& groups, std::vector<std::int64_t> capacity)
     : view_(view),
       groups_(groups),
       room_(std::move(capacity)),

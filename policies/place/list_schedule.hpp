@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "policies/place/group_graph.hpp"
+#include "policies/place/placement_graph.hpp"
 
 namespace rehearse::policies {
 
@@ -28,7 +28,7 @@ class DeviceTimeline {
 class ListSchedule {
  public:
   /// `capacity`: bytes that groups may take on each device of the machine.
-  ListSchedule(const PlacementView& view, const GroupGraph& groups, std::vector<std::int64_t> capacity);
+  ListSchedule(const PlacementView& view, const PlacementGraph& groups, std::vector<std::int64_t> capacity);
 
   /// The group's device; -1: none yet.
   std::int32_t device_of(std::int32_t op) const { return device_of_group_[group_of(op)]; }
@@ -49,7 +49,7 @@ class ListSchedule {
   std::size_t group_of(std::int32_t op) const { return static_cast<std::size_t>(view_.group_of(op)); }
 
   const PlacementView& view_;
-  const GroupGraph& groups_;
+  const PlacementGraph& groups_;
   std::vector<std::int64_t> room_;  // of each device
   std::vector<DeviceTimeline> timelines_;
   std::vector<sim::Tick> end_;  // of each operation

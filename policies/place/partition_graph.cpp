@@ -19,14 +19,14 @@ std::vector<std::int32_t> scaled(const std::vector<double>& values) {
 
 }  // namespace
 
-PartitionGraph partition_graph(const GroupGraph& groups, const sim::Machine& machine) {
+PartitionGraph partition_graph(const PlacementGraph& groups, const sim::Machine& machine) {
   const std::int32_t gpu = fastest_device(groups, machine, gpus_or_all(machine));
   PartitionGraph graph;
   std::vector<double> work, bytes;
   graph.first.push_back(0);
   for (int g = 0; g < groups.groups(); ++g) {
     work.push_back(static_cast<double>(groups.duration(g, gpu)));
-    for (const GroupGraph::Arc& arc : groups.arcs(g)) {
+    for (const PlacementGraph::Arc& arc : groups.arcs(g)) {
       graph.neighbour.push_back(arc.group);
       bytes.push_back(static_cast<double>(arc.bytes()));
     }
@@ -37,7 +37,7 @@ PartitionGraph partition_graph(const GroupGraph& groups, const sim::Machine& mac
   return graph;
 }
 
-std::vector<double> device_shares(const GroupGraph& groups, std::span<const std::int32_t> devices) {
+std::vector<double> device_shares(const PlacementGraph& groups, std::span<const std::int32_t> devices) {
   std::vector<double> shares;
   double sum = 0;
   for (const std::int32_t d : devices) {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "policies/place/group_graph.hpp"
+#include "policies/place/placement_graph.hpp"
 
 namespace rehearse::policies {
 
@@ -17,10 +17,10 @@ struct PartitionGraph {
 };
 
 /// Work is the time on the fastest GPU.
-PartitionGraph partition_graph(const GroupGraph& groups, const sim::Machine& machine);
+PartitionGraph partition_graph(const PlacementGraph& groups, const sim::Machine& machine);
 
 /// The share of the work that each device should get, so that all end at once: its speed over the sum.
-std::vector<double> device_shares(const GroupGraph& groups, std::span<const std::int32_t> devices);
+std::vector<double> device_shares(const PlacementGraph& groups, std::span<const std::int32_t> devices);
 
 /// Parts as devices.
 DeviceOfGroup devices_of_parts(std::span<const std::int32_t> parts, std::span<const std::int32_t> devices);

@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include "policies/place/group_graph.hpp"
+#include "policies/place/placement_graph.hpp"
 #include "sim/base/random.hpp"
 
 namespace rehearse::policies {
@@ -47,7 +47,7 @@ class Moves {
     return any < now ? any : any + 1;
   }
 
-  GroupGraph graph_;
+  PlacementGraph graph_;
   int devices_;
   sim::Random random_;
 };

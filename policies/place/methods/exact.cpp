@@ -110,7 +110,7 @@ class BranchAndBound {
 
   const PlacementView& view_;
   PlacementEvaluator& evaluator_;
-  GroupGraph graph_;
+  PlacementGraph graph_;
   int devices_;
   DeviceOfGroup placed_;
   std::vector<std::int64_t> resident_;  // of each device

@@ -31,7 +31,7 @@ Slot earliest_end(const ListSchedule& schedule, std::int32_t op, std::span<const
 
 }  // namespace
 
-ListSchedule heft_schedule(const PlacementView& view, const GroupGraph& groups, std::vector<std::int64_t> capacity) {
+ListSchedule heft_schedule(const PlacementView& view, const PlacementGraph& groups, std::vector<std::int64_t> capacity) {
   const std::vector<std::int32_t> devices = all_devices(view.machine());
   const std::vector<double> rank = upward_ranks(view, devices);
   // Of equal ranks (operations that take no time) the topological order decides.
@@ -49,7 +49,7 @@ ListSchedule heft_schedule(const PlacementView& view, const GroupGraph& groups, 
 }
 
 DeviceOfGroup Heft::place(const PlacementView& view, PlacementEvaluator& evaluator) {
-  const GroupGraph groups(view);
+  const PlacementGraph groups(view);
   return place_within_memory(view, evaluator, [&](std::vector<std::int64_t> capacity) {
     return heft_schedule(view, groups, std::move(capacity)).device_of_group();
   });

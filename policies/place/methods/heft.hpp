@@ -12,6 +12,6 @@ class Heft final : public PlacementMethod {
 };
 
 /// One schedule on all devices, without the timer.
-ListSchedule heft_schedule(const PlacementView& view, const GroupGraph& groups, std::vector<std::int64_t> capacity);
+ListSchedule heft_schedule(const PlacementView& view, const PlacementGraph& groups, std::vector<std::int64_t> capacity);
 
 }  // namespace rehearse::policies

@@ -15,7 +15,7 @@ namespace {
 /// Operations that have been scheduled elsewhere stay in the queues until they come up.
 class Etf {
  public:
-  Etf(const PlacementView& view, const GroupGraph& groups, std::vector<std::int64_t> capacity,
+  Etf(const PlacementView& view, const PlacementGraph& groups, std::vector<std::int64_t> capacity,
       std::span<const std::int32_t> favourite)
       : view_(view),
         schedule_(view, groups, std::move(capacity)),
@@ -150,13 +150,13 @@ class Etf {
 
 }  // namespace
 
-ListSchedule etf_schedule(const PlacementView& view, const GroupGraph& groups, std::vector<std::int64_t> capacity,
+ListSchedule etf_schedule(const PlacementView& view, const PlacementGraph& groups, std::vector<std::int64_t> capacity,
                           std::span<const std::int32_t> favourite) {
   return Etf(view, groups, std::move(capacity), favourite).run();
 }
 
 DeviceOfGroup MEtf::place(const PlacementView& view, PlacementEvaluator& evaluator) {
-  const GroupGraph groups(view);
+  const PlacementGraph groups(view);
   return place_within_memory(view, evaluator, [&](std::vector<std::int64_t> capacity) {
     return etf_schedule(view, groups, std::move(capacity)).device_of_group();
   });

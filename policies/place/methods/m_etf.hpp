@@ -13,7 +13,7 @@ class MEtf final : public PlacementMethod {
 
 /// One schedule on the GPUs, without the timer. `favourite`: empty, or of each operation the successor that should follow it on
 /// its device (m-SCT), -1 for none.
-ListSchedule etf_schedule(const PlacementView& view, const GroupGraph& groups, std::vector<std::int64_t> capacity,
+ListSchedule etf_schedule(const PlacementView& view, const PlacementGraph& groups, std::vector<std::int64_t> capacity,
                           std::span<const std::int32_t> favourite = {});
 
 }  // namespace rehearse::policies

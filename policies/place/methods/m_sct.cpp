@@ -89,7 +89,7 @@ std::vector<std::int32_t> favourite_successors(const PlacementView& view) {
 }
 
 DeviceOfGroup MSct::place(const PlacementView& view, PlacementEvaluator& evaluator) {
-  const GroupGraph groups(view);
+  const PlacementGraph groups(view);
   const std::vector<std::int32_t> favourite = favourite_successors(view);
   return place_within_memory(view, evaluator, [&](std::vector<std::int64_t> capacity) {
     return etf_schedule(view, groups, std::move(capacity), favourite).device_of_group();

@@ -7,7 +7,7 @@
 namespace rehearse::policies {
 
 DeviceOfGroup MTopo::place(const PlacementView& view, PlacementEvaluator& evaluator) {
-  const GroupGraph graph(view);
+  const PlacementGraph graph(view);
   const std::vector<std::int32_t> devices = gpus_or_all(view.machine());
   std::int64_t sum = 0, largest = 0;
   for (int g = 0; g < graph.groups(); ++g) {

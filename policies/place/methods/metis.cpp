@@ -12,7 +12,7 @@ namespace rehearse::policies {
 static_assert(sizeof(idx_t) == sizeof(std::int32_t) && sizeof(real_t) == sizeof(float));
 
 DeviceOfGroup Metis::place(const PlacementView& view, PlacementEvaluator&) {
-  const GroupGraph groups(view);
+  const PlacementGraph groups(view);
   const std::vector<std::int32_t> devices = all_devices(view.machine());
   idx_t vertices = groups.groups(), parts = static_cast<idx_t>(devices.size()), constraints = 1, cut = 0;
   std::vector<idx_t> part_of(static_cast<std::size_t>(vertices), 0);

@@ -54,7 +54,7 @@ class Learner {
   Learner(const PlacementView& view, const RlOptions& options)
       : view_(view),
         options_(options),
-        features_(group_features(view, GroupGraph(view))),
+        features_(group_features(view, PlacementGraph(view))),
         random_(sim::Random::mix(view.random_key())),
         placer_({parameters_, random_}, features_, view.devices(), {}),
         tape_(parameters_),

@@ -8,8 +8,8 @@ namespace rehearse::policies {
 
 struct RlOptions {
   int samples = 16;              ///< placements between two updates
-  double rate = 0.01;            ///< Adam's
-  double entropy_weight = 0.01;  ///< falls to 0 over the budget
+  double rate = 0.005;           ///< Adam's
+  double entropy_weight = 0.3;  ///< falls to 0 over the budget
   double baseline_decay = 0.9;
   double out_of_memory_penalty = 2;  ///< in square roots of the first placements' mean time
   double refine_share = 0;           ///< of the evaluations, kept to anneal the best placement in the end

@@ -37,7 +37,7 @@ struct Handles {
 }  // namespace
 
 DeviceOfGroup Scotch::place(const PlacementView& view, PlacementEvaluator&) {
-  const GroupGraph groups(view);
+  const PlacementGraph groups(view);
   const std::vector<std::int32_t> devices = with_cpu_ ? all_devices(view.machine()) : gpus_or_all(view.machine());
   std::vector<SCOTCH_Num> part_of(static_cast<std::size_t>(groups.groups()), 0);
   if (devices.size() > 1) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "policies/place/group_graph.hpp"
+#include "policies/place/placement_graph.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
 
@@ -26,12 +26,12 @@ DeviceOfGroup SingleGpu::place(const PlacementView& view, PlacementEvaluator&) {
   const std::vector<std::int32_t> gpus = gpus_or_all(view.machine());
   if (view.machine().device(gpus.front()).kind != sim::DeviceKind::gpu)
     throw sim::InputError(sim::Mistake{.expected = "a GPU for single-gpu", .found = "none"});
-  return all_on(view, fastest_device(GroupGraph(view), view.machine(), gpus));
+  return all_on(view, fastest_device(PlacementGraph(view), view.machine(), gpus));
 }
 
 DeviceOfGroup RoundRobin::place(const PlacementView& view, PlacementEvaluator&) {
   const std::vector<std::int32_t> devices = gpus_or_all(view.machine());
-  const GroupGraph graph(view);
+  const PlacementGraph graph(view);
   DeviceOfGroup answer(static_cast<std::size_t>(view.groups().count));
   for (std::size_t i = 0; i < answer.size(); ++i)
     answer[static_cast<std::size_t>(graph.order()[i])] = devices[i % devices.size()];

@@ -23,7 +23,7 @@ std::vector<std::vector<std::int64_t>> outputs_of(const PlacementView& view) {
 
 }  // namespace
 
-GroupFeatures group_features(const PlacementView& view, const GroupGraph& graph) {
+GroupFeatures group_features(const PlacementView& view, const PlacementGraph& graph) {
   const Eigen::Index n = graph.groups();
   GroupFeatures features{.group = graph.order(),
                          .kinds = Matrix::Zero(n, kOpKinds),
@@ -40,7 +40,7 @@ GroupFeatures group_features(const PlacementView& view, const GroupGraph& graph)
     const auto& sizes = outputs[static_cast<std::size_t>(g)];
     for (std::size_t i = 0; i < std::min<std::size_t>(sizes.size(), kOutputSizes); ++i)
       features.sizes(r, static_cast<Eigen::Index>(i)) = std::log10(1 + static_cast<double>(sizes[i])) / 10;
-    for (const GroupGraph::Arc& arc : graph.arcs(g)) features.neighbours(r, row[static_cast<std::size_t>(arc.group)]) = 1;
+    for (const PlacementGraph::Arc& arc : graph.arcs(g)) features.neighbours(r, row[static_cast<std::size_t>(arc.group)]) = 1;
   }
   return features;
 }

@@ -150,12 +150,13 @@ TEST_CASE("exact finds the best of all placements") {
 }
 
 TEST_CASE("exact says when its evaluations do not suffice") {
-  // Independent operations: many ways to share them out evenly.
-  sim::StepGraph graph = toy_graph({"cpu", "gpu"}, {{{9, 5}}, {{9, 4}}, {{9, 4}}, {{9, 3}}, {{9, 3}}}, {});
+  // Independent operations of 5, 4, 3, 3, 3 s on two GPUs. HEFT takes the longest first: 5 | 4, then 4 + 3, 5 + 3, 7 + 3: ends
+  // at 10. Best is 5 + 4 | 3 + 3 + 3. Two single devices and HEFT are three evaluations, so the fourth is missing.
+  sim::StepGraph graph = toy_graph({"cpu", "gpu"}, {{{99, 5}}, {{99, 4}}, {{99, 3}}, {{99, 3}}, {{99, 3}}}, {});
   const OpGroups groups = one_op_groups(graph);
   Bench bench(std::move(graph), toy_machine({"cpu", "gpu", "gpu"}), groups);
-  CHECK(bench.score(bench.run("exact", 1000).device_of_group).makespan ==
-        9 * kSecond);  // 9 on the CPU: 5, 9, 4, 3, 3: one of 3..5 there
+  CHECK(bench.score(bench.run("heft", 1).device_of_group).makespan == 10 * kSecond);
+  CHECK(bench.score(bench.run("exact", 1000).device_of_group).makespan == 9 * kSecond);
   CHECK_THROWS_WITH(bench.run("exact", 3), Catch::Contains("enough evaluations"));
 }
 
@@ -203,6 +204,18 @@ TEST_CASE("Annealing is never worse than the best single device, and finds small
     const StepScore score = bench->score(bench->run("annealing", 600, seed).device_of_group);
     CHECK(score <= bench->score(DeviceOfGroup(6, 1)));
     found += score == brute_force(*bench) ? 1 : 0;
+  }
+  CHECK(found >= 9);
+}
+
+TEST_CASE("RL finds small optima") {
+  int found = 0;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    sim::Random random(seed);
+    const auto bench = random_bench(random, 12, 8, {"cpu", "gpu", "gpu"});
+    const StepScore score = bench->score(bench->run("rl", 2000, seed).device_of_group);
+    const StepScore best = brute_force(*bench);
+    found += score == best ? 1 : 0;
   }
   CHECK(found >= 9);
 }

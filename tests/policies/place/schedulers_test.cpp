@@ -10,8 +10,8 @@ namespace rehearse::tests {
 
 using policies::DeviceOfGroup;
 using policies::DeviceTimeline;
-using policies::GroupGraph;
 using policies::OpGroups;
+using policies::PlacementGraph;
 using policies::PlacementView;
 
 namespace {
@@ -79,7 +79,7 @@ TEST_CASE("HEFT makes the schedule of its paper") {
   const std::vector<double> paper{108, 77, 80, 80, 69, 63.333, 42.667, 35.667, 44.333, 14.667};
   for (std::size_t op = 0; op < paper.size(); ++op) CHECK(ranks[op] / kSecond == Approx(paper[op]).epsilon(1e-4));
   // Figure 3(a) of the paper: the last operation ends at 80.
-  const policies::ListSchedule schedule = heft_schedule(view, GroupGraph(view), kRoom);
+  const policies::ListSchedule schedule = heft_schedule(view, PlacementGraph(view), kRoom);
   CHECK(schedule.makespan() == 80 * kSecond);
   CHECK(schedule.device_of_group() == DeviceOfGroup{2, 0, 2, 1, 2, 1, 2, 0, 1, 1});
 }
@@ -91,10 +91,10 @@ TEST_CASE("HEFT keeps groups together and goes where there is room") {
       {"cpu", "gpu"}, {{.durations_s = {10, 1}, .resident_bytes = 6}, {.durations_s = {10, 1}, .resident_bytes = 6}}, {});
   const OpGroups apart{.of_op = {0, 1}, .count = 2}, together{.of_op = {0, 0}, .count = 1};
   const PlacementView free(graph, machine, apart, 1), bound(graph, machine, together, 1);
-  CHECK(heft_schedule(free, GroupGraph(free), kRoom).makespan() == 1 * kSecond);
-  CHECK(heft_schedule(bound, GroupGraph(bound), kRoom).makespan() == 2 * kSecond);
+  CHECK(heft_schedule(free, PlacementGraph(free), kRoom).makespan() == 1 * kSecond);
+  CHECK(heft_schedule(bound, PlacementGraph(bound), kRoom).makespan() == 2 * kSecond);
   // 6 bytes each: one GPU has room for one, the other for none, so the second goes to the CPU.
-  CHECK(heft_schedule(free, GroupGraph(free), {100, 6, 5}).device_of_group() == DeviceOfGroup{1, 0});
+  CHECK(heft_schedule(free, PlacementGraph(free), {100, 6, 5}).device_of_group() == DeviceOfGroup{1, 0});
 }
 
 TEST_CASE("m-ETF starts what can start first") {
@@ -108,7 +108,7 @@ TEST_CASE("m-ETF starts what can start first") {
   const sim::Machine machine = toy_machine({"cpu", "gpu", "gpu"});
   const OpGroups groups = one_op_groups(graph);
   const PlacementView view(graph, machine, groups, 1);
-  const policies::ListSchedule schedule = etf_schedule(view, GroupGraph(view), kRoom);
+  const policies::ListSchedule schedule = etf_schedule(view, PlacementGraph(view), kRoom);
   CHECK(schedule.device_of_group() == DeviceOfGroup{1, 1, 2, 2});
   CHECK(schedule.makespan() == 7 * kSecond);
 }
@@ -120,8 +120,8 @@ TEST_CASE("m-ETF leaves full GPUs, and takes the roomiest device when nothing fi
   const OpGroups groups = one_op_groups(graph);
   const PlacementView view(graph, machine, groups, 1);
   // Memory of a group: 6 bytes that stay and the 1 byte that it makes; 7, 7, 6 in all.
-  CHECK(etf_schedule(view, GroupGraph(view), {0, 14, 6}).device_of_group() == DeviceOfGroup{1, 1, 2});
-  CHECK(etf_schedule(view, GroupGraph(view), {9, 7, 2}).device_of_group() == DeviceOfGroup{1, 0, 1 - 1});
+  CHECK(etf_schedule(view, PlacementGraph(view), {0, 14, 6}).device_of_group() == DeviceOfGroup{1, 1, 2});
+  CHECK(etf_schedule(view, PlacementGraph(view), {9, 7, 2}).device_of_group() == DeviceOfGroup{1, 0, 1 - 1});
 }
 
 TEST_CASE("m-SCT gives a parent's device to its favourite") {
@@ -135,7 +135,7 @@ TEST_CASE("m-SCT gives a parent's device to its favourite") {
   const std::vector<std::int32_t> favourite = policies::favourite_successors(view);
   CHECK(favourite == std::vector<std::int32_t>{2, -1, 3, -1});
   // a, c, d on GPU 1 from 0 to 7; b on GPU 2 from 1 + 2 to 6.
-  const policies::ListSchedule schedule = etf_schedule(view, GroupGraph(view), kRoom, favourite);
+  const policies::ListSchedule schedule = etf_schedule(view, PlacementGraph(view), kRoom, favourite);
   CHECK(schedule.device_of_group() == DeviceOfGroup{1, 2, 1, 1});
   CHECK(schedule.makespan() == 7 * kSecond);
 }
@@ -148,7 +148,7 @@ TEST_CASE("A favourite is not kept from its device by an operation that would de
   const OpGroups groups = one_op_groups(graph);
   const PlacementView view(graph, machine, groups, 1);
   const std::vector<std::int32_t> favourite{1, -1, -1};
-  CHECK(etf_schedule(view, GroupGraph(view), {100, 100}, favourite).makespan() == 7 * kSecond);
+  CHECK(etf_schedule(view, PlacementGraph(view), {100, 100}, favourite).makespan() == 7 * kSecond);
 }
 
 TEST_CASE("m-TOPO fills one GPU after the other") {

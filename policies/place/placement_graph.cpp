@@ -1,4 +1,4 @@
-#include "policies/place/group_graph.hpp"
+#include "policies/place/placement_graph.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -9,12 +9,12 @@
 
 namespace rehearse::policies {
 
-GroupGraph::GroupGraph(const PlacementView& view) : groups_(view.groups().count), devices_(view.devices()) {
+PlacementGraph::PlacementGraph(const PlacementView& view) : groups_(view.groups().count), devices_(view.devices()) {
   add_costs(view);
   add_arcs(view);
 }
 
-void GroupGraph::add_costs(const PlacementView& view) {
+void PlacementGraph::add_costs(const PlacementView& view) {
   const auto n = static_cast<std::size_t>(groups_);
   durations_.assign(n * static_cast<std::size_t>(devices_), 0);
   resident_.assign(n, 0);
@@ -37,7 +37,7 @@ void GroupGraph::add_costs(const PlacementView& view) {
   for (std::size_t g = 0; g < n; ++g) memory_[g] += resident_[g] + workspace[g];
 }
 
-void GroupGraph::add_arcs(const PlacementView& view) {
+void PlacementGraph::add_arcs(const PlacementView& view) {
   struct Flow {
     std::int32_t from, to;
     std::int64_t out, in;
@@ -68,7 +68,7 @@ void GroupGraph::add_arcs(const PlacementView& view) {
   std::partial_sum(first_arc_.begin(), first_arc_.end(), first_arc_.begin());
 }
 
-sim::Tick GroupGraph::work(int device) const {
+sim::Tick PlacementGraph::work(int device) const {
   sim::Tick sum = 0;
   for (int g = 0; g < groups_; ++g) sum += duration(g, device);
   return sum;
@@ -87,7 +87,7 @@ std::vector<std::int32_t> gpus_or_all(const sim::Machine& machine) {
   return gpus.empty() ? all_devices(machine) : gpus;
 }
 
-std::int32_t fastest_device(const GroupGraph& graph, const sim::Machine& machine, std::span<const std::int32_t> devices) {
+std::int32_t fastest_device(const PlacementGraph& graph, const sim::Machine& machine, std::span<const std::int32_t> devices) {
   sim::check(!devices.empty(), "a device to choose");
   return *std::min_element(devices.begin(), devices.end(), [&](std::int32_t a, std::int32_t b) {
     const auto rank = [&](std::int32_t d) { return std::tuple(graph.work(d), -machine.device(d).memory_bytes, d); };

@@ -9,9 +9,9 @@
 
 namespace rehearse::policies {
 
-class GroupGraph {
+class PlacementGraph {
  public:
-  explicit GroupGraph(const PlacementView& view);
+  explicit PlacementGraph(const PlacementView& view);
 
   struct Arc {
     std::int32_t group = 0;      ///< the other one
@@ -51,6 +51,6 @@ std::vector<std::int32_t> gpus_or_all(const sim::Machine& machine);
 std::vector<std::int32_t> all_devices(const sim::Machine& machine);
 
 /// The device of a list on which all work takes shortest, of equal ones the one with the most memory, then the first.
-std::int32_t fastest_device(const GroupGraph& graph, const sim::Machine& machine, std::span<const std::int32_t> devices);
+std::int32_t fastest_device(const PlacementGraph& graph, const sim::Machine& machine, std::span<const std::int32_t> devices);
 
 }  // namespace rehearse::policies
