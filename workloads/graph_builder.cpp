@@ -80,7 +80,7 @@ class GraphBuilder {
     }
     producers_[i] = previous != kNone || layer(i).inputs.empty() ? previous : producers_[layer(i).inputs[0]];
     if (previous == kNone) return;
-    graph_.ops[previous].saved_bytes.per_sample += wanted_[i] ? cost.extra_saved_bytes : 0;
+    if (wanted_[i]) keep_private(previous, cost.extra_saved_bytes);
     graph_.ops[previous].parameter_bytes = kBytesPerNumber * own_parameters(i);
     if (owner(i) != i && cost.parameters() > 0) connect(producers_[owner(i)], previous, {kBytesPerNumber * cost.parameters(), 0});
   }
@@ -92,8 +92,16 @@ class GraphBuilder {
     const int buffer = buffers_[i];
     if (saved_[buffer]) return;
     saved_[buffer] = true;
-    const int keeper = producers_[buffer] != kNone ? producers_[buffer] : producers_[for_layer];
-    graph_.ops[keeper].saved_bytes.per_sample += kBytesPerNumber * shapes_[buffer].elements();
+    const double bytes = kBytesPerNumber * shapes_[buffer].elements();
+    if (producers_[buffer] == kNone)
+      keep_private(producers_[for_layer], bytes);
+    else
+      graph_.ops[producers_[buffer]].saved_bytes.per_sample += bytes;
+  }
+
+  void keep_private(int op, double bytes_per_sample) {
+    graph_.ops[op].saved_bytes.per_sample += bytes_per_sample;
+    graph_.ops[op].private_bytes.per_sample += bytes_per_sample;
   }
 
   int append_backward(const LayerOp& op, int i, int after, Affine received, Affine out) {

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "sim/cluster/cluster.hpp"
+#include "sim/step/machine.hpp"
 #include "sim/step/op_graph.hpp"
 #include "workloads/graph_builder.hpp"
 
 namespace rehearse::workloads {
 
-inline constexpr double kUsableMemory = 0.94;     ///< of the capacity, before fragmentation ends a run
-inline constexpr double kContextBytes = 0.6e9;    ///< of the framework and its libraries
+using sim::kContextBytes;
+using sim::kUsableMemory;
 inline constexpr double kBucketBytes = 2 * 64e6;  ///< in which gradients are exchanged
 inline constexpr double kLargestWorkspaceBytes = 512e6;
 

@@ -113,4 +113,7 @@ struct MachineOptions {
 Machine machine_of(const Cluster& cluster, const Instance& instance, const NodeWiring& wiring,
                    const MachineOptions& options = {});
 
+/// The devices behind the classes of machine_of's machines, in their order.
+std::vector<Device> class_devices(const Cluster& cluster, const Instance& instance);
+
 }  // namespace rehearse::sim

@@ -152,4 +152,11 @@ Machine machine_of(const Cluster& cluster, const Instance& instance, const NodeW
   return Wiring(cluster, instance, wiring, options).build();
 }
 
+std::vector<Device> class_devices(const Cluster& cluster, const Instance& instance) {
+  std::vector<Device> result;
+  if (instance.cpu >= 0) result.push_back(cluster.devices[instance.cpu]);
+  if (!instance.gpus.empty()) result.push_back(cluster.devices[instance.gpus[0].device]);
+  return result;
+}
+
 }  // namespace rehearse::sim

@@ -40,8 +40,9 @@ struct Op {
   Affine bytes;        ///< bytes read and written in memory, all repeats
   MatrixShape matrix;  ///< zero for kinds that are no matrix product; multiplications by known zeros count here, not in `flops`
   int repeats = 1;
-  Affine output_bytes;     ///< size of what it hands to its successors
-  Affine saved_bytes;      ///< of its output kept for the backward pass
+  Affine output_bytes;   ///< size of what it hands to its successors
+  Affine saved_bytes;    ///< of its output kept for the backward pass
+  Affine private_bytes;  ///< of those, what no edge carries: gates, masks, the step's input, for its layer's backward operations
   Affine workspace_bytes;  ///< scratch memory while it runs
   double parameter_bytes = 0;
   double relative_efficiency = 1;    ///< fraction of its kind's arithmetic speed that it reaches on any device
