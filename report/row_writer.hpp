@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "sim/read/shown.hpp"
+
 namespace rehearse::report {
 
 class RowWriter {
@@ -38,7 +40,6 @@ class RowWriter {
   bool first_ = true;
 };
 
-/// `text` as a JSON string, quotes included.
-std::string json_string(std::string_view text);
+using sim::json_string;
 
 }  // namespace rehearse::report

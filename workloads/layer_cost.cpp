@@ -44,6 +44,11 @@ LayerOp reading_input(LayerOp op) {
   return op;
 }
 
+LayerOp summing_steps(LayerOp op) {
+  op.sums_steps = true;
+  return op;
+}
+
 LayerOp reading_output(LayerOp op) {
   op.reads_output = true;
   return op;
@@ -105,8 +110,8 @@ LayerCost cost(const Dense& d, const Shape& in, const Shape& out) {
   const Affine bytes = traffic(result.weights, in.elements() + out.elements());
   result.forward = {product("", OpKind::gemm, {a_sample(rows), fixed(units), fixed(width)}, bytes)};
   result.data_gradient = {product("/data_gradient", OpKind::gemm, {a_sample(rows), fixed(width), fixed(units)}, bytes)};
-  result.filter_gradient = {
-      reading_input(product("/filter_gradient", OpKind::gemm, {fixed(units), fixed(width), a_sample(rows)}, bytes))};
+  result.filter_gradient = {summing_steps(
+      reading_input(product("/filter_gradient", OpKind::gemm, {fixed(units), fixed(width), a_sample(rows)}, bytes)))};
   return result;
 }
 
@@ -171,7 +176,7 @@ LayerCost cost(const Embedding& e, const Shape& out) {
   LayerCost result;
   result.weights = double(e.vocabulary) * e.width;
   result.forward = {streaming("", OpKind::embedding, out.elements(), 2, 0)};
-  result.filter_gradient = {reading_input(streaming("/filter_gradient", OpKind::embedding, out.elements(), 2, 1))};
+  result.filter_gradient = {summing_steps(reading_input(streaming("/filter_gradient", OpKind::embedding, out.elements(), 2, 1)))};
   return result;
 }
 
@@ -194,11 +199,13 @@ LayerCost cost(const Recurrent& r, const Shape& in) {
   result.backward = {
       reading_output(product("/gradient", OpKind::rnn, {a_sample(1), fixed(hidden), fixed(gated)}, step_bytes, repeats))};
   result.backward[0].op.output_bytes = traffic(0, gate_numbers);
+  for (LayerOp* op : {&result.forward[0], &result.backward[0]})
+    op->op.output_shape = {static_cast<int>(directions * gated), static_cast<int>(steps), 1};
   result.data_gradient = {
       product("/data_gradient", OpKind::gemm, {a_sample(steps), fixed(width), fixed(directions * gated)}, input_bytes)};
-  result.filter_gradient = {
-      reading_input(product("/filter_gradient", OpKind::gemm, {fixed(directions * gated), fixed(width + hidden), a_sample(steps)},
-                            traffic(result.weights, in.elements() + gate_numbers + state_numbers)))};
+  const Affine gradient_bytes = traffic(result.weights, in.elements() + gate_numbers + state_numbers);
+  result.filter_gradient = {summing_steps(reading_input(product(
+      "/filter_gradient", OpKind::gemm, {fixed(directions * gated), fixed(width + hidden), a_sample(steps)}, gradient_bytes)))};
   return result;
 }
 
@@ -215,13 +222,16 @@ LayerCost cost(const Attention& a, std::span<const Shape> in) {
   result.forward = {product("/scores", OpKind::gemm, {a_sample(rows), keys, depth}, score_bytes),
                     streaming("/softmax", OpKind::softmax, weights, 2, 5),
                     product("", OpKind::gemm, {a_sample(rows), value_depth, keys}, context_bytes)};
-  result.forward[0].op.output_bytes = result.forward[1].op.output_bytes = traffic(0, weights);
-  result.backward = {
-      reading_input(product("/value_gradient", OpKind::gemm, {a_sample(columns), value_depth, queries}, context_bytes)),
-      product("/weight_gradient", OpKind::gemm, {a_sample(rows), keys, value_depth}, context_bytes),
-      streaming("/softmax_gradient", OpKind::softmax, weights, 3, 4),
-      product("/query_gradient", OpKind::gemm, {a_sample(rows), depth, keys}, score_bytes),
-      product("/key_gradient", OpKind::gemm, {a_sample(columns), depth, queries}, score_bytes)};
+  for (LayerOp* op : {&result.forward[0], &result.forward[1]}) {
+    op->op.output_bytes = traffic(0, weights);
+    op->op.output_shape = {key.height, static_cast<int>(rows), 1};
+  }
+  result.backward = {summing_steps(reading_input(
+                         product("/value_gradient", OpKind::gemm, {a_sample(columns), value_depth, queries}, context_bytes))),
+                     product("/weight_gradient", OpKind::gemm, {a_sample(rows), keys, value_depth}, context_bytes),
+                     streaming("/softmax_gradient", OpKind::softmax, weights, 3, 4),
+                     product("/query_gradient", OpKind::gemm, {a_sample(rows), depth, keys}, score_bytes),
+                     summing_steps(product("/key_gradient", OpKind::gemm, {a_sample(columns), depth, queries}, score_bytes))};
   return result;
 }
 

@@ -17,6 +17,7 @@ struct LayerOp {
   sim::Op op;
   bool reads_input = false;   ///< needs the layer's forward input, so that it is kept until then
   bool reads_output = false;  ///< needs the layer's forward output
+  bool sums_steps = false;    ///< over time steps, which lie along its product's inner dimension; else they are its rows
 };
 
 struct LayerCost {

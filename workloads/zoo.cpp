@@ -72,10 +72,11 @@ const ZooEntry& zoo_entry(std::string_view model) {
   return find(kZoo, model, "model", [](const ZooEntry& e) { return e.name; });
 }
 
-sim::OpGraph zoo_graph(std::string_view model, std::string_view dataset) {
+sim::OpGraph zoo_graph(std::string_view model, std::string_view dataset, bool unroll) {
   const ZooEntry& entry = zoo_entry(model);
   const Dataset& data = workloads::dataset(dataset.empty() ? entry.dataset : dataset);
-  return build_graph(entry.build(data), {.optimizer = entry.optimizer, .stored_bytes_per_sample = data.bytes_per_sample});
+  return build_graph(entry.build(data),
+                     {.optimizer = entry.optimizer, .stored_bytes_per_sample = data.bytes_per_sample, .unroll = unroll});
 }
 
 }  // namespace rehearse::workloads

@@ -38,7 +38,7 @@ std::span<const ZooEntry> zoo();
 const ZooEntry& zoo_entry(std::string_view model);
 
 /// The operation graph of a zoo model on a dataset (empty: its default). Throws sim::InputError for unknown names and for a
-/// dataset whose samples the model cannot take.
-sim::OpGraph zoo_graph(std::string_view model, std::string_view dataset = {});
+/// dataset whose samples the model cannot take. `unroll`: GraphOptions.
+sim::OpGraph zoo_graph(std::string_view model, std::string_view dataset = {}, bool unroll = false);
 
 }  // namespace rehearse::workloads

@@ -19,4 +19,7 @@ std::string printable(std::string_view text, std::size_t limit = 40);
 /// printable(), in double quotes.
 std::string shown(std::string_view text, std::size_t limit = 40);
 
+/// `text` as a JSON string, quotes included.
+std::string json_string(std::string_view text);
+
 }  // namespace rehearse::sim

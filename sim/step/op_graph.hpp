@@ -1,13 +1,14 @@
 // The operation graph of one training step of one replica, symbolic in the batch size b.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace rehearse::sim {
 
-enum class OpKind : std::uint8_t { conv, gemm, rnn, batch_norm, pool, elementwise, softmax, embedding, update };
+enum class OpKind : std::uint8_t { conv, gemm, rnn, batch_norm, pool, elementwise, softmax, embedding, update, variable };
 enum class Phase : std::uint8_t { forward, backward, update };
 
 /// A quantity that grows linearly with the batch: fixed + per_sample * b.
@@ -30,17 +31,21 @@ struct FastForm {
   Affine transform_bytes;          ///< that the transforms move; 0 when they are part of the products
 };
 
-/// One operation. A step of a recurrent layer is `repeats` products one after the other.
+/// One operation. A recurrent layer that is not unrolled is `repeats` products one after the other. A `variable` holds parameters
+/// that several operations read: it computes nothing, and hands out its parameters without a copy of its own.
 struct Op {
   std::string name;
   OpKind kind = OpKind::elementwise;
   Phase phase = Phase::forward;
   int layer = 0;       ///< index of the layer that it comes from
+  int step = 0;        ///< time step of an unrolled layer, from 0; those of a second direction come behind all of the first's
   Affine flops;        ///< FLOPs of all repeats; a multiply-add counts 2
   Affine bytes;        ///< bytes read and written in memory, all repeats
   MatrixShape matrix;  ///< zero for kinds that are no matrix product; multiplications by known zeros count here, not in `flops`
   int repeats = 1;
-  Affine output_bytes;   ///< size of what it hands to its successors
+  Affine output_bytes;  ///< size of what it hands to its successors
+  /// Of a sample's output: channels, height, width; of a parameter gradient: rows, columns, 1. Zeros: no output.
+  std::array<int, 3> output_shape{};
   Affine saved_bytes;    ///< of its output kept for the backward pass
   Affine private_bytes;  ///< of those, what no edge carries: gates, masks, the step's input, for its layer's backward operations
   Affine workspace_bytes;  ///< scratch memory while it runs

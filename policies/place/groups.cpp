@@ -1,0 +1,97 @@
+#include "policies/place/groups.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "policies/place/group_graph.hpp"
+#include "sim/base/errors.hpp"
+
+namespace rehearse::policies {
+namespace {
+
+/// What must stay together, numbered.
+Groups given_groups(const GroupableGraph& graph) {
+  std::vector<int> of_op;
+  std::map<std::int64_t, int> first;
+  for (const GroupableOp& op : graph.ops) {
+    const int index = static_cast<int>(of_op.size());
+    of_op.push_back(op.together < 0 ? index : first.try_emplace(op.together, index).first->second);
+  }
+  return renumbered(of_op);
+}
+
+/// The group that each one joins, in the end.
+std::vector<int> followed(const GroupGraph& graph, ChainRule rule) {
+  std::vector<int> leader(graph.after.size()), order(graph.after.size());
+  std::iota(leader.begin(), leader.end(), 0);
+  std::iota(order.begin(), order.end(), 0);
+  // Whoever comes later in the forward pass first: then the leaders of a group's readers are final.
+  const std::vector<int> component = components(graph);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return component[a] < component[b]; });
+  for (int group : order) {
+    int only = -1, readers = 0;
+    for (const auto& [reader, bytes] : graph.after[group]) {
+      if (leader[reader] == only) continue;
+      only = leader[reader];
+      ++readers;
+    }
+    if (readers != 1 || only == group) continue;
+    const int next = graph.after[group].begin()->first;
+    if (rule == ChainRule::chains && (graph.after[group].size() != 1 || graph.before[next].size() != 1)) continue;
+    leader[group] = only;
+  }
+  return leader;
+}
+
+}  // namespace
+
+GroupableGraph groupable(const sim::OpGraph& graph, double batch, std::span<const double> work) {
+  sim::check(work.size() == graph.ops.size(), "the work of each operation");
+  std::vector<bool> has_variable;
+  const auto has = [&](int layer) { return layer < static_cast<int>(has_variable.size()) && has_variable[layer]; };
+  for (const sim::Op& op : graph.ops) {
+    if (op.kind != sim::OpKind::variable) continue;
+    if (!has(op.layer)) has_variable.resize(std::max<std::size_t>(has_variable.size(), op.layer + 1));
+    has_variable[op.layer] = true;
+  }
+  GroupableGraph result;
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const sim::Op& op = graph.ops[i];
+    const bool of_parameters = op.kind == sim::OpKind::variable || (op.kind == sim::OpKind::update && has(op.layer));
+    // A layer's parameters count as a step before the first.
+    const std::int64_t together = (std::int64_t{op.layer} << 32) + (of_parameters ? 0 : op.step + 1);
+    result.ops.push_back({together, op.phase == sim::Phase::forward, op.kind == sim::OpKind::variable, work[i]});
+  }
+  for (const sim::Edge& edge : graph.edges) result.edges.push_back({edge.from, edge.to, edge.bytes.at(batch)});
+  return result;
+}
+
+GroupableGraph groupable(const sim::StepGraph& graph, int device_class) {
+  GroupableGraph result;
+  for (int op = 0; op < graph.ops(); ++op) {
+    const sim::StepOp& from = graph.op(op);
+    result.ops.push_back({from.group, from.phase == sim::Phase::forward, from.kind == sim::OpKind::variable,
+                          sim::seconds_of(graph.duration(op, device_class))});
+  }
+  for (int tensor = 0; tensor < graph.tensors(); ++tensor)
+    for (int reader : graph.readers_of(tensor))
+      result.edges.push_back({graph.tensor(tensor).producer, reader, static_cast<double>(graph.tensor(tensor).bytes)});
+  return result;
+}
+
+Groups colocate(const GroupableGraph& graph, ChainRule rule) {
+  const Groups given = given_groups(graph);
+  if (rule == ChainRule::none) return given;
+  const std::vector<int> leader = followed(group_graph(graph, given, false), rule);
+  std::vector<int> of_op;
+  for (int group : given.of_op) of_op.push_back(leader[group]);
+  return renumbered(of_op);
+}
+
+bool is_acyclic(const GroupableGraph& graph, const Groups& groups) {
+  const std::vector<int> component = components(group_graph(graph, groups, true));
+  return component.empty() || *std::max_element(component.begin(), component.end()) + 1 == groups.count;
+}
+
+}  // namespace rehearse::policies

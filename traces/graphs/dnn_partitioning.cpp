@@ -1,0 +1,139 @@
+// Inputs and splits of github.com/msr-fiddle/dnn-partitioning: times in milliseconds, an operation's "size" its weights and
+// output.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+
+#include "sim/read/object_reader.hpp"
+#include "traces/graphs/profiled_graph.hpp"
+
+namespace rehearse::traces {
+namespace {
+
+using sim::at_least;
+using sim::between;
+
+constexpr double kMillisecond = 1e-3;
+constexpr double kLargest = 1e18;
+
+/// The repository writes truth as true, false, 1 and 0.
+bool read_flag(sim::ObjectReader& in, std::string_view key, sim::Mistakes& mistakes) {
+  const auto value = in.required(key, "true, false, 1 or 0");
+  if (!value) return false;
+  if (value->is_boolean()) return value->boolean();
+  if (value->is_number() && (value->number() == 0 || value->number() == 1)) return value->number() == 1;
+  value->refuse("true, false, 1 or 0", mistakes);
+  return false;
+}
+
+struct Reading {
+  ProfiledGraph graph;
+  std::map<std::int64_t, int> by_id;
+  sim::Mistakes mistakes;
+};
+
+void read_node(sim::JsonValue value, Reading& reading) {
+  sim::ObjectReader in(value, reading.mistakes);
+  ProfiledOp op;
+  op.name = in.text("name");
+  op.id = in.integer("id", at_least(0));
+  op.backward = read_flag(in, "isBackwardNode", reading.mistakes);
+  op.colour = static_cast<int>(in.integer("colorClass", between(0, 1e9), -1));
+  op.accelerator_s = kMillisecond * in.number("fpgaLatency", between(0, kLargest));
+  op.cpu_s = kMillisecond * in.number("cpuLatency", between(0, kLargest));
+  op.resident_bytes = in.number("size", between(0, kLargest));
+  if (!read_flag(in, "supportedOnFpga", reading.mistakes) && in.child("supportedOnFpga"))
+    in.child("supportedOnFpga")->refuse("an operation that every device can run", reading.mistakes);
+  in.maybe_integer("layerId");
+  in.finish();
+  if (!reading.by_id.emplace(op.id, static_cast<int>(reading.graph.ops.size())).second && in.child("id"))
+    in.child("id")->refuse("an id that no node before has", reading.mistakes);
+  reading.graph.ops.push_back(std::move(op));
+}
+
+int read_end(sim::ObjectReader& in, std::string_view key, Reading& reading) {
+  const std::int64_t id = in.integer(key);
+  const auto found = reading.by_id.find(id);
+  if (found != reading.by_id.end()) return found->second;
+  if (const auto value = in.child(key)) value->refuse("the id of a node", reading.mistakes);
+  return -1;
+}
+
+void read_edge(sim::JsonValue value, Reading& reading) {
+  sim::ObjectReader in(value, reading.mistakes);
+  ProfiledEdge edge;
+  edge.from = read_end(in, "sourceId", reading);
+  edge.to = read_end(in, "destId", reading);
+  edge.transfer_s = kMillisecond * in.number("cost", between(0, kLargest));
+  edge.bytes = in.number("size", between(0, kLargest));
+  in.finish();
+  if (edge.from >= 0 && edge.to >= 0) reading.graph.edges.push_back(edge);
+}
+
+/// The nodes listed for each of some devices go to devices `first`, `first` + 1, ...
+void read_devices(sim::ObjectReader& in, std::string_view key, int first, const std::map<std::int64_t, int>& by_id,
+                  std::vector<int>& device_of_op, sim::Mistakes& mistakes) {
+  for (const sim::JsonValue value : in.list(key)) {
+    sim::ObjectReader device(value, mistakes);
+    device.maybe_number("load");
+    for (const sim::JsonValue node : device.list("nodes")) {
+      const auto found = by_id.find(sim::read_integer(node, {}, mistakes));
+      if (found == by_id.end())
+        node.refuse("the id of a node of the graph", mistakes);
+      else if (device_of_op[found->second] >= 0)
+        node.refuse("a node that is placed once", mistakes);
+      else
+        device_of_op[found->second] = first;
+    }
+    device.finish();
+    ++first;
+  }
+}
+
+}  // namespace
+
+ProfiledGraph read_dnn_partitioning_graph(const std::string& path) {
+  const sim::JsonDocument document = sim::read_json_file(path);
+  Reading reading;
+  ProfiledGraph& graph = reading.graph;
+  graph.name = std::filesystem::path(path).stem().string();
+  graph.outputs_are_resident = true;
+  sim::ObjectReader in(document.root(), reading.mistakes);
+  graph.accelerators = static_cast<int>(in.integer("maxFPGAs", between(0, 1e6)));
+  graph.cpus = static_cast<int>(in.integer("maxCPUs", between(0, 1e6)));
+  graph.accelerator_memory_bytes = in.number("maxSizePerFPGA", between(0, kLargest));
+  in.required("nodes", "a list of nodes");
+  for (const sim::JsonValue node : in.list("nodes")) read_node(node, reading);
+  in.required("edges", "a list of edges");
+  for (const sim::JsonValue edge : in.list("edges")) read_edge(edge, reading);
+  in.finish();
+  reading.mistakes.throw_if_any();
+  require_joined(graph, path);
+  order_forward(graph, path);
+  return std::move(reading.graph);
+}
+
+std::vector<int> read_dnn_partitioning_split(const std::string& path, const ProfiledGraph& graph) {
+  const sim::JsonDocument document = sim::read_json_file(path);
+  sim::Mistakes mistakes;
+  std::map<std::int64_t, int> by_id;
+  for (std::size_t op = 0; op < graph.ops.size(); ++op) by_id.emplace(graph.ops[op].id, static_cast<int>(op));
+  std::vector<int> device_of_op(graph.ops.size(), -1);
+  sim::ObjectReader in(document.root(), mistakes);
+  in.maybe_number("maxLoad");
+  for (const auto& [key, count] : {std::pair{"fpgas", graph.accelerators}, std::pair{"cpus", graph.cpus}})
+    if (const auto devices = in.required(key, "a list of devices"); devices && devices->size() > static_cast<std::size_t>(count))
+      devices->refuse(fmt::format("at most the graph's {}", count), mistakes);
+  read_devices(in, "fpgas", 0, by_id, device_of_op, mistakes);
+  read_devices(in, "cpus", graph.accelerators, by_id, device_of_op, mistakes);
+  in.finish();
+  for (std::size_t op = 0; op < graph.ops.size(); ++op)
+    if (device_of_op[op] < 0)
+      mistakes.add(
+          {.file = path, .expected = "a device for every node", .found = fmt::format("none for node {}", graph.ops[op].id)});
+  mistakes.throw_if_any();
+  return device_of_op;
+}
+
+}  // namespace rehearse::traces

@@ -1,0 +1,66 @@
+// Operation graphs with measured times, as other people's profilers and planners wrote them (docs/graphs.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/step/step_graph.hpp"
+
+namespace rehearse::traces {
+
+struct ProfiledOp {
+  std::string name, type;  ///< `type` as the file has it; may be empty
+  std::int64_t id = 0;     ///< the file's
+  bool backward = false;
+  int colour = -1;  ///< operations of one colour stay together; -1: this one goes where it likes
+  double accelerator_s = 0, cpu_s = 0;
+  double resident_bytes = 0;  ///< on its device for the whole step
+};
+
+struct ProfiledEdge {
+  int from = 0, to = 0;  ///< indices into ProfiledGraph::ops
+  double bytes = 0;
+  double transfer_s = 0;  ///< between an accelerator and its host, where the file says it
+};
+
+/// Operations are in an order in which every edge goes forward.
+struct ProfiledGraph {
+  std::string name;
+  std::vector<ProfiledOp> ops;
+  std::vector<ProfiledEdge> edges;
+  bool outputs_are_resident = false;  ///< `resident_bytes` has the outputs in it; else they live until their last reader
+  int accelerators = 0, cpus = 0;     ///< that the file plans for; 0: it does not say
+  double accelerator_memory_bytes = 0;
+};
+
+/// Of PipeDream's profiles, which have no times of a CPU: as the dnn-partitioning layer graphs made from them.
+inline constexpr double kCpuSlowdown = 10;
+
+struct PipedreamOptions {
+  bool training = true;  ///< forward and backward; else forward alone
+  int slots = 1;         ///< numbers that the optimiser keeps of each parameter
+};
+
+/// PipeDream's graph.txt (Narayanan et al., SOSP 2019). Throws sim::InputError with the line of each mistake.
+ProfiledGraph read_pipedream_graph(const std::string& path, const PipedreamOptions& options = {});
+
+/// An input of msr-fiddle/dnn-partitioning (Tarnawski et al., NeurIPS 2020). Throws sim::InputError.
+ProfiledGraph read_dnn_partitioning_graph(const std::string& path);
+
+/// A split in that repository's format: the device of each of the graph's operations, accelerators 0, 1, ..., then CPUs. Throws
+/// sim::InputError for operations that are unknown, missing or placed twice, and for more devices than the graph has.
+std::vector<int> read_dnn_partitioning_split(const std::string& path, const ProfiledGraph& graph);
+
+/// Its operations' groups are the colours.
+sim::StepGraph step_graph(const ProfiledGraph& graph, std::string accelerator_class, std::string cpu_class);
+
+/// Throws sim::InputError for no operation at all, and for one that nothing is joined to when there are others: a file that has
+/// lost its end.
+void require_joined(const ProfiledGraph& graph, std::string_view file);
+
+/// Reorders operations so that every edge goes forward. Throws sim::InputError for a cycle.
+void order_forward(ProfiledGraph& graph, std::string_view file);
+
+}  // namespace rehearse::traces
