@@ -2,6 +2,7 @@
 
 #include "policies/place/methods/annealing.hpp"
 #include "policies/place/methods/exact.hpp"
+#include "policies/place/methods/expert.hpp"
 #include "policies/place/methods/heft.hpp"
 #include "policies/place/methods/m_etf.hpp"
 #include "policies/place/methods/m_sct.hpp"
@@ -107,6 +108,7 @@ const std::vector<PlacementEntry>& placement_methods() {
       entry("round-robin", "groups in topological order on the GPUs in turn", make<RoundRobin>),
       random_entry(),
       random_search_entry(),
+      entry("expert", "LSTM layers, attention, softmax on GPUs in turn; else contiguous parts of equal time", make<Expert>),
       entry("scotch", "fewest bytes between devices, work by their speeds (SCOTCH)", make_scotch<true>),
       entry("min-cut", "scotch without the CPU (Mirhoseini et al. 2017)", make_scotch<false>),
       entry("metis", "fewest bytes between devices, work by their speeds (METIS)", make<Metis>),

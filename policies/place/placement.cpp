@@ -8,7 +8,7 @@
 
 namespace rehearse::policies {
 
-std::vector<std::int32_t> device_of_op(const OpGroups& groups, const DeviceOfGroup& devices) {
+std::vector<std::int32_t> device_of_op(const Groups& groups, const DeviceOfGroup& devices) {
   std::vector<std::int32_t> of_op(groups.of_op.size());
   for (std::size_t op = 0; op < of_op.size(); ++op) of_op[op] = devices.at(static_cast<std::size_t>(groups.of_op[op]));
   return of_op;
@@ -59,7 +59,7 @@ StepScore PlacementEvaluator::best_score() const {
   return history_.back().score;
 }
 
-PlacementView::PlacementView(const sim::StepGraph& graph, const sim::Machine& machine, const OpGroups& groups,
+PlacementView::PlacementView(const sim::StepGraph& graph, const sim::Machine& machine, const Groups& groups,
                              std::uint64_t random_key)
     : graph_(graph), machine_(machine), groups_(groups), random_key_(random_key) {
   sim::Mistakes mistakes;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/place/groups.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/step/machine.hpp"
 #include "sim/step/step_graph.hpp"
@@ -18,16 +19,10 @@ class StepTimer;
 
 namespace rehearse::policies {
 
-/// Operations that run on one device. Groups are numbered 0 .. count - 1.
-struct OpGroups {
-  std::vector<std::int32_t> of_op;  ///< the group of each operation
-  int count = 0;
-};
-
 /// A device of the machine for each group.
 using DeviceOfGroup = std::vector<std::int32_t>;
 
-std::vector<std::int32_t> device_of_op(const OpGroups& groups, const DeviceOfGroup& devices);
+std::vector<std::int32_t> device_of_op(const Groups& groups, const DeviceOfGroup& devices);
 
 /// What a step costs; of two the smaller is better: what lacks less memory, then what is faster.
 struct StepScore {
@@ -47,14 +42,14 @@ class PlacementScorer {
 /// By a timer, one after the other. Keeps references.
 class TimerScorer final : public PlacementScorer {
  public:
-  TimerScorer(sim::StepTimer& timer, const sim::Machine& machine, const OpGroups& groups)
+  TimerScorer(sim::StepTimer& timer, const sim::Machine& machine, const Groups& groups)
       : timer_(timer), machine_(machine), groups_(groups) {}
   void score(std::span<const DeviceOfGroup> placements, std::span<StepScore> scores) override;
 
  private:
   sim::StepTimer& timer_;
   const sim::Machine& machine_;
-  const OpGroups& groups_;
+  const Groups& groups_;
 };
 
 /// Counts evaluations, and keeps the best placement and how it came about.
@@ -90,11 +85,11 @@ class PlacementView {
  public:
   /// Keeps references. `random_key` is of the method's random numbers (sim::stream_key). Throws InputError: a class of device
   /// for which the graph has no durations, more groups than operations, an empty group, a machine without a CPU.
-  PlacementView(const sim::StepGraph& graph, const sim::Machine& machine, const OpGroups& groups, std::uint64_t random_key);
+  PlacementView(const sim::StepGraph& graph, const sim::Machine& machine, const Groups& groups, std::uint64_t random_key);
 
   const sim::StepGraph& graph() const { return graph_; }
   const sim::Machine& machine() const { return machine_; }
-  const OpGroups& groups() const { return groups_; }
+  const Groups& groups() const { return groups_; }
   std::uint64_t random_key() const { return random_key_; }
 
   int devices() const { return machine_.devices(); }
@@ -109,7 +104,7 @@ class PlacementView {
 
   const sim::StepGraph& graph_;
   const sim::Machine& machine_;
-  const OpGroups& groups_;
+  const Groups& groups_;
   std::uint64_t random_key_;
   std::vector<int> class_of_device_;
 };

@@ -7,8 +7,8 @@
 namespace rehearse::policies {
 
 struct RlOptions {
-  int samples = 16;              ///< placements between two updates
-  double rate = 0.005;           ///< Adam's
+  int samples = 16;             ///< placements between two updates
+  double rate = 0.005;          ///< Adam's
   double entropy_weight = 0.3;  ///< falls to 0 over the budget
   double baseline_decay = 0.9;
   double out_of_memory_penalty = 2;  ///< in square roots of the first placements' mean time

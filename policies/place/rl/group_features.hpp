@@ -8,7 +8,7 @@
 
 namespace rehearse::policies {
 
-inline constexpr int kOpKinds = 9;      ///< of sim::OpKind
+inline constexpr int kOpKinds = 10;     ///< of sim::OpKind
 inline constexpr int kOutputSizes = 6;  ///< as many outputs of a group are looked at, the largest; fewer: zeros (the paper pads)
 
 /// Rows are groups in PlacementGraph::order().

@@ -12,7 +12,7 @@
 namespace rehearse::tests {
 
 using policies::DeviceOfGroup;
-using policies::OpGroups;
+using policies::Groups;
 using policies::PlacementView;
 using policies::StepScore;
 
@@ -22,11 +22,11 @@ namespace {
 struct Bench {
   sim::StepGraph graph;
   sim::Machine machine;
-  OpGroups groups;
+  Groups groups;
   std::unique_ptr<sim::StepTimer> timer = sim::make_fast_timer(graph, machine);
   policies::TimerScorer scorer{*timer, machine, groups};
 
-  Bench(sim::StepGraph g, sim::Machine m, OpGroups o) : graph(std::move(g)), machine(std::move(m)), groups(std::move(o)) {}
+  Bench(sim::StepGraph g, sim::Machine m, Groups o) : graph(std::move(g)), machine(std::move(m)), groups(std::move(o)) {}
   PlacementView view(std::uint64_t key = 1) const { return {graph, machine, groups, key}; }
   StepScore score(const DeviceOfGroup& placement) {
     StepScore score;
@@ -43,7 +43,7 @@ struct Bench {
 std::unique_ptr<Bench> random_bench(sim::Random& random, int ops, int count, std::vector<std::string> devices,
                                     std::int64_t memory_bytes = 1'000'000) {
   sim::StepGraph graph = random_graph(random, ops);
-  OpGroups groups{.count = count};
+  Groups groups{.count = count};
   for (int op = 0; op < ops; ++op)
     groups.of_op.push_back(op < count ? op : static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(count))));
   return std::make_unique<Bench>(std::move(graph), toy_machine(devices, memory_bytes), std::move(groups));
@@ -65,8 +65,8 @@ StepScore brute_force(Bench& bench) {
 TEST_CASE("Mistakes in what is to be placed are named") {
   sim::Random random(3);
   const sim::StepGraph graph = random_graph(random, 4);
-  const OpGroups groups = one_op_groups(graph);
-  OpGroups many{.of_op = {0, 1, 2, 4}, .count = 5};
+  const Groups groups = one_op_groups(graph);
+  Groups many{.of_op = {0, 1, 2, 4}, .count = 5};
   CHECK_THROWS_WITH(PlacementView(graph, toy_machine({"cpu", "gpu"}), many, 1),
                     Catch::Contains("at most as many groups as operations, 4, found 5") && Catch::Contains("none in group 3"));
   CHECK_THROWS_WITH(PlacementView(graph, toy_machine({"cpu", "tpu"}), groups, 1),
@@ -110,7 +110,7 @@ TEST_CASE("Yardsticks") {
     builder.set_route(from, to, {builder.add_link({.name = "l", .bandwidth_bytes_per_s = 1})}, 0);
   const ToyOp op{.durations_s = {10, 1}};
   sim::StepGraph graph = toy_graph({"cpu", "gpu"}, {op, op, op}, {{2, 1, 1}, {1, 0, 1}});
-  const OpGroups groups = one_op_groups(graph);
+  const Groups groups = one_op_groups(graph);
   Bench bench(std::move(graph), builder.build(), groups);
   CHECK(bench.run("single-cpu", 1).device_of_group == DeviceOfGroup{0, 0, 0});
   CHECK(bench.run("single-gpu", 1).device_of_group == DeviceOfGroup{2, 2, 2});
@@ -153,7 +153,7 @@ TEST_CASE("exact says when its evaluations do not suffice") {
   // Independent operations of 5, 4, 3, 3, 3 s on two GPUs. HEFT takes the longest first: 5 | 4, then 4 + 3, 5 + 3, 7 + 3: ends
   // at 10. Best is 5 + 4 | 3 + 3 + 3. Two single devices and HEFT are three evaluations, so the fourth is missing.
   sim::StepGraph graph = toy_graph({"cpu", "gpu"}, {{{99, 5}}, {{99, 4}}, {{99, 3}}, {{99, 3}}, {{99, 3}}}, {});
-  const OpGroups groups = one_op_groups(graph);
+  const Groups groups = one_op_groups(graph);
   Bench bench(std::move(graph), toy_machine({"cpu", "gpu", "gpu"}), groups);
   CHECK(bench.score(bench.run("heft", 1).device_of_group).makespan == 10 * kSecond);
   CHECK(bench.score(bench.run("exact", 1000).device_of_group).makespan == 9 * kSecond);
@@ -184,7 +184,7 @@ TEST_CASE("Partitioners give devices work by their speeds and keep clusters toge
       for (int j = i + 1; j < 4; ++j) edges.push_back({base + i, base + j, 1000});
   edges.push_back({3, 4, 1});
   sim::StepGraph graph = toy_graph({"cpu", "gpu"}, std::vector<ToyOp>(8, {.durations_s = {1000, 1}}), edges);
-  const OpGroups groups = one_op_groups(graph);
+  const Groups groups = one_op_groups(graph);
   Bench bench(std::move(graph), toy_machine({"cpu", "gpu", "gpu"}), groups);
   for (const char* name : {"scotch", "min-cut", "metis"}) {
     const DeviceOfGroup d = bench.run(name, 1).device_of_group;

@@ -10,7 +10,7 @@ namespace rehearse::tests {
 
 using policies::DeviceOfGroup;
 using policies::DeviceTimeline;
-using policies::OpGroups;
+using policies::Groups;
 using policies::PlacementGraph;
 using policies::PlacementView;
 
@@ -71,7 +71,7 @@ TEST_CASE("A device's timeline fills gaps") {
 TEST_CASE("HEFT makes the schedule of its paper") {
   const sim::StepGraph graph = topcuoglu();
   const sim::Machine machine = toy_machine({"p1", "p2", "p3"});
-  const OpGroups groups = one_op_groups(graph);
+  const Groups groups = one_op_groups(graph);
   const PlacementView view(graph, machine, groups, 1);
   // Table 2 of the paper: the mean of an operation's durations, and the longest way after it. Of operation 10: (21+7+16)/3 =
   // 14.667; of 8: (5+11+14)/3 + 11 + 14.667 = 35.667; of 9: 50/3 + 13 + 14.667 = 44.333.
@@ -89,7 +89,7 @@ TEST_CASE("HEFT keeps groups together and goes where there is room") {
   const sim::Machine machine = toy_machine({"cpu", "gpu", "gpu"});
   const sim::StepGraph graph = toy_graph(
       {"cpu", "gpu"}, {{.durations_s = {10, 1}, .resident_bytes = 6}, {.durations_s = {10, 1}, .resident_bytes = 6}}, {});
-  const OpGroups apart{.of_op = {0, 1}, .count = 2}, together{.of_op = {0, 0}, .count = 1};
+  const Groups apart{.of_op = {0, 1}, .count = 2}, together{.of_op = {0, 0}, .count = 1};
   const PlacementView free(graph, machine, apart, 1), bound(graph, machine, together, 1);
   CHECK(heft_schedule(free, PlacementGraph(free), kRoom).makespan() == 1 * kSecond);
   CHECK(heft_schedule(bound, PlacementGraph(bound), kRoom).makespan() == 2 * kSecond);
@@ -106,7 +106,7 @@ TEST_CASE("m-ETF starts what can start first") {
       toy_graph({"cpu", "gpu"}, {{.durations_s = a}, {.durations_s = b}, {.durations_s = b}, {.durations_s = d}},
                 {{0, 1, 1}, {0, 2, 1}, {1, 3, 1}, {2, 3, 1}});
   const sim::Machine machine = toy_machine({"cpu", "gpu", "gpu"});
-  const OpGroups groups = one_op_groups(graph);
+  const Groups groups = one_op_groups(graph);
   const PlacementView view(graph, machine, groups, 1);
   const policies::ListSchedule schedule = etf_schedule(view, PlacementGraph(view), kRoom);
   CHECK(schedule.device_of_group() == DeviceOfGroup{1, 1, 2, 2});
@@ -117,7 +117,7 @@ TEST_CASE("m-ETF leaves full GPUs, and takes the roomiest device when nothing fi
   const ToyOp op{.durations_s = {10, 1}, .resident_bytes = 6};
   const sim::StepGraph graph = toy_graph({"cpu", "gpu"}, {op, op, op}, {{0, 1, 1}, {1, 2, 1}});
   const sim::Machine machine = toy_machine({"cpu", "gpu", "gpu"});
-  const OpGroups groups = one_op_groups(graph);
+  const Groups groups = one_op_groups(graph);
   const PlacementView view(graph, machine, groups, 1);
   // Memory of a group: 6 bytes that stay and the 1 byte that it makes; 7, 7, 6 in all.
   CHECK(etf_schedule(view, PlacementGraph(view), {0, 14, 6}).device_of_group() == DeviceOfGroup{1, 1, 2});
@@ -130,7 +130,7 @@ TEST_CASE("m-SCT gives a parent's device to its favourite") {
       {"cpu", "gpu"}, {{.durations_s = {9, 1}}, {.durations_s = {9, 3}}, {.durations_s = {9, 3}}, {.durations_s = {9, 3}}},
       {{0, 1, 2}, {0, 2, 2}, {2, 3, 2}});
   const sim::Machine machine = toy_machine({"cpu", "gpu", "gpu"});
-  const OpGroups groups = one_op_groups(graph);
+  const Groups groups = one_op_groups(graph);
   const PlacementView view(graph, machine, groups, 1);
   const std::vector<std::int32_t> favourite = policies::favourite_successors(view);
   CHECK(favourite == std::vector<std::int32_t>{2, -1, 3, -1});
@@ -145,7 +145,7 @@ TEST_CASE("A favourite is not kept from its device by an operation that would de
   const sim::StepGraph graph =
       toy_graph({"cpu", "gpu"}, {{.durations_s = {9, 1}}, {.durations_s = {9, 2}}, {.durations_s = {9, 4}}}, {{0, 1, 5}});
   const sim::Machine machine = toy_machine({"cpu", "gpu"});
-  const OpGroups groups = one_op_groups(graph);
+  const Groups groups = one_op_groups(graph);
   const PlacementView view(graph, machine, groups, 1);
   const std::vector<std::int32_t> favourite{1, -1, -1};
   CHECK(etf_schedule(view, PlacementGraph(view), {100, 100}, favourite).makespan() == 7 * kSecond);
@@ -156,7 +156,7 @@ TEST_CASE("m-TOPO fills one GPU after the other") {
   const ToyOp op{.durations_s = {10, 1}, .resident_bytes = 10};
   const sim::StepGraph graph = toy_graph({"cpu", "gpu"}, {op, op, op, op}, {{0, 1, 0}, {1, 2, 0}, {2, 3, 0}});
   const sim::Machine machine = toy_machine({"cpu", "gpu", "gpu"});
-  const OpGroups groups = one_op_groups(graph);
+  const Groups groups = one_op_groups(graph);
   const PlacementView view(graph, machine, groups, 1);
   const auto timer = sim::make_fast_timer(graph, machine);
   policies::TimerScorer scorer(*timer, machine, groups);

@@ -52,8 +52,8 @@ inline sim::Machine toy_machine(const std::vector<std::string>& class_of_device,
 }
 
 /// Every operation a group.
-inline policies::OpGroups one_op_groups(const sim::StepGraph& graph) {
-  policies::OpGroups groups{.count = graph.ops()};
+inline policies::Groups one_op_groups(const sim::StepGraph& graph) {
+  policies::Groups groups{.count = graph.ops()};
   for (int op = 0; op < graph.ops(); ++op) groups.of_op.push_back(op);
   return groups;
 }
