@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "sim/base/errors.hpp"
+#include "sim/step/step_timer.hpp"
 #include "workloads/step_graph_of.hpp"
 #include "workloads/zoo.hpp"
 
