@@ -6,43 +6,64 @@
 #include "sim/base/errors.hpp"
 
 namespace rehearse::sim {
+namespace {
 
-MaxMin::MaxMin(std::span<const double> capacities) : links_(capacities.size()) {
-  for (std::size_t i = 0; i < capacities.size(); ++i) {
-    check(capacities[i] > 0 && std::isfinite(capacities[i]), "a link's capacity is positive and finite");
-    links_[i].capacity = capacities[i];
-  }
+/// Groups and links up to which looking for the component costs more than sharing everything again.
+constexpr std::size_t kFew = 64;
+
+}  // namespace
+
+MaxMin::MaxMin(std::span<const double> capacities)
+    : capacity_(capacities.begin(), capacities.end()),
+      flows_(capacities.size()),
+      load_(capacities.size()),
+      met_(capacities.size()),
+      is_dirty_(capacities.size()),
+      on_link_(capacities.size()),
+      component_links_(capacities.size()) {
+  for (const double capacity : capacities)
+    check(capacity > 0 && std::isfinite(capacity), "a link's capacity is positive and finite");
 }
 
 int MaxMin::add_group(std::span<const std::int32_t> links, double cap) {
   check(cap > 0, "a flow's cap is positive");
   Group group;
   group.cap = cap;
-  group.first = static_cast<std::int32_t>(places_.size());
+  group.first = static_cast<std::int32_t>(place_link_.size());
   for (const std::int32_t link : links) {
-    check(link >= 0 && link < static_cast<int>(links_.size()), "a flow goes over links that there are");
-    places_.push_back({link, static_cast<std::int32_t>(groups_.size()), 0});
+    check(link >= 0 && link < static_cast<int>(capacity_.size()), "a flow goes over links that there are");
+    place_link_.push_back(link);
+    place_group_.push_back(static_cast<std::int32_t>(groups_.size()));
+    place_index_.push_back(0);
   }
-  group.end = static_cast<std::int32_t>(places_.size());
+  group.end = static_cast<std::int32_t>(place_link_.size());
+  if (std::isfinite(cap)) ++caps_;
   groups_.push_back(group);
   return static_cast<int>(groups_.size()) - 1;
 }
 
-void MaxMin::join(const Group& group) {
+void MaxMin::join(int index) {
+  Group& group = groups_[index];
+  group.position = static_cast<std::int32_t>(active_.size());
+  active_.push_back(index);
   for (int i = group.first; i < group.end; ++i) {
-    std::vector<std::int32_t>& active = links_[places_[i].link].active;
-    places_[i].position = static_cast<std::int32_t>(active.size());
-    active.push_back(i);
+    std::vector<std::int32_t>& places = on_link_[place_link_[i]];
+    place_index_[i] = static_cast<std::int32_t>(places.size());
+    places.push_back(i);
   }
 }
 
-void MaxMin::leave(const Group& group) {
+void MaxMin::leave(int index) {
+  const Group& group = groups_[index];
+  active_[group.position] = active_.back();
+  groups_[active_.back()].position = group.position;
+  active_.pop_back();
   for (int i = group.first; i < group.end; ++i) {
-    std::vector<std::int32_t>& active = links_[places_[i].link].active;
-    const std::int32_t last = active.back(), position = places_[i].position;
-    active[position] = last;
-    places_[last].position = position;
-    active.pop_back();
+    std::vector<std::int32_t>& places = on_link_[place_link_[i]];
+    const std::int32_t last = places.back();
+    places[place_index_[i]] = last;
+    place_index_[last] = place_index_[i];
+    places.pop_back();
   }
 }
 
@@ -50,82 +71,90 @@ void MaxMin::set_flows(int index, int flows) {
   Group& group = groups_[index];
   if (group.flows == flows) return;
   check(flows >= 0 && group.first < group.end, "a flow goes over a link");
-  if (group.flows == 0) join(group);
-  if (flows == 0) leave(group);
+  if (group.flows == 0) join(index);
+  if (flows == 0) leave(index);
+  for (int i = group.first; i < group.end; ++i) {
+    const std::int32_t link = place_link_[i];
+    flows_[link] += flows - group.flows;
+    if (is_dirty_[link]) continue;
+    is_dirty_[link] = 1;
+    dirty_.push_back(link);
+  }
   group.flows = flows;
-  for (int i = group.first; i < group.end; ++i)
-    if (Link& link = links_[places_[i].link]; !link.dirty) {
-      link.dirty = true;
-      dirty_.push_back(places_[i].link);
-    }
 }
 
 void MaxMin::clear() {
-  for (Group& group : groups_) group.flows = 0;
-  for (Link& link : links_) {
-    link.active.clear();
-    link.dirty = false;
-  }
+  for (const std::int32_t group : active_) groups_[group].flows = 0;
+  active_.clear();
+  std::fill(flows_.begin(), flows_.end(), 0);
+  for (std::vector<std::int32_t>& places : on_link_) places.clear();
+  for (const std::int32_t link : dirty_) is_dirty_[link] = 0;
   dirty_.clear();
 }
 
-void MaxMin::meet(int index) {
-  Link& link = links_[index];
-  if (link.met == solve_) return;
-  link.met = solve_;
-  link.left = link.capacity;
-  link.open = 0;
-  component_links_.push_back(index);
+void MaxMin::meet(int link) {
+  if (met_[link] == solve_) return;
+  met_[link] = solve_;
+  load_[link] = {.left = capacity_[link], .open = flows_[link]};
+  component_links_[links_left_++] = link;
+}
+
+void MaxMin::take_all() {
+  component_groups_.assign(active_.begin(), active_.end());
+  for (std::size_t link = 0; link < capacity_.size(); ++link) {  // without a branch that nobody can predict
+    load_[link] = {.left = capacity_[link], .open = flows_[link]};
+    component_links_[links_left_] = static_cast<std::int32_t>(link);
+    links_left_ += flows_[link] > 0;
+  }
+}
+
+/// One group has all its links to itself.
+void MaxMin::give_alone() {
+  component_groups_.assign(active_.begin(), active_.end());
+  Group& group = groups_[active_[0]];
+  group.rate = group.cap;
+  for (int i = group.first; i < group.end; ++i) group.rate = std::min(group.rate, capacity_[place_link_[i]] / group.flows);
 }
 
 /// The links and groups that hang together with the changed links.
 void MaxMin::gather() {
-  component_links_.clear();
   component_groups_.clear();
-  for (const std::int32_t index : dirty_) {
-    links_[index].dirty = false;
-    meet(index);
-  }
-  dirty_.clear();
-  for (std::size_t next = 0; next < component_links_.size(); ++next)
-    for (const std::int32_t place : links_[component_links_[next]].active) {
-      const std::int32_t index = places_[place].group;
-      Group& group = groups_[index];
+  for (const std::int32_t link : dirty_) meet(link);
+  for (int next = 0; next < links_left_; ++next)
+    for (const std::int32_t place : on_link_[component_links_[next]]) {
+      Group& group = groups_[place_group_[place]];
       if (group.met == solve_) continue;
       group.met = solve_;
-      component_groups_.push_back(index);
-      for (int i = group.first; i < group.end; ++i) {
-        meet(places_[i].link);
-        links_[places_[i].link].open += group.flows;
-      }
+      component_groups_.push_back(place_group_[place]);
+      for (int i = group.first; i < group.end; ++i) meet(place_link_[i]);
     }
 }
 
 void MaxMin::fix(Group& group, double rate) {
   group.rate = rate;
   group.fixed = solve_;
+  --groups_left_;
+  const double flows = group.flows;
   for (int i = group.first; i < group.end; ++i) {
-    Link& link = links_[places_[i].link];
-    link.open -= group.flows;
-    link.left = std::max(0.0, link.left - rate * group.flows);
+    Load& load = load_[place_link_[i]];
+    load.open -= flows;
+    load.left = std::max(0.0, load.left - rate * flows);
   }
 }
 
-/// The link that gives each of its open flows the least; -1 when no flow is open. Drops the links that are done.
+/// The link that gives each of its open flows the least. Drops the links that are done.
 int MaxMin::narrowest() {
   int best = -1;
-  double best_left = 0, best_open = 0;
-  for (std::size_t i = 0; i < component_links_.size();) {
-    const Link& link = links_[component_links_[i]];
-    if (link.open == 0) {
-      component_links_[i] = component_links_.back();
-      component_links_.pop_back();
+  Load least;
+  for (int i = 0; i < links_left_;) {
+    const Load load = load_[component_links_[i]];
+    if (load.open == 0) {
+      component_links_[i] = component_links_[--links_left_];
       continue;
     }
-    if (best < 0 || link.left * best_open < best_left * link.open) {
+    if (best < 0 || load.left * least.open < least.left * load.open) {
       best = component_links_[i];
-      best_left = link.left;
-      best_open = link.open;
+      least = load;
     }
     ++i;
   }
@@ -141,26 +170,40 @@ bool MaxMin::fix_capped(double share) {
   return true;
 }
 
-void MaxMin::fill() {
+/// Largest first.
+void MaxMin::sort_capped() {
   capped_.clear();
+  if (caps_ == 0) return;
   for (const std::int32_t index : component_groups_)
     if (std::isfinite(groups_[index].cap)) capped_.push_back(index);
   std::sort(capped_.begin(), capped_.end(),
             [&](int a, int b) { return groups_[a].cap != groups_[b].cap ? groups_[a].cap > groups_[b].cap : a > b; });
-  for (int index = narrowest(); index >= 0; index = narrowest()) {
-    const Link& link = links_[index];
-    const double share = link.left / link.open;
+}
+
+void MaxMin::fill() {
+  sort_capped();
+  groups_left_ = static_cast<int>(component_groups_.size());
+  while (groups_left_ > 0) {
+    const int link = narrowest();
+    const double share = load_[link].left / load_[link].open;
     if (fix_capped(share)) continue;
-    for (const std::int32_t place : link.active)
-      if (Group& group = groups_[places_[place].group]; group.fixed != solve_) fix(group, share);
+    for (const std::int32_t place : on_link_[link])
+      if (Group& group = groups_[place_group_[place]]; group.fixed != solve_) fix(group, share);
   }
 }
 
 std::span<const std::int32_t> MaxMin::solve() {
   if (dirty_.empty()) return {};
   ++solve_;
-  gather();
-  fill();
+  links_left_ = 0;
+  if (active_.size() == 1) {
+    give_alone();
+  } else {
+    active_.size() <= kFew&& capacity_.size() <= kFew ? take_all() : gather();
+    fill();
+  }
+  for (const std::int32_t link : dirty_) is_dirty_[link] = 0;
+  dirty_.clear();
   return component_groups_;
 }
 

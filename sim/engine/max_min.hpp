@@ -30,32 +30,36 @@ class MaxMin {
   struct Group {
     std::int32_t first = 0, end = 0;  // its places: one on each of its links
     std::int32_t flows = 0;
+    std::int32_t position = 0;         // in active_, when it has flows
     std::uint32_t met = 0, fixed = 0;  // the solve in which it was met, and got its rate
     double cap = 0, rate = 0;
   };
-  struct Place {
-    std::int32_t link = 0, group = 0;
-    std::int32_t position = 0;  // in its link's `active`
+  struct Load {
+    double left = 0, open = 0;  // open: flows that have no rate yet
   };
-  struct Link {
-    double capacity = 0, left = 0, open = 0;  // open: flows that have no rate yet
-    std::uint32_t met = 0;
-    bool dirty = false;
-    std::vector<std::int32_t> active;  // places of groups with flows
-  };
-  void join(const Group& group);
-  void leave(const Group& group);
+  void join(int group);
+  void leave(int group);
   void meet(int link);
+  void take_all();
+  void give_alone();
   void gather();
   void fill();
+  void sort_capped();
   int narrowest();
   void fix(Group& group, double rate);
   bool fix_capped(double share);
 
   std::vector<Group> groups_;
-  std::vector<Place> places_;
-  std::vector<Link> links_;
+  std::vector<std::int32_t> active_;                                  // groups with flows
+  std::vector<std::int32_t> place_link_, place_group_, place_index_;  // place_index_: in its link's on_link_
+  std::vector<double> capacity_, flows_;                              // of each link
+  std::vector<Load> load_;
+  std::vector<std::uint32_t> met_;  // of each link: the solve in which it was met
+  std::vector<char> is_dirty_;
+  std::vector<std::vector<std::int32_t>> on_link_;  // places of groups with flows
   std::vector<std::int32_t> dirty_, component_links_, component_groups_, capped_;
+  int caps_ = 0;                          // groups that have one
+  int links_left_ = 0, groups_left_ = 0;  // of the component: with open flows, without a rate
   std::uint32_t solve_ = 0;
 };
 

@@ -50,15 +50,15 @@ EpochTimes epoch_times(const Job& job, const Configuration& configuration, const
   return {.training_s = steps * timing.step_s, .evaluation_s = evaluations * timing.forward_s};
 }
 
-double start_seconds(const Job& job, const CostRules& rules, const StepTimes& step_times, bool ran_before) {
+double start_seconds(const Job& job, const CostRules& rules, const Models& models, bool ran_before) {
   if (job.work == Work::rigid) return 0;
-  return rules.start_s + (ran_before ? step_times.checkpoint_bytes(*job.profile) / rules.restore_bytes_per_s : 0);
+  return rules.start_s + (ran_before ? models.step_times->checkpoint_bytes(*job.profile) / rules.restore_bytes_per_s : 0);
 }
 
-void take_up_batch(const Job& job, double batch_before, double batch, const CostRules& rules, const Convergence& convergence,
+void take_up_batch(const Job& job, double batch_before, double batch, const CostRules& rules, const Models& models,
                    TrainingState& state) {
   if (job.work == Work::train && batch_before > 0 && batch_before != batch)
-    state.warmup_examples = rules.warmup_epochs * convergence.samples_per_epoch(*job.profile);
+    state.warmup_examples = rules.warmup_epochs * models.convergence->samples_per_epoch(*job.profile);
 }
 
 StageCourse stage_course(const StageInputs& in, const Models& models) {

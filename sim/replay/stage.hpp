@@ -55,10 +55,10 @@ struct StageInputs {
 StageCourse stage_course(const StageInputs& inputs, const Models& models);
 
 /// Seconds from taking devices to the first step: start-up, and reading the checkpoint of a job that has run before.
-double start_seconds(const Job& job, const CostRules& rules, const StepTimes& step_times, bool ran_before);
+double start_seconds(const Job& job, const CostRules& rules, const Models& models, bool ran_before);
 
 /// With another global batch size than before (0: the job has not run) the learning rate warms up again.
-void take_up_batch(const Job& job, double batch_before, double batch, const CostRules& rules, const Convergence& convergence,
+void take_up_batch(const Job& job, double batch_before, double batch, const CostRules& rules, const Models& models,
                    TrainingState& state);
 
 /// Epochs after which a job of Work::train stops without having reached its target. Throws PolicyError when `predicted_epochs`,

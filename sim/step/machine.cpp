@@ -27,11 +27,11 @@ int MachineBuilder::add_link(MachineLink link) {
 }
 
 void MachineBuilder::set_route(int from, int to, std::vector<std::int32_t> links, double latency_s) {
+  std::sort(links.begin(), links.end());
   routes_.push_back({std::move(links), latency_s, from, to});
 }
 
-Machine MachineBuilder::build() {
-  Mistakes mistakes;
+void MachineBuilder::check_parts(Mistakes& mistakes) const {
   if (machine_.devices_.empty()) mistakes.add({.pointer = "devices", .expected = "a device", .found = "none"});
   for (const MachineDevice& device : machine_.devices_) {
     if (device.memory_bytes < 0)
@@ -46,40 +46,52 @@ Machine MachineBuilder::build() {
       mistakes.add({.pointer = "link " + link.name,
                     .expected = "a bandwidth above 0, finite",
                     .found = std::to_string(link.bandwidth_bytes_per_s)});
+}
+
+/// The route of each pair of devices, null where none was given.
+std::vector<const MachineBuilder::Given*> MachineBuilder::routes_of_pairs(Mistakes& mistakes) const {
   const int devices = machine_.devices(), links = static_cast<int>(machine_.links_.size());
   std::vector<const Given*> of_pair(static_cast<std::size_t>(devices) * devices);
-  for (Given& route : routes_) {
-    std::sort(route.links.begin(), route.links.end());
+  for (const Given& route : routes_) {
     const bool known = route.from >= 0 && route.from < devices && route.to >= 0 && route.to < devices && route.from != route.to;
     const bool whole = !route.links.empty() && route.links.front() >= 0 && route.links.back() < links &&
                        std::adjacent_find(route.links.begin(), route.links.end()) == route.links.end();
-    if (!known || !whole || !(route.latency_s >= 0) || !std::isfinite(route.latency_s))
+    if (known && whole && route.latency_s >= 0 && route.latency_s * 0x1p30 < 0x1p62)
+      of_pair[static_cast<std::size_t>(route.from) * devices + route.to] = &route;
+    else
       mistakes.add({.pointer = "route " + std::to_string(route.from) + " -> " + std::to_string(route.to),
                     .expected = "two devices, links that there are, each once, and a latency of 0 s or more",
                     .found = std::to_string(route.links.size()) + " links, " + std::to_string(route.latency_s) + " s"});
-    else
-      of_pair[static_cast<std::size_t>(route.from) * devices + route.to] = &route;
   }
+  return of_pair;
+}
+
+void MachineBuilder::add_way(const Given* route) {
+  Machine::Way& way = machine_.ways_.emplace_back();
+  way.first = static_cast<std::int32_t>(machine_.way_links_.size());
+  if (route == nullptr) return;
+  way.count = static_cast<std::int32_t>(route->links.size());
+  way.latency = step_ticks(route->latency_s);
+  way.bandwidth_bytes_per_s = machine_.links_[route->links[0]].bandwidth_bytes_per_s;
+  for (const std::int32_t link : route->links) {
+    machine_.way_links_.push_back(link);
+    way.bandwidth_bytes_per_s = std::min(way.bandwidth_bytes_per_s, machine_.links_[link].bandwidth_bytes_per_s);
+  }
+}
+
+Machine MachineBuilder::build() {
+  Mistakes mistakes;
+  check_parts(mistakes);
+  const std::vector<const Given*> of_pair = routes_of_pairs(mistakes);
   mistakes.throw_if_any();
-  for (int from = 0; from < devices; ++from)
-    for (int to = 0; to < devices; ++to) {
-      Machine::Way& way = machine_.ways_.emplace_back();
-      way.first = static_cast<std::int32_t>(machine_.way_links_.size());
-      if (from == to) continue;
-      const Given* route = of_pair[static_cast<std::size_t>(from) * devices + to];
-      if (route == nullptr) {
+  for (int from = 0; from < machine_.devices(); ++from)
+    for (int to = 0; to < machine_.devices(); ++to) {
+      const Given* route = of_pair[static_cast<std::size_t>(from) * machine_.devices() + to];
+      if (from != to && route == nullptr)
         mistakes.add({.pointer = "device " + machine_.devices_[from].name,
                       .expected = "a route to device " + machine_.devices_[to].name,
                       .found = "none"});
-        continue;
-      }
-      way.count = static_cast<std::int32_t>(route->links.size());
-      way.latency = step_ticks(route->latency_s);
-      way.bandwidth_bytes_per_s = machine_.links_[route->links[0]].bandwidth_bytes_per_s;
-      for (const std::int32_t link : route->links) {
-        machine_.way_links_.push_back(link);
-        way.bandwidth_bytes_per_s = std::min(way.bandwidth_bytes_per_s, machine_.links_[link].bandwidth_bytes_per_s);
-      }
+      add_way(route);
     }
   mistakes.throw_if_any();
   return std::move(machine_);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/errors.hpp"
 #include "sim/base/units.hpp"
 #include "sim/cluster/cluster.hpp"
 
@@ -84,6 +85,9 @@ class MachineBuilder {
     double latency_s = 0;
     int from = 0, to = 0;
   };
+  void check_parts(Mistakes& mistakes) const;
+  std::vector<const Given*> routes_of_pairs(Mistakes& mistakes) const;
+  void add_way(const Given* route);
   Machine machine_;
   std::vector<Given> routes_;
 };

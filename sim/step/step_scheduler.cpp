@@ -1,6 +1,7 @@
 #include "sim/step/step_scheduler.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/base/errors.hpp"
 
@@ -8,12 +9,6 @@ namespace rehearse::sim {
 namespace {
 
 constexpr std::int32_t kNone = -1;
-
-std::int32_t index_of(const std::vector<std::string>& names, const std::string& name) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  check(found != names.end(), "the graph has no durations on devices of class " + name);
-  return static_cast<std::int32_t>(found - names.begin());
-}
 
 }  // namespace
 
@@ -30,11 +25,13 @@ Ways ways_of(const Machine& machine) {
 }
 
 StepScheduler::StepScheduler(const StepGraph& graph, const Machine& machine)
-    : graph_(graph), machine_(machine), memory_(machine) {
-  for (int d = 0; d < machine.devices(); ++d)
-    class_of_device_.push_back(index_of(graph.class_names(), machine.class_names()[machine.device(d).device_class]));
+    : graph_(graph), machine_(machine), class_of_device_(graph_classes(graph, machine)), memory_(machine) {
   for (int from = 0; from < machine.devices(); ++from)
     for (int to = 0; to < machine.devices(); ++to) {
+      if (from == to) {
+        lane_of_way_.push_back(kNone);
+        continue;
+      }
       const Tick latency = machine.route(from, to).latency;
       auto lane = std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& l) { return l.latency == latency; });
       if (lane == lanes_.end()) lane = lanes_.insert(lane, {.latency = latency, .head = 0, .waiting = {}});
@@ -42,12 +39,15 @@ StepScheduler::StepScheduler(const StepGraph& graph, const Machine& machine)
     }
   for (int op = 0; op < graph.ops(); ++op) {
     inputs_.push_back(static_cast<std::int32_t>(graph.inputs_of(op).size()));
-    resident_bytes_.push_back(graph.op(op).resident_bytes());
+    if (inputs_.back() == 0) sources_.push_back(op);
+    if (graph.op(op).resident_bytes() > 0) residents_.push_back(op);
+    workspace_bytes_.push_back(graph.op(op).workspace_bytes);
     working_bytes_.push_back(graph.op(op).workspace_bytes);
     for (int t = graph.first_tensor(op); t < graph.first_tensor(op + 1); ++t)
       if (!graph.tensor(t).held) working_bytes_.back() += graph.tensor(t).bytes;
   }
   copy_of_reader_.resize(graph.readers().size());
+  finished_.resize(machine.devices() + 1);
 }
 
 const StepResult& StepScheduler::time(const StepPlacement& placement, FlowNetwork& network, StepTimeline* timeline) {
@@ -63,7 +63,7 @@ const StepResult& StepScheduler::time(const StepPlacement& placement, FlowNetwor
 /// In the orders by priority: smaller runs earlier.
 void StepScheduler::set_keys(const StepPlacement& placement) {
   if (placement.order == StepOrder::critical_path) {
-    critical_path(graph_, machine_, placement.device_of_op, keys_);
+    critical_path(graph_, machine_, class_of_device_, placement.device_of_op, keys_);
   } else if (placement.order == StepOrder::given) {
     check(static_cast<int>(placement.priority.size()) == graph_.ops(), "an operation has a priority");
     keys_.assign(placement.priority.begin(), placement.priority.end());
@@ -75,8 +75,9 @@ void StepScheduler::set_keys(const StepPlacement& placement) {
 void StepScheduler::begin(const StepPlacement& placement, StepTimeline* timeline) {
   const int devices = machine_.devices();
   check(static_cast<int>(placement.device_of_op.size()) == graph_.ops(), "an operation has a device");
-  for (const std::int32_t device : placement.device_of_op)
-    check(device >= 0 && device < devices, "an operation is placed on a device that there is");
+  std::uint32_t largest = 0;  // a negative device is a large one
+  for (const std::int32_t device : placement.device_of_op) largest = std::max(largest, static_cast<std::uint32_t>(device));
+  check(largest < static_cast<std::uint32_t>(devices), "an operation is placed on a device that there is");
   placement_ = placement;
   timeline_ = timeline;
   if (timeline_ != nullptr) *timeline_ = {};
@@ -98,12 +99,13 @@ void StepScheduler::begin(const StepPlacement& placement, StepTimeline* timeline
   sent_.assign(devices, kNone);
   sent_as_.assign(devices, kNone);
   memory_.clear();
-  ready_.clear(devices, placement.device_of_op);
+  ready_.clear(devices, placement.device_of_op, placement.order == StepOrder::fifo);
+  free_.clear();
+  for (int device = 0; device < devices; ++device) free_.push_back(device);
   set_keys(placement);
-  for (int op = 0; op < graph_.ops(); ++op) {
-    if (resident_bytes_[op] > 0) memory_.take(placement.device_of_op[op], resident_bytes_[op], op);
-    if (missing_[op] == 0) ready_.push(placement.device_of_op[op], placement.order == StepOrder::fifo ? 0 : keys_[op], op);
-  }
+  for (const std::int32_t op : residents_) memory_.take(placement.device_of_op[op], graph_.op(op).resident_bytes(), op);
+  for (const std::int32_t op : sources_)
+    ready_.push(placement.device_of_op[op], placement.order == StepOrder::fifo ? 0 : keys_[op], op);
   dispatch();
 }
 
@@ -120,25 +122,30 @@ std::span<const FlowStart> StepScheduler::at(Tick date, std::span<const std::int
   arrived_.assign(ended.begin(), ended.end());
   finish_ops();
   begin_transfers();
-  std::sort(arrived_.begin(), arrived_.end(), [&](int a, int b) {
+  const auto earlier = [&](int a, int b) {
     return transfers_[a].tensor != transfers_[b].tensor ? transfers_[a].tensor < transfers_[b].tensor
                                                         : transfers_[a].to < transfers_[b].to;
-  });
+  };
+  if (arrived_.size() > 1) std::sort(arrived_.begin(), arrived_.end(), earlier);
   for (const std::int32_t transfer : arrived_) arrive(transfer);
   dispatch();
   return flows_;
 }
 
 void StepScheduler::finish_ops() {
-  finished_.clear();
-  for (std::size_t device = 0; device < ends_.size(); ++device)
-    if (ends_[device] == now_) {
-      finished_.push_back(running_[device]);
-      ends_[device] = kNever;
-      running_[device] = kNone;
-    }
-  if (finished_.size() > 1) std::sort(finished_.begin(), finished_.end());
-  for (const std::int32_t op : finished_) finish(op);
+  std::size_t count = 0;
+  for (std::size_t device = 0; device < ends_.size(); ++device) {  // without a branch that nobody can predict
+    finished_[count] = static_cast<std::int32_t>(device);
+    count += ends_[device] == now_;
+  }
+  const std::span finished(finished_.data(), count);
+  for (std::int32_t& device : finished) {  // becomes the operation
+    free_.push_back(device);
+    ends_[device] = kNever;
+    device = std::exchange(running_[device], kNone);
+  }
+  if (count > 1) std::sort(finished.begin(), finished.end());
+  for (const std::int32_t op : finished) finish(op);
 }
 
 void StepScheduler::finish(int op) {
@@ -147,7 +154,7 @@ void StepScheduler::finish(int op) {
   timing_.makespan = now_;
   --left_;
   if (timeline_ != nullptr) timeline_->runs.push_back({op, device, starts_[device], now_});
-  if (graph_.op(op).workspace_bytes > 0) memory_.give(device, graph_.op(op).workspace_bytes);
+  memory_.give(device, workspace_bytes_[op]);
   for (const StepInput& input : graph_.inputs_of(op)) release(copy_of_reader_[input.reader]);
   for (int tensor = graph_.first_tensor(op); tensor < graph_.first_tensor(op + 1); ++tensor) publish(op, tensor);
 }
@@ -213,7 +220,10 @@ void StepScheduler::arrive(std::int32_t index) {
 }
 
 void StepScheduler::give_input(int op) {
-  if (--missing_[op] == 0) ready_.push(placement_.device_of_op[op], placement_.order == StepOrder::fifo ? now_ : keys_[op], op);
+  if (--missing_[op] > 0) return;
+  const std::int32_t device = placement_.device_of_op[op];
+  ready_.push(device, placement_.order == StepOrder::fifo ? now_ : keys_[op], op);
+  if (running_[device] == kNone) free_.push_back(device);
 }
 
 void StepScheduler::release(std::int32_t index) {
@@ -222,14 +232,15 @@ void StepScheduler::release(std::int32_t index) {
 }
 
 void StepScheduler::dispatch() {
-  for (int device = 0; device < machine_.devices(); ++device) {
+  for (const std::int32_t device : free_) {
     if (running_[device] != kNone || ready_.empty(device)) continue;
     const std::int32_t op = ready_.pop(device);
-    if (working_bytes_[op] > 0) memory_.take(device, working_bytes_[op], op);
+    memory_.take(device, working_bytes_[op], op);
     running_[device] = op;
     starts_[device] = now_;
     ends_[device] = now_ + graph_.duration(op, class_of_device_[device]);
   }
+  free_.clear();
 }
 
 }  // namespace rehearse::sim

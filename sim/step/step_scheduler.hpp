@@ -65,7 +65,8 @@ class StepScheduler final : public FlowClient {
   std::vector<std::int32_t> lane_of_way_;
   std::vector<std::int32_t> inputs_;         // how many each operation has
   std::vector<std::int64_t> working_bytes_;  // workspace and outputs of each operation
-  std::vector<std::int64_t> resident_bytes_;
+  std::vector<std::int64_t> workspace_bytes_;
+  std::vector<std::int32_t> sources_, residents_;  // operations without inputs, and with resident bytes
 
   StepPlacement placement_;  // of this step, as all that follows
   StepTimeline* timeline_ = nullptr;
@@ -80,6 +81,7 @@ class StepScheduler final : public FlowClient {
   std::vector<Tick> ends_, starts_;           // of those
   std::vector<std::int32_t> sent_, sent_as_;  // by device: the last tensor sent there, and its copy
   std::vector<std::int32_t> finished_, arrived_;
+  std::vector<std::int32_t> free_;  // devices that may have become able to run something; some twice
   std::vector<FlowStart> flows_;
   ReadyQueues ready_;
   StepMemory memory_;

@@ -101,21 +101,9 @@ class ReferenceTimer final : public StepTimer {
   StepResult timing_;
 };
 
-/// The graph's class of each of the machine's devices.
-std::vector<int> classes_of(const StepGraph& graph, const Machine& machine) {
-  std::vector<int> result;
-  for (int d = 0; d < machine.devices(); ++d) {
-    const std::string& name = machine.class_names()[machine.device(d).device_class];
-    const auto found = std::find(graph.class_names().begin(), graph.class_names().end(), name);
-    check(found != graph.class_names().end(), "the graph has no durations on devices of class " + name);
-    result.push_back(static_cast<int>(found - graph.class_names().begin()));
-  }
-  return result;
-}
-
 /// Weak duality: with prices y_d >= 0 of the devices that sum to 1, no step is shorter than the sum over operations of the
 /// least y_d x duration on d.
-double priced_work(const StepGraph& graph, const std::vector<int>& class_of_device, const std::vector<double>& prices) {
+double priced_work(const StepGraph& graph, const std::vector<std::int32_t>& class_of_device, const std::vector<double>& prices) {
   double work = 0;
   for (int op = 0; op < graph.ops(); ++op) {
     double least = prices[0] * static_cast<double>(graph.duration(op, class_of_device[0]));
@@ -136,10 +124,20 @@ std::unique_ptr<StepTimer> make_reference_timer(const StepGraph& graph, const Ma
   return std::make_unique<ReferenceTimer>(graph, machine);
 }
 
-void critical_path(const StepGraph& graph, const Machine& machine, std::span<const std::int32_t> device_of_op,
-                   std::vector<std::int64_t>& out) {
+std::vector<std::int32_t> graph_classes(const StepGraph& graph, const Machine& machine) {
+  std::vector<std::int32_t> result;
+  for (int d = 0; d < machine.devices(); ++d) {
+    const std::string& name = machine.class_names()[machine.device(d).device_class];
+    const auto found = std::find(graph.class_names().begin(), graph.class_names().end(), name);
+    check(found != graph.class_names().end(), "the graph has no durations on devices of class " + name);
+    result.push_back(static_cast<std::int32_t>(found - graph.class_names().begin()));
+  }
+  return result;
+}
+
+void critical_path(const StepGraph& graph, const Machine& machine, std::span<const std::int32_t> classes,
+                   std::span<const std::int32_t> device_of_op, std::vector<std::int64_t>& out) {
   out.assign(graph.ops(), 0);
-  const std::vector<int> class_of_device = classes_of(graph, machine);
   const std::span<const std::int32_t> order = graph.topological_order();
   for (std::size_t i = order.size(); i-- > 0;) {
     const std::int32_t op = order[i];
@@ -154,12 +152,12 @@ void critical_path(const StepGraph& graph, const Machine& machine, std::span<con
         }
         longest = std::max(longest, way);
       }
-    out[op] = longest + graph.duration(op, class_of_device[device]);
+    out[op] = longest + graph.duration(op, classes[device]);
   }
 }
 
 Tick lower_bound(const StepGraph& graph, const Machine& machine) {
-  const std::vector<int> class_of_device = classes_of(graph, machine);
+  const std::vector<std::int32_t> class_of_device = graph_classes(graph, machine);
   std::vector<Tick> longest(graph.ops());
   Tick path = 0;
   const std::span<const std::int32_t> order = graph.topological_order();

@@ -78,9 +78,12 @@ std::unique_ptr<StepTimer> make_reference_timer(const StepGraph& graph, const Ma
 /// makespan is shorter.
 Tick lower_bound(const StepGraph& graph, const Machine& machine);
 
+/// The graph's class of each of the machine's devices, by name (sim::check).
+std::vector<std::int32_t> graph_classes(const StepGraph& graph, const Machine& machine);
+
 /// The longest way from each operation's start to the end of the step, in ticks: durations where they are placed, and of each
-/// tensor that changes devices the latency and the time on its narrowest link.
-void critical_path(const StepGraph& graph, const Machine& machine, std::span<const std::int32_t> device_of_op,
-                   std::vector<std::int64_t>& out);
+/// tensor that changes devices the latency and the time on its narrowest link. `classes`: graph_classes of the two.
+void critical_path(const StepGraph& graph, const Machine& machine, std::span<const std::int32_t> classes,
+                   std::span<const std::int32_t> device_of_op, std::vector<std::int64_t>& out);
 
 }  // namespace rehearse::sim

@@ -152,9 +152,11 @@ TEST_CASE("starting again reads the checkpoint") {
   };
   const Job job = four_epochs("t");
   const CostRules rules{.start_s = 5, .restore_bytes_per_s = 5e8};
-  CHECK(start_seconds(job, rules, Large(), false) == 5);
-  CHECK(start_seconds(job, rules, Large(), true) == 13);
-  CHECK(start_seconds(rigid("r", 0, 1, 10), rules, Large(), true) == 0);
+  const Large large;
+  const Models with_checkpoint{.step_times = &large};
+  CHECK(start_seconds(job, rules, with_checkpoint, false) == 5);
+  CHECK(start_seconds(job, rules, with_checkpoint, true) == 13);
+  CHECK(start_seconds(rigid("r", 0, 1, 10), rules, with_checkpoint, true) == 0);
 }
 
 TEST_CASE("another batch size warms the learning rate up, the same one does not") {
@@ -162,11 +164,11 @@ TEST_CASE("another batch size warms the learning rate up, the same one does not"
   const Tenths tenths;  // 100 samples an epoch
   const CostRules rules{.warmup_epochs = 0.3};
   TrainingState state;
-  take_up_batch(job, 0, 64, rules, tenths, state);
+  take_up_batch(job, 0, 64, rules, {.convergence = &tenths}, state);
   CHECK(state.warmup_examples == 0);
-  take_up_batch(job, 64, 64, rules, tenths, state);
+  take_up_batch(job, 64, 64, rules, {.convergence = &tenths}, state);
   CHECK(state.warmup_examples == 0);
-  take_up_batch(job, 64, 128, rules, tenths, state);
+  take_up_batch(job, 64, 128, rules, {.convergence = &tenths}, state);
   CHECK(state.warmup_examples == Approx(30));
 }
 
