@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "policies/place/methods.hpp"
 #include "policies/registry.hpp"
 #include "scenarios/catalogue.hpp"
 #include "scenarios/studies/study.hpp"
@@ -77,6 +78,7 @@ void list_strategies() {
   list_entries("place", policies::place_strategies());
   list_entries("threads", policies::threads_strategies());
   list_entries("queue", policies::queue_strategies());
+  list_entries("placement", policies::placement_methods());
 }
 
 void list_studies() {

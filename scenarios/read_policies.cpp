@@ -7,6 +7,7 @@
 #include "scenarios/agent_file.hpp"
 #include "scenarios/embedded.hpp"
 #include "scenarios/loader_parts.hpp"
+#include "scenarios/read_strategy.hpp"
 #include "sim/base/names.hpp"
 #include "sim/read/sha256.hpp"
 #include "traces/histories/native.hpp"
@@ -16,50 +17,7 @@ namespace rehearse::scenarios {
 
 namespace {
 
-using policies::ParameterDeclaration;
-using policies::ParameterValue;
 using sim::between;
-
-std::optional<ParameterValue> read_parameter(sim::JsonValue value, const ParameterDeclaration& declared,
-                                             sim::Mistakes& mistakes) {
-  if (std::holds_alternative<bool>(declared.fallback)) return sim::read_boolean(value, mistakes);
-  if (std::holds_alternative<double>(declared.fallback)) {
-    const sim::NumberRange range = between(declared.low, declared.high);
-    return declared.whole ? static_cast<double>(sim::read_integer(value, range, mistakes))
-                          : sim::read_number(value, range, mistakes);
-  }
-  if (declared.choices.empty()) return std::string(sim::read_text(value, mistakes));
-  return declared.choices[sim::read_choice(value, declared.choices, mistakes)];
-}
-
-/// A strategy by name, or as an object with its name and parameters; nothing changes after a mistake.
-template <class Entry>
-void read_strategy(sim::JsonValue value, const std::vector<Entry>& entries, const std::string& what,
-                   policies::StrategyChoice& out, sim::Mistakes& mistakes) {
-  std::vector<std::string> names;
-  for (const Entry& entry : entries) names.push_back(entry.name);
-  if (value.is_string()) {
-    if (known_name(value, value.text(), names, what, mistakes)) out = {std::string(value.text()), {}};
-    return;
-  }
-  if (!value.is_object()) {
-    value.refuse("the name of a " + what + ", or an object with its name and parameters", mistakes);
-    return;
-  }
-  sim::ObjectReader in(value, mistakes);
-  const std::string name = in.text("name");
-  const Entry* entry = policies::find_strategy(entries, name);
-  if (entry == nullptr) {
-    if (!name.empty()) known_name(*in.child("name"), name, names, what, mistakes);
-    return;
-  }
-  policies::StrategyChoice choice{name, {}};
-  for (const ParameterDeclaration& declared : entry->parameters)
-    if (const auto given = in.child(declared.name))
-      if (const auto parameter = read_parameter(*given, declared, mistakes)) choice.parameters[declared.name] = *parameter;
-  in.finish();
-  out = std::move(choice);
-}
 
 /// The knobs that a list names; all when there is none.
 policies::FreeKnobs read_free(sim::ObjectReader& in, sim::Mistakes& mistakes) {

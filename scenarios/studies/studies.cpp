@@ -4,6 +4,7 @@
 #include "scenarios/studies/frontier.hpp"
 #include "scenarios/studies/learning_curve.hpp"
 #include "scenarios/studies/measured_runs.hpp"
+#include "scenarios/studies/placement.hpp"
 #include "scenarios/studies/staged.hpp"
 #include "scenarios/studies/study.hpp"
 
@@ -32,6 +33,11 @@ const std::vector<StudyKind>& studies() {
       {.name = "staged",
        .help = "staged strategies against the static and the staged optimum, job by job, also with dear switching",
        .read = read_staged},
+      {.name = "placement",
+       .help = "placement methods on training steps of models: seconds a step against evaluations and the lower bound",
+       .jobs = false,
+       .policies = false,
+       .read = read_placement},
   };
   return all;
 }

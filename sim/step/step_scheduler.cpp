@@ -50,7 +50,7 @@ StepScheduler::StepScheduler(const StepGraph& graph, const Machine& machine)
   finished_.resize(machine.devices() + 1);
 }
 
-const StepTiming& StepScheduler::time(const StepPlacement& placement, FlowNetwork& network, StepTimeline* timeline) {
+const StepResult& StepScheduler::time(const StepPlacement& placement, FlowNetwork& network, StepTimeline* timeline) {
   begin(placement, timeline);
   network.run(*this);
   check(left_ == 0, "a step ended before its last operation", seconds_of(now_));

@@ -19,7 +19,7 @@ class StepScheduler final : public FlowClient {
  public:
   StepScheduler(const StepGraph& graph, const Machine& machine);
 
-  const StepTiming& time(const StepPlacement& placement, FlowNetwork& network, StepTimeline* timeline);
+  const StepResult& time(const StepPlacement& placement, FlowNetwork& network, StepTimeline* timeline);
 
   Tick next_date() override;
   std::span<const FlowStart> at(Tick date, std::span<const std::int32_t> ended) override;
@@ -85,7 +85,7 @@ class StepScheduler final : public FlowClient {
   std::vector<FlowStart> flows_;
   ReadyQueues ready_;
   StepMemory memory_;
-  StepTiming timing_;
+  StepResult timing_;
   int left_ = 0;  // operations
 };
 

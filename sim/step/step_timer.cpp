@@ -17,7 +17,7 @@ namespace {
 class FastTimer final : public StepTimer {
  public:
   FastTimer(const StepGraph& graph, const Machine& machine) : scheduler_(graph, machine), network_(ways_of(machine)) {}
-  const StepTiming& time(const StepPlacement& placement, StepTimeline* timeline) override {
+  const StepResult& time(const StepPlacement& placement, StepTimeline* timeline) override {
     return scheduler_.time(placement, network_, timeline);
   }
 
@@ -66,11 +66,11 @@ class Parcel {
 class ReferenceTimer final : public StepTimer {
  public:
   ReferenceTimer(const StepGraph& graph, const Machine& machine) : scheduler_(graph, machine), ways_(ways_of(machine)) {}
-  const StepTiming& time(const StepPlacement& placement, StepTimeline* timeline) override {
+  const StepResult& time(const StepPlacement& placement, StepTimeline* timeline) override {
     Parcel parcel(in_child([&] {
       SimGridNetwork network(ways_);
       StepTimeline seen;
-      const StepTiming& timing = scheduler_.time(placement, network, timeline != nullptr ? &seen : nullptr);
+      const StepResult& timing = scheduler_.time(placement, network, timeline != nullptr ? &seen : nullptr);
       Parcel answer;
       answer.put(timing.makespan);
       answer.put(timing.busy);
@@ -98,7 +98,7 @@ class ReferenceTimer final : public StepTimer {
  private:
   StepScheduler scheduler_;
   Ways ways_;
-  StepTiming timing_;
+  StepResult timing_;
 };
 
 /// Weak duality: with prices y_d >= 0 of the devices that sum to 1, no step is shorter than the sum over operations of the

@@ -35,7 +35,7 @@ struct OutOfMemory {
   bool happened() const { return device >= 0; }
 };
 
-struct StepTiming {
+struct StepResult {
   Tick makespan = 0;
   std::vector<Tick> busy;                       ///< of each device
   std::vector<std::int64_t> peak_memory_bytes;  ///< of each device
@@ -65,7 +65,7 @@ class StepTimer {
  public:
   virtual ~StepTimer() = default;
   /// The result is good until the next call. The placement's sizes and devices are checked (sim::check).
-  virtual const StepTiming& time(const StepPlacement& placement, StepTimeline* timeline = nullptr) = 0;
+  virtual const StepResult& time(const StepPlacement& placement, StepTimeline* timeline = nullptr) = 0;
 };
 
 /// Own network; no memory is allocated after the first calls.

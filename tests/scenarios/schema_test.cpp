@@ -100,6 +100,9 @@ const std::vector<Place> kPlaces{
     {"contributions", "/study", kCorpus + "good/contributions.json"},
     {"measured_runs", "/study", kCorpus + "good/measured-runs.json"},
     {"staged", "/study", kCorpus + "good/staged.json"},
+    {"placement", "/study", kCorpus + "good/placement.json"},
+    {"placed_graph", "/study/graphs/0", kCorpus + "good/placement.json"},
+    {"placed_machine", "/study/machines/0", kCorpus + "good/placement.json"},
 };
 
 std::vector<Mistake> mistakes_with(const std::string& file, const std::string& pointer, const std::string& value) {

@@ -11,7 +11,7 @@ using namespace rehearse::tests;
 
 namespace {
 
-void compare(const StepTiming& fast, const StepTiming& reference) {
+void compare(const StepResult& fast, const StepResult& reference) {
   RC_ASSERT(std::abs(fast.makespan_s() - reference.makespan_s()) <= 1e-9 * reference.makespan_s());
   RC_ASSERT(fast.busy == reference.busy);
   RC_ASSERT(fast.peak_memory_bytes == reference.peak_memory_bytes);

@@ -47,7 +47,7 @@ struct Timed {
   }
   StepTimeline line;
   std::unique_ptr<StepTimer> timer;
-  const StepTiming& timing;
+  const StepResult& timing;
 };
 
 }  // namespace
@@ -269,8 +269,8 @@ TEST_CASE("a timer used again gives the same") {
     const auto used = make_fast_timer(graph, machine), fresh = make_fast_timer(graph, machine);
     const auto placement = random_placement(random, graph.ops(), machine.devices());
     for (int i = 0; i < 3; ++i) used->time({.device_of_op = random_placement(random, graph.ops(), machine.devices())});
-    const StepTiming& a = used->time({.device_of_op = placement});
-    const StepTiming& b = fresh->time({.device_of_op = placement});
+    const StepResult& a = used->time({.device_of_op = placement});
+    const StepResult& b = fresh->time({.device_of_op = placement});
     RC_ASSERT(a.makespan == b.makespan);
     RC_ASSERT(a.peak_memory_bytes == b.peak_memory_bytes);
     RC_ASSERT(a.busy == b.busy);

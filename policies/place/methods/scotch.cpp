@@ -1,0 +1,62 @@
+#include "policies/place/methods/scotch.hpp"
+
+#include <cstdio>
+// scotch.h names FILE without including it.
+#include <scotch.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "policies/place/partition_graph.hpp"
+#include "sim/base/errors.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+static_assert(sizeof(SCOTCH_Num) == sizeof(std::int32_t));
+
+/// SCOTCH's handles, ended with the scope.
+struct Handles {
+  SCOTCH_Graph graph;
+  SCOTCH_Arch machine;
+  SCOTCH_Strat strategy;
+  Handles() {
+    const bool made = SCOTCH_graphInit(&graph) == 0 && SCOTCH_archInit(&machine) == 0 && SCOTCH_stratInit(&strategy) == 0;
+    sim::check(made, "SCOTCH's handles");
+  }
+  ~Handles() {
+    SCOTCH_graphExit(&graph);
+    SCOTCH_archExit(&machine);
+    SCOTCH_stratExit(&strategy);
+  }
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+};
+
+}  // namespace
+
+DeviceOfGroup Scotch::place(const PlacementView& view, PlacementEvaluator&) {
+  const PlacementGraph groups(view);
+  const std::vector<std::int32_t> devices = with_cpu_ ? all_devices(view.machine()) : gpus_or_all(view.machine());
+  std::vector<SCOTCH_Num> part_of(static_cast<std::size_t>(groups.groups()), 0);
+  if (devices.size() > 1) {
+    const PartitionGraph graph = partition_graph(groups, view.machine());
+    std::vector<SCOTCH_Num> speeds;
+    for (const double share : device_shares(groups, devices))
+      speeds.push_back(std::max(1, static_cast<SCOTCH_Num>(std::lround(share * 1e4))));
+    // Its generator is one for the process: begun anew for each graph.
+    SCOTCH_randomSeed(static_cast<SCOTCH_Num>(view.random_key() & 0x7fffffff));
+    SCOTCH_randomReset();
+    Handles scotch;
+    const bool ok =
+        SCOTCH_graphBuild(&scotch.graph, 0, groups.groups(), graph.first.data(), nullptr, graph.work.data(), nullptr,
+                          static_cast<SCOTCH_Num>(graph.neighbour.size()), graph.neighbour.data(), graph.bytes.data()) == 0 &&
+        SCOTCH_archCmpltw(&scotch.machine, static_cast<SCOTCH_Num>(speeds.size()), speeds.data()) == 0 &&
+        SCOTCH_graphMap(&scotch.graph, &scotch.machine, &scotch.strategy, part_of.data()) == 0;
+    sim::check(ok, "SCOTCH found a mapping");
+  }
+  return devices_of_parts(part_of, devices);
+}
+
+}  // namespace rehearse::policies

@@ -1,0 +1,49 @@
+// The network of "Device placement optimization with reinforcement learning" (Mirhoseini et al., ICML 2017, section 3.2): an LSTM
+// reads the groups; another one, with attention to what the first made of them, names a device for each, and reads the
+// device that it named before.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "policies/learn/nn/layers.hpp"
+#include "policies/place/rl/group_features.hpp"
+#include "sim/base/random.hpp"
+
+namespace rehearse::policies {
+
+/// Placements drawn from a network.
+struct PlacementSamples {
+  std::vector<DeviceOfGroup> placements;
+  Var log_probability;  ///< samples x 1
+  Var entropy;          ///< 1 x 1: mean over samples and groups, in nats
+};
+
+class Seq2SeqPlacer {
+ public:
+  struct Size {
+    Eigen::Index units = 64;       ///< of both LSTMs
+    Eigen::Index kind_units = 16;  ///< of a kind's embedding
+    ScoreClip clip{.temperature = 1, .bound = 5};
+  };
+  Seq2SeqPlacer(LayerMaker make, const GroupFeatures& features, int devices, Size size);
+  /// A sample for each random stream.
+  PlacementSamples sample(Tape& tape, std::span<sim::Random> streams) const;
+
+ private:
+  Var encode(Tape& tape) const;  ///< n x units
+
+  const GroupFeatures& features_;
+  int devices_;
+  Size size_;
+  Linear kinds_, sizes_;
+  LstmCell encoder_, decoder_;
+  ParameterId device_embedding_;  ///< a row for each device, and one for "none yet"; added to the decoder's gates
+  ProductAttention attention_;
+  Linear output_;
+};
+
+/// The choice that a number in [0, 1) makes among columns with these log probabilities.
+std::int32_t drawn(std::span<const double> log_probabilities, double uniform);
+
+}  // namespace rehearse::policies

@@ -1,0 +1,233 @@
+#include "scenarios/studies/placement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "scenarios/map_processes.hpp"
+#include "scenarios/read_strategy.hpp"
+#include "scenarios/studies/placement_cases.hpp"
+#include "sim/base/random.hpp"
+#include "sim/step/step_timer.hpp"
+#include "workloads/zoo.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+struct PlacementParameters {
+  std::vector<GraphChoice> graphs;
+  std::vector<MachineChoice> machines;
+  std::vector<MethodChoice> methods;
+  std::int64_t evaluations = 2000;
+};
+
+/// A graph on a machine, and what every method made of it.
+struct CaseFigures {
+  const GraphChoice* graph;
+  const MachineChoice* machine;
+  int ops, groups, colocated;
+  double lower_bound_s;
+  std::vector<PlacementFigures> of_method;
+};
+
+class PlacementStudy final : public Study {
+ public:
+  explicit PlacementStudy(PlacementParameters parameters) : parameters_(std::move(parameters)) {}
+
+  StudyResult run(Scenario& scenario, const RunOptions& options, const ResultsFolder& folder) const override {
+    std::vector<PlacementCase> placed;
+    std::vector<CaseFigures> cases;
+    for (const GraphChoice& graph : parameters_.graphs)
+      for (const MachineChoice& machine : parameters_.machines) {
+        const PlacementCase& made = placed.emplace_back(make_case(scenario, graph, machine));
+        cases.push_back({&graph,
+                         &machine,
+                         made.graph.ops(),
+                         made.groups.count,
+                         made.colocated,
+                         sim::seconds_of(sim::lower_bound(made.graph, made.machine)),
+                         {}});
+      }
+    const std::size_t methods = parameters_.methods.size();
+    const auto work = [&](int task) {
+      const auto c = static_cast<std::size_t>(task) / methods, m = static_cast<std::size_t>(task) % methods;
+      const MethodChoice& method = parameters_.methods[m];
+      const std::uint64_t key = sim::stream_key(scenario.policy_seed, 0, "place " + method.name,
+                                                cases[c].graph->name + " on " + cases[c].machine->name);
+      return to_text(place({&placed[c], &method, parameters_.evaluations, key}));
+    };
+    const std::vector<std::string> texts =
+        map_processes(static_cast<int>(cases.size() * methods), processes_of(options), folder, work);
+    for (std::size_t i = 0; i < texts.size(); ++i) cases[i / methods].of_method.push_back(figures_of(texts[i]));
+    return tables_of(cases);
+  }
+
+ private:
+  StudyResult tables_of(const std::vector<CaseFigures>& cases) const {
+    StudyResult result;
+    result.tables = {step_table(cases), placement_table(cases), search_table(cases)};
+    result.notes.emplace_back("Seconds a step by the reference timer; !: does not fit in memory, -: the method has no answer.");
+    for (const CaseFigures& c : cases)
+      for (std::size_t m = 0; m < c.of_method.size(); ++m) {
+        const PlacementFigures& f = c.of_method[m];
+        const std::string& why = f.failure.empty() ? f.out_of_memory : f.failure;
+        if (!why.empty())
+          result.notes.push_back(
+              fmt::format("{} on {}, {}: {}", c.graph->name, c.machine->name, parameters_.methods[m].name, why));
+      }
+    return result;
+  }
+
+  /// For the terminal: a row for each graph and machine, a column for each method.
+  report::Table step_table(const std::vector<CaseFigures>& cases) const {
+    report::Table table{
+        .title = fmt::format("Seconds a training step; searching methods have {} evaluations", parameters_.evaluations),
+        .columns = {{"graph", "graph"}, {"machine", "machine"}, {"groups", "groups", "{:g}"}, {"lower_bound_s", "bound"}}};
+    for (const MethodChoice& method : parameters_.methods) table.columns.push_back({.name = {}, .heading = method.name});
+    for (const CaseFigures& c : cases) {
+      table.rows.push_back({c.graph->name, c.machine->name, static_cast<double>(c.groups), c.lower_bound_s});
+      for (const PlacementFigures& f : c.of_method)
+        table.rows.back().emplace_back(f.failure.empty() ? fmt::format("{:.4g}{}", f.step_s, f.missing_bytes > 0 ? "!" : "")
+                                                         : std::string("-"));
+    }
+    return table;
+  }
+
+  report::Table placement_table(const std::vector<CaseFigures>& cases) const {
+    report::Table table{.name = "placement",
+                        .title = {},
+                        .columns = {{"graph", ""},
+                                    {"machine", ""},
+                                    {"method", ""},
+                                    {"batch", ""},
+                                    {"ops", ""},
+                                    {"colocation_groups", ""},
+                                    {"groups", ""},
+                                    {"step_s", ""},
+                                    {"fits", ""},
+                                    {"missing_bytes", ""},
+                                    {"devices_used", ""},
+                                    {"transferred_bytes", ""},
+                                    {"evaluations", ""},
+                                    {"lower_bound_s", ""},
+                                    {"over_bound", ""}}};
+    for (const CaseFigures& c : cases)
+      for (std::size_t m = 0; m < c.of_method.size(); ++m) {
+        const PlacementFigures& f = c.of_method[m];
+        const bool ok = f.failure.empty();
+        const auto number = [&](auto value) { return ok ? static_cast<double>(value) : kNan; };
+        table.rows.push_back({c.graph->name, c.machine->name, parameters_.methods[m].name, c.graph->batch,
+                              static_cast<double>(c.ops), static_cast<double>(c.colocated), static_cast<double>(c.groups),
+                              number(f.step_s),
+                              std::string(!ok                    ? ""
+                                          : f.missing_bytes == 0 ? "true"
+                                                                 : "false"),
+                              number(f.missing_bytes), number(f.devices_used), number(f.transferred_bytes), number(f.evaluations),
+                              c.lower_bound_s, number(f.step_s / c.lower_bound_s)});
+      }
+    return table;
+  }
+
+  /// Quality against evaluations: a row for each improvement.
+  report::Table search_table(const std::vector<CaseFigures>& cases) const {
+    report::Table table{
+        .name = "placement-search",
+        .title = {},
+        .columns = {{"graph", ""}, {"machine", ""}, {"method", ""}, {"evaluations", ""}, {"step_s", ""}, {"fits", ""}}};
+    for (const CaseFigures& c : cases)
+      for (std::size_t m = 0; m < c.of_method.size(); ++m)
+        for (const PlacementFigures::Point& point : c.of_method[m].history)
+          table.rows.push_back({c.graph->name, c.machine->name, parameters_.methods[m].name,
+                                static_cast<double>(point.evaluations), point.step_s,
+                                std::string(point.fits ? "true" : "false")});
+    return table;
+  }
+
+  const PlacementParameters parameters_;
+};
+
+GraphChoice read_graph(sim::JsonValue value, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  GraphChoice choice{.model = in.text("model")};
+  choice.name = in.text("name", choice.model);
+  choice.batch = in.number("batch", sim::between(1, 1e6));
+  choice.groups = static_cast<int>(in.integer("groups", sim::between(1, 4096), 64));
+  choice.dataset = in.text("dataset", std::string());
+  in.finish();
+  if (choice.model.empty()) return choice;
+  try {
+    choice.optimizer = workloads::zoo_entry(choice.model).optimizer;
+    if (choice.dataset.empty()) choice.dataset = workloads::zoo_entry(choice.model).dataset;
+    workloads::zoo_graph(choice.model, choice.dataset);
+  } catch (const sim::InputError& error) {
+    add_at(value, error, mistakes);
+  }
+  return choice;
+}
+
+MachineChoice read_machine(sim::JsonValue value, const sim::Cluster& cluster, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  const std::string pool = in.text("pool");
+  MachineChoice choice;
+  const std::vector<std::string> names = pool_names(cluster);
+  if (!pool.empty() && known_name(*in.child("pool"), pool, names, "pool", mistakes))
+    choice.pool = static_cast<int>(std::find(names.begin(), names.end(), pool) - names.begin());
+  if (const auto gpus = in.maybe_integer("gpus", sim::between(0, 1024))) choice.gpus = static_cast<int>(*gpus);
+  choice.name = in.text("name", choice.gpus < 0 ? pool : fmt::format("{} x {}", choice.gpus, pool));
+  in.finish();
+  if (names.empty()) return choice;
+  const sim::Instance& instance =
+      cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(choice.pool)].instance)];
+  try {
+    sim::machine_of(cluster, instance, sim::wiring_of(instance), {.gpus = choice.gpus});
+  } catch (const sim::InputError& error) {
+    add_at(value, error, mistakes);
+  }
+  return choice;
+}
+
+MethodChoice read_method(sim::JsonValue value, sim::Mistakes& mistakes) {
+  MethodChoice choice;
+  policies::StrategyChoice named;
+  read_strategy(value, policies::placement_methods(), "placement method", named, mistakes);
+  choice.entry = policies::find_strategy(policies::placement_methods(), named.name);
+  choice.name = named.name;
+  choice.parameters = std::move(named.parameters);
+  return choice;
+}
+
+/// The elements of a list that must not be empty, each name once.
+template <class Choice, class Read>
+std::vector<Choice> read_choices(sim::ObjectReader& in, const char* key, const std::string& what, sim::Mistakes& mistakes,
+                                 Read&& read) {
+  std::vector<Choice> choices;
+  const auto list = in.required(key, "a list of " + what);
+  if (list && list->is_array() && list->size() == 0) list->refuse("at least one", mistakes);
+  for (const sim::JsonValue value : in.list(key)) {
+    choices.push_back(read(value));
+    const bool again =
+        std::any_of(choices.begin(), choices.end() - 1, [&](const Choice& c) { return c.name == choices.back().name; });
+    if (again && !choices.back().name.empty()) refuse_again(value, choices.back().name, "a name that is given once", mistakes);
+  }
+  return choices;
+}
+
+}  // namespace
+
+std::unique_ptr<Study> read_placement(sim::ObjectReader& in, const Paths&, Scenario& scenario, sim::Mistakes& mistakes) {
+  PlacementParameters p;
+  p.graphs =
+      read_choices<GraphChoice>(in, "graphs", "graphs", mistakes, [&](sim::JsonValue v) { return read_graph(v, mistakes); });
+  p.machines = read_choices<MachineChoice>(in, "machines", "machines", mistakes,
+                                           [&](sim::JsonValue v) { return read_machine(v, scenario.cluster, mistakes); });
+  p.methods = read_choices<MethodChoice>(in, "methods", "placement methods", mistakes,
+                                         [&](sim::JsonValue v) { return read_method(v, mistakes); });
+  p.evaluations = in.integer("evaluations", sim::between(1, 1e9), p.evaluations);
+  return std::make_unique<PlacementStudy>(std::move(p));
+}
+
+}  // namespace rehearse::scenarios
