@@ -45,7 +45,7 @@ TEST_CASE("on one device the timer's makespan is the closed form's sum") {
   for (std::int32_t device = 0; device < 2; ++device) {
     const std::vector<std::int32_t> all_there(graph.ops(), device);
     const ComputeTime sum = StepModel(ops).compute_time(node.classes()[device], {.batch = static_cast<double>(batch)});
-    const sim::StepTiming& timing = timer->time({.device_of_op = all_there});
+    const sim::StepResult& timing = timer->time({.device_of_op = all_there});
     INFO(model << " on device " << device);
     CHECK(timing.makespan_s() == Approx(sum.forward_s + sum.backward_s + sum.update_s).epsilon(1e-9));
     CHECK(timing.busy[device] == timing.makespan);
