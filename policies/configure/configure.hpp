@@ -1,6 +1,6 @@
 // The interface of configure strategies: a job and what may be known of it in, a ranked menu of configurations out.
-// Answered at the job's arrival, for the whole job; staged strategies answer again at the ends of stages. What a strategy keeps (fits,
-// tables) must not change a later answer.
+// Answered at the job's arrival, for the whole job; staged strategies answer again at the ends of stages. What a strategy keeps
+// (fits, tables) must not change a later answer.
 #pragma once
 
 #include <functional>

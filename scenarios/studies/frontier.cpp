@@ -112,11 +112,12 @@ class Frontier final : public Study {
   static void read_outcomes(const RunTask& task, double gap_s, Outcomes& outcomes) {
     sim::CsvReader jobs(task.folder + "/jobs.csv",
                         {.required = {"submit_s", "start_s", "end_s", "state", "pool", "workers", "batch_size", "deadline_met",
-                                      "accuracy", "accuracy_met", "cost_usd"}});
+                                      "accuracy", "accuracy_met", "cost_usd", "cost_limit_met"}});
     while (sim::CsvRow* row = jobs.next()) {
       Outcome& out = outcomes.at(static_cast<std::size_t>(std::round(row->number("submit_s") / gap_s)));
+      const auto breaks = [&](const char* limit) { return row->text(limit) == "false"; };  // empty: the job has none
       const bool kept =
-          row->text("state") == "finished" && row->text("deadline_met") != "false" && row->text("accuracy_met") != "false";
+          row->text("state") == "finished" && !breaks("deadline_met") && !breaks("accuracy_met") && !breaks("cost_limit_met");
       out.repetitions += 1;
       out.kept += kept;
       out.cost_usd += row->number("cost_usd");

@@ -70,6 +70,18 @@ TEST_CASE("the oracle's frontier: more time or a lower floor never costs more; w
   CHECK(pictures == 2);  // one for each floor
 }
 
+TEST_CASE("a choice beyond the cost limit does not keep the limits") {
+  const TemporaryFolder folder;
+  const StudyRun run =
+      run_text(folder, with(kScenario, R"("target_accuracy": 0.9)", R"("target_accuracy": 0.9, "cost_limit_usd": 0.001)"));
+  const report::Table& table = run.table("frontier");
+  REQUIRE(table.rows.size() == 16);
+  for (const auto& row : table.rows) {
+    CHECK(number(table, row, "kept_fraction") == 0);
+    CHECK(text(table, row, "efficient") == "false");
+  }
+}
+
 // A replay of a job alone is its closed form but for dates, which lie on a grid of 2^-20 s: start, first step, end; and the grid
 // of the oracle is that of characterise.
 TEST_CASE("the oracle pays at every point what characterise finds jointly, and manual what it finds for manual") {
