@@ -26,6 +26,16 @@ struct Efficiency {
   double host_s_per_op = 10e-6;  ///< of the host, to issue one operation
 };
 
+/// How a CPU's cores hang together, and what threads cost (docs/model.md, "Threads", which names the defaults' sources).
+struct Threading {
+  int cores_per_tile = 1;         ///< that share an L2 cache
+  double tile_cache_bytes = 1e6;  ///< of that cache
+  double smt_yield = 1.15;        ///< arithmetic of a core with two threads or more, of that with one
+  double serial_share = 5e-4;     ///< of an operation's arithmetic that one thread does alone
+  double dispatch_share = 0.5;    ///< of Efficiency::launch_s, on any number of threads; the rest grows with the threads
+  double wake_s = 2e-7;           ///< for each thread that joins or leaves a team
+};
+
 /// What one model's software does differently from the device's average: fitted to measurements of it.
 struct ModelCorrection {
   std::string model, dataset;
@@ -49,6 +59,7 @@ struct Device {
   double idle_w = 0;
   double busy_w = 0;
   Efficiency efficiency;
+  Threading threading;                       ///< of a CPU
   std::vector<ModelCorrection> corrections;  ///< of models that were measured on it
   std::string source;
 };
