@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "sim/base/errors.hpp"
 #include "sim/step/cpu_step.hpp"
@@ -74,6 +76,8 @@ sim::CpuOpCost cpu_op_cost(const OpWork& work, const sim::Device& cpu, double ba
 
 OpClasses classes_of(const sim::OpGraph& graph) {
   OpClasses out;
+  using Type = std::tuple<sim::OpKind, sim::Phase, bool>;
+  std::map<Type, std::int32_t> types;
   for (const sim::Op& op : graph.ops) {
     const OpWork work = work_of(op);
     const auto same = std::find(out.works.begin(), out.works.end(), work);
@@ -81,7 +85,10 @@ OpClasses classes_of(const sim::OpGraph& graph) {
     if (same != out.works.end()) continue;
     out.works.push_back(work);
     out.first_op.push_back(static_cast<std::int32_t>(out.class_of.size()) - 1);
+    const Type type{op.kind, op.phase, op.matrix.k.per_sample > 0};
+    out.type_of.push_back(types.emplace(type, static_cast<std::int32_t>(types.size())).first->second);
   }
+  out.types = static_cast<int>(types.size());
   return out;
 }
 

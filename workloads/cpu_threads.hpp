@@ -25,6 +25,9 @@ sim::CpuOpCost cpu_op_cost(const OpWork& work, const sim::Device& cpu, double ba
 struct OpClasses {
   std::vector<OpWork> works;           ///< of each class
   std::vector<std::int32_t> class_of;  ///< of each operation
+  /// Of each class: operations of one type differ in size alone (forward convolutions, their data gradients, ...).
+  std::vector<std::int32_t> type_of;
+  int types = 0;
   std::vector<std::int32_t> first_op;  ///< of each class: one of its operations
 };
 OpClasses classes_of(const sim::OpGraph& graph);

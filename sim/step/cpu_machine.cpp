@@ -1,6 +1,7 @@
 #include "sim/step/cpu_machine.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "sim/base/errors.hpp"
 
@@ -24,6 +25,17 @@ CpuMachine cpu_machine_of(const Device& cpu) {
   machine.smt_yield.assign(static_cast<std::size_t>(machine.threads_per_core), threading.smt_yield);
   machine.smt_yield.front() = 1;
   return machine;
+}
+
+double refill_bytes(const CpuMachine& machine, int to, double input_bytes) {
+  const int tiles = (std::min(to, machine.cores) + machine.cores_per_tile - 1) / machine.cores_per_tile;
+  return machine.rethreading * std::min(input_bytes, tiles * machine.tile_cache_bytes);
+}
+
+double rethreading_s(const CpuMachine& machine, int from, int to, double input_bytes) {
+  const double bandwidth =
+      std::min(std::min(to, machine.cores) * machine.core_bandwidth_bytes_per_s, machine.bandwidth_bytes_per_s);
+  return machine.rethreading * machine.wake_s * std::abs(to - from) + refill_bytes(machine, to, input_bytes) / bandwidth;
 }
 
 CpuGraph cpu_graph(const OpGraph& graph, double batch, std::vector<std::int32_t> class_of) {

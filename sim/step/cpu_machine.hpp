@@ -33,6 +33,12 @@ struct CpuMachine {
 /// Of a catalogue's CPU. Its cores, arithmetic and bandwidth must be positive (sim::check).
 CpuMachine cpu_machine_of(const Device& cpu);
 
+/// What it takes for a core's team of `from` threads to be followed by one of another number, that reads `input_bytes`: threads
+/// wake or leave, and what lay in the caches of other cores is fetched again.
+double rethreading_s(const CpuMachine& machine, int from, int to, double input_bytes);
+/// Bytes that are fetched.
+double refill_bytes(const CpuMachine& machine, int to, double input_bytes);
+
 /// What one operation takes alone on k threads with a core each.
 struct CpuOpCost {
   double fixed_s = 0;        ///< on no matter which cores

@@ -216,15 +216,10 @@ class CpuStep {
     for (const CoreShare& share : team.shares) timeline_->shares.push_back({share.core, share.threads});
   }
 
-  /// Threads wake or leave, and what lay in the caches of another team's cores is fetched again.
   void change_team(Running& one, int before) {
-    if (machine_.rethreading <= 0) return;
-    const auto tiles = std::ceil(static_cast<double>(one.team.shares.size()) / machine_.cores_per_tile);
-    const double refill =
-        machine_.rethreading * std::min(graph_.input_bytes[static_cast<std::size_t>(one.op)], tiles * machine_.tile_cache_bytes);
-    one.team.cost.fixed_s +=
-        machine_.rethreading * machine_.wake_s * std::abs(one.team.threads - before) + refill / one.team.bandwidth_bytes_per_s;
-    one.team.cost.further_bytes += refill;
+    const double input_bytes = graph_.input_bytes[static_cast<std::size_t>(one.op)];
+    one.team.cost.fixed_s += rethreading_s(machine_, before, one.team.threads, input_bytes);
+    one.team.cost.further_bytes += refill_bytes(machine_, one.team.threads, input_bytes);
     ++timing_.rethreadings;
   }
 
