@@ -9,6 +9,7 @@ namespace rehearse::policies {
 namespace {
 
 constexpr int kMostInterOp = 8;
+constexpr int kMostRounds = 20;  // of S2's improvements; a few are enough
 /// How much slower than its quickest an operation may be for fewer threads, in list schedules.
 constexpr double kSlack[] = {0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8};
 
@@ -61,18 +62,36 @@ class TypeCounts {
     std::copy_if(all.begin(), all.end(), std::back_inserter(transitions_), [](const Transition& t) { return t.count > 0; });
   }
 
-  const std::vector<int>& settle() {
+  /// From each type's quickest number, and from all cores for all.
+  std::vector<int> settle() {
     for (int type = 0; type < types_; ++type) threads_[static_cast<std::size_t>(type)] = quickest(type, false);
-    for (int round = 0; round < 20; ++round) {
-      const std::vector<int> before = threads_;
-      for (int type = 0; type < types_; ++type) threads_[static_cast<std::size_t>(type)] = quickest(type, true);
-      if (before == threads_) break;
-    }
-    return threads_;
+    improve();
+    const std::vector<int> own = threads_;
+    const double own_s = step_s();
+    threads_.assign(threads_.size(), machine_.cores);
+    improve();
+    return step_s() < own_s ? threads_ : own;
   }
 
  private:
   double& work_s(int type, int k) { return work_s_[static_cast<std::size_t>(type * machine_.cores + k - 1)]; }
+
+  void improve() {
+    for (int round = 0; round < kMostRounds; ++round) {
+      const std::vector<int> before = threads_;
+      for (int type = 0; type < types_; ++type) threads_[static_cast<std::size_t>(type)] = quickest(type, true);
+      if (before == threads_) break;
+    }
+  }
+
+  double step_s() {
+    double sum_s = 0;
+    for (int type = 0; type < types_; ++type) {
+      const int k = threads_[static_cast<std::size_t>(type)];
+      sum_s += work_s(type, k) + changes_s(type, k) / 2;  // each change belongs to two types
+    }
+    return sum_s;
+  }
 
   int quickest(int type, bool with_changes) {
     int best = machine_.cores;
@@ -167,6 +186,15 @@ std::vector<ThreadStrategies> all_thread_strategies() {
   return all;
 }
 
+namespace {
+
+bool includes(const ThreadStrategies& all, const ThreadStrategies& some) {
+  return (all.type_counts || !some.type_counts) && (all.own_counts || all.type_counts || !some.own_counts) &&
+         (all.co_run || !some.co_run) && (all.spare_threads || !some.spare_threads);
+}
+
+}  // namespace
+
 sim::CpuPlan strategy_plan(const sim::CpuMachine& machine, const sim::CpuGraph& graph, const workloads::OpClasses& classes,
                            std::shared_ptr<const sim::CpuBelief> belief, const ThreadStrategies& strategies) {
   sim::CpuPlan plan = serial_plan(graph, threads_of_classes(machine, graph, classes, *belief, strategies));
@@ -178,8 +206,22 @@ sim::CpuPlan strategy_plan(const sim::CpuMachine& machine, const sim::CpuGraph& 
 }
 
 sim::CpuPlan StrategyPlanner::plan(StepBench& bench) const {
-  return strategy_plan(bench.machine(), bench.graph(), bench.classes(),
-                       std::make_shared<const sim::CpuBelief>(estimator_->estimate(bench)), strategies_);
+  const auto belief = std::make_shared<const sim::CpuBelief>(estimator_->estimate(bench));
+  const auto with = [&](const ThreadStrategies& strategies) {
+    return strategy_plan(bench.machine(), bench.graph(), bench.classes(), belief, strategies);
+  };
+  if (use_ == Use::as_given) return with(strategies_);
+  sim::CpuPlan best;
+  double least_s = std::numeric_limits<double>::infinity();
+  for (const ThreadStrategies& some : all_thread_strategies()) {
+    if (!includes(strategies_, some)) continue;
+    sim::CpuPlan plan = with(some);
+    if (const double step_s = bench.step_s(plan); step_s < least_s) {
+      least_s = step_s;
+      best = std::move(plan);
+    }
+  }
+  return best;
 }
 
 std::shared_ptr<const sim::CpuBelief> exact_belief(const workloads::CpuStepModel& model) {

@@ -54,13 +54,18 @@ sim::CpuPlan strategy_plan(const sim::CpuMachine& machine, const sim::CpuGraph& 
 
 class StrategyPlanner final : public ThreadPlanner {
  public:
-  StrategyPlanner(std::unique_ptr<CurveEstimator> estimator, const ThreadStrategies& strategies)
-      : estimator_(std::move(estimator)), strategies_(strategies) {}
+  enum class Use {
+    as_given,
+    if_quicker  ///< of all combinations of them the one with the quickest step, a profiling step each
+  };
+  StrategyPlanner(std::unique_ptr<CurveEstimator> estimator, const ThreadStrategies& strategies, Use use = Use::as_given)
+      : estimator_(std::move(estimator)), strategies_(strategies), use_(use) {}
   sim::CpuPlan plan(StepBench& bench) const override;
 
  private:
   std::unique_ptr<CurveEstimator> estimator_;
   ThreadStrategies strategies_;
+  Use use_;
 };
 
 /// A bound in practice: with exact times, list schedules by critical path over a family of thread counts (Radulescu and van

@@ -30,10 +30,11 @@ struct Efficiency {
 struct Threading {
   int cores_per_tile = 1;         ///< that share an L2 cache
   double tile_cache_bytes = 1e6;  ///< of that cache
-  double smt_yield = 1.15;        ///< arithmetic of a core with two threads or more, of that with one
+  double smt_yield = 1.1;         ///< arithmetic of a core with two threads or more, of that with one
   double serial_share = 5e-4;     ///< of an operation's arithmetic that one thread does alone
   double dispatch_share = 0.5;    ///< of Efficiency::launch_s, on any number of threads; the rest grows with the threads
   double wake_s = 2e-7;           ///< for each thread that joins or leaves a team
+  double time_slice_s = 7.5e-4;   ///< of the system, when a core has more threads than its hardware
 };
 
 /// What one model's software does differently from the device's average: fitted to measurements of it.

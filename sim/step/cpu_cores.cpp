@@ -17,7 +17,7 @@ void CpuCores::count(int core, int sign) {
   const auto c = static_cast<std::size_t>(core);
   if (own_of_[c] == 0)
     idle_ += sign;
-  else if (spare_of_[c] == 0 && machine_.threads_per_core > 1)
+  else if (spare_of_[c] + 1 < machine_.threads_per_core)
     spare_ += sign;
 }
 
@@ -44,7 +44,8 @@ void CpuCores::take_idle(int count, bool from_top, std::vector<CoreShare>& out) 
 
 void CpuCores::take_spare(int count, std::vector<CoreShare>& out) {
   for (int core = machine_.cores - 1; core >= 0 && count > 0; --core)
-    if (own_of_[static_cast<std::size_t>(core)] > 0 && spare_of_[static_cast<std::size_t>(core)] == 0) {
+    if (own_of_[static_cast<std::size_t>(core)] > 0 &&
+        spare_of_[static_cast<std::size_t>(core)] + 1 < machine_.threads_per_core) {
       add(core, 1, true, out);
       --count;
     }

@@ -12,14 +12,14 @@ struct CoreShare {
   std::int32_t core = 0, threads = 0;
 };
 
-/// A core's own thread (or threads, where teams overlap), and at most one spare thread beside it.
+/// A core's own thread (or threads, where teams overlap), and spare ones on its further hardware threads.
 class CpuCores {
  public:
   explicit CpuCores(const CpuMachine& machine);
 
   /// Without an own thread.
   int idle() const { return idle_; }
-  /// With an own thread, and a spare one that is free.
+  /// With an own thread, and a further hardware thread that is free.
   int spare() const { return spare_; }
   int threads_on(int core) const { return own_of_[static_cast<std::size_t>(core)] + spare_of_[static_cast<std::size_t>(core)]; }
 

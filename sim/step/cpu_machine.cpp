@@ -20,7 +20,8 @@ CpuMachine cpu_machine_of(const Device& cpu) {
       .bandwidth_bytes_per_s = bandwidth,
       .core_bandwidth_bytes_per_s = cpu.core_bandwidth_bytes_per_s > 0 ? cpu.core_bandwidth_bytes_per_s : bandwidth,
       .tile_cache_bytes = threading.tile_cache_bytes,
-      .wake_s = threading.wake_s};
+      .wake_s = threading.wake_s,
+      .time_slice_s = threading.time_slice_s};
   // Of two threads; more of them gain nothing further.
   machine.smt_yield.assign(static_cast<std::size_t>(machine.threads_per_core), threading.smt_yield);
   machine.smt_yield.front() = 1;

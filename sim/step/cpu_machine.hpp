@@ -20,6 +20,7 @@ struct CpuMachine {
   double tile_cache_bytes = 0;
   std::vector<double> smt_yield{1};  ///< arithmetic of a core with 1, 2, ... threads, of that with one
   double wake_s = 0;                 ///< for each thread that joins or leaves a core's team
+  double time_slice_s = 0;           ///< that an operation waits for, with twice as many threads on a core as its hardware has
   double rethreading = 1;            ///< multiplies all that changing a team costs
 
   int socket_of(int core) const { return static_cast<int>(static_cast<std::int64_t>(core) * sockets / cores); }

@@ -9,20 +9,29 @@ namespace {
 
 double traffic(const CpuTeam& team) { return team.cost.bytes + team.cost.further_bytes; }
 
-/// Of its threads' arithmetic, when each core's is shared by all threads on it.
-double core_share(const CpuMachine& machine, const CpuCores& cores, const CpuTeam& team) {
-  double got = 0;
-  for (const CoreShare& share : team.shares) {
-    const int all = cores.threads_on(share.core);
-    got += share.threads * machine.yield(all) / all;
-  }
-  return got / team.threads;
+double duration_s(const CpuTeam& team, double arithmetic_s) {
+  const double memory_s = team.cost.bytes > 0 ? team.cost.bytes / team.bandwidth_bytes_per_s : 0;
+  return team.cost.fixed_s + (team.cost.packs ? arithmetic_s + memory_s : std::max(arithmetic_s, memory_s));
 }
 
-double alone_s(const CpuTeam& team, double core_share) {
-  const double memory_s = team.cost.bytes > 0 ? team.cost.bytes / team.bandwidth_bytes_per_s : 0;
-  const double arithmetic_s = team.cost.arithmetic_s / core_share;
-  return team.cost.fixed_s + (team.cost.packs ? arithmetic_s + memory_s : std::max(arithmetic_s, memory_s));
+/// Of all cores, how much arithmetic is asked of them: 1 is what one thread does without a pause.
+std::vector<double> loads(const CpuMachine& machine, std::span<CpuTeam* const> teams) {
+  std::vector<double> load(static_cast<std::size_t>(machine.cores), 0);
+  for (const CpuTeam* team : teams)
+    for (const CoreShare& share : team->shares)
+      load[static_cast<std::size_t>(share.core)] += team->load * machine.yield(share.threads);
+  return load;
+}
+
+double shared_s(const CpuMachine& machine, const CpuCores& cores, const std::vector<double>& load, const CpuTeam& team) {
+  double got = 0, most_threads = 0;
+  for (const CoreShare& share : team.shares) {
+    const int all = cores.threads_on(share.core);
+    got += std::min(1.0, machine.yield(all) / load[static_cast<std::size_t>(share.core)]);
+    most_threads = std::max<double>(most_threads, all);
+  }
+  const double waiting_s = std::max(0.0, most_threads / machine.threads_per_core - 1) * machine.time_slice_s;
+  return duration_s(team, team.arithmetic_s * static_cast<double>(team.shares.size()) / got) + waiting_s;
 }
 
 /// Progressive filling: all rates grow together until a team has its demand or one of its sockets is full.
@@ -73,11 +82,16 @@ void settle_team(const CpuMachine& machine, CpuTeam& team) {
   const double largest = *std::max_element(team.on_socket.begin(), team.on_socket.end());
   team.bandwidth_bytes_per_s =
       std::min(cores * machine.core_bandwidth_bytes_per_s, machine.bandwidth_bytes_per_s / machine.sockets / largest);
+  double yield = 0;
+  for (const CoreShare& share : team.shares) yield += machine.yield(share.threads);
+  team.arithmetic_s = team.cost.arithmetic_s * team.threads / yield;
+  team.load = team.arithmetic_s / duration_s(team, team.arithmetic_s);
 }
 
 void set_speeds(const CpuMachine& machine, const CpuCores& cores, std::span<CpuTeam* const> teams) {
+  const std::vector<double> load = loads(machine, teams);
   for (CpuTeam* team : teams) {
-    team->alone_s = alone_s(*team, core_share(machine, cores, *team));
+    team->alone_s = shared_s(machine, cores, load, *team);
     team->speed = 1 / team->alone_s;
   }
   share_bandwidth(machine, teams);

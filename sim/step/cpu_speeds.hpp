@@ -1,5 +1,5 @@
-// How fast operations go that run side by side on a CPU: a core's arithmetic is shared by its threads, each socket's memory
-// bandwidth by max-min.
+// How fast operations go that run side by side on a CPU. Each asks of its cores the part of its time in which it computes, and of
+// its sockets' memory its mean traffic; a core that is asked for too much is shared in proportion, bandwidth by max-min.
 #pragma once
 
 #include <span>
@@ -18,8 +18,10 @@ struct CpuTeam {
   std::vector<double> on_socket;     ///< the part of its cores, and so of its traffic, on each socket
   double bandwidth_bytes_per_s = 0;  ///< that its cores can draw
 
-  double alone_s = 0;  ///< at the present share of its cores, with all the bandwidth
-  double speed = 0;    ///< of the whole operation, a second
+  double arithmetic_s = 0;  ///< alone on its cores
+  double load = 0;          ///< the part of its time alone in which it computes
+  double alone_s = 0;       ///< at the present share of its cores, with all the bandwidth
+  double speed = 0;         ///< of the whole operation, a second
 };
 
 /// Fills in what follows from the shares.

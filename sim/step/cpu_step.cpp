@@ -153,17 +153,17 @@ class CpuStep {
     return false;
   }
 
-  /// S4: an operation that ends within those that run although it has half a core for each thread, and that slows them by less
-  /// than its own time.
+  /// S4: the next operation that is believed to slow what runs by less than it takes alone.
   bool start_on_spare() {
-    const double rest = rest_s(), half = machine_.yield(2) / 2;
-    const int spare = cores_.spare(), taken = machine_.cores - cores_.idle();
+    const int taken = machine_.cores - cores_.idle();
+    double load = 0;  // of a core that is taken, believed
+    for (const Running& one : running_) load += believed_load(one.op, one.team.threads) * one.team.threads / taken;
     for (std::size_t i = 0; i < ready_.size(); ++i) {
-      const int op_class = class_of(ready_[i]);
-      const int threads = plan_.belief->best(op_class, std::min(spare, machine_.cores));
-      const double beside_s = plan_.belief->alone(op_class, threads) / half;
-      const double slowed_s = beside_s * (1 - half) * threads / taken;
-      if (beside_s > rest || slowed_s > plan_.belief->alone(op_class, threads_of(ready_[i]))) continue;
+      const int op_class = class_of(ready_[i]), threads = plan_.belief->best(op_class, std::min(cores_.spare(), machine_.cores));
+      const double slower = std::max(1.0, (load + believed_load(ready_[i], threads)) / machine_.yield(2));
+      const double beside_s = plan_.belief->alone(op_class, threads) * slower;
+      const double slowed_s = beside_s * (1 - 1 / slower) * threads / taken;
+      if (slowed_s > plan_.belief->alone(op_class, threads_of(ready_[i]))) continue;
       Running& one = add(ready_.take(i), threads, true);
       cores_.take_spare(threads, one.team.shares);
       one.believed_end_s = now_s() + beside_s;
@@ -171,6 +171,10 @@ class CpuStep {
       return true;
     }
     return false;
+  }
+
+  double believed_load(std::int32_t op, int threads) const {
+    return plan_.belief->load(class_of(op), std::min(threads, machine_.cores));
   }
 
   /// How long what runs is believed to run on.
@@ -201,10 +205,10 @@ class CpuStep {
   void begin(Running& one) {
     CpuTeam& team = one.team;
     team.cost = costs_.cost(class_of(one.op), team.threads);
-    settle_team(machine_, team);
     const int before = cores_.swap_team(team.shares.front().core, one.spare, team.threads);
     for (const CoreShare& share : team.shares) cores_.swap_team(share.core, one.spare, team.threads);
     if (before != 0 && before != team.threads) change_team(one, before);
+    settle_team(machine_, team);
     if (timeline_ == nullptr) return;
     one.timeline_row = timeline_->runs.size();
     timeline_->runs.push_back({.op = one.op,
@@ -310,6 +314,14 @@ CpuBelief CpuBelief::of(int cores, std::vector<double> alone_s) {
     belief.best_threads[i] = static_cast<std::int32_t>((belief.alone_s[i] < belief.alone_s[before] ? i : before) - first + 1);
   }
   return belief;
+}
+
+double CpuBelief::load(int op_class, int threads) const {
+  if (threads < 2) return 1;
+  const int half = threads / 2;
+  const double gained =
+      std::log(alone(op_class, half) / alone(op_class, threads)) / std::log(static_cast<double>(threads) / half);
+  return std::clamp(gained, 0.0, 1.0);
 }
 
 double cpu_alone_s(const CpuMachine& machine, const CpuOpCost& cost, int threads) {

@@ -31,6 +31,9 @@ struct CpuBelief {
   double alone(int op_class, int threads) const { return alone_s[index(op_class, threads)]; }
   int best(int op_class, int most) const { return best_threads[index(op_class, most)]; }
 
+  /// The part of its time in which its threads compute: what twice the threads gain of what they could, in [0, 1].
+  double load(int op_class, int threads) const;
+
   /// From believed seconds, `cores` for each class.
   static CpuBelief of(int cores, std::vector<double> alone_s);
 
@@ -45,7 +48,8 @@ struct CpuPlan {
   std::vector<std::int32_t> threads;  ///< of each operation: at most the cores, for Dispatch::slots the logical cores
   int slots = 1;                      ///< of Dispatch::slots
   bool co_run = false;                ///< S3: ready operations on idle cores when they are believed to end within those that run
-  bool spare_threads = false;         ///< S4: small ready operations on the second hardware threads of cores that are taken
+  bool spare_threads = false;         ///< S4: ready operations on further hardware threads of cores that are taken, when they are
+                               ///< believed to slow what runs by less than they take themselves
   /// Of each operation: the largest of the ready ones is next. Empty: the one that has been ready longest.
   std::vector<double> priority;
   std::shared_ptr<const CpuBelief> belief;  ///< for co_run and spare_threads
