@@ -252,6 +252,10 @@ sim::CpuPlan list_schedule(const workloads::CpuStepModel& model) {
     sim::CpuPlan plan = serial_plan(model.graph, threads);
     plan.dispatch = sim::Dispatch::list;
     plan.priority = bottom_levels(model.graph, *belief, plan.threads);
+    plan.belief = belief;
+    consider(plan);
+    plan.dispatch = sim::Dispatch::strategies;
+    plan.spare_threads = true;
     consider(std::move(plan));
   }
   for (const ThreadStrategies& strategies : all_thread_strategies())

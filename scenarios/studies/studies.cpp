@@ -6,6 +6,7 @@
 #include "scenarios/studies/measured_runs.hpp"
 #include "scenarios/studies/staged.hpp"
 #include "scenarios/studies/study.hpp"
+#include "scenarios/studies/threads.hpp"
 
 namespace rehearse::scenarios {
 
@@ -32,6 +33,10 @@ const std::vector<StudyKind>& studies() {
       {.name = "staged",
        .help = "staged strategies against the static and the staged optimum, job by job, also with dear switching",
        .read = read_staged},
+      {.name = "threads",
+       .help = "threads of each operation on many-core CPUs: planners and strategies against the recommended setting",
+       .policies = false,
+       .read = read_threads},
   };
   return all;
 }
