@@ -17,7 +17,8 @@ class CurveEstimator {
 };
 
 /// Halves the threads from all cores on while that is faster; then both neighbours of the best at half the distance, down to
-/// `stride`; between samples seconds are linear in 1/threads. All classes climb at once, one probe each a profiling step.
+/// `stride`; one thread at last. Between samples seconds are linear in 1/threads. All classes climb at once, one probe each a
+/// profiling step.
 class HillClimbing final : public CurveEstimator {
  public:
   explicit HillClimbing(int stride) : stride_(stride) {}

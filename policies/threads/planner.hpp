@@ -56,7 +56,7 @@ class StrategyPlanner final : public ThreadPlanner {
  public:
   enum class Use {
     as_given,
-    if_quicker  ///< of all combinations of them the one with the quickest step, a profiling step each
+    if_quicker  ///< of all combinations of them the one with the quickest steps, three profiling steps each
   };
   StrategyPlanner(std::unique_ptr<CurveEstimator> estimator, const ThreadStrategies& strategies, Use use = Use::as_given)
       : estimator_(std::move(estimator)), strategies_(strategies), use_(use) {}

@@ -9,7 +9,8 @@
 
 namespace rehearse::sim {
 
-/// Core i belongs to tile i / cores_per_tile and to socket i sockets / cores: a tile lies in one socket.
+/// Core i belongs to tile i / cores_per_tile; tiles go round the sockets, so that cores with neighbouring numbers use the memory
+/// of all sockets, as a spread affinity does.
 struct CpuMachine {
   int cores = 1;  ///< physical, of all sockets
   int sockets = 1;
@@ -23,7 +24,7 @@ struct CpuMachine {
   double time_slice_s = 0;           ///< that an operation waits for, with twice as many threads on a core as its hardware has
   double rethreading = 1;            ///< multiplies all that changing a team costs
 
-  int socket_of(int core) const { return static_cast<int>(static_cast<std::int64_t>(core) * sockets / cores); }
+  int socket_of(int core) const { return core / cores_per_tile % sockets; }
   int logical_cores() const { return cores * threads_per_core; }
   /// Above the hardware threads the system shares them out: no more is gained.
   double yield(int threads) const {
