@@ -53,6 +53,7 @@ const std::vector<Place> kPlaces{
     {"device", "/cluster/devices/0"},
     {"peak_flops", "/cluster/devices/0/peak_flops"},
     {"efficiency", "/cluster/devices/0/efficiency"},
+    {"threading", "/cluster/devices/0/threading"},
     {"correction", "/cluster/devices/0/corrections/0"},
     {"instance", "/cluster/instances/0"},
     {"devices_of_a_kind", "/cluster/instances/0/devices/0"},
@@ -98,6 +99,7 @@ const std::vector<Place> kPlaces{
     {"contributions", "/study", kCorpus + "good/contributions.json"},
     {"measured_runs", "/study", kCorpus + "good/measured-runs.json"},
     {"staged", "/study", kCorpus + "good/staged.json"},
+    {"threads_study", "/study", kCorpus + "good/threads.json"},
 };
 
 std::vector<Mistake> mistakes_with(const std::string& file, const std::string& pointer, const std::string& value) {

@@ -1,6 +1,6 @@
 #include "workloads/cpu_threads.hpp"
 
-#include <rapidcheck.h>
+#include <rapidcheck/catch.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,6 +1,5 @@
 #include "policies/threads/planner.hpp"
 
-#include <rapidcheck.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,11 +1,11 @@
 #include "sim/step/cpu_step.hpp"
 
-#include <rapidcheck.h>
+#include <rapidcheck/catch.h>
 
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "sim/step/cpu_speeds.hpp"
+#include "sim/base/errors.hpp"
 
 namespace {
 
