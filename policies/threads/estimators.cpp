@@ -44,7 +44,7 @@ class Climb {
     for (; distance_ >= stride_; distance_ /= 2)
       for (const int threads : {best - distance_, best + distance_})
         if (threads >= 1 && threads <= cores_ && !tried(threads)) return threads;
-    return tried(1) ? 0 : 1;
+    return 0;
   }
 
   int cores_, stride_, next_;

@@ -17,7 +17,7 @@ class CurveEstimator {
 };
 
 /// Halves the threads from all cores on while that is faster; then both neighbours of the best at half the distance, down to
-/// `stride`; one thread at last. Between samples seconds are linear in 1/threads. All classes climb at once, one probe each a
+/// `stride`. Between samples seconds are linear in 1/threads. All classes climb at once, one probe each a
 /// profiling step.
 class HillClimbing final : public CurveEstimator {
  public:
