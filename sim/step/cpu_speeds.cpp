@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace rehearse::sim {
 
@@ -78,10 +79,11 @@ void share_bandwidth(const CpuMachine& machine, std::span<CpuTeam* const> teams)
 void settle_team(const CpuMachine& machine, CpuTeam& team) {
   team.on_socket.assign(static_cast<std::size_t>(machine.sockets), 0);
   const auto cores = static_cast<double>(team.shares.size());
-  for (const CoreShare& share : team.shares) team.on_socket[static_cast<std::size_t>(machine.socket_of(share.core))] += 1 / cores;
-  const double largest = *std::max_element(team.on_socket.begin(), team.on_socket.end());
+  for (const CoreShare& share : team.shares) team.on_socket[static_cast<std::size_t>(machine.socket_of(share.core))] = 1;
+  const double sockets = std::accumulate(team.on_socket.begin(), team.on_socket.end(), 0.0);
+  for (double& part : team.on_socket) part /= sockets;
   team.bandwidth_bytes_per_s =
-      std::min(cores * machine.core_bandwidth_bytes_per_s, machine.bandwidth_bytes_per_s / machine.sockets / largest);
+      std::min(cores * machine.core_bandwidth_bytes_per_s, machine.bandwidth_bytes_per_s * sockets / machine.sockets);
   double yield = 0;
   for (const CoreShare& share : team.shares) yield += machine.yield(share.threads);
   team.arithmetic_s = team.cost.arithmetic_s * team.threads / yield;

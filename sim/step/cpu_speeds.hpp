@@ -15,7 +15,7 @@ struct CpuTeam {
   CpuOpCost cost;  ///< what changing teams costs included
   int threads = 1;
   std::vector<CoreShare> shares;
-  std::vector<double> on_socket;     ///< the part of its cores, and so of its traffic, on each socket
+  std::vector<double> on_socket;     ///< the part of its traffic: its data lie evenly on the sockets of its cores
   double bandwidth_bytes_per_s = 0;  ///< that its cores can draw
 
   double arithmetic_s = 0;  ///< alone on its cores
