@@ -35,6 +35,8 @@ struct Decision {
                                     .elapsed_s = 500,
                                     .cost_usd = 0.4}};
   policies::StageTable table{job, candidates, believed.stages(), real.belief->profiles().of(*job.profile)};
+  policies::Prior prior;
+  policies::AgentBasis basis() { return {*real.belief, table, ends, prior}; }
   policies::ConfigureView view() {
     return {.job = job,
             .cluster = real.cluster,
@@ -54,7 +56,7 @@ void decide(benchmark::State& state) {
   const policies::ConfigureView view = d.view();
   std::size_t options = 0;
   for (auto _ : state) {
-    const policies::AgentDecision made = policies::prepare_decision(view, d.seen, *d.real.belief, d.table, d.ends);
+    const policies::AgentDecision made = policies::prepare_decision(view, d.seen, d.basis());
     benchmark::DoNotOptimize(agent.best(tape, made.inputs));
     options = made.outlook.options.size();
   }
@@ -66,7 +68,7 @@ void network(benchmark::State& state) {
   Decision d;
   const policies::StagedAgent agent(1);
   policies::Tape tape(agent.parameters());
-  const policies::AgentDecision made = policies::prepare_decision(d.view(), d.seen, *d.real.belief, d.table, d.ends);
+  const policies::AgentDecision made = policies::prepare_decision(d.view(), d.seen, d.basis());
   for (auto _ : state) benchmark::DoNotOptimize(agent.best(tape, made.inputs));
 }
 
@@ -74,7 +76,7 @@ void network(benchmark::State& state) {
 void outlook(benchmark::State& state) {
   Decision d;
   const workloads::Revision none;
-  const policies::AgentDecision made = policies::prepare_decision(d.view(), d.seen, *d.real.belief, d.table, d.ends);
+  const policies::AgentDecision made = policies::prepare_decision(d.view(), d.seen, d.basis());
   for (auto _ : state)
     benchmark::DoNotOptimize(policies::look_ahead({.job = &d.job,
                                                    .table = &d.table,

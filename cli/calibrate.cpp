@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "cli/commands.hpp"
 #include "cli/convergence.hpp"
@@ -12,6 +13,8 @@
 #include "traces/measurements/convergence_csv.hpp"
 #include "workloads/fidelity/calibration.hpp"
 #include "workloads/fidelity/error_summary.hpp"
+#include "workloads/fidelity/link_calibration.hpp"
+#include "workloads/fidelity/power_calibration.hpp"
 #include "workloads/fidelity/validation.hpp"
 
 namespace rehearse::cli {
@@ -28,15 +31,84 @@ std::string errors(const std::vector<Measurement>& rows, const std::vector<workl
   return fmt::format("median {:.1f} %, 90th percentile {:.1f} %, bias {:+.1f} %", 100 * s.median, 100 * s.p90, 100 * s.bias);
 }
 
-void print(const workloads::Calibration& c) {
-  fmt::print("  {:<28}{:>12}{:>12}  {}\n", "parameter", "before", "fitted", "uncertainty");
-  for (const workloads::FittedParameter& p : c.parameters)
-    fmt::print("  {:<28}{:>12.4g}{:>12.4g}  {}\n", p.name, p.before, p.value,
+void print(const std::vector<workloads::FittedParameter>& parameters) {
+  fmt::print("  {:<30}{:>12}{:>12}  {}\n", "parameter", "before", "fitted", "uncertainty");
+  for (const workloads::FittedParameter& p : parameters)
+    fmt::print("  {:<30}{:>12.4g}{:>12.4g}  {}\n", p.name, p.before, p.value,
                p.determined ? fmt::format("{:.0f} %", 100 * p.relative_sd) : "not determined by these rows: kept");
+}
+
+void print(const workloads::Calibration& c) {
+  print(c.parameters);
   for (const sim::ModelCorrection& m : c.corrections)
     fmt::print("  {:<26} time x {:.2f}, launches x {:.2f}\n", m.model + (m.dataset.empty() ? "" : "/" + m.dataset), m.time_factor,
                m.launch_factor);
   for (const std::string& warning : c.warnings) fmt::print("  badly determined: {}\n", warning);
+}
+
+void print(const workloads::PowerCalibration& c) {
+  print(c.parameters);
+  for (const sim::ModelCorrection& m : c.corrections)
+    fmt::print("  {:<26} power x {:.2f}\n", m.model + (m.dataset.empty() ? "" : "/" + m.dataset), m.power_factor);
+}
+
+/// Rows of several workers, and where their links are.
+struct LinkRows {
+  const scenarios::InstanceEntry* instance = nullptr;  ///< null: the catalogue has none with enough of the device
+  std::vector<workloads::ScaledOut> rows;
+  workloads::Place place;
+};
+
+void print_scaled(const char* name, const std::vector<workloads::ScaledOut>& rows, const Measured& measured,
+                  const workloads::LinkCalibration& links) {
+  std::vector<workloads::Compared> pairs;
+  for (const workloads::ScaledOut& one : rows) pairs.push_back({scaled_out_s(one, measured.model, links), one.several->step_s});
+  const auto s = workloads::summarise(pairs);
+  fmt::print("  {:<16} median {:.1f} %, 90th percentile {:.1f} %, bias {:+.1f} %\n", name, 100 * s.median, 100 * s.p90,
+             100 * s.bias);
+}
+
+/// Of each curve over workers with parameter servers, once.
+void print_knees(const std::vector<workloads::ScaledOut>& rows, const Measured& measured,
+                 const workloads::LinkCalibration& links) {
+  std::set<std::string> curves;
+  for (const workloads::ScaledOut& one : rows) {
+    const Measurement& m = *one.several;
+    if (m.sync.kind == sim::SyncKind::ring) continue;
+    curves.insert(fmt::format("{}, batch {}, {} {} {}: knee at {:.1f} workers", subject(m), m.batch_per_worker, m.sync.servers,
+                              m.sync.kind == sim::SyncKind::servers_async ? "asynchronous servers" : "synchronous servers",
+                              m.source, knee_workers(one, measured.model, links)));
+  }
+  for (const std::string& curve : curves) fmt::print("  {}\n", curve);
+}
+
+/// The instance with fitted links; nothing when it is none of the catalogue.
+std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, const Measured& measured) {
+  const workloads::LinkCalibration links = calibrate_links(given.rows, measured.model, given.place);
+  fmt::print("\n{}: {} rows of several workers\n",
+             given.instance ? given.instance->instance.name : "no instance of the catalogue", given.rows.size());
+  print(links.parameters);
+  print_scaled("before:", given.rows, measured, {.place = given.place, .worker_factor = links.worker_factor});
+  print_scaled("fitted:", given.rows, measured, links);
+  print_knees(given.rows, measured, links);
+  if (!given.instance) return std::nullopt;
+  scenarios::InstanceEntry entry = *given.instance;
+  sim::Instance& i = entry.instance;
+  i.inside = links.place.inside;
+  i.network = links.place.network;
+  i.overlap = links.place.overlap;
+  i.server_bytes_per_s = links.place.server_bytes_per_s;
+  i.server_overlap = links.place.server_overlap;
+  i.source += fmt::format(". Links calibrated on {} rows", given.rows.size());
+  return entry;
+}
+
+/// Of a place that may have only a part of the device.
+void use_fit(sim::Device& there, const sim::Device& fitted) {
+  there.efficiency = fitted.efficiency;
+  there.core_bandwidth_bytes_per_s = fitted.core_bandwidth_bytes_per_s;
+  there.corrections = fitted.corrections;
+  there.power = fitted.power;
 }
 
 /// Of one device.
@@ -47,11 +119,12 @@ struct DeviceRows {
 
 sim::Device calibrated(const std::string& name, const DeviceRows& given, const Measured& measured) {
   const std::vector<Measurement>& rows = given.rows;
-  const workloads::Calibration c = calibrate(rows, given.places, measured.model);
+  const workloads::DeviceCalibration c = calibrate_device(rows, given.places, measured.model);
   sim::Device device = workloads::calibrated(*measured.catalogue.find_device(name), c);
   device.source += fmt::format(". Efficiency calibrated on {} rows", rows.size());
   fmt::print("\n{}: {} rows of one worker\n", device.name, rows.size());
-  print(c);
+  print(c.time);
+  if (c.power) print(*c.power);
   const std::vector<workloads::Place>& before = given.places;
   std::vector<workloads::Place> after = before;
   for (workloads::Place& p : after) p.device = workloads::calibrated(p.device, c);
@@ -70,22 +143,41 @@ int calibrate_command(const CalibrateArguments& arguments) {
   const std::vector<std::size_t> slipped = slipped_units(measured);
   if (!slipped.empty()) fmt::print("{} rows with slipped units are left out of the fit\n", slipped.size());
   std::map<std::string, DeviceRows> by_device;
-  std::size_t several = 0;
+  std::map<std::string, LinkRows> by_instance;
+  std::size_t unused = 0;
   for (std::size_t i = 0; i < measured.list.rows.size(); ++i) {
     const Measurement& m = measured.list.rows[i];
-    if (m.workers > 1) ++several;
-    if (m.workers > 1 || std::binary_search(slipped.begin(), slipped.end(), i)) continue;
-    by_device[m.device].rows.push_back(m);
-    by_device[m.device].places.push_back(measured.places[i]);
+    if (std::binary_search(slipped.begin(), slipped.end(), i)) continue;
+    if (m.workers == 1) {
+      by_device[m.device].rows.push_back(m);
+      by_device[m.device].places.push_back(measured.places[i]);
+      continue;
+    }
+    const workloads::ScaledOut scaled = against_one(m, measured.list.rows);
+    if (!tells_of_links(scaled)) {
+      ++unused;
+      continue;
+    }
+    const scenarios::InstanceEntry* instance = instance_of(m, measured.catalogue);
+    LinkRows& rows = by_instance[instance ? instance->instance.name : m.device];
+    if (rows.rows.empty()) rows = {.instance = instance, .place = measured.places[i]};
+    rows.rows.push_back(scaled);
   }
-  if (several > 0) fmt::print("{} rows of several workers say nothing about a device alone: left out of the fit\n", several);
-  if (by_device.empty())
-    throw sim::InputError(
-        {.file = arguments.measured.path, .expected = "rows of one worker", .found = "none that can be fitted"});
+  if (unused > 0) fmt::print("{} rows of several workers have none of one worker in the same setting: not used\n", unused);
+  if (by_device.empty() && by_instance.empty())
+    throw sim::InputError({.file = arguments.measured.path, .expected = "rows that can be fitted", .found = "none"});
   std::vector<sim::Device> devices;
   for (const auto& [name, rows] : by_device) devices.push_back(calibrated(name, rows, measured));
-  write_text(arguments.out, scenarios::catalogue_json(devices));
-  fmt::print("\n{}: {} devices; use it with --catalogue {}\n", arguments.out, devices.size(), arguments.out);
+  std::vector<scenarios::InstanceEntry> instances;
+  for (auto& [name, rows] : by_instance) {
+    const std::string& device = rows.rows.front().several->device;
+    const auto fitted = std::find_if(devices.begin(), devices.end(), [&](const sim::Device& d) { return d.name == device; });
+    if (fitted != devices.end()) use_fit(rows.place.device, *fitted);
+    if (auto entry = calibrated_links(rows, measured)) instances.push_back(std::move(*entry));
+  }
+  write_text(arguments.out, scenarios::catalogue_json(devices, instances));
+  fmt::print("\n{}: {} devices and {} instances; use it with --catalogue {}\n", arguments.out, devices.size(), instances.size(),
+             arguments.out);
   return kOk;
 }
 

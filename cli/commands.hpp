@@ -42,7 +42,7 @@ struct MeasuredArguments {
 
 struct ValidateArguments {
   MeasuredArguments measured;
-  std::string hold_out = "nothing";  ///< or batches, models
+  std::string hold_out = "nothing";  ///< or batches, models, limits
   std::string rows;                  ///< a CSV file to write, one line a row; may be empty
 };
 

@@ -81,7 +81,7 @@ void add_measurement_commands(CLI::App& app, Arguments& arguments) {
   CLI::App* validate = app.add_subcommand("validate", "how far predicted step times are from measured ones");
   measured(*validate, arguments.validate.measured);
   validate->add_option("--hold-out", arguments.validate.hold_out, "calibrate each device without these, and predict them")
-      ->check(CLI::IsMember({"nothing", "batches", "models"}));
+      ->check(CLI::IsMember({"nothing", "batches", "models", "limits"}));
   validate->add_option("--rows", arguments.validate.rows, "write each row's predictions to this CSV file");
   CLI::App* calibrate = app.add_subcommand("calibrate", "fit devices to measurements, and write them as a catalogue file");
   measured(*calibrate, arguments.calibrate.measured);

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/convergence.hpp"
 #include "cli/measured.hpp"
+#include "cli/validate_tables.hpp"
 #include "traces/measurements/convergence_csv.hpp"
 #include "traces/measurements/native.hpp"
 #include "workloads/fidelity/error_summary.hpp"
@@ -66,12 +67,12 @@ void print(const Table& table, const Measured& measured, const std::vector<Predi
 /// The measurements' own columns behind the predictions, so that rows stand together when sorted by error.
 void write_rows(const std::string& path, const Measured& measured, const std::vector<Predicted>& predicted) {
   const auto number = [](double x) { return std::isfinite(x) ? fmt::format("{}", x) : std::string(); };
-  std::string text = "line,subject,predicted_s,error,scaled_s,perfect_linear_s," + traces::native_header();
+  std::string text = "line,subject,predicted_s,error,predicted_w,scaled_s,perfect_linear_s," + traces::native_header();
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     const Measurement& m = measured.list.rows[i];
     const Predicted& p = predicted[i];
-    text += fmt::format("{},{},{},{},{},{},{}", m.line, subject(m), number(p.model_s), number(p.model_s / m.step_s - 1),
-                        number(p.scaled_s), number(p.perfect_linear_s), traces::native_row(m));
+    text += fmt::format("{},{},{},{},{},{},{},{}", m.line, subject(m), number(p.model_s), number(p.model_s / m.step_s - 1),
+                        number(p.power_w), number(p.scaled_s), number(p.perfect_linear_s), traces::native_row(m));
   }
   write_text(path, text);
 }
@@ -101,6 +102,7 @@ std::vector<Table> tables() {
   const auto with_workers = [](const Measurement& m) {
     return fmt::format("{} {:>2} x {}", m.device, m.nodes, m.workers_per_node);
   };
+  const auto with_instance = [](const Measurement& m) { return m.instance.empty() ? m.device : m.instance; };
   const auto with_kind = [](const Measurement& m) { return m.device + " " + kind(m); };
   return {{"Seconds a step of one worker, by device", "device", device, single, model, steps},
           {"By device and model", "device, model", with_subject, single, model, steps},
@@ -108,6 +110,7 @@ std::vector<Table> tables() {
           {"By device and threads", "device, threads", with_threads, threaded, model, steps},
           {"Seconds a step of several workers, by device and model", "device, model", with_subject, several, model, {}},
           {"Against one worker's measured time, by device and model", "device, model", with_subject, several, scaled, linear},
+          {"Against one worker's measured time, by instance", "instance", with_instance, several, scaled, linear},
           {"Against one worker's measured time, by workers", "device, nodes x workers", with_workers, several, scaled, linear},
           {"Kernels, by device and kind", "device, kind", with_kind, kernel, model, kernels},
           {"Kernels, by device and pass", "device, pass", with_subject, kernel, model, kernels},
@@ -123,11 +126,14 @@ int validate_command(const ValidateArguments& arguments) {
   std::optional<workloads::HoldOut> hold_out;
   if (arguments.hold_out == "batches") hold_out = workloads::HoldOut::batches;
   if (arguments.hold_out == "models") hold_out = workloads::HoldOut::models;
+  if (arguments.hold_out == "limits") hold_out = workloads::HoldOut::limits;
   fmt::print("{}\n", hold_out ? fmt::format("Each device is calibrated on its rows but the {} held back, which are predicted.",
-                                            arguments.hold_out)
+                                            arguments.hold_out == "limits" ? "power limits" : arguments.hold_out)
                               : "Devices are as the catalogue has them.");
   const std::vector<Predicted> predicted = predict(measured.list.rows, measured.places, measured.model, hold_out);
   for (const Table& table : tables()) print(table, measured, predicted);
+  print_energy(measured.list.rows, predicted);
+  print_knees(measured.list.rows, predicted);
   if (!arguments.rows.empty()) write_rows(arguments.rows, measured, predicted);
   return kOk;
 }

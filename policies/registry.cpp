@@ -1,5 +1,7 @@
 #include "policies/registry.hpp"
 
+#include <algorithm>
+
 #include "policies/configure/from_history.hpp"
 #include "policies/configure/manual.hpp"
 #include "policies/configure/oracle.hpp"
@@ -123,15 +125,46 @@ ConfigureEntry oracle_entry(std::string name, std::string help) {
   return entry;
 }
 
+constexpr const char* kPastRuns = "past_runs";
+
+ParameterDeclaration past_runs_parameter() {
+  return {.name = kPastRuns, .fallback = true, .help = "correct the belief by past runs before a job's first stage"};
+}
+
+ParameterDeclaration reserve_parameter(double fallback) {
+  return {.name = "reserve",
+          .fallback = fallback,
+          .help = "share of the time to the deadline that is not planned with",
+          .low = 0,
+          .high = 0.9};
+}
+
 ConfigureEntry staged_mpc_entry() {
-  ConfigureEntry entry = configure_entry(
-      "staged-mpc", "plans all stages to come anew at each, on the belief as measurements have corrected it",
-      [](const Parameters& p) -> std::unique_ptr<Configure> { return std::make_unique<StagedMpc>(p.number("reserve")); });
-  entry.parameters = {{.name = "reserve",
-                       .fallback = 0.1,
-                       .help = "share of the time to the deadline that is not planned with",
-                       .low = 0,
-                       .high = 0.9}};
+  ConfigureEntry entry =
+      configure_entry("staged-mpc", "plans all stages to come anew at each, on the belief as measurements have corrected it",
+                      [](const Parameters& p) -> std::unique_ptr<Configure> {
+                        return std::make_unique<StagedMpc>(p.number("reserve"), p.flag(kPastRuns));
+                      });
+  entry.parameters = {reserve_parameter(0.1), past_runs_parameter()};
+  entry.uses_history = true;
+  return entry;
+}
+
+ConfigureEntry staged_oracle_entry() {
+  ConfigureEntry entry =
+      configure_entry("staged-oracle", "the cheapest plan over all stages, by dynamic programming in the true world", nullptr);
+  entry.make_oracle = [](const Parameters& p) -> std::unique_ptr<OracleConfigure> {
+    const std::string& knows = p.text("knows");
+    return std::make_unique<StagedOracle>(knows == "everything" ? Foresight::everything
+                                          : knows == "world"    ? Foresight::world
+                                                                : Foresight::world_later,
+                                          p.number("reserve"));
+  };
+  entry.parameters = {{.name = "knows",
+                       .fallback = std::string("everything"),
+                       .help = "all that will happen, what of the world lasts, or that from the end of the first stage on",
+                       .choices = {"everything", "world", "world-later"}},
+                      reserve_parameter(0)};
   return entry;
 }
 
@@ -139,8 +172,10 @@ ConfigureEntry staged_rl_entry() {
   ConfigureEntry entry =
       configure_entry("staged-rl", "each stage what a trained agent chooses, from what was measured so far", nullptr);
   entry.parameters = {{.name = "agent", .fallback = std::string(), .help = "file of a trained agent; none: the one that ships"}};
-  entry.make_agent = [](const Parameters&, const NetworkState* network) -> std::unique_ptr<Configure> {
-    return std::make_unique<StagedRl>(network);
+  entry.parameters.push_back(past_runs_parameter());
+  entry.uses_history = true;
+  entry.make_agent = [](const Parameters& p, const NetworkState* network) -> std::unique_ptr<Configure> {
+    return std::make_unique<StagedRl>(network, p.flag(kPastRuns));
   };
   entry.blueprint = StagedAgent::blueprint;
   return entry;
@@ -187,9 +222,15 @@ const std::vector<ConfigureEntry>& configure_strategies() {
       configure_entry("staged-random", "a yardstick: each stage any feasible configuration", make_configure<StagedRandom>),
       staged_mpc_entry(),
       staged_rl_entry(),
-      oracle_entry<StagedOracle>("staged-oracle", "the cheapest plan over all stages, by dynamic programming in the true world"),
+      staged_oracle_entry(),
   };
   return entries;
+}
+
+bool uses_history(const ConfigureEntry& entry, const std::map<std::string, ParameterValue>& given) {
+  const auto declares = [](const ParameterDeclaration& parameter) { return parameter.name == kPastRuns; };
+  if (!entry.uses_history || std::none_of(entry.parameters.begin(), entry.parameters.end(), declares)) return entry.uses_history;
+  return Parameters(entry.parameters, given).flag(kPastRuns);
 }
 
 const std::vector<PlaceEntry>& place_strategies() {

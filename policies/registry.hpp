@@ -2,6 +2,7 @@
 // the scenario's loader checks names and parameters against it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,7 +32,7 @@ struct ConfigureEntry : StrategyEntry {
   /// file.
   std::unique_ptr<Configure> (*make_agent)(const Parameters&, const NetworkState*) = nullptr;
   NetworkBlueprint (*blueprint)() = nullptr;
-  bool uses_history = false;
+  bool uses_history = false;  ///< unless its parameter "past_runs", if it has one, says no
   /// Null: the strategy takes the shared past runs. Else as many runs are measured as this chooses.
   std::unique_ptr<ProbeChooser> (*make_probes)(const Parameters&) = nullptr;
 };
@@ -45,6 +46,8 @@ using ThreadsEntry = DecisionEntry<sim::Threads>;
 using QueueEntry = DecisionEntry<sim::Queue>;
 
 const std::vector<ConfigureEntry>& configure_strategies();
+/// Whether the strategy learns from past runs with these parameters.
+bool uses_history(const ConfigureEntry& entry, const std::map<std::string, ParameterValue>& given);
 const std::vector<PlaceEntry>& place_strategies();
 const std::vector<ThreadsEntry>& threads_strategies();
 const std::vector<QueueEntry>& queue_strategies();

@@ -1,5 +1,7 @@
 #include "scenarios/agent_training.hpp"
 
+#include <algorithm>
+
 #include "policies/configure/staged/agent_training.hpp"
 #include "report/row_writer.hpp"
 #include "scenarios/agent_file.hpp"
@@ -20,7 +22,7 @@ std::string curve_path(std::string out) {
 }
 
 void write_point(report::RowWriter& curve, const policies::LearningPoint& point) {
-  curve.integer(point.iteration).number(point.cost_ratio).number(point.late).number(point.short_of);
+  curve.integer(point.iteration).number(point.cost_ratio).number(point.critic_error).number(point.late).number(point.short_of);
   curve.number(point.late_price).number(point.short_price);
   curve.end_row();
 }
@@ -28,19 +30,22 @@ void write_point(report::RowWriter& curve, const policies::LearningPoint& point)
 }  // namespace
 
 TrainResult train_staged_rl(const Scenario& scenario, const TrainOptions& options) {
-  if (scenario.generators.empty())
-    throw sim::InputError(sim::Mistake{.expected = "a scenario with generated jobs to train on", .found = "none"});
+  const auto trains = [](const sim::Job& job) { return job.work == sim::Work::train; };
+  if (scenario.generators.empty() && std::none_of(scenario.jobs.begin(), scenario.jobs.end(), trains))
+    throw sim::InputError(
+        sim::Mistake{.expected = "a scenario with trainings, generated or listed, to learn from", .found = "none"});
   policies::AgentTraining training({.cluster = &scenario.cluster,
                                     .costs = scenario.costs,
                                     .models = &scenario.profile_models,
                                     .manual = &scenario.manual,
                                     .stage_rules = scenario.stages,
                                     .generators = scenario.generators,
+                                    .jobs = scenario.jobs,
                                     .model_error = scenario.world_errors.model_error,
                                     .seed = scenario.seed});
   const HeldInterrupts interrupts;
   report::RowWriter curve(curve_path(options.out));
-  curve.line("iteration,cost_ratio,late_fraction,short_fraction,late_price,short_price");
+  curve.line("iteration,cost_ratio,critic_error,late_fraction,short_fraction,late_price,short_price");
   policies::LearningPoint best = training.validate();  // the untrained agent, which all others are measured by
   write_point(curve, best);
   const policies::NetworkOrigin origin{.kind = policies::StagedAgent::kKind, .seed = scenario.seed, .command = options.command};

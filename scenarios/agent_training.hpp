@@ -23,7 +23,7 @@ struct TrainResult {
 };
 
 /// The agent of "staged-rl": the one that did best on the validation jobs, the first one's included. SIGINT and SIGTERM end
-/// training; the best so far is kept. Throws InputError when the scenario has no generated jobs or a file cannot be used.
+/// training; the best so far is kept. Throws InputError when the scenario has no trainings or a file cannot be used.
 TrainResult train_staged_rl(const Scenario& scenario, const TrainOptions& options);
 
 }  // namespace rehearse::scenarios

@@ -52,6 +52,8 @@ sim::ModelCorrection read_correction(sim::JsonValue value, sim::Mistakes& mistak
   sim::ModelCorrection c{.model = in.text("model"), .dataset = in.text("dataset")};
   c.time_factor = in.number("time_factor", between(1e-3, 1e3), 1.0);
   c.launch_factor = in.number("launch_factor", between(1e-3, 1e3), 1.0);
+  c.power_factor = in.number("power_factor", between(1e-3, 1e3), 1.0);
+  c.wait_share = in.number("wait_share", between(0, 0.99), 0.0);
   in.finish();
   return c;
 }
@@ -68,6 +70,22 @@ sim::Threading read_threading(sim::JsonValue value, sim::Mistakes& mistakes) {
   t.time_slice_s = in.number("time_slice_s", between(0, 1), t.time_slice_s);
   in.finish();
   return t;
+}
+
+sim::PowerLaw read_power(sim::JsonValue value, const sim::PowerLaw& fallback, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  const NumberRange relative{.low = 0, .high = 1, .low_excluded = true};
+  sim::PowerLaw law;
+  law.running_w = in.number("running_w", kWatts, fallback.running_w);
+  law.clock_w = in.number("clock_w", kWatts, fallback.clock_w);
+  law.launch_w = in.number("launch_w", kWatts, fallback.launch_w);
+  law.arithmetic_w = in.number("arithmetic_w", kWatts, fallback.arithmetic_w);
+  law.memory_w = in.number("memory_w", kWatts, fallback.memory_w);
+  law.voltage_floor = in.number("voltage_floor", relative, fallback.voltage_floor);
+  law.voltage_slope = in.number("voltage_slope", between(0, 10), fallback.voltage_slope);
+  law.lowest_clock = in.number("lowest_clock", relative, fallback.lowest_clock);
+  in.finish();
+  return law;
 }
 
 sim::Device read_device(sim::JsonValue value, sim::Mistakes& mistakes) {
@@ -97,6 +115,7 @@ sim::Device read_device(sim::JsonValue value, sim::Mistakes& mistakes) {
   if (d.busy_w < d.idle_w) value.refuse("busy_w of at least idle_w", mistakes);
   if (const auto efficiency = in.child("efficiency")) d.efficiency = read_efficiency(*efficiency, mistakes);
   if (const auto threading = in.child("threading")) d.threading = read_threading(*threading, mistakes);
+  if (const auto power = in.child("power")) d.power = read_power(*power, sim::power_law(d), mistakes);
   for (const sim::JsonValue one : in.list("corrections")) d.corrections.push_back(read_correction(one, mistakes));
   d.source = in.text("source", "the scenario");
   in.finish();
@@ -144,6 +163,8 @@ InstanceEntry read_instance(sim::JsonValue value, sim::Mistakes& mistakes) {
   if (const auto inside = in.child("inside")) i.inside = read_link(*inside, i.inside, mistakes);
   if (const auto network = in.child("network")) i.network = read_link(*network, i.network, mistakes);
   i.overlap = in.number("overlap", between(1, 10), i.overlap);
+  i.server_bytes_per_s = in.number("server_bytes_per_s", kBytes, i.server_bytes_per_s);
+  i.server_overlap = in.number("server_overlap", between(1, 10), i.server_overlap);
   i.storage_bandwidth_bytes_per_s = in.number("storage_bandwidth_bytes_per_s", kBytes, 5e8);
   i.host_idle_w = in.number("host_idle_w", kWatts, 100.0);
   i.host_busy_w = in.number("host_busy_w", kWatts, std::max(200.0, i.host_idle_w));

@@ -92,10 +92,9 @@ void warn_of_dominated_pools(Scenario& scenario) {
     const sim::Device& device = sim::worker_device(scenario.cluster, static_cast<int>(pool));
     const double batch =
         std::min(model.publication_batch, static_cast<double>(model.memory.largest_batch(device, profile.precision)));
-    return batch < 1 ? sim::kNever
-                     : model.step.compute_time(device, {.batch = batch, .precision = profile.precision, .threads = device.cores})
-                               .total_s() /
-                           batch;
+    if (batch < 1) return sim::kNever;
+    const workloads::Conditions conditions{.batch = batch, .precision = profile.precision, .threads = device.cores};
+    return model.step.compute_time(device, corrected(conditions, device, model.model, model.dataset)).total_s() / batch;
   };
   if (scenario.profiles.profiles().empty()) return;
   for (std::size_t better = 0; better < pools; ++better) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace rehearse::scenarios {
 namespace {
 
@@ -40,39 +42,82 @@ std::string threading_json(const sim::Threading& t) {
 
 std::string device_json(const sim::Device& d) {
   const sim::Efficiency& e = d.efficiency;
-  const std::string units = d.kind == sim::DeviceKind::gpu
-                                ? fmt::format("\"multiprocessors\": {}", d.multiprocessors)
-                                : fmt::format(
-                                      "\"cores\": {}, \"sockets\": {}, \"threads_per_core\": {}, "
-                                      "\"core_bandwidth_bytes_per_s\": {},\n      {}",
-                                      d.cores, d.sockets, d.threads_per_core, d.core_bandwidth_bytes_per_s,
-                                      threading_json(d.threading));
+  const std::string units = d.kind == sim::DeviceKind::gpu ? fmt::format("\"multiprocessors\": {}", d.multiprocessors)
+                                                           : fmt::format(
+                                                                 "\"cores\": {}, \"sockets\": {}, \"threads_per_core\": {}, "
+                                                                 "\"core_bandwidth_bytes_per_s\": {},\n      {}",
+                                                                 d.cores, d.sockets, d.threads_per_core,
+                                                                 d.core_bandwidth_bytes_per_s, threading_json(d.threading));
   std::string corrections;
   for (const sim::ModelCorrection& c : d.corrections)
-    corrections +=
-        fmt::format("{}\n        {{\"model\": \"{}\", \"dataset\": \"{}\", \"time_factor\": {}, \"launch_factor\": {}}}",
-                    corrections.empty() ? "" : ",", escaped(c.model), escaped(c.dataset), c.time_factor, c.launch_factor);
+    corrections += fmt::format(
+        "{}\n        {{\"model\": \"{}\", \"dataset\": \"{}\", \"time_factor\": {}, \"launch_factor\": {}, \"power_factor\": {}, "
+        "\"wait_share\": {}}}",
+        corrections.empty() ? "" : ",", escaped(c.model), escaped(c.dataset), c.time_factor, c.launch_factor, c.power_factor,
+        c.wait_share);
+  std::string power;
+  if (d.power)
+    power = fmt::format(
+        "      \"power\": {{\"running_w\": {}, \"clock_w\": {}, \"launch_w\": {}, \"arithmetic_w\": {}, \"memory_w\": {}, "
+        "\"voltage_floor\": {}, "
+        "\"voltage_slope\": {}, \"lowest_clock\": {}}},\n",
+        d.power->running_w, d.power->clock_w, d.power->launch_w, d.power->arithmetic_w, d.power->memory_w, d.power->voltage_floor,
+        d.power->voltage_slope, d.power->lowest_clock);
   return fmt::format(
       "    {{ \"name\": \"{}\", \"kind\": \"{}\",\n"
       "      \"peak_flops\": {{\"fp32\": {}, \"fp16\": {}}}, \"memory_bytes\": {}, \"memory_bandwidth_bytes_per_s\": {},\n"
       "      {}, \"idle_w\": {}, \"busy_w\": {},\n"
       "      \"efficiency\": {{\"conv\": {}, \"gemm\": {}, \"rnn\": {}, \"fp16\": {}, \"bandwidth\": {}, \"k_half\": {}, "
-      "\"launch_s\": {}, \"repeat_s\": {}, \"host_s_per_op\": {}}},\n"
+      "\"launch_s\": {}, \"repeat_s\": {}, \"host_s_per_op\": {}}},\n{}"
       "      \"corrections\": [{}],\n"
       "      \"source\": \"{}\" }}",
       escaped(d.name), d.kind == sim::DeviceKind::gpu ? "gpu" : "cpu", d.peak_fp32_flops, d.peak_fp16_flops, d.memory_bytes,
       d.memory_bandwidth_bytes_per_s, units, d.idle_w, d.busy_w, e.conv, e.gemm, e.rnn, e.fp16, e.bandwidth, e.k_half, e.launch_s,
-      e.repeat_s, e.host_s_per_op, corrections, escaped(d.source));
+      e.repeat_s, e.host_s_per_op, power, corrections, escaped(d.source));
+}
+
+std::string link_json(const sim::Link& link) {
+  return fmt::format("{{\"bandwidth_bytes_per_s\": {}, \"latency_s\": {}}}", link.bandwidth_bytes_per_s, link.latency_s);
+}
+
+std::string instance_json(const InstanceEntry& entry) {
+  const sim::Instance& i = entry.instance;
+  std::string devices, prices;
+  for (const InstanceEntry::Named& named : entry.devices)
+    devices +=
+        fmt::format("{}{{\"device\": \"{}\", \"count\": {}}}", devices.empty() ? "" : ", ", escaped(named.device), named.count);
+  if (entry.has_price) prices += fmt::format("\"price_usd_per_hour\": {}, ", i.price_usd_per_hour);
+  if (std::isfinite(i.spot_price_usd_per_hour))
+    prices += fmt::format("\"spot_price_usd_per_hour\": {}, ", i.spot_price_usd_per_hour);
+  return fmt::format(
+      "    {{ \"name\": \"{}\", \"devices\": [{}],\n"
+      "      \"cpu_share\": {}, \"vcpus\": {}, \"memory_bytes\": {}, {}\"storage_bandwidth_bytes_per_s\": {},\n"
+      "      \"inside\": {}, \"network\": {}, \"overlap\": {},\n"
+      "      \"server_bytes_per_s\": {}, \"server_overlap\": {}, \"host_idle_w\": {}, \"host_busy_w\": {},\n"
+      "      \"source\": \"{}\" }}",
+      escaped(i.name), devices, i.cpu_share, i.vcpus, i.memory_bytes, prices, i.storage_bandwidth_bytes_per_s,
+      link_json(i.inside), link_json(i.network), i.overlap, i.server_bytes_per_s, i.server_overlap, i.host_idle_w, i.host_busy_w,
+      escaped(i.source));
+}
+
+template <class Entry, class Written>
+std::string list_json(const std::vector<Entry>& entries, Written written) {
+  std::string text;
+  for (const Entry& entry : entries) text += (text.empty() ? "" : ",\n") + written(entry);
+  return text;
 }
 
 }  // namespace
+
+const InstanceEntry* instance_of(const workloads::Measurement& m, const Catalogue& catalogue) {
+  return m.instance.empty() ? smallest_with(catalogue, m.device, m.workers_per_node) : catalogue.find_instance(m.instance);
+}
 
 workloads::Place place_of(const workloads::Measurement& m, const Catalogue& catalogue) {
   const sim::Device* device = catalogue.find_device(m.device);
   sim::check(device != nullptr, "a measurement on a device that the catalogue lacks");
   workloads::Place place{.device = *device, .inside = kInside, .network = kNetwork};
-  const InstanceEntry* entry =
-      m.instance.empty() ? smallest_with(catalogue, m.device, m.workers_per_node) : catalogue.find_instance(m.instance);
+  const InstanceEntry* entry = instance_of(m, catalogue);
   if (entry == nullptr) return place;
   sim::Cluster cluster;
   sim::Mistakes mistakes;
@@ -82,14 +127,15 @@ workloads::Place place_of(const workloads::Measurement& m, const Catalogue& cata
   place.inside = found.inside;
   place.network = found.network;
   place.overlap = found.overlap;
+  place.server_bytes_per_s = found.server_bytes_per_s;
+  place.server_overlap = found.server_overlap;
   if (device->kind == sim::DeviceKind::cpu && found.cpu >= 0) place.device = cluster.devices[static_cast<std::size_t>(found.cpu)];
   return place;
 }
 
-std::string catalogue_json(const std::vector<sim::Device>& devices) {
-  std::string text = "{\n  \"devices\": [\n";
-  for (const sim::Device& device : devices) text += device_json(device) + (&device == &devices.back() ? "\n" : ",\n");
-  return text + "  ]\n}\n";
+std::string catalogue_json(const std::vector<sim::Device>& devices, const std::vector<InstanceEntry>& instances) {
+  return fmt::format("{{\n  \"devices\": [\n{}\n  ],\n  \"instances\": [\n{}\n  ]\n}}\n", list_json(devices, device_json),
+                     list_json(instances, instance_json));
 }
 
 }  // namespace rehearse::scenarios

@@ -13,7 +13,10 @@ namespace rehearse::scenarios {
 /// be the catalogue's (sim::check).
 workloads::Place place_of(const workloads::Measurement& measurement, const Catalogue& catalogue);
 
-/// A catalogue file with these devices, all their figures written out.
-std::string catalogue_json(const std::vector<sim::Device>& devices);
+/// The instance whose links place_of() takes; null where the catalogue has none.
+const InstanceEntry* instance_of(const workloads::Measurement& measurement, const Catalogue& catalogue);
+
+/// A catalogue file with these, all their figures written out.
+std::string catalogue_json(const std::vector<sim::Device>& devices, const std::vector<InstanceEntry>& instances);
 
 }  // namespace rehearse::scenarios

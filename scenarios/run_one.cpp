@@ -17,7 +17,7 @@ void run_one(const Scenario& scenario, const RunTask& task, const std::function<
   const workloads::World world(belief, scenario.world_errors, scenario.seed, task.repetition);
   Profiled profiled;
   const policies::ConfigureEntry& strategy = *policies::find_strategy(policies::configure_strategies(), spec.configure.name);
-  if (strategy.uses_history) {
+  if (policies::uses_history(strategy, spec.configure.parameters)) {
     std::unique_ptr<policies::ProbeChooser> chooser;
     if (strategy.make_probes != nullptr)
       chooser = strategy.make_probes(policies::Parameters(strategy.parameters, spec.configure.parameters));

@@ -7,6 +7,7 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/units.hpp"
 #include "workloads/layer_cost.hpp"
+#include "workloads/power.hpp"
 
 namespace rehearse::workloads {
 namespace {
@@ -62,25 +63,30 @@ double smooth_maximum(double a, double b) {
   return std::sqrt(std::sqrt(a2 * a2 + b2 * b2));
 }
 
-/// The quickest of a product and its faster forms.
-double gpu_duration_s(const OpWork& w, const sim::Device& d, const Conditions& c) {
+/// The quickest, each at the clock that a power limit leaves it, of a product and its faster forms.
+OpParts gpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
   const sim::Efficiency& e = d.efficiency;
-  const double bandwidth = d.memory_bandwidth_bytes_per_s * e.bandwidth, memory_s = bytes_of(w, c) / bandwidth;
-  const double flops_per_s = peak_flops(d, c.precision) * c.speed_factor * efficiency(e, w.kind);
-  const auto product_s = [&](const Product& p, double relative_efficiency) {
-    const double used = tiling_efficiency(p, d.multiprocessors, e.k_half) * relative_efficiency;
-    return smooth_maximum(w.repeats * p.flops() / (flops_per_s * used), memory_s);
+  const double bandwidth = d.memory_bandwidth_bytes_per_s * e.bandwidth, peak = peak_flops(d, c.precision);
+  const auto parts_of = [&](const Product& p, double relative_efficiency) {
+    const double used = p.m > 0 ? tiling_efficiency(p, d.multiprocessors, e.k_half) * relative_efficiency : 1;
+    return OpParts{.arithmetic_s = w.repeats * p.flops() / (peak * efficiency(e, w.kind) * used),
+                   .memory_s = bytes_of(w, c) / bandwidth,
+                   .fixed_s = e.launch_s * c.launch_factor + (w.repeats - 1) * e.repeat_s,
+                   .peak_s = w.repeats * p.flops() / peak,
+                   .overlap = OpParts::Overlap::smooth};
   };
-  const Product direct = product_of(w.matrix, c.batch);
-  double best_s = direct.m > 0 ? product_s(direct, w.relative_efficiency) : memory_s;
+  const sim::PowerLaw law = sim::power_law(d);
+  const auto limited_s = [&](const OpParts& parts) { return duration_s(parts, clock_under_limit(parts, law, c)); };
+  OpParts best = parts_of(product_of(w.matrix, c.batch), w.relative_efficiency);
   for (const sim::FastForm& form : w.fast_forms) {
     Product product = product_of(form.matrix, c.batch);
     product.count = form.products;
     product.splits = false;
-    const double transform_s = form.transform_bytes.at(c.batch) * number_size(c.precision) / bandwidth;
-    best_s = std::min(best_s, product_s(product, form.relative_efficiency) + transform_s);
+    OpParts parts = parts_of(product, form.relative_efficiency);
+    parts.transform_s = form.transform_bytes.at(c.batch) * number_size(c.precision) / bandwidth;
+    if (limited_s(parts) < limited_s(best)) best = parts;
   }
-  return best_s + e.launch_s * c.launch_factor + (w.repeats - 1) * e.repeat_s;
+  return best;
 }
 
 /// Pieces of work of `one_core_s` altogether on `threads`, one after the other. When they leave threads idle each is cut along
@@ -102,25 +108,38 @@ double cpu_product_s(const Product& p, int repeats, double threads, double core_
   return repeats * parallel_s(vectors * p.flops() / core_flops, tiles, threads, most, kBytesPerNumber * p.m * p.n / bandwidth);
 }
 
-double cpu_duration_s(const OpWork& w, const sim::Device& d, const Conditions& c) {
+OpParts cpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
   const sim::Efficiency& e = d.efficiency;
   const double cores = d.cores, threads = c.threads > 0 ? std::min<double>(c.threads, cores) : cores;
-  const double core_flops = peak_flops(d, c.precision) / cores * efficiency(e, w.kind) * w.relative_efficiency * c.speed_factor;
+  const double core_flops = peak_flops(d, c.precision) / cores * efficiency(e, w.kind) * w.relative_efficiency;
   const double largest_bandwidth = d.memory_bandwidth_bytes_per_s * e.bandwidth;
   const double core_bandwidth = d.core_bandwidth_bytes_per_s > 0 ? d.core_bandwidth_bytes_per_s : largest_bandwidth;
-  const double memory_s = bytes_of(w, c) / std::min(threads * core_bandwidth, largest_bandwidth);
-  const double dispatch_s = w.repeats * e.launch_s * c.launch_factor * (kFixedDispatch + (1 - kFixedDispatch) * threads / cores);
+  const double dispatch = kFixedDispatch + (1 - kFixedDispatch) * threads / cores;
+  OpParts parts{.memory_s = bytes_of(w, c) / std::min(threads * core_bandwidth, largest_bandwidth),
+                .fixed_s = w.repeats * e.launch_s * c.launch_factor * dispatch,
+                .peak_s = w.flops.at(c.batch) / peak_flops(d, c.precision)};
   const Product product = product_of(w.matrix, c.batch);
   if (product.m <= 0) {
     const double chunks = std::max(1.0, equal_parts(w.bytes.at(c.batch), kCpuChunk));
-    return std::max(parallel_s(w.flops.at(c.batch) / core_flops, chunks, threads, 1, 0), memory_s) + dispatch_s;
+    parts.arithmetic_s = parallel_s(w.flops.at(c.batch) / core_flops, chunks, threads, 1, 0);
+    return parts;
   }
-  const double arithmetic_s = cpu_product_s(product, w.repeats, threads, core_flops, largest_bandwidth);
-  const bool packs = w.kind != OpKind::conv;  // convolutions keep their data in blocks from layer to layer
-  return (packs ? arithmetic_s + memory_s : std::max(arithmetic_s, memory_s)) + dispatch_s;
+  parts.arithmetic_s = cpu_product_s(product, w.repeats, threads, core_flops, largest_bandwidth);
+  // Convolutions keep their data in blocks from layer to layer; other products pack theirs first.
+  if (w.kind != OpKind::conv) parts.overlap = OpParts::Overlap::none;
+  return parts;
 }
 
 }  // namespace
+
+Conditions corrected(Conditions c, const sim::Device& device, std::string_view model, std::string_view dataset) {
+  const sim::ModelCorrection correction = sim::correction_of(device, model, dataset);
+  c.time_factor *= correction.time_factor;
+  c.launch_factor *= correction.launch_factor;
+  c.power_factor *= correction.power_factor;
+  c.wait_share = correction.wait_share;
+  return c;
+}
 
 bool OpWork::operator==(const OpWork& o) const {
   return kind == o.kind && repeats == o.repeats && relative_efficiency == o.relative_efficiency && equal(flops, o.flops) &&
@@ -151,18 +170,31 @@ double tiling_efficiency(const Product& p, int multiprocessors, double k_half) {
   return best;
 }
 
-double op_duration_s(const OpWork& work, const sim::Device& device, const Conditions& conditions) {
+OpParts op_parts(const OpWork& work, const sim::Device& device, const Conditions& conditions) {
   const bool gpu = device.kind == sim::DeviceKind::gpu;
   sim::check(conditions.batch > 0 && device.memory_bandwidth_bytes_per_s > 0 && peak_flops(device, conditions.precision) > 0 &&
                  (gpu ? device.multiprocessors : device.cores) > 0,
              "an operation needs samples, and a device with memory and arithmetic");
-  return sim::on_step_grid(conditions.time_factor *
-                           (gpu ? gpu_duration_s(work, device, conditions) : cpu_duration_s(work, device, conditions)));
+  OpParts parts = gpu ? gpu_parts(work, device, conditions) : cpu_parts(work, device, conditions);
+  const double waiting_s = conditions.wait_share * duration_s(parts, 1);
+  for (double* part : {&parts.arithmetic_s, &parts.memory_s, &parts.transform_s, &parts.fixed_s})
+    *part *= 1 - conditions.wait_share;
+  parts.fixed_s += waiting_s;
+  return parts;
 }
 
-double speed_under_limit(const sim::Device& device, double limit_w) {
-  if (limit_w <= 0 || limit_w >= device.busy_w) return 1;
-  return std::cbrt((limit_w - device.idle_w) / (device.busy_w - device.idle_w));
+double duration_s(const OpParts& parts, double clock) {
+  const double a = parts.arithmetic_s / clock, m = parts.memory_s;
+  const double overlapped_s = parts.overlap == OpParts::Overlap::full     ? std::max(a, m)
+                              : parts.overlap == OpParts::Overlap::smooth ? smooth_maximum(a, m)
+                                                                          : a + m;
+  return overlapped_s + parts.transform_s + parts.fixed_s;
+}
+
+double op_duration_s(const OpWork& work, const sim::Device& device, const Conditions& conditions) {
+  const OpParts parts = op_parts(work, device, conditions);
+  const double clock = clock_under_limit(parts, sim::power_law(device), conditions);
+  return sim::on_step_grid(conditions.time_factor * duration_s(parts, clock));
 }
 
 }  // namespace rehearse::workloads

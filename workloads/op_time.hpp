@@ -2,6 +2,8 @@
 // (docs/model.md, "GPU operation time", "CPU operation time against threads").
 #pragma once
 
+#include <string_view>
+
 #include "sim/cluster/cluster.hpp"
 #include "sim/step/op_graph.hpp"
 
@@ -13,9 +15,14 @@ struct Conditions {
   sim::Precision precision = sim::Precision::fp32;
   double time_factor = 1;    ///< multiplies the duration: how the world differs from the belief
   double launch_factor = 1;  ///< of the launches alone: how one model's software differs (sim::ModelCorrection)
-  double speed_factor = 1;   ///< of the arithmetic under a power limit, in (0, 1]
+  double power_factor = 1;   ///< likewise of the watts above PowerLaw::running_w
+  double wait_share = 0;     ///< as sim::ModelCorrection has it
+  double power_limit_w = 0;  ///< of the device; 0: none
   int threads = 0;           ///< of a CPU; 0: its physical cores
 };
+
+/// With what one model's software does differently on the device, as measured.
+Conditions corrected(Conditions conditions, const sim::Device& device, std::string_view model, std::string_view dataset);
 
 /// What an operation's duration depends on; equal for the many like operations of a network.
 struct OpWork {
@@ -29,6 +36,22 @@ struct OpWork {
 };
 
 OpWork work_of(const sim::Op& op);
+
+/// What an operation's time is made of, at full clock.
+struct OpParts {
+  double arithmetic_s = 0;
+  double memory_s = 0;
+  double transform_s = 0;  ///< memory traffic before and after
+  double fixed_s = 0;      ///< launches, and waiting
+  double peak_s = 0;       ///< of the arithmetic at the device's peak: what its energy goes with
+  /// Of arithmetic and memory_s: a GPU's hinder each other somewhat.
+  enum class Overlap : std::uint8_t { full, smooth, none } overlap = Overlap::full;
+};
+
+OpParts op_parts(const OpWork& work, const sim::Device& device, const Conditions& conditions);
+
+/// Seconds at this relative clock, in (0, 1]: it slows the arithmetic alone.
+double duration_s(const OpParts& parts, double clock);
 
 /// Seconds, rounded up to the step grid. The device's figures must be positive where its kind uses them (sim::check).
 double op_duration_s(const OpWork& work, const sim::Device& device, const Conditions& conditions);
@@ -45,9 +68,5 @@ struct Product {
 /// into tiles, of which small ones are fed less well; the last wave of tiles is not full, tiles hang over the edge, and a short
 /// inner dimension does not hide latencies. 1 is a wave-filling number of tiles of 128 x 128 with a long inner dimension.
 double tiling_efficiency(const Product& product, int multiprocessors, double k_half);
-
-/// The fraction of the arithmetic's speed that a power limit leaves: a cube law of power against clock,
-/// P = idle + (busy - idle) f^3. 1 without a limit (0).
-double speed_under_limit(const sim::Device& device, double limit_w);
 
 }  // namespace rehearse::workloads

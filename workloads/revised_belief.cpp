@@ -6,8 +6,7 @@
 
 namespace rehearse::workloads {
 
-RevisedBelief::RevisedBelief(const Belief& belief, Revision revision)
-    : base_(*belief.models_), revision_(std::move(revision)) {}
+RevisedBelief::RevisedBelief(const Belief& belief, Revision revision) : base_(*belief.models_), revision_(std::move(revision)) {}
 
 const sim::OpGraph& RevisedBelief::graph(const sim::Profile& profile) const { return base_.graph(profile); }
 
@@ -35,10 +34,17 @@ double RevisedBelief::evaluation_deviation(const sim::Profile& profile, double a
 
 sim::EpochOutcome RevisedBelief::train(const sim::Job& job, const sim::Configuration& configuration, double examples,
                                        sim::TrainingState& state) const {
-  return base_.train_with({.noise_scale_factor = revision_.noise_scale_factor, .examples_factor = revision_.examples_factor}, job,
-                          configuration, examples, state);
+  return base_.train_with(errors(), job, configuration, examples, state);
 }
 
-double RevisedBelief::accuracy(const sim::Job& job, const sim::TrainingState& state) const { return base_.accuracy(job, state); }
+double RevisedBelief::accuracy(const sim::Job& job, const sim::TrainingState& state) const {
+  return base_.accuracy_with(errors(), job, state);
+}
+
+ConvergenceErrors RevisedBelief::errors() const {
+  return {.noise_scale_factor = revision_.noise_scale_factor,
+          .ceiling_offset = revision_.ceiling_offset,
+          .examples_factor = revision_.examples_factor};
+}
 
 }  // namespace rehearse::workloads

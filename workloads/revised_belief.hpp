@@ -1,4 +1,5 @@
-// A belief about one job, corrected by what the job has shown: the noise scale, the examples that it needs, the speed of pools.
+// A belief about one job, corrected by what it or others like it have shown: the noise scale, the ceilings, the examples that it
+// needs, the speed of pools.
 #pragma once
 
 #include <vector>
@@ -9,6 +10,7 @@ namespace rehearse::workloads {
 
 struct Revision {
   double noise_scale_factor = 1;
+  double ceiling_offset = 0;           ///< added to every phase's ceiling
   double examples_factor = 1;          ///< the same progress needs so many times the examples
   std::vector<double> slower_on_pool;  ///< step times over the believed ones; 1 for pools beyond its end
 };
@@ -36,6 +38,8 @@ class RevisedBelief final : public sim::StepTimes, public sim::Convergence {
   double evaluation_deviation(const sim::Profile& profile, double accuracy) const override;
 
  private:
+  ConvergenceErrors errors() const;
+
   const TrainingModels& base_;
   const Revision revision_;
 };

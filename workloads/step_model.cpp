@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "sim/base/units.hpp"
 #include "workloads/layer_cost.hpp"
+#include "workloads/power.hpp"
 
 namespace rehearse::workloads {
 
@@ -28,12 +30,20 @@ StepModel::StepModel(const sim::OpGraph& graph) : parameters_(graph.parameters),
 
 ComputeTime StepModel::compute_time(const sim::Device& device, const Conditions& conditions) const {
   ComputeTime result;
+  const sim::PowerLaw law = sim::power_law(device);
+  Run all;
   for (const Class& c : classes_) {  // multiples of the grid: the sums are exact
-    const double duration_s = op_duration_s(c.work, device, conditions);
-    result.forward_s += c.forward * duration_s;
-    result.backward_s += c.backward * duration_s;
-    result.update_s += c.update * duration_s;
+    const OpParts parts = op_parts(c.work, device, conditions);
+    const Run one = run_at(parts, law, clock_under_limit(parts, law, conditions), conditions);
+    const double one_s = sim::on_step_grid(one.time_s);
+    result.forward_s += c.forward * one_s;
+    result.backward_s += c.backward * one_s;
+    result.update_s += c.update * one_s;
+    const int times = c.forward + c.backward + c.update;
+    all.time_s += times * one.time_s;
+    all.dynamic_energy_j += times * one.dynamic_energy_j;
   }
+  if (all.time_s > 0) result.dynamic_energy_j = all.dynamic_energy_j / all.time_s * result.total_s();
   result.host_s = operations_ * device.efficiency.host_s_per_op;
   return result;
 }

@@ -11,7 +11,8 @@ namespace rehearse::workloads {
 /// Of one worker, without synchronisation.
 struct ComputeTime {
   double forward_s = 0, backward_s = 0, update_s = 0;
-  double host_s = 0;  ///< what the host needs to issue the operations
+  double host_s = 0;            ///< what the host needs to issue the operations
+  double dynamic_energy_j = 0;  ///< of the operations, above PowerLaw::running_w
   double total_s() const { return forward_s + backward_s + update_s; }
 };
 

@@ -68,7 +68,7 @@ StepTime step_time(const StepInputs& in) {
   const bool ring = in.exchange == Exchange::ring;
   const double exchange_s = in.exchange_factor * (ring ? hierarchical_all_reduce_s(in.gradient_bytes, in.ring)
                                                        : push_s(in.gradient_bytes, in.servers) * workers / in.servers.servers);
-  result.straggler_s = result.worker_s * in.worker_spread * expected_normal_maximum(workers);
+  result.straggler_s = result.worker_s * in.straggling;
   result.exposed_synchronisation_s =
       exchange_s > 0 ? overlapped(compute.backward_s, exchange_s, in.overlap) - std::max(0.0, compute.backward_s) : 0;
   result.step_s = result.worker_s + result.straggler_s + result.exposed_synchronisation_s;

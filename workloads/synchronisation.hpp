@@ -9,8 +9,6 @@ namespace rehearse::workloads {
 
 /// Spread of the step times of equal workers, of which a synchronous step waits for the slowest (coefficient of variation).
 inline constexpr double kWorkerSpread = 0.01;
-/// Bytes a second at which a parameter server reads gradients and updates its parameters: three passes over memory.
-inline constexpr double kApplyBytesPerS = 5e9;
 
 /// Seconds for `ranks` ends to sum `bytes` in a ring: 2 (n-1)/n S/B + 2 (n-1) a. 0 for one rank.
 double ring_all_reduce_s(double bytes, int ranks, const sim::Link& link);
@@ -45,6 +43,9 @@ double saturation_workers(double worker_s, double push, const ParameterServers& 
 /// Expected maximum of n independent standard normal numbers; 0 for n = 1.
 double expected_normal_maximum(int n);
 
+/// By how much, relatively, the slowest of `workers` is expected to take longer than the mean.
+inline double straggling(int workers) { return kWorkerSpread * expected_normal_maximum(workers); }
+
 /// (max(0, a)^g + b^g)^(1/g), for g >= 1; never less than the larger, never more than the sum.
 double overlapped(double a, double b, double g);
 
@@ -57,9 +58,8 @@ struct StepInputs {
   Exchange exchange = Exchange::ring;
   RingPlan ring;  ///< how the workers are spread; also counts the workers under parameter servers
   ParameterServers servers;
-  double overlap = 4;  ///< g, of synchronisation with the backward pass, in [1, 10] (Pollux, OSDI 2021, section 3.2)
-  double worker_spread =
-      0;  ///< coefficient of variation of a worker's step time, of which synchronous steps wait for the largest
+  double overlap = 4;     ///< g, of synchronisation with the backward pass, in [1, 10] (Pollux, OSDI 2021, section 3.2)
+  double straggling = 0;  ///< how much longer the slowest worker takes, as straggling() has it: synchronous steps wait for it
   double exchange_factor = 1;  ///< multiplies the time of the exchange: how the world differs from the belief
 };
 

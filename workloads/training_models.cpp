@@ -9,6 +9,7 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
 #include "sim/replay/costs.hpp"
+#include "workloads/power.hpp"
 #include "workloads/synchronisation.hpp"
 
 namespace rehearse::workloads {
@@ -86,32 +87,39 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
   sim::StepTiming timing;
   timing.memory_bytes = model.memory.bytes(key.batch, precision);
   timing.fits = model.memory.fits(key.batch, device, precision);
-  const sim::ModelCorrection correction = sim::correction_of(device, model.model, model.dataset);
-  const ComputeTime compute = model.step.compute_time(
-      device, {.batch = static_cast<double>(key.batch),
-               .precision = precision,
-               .time_factor = correction.time_factor * compute_factor_[static_cast<std::size_t>(key.profile)][device_index],
-               .launch_factor = correction.launch_factor,
-               .speed_factor = speed_under_limit(device, key.power_limit_w),
-               .threads = key.threads});
+  const Conditions conditions{.batch = static_cast<double>(key.batch),
+                              .precision = precision,
+                              .time_factor = compute_factor_[static_cast<std::size_t>(key.profile)][device_index],
+                              .power_limit_w = key.power_limit_w,
+                              .threads = key.threads};
+  const ComputeTime compute = model.step.compute_time(device, corrected(conditions, device, model.model, model.dataset));
   const double gradient_bytes = model.step.gradient_bytes(precision);
   const double storage = instance.storage_bandwidth_bytes_per_s / key.workers_on_node;
-  const StepTime step = step_time(
-      {.compute = compute,
-       .input_s = model.step.input_s(key.batch, storage),
-       .gradient_bytes = gradient_bytes,
-       .exchange = key.sync == sim::SyncKind::ring           ? Exchange::ring
-                   : key.sync == sim::SyncKind::servers_sync ? Exchange::parameter_servers_synchronous
-                                                             : Exchange::parameter_servers_asynchronous,
-       .ring =
-           {.nodes = key.nodes, .workers_per_node = key.workers_on_node, .inside = instance.inside, .network = instance.network},
-       .servers = {.servers = std::max(1, key.servers), .network = instance.network, .apply_s = gradient_bytes / kApplyBytesPerS},
-       .overlap = instance.overlap,
-       .worker_spread = kWorkerSpread,
-       .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
+  const StepTime step =
+      step_time({.compute = compute,
+                 .input_s = model.step.input_s(key.batch, storage),
+                 .gradient_bytes = gradient_bytes,
+                 .exchange = key.sync == sim::SyncKind::ring           ? Exchange::ring
+                             : key.sync == sim::SyncKind::servers_sync ? Exchange::parameter_servers_synchronous
+                                                                       : Exchange::parameter_servers_asynchronous,
+                 .ring = {.nodes = key.nodes,
+                          .workers_per_node = key.workers_on_node,
+                          .inside = instance.inside,
+                          .network = instance.network},
+                 .servers = {.servers = std::max(1, key.servers),
+                             .network = instance.network,
+                             .apply_s = gradient_bytes / instance.server_bytes_per_s,
+                             .overlap = instance.server_overlap},
+                 .overlap = instance.overlap,
+                 .straggling = straggling(key.nodes * key.workers_on_node),
+                 .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
   timing.step_s = 1 / step.steps_per_s;
   timing.forward_s = std::max(compute.forward_s, model.step.input_s(key.batch, storage));
   timing.busy_fraction = std::min(1.0, compute.total_s() / step.step_s);  // of a worker's own step, also when pushes overlap
+  timing.power_fraction =
+      device.busy_w > device.idle_w
+          ? (mean_power_w(compute.dynamic_energy_j, step.step_s, device) - device.idle_w) / (device.busy_w - device.idle_w)
+          : timing.busy_fraction;
   return timing;
 }
 
@@ -152,6 +160,7 @@ sim::StepTiming TrainingModels::timing(const sim::Job& job, const sim::Configura
       all = {.step_s = one.step_s,
              .forward_s = one.forward_s,
              .busy_fraction = one.busy_fraction,
+             .power_fraction = one.power_fraction,
              .memory_bytes = one.memory_bytes,
              .fits = all.fits};
     all.fits = all.fits && one.fits;
@@ -251,8 +260,13 @@ sim::EpochOutcome TrainingModels::train_with(const ConvergenceErrors& errors, co
 }
 
 double TrainingModels::accuracy(const sim::Job& job, const sim::TrainingState& state) const {
+  return profiles_.of(*job.profile).convergence ? accuracy_with(errors_of(job), job, state) : sim::kUnset;
+}
+
+double TrainingModels::accuracy_with(const ConvergenceErrors& errors, const sim::Job& job,
+                                     const sim::TrainingState& state) const {
   const auto& convergence = profiles_.of(*job.profile).convergence;
-  return convergence ? workloads::accuracy(*convergence, errors_of(job), state) : sim::kUnset;
+  return convergence ? workloads::accuracy(*convergence, errors, state) : sim::kUnset;
 }
 
 double TrainingModels::measured_accuracy(const sim::Job& job, int epoch, double accuracy) const {

@@ -39,10 +39,13 @@ class TrainingModels final : public sim::StepTimes, public sim::Convergence {
   sim::EpochOutcome train_with(const ConvergenceErrors& errors, const sim::Job& job, const sim::Configuration& configuration,
                                double examples, sim::TrainingState& state) const;
   double accuracy(const sim::Job& job, const sim::TrainingState& state) const override;
+  double accuracy_with(const ConvergenceErrors& errors, const sim::Job& job, const sim::TrainingState& state) const;
   double measured_accuracy(const sim::Job& job, int epoch, double accuracy) const override;
   double measured_noise_scale(const sim::Job& job, int stage, double noise_scale) const override;
   double evaluation_deviation(const sim::Profile& profile, double accuracy) const override;
 
+  /// Factor of an evaluation's deviation; 0 in the belief.
+  double evaluation_noise() const { return draw_ ? draw_->errors.evaluation_noise : 0; }
   const ProfileModels& profiles() const { return profiles_; }
   const sim::Cluster& cluster() const { return cluster_; }
 

@@ -49,6 +49,8 @@ class World {
   World(const Belief& belief, const WorldErrors& errors, std::uint64_t seed, int repetition);
   ~World();
   sim::Models models() const;
+  /// Factor of an evaluation's deviation.
+  double evaluation_noise() const;
   const ProfileModels& profiles() const;
   const sim::Cluster& cluster() const;
 

@@ -36,8 +36,9 @@ double HistoryPredictors::roofline_ratio(const sim::Profile& profile, const std:
       std::min(model.memory.largest_batch(*a, profile.precision), model.memory.largest_batch(*b, profile.precision));
   const double batch = std::max(1.0, std::min(model.publication_batch, fits));
   const auto seconds = [&](const sim::Device& device) {
+    const workloads::Conditions conditions{.batch = batch, .precision = profile.precision, .threads = device.cores};
     const workloads::ComputeTime time =
-        model.step.compute_time(device, {.batch = batch, .precision = profile.precision, .threads = device.cores});
+        model.step.compute_time(device, corrected(conditions, device, model.model, model.dataset));
     return std::max(time.total_s(), time.host_s);
   };
   return seconds(*b) / seconds(*a);

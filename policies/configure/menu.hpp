@@ -25,6 +25,7 @@ std::vector<sim::Configuration> split_batch(const sim::Job& job, int pool, int w
 /// The parts of the manual configuration that a policy may change; the others stay as they are.
 struct FreeKnobs {
   bool pool = true, workers = true, batch = true;
+  bool operator==(const FreeKnobs&) const = default;
 };
 
 /// Whether two configurations of one group differ in free knobs alone. The batch is the global one.

@@ -28,6 +28,7 @@ struct StageMeans {
 /// One policy in one world.
 struct PolicyOutcomes {
   std::string name, configure;
+  policies::FreeKnobs free;
   bool ok = false;
   std::vector<StagedOutcome> jobs;  ///< repetition after repetition
   std::map<int, StageMeans> stages;
@@ -86,7 +87,8 @@ class Staged final : public Study {
         "kept: of the jobs whose limits static-isotonic keeps. ratio: (oracle - policy) / (oracle - staged-oracle), summed over "
         "the jobs whose limits all\nthree keep and where staged-oracle saves more than 2 %; 95 % interval by bootstrap over "
         "jobs. "
-        "Money without profiling. Switching: factor of what\na switch and a start take.");
+        "Money without profiling. Switching: factor of what\na switch and a start take. All but manual: those of the same "
+        "\"free\".");
     return result;
   }
 
@@ -108,6 +110,7 @@ class Staged final : public Study {
       PolicyOutcomes& of = all.emplace_back();
       of.name = runs.results[p].policy;
       of.configure = scenario.policies[p].configure.name;
+      of.free = scenario.policies[p].free;
       of.ok = runs.results[p].ok;
       if (!of.ok) {
         result.policy_failed = true;
@@ -155,7 +158,8 @@ class Staged final : public Study {
                         {"gain_jobs", "jobs", "{:g}"},
                         {"over_staged_mpc_percent", "over mpc, %", "{:+.1f}"},
                         {"over_static_percent", "over static, %", "{:+.1f}"},
-                        {"over_oracle_percent", "over oracle, %", "{:+.1f}"}}};
+                        {"over_oracle_percent", "over oracle, %", "{:+.1f}"},
+                        {"over_manual_percent", "over manual, %", "{:+.1f}"}}};
   }
   static report::Table family_table() {
     return {.name = "staged_models",
@@ -178,18 +182,21 @@ class Staged final : public Study {
                         {"batch_factor", "batch", "{:.2f}"}}};
   }
 
-  static const PolicyOutcomes* find(const std::vector<PolicyOutcomes>& all, std::string_view configure) {
+  /// The first of this strategy that may choose as much.
+  static const PolicyOutcomes* find(const std::vector<PolicyOutcomes>& all, std::string_view configure,
+                                    const policies::FreeKnobs& free) {
     for (const PolicyOutcomes& of : all)
-      if (of.ok && of.configure == configure) return &of;
+      if (of.ok && of.configure == configure && of.free == free) return &of;
     return nullptr;
   }
 
   static void add_rows(const Scenario& scenario, const std::vector<PolicyOutcomes>& all, const Cell& cell, report::Table& summary,
                        report::Table& families, report::Table& choices) {
-    const PolicyOutcomes *oracle = find(all, "oracle"), *staged_oracle = find(all, "staged-oracle"),
-                         *isotonic = find(all, "static-isotonic"), *mpc = find(all, "staged-mpc");
     for (const PolicyOutcomes& of : all) {
       if (!of.ok) continue;
+      const auto peer = [&](std::string_view configure) { return find(all, configure, of.free); };
+      const PolicyOutcomes *oracle = peer("oracle"), *staged_oracle = peer("staged-oracle"), *isotonic = peer("static-isotonic"),
+                           *mpc = peer("staged-mpc"), *manual = find(all, "manual", {});
       double kept = 0, base = 0, both = 0;
       for (std::size_t i = 0; i < of.jobs.size(); ++i) {
         kept += of.jobs[i].keeps;
@@ -205,7 +212,7 @@ class Staged final : public Study {
       };
       summary.rows.push_back({cell.model_error, cell.switching, of.name, kept / static_cast<double>(of.jobs.size()), both / base,
                               gain.ratio, gain.ci95_low, gain.ci95_high, static_cast<double>(gain.jobs), over(mpc),
-                              over(isotonic), over(oracle)});
+                              over(isotonic), over(oracle), over(manual)});
       if (isotonic != nullptr && &of != isotonic) add_families(scenario, of, *isotonic, cell, families);
       for (const auto& [stage, means] : of.stages)
         choices.rows.push_back({cell.model_error, cell.switching, of.name, static_cast<double>(stage), means.jobs,

@@ -10,4 +10,10 @@ ModelCorrection correction_of(const Device& device, std::string_view model, std:
   return found == device.corrections.end() ? ModelCorrection{} : *found;
 }
 
+PowerLaw power_law(const Device& device) {
+  if (device.power) return *device.power;
+  const double busy = device.busy_w - device.idle_w;
+  return {.running_w = device.idle_w, .clock_w = busy, .launch_w = busy};
+}
+
 }  // namespace rehearse::sim

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,11 +38,27 @@ struct Threading {
   double time_slice_s = 7.5e-4;   ///< of the system, when a core has more threads than its hardware
 };
 
+/// What a device draws while it trains, and at which clock it keeps a limit (docs/model.md, "Power and energy"). Watts are those
+/// at full clock.
+struct PowerLaw {
+  double running_w = 0;        ///< ready, with nothing to do: leakage, memory's refresh, fans
+  double clock_w = 0;          ///< on top while an operation computes or moves data
+  double launch_w = 0;         ///< on top while it is launched, or the device waits
+  double arithmetic_w = 0;     ///< on top when it does nothing but arithmetic, as fast as it can
+  double memory_w = 0;         ///< on top when it does nothing but memory traffic, as fast as it can
+  double voltage_floor = 0.5;  ///< lowest voltage, of that at full clock
+  double voltage_slope =
+      1.2;  ///< by how much the voltage falls, relatively, for each relative fall of the clock, down to the floor
+  double lowest_clock = 0.2;  ///< of the full one
+};
+
 /// What one model's software does differently from the device's average: fitted to measurements of it.
 struct ModelCorrection {
   std::string model, dataset;
   double time_factor = 1;    ///< of its computation
   double launch_factor = 1;  ///< of Efficiency::launch_s, on top of time_factor
+  double power_factor = 1;   ///< of the watts above PowerLaw::running_w
+  double wait_share = 0;     ///< of its time at full clock, in which the device waits: loading of samples, evaluations
 };
 
 /// One GPU, or the CPU sockets of one node together.
@@ -61,12 +78,16 @@ struct Device {
   double busy_w = 0;
   Efficiency efficiency;
   Threading threading;                       ///< of a CPU
+  std::optional<PowerLaw> power;             ///< not measured: busy_w whatever it computes, idle_w otherwise
   std::vector<ModelCorrection> corrections;  ///< of models that were measured on it
   std::string source;
 };
 
 /// That of the model on the dataset; one that changes nothing where there is none.
 ModelCorrection correction_of(const Device& device, std::string_view model, std::string_view dataset);
+
+/// That of the device; idle_w and busy_w where it was not measured.
+PowerLaw power_law(const Device& device);
 
 /// One way between two ends: bandwidth in one direction, and latency.
 struct Link {
@@ -78,6 +99,9 @@ struct DeviceCount {
   int device = 0;  ///< index into Cluster::devices
   int count = 0;
 };
+
+/// Bytes of gradients a second that a parameter server reads and applies: three passes over memory.
+inline constexpr double kServerBytesPerS = 5e9;
 
 /// A node's type. Its workers are its GPUs; without a GPU the node itself is one worker.
 struct Instance {
@@ -92,6 +116,8 @@ struct Instance {
   Link inside;         ///< between two workers of the node, as the ring uses it
   Link network;        ///< the node's NIC
   double overlap = 4;  ///< of the exchange of gradients with the backward pass: exponent of a smooth maximum, in [1, 10]
+  double server_bytes_per_s = kServerBytesPerS;  ///< of gradients that a parameter server on such a node applies
+  double server_overlap = 4;                 ///< exponent of the smooth maximum of asynchronous workers and servers, in [1, 10]
   double storage_bandwidth_bytes_per_s = 0;  ///< reading input data and checkpoints
   double host_idle_w = 0;                    ///< of the node without its GPUs
   double host_busy_w = 0;

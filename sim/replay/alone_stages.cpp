@@ -51,7 +51,7 @@ StageRates StageRunner::compute(const Job& job, const Configuration& configurati
           .step_s = timing.step_s,
           .usd_per_s = usd_per_s(cluster_, rules_, configuration),
           .idle_w = power_w(cluster_, configuration, 0),
-          .busy_w = power_w(cluster_, configuration, timing.busy_fraction)};
+          .busy_w = power_w(cluster_, configuration, timing.power_fraction)};
 }
 
 const StageRates& StageRunner::rates(const Job& job, const Configuration& configuration) {
@@ -68,7 +68,7 @@ StageTraining StageRunner::train(const Job& job, const Choice& choice, Progress 
   const Convergence& convergence = *models_.convergence;
   const double cap = epoch_cap(job, choice.predicted.epochs, convergence);
   StageTraining training{.end = std::move(from)};
-  take_up_batch(job, batch_before, choice.configuration.batch_size(), rules_, convergence, training.end.training);
+  take_up_batch(job, batch_before, choice.configuration.batch_size(), rules_, models_, training.end.training);
   const TrainingEnd end = train_epochs(job, choice.configuration, std::min(cap, choice.until_epochs), convergence, training.end,
                                        [&](const EpochStep& step, const Progress&) {
                                          training.epochs += step.part;
@@ -88,7 +88,7 @@ StageCost StageRunner::switching(const Job& job, const Configuration* held, cons
     cost += held_for(rules_.checkpoint_s, old.usd_per_s, old.idle_w);
   }
   const StageRates& r = rates(job, next);
-  cost += held_for(start_seconds(job, rules_, *models_.step_times, held != nullptr), r.usd_per_s, r.idle_w);
+  cost += held_for(start_seconds(job, rules_, models_, held != nullptr), r.usd_per_s, r.idle_w);
   return cost;
 }
 

@@ -52,16 +52,17 @@ double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configura
   return rate;
 }
 
-double power_w(const Cluster& cluster, const Group& group, double power_limit_w, double busy_fraction) {
-  const double idle = worker_idle_w(cluster, group.pool);
-  double busy = worker_busy_w(cluster, group.pool);
-  if (power_limit_w > 0) busy -= std::max(0.0, worker_device(cluster, group.pool).busy_w - power_limit_w);
-  return group.workers * (idle + (std::max(busy, idle) - idle) * busy_fraction);
+double power_w(const Cluster& cluster, const Group& group, double power_limit_w, double power_fraction) {
+  const double idle = worker_idle_w(cluster, group.pool), busy = worker_busy_w(cluster, group.pool);
+  const Device& device = worker_device(cluster, group.pool);
+  const double device_w = device.idle_w + (device.busy_w - device.idle_w) * power_fraction;
+  const double over = power_limit_w > 0 ? std::max(0.0, device_w - power_limit_w) : 0;
+  return group.workers * std::max(idle, idle + (busy - idle) * power_fraction - over);
 }
 
-double power_w(const Cluster& cluster, const Configuration& configuration, double busy_fraction) {
+double power_w(const Cluster& cluster, const Configuration& configuration, double power_fraction) {
   double watts = 0;
-  for (const Group& group : configuration.groups) watts += power_w(cluster, group, configuration.power_limit_w, busy_fraction);
+  for (const Group& group : configuration.groups) watts += power_w(cluster, group, configuration.power_limit_w, power_fraction);
   return watts;
 }
 

@@ -37,11 +37,12 @@ double servers_usd_per_s(const CostRules& rules, const Configuration& configurat
 /// Dollars a second while the configuration holds its devices, parameter servers included.
 double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration);
 
-/// Watts of the workers of one group, computing this fraction of the time; `power_limit_w` as in Configuration.
-double power_w(const Cluster& cluster, const Group& group, double power_limit_w, double busy_fraction);
+/// Watts of the workers of one group at this StepTiming::power_fraction, 0 when idle; no device draws more than `power_limit_w`
+/// (Configuration).
+double power_w(const Cluster& cluster, const Group& group, double power_limit_w, double power_fraction);
 
 /// Watts of all workers.
-double power_w(const Cluster& cluster, const Configuration& configuration, double busy_fraction);
+double power_w(const Cluster& cluster, const Configuration& configuration, double power_fraction);
 
 /// Where the replay puts the configuration on an empty cluster: on the fewest nodes, from node 0 on. It must fit.
 Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configuration);

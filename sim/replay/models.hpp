@@ -24,8 +24,10 @@ struct StepTiming {
   double step_s = 0;
   double forward_s = 0;      ///< of one local batch, as an evaluation runs it
   double busy_fraction = 1;  ///< of the step in which the devices compute
-  double memory_bytes = 0;   ///< on the fullest device
-  bool fits = true;          ///< in the memory of every device
+  double power_fraction =
+      1;  ///< of the way from a device's idle_w to its busy_w, on average over the step; above 1 if it draws more
+  double memory_bytes = 0;  ///< on the fullest device
+  bool fits = true;         ///< in the memory of every device
 };
 
 class StepTimes {

@@ -10,7 +10,7 @@ StageSeen ReplayRun::see(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   const Job& job = jobs_[slot].job;
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
-  hold(slot, live.course.busy_fraction, now_s);
+  hold(slot, live.course.busy_fraction, live.course.power_fraction, now_s);
   const double servers_usd = servers_usd_per_s(setup_.costs, configuration) * (now_s - live.stage_start_s);  // not yet charged
   const Progress& end = live.course.end;
   return {.configuration = configuration,
@@ -18,8 +18,7 @@ StageSeen ReplayRun::see(JobSlot slot, double now_s) {
           .epochs = end.epochs_trained,
           .examples = end.training.examples,
           .accuracy = end.measured_accuracy,
-          .noise_scale =
-              setup_.models.convergence->measured_noise_scale(job, live.stages, live.course.epochs.back().noise_scale),
+          .noise_scale = setup_.models.convergence->measured_noise_scale(job, live.stages, live.course.epochs.back().noise_scale),
           .step_s = live.course.step_s,
           .elapsed_s = now_s - job.submit_s,
           .cost_usd = live.meter.usd + servers_usd,
@@ -36,6 +35,7 @@ void ReplayRun::ask_again(JobSlot slot, double now_s) {
     *menu = setup_.policy.configure->configure_again(job, live.seen, now_s);
     if (!menu->ranked.empty()) validate_menu(cluster_, job, *menu, live.seen.back().epochs);
   });
+  if (!jobs_[slot].menu.feasible) menu->remedy.clear();  // said once, when the limits went out of reach
   tell_menu(job, *menu, now_s);
   // What the job holds is always free, so that it never has to wait.
   menu->ranked.push_back({.configuration = held.configuration,

@@ -53,7 +53,7 @@ class ReplayRun final : public EventHandler {
   bool is_free(const Configuration& configuration, const Layout& named) const;
   void start(JobSlot slot, int entry, const Layout& wanted, double now_s);
   void allocate(JobSlot slot, const Layout& wanted);
-  void hold(JobSlot slot, double busy_fraction, double now_s);
+  void hold(JobSlot slot, double busy_fraction, double power_fraction, double now_s);
   void let_go(JobSlot slot, double now_s);
   void begin_running(JobSlot slot, double now_s);
   void begin_checkpoint(JobSlot slot, double now_s);

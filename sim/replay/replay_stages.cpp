@@ -56,17 +56,17 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
   }
   live.stage_start_s = now_s;
   if (live.first_start_s != live.first_start_s) live.first_start_s = now_s;
-  take_up_batch(job, live.batch_before, choice.configuration.batch_size(), setup_.costs, *setup_.models.convergence,
+  take_up_batch(job, live.batch_before, choice.configuration.batch_size(), setup_.costs, setup_.models,
                 live.progress.training);
   plan_course(slot, now_s);
-  hold(slot, 0, now_s);
+  hold(slot, 0, 0, now_s);
   tell(now_s, JobEvent::started, slot);
   if (!live.course.fits_memory) {
     let_go(slot, now_s);
     end_job(slot, FailureReason::out_of_memory, now_s);
     return;
   }
-  const double start_s = start_seconds(job, setup_.costs, *setup_.models.step_times, live.stages > 0);
+  const double start_s = start_seconds(job, setup_.costs, setup_.models, live.stages > 0);
   live.state = JobState::starting;
   if (start_s > 0)
     live.phase_end = events_.push({on_date_grid(now_s + start_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
@@ -84,7 +84,7 @@ void ReplayRun::plan_course(JobSlot slot, double now_s) {
 }
 
 /// (Re)takes the devices at a new power; what was held before is charged first.
-void ReplayRun::hold(JobSlot slot, double busy_fraction, double now_s) {
+void ReplayRun::hold(JobSlot slot, double busy_fraction, double power_fraction, double now_s) {
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   for (const Holding& holding : live.holdings) meter_.give_back(now_s, live.held_since_s, holding, live.meter);
@@ -93,7 +93,7 @@ void ReplayRun::hold(JobSlot slot, double busy_fraction, double now_s) {
   for (const Group& group : configuration.groups) {
     live.holdings.push_back({.pool = group.pool,
                              .devices = group.workers,
-                             .power_w = power_w(cluster_, group, configuration.power_limit_w, busy_fraction),
+                             .power_w = power_w(cluster_, group, configuration.power_limit_w, power_fraction),
                              .busy_devices = group.workers * busy_fraction});
     meter_.take(now_s, live.holdings.back());
   }
@@ -118,7 +118,7 @@ void ReplayRun::begin_running(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   live.state = JobState::running;
   live.running_since_s = now_s;
-  hold(slot, live.course.busy_fraction, now_s);
+  hold(slot, live.course.busy_fraction, live.course.power_fraction, now_s);
   tell(now_s, JobEvent::running, slot);
   live.phase_end =
       events_.push({on_date_grid(now_s + live.course.length_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
@@ -129,7 +129,7 @@ void ReplayRun::begin_checkpoint(JobSlot slot, double now_s) {
   events_.cancel(live.phase_end);
   live.cut_after_s = now_s - live.running_since_s;
   live.state = JobState::checkpointing;
-  hold(slot, 0, now_s);
+  hold(slot, 0, 0, now_s);
   const double checkpoint_s = jobs_[slot].job.work == Work::rigid ? 0 : setup_.costs.checkpoint_s;
   live.phase_end =
       events_.push({on_date_grid(now_s + checkpoint_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});

@@ -50,15 +50,15 @@ EpochTimes epoch_times(const Job& job, const Configuration& configuration, const
   return {.training_s = steps * timing.step_s, .evaluation_s = evaluations * timing.forward_s};
 }
 
-double start_seconds(const Job& job, const CostRules& rules, const StepTimes& step_times, bool ran_before) {
+double start_seconds(const Job& job, const CostRules& rules, const Models& models, bool ran_before) {
   if (job.work == Work::rigid) return 0;
-  return rules.start_s + (ran_before ? step_times.checkpoint_bytes(*job.profile) / rules.restore_bytes_per_s : 0);
+  return rules.start_s + (ran_before ? models.step_times->checkpoint_bytes(*job.profile) / rules.restore_bytes_per_s : 0);
 }
 
-void take_up_batch(const Job& job, double batch_before, double batch, const CostRules& rules, const Convergence& convergence,
+void take_up_batch(const Job& job, double batch_before, double batch, const CostRules& rules, const Models& models,
                    TrainingState& state) {
   if (job.work == Work::train && batch_before > 0 && batch_before != batch)
-    state.warmup_examples = rules.warmup_epochs * convergence.samples_per_epoch(*job.profile);
+    state.warmup_examples = rules.warmup_epochs * models.convergence->samples_per_epoch(*job.profile);
 }
 
 StageCourse stage_course(const StageInputs& in, const Models& models) {
@@ -78,6 +78,7 @@ StageCourse stage_course(const StageInputs& in, const Models& models) {
   check(timing.step_s > 0, "a step takes no time");
   course.step_s = timing.step_s * models.step_times->noise(job, configuration, *in.layout, in.stage);
   course.busy_fraction = timing.busy_fraction;
+  course.power_fraction = timing.power_fraction;
   if (job.work == Work::steps) {
     course.length_s = (job.steps - in.progress->work_done) * course.step_s;
     course.full_work = job.steps;

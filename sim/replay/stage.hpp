@@ -33,11 +33,11 @@ struct EpochPoint {
 /// The course of a stage if nothing interrupts it.
 struct StageCourse {
   bool fits_memory = true;
-  double step_s = 0;  ///< true, noise included
-  double busy_fraction = 1;
-  double length_s = 0;             ///< from the first step to the end
-  double full_work = 0;            ///< rigid and steps: of `work_done` at the end
-  std::vector<EpochPoint> epochs;  ///< of Work::train
+  double step_s = 0;                             ///< true, noise included
+  double busy_fraction = 1, power_fraction = 1;  ///< as StepTiming has them
+  double length_s = 0;                           ///< from the first step to the end
+  double full_work = 0;                          ///< rigid and steps: of `work_done` at the end
+  std::vector<EpochPoint> epochs;                ///< of Work::train
   Progress end;
   FailureReason failure = FailureReason::none;  ///< how it ends
   bool asks_again = false;                      ///< it ends where the choice's stage does, not with the job
@@ -55,10 +55,10 @@ struct StageInputs {
 StageCourse stage_course(const StageInputs& inputs, const Models& models);
 
 /// Seconds from taking devices to the first step: start-up, and reading the checkpoint of a job that has run before.
-double start_seconds(const Job& job, const CostRules& rules, const StepTimes& step_times, bool ran_before);
+double start_seconds(const Job& job, const CostRules& rules, const Models& models, bool ran_before);
 
 /// With another global batch size than before (0: the job has not run) the learning rate warms up again.
-void take_up_batch(const Job& job, double batch_before, double batch, const CostRules& rules, const Convergence& convergence,
+void take_up_batch(const Job& job, double batch_before, double batch, const CostRules& rules, const Models& models,
                    TrainingState& state);
 
 /// Epochs after which a job of Work::train stops without having reached its target. Throws PolicyError when `predicted_epochs`,

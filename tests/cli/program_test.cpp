@@ -54,6 +54,36 @@ TEST_CASE("wrong usage: status 2, help on stderr, nothing on stdout") {
   CHECK(names_in(folder.path()).empty());
 }
 
+TEST_CASE("links that calibrate fits are those that a run uses") {
+  const TemporaryFolder folder;
+  folder.write("s.json", R"({
+    "cluster": { "pools": [ { "name": "gpu", "instance": "p2.8xlarge", "nodes": 1 } ] },
+    "jobs": [ { "model": "resnet50", "dataset": "imagenet", "steps": 1000, "gpus": 8, "batch_size": 512 } ],
+    "policies": [ "manual" ], "world": { "model_error": 0 } })");
+  // Eight workers' step, of a run with what is calibrated on a worker's step of 1.25 s and on this step of eight.
+  const auto step_s = [&](const std::string& measured_s) {
+    folder.write("m.csv",
+                 "model,dataset,device,instance,nodes,workers_per_node,batch_per_worker,sync,step_s\n"
+                 "resnet50,imagenet,k80,p2.8xlarge,1,1,64,ring,1.25\n"
+                 "resnet50,imagenet,k80,p2.8xlarge,1,8,64,ring," +
+                     measured_s + "\n");
+    const Ended calibrated = run_program(folder.path(), {"calibrate", "m.csv", "-o", "c.json"});
+    CHECK(calibrated.status == 0);
+    CHECK(has(calibrated.out, "1 devices and 1 instances"));
+    CHECK(run_program(folder.path(), {"run", "s.json", "--catalogue", "c.json", "--out", "r"}).status == 0);
+    std::istringstream stages(text_of(folder.path() + "/r/stages.csv"));
+    fs::remove_all(folder.path() + "/r");
+    std::string header, row, name, value;
+    std::getline(stages, header);
+    std::getline(stages, row);
+    for (std::istringstream names(header), values(row); std::getline(names, name, ',') && std::getline(values, value, ',');)
+      if (name == "step_s") return std::stod(value);
+    return 0.0;
+  };
+  CHECK(step_s("2.5") == Approx(2.5).epsilon(0.02));
+  CHECK(step_s("5") == Approx(5).epsilon(0.02));
+}
+
 TEST_CASE("help and version are no mistakes") {
   const TemporaryFolder folder;
   CHECK(run_program(folder.path(), {"--help"}).status == 0);
@@ -224,6 +254,23 @@ TEST_CASE("an interrupt: status 130, nothing left behind, no process left") {
     CHECK_FALSE(program.is_alive());
     CHECK(names_in(folder.path()) == std::set<std::string>{"s.json"});
   }
+}
+
+TEST_CASE("an interrupt ends training with the best agent so far, from which it goes on") {
+  const TemporaryFolder folder;
+  folder.write("s.json", R"({ "cluster": { "pools": [ { "name": "t4", "instance": "g4dn.12xlarge", "nodes": 1 } ] },
+    "jobs": [ { "generate": "mixed-cnn-rnn", "count": 2, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
+    "policies": [ "manual" ] })");
+  const Program program(folder.path(), {"train", "staged-rl", "s.json", "-o", "agent.json", "--iterations", "1000000"});
+  while (names_in(folder.path()).count("agent.csv") == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  program.send(SIGINT);
+  const Ended ended = program.wait();
+  CHECK(ended.status == 130);
+  CHECK(has(ended.out, " of 1000000 iterations; the agent of iteration "));
+  CHECK(names_in(folder.path()) == std::set<std::string>{"agent.csv", "agent.json", "s.json"});
+  const Ended resumed = run_program(
+      folder.path(), {"train", "staged-rl", "s.json", "-o", "more.json", "--iterations", "0", "--resume", "agent.json"});
+  CHECK(resumed.status == 0);
 }
 
 }  // namespace

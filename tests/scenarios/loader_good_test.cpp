@@ -259,3 +259,27 @@ TEST_CASE("every shipped scenario loads") {
 }
 
 }  // namespace
+
+TEST_CASE("a pool is dominated by what was measured of the models, not by the data sheet alone") {
+  const TemporaryFolder folder;
+  const auto warnings = [&](const std::string& corrections) {
+    return load_scenario(folder.write("s.json", R"({
+      "cluster": {
+        "devices": [
+          { "name": "new", "peak_flops": { "fp32": 2e13 }, "corrections": [)" +
+                                                    corrections + R"(] },
+          { "name": "old", "peak_flops": { "fp32": 1e13 } } ],
+        "instances": [
+          { "name": "new.1x", "devices": [ { "device": "new" } ], "price_usd_per_hour": 1 },
+          { "name": "old.1x", "devices": [ { "device": "old" } ], "price_usd_per_hour": 4 } ],
+        "pools": [ { "name": "new", "instance": "new.1x", "nodes": 1 }, { "name": "old", "instance": "old.1x", "nodes": 1 } ] },
+      "jobs": [ { "model": "resnet50", "dataset": "imagenet", "epochs": 1 } ],
+      "policies": [ "manual" ] })"),
+                         {})
+        ->warnings;
+  };
+  CHECK(warnings("") == std::vector<std::string>{"pool \"new\" is faster and cheaper than pool \"old\" for every model: savings "
+                                                 "over the latter mean nothing"});
+  CHECK(warnings(R"({ "model": "resnet50", "dataset": "imagenet", "time_factor": 5 })").empty());
+  CHECK(warnings(R"({ "model": "vgg16", "dataset": "imagenet", "time_factor": 5 })").size() == 1);  // of another model
+}

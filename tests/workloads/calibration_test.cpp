@@ -204,34 +204,6 @@ TEST_CASE("folds hold everything back once", "[fidelity]") {
   CHECK(by_model[1] == std::vector<std::size_t>{4});
 }
 
-TEST_CASE("links that made the slowdown are found again", "[fidelity]") {
-  const Place truth{.device = tests::v100(), .inside = {2e9, 1e-5}, .network = {4e8, 5e-5}, .overlap = 2};
-  const Place start{.device = tests::v100(), .inside = {1e10, 1e-5}, .network = {1.25e9, 5e-5}, .overlap = 4};
-  std::vector<Measurement> rows;
-  for (const char* model : {"resnet50", "vgg16"})
-    for (const int nodes : {1, 2, 4})
-      for (const int on_node : {1, 2, 4})
-        for (const double batch : {16, 64}) {
-          Measurement m = step(model, "imagenet", batch);
-          m.nodes = nodes;
-          m.workers_per_node = on_node;
-          m.workers = nodes * on_node;
-          if (m.workers > 1) rows.push_back(m);
-        }
-  const MeasurementModel model(rows);
-  std::vector<ScaledOut> pairs;
-  for (Measurement& m : rows) {
-    Measurement one = m;
-    one.nodes = one.workers_per_node = one.workers = 1;
-    m.step_s = model.step_s(m, truth);
-    pairs.push_back({&m, model.step_s(one, truth)});
-  }
-  const LinkCalibration c = calibrate_links(pairs, model, start);
-  CHECK(c.inside.bandwidth_bytes_per_s == Approx(2e9).epsilon(0.1));
-  CHECK(c.network.bandwidth_bytes_per_s == Approx(4e8).epsilon(0.1));
-  CHECK(c.overlap == Approx(2).epsilon(0.1));
-}
-
 TEST_CASE("baselines, by hand", "[fidelity]") {
   // Steps of 0.1 + 0.01 batch: a straight line through the other batches is exact. Twice the model's seconds with two workers.
   std::vector<Measurement> rows;

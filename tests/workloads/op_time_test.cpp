@@ -71,10 +71,10 @@ TEST_CASE("a GPU operation, by hand", "[op_time]") {
   const double expected = std::pow(std::pow(arithmetic_s, 4) + std::pow(memory_s, 4), 0.25) + 1e-5;
   const OpWork work = product(640, 640, 128, 1e6);
   CHECK(op_duration_s(work, round_gpu(), {}) == Approx(expected).epsilon(1e-5));
-  // Twice as slow a world; a power limit slows the arithmetic alone; half precision has 4 times the peak, of which it
-  // reaches half as much, and half the bytes.
+  // Twice as slow a world; a clock slows the arithmetic alone; half precision has 4 times the peak, of which it reaches half as
+  // much, and half the bytes.
   CHECK(op_duration_s(work, round_gpu(), {.time_factor = 2}) == Approx(2 * expected).epsilon(1e-5));
-  CHECK(op_duration_s(work, round_gpu(), {.speed_factor = 0.5}) ==
+  CHECK(duration_s(op_parts(work, round_gpu(), {}), 0.5) ==
         Approx(std::pow(std::pow(2 * arithmetic_s, 4) + std::pow(memory_s, 4), 0.25) + 1e-5).epsilon(1e-5));
   CHECK(op_duration_s(work, round_gpu(), {.precision = sim::Precision::fp16}) ==
         Approx(std::pow(std::pow(arithmetic_s / 2, 4) + std::pow(memory_s / 2, 4), 0.25) + 1e-5).epsilon(1e-5));

@@ -58,6 +58,8 @@ inline workloads::ProfileModelInputs profile_inputs(const std::string& model, co
   const workloads::ZooEntry& entry = workloads::zoo_entry(model);
   const workloads::Dataset& data = workloads::dataset(dataset);
   workloads::ProfileModelInputs inputs{.graph = workloads::zoo_graph(model, dataset),
+                                       .model = model,
+                                       .dataset = dataset,
                                        .optimizer = entry.optimizer,
                                        .training_samples = data.training_samples,
                                        .validation_samples = data.validation_samples,

@@ -95,8 +95,9 @@ TEST_CASE("several groups: the slowest counts, and all must fit", "[world]") {
   CHECK_FALSE(timing(real, j, mixed).fits);
 }
 
-TEST_CASE("a power limit slows arithmetic by the cube root", "[world]") {
-  // 50 W idle, 250 W busy. At 75 W an eighth of the dynamic power is left: half of the clock.
+TEST_CASE("a power limit slows arithmetic", "[world]") {
+  // 50 W idle, 250 W busy. At 75 W an eighth of the dynamic power is left; at half of the clock the voltage is at its floor of
+  // 0.5, so that exactly 0.5 x 0.5^2 is drawn.
   const RealWorld real(real_cluster({{"fast", "v100", 1, 1, 3}}), {{"resnet50", "imagenet"}});
   const ProfileModel& model = real.models.of(real.profile());
   const sim::Job j = job(real.profile());
@@ -104,8 +105,12 @@ TEST_CASE("a power limit slows arithmetic by the cube root", "[world]") {
   const double free_s = timing(real, j, c).step_s;
   c.power_limit_w = 75;
   const sim::StepTiming limited = timing(real, j, c);
-  const ComputeTime half = model.step.compute_time(real.cluster.devices[1], {.batch = 64, .speed_factor = 0.5});
-  CHECK(limited.step_s == Approx(half.total_s()).epsilon(1e-12));
+  sim::Device half = real.cluster.devices[1];
+  for (double* peak : {&half.peak_fp32_flops, &half.peak_fp16_flops}) *peak /= 2;
+  CHECK(limited.step_s == Approx(model.step.compute_time(half, {.batch = 64}).total_s()).epsilon(1e-6));
+  CHECK(limited.power_fraction == Approx((75.0 - 50) / 200 * limited.busy_fraction).epsilon(1e-6));
+  CHECK(timing(real, j, configuration(0, 1, 64)).power_fraction ==
+        Approx(timing(real, j, configuration(0, 1, 64)).busy_fraction));
   CHECK(limited.step_s > free_s);
   CHECK(limited.step_s < 2 * free_s);  // memory is as fast as before
   c.power_limit_w = 250;

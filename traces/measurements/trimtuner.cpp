@@ -1,5 +1,9 @@
 // TrimTuner (Mendes et al., "TrimTuner: Efficient Optimization of Machine Learning Jobs in the Cloud via Sub-Sampling", MASCOTS
 // 2020): a small CNN on MNIST, TensorFlow with one parameter server, on AWS's t2 machines; iterations and seconds of a run.
+// Iterations are mini-batches of all workers, of synchronous runs too (iterations_counted, their global steps, is a workers-th of
+// it), so that a worker's step takes workers x seconds / iterations. t2 machines compute on CPU credits: once those are spent a
+// t2.small is six times slower. The files do not say how many a campaign began with, so each curve over workers is a source of
+// its own.
 #include <fmt/format.h>
 
 #include "sim/base/errors.hpp"
@@ -53,8 +57,9 @@ MeasurementList read_trimtuner(const std::string& path) {
       out.leave_out(row->line(), fmt::format("{}: expected {}, found {}", first.pointer, first.expected, first.found));
       continue;
     }
-    m.step_s = run_s / iterations * (async ? workers : 1);  // iterations are global ones: pushes when asynchronous
-    m.source = fmt::format("trimtuner {} samples, rate {}", row->text("training_set_size"), row->text("learning_rate"));
+    m.step_s = run_s * workers / iterations;
+    m.source = fmt::format("trimtuner {} samples, rate {}, batch {}, {}", row->text("training_set_size"),
+                           row->text("learning_rate"), m.batch_per_worker, row->text("synchronism"));
     out.add(std::move(m));
   }
   return out.finish();

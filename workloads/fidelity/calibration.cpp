@@ -145,6 +145,10 @@ class DeviceFit {
   std::vector<sim::ModelCorrection> corrections_;
 };
 
+std::string limit_of(const Measurement& m) {
+  return fmt::format("{:020.3f}", m.power_limit_w > 0 ? m.power_limit_w : 1e9);  // none is the highest
+}
+
 /// What makes two measurements of a subject differ: the batch, or a kernel's shape.
 std::string variant_of(const Measurement& m) {
   if (!m.kernel) return fmt::format("{:020.3f}", m.batch_per_worker);
@@ -187,13 +191,16 @@ Calibration calibrate(std::span<const Measurement> measurements, std::span<const
 std::vector<std::vector<std::size_t>> folds(std::span<const Measurement> measurements, HoldOut by) {
   std::map<std::string, std::map<std::string, std::vector<std::size_t>>> groups;  // subject, variant
   for (std::size_t i = 0; i < measurements.size(); ++i)
-    groups[subject(measurements[i])][variant_of(measurements[i])].push_back(i);
-  std::vector<std::vector<std::size_t>> result(by == HoldOut::batches ? 2 : groups.size());
+    if (by == HoldOut::limits)
+      groups[subject(measurements[i]) + " " + variant_of(measurements[i])][limit_of(measurements[i])].push_back(i);
+    else
+      groups[subject(measurements[i])][variant_of(measurements[i])].push_back(i);
+  std::vector<std::vector<std::size_t>> result(by == HoldOut::models ? groups.size() : 2);
   std::size_t g = 0;
   for (const auto& [name, variants] : groups) {
     std::size_t v = 0;
     for (const auto& [variant, rows] : variants) {
-      auto& fold = result[by == HoldOut::batches ? v++ % 2 : g];
+      auto& fold = result[by == HoldOut::models ? g : v++ % 2];
       fold.insert(fold.end(), rows.begin(), rows.end());
     }
     ++g;

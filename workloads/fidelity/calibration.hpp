@@ -37,27 +37,9 @@ sim::Device calibrated(sim::Device device, const Calibration& calibration);
 /// efficiency and differ at most in the part of the CPU that they own. No measurement: default efficiencies, with a warning.
 Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model);
 
-/// The links between the workers of an instance.
-struct LinkCalibration {
-  sim::Link inside, network;
-  double overlap = 4;
-  std::vector<FittedParameter> parameters;
-  double residual_sd = 0;
-};
-
-/// One measurement of several workers beside what one worker was measured to take in the same setting.
-struct ScaledOut {
-  const Measurement* several = nullptr;
-  double one_s = 0;
-};
-
-/// Fits the links to the slowdown of several workers against one; `place` has the device (calibrated, best) and the links to
-/// start from. All are of one place.
-LinkCalibration calibrate_links(std::span<const ScaledOut> pairs, const MeasurementModel& model, const Place& place);
-
-/// Ways to hold measurements back: every other batch size of each model (kernels: every other shape of each kind), or one model
-/// (kind) at a time.
-enum class HoldOut : std::uint8_t { batches, models };
+/// Ways to hold measurements back: every other batch size of each model (kernels: every other shape of each kind), one model
+/// (kind) at a time, or every other power limit of each model and batch size.
+enum class HoldOut : std::uint8_t { batches, models, limits };
 
 /// For each fold the indices of the measurements held back; together all of them, each once. A subject with a single batch size
 /// is never alone in a fold of `batches`.

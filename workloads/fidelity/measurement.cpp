@@ -6,6 +6,7 @@
 
 #include "sim/base/errors.hpp"
 #include "workloads/layer_cost.hpp"
+#include "workloads/power.hpp"
 #include "workloads/zoo.hpp"
 
 namespace rehearse::workloads {
@@ -122,23 +123,22 @@ const MeasurementModel::Model& MeasurementModel::model_of(const Measurement& m) 
 StepInputs MeasurementModel::step_inputs(const Measurement& m, const Place& place) const {
   const StepModel& step = model_of(m).step;
   const double gradient_bytes = step.gradient_bytes(m.precision);
-  const sim::ModelCorrection correction = sim::correction_of(place.device, m.model, m.dataset);
+  const Conditions conditions{
+      .batch = m.batch_per_worker, .precision = m.precision, .power_limit_w = m.power_limit_w, .threads = m.threads};
   return {
-      .compute = step.compute_time(place.device, {.batch = m.batch_per_worker,
-                                                  .precision = m.precision,
-                                                  .time_factor = correction.time_factor,
-                                                  .launch_factor = correction.launch_factor,
-                                                  .speed_factor = speed_under_limit(place.device, m.power_limit_w),
-                                                  .threads = m.threads}),
+      .compute = step.compute_time(place.device, corrected(conditions, place.device, m.model, m.dataset)),
       .input_s = step.input_s(m.batch_per_worker, place.storage_bytes_per_s),
       .gradient_bytes = gradient_bytes,
       .exchange = m.sync.kind == sim::SyncKind::ring           ? Exchange::ring
                   : m.sync.kind == sim::SyncKind::servers_sync ? Exchange::parameter_servers_synchronous
                                                                : Exchange::parameter_servers_asynchronous,
       .ring = {.nodes = m.nodes, .workers_per_node = m.workers_per_node, .inside = place.inside, .network = place.network},
-      .servers = {.servers = std::max(1, m.sync.servers), .network = place.network, .apply_s = gradient_bytes / kApplyBytesPerS},
+      .servers = {.servers = std::max(1, m.sync.servers),
+                  .network = place.network,
+                  .apply_s = gradient_bytes / place.server_bytes_per_s,
+                  .overlap = place.server_overlap},
       .overlap = place.overlap,
-      .worker_spread = kWorkerSpread,
+      .straggling = straggling(m.nodes * m.workers_per_node),
   };
 }
 
@@ -146,10 +146,14 @@ double MeasurementModel::step_s(const Measurement& m, const Place& place) const 
   if (!m.kernel) return step_time(step_inputs(m, place)).step_s;
   double sum_s = 0;
   for (const OpWork& work : kernel_work(*m.kernel))
-    sum_s += op_duration_s(
-        work, place.device,
-        {.precision = m.precision, .speed_factor = speed_under_limit(place.device, m.power_limit_w), .threads = m.threads});
+    sum_s +=
+        op_duration_s(work, place.device, {.precision = m.precision, .power_limit_w = m.power_limit_w, .threads = m.threads});
   return sum_s;
+}
+
+double MeasurementModel::power_w(const Measurement& m, const Place& place) const {
+  const StepInputs inputs = step_inputs(m, place);
+  return mean_power_w(inputs.compute.dynamic_energy_j, step_time(inputs).step_s, place.device);
 }
 
 double MeasurementModel::flops(const Measurement& m) const {

@@ -79,7 +79,9 @@ std::vector<OpWork> kernel_work(const Kernel& kernel);
 struct Place {
   sim::Device device;
   sim::Link inside, network;
-  double overlap = 4;              ///< as sim::Instance has it
+  double overlap = 4;  ///< this and the next two as sim::Instance has them
+  double server_bytes_per_s = sim::kServerBytesPerS;
+  double server_overlap = 4;
   double storage_bytes_per_s = 0;  ///< of one worker; 0: samples come for free, as synthetic ones do
 };
 
@@ -91,6 +93,8 @@ class MeasurementModel {
 
   /// Seconds of the measurement's step. The measurement is one of the constructor's, or has a model of theirs.
   double step_s(const Measurement& measurement, const Place& place) const;
+  /// Watts of one worker's device, the mean over a training step; not of a kernel.
+  double power_w(const Measurement& measurement, const Place& place) const;
   /// What step_s() combines, of a training step.
   StepInputs step_inputs(const Measurement& measurement, const Place& place) const;
   /// FLOPs of a worker's step (2 a multiply-add, in matrix products alone), for baselines and features.

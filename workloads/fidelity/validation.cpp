@@ -9,6 +9,8 @@
 #include <set>
 
 #include "workloads/fidelity/error_summary.hpp"
+#include "workloads/fidelity/link_calibration.hpp"
+#include "workloads/fidelity/power_calibration.hpp"
 
 namespace rehearse::workloads {
 namespace {
@@ -22,13 +24,13 @@ class Comparison {
 
   std::vector<Predicted> run(std::optional<HoldOut> hold_out) {
     for (std::size_t i = 0; i < measurements_.size(); ++i)
-      if (!hold_out) result_[i].model_s = model_.step_s(measurements_[i], places_[i]);
+      if (!hold_out) say(i, places_[i]);
     for (const auto& [device, rows] : single_workers()) {
       std::vector<Measurement> own;
       for (const std::size_t i : rows) own.push_back(measurements_[i]);
       const bool kernels = own.front().kernel.has_value();
       for (const Indices& fold : folds(own, hold_out.value_or(kernels ? HoldOut::batches : HoldOut::models)))
-        compare(rows, fold, hold_out.has_value());
+        compare(rows, fold, hold_out);
     }
     scale_out(hold_out.has_value());
     return std::move(result_);
@@ -44,8 +46,26 @@ class Comparison {
     return by_device;
   }
 
+  void say(std::size_t i, const Place& place) {
+    result_[i].model_s = model_.step_s(at(i), place);
+    if (!at(i).kernel) result_[i].power_w = model_.power_w(at(i), place);
+  }
+
+  /// Brings the prediction to the level of its setting's other power limits: only what a limit does is then predicted.
+  void as_in_its_setting(std::size_t i, const Indices& training, const Place& place) {
+    std::vector<double> seconds, watts;
+    for (const std::size_t j : training) {
+      if (!same_setting(at(i), at(j))) continue;
+      seconds.push_back(at(j).step_s / model_.step_s(at(j), place));
+      if (std::isfinite(at(j).power_w)) watts.push_back(at(j).power_w / model_.power_w(at(j), place));
+    }
+    if (!seconds.empty()) result_[i].model_s *= quantile(seconds, 0.5);
+    if (!watts.empty()) result_[i].power_w *= quantile(watts, 0.5);
+  }
+
   /// `held` are indices into `rows`.
-  void compare(const Indices& rows, const Indices& held, bool calibrated) {
+  void compare(const Indices& rows, const Indices& held, std::optional<HoldOut> hold_out) {
+    const bool calibrated = hold_out.has_value();
     const std::set<std::size_t> back(held.begin(), held.end());
     Indices training;
     for (std::size_t k = 0; k < rows.size(); ++k)
@@ -57,11 +77,12 @@ class Comparison {
       where.push_back(places_[i]);
     }
     const bool fitted = calibrated && !known.empty();
-    const Calibration calibration = fitted ? calibrate(known, where, model_) : Calibration{};
+    const DeviceCalibration calibration = fitted ? calibrate_device(known, where, model_) : DeviceCalibration{};
     for (const std::size_t k : held) {
       Place place = places_[rows[k]];
       if (fitted) place.device = workloads::calibrated(place.device, calibration);
-      if (calibrated) result_[rows[k]].model_s = model_.step_s(at(rows[k]), place);
+      if (calibrated) say(rows[k], place);
+      if (fitted && hold_out == HoldOut::limits) as_in_its_setting(rows[k], training, place);
       baselines(rows[k], training);
     }
     if (!calibrated &&
@@ -111,27 +132,17 @@ class Comparison {
     return predicted_s > 0 ? predicted_s : kNotMeasured;
   }
 
-  /// The measurement of one worker in the same setting as that of several; nothing when there is none.
-  std::optional<std::size_t> single_of(std::size_t i) const {
-    const Measurement& m = at(i);
-    for (std::size_t j = 0; j < measurements_.size(); ++j) {
-      const Measurement& one = at(j);
-      if (one.workers == 1 && !one.kernel && one.device == m.device && subject(one) == subject(m) && one.source == m.source &&
-          one.instance == m.instance && one.batch_per_worker == m.batch_per_worker && one.sync.kind == m.sync.kind)
-        return j;
-    }
-    return std::nullopt;
-  }
+  ScaledOut against_one(std::size_t i) const { return workloads::against_one(at(i), measurements_); }
 
   /// Several workers against one. With a hold-out the links are calibrated on every other placement, by instance.
   void scale_out(bool calibrated) {
     std::map<std::string, std::map<std::string, Indices>> groups;  // instance, placement
     for (std::size_t i = 0; i < measurements_.size(); ++i) {
       if (at(i).workers == 1) continue;
-      const auto one = single_of(i);
-      if (!one) continue;
-      result_[i].perfect_linear_s = at(*one).step_s;
-      if (!calibrated) result_[i].scaled_s = scaled(i, places_[i]);
+      const ScaledOut pair = against_one(i);
+      result_[i].perfect_linear_s = pair.one_s;
+      if (!tells_of_links(pair)) continue;
+      if (!calibrated) result_[i].scaled_s = scaled_out_s(pair, model_, {.place = places_[i]});
       groups[at(i).device + " " + at(i).instance + " " + at(i).source]
             [fmt::format("{:04} {:04} {:04}", at(i).nodes, at(i).workers, at(i).workers_per_node)]
                 .push_back(i);
@@ -139,12 +150,6 @@ class Comparison {
     if (!calibrated) return;
     for (const auto& [instance, placements] : groups)
       for (const std::size_t fold : {0, 1}) hold_out_links(placements, fold);
-  }
-
-  double scaled(std::size_t i, const Place& place) const {
-    Measurement one = at(i);
-    one.nodes = one.workers_per_node = one.workers = 1;
-    return result_[i].perfect_linear_s * model_.step_s(at(i), place) / model_.step_s(one, place);
   }
 
   void hold_out_links(const std::map<std::string, Indices>& placements, std::size_t fold) {
@@ -157,15 +162,14 @@ class Comparison {
         if (back)
           held.push_back(i);
         else
-          training.push_back({&at(i), result_[i].perfect_linear_s});
+          training.push_back(against_one(i));
     }
     if (held.empty() || training.empty()) return;
-    Place place = places_[held.front()];
-    const LinkCalibration links = calibrate_links(training, model_, place);
-    place.inside = links.inside;
-    place.network = links.network;
-    place.overlap = links.overlap;
-    for (const std::size_t i : held) result_[i].scaled_s = scaled(i, place);
+    const LinkCalibration links = calibrate_links(training, model_, places_[held.front()]);
+    for (const std::size_t i : held) {
+      result_[i].scaled_s = scaled_out_s(against_one(i), model_, links);
+      if (at(i).sync.kind != sim::SyncKind::ring) result_[i].knee_workers = knee_workers(against_one(i), model_, links);
+    }
   }
 
   std::span<const Measurement> measurements_;

@@ -13,8 +13,10 @@ namespace rehearse::workloads {
 /// Seconds of one measurement's step; NaN where a model says nothing.
 struct Predicted {
   double model_s = kNotMeasured;
+  double power_w = kNotMeasured;  ///< of one worker's device
   /// Of several workers: what one worker was measured to take in the same setting, and that times the model's slowdown.
   double perfect_linear_s = kNotMeasured, scaled_s = kNotMeasured;
+  double knee_workers = kNotMeasured;  ///< of workers with parameter servers, under a hold-out: see link_calibration.hpp
   /// Baselines, each from the device's other measurements of one worker: those of other models (kernels: other shapes), or under
   /// a hold-out those that are not held back.
   double flops_only_s = kNotMeasured;     ///< the median of seconds a FLOP

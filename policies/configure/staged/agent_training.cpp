@@ -6,6 +6,7 @@
 
 #include "policies/bundle.hpp"
 #include "policies/configure/menu.hpp"
+#include "policies/configure/staged/advantages.hpp"
 #include "policies/configure/staged/environment.hpp"
 #include "policies/configure/staged/staged_rl.hpp"
 
@@ -14,13 +15,15 @@ namespace rehearse::policies {
 namespace {
 
 constexpr int kSites = 12;
-constexpr int kJobsAStep = 8;
+constexpr int kJobsAStep = 16;
 constexpr int kRollouts = 8;  ///< of each job
 constexpr int kValidationJobs = 400;
-constexpr double kLearningRate = 2e-3;
+constexpr double kLearningRate = 1e-3;
 constexpr double kEntropyBonus = 1e-4;
 constexpr double kMostGradient = 1;
-constexpr double kLeastSpread = 0.003;  ///< of rollouts' returns, in shares of the job's money
+constexpr double kCriticWeight = 0.1;
+constexpr double kHeard = 0.5;  ///< of the jobs begin with past runs
+constexpr double kHeardSpeed = 0.02, kHeardNoiseScale = 0.12;
 constexpr double kAllowedViolations = 0.01;
 constexpr double kPriceStep = 1;
 constexpr std::uint64_t kValidation = std::uint64_t{1} << 40;  ///< repetitions of worlds that are not trained in
@@ -77,15 +80,42 @@ struct AgentTraining::Course {
 };
 
 struct AgentTraining::Rollout {
-  struct Step {
+  struct Decision {
     AgentInputs inputs;
     std::int32_t chosen = 0;
   };
-  std::vector<Step> steps;
-  double cost_usd = 0, lateness = 0, shortfall = 0;
-  double reference_usd = 1;  ///< of the cheapest plan at the beginning
-  double advantage = 0;
+  std::vector<Decision> decisions;
+  JudgedCourse course;
+  double lateness = 0, shortfall = 0;
 };
+
+namespace {
+
+/// A prior as past runs would leave it: near the world, as sure as they are.
+Prior as_if_heard(const ConfigureView& view, sim::StageRunner& truth, sim::Random& random) {
+  Prior prior{.noise_scale_spread = kHeardNoiseScale};
+  for (int pool = 0; pool < static_cast<int>(view.cluster.pools.size()); ++pool) {
+    const auto there = [&](const sim::Configuration& c) {
+      return c.groups.front().pool == pool && view.believed->stages().rates(view.job, c).fits;
+    };
+    const auto one = std::find_if(view.candidates.begin(), view.candidates.end(), there);  // the fewest workers
+    double slower = 1;
+    if (one != view.candidates.end())
+      slower = truth.rates(view.job, *one).step_s / view.believed->stages().rates(view.job, *one).step_s;
+    prior.mean.slower_on_pool.push_back(slower * random.log_normal_factor(kHeardSpeed));
+    prior.speed_spreads.push_back(std::hypot(kHeardSpeed, 0.03));
+  }
+  const auto noise_scale = [&](const sim::Models& models) {
+    sim::TrainingState state;
+    return models.convergence->train(view.job, view.manual, view.manual.batch_size(), state).noise_scale;
+  };
+  const double believed = noise_scale(view.believed->stages().models());
+  if (believed > 0)
+    prior.mean.noise_scale_factor = noise_scale(truth.models()) / believed * random.log_normal_factor(kHeardNoiseScale);
+  return prior;
+}
+
+}  // namespace
 
 AgentTraining::AgentTraining(const TrainingInputs& inputs)
     : inputs_(inputs), agent_(inputs.seed), tape_(agent_.parameters()), decide_(std::as_const(agent_.parameters())) {
@@ -108,50 +138,65 @@ AgentTraining::AgentTraining(const TrainingInputs& inputs)
     const std::vector<sim::Job> made = workloads::generate_jobs(generator, sites_.front()->belief, inputs.seed, 0);
     jobs_.insert(jobs_.end(), made.begin(), made.end());
   }
+  std::copy_if(inputs.jobs.begin(), inputs.jobs.end(), std::back_inserter(jobs_),
+               [](const sim::Job& job) { return job.work == sim::Work::train; });
   sim::check(!jobs_.empty(), "training needs jobs");
   for (sim::Job& job : jobs_) job.submit_s = 0;
 }
 
 AgentTraining::~AgentTraining() = default;
 
-/// Without random numbers: greedy.
-AgentTraining::Rollout AgentTraining::roll_out(Course& course, const workloads::World& world, sim::Random* random) {
+namespace {
+
+struct Chosen {
+  std::int32_t option = 0;
+  double excess = 0;
+};
+
+/// Without random numbers: greedy, and no word of the critic.
+Chosen choose(const StagedAgent& agent, Tape& tape, const AgentInputs& inputs, sim::Random* random) {
+  if (random == nullptr) return {.option = agent.best(tape, inputs)};
+  tape.clear();
+  const Var mask = tape.constant({1, static_cast<Eigen::Index>(inputs.mask.size())}, inputs.mask);
+  const auto [scores, excess] = agent.judge(tape, inputs);
+  const auto shares = numbers_of(tape.value(tape.softmax(scores, mask)));
+  Chosen chosen{.excess = tape.number(excess)};
+  double left = random->uniform();
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i] <= 0) continue;
+    chosen.option = static_cast<std::int32_t>(i);
+    if ((left -= shares[i]) < 0) break;
+  }
+  return chosen;
+}
+
+}  // namespace
+
+AgentTraining::Rollout AgentTraining::roll_out(Course& course, const workloads::World& world, const Prior& prior,
+                                               sim::Random* random) {
   sim::StageRunner truth(course.site.cluster, course.site.costs, world.models(), course.site.policy);
   Episode episode(course.job, truth);
   Rollout rollout;
   const ConfigureView view = course.view();
   while (!episode.ended()) {
-    AgentDecision decision = prepare_decision(view, episode.seen(), course.site.belief, *course.table, course.ends);
+    AgentDecision decision = prepare_decision(view, episode.seen(), {course.site.belief, *course.table, course.ends, prior});
     if (decision.outlook.options.empty()) break;
-    std::int32_t chosen = 0;
-    if (random == nullptr) {
-      chosen = agent_.best(decide_, decision.inputs);
-    } else {
-      decide_.clear();
-      const Var mask = decide_.constant({1, static_cast<Eigen::Index>(decision.inputs.mask.size())}, decision.inputs.mask);
-      const auto shares = numbers_of(decide_.value(decide_.softmax(agent_.scores(decide_, decision.inputs), mask)));
-      double left = random->uniform();
-      for (std::size_t i = 0; i < shares.size(); ++i) {
-        if (shares[i] <= 0) continue;
-        chosen = static_cast<std::int32_t>(i);
-        if ((left -= shares[i]) < 0) break;
-      }
-    }
-    const StageOption& option = decision.outlook.options[static_cast<std::size_t>(chosen)];
-    if (rollout.steps.empty() && std::isfinite(option.kept_usd)) rollout.reference_usd = std::max(1e-9, option.kept_usd);
-    if (rollout.steps.empty()) {
-      double least = sim::kNever;
-      for (const StageOption& o : decision.outlook.options) least = std::min(least, o.plan_usd);
-      if (std::isfinite(least) && least > 0) rollout.reference_usd = least;
-    }
+    const Chosen made = choose(agent_, decide_, decision.inputs, random);
+    const double plan_usd = decision.inputs.plan_usd;
+    if (rollout.decisions.empty() && plan_usd > 0) rollout.course.reference_usd = plan_usd;
+    const StageOption& option = decision.outlook.options[static_cast<std::size_t>(made.option)];
     const sim::Choice choice{.configuration = course.candidates[static_cast<std::size_t>(option.candidate)],
                              .until_epochs = decision.ends.empty() ? sim::kNever : decision.ends.front()};
-    rollout.steps.push_back({std::move(decision.inputs), chosen});
+    rollout.decisions.push_back({.inputs = std::move(decision.inputs), .chosen = made.option});
+    rollout.course.steps.push_back({.plan_usd = plan_usd > 0 ? plan_usd : rollout.course.reference_usd,
+                                    .cost_usd = episode.standing().cost_usd,
+                                    .excess = made.excess});
     episode.step(choice);
   }
-  rollout.cost_usd = episode.standing().cost_usd;
+  rollout.course.cost_usd = episode.standing().cost_usd;
   rollout.lateness = episode.lateness();
   rollout.shortfall = episode.shortfall();
+  rollout.course.fine = penalty(rollout);
   return rollout;
 }
 
@@ -171,29 +216,22 @@ void AgentTraining::iterate() {
     const auto repetition = iteration_ * kJobsAStep + j;
     const workloads::World world(site.belief, workloads::WorldErrors::scaled(inputs_.model_error * random.uniform(0, 1.5)),
                                  inputs_.seed, repetition);
+    sim::StageRunner truth(site.cluster, site.costs, world.models(), site.policy);
+    const Prior prior = random.uniform() < kHeard ? as_if_heard(course.view(), truth, random) : Prior();
     std::vector<Rollout> rollouts;
-    double sum = 0;
     int group_late = 0, group_short = 0;
     for (int r = 0; r < kRollouts; ++r) {
-      rollouts.push_back(roll_out(course, world, &random));
-      Rollout& last = rollouts.back();
-      group_late += last.lateness > 0;
-      group_short += last.shortfall > 0;
-      last.advantage = -last.cost_usd / last.reference_usd - penalty(last);
-      sum += last.advantage;
+      rollouts.push_back(roll_out(course, world, prior, &random));
+      group_late += rollouts.back().lateness > 0;
+      group_short += rollouts.back().shortfall > 0;
     }
     // What no rollout avoids says nothing about the agent.
     late += group_late < kRollouts ? group_late : 0;
     short_of += group_short < kRollouts ? group_short : 0;
-    const double mean = sum / kRollouts;
-    double squares = 0;
-    for (const Rollout& r : rollouts) squares += (r.advantage - mean) * (r.advantage - mean);
-    // In units of the job's own spread, so that easy jobs teach as much as those whose limits are at stake.
-    const double unit = kLeastSpread + std::sqrt(squares / (kRollouts - 1));
-    for (Rollout& r : rollouts) {
-      r.advantage = (r.advantage - mean) / unit;
-      all.push_back(std::move(r));
-    }
+    std::vector<JudgedCourse*> courses;
+    for (Rollout& r : rollouts) courses.push_back(&r.course);
+    find_advantages(courses);
+    std::move(rollouts.begin(), rollouts.end(), std::back_inserter(all));
   }
   learn(all);
   const double rollouts = kJobsAStep * kRollouts;
@@ -206,14 +244,20 @@ void AgentTraining::learn(const std::vector<Rollout>& rollouts) {
   ParameterSet& parameters = agent_.parameters();
   parameters.clear_gradients();
   for (const Rollout& rollout : rollouts) {
-    for (const Rollout::Step& step : rollout.steps) {
+    for (std::size_t i = 0; i < rollout.decisions.size(); ++i) {
+      const auto& [inputs, option] = rollout.decisions[i];
+      const JudgedCourse::Step& step = rollout.course.steps[i];
       tape_.clear();
-      const Var mask = tape_.constant({1, static_cast<Eigen::Index>(step.inputs.mask.size())}, step.inputs.mask);
-      const Var log_share = tape_.log_softmax(agent_.scores(tape_, step.inputs), mask);
-      const std::int32_t chosen[] = {step.chosen};
-      const Var gain = tape_.scale(tape_.pick(log_share, chosen), -rollout.advantage);
-      const Var loss = tape_.subtract(gain, tape_.scale(tape_.entropy(log_share), kEntropyBonus));
-      tape_.backward(tape_.scale(loss, 1.0 / static_cast<double>(rollouts.size())));
+      const Var mask = tape_.constant({1, static_cast<Eigen::Index>(inputs.mask.size())}, inputs.mask);
+      const auto [scores, excess] = agent_.judge(tape_, inputs);
+      const Var log_share = tape_.log_softmax(scores, mask);
+      const std::int32_t chosen[] = {option};
+      const Var gain = tape_.scale(tape_.pick(log_share, chosen), -step.advantage);
+      const Var actor = tape_.subtract(gain, tape_.scale(tape_.entropy(log_share), kEntropyBonus));
+      const Var critic = tape_.scale(tape_.square(tape_.affine(excess, 1, -step.wanted_excess)), kCriticWeight);
+      tape_.backward(tape_.scale(tape_.add(actor, critic), 1.0 / static_cast<double>(rollouts.size())));
+      critic_squares_ += std::pow(step.excess - step.wanted_excess, 2);
+      ++critic_steps_;
     }
   }
   parameters.clip_gradients(kMostGradient);
@@ -221,7 +265,11 @@ void AgentTraining::learn(const std::vector<Rollout>& rollouts) {
 }
 
 LearningPoint AgentTraining::validate() {
-  LearningPoint point{.iteration = iteration_, .late_price = late_price_, .short_price = short_price_};
+  LearningPoint point{.iteration = iteration_,
+                      .critic_error = std::sqrt(critic_squares_ / std::max(1.0, critic_steps_)),
+                      .late_price = late_price_,
+                      .short_price = short_price_};
+  critic_squares_ = critic_steps_ = 0;
   const bool first = reference_usd_.empty();
   double ratio = 0, broken = 0;
   for (int v = 0; v < kValidationJobs; ++v) {
@@ -230,12 +278,14 @@ LearningPoint AgentTraining::validate() {
     Course course(site, jobs_[random.below(jobs_.size())], inputs_);
     const workloads::World world(site.belief, workloads::WorldErrors::scaled(inputs_.model_error * (v % 2)),
                                  inputs_.seed + kValidation, v);
-    const Rollout rollout = roll_out(course, world, nullptr);
-    if (first) reference_usd_.push_back(std::max(1e-9, rollout.cost_usd));
-    ratio += rollout.cost_usd / reference_usd_[static_cast<std::size_t>(v)];
+    sim::StageRunner truth(site.cluster, site.costs, world.models(), site.policy);
+    const Prior prior = v % 4 < 2 ? as_if_heard(course.view(), truth, random) : Prior();
+    const Rollout rollout = roll_out(course, world, prior, nullptr);
+    if (first) reference_usd_.push_back(std::max(1e-9, rollout.course.cost_usd));
+    ratio += rollout.course.cost_usd / reference_usd_[static_cast<std::size_t>(v)];
     point.late += rollout.lateness > 0;
     point.short_of += rollout.shortfall > 0;
-    broken += penalty(rollout) > 0;
+    broken += rollout.lateness > 0 || rollout.shortfall > 0;
   }
   point.cost_ratio = ratio / kValidationJobs;
   point.late /= kValidationJobs;

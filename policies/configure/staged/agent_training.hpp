@@ -1,7 +1,8 @@
-// Trains the agent of staged-rl: policy gradients over randomised jobs, prices, switching costs and worlds (docs/model.md,
-// "Learned stages"). Williams, REINFORCE, 1992; the baseline of a rollout is the mean of the others of the same job in the same
-// world (Kool et al., "Buy 4 REINFORCE samples, get a baseline for free!", 2019); limits by dual ascent (Tessler et al., Reward
-// constrained policy optimization, ICLR 2019).
+// Trains the agent of staged-rl, an advantage actor-critic over randomised jobs, prices, switching costs, worlds and knowledge of
+// them (docs/model.md, "Learned stages"): Sutton and Barto 2018, section 13.5; advantages by Schulman et al. 2016
+// (arXiv:1506.02438, equation 16), less what the other rollouts of the same job in the same world have at that stage (Kool et
+// al., "Buy 4 REINFORCE samples, get a baseline for free!", 2019); limits by dual ascent (Tessler et al., Reward constrained
+// policy optimization, ICLR 2019).
 #pragma once
 
 #include <memory>
@@ -22,6 +23,7 @@ struct TrainingInputs {
   const ManualRules* manual = nullptr;
   StageRules stage_rules;
   std::vector<workloads::GeneratorSettings> generators;  ///< of the jobs, each as often as its count
+  std::vector<sim::Job> jobs;                            ///< more of them, as they are; those of Work::train count
   double model_error = 0.1;                              ///< worlds have 0 to 1.5 times this error
   std::uint64_t seed = 0;
 };
@@ -29,6 +31,7 @@ struct TrainingInputs {
 struct LearningPoint {
   int iteration = 0;
   double cost_ratio = 1;                   ///< of the greedy agent over the untrained one, on the validation jobs
+  double critic_error = 0;                 ///< root mean square of its excess, of what the steps before this point saw
   double late = 0, short_of = 0;           ///< shares of the validation jobs that break the deadline, the floor
   double late_price = 0, short_price = 0;  ///< multipliers
   double merit = 0;                        ///< what the best agent is chosen by; smaller is better
@@ -50,7 +53,7 @@ class AgentTraining {
   struct Site;
   struct Course;
   struct Rollout;
-  Rollout roll_out(Course& course, const workloads::World& world, sim::Random* random);
+  Rollout roll_out(Course& course, const workloads::World& world, const Prior& prior, sim::Random* random);
   void learn(const std::vector<Rollout>& rollouts);
   double penalty(const Rollout& rollout) const;
 
@@ -63,6 +66,7 @@ class AgentTraining {
   std::vector<double> reference_usd_;  ///< of the validation jobs under the untrained agent
   double late_price_ = 2, short_price_ = 2;
   int iteration_ = 0;
+  double critic_squares_ = 0, critic_steps_ = 0;
 };
 
 }  // namespace rehearse::policies

@@ -74,25 +74,30 @@ StageTable::StageTable(const sim::Job& job, std::span<const sim::Configuration> 
   }
 }
 
-double StageTable::progress_needed(double accuracy, double gap) const {
-  std::vector<double>& needed = needed_[accuracy];
+const StageTable::Needed& StageTable::needed(double accuracy, double ceiling_offset) const {
+  Needed& needed = needed_[{accuracy, ceiling_offset}];
   if (needed.empty()) {
     const workloads::ConvergenceParameters& c = *model_.convergence;
     for (int i = 0; i < kGaps; ++i) {
       sim::TrainingState state{.examples = 1, .log2_batch_examples = std::log2(c.gap_batch) + i * kGapStep};
       double low = 0, high = grid_.back();
       state.progress = high;
-      if (workloads::accuracy(c, {}, state) < accuracy) {
+      const auto reached = [&] { return workloads::accuracy(c, {.ceiling_offset = ceiling_offset}, state) >= accuracy; };
+      if (!reached()) {
         needed.push_back(kNever);
         continue;
       }
       for (int step = 0; step < 24; ++step) {
         state.progress = (low + high) / 2;
-        (workloads::accuracy(c, {}, state) < accuracy ? low : high) = state.progress;
+        (reached() ? high : low) = state.progress;
       }
       needed.push_back(high);
     }
   }
+  return needed;
+}
+
+double StageTable::at_gap(const Needed& needed, double gap) {
   const double at = std::clamp(gap / kGapStep, 0.0, kGaps - 1.0);
   const auto below = static_cast<std::size_t>(at);
   if (below + 1 >= needed.size() || at == static_cast<double>(below)) return needed[below];
@@ -137,6 +142,11 @@ class Looker {
 
   Outlook look() {
     Outlook out;
+    for (const StageTable::TrainingClass& k : classes()) log2_batch_.push_back(std::log2(k.batch));
+    if (to_target_) {
+      log2_gap_ = std::log2(table_.model().convergence->gap_batch);
+      needed_ = &table_.needed(job_.target_accuracy, in_.revision->ceiling_offset);
+    }
     if (job_.has_deadline()) out.time_left_s = job_.deadline_s - from_.time_s;
     integrate();
     read_speeds();
@@ -190,13 +200,12 @@ class Looker {
   /// Whole epochs to the job's end with this class; infinite when that is never.
   double epochs_to_end(int k, const Point& at, double lost_examples) const {
     if (!to_target_) return std::max(0.0, in_.epoch_cap - at.epochs);
-    const workloads::ConvergenceParameters& c = *table_.model().convergence;
-    const double log2_batch = std::log2(classes()[static_cast<std::size_t>(k)].batch), log2_gap = std::log2(c.gap_batch);
+    const double log2_batch = log2_batch_[static_cast<std::size_t>(k)];
     const double seen = examples_at(k, at.progress);
     double left = at.examples > 0 ? 0 : 1, needed = 0;  // the mean batch hangs on what is left: a fixed point
     for (int round = 0; round < 3; ++round) {
       const double mean = (at.log2_batch_examples + left * log2_batch) / (at.examples + left);
-      needed = table_.progress_needed(job_.target_accuracy, std::max(0.0, mean - log2_gap));
+      needed = StageTable::at_gap(*needed_, std::max(0.0, mean - log2_gap_));
       if (needed == kNever) return kNever;
       left = std::max(1.0, examples_at(k, needed) - seen);
     }
@@ -337,7 +346,7 @@ class Looker {
     out.noise_scale =
         workloads::noise_scale(c, {.noise_scale_factor = in_.revision->noise_scale_factor}, progress, c.reference_batch);
     if (!to_target_) return;
-    const double needed = table_.progress_needed(job_.target_accuracy, 0);
+    const double needed = StageTable::at_gap(*needed_, 0);
     if (needed == kNever) return;
     out.progress_share = progress / needed;
     for (StageOption& option : out.options)
@@ -351,6 +360,9 @@ class Looker {
   const bool to_target_;
   const double samples_;
   const double restart_s_;
+  const StageTable::Needed* needed_ = nullptr;
+  double log2_gap_ = 0;
+  std::vector<double> log2_batch_;  ///< by class
   std::vector<Curve> curves_;
   std::vector<double> epoch_s_;
   std::vector<int> efficient_;

@@ -39,9 +39,13 @@ class StageTable {
   const std::vector<TrainingClass>& classes() const { return classes_; }
   /// Progress, from 0 on.
   const std::vector<double>& grid() const { return grid_; }
-  /// Progress at which this accuracy is reached when the mean batch is 2^gap times the largest without loss; infinite when it
-  /// never is. Linear between tabulated gaps.
-  double progress_needed(double accuracy, double gap) const;
+  /// Progress at which an accuracy is reached, by how far the mean batch lies above the largest without loss.
+  using Needed = std::vector<double>;
+  /// With all ceilings moved by `ceiling_offset`; kept, and valid as long as the table.
+  const Needed& needed(double accuracy, double ceiling_offset) const;
+  /// For a mean batch of 2^gap times the largest without loss; infinite when the accuracy is never reached. Linear between
+  /// tabulated gaps.
+  static double at_gap(const Needed& needed, double gap);
 
  private:
   const workloads::ProfileModel& model_;
@@ -49,7 +53,7 @@ class StageTable {
   std::vector<Candidate> candidates_;
   std::vector<TrainingClass> classes_;
   std::vector<double> grid_;
-  mutable std::map<double, std::vector<double>> needed_;  ///< by accuracy
+  mutable std::map<std::pair<double, double>, Needed> needed_;  ///< by accuracy and offset
 };
 
 struct OutlookRequest {

@@ -48,7 +48,9 @@ sim::Menu staged_menu(const ConfigureView& view, const sim::Configuration& first
                       std::span<const double> ends) {
   sim::Menu others = believed_menu(view);
   const double until = ends.empty() ? sim::kNever : ends.front();
-  sim::Menu menu{.feasible = plan.feasible, .remedy = plan.feasible ? std::string() : others.remedy};
+  sim::Menu menu{.feasible = plan.feasible};
+  if (!plan.feasible)
+    menu.remedy = others.remedy.empty() ? "no way on is expected to keep the limits any more" : std::move(others.remedy);
   sim::Choice choice{.configuration = first, .until_epochs = until};
   choice.predicted.time_s = plan.time_s;
   choice.predicted.cost_usd = plan.cost_usd;

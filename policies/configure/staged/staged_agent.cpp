@@ -11,6 +11,7 @@ namespace rehearse::policies {
 
 namespace {
 
+constexpr Eigen::Index kHidden = 32;
 constexpr double kPerExcess = 100;   ///< a plan that is 1 % dearer is e times less likely
 constexpr double kMostExcess = 0.5;  ///< of what has no safe plan
 
@@ -63,9 +64,17 @@ bool forbid(const Outlook& outlook, std::vector<double>& mask) {
   return false;
 }
 
+/// The best score that is not masked; -1 when all are.
+int best_of(std::span<const double> scores, const std::vector<double>& mask) {
+  int best = -1;
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    if (mask[i] == 0 && (best < 0 || scores[i] > scores[static_cast<std::size_t>(best)])) best = static_cast<int>(i);
+  return best;
+}
+
 struct Scale {
   double usd = 1, safe_usd = 1, fastest_s = 1, time_left_s = 1;
-  bool deadline = false;
+  bool deadline = false, planned = false;
 
   double share_of_time(double seconds) const { return deadline ? std::min(3.0, seconds / time_left_s) : 0; }
   double excess(double usd_of, double over) const { return std::min(kMostExcess, usd_of / over - 1); }
@@ -82,6 +91,7 @@ Scale scale_of(const Outlook& outlook, const std::vector<double>& mask) {
     s.safe_usd = std::min(s.safe_usd, o.safe_usd);
   }
   const auto or_one = [](double x) { return std::isfinite(x) && x > 0 ? x : 1.0; };
+  s.planned = std::isfinite(s.usd);
   if (!std::isfinite(s.safe_usd)) s.safe_usd = s.usd;
   s.usd = or_one(s.usd), s.safe_usd = or_one(s.safe_usd), s.fastest_s = or_one(s.fastest_s);
   s.deadline = outlook.time_left_s != sim::kNever;
@@ -99,6 +109,7 @@ AgentInputs agent_inputs(const AgentView& view, const Outlook& outlook) {
                      .mask = std::vector<double>(n, kForbidden)};
   inputs.feasible = forbid(outlook, inputs.mask);
   const Scale scale = scale_of(outlook, inputs.mask);
+  inputs.plan_usd = scale.planned ? scale.usd : 0;
   const JobFacts facts = facts_of(view.table->model().graph);
   const sim::Job& job = *view.job;
   const double accuracy = view.seen.empty() ? 0 : view.seen.back().accuracy;
@@ -126,35 +137,38 @@ AgentInputs agent_inputs(const AgentView& view, const Outlook& outlook) {
         std::min(3.0, o.stage_usd / scale.usd), std::min(3.0, 10 * o.switch_usd / scale.usd), log_or_zero(batch / noise) / 4,
         log_or_zero(batch / reference_batch) / 4, std::log2(static_cast<double>(c.workers)) / 5,
         log_or_zero(3600 * c.usd_per_s / c.workers) / 2,
-        5 * log_measured(*view.revision, c.pool) + (measured(view.seen, c.pool) ? 1.0 : 0.0), o.gain};
+        5 * log_measured(*view.revision, c.pool) + (measured(view.seen, c.pool) ? 1.0 : 0.0), o.gain,
+        // How sure the belief was before the job began.
+        10 * view.prior->speed_spread(static_cast<std::size_t>(c.pool)), 3 * view.prior->noise_scale_spread};
     for (int j = 0; j < kAgentFeatures; ++j) {
       const double x = row[static_cast<std::size_t>(j)];
       inputs.features(static_cast<Eigen::Index>(i), j) = std::isfinite(x) ? std::clamp(x, -5.0, 5.0) : 5.0;
     }
   }
+  inputs.leader = best_of(inputs.prior, inputs.mask);
   return inputs;
 }
 
 StagedAgent::StagedAgent(std::uint64_t seed)
     : random_(sim::stream_key(seed, 0, "agent", kKind)),
-      network_({parameters_, random_}, "score",
-               {.inputs = kAgentFeatures, .hidden = {32}, .outputs = 1, .activation = Activation::tanh, .output_gain = 0}) {}
+      trunk_({parameters_, random_}, "trunk", {.inputs = kAgentFeatures, .outputs = kHidden}),
+      actor_({parameters_, random_}, "actor", {.inputs = kHidden, .outputs = 1, .gain = 0}),
+      critic_({parameters_, random_}, "critic", {.inputs = kHidden, .outputs = 1, .gain = 0}) {}
 
 NetworkBlueprint StagedAgent::blueprint() { return policies::blueprint(kKind, StagedAgent(0).parameters()); }
 
-Var StagedAgent::scores(Tape& tape, const AgentInputs& inputs) const {
+StagedAgent::Judgement StagedAgent::judge(Tape& tape, const AgentInputs& inputs) const {
   const auto options = static_cast<Eigen::Index>(inputs.prior.size());
-  const Var learned = tape.reshape(network_(tape, tape.constant(inputs.features)), {1, options});
-  return tape.add(learned, tape.constant({1, options}, inputs.prior));
+  const Var hidden = tape.tanh(trunk_(tape, tape.constant(inputs.features)));
+  const Var learned = tape.reshape(actor_(tape, hidden), {1, options});
+  const std::int32_t leader[] = {inputs.leader};
+  return {.scores = tape.add(learned, tape.constant({1, options}, inputs.prior)),
+          .excess = critic_(tape, tape.gather(hidden, leader))};
 }
 
 int StagedAgent::best(Tape& tape, const AgentInputs& inputs) const {
   tape.clear();
-  const auto values = numbers_of(tape.value(scores(tape, inputs)));
-  int best = -1;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (inputs.mask[i] == 0 && (best < 0 || values[i] > values[static_cast<std::size_t>(best)])) best = static_cast<int>(i);
-  return best;
+  return best_of(numbers_of(tape.value(judge(tape, inputs).scores)), inputs.mask);
 }
 
 }  // namespace rehearse::policies

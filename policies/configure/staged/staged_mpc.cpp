@@ -10,9 +10,9 @@ namespace rehearse::policies {
 
 namespace {
 
-// Spreads of logarithms: of what is believed (docs/model.md, "World and belief"), and of one reading.
-constexpr double kNoiseScaleSpread = 0.3, kNoiseScaleReading = 0.3;
-constexpr double kSpeedSpread = 0.10, kSpeedReading = 0.04;
+// Spreads of logarithms: of one reading, and of what is believed (docs/model.md, "World and belief").
+constexpr double kNoiseScaleReading = 0.3;
+constexpr double kSpeedReading = 0.04;
 constexpr double kExamplesSpread = 0.07;
 constexpr double kMostExamplesLog = 0.35;  ///< five spreads
 
@@ -36,62 +36,64 @@ std::vector<double> accuracies(const ConfigureView& view, std::span<const sim::S
   return result;
 }
 
-/// Minus twice the logarithm of the posterior density, up to a constant.
-double misfit(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
-              workloads::Revision revision, double log_examples) {
-  revision.examples_factor = std::exp(log_examples);
-  const workloads::RevisedBelief revised(belief, revision);
-  const std::vector<double> expected = accuracies(view, seen, revised);
-  double sum = std::pow(log_examples / kExamplesSpread, 2);
-  for (std::size_t i = 0; i < seen.size(); ++i)
-    sum += std::pow((seen[i].accuracy - expected[i]) / revised.evaluation_deviation(*view.job.profile, expected[i]), 2);
-  return sum;
-}
-
-/// Golden-section search; the misfit has one valley, as accuracy falls with the examples that are needed.
+/// Most probable logarithm of the examples factor, given its own spread and what evaluations read: Gauss-Newton from none, with
+/// slopes by a finite step. Accuracy is nearly linear in it, so that two or three steps do.
 double fitted_log_examples(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
-                           const workloads::Revision& revision) {
-  constexpr double kGolden = 0.6180339887498949;
-  double low = -kMostExamplesLog, high = kMostExamplesLog;
-  double a = high - kGolden * (high - low), b = low + kGolden * (high - low);
-  double at_a = misfit(view, seen, belief, revision, a), at_b = misfit(view, seen, belief, revision, b);
-  while (high - low > 0.005) {
-    if (at_a < at_b) {
-      high = b, b = a, at_b = at_a;
-      at_a = misfit(view, seen, belief, revision, a = high - kGolden * (high - low));
-    } else {
-      low = a, a = b, at_a = at_b;
-      at_b = misfit(view, seen, belief, revision, b = low + kGolden * (high - low));
+                           workloads::Revision revision) {
+  constexpr double kStep = 0.01, kClose = 0.003;
+  constexpr int kRounds = 4;
+  const auto expected_at = [&](double log_examples) {
+    revision.examples_factor = std::exp(log_examples);
+    return accuracies(view, seen, workloads::RevisedBelief(belief, revision));
+  };
+  double at = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::vector<double> here = expected_at(at), there = expected_at(at + kStep);
+    double precision = 1 / (kExamplesSpread * kExamplesSpread), pull = -at * precision;
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      const double deviation = belief.models().convergence->evaluation_deviation(*view.job.profile, here[i]);
+      const double slope = (there[i] - here[i]) / (kStep * deviation);
+      precision += slope * slope;
+      pull += slope * (seen[i].accuracy - here[i]) / deviation;
     }
+    const double next = std::clamp(at + pull / precision, -kMostExamplesLog, kMostExamplesLog);
+    const bool close = std::abs(next - at) < kClose;
+    at = next;
+    if (close) break;
   }
-  return (low + high) / 2;
+  return at;
 }
 
 }  // namespace
 
-workloads::Revision revise(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief) {
-  workloads::Revision revision;
+workloads::Revision revise(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
+                           const Prior& prior) {
+  workloads::Revision revision = prior.mean;
   if (seen.empty()) return revision;
+  const workloads::RevisedBelief before(belief, prior.mean);
   sim::StageRunner& runner = view.believed->stages();
   double noise_sum = 0, noise_readings = 0;
   std::vector<double> speed_sum(view.cluster.pools.size(), 0), speed_readings(speed_sum);
+  revision.slower_on_pool.resize(speed_sum.size(), 1.0);
   sim::TrainingState state;
   double epochs = 0;
   for (const sim::StageSeen& stage : seen) {
-    const double examples = (stage.epochs - epochs) * belief.models().convergence->samples_per_epoch(*view.job.profile);
-    const double believed = belief.models().convergence->train(view.job, stage.configuration, examples, state).noise_scale;
+    const double examples = (stage.epochs - epochs) * before.samples_per_epoch(*view.job.profile);
+    const double believed = before.train(view.job, stage.configuration, examples, state).noise_scale;
     epochs = stage.epochs;
     if (believed > 0 && stage.noise_scale > 0) {
       noise_sum += std::log(stage.noise_scale / believed);
       ++noise_readings;
     }
     const auto pool = static_cast<std::size_t>(stage.configuration.groups.front().pool);
-    speed_sum[pool] += std::log(stage.step_s / runner.rates(view.job, stage.configuration).step_s);
+    speed_sum[pool] +=
+        std::log(stage.step_s / (runner.rates(view.job, stage.configuration).step_s * revision.slower_on_pool[pool]));
     ++speed_readings[pool];
   }
-  revision.noise_scale_factor = std::exp(shrunk(noise_sum, noise_readings, kNoiseScaleSpread, kNoiseScaleReading));
+  revision.noise_scale_factor *= std::exp(shrunk(noise_sum, noise_readings, prior.noise_scale_spread, kNoiseScaleReading));
   for (std::size_t pool = 0; pool < speed_sum.size(); ++pool)
-    revision.slower_on_pool.push_back(std::exp(shrunk(speed_sum[pool], speed_readings[pool], kSpeedSpread, kSpeedReading)));
+    revision.slower_on_pool[pool] *=
+        std::exp(shrunk(speed_sum[pool], speed_readings[pool], prior.speed_spread(pool), kSpeedReading));
   revision.examples_factor = std::exp(fitted_log_examples(view, seen, belief, revision));
   return revision;
 }
@@ -104,7 +106,7 @@ sim::Menu StagedMpc::configure_again(const ConfigureView& view, std::span<const 
                                      const workloads::Belief& belief) {
   if (view.job.work != sim::Work::train || view.candidates.empty()) return believed_menu(view);
   const std::vector<double> ends = ends_after(stage_ends(view.job, view.manual, view.stage_rules, view.believed->stages()), seen);
-  const workloads::RevisedBelief revised(belief, revise(view, seen, belief));
+  const workloads::RevisedBelief revised(belief, revise(view, seen, belief, priors_.of(view, belief)));
   sim::StageRunner runner = view.believed->stages_on(revised.models());
   const sim::Standing from = standing_after(view.job, view.candidates, seen, runner);
   const StageProblem problem{.job = &view.job,

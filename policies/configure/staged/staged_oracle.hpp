@@ -1,15 +1,30 @@
-// The exact optimum over stages in the true world: what the best staged policy could earn.
+// The exact optimum over stages in the true world: what the best staged policy could earn. Told less of the world, it is what a
+// policy could earn that knew so much and no more.
 #pragma once
 
 #include "policies/configure/configure.hpp"
 
 namespace rehearse::policies {
 
+/// What a StagedOracle plans with.
+enum class Foresight : std::uint8_t {
+  everything,   ///< the world to come, the noise of each stage and evaluation included
+  world,        ///< all of it that lasts (workloads::PlainWorld)
+  world_later,  ///< the belief before the first stage, from then on what lasts
+};
+
 class StagedOracle final : public OracleConfigure {
  public:
+  StagedOracle() = default;
+  /// Plans for (1 - `reserve`) of the time to the deadline.
+  StagedOracle(Foresight knows, double reserve) : knows_(knows), reserve_(reserve) {}
   sim::Menu configure(const ConfigureView& view, const workloads::World& world, sim::AloneRunner& truth) override;
   sim::Menu configure_again(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::World& world,
                             sim::AloneRunner& truth) override;
+
+ private:
+  Foresight knows_ = Foresight::everything;
+  double reserve_ = 0;
 };
 
 }  // namespace rehearse::policies

@@ -28,11 +28,11 @@ StagePlan plan_of(const AgentDecision& decision, const StageTable& table, const 
 
 }  // namespace
 
-AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
-                               const StageTable& table, std::span<const double> all_ends) {
-  const workloads::Revision revision = revise(view, seen, belief);
-  const workloads::RevisedBelief revised(belief, revision);
-  AgentDecision decision{.ends = ends_after(all_ends, seen)};
+AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::StageSeen> seen, const AgentBasis& basis) {
+  const StageTable& table = basis.table;
+  const workloads::Revision revision = revise(view, seen, basis.belief, basis.prior);
+  const workloads::RevisedBelief revised(basis.belief, revision);
+  AgentDecision decision{.ends = ends_after(basis.ends, seen)};
   decision.from = standing_after(view.job, table.configurations(), seen, view.believed->stages_on(revised.models()));
   decision.outlook = look_ahead({.job = &view.job,
                                  .table = &table,
@@ -41,7 +41,7 @@ AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::S
                                  .ends = decision.ends,
                                  .from = &decision.from,
                                  .revision = &revision,
-                                 .epoch_cap = cap_of(view, belief),
+                                 .epoch_cap = cap_of(view, basis.belief),
                                  .reserve = kReserve});
   if (decision.outlook.options.empty()) return decision;
   decision.inputs = agent_inputs({.job = &view.job,
@@ -50,12 +50,14 @@ AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::S
                                   .from = &decision.from,
                                   .seen = seen,
                                   .revision = &revision,
+                                  .prior = &basis.prior,
                                   .stages_left = decision.ends.size() + 1},
                                  decision.outlook);
   return decision;
 }
 
-StagedRl::StagedRl(const NetworkState* network) : agent_(0), tape_(std::as_const(agent_.parameters())) {
+StagedRl::StagedRl(const NetworkState* network, bool past_runs)
+    : agent_(0), tape_(std::as_const(agent_.parameters())), priors_(past_runs) {
   if (network != nullptr) agent_.load_from(*network);
 }
 
@@ -76,7 +78,7 @@ sim::Menu StagedRl::configure_again(const ConfigureView& view, std::span<const s
   if (view.job.work != sim::Work::train || view.candidates.empty()) return believed_menu(view);
   const StageTable& table = table_of(view, belief);
   const std::vector<double> all_ends = stage_ends(view.job, view.manual, view.stage_rules, view.believed->stages());
-  const AgentDecision decision = prepare_decision(view, seen, belief, table, all_ends);
+  const AgentDecision decision = prepare_decision(view, seen, {belief, table, all_ends, priors_.of(view, belief)});
   if (decision.outlook.options.empty()) return believed_menu(view);
   const StageOption& chosen = decision.outlook.options[static_cast<std::size_t>(agent_.best(tape_, decision.inputs))];
   if (!std::isfinite(chosen.fastest_s))

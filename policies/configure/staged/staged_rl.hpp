@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "policies/configure/configure.hpp"
+#include "policies/configure/staged/prior.hpp"
 #include "policies/configure/staged/staged_agent.hpp"
 
 namespace rehearse::policies {
@@ -16,15 +17,22 @@ struct AgentDecision {
   std::vector<double> ends;  ///< of the stages to come
 };
 
-/// What the agent is asked: the belief corrected by the stages seen (`revise`), the outlook, its features. No options when
-/// nothing fits.
-AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
-                               const StageTable& table, std::span<const double> all_ends);
+/// What a decision needs that does not change while a job trains.
+struct AgentBasis {
+  const workloads::Belief& belief;
+  const StageTable& table;
+  std::span<const double> ends;  ///< of all stages but the last
+  const Prior& prior;
+};
+
+/// What the agent is asked: the prior corrected by the stages seen (`revise`), the outlook, its features. No options when nothing
+/// fits.
+AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::StageSeen> seen, const AgentBasis& basis);
 
 class StagedRl final : public Configure {
  public:
   /// Null: an untrained agent, which decides by the outlook alone.
-  explicit StagedRl(const NetworkState* network);
+  StagedRl(const NetworkState* network, bool past_runs);
   sim::Menu configure(const ConfigureView& view, const workloads::Belief& belief) override;
   sim::Menu configure_again(const ConfigureView& view, std::span<const sim::StageSeen> seen,
                             const workloads::Belief& belief) override;
@@ -34,6 +42,7 @@ class StagedRl final : public Configure {
 
   StagedAgent agent_;
   Tape tape_;
+  Priors priors_;
   std::map<int, std::unique_ptr<StageTable>> tables_;  ///< by profile; made anew when the candidates change
 };
 

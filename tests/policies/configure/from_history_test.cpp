@@ -136,6 +136,12 @@ TEST_CASE("without runs of its own an instance borrows, and without any there is
   };
   CHECK((there.time_s - 30) / (here.time_s - 30) == Approx(seconds(0) / seconds(1)));
 
+  // What was measured of the model on that device counts, too.
+  Predicting measured(three_sizes(), {kFast, slow});
+  measured.job.epochs = 10;
+  measured.real.cluster.devices[0].corrections = {{.model = "resnet18", .dataset = "cifar10", .time_factor = 3}};
+  CHECK((measured.predict(configuration(1, 2, 64)).time_s - 30) / (there.time_s - 30) == Approx(3).epsilon(1e-3));
+
   Predicting none({});
   none.job.epochs = 10;
   const sim::Prediction nothing = none.predict(configuration(0, 2, 64));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "policies/configure/staged/prior.hpp"
 #include "policies/configure/staged/stage_planner.hpp"
 #include "policies/configure/staged/staged_mpc.hpp"
 #include "policies/queue/fifo.hpp"
@@ -15,6 +16,7 @@
 #include "sim/replay/replay.hpp"
 #include "tests/policies/configure/strategies.hpp"
 #include "traces/job_source.hpp"
+#include "workloads/plain_world.hpp"
 
 namespace {
 
@@ -229,6 +231,104 @@ TEST_CASE("revising a belief finds the world's error in noise scale, speed and e
   CHECK(std::log(revision.noise_scale_factor) == Approx(std::log(1.6)).epsilon(0.15));
   CHECK(std::log(revision.slower_on_pool.at(0)) == Approx(12 / 12.16 * std::log(1.2)).epsilon(1e-9));
   CHECK(std::log(revision.examples_factor) == Approx(std::log(1.1)).epsilon(0.25));
+}
+
+/// What a prior is asked with: one pool, one model.
+struct Heard {
+  tests::RealWorld real{tests::real_cluster({{"fast", "v100", 1, 4, 12.24}}), {{"resnet18", "cifar10"}}};
+  policies::DataParallel place;
+  policies::RecommendedThreads threads;
+  sim::AloneRunner believed{real.cluster, {}, real.belief->models(), {.name = "t", .place = &place, .threads = &threads}};
+  sim::Job job{.name = "j", .profile = &real.profile(), .work = sim::Work::train};
+  std::vector<policies::PastRun> runs;
+
+  policies::PastRun run(int workers, int batch, double epochs) const {
+    return {.model = "resnet18",
+            .dataset = "cifar10",
+            .instance = real.cluster.instances.front().name,
+            .workers = workers,
+            .batch_size = static_cast<double>(workers * batch),
+            .samples = 50000,
+            .epochs = epochs};
+  }
+  double epoch_s(int workers, int batch) {
+    const sim::StageRates& rates = believed.stages().rates(job, configuration(0, workers, batch));
+    return rates.epoch.training_s + rates.epoch.evaluation_s;
+  }
+  policies::Prior prior() {
+    const policies::RunHistory history(runs);
+    const sim::Configuration manual = configuration(0, 1, 128);
+    const std::function<sim::Prediction(const sim::Configuration&)> none;
+    return policies::prior_of({.job = job,
+                               .cluster = real.cluster,
+                               .costs = {},
+                               .candidates = {},
+                               .manual = manual,
+                               .estimate = none,
+                               .history = &history,
+                               .believed = &believed},
+                              *real.belief);
+  }
+};
+
+TEST_CASE("past runs correct the speed of a pool") {
+  // Ten runs of one worker that took 1.2 times what is believed: 10 readings of spread 0.065 against a prior of 0.1 leave
+  // 10/(10 + 0.065^2/0.1^2) = 10/10.4225 of log 1.2, and a spread of 1/sqrt(10/0.065^2 + 1/0.1^2).
+  Heard heard;
+  for (int i = 0; i < 10; ++i) {
+    heard.runs.push_back(heard.run(1, 128, 2));
+    heard.runs.back().time_s = 1.2 * 2 * heard.epoch_s(1, 128);
+    heard.runs.back().accuracy = 0.5;
+  }
+  const policies::Prior prior = heard.prior();
+  CHECK(std::log(prior.mean.slower_on_pool.at(0)) == Approx(10 / 10.4225 * std::log(1.2)));
+  CHECK(prior.speed_spreads.at(0) == Approx(std::hypot(1 / std::sqrt(10 / 0.004225 + 100), 0.03)));
+  heard.runs.clear();
+  CHECK(heard.prior().mean.slower_on_pool.empty());
+}
+
+TEST_CASE("past runs correct noise scale and ceiling together") {
+  // Runs of many batches as a world trains them whose noise scale is 1.5 times and whose ceilings lie 0.004 above what is
+  // believed. The prior pulls both towards nothing.
+  Heard heard;
+  const workloads::RevisedBelief truth(*heard.real.belief, {.noise_scale_factor = 1.5, .ceiling_offset = 0.004});
+  for (const int batch : {32, 128, 512, 1024})
+    for (const double epochs : {4.0, 16.0, 64.0, 90.0}) {
+      heard.runs.push_back(heard.run(2, batch, epochs));
+      heard.runs.back().time_s = epochs * heard.epoch_s(2, batch);
+      sim::TrainingState state;
+      truth.train(heard.job, configuration(0, 2, batch), epochs * 50000, state);
+      heard.runs.back().accuracy = truth.accuracy(heard.job, state);
+    }
+  const policies::Prior prior = heard.prior();
+  CHECK(prior.mean.noise_scale_factor > 1.25);
+  CHECK(prior.mean.noise_scale_factor < 1.55);
+  CHECK(prior.noise_scale_spread < 0.2);
+  CHECK(prior.mean.ceiling_offset > 0.002);
+  CHECK(prior.mean.ceiling_offset < 0.0045);
+}
+
+TEST_CASE("the plain world trains and steps as the world, without its luck") {
+  const tests::RealWorld real(tests::real_cluster({{"fast", "v100", 2, 4, 12.24}}), {{"resnet18", "cifar10"}});
+  const workloads::World world = real.world(workloads::WorldErrors::scaled(0.1));
+  const workloads::PlainWorld plain(world);
+  const sim::Job job{.name = "j", .profile = &real.profile(), .work = sim::Work::train};
+  const sim::Configuration c = configuration(0, 2, 256);
+  policies::DataParallel place;
+  policies::RecommendedThreads threads;
+  const sim::Policy policy{.name = "t", .place = &place, .threads = &threads};
+  sim::AloneRunner with(real.cluster, {}, world.models(), policy), without(real.cluster, {}, plain.models(), policy);
+  CHECK(with.stages().rates(job, c).step_s == without.stages().rates(job, c).step_s);
+  CHECK(with.stages().noise(job, c, 0) != 1);
+  CHECK(without.stages().noise(job, c, 0) == 1);
+  sim::TrainingState a, b;
+  const double phi = world.models().convergence->train(job, c, 1e6, a).noise_scale;
+  CHECK(plain.train(job, c, 1e6, b).noise_scale == phi);
+  CHECK(a.progress == b.progress);
+  CHECK(plain.measured_noise_scale(job, 0, phi) == phi);
+  // An evaluation reads one deviation more, the luckiest of several: max(0.002, sqrt(0.8 x 0.2 / 10000)) = 0.004.
+  CHECK(plain.measured_accuracy(job, 20, 0.8) == Approx(0.804));
+  CHECK(world.models().convergence->measured_accuracy(job, 20, 0.8) != 0.8);
 }
 
 }  // namespace

@@ -110,6 +110,18 @@ TEST_CASE("a stage's first choice that is free counts; a job never goes back to 
   CHECK(full.keeper.of("t").end_s == Approx(5));
 }
 
+TEST_CASE("that the limits are out of reach is said once") {
+  World world{.cluster = cluster({{1, 1}})};
+  Staged staged;
+  const auto menu = [](double end, bool feasible) {
+    return Menu{.ranked = {until(end, choice(0, 1, 100))}, .feasible = feasible, .remedy = feasible ? "" : "too late"};
+  };
+  staged.menus = {menu(1, true), menu(2, false), menu(3, false), {.ranked = {choice(0, 1, 100)}}};
+  Fifo fifo;
+  world.run({four_epochs("t")}, fifo, &staged);
+  CHECK(std::count(world.keeper.remedies.begin(), world.keeper.remedies.end(), "too late") == 1);
+}
+
 TEST_CASE("a strategy without an answer keeps the configuration to the job's end") {
   World world{.cluster = cluster({{1, 1}})};
   Staged staged;
@@ -152,9 +164,11 @@ TEST_CASE("starting again reads the checkpoint") {
   };
   const Job job = four_epochs("t");
   const CostRules rules{.start_s = 5, .restore_bytes_per_s = 5e8};
-  CHECK(start_seconds(job, rules, Large(), false) == 5);
-  CHECK(start_seconds(job, rules, Large(), true) == 13);
-  CHECK(start_seconds(rigid("r", 0, 1, 10), rules, Large(), true) == 0);
+  const Large large;
+  const Models with_checkpoint{.step_times = &large};
+  CHECK(start_seconds(job, rules, with_checkpoint, false) == 5);
+  CHECK(start_seconds(job, rules, with_checkpoint, true) == 13);
+  CHECK(start_seconds(rigid("r", 0, 1, 10), rules, with_checkpoint, true) == 0);
 }
 
 TEST_CASE("another batch size warms the learning rate up, the same one does not") {
@@ -162,11 +176,11 @@ TEST_CASE("another batch size warms the learning rate up, the same one does not"
   const Tenths tenths;  // 100 samples an epoch
   const CostRules rules{.warmup_epochs = 0.3};
   TrainingState state;
-  take_up_batch(job, 0, 64, rules, tenths, state);
+  take_up_batch(job, 0, 64, rules, {.convergence = &tenths}, state);
   CHECK(state.warmup_examples == 0);
-  take_up_batch(job, 64, 64, rules, tenths, state);
+  take_up_batch(job, 64, 64, rules, {.convergence = &tenths}, state);
   CHECK(state.warmup_examples == 0);
-  take_up_batch(job, 64, 128, rules, tenths, state);
+  take_up_batch(job, 64, 128, rules, {.convergence = &tenths}, state);
   CHECK(state.warmup_examples == Approx(30));
 }
 

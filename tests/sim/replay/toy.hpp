@@ -32,6 +32,7 @@ class Steps final : public StepTimes {
     return {.step_s = 1,
             .forward_s = 0.25,
             .busy_fraction = 0.5,
+            .power_fraction = 0.5,
             .memory_bytes = 1,
             .fits = c.groups.front().batch_per_worker <= 1000};
   }
@@ -99,13 +100,17 @@ class Keeper final : public Recorder {
   std::vector<Row> jobs;
   std::vector<std::string> events;
   std::vector<double> stage_costs;
+  std::vector<std::string> remedies;  ///< of menus, one for each of their choices
   std::vector<PoolSample> samples;
   int starts = 0;
   void on_job(const JobRecord& record) override { jobs.push_back({record, record.job->name}); }
   void on_event(double, JobEvent event, const Job& job, const Configuration*) override {
     events.push_back(job.name + " " + std::string(name_of(event)));
   }
-  void on_decision(const DecisionRecord& record) override { starts += record.decision == "start"; }
+  void on_decision(const DecisionRecord& record) override {
+    starts += record.decision == "start";
+    if (record.decision == "configure" && !record.remedy.empty()) remedies.emplace_back(record.remedy);
+  }
   void on_stage(const StageRecord& record) override { stage_costs.push_back(record.cost_usd); }
   void on_pool_sample(const PoolSample& sample) override { samples.push_back(sample); }
   const JobRecord& of(const std::string& name) const {

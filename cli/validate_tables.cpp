@@ -1,0 +1,76 @@
+#include "cli/validate_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/fidelity/energy.hpp"
+#include "workloads/fidelity/error_summary.hpp"
+#include "workloads/fidelity/knees.hpp"
+
+namespace rehearse::cli {
+namespace {
+
+using workloads::Compared;
+
+struct EnergyRows {
+  std::vector<Compared> energy, time, power;
+};
+
+double median(const std::vector<Compared>& pairs) { return 100 * workloads::summarise(pairs).median; }
+
+void print_orders(std::span<const workloads::Measurement> rows, std::span<const workloads::Predicted> predicted) {
+  const auto orders = workloads::setting_orders(rows, predicted);
+  if (orders.empty()) return;
+  fmt::print("\nSettings (batch, power limit) by energy an epoch: rank correlation\n{:<34}{:>6}{:>9}{:>7}{:>16}{:>16}\n",
+             "device, model", "rows", "ten best", "all", "ten within, %", "choice over, %");
+  for (const workloads::SettingOrder& o : orders)
+    fmt::print("{:<34}{:>6}{:>9.2f}{:>7.2f}{:>16.1f}{:>16.1f}\n", o.device + " " + o.subject, o.settings, o.correlation,
+               o.correlation_all, 100 * o.spread, 100 * o.regret);
+}
+
+}  // namespace
+
+void print_energy(std::span<const workloads::Measurement> rows, std::span<const workloads::Predicted> predicted) {
+  std::map<std::string, EnergyRows> by_model;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const workloads::SampleEnergy energy = workloads::sample_energy(rows[i], predicted[i]);
+    if (!std::isfinite(energy.measured_j)) continue;
+    EnergyRows& group = by_model[rows[i].device + " " + subject(rows[i])];
+    group.energy.push_back({energy.predicted_j, energy.measured_j});
+    group.time.push_back({predicted[i].model_s, rows[i].step_s});
+    group.power.push_back({predicted[i].power_w, rows[i].power_w});
+  }
+  if (by_model.empty()) return;
+  fmt::print("\nEnergy an epoch, errors in %\n{:<34}{:>6}{:>9}{:>8}{:>9}{:>16}{:>16}\n", "device, model", "rows", "median", "p90",
+             "bias", "of time", "of power");
+  for (const auto& [name, group] : by_model) {
+    const auto s = workloads::summarise(group.energy);
+    fmt::print("{:<34}{:>6}{:>9.1f}{:>8.1f}{:>+9.1f}{:>16.1f}{:>16.1f}\n", name, s.rows, 100 * s.median, 100 * s.p90,
+               100 * s.bias, median(group.time), median(group.power));
+  }
+  print_orders(rows, predicted);
+}
+
+void print_knees(std::span<const workloads::Measurement> rows, std::span<const workloads::Predicted> predicted) {
+  struct Count {
+    int curves = 0, at = 0, near = 0;
+  };
+  std::map<std::string, Count> by_instance;
+  for (const workloads::Knee& knee : workloads::knees(rows, predicted)) {
+    const char* sync = knee.sync == sim::SyncKind::servers_async ? "asynchronous" : "synchronous";
+    Count& count = by_instance[fmt::format("{} {}", knee.instance.empty() ? knee.device : knee.instance, sync)];
+    ++count.curves;
+    count.at += knee.counts_off == 0 ? 1 : 0;
+    count.near += knee.counts_off <= 1 ? 1 : 0;
+  }
+  if (by_instance.empty()) return;
+  fmt::print("\nKnees of curves over workers with parameter servers, tested worker counts off\n{:<34}{:>7}{:>7}{:>14}\n",
+             "instance", "curves", "none", "at most one");
+  for (const auto& [name, count] : by_instance) fmt::print("{:<34}{:>7}{:>7}{:>14}\n", name, count.curves, count.at, count.near);
+}
+
+}  // namespace rehearse::cli

@@ -1,0 +1,14 @@
+// Tables of `rehearse validate` beside those of step times; each is left out when no row belongs in it.
+#pragma once
+
+#include <span>
+
+#include "workloads/fidelity/measurement.hpp"
+#include "workloads/fidelity/validation.hpp"
+
+namespace rehearse::cli {
+
+void print_energy(std::span<const workloads::Measurement> rows, std::span<const workloads::Predicted> predicted);
+void print_knees(std::span<const workloads::Measurement> rows, std::span<const workloads::Predicted> predicted);
+
+}  // namespace rehearse::cli
