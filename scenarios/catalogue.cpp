@@ -58,6 +58,20 @@ sim::ModelCorrection read_correction(sim::JsonValue value, sim::Mistakes& mistak
   return c;
 }
 
+sim::Threading read_threading(sim::JsonValue value, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  sim::Threading t;
+  t.cores_per_tile = static_cast<int>(in.integer("cores_per_tile", between(1, 1e3), t.cores_per_tile));
+  t.tile_cache_bytes = in.number("tile_cache_bytes", between(0, 1e12), t.tile_cache_bytes);
+  t.smt_yield = in.number("smt_yield", between(0.1, 16), t.smt_yield);
+  t.serial_share = in.number("serial_share", between(0, 1), t.serial_share);
+  t.dispatch_share = in.number("dispatch_share", between(0, 1), t.dispatch_share);
+  t.wake_s = in.number("wake_s", between(0, 1), t.wake_s);
+  t.time_slice_s = in.number("time_slice_s", between(0, 1), t.time_slice_s);
+  in.finish();
+  return t;
+}
+
 sim::PowerLaw read_power(sim::JsonValue value, const sim::PowerLaw& fallback, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
   const NumberRange relative{.low = 0, .high = 1, .low_excluded = true};
@@ -100,6 +114,7 @@ sim::Device read_device(sim::JsonValue value, sim::Mistakes& mistakes) {
   d.busy_w = in.number("busy_w", kWatts, std::max(250.0, d.idle_w));
   if (d.busy_w < d.idle_w) value.refuse("busy_w of at least idle_w", mistakes);
   if (const auto efficiency = in.child("efficiency")) d.efficiency = read_efficiency(*efficiency, mistakes);
+  if (const auto threading = in.child("threading")) d.threading = read_threading(*threading, mistakes);
   if (const auto power = in.child("power")) d.power = read_power(*power, sim::power_law(d), mistakes);
   for (const sim::JsonValue one : in.list("corrections")) d.corrections.push_back(read_correction(one, mistakes));
   d.source = in.text("source", "the scenario");

@@ -33,14 +33,21 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
+std::string threading_json(const sim::Threading& t) {
+  return fmt::format(
+      "\"threading\": {{\"cores_per_tile\": {}, \"tile_cache_bytes\": {}, \"smt_yield\": {}, \"serial_share\": {}, "
+      "\"dispatch_share\": {}, \"wake_s\": {}, \"time_slice_s\": {}}}",
+      t.cores_per_tile, t.tile_cache_bytes, t.smt_yield, t.serial_share, t.dispatch_share, t.wake_s, t.time_slice_s);
+}
+
 std::string device_json(const sim::Device& d) {
   const sim::Efficiency& e = d.efficiency;
-  const std::string units = d.kind == sim::DeviceKind::gpu
-                                ? fmt::format("\"multiprocessors\": {}", d.multiprocessors)
-                                : fmt::format(
-                                      "\"cores\": {}, \"sockets\": {}, \"threads_per_core\": {}, "
-                                      "\"core_bandwidth_bytes_per_s\": {}",
-                                      d.cores, d.sockets, d.threads_per_core, d.core_bandwidth_bytes_per_s);
+  const std::string units = d.kind == sim::DeviceKind::gpu ? fmt::format("\"multiprocessors\": {}", d.multiprocessors)
+                                                           : fmt::format(
+                                                                 "\"cores\": {}, \"sockets\": {}, \"threads_per_core\": {}, "
+                                                                 "\"core_bandwidth_bytes_per_s\": {},\n      {}",
+                                                                 d.cores, d.sockets, d.threads_per_core,
+                                                                 d.core_bandwidth_bytes_per_s, threading_json(d.threading));
   std::string corrections;
   for (const sim::ModelCorrection& c : d.corrections)
     corrections += fmt::format(

@@ -7,6 +7,7 @@
 #include "scenarios/studies/placement.hpp"
 #include "scenarios/studies/staged.hpp"
 #include "scenarios/studies/study.hpp"
+#include "scenarios/studies/threads.hpp"
 
 namespace rehearse::scenarios {
 
@@ -38,6 +39,10 @@ const std::vector<StudyKind>& studies() {
        .jobs = false,
        .policies = false,
        .read = read_placement},
+      {.name = "threads",
+       .help = "threads of each operation on many-core CPUs: planners and strategies against the recommended setting",
+       .policies = false,
+       .read = read_threads},
   };
   return all;
 }

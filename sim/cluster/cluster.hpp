@@ -27,6 +27,17 @@ struct Efficiency {
   double host_s_per_op = 10e-6;  ///< of the host, to issue one operation
 };
 
+/// How a CPU's cores hang together, and what threads cost (docs/model.md, "Threads", which names the defaults' sources).
+struct Threading {
+  int cores_per_tile = 1;         ///< that share an L2 cache
+  double tile_cache_bytes = 1e6;  ///< of that cache
+  double smt_yield = 1.1;         ///< arithmetic of a core with two threads or more, of that with one
+  double serial_share = 5e-4;     ///< of an operation's arithmetic that one thread does alone
+  double dispatch_share = 0.5;    ///< of Efficiency::launch_s, on any number of threads; the rest grows with the threads
+  double wake_s = 2e-7;           ///< for each thread that joins or leaves a team
+  double time_slice_s = 7.5e-4;   ///< of the system, when a core has more threads than its hardware
+};
+
 /// What a device draws while it trains, and at which clock it keeps a limit (docs/model.md, "Power and energy"). Watts are those
 /// at full clock.
 struct PowerLaw {
@@ -66,6 +77,7 @@ struct Device {
   double idle_w = 0;
   double busy_w = 0;
   Efficiency efficiency;
+  Threading threading;                       ///< of a CPU
   std::optional<PowerLaw> power;             ///< not measured: busy_w whatever it computes, idle_w otherwise
   std::vector<ModelCorrection> corrections;  ///< of models that were measured on it
   std::string source;

@@ -53,6 +53,7 @@ const std::vector<Place> kPlaces{
     {"device", "/cluster/devices/0"},
     {"peak_flops", "/cluster/devices/0/peak_flops"},
     {"efficiency", "/cluster/devices/0/efficiency"},
+    {"threading", "/cluster/devices/0/threading"},
     {"power", "/cluster/devices/0/power"},
     {"correction", "/cluster/devices/0/corrections/0"},
     {"instance", "/cluster/instances/0"},
@@ -103,6 +104,7 @@ const std::vector<Place> kPlaces{
     {"placement", "/study", kCorpus + "good/placement.json"},
     {"placed_graph", "/study/graphs/0", kCorpus + "good/placement.json"},
     {"placed_machine", "/study/machines/0", kCorpus + "good/placement.json"},
+    {"threads_study", "/study", kCorpus + "good/threads.json"},
 };
 
 std::vector<Mistake> mistakes_with(const std::string& file, const std::string& pointer, const std::string& value) {

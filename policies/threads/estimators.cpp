@@ -1,0 +1,114 @@
+#include "policies/threads/estimators.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rehearse::policies {
+
+namespace {
+
+/// One class's way down and around its best.
+class Climb {
+ public:
+  Climb(int cores, int stride) : cores_(cores), stride_(stride), next_(cores) {}
+
+  /// The number of threads to probe next, 0: has ended.
+  int next() const { return next_; }
+
+  void saw(double time_s) {
+    samples_.push_back({next_, time_s});
+    const ThreadSample best = *std::min_element(samples_.begin(), samples_.end(), quicker);
+    if (descending_) {
+      if (next_ > 1 && best.threads == next_) {
+        next_ /= 2;
+        return;
+      }
+      descending_ = false;
+      distance_ = std::max(1, best.threads / 2);
+    }
+    next_ = untried_neighbour(best.threads);
+  }
+
+  const std::vector<ThreadSample>& samples() const { return samples_; }
+
+ private:
+  static bool quicker(const ThreadSample& a, const ThreadSample& b) {
+    return a.time_s < b.time_s || (a.time_s == b.time_s && a.threads < b.threads);
+  }
+
+  bool tried(int threads) const {
+    return std::any_of(samples_.begin(), samples_.end(), [threads](const ThreadSample& s) { return s.threads == threads; });
+  }
+
+  int untried_neighbour(int best) {
+    for (; distance_ >= stride_; distance_ /= 2)
+      for (const int threads : {best - distance_, best + distance_})
+        if (threads >= 1 && threads <= cores_ && !tried(threads)) return threads;
+    return 0;
+  }
+
+  int cores_, stride_, next_;
+  int distance_ = 0;
+  bool descending_ = true;
+  std::vector<ThreadSample> samples_;
+};
+
+}  // namespace
+
+std::vector<double> interpolated(std::vector<ThreadSample> samples, int cores) {
+  std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.threads < b.threads; });
+  std::vector<double> time_s;
+  std::size_t above = 0;
+  for (int k = 1; k <= cores; ++k) {
+    while (above < samples.size() && samples[above].threads < k) ++above;
+    const ThreadSample& high = samples[std::min(above, samples.size() - 1)];
+    if (above == 0)
+      time_s.push_back(high.time_s * high.threads / k);  // below all samples: work shared evenly
+    else if (above == samples.size())
+      time_s.push_back(high.time_s);
+    else {
+      const ThreadSample& low = samples[above - 1];
+      const double at = (1.0 / low.threads - 1.0 / k) / (1.0 / low.threads - 1.0 / high.threads);
+      time_s.push_back(std::lerp(low.time_s, high.time_s, at));
+    }
+  }
+  return time_s;
+}
+
+sim::CpuBelief HillClimbing::estimate(StepBench& bench) const {
+  const int cores = bench.machine().cores;
+  std::vector<Climb> climbs(static_cast<std::size_t>(bench.class_count()), Climb(cores, stride_));
+  std::vector<int> threads(climbs.size());
+  for (;;) {
+    bool any = false;
+    for (std::size_t c = 0; c < climbs.size(); ++c) {
+      any |= climbs[c].next() > 0;
+      // A class that has ended stays at its best: no change of teams is paid for it.
+      threads[c] = climbs[c].next() > 0 ? climbs[c].next() : threads[c];
+    }
+    if (!any) break;
+    const std::vector<double> seen = bench.probe(threads);
+    for (std::size_t c = 0; c < climbs.size(); ++c)
+      if (climbs[c].next() > 0) climbs[c].saw(seen[c]);
+  }
+  std::vector<double> alone_s;
+  for (const Climb& climb : climbs) {
+    const std::vector<double> curve = interpolated(climb.samples(), cores);
+    alone_s.insert(alone_s.end(), curve.begin(), curve.end());
+  }
+  return sim::CpuBelief::of(cores, std::move(alone_s));
+}
+
+sim::CpuBelief ExhaustiveProbes::estimate(StepBench& bench) const {
+  const int cores = bench.machine().cores;
+  const auto classes = static_cast<std::size_t>(bench.class_count());
+  std::vector<double> alone_s(classes * static_cast<std::size_t>(cores));
+  for (int k = 1; k <= cores; ++k) {
+    const std::vector<double> seen = bench.probe(std::vector<int>(classes, k));
+    for (std::size_t c = 0; c < classes; ++c)
+      alone_s[c * static_cast<std::size_t>(cores) + static_cast<std::size_t>(k) - 1] = seen[c];
+  }
+  return sim::CpuBelief::of(cores, std::move(alone_s));
+}
+
+}  // namespace rehearse::policies
