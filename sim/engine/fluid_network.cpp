@@ -87,11 +87,11 @@ void FluidNetwork::end_flows(double until) {
     Way& way = ways_[index];
     advance(way);
     const double served = way.served + way.rate * (until - now_);
-    while (!way.flows.empty() && way.flows.front().served <= served) {
+    do {  // the first is due, whatever rounding makes of it here
       ended_.push_back(way.flows.front().flow);
       std::pop_heap(way.flows.begin(), way.flows.end(), std::greater<>());
       way.flows.pop_back();
-    }
+    } while (!way.flows.empty() && way.flows.front().served <= served);
     rates_.set_flows(index, static_cast<int>(way.flows.size()));
     if (!way.flows.empty()) continue;
     active_[i] = active_.back();
@@ -106,14 +106,17 @@ Tick FluidNetwork::settle(Tick own) {
   ended_.clear();
   Tick date = own;
   for (double end = first_end(); end < kInfinity && end <= static_cast<double>(date) + kSeenEarly; end = first_end()) {
-    if (ended_.empty()) date = static_cast<Tick>(std::ceil(end - kSeenEarly));
+    const auto seen = static_cast<Tick>(std::ceil(end - kSeenEarly));
+    const bool first = ended_.empty() && seen < own;
+    if (first) date = seen;
     const auto at = static_cast<double>(date);
-    now_ = std::min(end, at);
-    end_flows(end < at ? end + kSameTime : at + kSeenEarly);
+    const bool alone = first || end < at;
+    now_ = alone ? end : std::max(now_, at);
+    end_flows(alone ? end + kSameTime : at + kSeenEarly);
     share();
   }
   check(date != kNever || active_.empty(), "flows that never end");
-  now_ = static_cast<double>(date);
+  now_ = std::max(now_, static_cast<double>(date));
   return date;
 }
 

@@ -83,8 +83,9 @@ class StepEvents final : public Model {
     for (Action& action : *network_->get_finished_action_set()) take(action, now);
     const Tick date = next_date();
     if (date == kNever || seconds_of(date) - now > kSameTime * kStepGrid) return;
+    const double early_s = seconds_of(date) + kSeenEarly * kStepGrid - now;
     for (Action& action : *network_->get_started_action_set())
-      if (action.get_remains() <= kSeenEarly * kStepGrid * action.get_rate()) {
+      if (action.get_remains() <= early_s * action.get_rate()) {
         action.set_remains(0);  // SimGrid ends it in the next round, at this date
         again_ = true;
       }

@@ -47,7 +47,8 @@ TEST_CASE("devices: names are unique, figures are plausible in their unit") {
   for (const auto& [name, device] : by_name(catalogue("devices.json", "devices"))) {
     INFO(name);
     check_keys(device, {"name", "kind", "peak_flops", "memory_bytes", "memory_bandwidth_bytes_per_s", "multiprocessors", "cores",
-                        "sockets", "threads_per_core", "core_bandwidth_bytes_per_s", "idle_w", "busy_w", "efficiency", "source"});
+                        "sockets", "threads_per_core", "core_bandwidth_bytes_per_s", "idle_w", "busy_w", "efficiency",
+                        "threading", "source"});
     const bool gpu = device.at("kind") == "gpu";
     CHECK((gpu || device.at("kind") == "cpu"));
     check_within(device.at("peak_flops"), "fp32", 1e12, 1e14);
