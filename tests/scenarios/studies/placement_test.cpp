@@ -32,7 +32,8 @@ TEST_CASE("the study of placement") {
     const std::string method = text(table, row, "method"), where = text(table, row, "machine");
     const std::string key = text(table, row, "graph") + " " + where + " " + method;
     INFO(key);
-    // Without a GPU single-gpu has no answer; everything else is no faster than the bound, and fits exactly if nothing is missing.
+    // Without a GPU single-gpu has no answer; everything else is no faster than the bound, and fits exactly if nothing is
+    // missing.
     CHECK((text(table, row, "fits") == "") == (method == "single-gpu" && where == "host"));
     step_s[key] = number(table, row, "step_s");
     if (std::isnan(step_s[key])) continue;
@@ -72,11 +73,14 @@ TEST_CASE("a step that does not fit says which operation asked which device for 
   const StudyRun run = run_text(folder, scenario);
   const report::Table& table = run.table("placement");
   for (const auto& row : table.rows)
-    if (text(table, row, "graph") == "large" && text(table, row, "method") == "single-gpu" && text(table, row, "machine") == "two") {
+    if (text(table, row, "graph") == "large" && text(table, row, "method") == "single-gpu" &&
+        text(table, row, "machine") == "two") {
       CHECK(text(table, row, "fits") == "false");
       CHECK(number(table, row, "missing_bytes") > 0);
     }
-  const auto named = [&](const std::string& note) { return note.starts_with("large on two, single-gpu: ") && note.ends_with("GB are free"); };
+  const auto named = [&](const std::string& note) {
+    return note.starts_with("large on two, single-gpu: ") && note.ends_with("GB are free");
+  };
   CHECK(std::count_if(run.summary.notes.begin(), run.summary.notes.end(), named) == 1);
 }
 
@@ -87,7 +91,7 @@ TEST_CASE("mistakes in the study of placement") {
     CHECK_THAT(complaints(folder, with(kScenario, what, instead)), Catch::Contains(expected));
   };
   says(R"("model": "dcgan")", R"("model": "dcgam")", R"(did you mean "dcgan"?)");
-  says(R"("batch": 16)", R"("batch": 0)", "/study/graphs/0/batch: expected 1 to 1000000, found 0");
+  says(R"("batch": 16)", R"("batch": 0)", "/study/graphs/0/batch: expected a number from 1 to 1000000, found 0");
   says(R"("groups": 6)", R"("groups": 0)", "/study/graphs/0/groups: expected a whole number from 1 to 4096, found 0");
   says(R"("groups": 6)", R"("group": 6)", "/study/graphs/0/group");
   says(R"("name": "large", )", R"("name": "dcgan", )", "/study/graphs/1: expected a name that is given once");
