@@ -124,16 +124,14 @@ sim::CpuPlan StrategyPlanner::plan(StepBench& bench) const {
     best = std::move(plan);
     return true;
   };
-  const auto uniform = [&](int intra_op, int inter_op) {
+  const sim::CpuMachine& machine = bench.machine();
+  const auto side_by_side = [&](int inter_op) {
+    const int intra_op = std::clamp(machine.logical_cores() / inter_op, 1, machine.cores);
     return quicker(workloads::uniform_plan(bench.graph(), {.intra_op = intra_op, .inter_op = inter_op}));
   };
-  const int cores = bench.machine().cores;
-  int inter_op = bench.machine().sockets;
-  uniform(cores, inter_op);
-  if (use_ == Use::or_uniform) {
-    while (inter_op < kMostInterOp && uniform(cores, inter_op + 1)) ++inter_op;
-    for (int intra_op = cores * 7 / 8; intra_op > 0 && uniform(intra_op, inter_op);) intra_op -= std::max(1, cores / 8);
-  }
+  quicker(RecommendedPlanner().plan(bench));
+  if (use_ == Use::or_uniform)
+    for (int inter_op = machine.sockets + 1; inter_op <= kMostInterOp && side_by_side(inter_op);) ++inter_op;
   for (const ThreadStrategies& some : all_thread_strategies())
     if (includes(strategies_, some)) quicker(with(some));
   return best;

@@ -59,8 +59,8 @@ class StrategyPlanner final : public ThreadPlanner {
     /// Of the recommended setting and all combinations of them the one with the quickest steps, three profiling steps each:
     /// what does not pay is left out.
     if_quicker,
-    /// Likewise, and of uniform settings: from the recommended one, one operation more side by side while that is quicker, then
-    /// an eighth of the cores fewer for each.
+    /// Likewise, and of uniform settings: one operation more side by side than recommended while that is quicker, on as many
+    /// threads each as fill the hardware threads.
     or_uniform
   };
   StrategyPlanner(std::unique_ptr<CurveEstimator> estimator, const ThreadStrategies& strategies, Use use = Use::as_given)

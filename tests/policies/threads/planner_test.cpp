@@ -150,6 +150,27 @@ TEST_CASE("a strategy that does not pay is left out", "[threads]") {
   CHECK(planned(Use::if_quicker) == recommended_s);
 }
 
+TEST_CASE("the full plan reaches the best uniform setting", "[threads]") {
+  // An unrolled LSTM has many small operations side by side, on one socket (four of all cores) and on two (four of half of them).
+  const sim::OpGraph graph = workloads::zoo_graph("rnnlm", "ptb", true);
+  for (const int sockets : {1, 2}) {
+    sim::Device cpu = tests::knl();
+    cpu.sockets = sockets;
+    if (sockets == 2) {
+      cpu.cores = 36;
+      cpu.threads_per_core = 2;
+    }
+    const auto model = workloads::cpu_step_model(graph, cpu, 20);
+    const auto step_s = [&](const ThreadPlanner& planner) {
+      StepBench bench(model, cpu, 20, {.deviation = 0.05, .key = 11});
+      return sim::time_cpu_step(model.graph, *model.costs, model.machine, planner.plan(bench)).makespan_s();
+    };
+    const ThreadStrategies all{.own_counts = true, .type_counts = true, .co_run = true, .spare_threads = true};
+    const double full_s = step_s(StrategyPlanner(std::make_unique<HillClimbing>(4), all, StrategyPlanner::Use::or_uniform));
+    CHECK(full_s <= 1.005 * step_s(ManualBestPlanner()));
+  }
+}
+
 TEST_CASE("strategies by name", "[threads]") {
   CHECK(to_string({}) == "recommended");
   CHECK(to_string({.own_counts = true, .spare_threads = true}) == "S1+S4");
