@@ -37,8 +37,8 @@ std::vector<workloads::CpuCounters> StepBench::probe_counters(int threads) {
   std::vector<workloads::CpuCounters> read(classes);
   for (std::size_t c = 0; c < classes; ++c) {
     const double alone_s = model_.alone_s(static_cast<int>(c), threads);
-    read[c] = workloads::noisy(workloads::cpu_counters(model_.classes.works[c], cpu_, batch_, threads, alone_s), noise_.deviation,
-                               random_);
+    read[c] = workloads::noisy(workloads::cpu_counters(model_.classes.works[c], cpu_, batch_, threads, alone_s),
+                               {.fixed = noise_.deviation, .multiplexed = noise_.counter_deviation}, random_);
   }
   return read;
 }

@@ -13,8 +13,9 @@
 namespace rehearse::policies {
 
 struct BenchNoise {
-  double deviation = 0;   ///< of the logarithm of one operation's time, and of one counter's reading
-  std::uint64_t key = 0;  ///< of the stream (sim::stream_key)
+  double deviation = 0;          ///< of the logarithm of one operation's time, and of a counter of its own
+  double counter_deviation = 0;  ///< likewise of one reading of a counter that takes turns with others
+  std::uint64_t key = 0;         ///< of the stream (sim::stream_key)
 };
 
 class StepBench {

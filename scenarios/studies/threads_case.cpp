@@ -88,7 +88,9 @@ policies::StepBench ThreadCase::bench(std::string_view purpose) const {
   return {step,
           *cpu,
           batch,
-          {.deviation = noise, .key = sim::stream_key(seed, static_cast<std::uint64_t>(repetition), "thread profiling", entity)}};
+          {.deviation = noise,
+           .counter_deviation = counter_noise,
+           .key = sim::stream_key(seed, static_cast<std::uint64_t>(repetition), "thread profiling", entity)}};
 }
 
 double ThreadCase::step_s(const sim::CpuPlan& plan, sim::CpuTimeline* timeline) const {

@@ -20,7 +20,9 @@ struct Case {
   double batch;
   Case(const char* name, const char* dataset, double b)
       : graph(workloads::zoo_graph(name, dataset)), model(workloads::cpu_step_model(graph, cpu, b)), batch(b) {}
-  StepBench bench(double noise) const { return {model, cpu, batch, {.deviation = noise, .key = 11}}; }
+  StepBench bench(double noise) const {
+    return {model, cpu, batch, {.deviation = noise, .counter_deviation = 8 * noise, .key = 11}};
+  }
   double step_s(const sim::CpuPlan& plan) const {
     return sim::time_cpu_step(model.graph, *model.costs, model.machine, plan).makespan_s();
   }
