@@ -27,6 +27,11 @@ std::vector<double> bottom_levels(const sim::CpuGraph& graph, const sim::CpuBeli
   return level;
 }
 
+/// On as many threads each as fill the hardware threads.
+workloads::UniformSetting filling(const sim::CpuMachine& machine, int inter_op) {
+  return {.intra_op = std::clamp(machine.logical_cores() / inter_op, 1, machine.cores), .inter_op = inter_op};
+}
+
 std::vector<int> threads_of_classes(const sim::CpuMachine& machine, const sim::CpuGraph& graph,
                                     const workloads::OpClasses& classes, const sim::CpuBelief& belief,
                                     const ThreadStrategies& strategies) {
@@ -124,14 +129,12 @@ sim::CpuPlan StrategyPlanner::plan(StepBench& bench) const {
     best = std::move(plan);
     return true;
   };
-  const sim::CpuMachine& machine = bench.machine();
-  const auto side_by_side = [&](int inter_op) {
-    const int intra_op = std::clamp(machine.logical_cores() / inter_op, 1, machine.cores);
-    return quicker(workloads::uniform_plan(bench.graph(), {.intra_op = intra_op, .inter_op = inter_op}));
-  };
   quicker(RecommendedPlanner().plan(bench));
-  if (use_ == Use::or_uniform)
-    for (int inter_op = machine.sockets + 1; inter_op <= kMostInterOp && side_by_side(inter_op);) ++inter_op;
+  if (use_ == Use::or_uniform) {
+    int inter_op = bench.machine().sockets + 1;
+    while (inter_op <= kMostInterOp && quicker(workloads::uniform_plan(bench.graph(), filling(bench.machine(), inter_op))))
+      ++inter_op;
+  }
   for (const ThreadStrategies& some : all_thread_strategies())
     if (includes(strategies_, some)) quicker(with(some));
   return best;
@@ -171,6 +174,8 @@ sim::CpuPlan list_schedule(const workloads::CpuStepModel& model) {
     plan.spare_threads = true;
     consider(std::move(plan));
   }
+  for (int inter_op = 1; inter_op <= kMostInterOp; ++inter_op)
+    consider(workloads::uniform_plan(model.graph, filling(model.machine, inter_op)));
   for (const ThreadStrategies& strategies : all_thread_strategies())
     consider(strategy_plan(model.machine, model.graph, model.classes, belief, strategies));
   return best;

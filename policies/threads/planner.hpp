@@ -74,7 +74,8 @@ class StrategyPlanner final : public ThreadPlanner {
 };
 
 /// A bound in practice: with exact times, list schedules by critical path over a family of thread counts (Radulescu and van
-/// Gemund, ICPP 2001, allocate by marginal gain), and the strategies' plans; the quickest of all.
+/// Gemund, ICPP 2001, allocate by marginal gain), the strategies' plans, and uniform settings that fill the hardware threads; the
+/// quickest of all.
 sim::CpuPlan list_schedule(const workloads::CpuStepModel& model);
 
 /// No schedule is shorter: the longest path with every operation at its quickest, and all core-seconds over all cores.

@@ -77,7 +77,7 @@ report::Timeline cores_timeline(const ThreadCase& one, const sim::CpuTimeline& t
 
 const std::vector<std::string>& kind_names() {
   static const std::vector<std::string> names{"convolution",  "matrix product", "recurrent", "normalisation", "pooling",
-                                              "element-wise", "softmax",        "embedding", "update"};
+                                              "element-wise", "softmax",        "embedding", "update",        "variable"};
   return names;
 }
 

@@ -51,6 +51,11 @@ TEST_CASE("the study of threads on a machine of one's own") {
       INFO(name);
       CHECK(std::get<double>(row[4]) >= -1);
     }
+  // Every kind of operation has a name; an unrolled model has variables, too.
+  std::set<std::string> kinds;
+  for (const auto& row : table_of(summary, "threads").rows) kinds.insert(std::get<std::string>(row[3]));
+  CHECK(kinds == std::set<std::string>{"convolution", "element-wise", "embedding", "matrix product", "normalisation", "pooling",
+                                       "recurrent", "softmax", "update", "variable"});
   CHECK(table_of(summary, "threads-estimators").rows.size() == 3 * 3);
   // Of two repetitions: what has no noise is the same in both, what is planned from noisy times is within its interval.
   for (const auto& row : table_of(summary, "threads-gains").rows) {
