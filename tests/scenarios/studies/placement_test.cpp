@@ -1,5 +1,7 @@
 #include "scenarios/studies/placement.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -32,7 +34,8 @@ TEST_CASE("the study of placement") {
     const std::string method = text(table, row, "method"), where = text(table, row, "machine");
     const std::string key = text(table, row, "graph") + " " + where + " " + method;
     INFO(key);
-    // Without a GPU single-gpu has no answer; everything else is no faster than the bound, and fits exactly if nothing is missing.
+    // Without a GPU single-gpu has no answer; everything else is no faster than the bound, and fits exactly if nothing is
+    // missing.
     CHECK((text(table, row, "fits") == "") == (method == "single-gpu" && where == "host"));
     step_s[key] = number(table, row, "step_s");
     if (std::isnan(step_s[key])) continue;
@@ -72,11 +75,14 @@ TEST_CASE("a step that does not fit says which operation asked which device for 
   const StudyRun run = run_text(folder, scenario);
   const report::Table& table = run.table("placement");
   for (const auto& row : table.rows)
-    if (text(table, row, "graph") == "large" && text(table, row, "method") == "single-gpu" && text(table, row, "machine") == "two") {
+    if (text(table, row, "graph") == "large" && text(table, row, "method") == "single-gpu" &&
+        text(table, row, "machine") == "two") {
       CHECK(text(table, row, "fits") == "false");
       CHECK(number(table, row, "missing_bytes") > 0);
     }
-  const auto named = [&](const std::string& note) { return note.starts_with("large on two, single-gpu: ") && note.ends_with("GB are free"); };
+  const auto named = [&](const std::string& note) {
+    return note.starts_with("large on two, makespan, single-gpu: ") && note.ends_with("GB are free");
+  };
   CHECK(std::count_if(run.summary.notes.begin(), run.summary.notes.end(), named) == 1);
 }
 
@@ -87,7 +93,7 @@ TEST_CASE("mistakes in the study of placement") {
     CHECK_THAT(complaints(folder, with(kScenario, what, instead)), Catch::Contains(expected));
   };
   says(R"("model": "dcgan")", R"("model": "dcgam")", R"(did you mean "dcgan"?)");
-  says(R"("batch": 16)", R"("batch": 0)", "/study/graphs/0/batch: expected 1 to 1000000, found 0");
+  says(R"("batch": 16)", R"("batch": 0)", "/study/graphs/0/batch: expected a number from 1 to 1000000, found 0");
   says(R"("groups": 6)", R"("groups": 0)", "/study/graphs/0/groups: expected a whole number from 1 to 4096, found 0");
   says(R"("groups": 6)", R"("group": 6)", "/study/graphs/0/group");
   says(R"("name": "large", )", R"("name": "dcgan", )", "/study/graphs/1: expected a name that is given once");
@@ -99,6 +105,83 @@ TEST_CASE("mistakes in the study of placement") {
   says(R"("samples": 4)", R"("sample": 4)", "/study/methods/5/sample");
   says(R"("evaluations": 60)", R"("evaluations": 0)", "/study/evaluations: expected a whole number from 1 to");
   says(R"("cpu": "host", )", "", "CPU");
+  says(R"("model": "dcgan", "batch": 16)", R"("model": "dcgan")", "/study/graphs/0: expected a batch, samples of the step");
+  says(R"("model": "dcgan")", R"("model": "dcgan", "file": "a.json")", "/study/graphs/0: expected exactly one of model and file");
+  says(R"("model": "dcgan")", R"("file": "a.txt", "format": "pipedream")", "/study/graphs/0: expected no batch beside measured");
+  says(R"("model": "dcgan")", R"("model": "dcgan", "split": "s.json")", "expected a split of a dnn-partitioning graph alone");
+  says(R"("evaluations": 60)", R"("objectives": ["speed"])", "/study/objectives/0: expected one of makespan, throughput");
+  says(R"("machines": [ { "name": "two", "pool": "mine" }, { "name": "host", "pool": "mine", "gpus": 0 } ],)", "",
+       "/study: expected machines for graphs whose files plan for none");
+}
+
+namespace {
+
+/// Six operations of 1 ms in a line on two accelerators and a CPU; 0.25 ms between any two.
+std::string line_of_six(std::string_view last_edge = R"({"sourceId": 4, "destId": 5, "cost": 0.25, "size": 10})") {
+  std::string nodes, edges;
+  for (int i = 0; i < 6; ++i) {
+    nodes += fmt::format(R"({}{{"name": "n{}", "id": {}, "supportedOnFpga": 1, "cpuLatency": 10, "fpgaLatency": 1,
+      "isBackwardNode": 0, "colorClass": {}, "size": 30}})",
+                         i == 0 ? "" : ", ", i, i, i);
+    if (i < 4) edges += fmt::format(R"({{"sourceId": {}, "destId": {}, "cost": 0.25, "size": 10}}, )", i, i + 1);
+  }
+  return fmt::format(R"({{"maxSizePerFPGA": 100, "maxFPGAs": 2, "maxCPUs": 1, "nodes": [{}], "edges": [{}{}]}})", nodes, edges,
+                     last_edge);
+}
+
+std::string planned(std::string_view groups = "6") {
+  return fmt::format(R"({{ "study": {{ "name": "placement", "objectives": ["throughput", "makespan"], "evaluations": 100,
+    "graphs": [ {{ "file": "line.json", "format": "dnn-partitioning", "split": "split.json", "groups": {} }} ],
+    "methods": ["single-gpu", "dpl", "dpl-annealed"] }},
+    "cluster": {{ "pools": [ {{ "name": "p", "instance": "p2.xlarge", "nodes": 1 }} ] }} }})",
+                     groups);
+}
+
+}  // namespace
+
+TEST_CASE("a planner's graph, its devices and its split in the study") {
+  const TemporaryFolder folder;
+  folder.write("line.json", line_of_six());
+  folder.write("split.json",
+               R"({"maxLoad": -1, "fpgas": [{"nodes": [0, 1], "load": -1}, {"nodes": [2, 3, 4, 5], "load": -1}], "cpus": []})");
+  const StudyRun run = run_text(folder, planned());
+  const report::Table& table = run.table("placement");
+  std::map<std::string, double> ms;
+  for (const auto& row : table.rows) {
+    CHECK(text(table, row, "machine") == "its own");
+    ms[text(table, row, "objective") + " " + text(table, row, "method")] = 1e3 * number(table, row, "step_s");
+  }
+  // Throughput. One accelerator: 6 ms, and 180 bytes do not fit into its 100. Halves: 3 + 0.25 ms. The split: 4 + 0.25 ms.
+  CHECK(ms.at("throughput single-gpu") == Approx(6).epsilon(1e-5));
+  CHECK(ms.at("throughput dpl") == Approx(3.25).epsilon(1e-5));
+  CHECK(ms.at("throughput dpl-annealed") == Approx(3.25).epsilon(1e-5));
+  CHECK(ms.at("throughput split") == Approx(4.25).epsilon(1e-5));
+  // One sample: the line, and one transfer between accelerators over two links.
+  CHECK(ms.at("makespan split") == Approx(6.25).epsilon(1e-3));
+}
+
+TEST_CASE("mistakes in a planner's files end the study with the file's name") {
+  const TemporaryFolder folder;
+  const auto said = [&](const std::string& scenario) -> std::string {
+    try {
+      run_text(folder, scenario);
+    } catch (const sim::InputError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  folder.write("split.json", R"({"fpgas": [{"nodes": [0, 1, 2, 3, 4]}], "cpus": []})");
+  folder.write("line.json", line_of_six());
+  CHECK_THAT(said(planned()), Catch::Contains("none for node 5"));
+  CHECK_THAT(said(planned("7")), Catch::Contains("1 to 6 groups"));
+  folder.write(
+      "line.json",
+      line_of_six(R"({"sourceId": 4, "destId": 1, "cost": 0, "size": 0}, {"sourceId": 4, "destId": 5, "cost": 0, "size": 0})"));
+  CHECK_THAT(said(planned()), Catch::Contains("a graph without cycles"));
+  folder.write("line.json", line_of_six(R"({"sourceId": 4, "destId": 9, "cost": 0, "size": 0})"));
+  CHECK_THAT(said(planned()), Catch::Contains("the id of a node"));
+  folder.write("line.json", line_of_six(R"({"sourceId": 4, "destId": 5, "cost": -1, "size": 0})"));
+  CHECK_THAT(said(planned()), Catch::Contains("/edges/4/cost"));
 }
 
 }  // namespace rehearse::tests
