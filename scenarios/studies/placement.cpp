@@ -203,8 +203,14 @@ void check_graph(sim::JsonValue value, const GraphChoice& choice, sim::Mistakes&
 GraphChoice read_graph(sim::JsonValue value, const Paths& paths, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
   GraphChoice choice{.model = in.text("model", std::string())};
-  if (!in.text("file", std::string()).empty()) choice.file = paths.resolve(*in.child("file"), mistakes, kHowToGet);
-  if (!in.text("split", std::string()).empty()) choice.split = paths.resolve(*in.child("split"), mistakes, kHowToGet);
+  // A name that resolves to no path is one mistake, not several.
+  const auto path_of = [&](const char* key) {
+    const std::string given = in.text(key, std::string());
+    const std::string path = given.empty() ? given : paths.resolve(*in.child(key), mistakes, kHowToGet);
+    return path.empty() ? given : path;
+  };
+  choice.file = path_of("file");
+  choice.split = path_of("split");
   choice.format = static_cast<GraphFormat>(in.choice("format", kGraphFormats, 0));
   choice.name = in.text("name", choice.file.empty() ? choice.model : std::filesystem::path(choice.file).stem().string());
   choice.batch = in.maybe_number("batch", sim::between(1, 1e6)).value_or(0);
