@@ -112,4 +112,15 @@ CpuStepModel cpu_step_model(const sim::OpGraph& graph, const sim::Device& cpu, d
   return model;
 }
 
+sim::CpuPlan uniform_plan(const sim::CpuGraph& graph, const UniformSetting& setting) {
+  return {.dispatch = sim::Dispatch::slots,
+          .threads = std::vector<std::int32_t>(static_cast<std::size_t>(graph.ops()), setting.intra_op),
+          .slots = setting.inter_op};
+}
+
+double recommended_step_s(const CpuStepModel& model) {
+  const sim::CpuPlan plan = uniform_plan(model.graph, {.intra_op = model.machine.cores, .inter_op = model.machine.sockets});
+  return sim::time_cpu_step(model.graph, *model.costs, model.machine, plan).makespan_s();
+}
+
 }  // namespace rehearse::workloads

@@ -14,12 +14,6 @@ constexpr int kMostRounds = 20;  // of S2's improvements; a few are enough
 /// How much slower than its quickest an operation may be for fewer threads, in list schedules.
 constexpr double kSlack[] = {0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8};
 
-sim::CpuPlan uniform_plan(const sim::CpuGraph& graph, int intra_op, int inter_op) {
-  return {.dispatch = sim::Dispatch::slots,
-          .threads = std::vector<std::int32_t>(static_cast<std::size_t>(graph.ops()), intra_op),
-          .slots = inter_op};
-}
-
 /// The longest believed way from each operation's start to the end of the step.
 std::vector<double> bottom_levels(const sim::CpuGraph& graph, const sim::CpuBelief& belief,
                                   const std::vector<std::int32_t>& threads) {
@@ -141,11 +135,12 @@ std::vector<int> threads_of_classes(const sim::CpuMachine& machine, const sim::C
 }  // namespace
 
 sim::CpuPlan RecommendedPlanner::plan(StepBench& bench) const {
-  return uniform_plan(bench.graph(), bench.machine().cores, bench.machine().sockets);
+  return workloads::uniform_plan(bench.graph(), {.intra_op = bench.machine().cores, .inter_op = bench.machine().sockets});
 }
 
 sim::CpuPlan DefaultPlanner::plan(StepBench& bench) const {
-  return uniform_plan(bench.graph(), bench.machine().logical_cores(), bench.machine().logical_cores());
+  const int threads = bench.machine().logical_cores();
+  return workloads::uniform_plan(bench.graph(), {.intra_op = threads, .inter_op = threads});
 }
 
 sim::CpuPlan ManualBestPlanner::plan(StepBench& bench) const {
@@ -154,7 +149,7 @@ sim::CpuPlan ManualBestPlanner::plan(StepBench& bench) const {
   double least_s = std::numeric_limits<double>::infinity();
   for (int inter_op = 1; inter_op <= std::min(kMostInterOp, machine.cores); ++inter_op)
     for (int intra_op = 1; intra_op <= machine.logical_cores(); intra_op += intra_op < machine.cores ? 1 : machine.cores) {
-      sim::CpuPlan plan = uniform_plan(bench.graph(), intra_op, inter_op);
+      sim::CpuPlan plan = workloads::uniform_plan(bench.graph(), {.intra_op = intra_op, .inter_op = inter_op});
       if (const double step_s = bench.step_s(plan); step_s < least_s) {
         least_s = step_s;
         best = std::move(plan);
@@ -211,8 +206,8 @@ sim::CpuPlan StrategyPlanner::plan(StepBench& bench) const {
   const auto with = [&](const ThreadStrategies& strategies) {
     return strategy_plan(bench.machine(), bench.graph(), bench.classes(), belief, strategies);
   };
-  if (use_ == Use::as_given) return with(strategies_);
-  sim::CpuPlan best;
+  sim::CpuPlan best = with(strategies_);
+  if (use_ == Use::as_given) return best;
   double least_s = std::numeric_limits<double>::infinity();
   for (const ThreadStrategies& some : all_thread_strategies()) {
     if (!includes(strategies_, some)) continue;

@@ -15,10 +15,11 @@ namespace rehearse::scenarios {
 
 struct ThreadCase {
   std::string machine, job, model;
-  const sim::OpGraph* graph = nullptr;
+  std::shared_ptr<const sim::OpGraph> graph;
   const sim::Device* cpu = nullptr;
   double batch = 1, steps = 1;
   std::uint64_t seed = 0;
+  int repetition = 0;
   double noise = 0;
   workloads::CpuStepModel step;
 

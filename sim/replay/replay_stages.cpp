@@ -66,7 +66,7 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
     end_job(slot, FailureReason::out_of_memory, now_s);
     return;
   }
-  const double start_s = start_seconds(job, setup_.costs, setup_.models, live.stages > 0);
+  const double start_s = start_seconds(job, setup_.costs, setup_.models, live.stages > 0) + live.course.profiling_s;
   live.state = JobState::starting;
   if (start_s > 0)
     live.phase_end = events_.push({on_date_grid(now_s + start_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
