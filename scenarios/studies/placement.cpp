@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
+#include <set>
+#include <tuple>
 
 #include "scenarios/map_processes.hpp"
 #include "scenarios/read_strategy.hpp"
 #include "scenarios/studies/placement_cases.hpp"
+#include "scenarios/studies/placement_pictures.hpp"
 #include "sim/base/random.hpp"
 #include "sim/step/step_timer.hpp"
 #include "workloads/zoo.hpp"
@@ -66,7 +70,10 @@ class PlacementStudy final : public Study {
     const std::vector<std::string> texts =
         map_processes(static_cast<int>(cases.size() * methods), processes_of(options), folder, work);
     for (std::size_t i = 0; i < texts.size(); ++i) cases[i / methods].of_method.push_back(figures_of(texts[i]));
-    return tables_of(cases);
+    for (std::size_t c = 0; c < cases.size(); ++c) draw_best(cases[c], placed[c], folder);
+    StudyResult result = tables_of(cases);
+    for (std::string& note : largest_batches(scenario)) result.notes.push_back(std::move(note));
+    return result;
   }
 
  private:
@@ -81,13 +88,40 @@ class PlacementStudy final : public Study {
     return choices;
   }
 
+  /// Of placements that fit, the quickest one; of equal ones the first.
+  static void draw_best(const CaseFigures& c, const PlacementCase& placed, const ResultsFolder& folder) {
+    const auto rank = [](const PlacementFigures& f) { return std::tuple(!f.failure.empty(), f.missing_bytes, f.step_s); };
+    const auto best =
+        std::min_element(c.of_method.begin(), c.of_method.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+    if (best == c.of_method.end() || !best->failure.empty()) return;
+    write_pictures(folder, file_name(fmt::format("{}-{}-{}", c.choice.graph->name, c.machine, objective_of(c))), placed,
+                   best->device_of_op);
+  }
+
+  /// A line for each model and kind of GPU.
+  std::vector<std::string> largest_batches(const Scenario& scenario) const {
+    std::vector<std::string> notes;
+    std::set<std::pair<std::string, int>> told;
+    for (const CaseChoice& choice : choices()) {
+      if (choice.machine == nullptr || choice.machine->gpus == 0 || choice.graph->batch == 0) continue;
+      const int pool = choice.machine->pool;
+      const sim::Pool& of_cluster = scenario.cluster.pools[static_cast<std::size_t>(pool)];
+      if (scenario.cluster.instances[static_cast<std::size_t>(of_cluster.instance)].gpus.empty() ||
+          !told.insert({choice.graph->name, pool}).second)
+        continue;
+      notes.push_back(fmt::format("{}: a GPU of {} holds a step of at most {} samples.", choice.graph->name, of_cluster.name,
+                                  largest_batch_on_a_gpu(scenario, choice)));
+    }
+    return notes;
+  }
+
   static const std::string& objective_of(const CaseFigures& c) {
     return kObjectives[static_cast<std::size_t>(c.choice.objective)];
   }
 
   StudyResult tables_of(const std::vector<CaseFigures>& cases) const {
     StudyResult result;
-    result.tables = {step_table(cases), placement_table(cases), search_table(cases)};
+    result.tables = {step_table(cases), progress_table(cases), placement_table(cases), search_table(cases)};
     result.notes.emplace_back(
         "Seconds a step by the reference timer, or of a pipeline's busiest device; !: does not fit in memory, -: the method has "
         "no answer.");
@@ -118,6 +152,34 @@ class PlacementStudy final : public Study {
         table.rows.back().emplace_back(f.failure.empty() ? fmt::format("{:.4g}{}", f.step_s, f.missing_bytes > 0 ? "!" : "")
                                                          : std::string("-"));
     }
+    return table;
+  }
+
+  /// For the terminal: of a searching method, the best step after so many evaluations.
+  report::Table progress_table(const std::vector<CaseFigures>& cases) const {
+    const std::int64_t all = parameters_.evaluations;
+    std::vector<std::int64_t> after{1, all / 100, all / 10, all / 2, all};
+    after.erase(std::unique(after.begin(), after.end()), after.end());
+    std::erase(after, 0);
+    report::Table table{
+        .title = "Best step so far, s, after so many evaluations; at the end over the lower bound",
+        .columns = {{"graph", "graph"}, {"machine", "machine"}, {"objective", "objective"}, {"method", "method"}}};
+    for (const std::int64_t n : after) table.columns.push_back({.name = {}, .heading = std::to_string(n)});
+    table.columns.push_back({.name = {}, .heading = "/ bound"});
+    for (const CaseFigures& c : cases)
+      for (std::size_t m = 0; m < c.of_method.size(); ++m) {
+        const std::vector<PlacementFigures::Point>& history = c.of_method[m].history;
+        if (history.empty()) continue;
+        table.rows.push_back({c.choice.graph->name, c.machine, objective_of(c), parameters_.methods[m].name});
+        for (const std::int64_t n : after) {
+          const auto next = std::find_if(history.begin(), history.end(), [&](const auto& p) { return p.evaluations > n; });
+          table.rows.back().emplace_back(
+              next == history.begin() ? std::string("-")
+                                      : fmt::format("{:.4g}{}", std::prev(next)->step_s, std::prev(next)->fits ? "" : "!"));
+        }
+        table.rows.back().emplace_back(
+            std::isnan(c.lower_bound_s) ? std::string("-") : fmt::format("{:.3f}", history.back().step_s / c.lower_bound_s));
+      }
     return table;
   }
 
@@ -198,6 +260,8 @@ void check_graph(sim::JsonValue value, const GraphChoice& choice, sim::Mistakes&
   if (is_measured != (choice.batch == 0))
     value.refuse(is_measured ? "no batch beside measured times" : "a batch, samples of the step", mistakes);
   if (!choice.split.empty() && !choice.plans_devices()) value.refuse("a split of a dnn-partitioning graph alone", mistakes);
+  if (choice.edge_cost_s != GraphChoice().edge_cost_s && !choice.plans_devices())
+    value.refuse("costs of edges of a dnn-partitioning graph alone", mistakes);
 }
 
 GraphChoice read_graph(sim::JsonValue value, const Paths& paths, sim::Mistakes& mistakes) {
@@ -212,6 +276,8 @@ GraphChoice read_graph(sim::JsonValue value, const Paths& paths, sim::Mistakes& 
   choice.file = path_of("file");
   choice.split = path_of("split");
   choice.format = static_cast<GraphFormat>(in.choice("format", kGraphFormats, 0));
+  const bool edges_in_ms = in.choice("edge_costs", kEdgeCosts, 0) == 0;
+  choice.edge_cost_s = edges_in_ms ? 1e-3 : 1;
   choice.name = in.text("name", choice.file.empty() ? choice.model : std::filesystem::path(choice.file).stem().string());
   choice.batch = in.maybe_number("batch", sim::between(1, 1e6)).value_or(0);
   choice.groups = static_cast<int>(in.maybe_integer("groups", sim::between(1, 4096)).value_or(0));

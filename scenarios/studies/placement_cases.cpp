@@ -1,6 +1,7 @@
 #include "scenarios/studies/placement_cases.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <set>
@@ -19,6 +20,7 @@ namespace rehearse::scenarios {
 namespace {
 
 constexpr int kGroups = 64;
+constexpr int kLargestBatch = 1 << 20;
 
 struct Grouped {
   policies::Groups groups;
@@ -42,13 +44,21 @@ PlacementCase made(const CaseChoice& choice, sim::Machine machine, sim::StepGrap
           .split = {}};
 }
 
+sim::OpGraph graph_of(const GraphChoice& graph) {
+  return graph.file.empty() ? workloads::zoo_graph(graph.model, graph.dataset, true) : traces::read_graph(graph.file);
+}
+
+const sim::Instance& instance_of(const Scenario& scenario, const CaseChoice& choice) {
+  const sim::Pool& pool = scenario.cluster.pools[static_cast<std::size_t>(choice.machine->pool)];
+  return scenario.cluster.instances[static_cast<std::size_t>(pool.instance)];
+}
+
 /// The zoo's or our own format: costs by the model of operations.
 PlacementCase modelled_case(const Scenario& scenario, const CaseChoice& choice, const sim::Instance& instance,
                             sim::Machine machine) {
   const GraphChoice& graph = *choice.graph;
   const std::vector<sim::Device> devices = sim::class_devices(scenario.cluster, instance);
-  const sim::OpGraph ops =
-      graph.file.empty() ? workloads::zoo_graph(graph.model, graph.dataset, true) : traces::read_graph(graph.file);
+  const sim::OpGraph ops = graph_of(graph);
   const workloads::Conditions conditions{.batch = graph.batch};
   std::vector<double> work;
   for (const sim::Op& op : ops.ops) work.push_back(workloads::op_duration_s(workloads::work_of(op), devices.back(), conditions));
@@ -72,7 +82,7 @@ PlacementCase measured_case(const Scenario& scenario, const CaseChoice& choice, 
 
 /// A dnn-partitioning file on the devices that it plans for.
 PlacementCase planned_case(const CaseChoice& choice) {
-  const traces::ProfiledGraph graph = traces::read_dnn_partitioning_graph(choice.graph->file);
+  const traces::ProfiledGraph graph = traces::read_dnn_partitioning_graph(choice.graph->file, choice.graph->edge_cost_s);
   sim::StepGraph step = traces::planned_step_graph(graph);
   Grouped groups = grouped(policies::groupable(step, 0), choice.objective, choice.graph->groups);
   PlacementCase planned = made(choice, traces::planned_machine(graph), std::move(step), std::move(groups));
@@ -87,12 +97,32 @@ PlacementCase planned_case(const CaseChoice& choice) {
 
 PlacementCase make_case(const Scenario& scenario, const CaseChoice& choice) {
   if (choice.machine == nullptr) return planned_case(choice);
-  const sim::Pool& pool = scenario.cluster.pools[static_cast<std::size_t>(choice.machine->pool)];
-  const sim::Instance& instance = scenario.cluster.instances[static_cast<std::size_t>(pool.instance)];
+  const sim::Instance& instance = instance_of(scenario, choice);
   sim::Machine machine = sim::machine_of(scenario.cluster, instance, sim::wiring_of(instance), {.gpus = choice.machine->gpus});
   const bool is_measured = !choice.graph->file.empty() && choice.graph->format == GraphFormat::pipedream;
   return is_measured ? measured_case(scenario, choice, instance, std::move(machine))
                      : modelled_case(scenario, choice, instance, std::move(machine));
+}
+
+int largest_batch_on_a_gpu(const Scenario& scenario, const CaseChoice& choice) {
+  const sim::Instance& instance = instance_of(scenario, choice);
+  const sim::Machine machine =
+      sim::machine_of(scenario.cluster, instance, sim::wiring_of(instance), {.gpus = 1, .with_cpu = false});
+  const std::vector<sim::Device> gpu{scenario.cluster.devices[static_cast<std::size_t>(instance.gpus[0].device)]};
+  const sim::OpGraph ops = graph_of(*choice.graph);
+  const std::vector<std::int32_t> all_there(ops.ops.size(), 0);
+  const auto fits = [&](int batch) {
+    const sim::StepGraph graph = workloads::step_graph_of(
+        ops, gpu, {.conditions = {.batch = static_cast<double>(batch)}, .optimizer = choice.graph->optimizer});
+    return !sim::make_fast_timer(graph, machine)->time({.device_of_op = all_there}).out_of_memory.happened();
+  };
+  int fitting = 0, too_large = 1;
+  while (too_large < kLargestBatch && fits(too_large)) fitting = too_large, too_large *= 2;
+  while (too_large - fitting > 1) {
+    const int middle = fitting + (too_large - fitting) / 2;
+    (fits(middle) ? fitting : too_large) = middle;
+  }
+  return fitting;
 }
 
 namespace {
@@ -160,6 +190,7 @@ PlacementFigures place(const PlacementTask& task) {
     const bool loads = placed.objective == Objective::throughput;
     policies::PlacementScorer& scorer = loads ? static_cast<policies::PlacementScorer&>(by_load) : by_time;
     const std::vector<std::int32_t> devices = answer_of(task, view, scorer, figures);
+    figures.device_of_op = devices;
     figures.devices_used = static_cast<int>(std::set(devices.begin(), devices.end()).size());
     if (loads)
       load_answer(view, *timer, devices, figures);
@@ -174,6 +205,7 @@ PlacementFigures place(const PlacementTask& task) {
 std::string to_text(const PlacementFigures& f) {
   std::string text = fmt::format("{}\n{}\n{} {} {} {} {} {}\n", f.failure, f.out_of_memory, f.step_s, f.missing_bytes,
                                  f.transferred_bytes, f.evaluations, f.devices_used, f.history.size());
+  text += fmt::format("{} {}\n", f.device_of_op.size(), fmt::join(f.device_of_op, " "));
   for (const auto& point : f.history) text += fmt::format("{} {} {}\n", point.evaluations, point.step_s, point.fits ? 1 : 0);
   return text;
 }
@@ -185,6 +217,9 @@ PlacementFigures figures_of(const std::string& text) {
   std::getline(in, f.failure);
   std::getline(in, f.out_of_memory);
   in >> f.step_s >> f.missing_bytes >> f.transferred_bytes >> f.evaluations >> f.devices_used >> points;
+  std::size_t ops = 0;
+  in >> ops;
+  for (std::size_t op = 0; op < ops && in; ++op) in >> f.device_of_op.emplace_back();
   for (std::size_t i = 0; i < points; ++i) {
     PlacementFigures::Point& point = f.history.emplace_back();
     in >> point.evaluations >> point.step_s >> point.fits;

@@ -17,6 +17,8 @@ namespace rehearse::scenarios {
 enum class GraphFormat : std::uint8_t { native, pipedream, dnn_partitioning };  // in the order of kGraphFormats
 inline const std::vector<std::string> kGraphFormats{"native", "pipedream", "dnn-partitioning"};
 
+inline const std::vector<std::string> kEdgeCosts{"ms", "s"};
+
 enum class Objective : std::uint8_t { makespan, throughput };  // in the order of kObjectives
 inline const std::vector<std::string> kObjectives{"makespan", "throughput"};
 
@@ -25,9 +27,10 @@ struct GraphChoice {
   std::string model, dataset;
   std::string file;  ///< instead of a model
   GraphFormat format = GraphFormat::native;
-  std::string split;  ///< a file with a placement of the operations; may be empty
-  double batch = 0;   ///< 0: what the file has been measured with
-  int groups = 0;     ///< at most
+  std::string split;          ///< a file with a placement of the operations; may be empty
+  double edge_cost_s = 1e-3;  ///< of a dnn-partitioning file
+  double batch = 0;           ///< 0: what the file has been measured with
+  int groups = 0;             ///< at most
   bool plans_devices() const { return !file.empty() && format == GraphFormat::dnn_partitioning; }
   workloads::Optimizer optimizer = workloads::Optimizer::momentum;
 };
@@ -63,6 +66,10 @@ struct PlacementCase {
 /// groups than operations.
 PlacementCase make_case(const Scenario& scenario, const CaseChoice& choice);
 
+/// The largest batch of a model's or our own format's graph whose step fits on one GPU of the machine, by the step timer's
+/// memory; 0 when not even one sample does.
+int largest_batch_on_a_gpu(const Scenario& scenario, const CaseChoice& choice);
+
 /// What a method found: times of the reference timer, or the busiest device's.
 struct PlacementFigures {
   double step_s = 0;
@@ -77,7 +84,8 @@ struct PlacementFigures {
     bool fits = true;
   };
   std::vector<Point> history;  ///< of a searching method, by the fast timer
-  std::string failure;         ///< why there is nothing of all this
+  std::vector<std::int32_t> device_of_op;
+  std::string failure;  ///< why there is nothing of all this
 };
 
 struct PlacementTask {

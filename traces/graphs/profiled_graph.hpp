@@ -47,8 +47,9 @@ struct PipedreamOptions {
 /// PipeDream's graph.txt (Narayanan et al., SOSP 2019). Throws sim::InputError with the line of each mistake.
 ProfiledGraph read_pipedream_graph(const std::string& path, const PipedreamOptions& options = {});
 
-/// An input of msr-fiddle/dnn-partitioning (Tarnawski et al., NeurIPS 2020). Throws sim::InputError.
-ProfiledGraph read_dnn_partitioning_graph(const std::string& path);
+/// An input of msr-fiddle/dnn-partitioning (Tarnawski et al., NeurIPS 2020). Times of operations are milliseconds; costs of edges
+/// are of `edge_cost_s` seconds. Throws sim::InputError.
+ProfiledGraph read_dnn_partitioning_graph(const std::string& path, double edge_cost_s = 1e-3);
 
 /// A split in that repository's format: the device of each of the graph's operations, accelerators 0, 1, ..., then CPUs. Throws
 /// sim::InputError for operations that are unknown, missing or placed twice, and for more devices than the graph has.
