@@ -260,6 +260,8 @@ void check_graph(sim::JsonValue value, const GraphChoice& choice, sim::Mistakes&
   if (is_measured != (choice.batch == 0))
     value.refuse(is_measured ? "no batch beside measured times" : "a batch, samples of the step", mistakes);
   if (!choice.split.empty() && !choice.plans_devices()) value.refuse("a split of a dnn-partitioning graph alone", mistakes);
+  if (choice.gradient_sum != GraphChoice().gradient_sum && choice.batch == 0)
+    value.refuse("gradients that are summed beside a model or a graph of our own", mistakes);
   if (choice.edge_cost_s != GraphChoice().edge_cost_s && !choice.plans_devices())
     value.refuse("costs of edges of a dnn-partitioning graph alone", mistakes);
 }
@@ -276,6 +278,7 @@ GraphChoice read_graph(sim::JsonValue value, const Paths& paths, sim::Mistakes& 
   choice.file = path_of("file");
   choice.split = path_of("split");
   choice.format = static_cast<GraphFormat>(in.choice("format", kGraphFormats, 0));
+  choice.gradient_sum = static_cast<workloads::GradientSum>(in.choice("gradient_sum", kGradientSums, 0));
   const bool edges_in_ms = in.choice("edge_costs", kEdgeCosts, 0) == 0;
   choice.edge_cost_s = edges_in_ms ? 1e-3 : 1;
   choice.name = in.text("name", choice.file.empty() ? choice.model : std::filesystem::path(choice.file).stem().string());

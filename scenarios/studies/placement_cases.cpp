@@ -63,8 +63,11 @@ PlacementCase modelled_case(const Scenario& scenario, const CaseChoice& choice, 
   std::vector<double> work;
   for (const sim::Op& op : ops.ops) work.push_back(workloads::op_duration_s(workloads::work_of(op), devices.back(), conditions));
   Grouped groups = grouped(policies::groupable(ops, graph.batch, work), choice.objective, graph.groups);
-  sim::StepGraph step = workloads::step_graph_of(
-      ops, devices, {.conditions = conditions, .optimizer = graph.optimizer, .groups = groups.groups.of_op});
+  sim::StepGraph step = workloads::step_graph_of(ops, devices,
+                                                 {.conditions = conditions,
+                                                  .optimizer = graph.optimizer,
+                                                  .groups = groups.groups.of_op,
+                                                  .gradient_sum = graph.gradient_sum});
   return made(choice, std::move(machine), std::move(step), std::move(groups));
 }
 
@@ -112,8 +115,10 @@ int largest_batch_on_a_gpu(const Scenario& scenario, const CaseChoice& choice) {
   const sim::OpGraph ops = graph_of(*choice.graph);
   const std::vector<std::int32_t> all_there(ops.ops.size(), 0);
   const auto fits = [&](int batch) {
-    const sim::StepGraph graph = workloads::step_graph_of(
-        ops, gpu, {.conditions = {.batch = static_cast<double>(batch)}, .optimizer = choice.graph->optimizer});
+    const sim::StepGraph graph = workloads::step_graph_of(ops, gpu,
+                                                          {.conditions = {.batch = static_cast<double>(batch)},
+                                                           .optimizer = choice.graph->optimizer,
+                                                           .gradient_sum = choice.graph->gradient_sum});
     return !sim::make_fast_timer(graph, machine)->time({.device_of_op = all_there}).out_of_memory.happened();
   };
   int fitting = 0, too_large = 1;

@@ -11,6 +11,7 @@
 #include "sim/step/machine.hpp"
 #include "sim/step/step_graph.hpp"
 #include "workloads/graph_builder.hpp"
+#include "workloads/step_graph_of.hpp"
 
 namespace rehearse::scenarios {
 
@@ -18,6 +19,8 @@ enum class GraphFormat : std::uint8_t { native, pipedream, dnn_partitioning };  
 inline const std::vector<std::string> kGraphFormats{"native", "pipedream", "dnn-partitioning"};
 
 inline const std::vector<std::string> kEdgeCosts{"ms", "s"};
+
+inline const std::vector<std::string> kGradientSums{"in-place", "add-n"};  // in the order of workloads::GradientSum
 
 enum class Objective : std::uint8_t { makespan, throughput };  // in the order of kObjectives
 inline const std::vector<std::string> kObjectives{"makespan", "throughput"};
@@ -33,6 +36,7 @@ struct GraphChoice {
   int groups = 0;             ///< at most
   bool plans_devices() const { return !file.empty() && format == GraphFormat::dnn_partitioning; }
   workloads::Optimizer optimizer = workloads::Optimizer::momentum;
+  workloads::GradientSum gradient_sum = workloads::GradientSum::in_place;
 };
 
 struct MachineChoice {
