@@ -30,7 +30,9 @@ Bundle::Bundle(const PolicySpec& spec, const BundleInputs& inputs) : spec_(spec)
     configure_ = configure.make_agent(parameters, spec.configure.network.get());
   else
     configure_ = configure.make(parameters);
-  place_ = make(place_strategies(), spec.place);
+  const PlaceEntry& place = entry_of(place_strategies(), spec.place);
+  place_ =
+      place.make(Parameters(place.parameters, spec.place.parameters), {.belief = inputs_.belief, .seed = inputs_.policy_seed});
   const ThreadsEntry& threads = entry_of(threads_strategies(), spec.threads);
   threads_ = threads.make(
       Parameters(threads.parameters, spec.threads.parameters),

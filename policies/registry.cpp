@@ -16,7 +16,6 @@
 #include "policies/learn/isotonic_learner.hpp"
 #include "policies/learn/nearest_run.hpp"
 #include "policies/learn/parametric.hpp"
-#include "policies/place/data_parallel.hpp"
 #include "policies/queue/fifo.hpp"
 #include "policies/threads/planned.hpp"
 #include "policies/threads/recommended.hpp"
@@ -281,13 +280,6 @@ bool uses_history(const ConfigureEntry& entry, const std::map<std::string, Param
   const auto declares = [](const ParameterDeclaration& parameter) { return parameter.name == kPastRuns; };
   if (!entry.uses_history || std::none_of(entry.parameters.begin(), entry.parameters.end(), declares)) return entry.uses_history;
   return Parameters(entry.parameters, given).flag(kPastRuns);
-}
-
-const std::vector<PlaceEntry>& place_strategies() {
-  static const std::vector<PlaceEntry> entries{decision_entry<sim::Place>(
-      "data-parallel", "a replica of the model on every worker of a node",
-      [](const Parameters&) -> std::unique_ptr<sim::Place> { return std::make_unique<DataParallel>(); })};
-  return entries;
 }
 
 const std::vector<ThreadsEntry>& threads_strategies() {

@@ -42,6 +42,13 @@ void scale_by(ComputeTime& compute, double share) {
   for (double* part : {&compute.forward_s, &compute.backward_s, &compute.update_s, &compute.dynamic_energy_j}) *part *= share;
 }
 
+/// One device's part of a replica on `gpus` of them: phases in proportion to their work, a share of the energy.
+void spread(ComputeTime& compute, double makespan_s, int gpus) {
+  const double energy_j = compute.dynamic_energy_j / gpus;
+  scale_by(compute, makespan_s / compute.total_s());
+  compute.dynamic_energy_j = energy_j;
+}
+
 StepSetting setting_of(const sim::Job& job, const sim::Configuration& configuration) {
   return {.global_batch = configuration.batch_size(),
           .rule = job.profile->lr_rule,
@@ -89,7 +96,22 @@ std::size_t TrainingModels::GroupKeyHash::operator()(const GroupKey& k) const {
   for (const int value :
        {k.profile, k.pool, k.workers, k.batch, k.nodes, k.workers_on_node, k.servers, k.threads, static_cast<int>(k.sync)})
     hash = sim::Random::mix(hash + static_cast<std::uint64_t>(value));
-  return sim::Random::mix(hash ^ std::bit_cast<std::uint64_t>(k.power_limit_w));
+  return sim::Random::mix(hash ^ std::bit_cast<std::uint64_t>(k.power_limit_w) ^ std::bit_cast<std::uintptr_t>(k.placement));
+}
+
+ReplicaTime TrainingModels::replica_time(const GroupKey& key, const Conditions& conditions) const {
+  TimedReplica timed{.profile = key.profile,
+                     .pool = key.pool,
+                     .gpus = key.workers_on_node,
+                     .batch = conditions.batch,
+                     .time_factor = conditions.time_factor,
+                     .power_limit_w = conditions.power_limit_w,
+                     .device_of_op = *key.placement};
+  const ReplicaSetting setting = setting_of(timed, profiles_.of({.index = key.profile}), cluster_, conditions.precision);
+  const ReplicaTime time = time_replica(setting, timed.device_of_op, sim::make_fast_timer);
+  timed.makespan = time.makespan;
+  timed_replicas_.push_back(std::move(timed));
+  return time;
 }
 
 sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision precision) const {
@@ -97,10 +119,14 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
   const sim::Instance& instance = instance_of(cluster_, key.pool);
   const sim::Device& device = sim::worker_device(cluster_, key.pool);
   const auto device_index = static_cast<std::size_t>(&device - cluster_.devices.data());
+  // A rank of the exchange: a worker, or the GPUs of a node together.
+  const bool one_replica = key.placement != nullptr;
+  const int ranks_on_node = one_replica ? 1 : key.workers_on_node;
+  const double batch = one_replica ? static_cast<double>(key.batch) * key.workers_on_node : key.batch;
   sim::StepTiming timing;
-  timing.memory_bytes = model.memory.bytes(key.batch, precision);
-  timing.fits = model.memory.fits(key.batch, device, precision);
-  const Conditions conditions{.batch = static_cast<double>(key.batch),
+  timing.memory_bytes = model.memory.bytes(batch, precision);
+  timing.fits = model.memory.fits(batch, device, precision);
+  const Conditions conditions{.batch = batch,
                               .precision = precision,
                               .time_factor = compute_factor_[static_cast<std::size_t>(key.profile)][device_index],
                               .power_limit_w = key.power_limit_w,
@@ -108,29 +134,35 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
   ComputeTime compute = model.step.compute_time(device, corrected(conditions, device, model.model, model.dataset));
   timing.profiling_s = key.profiling_steps * compute.total_s();
   if (key.schedule != nullptr) scale_by(compute, share_of_recommended(model.graph, device, key.batch, *key.schedule));
+  ReplicaTime replica;
+  if (one_replica) {
+    replica = replica_time(key, conditions);
+    spread(compute, sim::seconds_of(replica.makespan), key.workers_on_node);
+    timing.memory_bytes = replica.memory_bytes;
+    timing.fits = replica.fits;
+  }
+  timing.profiling_s += static_cast<double>(key.evaluations) * (compute.total_s() + key.reinitialisation_s);
   const double gradient_bytes = model.step.gradient_bytes(precision);
-  const double storage = instance.storage_bandwidth_bytes_per_s / key.workers_on_node;
-  const StepTime step =
-      step_time({.compute = compute,
-                 .input_s = model.step.input_s(key.batch, storage),
-                 .gradient_bytes = gradient_bytes,
-                 .exchange = key.sync == sim::SyncKind::ring           ? Exchange::ring
-                             : key.sync == sim::SyncKind::servers_sync ? Exchange::parameter_servers_synchronous
-                                                                       : Exchange::parameter_servers_asynchronous,
-                 .ring = {.nodes = key.nodes,
-                          .workers_per_node = key.workers_on_node,
-                          .inside = instance.inside,
-                          .network = instance.network},
-                 .servers = {.servers = std::max(1, key.servers),
-                             .network = instance.network,
-                             .apply_s = gradient_bytes / instance.server_bytes_per_s,
-                             .overlap = instance.server_overlap},
-                 .overlap = instance.overlap,
-                 .straggling = straggling(key.nodes * key.workers_on_node),
-                 .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
+  const double storage = instance.storage_bandwidth_bytes_per_s / ranks_on_node;
+  const StepTime step = step_time(
+      {.compute = compute,
+       .input_s = model.step.input_s(batch, storage),
+       .gradient_bytes = gradient_bytes,
+       .exchange = key.sync == sim::SyncKind::ring           ? Exchange::ring
+                   : key.sync == sim::SyncKind::servers_sync ? Exchange::parameter_servers_synchronous
+                                                             : Exchange::parameter_servers_asynchronous,
+       .ring = {.nodes = key.nodes, .workers_per_node = ranks_on_node, .inside = instance.inside, .network = instance.network},
+       .servers = {.servers = std::max(1, key.servers),
+                   .network = instance.network,
+                   .apply_s = gradient_bytes / instance.server_bytes_per_s,
+                   .overlap = instance.server_overlap},
+       .overlap = instance.overlap,
+       .straggling = straggling(key.nodes * ranks_on_node),
+       .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
   timing.step_s = 1 / step.steps_per_s;
-  timing.forward_s = std::max(compute.forward_s, model.step.input_s(key.batch, storage));
-  timing.busy_fraction = std::min(1.0, compute.total_s() / step.step_s);  // of a worker's own step, also when pushes overlap
+  timing.forward_s = std::max(compute.forward_s, model.step.input_s(batch, storage));
+  timing.busy_fraction =
+      replica.busy_fraction * std::min(1.0, compute.total_s() / step.step_s);  // of a worker's own step, also when pushes overlap
   timing.power_fraction =
       device.busy_w > device.idle_w
           ? (mean_power_w(compute.dynamic_energy_j, step.step_s, device) - device.idle_w) / (device.busy_w - device.idle_w)
@@ -151,11 +183,10 @@ sim::StepTiming TrainingModels::timing(const sim::Job& job, const sim::Configura
   int nodes = 0;
   for (const auto& shares : layout) nodes += static_cast<int>(shares.size());
   for (std::size_t g = 0; g < c.groups.size(); ++g) {
-    if (!plans[g].step.device_of_op.empty())
-      throw sim::PolicyError("the closed form times data-parallel steps; a device for each operation needs a step timer");
     int on_node = 0;
     for (const sim::NodeShare& share : layout[g]) on_node = std::max(on_node, share.devices);
     const sim::Group& group = c.groups[g];
+    const sim::StepPlan& placed = plans[g].step;
     const sim::ThreadPlan& threads = plans[g].threads;
     // Profiles differ in precision, so the profile's index stands for it in the key.
     const sim::StepTiming& one =
@@ -170,7 +201,10 @@ sim::StepTiming TrainingModels::timing(const sim::Job& job, const sim::Configura
                     .sync = c.sync.kind,
                     .power_limit_w = c.power_limit_w,
                     .schedule = threads.schedule,
-                    .profiling_steps = threads.profiling_steps},
+                    .profiling_steps = threads.profiling_steps,
+                    .placement = placed.device_of_op.empty() ? nullptr : &*placements_.insert(placed.device_of_op).first,
+                    .evaluations = placed.evaluations,
+                    .reinitialisation_s = placed.reinitialisation_s},
                    job.profile->precision);
     if (g == 0 || one.step_s > all.step_s)
       all = {.step_s = one.step_s,

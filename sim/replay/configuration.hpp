@@ -55,7 +55,7 @@ struct Prediction {
   double accuracy = std::numeric_limits<double>::quiet_NaN();
   double cost_usd = std::numeric_limits<double>::quiet_NaN();
   double ranked_cost_usd = std::numeric_limits<double>::quiet_NaN();  ///< what choices are ranked by; NaN: cost_usd
-  double safe_cost_usd = std::numeric_limits<double>::quiet_NaN();  ///< what a limit is held against; NaN: cost_usd
+  double safe_cost_usd = std::numeric_limits<double>::quiet_NaN();    ///< what a limit is held against; NaN: cost_usd
   double epochs = std::numeric_limits<double>::quiet_NaN();
   bool feasible = true;       ///< keeps the job's limits
   bool extrapolated = false;  ///< outside what the strategy has seen
@@ -79,7 +79,11 @@ struct Menu {
 /// The answer of `place`, for one node: replicas = all its workers (data-parallel), or one model-parallel replica.
 struct StepPlan {
   int replicas = 1;
-  std::vector<DeviceIndex> device_of_op;  ///< for one replica; empty: all on one device
+  std::vector<DeviceIndex> device_of_op = {};  ///< for one replica; empty: all on one device
+  /// At each start, what finding it took: so many steps as this plan's, each after a re-initialisation.
+  std::int64_t evaluations = 0;
+  double reinitialisation_s = 0;
+  std::string note = {};  ///< for decisions.csv; none for a plain data-parallel plan
   bool operator==(const StepPlan&) const = default;
 };
 

@@ -54,10 +54,13 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
       }
     });
   }
+  for (const Plans& plans : live.plans)
+    if (!plans.step.note.empty())
+      setup_.recorder->on_decision(
+          {.time_s = now_s, .job = &job, .decision = "place", .rank = entry, .choice = &choice, .note = plans.step.note});
   live.stage_start_s = now_s;
   if (live.first_start_s != live.first_start_s) live.first_start_s = now_s;
-  take_up_batch(job, live.batch_before, choice.configuration.batch_size(), setup_.costs, setup_.models,
-                live.progress.training);
+  take_up_batch(job, live.batch_before, choice.configuration.batch_size(), setup_.costs, setup_.models, live.progress.training);
   plan_course(slot, now_s);
   hold(slot, 0, 0, now_s);
   tell(now_s, JobEvent::started, slot);

@@ -126,8 +126,13 @@ std::vector<Plans> ask_plans(const Policy& policy, const StepTimes& step_times, 
   const OpGraph& graph = step_times.graph(*job.profile);
   for (std::size_t g = 0; g < plans.size(); ++g) {
     const Device& worker = worker_device(cluster, configuration.groups[g].pool);
-    const int on_node = layout[g].front().devices;
-    plans[g].step = policy.place->place(graph, worker, on_node);
+    plans[g].step = policy.place->place({.graph = &graph,
+                                         .job = &job,
+                                         .configuration = &configuration,
+                                         .nodes = &layout[g],
+                                         .worker = &worker,
+                                         .group = static_cast<int>(g),
+                                         .workers_on_node = layout[g].front().devices});
     if (worker.kind == DeviceKind::cpu)
       plans[g].threads = policy.threads->plan(graph, worker, configuration.groups[g].batch_per_worker);
   }

@@ -54,6 +54,8 @@ void validate_menu(const Cluster& cluster, const Job& job, const Menu& menu, dou
 }
 
 void validate_step_plan(const OpGraph& graph, int workers_on_node, const StepPlan& plan) {
+  require(plan.evaluations >= 0 && plan.reinitialisation_s >= 0, "{} evaluations, {} s before each", plan.evaluations,
+          plan.reinitialisation_s);
   if (plan.device_of_op.empty()) {
     require(plan.replicas == workers_on_node, "{} replicas for the {} workers of a node", plan.replicas, workers_on_node);
     return;

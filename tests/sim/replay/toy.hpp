@@ -71,7 +71,7 @@ class SameMenu final : public Configurator {
 
 class DataParallel final : public Place {
  public:
-  StepPlan place(const OpGraph&, const Device&, int workers) override { return {.replicas = workers}; }
+  StepPlan place(const PlaceView& view) override { return {.replicas = view.workers_on_node}; }
 };
 
 class OneThread final : public Threads {
