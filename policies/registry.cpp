@@ -17,7 +17,6 @@
 #include "policies/learn/nearest_run.hpp"
 #include "policies/learn/parametric.hpp"
 #include "policies/place/data_parallel.hpp"
-#include "policies/queue/fifo.hpp"
 #include "policies/threads/recommended.hpp"
 
 namespace rehearse::policies {
@@ -181,17 +180,6 @@ ConfigureEntry staged_rl_entry() {
   return entry;
 }
 
-template <class Interface>
-DecisionEntry<Interface> decision_entry(std::string name, std::string help, std::unique_ptr<Interface> (*make)(const Parameters&),
-                                        std::vector<ParameterDeclaration> parameters = {}) {
-  DecisionEntry<Interface> entry;
-  entry.name = std::move(name);
-  entry.help = std::move(help);
-  entry.parameters = std::move(parameters);
-  entry.make = make;
-  return entry;
-}
-
 }  // namespace
 
 const std::vector<ConfigureEntry>& configure_strategies() {
@@ -244,16 +232,6 @@ const std::vector<ThreadsEntry>& threads_strategies() {
   static const std::vector<ThreadsEntry> entries{decision_entry<sim::Threads>(
       "recommended", "intra-op = physical cores, inter-op = sockets",
       [](const Parameters&) -> std::unique_ptr<sim::Threads> { return std::make_unique<RecommendedThreads>(); })};
-  return entries;
-}
-
-const std::vector<QueueEntry>& queue_strategies() {
-  static const std::vector<QueueEntry> entries{
-      decision_entry<sim::Queue>("fifo", "first come, first served; nobody overtakes",
-                                 [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
-                                   return std::make_unique<Fifo>(FifoParameters{.per_pool = p.flag("per_pool")});
-                                 },
-                                 {{.name = "per_pool", .fallback = false, .help = "one line a pool instead of one for all"}})};
   return entries;
 }
 
