@@ -16,7 +16,6 @@
 #include "policies/learn/isotonic_learner.hpp"
 #include "policies/learn/nearest_run.hpp"
 #include "policies/learn/parametric.hpp"
-#include "policies/queue/fifo.hpp"
 #include "policies/threads/planned.hpp"
 #include "policies/threads/recommended.hpp"
 
@@ -230,17 +229,6 @@ ConfigureEntry staged_rl_entry() {
   return entry;
 }
 
-template <class Interface>
-DecisionEntry<Interface> decision_entry(std::string name, std::string help, std::unique_ptr<Interface> (*make)(const Parameters&),
-                                        std::vector<ParameterDeclaration> parameters = {}) {
-  DecisionEntry<Interface> entry;
-  entry.name = std::move(name);
-  entry.help = std::move(help);
-  entry.parameters = std::move(parameters);
-  entry.make = make;
-  return entry;
-}
-
 }  // namespace
 
 const std::vector<ConfigureEntry>& configure_strategies() {
@@ -300,16 +288,6 @@ const std::vector<ThreadsEntry>& threads_strategies() {
                     "threads of each operation by hill climbing, and what runs beside what (Liu et al., IPDPS 2019)",
                     make_hill_climbing, hill_climbing_parameters()),
   };
-  return entries;
-}
-
-const std::vector<QueueEntry>& queue_strategies() {
-  static const std::vector<QueueEntry> entries{
-      decision_entry<sim::Queue>("fifo", "first come, first served; nobody overtakes",
-                                 [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
-                                   return std::make_unique<Fifo>(FifoParameters{.per_pool = p.flag("per_pool")});
-                                 },
-                                 {{.name = "per_pool", .fallback = false, .help = "one line a pool instead of one for all"}})};
   return entries;
 }
 

@@ -1,5 +1,5 @@
-// Every strategy there is, in one visible place (registry.cpp): `rehearse list policies` and `rehearse list strategies` read it,
-// the scenario's loader checks names and parameters against it.
+// Every strategy there is, in one visible place (registry.cpp, and registry_queue.cpp for the disciplines of queues): `rehearse list
+// policies` and `rehearse list strategies` read it, the scenario's loader checks names and parameters against it.
 #pragma once
 
 #include <functional>
@@ -51,6 +51,17 @@ struct PlaceEntry : StrategyEntry {
   std::function<std::unique_ptr<sim::Place>(const Parameters&, const PlaceInputs&)> make;
 };
 using QueueEntry = DecisionEntry<sim::Queue>;
+
+template <class Interface>
+DecisionEntry<Interface> decision_entry(std::string name, std::string help, std::unique_ptr<Interface> (*make)(const Parameters&),
+                                        std::vector<ParameterDeclaration> parameters = {}) {
+  DecisionEntry<Interface> entry;
+  entry.name = std::move(name);
+  entry.help = std::move(help);
+  entry.parameters = std::move(parameters);
+  entry.make = make;
+  return entry;
+}
 
 const std::vector<ConfigureEntry>& configure_strategies();
 /// Whether the strategy learns from past runs with these parameters.

@@ -26,6 +26,8 @@ void QueueAnswer::clear() {
   starts.clear();
   preempts.clear();
   resizes.clear();
+  rejects.clear();
+  heads.clear();
   wake_at_s = std::numeric_limits<double>::infinity();
 }
 

@@ -102,18 +102,29 @@ struct NodeShare {
   int devices = 0;
 };
 
-/// Starts (or resizes) a job to an entry of its menu. No nodes named: consolidated, on the fewest nodes.
+/// Which of a pool's free devices a job takes (Nodes::take).
+enum class Placement : std::uint8_t {
+  consolidated,  ///< on the fewest nodes
+  best_fit,      ///< in the smallest gaps: keeps whole nodes free for large jobs
+  spread,        ///< evenly, on the emptiest nodes
+};
+
+/// Starts (or resizes) a job to an entry of its menu. No nodes named: the replay chooses them by `placement`.
 struct Start {
   JobSlot job = 0;
   int entry = 0;
-  std::vector<std::vector<NodeShare>> nodes = {};  ///< of each group; empty: the replay chooses
+  std::vector<std::vector<NodeShare>> nodes = {};  ///< of each group; empty: by `placement`
+  Placement placement = Placement::consolidated;
 };
 
-/// The answer of `queue`. Resizes checkpoint and start again; a preempted job checkpoints and queues again.
+/// The answer of `queue`. Applied in this order: preempts, resizes, rejects, starts. Resizes checkpoint and start
+/// again; a preempted job checkpoints and queues again; a rejected one leaves the queue and has failed.
 struct QueueAnswer {
   std::vector<Start> starts;
   std::vector<JobSlot> preempts;
   std::vector<Start> resizes;
+  std::vector<JobSlot> rejects;
+  std::vector<JobSlot> heads;  ///< those that wait for devices and are next in their line: what fragmentation is counted for
   double wake_at_s = std::numeric_limits<double>::infinity();
   void clear();
 };

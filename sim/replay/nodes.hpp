@@ -32,21 +32,31 @@ class Nodes {
   int free_devices() const { return free_total_; }
   int node_count() const { return static_cast<int>(free_.size()); }
   int free_on(int node) const { return free_[static_cast<std::size_t>(node)]; }
+  /// Does some node have so many devices free?
+  bool has_node_with(int free_devices) const;
   /// Takes `devices` on the fewest nodes: the emptiest first, the rest on the fullest node that holds it; ties to the lowest
   /// index. There must be so many free.
   void take_consolidated(int devices, std::vector<NodeShare>& out);
+  /// Takes `devices` as `placement` says; ties to the lowest index. There must be so many free.
+  void take(Placement placement, int devices, std::vector<NodeShare>& out);
   /// Takes exactly these; the devices must be free.
   void take(std::span<const NodeShare> shares);
+  /// Free devices on nodes that have fewer free than a job of so many workers takes of each whole node it is on, or of the one
+  /// that holds all of it. The fragmentation measure of Weng et al., USENIX ATC 2023, section 3, for one kind of job.
+  int unusable_for(int devices) const;
   void give_back(std::span<const NodeShare> shares);
   /// The fewest nodes that hold so many devices in an empty pool.
   int nodes_for(int devices) const { return (devices + per_node_ - 1) / per_node_; }
 
  private:
+  void take_best_fit(int devices, std::vector<NodeShare>& out);
+  void take_spread(int devices, std::vector<NodeShare>& out);
   void change(int node, int delta);
   int per_node_;
   int free_total_;
   std::vector<int> free_;
   std::vector<IndexSet> with_free_;  // [f]: nodes with f free devices
+  std::vector<int> count_;           // [f]: how many of them
 };
 
 }  // namespace rehearse::sim

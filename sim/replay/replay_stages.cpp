@@ -16,7 +16,7 @@ StageInputs ReplayRun::inputs_of(JobSlot slot) const {
           .stage = live.stages};
 }
 
-void ReplayRun::allocate(JobSlot slot, const Layout& wanted) {
+void ReplayRun::allocate(JobSlot slot, const Layout& wanted, Placement placement) {
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   live.layout.resize(configuration.groups.size());
@@ -24,7 +24,7 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     live.layout[g].clear();
     if (wanted.empty()) {
-      nodes_[pool].take_consolidated(configuration.groups[g].workers, live.layout[g]);
+      nodes_[pool].take(placement, configuration.groups[g].workers, live.layout[g]);
     } else {
       live.layout[g] = wanted[g];
       nodes_[pool].take(live.layout[g]);
@@ -33,12 +33,14 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted) {
   }
 }
 
-void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_s) {
+void ReplayRun::start(const Start& start, double now_s) {
+  const JobSlot slot = start.job;
+  const int entry = start.entry;
   LiveJob& live = live_[slot];
   const Job& job = jobs_[slot].job;
   live.entry = entry;
   live.resize_to = -1;
-  allocate(slot, wanted);
+  allocate(slot, start.nodes, start.placement);
   const Choice& choice = entry_of(slot, entry);
   setup_.recorder->on_decision(
       {.time_s = now_s, .job = &job, .decision = "start", .rank = entry, .choice = &choice, .remedy = jobs_[slot].menu.remedy});
@@ -71,6 +73,8 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
   }
   const double start_s = start_seconds(job, setup_.costs, setup_.models, live.stages > 0) + live.course.profiling_s;
   live.state = JobState::starting;
+  started_.push_back(slot);
+  show(slot, now_s);
   if (start_s > 0)
     live.phase_end = events_.push({on_date_grid(now_s + start_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
   else
@@ -122,6 +126,8 @@ void ReplayRun::begin_running(JobSlot slot, double now_s) {
   live.state = JobState::running;
   live.running_since_s = now_s;
   hold(slot, live.course.busy_fraction, live.course.power_fraction, now_s);
+  changed_.push_back(slot);
+  show(slot, now_s);
   tell(now_s, JobEvent::running, slot);
   live.phase_end =
       events_.push({on_date_grid(now_s + live.course.length_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
@@ -134,8 +140,11 @@ void ReplayRun::begin_checkpoint(JobSlot slot, double now_s) {
   live.state = JobState::checkpointing;
   hold(slot, 0, 0, now_s);
   const double checkpoint_s = jobs_[slot].job.work == Work::rigid ? 0 : setup_.costs.checkpoint_s;
-  live.phase_end =
-      events_.push({on_date_grid(now_s + checkpoint_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
+  const double lets_go_at_s = on_date_grid(now_s + checkpoint_s);
+  live.phase_end = events_.push({lets_go_at_s, EventClass::completion, subject_of(slot, JobTimer::phase_end)});
+  changed_.push_back(slot);
+  show(slot, now_s);
+  jobs_[slot].service.lets_go_at_s = lets_go_at_s;
 }
 
 void ReplayRun::end_checkpoint(JobSlot slot, double now_s) {
@@ -152,7 +161,7 @@ void ReplayRun::end_checkpoint(JobSlot slot, double now_s) {
   if (!is_free(entry_of(slot, resize_to).configuration, {})) return;
   queued_.pop_back();
   --waiting_;
-  start(slot, resize_to, {}, now_s);
+  start({.job = slot, .entry = resize_to, .placement = live.placement}, now_s);
 }
 
 /// Lets go of the devices, settles money and progress, and tells the stage.
@@ -185,6 +194,7 @@ void ReplayRun::end_stage(JobSlot slot, double now_s, double elapsed_s) {
                              .cost_usd = stage_usd,
                              .switch_cost_usd = rate * switch_s,
                              .cost_before_usd = live.meter.usd - stage_usd});
+  if (ran) live.ran_s += elapsed_s;
   live.progress = to;
   live.batch_before = configuration.batch_size();
   ++live.stages;
@@ -274,6 +284,7 @@ void ReplayRun::end_job(JobSlot slot, FailureReason reason, double now_s) {
   events_.cancel(live.deadline);
   live.state = reason == FailureReason::none ? JobState::finished : JobState::failed;
   tell(now_s, reason == FailureReason::none ? JobEvent::finished : JobEvent::failed, slot);
+  show(slot, now_s);
   emit(slot, reason, now_s);
   ended_.push_back(slot);
   --active_;
