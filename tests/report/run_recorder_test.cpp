@@ -154,14 +154,15 @@ TEST_CASE("records of two jobs by hand") {
           R"({"policy":"p","repetition":2,"time_s":31,"event":"running","job":"t","pool":"pool0","workers":2,"batch_size":50})",
           R"({"policy":"p","repetition":2,"time_s":37.75,"event":"finished","job":"t","pool":"pool0","workers":2,"batch_size":50})"});
 
-  // After 1 s: late computes on 2, t holds 2 and starts: 2 x 300 + 2 x 100 W. From 31 s on t alone, half busy: 2 x 200 + 200 W.
+  // Nobody waits, so nothing is fragmented. After 1 s: late computes on 2, t holds 2 and starts: 2 x 300 + 2 x 100 W. From 31 s
+  // on t alone, half busy: 2 x 200 + 200 W.
   const std::vector<std::string> use = recorded.rows(kUtilizationFile);
   REQUIRE(use.size() == 5);
-  check_row(use[0], "p,2,0,pool0,2,2,0,800");
-  check_row(use[1], "p,2,1,pool0,2,4,0,800");
-  check_row(use[2], "p,2,10,pool0,0,2,0,400");
-  check_row(use[3], "p,2,31,pool0,1,2,0,600");
-  check_row(use[4], "p,2,37.75,pool0,0,0,0,400");
+  check_row(use[0], "p,2,0,pool0,2,2,0,800,0");
+  check_row(use[1], "p,2,1,pool0,2,4,0,800,0");
+  check_row(use[2], "p,2,10,pool0,0,2,0,400,0");
+  check_row(use[3], "p,2,31,pool0,1,2,0,600,0");
+  check_row(use[4], "p,2,37.75,pool0,0,0,0,400,0");
 
   REQUIRE(outcome.jobs.size() == 2);
   CHECK(outcome.jobs[0].seconds_late == 5);
