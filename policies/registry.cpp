@@ -49,11 +49,11 @@ std::vector<ParameterDeclaration> hill_climbing_parameters() {
   };
   return {
       {.name = "stride", .fallback = 4.0, .help = "between numbers of threads, at the end", .low = 1, .high = 64, .whole = true},
-      flag("own_counts", false, "S1: the quickest number for each operation"),
+      flag("own_counts", true, "S1: the quickest number for each operation"),
       flag("type_counts", true, "S2: one number for all operations of a type; goes before S1"),
       flag("co_run", true, "S3: ready operations on idle cores"),
       flag("spare_threads", true, "S4: ready operations on further hardware threads"),
-      flag("only_if_quicker", true, "of all combinations of the strategies the one with the quickest steps"),
+      flag("only_if_quicker", true, "of uniform settings and all combinations of the strategies the one with the quickest steps"),
       probing_noise()};
 }
 
@@ -62,7 +62,7 @@ std::unique_ptr<sim::Threads> make_hill_climbing(const Parameters& p, std::uint6
                                     .type_counts = p.flag("type_counts"),
                                     .co_run = p.flag("co_run"),
                                     .spare_threads = p.flag("spare_threads")};
-  const auto use = p.flag("only_if_quicker") ? StrategyPlanner::Use::if_quicker : StrategyPlanner::Use::as_given;
+  const auto use = p.flag("only_if_quicker") ? StrategyPlanner::Use::or_uniform : StrategyPlanner::Use::as_given;
   auto planner =
       std::make_unique<StrategyPlanner>(std::make_unique<HillClimbing>(static_cast<int>(p.number("stride"))), strategies, use);
   return std::make_unique<PlannedThreads>(std::move(planner), BenchNoise{.deviation = p.number("noise"), .key = key});

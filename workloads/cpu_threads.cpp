@@ -61,7 +61,7 @@ sim::CpuOpCost cpu_op_cost(const OpWork& work, const sim::Device& cpu, double ba
   if (product.m <= 0) {
     const double one_core_s = work.flops.at(batch) / core_flops;
     cost.fixed_s += t.serial_share * one_core_s;
-    cost.arithmetic_s = one_core_s * granularity(cost.bytes / kChunkBytes, k);
+    cost.arithmetic_s = (1 - t.serial_share) * one_core_s * granularity(cost.bytes / kChunkBytes, k);
     return cost;
   }
   const double vectors = std::ceil(product.n / kVector) * kVector / product.n;
@@ -69,7 +69,7 @@ sim::CpuOpCost cpu_op_cost(const OpWork& work, const sim::Device& cpu, double ba
   const Pieces pieces = pieces_of(work, product, k);
   cost.further_bytes = repeats * pieces.partial_bytes * factors.partial_results;
   cost.fixed_s += t.serial_share * one_core_s + cost.further_bytes / bandwidth;
-  cost.arithmetic_s = one_core_s * granularity(pieces.count, k);
+  cost.arithmetic_s = (1 - t.serial_share) * one_core_s * granularity(pieces.count, k);
   cost.packs = work.kind != OpKind::conv;
   return cost;
 }

@@ -77,7 +77,7 @@ report::Timeline cores_timeline(const ThreadCase& one, const sim::CpuTimeline& t
 
 const std::vector<std::string>& kind_names() {
   static const std::vector<std::string> names{"convolution",  "matrix product", "recurrent", "normalisation", "pooling",
-                                              "element-wise", "softmax",        "embedding", "update"};
+                                              "element-wise", "softmax",        "embedding", "update",        "variable"};
   return names;
 }
 
@@ -88,7 +88,9 @@ policies::StepBench ThreadCase::bench(std::string_view purpose) const {
   return {step,
           *cpu,
           batch,
-          {.deviation = noise, .key = sim::stream_key(seed, static_cast<std::uint64_t>(repetition), "thread profiling", entity)}};
+          {.deviation = noise,
+           .counter_deviation = counter_noise,
+           .key = sim::stream_key(seed, static_cast<std::uint64_t>(repetition), "thread profiling", entity)}};
 }
 
 double ThreadCase::step_s(const sim::CpuPlan& plan, sim::CpuTimeline* timeline) const {

@@ -20,7 +20,7 @@ struct ThreadCase {
   double batch = 1, steps = 1;
   std::uint64_t seed = 0;
   int repetition = 0;
-  double noise = 0;
+  double noise = 0, counter_noise = 0;
   workloads::CpuStepModel step;
 
   /// A bench of its own for each purpose, so that none moves what another one sees.
