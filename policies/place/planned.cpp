@@ -59,7 +59,7 @@ sim::StepPlan PlannedPlacement::found(const sim::PlaceView& view, double batch) 
   const PlacementAnswer answer = run_placement(*method_, placement, scorer, options_.evaluations);
   const std::vector<std::int32_t> devices = device_of_op(groups, answer.device_of_group);
   sim::StepPlan plan{.replicas = 1, .device_of_op = {devices.begin(), devices.end()}};
-  if (options_.searches) {
+  if (options_.measures) {
     plan.evaluations = answer.evaluations;
     plan.reinitialisation_s = options_.reinitialisation_s;
   }
@@ -80,7 +80,7 @@ std::string PlannedPlacement::note(const sim::StepPlan& placed, const sim::StepT
   std::string text =
       fmt::format("{}: {} GPUs of a node, {:.4g} s a step{}; data-parallel {:.4g} s{}", options_.name, used.size(), timing.step_s,
                   timing.fits ? "" : ", does not fit", parallel.step_s, parallel.fits ? "" : ", does not fit");
-  if (!options_.searches) return text;
+  if (!options_.measures) return text;
   text += fmt::format("; search of {} steps {:.4g} s", placed.evaluations, timing.profiling_s);
   if (timing.fits && !parallel.fits) return text;
   const double gained_s = parallel.step_s - timing.step_s;

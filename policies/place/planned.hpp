@@ -24,6 +24,7 @@ struct PlacedOptions {
   std::string name;  ///< of the strategy, and its parameters: of its random numbers
   int groups = 64;   ///< of co-located operations, at most
   bool searches = false;
+  bool measures = false;          ///< tries its placements on the devices, and pays for it
   std::int64_t evaluations = 1;   ///< of a searching method
   double reinitialisation_s = 0;  ///< before each of them
 };
