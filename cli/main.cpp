@@ -44,8 +44,10 @@ struct Arguments {
 };
 
 void add_train_command(CLI::App& app, TrainArguments& arguments) {
-  CLI::App* train = app.add_subcommand("train", "train the agent of a strategy on the jobs that a scenario generates");
-  train->add_option("strategy", arguments.strategy, "whose agent")->required()->check(CLI::IsMember({"staged-rl"}));
+  CLI::App* train = app.add_subcommand("train", "train the agent of a strategy on a scenario's jobs, or its graphs to place");
+  train->add_option("strategy", arguments.strategy, "whose agent")
+      ->required()
+      ->check(CLI::IsMember({"staged-rl", "rl-transfer"}));
   add_scenario_arguments(*train, arguments.scenario);
   train->add_option("-o,--out", arguments.out, "the agent's file; its learning curve goes beside it, as .csv")->required();
   train->add_option("--resume", arguments.resume, "go on from this agent's file");

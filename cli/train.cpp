@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
 #include "scenarios/agent_training.hpp"
+#include "scenarios/placement_training.hpp"
 
 namespace rehearse::cli {
 
@@ -15,14 +16,16 @@ int train_command(const TrainArguments& arguments) {
   for (const std::string& set : arguments.scenario.sets) command += " --set " + set;
   if (arguments.iterations != TrainArguments().iterations) command += fmt::format(" --iterations {}", arguments.iterations);
   if (!arguments.resume.empty()) command += " --resume " + arguments.resume;
-  const scenarios::TrainResult result =
-      scenarios::train_staged_rl(*scenario, {.out = arguments.out,
-                                             .resume = arguments.resume,
-                                             .iterations = arguments.iterations,
-                                             .command = command,
-                                             .progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr});
-  fmt::print("{} of {} iterations; the agent of iteration {} costs {:.2f} % of the untrained one on the validation jobs\n{}\n",
-             result.iterations, arguments.iterations, result.best_iteration, 100 * result.cost_ratio, arguments.out);
+  const bool places = arguments.strategy == "rl-transfer";
+  const scenarios::TrainResult result = (places ? scenarios::train_rl_transfer : scenarios::train_staged_rl)(
+      *scenario, {.out = arguments.out,
+                  .resume = arguments.resume,
+                  .iterations = arguments.iterations,
+                  .command = command,
+                  .progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr});
+  fmt::print("{} of {} iterations; the agent of iteration {} {} {:.2f} % of the untrained one{}\n{}\n", result.iterations,
+             arguments.iterations, result.best_iteration, places ? "makes steps that take" : "costs", 100 * result.cost_ratio,
+             places ? "'s" : " on the validation jobs", arguments.out);
   return result.interrupted ? kInterrupted : kOk;
 }
 

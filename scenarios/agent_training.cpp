@@ -15,12 +15,6 @@ namespace {
 
 constexpr int kValidateEvery = 50;
 
-std::string curve_path(std::string out) {
-  constexpr std::string_view kEnding = ".json";
-  if (out.ends_with(kEnding)) out.resize(out.size() - kEnding.size());
-  return out + ".csv";
-}
-
 void write_point(report::RowWriter& curve, const policies::LearningPoint& point) {
   curve.integer(point.iteration).number(point.cost_ratio).number(point.critic_error).number(point.late).number(point.short_of);
   curve.number(point.late_price).number(point.short_price);
@@ -28,6 +22,12 @@ void write_point(report::RowWriter& curve, const policies::LearningPoint& point)
 }
 
 }  // namespace
+
+std::string curve_path(std::string out) {
+  constexpr std::string_view kEnding = ".json";
+  if (out.ends_with(kEnding)) out.resize(out.size() - kEnding.size());
+  return out + ".csv";
+}
 
 TrainResult train_staged_rl(const Scenario& scenario, const TrainOptions& options) {
   const auto trains = [](const sim::Job& job) { return job.work == sim::Work::train; };

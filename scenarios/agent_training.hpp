@@ -22,6 +22,9 @@ struct TrainResult {
   bool interrupted = false;
 };
 
+/// Where the learning curve of an agent's file goes.
+std::string curve_path(std::string out);
+
 /// The agent of "staged-rl": the one that did best on the validation jobs, the first one's included. SIGINT and SIGTERM end
 /// training; the best so far is kept. Throws InputError when the scenario has no trainings or a file cannot be used.
 TrainResult train_staged_rl(const Scenario& scenario, const TrainOptions& options);

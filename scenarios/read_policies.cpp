@@ -4,12 +4,10 @@
 #include <cmath>
 #include <set>
 
-#include "scenarios/agent_file.hpp"
-#include "scenarios/embedded.hpp"
 #include "scenarios/loader_parts.hpp"
+#include "scenarios/read_agent.hpp"
 #include "scenarios/read_strategy.hpp"
 #include "sim/base/names.hpp"
-#include "sim/read/sha256.hpp"
 #include "traces/histories/native.hpp"
 #include "traces/job_rules.hpp"
 
@@ -29,27 +27,9 @@ policies::FreeKnobs read_free(sim::ObjectReader& in, sim::Mistakes& mistakes) {
   return free;
 }
 
-/// The network of a strategy that has an agent: of the file that its parameter "agent" names, else the one that ships.
-void read_agent(sim::JsonValue value, const Paths& paths, Scenario& scenario, policies::StrategyChoice& choice,
-                sim::Mistakes& mistakes) {
+void read_network(sim::JsonValue value, const AgentReading& reading, policies::StrategyChoice& choice) {
   const auto* entry = policies::find_strategy(policies::configure_strategies(), choice.name);
-  if (entry == nullptr || entry->blueprint == nullptr) return;
-  const auto given = choice.parameters.find("agent");
-  try {
-    if (given == choice.parameters.end()) {
-      const std::string file = agent_of(choice.name);
-      choice.network =
-          std::make_shared<policies::NetworkState>(parse_agent(std::string(embedded_file(file)), file, entry->blueprint()));
-      return;
-    }
-    const sim::JsonValue named = *sim::ObjectReader(value, mistakes).child("agent");
-    const std::string path = paths.resolve(named, mistakes);
-    if (path.empty()) return;
-    choice.network = std::make_shared<policies::NetworkState>(read_agent_file(path, entry->blueprint()));
-    scenario.sha256_of_file[std::string(named.text())] = sim::sha256_of_file(path);
-  } catch (const sim::InputError& error) {
-    add_at(value, error, mistakes);
-  }
+  if (entry != nullptr && entry->blueprint != nullptr) choice.network = read_agent(value, reading, choice, entry->blueprint());
 }
 
 policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
@@ -57,7 +37,7 @@ policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, Scena
   if (value.is_string()) {
     spec.name = std::string(value.text());
     read_strategy(value, policies::configure_strategies(), "policy", spec.configure, mistakes);
-    read_agent(value, paths, scenario, spec.configure, mistakes);
+    read_network(value, {paths, scenario, mistakes}, spec.configure);
     return spec;
   }
   if (!value.is_object()) {
@@ -68,7 +48,7 @@ policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, Scena
   spec.name = in.text("name");
   if (const auto v = in.child("configure")) {
     read_strategy(*v, policies::configure_strategies(), "configure strategy", spec.configure, mistakes);
-    read_agent(*v, paths, scenario, spec.configure, mistakes);
+    read_network(*v, {paths, scenario, mistakes}, spec.configure);
   }
   spec.free = read_free(in, mistakes);
   if (const auto v = in.child("place")) read_strategy(*v, policies::place_strategies(), "place strategy", spec.place, mistakes);

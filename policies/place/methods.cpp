@@ -10,6 +10,7 @@
 #include "policies/place/methods/m_topo.hpp"
 #include "policies/place/methods/metis.hpp"
 #include "policies/place/methods/rl.hpp"
+#include "policies/place/methods/rl_transfer.hpp"
 #include "policies/place/methods/scotch.hpp"
 #include "policies/place/methods/simple.hpp"
 
@@ -69,35 +70,72 @@ PlacementEntry annealing_entry() {
                     {.name = "coldest", .fallback = defaults.coldest, .help = "last temperature", .low = 1e-9, .high = 10}});
 }
 
-RlOptions rl_options(const Parameters& p) {
+ReinforceOptions reinforce_options(const Parameters& p) {
   return {.samples = static_cast<int>(p.number("samples")),
           .rate = p.number("rate"),
           .entropy_weight = p.number("entropy_weight"),
-          .refine_share = p.number("refine_share")};
+          .imitation = p.number("imitation")};
 }
 
-PlacementEntry rl_entry(std::string name, std::string help, double refine_share) {
-  const RlOptions defaults;
-  return searching(
-      entry(std::move(name), std::move(help),
-            [](const Parameters& p) -> std::unique_ptr<PlacementMethod> { return std::make_unique<Rl>(rl_options(p)); }),
-      {{.name = "samples",
-        .fallback = static_cast<double>(defaults.samples),
-        .help = "placements between two updates",
-        .low = 2,
-        .high = 1000,
-        .whole = true},
-       {.name = "rate", .fallback = defaults.rate, .help = "learning rate", .low = 1e-6, .high = 1},
-       {.name = "entropy_weight",
-        .fallback = defaults.entropy_weight,
-        .help = "of the reward for staying undecided",
-        .low = 0,
-        .high = 10},
-       {.name = "refine_share",
-        .fallback = refine_share,
-        .help = "of the evaluations, to anneal the best placement, or HEFT's",
-        .low = 0,
-        .high = 0.95}});
+std::vector<ParameterDeclaration> reinforce_parameters(double rate) {
+  const ReinforceOptions defaults;
+  return {{.name = "samples",
+           .fallback = static_cast<double>(defaults.samples),
+           .help = "placements between two updates",
+           .low = 2,
+           .high = 1000,
+           .whole = true},
+          {.name = "rate", .fallback = rate, .help = "learning rate", .low = 1e-6, .high = 1},
+          {.name = "entropy_weight",
+           .fallback = defaults.entropy_weight,
+           .help = "of the reward for staying undecided",
+           .low = 0,
+           .high = 10},
+          {.name = "imitation",
+           .fallback = defaults.imitation,
+           .help = "weight of the best placements met so far beside the drawn ones",
+           .low = 0,
+           .high = 10}};
+}
+
+struct RlDefaults {
+  const char* network;
+  double rate, refine_share;
+};
+
+PlacementEntry rl_entry(std::string name, std::string help, const RlDefaults& own) {
+  std::vector<ParameterDeclaration> parameters = reinforce_parameters(own.rate);
+  parameters.push_back({.name = "network",
+                        .fallback = std::string(own.network),
+                        .help = "reads the groups as a sequence, or as a graph with what stands on each device",
+                        .choices = {"sequence", "graph"}});
+  parameters.push_back({.name = "refine_share",
+                        .fallback = own.refine_share,
+                        .help = "of the evaluations, to anneal the best placement",
+                        .low = 0,
+                        .high = 0.95});
+  const auto make = [](const Parameters& p) -> std::unique_ptr<PlacementMethod> {
+    return std::make_unique<Rl>(RlOptions{.learning = reinforce_options(p),
+                                          .network = p.text("network") == "graph" ? RlNetwork::graph : RlNetwork::sequence,
+                                          .refine_share = p.number("refine_share")});
+  };
+  return searching(entry(std::move(name), std::move(help), make), std::move(parameters));
+}
+
+PlacementEntry rl_transfer_entry() {
+  std::vector<ParameterDeclaration> parameters = reinforce_parameters(0.01);
+  parameters.push_back(
+      {.name = "agent", .fallback = std::string(), .help = "file of a trained network; none: the one that ships"});
+  const auto make = [](const Parameters& p) -> std::unique_ptr<PlacementMethod> {
+    return std::make_unique<RlTransfer>(reinforce_options(p), nullptr);
+  };
+  PlacementEntry made = searching(
+      entry("rl-transfer", "a graph network trained on other graphs, then reinforcement learning on this one", make), parameters);
+  made.make_agent = [](const Parameters& p, const NetworkState& weights) -> std::unique_ptr<PlacementMethod> {
+    return std::make_unique<RlTransfer>(reinforce_options(p), &weights);
+  };
+  made.blueprint = GraphLayers::blueprint;
+  return made;
 }
 
 }  // namespace
@@ -120,8 +158,11 @@ const std::vector<PlacementEntry>& placement_methods() {
       entry("dpl", "contiguous parts of least largest load, for throughput (Tarnawski et al., NeurIPS 2020)", make<Dpl>),
       searching(entry("dpl-annealed", "dpl, then annealing from its answer", make<DplAnnealed>)),
       annealing_entry(),
-      rl_entry("rl", "reinforcement learning with a sequence-to-sequence network (Mirhoseini et al. 2017)", 0),
-      rl_entry("rl-refined", "rl, then annealing from the best of its placements, HEFT's and single devices", 0.5),
+      rl_entry("rl", "reinforcement learning with a sequence-to-sequence network (Mirhoseini et al. 2017)",
+               {.network = "sequence", .rate = 0.005, .refine_share = 0}),
+      rl_entry("rl-refined", "rl with a graph network that begins with single devices and HEFT, then annealing",
+               {.network = "graph", .rate = 0.01, .refine_share = 0.2}),
+      rl_transfer_entry(),
       searching(entry("exact", "the best placement there is, for up to 16 groups, by branch and bound", make<Exact>)),
   };
   return entries;

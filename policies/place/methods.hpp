@@ -11,6 +11,10 @@ namespace rehearse::policies {
 
 struct PlacementEntry : StrategyEntry {
   std::unique_ptr<PlacementMethod> (*make)(const Parameters&) = nullptr;
+  /// Of a method that places with a trained network of `blueprint`; its parameter "agent" names the file. Its `make` is with an
+  /// untrained one.
+  std::unique_ptr<PlacementMethod> (*make_agent)(const Parameters&, const NetworkState&) = nullptr;
+  NetworkBlueprint (*blueprint)() = nullptr;
   bool searches = false;  ///< uses up the evaluation budget
 };
 

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "scenarios/map_processes.hpp"
+#include "scenarios/read_agent.hpp"
 #include "scenarios/read_strategy.hpp"
 #include "scenarios/studies/placement_cases.hpp"
 #include "scenarios/studies/placement_pictures.hpp"
@@ -52,7 +53,7 @@ class PlacementStudy final : public Study {
       const PlacementCase& made = placed.emplace_back(make_case(scenario, choice));
       const bool is_timed = choice.objective == Objective::makespan;
       cases.push_back({choice,
-                       choice.machine != nullptr ? choice.machine->name : "its own",
+                       machine_of(choice),
                        made.graph.ops(),
                        made.groups.count,
                        made.colocated,
@@ -63,8 +64,7 @@ class PlacementStudy final : public Study {
     const auto work = [&](int task) {
       const auto c = static_cast<std::size_t>(task) / methods, m = static_cast<std::size_t>(task) % methods;
       const MethodChoice& method = parameters_.methods[m];
-      const std::uint64_t key = sim::stream_key(scenario.policy_seed, 0, "place " + method.name,
-                                                cases[c].choice.graph->name + " on " + cases[c].machine);
+      const std::uint64_t key = sim::stream_key(scenario.policy_seed, 0, "place " + method.name, name_of(cases[c].choice));
       return to_text(place({&placed[c], &method, parameters_.evaluations, key}));
     };
     const std::vector<std::string> texts =
@@ -76,7 +76,19 @@ class PlacementStudy final : public Study {
     return result;
   }
 
+  std::vector<NamedCase> cases(const Scenario& scenario) const {
+    std::vector<NamedCase> cases;
+    for (const CaseChoice& choice : choices()) cases.push_back({name_of(choice), make_case(scenario, choice)});
+    return cases;
+  }
+
  private:
+  static const std::string& machine_of(const CaseChoice& choice) {
+    static const std::string kOwn = "its own";
+    return choice.machine != nullptr ? choice.machine->name : kOwn;
+  }
+  static std::string name_of(const CaseChoice& choice) { return choice.graph->name + " on " + machine_of(choice); }
+
   std::vector<CaseChoice> choices() const {
     std::vector<CaseChoice> choices;
     for (const GraphChoice& graph : parameters_.graphs)
@@ -312,12 +324,15 @@ MachineChoice read_machine(sim::JsonValue value, const sim::Cluster& cluster, si
   return choice;
 }
 
-MethodChoice read_method(sim::JsonValue value, sim::Mistakes& mistakes) {
+MethodChoice read_method(sim::JsonValue value, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
   MethodChoice choice;
   policies::StrategyChoice named;
   read_strategy(value, policies::placement_methods(), "placement method", named, mistakes);
   choice.entry = policies::find_strategy(policies::placement_methods(), named.name);
   choice.name = named.name;
+  if (choice.entry != nullptr && choice.entry->blueprint != nullptr)
+    choice.network =
+        read_agent(value, {.paths = paths, .scenario = scenario, .mistakes = mistakes}, named, choice.entry->blueprint());
   choice.parameters = std::move(named.parameters);
   return choice;
 }
@@ -362,12 +377,21 @@ std::unique_ptr<Study> read_placement(sim::ObjectReader& in, const Paths& paths,
   p.machines = read_choices<MachineChoice>(in, "machines", mistakes,
                                            [&](sim::JsonValue v) { return read_machine(v, scenario.cluster, mistakes); });
   in.required("methods", "a list of placement methods");
-  p.methods = read_choices<MethodChoice>(in, "methods", mistakes, [&](sim::JsonValue v) { return read_method(v, mistakes); });
+  p.methods = read_choices<MethodChoice>(in, "methods", mistakes,
+                                         [&](sim::JsonValue v) { return read_method(v, paths, scenario, mistakes); });
   if (std::any_of(p.graphs.begin(), p.graphs.end(), [](const GraphChoice& g) { return !g.split.empty(); }))
     p.methods.push_back({.name = "split", .entry = nullptr, .parameters = {}});
   p.objectives = read_objectives(in, mistakes);
   p.evaluations = in.integer("evaluations", sim::between(1, 1e9), p.evaluations);
   return std::make_unique<PlacementStudy>(std::move(p));
+}
+
+std::vector<NamedCase> placement_cases(const Scenario& scenario) {
+  const auto* study = dynamic_cast<const PlacementStudy*>(scenario.study.get());
+  if (study == nullptr)
+    throw sim::InputError(
+        sim::Mistake{.expected = "a scenario with a placement study, whose graphs are learnt on", .found = "none"});
+  return study->cases(scenario);
 }
 
 }  // namespace rehearse::scenarios

@@ -173,7 +173,9 @@ std::vector<std::int32_t> answer_of(const PlacementTask& task, const policies::P
     if (placed.split.empty()) throw sim::InputError(sim::Mistake{.expected = "a split", .found = "none"});
     return placed.split;
   }
-  const auto method = entry->make(policies::Parameters(entry->parameters, task.method->parameters));
+  const policies::Parameters parameters(entry->parameters, task.method->parameters);
+  const auto method =
+      task.method->network != nullptr ? entry->make_agent(parameters, *task.method->network) : entry->make(parameters);
   const policies::PlacementAnswer answer = run_placement(*method, view, scorer, task.evaluations);
   figures.evaluations = answer.evaluations;
   if (entry->searches)

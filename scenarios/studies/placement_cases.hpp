@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ struct MethodChoice {
   std::string name;                                 ///< of its rows; the method's unless given
   const policies::PlacementEntry* entry = nullptr;  ///< null: the graph's split
   std::map<std::string, policies::ParameterValue> parameters;
+  std::shared_ptr<const policies::NetworkState> network = nullptr;  ///< of a method with an agent
 };
 
 struct CaseChoice {

@@ -1,111 +1,70 @@
 #include "policies/place/methods/rl.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <memory>
 
-#include "policies/learn/nn/optimiser.hpp"
 #include "policies/place/methods/annealing.hpp"
 #include "policies/place/methods/heft.hpp"
+#include "policies/place/rl/graph_placer.hpp"
 #include "policies/place/rl/seq2seq_placer.hpp"
 
 namespace rehearse::policies {
 
 namespace {
 
-/// Turns scores into advantages: how much better than usual, in spreads.
-class Rewards {
- public:
-  Rewards(const PlacementView& view, const RlOptions& options) : options_(options) {
-    for (int d = 0; d < view.devices(); ++d) memory_ += static_cast<double>(view.machine().device(d).memory_bytes);
-  }
-
-  /// Positive: faster than the moving average of all before.
-  std::vector<double> advantages(std::span<const StepScore> scores) {
-    std::vector<double> costs;
-    if (unit_ == 0) {
-      for (const StepScore& score : scores)
-        unit_ += std::sqrt(sim::seconds_of(score.makespan)) / static_cast<double>(scores.size());
-      if (unit_ == 0) unit_ = 1;
-    }
-    double mean = 0, square = 0;
-    for (const StepScore& score : scores) {
-      const double missing = static_cast<double>(score.missing_bytes) / std::max(1.0, memory_);
-      costs.push_back(std::sqrt(sim::seconds_of(score.makespan)) / unit_ +
-                      (score.fits() ? 0 : options_.out_of_memory_penalty * (1 + missing)));
-      mean += costs.back() / static_cast<double>(scores.size());
-    }
-    baseline_ = started_ ? options_.baseline_decay * baseline_ + (1 - options_.baseline_decay) * mean : mean;
-    started_ = true;
-    for (const double cost : costs) square += (cost - baseline_) * (cost - baseline_) / static_cast<double>(scores.size());
-    const double spread = std::max(std::sqrt(square), 1e-6);
-    for (double& cost : costs) cost = (baseline_ - cost) / spread;
-    return costs;
-  }
-
- private:
-  RlOptions options_;
-  double memory_ = 0, unit_ = 0, baseline_ = 0;
-  bool started_ = false;
+/// A network for one view, with weights of its own.
+struct Untrained {
+  explicit Untrained(const PlacementView& view) : random(sim::Random::mix(view.random_key())) {}
+  virtual ~Untrained() = default;
+  virtual const PlacementNetwork& network() const = 0;
+  ParameterSet parameters;
+  sim::Random random;
 };
 
-/// One step of the network against what its samples earned.
-class Learner {
- public:
-  Learner(const PlacementView& view, const RlOptions& options)
-      : view_(view),
-        options_(options),
-        features_(group_features(view, PlacementGraph(view))),
-        random_(sim::Random::mix(view.random_key())),
-        placer_({parameters_, random_}, features_, view.devices(), {}),
-        tape_(parameters_),
-        rewards_(view, options) {}
-
-  /// `left`: the share of the budget that is still to come.
-  void update(PlacementEvaluator& evaluator, std::size_t samples, double left) {
-    std::vector<sim::Random> streams;
-    // A stream for each sample of each update: what one draws does not depend on the others.
-    for (std::size_t s = 0; s < samples; ++s) streams.emplace_back(sim::Random::mix(view_.random_key() + ++sampled_));
-    tape_.clear();
-    const PlacementSamples drawn = placer_.sample(tape_, streams);
-    const std::vector<double> advantages = rewards_.advantages(evaluator.score(drawn.placements));
-    const Var weights = tape_.constant({static_cast<Eigen::Index>(samples), 1}, advantages);
-    const Var gain = tape_.mean(tape_.multiply(drawn.log_probability, weights));
-    const double bonus = options_.entropy_weight * left * static_cast<double>(view_.groups().count);
-    parameters_.clear_gradients();
-    tape_.backward(tape_.scale(tape_.add(gain, tape_.scale(drawn.entropy, bonus)), -1));
-    parameters_.clip_gradients(1);
-    adam_.step(parameters_, options_.rate);
-  }
-
- private:
-  const PlacementView& view_;
-  RlOptions options_;
-  GroupFeatures features_;
-  ParameterSet parameters_;
-  sim::Random random_;
-  Seq2SeqPlacer placer_;
-  Tape tape_;
-  Adam adam_;
-  Rewards rewards_;
-  std::uint64_t sampled_ = 0;
+struct UntrainedSequence final : Untrained {
+  explicit UntrainedSequence(const PlacementView& view)
+      : Untrained(view),
+        features(group_features(view, PlacementGraph(view))),
+        placer({parameters, random}, features, view.devices(), {}) {}
+  const PlacementNetwork& network() const override { return placer; }
+  GroupFeatures features;
+  Seq2SeqPlacer placer;
 };
+
+struct UntrainedGraph final : Untrained {
+  explicit UntrainedGraph(const PlacementView& view) : Untrained(view), layers({parameters, random}), placer(layers, view) {}
+  const PlacementNetwork& network() const override { return placer; }
+  GraphLayers layers;
+  GraphPlacer placer;
+};
+
+std::unique_ptr<Untrained> untrained(RlNetwork kind, const PlacementView& view) {
+  if (kind == RlNetwork::graph) return std::make_unique<UntrainedGraph>(view);
+  return std::make_unique<UntrainedSequence>(view);
+}
 
 }  // namespace
 
 DeviceOfGroup Rl::place(const PlacementView& view, PlacementEvaluator& evaluator) {
-  const std::int64_t kept = static_cast<std::int64_t>(options_.refine_share * static_cast<double>(evaluator.left()));
+  const auto kept = static_cast<std::int64_t>(options_.refine_share * static_cast<double>(evaluator.left()));
+  const auto made = untrained(options_.network, view);
+  Reinforce learner(view, made->network(), made->parameters, options_.learning);
+  if (kept > 0) {
+    score_single_devices(view, evaluator);
+    if (evaluator.left() > 0) Heft().place(view, evaluator);
+    const StepScore score = evaluator.best_score();
+    learner.offer(std::span(&evaluator.best(), 1), std::span(&score, 1));
+  }
+  Adam adam;
   const auto budget = static_cast<double>(evaluator.left() - kept);
-  Learner learner(view, options_);
   while (evaluator.left() > kept) {
     const std::int64_t left = evaluator.left() - kept;
-    learner.update(evaluator, static_cast<std::size_t>(std::min<std::int64_t>(options_.samples, left)),
+    learner.update(evaluator, adam, static_cast<std::size_t>(std::min<std::int64_t>(options_.learning.samples, left)),
                    static_cast<double>(left) / budget);
   }
   if (evaluator.left() > 0) {
-    score_single_devices(view, evaluator);
-    if (evaluator.left() > 0) Heft().place(view, evaluator);
     const DeviceOfGroup start = evaluator.best();
-    anneal(view, evaluator, start, evaluator.best_score(), {.hottest = 0.02});
+    anneal(view, evaluator, start, evaluator.best_score(), {.hottest = 0.02, .coldest = 0.0001});
   }
   return evaluator.best();
 }

@@ -1,20 +1,27 @@
-// Placement by reinforcement learning (Mirhoseini et al., ICML 2017): a sequence-to-sequence network proposes placements, the
-// square root of the step's time is what it is punished by, against a moving average (REINFORCE; Williams 1992).
+// Placement by reinforcement learning (Mirhoseini et al., ICML 2017): a network proposes placements, the square root of the
+// step's time is what it is punished by.
 #pragma once
 
+#include <cstdint>
+
 #include "policies/place/placement.hpp"
+#include "policies/place/rl/reinforce.hpp"
 
 namespace rehearse::policies {
 
-struct RlOptions {
-  int samples = 16;             ///< placements between two updates
-  double rate = 0.005;          ///< Adam's
-  double entropy_weight = 0.3;  ///< falls to 0 over the budget
-  double baseline_decay = 0.9;
-  double out_of_memory_penalty = 2;  ///< in square roots of the first placements' mean time
-  double refine_share = 0;           ///< of the evaluations, kept to anneal the best placement in the end
+enum class RlNetwork : std::uint8_t {
+  sequence,  ///< a sequence-to-sequence LSTM, as in the paper
+  graph      ///< messages between groups, and what stands on each device (GraphPlacer)
 };
 
+struct RlOptions {
+  ReinforceOptions learning = {};
+  RlNetwork network = RlNetwork::sequence;
+  double refine_share = 0;  ///< of the evaluations, kept to anneal the best placement in the end
+};
+
+/// With a `refine_share` it begins with the single devices' and HEFT's placements, which the network imitates while they are
+/// among the best.
 class Rl final : public PlacementMethod {
  public:
   explicit Rl(RlOptions options) : options_(options) {}

@@ -1,19 +1,8 @@
 #include "policies/place/rl/seq2seq_placer.hpp"
 
-#include <cmath>
-
 #include "policies/learn/nn/initialise.hpp"
 
 namespace rehearse::policies {
-
-std::int32_t drawn(std::span<const double> log_probabilities, double uniform) {
-  double sum = 0;
-  for (std::size_t i = 0; i + 1 < log_probabilities.size(); ++i) {
-    sum += std::exp(log_probabilities[i]);
-    if (uniform < sum) return static_cast<std::int32_t>(i);
-  }
-  return static_cast<std::int32_t>(log_probabilities.size()) - 1;
-}
 
 Seq2SeqPlacer::Seq2SeqPlacer(LayerMaker make, const GroupFeatures& features, int devices, Size size)
     : features_(features),
@@ -40,32 +29,22 @@ Var Seq2SeqPlacer::encode(Tape& tape) const {
   return tape.stack(rows);
 }
 
-PlacementSamples Seq2SeqPlacer::sample(Tape& tape, std::span<sim::Random> streams) const {
-  const std::size_t samples = streams.size(), groups = features_.group.size();
+PlacementSamples Seq2SeqPlacer::sample(Tape& tape, const PlacementRows& rows) const {
+  const std::size_t groups = features_.group.size();
   const Var memory = encode(tape), keys = attention_.keys(tape, memory), projected = decoder_.project(tape, memory);
   const Var devices = tape.parameter(device_embedding_);
-  PlacementSamples result{
-      .placements = std::vector<DeviceOfGroup>(samples, DeviceOfGroup(groups)), .log_probability = {}, .entropy = {}};
-  std::vector<std::int32_t> choice(samples, devices_), row(samples);
-  std::vector<Var> picked, entropies;
-  LstmCell::State state = decoder_.begin(tape, static_cast<Eigen::Index>(samples));
+  RowChoices choices(rows, groups);
+  std::vector<std::int32_t> choice(rows.count(), devices_), row(rows.count());
+  LstmCell::State state = decoder_.begin(tape, static_cast<Eigen::Index>(rows.count()));
   for (std::size_t r = 0; r < groups; ++r) {
-    row.assign(samples, static_cast<std::int32_t>(r));
+    row.assign(row.size(), static_cast<std::int32_t>(r));
     state = decoder_.step(tape, tape.add(tape.gather(projected, row), tape.gather(devices, choice)), state);
     const Var context = tape.matmul(tape.softmax(attention_.scores(tape, state.h, keys)), memory);
     const Var scores = clip_scores(tape, output_(tape, tape.side_by_side({state.h, context})), size_.clip);
-    const Var log_probabilities = tape.log_softmax(scores);
-    const ConstMatrixView values = tape.value(log_probabilities);
-    for (std::size_t s = 0; s < samples; ++s) {
-      choice[s] = drawn(row_of(values, static_cast<Eigen::Index>(s)), streams[s].uniform());
-      result.placements[s][static_cast<std::size_t>(features_.group[r])] = choice[s];
-    }
-    picked.push_back(tape.pick(log_probabilities, choice));
-    entropies.push_back(tape.entropy(log_probabilities));
+    const auto chosen = choices.choose(tape, features_.group[r], tape.log_softmax(scores));
+    choice.assign(chosen.begin(), chosen.end());
   }
-  result.log_probability = tape.row_sum(tape.side_by_side(picked));
-  result.entropy = tape.mean(tape.side_by_side(entropies));
-  return result;
+  return choices.take(tape);
 }
 
 }  // namespace rehearse::policies

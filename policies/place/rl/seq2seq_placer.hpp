@@ -3,23 +3,13 @@
 // device that it named before.
 #pragma once
 
-#include <span>
-#include <vector>
-
 #include "policies/learn/nn/layers.hpp"
 #include "policies/place/rl/group_features.hpp"
-#include "sim/base/random.hpp"
+#include "policies/place/rl/placement_network.hpp"
 
 namespace rehearse::policies {
 
-/// Placements drawn from a network.
-struct PlacementSamples {
-  std::vector<DeviceOfGroup> placements;
-  Var log_probability;  ///< samples x 1
-  Var entropy;          ///< 1 x 1: mean over samples and groups, in nats
-};
-
-class Seq2SeqPlacer {
+class Seq2SeqPlacer final : public PlacementNetwork {
  public:
   struct Size {
     Eigen::Index units = 64;       ///< of both LSTMs
@@ -27,8 +17,7 @@ class Seq2SeqPlacer {
     ScoreClip clip{.temperature = 1, .bound = 5};
   };
   Seq2SeqPlacer(LayerMaker make, const GroupFeatures& features, int devices, Size size);
-  /// A sample for each random stream.
-  PlacementSamples sample(Tape& tape, std::span<sim::Random> streams) const;
+  PlacementSamples sample(Tape& tape, const PlacementRows& rows) const override;
 
  private:
   Var encode(Tape& tape) const;  ///< n x units
@@ -42,8 +31,5 @@ class Seq2SeqPlacer {
   ProductAttention attention_;
   Linear output_;
 };
-
-/// The choice that a number in [0, 1) makes among columns with these log probabilities.
-std::int32_t drawn(std::span<const double> log_probabilities, double uniform);
 
 }  // namespace rehearse::policies

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>
+#include <numeric>
 
 #include "sim/base/errors.hpp"
 #include "tests/policies/place/toys.hpp"
@@ -208,16 +209,62 @@ TEST_CASE("Annealing is never worse than the best single device, and finds small
   CHECK(found >= 9);
 }
 
-TEST_CASE("RL finds small optima") {
-  int found = 0;
+TEST_CASE("RL finds the optimum of 12 groups on 3 devices") {
+  const std::vector<const char*> methods{"rl", "rl-refined"};
+  std::vector<int> found(methods.size(), 0);
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     sim::Random random(seed);
-    const auto bench = random_bench(random, 12, 8, {"cpu", "gpu", "gpu"});
-    const StepScore score = bench->score(bench->run("rl", 2000, seed).device_of_group);
-    const StepScore best = brute_force(*bench);
-    found += score == best ? 1 : 0;
+    const auto bench = random_bench(random, 14, 12, {"cpu", "gpu", "gpu"});
+    const StepScore best = bench->score(bench->run("exact", 600'000).device_of_group);
+    for (std::size_t m = 0; m < methods.size(); ++m) {
+      const StepScore score = bench->score(bench->run(methods[m], 2000, seed).device_of_group);
+      CHECK(best <= score);
+      found[m] += score == best ? 1 : 0;
+    }
   }
-  CHECK(found >= 9);
+  CHECK(found[0] >= 9);
+  CHECK(found[1] >= 9);
+}
+
+TEST_CASE("RL is never worse than as many random placements") {
+  for (std::uint64_t seed = 0; seed < 2; ++seed) {
+    sim::Random random(seed);
+    const auto bench = random_bench(random, 40, 20, {"cpu", "gpu", "gpu", "gpu"}, 80);
+    const StepScore yardstick = bench->score(bench->run("random-search", 1000, seed).device_of_group);
+    for (const char* method : {"rl", "rl-refined", "rl-transfer"}) {
+      INFO(method);
+      CHECK(bench->score(bench->run(method, 1000, seed).device_of_group) <= yardstick);
+    }
+  }
+}
+
+TEST_CASE("What RL draws gets better") {
+  // The mean of the first and the last hundred evaluations, as they come.
+  struct Recorder final : policies::PlacementScorer {
+    explicit Recorder(policies::PlacementScorer& all) : scorer(all) {}
+    void score(std::span<const DeviceOfGroup> placements, std::span<StepScore> scores) override {
+      scorer.score(placements, scores);
+      for (const StepScore& score : scores) times.push_back(sim::seconds_of(score.makespan));
+    }
+    policies::PlacementScorer& scorer;
+    std::vector<double> times;
+  };
+  for (const char* network : {"sequence", "graph"}) {
+    sim::Random random(3);
+    const auto bench = random_bench(random, 40, 20, {"cpu", "gpu", "gpu"});
+    Recorder recorder(bench->scorer);
+    const policies::PlacementEntry* entry = policies::find_strategy(policies::placement_methods(), "rl");
+    const policies::Parameters parameters(entry->parameters, {{"network", std::string(network)}});
+    run_placement(*entry->make(parameters), bench->view(), recorder, 1000);
+    const auto mean = [&](std::size_t from) {
+      return std::accumulate(recorder.times.begin() + static_cast<std::ptrdiff_t>(from),
+                             recorder.times.begin() + static_cast<std::ptrdiff_t>(from + 100), 0.0) /
+             100;
+    };
+    INFO(network);
+    CHECK(mean(900) < mean(450));
+    CHECK(mean(450) < mean(0));
+  }
 }
 
 }  // namespace rehearse::tests

@@ -1,0 +1,76 @@
+// REINFORCE (Williams, Machine Learning 8, 1992) on placements, with a moving average as baseline (Mirhoseini et al., ICML 2017,
+// section 3.1), and imitation of the best placements met so far (self-imitation: Oh et al., ICML 2018).
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "policies/learn/nn/optimiser.hpp"
+#include "policies/place/rl/placement_network.hpp"
+
+namespace rehearse::policies {
+
+struct ReinforceOptions {
+  int samples = 8;              ///< placements between two updates
+  double rate = 0.005;          ///< Adam's
+  double entropy_weight = 0.1;  ///< falls to 0 over the budget
+  double imitation = 2;         ///< weight of the best placements beside the drawn ones
+  double baseline_decay = 0.9;
+  double out_of_memory_penalty = 2;  ///< in square roots of the first placements' mean time
+};
+
+/// Turns scores into advantages: how much better than usual, in spreads. Of one graph on one machine.
+class PlacementRewards {
+ public:
+  PlacementRewards(const PlacementView& view, const ReinforceOptions& options);
+  /// Positive: faster than the moving average of all before. The reward of a step is minus the square root of its time.
+  std::vector<double> advantages(std::span<const StepScore> scores);
+
+ private:
+  double baseline_decay_, penalty_, memory_ = 0, unit_ = 0, baseline_ = 0;
+  bool started_ = false;
+};
+
+/// The best different placements, the best first.
+class Elite {
+ public:
+  void offer(std::span<const DeviceOfGroup> placements, std::span<const StepScore> scores);
+  std::span<const DeviceOfGroup> placements() const { return placements_; }
+
+ private:
+  static constexpr std::size_t kMost = 8;
+  std::vector<DeviceOfGroup> placements_;
+  std::vector<StepScore> scores_;
+};
+
+/// Improves a network on one graph and machine. No evaluation is spent on a placement twice as long as there are others: what is
+/// drawn again is changed a little, at first in one group. Nothing is learnt from how that came about, but it may be imitated.
+class Reinforce {
+ public:
+  /// Keeps references. The network's weights are those of `parameters`.
+  Reinforce(const PlacementView& view, const PlacementNetwork& network, ParameterSet& parameters,
+            const ReinforceOptions& options);
+  /// Placements to imitate as long as they are among the best.
+  void offer(std::span<const DeviceOfGroup> placements, std::span<const StepScore> scores) { elite_.offer(placements, scores); }
+  /// Draws as many placements, and takes one step towards the better ones. `left`: the share of the budget that is still to
+  /// come. What they scored.
+  std::vector<StepScore> update(PlacementEvaluator& evaluator, Adam& adam, std::size_t samples, double left);
+
+ private:
+  /// Whether a draw is new; else it is made so.
+  bool is_new(DeviceOfGroup& placement, sim::Random& random);
+
+  const PlacementView& view_;
+  const PlacementNetwork& network_;
+  ParameterSet& parameters_;
+  ReinforceOptions options_;
+  PlacementRewards rewards_;
+  Elite elite_;
+  std::set<DeviceOfGroup> seen_;
+  Tape tape_;
+  std::uint64_t sampled_ = 0;
+};
+
+}  // namespace rehearse::policies
