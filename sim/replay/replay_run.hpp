@@ -1,7 +1,8 @@
 // The replay in the making: one object that lives as long as one replay. Internal to the room; replay.hpp is its door.
 //   replay.cpp          events, arrivals, the queue's decisions
 //   replay_again.cpp    the end of a stage at which `configure` is asked again
-//   replay_stages.cpp   what a job does with its devices, from start to end
+//   replay_ends.cpp     the ends of stages and jobs: work, money, records
+//   replay_stages.cpp   what a job does with its devices, from phase to phase
 #pragma once
 
 #include <fmt/format.h>
