@@ -1,54 +1,99 @@
 // The ends of stages and jobs: what was done, what it cost, and who is told.
+#include <algorithm>
+
+#include "sim/base/units.hpp"
 #include "sim/replay/replay_run.hpp"
 
 namespace rehearse::sim {
 
-/// Lets go of the devices, settles money and progress, and tells the stage.
-void ReplayRun::end_stage(JobSlot slot, double now_s, double elapsed_s) {
+namespace {
+
+/// What is lost of the training of a stage: epochs that diverged, and all since the last checkpoint unless one was written at the
+/// cut.
+double lost_s(const StageCourse& course, const StageReading& cut, bool keeps_all) {
+  const double kept_s = keeps_all ? cut.done_s : cut.saved_s;
+  const double kept_trained_s = keeps_all ? cut.trained_s : cut.saved_trained_s;
+  const double diverged_s = lost_seconds(course, kept_s);
+  return (diverged_s > 0 ? diverged_s * (kept_trained_s / kept_s) : 0) + (cut.trained_s - kept_trained_s);
+}
+
+}  // namespace
+
+/// Lets go of the devices, settles money and progress, and tells the stage. `cut` says where it stood, `keeps_all` whether it
+/// ended or a checkpoint was written there.
+void ReplayRun::end_stage(JobSlot slot, const StageReading& cut, bool keeps_all, double now_s) {
   LiveJob& live = live_[slot];
+  events_.cancel(live.walltime);
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   const bool ran = live.state != JobState::starting;
   const Progress from = live.progress;
-  const Progress to = ran ? progress_at(inputs_of(slot), live.course, setup_.models, elapsed_s) : from;
+  const Progress to = ran ? progress_at(inputs_of(slot), live.course, setup_.models, keeps_all ? cut.done_s : cut.saved_s) : from;
   const double rate = usd_per_s(cluster_, setup_.costs, configuration);
   let_go(slot, now_s);
-  const double stage_usd = rate * (now_s - live.stage_start_s);
-  const double lost_usd = ran ? rate * lost_seconds(live.course, elapsed_s) : 0;
-  const double switch_s = ran ? (live.running_since_s - live.stage_start_s) +
-                                    (live.state == JobState::checkpointing ? now_s - live.running_since_s - live.cut_after_s : 0)
-                              : now_s - live.stage_start_s;
-  live.cost.lost_usd += lost_usd;
-  live.cost.switch_usd += rate * switch_s;
-  const bool asked = ran && live.course.asks_again && elapsed_s >= live.course.length_s;
+  const double held_s = now_s - live.stage_start_s;
+  const double stage_usd = rate * held_s;
+  TimeParts time{.switch_s = held_s};
+  if (ran) {
+    time.lost_s = lost_s(live.course, cut, keeps_all);
+    const double after_cut_s =
+        live.state == JobState::checkpointing ? now_s - live.running_since_s - cut.trained_s - cut.writing_s : 0;
+    time.switch_s = (live.running_since_s - live.stage_start_s) + cut.writing_s + after_cut_s;
+    live.checkpoints += cut.checkpoints;
+    live.has_checkpoint = live.has_checkpoint || keeps_all || cut.checkpoints > 0;
+  }
+  time.train_s = held_s - time.switch_s - time.lost_s;
+  live.time.train_s += time.train_s;
+  live.time.switch_s += time.switch_s;
+  live.time.lost_s += time.lost_s;
+  live.cost.lost_usd += rate * time.lost_s;
+  live.cost.switch_usd += rate * time.switch_s;
+  const bool asked = ran && live.course.asks_again && keeps_all && cut.done_s >= live.course.length_s;
   setup_.recorder->on_stage({.job = &jobs_[slot].job,
                              .stage = live.stages,
                              .start_s = live.stage_start_s,
                              .end_s = now_s,
                              .running_since_s = live.running_since_s,
+                             .checkpoints = live.checkpoint_times,
+                             .speed = cut.trained_s > 0 ? cut.done_s / cut.trained_s : 1,
                              .configuration = &configuration,
                              .course = &live.course,
                              .from = from,
                              .to = to,
                              .noise_scale_seen = asked ? live.seen.back().noise_scale : kUnset,
                              .cost_usd = stage_usd,
-                             .switch_cost_usd = rate * switch_s,
+                             .switch_cost_usd = rate * time.switch_s,
                              .cost_before_usd = live.meter.usd - stage_usd});
   live.progress = to;
   live.batch_before = configuration.batch_size();
   ++live.stages;
 }
 
-void ReplayRun::on_deadline(JobSlot slot, double now_s) {
+/// Where the stage of a job that holds devices stands.
+StageReading ReplayRun::reading_of(JobSlot slot, double now_s) const {
+  const LiveJob& live = live_[slot];
+  if (live.state == JobState::starting) return {};
+  return live.state == JobState::checkpointing ? live.cut : live.clock.at(now_s);
+}
+
+void ReplayRun::arm_walltime(JobSlot slot, double now_s) {
+  LiveJob& live = live_[slot];
+  const double walltime_s = jobs_[slot].job.walltime_s;
+  if (walltime_s == kNever) return;
+  const double date_s = on_date_grid(now_s + std::max(0.0, walltime_s - live.time.held_s()));
+  live.walltime = events_.push({date_s, EventClass::timer, subject_of(slot, JobTimer::walltime)});
+}
+
+/// Ends a job as failed, whatever it is doing.
+void ReplayRun::stop(JobSlot slot, FailureReason reason, double now_s) {
   LiveJob& live = live_[slot];
   if (live.state == JobState::queued) {
     --waiting_;
     std::erase(queued_, slot);
-  } else {
+  } else if (live.state != JobState::held) {
     events_.cancel(live.phase_end);
-    const double elapsed_s = live.state == JobState::checkpointing ? live.cut_after_s : now_s - live.running_since_s;
-    end_stage(slot, now_s, elapsed_s);
+    end_stage(slot, reading_of(slot, now_s), true, now_s);
   }
-  end_job(slot, FailureReason::deadline_stop, now_s);
+  end_job(slot, reason, now_s);
 }
 
 void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
@@ -63,10 +108,13 @@ void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
                    .epochs = static_cast<double>(live.progress.epochs),
                    .accuracy = live.progress.accuracy,
                    .cost = live.cost,
+                   .time = live.time,
                    .energy_j = live.meter.energy_j,
                    .device_s = live.meter.device_s,
                    .preemptions = live.preemptions,
-                   .reconfigurations = live.reconfigurations};
+                   .reconfigurations = live.reconfigurations,
+                   .restarts = live.restarts,
+                   .checkpoints = live.checkpoints};
   record.cost.compute_usd = live.meter.usd - record.cost.switch_usd - record.cost.lost_usd;
   record.predicted_feasible = queued.menu.feasible;
   if (live.entry >= 0) {
@@ -105,6 +153,7 @@ void ReplayRun::end_job(JobSlot slot, FailureReason reason, double now_s) {
   --active_;
   totals_.last_end_s = now_s;
   if (setup_.on_progress) setup_.on_progress(totals_.finished + totals_.failed);
+  if (jobs_[slot].job.is_awaited) release_dependents(slot, now_s);
 }
 
 /// Pool billing: each pool's idle money goes to its jobs in proportion to what they paid for it.

@@ -16,7 +16,7 @@ StageInputs ReplayRun::inputs_of(JobSlot slot) const {
           .stage = live.stages};
 }
 
-void ReplayRun::allocate(JobSlot slot, const Layout& wanted) {
+void ReplayRun::allocate(JobSlot slot, const Layout& wanted, double now_s) {
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   live.layout.resize(configuration.groups.size());
@@ -31,6 +31,8 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted) {
     }
     free_devices_[pool] = nodes_[pool].free_devices();
   }
+  if (node_watch_) node_watch_->enter(configuration, live.layout, slot);
+  setup_.recorder->on_devices(now_s, true, jobs_[slot].job, configuration, live.layout);
 }
 
 void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_s) {
@@ -38,7 +40,7 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
   const Job& job = jobs_[slot].job;
   live.entry = entry;
   live.resize_to = -1;
-  allocate(slot, wanted);
+  allocate(slot, wanted, now_s);
   const Choice& choice = entry_of(slot, entry);
   setup_.recorder->on_decision(
       {.time_s = now_s, .job = &job, .decision = "start", .rank = entry, .choice = &choice, .remedy = jobs_[slot].menu.remedy});
@@ -55,9 +57,9 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
     });
   }
   live.stage_start_s = now_s;
+  arm_walltime(slot, now_s);
   if (live.first_start_s != live.first_start_s) live.first_start_s = now_s;
-  take_up_batch(job, live.batch_before, choice.configuration.batch_size(), setup_.costs, setup_.models,
-                live.progress.training);
+  take_up_batch(job, live.batch_before, choice.configuration.batch_size(), setup_.costs, setup_.models, live.progress.training);
   plan_course(slot, now_s);
   hold(slot, 0, 0, now_s);
   tell(now_s, JobEvent::started, slot);
@@ -66,7 +68,7 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
     end_job(slot, FailureReason::out_of_memory, now_s);
     return;
   }
-  const double start_s = start_seconds(job, setup_.costs, setup_.models, live.stages > 0);
+  const double start_s = start_seconds(job, setup_.costs, setup_.models, live.has_checkpoint);
   live.state = JobState::starting;
   if (start_s > 0)
     live.phase_end = events_.push({on_date_grid(now_s + start_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
@@ -99,6 +101,13 @@ void ReplayRun::hold(JobSlot slot, double busy_fraction, double power_fraction, 
   }
 }
 
+/// Steps draw power; a periodic checkpoint does not. Both are spread evenly over the time to the end of the stage.
+void ReplayRun::hold_running(JobSlot slot, double now_s) {
+  const LiveJob& live = live_[slot];
+  const double trains = live.clock.mean_speed();
+  hold(slot, live.course.busy_fraction * trains, live.course.power_fraction * trains, now_s);
+}
+
 void ReplayRun::let_go(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
@@ -107,6 +116,8 @@ void ReplayRun::let_go(JobSlot slot, double now_s) {
   if (configuration.sync.servers > 0) {
     meter_.charge_parameter_servers(servers_usd_per_s(setup_.costs, configuration) * (now_s - live.stage_start_s), live.meter);
   }
+  if (node_watch_) node_watch_->leave(configuration, live.layout, slot);
+  setup_.recorder->on_devices(now_s, false, jobs_[slot].job, configuration, live.layout);
   for (std::size_t g = 0; g < live.layout.size(); ++g) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     nodes_[pool].give_back(live.layout[g]);
@@ -118,26 +129,39 @@ void ReplayRun::begin_running(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   live.state = JobState::running;
   live.running_since_s = now_s;
-  hold(slot, live.course.busy_fraction, live.course.power_fraction, now_s);
+  const Configuration& configuration = entry_of(slot, live.entry).configuration;
+  const double mtbf_s = node_watch_ ? node_watch_->mtbf_s(configuration, live.layout) : kNever;
+  live.checkpoint_times = checkpoint_times(jobs_[slot].job, setup_.checkpoints, setup_.costs.checkpoint_s, mtbf_s);
+  live.clock = StageClock(now_s, live.course.length_s, live.checkpoint_times, speed_of(slot));
+  hold_running(slot, now_s);
   tell(now_s, JobEvent::running, slot);
   live.phase_end =
-      events_.push({on_date_grid(now_s + live.course.length_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
+      events_.push({on_date_grid(live.clock.end_s()), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
 }
 
-void ReplayRun::begin_checkpoint(JobSlot slot, double now_s) {
+void ReplayRun::preempt(JobSlot slot, Preemption preemption, double now_s) {
+  LiveJob& live = live_[slot];
+  ++live.preemptions;
+  tell(now_s, JobEvent::preempted, slot);
+  live.loses_work = preemption == Preemption::lose;
+  begin_checkpoint(slot, live.clock.at(now_s), now_s);
+}
+
+void ReplayRun::begin_checkpoint(JobSlot slot, const StageReading& cut, double now_s) {
   LiveJob& live = live_[slot];
   events_.cancel(live.phase_end);
-  live.cut_after_s = now_s - live.running_since_s;
+  live.cut = cut;
   live.state = JobState::checkpointing;
   hold(slot, 0, 0, now_s);
-  const double checkpoint_s = jobs_[slot].job.work == Work::rigid ? 0 : setup_.costs.checkpoint_s;
+  const double checkpoint_s = jobs_[slot].job.work == Work::rigid || live.loses_work ? 0 : setup_.costs.checkpoint_s;
   live.phase_end =
       events_.push({on_date_grid(now_s + checkpoint_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
 }
 
 void ReplayRun::end_checkpoint(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
-  end_stage(slot, now_s, live.cut_after_s);
+  end_stage(slot, live.cut, !live.loses_work, now_s);
+  live.loses_work = false;
   if (live.next_menu) {
     take_next_menu(slot, now_s);
     return;
@@ -166,7 +190,7 @@ void ReplayRun::on_phase_end(JobSlot slot, double now_s) {
         ask_again(slot, now_s);
         break;
       }
-      end_stage(slot, now_s, live.course.length_s);
+      end_stage(slot, live.clock.whole(), true, now_s);
       end_job(slot, live.course.failure, now_s);
       break;
     default:
