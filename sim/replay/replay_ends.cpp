@@ -146,6 +146,7 @@ void ReplayRun::end_job(JobSlot slot, FailureReason reason, double now_s) {
   LiveJob& live = live_[slot];
   now_s_ = now_s;
   events_.cancel(live.deadline);
+  events_.cancel(live.walltime);
   live.state = reason == FailureReason::none ? JobState::finished : JobState::failed;
   tell(now_s, reason == FailureReason::none ? JobEvent::finished : JobEvent::failed, slot);
   emit(slot, reason, now_s);

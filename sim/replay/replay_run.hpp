@@ -1,10 +1,10 @@
 // The replay in the making: one object that lives as long as one replay. Internal to the room; replay.hpp is its door.
-//   replay.cpp          events, arrivals, the queue's decisions
-//   replay_nodes.cpp    nodes that fail, slow down and go into maintenance
+//   replay.cpp               events, arrivals, the queue's decisions
+//   replay_again.cpp         the end of a stage at which `configure` is asked again
 //   replay_dependencies.cpp  jobs that wait for others
-//   replay_again.cpp    the end of a stage at which `configure` is asked again
-//   replay_ends.cpp     the ends of stages and jobs: work, money, records
-//   replay_stages.cpp   what a job does with its devices, from phase to phase
+//   replay_ends.cpp          the ends of stages and jobs: work, money, records
+//   replay_nodes.cpp         nodes that fail, slow down and go into maintenance
+//   replay_stages.cpp        what a job does with its devices, from phase to phase
 #pragma once
 
 #include <fmt/format.h>

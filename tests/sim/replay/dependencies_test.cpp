@@ -36,6 +36,18 @@ TEST_CASE("a time limit ends a job as failed, unless it ends at that date") {
   CHECK(world.keeper.of("c").end_s == 24);
 }
 
+TEST_CASE("the time limit of a job that ended at once ends no other") {
+  // a does not fit into memory at 0 s; b, in its place, runs 1..21, beyond a's limit of 10 s.
+  World world{.cluster = cluster({{1, 1}})};
+  world.menus.menu.ranked = {choice(0, 1, 2000)};
+  Job a = stepping("a", 0, 5);
+  a.walltime_s = 10;
+  Greedy queue;
+  world.run({a, rigid("b", 1, 1, 20)}, queue);
+  CHECK(world.keeper.of("a").reason == FailureReason::out_of_memory);
+  CHECK(world.keeper.of("b").end_s == 21);
+}
+
 TEST_CASE("a job queues when those that it waits for have ended") {
   // b waits for a (to 10) and for c, which comes later (to 25); then 5 s.
   World world{.cluster = cluster({{4, 1}})};
