@@ -26,6 +26,7 @@ void QueueAnswer::clear() {
   starts.clear();
   preempts.clear();
   resizes.clear();
+  rejects.clear();
   wake_at_s = std::numeric_limits<double>::infinity();
 }
 

@@ -52,7 +52,7 @@ struct Prediction {
   double accuracy = std::numeric_limits<double>::quiet_NaN();
   double cost_usd = std::numeric_limits<double>::quiet_NaN();
   double ranked_cost_usd = std::numeric_limits<double>::quiet_NaN();  ///< what choices are ranked by; NaN: cost_usd
-  double safe_cost_usd = std::numeric_limits<double>::quiet_NaN();  ///< what a limit is held against; NaN: cost_usd
+  double safe_cost_usd = std::numeric_limits<double>::quiet_NaN();    ///< what a limit is held against; NaN: cost_usd
   double epochs = std::numeric_limits<double>::quiet_NaN();
   bool feasible = true;       ///< keeps the job's limits
   bool extrapolated = false;  ///< outside what the strategy has seen
@@ -93,18 +93,28 @@ struct NodeShare {
   int devices = 0;
 };
 
-/// Starts (or resizes) a job to an entry of its menu. No nodes named: consolidated, on the fewest nodes.
+/// Which of a pool's free devices a job takes (Nodes::take).
+enum class Placement : std::uint8_t {
+  consolidated,  ///< on the fewest nodes
+  best_fit,      ///< in the smallest gaps: keeps whole nodes free for large jobs
+  spread,        ///< evenly, on the emptiest nodes
+};
+
+/// Starts (or resizes) a job to an entry of its menu. No nodes named: the replay chooses them by `placement`.
 struct Start {
   JobSlot job = 0;
   int entry = 0;
-  std::vector<std::vector<NodeShare>> nodes = {};  ///< of each group; empty: the replay chooses
+  std::vector<std::vector<NodeShare>> nodes = {};  ///< of each group; empty: by `placement`
+  Placement placement = Placement::consolidated;
 };
 
-/// The answer of `queue`. Resizes checkpoint and start again; a preempted job checkpoints and queues again.
+/// The answer of `queue`. Applied in this order: preempts, resizes, rejects, starts. Resizes checkpoint and start
+/// again; a preempted job checkpoints and queues again; a rejected one leaves the queue and has failed.
 struct QueueAnswer {
   std::vector<Start> starts;
   std::vector<JobSlot> preempts;
   std::vector<Start> resizes;
+  std::vector<JobSlot> rejects;
   double wake_at_s = std::numeric_limits<double>::infinity();
   void clear();
 };

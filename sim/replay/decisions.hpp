@@ -9,21 +9,22 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/replay/configuration.hpp"
 #include "sim/replay/job.hpp"
+#include "sim/replay/nodes.hpp"
 #include "sim/step/op_graph.hpp"
 
 namespace rehearse::sim {
 
 /// What a job has shown when a stage ends: measured, with the world's noise.
 struct StageSeen {
-  Configuration configuration;     ///< of the stage
-  int stages = 0;                  ///< ended so far, this one included
-  double epochs = 0;               ///< trained
-  double examples = 0;             ///< samples trained on
-  double accuracy = 0;             ///< last evaluation
-  double noise_scale = 0;          ///< as read, samples
-  double step_s = 0;               ///< of this stage
-  double elapsed_s = 0;            ///< since the job was submitted
-  double cost_usd = 0;             ///< of the job so far
+  Configuration configuration;  ///< of the stage
+  int stages = 0;               ///< ended so far, this one included
+  double epochs = 0;            ///< trained
+  double examples = 0;          ///< samples trained on
+  double accuracy = 0;          ///< last evaluation
+  double noise_scale = 0;       ///< as read, samples
+  double step_s = 0;            ///< of this stage
+  double elapsed_s = 0;         ///< since the job was submitted
+  double cost_usd = 0;          ///< of the job so far
   int divergences = 0;
 };
 
@@ -52,6 +53,22 @@ class Threads {
   virtual ThreadPlan plan(const OpGraph& graph, const Device& cpu) = 0;
 };
 
+/// What a job holds and what it has had of the cluster, as of its last change; a scheduler can observe all of it.
+struct Service {
+  JobState state = JobState::queued;  ///< queued, starting, running or checkpointing
+  int entry = -1;                     ///< of the menu, that it holds devices for; -1 while queued
+  int devices = 0;                    ///< workers that it holds
+  double since_s = 0;                 ///< of the state
+  double held_since_s = 0;            ///< the devices of this stage were taken
+  double lets_go_at_s = kNever;       ///< checkpointing: when it ends
+  double device_s = 0;                ///< devices x seconds held, until `since_s`
+  double ran_s = 0;                   ///< seconds of work (no start-up, no checkpoint), until `since_s`
+  double fraction_done = 0;           ///< of its work, until `held_since_s`: of its duration, its steps or its predicted epochs
+
+  /// Attained service in device-seconds.
+  double device_s_at(double now_s) const { return device_s + devices * (now_s - since_s); }
+};
+
 /// A job as a queue sees it.
 struct QueueJob {
   Job job;
@@ -59,17 +76,37 @@ struct QueueJob {
   std::uint64_t number = 0;  ///< in order of arrival
   double queued_since_s = 0;
   int first_fitting_entry = -1;  ///< of the menu, on an empty cluster
+  Service service;
+
+  /// Seconds that the job needs with an entry of its menu from now on, by the menu's prediction and what it has done; infinite
+  /// when there is none. Not less than 0, also when it has taken longer than predicted.
+  double predicted_remaining_s(int entry, double now_s) const;
+  /// What is left of the bound that the user gave (Job::walltime_s), not less than 0; the prediction when he gave none.
+  double user_remaining_s(int entry, double now_s) const;
 };
 
-/// Read-only. `queued` are the slots that joined the queue since the last call, in order; `ended` those that left the
-/// cluster. A discipline keeps its own ordered index from them.
+/// What only queues named oracle are told: the world as it is.
+class Truth {
+ public:
+  virtual ~Truth() = default;
+  /// Seconds that the job will need with an entry of its menu from now on, start-up included. While it holds devices for that
+  /// entry exact but for what happens to it; else on the nodes that it would get on an empty cluster.
+  virtual double remaining_s(JobSlot slot, int entry, double now_s) const = 0;
+};
+
+/// Read-only. The spans name slots to which something has happened since the last call, in order of time; what they are now
+/// stands in `jobs` (Service::state): a job may have been in several places meanwhile, and then is in several spans. A discipline
+/// keeps its own ordered index from them. A slot of `ended` is used for another job after this call.
 struct QueueView {
   double now_s = 0;
   const Cluster* cluster = nullptr;
-  std::span<const JobSlot> queued;
-  std::span<const JobSlot> ended;
+  std::span<const JobSlot> queued;    ///< joined the queue: arrived, or came back after a checkpoint
+  std::span<const JobSlot> started;   ///< took devices: the last answer's starts, and resized jobs after their checkpoint
+  std::span<const JobSlot> changed;   ///< began to run, or to write a checkpoint, or the next of their stages
+  std::span<const JobSlot> ended;     ///< left the cluster, from wherever they were
   std::span<const QueueJob> jobs;     ///< by slot
   std::span<const int> free_devices;  ///< by pool
+  std::span<const Nodes> nodes;       ///< by pool: how the free devices lie on its nodes
 };
 
 /// `queue`: which job runs next, where.
@@ -78,6 +115,12 @@ class Queue {
   virtual ~Queue() = default;
   /// `answer` comes empty.
   virtual void decide(const QueueView& view, QueueAnswer& answer) = 0;
+};
+
+/// A queue that is told the truth, once, before it decides anything.
+class OracleQueue : public Queue {
+ public:
+  virtual void learn(const Truth& truth) = 0;
 };
 
 /// A policy: a named bundle of the four. All pointers are set.

@@ -53,8 +53,9 @@ struct Job {
   double target_accuracy = kUnset;  ///< floor in 0..1; NaN: none
   double deadline_s = kNever;       ///< counted from submit_s
   double cost_limit_usd = kNever;   ///< on the job's own money, profiling not counted
-  double priority = 0;
-  int pool = -1;  ///< index into Cluster::pools that it names, -1: none
+  double priority = 0;              ///< larger is more urgent
+  double walltime_s = kNever;       ///< the user's upper bound on the seconds that it holds devices
+  int pool = -1;                    ///< index into Cluster::pools that it names, -1: none
   Objective objective = Objective::min_cost;
   Stop stop = Stop::target;
   OnDeadline on_deadline = OnDeadline::continue_;
@@ -62,6 +63,7 @@ struct Job {
   bool has_target() const { return target_accuracy == target_accuracy; }
   bool has_deadline() const { return deadline_s != kNever; }
   bool has_cost_limit() const { return cost_limit_usd != kNever; }
+  bool has_walltime() const { return walltime_s != kNever; }
 };
 
 enum class JobState : std::uint8_t { queued, starting, running, checkpointing, finished, failed };

@@ -1,5 +1,6 @@
 #include "sim/replay/nodes.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "sim/base/errors.hpp"
@@ -71,6 +72,67 @@ void Nodes::take_consolidated(int devices, std::vector<NodeShare>& out) {
     out.push_back({node, taken});
     devices -= taken;
   }
+}
+
+void Nodes::take_best_fit(int devices, std::vector<NodeShare>& out) {
+  check(devices <= free_total_, "more devices are taken than are free");
+  while (devices > 0) {
+    // The smallest gap that holds all that is left, else the smallest gap: it is closed.
+    int bucket = devices;
+    while (bucket <= per_node_ && with_free_[static_cast<std::size_t>(bucket)].empty()) ++bucket;
+    if (bucket > per_node_) {
+      bucket = 1;
+      while (with_free_[static_cast<std::size_t>(bucket)].empty()) ++bucket;
+    }
+    const int node = with_free_[static_cast<std::size_t>(bucket)].smallest();
+    const int taken = std::min(bucket, devices);
+    change(node, -taken);
+    out.push_back({node, taken});
+    devices -= taken;
+  }
+}
+
+void Nodes::take_spread(int devices, std::vector<NodeShare>& out) {
+  check(devices <= free_total_, "more devices are taken than are free");
+  const std::size_t before = out.size();
+  int bucket = per_node_;
+  for (; devices > 0; --devices) {
+    while (with_free_[static_cast<std::size_t>(bucket)].empty()) --bucket;
+    const int node = with_free_[static_cast<std::size_t>(bucket)].smallest();
+    change(node, -1);
+    out.push_back({node, 1});
+  }
+  // One share a node.
+  const auto first = out.begin() + static_cast<std::ptrdiff_t>(before);
+  std::sort(first, out.end(), [](const NodeShare& a, const NodeShare& b) { return a.node < b.node; });
+  auto last = first;
+  for (auto share = first; share != out.end(); ++share) {
+    if (last != first && (last - 1)->node == share->node)
+      (last - 1)->devices += share->devices;
+    else
+      *last++ = *share;
+  }
+  out.erase(last, out.end());
+}
+
+void Nodes::take(Placement placement, int devices, std::vector<NodeShare>& out) {
+  switch (placement) {
+    case Placement::consolidated:
+      take_consolidated(devices, out);
+      break;
+    case Placement::best_fit:
+      take_best_fit(devices, out);
+      break;
+    case Placement::spread:
+      take_spread(devices, out);
+      break;
+  }
+}
+
+bool Nodes::has_node_with(int free_devices) const {
+  for (int bucket = free_devices; bucket <= per_node_; ++bucket)
+    if (!with_free_[static_cast<std::size_t>(bucket)].empty()) return true;
+  return false;
 }
 
 void Nodes::take(std::span<const NodeShare> shares) {

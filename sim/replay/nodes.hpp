@@ -32,9 +32,13 @@ class Nodes {
   int free_devices() const { return free_total_; }
   int node_count() const { return static_cast<int>(free_.size()); }
   int free_on(int node) const { return free_[static_cast<std::size_t>(node)]; }
+  /// Does some node have so many devices free?
+  bool has_node_with(int free_devices) const;
   /// Takes `devices` on the fewest nodes: the emptiest first, the rest on the fullest node that holds it; ties to the lowest
   /// index. There must be so many free.
   void take_consolidated(int devices, std::vector<NodeShare>& out);
+  /// Takes `devices` as `placement` says; ties to the lowest index. There must be so many free.
+  void take(Placement placement, int devices, std::vector<NodeShare>& out);
   /// Takes exactly these; the devices must be free.
   void take(std::span<const NodeShare> shares);
   void give_back(std::span<const NodeShare> shares);
@@ -42,6 +46,8 @@ class Nodes {
   int nodes_for(int devices) const { return (devices + per_node_ - 1) / per_node_; }
 
  private:
+  void take_best_fit(int devices, std::vector<NodeShare>& out);
+  void take_spread(int devices, std::vector<NodeShare>& out);
   void change(int node, int delta);
   int per_node_;
   int free_total_;

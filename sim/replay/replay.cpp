@@ -14,6 +14,7 @@ ReplayRun::ReplayRun(const ReplaySetup& setup) : setup_(setup), cluster_(*setup.
     free_devices_.push_back(nodes_.back().free_devices());
   }
   next_of_source_.resize(setup.sources.size());
+  if (auto* oracle = dynamic_cast<OracleQueue*>(setup.policy.queue)) oracle->learn(*this);
 }
 
 void ReplayRun::tell(double now_s, JobEvent event, JobSlot slot) {
@@ -74,18 +75,23 @@ void ReplayRun::tell_menu(const Job& job, const Menu& menu, double now_s) {
   }
 }
 
+void ReplayRun::find_first_fitting(JobSlot slot) {
+  QueueJob& queued = jobs_[slot];
+  queued.first_fitting_entry = -1;
+  for (std::size_t entry = 0; entry < queued.menu.ranked.size(); ++entry) {
+    if (!could_ever_fit(cluster_, queued.menu.ranked[entry].configuration)) continue;
+    queued.first_fitting_entry = static_cast<int>(entry);
+    return;
+  }
+}
+
 void ReplayRun::arrive(std::size_t source, double now_s) {
   const JobSlot slot = new_slot(std::move(*next_of_source_[source]));
   next_of_source_[source].reset();
   tell(now_s, JobEvent::submitted, slot);
   make_menu(slot, now_s);
   QueueJob& queued = jobs_[slot];
-  queued.first_fitting_entry = -1;
-  for (std::size_t entry = 0; entry < queued.menu.ranked.size(); ++entry) {
-    if (!could_ever_fit(cluster_, queued.menu.ranked[entry].configuration)) continue;
-    queued.first_fitting_entry = static_cast<int>(entry);
-    break;
-  }
+  find_first_fitting(slot);
   if (!queued.menu.feasible && setup_.infeasible == Infeasible::reject) {
     tell(now_s, JobEvent::rejected, slot);
     end_job(slot, FailureReason::rejected, now_s);
@@ -107,21 +113,33 @@ void ReplayRun::enqueue(JobSlot slot, double now_s) {
   jobs_[slot].queued_since_s = now_s;
   queued_.push_back(slot);
   ++waiting_;
+  show(slot, now_s);
 }
 
 void ReplayRun::decide(double now_s) {
   now_s_ = now_s;
-  const QueueView view{
-      .now_s = now_s, .cluster = &cluster_, .queued = queued_, .ended = ended_, .jobs = jobs_, .free_devices = free_devices_};
+  const QueueView view{.now_s = now_s,
+                       .cluster = &cluster_,
+                       .queued = queued_,
+                       .started = started_,
+                       .changed = changed_,
+                       .ended = ended_,
+                       .jobs = jobs_,
+                       .free_devices = free_devices_,
+                       .nodes = nodes_};
   answer_.clear();
   ask_policy("queue", nullptr, now_s, [&] { setup_.policy.queue->decide(view, answer_); });
   queued_.clear();
+  started_.clear();
+  changed_.clear();
   for (const JobSlot slot : ended_) {  // only now does nobody know the slot any more
     live_[slot].in_use = false;
     free_slots_.push_back(slot);
   }
   ended_.clear();
   apply(answer_, now_s);
+  // A job that was rejected or found no memory has left: the queue is told at this date.
+  if (!ended_.empty()) events_.push({now_s, EventClass::timer, kWake});
   if (setup_.pool_samples) {
     for (std::size_t p = 0; p < nodes_.size(); ++p) {
       PoolSample sample = meter_.sample(now_s, static_cast<PoolId>(p));
@@ -175,8 +193,15 @@ void ReplayRun::apply(const QueueAnswer& answer, double now_s) {
     require(resize.nodes.empty(), resize.job, "names nodes for a resize: they are chosen after the checkpoint");
     ++live_[resize.job].reconfigurations;
     live_[resize.job].resize_to = resize.entry;
+    live_[resize.job].placement = resize.placement;
     tell(now_s, JobEvent::resized, resize.job);
     begin_checkpoint(resize.job, now_s);
+  }
+  for (const JobSlot slot : answer.rejects) {
+    require(known(slot, JobState::queued), slot, "rejects a job that is not in the queue");
+    --waiting_;
+    tell(now_s, JobEvent::rejected, slot);
+    end_job(slot, FailureReason::rejected, now_s);
   }
   for (const Start& s : answer.starts) {
     require(known(s.job, JobState::queued), s.job, "starts a job that is not in the queue");
@@ -186,7 +211,7 @@ void ReplayRun::apply(const QueueAnswer& answer, double now_s) {
       ask_policy("queue", &jobs_[s.job].job, now_s, [&] { validate_layout(cluster_, configuration, s.nodes); });
     require(is_free(configuration, s.nodes), s.job, "starts a job on devices that are not free");
     --waiting_;
-    start(s.job, s.entry, s.nodes, now_s);
+    start(s, now_s);
   }
   if (answer.wake_at_s != kNever) {
     require(answer.wake_at_s > now_s, 0, "asks to be woken in the past");

@@ -71,8 +71,9 @@ void ReplayRun::go_on(JobSlot slot, int entry, double now_s) {
   end_stage(slot, now_s, live.course.length_s);
   jobs_[slot].menu = std::move(*live.next_menu);
   live.next_menu.reset();
+  find_first_fitting(slot);
   live.entry = entry;
-  allocate(slot, layout);
+  allocate(slot, layout, Placement::consolidated);
   live.stage_start_s = now_s;
   plan_course(slot, now_s);
   begin_running(slot, now_s);
@@ -83,10 +84,11 @@ void ReplayRun::take_next_menu(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   jobs_[slot].menu = std::move(*live.next_menu);
   live.next_menu.reset();
+  find_first_fitting(slot);
   int entry = 0;
   while (!is_free(entry_of(slot, entry).configuration, {})) ++entry;
   live.state = JobState::queued;
-  start(slot, entry, {}, now_s);
+  start({.job = slot, .entry = entry}, now_s);
 }
 
 }  // namespace rehearse::sim

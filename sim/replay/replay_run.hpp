@@ -2,6 +2,7 @@
 //   replay.cpp          events, arrivals, the queue's decisions
 //   replay_again.cpp    the end of a stage at which `configure` is asked again
 //   replay_stages.cpp   what a job does with its devices, from start to end
+//   replay_view.cpp     what a queue sees of it
 #pragma once
 
 #include <fmt/format.h>
@@ -33,26 +34,29 @@ struct HeldRecord {
   std::vector<double> usd_of_pool;
 };
 
-class ReplayRun final : public EventHandler {
+class ReplayRun final : public EventHandler, public Truth {
  public:
   explicit ReplayRun(const ReplaySetup& setup);
   ReplayTotals run(void (*drive)(EventQueue&, EventHandler&));
   void handle(const Event& event) override;
   void decide(double now_s) override;
+  double remaining_s(JobSlot slot, int entry, double now_s) const override;
 
  private:
   void pull(std::size_t source);
   void arrive(std::size_t source, double now_s);
   JobSlot new_slot(Job job);
   void make_menu(JobSlot slot, double now_s);
+  void find_first_fitting(JobSlot slot);
   void tell_menu(const Job& job, const Menu& menu, double now_s);
   void enqueue(JobSlot slot, double now_s);
 
   void apply(const QueueAnswer& answer, double now_s);
   const Choice& entry_of(JobSlot slot, int entry) const;
   bool is_free(const Configuration& configuration, const Layout& named) const;
-  void start(JobSlot slot, int entry, const Layout& wanted, double now_s);
-  void allocate(JobSlot slot, const Layout& wanted);
+  void start(const Start& start, double now_s);
+  void allocate(JobSlot slot, const Layout& wanted, Placement placement);
+  void show(JobSlot slot, double now_s);
   void hold(JobSlot slot, double busy_fraction, double power_fraction, double now_s);
   void let_go(JobSlot slot, double now_s);
   void begin_running(JobSlot slot, double now_s);
@@ -87,7 +91,7 @@ class ReplayRun final : public EventHandler {
   std::vector<QueueJob> jobs_;
   std::vector<LiveJob> live_;
   std::vector<JobSlot> free_slots_;
-  std::vector<JobSlot> queued_, ended_;
+  std::vector<JobSlot> queued_, started_, changed_, ended_;  // since the queue was last asked
   QueueAnswer answer_;
   EventHandle wake_;
   std::deque<HeldRecord> held_;

@@ -16,7 +16,7 @@ StageInputs ReplayRun::inputs_of(JobSlot slot) const {
           .stage = live.stages};
 }
 
-void ReplayRun::allocate(JobSlot slot, const Layout& wanted) {
+void ReplayRun::allocate(JobSlot slot, const Layout& wanted, Placement placement) {
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   live.layout.resize(configuration.groups.size());
@@ -24,7 +24,7 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     live.layout[g].clear();
     if (wanted.empty()) {
-      nodes_[pool].take_consolidated(configuration.groups[g].workers, live.layout[g]);
+      nodes_[pool].take(placement, configuration.groups[g].workers, live.layout[g]);
     } else {
       live.layout[g] = wanted[g];
       nodes_[pool].take(live.layout[g]);
@@ -33,12 +33,14 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted) {
   }
 }
 
-void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_s) {
+void ReplayRun::start(const Start& start, double now_s) {
+  const JobSlot slot = start.job;
+  const int entry = start.entry;
   LiveJob& live = live_[slot];
   const Job& job = jobs_[slot].job;
   live.entry = entry;
   live.resize_to = -1;
-  allocate(slot, wanted);
+  allocate(slot, start.nodes, start.placement);
   const Choice& choice = entry_of(slot, entry);
   setup_.recorder->on_decision(
       {.time_s = now_s, .job = &job, .decision = "start", .rank = entry, .choice = &choice, .remedy = jobs_[slot].menu.remedy});
@@ -56,8 +58,7 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
   }
   live.stage_start_s = now_s;
   if (live.first_start_s != live.first_start_s) live.first_start_s = now_s;
-  take_up_batch(job, live.batch_before, choice.configuration.batch_size(), setup_.costs, setup_.models,
-                live.progress.training);
+  take_up_batch(job, live.batch_before, choice.configuration.batch_size(), setup_.costs, setup_.models, live.progress.training);
   plan_course(slot, now_s);
   hold(slot, 0, 0, now_s);
   tell(now_s, JobEvent::started, slot);
@@ -68,6 +69,8 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
   }
   const double start_s = start_seconds(job, setup_.costs, setup_.models, live.stages > 0);
   live.state = JobState::starting;
+  started_.push_back(slot);
+  show(slot, now_s);
   if (start_s > 0)
     live.phase_end = events_.push({on_date_grid(now_s + start_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
   else
@@ -119,6 +122,8 @@ void ReplayRun::begin_running(JobSlot slot, double now_s) {
   live.state = JobState::running;
   live.running_since_s = now_s;
   hold(slot, live.course.busy_fraction, live.course.power_fraction, now_s);
+  changed_.push_back(slot);
+  show(slot, now_s);
   tell(now_s, JobEvent::running, slot);
   live.phase_end =
       events_.push({on_date_grid(now_s + live.course.length_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
@@ -131,8 +136,11 @@ void ReplayRun::begin_checkpoint(JobSlot slot, double now_s) {
   live.state = JobState::checkpointing;
   hold(slot, 0, 0, now_s);
   const double checkpoint_s = jobs_[slot].job.work == Work::rigid ? 0 : setup_.costs.checkpoint_s;
-  live.phase_end =
-      events_.push({on_date_grid(now_s + checkpoint_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
+  const double lets_go_at_s = on_date_grid(now_s + checkpoint_s);
+  live.phase_end = events_.push({lets_go_at_s, EventClass::completion, subject_of(slot, JobTimer::phase_end)});
+  changed_.push_back(slot);
+  show(slot, now_s);
+  jobs_[slot].service.lets_go_at_s = lets_go_at_s;
 }
 
 void ReplayRun::end_checkpoint(JobSlot slot, double now_s) {
@@ -149,7 +157,7 @@ void ReplayRun::end_checkpoint(JobSlot slot, double now_s) {
   if (!is_free(entry_of(slot, resize_to).configuration, {})) return;
   queued_.pop_back();
   --waiting_;
-  start(slot, resize_to, {}, now_s);
+  start({.job = slot, .entry = resize_to, .placement = live.placement}, now_s);
 }
 
 /// Lets go of the devices, settles money and progress, and tells the stage.
@@ -182,6 +190,7 @@ void ReplayRun::end_stage(JobSlot slot, double now_s, double elapsed_s) {
                              .cost_usd = stage_usd,
                              .switch_cost_usd = rate * switch_s,
                              .cost_before_usd = live.meter.usd - stage_usd});
+  if (ran) live.ran_s += elapsed_s;
   live.progress = to;
   live.batch_before = configuration.batch_size();
   ++live.stages;
@@ -271,6 +280,7 @@ void ReplayRun::end_job(JobSlot slot, FailureReason reason, double now_s) {
   events_.cancel(live.deadline);
   live.state = reason == FailureReason::none ? JobState::finished : JobState::failed;
   tell(now_s, reason == FailureReason::none ? JobEvent::finished : JobEvent::failed, slot);
+  jobs_[slot].service.state = live.state;
   emit(slot, reason, now_s);
   ended_.push_back(slot);
   --active_;

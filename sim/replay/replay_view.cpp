@@ -1,0 +1,81 @@
+// What a queue sees of a job, and what oracles are told beyond it.
+#include <algorithm>
+
+#include "sim/replay/replay_run.hpp"
+
+namespace rehearse::sim {
+
+namespace {
+
+/// Of the job's work, as far as it can be observed: a target's epochs are those that the policy predicted.
+double fraction_done(const QueueJob& queued, const LiveJob& live) {
+  const Job& job = queued.job;
+  if (job.work == Work::rigid) return live.progress.work_done;
+  if (job.work == Work::steps) return live.progress.work_done / job.steps;
+  const auto entry = static_cast<std::size_t>(std::max(live.entry, queued.first_fitting_entry));
+  const Prediction& predicted = queued.menu.ranked[entry].predicted;
+  double fraction = live.progress.epochs_trained / (job.has_target() ? predicted.epochs : job.epochs);
+  if (!(fraction >= 0)) fraction = live.ran_s / predicted.time_s;
+  return std::min(1.0, fraction >= 0 ? fraction : 0.0);
+}
+
+}  // namespace
+
+double QueueJob::predicted_remaining_s(int entry, double now_s) const {
+  const auto predicted_s = [this](int of) { return menu.ranked[static_cast<std::size_t>(of)].predicted.time_s; };
+  double done = service.fraction_done;
+  if (service.entry >= 0) {
+    const double until_s = service.state == JobState::checkpointing ? service.since_s : now_s;
+    done += (until_s - service.held_since_s) / predicted_s(service.entry);
+  }
+  const double remaining_s = (1 - done) * predicted_s(entry);
+  return remaining_s == remaining_s ? std::max(0.0, remaining_s) : kNever;
+}
+
+double QueueJob::user_remaining_s(int entry, double now_s) const {
+  if (!job.has_walltime()) return predicted_remaining_s(entry, now_s);
+  const double held_s = service.entry >= 0 ? now_s - service.held_since_s : 0;
+  return std::max(0.0, job.walltime_s - held_s);
+}
+
+/// Writes down what queues may know of the job: after every change of its state.
+void ReplayRun::show(JobSlot slot, double now_s) {
+  const LiveJob& live = live_[slot];
+  QueueJob& queued = jobs_[slot];
+  const bool holds = live.state != JobState::queued;
+  queued.service = {.state = live.state,
+                    .entry = holds ? live.entry : -1,
+                    .devices = holds ? entry_of(slot, live.entry).configuration.workers() : 0,
+                    .since_s = now_s,
+                    .held_since_s = holds ? live.stage_start_s : now_s,
+                    .device_s = live.meter.device_s,
+                    .ran_s = live.ran_s + (live.state == JobState::checkpointing ? live.cut_after_s : 0),
+                    .fraction_done = fraction_done(queued, live)};
+}
+
+double ReplayRun::remaining_s(JobSlot slot, int entry, double now_s) const {
+  const LiveJob& live = live_[slot];
+  const QueueJob& queued = jobs_[slot];
+  const Job& job = queued.job;
+  const bool holds = live.state == JobState::starting || live.state == JobState::running;
+  const double elapsed_s = live.state == JobState::running ? now_s - live.running_since_s : 0;
+  const double to_start_s = live.state == JobState::running ? 0
+                                                            : start_seconds(job, setup_.costs, setup_.models, live.stages > 0) -
+                                                                  (holds ? now_s - live.stage_start_s : 0);
+  if (holds && live.entry == entry && !live.course.asks_again)
+    return std::max(0.0, to_start_s + live.course.length_s - elapsed_s);
+  const Progress progress =
+      holds ? progress_at(inputs_of(slot), live.course, setup_.models, std::min(elapsed_s, live.course.length_s)) : live.progress;
+  Choice choice = entry_of(slot, entry);
+  choice.until_epochs = kNever;
+  const Layout layout = empty_cluster_layout(cluster_, choice.configuration);
+  std::vector<Plans> plans;
+  if (job.work != Work::rigid)
+    plans = ask_plans(setup_.policy, *setup_.models.step_times, cluster_, job, choice.configuration, layout);
+  const StageCourse course = stage_course(
+      {.job = &job, .choice = &choice, .layout = &layout, .plans = plans, .progress = &progress, .stage = live.stages},
+      setup_.models);
+  return to_start_s + course.length_s;
+}
+
+}  // namespace rehearse::sim

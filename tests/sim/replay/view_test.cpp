@@ -1,0 +1,210 @@
+#include <rapidcheck/catch.h>
+
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "sim/base/random.hpp"
+#include "sim/replay/nodes.hpp"
+#include "tests/sim/replay/toy.hpp"
+
+using namespace toy;
+
+namespace {
+
+/// Asks the test what to do, and counts its calls.
+class Scripted : public Queue {
+ public:
+  std::function<void(int call, const QueueView&, QueueAnswer&)> script;
+  int calls = 0;
+  void decide(const QueueView& view, QueueAnswer& answer) override { script(calls++, view, answer); }
+};
+
+class Knowing final : public OracleQueue {
+ public:
+  std::function<void(const Truth&, const QueueView&, QueueAnswer&)> script;
+  void learn(const Truth& truth) override { truth_ = &truth; }
+  void decide(const QueueView& view, QueueAnswer& answer) override { script(*truth_, view, answer); }
+
+ private:
+  const Truth* truth_ = nullptr;
+};
+
+std::vector<JobSlot> list(std::span<const JobSlot> slots) { return {slots.begin(), slots.end()}; }
+
+Profile profile{.model = "toy", .dataset = "tenths"};
+
+/// Sorted by node.
+std::vector<std::pair<int, int>> taken(Nodes& nodes, Placement placement, int devices) {
+  std::vector<NodeShare> out;
+  nodes.take(placement, devices, out);
+  std::vector<std::pair<int, int>> result;
+  for (const NodeShare& share : out) result.emplace_back(share.node, share.devices);
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a queue sees what a job holds, has had and still needs") {
+  // 2 GPUs, 30 s to start, 10 s to checkpoint. 4 epochs at 50 samples: 2 steps of 1 s and an evaluation of 0.25 s, 2.25 s each.
+  World world{.cluster = cluster({{1, 2}}), .costs = {.start_s = 30, .checkpoint_s = 10}};
+  world.menus.menu.ranked = {choice(0, 2, 25)};
+  world.menus.menu.ranked[0].predicted.time_s = 40;
+  Job job{.name = "t", .profile = &profile, .work = Work::train, .epochs = 4, .walltime_s = 100};
+  Scripted queue;
+  queue.script = [](int call, const QueueView& view, QueueAnswer& answer) {
+    const QueueJob& seen = view.jobs[0];
+    const Service& s = seen.service;
+    switch (call) {
+      case 0:  // arrives
+        CHECK(list(view.queued) == std::vector<JobSlot>{0});
+        CHECK(s.state == JobState::queued);
+        CHECK(seen.predicted_remaining_s(0, 0) == 40);
+        CHECK(seen.user_remaining_s(0, 0) == 100);
+        answer.starts.push_back({.job = 0});
+        answer.wake_at_s = 10;
+        break;
+      case 1:  // 10 s into its start-up: 2 x 10 device-seconds
+        CHECK(list(view.started) == std::vector<JobSlot>{0});
+        CHECK(s.state == JobState::starting);
+        CHECK((s.entry == 0 && s.devices == 2 && s.held_since_s == 0));
+        CHECK(s.device_s_at(10) == 20);
+        CHECK(seen.predicted_remaining_s(0, 10) == 30);
+        CHECK(seen.user_remaining_s(0, 10) == 90);
+        break;
+      case 2:  // 30 s: begins to run
+        CHECK(list(view.changed) == std::vector<JobSlot>{0});
+        CHECK(list(view.started).empty());
+        CHECK((s.state == JobState::running && s.since_s == 30 && s.ran_s == 0));
+        CHECK(view.nodes[0].free_on(0) == 0);
+        answer.wake_at_s = 33;
+        break;
+      case 3:  // 33 s: 3 s of work, 1 epoch of 2.25 s and a part of the next
+        answer.preempts.push_back(0);
+        break;
+      case 4:  // the checkpoint has ended
+        CHECK(view.now_s == 43);
+        CHECK(list(view.queued) == std::vector<JobSlot>{0});
+        CHECK((s.state == JobState::queued && s.entry == -1 && s.devices == 0 && s.ran_s == 3));
+        CHECK(s.device_s_at(50) == 86);  // 2 x 43, and none while it waits
+        CHECK(s.fraction_done > 0.25);   // of 4 epochs
+        CHECK(s.fraction_done < 0.5);
+        CHECK(seen.predicted_remaining_s(0, 43) == Approx((1 - s.fraction_done) * 40));
+        CHECK(seen.user_remaining_s(0, 43) == 100);
+        answer.starts.push_back({.job = 0});
+        break;
+      default:
+        break;
+    }
+  };
+  world.run({job}, queue);
+  CHECK(queue.calls > 5);
+}
+
+TEST_CASE("a checkpoint says when it lets go; what was rejected is told at the same date") {
+  World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 0, .checkpoint_s = 10}};
+  world.menus.menu.ranked = {choice(0, 1, 50)};
+  Job job{.name = "t", .profile = &profile, .work = Work::train, .epochs = 4};
+  Scripted queue;
+  int told = 0;
+  queue.script = [&](int call, const QueueView& view, QueueAnswer& answer) {
+    if (call == 0) {
+      answer.starts.push_back({.job = view.queued[0]});
+      answer.rejects.push_back(view.queued[1]);
+    } else if (call == 1) {
+      CHECK(view.now_s == 0);
+      CHECK(list(view.ended) == std::vector<JobSlot>{1});
+      CHECK(view.jobs[1].service.state == JobState::failed);
+      answer.wake_at_s = 1;
+      ++told;
+    } else if (view.now_s == 1) {
+      answer.preempts.push_back(0);
+      answer.wake_at_s = 5;
+    } else if (view.now_s == 5) {
+      CHECK(view.jobs[0].service.state == JobState::checkpointing);
+      CHECK(view.jobs[0].service.lets_go_at_s == 11);
+      CHECK(list(view.changed) == std::vector<JobSlot>{0});
+      ++told;
+    } else if (!view.queued.empty()) {
+      answer.starts.push_back({.job = view.queued[0]});
+    }
+  };
+  world.run({job, rigid("unwanted", 0, 1, 5)}, queue);
+  CHECK(told == 2);
+  CHECK(world.keeper.of("unwanted").reason == FailureReason::rejected);
+  CHECK(world.keeper.of("t").state == JobState::finished);
+}
+
+TEST_CASE("only an oracle is told what remains in truth") {
+  // Predicted 1000 s; in truth 4 epochs of 2.25 s. After 2 s of the rigid job's 10 s, 8 s remain.
+  World world{.cluster = cluster({{1, 2}})};
+  world.menus.menu.ranked = {choice(0, 1, 50)};
+  world.menus.menu.ranked[0].predicted.time_s = 1000;
+  Job job{.name = "t", .profile = &profile, .submit_s = 2, .work = Work::train, .epochs = 4};
+  Knowing queue;
+  int told = 0;
+  queue.script = [&](const Truth& truth, const QueueView& view, QueueAnswer& answer) {
+    for (const JobSlot slot : view.queued) answer.starts.push_back({.job = slot});
+    if (view.now_s == 2 && !view.queued.empty()) {
+      CHECK(truth.remaining_s(0, 0, 2) == 8);
+      CHECK(truth.remaining_s(1, 0, 2) == Approx(9));
+      CHECK(view.jobs[1].predicted_remaining_s(0, 2) == 1000);
+      ++told;
+    }
+  };
+  world.run({rigid("r", 0, 1, 10), job}, queue);
+  CHECK(told == 1);
+}
+
+TEST_CASE("placements by hand") {
+  // Nodes with 4, 1, 3, 4 GPUs free.
+  const auto pool = [] {
+    Nodes nodes(4, 4);
+    const std::vector<NodeShare> held{{1, 3}, {2, 1}};
+    nodes.take(held);
+    return nodes;
+  };
+  using Shares = std::vector<std::pair<int, int>>;
+  Nodes nodes = pool();
+  CHECK(taken(nodes, Placement::consolidated, 5) == Shares{{0, 4}, {1, 1}});  // fewest nodes, the rest in the smallest gap
+  nodes = pool();
+  CHECK(taken(nodes, Placement::best_fit, 2) == Shares{{2, 2}});  // the smallest gap that holds both
+  nodes = pool();
+  CHECK(taken(nodes, Placement::best_fit, 5) == Shares{{0, 4}, {1, 1}});  // no gap holds 5: the smallest, then what holds 4
+  nodes = pool();
+  CHECK(taken(nodes, Placement::best_fit, 7) == Shares{{0, 3}, {1, 1}, {2, 3}});
+  nodes = pool();
+  CHECK(taken(nodes, Placement::spread, 2) == Shares{{0, 1}, {3, 1}});
+  nodes = pool();
+  CHECK(taken(nodes, Placement::spread, 5) == Shares{{0, 2}, {2, 1}, {3, 2}});  // 4,3,4 -> 3,3,3 -> lowest index first
+  CHECK(nodes.has_node_with(2));
+  CHECK(!nodes.has_node_with(3));
+}
+
+TEST_CASE("every placement takes what was asked for, each node once") {
+  rc::prop("", [](std::uint64_t seed) {
+    Random random(seed);
+    Nodes nodes(7, 5);
+    std::vector<std::vector<NodeShare>> held;
+    for (int i = 0; i < 60; ++i) {
+      if (!held.empty() && random.below(2) == 0) {
+        const auto which = random.below(held.size());
+        nodes.give_back(held[which]);
+        held.erase(held.begin() + static_cast<std::ptrdiff_t>(which));
+        continue;
+      }
+      if (nodes.free_devices() == 0) continue;
+      const int devices = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(nodes.free_devices())));
+      const int before = nodes.free_devices();
+      held.emplace_back();
+      nodes.take(static_cast<Placement>(random.below(3)), devices, held.back());
+      RC_ASSERT(nodes.free_devices() == before - devices);
+      std::vector<int> seen;
+      int sum = 0;
+      for (const NodeShare& share : held.back()) seen.push_back(share.node), sum += share.devices;
+      std::sort(seen.begin(), seen.end());
+      RC_ASSERT(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
+      RC_ASSERT(sum == devices);
+    }
+  });
+}
