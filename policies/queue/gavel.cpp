@@ -1,27 +1,11 @@
 #include "policies/queue/gavel.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "policies/queue/usable_entries.hpp"
 #include "sim/replay/costs.hpp"
 
 namespace rehearse::policies {
-
-namespace {
-
-/// Of a job that nothing is predicted about, and the least of one that has outrun its prediction.
-constexpr double kUnknownRemaining_s = 86400, kLeastRemaining_s = 1;
-
-double remaining_s(const sim::QueueJob& job, int entry, double now_s) {
-  const double predicted_s = job.predicted_remaining_s(entry, now_s);
-  return std::isfinite(predicted_s) ? std::max(predicted_s, kLeastRemaining_s) : kUnknownRemaining_s;
-}
-
-const sim::Configuration& configuration_of(const sim::QueueJob& job, int entry) {
-  return job.menu.ranked[static_cast<std::size_t>(entry)].configuration;
-}
-
-}  // namespace
 
 std::vector<sim::JobSlot> Gavel::active() const {
   std::vector<sim::JobSlot> slots;
@@ -36,9 +20,9 @@ void Gavel::meet(const sim::QueueView& view, sim::JobSlot slot) {
   if (on_pool_.size() < (slot + 1) * pools_) on_pool_.resize((slot + 1) * pools_);
   for (std::size_t p = 0; p < pools_; ++p) on(slot, p).entry = -1;
   for (std::size_t entry = job.menu.ranked.size(); entry-- > 0;) {
-    const sim::Configuration& c = job.menu.ranked[entry].configuration;
-    if (c.groups.size() == 1 && sim::could_ever_fit(*view.cluster, c))
-      on(slot, static_cast<std::size_t>(c.groups.front().pool)).entry = static_cast<int>(entry);
+    if (!is_usable(*view.cluster, job, static_cast<int>(entry))) continue;
+    const int pool = job.menu.ranked[entry].configuration.groups.front().pool;
+    on(slot, static_cast<std::size_t>(pool)).entry = static_cast<int>(entry);
   }
 }
 
@@ -98,7 +82,7 @@ void Gavel::allocate(const sim::QueueView& view) {
     for (Eigen::Index p = 0; p < pools; ++p) {
       const int entry = on(slot, static_cast<std::size_t>(p)).entry;
       if (entry < 0) continue;
-      problem.throughput(j, p) = 1 / remaining_s(job, entry, view.now_s);
+      problem.throughput(j, p) = 1 / expected_remaining_s(job, entry, view.now_s);
       problem.devices(j, p) = configuration_of(job, entry).workers();
     }
     const double left_s = job.job.submit_s + job.job.deadline_s - view.now_s;
@@ -160,7 +144,7 @@ void Gavel::fill(const sim::QueueView& view) {
       const int entry = on(slot, p).entry;
       if (entry < 0) continue;
       const double per_s = parameters_.objective == GavelObjective::cost ? price_[p] * configuration_of(job, entry).workers() : 1;
-      ways.emplace_back(remaining_s(job, entry, view.now_s) * per_s, entry);
+      ways.emplace_back(expected_remaining_s(job, entry, view.now_s) * per_s, entry);
     }
     if (ways.empty()) ways.emplace_back(0, job.first_fitting_entry);
     std::sort(ways.begin(), ways.end());

@@ -1,6 +1,7 @@
 #include "policies/queue/gavel_allocation.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "policies/queue/linear_programme.hpp"
 #include "sim/base/errors.hpp"
@@ -15,6 +16,8 @@ using Eigen::VectorXd;
 
 /// An optimum is only known to the simplex' tolerance; what a second programme must keep is that much less.
 constexpr double kTolerance = 1e-7;
+/// Shares are whole multiples, so that equal ones are equal; those below the second are noise of the tolerance.
+constexpr double kShareGrid = 1e-6, kLeastShare = 1e-5;
 /// Of the dearest pool: what is free must not make all else worthless.
 constexpr double kLeastPrice = 1e-6;
 
@@ -49,13 +52,15 @@ void maximise_sum(const GavelProblem& problem, const MatrixXd& factors, LinearPr
     for (const auto& [share, factor] : of_job(problem, factors, job)) programme.maximise(share, factor);
 }
 
-/// The shares; those of pools on which a job cannot run stand in no row and are 0. Rounding is cut off.
+/// The shares; those of pools on which a job cannot run stand in no row and are 0.
 GavelAllocation shares_of(const GavelProblem& problem, const std::vector<double>& values, double unit = 1) {
   GavelAllocation shares = GavelAllocation::Zero(problem.jobs(), problem.pools());
   for (Index job = 0; job < problem.jobs(); ++job)
-    for (Index pool = 0; pool < problem.pools(); ++pool)
-      if (problem.throughput(job, pool) > 0)
-        shares(job, pool) = std::min(1.0, values[static_cast<std::size_t>(variable(problem, job, pool))] / unit);
+    for (Index pool = 0; pool < problem.pools(); ++pool) {
+      const double share = values[static_cast<std::size_t>(variable(problem, job, pool))] / unit;
+      if (problem.throughput(job, pool) > 0 && share >= kLeastShare)
+        shares(job, pool) = std::min(1.0, std::round(share / kShareGrid) * kShareGrid);
+    }
   return shares;
 }
 
@@ -92,7 +97,8 @@ MatrixXd dollars_a_second(const GavelProblem& problem) {
 
 /// Progress in units of what the job's best pool gives for a dollar.
 MatrixXd progress_worth(const GavelProblem& problem) {
-  const VectorXd best = problem.throughput.cwiseQuotient(dollars_a_second(problem)).rowwise().maxCoeff();
+  const MatrixXd per_dollar = problem.throughput.cwiseQuotient(dollars_a_second(problem));
+  const VectorXd best = (problem.throughput.array() > 0).select(per_dollar, 0.0).rowwise().maxCoeff();
   return best.cwiseInverse().asDiagonal() * problem.throughput;
 }
 

@@ -21,6 +21,7 @@ struct GavelProblem {
 };
 
 /// A share of time for each job (row) and pool (column): rows sum to at most 1, devices x shares to at most the capacity.
+/// Multiples of 1e-6, the sums up to their rounding.
 using GavelAllocation = Eigen::MatrixXd;
 
 /// What max-min makes equal: devices x throughput, of that when the job spends its time on the pools in proportion to their

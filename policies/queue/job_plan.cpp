@@ -2,17 +2,10 @@
 
 #include <algorithm>
 
+#include "policies/queue/usable_entries.hpp"
 #include "sim/replay/costs.hpp"
 
 namespace rehearse::policies {
-
-namespace {
-
-const sim::Configuration& configuration_of(const sim::QueueJob& job, int entry) {
-  return job.menu.ranked[static_cast<std::size_t>(entry)].configuration;
-}
-
-}  // namespace
 
 std::vector<int> pool_sizes(const sim::Cluster& cluster) {
   std::vector<int> sizes;

@@ -46,8 +46,8 @@ GavelProblem random_problem(Random& random) {
 
 bool feasible(const GavelProblem& problem, const GavelAllocation& x) {
   const VectorXd held = x.cwiseProduct(problem.devices).colwise().sum().transpose();
-  return (x.array() >= 0).all() && (x.rowwise().sum().array() <= 1 + 1e-6).all() &&
-         (held.array() <= problem.capacity.array() * (1 + 1e-6)).all() &&
+  return (x.array() >= 0).all() && (x.rowwise().sum().array() <= 1 + 1e-4).all() &&
+         (held.array() <= problem.capacity.array() * (1 + 1e-4)).all() &&
          (problem.throughput.array() > 0 || x.array() == 0).all();
 }
 
@@ -90,8 +90,8 @@ TEST_CASE("max-min: the paper's example, section 4.1") {
   const GavelProblem problem = problem_of((MatrixXd(3, 2) << 40, 10, 12, 4, 100, 50).finished(), VectorXd::Ones(2));
   const GavelAllocation x = gavel_max_min(problem);
   const MatrixXd expected = (MatrixXd(3, 2) << 5, 0, 5, 1, 1, 10).finished() / 11;
-  CHECK((x - expected).cwiseAbs().maxCoeff() < 1e-6);
-  CHECK((normalised_throughput(problem, x).array() - 8.0 / 11).abs().maxCoeff() < 1e-6);
+  CHECK((x - expected).cwiseAbs().maxCoeff() < 1e-5);
+  CHECK((normalised_throughput(problem, x).array() - 8.0 / 11).abs().maxCoeff() < 1e-5);
 }
 
 TEST_CASE("max-min: weights and sizes") {
@@ -112,7 +112,7 @@ TEST_CASE("makespan: two devices, jobs of one, one and two hours") {
   GavelProblem problem = problem_of((MatrixXd(3, 1) << 1, 1, 0.5).finished() / 3600, VectorXd::Ones(1));
   problem.capacity(0) = 2;
   const GavelAllocation x = gavel_makespan(problem);
-  CHECK((x - (MatrixXd(3, 1) << 0.5, 0.5, 1).finished()).cwiseAbs().maxCoeff() < 1e-6);
+  CHECK((x - (MatrixXd(3, 1) << 0.5, 0.5, 1).finished()).cwiseAbs().maxCoeff() < 1e-5);
   CHECK(1 / slowest(problem, x) == Approx(7200));
 }
 
@@ -120,13 +120,13 @@ TEST_CASE("cost: each job where a dollar does most, but for deadlines") {
   // 1 and 4 dollars a second. Job 0 does 1 or 2 a second: 1 or 1/2 a dollar. Job 1 does 1 or 8: 1 or 2 a dollar.
   GavelProblem problem = problem_of((MatrixXd(2, 2) << 1, 2, 1, 8).finished(), (VectorXd(2) << 1, 4).finished());
   GavelAllocation x = gavel_cost(problem);
-  CHECK((x - MatrixXd::Identity(2, 2)).cwiseAbs().maxCoeff() < 1e-6);
+  CHECK((x - MatrixXd::Identity(2, 2)).cwiseAbs().maxCoeff() < 1e-5);
   CHECK(progress_per_dollar(problem, x) == Approx(1));
   // Job 0 needs 1.5 a second: half of its time on each pool. Job 1 has the other half of pool 1: (1/2 + 1 + 2) worth for
   // (1/2 + 2 + 2) dollars, 7/9; half of pool 0 would be worth 1/4 for 1/2 dollar, less than that, so it does not take it.
   problem.least_throughput(0) = 1.5;
   x = gavel_cost(problem);
-  CHECK((x - (MatrixXd(2, 2) << 0.5, 0.5, 0, 0.5).finished()).cwiseAbs().maxCoeff() < 1e-5);
+  CHECK((x - (MatrixXd(2, 2) << 0.5, 0.5, 0, 0.5).finished()).cwiseAbs().maxCoeff() < 1e-4);
   CHECK(progress_per_dollar(problem, x) == Approx(7.0 / 9));
   // 4 a second cannot be had: it gets the 2 that can.
   problem.least_throughput(0) = 4;
@@ -144,12 +144,12 @@ TEST_CASE("allocations are feasible, and no random one is better") {
     GavelProblem problem = random_problem(random);
     const GavelAllocation fair = gavel_max_min(problem), soonest = gavel_makespan(problem), cheapest = gavel_cost(problem);
     for (const GavelAllocation& x : {fair, soonest, cheapest}) RC_ASSERT(feasible(problem, x));
-    RC_ASSERT(progress_per_dollar(problem, cheapest) > 1 - 1e-5);  // without deadlines nobody need be elsewhere
+    RC_ASSERT(progress_per_dollar(problem, cheapest) > 1 - 1e-4);  // without deadlines nobody need be elsewhere
     for (int i = 0; i < 30; ++i) {
       const GavelAllocation x = random_allocation(problem, random);
       RC_ASSERT(feasible(problem, x));
-      RC_ASSERT(normalised_throughput(problem, x).minCoeff() <= normalised_throughput(problem, fair).minCoeff() * (1 + 1e-5));
-      RC_ASSERT(slowest(problem, x) <= slowest(problem, soonest) * (1 + 1e-5));
+      RC_ASSERT(normalised_throughput(problem, x).minCoeff() <= normalised_throughput(problem, fair).minCoeff() * (1 + 1e-4));
+      RC_ASSERT(slowest(problem, x) <= slowest(problem, soonest) * (1 + 1e-4));
     }
   });
   rc::prop("deadlines that can be met are, at no more dollars than a random allocation that meets them", [](std::uint64_t seed) {
@@ -160,8 +160,9 @@ TEST_CASE("allocations are feasible, and no random one is better") {
     const GavelAllocation x = gavel_cost(problem);
     RC_ASSERT(feasible(problem, x));
     const VectorXd got = problem.throughput.cwiseProduct(x).rowwise().sum();
-    RC_ASSERT((got.array() >= problem.least_throughput.array() * (1 - 1e-5)).all());
-    RC_ASSERT(progress_per_dollar(problem, x) >= progress_per_dollar(problem, known) * (1 - 1e-5));
+    const VectorXd rounding = 2e-5 * problem.throughput.rowwise().maxCoeff();  // shares are multiples of 1e-6, from 1e-5 on
+    RC_ASSERT((got.array() >= (problem.least_throughput - rounding).array()).all());
+    RC_ASSERT(progress_per_dollar(problem, x) >= progress_per_dollar(problem, known) * (1 - 1e-4));
   });
 }
 
@@ -185,7 +186,7 @@ TEST_CASE("max-min, makespan and cost against brute force on a grid") {
             soonest = std::max(soonest, slowest(problem, x));
             if (a + b + c + d > 0) cheapest = std::max(cheapest, progress_per_dollar(problem, x));
           }
-    const auto equals = [](double found, double grid) { return grid <= found * (1 + 1e-6) && grid > found * 0.85; };
+    const auto equals = [](double found, double grid) { return grid <= found * (1 + 1e-4) && grid > found * 0.85; };
     RC_ASSERT(equals(normalised_throughput(problem, gavel_max_min(problem)).minCoeff(), fair));
     RC_ASSERT(equals(slowest(problem, gavel_makespan(problem)), soonest));
     RC_ASSERT(equals(progress_per_dollar(problem, gavel_cost(problem)), cheapest));
