@@ -184,6 +184,7 @@ void UserShares::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
     for (std::size_t p = 0; p < pools; ++p)
       capacity_.push_back(static_cast<double>(view.cluster->pools[p].nodes) *
                           sim::workers_per_node(*view.cluster, static_cast<sim::PoolId>(p)));
+    for (double& devices : capacity_) devices = std::max(devices, 1.0);  // of a partition without any of a pool
   }
   for (const auto slots : {view.queued, view.started, view.changed})
     for (const sim::JobSlot slot : slots) book(view, slot);
