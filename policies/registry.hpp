@@ -41,8 +41,11 @@ template <class Interface>
 struct DecisionEntry : StrategyEntry {
   std::unique_ptr<Interface> (*make)(const Parameters&) = nullptr;
 };
+/// `noise_key`: of the stream of what a planner measures.
+struct ThreadsEntry : StrategyEntry {
+  std::unique_ptr<sim::Threads> (*make)(const Parameters&, std::uint64_t noise_key) = nullptr;
+};
 using PlaceEntry = DecisionEntry<sim::Place>;
-using ThreadsEntry = DecisionEntry<sim::Threads>;
 using QueueEntry = DecisionEntry<sim::Queue>;
 
 const std::vector<ConfigureEntry>& configure_strategies();

@@ -9,6 +9,7 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
 #include "sim/replay/costs.hpp"
+#include "workloads/cpu_threads.hpp"
 #include "workloads/power.hpp"
 #include "workloads/synchronisation.hpp"
 
@@ -27,6 +28,18 @@ sim::Random draw_of(const WorldDraw& draw, std::string_view purpose, std::string
 
 const sim::Instance& instance_of(const sim::Cluster& cluster, int pool) {
   return cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(pool)].instance)];
+}
+
+/// What a step with this schedule takes of one with the recommended setting. The closed form, which calibration and validation
+/// stand on, is scaled by it instead of replaced.
+double share_of_recommended(const sim::OpGraph& graph, const sim::Device& cpu, double batch, const sim::CpuPlan& schedule) {
+  const CpuStepModel model = cpu_step_model(graph, cpu, batch);
+  return sim::time_cpu_step(model.graph, *model.costs, model.machine, schedule).makespan_s() / recommended_step_s(model);
+}
+
+/// At the same power while it computes.
+void scale_by(ComputeTime& compute, double share) {
+  for (double* part : {&compute.forward_s, &compute.backward_s, &compute.update_s, &compute.dynamic_energy_j}) *part *= share;
 }
 
 StepSetting setting_of(const sim::Job& job, const sim::Configuration& configuration) {
@@ -92,7 +105,9 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
                               .time_factor = compute_factor_[static_cast<std::size_t>(key.profile)][device_index],
                               .power_limit_w = key.power_limit_w,
                               .threads = key.threads};
-  const ComputeTime compute = model.step.compute_time(device, corrected(conditions, device, model.model, model.dataset));
+  ComputeTime compute = model.step.compute_time(device, corrected(conditions, device, model.model, model.dataset));
+  timing.profiling_s = key.profiling_steps * compute.total_s();
+  if (key.schedule != nullptr) scale_by(compute, share_of_recommended(model.graph, device, key.batch, *key.schedule));
   const double gradient_bytes = model.step.gradient_bytes(precision);
   const double storage = instance.storage_bandwidth_bytes_per_s / key.workers_on_node;
   const StepTime step =
@@ -136,37 +151,41 @@ sim::StepTiming TrainingModels::timing(const sim::Job& job, const sim::Configura
   int nodes = 0;
   for (const auto& shares : layout) nodes += static_cast<int>(shares.size());
   for (std::size_t g = 0; g < c.groups.size(); ++g) {
-    if (!plans[g].step.device_of_op.empty() || !plans[g].threads.threads_of_op.empty())
-      throw sim::PolicyError(
-          "the closed form times data-parallel steps with one thread count; a device or a thread count for each operation needs "
-          "a step timer");
+    if (!plans[g].step.device_of_op.empty())
+      throw sim::PolicyError("the closed form times data-parallel steps; a device for each operation needs a step timer");
     int on_node = 0;
     for (const sim::NodeShare& share : layout[g]) on_node = std::max(on_node, share.devices);
     const sim::Group& group = c.groups[g];
+    const sim::ThreadPlan& threads = plans[g].threads;
     // Profiles differ in precision, so the profile's index stands for it in the key.
-    const sim::StepTiming& one = remembered(
-        {.profile = job.profile->index,
-         .pool = group.pool,
-         .workers = group.workers,
-         .batch = group.batch_per_worker,
-         .nodes = nodes,
-         .workers_on_node = on_node,
-         .servers = c.sync.servers,
-         .threads = sim::worker_device(cluster_, group.pool).kind == sim::DeviceKind::cpu ? plans[g].threads.intra_op : 0,
-         .sync = c.sync.kind,
-         .power_limit_w = c.power_limit_w},
-        job.profile->precision);
+    const sim::StepTiming& one =
+        remembered({.profile = job.profile->index,
+                    .pool = group.pool,
+                    .workers = group.workers,
+                    .batch = group.batch_per_worker,
+                    .nodes = nodes,
+                    .workers_on_node = on_node,
+                    .servers = c.sync.servers,
+                    .threads = sim::worker_device(cluster_, group.pool).kind == sim::DeviceKind::cpu ? threads.intra_op : 0,
+                    .sync = c.sync.kind,
+                    .power_limit_w = c.power_limit_w,
+                    .schedule = threads.schedule,
+                    .profiling_steps = threads.profiling_steps},
+                   job.profile->precision);
     if (g == 0 || one.step_s > all.step_s)
       all = {.step_s = one.step_s,
              .forward_s = one.forward_s,
+             .profiling_s = all.profiling_s,
              .busy_fraction = one.busy_fraction,
              .power_fraction = one.power_fraction,
              .memory_bytes = one.memory_bytes,
              .fits = all.fits};
     all.fits = all.fits && one.fits;
+    all.profiling_s = std::max(all.profiling_s, one.profiling_s);
   }
   all.step_s *= scale;
   all.forward_s *= scale;
+  all.profiling_s *= scale;
   return all;
 }
 
@@ -186,7 +205,9 @@ double TrainingModels::trace_step_s(const sim::Job& job) const {
                      .servers = 0,
                      .threads = 0,
                      .sync = sim::SyncKind::ring,
-                     .power_limit_w = 0},
+                     .power_limit_w = 0,
+                     .schedule = nullptr,
+                     .profiling_steps = 0},
                     job.profile->precision)
       .step_s;
 }

@@ -54,6 +54,8 @@ class TrainingModels final : public sim::StepTimes, public sim::Convergence {
     int profile, pool, workers, batch, nodes, workers_on_node, servers, threads;
     sim::SyncKind sync;
     double power_limit_w;
+    std::shared_ptr<const sim::CpuPlan> schedule;  ///< of a CPU: instead of `threads`
+    double profiling_steps;
     bool operator==(const GroupKey&) const = default;
   };
   struct GroupKeyHash {

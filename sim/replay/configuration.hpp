@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,8 @@ namespace rehearse::sim {
 
 using PoolId = int;
 using DeviceIndex = int;
+struct CpuPlan;  // sim/step/cpu_step.hpp
+
 /// A job while the replay knows it: an index into QueueView::jobs. Used again after the job has ended.
 using JobSlot = std::uint32_t;
 
@@ -82,9 +85,11 @@ struct StepPlan {
 
 /// The answer of `threads`, for one CPU node.
 struct ThreadPlan {
-  int inter_op = 1;                ///< operations side by side
-  int intra_op = 1;                ///< threads of each operation
-  std::vector<int> threads_of_op;  ///< empty: intra_op for all
+  int inter_op = 1;  ///< operations side by side
+  int intra_op = 1;  ///< threads of each operation
+  /// Of a whole step at the batch that was asked for; null: inter_op and intra_op say all.
+  std::shared_ptr<const CpuPlan> schedule = nullptr;
+  double profiling_steps = 0;  ///< at each start: what finding it took, in steps of the recommended setting
   bool operator==(const ThreadPlan&) const = default;
 };
 

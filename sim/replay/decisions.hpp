@@ -46,11 +46,11 @@ class Place {
   virtual StepPlan place(const OpGraph& graph, const Device& worker, int workers_on_node) = 0;
 };
 
-/// `threads`: how a CPU worker runs the graph.
+/// `threads`: how a CPU worker runs the graph with so many samples a step.
 class Threads {
  public:
   virtual ~Threads() = default;
-  virtual ThreadPlan plan(const OpGraph& graph, const Device& cpu) = 0;
+  virtual ThreadPlan plan(const OpGraph& graph, const Device& cpu, double batch) = 0;
 };
 
 /// What a job holds and what it has had of the cluster, as of its last change; a scheduler can observe all of it.

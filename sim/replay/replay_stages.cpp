@@ -67,7 +67,7 @@ void ReplayRun::start(const Start& start, double now_s) {
     end_job(slot, FailureReason::out_of_memory, now_s);
     return;
   }
-  const double start_s = start_seconds(job, setup_.costs, setup_.models, live.stages > 0);
+  const double start_s = start_seconds(job, setup_.costs, setup_.models, live.stages > 0) + live.course.profiling_s;
   live.state = JobState::starting;
   started_.push_back(slot);
   show(slot, now_s);

@@ -85,6 +85,8 @@ const std::vector<Place> kPlaces{
     {"guessing_strategy", "/policies/2/configure"},
     {"boosting_strategy", "/policies/3/configure"},
     {"bayesian_strategy", "/policies/4/configure"},
+    {"hill_climbing", "/policies/1/threads"},
+    {"manual_best_threads", "/policies/2/threads"},
     {"manual", "/manual"},
     {"manual_of_model", "/manual/by_model/vgg16"},
     {"world", "/world"},
