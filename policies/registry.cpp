@@ -231,17 +231,6 @@ ConfigureEntry staged_rl_entry() {
   return entry;
 }
 
-template <class Interface>
-DecisionEntry<Interface> decision_entry(std::string name, std::string help, std::unique_ptr<Interface> (*make)(const Parameters&),
-                                        std::vector<ParameterDeclaration> parameters = {}) {
-  DecisionEntry<Interface> entry;
-  entry.name = std::move(name);
-  entry.help = std::move(help);
-  entry.parameters = std::move(parameters);
-  entry.make = make;
-  return entry;
-}
-
 }  // namespace
 
 const std::vector<ConfigureEntry>& configure_strategies() {
@@ -312,12 +301,16 @@ const std::vector<ThreadsEntry>& threads_strategies() {
 }
 
 const std::vector<QueueEntry>& queue_strategies() {
-  static const std::vector<QueueEntry> entries{
-      decision_entry<sim::Queue>("fifo", "first come, first served; nobody overtakes",
-                                 [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
-                                   return std::make_unique<Fifo>(FifoParameters{.per_pool = p.flag("per_pool")});
-                                 },
-                                 {{.name = "per_pool", .fallback = false, .help = "one line a pool instead of one for all"}})};
+  static const std::vector<QueueEntry> entries = [] {
+    std::vector<QueueEntry> all{
+        decision_entry<sim::Queue>("fifo", "first come, first served; nobody overtakes",
+                                   [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
+                                     return std::make_unique<Fifo>(FifoParameters{.per_pool = p.flag("per_pool")});
+                                   },
+                                   {{.name = "per_pool", .fallback = false, .help = "one line a pool instead of one for all"}})};
+    std::ranges::move(sharing_queue_strategies(), std::back_inserter(all));
+    return all;
+  }();
   return entries;
 }
 

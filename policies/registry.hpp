@@ -48,12 +48,25 @@ struct ThreadsEntry : StrategyEntry {
 using PlaceEntry = DecisionEntry<sim::Place>;
 using QueueEntry = DecisionEntry<sim::Queue>;
 
+template <class Interface>
+DecisionEntry<Interface> decision_entry(std::string name, std::string help, std::unique_ptr<Interface> (*make)(const Parameters&),
+                                        std::vector<ParameterDeclaration> parameters = {}) {
+  DecisionEntry<Interface> entry;
+  entry.name = std::move(name);
+  entry.help = std::move(help);
+  entry.parameters = std::move(parameters);
+  entry.make = make;
+  return entry;
+}
+
 const std::vector<ConfigureEntry>& configure_strategies();
 /// Whether the strategy learns from past runs with these parameters.
 bool uses_history(const ConfigureEntry& entry, const std::map<std::string, ParameterValue>& given);
 const std::vector<PlaceEntry>& place_strategies();
 const std::vector<ThreadsEntry>& threads_strategies();
 const std::vector<QueueEntry>& queue_strategies();
+/// Those of them that share the cluster among users or jobs (registry_sharing.cpp).
+std::vector<QueueEntry> sharing_queue_strategies();
 
 /// Of a list above; null when there is none of this name.
 template <class Entry>

@@ -57,13 +57,8 @@ void Gavel::account(const sim::QueueView& view) {
     }
 }
 
-void Gavel::allocate(const sim::QueueView& view) {
-  std::vector<sim::JobSlot> slots = active();
-  std::erase_if(slots, [this](sim::JobSlot slot) {  // several groups: no share of one pool's time, starts when there is room
-    for (std::size_t p = 0; p < pools_; ++p)
-      if (on(slot, p).entry >= 0) return false;
-    return true;
-  });
+/// Of these jobs, as they are now.
+GavelProblem Gavel::problem_of(const sim::QueueView& view, const std::vector<sim::JobSlot>& slots) {
   const auto jobs = static_cast<Eigen::Index>(slots.size()), pools = static_cast<Eigen::Index>(pools_);
   GavelProblem problem{.throughput = Eigen::MatrixXd::Zero(jobs, pools),
                        .devices = Eigen::MatrixXd::Zero(jobs, pools),
@@ -88,12 +83,23 @@ void Gavel::allocate(const sim::QueueView& view) {
     const double left_s = job.job.submit_s + job.job.deadline_s - view.now_s;
     if (job.job.has_deadline() && left_s > 0) problem.least_throughput(j) = 1 / left_s;
   }
+  return problem;
+}
+
+void Gavel::allocate(const sim::QueueView& view) {
+  std::vector<sim::JobSlot> slots = active();
+  std::erase_if(slots, [this](sim::JobSlot slot) {  // several groups: no share of one pool's time, starts when there is room
+    for (std::size_t p = 0; p < pools_; ++p)
+      if (on(slot, p).entry >= 0) return false;
+    return true;
+  });
+  const GavelProblem problem = problem_of(view, slots);
   const GavelAllocation shares = parameters_.objective == GavelObjective::max_min    ? gavel_max_min(problem)
                                  : parameters_.objective == GavelObjective::makespan ? gavel_makespan(problem)
                                                                                      : gavel_cost(problem);
-  for (Eigen::Index j = 0; j < jobs; ++j)
-    for (Eigen::Index p = 0; p < pools; ++p)
-      on(slots[static_cast<std::size_t>(j)], static_cast<std::size_t>(p)).share = shares(j, p);
+  for (std::size_t j = 0; j < slots.size(); ++j)
+    for (std::size_t p = 0; p < pools_; ++p)
+      on(slots[j], p).share = shares(static_cast<Eigen::Index>(j), static_cast<Eigen::Index>(p));
 }
 
 void Gavel::plan_if_it_fits(const sim::QueueView& view, sim::JobSlot slot, int entry) {

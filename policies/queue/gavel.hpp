@@ -38,6 +38,7 @@ class Gavel final : public sim::Queue {
   void take_up(const sim::QueueView& view);
   void meet(const sim::QueueView& view, sim::JobSlot slot);
   void account(const sim::QueueView& view);
+  GavelProblem problem_of(const sim::QueueView& view, const std::vector<sim::JobSlot>& slots);
   void allocate(const sim::QueueView& view);
   void round(const sim::QueueView& view);
   void fill(const sim::QueueView& view);
