@@ -17,7 +17,6 @@
 #include "policies/learn/nearest_run.hpp"
 #include "policies/learn/parametric.hpp"
 #include "policies/place/data_parallel.hpp"
-#include "policies/queue/fifo.hpp"
 #include "policies/threads/planned.hpp"
 #include "policies/threads/recommended.hpp"
 
@@ -297,20 +296,6 @@ const std::vector<ThreadsEntry>& threads_strategies() {
                     "threads of each operation by hill climbing, and what runs beside what (Liu et al., IPDPS 2019)",
                     make_hill_climbing, hill_climbing_parameters()),
   };
-  return entries;
-}
-
-const std::vector<QueueEntry>& queue_strategies() {
-  static const std::vector<QueueEntry> entries = [] {
-    std::vector<QueueEntry> all{
-        decision_entry<sim::Queue>("fifo", "first come, first served; nobody overtakes",
-                                   [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
-                                     return std::make_unique<Fifo>(FifoParameters{.per_pool = p.flag("per_pool")});
-                                   },
-                                   {{.name = "per_pool", .fallback = false, .help = "one line a pool instead of one for all"}})};
-    std::ranges::move(sharing_queue_strategies(), std::back_inserter(all));
-    return all;
-  }();
   return entries;
 }
 

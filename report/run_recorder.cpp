@@ -25,7 +25,7 @@ const RecordFile kStagesFile{"stages.csv",
 const RecordFile kCurvesFile{"curves.csv", "policy,repetition,job,epoch,time_s,examples,accuracy,accuracy_measured,cost_usd"};
 const RecordFile kPredictionsFile{"predictions.csv", "policy,repetition,job,quantity,predicted,actual"};
 const RecordFile kUtilizationFile{"utilization.csv",
-                                  "policy,repetition,time_s,pool,busy_devices,allocated_devices,queued_jobs,power_w"};
+                                  "policy,repetition,time_s,pool,busy_devices,allocated_devices,queued_jobs,power_w,fragmentation"};
 
 RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
   jobs_ = open(kJobsFile, true);
@@ -211,6 +211,7 @@ void RunRecorder::on_pool_sample(const sim::PoolSample& s) {
       .integer(s.allocated_devices)
       .integer(s.queued_jobs)
       .number(s.power_w)
+      .number(s.fragmentation)
       .end_row();
 }
 

@@ -57,6 +57,7 @@ void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Sce
   job.deadline_s = in.maybe_number("deadline_s", traces::kDurations).value_or(sim::kNever);
   job.cost_limit_usd = in.maybe_number("cost_limit_usd", traces::kMoney).value_or(sim::kNever);
   job.priority = in.number("priority", {}, 0.0);
+  job.walltime_s = in.maybe_number("walltime_s", traces::kDurations).value_or(sim::kNever);
   if (const auto pool = in.maybe_text("pool")) {
     const std::vector<std::string> pools = pool_names(scenario.cluster);
     if (known_name(*in.child("pool"), *pool, pools, "pool", mistakes))

@@ -72,6 +72,7 @@ constexpr Column kColumns[] = {
     {"deadline_s", [](Draft& d) { read_number(d, "deadline_s", kDurations, d.job.deadline_s); }},
     {"cost_limit_usd", [](Draft& d) { read_number(d, "cost_limit_usd", kMoney, d.job.cost_limit_usd); }},
     {"priority", [](Draft& d) { read_number(d, "priority", {}, d.job.priority); }},
+    {"walltime_s", [](Draft& d) { read_number(d, "walltime_s", kDurations, d.job.walltime_s); }},
     {"user", [](Draft& d) { d.job.user = d.row.text("user"); }},
     {"pool",
      [](Draft& d) {

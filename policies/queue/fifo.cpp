@@ -30,10 +30,11 @@ void Fifo::serve(std::deque<Waiting>& line, const sim::QueueView& view, sim::Que
                                   [&](const sim::Group& group) { return free_[static_cast<std::size_t>(group.pool)] >= 0; });
     if (!fits) {
       for (const sim::Group& group : groups) free_[static_cast<std::size_t>(group.pool)] += group.workers;
+      answer.heads.push_back(head.slot);
       return;
     }
     number_in_line_[head.slot] = kNotInLine;
-    answer.starts.push_back({.job = head.slot, .entry = queued.first_fitting_entry});
+    answer.starts.push_back({.job = head.slot, .entry = queued.first_fitting_entry, .placement = parameters_.placement});
   }
 }
 

@@ -11,6 +11,7 @@ namespace rehearse::policies {
 
 struct FifoParameters {
   bool per_pool = false;
+  sim::Placement placement = sim::Placement::consolidated;
 };
 
 class Fifo final : public sim::Queue {

@@ -2,6 +2,7 @@
 // that wait or run; a change costs O(log jobs).
 #pragma once
 
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -19,21 +20,25 @@ class OrderedQueue {
   };
   using Iterator = std::set<Item>::const_iterator;
 
+  OrderedQueue() = default;
+  OrderedQueue(OrderedQueue&&) = default;  // not copied: places are iterators
+  OrderedQueue& operator=(OrderedQueue&&) = default;
+
   /// A job that is in the queue changes its place.
   void put(sim::JobSlot slot, double key, std::uint64_t number) {
     remove(slot);
-    if (at_.size() <= slot) at_.resize(slot + 1, items_.end());
+    if (at_.size() <= slot) at_.resize(slot + 1);
     at_[slot] = items_.insert({key, number, slot}).first;
   }
   /// No effect on a job that is not in the queue.
   void remove(sim::JobSlot slot) {
     if (!contains(slot)) return;
-    items_.erase(at_[slot]);
-    at_[slot] = items_.end();
+    items_.erase(*at_[slot]);
+    at_[slot].reset();
   }
-  bool contains(sim::JobSlot slot) const { return slot < at_.size() && at_[slot] != items_.end(); }
+  bool contains(sim::JobSlot slot) const { return slot < at_.size() && at_[slot].has_value(); }
   /// The job must be in the queue.
-  double key_of(sim::JobSlot slot) const { return at_[slot]->key; }
+  double key_of(sim::JobSlot slot) const { return (*at_[slot])->key; }
   bool empty() const { return items_.empty(); }
   std::size_t size() const { return items_.size(); }
   /// The queue must not be empty.
@@ -43,7 +48,7 @@ class OrderedQueue {
 
  private:
   std::set<Item> items_;
-  std::vector<Iterator> at_;  // by slot
+  std::vector<std::optional<Iterator>> at_;  // by slot
 };
 
 }  // namespace rehearse::policies

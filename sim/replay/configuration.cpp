@@ -27,6 +27,7 @@ void QueueAnswer::clear() {
   preempts.clear();
   resizes.clear();
   rejects.clear();
+  heads.clear();
   wake_at_s = std::numeric_limits<double>::infinity();
 }
 

@@ -120,6 +120,7 @@ struct QueueAnswer {
   std::vector<JobSlot> preempts;
   std::vector<Start> resizes;
   std::vector<JobSlot> rejects;
+  std::vector<JobSlot> heads;  ///< those that wait for devices and are next in their line: what fragmentation is counted for
   double wake_at_s = std::numeric_limits<double>::infinity();
   void clear();
 };

@@ -42,8 +42,10 @@ int IndexSet::smallest() const {
 Nodes::Nodes(int nodes, int devices_per_node)
     : per_node_(devices_per_node),
       free_total_(nodes * devices_per_node),
-      free_(static_cast<std::size_t>(nodes), devices_per_node) {
+      free_(static_cast<std::size_t>(nodes), devices_per_node),
+      count_(static_cast<std::size_t>(devices_per_node) + 1, 0) {
   for (int f = 0; f <= devices_per_node; ++f) with_free_.emplace_back(nodes);
+  count_.back() = nodes;
   for (int node = 0; node < nodes; ++node) with_free_[static_cast<std::size_t>(devices_per_node)].insert(node);
 }
 
@@ -51,9 +53,11 @@ void Nodes::change(int node, int delta) {
   int& free = free_[static_cast<std::size_t>(node)];
   check(free + delta >= 0 && free + delta <= per_node_, "a node's devices are taken or given back twice");
   with_free_[static_cast<std::size_t>(free)].erase(node);
+  --count_[static_cast<std::size_t>(free)];
   free += delta;
   free_total_ += delta;
   with_free_[static_cast<std::size_t>(free)].insert(node);
+  ++count_[static_cast<std::size_t>(free)];
 }
 
 void Nodes::take_consolidated(int devices, std::vector<NodeShare>& out) {
@@ -133,6 +137,13 @@ bool Nodes::has_node_with(int free_devices) const {
   for (int bucket = free_devices; bucket <= per_node_; ++bucket)
     if (!with_free_[static_cast<std::size_t>(bucket)].empty()) return true;
   return false;
+}
+
+int Nodes::unusable_for(int devices) const {
+  const int wanted = std::min(devices, per_node_);
+  int unusable = 0;
+  for (int free = 1; free < wanted; ++free) unusable += free * count_[static_cast<std::size_t>(free)];
+  return unusable;
 }
 
 void Nodes::take(std::span<const NodeShare> shares) {

@@ -41,6 +41,9 @@ class Nodes {
   void take(Placement placement, int devices, std::vector<NodeShare>& out);
   /// Takes exactly these; the devices must be free.
   void take(std::span<const NodeShare> shares);
+  /// Free devices on nodes that have fewer free than a job of so many workers takes of each whole node it is on, or of the one
+  /// that holds all of it. The fragmentation measure of Weng et al., USENIX ATC 2023, section 3, for one kind of job.
+  int unusable_for(int devices) const;
   void give_back(std::span<const NodeShare> shares);
   /// The fewest nodes that hold so many devices in an empty pool.
   int nodes_for(int devices) const { return (devices + per_node_ - 1) / per_node_; }
@@ -53,6 +56,7 @@ class Nodes {
   int free_total_;
   std::vector<int> free_;
   std::vector<IndexSet> with_free_;  // [f]: nodes with f free devices
+  std::vector<int> count_;           // [f]: how many of them
 };
 
 }  // namespace rehearse::sim

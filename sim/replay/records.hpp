@@ -44,6 +44,7 @@ struct PoolSample {
   int allocated_devices = 0;
   int queued_jobs = 0;  ///< of the whole cluster
   double power_w = 0;
+  double fragmentation = 0;  ///< share of the free devices that the next job of this pool cannot use: Nodes::unusable_for
 };
 
 /// Gets every record of a replay, in order of simulated time. What a recorder does not want stays empty.

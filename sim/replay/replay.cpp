@@ -144,9 +144,21 @@ void ReplayRun::decide(double now_s) {
     for (std::size_t p = 0; p < nodes_.size(); ++p) {
       PoolSample sample = meter_.sample(now_s, static_cast<PoolId>(p));
       sample.queued_jobs = waiting_;
+      sample.fragmentation = fragmentation(static_cast<PoolId>(p));
       setup_.recorder->on_pool_sample(sample);
     }
   }
+}
+
+/// For the first job that waits for this pool and nothing else, as the queue has named it.
+double ReplayRun::fragmentation(PoolId pool) const {
+  const Nodes& nodes = nodes_[static_cast<std::size_t>(pool)];
+  for (const JobSlot slot : answer_.heads) {
+    const std::vector<Group>& groups = entry_of(slot, jobs_[slot].first_fitting_entry).configuration.groups;
+    if (live_[slot].state != JobState::queued || groups.front().pool != pool || nodes.free_devices() == 0) continue;
+    return static_cast<double>(nodes.unusable_for(groups.front().workers)) / nodes.free_devices();
+  }
+  return 0;
 }
 
 const Choice& ReplayRun::entry_of(JobSlot slot, int entry) const {
@@ -203,6 +215,7 @@ void ReplayRun::apply(const QueueAnswer& answer, double now_s) {
     tell(now_s, JobEvent::rejected, slot);
     end_job(slot, FailureReason::rejected, now_s);
   }
+  for (const JobSlot slot : answer.heads) require(known(slot, JobState::queued), slot, "names a job that is not in the queue");
   for (const Start& s : answer.starts) {
     require(known(s.job, JobState::queued), s.job, "starts a job that is not in the queue");
     require(valid_entry(s), s.job, "starts a job with an entry that its menu does not have or that never fits");

@@ -53,6 +53,7 @@ class ReplayRun final : public EventHandler, public Truth {
 
   void apply(const QueueAnswer& answer, double now_s);
   const Choice& entry_of(JobSlot slot, int entry) const;
+  double fragmentation(PoolId pool) const;
   bool is_free(const Configuration& configuration, const Layout& named) const;
   void start(const Start& start, double now_s);
   void allocate(JobSlot slot, const Layout& wanted, Placement placement);

@@ -280,7 +280,7 @@ void ReplayRun::end_job(JobSlot slot, FailureReason reason, double now_s) {
   events_.cancel(live.deadline);
   live.state = reason == FailureReason::none ? JobState::finished : JobState::failed;
   tell(now_s, reason == FailureReason::none ? JobEvent::finished : JobEvent::failed, slot);
-  jobs_[slot].service.state = live.state;
+  show(slot, now_s);
   emit(slot, reason, now_s);
   ended_.push_back(slot);
   --active_;

@@ -42,7 +42,7 @@ double QueueJob::user_remaining_s(int entry, double now_s) const {
 void ReplayRun::show(JobSlot slot, double now_s) {
   const LiveJob& live = live_[slot];
   QueueJob& queued = jobs_[slot];
-  const bool holds = live.state != JobState::queued;
+  const bool holds = live.state != JobState::queued && live.state < JobState::finished;
   queued.service = {.state = live.state,
                     .entry = holds ? live.entry : -1,
                     .devices = holds ? entry_of(slot, live.entry).configuration.workers() : 0,
@@ -50,7 +50,7 @@ void ReplayRun::show(JobSlot slot, double now_s) {
                     .held_since_s = holds ? live.stage_start_s : now_s,
                     .device_s = live.meter.device_s,
                     .ran_s = live.ran_s + (live.state == JobState::checkpointing ? live.cut_after_s : 0),
-                    .fraction_done = fraction_done(queued, live)};
+                    .fraction_done = queued.first_fitting_entry < 0 ? 0 : fraction_done(queued, live)};
 }
 
 double ReplayRun::remaining_s(JobSlot slot, int entry, double now_s) const {

@@ -1,0 +1,80 @@
+#include "policies/queue/conservative.hpp"
+
+#include <algorithm>
+
+#include "sim/base/units.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+constexpr double kOutrun = 0.1;
+
+double end_of(double start_s, double need_s) { return need_s == sim::kNever ? need_s : sim::on_date_grid(start_s + need_s); }
+
+}  // namespace
+
+Conservative::Plan& Conservative::plan_of(const Line& line) {
+  if (plans_.size() <= line.pool) plans_.resize(line.pool + 1);
+  return plans_[line.pool];
+}
+
+std::size_t Conservative::planned(const Line& line) const {
+  return std::min(line.waiting.size(), static_cast<std::size_t>(parameters().depth));
+}
+
+/// `devices` were planned to be held until `expected_s`; `decide` has not advanced the plan yet, so that the past counts for
+/// nothing.
+void Conservative::let_go_early(Line& line, double expected_s, int devices) {
+  Plan& plan = plan_of(line);
+  plan.available.add(-sim::kNever, expected_s, devices);
+  plan.early = true;
+}
+
+/// From what is free now. A job that has outrun what was believed is expected to go on a tenth as long again.
+void Conservative::rebuild(Line& line, Plan& plan, double now_s) {
+  plan.available.reset(now_s, free_of(line));
+  for (const OrderedQueue::Item& release : line.releases) {
+    const double end_s = release.key > now_s ? release.key : now_s + std::max(1.0, kOutrun * (now_s - release.key));
+    if (end_s != sim::kNever) plan.available.add(end_s, sim::kNever, devices_of(release.slot));
+  }
+  for (Waiting& waiting : line.waiting) waiting.start_s = sim::kNever;
+}
+
+/// Gives a reservation to every job that has none, and an earlier one to those that can have it.
+void Conservative::compress(Line& line, Plan& plan, double now_s) {
+  for (std::size_t w = 0; w < planned(line); ++w) {
+    Waiting& job = line.waiting[w];
+    if (job.start_s != sim::kNever) {
+      if (!plan.early || job.start_s <= now_s) continue;
+      plan.available.add(job.start_s, end_of(job.start_s, job.need_s), job.devices);
+    }
+    job.start_s = plan.available.earliest(now_s, job.need_s, job.devices);
+    if (job.start_s != sim::kNever) plan.available.add(job.start_s, end_of(job.start_s, job.need_s), -job.devices);
+  }
+  plan.early = false;
+}
+
+void Conservative::serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& answer) {
+  Plan& plan = plan_of(line);
+  plan.available.advance(view.now_s);
+  const auto due = [&](const Waiting& job) { return job.start_s <= view.now_s; };
+  int at_hand = plan.available.free_now();
+  for (std::size_t w = 0; w < planned(line); ++w)
+    if (due(line.waiting[w])) at_hand += line.waiting[w].devices;
+  if (at_hand != free_of(line)) rebuild(line, plan, view.now_s);  // somebody has outrun, or the pool has changed
+  compress(line, plan, view.now_s);
+  std::size_t kept = 0;
+  for (Waiting& job : line.waiting) {
+    if (due(job) && fits_now(view, job))
+      start(line, job, view, answer);
+    else
+      line.waiting[kept++] = job;
+    // A reservation may begin where nothing else happens any more: at the expected end of a job that ended early.
+    if (!due(job)) answer.wake_at_s = std::min(answer.wake_at_s, job.start_s);
+  }
+  line.waiting.resize(kept);
+  if (kept > 0) line.head_start_s = line.waiting.front().start_s;
+}
+
+}  // namespace rehearse::policies

@@ -1,0 +1,233 @@
+#include "policies/queue/deadline_admission.hpp"
+
+#include <algorithm>
+
+#include "sim/base/units.hpp"
+#include "sim/replay/costs.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+const sim::Configuration& entry_of(const sim::QueueJob& job, int entry) {
+  return job.menu.ranked[static_cast<std::size_t>(entry)].configuration;
+}
+
+double end_of(double start_s, double need_s) { return need_s == sim::kNever ? need_s : sim::on_date_grid(start_s + need_s); }
+
+/// Of a menu, for each pool and number of workers the entry that is predicted to be quickest; fewest workers first.
+std::vector<int> shares_of(const sim::QueueView& view, const sim::QueueJob& job) {
+  std::vector<int> entries;
+  for (std::size_t e = 0; e < job.menu.ranked.size(); ++e) {
+    const sim::Configuration& configuration = job.menu.ranked[e].configuration;
+    if (configuration.groups.size() == 1 && sim::could_ever_fit(*view.cluster, configuration))
+      entries.push_back(static_cast<int>(e));
+  }
+  const auto group = [&](int e) -> const sim::Group& { return entry_of(job, e).groups.front(); };
+  const auto quicker = [&](int a, int b) {
+    return job.predicted_remaining_s(a, view.now_s) < job.predicted_remaining_s(b, view.now_s);
+  };
+  std::stable_sort(entries.begin(), entries.end(), [&](int a, int b) {
+    if (group(a).workers != group(b).workers) return group(a).workers < group(b).workers;
+    return group(a).pool != group(b).pool ? group(a).pool < group(b).pool : quicker(a, b);
+  });
+  const auto alike = [&](int a, int b) { return group(a).workers == group(b).workers && group(a).pool == group(b).pool; };
+  entries.erase(std::unique(entries.begin(), entries.end(), alike), entries.end());
+  if (entries.empty()) entries.push_back(job.first_fitting_entry);
+  return entries;
+}
+
+}  // namespace
+
+void DeadlineAdmission::leave(const sim::QueueView& view, sim::JobSlot slot) {
+  admitted_.remove(slot);
+  rest_.remove(slot);
+  if (holding_.contains(slot)) replan_ |= holding_.key_of(slot) != view.now_s;
+  holding_.remove(slot);
+  known_[slot] = {};
+}
+
+void DeadlineAdmission::join(const sim::QueueView& view, sim::JobSlot slot) {
+  const sim::QueueJob& job = view.jobs[slot];
+  known_[slot].shares = shares_of(view, job);
+  const bool came_back = job.service.device_s > 0;
+  if (!job.job.has_deadline())
+    rest_.put(slot, 0, job.number);
+  else if (came_back)
+    admitted_.put(slot, job.job.submit_s + job.job.deadline_s, job.number), replan_ = true;
+  else
+    newcomers_.push_back(slot);
+}
+
+void DeadlineAdmission::holds(const sim::QueueView& view, sim::JobSlot slot) {
+  const sim::QueueJob& job = view.jobs[slot];
+  const bool lets_go = job.service.state == sim::JobState::checkpointing;
+  if (!lets_go && known_[slot].held_since_s == job.service.held_since_s) return;
+  leave(view, slot);
+  known_[slot] = {.held = entry_of(job, job.service.entry).groups, .held_since_s = job.service.held_since_s};
+  const double end_s = lets_go ? job.service.lets_go_at_s : end_of(view.now_s, durations_.remaining_s(view, slot));
+  holding_.put(slot, end_s, job.number);
+  replan_ = true;
+}
+
+/// A job that waits for its reservation has ended.
+void DeadlineAdmission::give_up(const sim::QueueView& view, sim::JobSlot slot) {
+  const auto planned =
+      std::find_if(plan_.starts.begin(), plan_.starts.end(), [slot](const auto& start) { return start.first == slot; });
+  if (planned == plan_.starts.end()) return;
+  const Reservation& reservation = planned->second;
+  const sim::Group& group = entry_of(view.jobs[slot], reservation.entry).groups.front();
+  plan_.available[static_cast<std::size_t>(group.pool)].add(reservation.start_s, reservation.end_s, group.workers);
+  plan_.starts.erase(planned);
+  replan_ = true;
+}
+
+void DeadlineAdmission::read(const sim::QueueView& view) {
+  if (known_.size() < view.jobs.size()) known_.resize(view.jobs.size());
+  newcomers_.clear();
+  for (const std::span<const sim::JobSlot> slots : {view.queued, view.started, view.changed}) {
+    for (const sim::JobSlot slot : slots) {
+      const sim::JobState state = view.jobs[slot].service.state;
+      if (state == sim::JobState::queued && !admitted_.contains(slot) && !rest_.contains(slot)) {
+        leave(view, slot);
+        join(view, slot);
+      } else if (state != sim::JobState::queued && state < sim::JobState::finished) {
+        holds(view, slot);
+      }
+    }
+  }
+  for (const sim::JobSlot slot : view.ended) {
+    std::erase(newcomers_, slot);
+    if (admitted_.contains(slot)) give_up(view, slot);
+    leave(view, slot);
+  }
+}
+
+/// Are those devices free that the plan says?
+bool DeadlineAdmission::as_planned(const sim::QueueView& view) {
+  if (plan_.available.size() != view.free_devices.size()) return false;
+  std::vector<int> free(view.free_devices.begin(), view.free_devices.end());
+  for (const auto& [slot, reservation] : plan_.starts)
+    if (reservation.start_s <= view.now_s) {
+      const sim::Group& group = entry_of(view.jobs[slot], reservation.entry).groups.front();
+      free[static_cast<std::size_t>(group.pool)] -= group.workers;
+    }
+  for (std::size_t p = 0; p < free.size(); ++p) {
+    plan_.available[p].advance(view.now_s);
+    if (plan_.available[p].free_now() != free[p]) return false;
+  }
+  return true;
+}
+
+/// The minimum satisfactory share in what the plan leaves over; late, if that is allowed: what ends first.
+std::optional<DeadlineAdmission::Reservation> DeadlineAdmission::reserve(const sim::QueueView& view, Plan& plan,
+                                                                         sim::JobSlot slot, bool late_allowed) const {
+  const sim::QueueJob& job = view.jobs[slot];
+  Reservation best;
+  bool in_time = false;
+  for (const int entry : known_[slot].shares) {
+    const sim::Group& group = entry_of(job, entry).groups.front();
+    const double need_s = durations_.remaining_s(view, slot, entry);
+    const double start_s = plan.available[static_cast<std::size_t>(group.pool)].earliest(view.now_s, need_s, group.workers);
+    const double end_s = end_of(start_s, need_s);
+    in_time = end_s - job.job.submit_s <= job.job.deadline_s;
+    if (in_time || best.entry < 0 || end_s < best.end_s) best = {.start_s = start_s, .end_s = end_s, .entry = entry};
+    if (in_time) break;
+  }
+  if (!in_time && !late_allowed) return std::nullopt;
+  const sim::Group& group = entry_of(job, best.entry).groups.front();
+  plan.available[static_cast<std::size_t>(group.pool)].add(best.start_s, best.end_s, -group.workers);
+  return best;
+}
+
+std::optional<DeadlineAdmission::Plan> DeadlineAdmission::plan(const sim::QueueView& view, bool late_allowed) const {
+  Plan plan;
+  plan.available.resize(view.free_devices.size());
+  for (std::size_t p = 0; p < plan.available.size(); ++p) plan.available[p].reset(view.now_s, view.free_devices[p]);
+  for (const OrderedQueue::Item& item : holding_) {
+    const double end_s = item.key > view.now_s ? item.key : view.now_s + 1;  // it has outrun what was believed
+    if (end_s == sim::kNever) break;
+    for (const sim::Group& group : known_[item.slot].held)
+      plan.available[static_cast<std::size_t>(group.pool)].add(end_s, sim::kNever, group.workers);
+  }
+  for (const OrderedQueue::Item& item : admitted_) {
+    const std::optional<Reservation> reservation = reserve(view, plan, item.slot, late_allowed);
+    if (!reservation) return std::nullopt;
+    plan.starts.emplace_back(item.slot, *reservation);
+  }
+  return plan;
+}
+
+void DeadlineAdmission::start(const sim::QueueView& view, sim::JobSlot slot, const Reservation& reservation,
+                              sim::QueueAnswer& answer) {
+  const sim::QueueJob& job = view.jobs[slot];
+  const std::vector<sim::Group>& groups = entry_of(job, reservation.entry).groups;
+  for (const sim::Group& group : groups) free_[static_cast<std::size_t>(group.pool)] -= group.workers;
+  answer.starts.push_back({.job = slot, .entry = reservation.entry, .placement = parameters_.placement});
+  admitted_.remove(slot);
+  rest_.remove(slot);
+  known_[slot] = {.held = groups, .held_since_s = view.now_s};
+  holding_.put(slot, reservation.end_s, job.number);
+}
+
+void DeadlineAdmission::start_due(const sim::QueueView& view, sim::QueueAnswer& answer) {
+  double next_s = sim::kNever;
+  std::size_t kept = 0;
+  for (const auto& planned : plan_.starts) {
+    const auto& [slot, reservation] = planned;
+    const sim::Group& group = entry_of(view.jobs[slot], reservation.entry).groups.front();
+    if (reservation.start_s <= view.now_s && group.workers <= free_[static_cast<std::size_t>(group.pool)]) {
+      start(view, slot, reservation, answer);
+      continue;
+    }
+    if (reservation.start_s > view.now_s) next_s = std::min(next_s, reservation.start_s);
+    plan_.starts[kept++] = planned;
+  }
+  plan_.starts.resize(kept);
+  if (next_s != sim::kNever && (next_s < wake_at_s_ || wake_at_s_ <= view.now_s)) answer.wake_at_s = wake_at_s_ = next_s;
+}
+
+/// In order of arrival, where the plan leaves devices over for as long as they need them.
+void DeadlineAdmission::start_rest(const sim::QueueView& view, sim::QueueAnswer& answer) {
+  while (!rest_.empty()) {
+    const sim::JobSlot slot = rest_.first().slot;
+    const int entry = view.jobs[slot].first_fitting_entry;
+    const sim::Group& group = entry_of(view.jobs[slot], entry).groups.front();
+    Availability& available = plan_.available[static_cast<std::size_t>(group.pool)];
+    const double need_s = durations_.remaining_s(view, slot, entry);
+    if (available.earliest(view.now_s, need_s, group.workers) > view.now_s ||
+        group.workers > free_[static_cast<std::size_t>(group.pool)])
+      break;
+    const Reservation now{.start_s = view.now_s, .end_s = end_of(view.now_s, need_s), .entry = entry};
+    available.add(now.start_s, now.end_s, -group.workers);
+    start(view, slot, now, answer);
+  }
+}
+
+void DeadlineAdmission::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
+  read(view);
+  if (!as_planned(view) || replan_) {
+    std::optional<Plan> better = plan(view, false);
+    if (better || !as_planned(view) || plan_.starts.size() != admitted_.size()) plan_ = better ? *better : *plan(view, true);
+    replan_ = false;
+  }
+  for (const sim::JobSlot slot : newcomers_) {
+    const sim::QueueJob& job = view.jobs[slot];
+    admitted_.put(slot, job.job.submit_s + job.job.deadline_s, job.number);
+    if (std::optional<Plan> with = plan(view, false)) {
+      plan_ = std::move(*with);
+    } else {
+      admitted_.remove(slot);
+      answer.rejects.push_back(slot);
+    }
+  }
+  free_.assign(view.free_devices.begin(), view.free_devices.end());
+  start_due(view, answer);
+  start_rest(view, answer);
+  if (!plan_.starts.empty())
+    answer.heads.push_back(plan_.starts.front().first);
+  else if (!rest_.empty())
+    answer.heads.push_back(rest_.first().slot);
+}
+
+}  // namespace rehearse::policies

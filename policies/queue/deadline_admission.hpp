@@ -1,0 +1,68 @@
+// Earliest deadline first with admission control: a job with a deadline is admitted if it and all that were admitted before can
+// keep their deadlines, each with its minimum satisfactory share, the fewest devices of its menu that suffice; otherwise it is
+// rejected at once (Gu et al., ElasticFlow, ASPLOS 2023, section 4.1). Here a share is reserved from a date on and held to the
+// job's end, instead of changing from slot to slot: no resizes. Jobs without a deadline run where no reservation needs the
+// devices.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "policies/queue/availability.hpp"
+#include "policies/queue/durations.hpp"
+#include "policies/queue/ordered_queue.hpp"
+
+namespace rehearse::policies {
+
+struct DeadlineAdmissionParameters {
+  Durations::Source durations = Durations::Source::predicted;
+  sim::Placement placement = sim::Placement::consolidated;
+};
+
+class DeadlineAdmission final : public sim::Queue {
+ public:
+  explicit DeadlineAdmission(const DeadlineAdmissionParameters& parameters = {})
+      : parameters_(parameters), durations_(parameters.durations) {}
+  void decide(const sim::QueueView& view, sim::QueueAnswer& answer) override;
+
+ private:
+  struct Reservation {
+    double start_s = sim::kNever;
+    double end_s = sim::kNever;
+    int entry = -1;
+  };
+  struct Plan {
+    std::vector<Availability> available;                       // by pool
+    std::vector<std::pair<sim::JobSlot, Reservation>> starts;  // of the admitted jobs, by deadline
+  };
+  struct Known {
+    std::vector<int> shares;       ///< entries of its menu, fewest devices first
+    std::vector<sim::Group> held;  ///< while it holds devices
+    double held_since_s = sim::kNever;
+  };
+  void read(const sim::QueueView& view);
+  void join(const sim::QueueView& view, sim::JobSlot slot);
+  void holds(const sim::QueueView& view, sim::JobSlot slot);
+  void leave(const sim::QueueView& view, sim::JobSlot slot);
+  void give_up(const sim::QueueView& view, sim::JobSlot slot);
+  bool as_planned(const sim::QueueView& view);
+  std::optional<Plan> plan(const sim::QueueView& view, bool late_allowed) const;
+  std::optional<Reservation> reserve(const sim::QueueView& view, Plan& plan, sim::JobSlot slot, bool late_allowed) const;
+  void start(const sim::QueueView& view, sim::JobSlot slot, const Reservation& reservation, sim::QueueAnswer& answer);
+  void start_due(const sim::QueueView& view, sim::QueueAnswer& answer);
+  void start_rest(const sim::QueueView& view, sim::QueueAnswer& answer);
+
+  DeadlineAdmissionParameters parameters_;
+  Durations durations_;
+  OrderedQueue admitted_;     // waiting, by deadline
+  OrderedQueue rest_;         // waiting without a deadline, by arrival
+  OrderedQueue holding_;      // by the date at which they are expected to let go
+  std::vector<Known> known_;  // by slot
+  std::vector<sim::JobSlot> newcomers_;
+  std::vector<int> free_;  // by pool, less what this answer has given away
+  Plan plan_;
+  bool replan_ = true;
+  double wake_at_s_ = 0;  // last asked for
+};
+
+}  // namespace rehearse::policies

@@ -1,0 +1,32 @@
+// How long a discipline believes a job still needs: what the user gave, what the menu predicts, or, for oracles alone, the truth.
+#pragma once
+
+#include "sim/replay/decisions.hpp"
+
+namespace rehearse::policies {
+
+class Durations {
+ public:
+  enum class Source : std::uint8_t { user, predicted };
+  explicit Durations(Source source = Source::predicted) : source_(source) {}
+  /// From then on all answers are true.
+  void learn(const sim::Truth& truth) { truth_ = &truth; }
+
+  /// Seconds from now on with the entry that the job holds, or will start with; infinite when nobody says.
+  double remaining_s(const sim::QueueView& view, sim::JobSlot slot) const {
+    const sim::QueueJob& job = view.jobs[slot];
+    return remaining_s(view, slot, job.service.entry >= 0 ? job.service.entry : job.first_fitting_entry);
+  }
+  /// With another entry of its menu.
+  double remaining_s(const sim::QueueView& view, sim::JobSlot slot, int entry) const {
+    const sim::QueueJob& job = view.jobs[slot];
+    if (truth_ != nullptr) return truth_->remaining_s(slot, entry, view.now_s);
+    return source_ == Source::user ? job.user_remaining_s(entry, view.now_s) : job.predicted_remaining_s(entry, view.now_s);
+  }
+
+ private:
+  Source source_;
+  const sim::Truth* truth_ = nullptr;
+};
+
+}  // namespace rehearse::policies

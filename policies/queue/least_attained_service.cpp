@@ -1,0 +1,97 @@
+#include "policies/queue/least_attained_service.hpp"
+
+#include <algorithm>
+
+namespace rehearse::policies {
+
+LeastAttainedService::LeastAttainedService(const LeastAttainedServiceParameters& parameters)
+    : LineQueue(parameters.placement),
+      parameters_(parameters),
+      levels_(parameters.levels, parameters.threshold_device_s, parameters.ratio) {}
+
+/// Counts the work since the job last began or stopped. Start-ups and checkpoints are no service: a job that they alone took to
+/// the next level could be preempted before it has done anything, for ever.
+LeastAttainedService::Job& LeastAttainedService::settle_service(const sim::QueueView& view, sim::JobSlot slot) {
+  if (jobs_.size() < view.jobs.size()) jobs_.resize(view.jobs.size());
+  const sim::QueueJob& seen = view.jobs[slot];
+  Job& job = jobs_[slot];
+  if (job.number != seen.number) job = {.number = seen.number};
+  const double device_s = (seen.service.ran_s - job.ran_s) * job.devices;
+  job.attained_device_s += device_s;
+  job.total_device_s += device_s;
+  job.ran_s = seen.service.ran_s;
+  job.level = std::max(job.level, levels_.level_of(job.attained_device_s));
+  crossings_.remove(slot);
+  promotions_.remove(slot);
+  return job;
+}
+
+double LeastAttainedService::waiting_key(const sim::QueueView& view, sim::JobSlot slot) {
+  Job& job = settle_service(view, slot);
+  job.devices = 0;
+  if (parameters_.promote_after > 0 && job.level > 0) {
+    const double waits_s = parameters_.promote_after * (job.ran_s - job.ran_at_promotion_s);
+    promotions_.put(slot, view.jobs[slot].service.since_s + waits_s, job.number);
+  }
+  return key_of(job.level);
+}
+
+double LeastAttainedService::running_key(const sim::QueueView& view, sim::JobSlot slot) {
+  Job& job = settle_service(view, slot);
+  const sim::Service& service = view.jobs[slot].service;
+  job.devices = service.devices;
+  watch(slot, service.since_s, service.devices);
+  return key_of(job.level);
+}
+
+/// Notes when a job that works from a date on reaches its next level.
+void LeastAttainedService::watch(sim::JobSlot slot, double since_s, int devices) {
+  const Job& job = jobs_[slot];
+  if (job.level + 1 == levels_.count()) return;
+  crossings_.put(slot, since_s + (levels_.end(job.level) - job.attained_device_s) / devices, job.number);
+}
+
+/// It may begin to work at once, and then nobody asks before it ends.
+void LeastAttainedService::starts(const sim::QueueView& view, sim::JobSlot slot) {
+  const sim::QueueJob& job = view.jobs[slot];
+  promotions_.remove(slot);
+  watch(slot, view.now_s, job.menu.ranked[static_cast<std::size_t>(job.first_fitting_entry)].configuration.workers());
+}
+
+void LeastAttainedService::prepare(const sim::QueueView& view) {
+  for (const sim::JobSlot slot : view.changed)
+    if (view.jobs[slot].service.state == sim::JobState::checkpointing) crossings_.remove(slot);
+  while (!crossings_.empty() && crossings_.first().key <= view.now_s) {
+    const sim::JobSlot slot = crossings_.first().slot;
+    const sim::Service& service = view.jobs[slot].service;
+    crossings_.remove(slot);
+    if (service.state != sim::JobState::running) continue;
+    ++jobs_[slot].level;
+    watch(slot, service.since_s, service.devices);
+    move(slot, key_of(jobs_[slot].level), jobs_[slot].number);
+  }
+  while (!promotions_.empty() && promotions_.first().key <= view.now_s) {
+    const sim::JobSlot slot = promotions_.first().slot;
+    promotions_.remove(slot);
+    Job& job = jobs_[slot];
+    job.level = 0;
+    job.attained_device_s = 0;
+    job.ran_at_promotion_s = job.ran_s;
+    move(slot, key_of(0), job.number);
+  }
+}
+
+void LeastAttainedService::conclude(const sim::QueueView& view, sim::QueueAnswer& answer) {
+  double next_s = sim::kNever;
+  for (const OrderedQueue* dates : {&crossings_, &promotions_})
+    if (!dates->empty()) next_s = std::min(next_s, dates->first().key);
+  if (next_s > view.now_s && next_s != sim::kNever && (next_s < wake_at_s_ || wake_at_s_ <= view.now_s))
+    answer.wake_at_s = wake_at_s_ = next_s;
+}
+
+void LeastAttainedService::forget(const sim::QueueView& view, sim::JobSlot slot) {
+  const Job& job = settle_service(view, slot);
+  if (view.jobs[slot].service.state == sim::JobState::finished) levels_.learn(job.total_device_s);
+}
+
+}  // namespace rehearse::policies

@@ -1,0 +1,55 @@
+// Least attained service, in device-seconds of work, over discrete levels: within a level jobs go by arrival, so that they do not
+// take turns (Gu et al., Tiresias, NSDI 2019, section 3.3). Needs no duration. With `gittins`, levels are ordered by the Gittins
+// index that the jobs which have ended give them. A job that has waited `promote_after` times as long as it has run goes back to
+// level 0.
+#pragma once
+
+#include "policies/queue/line_queue.hpp"
+#include "policies/queue/service_levels.hpp"
+
+namespace rehearse::policies {
+
+struct LeastAttainedServiceParameters {
+  int levels = 2;
+  double threshold_device_s = 3600;  ///< where level 1 begins
+  double ratio = 10;                 ///< of the beginnings of a level and the one before
+  bool gittins = false;
+  double promote_after = 0;  ///< 0: never
+  sim::Placement placement = sim::Placement::consolidated;
+};
+
+class LeastAttainedService final : public LineQueue {
+ public:
+  explicit LeastAttainedService(const LeastAttainedServiceParameters& parameters = {});
+
+ private:
+  struct Job {
+    std::uint64_t number = ~std::uint64_t{0};
+    int level = 0;
+    double attained_device_s = 0;  ///< in work since its last promotion, until it last began or stopped
+    double total_device_s = 0;     ///< since its arrival
+    double ran_s = 0;              ///< Service::ran_s until then
+    double ran_at_promotion_s = 0;
+    int devices = 0;  ///< since then
+  };
+  double waiting_key(const sim::QueueView& view, sim::JobSlot slot) override;
+  double running_key(const sim::QueueView& view, sim::JobSlot slot) override;
+  bool beats(const sim::QueueView&, const Item& waiting, const Item& running) const override { return waiting < running; }
+  void prepare(const sim::QueueView& view) override;
+  void starts(const sim::QueueView& view, sim::JobSlot slot) override;
+  void conclude(const sim::QueueView& view, sim::QueueAnswer& answer) override;
+  void forget(const sim::QueueView& view, sim::JobSlot slot) override;
+
+  Job& settle_service(const sim::QueueView& view, sim::JobSlot slot);
+  double key_of(int level) const { return parameters_.gittins ? -levels_.gittins(level) : level; }
+  void watch(sim::JobSlot slot, double since_s, int devices);
+
+  LeastAttainedServiceParameters parameters_;
+  ServiceLevels levels_;
+  std::vector<Job> jobs_;    // by slot
+  OrderedQueue crossings_;   // running jobs by the date at which they reach the next level
+  OrderedQueue promotions_;  // waiting jobs by the date at which they have waited long enough
+  double wake_at_s_ = 0;     // last asked for
+};
+
+}  // namespace rehearse::policies

@@ -1,0 +1,383 @@
+// Every discipline against a schedule worked by hand.
+#include <catch2/catch.hpp>
+
+#include "policies/queue/availability.hpp"
+#include "policies/queue/conservative.hpp"
+#include "policies/queue/deadline_admission.hpp"
+#include "policies/queue/earliest_deadline.hpp"
+#include "policies/queue/easy.hpp"
+#include "policies/queue/least_attained_service.hpp"
+#include "policies/queue/oracle_queue.hpp"
+#include "policies/queue/priority.hpp"
+#include "policies/queue/service_levels.hpp"
+#include "policies/queue/shortest_job.hpp"
+#include "tests/sim/replay/toy.hpp"
+
+using namespace rehearse::policies;
+using namespace toy;
+
+namespace {
+
+Job with_priority(Job job, double priority) {
+  job.priority = priority;
+  return job;
+}
+
+Job with_deadline(Job job, double deadline_s) {
+  job.deadline_s = deadline_s;
+  return job;
+}
+
+Job with_walltime(Job job, double walltime_s) {
+  job.walltime_s = walltime_s;
+  return job;
+}
+
+World one_node(int gpus) { return World{.cluster = cluster({{1, gpus}})}; }
+
+}  // namespace
+
+TEST_CASE("priority: the most urgent first, and at once", "[queue]") {
+  // One GPU. low 0..3, cut by high (3..5); mid waits behind high, then 5..9; low's other 7 s: 9..16. Equal ones go by arrival.
+  const std::vector<Job> jobs{with_priority(rigid("low", 0, 1, 10), 0), with_priority(rigid("mid", 1, 1, 4), 1),
+                              with_priority(rigid("high", 3, 1, 2), 2)};
+  World world = one_node(1);
+  Priority polite({.preempt = false});  // low 0..10, then high 10..12, mid 12..16
+  world.run(jobs, polite);
+  CHECK(world.keeper.of("low").end_s == 10);
+  CHECK(world.keeper.of("high").end_s == 12);
+  CHECK(world.keeper.of("mid").end_s == 16);
+
+  // Preempting: mid takes the GPU at 1, high at 3..5, mid's other 2 s 5..7, low's other 9 s 7..16.
+  World second = one_node(1);
+  Priority pressing;
+  second.run(jobs, pressing);
+  CHECK(second.keeper.of("high").end_s == 5);
+  CHECK(second.keeper.of("mid").end_s == 7);
+  CHECK(second.keeper.of("low").end_s == 16);
+  CHECK(second.keeper.of("low").preemptions == 1);
+  CHECK(second.keeper.of("mid").preemptions == 1);
+  CHECK(second.keeper.of("high").preemptions == 0);
+}
+
+TEST_CASE("priority: who comes last gives way first, and no more than needed", "[queue]") {
+  // 4 GPUs: a (2 GPUs, priority 2), b (1, priority 1), c (1, priority 0) run. d needs 1 at priority 3: c gives way, not b.
+  // e needs 3 at priority 1.5: only b's and c's 2 GPUs are weaker, so nobody gives way.
+  World world = one_node(4);
+  Priority queue;
+  world.run(
+      {with_priority(rigid("a", 0, 2, 20), 2), with_priority(rigid("b", 0, 1, 20), 1), with_priority(rigid("c", 0, 1, 20), 0),
+       with_priority(rigid("d", 5, 1, 4), 3), with_priority(rigid("e", 12, 3, 1), 1.5)},
+      queue);
+  CHECK(world.keeper.of("d").start_s == 5);
+  CHECK(world.keeper.of("a").preemptions == 0);
+  CHECK(world.keeper.of("b").preemptions == 0);
+  CHECK(world.keeper.of("c").preemptions == 1);
+  CHECK(world.keeper.of("c").end_s == 24);  // 5 s done, waits for d until 9, 15 s more
+  CHECK(world.keeper.of("e").start_s == 20);
+}
+
+TEST_CASE("priority: with ageing an old job overtakes a more urgent young one", "[queue]") {
+  // 3600 points an hour: 1 a second. old (0, submitted at 1) has as much as young (5, at 6); from there it is first.
+  // running 0..10; young of 5 points at 5 s beats old, of 5 points at 7 s does not.
+  for (const double submit_s : {5.0, 7.0}) {
+    World world = one_node(1);
+    Priority queue({.ageing_per_hour = 3600, .preempt = false});
+    world.run({rigid("running", 0, 1, 10), rigid("old", 1, 1, 3), with_priority(rigid("young", submit_s, 1, 3), 5)}, queue);
+    CHECK(world.keeper.of("old").start_s == (submit_s == 5 ? 13 : 10));
+  }
+}
+
+TEST_CASE("shortest job first, and shortest remaining time first", "[queue]") {
+  // One GPU. a 10 s at 0, b 5 s at 1, c 2 s at 2, d 4 s at 2.
+  const std::vector<Job> jobs{rigid("a", 0, 1, 10), rigid("b", 1, 1, 5), rigid("c", 2, 1, 2), rigid("d", 2, 1, 4)};
+  // SJF: a 0..10, c 10..12, d 12..16, b 16..21.
+  World first = one_node(1);
+  ShortestJob sjf;
+  first.run(jobs, sjf);
+  CHECK(first.keeper.of("a").end_s == 10);
+  CHECK(first.keeper.of("c").end_s == 12);
+  CHECK(first.keeper.of("d").end_s == 16);
+  CHECK(first.keeper.of("b").end_s == 21);
+  // SRTF: b takes over at 1 (5 < 9), c at 2 (2 < 4); d needs 4 as does b, which came before it: b 4..8, d 8..12, a 12..21.
+  World second = one_node(1);
+  ShortestJob srtf({.preempt = true});
+  second.run(jobs, srtf);
+  CHECK(second.keeper.of("c").end_s == 4);
+  CHECK(second.keeper.of("b").end_s == 8);
+  CHECK(second.keeper.of("d").end_s == 12);
+  CHECK(second.keeper.of("a").end_s == 21);
+  CHECK(second.keeper.of("b").preemptions == 1);
+  CHECK(second.keeper.of("d").preemptions == 0);
+}
+
+TEST_CASE("durations: the user's word, or the truth for oracles", "[queue]") {
+  // The user gives a 3 s, so that it is before b, which in truth is shorter.
+  const std::vector<Job> jobs{rigid("running", 0, 1, 10), with_walltime(rigid("a", 1, 1, 8), 3),
+                              with_walltime(rigid("b", 1, 1, 5), 6)};
+  World believing = one_node(1);
+  ShortestJob user({.durations = Durations::Source::user});
+  believing.run(jobs, user);
+  CHECK(believing.keeper.of("a").start_s == 10);
+  CHECK(believing.keeper.of("b").start_s == 18);
+  World knowing = one_node(1);
+  WithTruth<ShortestJob> oracle{ShortestJob({.durations = Durations::Source::user})};
+  knowing.run(jobs, oracle);
+  CHECK(knowing.keeper.of("b").start_s == 10);
+}
+
+TEST_CASE("a preempted modelled job checkpoints, and the devices wait for whom they were taken for", "[queue]") {
+  // 10 s to checkpoint, 5 s to start. low starts at 0 and runs from 5; high comes at 20: checkpoint until 30; other, of lower
+  // priority, comes at 25 and must not take the GPU. high starts at 30.
+  static const rehearse::sim::Profile profile{.model = "toy", .dataset = "tenths"};
+  World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 5, .checkpoint_s = 10}};
+  world.menus.menu.ranked = {choice(0, 1, 50)};
+  const auto training = [](std::string name, double submit_s, double priority) {
+    return Job{.name = std::move(name),
+               .profile = &profile,
+               .submit_s = submit_s,
+               .work = Work::train,
+               .epochs = 12,
+               .priority = priority};
+  };
+  Priority queue;
+  world.run({training("low", 0, 0), training("high", 20, 2), training("other", 25, 1)}, queue);
+  CHECK(world.keeper.of("high").start_s == 30);
+  CHECK(world.keeper.of("other").start_s == world.keeper.of("high").end_s);
+  CHECK(world.keeper.of("low").preemptions == 1);
+  CHECK(world.keeper.of("other").preemptions == 0);
+  // A job that is starting is left alone until it runs: first starts at 0, second comes at 2, the checkpoint begins at 5.
+  World starting{.cluster = cluster({{1, 1}}), .costs = {.start_s = 5, .checkpoint_s = 10}};
+  starting.menus.menu.ranked = {choice(0, 1, 50)};
+  Priority again;
+  starting.run({training("first", 0, 0), training("second", 2, 1)}, again);
+  CHECK(starting.keeper.of("second").start_s == 15);
+}
+
+TEST_CASE("earliest deadline first", "[queue]") {
+  // One GPU. a due at 30, b at 12, c at 9; d without a deadline.
+  const std::vector<Job> jobs{rigid("d", 0, 1, 6), with_deadline(rigid("a", 1, 1, 5), 29), with_deadline(rigid("b", 2, 1, 4), 10),
+                              with_deadline(rigid("c", 3, 1, 3), 6)};
+  // Without preemption: d 0..6, c 6..9, b 9..13 (late), a 13..18.
+  World first = one_node(1);
+  EarliestDeadline polite({.preempt = false});
+  first.run(jobs, polite);
+  CHECK(first.keeper.of("c").end_s == 9);
+  CHECK(first.keeper.of("b").end_s == 13);
+  CHECK(first.keeper.of("a").end_s == 18);
+  // With: d 0..1, a 1..2, b 2..3, c 3..6, b 6..9, a 9..13, d 13..18: all in time.
+  World second = one_node(1);
+  EarliestDeadline pressing;
+  second.run(jobs, pressing);
+  CHECK(second.keeper.of("c").end_s == 6);
+  CHECK(second.keeper.of("b").end_s == 9);
+  CHECK(second.keeper.of("a").end_s == 13);
+  CHECK(second.keeper.of("d").end_s == 18);
+}
+
+TEST_CASE("EASY: who overtakes does not delay the first in line", "[queue]") {
+  // 4 GPUs. a: 3 GPUs 0..10. b needs 2: reserved for 10, and then leaves 2 over. c, 1 GPU for 20 s, fits into what is left over:
+  // 2..22. At 10 b starts beside it. d, 1 GPU, 5 s, comes at 6: nothing is free; 10..15 beside b and c. e waits: 4 GPUs from 22
+  // on.
+  World world = one_node(4);
+  Easy easy;
+  world.run({rigid("a", 0, 3, 10), rigid("b", 1, 2, 8), rigid("c", 2, 1, 20), rigid("e", 5, 4, 1), rigid("d", 6, 1, 5)}, easy);
+  CHECK(world.keeper.of("b").start_s == 10);
+  CHECK(world.keeper.of("c").start_s == 2);
+  CHECK(world.keeper.of("d").start_s == 10);
+  CHECK(world.keeper.of("e").start_s == 22);
+}
+
+TEST_CASE("EASY and conservative backfilling agree where nobody is delayed", "[queue]") {
+  // 4 GPUs. a: 2 GPUs 0..10. b needs 4: 10..14. c needs 3: after b, 14..19. d: 2 GPUs for 12 s would end at 16 and is
+  // in b's way: nobody lets it before. e: 1 GPU for 7 s: ends in time: 5..12? No, 12 > 10: it is in b's way too.
+  // f: 2 GPUs for 4 s: 6..10 in both.
+  const std::vector<Job> jobs{rigid("a", 0, 2, 10), rigid("b", 1, 4, 4), rigid("c", 2, 3, 5),
+                              rigid("d", 3, 2, 12), rigid("e", 5, 1, 7), rigid("f", 6, 2, 4)};
+  World first = one_node(4);
+  Easy easy;
+  first.run(jobs, easy);
+  CHECK(first.keeper.of("f").start_s == 6);
+  CHECK(first.keeper.of("b").start_s == 10);
+  CHECK(first.keeper.of("c").start_s == 14);
+  // 14: c holds 3 of 4. d needs 2 and is first: reserved for 19, leaves 2 over; e takes the one that is free: 14..21.
+  CHECK(first.keeper.of("e").start_s == 14);
+  CHECK(first.keeper.of("d").start_s == 19);
+  World second = one_node(4);
+  Conservative conservative;
+  second.run(jobs, conservative);
+  CHECK(second.keeper.of("f").start_s == 6);
+  CHECK(second.keeper.of("b").start_s == 10);
+  CHECK(second.keeper.of("c").start_s == 14);
+  CHECK(second.keeper.of("d").start_s == 19);
+  CHECK(second.keeper.of("e").start_s == 14);
+}
+
+TEST_CASE("conservative: reservations move up when a job ends before its walltime", "[queue]") {
+  // 2 GPUs. a says 20 s and takes 10. b needs 2: reserved for 20; c, 2 GPUs, for 25. At 10 both move: 10..15, 15..17.
+  World world = one_node(2);
+  Conservative queue;
+  world.run(
+      {with_walltime(rigid("a", 0, 1, 10), 20), with_walltime(rigid("b", 1, 2, 5), 5), with_walltime(rigid("c", 2, 2, 2), 2)},
+      queue);
+  CHECK(world.keeper.of("b").start_s == 10);
+  CHECK(world.keeper.of("c").start_s == 15);
+}
+
+TEST_CASE("a second reservation that EASY breaks and conservative backfilling keeps", "[queue]") {
+  // 4 GPUs. a: 2 GPUs 0..10. b needs 3: 10..20, leaving 1 over. c needs 4: 20..25 is its reservation. d: 1 GPU for 100 s, at 3.
+  // EASY starts d at once, as it fits beside b, and c waits for it until 103. Conservative backfilling starts d after c.
+  const std::vector<Job> jobs{rigid("a", 0, 2, 10), rigid("b", 1, 3, 10), rigid("c", 2, 4, 5), rigid("d", 3, 1, 100)};
+  World first = one_node(4);
+  Easy easy;
+  first.run(jobs, easy);
+  CHECK(first.keeper.of("d").start_s == 3);
+  CHECK(first.keeper.of("c").start_s == 103);
+  World second = one_node(4);
+  Conservative conservative;
+  second.run(jobs, conservative);
+  CHECK(second.keeper.of("c").start_s == 20);
+  CHECK(second.keeper.of("d").start_s == 25);
+}
+
+TEST_CASE("admission: a deadline that cannot be kept is rejected, one that is admitted is kept", "[queue]") {
+  // 2 GPUs. a: 2 GPUs 0..10, due at 10. b: 1 GPU for 5 s due at 16: reserved 10..15. c: 2 GPUs for 5 s due at 15: needs all from
+  // 10 to 15, b then from 15 to 20: too late, so c is rejected. d: 1 GPU for 5 s due at 15 fits beside b. e, without a deadline:
+  // after both.
+  World world = one_node(2);
+  DeadlineAdmission queue;
+  world.run({with_deadline(rigid("a", 0, 2, 10), 10), with_deadline(rigid("b", 1, 1, 5), 15),
+             with_deadline(rigid("c", 2, 2, 5), 13), with_deadline(rigid("d", 3, 1, 5), 12), rigid("e", 4, 1, 3)},
+            queue);
+  CHECK(world.keeper.of("c").reason == FailureReason::rejected);
+  CHECK(world.keeper.of("c").end_s == 2);
+  CHECK(world.keeper.of("b").start_s == 10);
+  CHECK(world.keeper.of("d").start_s == 10);
+  CHECK(world.keeper.of("e").start_s == 15);
+}
+
+TEST_CASE("admission: the minimum satisfactory share is the fewest workers that keep the deadline", "[queue]") {
+  // Predicted 40 s on 1, 20 s on 2, 10 s on 4 workers. Due in 25 s: 2 workers; a second such job takes the other 2; a third is
+  // rejected: it could start at 20 and end at 30 with 4. In this world training takes 5 epochs of (1 + 0.25) s or so, so that
+  // devices come back early, and one that is due in 50 s takes 1 worker.
+  static const rehearse::sim::Profile profile{.model = "toy", .dataset = "tenths"};
+  World world = one_node(4);
+  world.menus.menu.ranked = {choice(0, 4, 25), choice(0, 2, 50), choice(0, 1, 100)};
+  world.menus.menu.ranked[0].predicted.time_s = 10;
+  world.menus.menu.ranked[1].predicted.time_s = 20;
+  world.menus.menu.ranked[2].predicted.time_s = 40;
+  const auto training = [](std::string name, double submit_s, double deadline_s) {
+    return Job{.name = std::move(name),
+               .profile = &profile,
+               .submit_s = submit_s,
+               .work = Work::train,
+               .epochs = 5,
+               .deadline_s = deadline_s};
+  };
+  DeadlineAdmission queue;
+  world.run({training("a", 0, 25), training("b", 1, 25), training("c", 2, 25), training("d", 20, 50)}, queue);
+  CHECK(world.keeper.of("a").workers == 2);
+  CHECK(world.keeper.of("b").workers == 2);
+  CHECK(world.keeper.of("c").reason == FailureReason::rejected);
+  CHECK(world.keeper.of("d").workers == 1);
+}
+
+TEST_CASE("least attained service: a job leaves the first level when it has had its share", "[queue]") {
+  // One GPU, level 1 from 4 device-seconds on. a (10 s) runs 0..4, then is in level 1. b (6 s) comes at 2 and waits in level 0:
+  // it takes the GPU at 4, reaches level 1 at 8; a, which came first, goes on 8..14 to its end; b's other 2 s: 14..16.
+  World world = one_node(1);
+  LeastAttainedService queue({.levels = 2, .threshold_device_s = 4});
+  world.run({rigid("a", 0, 1, 10), rigid("b", 2, 1, 6)}, queue);
+  CHECK(world.keeper.of("a").end_s == 14);
+  CHECK(world.keeper.of("b").start_s == 4);
+  CHECK(world.keeper.of("b").end_s == 16);
+  // Service counts devices: with 2 GPUs for each job, 4 device-seconds are 2 s.
+  World wide = one_node(2);
+  LeastAttainedService again({.levels = 2, .threshold_device_s = 4});
+  wide.run({rigid("a", 0, 2, 10), rigid("b", 1, 2, 6)}, again);
+  CHECK(wide.keeper.of("b").start_s == 2);
+}
+
+TEST_CASE("least attained service: a job that waited long enough goes back to the first level", "[queue]") {
+  // Level 1 from 2 device-seconds on. long runs 0..2; then a stream of 2 s jobs, one each 2 s, keeps level 0 busy. It has run 2
+  // s, so with promote_after 3 it is in level 0 again at 8, and before all that come later than it: it goes on at once.
+  std::vector<Job> jobs{rigid("long", 0, 1, 3)};
+  for (int i = 1; i <= 10; ++i) jobs.push_back(rigid("short" + std::to_string(i), 2 * i, 1, 2));
+  World never = one_node(1);
+  LeastAttainedService hard({.levels = 2, .threshold_device_s = 2});
+  never.run(jobs, hard);
+  CHECK(never.keeper.of("long").end_s == 23);
+  World promoted = one_node(1);
+  LeastAttainedService fair({.levels = 2, .threshold_device_s = 2, .promote_after = 3});
+  promoted.run(jobs, fair);
+  CHECK(promoted.keeper.of("long").end_s == 9);
+}
+
+TEST_CASE("levels and the Gittins index by hand", "[queue]") {
+  // Levels begin at 0, 10, 100.
+  ServiceLevels levels(3, 10, 10);
+  CHECK(levels.level_of(9.9) == 0);
+  CHECK(levels.level_of(10) == 1);
+  CHECK(levels.level_of(1e9) == 2);
+  // Jobs ended at 5, 5, 50 and 200. From level 0: up to 10, 2 of 4 end, in 5 + 5 + 10 + 10 = 30 device-seconds: 2/30. Up to 100:
+  // 3 in 5 + 5 + 50 + 100 = 160; to the end: 4 in 260. Largest: 2/30. From level 1: up to 100: 1 in 40 + 90 = 130; to the end 2
+  // in 40 + 190 = 230: 2/230. From level 2: 1 in 100.
+  for (const double service : {5.0, 5.0, 50.0, 200.0}) levels.learn(service);
+  CHECK(levels.gittins(0) == Approx(2.0 / 30));
+  CHECK(levels.gittins(1) == Approx(2.0 / 230));
+  CHECK(levels.gittins(2) == Approx(1.0 / 100));
+  // Where nothing is known, less service is better.
+  const ServiceLevels fresh(3, 10, 10);
+  CHECK(fresh.gittins(0) > fresh.gittins(1));
+  CHECK(fresh.gittins(1) > fresh.gittins(2));
+}
+
+TEST_CASE("Gittins: when nearly all jobs are long, the one that has run longest is next to end", "[queue]") {
+  // Past jobs all end at 12 device-seconds. Level 1 begins at 4. a has had 4 when b arrives: a has index 1/8, b 1/12. a goes on.
+  std::vector<Job> jobs;
+  for (int i = 0; i < 5; ++i) jobs.push_back(rigid("past" + std::to_string(i), 100.0 * i, 1, 12));
+  jobs.push_back(rigid("a", 1000, 1, 12));
+  jobs.push_back(rigid("b", 1002, 1, 12));
+  World gittins = one_node(1);
+  LeastAttainedService index({.levels = 2, .threshold_device_s = 4, .gittins = true});
+  gittins.run(jobs, index);
+  CHECK(gittins.keeper.of("a").end_s == 1012);
+  World attained = one_node(1);
+  LeastAttainedService least({.levels = 2, .threshold_device_s = 4});
+  attained.run(jobs, least);
+  CHECK(attained.keeper.of("b").start_s == 1004);
+}
+
+TEST_CASE("a profile of free devices by hand", "[queue]") {
+  Availability available;
+  available.reset(10, 4);
+  available.add(20, 30, -3);  // 4 until 20, 1 until 30, then 4
+  CHECK(available.earliest(10, 10, 4) == 10);
+  CHECK(available.earliest(10, 11, 4) == 30);
+  CHECK(available.earliest(10, 100, 1) == 10);
+  CHECK(available.earliest(12, 5, 2) == 12);
+  CHECK(available.earliest(10, 5, 5) == kNever);
+  available.add(10, 20, -2);
+  available.add(20, 30, 3);
+  available.advance(15);
+  CHECK(available.free_now() == 2);
+  CHECK(available.earliest(0, 1, 2) == 15);
+  CHECK(available.earliest(0, 1, 3) == 20);
+}
+
+TEST_CASE("the free devices that the next job cannot use are counted", "[queue]") {
+  // 2 nodes of 4. a and b, 3 GPUs each, lie spread: on both nodes 2 + 1 and 1 + 2, so each node has 1 free. c needs 3: both free
+  // GPUs are on nodes with fewer than 3 free: all of them are unusable. When it starts nobody waits.
+  World world{.cluster = cluster({{2, 4}}), .samples = true};
+  Priority queue({.placement = Placement::spread});
+  world.run({rigid("a", 0, 3, 10), rigid("b", 0, 3, 12), rigid("c", 1, 3, 1)}, queue);
+  const auto at = [&](double time_s) {
+    double last = -1;
+    for (const PoolSample& sample : world.keeper.samples)
+      if (sample.time_s == time_s) last = sample.fragmentation;
+    return last;
+  };
+  CHECK(at(0) == 0);
+  CHECK(at(1) == 1);
+  CHECK(at(10) == 0);
+}
