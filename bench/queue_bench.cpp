@@ -32,6 +32,7 @@ sim::Cluster cluster() {
 
 sim::Job draw(sim::Random& random, std::uint64_t number, double date_s) {
   sim::Job job{.name = std::to_string(number), .submit_s = date_s, .work = sim::Work::rigid};
+  job.user = std::to_string(number % 50);
   job.gpus = kSizes[random.below(std::size(kSizes))];
   job.duration_s = std::max(1.0, random.exponential(kMeanSeconds));
   job.walltime_s = job.duration_s * random.uniform(1, 3);

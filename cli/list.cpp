@@ -59,7 +59,8 @@ void list_entries(std::string_view decision, const std::vector<Entry>& entries) 
     for (const policies::ParameterDeclaration& p : entry.parameters) {
       const std::string fallback = std::holds_alternative<double>(p.fallback) ? fmt::format("{}", std::get<double>(p.fallback))
                                    : std::holds_alternative<bool>(p.fallback) ? (std::get<bool>(p.fallback) ? "true" : "false")
-                                                                              : std::get<std::string>(p.fallback);
+                                   : std::holds_alternative<std::string>(p.fallback) ? std::get<std::string>(p.fallback)
+                                                                                     : "{}";
       fmt::print("{:<29}  {} ({}): {}{}\n", "", p.name, fallback, p.help,
                  p.choices.empty() ? "" : fmt::format("; one of {}", fmt::join(p.choices, ", ")));
     }
