@@ -1,5 +1,5 @@
-// Every strategy there is, in one visible place (registry.cpp, and registry_queue.cpp for the disciplines of queues): `rehearse list
-// policies` and `rehearse list strategies` read it, the scenario's loader checks names and parameters against it.
+// Every strategy there is, in one visible place (registry.cpp, and registry_queue.cpp for the disciplines of queues): `rehearse
+// list policies` and `rehearse list strategies` read it, the scenario's loader checks names and parameters against it.
 #pragma once
 
 #include <functional>

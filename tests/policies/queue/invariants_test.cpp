@@ -163,7 +163,9 @@ TEST_CASE("every discipline's answers are valid, all jobs end, and the same jobs
           if (random.below(2) == 0) world.menus.menu.ranked.back().predicted.time_s = random.uniform(1, 30);
         }
         std::map<std::string, ParameterValue> given;
-        given["placement"] = entry.parameters.back().choices[random.below(3)];
+        const std::size_t placement = random.below(3);
+        for (const ParameterDeclaration& parameter : entry.parameters)
+          if (parameter.name == "placement") given["placement"] = parameter.choices[placement];
         if (entry.name == "las") {
           given["threshold_device_s"] = 3.0;
           given["levels"] = 3.0;
