@@ -27,6 +27,11 @@ std::span<const std::string> on_deadline_names() {
   return names;
 }
 
+std::span<const std::string> after_failed_names() {
+  static const std::vector<std::string> names{"fail", "run"};
+  return names;
+}
+
 sim::Work work_of(const sim::Job& job) {
   if (job.steps > 0) return sim::Work::steps;
   return job.epochs > 0 || job.has_target() ? sim::Work::train : sim::Work::rigid;
@@ -51,6 +56,7 @@ std::vector<JobMistake> job_mistakes(const sim::Job& job) {
   require(!(has_steps || has_epochs || job.has_target()) || job.profile != nullptr, "model", "what it trains");
 
   require(job.stop != sim::Stop::budget || job.has_target(), "target_accuracy", "the target that the budget is for");
+  require(job.after_failed != sim::AfterFailed::run || !job.after.empty(), "after", "the jobs that it waits for");
   require(job.on_deadline != sim::OnDeadline::stop || job.has_deadline(), "deadline_s", "the deadline to stop at");
   return mistakes;
 }

@@ -52,6 +52,20 @@ void read_choice(Draft& draft, std::string_view column, std::span<const std::str
   if (const std::optional<std::size_t> index = read_name(draft, column, names)) field = static_cast<Enum>(*index);
 }
 
+/// Separated by semicolons; blanks around a name are not part of it.
+std::vector<std::string> split_names(std::string_view text) {
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(';'), text.size());
+    std::string_view name = text.substr(0, end);
+    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+    name = name.substr(0, name.find_last_not_of(' ') + 1);
+    if (!name.empty()) names.emplace_back(name);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return names;
+}
+
 struct Column {
   std::string_view name;
   void (*read)(Draft&);
@@ -83,6 +97,10 @@ constexpr Column kColumns[] = {
     {"objective", [](Draft& d) { read_choice(d, "objective", objective_names(), d.job.objective); }},
     {"stop", [](Draft& d) { read_choice(d, "stop", stop_names(), d.job.stop); }},
     {"on_deadline", [](Draft& d) { read_choice(d, "on_deadline", on_deadline_names(), d.job.on_deadline); }},
+    {"checkpoint_interval_s", [](Draft& d) { read_number(d, "checkpoint_interval_s", kDurations, d.job.checkpoint_interval_s); }},
+    {"checkpoint_write_s", [](Draft& d) { read_number(d, "checkpoint_write_s", kWriteTimes, d.job.checkpoint_write_s); }},
+    {"after", [](Draft& d) { d.job.after = split_names(d.row.text("after")); }},
+    {"after_failed", [](Draft& d) { read_choice(d, "after_failed", after_failed_names(), d.job.after_failed); }},
 };
 
 sim::CsvColumns columns() {
@@ -123,7 +141,8 @@ JobList read_native(const std::string& path, const TraceOptions& options, worklo
                                 {"lr_rule", lr_rule_names()},
                                 {"objective", objective_names()},
                                 {"stop", stop_names()},
-                                {"on_deadline", on_deadline_names()}});
+                                {"on_deadline", on_deadline_names()},
+                                {"after_failed", after_failed_names()}});
   sim::CsvReader reader(path, columns());
   std::vector<Column> present;
   for (const Column& column : kColumns)
