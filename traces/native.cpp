@@ -82,6 +82,12 @@ constexpr Column kColumns[] = {
     {"objective", [](Draft& d) { read_choice(d, "objective", objective_names(), d.job.objective); }},
     {"stop", [](Draft& d) { read_choice(d, "stop", stop_names(), d.job.stop); }},
     {"on_deadline", [](Draft& d) { read_choice(d, "on_deadline", on_deadline_names(), d.job.on_deadline); }},
+    // Known of a job and checked, but for no decision of the replay.
+    {"gpu_type", [](Draft& d) { d.row.text("gpu_type"); }},
+    {"cpus", [](Draft& d) { d.row.maybe_number("cpus", kCpuCounts); }},
+    {"memory_bytes", [](Draft& d) { d.row.maybe_number("memory_bytes", kMemoryBytes); }},
+    {"partition", [](Draft& d) { d.row.text("partition"); }},
+    {"status", [](Draft& d) { d.row.text("status"); }},
 };
 
 sim::CsvColumns columns() {
