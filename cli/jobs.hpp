@@ -1,4 +1,4 @@
-// The commands on job traces: import and export.
+// The commands on job traces: import, export, describe and synthesize.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +43,16 @@ struct ExportArguments {
 
 void add_export_command(CLI::App& app, ExportArguments& arguments);
 int export_command(const ExportArguments& arguments);
+
+struct DescribeArguments {
+  TraceArguments trace;
+  std::string plots, out;
+  std::int64_t count = 0;  ///< 0: as many as the trace has
+};
+
+void add_describe_commands(CLI::App& app, DescribeArguments& arguments);
+int describe_command(const DescribeArguments& arguments);
+int synthesize_command(const DescribeArguments& arguments);
 
 int import_jobs_command(const ImportJobsArguments& arguments);
 

@@ -42,6 +42,7 @@ struct Arguments {
   ImportArguments import;
   ImportJobsArguments import_jobs;
   ExportArguments export_;
+  DescribeArguments describe;
   ValidateArguments validate;
   CalibrateArguments calibrate;
   GraphArguments graph;
@@ -129,6 +130,8 @@ int guarded(const CLI::App& app, const Arguments& arguments) {
     if (app.got_subcommand("import"))
       return arguments.import.paths.empty() ? import_command(arguments.import) : import_convergence(arguments.import);
     if (app.got_subcommand("export")) return export_command(arguments.export_);
+    if (app.got_subcommand("describe")) return describe_command(arguments.describe);
+    if (app.got_subcommand("synthesize")) return synthesize_command(arguments.describe);
     if (app.got_subcommand("graph")) return graph_command(arguments.graph);
     if (app.got_subcommand("validate")) return validate_command(arguments.validate);
     if (app.got_subcommand("calibrate")) return calibrate_command(arguments.calibrate);
@@ -169,6 +172,7 @@ int main(int argc, char** argv) {
   list->add_option("what", arguments.what, "one of them")->required()->check(CLI::IsMember(listable()));
   add_measurement_commands(app, arguments);
   add_export_command(app, arguments.export_);
+  add_describe_commands(app, arguments.describe);
   add_graph_command(app, arguments.graph);
   try {
     app.parse(argc, argv);

@@ -63,3 +63,18 @@ TEST_CASE("jobs and results leave in other people's formats") {
   CHECK(program(folder, {"export", "results", "paje", "results/s", "-o", "jobs.paje"}).status == 0);
   CHECK_THAT(text_of(folder.path() + "/jobs.paje"), Contains("8 0 BUSY p0 1"));
 }
+
+TEST_CASE("describe and synthesize") {
+  const TemporaryFolder folder;
+  folder.write("philly.csv", kPhilly);
+  const Ended described = program(folder, {"describe", "philly.csv", "--format", "philly", "--plots", "plots"});
+  CHECK(described.status == 0);
+  CHECK_THAT(described.out, Contains("2, 2 of them with a duration") && Contains("2017-10-10 06:13:03 UTC"));
+  for (const char* name : {"durations", "sizes", "gpu_time", "hours", "days"})
+    CHECK_THAT(text_of(folder.path() + "/plots/" + name + ".svg"), Contains("<svg") && Contains("</svg>"));
+  const Ended made = program(folder, {"synthesize", "philly.csv", "--format", "philly", "--count", "10", "-o", "new.csv"});
+  CHECK(made.status == 0);
+  CHECK_THAT(text_of(folder.path() + "/new.csv"), Contains("job_id,submit_s,gpus,duration_s\nsynthetic-1,0,1,"));
+  CHECK(program(folder, {"describe", "new.csv"}).status == 0);
+  CHECK(program(folder, {"synthesize", "none.csv", "-o", "x.csv"}).status == 3);
+}
