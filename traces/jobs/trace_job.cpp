@@ -36,6 +36,9 @@ std::span<const TraceColumn> trace_columns() {
       {"partition", &J::partition},
       {"walltime_s", &J::walltime_s, kDurations},
       {"after", &J::after},
+      {"after_failed", &J::after_failed},
+      {"checkpoint_interval_s", &J::checkpoint_interval_s, kDurations},
+      {"checkpoint_write_s", &J::checkpoint_write_s, sim::between(0, 1e6)},
       {"status", &J::status},
   };
   return columns;

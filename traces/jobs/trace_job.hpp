@@ -22,11 +22,12 @@ inline bool is_given(double value) { return !std::isnan(value); }
 /// The names are the native CSV's (docs/scenario.md, docs/traces.md); an empty text and NaN are not given.
 struct TraceJob {
   std::string job_id, model, dataset, user, pool, precision, lr_rule, objective, stop, on_deadline;
-  std::string gpu_type, partition, after, status;
+  std::string gpu_type, partition, after, after_failed, status;
   double submit_s = kNotGiven, duration_s = kNotGiven, deadline_s = kNotGiven, walltime_s = kNotGiven;
   double gpus = kNotGiven, gpu_fraction = kNotGiven, cpus = kNotGiven, memory_bytes = kNotGiven;
   double batch_size = kNotGiven, epochs = kNotGiven, steps = kNotGiven, target_accuracy = kNotGiven;
   double cost_limit_usd = kNotGiven, priority = kNotGiven;
+  double checkpoint_interval_s = kNotGiven, checkpoint_write_s = kNotGiven;
 };
 
 /// A column of the native CSV.
