@@ -15,6 +15,7 @@
 #include "workloads/fidelity/error_summary.hpp"
 #include "workloads/fidelity/link_calibration.hpp"
 #include "workloads/fidelity/power_calibration.hpp"
+#include "workloads/fidelity/thread_calibration.hpp"
 #include "workloads/fidelity/validation.hpp"
 
 namespace rehearse::cli {
@@ -107,8 +108,29 @@ std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, 
 void use_fit(sim::Device& there, const sim::Device& fitted) {
   there.efficiency = fitted.efficiency;
   there.core_bandwidth_bytes_per_s = fitted.core_bandwidth_bytes_per_s;
+  there.threading = fitted.threading;
   there.corrections = fitted.corrections;
   there.power = fitted.power;
+}
+
+/// Of a CPU whose efficiencies are calibrated: its time against threads, and how well it follows the measured curves.
+void calibrate_threading(const std::vector<Measurement>& rows, sim::Device& cpu) {
+  const std::vector<workloads::ThreadCurve> curves = workloads::thread_curves(rows);
+  const auto fitted = workloads::calibrate_threads(rows, cpu);
+  if (!fitted) return;
+  const auto print_errors = [&](const char* name) {
+    const auto e =
+        workloads::thread_curve_errors(rows, curves, [&](const Measurement& m) { return workloads::threaded_kernel_s(m, cpu); });
+    fmt::print(
+        "  {:<16} time: median {:.1f} %, 90th percentile {:.1f} %; speed-up: median {:.1f} %, 90th percentile {:.1f} %, bias "
+        "{:+.1f} %\n",
+        name, 100 * e.times.median, 100 * e.times.p90, 100 * e.speedups.median, 100 * e.speedups.p90, 100 * e.speedups.bias);
+  };
+  fmt::print("  time against threads: {} kernels with several numbers of threads\n", curves.size());
+  print(fitted->parameters);
+  print_errors("before:");
+  cpu.threading = fitted->threading;
+  print_errors("fitted:");
 }
 
 /// Of one device.
@@ -132,6 +154,7 @@ sim::Device calibrated(const std::string& name, const DeviceRows& given, const M
   fmt::print("  fitted:          {}\n", errors(rows, predict(rows, after, measured.model, std::nullopt)));
   if (folds(rows, workloads::HoldOut::batches).size() == 2)
     fmt::print("  held-out rows:   {}\n", errors(rows, predict(rows, before, measured.model, workloads::HoldOut::batches)));
+  if (device.kind == sim::DeviceKind::cpu) calibrate_threading(rows, device);
   return device;
 }
 

@@ -30,8 +30,13 @@ Bundle::Bundle(const PolicySpec& spec, const BundleInputs& inputs) : spec_(spec)
     configure_ = configure.make_agent(parameters, spec.configure.network.get());
   else
     configure_ = configure.make(parameters);
-  place_ = make(place_strategies(), spec.place);
-  threads_ = make(threads_strategies(), spec.threads);
+  const PlaceEntry& place = entry_of(place_strategies(), spec.place);
+  place_ =
+      place.make(Parameters(place.parameters, spec.place.parameters), {.belief = inputs_.belief, .seed = inputs_.policy_seed});
+  const ThreadsEntry& threads = entry_of(threads_strategies(), spec.threads);
+  threads_ = threads.make(
+      Parameters(threads.parameters, spec.threads.parameters),
+      sim::stream_key(inputs_.policy_seed, static_cast<std::uint64_t>(inputs_.repetition), "policy " + spec.name, "threads"));
   queue_ = make(queue_strategies(), spec.queue);
   believed_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.belief->models(), policy());
   truth_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.world->models(), policy());

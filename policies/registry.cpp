@@ -16,13 +16,62 @@
 #include "policies/learn/isotonic_learner.hpp"
 #include "policies/learn/nearest_run.hpp"
 #include "policies/learn/parametric.hpp"
-#include "policies/place/data_parallel.hpp"
 #include "policies/queue/fifo.hpp"
+#include "policies/threads/planned.hpp"
 #include "policies/threads/recommended.hpp"
 
 namespace rehearse::policies {
 
 namespace {
+
+ThreadsEntry threads_entry(std::string name, std::string help,
+                           std::unique_ptr<sim::Threads> (*make)(const Parameters&, std::uint64_t),
+                           std::vector<ParameterDeclaration> parameters) {
+  ThreadsEntry entry;
+  entry.name = std::move(name);
+  entry.help = std::move(help);
+  entry.parameters = std::move(parameters);
+  entry.make = make;
+  return entry;
+}
+
+ParameterDeclaration probing_noise() {
+  return {.name = "noise",
+          .fallback = 0.05,
+          .help = "standard deviation of the logarithm of an operation's measured time",
+          .low = 0,
+          .high = 1};
+}
+
+std::vector<ParameterDeclaration> hill_climbing_parameters() {
+  const auto flag = [](const char* name, bool on, const char* help) {
+    return ParameterDeclaration{.name = name, .fallback = on, .help = help};
+  };
+  return {
+      {.name = "stride", .fallback = 4.0, .help = "between numbers of threads, at the end", .low = 1, .high = 64, .whole = true},
+      flag("own_counts", true, "S1: the quickest number for each operation"),
+      flag("type_counts", true, "S2: one number for all operations of a type; goes before S1"),
+      flag("co_run", true, "S3: ready operations on idle cores"),
+      flag("spare_threads", true, "S4: ready operations on further hardware threads"),
+      flag("only_if_quicker", true, "of uniform settings and all combinations of the strategies the one with the quickest steps"),
+      probing_noise()};
+}
+
+std::unique_ptr<sim::Threads> make_hill_climbing(const Parameters& p, std::uint64_t key) {
+  const ThreadStrategies strategies{.own_counts = p.flag("own_counts"),
+                                    .type_counts = p.flag("type_counts"),
+                                    .co_run = p.flag("co_run"),
+                                    .spare_threads = p.flag("spare_threads")};
+  const auto use = p.flag("only_if_quicker") ? StrategyPlanner::Use::or_uniform : StrategyPlanner::Use::as_given;
+  auto planner =
+      std::make_unique<StrategyPlanner>(std::make_unique<HillClimbing>(static_cast<int>(p.number("stride"))), strategies, use);
+  return std::make_unique<PlannedThreads>(std::move(planner), BenchNoise{.deviation = p.number("noise"), .key = key});
+}
+
+std::unique_ptr<sim::Threads> make_manual_best_threads(const Parameters& p, std::uint64_t key) {
+  return std::make_unique<PlannedThreads>(std::make_unique<ManualBestPlanner>(),
+                                          BenchNoise{.deviation = p.number("noise"), .key = key});
+}
 
 template <class Strategy>
 std::unique_ptr<Configure> make_configure(const Parameters&) {
@@ -233,17 +282,24 @@ bool uses_history(const ConfigureEntry& entry, const std::map<std::string, Param
   return Parameters(entry.parameters, given).flag(kPastRuns);
 }
 
-const std::vector<PlaceEntry>& place_strategies() {
-  static const std::vector<PlaceEntry> entries{decision_entry<sim::Place>(
-      "data-parallel", "a replica of the model on every worker of a node",
-      [](const Parameters&) -> std::unique_ptr<sim::Place> { return std::make_unique<DataParallel>(); })};
-  return entries;
-}
-
 const std::vector<ThreadsEntry>& threads_strategies() {
-  static const std::vector<ThreadsEntry> entries{decision_entry<sim::Threads>(
-      "recommended", "intra-op = physical cores, inter-op = sockets",
-      [](const Parameters&) -> std::unique_ptr<sim::Threads> { return std::make_unique<RecommendedThreads>(); })};
+  static const std::vector<ThreadsEntry> entries{
+      threads_entry("recommended", "intra-op = physical cores, inter-op = sockets",
+                    [](const Parameters&, std::uint64_t) -> std::unique_ptr<sim::Threads> {
+                      return std::make_unique<RecommendedThreads>();
+                    },
+                    {}),
+      threads_entry("default", "intra-op = inter-op = logical cores",
+                    [](const Parameters&, std::uint64_t) -> std::unique_ptr<sim::Threads> {
+                      return std::make_unique<PlannedThreads>(std::make_unique<DefaultPlanner>(), BenchNoise{});
+                    },
+                    {}),
+      threads_entry("manual-best", "the quickest of all uniform settings, a profiling step each", make_manual_best_threads,
+                    {probing_noise()}),
+      threads_entry("hill-climbing",
+                    "threads of each operation by hill climbing, and what runs beside what (Liu et al., IPDPS 2019)",
+                    make_hill_climbing, hill_climbing_parameters()),
+  };
   return entries;
 }
 

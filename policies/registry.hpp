@@ -2,6 +2,7 @@
 // the scenario's loader checks names and parameters against it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -13,6 +14,7 @@
 #include "policies/learn/nn/network_state.hpp"
 #include "policies/learn/probing.hpp"
 #include "policies/parameters.hpp"
+#include "policies/place/planned.hpp"
 #include "sim/replay/decisions.hpp"
 
 namespace rehearse::policies {
@@ -41,14 +43,19 @@ template <class Interface>
 struct DecisionEntry : StrategyEntry {
   std::unique_ptr<Interface> (*make)(const Parameters&) = nullptr;
 };
-using PlaceEntry = DecisionEntry<sim::Place>;
-using ThreadsEntry = DecisionEntry<sim::Threads>;
+/// `noise_key`: of the stream of what a planner measures.
+struct ThreadsEntry : StrategyEntry {
+  std::unique_ptr<sim::Threads> (*make)(const Parameters&, std::uint64_t noise_key) = nullptr;
+};
+struct PlaceEntry : StrategyEntry {
+  std::function<std::unique_ptr<sim::Place>(const Parameters&, const PlaceInputs&)> make;
+};
 using QueueEntry = DecisionEntry<sim::Queue>;
 
 const std::vector<ConfigureEntry>& configure_strategies();
 /// Whether the strategy learns from past runs with these parameters.
 bool uses_history(const ConfigureEntry& entry, const std::map<std::string, ParameterValue>& given);
-const std::vector<PlaceEntry>& place_strategies();
+const std::vector<PlaceEntry>& place_strategies();  // policies/place/strategies.cpp
 const std::vector<ThreadsEntry>& threads_strategies();
 const std::vector<QueueEntry>& queue_strategies();
 

@@ -143,7 +143,9 @@ void RunRecorder::on_decision(const sim::DecisionRecord& r) {
       .number(p.cost_usd)
       .flag(p.feasible)
       .flag(p.extrapolated);
-  if (p.note.empty() || r.remedy.empty())
+  if (!r.note.empty())
+    decisions_->text(r.note);
+  else if (p.note.empty() || r.remedy.empty())
     decisions_->text(p.note.empty() ? r.remedy : std::string_view(p.note));
   else
     decisions_->text(p.note + "; " + std::string(r.remedy));

@@ -3,6 +3,7 @@
 #include "policies/bundle.hpp"
 #include "report/run_recorder.hpp"
 #include "scenarios/profiling.hpp"
+#include "scenarios/retiming.hpp"
 #include "sim/replay/replay.hpp"
 #include "traces/job_source.hpp"
 
@@ -60,6 +61,7 @@ void run_one(const Scenario& scenario, const RunTask& task, const std::function<
                                                 .infeasible = scenario.infeasible,
                                                 .pool_samples = out.utilization,
                                                 .on_progress = on_progress});
+  write_timed_replicas(task.folder, world.timed_replicas());
   report::write_outcome(task.folder + "/" + kOutcomeFile, recorder.finish(totals));
 }
 

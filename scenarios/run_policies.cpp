@@ -11,6 +11,7 @@
 
 #include "scenarios/process_pool.hpp"
 #include "scenarios/progress_bar.hpp"
+#include "scenarios/retiming.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::scenarios {
@@ -134,7 +135,9 @@ int processes_of(const RunOptions& options) {
 }
 
 PolicyRuns run_policies(const Scenario& scenario, const RunOptions& options, const ResultsFolder& folder) {
-  return Runner(scenario, options, folder).run();
+  PolicyRuns runs = Runner(scenario, options, folder).run();
+  time_again(scenario, runs.tasks, processes_of(options), folder);
+  return runs;
 }
 
 }  // namespace rehearse::scenarios

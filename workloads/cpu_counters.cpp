@@ -33,10 +33,11 @@ CpuCounters cpu_counters(const OpWork& work, const sim::Device& cpu, double batc
   return read;
 }
 
-CpuCounters noisy(CpuCounters counters, double deviation, sim::Random& random) {
-  for (double* value : {&counters.time_s, &counters.cycles, &counters.instructions, &counters.l1_hits, &counters.llc_accesses,
-                        &counters.llc_misses})
-    *value *= random.log_normal_factor(deviation);
+CpuCounters noisy(CpuCounters counters, const CounterNoise& noise, sim::Random& random) {
+  for (double* value : {&counters.time_s, &counters.cycles, &counters.instructions})
+    *value *= random.log_normal_factor(noise.fixed);
+  for (double* value : {&counters.l1_hits, &counters.llc_accesses, &counters.llc_misses})
+    *value *= random.log_normal_factor(noise.multiplexed);
   return counters;
 }
 

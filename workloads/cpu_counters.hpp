@@ -21,7 +21,13 @@ struct CpuCounters {
 /// An operation alone that took `alone_s`. Noise-free.
 CpuCounters cpu_counters(const OpWork& work, const sim::Device& cpu, double batch, int threads, double alone_s);
 
-/// Each reading times exp(N(0, deviation)), all independent: counters are read in turns of a few each.
-CpuCounters noisy(CpuCounters counters, double deviation, sim::Random& random);
+/// Standard deviations of the logarithms of readings.
+struct CounterNoise {
+  double fixed = 0;        ///< of the time, and of cycles and instructions, which have counters of their own
+  double multiplexed = 0;  ///< of the others: three events take turns on a KNL's two programmable counters
+};
+
+/// Each reading times the exponential of its noise, all independent.
+CpuCounters noisy(CpuCounters counters, const CounterNoise& noise, sim::Random& random);
 
 }  // namespace rehearse::workloads

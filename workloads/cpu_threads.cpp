@@ -61,7 +61,7 @@ sim::CpuOpCost cpu_op_cost(const OpWork& work, const sim::Device& cpu, double ba
   if (product.m <= 0) {
     const double one_core_s = work.flops.at(batch) / core_flops;
     cost.fixed_s += t.serial_share * one_core_s;
-    cost.arithmetic_s = one_core_s * granularity(cost.bytes / kChunkBytes, k);
+    cost.arithmetic_s = (1 - t.serial_share) * one_core_s * granularity(cost.bytes / kChunkBytes, k);
     return cost;
   }
   const double vectors = std::ceil(product.n / kVector) * kVector / product.n;
@@ -69,7 +69,7 @@ sim::CpuOpCost cpu_op_cost(const OpWork& work, const sim::Device& cpu, double ba
   const Pieces pieces = pieces_of(work, product, k);
   cost.further_bytes = repeats * pieces.partial_bytes * factors.partial_results;
   cost.fixed_s += t.serial_share * one_core_s + cost.further_bytes / bandwidth;
-  cost.arithmetic_s = one_core_s * granularity(pieces.count, k);
+  cost.arithmetic_s = (1 - t.serial_share) * one_core_s * granularity(pieces.count, k);
   cost.packs = work.kind != OpKind::conv;
   return cost;
 }
@@ -110,6 +110,17 @@ CpuStepModel cpu_step_model(const sim::OpGraph& graph, const sim::Device& cpu, d
   model.graph = sim::cpu_graph(graph, batch, model.classes.class_of);
   model.costs = std::make_unique<CpuOpCosts>(model.classes.works, cpu, batch, sensitivity.factors);
   return model;
+}
+
+sim::CpuPlan uniform_plan(const sim::CpuGraph& graph, const UniformSetting& setting) {
+  return {.dispatch = sim::Dispatch::slots,
+          .threads = std::vector<std::int32_t>(static_cast<std::size_t>(graph.ops()), setting.intra_op),
+          .slots = setting.inter_op};
+}
+
+double recommended_step_s(const CpuStepModel& model) {
+  const sim::CpuPlan plan = uniform_plan(model.graph, {.intra_op = model.machine.cores, .inter_op = model.machine.sockets});
+  return sim::time_cpu_step(model.graph, *model.costs, model.machine, plan).makespan_s();
 }
 
 }  // namespace rehearse::workloads

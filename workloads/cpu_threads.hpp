@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/step/cpu_machine.hpp"
+#include "sim/step/cpu_step.hpp"
 #include "workloads/op_time.hpp"
 
 namespace rehearse::workloads {
@@ -65,5 +66,14 @@ struct Sensitivity {
   double smt_gain = 1;  ///< of what further threads add to a core
 };
 CpuStepModel cpu_step_model(const sim::OpGraph& graph, const sim::Device& cpu, double batch, const Sensitivity& sensitivity = {});
+
+/// `inter_op` operations side by side, of `intra_op` threads each.
+struct UniformSetting {
+  int intra_op = 1, inter_op = 1;
+};
+sim::CpuPlan uniform_plan(const sim::CpuGraph& graph, const UniformSetting& setting);
+
+/// With intra-op = physical cores, inter-op = sockets.
+double recommended_step_s(const CpuStepModel& model);
 
 }  // namespace rehearse::workloads

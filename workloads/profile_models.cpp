@@ -13,6 +13,7 @@ void ProfileModels::add(ProfileModelInputs inputs) {
                      .memory = std::move(memory),
                      .model = std::move(inputs.model),
                      .dataset = std::move(inputs.dataset),
+                     .optimizer = inputs.optimizer,
                      .training_samples = inputs.training_samples,
                      .validation_samples = inputs.validation_samples,
                      .publication_batch = inputs.publication_batch,

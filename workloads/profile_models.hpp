@@ -20,6 +20,7 @@ struct ProfileModel {
   StepModel step;
   MemoryModel memory;
   std::string model, dataset;
+  Optimizer optimizer = Optimizer::momentum;
   double training_samples = 0;
   double validation_samples = 0;
   double publication_batch = 0;                      ///< global

@@ -21,6 +21,7 @@ class Converter {
 
   sim::StepGraph build() {
     sim::check(options_.groups.empty() || options_.groups.size() == graph_.ops.size(), "an operation has a group");
+    if (options_.gradient_sum == GradientSum::add_n) find_terms();
     for (std::size_t op = 0; op < graph_.ops.size(); ++op) add_op(static_cast<int>(op));
     for (const sim::Edge& edge : graph_.edges) add_edge(edge);
     add_private_tensors();
@@ -40,9 +41,33 @@ class Converter {
     return static_cast<std::int64_t>(std::ceil(size.fixed + part * size.per_sample * options_.conditions.batch));
   }
 
+  /// From a term of a gradient to the next time step's, which adds to it.
+  bool joins_terms(const sim::Edge& edge) const {
+    const auto is_term = [&](int op) {
+      return graph_.ops[op].phase == sim::Phase::backward && graph_.ops[op].kind != sim::OpKind::embedding;
+    };
+    return edge.bytes.fixed > 0 && edge.bytes.per_sample == 0 && is_term(edge.from) && is_term(edge.to);
+  }
+
+  /// The update at the end of each chain of terms.
+  void find_terms() {
+    update_of_.assign(graph_.ops.size(), -1);
+    std::vector<const sim::Edge*> edges;
+    for (const sim::Edge& edge : graph_.edges) edges.push_back(&edge);
+    std::stable_sort(edges.begin(), edges.end(), [](const auto* a, const auto* b) { return a->from > b->from; });
+    for (const sim::Edge* edge : edges) {
+      if (edge->bytes.per_sample != 0 || graph_.ops[edge->from].phase != sim::Phase::backward) continue;
+      if (graph_.ops[edge->to].phase == sim::Phase::update) update_of_[edge->from] = edge->to;
+      if (joins_terms(*edge)) update_of_[edge->from] = update_of_[edge->to];
+    }
+    for (const sim::Edge& edge : graph_.edges)
+      if (joins_terms(edge) && update_of_[edge.from] >= 0) term_bytes_[update_of_[edge.from]] += edge.bytes.fixed;
+  }
+
   void add_op(int index) {
     const sim::Op& op = graph_.ops[index];
-    const OpWork work = work_of(op);
+    OpWork work = work_of(op);
+    if (const auto terms = term_bytes_.find(index); terms != term_bytes_.end()) work.bytes.fixed += terms->second;
     std::vector<double> durations_s;
     for (const sim::Device& device : devices_) durations_s.push_back(op_duration_s(work, device, options_.conditions));
     const auto parameters = static_cast<std::int64_t>(std::ceil(op.parameter_bytes));
@@ -62,6 +87,10 @@ class Converter {
   void add_edge(const sim::Edge& edge) {
     const bool held = edge.bytes.per_sample == 0;  // parameters and their gradients lie in buffers
     const std::int64_t size = bytes(edge.bytes);
+    if (!update_of_.empty() && joins_terms(edge) && update_of_[edge.from] >= 0) {
+      builder_.add_reader(builder_.add_tensor({.producer = edge.from, .bytes = size}), update_of_[edge.from]);
+      return;
+    }
     const auto [found, is_new] = tensors_.try_emplace({edge.from, size, held}, 0);
     if (is_new) found->second = builder_.add_tensor({.producer = edge.from, .bytes = size, .held = held});
     builder_.add_reader(found->second, edge.to);
@@ -87,6 +116,9 @@ class Converter {
   sim::StepGraphBuilder builder_;
   std::map<std::tuple<int, std::int64_t, bool>, int> tensors_;  // by producer, size, held
   bool trains_ = false;
+  // With GradientSum::add_n: the update that reads each term, and the bytes of all terms that an update reads.
+  std::vector<int> update_of_;
+  std::map<int, double> term_bytes_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
 #include "sim/replay/costs.hpp"
+#include "workloads/cpu_threads.hpp"
 #include "workloads/power.hpp"
 #include "workloads/synchronisation.hpp"
 
@@ -27,6 +28,25 @@ sim::Random draw_of(const WorldDraw& draw, std::string_view purpose, std::string
 
 const sim::Instance& instance_of(const sim::Cluster& cluster, int pool) {
   return cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(pool)].instance)];
+}
+
+/// What a step with this schedule takes of one with the recommended setting. The closed form, which calibration and validation
+/// stand on, is scaled by it instead of replaced.
+double share_of_recommended(const sim::OpGraph& graph, const sim::Device& cpu, double batch, const sim::CpuPlan& schedule) {
+  const CpuStepModel model = cpu_step_model(graph, cpu, batch);
+  return sim::time_cpu_step(model.graph, *model.costs, model.machine, schedule).makespan_s() / recommended_step_s(model);
+}
+
+/// At the same power while it computes.
+void scale_by(ComputeTime& compute, double share) {
+  for (double* part : {&compute.forward_s, &compute.backward_s, &compute.update_s, &compute.dynamic_energy_j}) *part *= share;
+}
+
+/// One device's part of a replica on `gpus` of them: phases in proportion to their work, a share of the energy.
+void spread(ComputeTime& compute, double makespan_s, int gpus) {
+  const double energy_j = compute.dynamic_energy_j / gpus;
+  scale_by(compute, makespan_s / compute.total_s());
+  compute.dynamic_energy_j = energy_j;
 }
 
 StepSetting setting_of(const sim::Job& job, const sim::Configuration& configuration) {
@@ -76,7 +96,22 @@ std::size_t TrainingModels::GroupKeyHash::operator()(const GroupKey& k) const {
   for (const int value :
        {k.profile, k.pool, k.workers, k.batch, k.nodes, k.workers_on_node, k.servers, k.threads, static_cast<int>(k.sync)})
     hash = sim::Random::mix(hash + static_cast<std::uint64_t>(value));
-  return sim::Random::mix(hash ^ std::bit_cast<std::uint64_t>(k.power_limit_w));
+  return sim::Random::mix(hash ^ std::bit_cast<std::uint64_t>(k.power_limit_w) ^ std::bit_cast<std::uintptr_t>(k.placement));
+}
+
+ReplicaTime TrainingModels::replica_time(const GroupKey& key, const Conditions& conditions) const {
+  TimedReplica timed{.profile = key.profile,
+                     .pool = key.pool,
+                     .gpus = key.workers_on_node,
+                     .batch = conditions.batch,
+                     .time_factor = conditions.time_factor,
+                     .power_limit_w = conditions.power_limit_w,
+                     .device_of_op = *key.placement};
+  const ReplicaSetting setting = setting_of(timed, profiles_.of({.index = key.profile}), cluster_, conditions.precision);
+  const ReplicaTime time = time_replica(setting, timed.device_of_op, sim::make_fast_timer);
+  timed.makespan = time.makespan;
+  timed_replicas_.push_back(std::move(timed));
+  return time;
 }
 
 sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision precision) const {
@@ -84,38 +119,50 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
   const sim::Instance& instance = instance_of(cluster_, key.pool);
   const sim::Device& device = sim::worker_device(cluster_, key.pool);
   const auto device_index = static_cast<std::size_t>(&device - cluster_.devices.data());
+  // A rank of the exchange: a worker, or the GPUs of a node together.
+  const bool one_replica = key.placement != nullptr;
+  const int ranks_on_node = one_replica ? 1 : key.workers_on_node;
+  const double batch = one_replica ? static_cast<double>(key.batch) * key.workers_on_node : key.batch;
   sim::StepTiming timing;
-  timing.memory_bytes = model.memory.bytes(key.batch, precision);
-  timing.fits = model.memory.fits(key.batch, device, precision);
-  const Conditions conditions{.batch = static_cast<double>(key.batch),
+  timing.memory_bytes = model.memory.bytes(batch, precision);
+  timing.fits = model.memory.fits(batch, device, precision);
+  const Conditions conditions{.batch = batch,
                               .precision = precision,
                               .time_factor = compute_factor_[static_cast<std::size_t>(key.profile)][device_index],
                               .power_limit_w = key.power_limit_w,
                               .threads = key.threads};
-  const ComputeTime compute = model.step.compute_time(device, corrected(conditions, device, model.model, model.dataset));
+  ComputeTime compute = model.step.compute_time(device, corrected(conditions, device, model.model, model.dataset));
+  timing.profiling_s = key.profiling_steps * compute.total_s();
+  if (key.schedule != nullptr) scale_by(compute, share_of_recommended(model.graph, device, key.batch, *key.schedule));
+  ReplicaTime replica;
+  if (one_replica) {
+    replica = replica_time(key, conditions);
+    spread(compute, sim::seconds_of(replica.makespan), key.workers_on_node);
+    timing.memory_bytes = replica.memory_bytes;
+    timing.fits = replica.fits;
+  }
+  timing.profiling_s += static_cast<double>(key.evaluations) * (compute.total_s() + key.reinitialisation_s);
   const double gradient_bytes = model.step.gradient_bytes(precision);
-  const double storage = instance.storage_bandwidth_bytes_per_s / key.workers_on_node;
-  const StepTime step =
-      step_time({.compute = compute,
-                 .input_s = model.step.input_s(key.batch, storage),
-                 .gradient_bytes = gradient_bytes,
-                 .exchange = key.sync == sim::SyncKind::ring           ? Exchange::ring
-                             : key.sync == sim::SyncKind::servers_sync ? Exchange::parameter_servers_synchronous
-                                                                       : Exchange::parameter_servers_asynchronous,
-                 .ring = {.nodes = key.nodes,
-                          .workers_per_node = key.workers_on_node,
-                          .inside = instance.inside,
-                          .network = instance.network},
-                 .servers = {.servers = std::max(1, key.servers),
-                             .network = instance.network,
-                             .apply_s = gradient_bytes / instance.server_bytes_per_s,
-                             .overlap = instance.server_overlap},
-                 .overlap = instance.overlap,
-                 .straggling = straggling(key.nodes * key.workers_on_node),
-                 .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
+  const double storage = instance.storage_bandwidth_bytes_per_s / ranks_on_node;
+  const StepTime step = step_time(
+      {.compute = compute,
+       .input_s = model.step.input_s(batch, storage),
+       .gradient_bytes = gradient_bytes,
+       .exchange = key.sync == sim::SyncKind::ring           ? Exchange::ring
+                   : key.sync == sim::SyncKind::servers_sync ? Exchange::parameter_servers_synchronous
+                                                             : Exchange::parameter_servers_asynchronous,
+       .ring = {.nodes = key.nodes, .workers_per_node = ranks_on_node, .inside = instance.inside, .network = instance.network},
+       .servers = {.servers = std::max(1, key.servers),
+                   .network = instance.network,
+                   .apply_s = gradient_bytes / instance.server_bytes_per_s,
+                   .overlap = instance.server_overlap},
+       .overlap = instance.overlap,
+       .straggling = straggling(key.nodes * ranks_on_node),
+       .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
   timing.step_s = 1 / step.steps_per_s;
-  timing.forward_s = std::max(compute.forward_s, model.step.input_s(key.batch, storage));
-  timing.busy_fraction = std::min(1.0, compute.total_s() / step.step_s);  // of a worker's own step, also when pushes overlap
+  timing.forward_s = std::max(compute.forward_s, model.step.input_s(batch, storage));
+  timing.busy_fraction =
+      replica.busy_fraction * std::min(1.0, compute.total_s() / step.step_s);  // of a worker's own step, also when pushes overlap
   timing.power_fraction =
       device.busy_w > device.idle_w
           ? (mean_power_w(compute.dynamic_energy_j, step.step_s, device) - device.idle_w) / (device.busy_w - device.idle_w)
@@ -136,37 +183,43 @@ sim::StepTiming TrainingModels::timing(const sim::Job& job, const sim::Configura
   int nodes = 0;
   for (const auto& shares : layout) nodes += static_cast<int>(shares.size());
   for (std::size_t g = 0; g < c.groups.size(); ++g) {
-    if (!plans[g].step.device_of_op.empty() || !plans[g].threads.threads_of_op.empty())
-      throw sim::PolicyError(
-          "the closed form times data-parallel steps with one thread count; a device or a thread count for each operation needs "
-          "a step timer");
     int on_node = 0;
     for (const sim::NodeShare& share : layout[g]) on_node = std::max(on_node, share.devices);
     const sim::Group& group = c.groups[g];
+    const sim::StepPlan& placed = plans[g].step;
+    const sim::ThreadPlan& threads = plans[g].threads;
     // Profiles differ in precision, so the profile's index stands for it in the key.
-    const sim::StepTiming& one = remembered(
-        {.profile = job.profile->index,
-         .pool = group.pool,
-         .workers = group.workers,
-         .batch = group.batch_per_worker,
-         .nodes = nodes,
-         .workers_on_node = on_node,
-         .servers = c.sync.servers,
-         .threads = sim::worker_device(cluster_, group.pool).kind == sim::DeviceKind::cpu ? plans[g].threads.intra_op : 0,
-         .sync = c.sync.kind,
-         .power_limit_w = c.power_limit_w},
-        job.profile->precision);
+    const sim::StepTiming& one =
+        remembered({.profile = job.profile->index,
+                    .pool = group.pool,
+                    .workers = group.workers,
+                    .batch = group.batch_per_worker,
+                    .nodes = nodes,
+                    .workers_on_node = on_node,
+                    .servers = c.sync.servers,
+                    .threads = sim::worker_device(cluster_, group.pool).kind == sim::DeviceKind::cpu ? threads.intra_op : 0,
+                    .sync = c.sync.kind,
+                    .power_limit_w = c.power_limit_w,
+                    .schedule = threads.schedule,
+                    .profiling_steps = threads.profiling_steps,
+                    .placement = placed.device_of_op.empty() ? nullptr : &*placements_.insert(placed.device_of_op).first,
+                    .evaluations = placed.evaluations,
+                    .reinitialisation_s = placed.reinitialisation_s},
+                   job.profile->precision);
     if (g == 0 || one.step_s > all.step_s)
       all = {.step_s = one.step_s,
              .forward_s = one.forward_s,
+             .profiling_s = all.profiling_s,
              .busy_fraction = one.busy_fraction,
              .power_fraction = one.power_fraction,
              .memory_bytes = one.memory_bytes,
              .fits = all.fits};
     all.fits = all.fits && one.fits;
+    all.profiling_s = std::max(all.profiling_s, one.profiling_s);
   }
   all.step_s *= scale;
   all.forward_s *= scale;
+  all.profiling_s *= scale;
   return all;
 }
 
@@ -186,7 +239,9 @@ double TrainingModels::trace_step_s(const sim::Job& job) const {
                      .servers = 0,
                      .threads = 0,
                      .sync = sim::SyncKind::ring,
-                     .power_limit_w = 0},
+                     .power_limit_w = 0,
+                     .schedule = nullptr,
+                     .profiling_steps = 0},
                     job.profile->precision)
       .step_s;
 }

@@ -1,11 +1,14 @@
-// The models behind Belief and World: step time by the closed form, convergence by its equations, with or without errors.
+// The models behind Belief and World: step time by the closed form, of model-parallel replicas by the fast timer, convergence by
+// its equations, with or without errors.
 // Not for policies: they are handed Belief or World.
 #pragma once
 
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
+#include "workloads/placed_step.hpp"
 #include "workloads/world.hpp"
 
 namespace rehearse::workloads {
@@ -46,6 +49,8 @@ class TrainingModels final : public sim::StepTimes, public sim::Convergence {
 
   /// Factor of an evaluation's deviation; 0 in the belief.
   double evaluation_noise() const { return draw_ ? draw_->errors.evaluation_noise : 0; }
+  /// Every model-parallel step that was timed, in order; one may stand there several times.
+  const std::vector<TimedReplica>& timed_replicas() const { return timed_replicas_; }
   const ProfileModels& profiles() const { return profiles_; }
   const sim::Cluster& cluster() const { return cluster_; }
 
@@ -54,12 +59,19 @@ class TrainingModels final : public sim::StepTimes, public sim::Convergence {
     int profile, pool, workers, batch, nodes, workers_on_node, servers, threads;
     sim::SyncKind sync;
     double power_limit_w;
+    std::shared_ptr<const sim::CpuPlan> schedule;  ///< of a CPU: instead of `threads`
+    double profiling_steps;
+    const std::vector<sim::DeviceIndex>* placement =
+        nullptr;  ///< of a node's one replica, among placements_; null: data-parallel
+    std::int64_t evaluations = 0;
+    double reinitialisation_s = 0;
     bool operator==(const GroupKey&) const = default;
   };
   struct GroupKeyHash {
     std::size_t operator()(const GroupKey& key) const;
   };
   sim::StepTiming group_timing(const GroupKey& key, sim::Precision precision) const;
+  ReplicaTime replica_time(const GroupKey& key, const Conditions& conditions) const;
   const sim::StepTiming& remembered(const GroupKey& key, sim::Precision precision) const;
   /// Jobs of Work::steps with a measured duration: what makes the believed time on the trace's GPUs equal to it.
   double scale_to_duration(const sim::Job& job) const;
@@ -75,6 +87,8 @@ class TrainingModels final : public sim::StepTimes, public sim::Convergence {
   std::vector<std::vector<double>> compute_factor_;    ///< by profile and device
   std::vector<ConvergenceErrors> convergence_errors_;  ///< by profile, but for the job's own factor
   mutable std::unordered_map<GroupKey, sim::StepTiming, GroupKeyHash> timings_;
+  mutable std::set<std::vector<sim::DeviceIndex>> placements_;
+  mutable std::vector<TimedReplica> timed_replicas_;
 };
 
 }  // namespace rehearse::workloads

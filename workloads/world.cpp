@@ -29,6 +29,7 @@ World::World(const Belief& belief, const WorldErrors& errors, std::uint64_t seed
 World::~World() = default;
 sim::Models World::models() const { return {models_.get(), models_.get()}; }
 double World::evaluation_noise() const { return models_->evaluation_noise(); }
+const std::vector<TimedReplica>& World::timed_replicas() const { return models_->timed_replicas(); }
 const ProfileModels& World::profiles() const { return models_->profiles(); }
 const sim::Cluster& World::cluster() const { return models_->cluster(); }
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "sim/replay/models.hpp"
+#include "workloads/placed_step.hpp"
 #include "workloads/profile_models.hpp"
 
 namespace rehearse::workloads {
@@ -51,6 +52,8 @@ class World {
   sim::Models models() const;
   /// Factor of an evaluation's deviation.
   double evaluation_noise() const;
+  /// Every model-parallel step that was timed so far, in order; one may stand there several times.
+  const std::vector<TimedReplica>& timed_replicas() const;
   const ProfileModels& profiles() const;
   const sim::Cluster& cluster() const;
 

@@ -7,9 +7,7 @@ namespace rehearse::policies {
 
 class DataParallel final : public sim::Place {
  public:
-  sim::StepPlan place(const sim::OpGraph&, const sim::Device&, int workers_on_node) override {
-    return {.replicas = workers_on_node};
-  }
+  sim::StepPlan place(const sim::PlaceView& view) override { return {.replicas = view.workers_on_node}; }
 };
 
 }  // namespace rehearse::policies

@@ -1,6 +1,7 @@
 #include "policies/place/methods.hpp"
 
 #include "policies/place/methods/annealing.hpp"
+#include "policies/place/methods/dpl.hpp"
 #include "policies/place/methods/exact.hpp"
 #include "policies/place/methods/expert.hpp"
 #include "policies/place/methods/heft.hpp"
@@ -116,6 +117,8 @@ const std::vector<PlacementEntry>& placement_methods() {
       entry("m-topo", "topological order fills one GPU after the other (Baechi, SoCC 2020)", make<MTopo>),
       entry("m-etf", "earliest task first within memory (Baechi, SoCC 2020)", make<MEtf>),
       entry("m-sct", "m-etf with favourite successors by a linear programme (Baechi, SoCC 2020)", make<MSct>),
+      entry("dpl", "contiguous parts of least largest load, for throughput (Tarnawski et al., NeurIPS 2020)", make<Dpl>),
+      searching(entry("dpl-annealed", "dpl, then annealing from its answer", make<DplAnnealed>)),
       annealing_entry(),
       rl_entry("rl", "reinforcement learning with a sequence-to-sequence network (Mirhoseini et al. 2017)", 0),
       rl_entry("rl-refined", "rl, then annealing from the best of its placements, HEFT's and single devices", 0.5),

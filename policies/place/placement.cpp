@@ -60,10 +60,10 @@ StepScore PlacementEvaluator::best_score() const {
 }
 
 PlacementView::PlacementView(const sim::StepGraph& graph, const sim::Machine& machine, const Groups& groups,
-                             std::uint64_t random_key)
+                             std::uint64_t random_key, Cpu cpu)
     : graph_(graph), machine_(machine), groups_(groups), random_key_(random_key) {
   sim::Mistakes mistakes;
-  if (!machine.has_cpu()) mistakes.add({.expected = "a device that is a CPU", .found = "none"});
+  if (cpu == Cpu::required && !machine.has_cpu()) mistakes.add({.expected = "a device that is a CPU", .found = "none"});
   check_classes(mistakes);
   check_groups(mistakes);
   mistakes.throw_if_any();

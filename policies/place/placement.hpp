@@ -83,9 +83,11 @@ class PlacementEvaluator {
 /// All that a method knows.
 class PlacementView {
  public:
+  enum class Cpu : std::uint8_t { required, may_be_missing };
   /// Keeps references. `random_key` is of the method's random numbers (sim::stream_key). Throws InputError: a class of device
   /// for which the graph has no durations, more groups than operations, an empty group, a machine without a CPU.
-  PlacementView(const sim::StepGraph& graph, const sim::Machine& machine, const Groups& groups, std::uint64_t random_key);
+  PlacementView(const sim::StepGraph& graph, const sim::Machine& machine, const Groups& groups, std::uint64_t random_key,
+                Cpu cpu = Cpu::required);
 
   const sim::StepGraph& graph() const { return graph_; }
   const sim::Machine& machine() const { return machine_; }

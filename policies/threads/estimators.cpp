@@ -7,6 +7,9 @@ namespace rehearse::policies {
 
 namespace {
 
+constexpr int kProbeShare = 4;    // of exhaustive's probes, a climb takes at most one in so many
+constexpr int kFewestProbes = 6;  // that it may take on a small machine
+
 /// One class's way down and around its best.
 class Climb {
  public:
@@ -79,7 +82,8 @@ sim::CpuBelief HillClimbing::estimate(StepBench& bench) const {
   const int cores = bench.machine().cores;
   std::vector<Climb> climbs(static_cast<std::size_t>(bench.class_count()), Climb(cores, stride_));
   std::vector<int> threads(climbs.size());
-  for (;;) {
+  const int budget = std::max(kFewestProbes, cores / kProbeShare);
+  for (int probes = 0; probes < budget; ++probes) {
     bool any = false;
     for (std::size_t c = 0; c < climbs.size(); ++c) {
       any |= climbs[c].next() > 0;

@@ -18,7 +18,7 @@ class CurveEstimator {
 
 /// Halves the threads from all cores on while that is faster; then both neighbours of the best at half the distance, down to
 /// `stride`. Between samples seconds are linear in 1/threads. All classes climb at once, one probe each a
-/// profiling step.
+/// profiling step, and end with a quarter of the steps that trying all numbers takes (or six, on small machines).
 class HillClimbing final : public CurveEstimator {
  public:
   explicit HillClimbing(int stride) : stride_(stride) {}

@@ -4,21 +4,16 @@
 #include <cmath>
 #include <limits>
 
+#include "policies/threads/type_counts.hpp"
+
 namespace rehearse::policies {
 
 namespace {
 
 constexpr int kMostInterOp = 8;
-constexpr int kTrialSteps = 3;   // with each combination of strategies
-constexpr int kMostRounds = 20;  // of S2's improvements; a few are enough
+constexpr int kTrialSteps = 3;  // with each combination of strategies
 /// How much slower than its quickest an operation may be for fewer threads, in list schedules.
 constexpr double kSlack[] = {0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8};
-
-sim::CpuPlan uniform_plan(const sim::CpuGraph& graph, int intra_op, int inter_op) {
-  return {.dispatch = sim::Dispatch::slots,
-          .threads = std::vector<std::int32_t>(static_cast<std::size_t>(graph.ops()), intra_op),
-          .slots = inter_op};
-}
 
 /// The longest believed way from each operation's start to the end of the step.
 std::vector<double> bottom_levels(const sim::CpuGraph& graph, const sim::CpuBelief& belief,
@@ -32,105 +27,17 @@ std::vector<double> bottom_levels(const sim::CpuGraph& graph, const sim::CpuBeli
   return level;
 }
 
-/// What follows what when operations run one at a time, in the order of the graph.
-struct Transition {
-  int from = 0, to = 0;  // types
-  double count = 0, bytes = 0;
-};
-
-/// S2: numbers of threads of all types, one type after the other the quickest with the others as they are, what changing teams
-/// costs included, until none changes.
-class TypeCounts {
- public:
-  TypeCounts(const sim::CpuMachine& machine, const sim::CpuGraph& graph, const workloads::OpClasses& classes,
-             const sim::CpuBelief& belief)
-      : machine_(machine), types_(classes.types), threads_(static_cast<std::size_t>(types_), 0) {
-    work_s_.assign(static_cast<std::size_t>(types_ * machine.cores), 0);
-    std::vector<Transition> all(static_cast<std::size_t>(types_ * types_));
-    int before = -1;
-    for (std::size_t op = 0; op < graph.class_of.size(); ++op) {
-      const int type = classes.type_of[static_cast<std::size_t>(graph.class_of[op])];
-      for (int k = 1; k <= machine.cores; ++k) work_s(type, k) += belief.alone(graph.class_of[op], k);
-      if (before >= 0 && before != type) {
-        Transition& t = all[static_cast<std::size_t>(before * types_ + type)];
-        t.from = before;
-        t.to = type;
-        ++t.count;
-        t.bytes += graph.input_bytes[op];
-      }
-      before = type;
-    }
-    std::copy_if(all.begin(), all.end(), std::back_inserter(transitions_), [](const Transition& t) { return t.count > 0; });
-  }
-
-  /// From each type's quickest number, and from all cores for all.
-  std::vector<int> settle() {
-    for (int type = 0; type < types_; ++type) threads_[static_cast<std::size_t>(type)] = quickest(type, false);
-    improve();
-    const std::vector<int> own = threads_;
-    const double own_s = step_s();
-    threads_.assign(threads_.size(), machine_.cores);
-    improve();
-    return step_s() < own_s ? threads_ : own;
-  }
-
- private:
-  double& work_s(int type, int k) { return work_s_[static_cast<std::size_t>(type * machine_.cores + k - 1)]; }
-
-  void improve() {
-    for (int round = 0; round < kMostRounds; ++round) {
-      const std::vector<int> before = threads_;
-      for (int type = 0; type < types_; ++type) threads_[static_cast<std::size_t>(type)] = quickest(type, true);
-      if (before == threads_) break;
-    }
-  }
-
-  double step_s() {
-    double sum_s = 0;
-    for (int type = 0; type < types_; ++type) {
-      const int k = threads_[static_cast<std::size_t>(type)];
-      sum_s += work_s(type, k) + changes_s(type, k) / 2;  // each change belongs to two types
-    }
-    return sum_s;
-  }
-
-  int quickest(int type, bool with_changes) {
-    int best = machine_.cores;
-    double least_s = std::numeric_limits<double>::infinity();
-    for (int k = 1; k <= machine_.cores; ++k) {
-      const double all_s = work_s(type, k) + (with_changes ? changes_s(type, k) : 0);
-      if (all_s < least_s) {
-        least_s = all_s;
-        best = k;
-      }
-    }
-    return best;
-  }
-
-  double changes_s(int type, int k) const {
-    double sum_s = 0;
-    for (const Transition& t : transitions_) {
-      if (t.from != type && t.to != type) continue;
-      const int from = t.from == type ? k : threads_[static_cast<std::size_t>(t.from)];
-      const int to = t.to == type ? k : threads_[static_cast<std::size_t>(t.to)];
-      if (from != to) sum_s += t.count * sim::rethreading_s(machine_, from, to, t.bytes / t.count);
-    }
-    return sum_s;
-  }
-
-  const sim::CpuMachine& machine_;
-  int types_;
-  std::vector<int> threads_;
-  std::vector<double> work_s_;  // by type, then threads
-  std::vector<Transition> transitions_;
-};
+/// On as many threads each as fill the hardware threads.
+workloads::UniformSetting filling(const sim::CpuMachine& machine, int inter_op) {
+  return {.intra_op = std::clamp(machine.logical_cores() / inter_op, 1, machine.cores), .inter_op = inter_op};
+}
 
 std::vector<int> threads_of_classes(const sim::CpuMachine& machine, const sim::CpuGraph& graph,
                                     const workloads::OpClasses& classes, const sim::CpuBelief& belief,
                                     const ThreadStrategies& strategies) {
   std::vector<int> threads(classes.works.size(), machine.cores);
   if (strategies.type_counts) {
-    const std::vector<int> of_type = TypeCounts(machine, graph, classes, belief).settle();
+    const std::vector<int> of_type = type_counts(machine, graph, classes, belief);
     for (std::size_t c = 0; c < threads.size(); ++c) threads[c] = of_type[static_cast<std::size_t>(classes.type_of[c])];
   } else if (strategies.own_counts) {
     for (std::size_t c = 0; c < threads.size(); ++c) threads[c] = belief.best(static_cast<int>(c), machine.cores);
@@ -141,11 +48,12 @@ std::vector<int> threads_of_classes(const sim::CpuMachine& machine, const sim::C
 }  // namespace
 
 sim::CpuPlan RecommendedPlanner::plan(StepBench& bench) const {
-  return uniform_plan(bench.graph(), bench.machine().cores, bench.machine().sockets);
+  return workloads::uniform_plan(bench.graph(), {.intra_op = bench.machine().cores, .inter_op = bench.machine().sockets});
 }
 
 sim::CpuPlan DefaultPlanner::plan(StepBench& bench) const {
-  return uniform_plan(bench.graph(), bench.machine().logical_cores(), bench.machine().logical_cores());
+  const int threads = bench.machine().logical_cores();
+  return workloads::uniform_plan(bench.graph(), {.intra_op = threads, .inter_op = threads});
 }
 
 sim::CpuPlan ManualBestPlanner::plan(StepBench& bench) const {
@@ -154,7 +62,7 @@ sim::CpuPlan ManualBestPlanner::plan(StepBench& bench) const {
   double least_s = std::numeric_limits<double>::infinity();
   for (int inter_op = 1; inter_op <= std::min(kMostInterOp, machine.cores); ++inter_op)
     for (int intra_op = 1; intra_op <= machine.logical_cores(); intra_op += intra_op < machine.cores ? 1 : machine.cores) {
-      sim::CpuPlan plan = uniform_plan(bench.graph(), intra_op, inter_op);
+      sim::CpuPlan plan = workloads::uniform_plan(bench.graph(), {.intra_op = intra_op, .inter_op = inter_op});
       if (const double step_s = bench.step_s(plan); step_s < least_s) {
         least_s = step_s;
         best = std::move(plan);
@@ -190,8 +98,8 @@ std::vector<ThreadStrategies> all_thread_strategies() {
 namespace {
 
 bool includes(const ThreadStrategies& all, const ThreadStrategies& some) {
-  return (all.type_counts || !some.type_counts) && (all.own_counts || all.type_counts || !some.own_counts) &&
-         (all.co_run || !some.co_run) && (all.spare_threads || !some.spare_threads);
+  return (all.own_counts || !some.own_counts) && (all.type_counts || !some.type_counts) && (all.co_run || !some.co_run) &&
+         (all.spare_threads || !some.spare_threads);
 }
 
 }  // namespace
@@ -214,15 +122,21 @@ sim::CpuPlan StrategyPlanner::plan(StepBench& bench) const {
   if (use_ == Use::as_given) return with(strategies_);
   sim::CpuPlan best;
   double least_s = std::numeric_limits<double>::infinity();
-  for (const ThreadStrategies& some : all_thread_strategies()) {
-    if (!includes(strategies_, some)) continue;
-    sim::CpuPlan plan = with(some);
-    double step_s = 0;
-    for (int run = 0; run < kTrialSteps; ++run) step_s += bench.step_s(plan) / kTrialSteps;
-    if (step_s >= least_s) continue;
+  const auto quicker = [&](sim::CpuPlan plan) {
+    const double step_s = bench.step_s(plan, kTrialSteps);
+    if (step_s >= least_s) return false;
     least_s = step_s;
     best = std::move(plan);
+    return true;
+  };
+  quicker(RecommendedPlanner().plan(bench));
+  if (use_ == Use::or_uniform) {
+    int inter_op = bench.machine().sockets + 1;
+    while (inter_op <= kMostInterOp && quicker(workloads::uniform_plan(bench.graph(), filling(bench.machine(), inter_op))))
+      ++inter_op;
   }
+  for (const ThreadStrategies& some : all_thread_strategies())
+    if (includes(strategies_, some)) quicker(with(some));
   return best;
 }
 
@@ -260,6 +174,8 @@ sim::CpuPlan list_schedule(const workloads::CpuStepModel& model) {
     plan.spare_threads = true;
     consider(std::move(plan));
   }
+  for (int inter_op = 1; inter_op <= kMostInterOp; ++inter_op)
+    consider(workloads::uniform_plan(model.graph, filling(model.machine, inter_op)));
   for (const ThreadStrategies& strategies : all_thread_strategies())
     consider(strategy_plan(model.machine, model.graph, model.classes, belief, strategies));
   return best;

@@ -38,7 +38,7 @@ class ManualBestPlanner final : public ThreadPlanner {
 /// Which of the four strategies (Liu et al., IPDPS 2019, section IV).
 struct ThreadStrategies {
   bool own_counts = false;     ///< S1: the quickest number of threads for each operation
-  bool type_counts = false;    ///< S2: one number for all operations of a type, instead
+  bool type_counts = false;    ///< S2: one number for all operations of a type; goes before S1
   bool co_run = false;         ///< S3
   bool spare_threads = false;  ///< S4
 };
@@ -56,7 +56,12 @@ class StrategyPlanner final : public ThreadPlanner {
  public:
   enum class Use {
     as_given,
-    if_quicker  ///< of all combinations of them the one with the quickest steps, three profiling steps each
+    /// Of the recommended setting and all combinations of them the one with the quickest steps, three profiling steps each:
+    /// what does not pay is left out.
+    if_quicker,
+    /// Likewise, and of uniform settings: one operation more side by side than recommended while that is quicker, on as many
+    /// threads each as fill the hardware threads.
+    or_uniform
   };
   StrategyPlanner(std::unique_ptr<CurveEstimator> estimator, const ThreadStrategies& strategies, Use use = Use::as_given)
       : estimator_(std::move(estimator)), strategies_(strategies), use_(use) {}
@@ -69,7 +74,8 @@ class StrategyPlanner final : public ThreadPlanner {
 };
 
 /// A bound in practice: with exact times, list schedules by critical path over a family of thread counts (Radulescu and van
-/// Gemund, ICPP 2001, allocate by marginal gain), and the strategies' plans; the quickest of all.
+/// Gemund, ICPP 2001, allocate by marginal gain), the strategies' plans, and uniform settings that fill the hardware threads; the
+/// quickest of all.
 sim::CpuPlan list_schedule(const workloads::CpuStepModel& model);
 
 /// No schedule is shorter: the longest path with every operation at its quickest, and all core-seconds over all cores.

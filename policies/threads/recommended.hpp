@@ -9,7 +9,7 @@ namespace rehearse::policies {
 
 class RecommendedThreads final : public sim::Threads {
  public:
-  sim::ThreadPlan plan(const sim::OpGraph&, const sim::Device& cpu) override {
+  sim::ThreadPlan plan(const sim::OpGraph&, const sim::Device& cpu, double) override {
     return {.inter_op = std::max(1, cpu.sockets), .intra_op = std::max(1, cpu.cores)};
   }
 };

@@ -13,8 +13,9 @@
 namespace rehearse::policies {
 
 struct BenchNoise {
-  double deviation = 0;   ///< of the logarithm of one operation's time, and of one counter's reading
-  std::uint64_t key = 0;  ///< of the stream (sim::stream_key)
+  double deviation = 0;          ///< of the logarithm of one operation's time, and of a counter of its own
+  double counter_deviation = 0;  ///< likewise of one reading of a counter that takes turns with others
+  std::uint64_t key = 0;         ///< of the stream (sim::stream_key)
 };
 
 class StepBench {
@@ -32,14 +33,14 @@ class StepBench {
   std::vector<double> probe(const std::vector<int>& threads);
   /// Likewise with the hardware counters of each class.
   std::vector<workloads::CpuCounters> probe_counters(int threads);
-  /// One profiling step with this plan: measured seconds.
-  double step_s(const sim::CpuPlan& plan);
+  /// So many profiling steps with this plan: the mean of their measured seconds.
+  double step_s(const sim::CpuPlan& plan, int steps = 1);
 
   int steps() const { return steps_; }
   double profiled_s() const { return profiled_s_; }
 
  private:
-  sim::CpuTiming charge(const sim::CpuPlan& plan);
+  sim::CpuTiming charge(const sim::CpuPlan& plan, int steps);
   const workloads::CpuStepModel& model_;
   const sim::Device& cpu_;
   double batch_;

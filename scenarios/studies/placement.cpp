@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <limits>
+#include <set>
+#include <tuple>
 
 #include "scenarios/map_processes.hpp"
 #include "scenarios/read_strategy.hpp"
 #include "scenarios/studies/placement_cases.hpp"
+#include "scenarios/studies/placement_pictures.hpp"
 #include "sim/base/random.hpp"
 #include "sim/step/step_timer.hpp"
 #include "workloads/zoo.hpp"
@@ -16,19 +21,21 @@ namespace rehearse::scenarios {
 
 namespace {
 
+constexpr std::string_view kHowToGet = "take it from the GitHub repositories msr-fiddle/dnn-partitioning or msr-fiddle/pipedream";
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 struct PlacementParameters {
   std::vector<GraphChoice> graphs;
   std::vector<MachineChoice> machines;
   std::vector<MethodChoice> methods;
+  std::vector<Objective> objectives;
   std::int64_t evaluations = 2000;
 };
 
 /// A graph on a machine, and what every method made of it.
 struct CaseFigures {
-  const GraphChoice* graph;
-  const MachineChoice* machine;
+  CaseChoice choice;
+  std::string machine;
   int ops, groups, colocated;
   double lower_bound_s;
   std::vector<PlacementFigures> of_method;
@@ -41,43 +48,90 @@ class PlacementStudy final : public Study {
   StudyResult run(Scenario& scenario, const RunOptions& options, const ResultsFolder& folder) const override {
     std::vector<PlacementCase> placed;
     std::vector<CaseFigures> cases;
-    for (const GraphChoice& graph : parameters_.graphs)
-      for (const MachineChoice& machine : parameters_.machines) {
-        const PlacementCase& made = placed.emplace_back(make_case(scenario, graph, machine));
-        cases.push_back({&graph,
-                         &machine,
-                         made.graph.ops(),
-                         made.groups.count,
-                         made.colocated,
-                         sim::seconds_of(sim::lower_bound(made.graph, made.machine)),
-                         {}});
-      }
+    for (const CaseChoice& choice : choices()) {
+      const PlacementCase& made = placed.emplace_back(make_case(scenario, choice));
+      const bool is_timed = choice.objective == Objective::makespan;
+      cases.push_back({choice,
+                       choice.machine != nullptr ? choice.machine->name : "its own",
+                       made.graph.ops(),
+                       made.groups.count,
+                       made.colocated,
+                       is_timed ? sim::seconds_of(sim::lower_bound(made.graph, made.machine)) : kNan,
+                       {}});
+    }
     const std::size_t methods = parameters_.methods.size();
     const auto work = [&](int task) {
       const auto c = static_cast<std::size_t>(task) / methods, m = static_cast<std::size_t>(task) % methods;
       const MethodChoice& method = parameters_.methods[m];
       const std::uint64_t key = sim::stream_key(scenario.policy_seed, 0, "place " + method.name,
-                                                cases[c].graph->name + " on " + cases[c].machine->name);
+                                                cases[c].choice.graph->name + " on " + cases[c].machine);
       return to_text(place({&placed[c], &method, parameters_.evaluations, key}));
     };
     const std::vector<std::string> texts =
         map_processes(static_cast<int>(cases.size() * methods), processes_of(options), folder, work);
     for (std::size_t i = 0; i < texts.size(); ++i) cases[i / methods].of_method.push_back(figures_of(texts[i]));
-    return tables_of(cases);
+    for (std::size_t c = 0; c < cases.size(); ++c) draw_best(cases[c], placed[c], folder);
+    StudyResult result = tables_of(cases);
+    for (std::string& note : largest_batches(scenario)) result.notes.push_back(std::move(note));
+    return result;
   }
 
  private:
+  std::vector<CaseChoice> choices() const {
+    std::vector<CaseChoice> choices;
+    for (const GraphChoice& graph : parameters_.graphs)
+      for (const Objective objective : parameters_.objectives) {
+        if (graph.plans_devices()) choices.push_back({&graph, nullptr, objective});
+        for (const MachineChoice& machine : parameters_.machines)
+          if (!graph.plans_devices()) choices.push_back({&graph, &machine, objective});
+      }
+    return choices;
+  }
+
+  /// Of placements that fit, the quickest one; of equal ones the first.
+  static void draw_best(const CaseFigures& c, const PlacementCase& placed, const ResultsFolder& folder) {
+    const auto rank = [](const PlacementFigures& f) { return std::tuple(!f.failure.empty(), f.missing_bytes, f.step_s); };
+    const auto best =
+        std::min_element(c.of_method.begin(), c.of_method.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+    if (best == c.of_method.end() || !best->failure.empty()) return;
+    write_pictures(folder, file_name(fmt::format("{}-{}-{}", c.choice.graph->name, c.machine, objective_of(c))), placed,
+                   best->device_of_op);
+  }
+
+  /// A line for each model and kind of GPU.
+  std::vector<std::string> largest_batches(const Scenario& scenario) const {
+    std::vector<std::string> notes;
+    std::set<std::pair<std::string, int>> told;
+    for (const CaseChoice& choice : choices()) {
+      if (choice.machine == nullptr || choice.machine->gpus == 0 || choice.graph->batch == 0) continue;
+      const int pool = choice.machine->pool;
+      const sim::Pool& of_cluster = scenario.cluster.pools[static_cast<std::size_t>(pool)];
+      if (scenario.cluster.instances[static_cast<std::size_t>(of_cluster.instance)].gpus.empty() ||
+          !told.insert({choice.graph->name, pool}).second)
+        continue;
+      notes.push_back(fmt::format("{}: a GPU of {} holds a step of at most {} samples.", choice.graph->name, of_cluster.name,
+                                  largest_batch_on_a_gpu(scenario, choice)));
+    }
+    return notes;
+  }
+
+  static const std::string& objective_of(const CaseFigures& c) {
+    return kObjectives[static_cast<std::size_t>(c.choice.objective)];
+  }
+
   StudyResult tables_of(const std::vector<CaseFigures>& cases) const {
     StudyResult result;
-    result.tables = {step_table(cases), placement_table(cases), search_table(cases)};
-    result.notes.emplace_back("Seconds a step by the reference timer; !: does not fit in memory, -: the method has no answer.");
+    result.tables = {step_table(cases), progress_table(cases), placement_table(cases), search_table(cases)};
+    result.notes.emplace_back(
+        "Seconds a step by the reference timer, or of a pipeline's busiest device; !: does not fit in memory, -: the method has "
+        "no answer.");
     for (const CaseFigures& c : cases)
       for (std::size_t m = 0; m < c.of_method.size(); ++m) {
         const PlacementFigures& f = c.of_method[m];
         const std::string& why = f.failure.empty() ? f.out_of_memory : f.failure;
         if (!why.empty())
-          result.notes.push_back(
-              fmt::format("{} on {}, {}: {}", c.graph->name, c.machine->name, parameters_.methods[m].name, why));
+          result.notes.push_back(fmt::format("{} on {}, {}, {}: {}", c.choice.graph->name, c.machine, objective_of(c),
+                                             parameters_.methods[m].name, why));
       }
     return result;
   }
@@ -86,14 +140,46 @@ class PlacementStudy final : public Study {
   report::Table step_table(const std::vector<CaseFigures>& cases) const {
     report::Table table{
         .title = fmt::format("Seconds a training step; searching methods have {} evaluations", parameters_.evaluations),
-        .columns = {{"graph", "graph"}, {"machine", "machine"}, {"groups", "groups", "{:g}"}, {"lower_bound_s", "bound"}}};
+        .columns = {{"graph", "graph"},
+                    {"machine", "machine"},
+                    {"objective", "objective"},
+                    {"groups", "groups", "{:g}"},
+                    {"lower_bound_s", "bound"}}};
     for (const MethodChoice& method : parameters_.methods) table.columns.push_back({.name = {}, .heading = method.name});
     for (const CaseFigures& c : cases) {
-      table.rows.push_back({c.graph->name, c.machine->name, static_cast<double>(c.groups), c.lower_bound_s});
+      table.rows.push_back({c.choice.graph->name, c.machine, objective_of(c), static_cast<double>(c.groups), c.lower_bound_s});
       for (const PlacementFigures& f : c.of_method)
         table.rows.back().emplace_back(f.failure.empty() ? fmt::format("{:.4g}{}", f.step_s, f.missing_bytes > 0 ? "!" : "")
                                                          : std::string("-"));
     }
+    return table;
+  }
+
+  /// For the terminal: of a searching method, the best step after so many evaluations.
+  report::Table progress_table(const std::vector<CaseFigures>& cases) const {
+    const std::int64_t all = parameters_.evaluations;
+    std::vector<std::int64_t> after{1, all / 100, all / 10, all / 2, all};
+    after.erase(std::unique(after.begin(), after.end()), after.end());
+    std::erase(after, 0);
+    report::Table table{
+        .title = "Best step so far, s, after so many evaluations; at the end over the lower bound",
+        .columns = {{"graph", "graph"}, {"machine", "machine"}, {"objective", "objective"}, {"method", "method"}}};
+    for (const std::int64_t n : after) table.columns.push_back({.name = {}, .heading = std::to_string(n)});
+    table.columns.push_back({.name = {}, .heading = "/ bound"});
+    for (const CaseFigures& c : cases)
+      for (std::size_t m = 0; m < c.of_method.size(); ++m) {
+        const std::vector<PlacementFigures::Point>& history = c.of_method[m].history;
+        if (history.empty()) continue;
+        table.rows.push_back({c.choice.graph->name, c.machine, objective_of(c), parameters_.methods[m].name});
+        for (const std::int64_t n : after) {
+          const auto next = std::find_if(history.begin(), history.end(), [&](const auto& p) { return p.evaluations > n; });
+          table.rows.back().emplace_back(
+              next == history.begin() ? std::string("-")
+                                      : fmt::format("{:.4g}{}", std::prev(next)->step_s, std::prev(next)->fits ? "" : "!"));
+        }
+        table.rows.back().emplace_back(
+            std::isnan(c.lower_bound_s) ? std::string("-") : fmt::format("{:.3f}", history.back().step_s / c.lower_bound_s));
+      }
     return table;
   }
 
@@ -102,6 +188,7 @@ class PlacementStudy final : public Study {
                         .title = {},
                         .columns = {{"graph", ""},
                                     {"machine", ""},
+                                    {"objective", ""},
                                     {"method", ""},
                                     {"batch", ""},
                                     {"ops", ""},
@@ -120,9 +207,9 @@ class PlacementStudy final : public Study {
         const PlacementFigures& f = c.of_method[m];
         const bool ok = f.failure.empty();
         const auto number = [&](auto value) { return ok ? static_cast<double>(value) : kNan; };
-        table.rows.push_back({c.graph->name, c.machine->name, parameters_.methods[m].name, c.graph->batch,
-                              static_cast<double>(c.ops), static_cast<double>(c.colocated), static_cast<double>(c.groups),
-                              number(f.step_s),
+        table.rows.push_back({c.choice.graph->name, c.machine, objective_of(c), parameters_.methods[m].name,
+                              c.choice.graph->batch > 0 ? c.choice.graph->batch : kNan, static_cast<double>(c.ops),
+                              static_cast<double>(c.colocated), static_cast<double>(c.groups), number(f.step_s),
                               std::string(!ok                    ? ""
                                           : f.missing_bytes == 0 ? "true"
                                                                  : "false"),
@@ -134,14 +221,19 @@ class PlacementStudy final : public Study {
 
   /// Quality against evaluations: a row for each improvement.
   report::Table search_table(const std::vector<CaseFigures>& cases) const {
-    report::Table table{
-        .name = "placement-search",
-        .title = {},
-        .columns = {{"graph", ""}, {"machine", ""}, {"method", ""}, {"evaluations", ""}, {"step_s", ""}, {"fits", ""}}};
+    report::Table table{.name = "placement-search",
+                        .title = {},
+                        .columns = {{"graph", ""},
+                                    {"machine", ""},
+                                    {"objective", ""},
+                                    {"method", ""},
+                                    {"evaluations", ""},
+                                    {"step_s", ""},
+                                    {"fits", ""}}};
     for (const CaseFigures& c : cases)
       for (std::size_t m = 0; m < c.of_method.size(); ++m)
         for (const PlacementFigures::Point& point : c.of_method[m].history)
-          table.rows.push_back({c.graph->name, c.machine->name, parameters_.methods[m].name,
+          table.rows.push_back({c.choice.graph->name, c.machine, objective_of(c), parameters_.methods[m].name,
                                 static_cast<double>(point.evaluations), point.step_s,
                                 std::string(point.fits ? "true" : "false")});
     return table;
@@ -150,15 +242,8 @@ class PlacementStudy final : public Study {
   const PlacementParameters parameters_;
 };
 
-GraphChoice read_graph(sim::JsonValue value, sim::Mistakes& mistakes) {
-  sim::ObjectReader in(value, mistakes);
-  GraphChoice choice{.model = in.text("model")};
-  choice.name = in.text("name", choice.model);
-  choice.batch = in.number("batch", sim::between(1, 1e6));
-  choice.groups = static_cast<int>(in.integer("groups", sim::between(1, 4096), 64));
-  choice.dataset = in.text("dataset", std::string());
-  in.finish();
-  if (choice.model.empty()) return choice;
+/// Of a model: that it is one, and its defaults.
+void complete_model(sim::JsonValue value, GraphChoice& choice, sim::Mistakes& mistakes) {
   try {
     choice.optimizer = workloads::zoo_entry(choice.model).optimizer;
     if (choice.dataset.empty()) choice.dataset = workloads::zoo_entry(choice.model).dataset;
@@ -166,6 +251,43 @@ GraphChoice read_graph(sim::JsonValue value, sim::Mistakes& mistakes) {
   } catch (const sim::InputError& error) {
     add_at(value, error, mistakes);
   }
+}
+
+/// What belongs together.
+void check_graph(sim::JsonValue value, const GraphChoice& choice, sim::Mistakes& mistakes) {
+  const bool is_measured = !choice.file.empty() && choice.format != GraphFormat::native;
+  if (choice.model.empty() == choice.file.empty()) value.refuse("exactly one of model and file", mistakes);
+  if (is_measured != (choice.batch == 0))
+    value.refuse(is_measured ? "no batch beside measured times" : "a batch, samples of the step", mistakes);
+  if (!choice.split.empty() && !choice.plans_devices()) value.refuse("a split of a dnn-partitioning graph alone", mistakes);
+  if (choice.gradient_sum != GraphChoice().gradient_sum && choice.batch == 0)
+    value.refuse("gradients that are summed beside a model or a graph of our own", mistakes);
+  if (choice.edge_cost_s != GraphChoice().edge_cost_s && !choice.plans_devices())
+    value.refuse("costs of edges of a dnn-partitioning graph alone", mistakes);
+}
+
+GraphChoice read_graph(sim::JsonValue value, const Paths& paths, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  GraphChoice choice{.model = in.text("model", std::string())};
+  // A name that resolves to no path is one mistake, not several.
+  const auto path_of = [&](const char* key) {
+    const std::string given = in.text(key, std::string());
+    const std::string path = given.empty() ? given : paths.resolve(*in.child(key), mistakes, kHowToGet);
+    return path.empty() ? given : path;
+  };
+  choice.file = path_of("file");
+  choice.split = path_of("split");
+  choice.format = static_cast<GraphFormat>(in.choice("format", kGraphFormats, 0));
+  choice.gradient_sum = static_cast<workloads::GradientSum>(in.choice("gradient_sum", kGradientSums, 0));
+  const bool edges_in_ms = in.choice("edge_costs", kEdgeCosts, 0) == 0;
+  choice.edge_cost_s = edges_in_ms ? 1e-3 : 1;
+  choice.name = in.text("name", choice.file.empty() ? choice.model : std::filesystem::path(choice.file).stem().string());
+  choice.batch = in.maybe_number("batch", sim::between(1, 1e6)).value_or(0);
+  choice.groups = static_cast<int>(in.maybe_integer("groups", sim::between(1, 4096)).value_or(0));
+  choice.dataset = in.text("dataset", std::string());
+  in.finish();
+  check_graph(value, choice, mistakes);
+  if (!choice.model.empty()) complete_model(value, choice, mistakes);
   return choice;
 }
 
@@ -202,10 +324,9 @@ MethodChoice read_method(sim::JsonValue value, sim::Mistakes& mistakes) {
 
 /// The elements of a list that must not be empty, each name once.
 template <class Choice, class Read>
-std::vector<Choice> read_choices(sim::ObjectReader& in, const char* key, const std::string& what, sim::Mistakes& mistakes,
-                                 Read&& read) {
+std::vector<Choice> read_choices(sim::ObjectReader& in, const char* key, sim::Mistakes& mistakes, Read&& read) {
   std::vector<Choice> choices;
-  const auto list = in.required(key, "a list of " + what);
+  const auto list = in.child(key);
   if (list && list->is_array() && list->size() == 0) list->refuse("at least one", mistakes);
   for (const sim::JsonValue value : in.list(key)) {
     choices.push_back(read(value));
@@ -216,16 +337,35 @@ std::vector<Choice> read_choices(sim::ObjectReader& in, const char* key, const s
   return choices;
 }
 
+std::vector<Objective> read_objectives(sim::ObjectReader& in, sim::Mistakes& mistakes) {
+  std::vector<Objective> objectives;
+  for (const sim::JsonValue value : in.list("objectives")) {
+    const auto found = std::find(kObjectives.begin(), kObjectives.end(), sim::read_text(value, mistakes));
+    const auto objective = static_cast<Objective>(found - kObjectives.begin());
+    if (found == kObjectives.end() || std::find(objectives.begin(), objectives.end(), objective) != objectives.end())
+      value.refuse(fmt::format("one of {}, each once", fmt::join(kObjectives, ", ")), mistakes);
+    else
+      objectives.push_back(objective);
+  }
+  if (objectives.empty()) objectives.push_back(Objective::makespan);
+  return objectives;
+}
+
 }  // namespace
 
-std::unique_ptr<Study> read_placement(sim::ObjectReader& in, const Paths&, Scenario& scenario, sim::Mistakes& mistakes) {
+std::unique_ptr<Study> read_placement(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
   PlacementParameters p;
-  p.graphs =
-      read_choices<GraphChoice>(in, "graphs", "graphs", mistakes, [&](sim::JsonValue v) { return read_graph(v, mistakes); });
-  p.machines = read_choices<MachineChoice>(in, "machines", "machines", mistakes,
+  in.required("graphs", "a list of graphs");
+  p.graphs = read_choices<GraphChoice>(in, "graphs", mistakes, [&](sim::JsonValue v) { return read_graph(v, paths, mistakes); });
+  const bool all_plan = std::all_of(p.graphs.begin(), p.graphs.end(), [](const GraphChoice& g) { return g.plans_devices(); });
+  if (!in.child("machines") && !all_plan) in.value().refuse("machines for graphs whose files plan for none", mistakes);
+  p.machines = read_choices<MachineChoice>(in, "machines", mistakes,
                                            [&](sim::JsonValue v) { return read_machine(v, scenario.cluster, mistakes); });
-  p.methods = read_choices<MethodChoice>(in, "methods", "placement methods", mistakes,
-                                         [&](sim::JsonValue v) { return read_method(v, mistakes); });
+  in.required("methods", "a list of placement methods");
+  p.methods = read_choices<MethodChoice>(in, "methods", mistakes, [&](sim::JsonValue v) { return read_method(v, mistakes); });
+  if (std::any_of(p.graphs.begin(), p.graphs.end(), [](const GraphChoice& g) { return !g.split.empty(); }))
+    p.methods.push_back({.name = "split", .entry = nullptr, .parameters = {}});
+  p.objectives = read_objectives(in, mistakes);
   p.evaluations = in.integer("evaluations", sim::between(1, 1e9), p.evaluations);
   return std::make_unique<PlacementStudy>(std::move(p));
 }

@@ -1,4 +1,4 @@
-// What the placement study places: a model's step on a machine.
+// What the placement study places: a model's step on a machine, or a graph from a file.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,32 @@
 #include "sim/step/machine.hpp"
 #include "sim/step/step_graph.hpp"
 #include "workloads/graph_builder.hpp"
+#include "workloads/step_graph_of.hpp"
 
 namespace rehearse::scenarios {
 
+enum class GraphFormat : std::uint8_t { native, pipedream, dnn_partitioning };  // in the order of kGraphFormats
+inline const std::vector<std::string> kGraphFormats{"native", "pipedream", "dnn-partitioning"};
+
+inline const std::vector<std::string> kEdgeCosts{"ms", "s"};
+
+inline const std::vector<std::string> kGradientSums{"in-place", "add-n"};  // in the order of workloads::GradientSum
+
+enum class Objective : std::uint8_t { makespan, throughput };  // in the order of kObjectives
+inline const std::vector<std::string> kObjectives{"makespan", "throughput"};
+
 struct GraphChoice {
-  std::string name;  ///< of its rows; the model's unless given
+  std::string name;  ///< of its rows; the model's or the file's unless given
   std::string model, dataset;
-  double batch = 0;
-  int groups = 0;  ///< at most
+  std::string file;  ///< instead of a model
+  GraphFormat format = GraphFormat::native;
+  std::string split;          ///< a file with a placement of the operations; may be empty
+  double edge_cost_s = 1e-3;  ///< of a dnn-partitioning file
+  double batch = 0;           ///< 0: what the file has been measured with
+  int groups = 0;             ///< at most
+  bool plans_devices() const { return !file.empty() && format == GraphFormat::dnn_partitioning; }
   workloads::Optimizer optimizer = workloads::Optimizer::momentum;
+  workloads::GradientSum gradient_sum = workloads::GradientSum::in_place;
 };
 
 struct MachineChoice {
@@ -29,21 +46,35 @@ struct MachineChoice {
 };
 
 struct MethodChoice {
-  std::string name;  ///< of its rows; the method's unless given
-  const policies::PlacementEntry* entry = nullptr;
+  std::string name;                                 ///< of its rows; the method's unless given
+  const policies::PlacementEntry* entry = nullptr;  ///< null: the graph's split
   std::map<std::string, policies::ParameterValue> parameters;
 };
 
-struct PlacementCase {
-  sim::Machine machine;
-  sim::StepGraph graph;
-  policies::Groups groups;  ///< coarsened
-  int colocated = 0;        ///< groups before that
+struct CaseChoice {
+  const GraphChoice* graph = nullptr;
+  const MachineChoice* machine = nullptr;  ///< null: the devices that the graph's file plans for
+  Objective objective = Objective::makespan;
 };
 
-PlacementCase make_case(const Scenario& scenario, const GraphChoice& graph, const MachineChoice& machine);
+struct PlacementCase {
+  Objective objective = Objective::makespan;
+  sim::Machine machine;
+  sim::StepGraph graph;
+  policies::Groups groups;          ///< coarsened
+  int colocated = 0;                ///< groups before that
+  std::vector<std::int32_t> split;  ///< a device for each operation, or empty
+};
 
-/// What a method found: times of the reference timer.
+/// Chains are joined for the makespan alone: a pipeline may cut them. Throws InputError for mistakes in files, and for more
+/// groups than operations.
+PlacementCase make_case(const Scenario& scenario, const CaseChoice& choice);
+
+/// The largest batch of a model's or our own format's graph whose step fits on one GPU of the machine, by the step timer's
+/// memory; 0 when not even one sample does.
+int largest_batch_on_a_gpu(const Scenario& scenario, const CaseChoice& choice);
+
+/// What a method found: times of the reference timer, or the busiest device's.
 struct PlacementFigures {
   double step_s = 0;
   std::int64_t missing_bytes = 0;
@@ -57,7 +88,8 @@ struct PlacementFigures {
     bool fits = true;
   };
   std::vector<Point> history;  ///< of a searching method, by the fast timer
-  std::string failure;         ///< why there is nothing of all this
+  std::vector<std::int32_t> device_of_op;
+  std::string failure;  ///< why there is nothing of all this
 };
 
 struct PlacementTask {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 
 #include "report/statistics.hpp"
 #include "scenarios/studies/threads_case.hpp"
+#include "workloads/zoo.hpp"
 
 namespace rehearse::scenarios {
 
@@ -15,11 +17,15 @@ namespace {
 using policies::StrategyPlanner;
 using policies::ThreadStrategies;
 
-constexpr ThreadStrategies kAll{.type_counts = true, .co_run = true, .spare_threads = true};
+constexpr ThreadStrategies kAll{.own_counts = true, .type_counts = true, .co_run = true, .spare_threads = true};
+constexpr ThreadStrategies kWithoutOwn{.type_counts = true, .co_run = true, .spare_threads = true};
 
 struct ThreadsParameters {
   std::vector<int> strides;
   double noise = 0.05;
+  /// exp(N(0, 0.47)) is 40 % off in the mean, as counters that take turns are (Banerjee et al., BayesPerf, ASPLOS 2021,
+  /// abstract).
+  double counter_noise = 0.47;
   std::vector<double> factors;
 };
 
@@ -47,12 +53,22 @@ struct Tables {
                 shapes = shapes_table(), anchors = anchors_table();
 };
 
+/// With the time steps of a zoo model's recurrent layers as operations of their own, as TensorFlow runs them: they are what runs
+/// side by side.
+sim::OpGraph graph_of(const workloads::ProfileModel& model) {
+  const bool recurrent = std::any_of(model.graph.ops.begin(), model.graph.ops.end(),
+                                     [](const sim::Op& op) { return op.kind == sim::OpKind::rnn && op.repeats > 1; });
+  const auto zoo = workloads::zoo();
+  const bool in_zoo = std::any_of(zoo.begin(), zoo.end(), [&](const auto& entry) { return entry.name == model.model; });
+  return recurrent && in_zoo ? workloads::zoo_graph(model.model, model.dataset, true) : model.graph;
+}
+
 class ThreadsStudy final : public Study {
  public:
   explicit ThreadsStudy(ThreadsParameters parameters) : parameters_(std::move(parameters)) {}
 
   StudyResult run(Scenario& scenario, const RunOptions&, const ResultsFolder& folder) const override {
-    const std::deque<ThreadCase> cases = cases_of(scenario, {});
+    const std::deque<ThreadCase> cases = cases_of(scenario, {}, 0);
     Tables tables;
     for (const sim::Pool& pool : scenario.cluster.pools) {
       const sim::Device& cpu = cpu_of(scenario, pool);
@@ -62,11 +78,12 @@ class ThreadsStudy final : public Study {
     StudyResult result;
     for (report::Table* table : {&tables.shapes, &tables.anchors, &tables.estimators, &tables.classes, &tables.strategies})
       result.tables.push_back(std::move(*table));
-    result.tables.push_back(gains_table(result.tables.back(), cases));
+    result.tables.push_back(gains_table(repeated(scenario, result.tables.back())));
     result.tables.push_back(sensitivity(scenario));
     result.notes.emplace_back(
-        fmt::format("Strategies from hill climbing at stride {}, noise {:g}. \"all\": S2, S3 and S4, each where a profiling step "
-                    "with it is quicker.",
+        fmt::format("Strategies from hill climbing at stride {}, noise {:g}: of the recommended setting and all combinations of "
+                    "them that whose profiling steps are quickest, but for those \"as given\". \"all\": S1 to S4, or a uniform "
+                    "setting where one is quicker.",
                     parameters_.strides.back(), parameters_.noise));
     return result;
   }
@@ -77,27 +94,45 @@ class ThreadsStudy final : public Study {
     return scenario.cluster.devices[static_cast<std::size_t>(instance.cpu)];
   }
 
-  std::deque<ThreadCase> cases_of(const Scenario& scenario, const workloads::Sensitivity& sensitivity) const {
+  /// The strategies' tables of all repetitions, which differ in what profiling measures; `first` is that of the first.
+  std::vector<report::Table> repeated(const Scenario& scenario, const report::Table& first) const {
+    std::vector<report::Table> tables{first};
+    for (int repetition = 1; repetition < scenario.repetitions; ++repetition) {
+      const std::deque<ThreadCase> cases = cases_of(scenario, {}, repetition);
+      report::Table& table = tables.emplace_back(strategies_table());
+      for (const ThreadCase& one : cases) {
+        const double recommended_s = add_strategies(one, regression_for(cases, one), table);
+        add_bounds(one, recommended_s, table);
+      }
+    }
+    return tables;
+  }
+
+  std::deque<ThreadCase> cases_of(const Scenario& scenario, const workloads::Sensitivity& sensitivity, int repetition) const {
     std::deque<ThreadCase> cases;
     for (const sim::Pool& pool : scenario.cluster.pools)
       for (const sim::Job& job : scenario.jobs) {
         const workloads::ProfileModel& model = scenario.profile_models.of(*job.profile);
         const sim::Device& cpu = cpu_of(scenario, pool);
+        const auto graph = std::make_shared<const sim::OpGraph>(graph_of(model));
         cases.push_back({.machine = pool.name,
                          .job = job.name,
                          .model = model.model,
-                         .graph = &model.graph,
+                         .graph = graph,
                          .cpu = &cpu,
                          .batch = job.batch_size,
                          .steps = job.steps,
                          .seed = scenario.seed,
+                         .repetition = repetition,
                          .noise = parameters_.noise,
-                         .step = workloads::cpu_step_model(model.graph, cpu, job.batch_size, sensitivity)});
+                         .counter_noise = parameters_.counter_noise,
+                         .step = workloads::cpu_step_model(*graph, cpu, job.batch_size, sensitivity)});
       }
     return cases;
   }
 
-  StrategyPlanner climbing(const ThreadStrategies& strategies, StrategyPlanner::Use use = StrategyPlanner::Use::as_given) const {
+  StrategyPlanner climbing(const ThreadStrategies& strategies,
+                           StrategyPlanner::Use use = StrategyPlanner::Use::if_quicker) const {
     return {std::make_unique<policies::HillClimbing>(parameters_.strides.back()), strategies, use};
   }
 
@@ -114,7 +149,7 @@ class ThreadsStudy final : public Study {
 
     const double recommended_s = add_strategies(one, regression, tables.strategies);
     policies::StepBench bench = one.bench("all");
-    const sim::CpuPlan plan = climbing(kAll, StrategyPlanner::Use::if_quicker).plan(bench);
+    const sim::CpuPlan plan = climbing(kAll, StrategyPlanner::Use::or_uniform).plan(bench);
     add_class_rows(one, *truth, believed, plan, tables.classes);
     add_bounds(one, recommended_s, tables.strategies);
     sim::CpuTimeline timeline;
@@ -143,11 +178,15 @@ class ThreadsStudy final : public Study {
     add(outcome_of(one, "manual-best", policies::ManualBestPlanner()));
     for (const ThreadStrategies& strategies : policies::all_thread_strategies())
       add(outcome_of(one, to_string(strategies), climbing(strategies)));
-    add(outcome_of(one, "S1, exhaustive", StrategyPlanner(std::make_unique<policies::ExhaustiveProbes>(), {.own_counts = true})));
+    add(outcome_of(one, "S1, as given", climbing({.own_counts = true}, StrategyPlanner::Use::as_given)));
+    add(outcome_of(one, "S2, as given", climbing({.type_counts = true}, StrategyPlanner::Use::as_given)));
+    const auto if_quicker = StrategyPlanner::Use::if_quicker;
+    add(outcome_of(one, "S1, exhaustive",
+                   StrategyPlanner(std::make_unique<policies::ExhaustiveProbes>(), {.own_counts = true}, if_quicker)));
     if (regression)
       add(outcome_of(one, "regression, S2+S3+S4",
-                     StrategyPlanner(std::make_unique<policies::CounterRegression>(regression), kAll)));
-    add(outcome_of(one, "all", climbing(kAll, StrategyPlanner::Use::if_quicker)));
+                     StrategyPlanner(std::make_unique<policies::CounterRegression>(regression), kWithoutOwn, if_quicker)));
+    add(outcome_of(one, "all", climbing(kAll, StrategyPlanner::Use::or_uniform)));
     return recommended.step_s;
   }
 
@@ -157,32 +196,38 @@ class ThreadsStudy final : public Study {
     add_strategy_row(one, recommended_s, {.strategy = "lower bound", .step_s = policies::thread_lower_bound_s(one.step)}, table);
   }
 
-  /// Mean gains by machine and strategy over the models.
-  static report::Table gains_table(const report::Table& strategies, const std::deque<ThreadCase>& cases) {
+  /// Gains by machine and strategy over the models, of the strategies' tables of all repetitions.
+  static report::Table gains_table(const std::vector<report::Table>& repetitions) {
     report::Table table{.name = "threads-gains",
-                        .title = "Gain over recommended, mean, least and most over the models, %",
+                        .title = "Gain over recommended over the models, %; intervals of the mean over repetitions",
                         .columns = {{"machine", "machine"},
                                     {"strategy", "strategy"},
                                     {"gain_percent_mean", "mean", "{:.1f}"},
+                                    {"gain_percent_ci95_low", "95 % from", "{:.1f}"},
+                                    {"gain_percent_ci95_high", "to", "{:.1f}"},
                                     {"gain_percent_min", "least", "{:.1f}"},
                                     {"gain_percent_max", "most", "{:.1f}"},
                                     {"gain_charged_percent_mean", "with profiling, mean", "{:.1f}"}}};
-    for (const ThreadCase& one : cases) {
-      for (const auto& row : strategies.rows) {
-        const std::string &machine = std::get<std::string>(row[0]), &strategy = std::get<std::string>(row[2]);
-        const bool seen = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& r) {
-          return std::get<std::string>(r[0]) == machine && std::get<std::string>(r[1]) == strategy;
-        });
-        if (machine != one.machine || seen) continue;
-        std::vector<double> gains, charged;
-        for (const auto& other : strategies.rows)
-          if (std::get<std::string>(other[0]) == machine && std::get<std::string>(other[2]) == strategy) {
-            gains.push_back(std::get<double>(other[4]));
-            charged.push_back(std::get<double>(other[7]));
-          }
-        table.rows.push_back({machine, strategy, report::mean(gains), *std::min_element(gains.begin(), gains.end()),
-                              *std::max_element(gains.begin(), gains.end()), report::mean(charged)});
+    std::set<std::pair<std::string, std::string>> seen;
+    for (const auto& row : repetitions.front().rows) {
+      const std::string &machine = std::get<std::string>(row[0]), &strategy = std::get<std::string>(row[2]);
+      if (!seen.emplace(machine, strategy).second) continue;
+      std::vector<double> means, charged, gains;
+      for (const report::Table& repetition : repetitions) {
+        std::vector<double> of_models, of_models_charged;
+        for (const auto& other : repetition.rows) {
+          if (std::get<std::string>(other[0]) != machine || std::get<std::string>(other[2]) != strategy) continue;
+          of_models.push_back(std::get<double>(other[4]));
+          of_models_charged.push_back(std::get<double>(other[7]));
+        }
+        gains.insert(gains.end(), of_models.begin(), of_models.end());
+        means.push_back(report::mean(of_models));
+        charged.push_back(report::mean(of_models_charged));
       }
+      const report::Estimate mean = report::estimate(means);
+      table.rows.push_back({machine, strategy, mean.mean, mean.ci95_low, mean.ci95_high,
+                            *std::min_element(gains.begin(), gains.end()), *std::max_element(gains.begin(), gains.end()),
+                            report::estimate(charged).mean});
     }
     return table;
   }
@@ -210,7 +255,7 @@ class ThreadsStudy final : public Study {
         for (const double factor : parameters_.factors) {
           workloads::Sensitivity sensitivity;
           part.set(sensitivity, factor);
-          add_sensitivity_row(cases_of(scenario, sensitivity), pool.name, part.name, factor, table);
+          add_sensitivity_row(cases_of(scenario, sensitivity, 0), pool.name, part.name, factor, table);
         }
     return table;
   }
@@ -227,7 +272,7 @@ class ThreadsStudy final : public Study {
       s1.push_back(gain("S1", climbing({.own_counts = true})));
       s2.push_back(gain("S2", climbing({.type_counts = true})));
       s3.push_back(gain("S2+S3", climbing({.type_counts = true, .co_run = true})));
-      all.push_back(gain("all", climbing(kAll, StrategyPlanner::Use::if_quicker)));
+      all.push_back(gain("all", climbing(kAll, StrategyPlanner::Use::or_uniform)));
     }
     table.rows.push_back(
         {machine, std::string(part), factor, report::mean(s1), report::mean(s2), report::mean(s3), report::mean(all)});
@@ -242,6 +287,7 @@ std::unique_ptr<Study> read_threads(sim::ObjectReader& in, const Paths&, Scenari
   ThreadsParameters p;
   p.strides = read_integers(in, "strides", sim::between(1, 1e3), {2, 4}, mistakes);
   p.noise = in.number("noise", sim::between(0, 1), p.noise);
+  p.counter_noise = in.number("counter_noise", sim::between(0, 1), p.counter_noise);
   p.factors = read_numbers(in, "factors", sim::between(0, 1e3), {0.5, 1, 2}, mistakes);
   for (const sim::Job& job : scenario.jobs)
     if (job.work != sim::Work::steps || job.batch_size <= 0) {

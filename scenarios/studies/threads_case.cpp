@@ -77,7 +77,7 @@ report::Timeline cores_timeline(const ThreadCase& one, const sim::CpuTimeline& t
 
 const std::vector<std::string>& kind_names() {
   static const std::vector<std::string> names{"convolution",  "matrix product", "recurrent", "normalisation", "pooling",
-                                              "element-wise", "softmax",        "embedding", "update"};
+                                              "element-wise", "softmax",        "embedding", "update",        "variable"};
   return names;
 }
 
@@ -85,7 +85,12 @@ const std::vector<std::string>& kind_names() {
 
 policies::StepBench ThreadCase::bench(std::string_view purpose) const {
   const std::string entity = fmt::format("{}/{}/{}", cpu->name, graph->name, purpose);
-  return {step, *cpu, batch, {.deviation = noise, .key = sim::stream_key(seed, 0, "thread profiling", entity)}};
+  return {step,
+          *cpu,
+          batch,
+          {.deviation = noise,
+           .counter_deviation = counter_noise,
+           .key = sim::stream_key(seed, static_cast<std::uint64_t>(repetition), "thread profiling", entity)}};
 }
 
 double ThreadCase::step_s(const sim::CpuPlan& plan, sim::CpuTimeline* timeline) const {

@@ -15,11 +15,12 @@ namespace rehearse::scenarios {
 
 struct ThreadCase {
   std::string machine, job, model;
-  const sim::OpGraph* graph = nullptr;
+  std::shared_ptr<const sim::OpGraph> graph;
   const sim::Device* cpu = nullptr;
   double batch = 1, steps = 1;
   std::uint64_t seed = 0;
-  double noise = 0;
+  int repetition = 0;
+  double noise = 0, counter_noise = 0;
   workloads::CpuStepModel step;
 
   /// A bench of its own for each purpose, so that none moves what another one sees.

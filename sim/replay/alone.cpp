@@ -74,7 +74,7 @@ AloneOutcome AloneRunner::run(const Job& job, const Choice& choice) {
     timing.step_s *= noise;
     timing.forward_s *= noise;
     outcome.step_s = timing.step_s;
-    start_s = rules_.start_s;
+    start_s = rules_.start_s + timing.profiling_s;
     power = timing.power_fraction;
     if (job.work == Work::steps) {
       running_s = job.steps * timing.step_s;

@@ -49,6 +49,7 @@ StageRates StageRunner::compute(const Job& job, const Configuration& configurati
   return {.fits = true,
           .epoch = epoch_times(job, configuration, *models_.convergence, timing),
           .step_s = timing.step_s,
+          .profiling_s = timing.profiling_s,
           .usd_per_s = usd_per_s(cluster_, rules_, configuration),
           .idle_w = power_w(cluster_, configuration, 0),
           .busy_w = power_w(cluster_, configuration, timing.power_fraction)};
@@ -88,7 +89,7 @@ StageCost StageRunner::switching(const Job& job, const Configuration* held, cons
     cost += held_for(rules_.checkpoint_s, old.usd_per_s, old.idle_w);
   }
   const StageRates& r = rates(job, next);
-  cost += held_for(start_seconds(job, rules_, models_, held != nullptr), r.usd_per_s, r.idle_w);
+  cost += held_for(start_seconds(job, rules_, models_, held != nullptr) + r.profiling_s, r.usd_per_s, r.idle_w);
   return cost;
 }
 

@@ -41,6 +41,7 @@ struct StageRates {
   bool fits = false;  ///< cluster and memory; otherwise nothing else is set
   EpochTimes epoch;
   double step_s = 0;
+  double profiling_s = 0;  ///< at each start
   double usd_per_s = 0;
   double idle_w = 0, busy_w = 0;
 };

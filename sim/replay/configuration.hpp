@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,8 @@ namespace rehearse::sim {
 
 using PoolId = int;
 using DeviceIndex = int;
+struct CpuPlan;  // sim/step/cpu_step.hpp
+
 /// A job while the replay knows it: an index into QueueView::jobs. Used again after the job has ended.
 using JobSlot = std::uint32_t;
 
@@ -52,7 +55,7 @@ struct Prediction {
   double accuracy = std::numeric_limits<double>::quiet_NaN();
   double cost_usd = std::numeric_limits<double>::quiet_NaN();
   double ranked_cost_usd = std::numeric_limits<double>::quiet_NaN();  ///< what choices are ranked by; NaN: cost_usd
-  double safe_cost_usd = std::numeric_limits<double>::quiet_NaN();  ///< what a limit is held against; NaN: cost_usd
+  double safe_cost_usd = std::numeric_limits<double>::quiet_NaN();    ///< what a limit is held against; NaN: cost_usd
   double epochs = std::numeric_limits<double>::quiet_NaN();
   bool feasible = true;       ///< keeps the job's limits
   bool extrapolated = false;  ///< outside what the strategy has seen
@@ -76,15 +79,21 @@ struct Menu {
 /// The answer of `place`, for one node: replicas = all its workers (data-parallel), or one model-parallel replica.
 struct StepPlan {
   int replicas = 1;
-  std::vector<DeviceIndex> device_of_op;  ///< for one replica; empty: all on one device
+  std::vector<DeviceIndex> device_of_op = {};  ///< for one replica; empty: all on one device
+  /// At each start, what finding it took: so many steps as this plan's, each after a re-initialisation.
+  std::int64_t evaluations = 0;
+  double reinitialisation_s = 0;
+  std::string note = {};  ///< for decisions.csv; none for a plain data-parallel plan
   bool operator==(const StepPlan&) const = default;
 };
 
 /// The answer of `threads`, for one CPU node.
 struct ThreadPlan {
-  int inter_op = 1;                ///< operations side by side
-  int intra_op = 1;                ///< threads of each operation
-  std::vector<int> threads_of_op;  ///< empty: intra_op for all
+  int inter_op = 1;  ///< operations side by side
+  int intra_op = 1;  ///< threads of each operation
+  /// Of a whole step at the batch that was asked for; null: inter_op and intra_op say all.
+  std::shared_ptr<const CpuPlan> schedule = nullptr;
+  double profiling_steps = 0;  ///< at each start: what finding it took, in steps of the recommended setting
   bool operator==(const ThreadPlan&) const = default;
 };
 

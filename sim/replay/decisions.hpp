@@ -9,21 +9,22 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/replay/configuration.hpp"
 #include "sim/replay/job.hpp"
+#include "sim/replay/models.hpp"
 #include "sim/step/op_graph.hpp"
 
 namespace rehearse::sim {
 
 /// What a job has shown when a stage ends: measured, with the world's noise.
 struct StageSeen {
-  Configuration configuration;     ///< of the stage
-  int stages = 0;                  ///< ended so far, this one included
-  double epochs = 0;               ///< trained
-  double examples = 0;             ///< samples trained on
-  double accuracy = 0;             ///< last evaluation
-  double noise_scale = 0;          ///< as read, samples
-  double step_s = 0;               ///< of this stage
-  double elapsed_s = 0;            ///< since the job was submitted
-  double cost_usd = 0;             ///< of the job so far
+  Configuration configuration;  ///< of the stage
+  int stages = 0;               ///< ended so far, this one included
+  double epochs = 0;            ///< trained
+  double examples = 0;          ///< samples trained on
+  double accuracy = 0;          ///< last evaluation
+  double noise_scale = 0;       ///< as read, samples
+  double step_s = 0;            ///< of this stage
+  double elapsed_s = 0;         ///< since the job was submitted
+  double cost_usd = 0;          ///< of the job so far
   int divergences = 0;
 };
 
@@ -37,19 +38,30 @@ class Configurator {
   virtual Menu configure_again(const Job& /*job*/, std::span<const StageSeen> /*seen*/, double /*now_s*/) { return {}; }
 };
 
+/// One group of a job's configuration, on the nodes of its allocation.
+struct PlaceView {
+  const OpGraph* graph = nullptr;
+  const Job* job = nullptr;
+  const Configuration* configuration = nullptr;
+  const std::vector<NodeShare>* nodes = nullptr;  ///< of the group
+  const Device* worker = nullptr;
+  int group = 0;            ///< index into the configuration's
+  int workers_on_node = 0;  ///< of the first node
+};
+
 /// `place`: gets the GPUs of ONE node of the allocation. Answers replicas = all of them (data-parallel), or one
 /// model-parallel replica (a device for each op; indices into the node's workers).
 class Place {
  public:
   virtual ~Place() = default;
-  virtual StepPlan place(const OpGraph& graph, const Device& worker, int workers_on_node) = 0;
+  virtual StepPlan place(const PlaceView& view) = 0;
 };
 
-/// `threads`: how a CPU worker runs the graph.
+/// `threads`: how a CPU worker runs the graph with so many samples a step.
 class Threads {
  public:
   virtual ~Threads() = default;
-  virtual ThreadPlan plan(const OpGraph& graph, const Device& cpu) = 0;
+  virtual ThreadPlan plan(const OpGraph& graph, const Device& cpu, double batch) = 0;
 };
 
 /// A job as a queue sees it.

@@ -23,6 +23,7 @@ struct Plans {
 struct StepTiming {
   double step_s = 0;
   double forward_s = 0;      ///< of one local batch, as an evaluation runs it
+  double profiling_s = 0;    ///< before the first step: what finding the thread plans takes
   double busy_fraction = 1;  ///< of the step in which the devices compute
   double power_fraction =
       1;  ///< of the way from a device's idle_w to its busy_w, on average over the step; above 1 if it draws more

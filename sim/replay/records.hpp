@@ -12,14 +12,15 @@ namespace rehearse::sim {
 enum class JobEvent : std::uint8_t { submitted, rejected, started, running, preempted, resized, finished, failed };
 std::string_view name_of(JobEvent event);
 
-/// The menu that `configure` answered for a job, or the start that `queue` decided.
+/// The menu that `configure` answered for a job, the start that `queue` decided, or what `place` answered for it.
 struct DecisionRecord {
   double time_s = 0;
   const Job* job = nullptr;
-  std::string_view decision;  ///< "configure" or "start"
+  std::string_view decision;  ///< "configure", "start" or "place"
   int rank = 0;               ///< in the menu, from 0
   const Choice* choice = nullptr;
-  std::string_view remedy;  ///< of an infeasible menu
+  std::string_view remedy = {};  ///< of an infeasible menu
+  std::string_view note = {};    ///< of `place`
 };
 
 struct StageRecord {

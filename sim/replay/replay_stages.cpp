@@ -54,10 +54,13 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
       }
     });
   }
+  for (const Plans& plans : live.plans)
+    if (!plans.step.note.empty())
+      setup_.recorder->on_decision(
+          {.time_s = now_s, .job = &job, .decision = "place", .rank = entry, .choice = &choice, .note = plans.step.note});
   live.stage_start_s = now_s;
   if (live.first_start_s != live.first_start_s) live.first_start_s = now_s;
-  take_up_batch(job, live.batch_before, choice.configuration.batch_size(), setup_.costs, setup_.models,
-                live.progress.training);
+  take_up_batch(job, live.batch_before, choice.configuration.batch_size(), setup_.costs, setup_.models, live.progress.training);
   plan_course(slot, now_s);
   hold(slot, 0, 0, now_s);
   tell(now_s, JobEvent::started, slot);
@@ -66,7 +69,7 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
     end_job(slot, FailureReason::out_of_memory, now_s);
     return;
   }
-  const double start_s = start_seconds(job, setup_.costs, setup_.models, live.stages > 0);
+  const double start_s = start_seconds(job, setup_.costs, setup_.models, live.stages > 0) + live.course.profiling_s;
   live.state = JobState::starting;
   if (start_s > 0)
     live.phase_end = events_.push({on_date_grid(now_s + start_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});

@@ -77,6 +77,7 @@ StageCourse stage_course(const StageInputs& in, const Models& models) {
   if (!timing.fits) return course;
   check(timing.step_s > 0, "a step takes no time");
   course.step_s = timing.step_s * models.step_times->noise(job, configuration, *in.layout, in.stage);
+  course.profiling_s = timing.profiling_s;
   course.busy_fraction = timing.busy_fraction;
   course.power_fraction = timing.power_fraction;
   if (job.work == Work::steps) {
@@ -125,9 +126,15 @@ std::vector<Plans> ask_plans(const Policy& policy, const StepTimes& step_times, 
   const OpGraph& graph = step_times.graph(*job.profile);
   for (std::size_t g = 0; g < plans.size(); ++g) {
     const Device& worker = worker_device(cluster, configuration.groups[g].pool);
-    const int on_node = layout[g].front().devices;
-    plans[g].step = policy.place->place(graph, worker, on_node);
-    if (worker.kind == DeviceKind::cpu) plans[g].threads = policy.threads->plan(graph, worker);
+    plans[g].step = policy.place->place({.graph = &graph,
+                                         .job = &job,
+                                         .configuration = &configuration,
+                                         .nodes = &layout[g],
+                                         .worker = &worker,
+                                         .group = static_cast<int>(g),
+                                         .workers_on_node = layout[g].front().devices});
+    if (worker.kind == DeviceKind::cpu)
+      plans[g].threads = policy.threads->plan(graph, worker, configuration.groups[g].batch_per_worker);
   }
   return plans;
 }

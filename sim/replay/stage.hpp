@@ -34,6 +34,7 @@ struct EpochPoint {
 struct StageCourse {
   bool fits_memory = true;
   double step_s = 0;                             ///< true, noise included
+  double profiling_s = 0;                        ///< likewise, before the first step
   double busy_fraction = 1, power_fraction = 1;  ///< as StepTiming has them
   double length_s = 0;                           ///< from the first step to the end
   double full_work = 0;                          ///< rigid and steps: of `work_done` at the end

@@ -7,6 +7,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/replay/costs.hpp"
+#include "sim/step/cpu_step.hpp"
 
 namespace rehearse::sim {
 
@@ -53,6 +54,8 @@ void validate_menu(const Cluster& cluster, const Job& job, const Menu& menu, dou
 }
 
 void validate_step_plan(const OpGraph& graph, int workers_on_node, const StepPlan& plan) {
+  require(plan.evaluations >= 0 && plan.reinitialisation_s >= 0, "{} evaluations, {} s before each", plan.evaluations,
+          plan.reinitialisation_s);
   if (plan.device_of_op.empty()) {
     require(plan.replicas == workers_on_node, "{} replicas for the {} workers of a node", plan.replicas, workers_on_node);
     return;
@@ -69,9 +72,19 @@ void validate_thread_plan(const OpGraph& graph, const Device& cpu, const ThreadP
   const auto valid = [most](int threads) { return threads >= 1 && threads <= most; };
   require(valid(plan.intra_op), "{} threads an operation on a CPU of {}", plan.intra_op, most);
   require(valid(plan.inter_op), "{} operations side by side on a CPU of {} threads", plan.inter_op, most);
-  require(plan.threads_of_op.empty() || plan.threads_of_op.size() == graph.ops.size(),
-          "threads for {} of the graph's {} operations", plan.threads_of_op.size(), graph.ops.size());
-  for (const int threads : plan.threads_of_op) require(valid(threads), "{} threads an operation on a CPU of {}", threads, most);
+  require(plan.profiling_steps >= 0, "{} profiling steps", plan.profiling_steps);
+  if (plan.schedule == nullptr) return;
+  const CpuPlan& schedule = *plan.schedule;
+  require(schedule.threads.size() == graph.ops.size(), "threads for {} of the graph's {} operations", schedule.threads.size(),
+          graph.ops.size());
+  const int most_of_one = schedule.dispatch == Dispatch::slots ? most : cpu.cores;
+  for (const int threads : schedule.threads)
+    require(threads >= 1 && threads <= most_of_one, "{} threads an operation on a CPU of {}", threads, most_of_one);
+  require(schedule.priority.empty() || schedule.priority.size() == graph.ops.size(), "priorities for {} of {} operations",
+          schedule.priority.size(), graph.ops.size());
+  require(valid(schedule.slots), "{} operations side by side on a CPU of {} threads", schedule.slots, most);
+  require(!(schedule.co_run || schedule.spare_threads) || schedule.belief != nullptr,
+          "operations beside others, and no believed times");
 }
 
 void validate_layout(const Cluster& cluster, const Configuration& configuration, const Layout& layout) {

@@ -159,7 +159,9 @@ class CpuStep {
     double load = 0;  // of a core that is taken, believed
     for (const Running& one : running_) load += believed_load(one.op, one.team.threads) * one.team.threads / taken;
     for (std::size_t i = 0; i < ready_.size(); ++i) {
-      const int op_class = class_of(ready_[i]), threads = plan_.belief->best(op_class, std::min(cores_.spare(), machine_.cores));
+      const int op_class = class_of(ready_[i]), planned = threads_of(ready_[i]);
+      // As many as planned, so that no team changes that need not, or the best of what there is.
+      const int threads = planned <= cores_.spare() ? planned : plan_.belief->best(op_class, cores_.spare());
       const double slower = std::max(1.0, (load + believed_load(ready_[i], threads)) / machine_.yield(2));
       const double beside_s = plan_.belief->alone(op_class, threads) * slower;
       const double slowed_s = beside_s * (1 - 1 / slower) * threads / taken;

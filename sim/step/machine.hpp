@@ -108,12 +108,13 @@ NodeWiring wiring_of(const Instance& instance);
 struct MachineOptions {
   int nodes = 1;  ///< joined by their NICs; above 1 their names begin with "node<i>/"
   int gpus = -1;  ///< of each node; -1: all that it has
+  bool with_cpu = true;
   double usable_memory = kUsableMemory;
   double context_bytes = kContextBytes;
 };
 
-/// Device 0 of each node is its CPU, its GPUs follow. Classes are the names of the cluster's devices. Throws InputError when the
-/// instance has no CPU, or fewer GPUs than asked for.
+/// Device 0 of each node is its CPU unless there is to be none, its GPUs follow. Classes are the names of the cluster's devices.
+/// Throws InputError when the instance has no CPU or fewer GPUs than asked for.
 Machine machine_of(const Cluster& cluster, const Instance& instance, const NodeWiring& wiring,
                    const MachineOptions& options = {});
 

@@ -27,7 +27,7 @@ class Wiring {
 
   Machine build() {
     check_instance();
-    const int cpu_class = builder_.add_class(cluster_.devices[instance_.cpu].name);
+    const int cpu_class = options_.with_cpu ? builder_.add_class(cluster_.devices[instance_.cpu].name) : -1;
     const int gpu_class = gpus_ > 0 ? builder_.add_class(cluster_.devices[instance_.gpus[0].device].name) : -1;
     for (int node = 0; node < options_.nodes; ++node) add_node(node, cpu_class, gpu_class);
     for (const Place& from : places_)
@@ -48,7 +48,7 @@ class Wiring {
     Mistakes mistakes;
     const int available = instance_.gpus.empty() ? 0 : instance_.gpus[0].count;
     gpus_ = options_.gpus < 0 ? available : options_.gpus;
-    if (instance_.cpu < 0)
+    if (options_.with_cpu && instance_.cpu < 0)
       mistakes.add({.pointer = "instance " + instance_.name, .expected = "a CPU among its devices", .found = "none"});
     if (gpus_ > available)
       mistakes.add({.pointer = "instance " + instance_.name,
@@ -69,19 +69,22 @@ class Wiring {
 
   void add_node(int node, int cpu_class, int gpu_class) {
     const std::string prefix = options_.nodes > 1 ? "node" + std::to_string(node) + "/" : "";
-    const Device& cpu = cluster_.devices[instance_.cpu];
+    if (options_.with_cpu) add_cpu(prefix, cpu_class, node);
+    if (options_.nodes > 1) nics_.push_back(add_links(prefix + "nic", LinkKind::nic, instance_.network));
+    for (int gpu = 0; gpu < gpus_; ++gpu) add_gpu(gpu, prefix, gpu_class, node);
+    const int sockets = places_.empty() ? 0 : places_.back().socket + 1;
+    if (sockets > 1) qpi_.resize(node + 1);
+    if (sockets > 1) qpi_[node] = add_links(prefix + "qpi", LinkKind::qpi, wiring_.qpi);
+  }
+
+  void add_cpu(const std::string& prefix, int cpu_class, int node) {
     Place host{.node = node};
     host.device = builder_.add_device({.name = prefix + "cpu",
                                        .device_class = cpu_class,
                                        .kind = DeviceKind::cpu,
                                        .memory_bytes = usable(instance_.memory_bytes, 0),
-                                       .cores = cpu.cores});
+                                       .cores = cluster_.devices[instance_.cpu].cores});
     places_.push_back(host);
-    if (options_.nodes > 1) nics_.push_back(add_links(prefix + "nic", LinkKind::nic, instance_.network));
-    for (int gpu = 0; gpu < gpus_; ++gpu) add_gpu(gpu, prefix, gpu_class, node);
-    const int sockets = places_.back().socket + 1;
-    if (sockets > 1) qpi_.resize(node + 1);
-    if (sockets > 1) qpi_[node] = add_links(prefix + "qpi", LinkKind::qpi, wiring_.qpi);
   }
 
   void add_gpu(int gpu, const std::string& prefix, int gpu_class, int node) {

@@ -68,8 +68,8 @@ TEST_CASE("every strategy has its own name, its help and defaults within their l
     else
       CHECK(entry.make_oracle(defaults) != nullptr);
   }
-  for (const PlaceEntry& entry : place_strategies()) CHECK(entry.make(Parameters(entry.parameters, {})) != nullptr);
-  for (const ThreadsEntry& entry : threads_strategies()) CHECK(entry.make(Parameters(entry.parameters, {})) != nullptr);
+  for (const PlaceEntry& entry : place_strategies()) CHECK(entry.make(Parameters(entry.parameters, {}), {}) != nullptr);
+  for (const ThreadsEntry& entry : threads_strategies()) CHECK(entry.make(Parameters(entry.parameters, {}), 1) != nullptr);
   for (const QueueEntry& entry : queue_strategies()) CHECK(entry.make(Parameters(entry.parameters, {})) != nullptr);
 }
 

@@ -66,18 +66,20 @@ TEST_CASE("what grows with the batch grows in the counters", "[cpu_counters]") {
 TEST_CASE("noise: none without deviation, else of each reading its own", "[cpu_counters]") {
   const CpuCounters exact = workloads::cpu_counters(product(), gigahertz_cpu(), 1, 4, 1e-4);
   sim::Random random(7);
-  CHECK(workloads::noisy(exact, 0, random).llc_misses == exact.llc_misses);
-  double sum = 0, squares = 0, together = 0;
+  CHECK(workloads::noisy(exact, {}, random).llc_misses == exact.llc_misses);
+  double sum = 0, squares = 0, misses_squares = 0, together = 0;
   constexpr int kReadings = 4000;
   for (int i = 0; i < kReadings; ++i) {
-    const CpuCounters read = workloads::noisy(exact, 0.05, random);
+    const CpuCounters read = workloads::noisy(exact, {.fixed = 0.05, .multiplexed = 0.2}, random);
     const double time = std::log(read.time_s / exact.time_s), misses = std::log(read.llc_misses / exact.llc_misses);
     sum += time;
     squares += time * time;
+    misses_squares += misses * misses;
     together += time * misses;
   }
   // Four standard deviations of a mean of 4000, of a sample deviation, and of a correlation.
   CHECK(std::abs(sum / kReadings) < 4 * 0.05 / std::sqrt(kReadings));
   CHECK(std::sqrt(squares / kReadings) == Approx(0.05).epsilon(4 / std::sqrt(2.0 * kReadings)));
-  CHECK(std::abs(together / squares) < 4 / std::sqrt(kReadings));
+  CHECK(std::sqrt(misses_squares / kReadings) == Approx(0.2).epsilon(4 / std::sqrt(2.0 * kReadings)));
+  CHECK(std::abs(together) / std::sqrt(squares * misses_squares) < 4 / std::sqrt(kReadings));
 }

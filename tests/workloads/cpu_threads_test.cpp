@@ -46,16 +46,28 @@ double alone_s(const OpWork& work, const sim::Device& cpu, int k, double batch =
 TEST_CASE("each part of the equation by hand", "[cpu_threads]") {
   // (320 x 256)(256 x 160): 26.2144 MFLOP, one core 262.144 us; 50 tiles of 32 x 32, K is too short to be split.
   const OpWork work = conv({.m = {320, 0}, .n = {160, 0}, .k = {256, 0}});
-  const double one_core_s = 2.0 * 320 * 256 * 160 / 1e11;
+  // A thousandth of it is one thread's alone: 0.262 us of 262.144, 261.882 are shared.
+  const double one_core_s = 2.0 * 320 * 256 * 160 / 1e11, shared_s = 0.999 * one_core_s;
   for (const int k : {1, 4, 10}) {
     const sim::CpuOpCost cost = workloads::cpu_op_cost(work, round_cpu(), 1, k);
-    CHECK(cost.fixed_s == Approx(1e-5 + 1e-6 * k + 0.001 * one_core_s));  // t_0 + c k + W_s/P_1
-    CHECK(cost.arithmetic_s == Approx(one_core_s * (1.0 / k + (1 - 1.0 / k) / 50)));
+    CHECK(cost.fixed_s == Approx(1e-5 + 1e-6 * k + 0.001 * one_core_s));  // t_0 + c k + s W/P_1
+    CHECK(cost.arithmetic_s == Approx(shared_s * (1.0 / k + (1 - 1.0 / k) / 50)));
     CHECK(cost.bytes == 8e5);
     CHECK(cost.further_bytes == 0);
   }
-  // Memory of four threads: 8e5 B at 40 GB/s are 20 us, less than the arithmetic's 69.5.
-  CHECK(alone_s(work, round_cpu(), 4) == Approx(1.4e-5 + 0.001 * one_core_s + one_core_s * (0.25 + 0.75 / 50)));
+  // Memory of four threads: 8e5 B at 40 GB/s are 20 us, less than the arithmetic's 69.4.
+  CHECK(alone_s(work, round_cpu(), 4) == Approx(1.4e-5 + 0.001 * one_core_s + shared_s * (0.25 + 0.75 / 50)));
+}
+
+TEST_CASE("the serial part is taken from the work, not added to it (Amdahl)", "[cpu_threads]") {
+  // A tenth serial, nothing to launch, 1000 x 1024 tiles: one thread takes all of W = 2 x 32768 x 32000 x 200 / 1e11 = 4.194304 s,
+  // ten take 0.1 W + 0.9 W / 10 = 0.19 W (pieces of unequal length add 8e-7 of it): 5.26 times as fast, Amdahl's bound.
+  sim::Device cpu = round_cpu();
+  cpu.threading.serial_share = 0.1;
+  cpu.efficiency.launch_s = 0;
+  const OpWork work = conv({.m = {32768, 0}, .n = {32000, 0}, .k = {200, 0}});
+  CHECK(alone_s(work, cpu, 1) == Approx(4.194304));
+  CHECK(alone_s(work, cpu, 10) == Approx(0.19 * 4.194304).epsilon(1e-5));
 }
 
 TEST_CASE("a filter gradient splits its inner dimension, and sums what each thread has", "[cpu_threads]") {
@@ -68,7 +80,7 @@ TEST_CASE("a filter gradient splits its inner dimension, and sums what each thre
   CHECK(four.further_bytes == 4 * sum_bytes);
   CHECK(ten.further_bytes == 8 * sum_bytes);
   CHECK(four.fixed_s == Approx(1.4e-5 + 0.001 * one_core_s + 4 * sum_bytes / 80e9));
-  CHECK(four.arithmetic_s == Approx(one_core_s * (0.25 + 0.75 / 48)));
+  CHECK(four.arithmetic_s == Approx(0.999 * one_core_s * (0.25 + 0.75 / 48)));
   // The study's factors scale c and R alone.
   const sim::CpuOpCost doubled = workloads::cpu_op_cost(work, round_cpu(), 64, 4, {.per_thread = 2, .partial_results = 0.5});
   CHECK(doubled.fixed_s == Approx(1.8e-5 + 0.001 * one_core_s + 2 * sum_bytes / 80e9));
@@ -77,7 +89,7 @@ TEST_CASE("a filter gradient splits its inner dimension, and sums what each thre
 TEST_CASE("streaming operations have a piece for each 16 KiB", "[cpu_threads]") {
   OpWork work{.flops = {1e6, 0}, .bytes = {163840, 0}};
   const sim::CpuOpCost cost = workloads::cpu_op_cost(work, round_cpu(), 1, 5);
-  CHECK(cost.arithmetic_s == Approx(1e-5 * (0.2 + 0.8 / 10)));
+  CHECK(cost.arithmetic_s == Approx(0.999e-5 * (0.2 + 0.8 / 10)));
 }
 
 TEST_CASE("small operations are quickest on some cores, large ones on all", "[cpu_threads]") {

@@ -7,6 +7,7 @@
 #include "policies/threads/recommended.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/units.hpp"
 #include "sim/replay/alone.hpp"
 #include "tests/workloads/real_world.hpp"
 #include "workloads/synchronisation.hpp"
@@ -117,13 +118,24 @@ TEST_CASE("a power limit slows arithmetic", "[world]") {
   CHECK(timing(real, j, c).step_s == free_s);
 }
 
-TEST_CASE("plans that the closed form cannot time are refused", "[world]") {
+TEST_CASE("a device for each operation: a step timer's makespan at the batch of the node", "[world]") {
   const RealWorld real(real_cluster({{"fast", "v100", 1, 2, 3}}), {{"resnet18", "cifar10"}});
+  const ProfileModel& model = real.models.of(real.profile());
   const sim::Configuration c = configuration(0, 2, 8);
-  const std::vector<sim::Plans> split{{.step = {.replicas = 1, .device_of_op = {0, 1}}}};
-  CHECK_THROWS_AS(
-      real.belief->models().step_times->timing(job(real.profile()), c, sim::empty_cluster_layout(real.cluster, c), split),
-      sim::PolicyError);
+  std::vector<sim::Plans> split(1);
+  split[0].step = {.replicas = 1};
+  // The second half of the operations, gradients and updates, on the other GPU.
+  for (std::size_t op = 0; op < model.graph.ops.size(); ++op)
+    split[0].step.device_of_op.push_back(op < model.graph.ops.size() / 2 ? 0 : 1);
+  const sim::StepTiming t =
+      real.belief->models().step_times->timing(job(real.profile()), c, sim::empty_cluster_layout(real.cluster, c), split);
+  const ReplicaSetting setting{.model = &model, .cluster = &real.cluster, .pool = 0, .gpus = 2, .conditions = {.batch = 16}};
+  const ReplicaTime time = time_replica(setting, split[0].step.device_of_op, sim::make_fast_timer);
+  const ComputeTime compute = model.step.compute_time(real.cluster.devices[1], {.batch = 16});
+  CHECK(sim::seconds_of(time.makespan) > compute.total_s());  // one after the other, and transfers
+  CHECK(t.step_s == Approx(std::max({sim::seconds_of(time.makespan), compute.host_s, model.step.input_s(16, 1e9)})));
+  CHECK(time.busy_fraction == Approx(compute.total_s() / sim::seconds_of(time.makespan) / 2));
+  CHECK(t.memory_bytes == time.memory_bytes);
 }
 
 TEST_CASE("believed time on the trace's GPUs is the measured duration", "[world]") {

@@ -28,9 +28,10 @@ bool read_flag(sim::ObjectReader& in, std::string_view key, sim::Mistakes& mista
 }
 
 struct Reading {
-  ProfiledGraph graph;
-  std::map<std::int64_t, int> by_id;
-  sim::Mistakes mistakes;
+  double edge_cost_s = 0;
+  ProfiledGraph graph = {};
+  std::map<std::int64_t, int> by_id = {};
+  sim::Mistakes mistakes = {};
 };
 
 void read_node(sim::JsonValue value, Reading& reading) {
@@ -65,7 +66,7 @@ void read_edge(sim::JsonValue value, Reading& reading) {
   ProfiledEdge edge;
   edge.from = read_end(in, "sourceId", reading);
   edge.to = read_end(in, "destId", reading);
-  edge.transfer_s = kMillisecond * in.number("cost", between(0, kLargest));
+  edge.transfer_s = reading.edge_cost_s * in.number("cost", between(0, kLargest));
   edge.bytes = in.number("size", between(0, kLargest));
   in.finish();
   if (edge.from >= 0 && edge.to >= 0) reading.graph.edges.push_back(edge);
@@ -93,9 +94,9 @@ void read_devices(sim::ObjectReader& in, std::string_view key, int first, const 
 
 }  // namespace
 
-ProfiledGraph read_dnn_partitioning_graph(const std::string& path) {
+ProfiledGraph read_dnn_partitioning_graph(const std::string& path, double edge_cost_s) {
   const sim::JsonDocument document = sim::read_json_file(path);
-  Reading reading;
+  Reading reading{.edge_cost_s = edge_cost_s};
   ProfiledGraph& graph = reading.graph;
   graph.name = std::filesystem::path(path).stem().string();
   graph.outputs_are_resident = true;

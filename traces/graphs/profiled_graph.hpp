@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/step/machine.hpp"
 #include "sim/step/step_graph.hpp"
 
 namespace rehearse::traces {
@@ -46,8 +47,9 @@ struct PipedreamOptions {
 /// PipeDream's graph.txt (Narayanan et al., SOSP 2019). Throws sim::InputError with the line of each mistake.
 ProfiledGraph read_pipedream_graph(const std::string& path, const PipedreamOptions& options = {});
 
-/// An input of msr-fiddle/dnn-partitioning (Tarnawski et al., NeurIPS 2020). Throws sim::InputError.
-ProfiledGraph read_dnn_partitioning_graph(const std::string& path);
+/// An input of msr-fiddle/dnn-partitioning (Tarnawski et al., NeurIPS 2020). Times of operations are milliseconds; costs of edges
+/// are of `edge_cost_s` seconds. Throws sim::InputError.
+ProfiledGraph read_dnn_partitioning_graph(const std::string& path, double edge_cost_s = 1e-3);
 
 /// A split in that repository's format: the device of each of the graph's operations, accelerators 0, 1, ..., then CPUs. Throws
 /// sim::InputError for operations that are unknown, missing or placed twice, and for more devices than the graph has.
@@ -55,6 +57,14 @@ std::vector<int> read_dnn_partitioning_split(const std::string& path, const Prof
 
 /// Its operations' groups are the colours.
 sim::StepGraph step_graph(const ProfiledGraph& graph, std::string accelerator_class, std::string cpu_class);
+
+/// The devices that a dnn-partitioning file plans for: accelerators 0, 1, ... with their memory, then CPUs without a limit. Each
+/// accelerator has its own link to and from the host. Classes are "accelerator" and "cpu".
+sim::Machine planned_machine(const ProfiledGraph& graph);
+
+/// For planned_machine: as step_graph, but every edge has so many bytes that its transfer to or from the host takes the file's
+/// time (the files' bytes of some backward edges do not go with their times).
+sim::StepGraph planned_step_graph(ProfiledGraph graph);
 
 /// Throws sim::InputError for no operation at all, and for one that nothing is joined to when there are others: a file that has
 /// lost its end.

@@ -1,9 +1,14 @@
 #include "scenarios/studies/placement.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdlib>
 
+#include "policies/place/throughput.hpp"
 #include "tests/scenarios/studies/study_files.hpp"
+#include "traces/graphs/profiled_graph.hpp"
 
 namespace rehearse::tests {
 
@@ -65,6 +70,26 @@ TEST_CASE("the study of placement") {
   CHECK(run_text(other, kScenario, 3).files.at("placement.csv") == run.files.at("placement.csv"));
 }
 
+TEST_CASE("the study draws each case's best placement and says what fits on one GPU") {
+  const TemporaryFolder folder;
+  const StudyRun run = run_text(folder, kScenario);
+  for (const std::string machine : {"two", "host"})
+    for (const std::string graph : {"dcgan", "large"}) {
+      const std::string name = graph + "-" + machine + "-makespan";
+      CHECK_THAT(run.files.at("placement-" + name + ".dot"), Catch::StartsWith("digraph"));
+      CHECK_THAT(run.files.at("timeline-" + name + ".json"), Catch::Contains("traceEvents"));
+    }
+  const auto said = [&](const std::string& model) {
+    const std::string begin = model + ": a GPU of mine holds a step of at most ";
+    for (const std::string& note : run.summary.notes)
+      if (note.starts_with(begin)) return std::stoi(note.substr(begin.size()));
+    return -1;
+  };
+  CHECK(said("dcgan") > 16);
+  // 64 samples of VGG-16 do not fit (below): 0.94 x 4e9 - 0.6e9 bytes, of which parameters, gradients and momentum take 1.66e9.
+  CHECK((said("large") > 0 && said("large") < 64));
+}
+
 TEST_CASE("a step that does not fit says which operation asked which device for what") {
   // VGG-16 has 138e6 parameters: with gradients and momentum 1.66e9 bytes; activations of 256 images do not fit beside them in
   // 0.94 x 4e9 - 0.6e9 bytes.
@@ -79,7 +104,7 @@ TEST_CASE("a step that does not fit says which operation asked which device for 
       CHECK(number(table, row, "missing_bytes") > 0);
     }
   const auto named = [&](const std::string& note) {
-    return note.starts_with("large on two, single-gpu: ") && note.ends_with("GB are free");
+    return note.starts_with("large on two, makespan, single-gpu: ") && note.ends_with("GB are free");
   };
   CHECK(std::count_if(run.summary.notes.begin(), run.summary.notes.end(), named) == 1);
 }
@@ -103,6 +128,122 @@ TEST_CASE("mistakes in the study of placement") {
   says(R"("samples": 4)", R"("sample": 4)", "/study/methods/5/sample");
   says(R"("evaluations": 60)", R"("evaluations": 0)", "/study/evaluations: expected a whole number from 1 to");
   says(R"("cpu": "host", )", "", "CPU");
+  says(R"("model": "dcgan", "batch": 16)", R"("model": "dcgan")", "/study/graphs/0: expected a batch, samples of the step");
+  says(R"("model": "dcgan")", R"("model": "dcgan", "file": "a.json")", "/study/graphs/0: expected exactly one of model and file");
+  says(R"("model": "dcgan")", R"("file": "a.txt", "format": "pipedream")", "/study/graphs/0: expected no batch beside measured");
+  says(R"("model": "dcgan")", R"("model": "dcgan", "split": "s.json")", "expected a split of a dnn-partitioning graph alone");
+  says(R"("model": "dcgan")", R"("model": "dcgan", "edge_costs": "s")",
+       "expected costs of edges of a dnn-partitioning graph alone");
+  says(R"("evaluations": 60)", R"("objectives": ["speed"])", "/study/objectives/0: expected one of makespan, throughput");
+  says(R"("machines": [ { "name": "two", "pool": "mine" }, { "name": "host", "pool": "mine", "gpus": 0 } ],)", "",
+       "/study: expected machines for graphs whose files plan for none");
+}
+
+namespace {
+
+/// Six operations of 1 ms in a line on two accelerators and a CPU; 0.25 ms between any two.
+std::string line_of_six(std::string_view last_edge = R"({"sourceId": 4, "destId": 5, "cost": 0.25, "size": 10})") {
+  std::string nodes, edges;
+  for (int i = 0; i < 6; ++i) {
+    nodes += fmt::format(R"({}{{"name": "n{}", "id": {}, "supportedOnFpga": 1, "cpuLatency": 10, "fpgaLatency": 1,
+      "isBackwardNode": 0, "colorClass": {}, "size": 30}})",
+                         i == 0 ? "" : ", ", i, i, i);
+    if (i < 4) edges += fmt::format(R"({{"sourceId": {}, "destId": {}, "cost": 0.25, "size": 10}}, )", i, i + 1);
+  }
+  return fmt::format(R"({{"maxSizePerFPGA": 100, "maxFPGAs": 2, "maxCPUs": 1, "nodes": [{}], "edges": [{}{}]}})", nodes, edges,
+                     last_edge);
+}
+
+std::string planned(std::string_view groups = "6") {
+  return fmt::format(R"({{ "study": {{ "name": "placement", "objectives": ["throughput", "makespan"], "evaluations": 100,
+    "graphs": [ {{ "file": "line.json", "format": "dnn-partitioning", "split": "split.json", "groups": {} }} ],
+    "methods": ["single-gpu", "dpl", "dpl-annealed"] }},
+    "cluster": {{ "pools": [ {{ "name": "p", "instance": "p2.xlarge", "nodes": 1 }} ] }} }})",
+                     groups);
+}
+
+}  // namespace
+
+TEST_CASE("a planner's graph, its devices and its split in the study") {
+  const TemporaryFolder folder;
+  folder.write("line.json", line_of_six());
+  folder.write("split.json",
+               R"({"maxLoad": -1, "fpgas": [{"nodes": [0, 1], "load": -1}, {"nodes": [2, 3, 4, 5], "load": -1}], "cpus": []})");
+  const StudyRun run = run_text(folder, planned());
+  const report::Table& table = run.table("placement");
+  std::map<std::string, double> ms;
+  for (const auto& row : table.rows) {
+    CHECK(text(table, row, "machine") == "its own");
+    ms[text(table, row, "objective") + " " + text(table, row, "method")] = 1e3 * number(table, row, "step_s");
+  }
+  // Throughput. One accelerator: 6 ms, and 180 bytes do not fit into its 100. Halves: 3 + 0.25 ms. The split: 4 + 0.25 ms.
+  CHECK(ms.at("throughput single-gpu") == Approx(6).epsilon(1e-5));
+  CHECK(ms.at("throughput dpl") == Approx(3.25).epsilon(1e-5));
+  CHECK(ms.at("throughput dpl-annealed") == Approx(3.25).epsilon(1e-5));
+  CHECK(ms.at("throughput split") == Approx(4.25).epsilon(1e-5));
+  // One sample: the line, and one transfer between accelerators over two links.
+  CHECK(ms.at("makespan split") == Approx(6.25).epsilon(1e-3));
+
+  // Costs of edges in seconds: 4 ms + 0.25 s; halves are not worth it.
+  const StudyRun in_seconds = run_text(folder, with(planned(), R"("groups": 6)", R"("groups": 6, "edge_costs": "s")"));
+  const report::Table& dear = in_seconds.table("placement");
+  for (const auto& row : dear.rows)
+    if (text(dear, row, "objective") == "throughput" && text(dear, row, "method") == "split")
+      CHECK(number(dear, row, "step_s") == Approx(0.254).epsilon(1e-5));
+}
+
+TEST_CASE("loads of the splits by hand are sums of their files' own numbers") {
+  const char* data = std::getenv("REHEARSE_DATA");
+  if (data == nullptr) {
+    WARN("skipped: REHEARSE_DATA is not set");
+    return;
+  }
+  const std::string folder = std::string(data) + "/dnn_partitioning/";
+  // The largest over devices of: latencies of its nodes, cost of each node that others read, once, and of each node that it
+  // reads from others, once. Summed from the JSON by a separate script, everything in the file's unit.
+  const std::pair<const char*, double> splits[] = {
+      {"bert24_inference", 20.083953125},          {"bert24_training", 49.40490625},
+      {"gnmt_inference", 46.208451171875},         {"gnmt_training", 137.15390234375},
+      {"inceptionv3_inference", 102.482076049805}, {"resnet50_inference", 43.9182578125}};
+  for (const auto& [name, load_ms] : splits) {
+    INFO(name);
+    const traces::ProfiledGraph graph =
+        traces::read_dnn_partitioning_graph(folder + "throughput-inputs/LayerGraphs/" + name + ".json");
+    const std::vector<int> split = traces::read_dnn_partitioning_split(folder + "human-experts/" + name + "_expert.json", graph);
+    const sim::StepGraph step = traces::planned_step_graph(graph);
+    const sim::Machine machine = traces::planned_machine(graph);
+    policies::Groups groups{.count = step.ops()};
+    for (int op = 0; op < step.ops(); ++op) groups.of_op.push_back(op);
+    const policies::PlacementView view(step, machine, groups, 1);
+    // Durations and transfers are rounded up to ticks of a nanosecond.
+    CHECK(1e3 *
+              sim::seconds_of(policies::throughput_score(view, std::vector<std::int32_t>(split.begin(), split.end())).makespan) ==
+          Approx(load_ms).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("mistakes in a planner's files end the study with the file's name") {
+  const TemporaryFolder folder;
+  const auto said = [&](const std::string& scenario) -> std::string {
+    try {
+      run_text(folder, scenario);
+    } catch (const sim::InputError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  folder.write("split.json", R"({"fpgas": [{"nodes": [0, 1, 2, 3, 4]}], "cpus": []})");
+  folder.write("line.json", line_of_six());
+  CHECK_THAT(said(planned()), Catch::Contains("none for node 5"));
+  CHECK_THAT(said(planned("7")), Catch::Contains("1 to 6 groups"));
+  folder.write(
+      "line.json",
+      line_of_six(R"({"sourceId": 4, "destId": 1, "cost": 0, "size": 0}, {"sourceId": 4, "destId": 5, "cost": 0, "size": 0})"));
+  CHECK_THAT(said(planned()), Catch::Contains("a graph without cycles"));
+  folder.write("line.json", line_of_six(R"({"sourceId": 4, "destId": 9, "cost": 0, "size": 0})"));
+  CHECK_THAT(said(planned()), Catch::Contains("the id of a node"));
+  folder.write("line.json", line_of_six(R"({"sourceId": 4, "destId": 5, "cost": -1, "size": 0})"));
+  CHECK_THAT(said(planned()), Catch::Contains("/edges/4/cost"));
 }
 
 }  // namespace rehearse::tests

@@ -111,10 +111,11 @@ TEST_CASE("a rigid job alone is its replay", "[alone]") {
 }
 
 TEST_CASE("a job of the toy world alone is its replay", "[alone]") {
-  const toy::Steps steps;
   const toy::Tenths tenths;
   rc::prop("steps and training, divergence and too large batches included", [&](std::uint64_t seed) {
     Random random(seed);
+    toy::Steps steps;
+    if (random.below(2) == 0) steps.profiling_s = random.uniform(0, 100);
     const Cluster cluster = toy::cluster({{2, 2}, {1, 4}});
     const int batch = random.below(8) == 0 ? 1500 : 1 + static_cast<int>(random.below(120));
     Choice choice = toy::choice(static_cast<int>(random.below(2)), 1 + static_cast<int>(random.below(5)), batch);

@@ -31,12 +31,15 @@ class Steps final : public StepTimes {
   StepTiming timing(const Job&, const Configuration& c, const Layout&, std::span<const Plans>) const override {
     return {.step_s = 1,
             .forward_s = 0.25,
+            .profiling_s = profiling_s,
             .busy_fraction = 0.5,
             .power_fraction = 0.5,
             .memory_bytes = 1,
             .fits = c.groups.front().batch_per_worker <= 1000};
   }
   double noise(const Job&, const Configuration&, const Layout&, int) const override { return 1; }
+
+  double profiling_s = 0;
 
  private:
   OpGraph graph_{.name = "toy", .ops = {{.name = "only"}}};
@@ -68,12 +71,12 @@ class SameMenu final : public Configurator {
 
 class DataParallel final : public Place {
  public:
-  StepPlan place(const OpGraph&, const Device&, int workers) override { return {.replicas = workers}; }
+  StepPlan place(const PlaceView& view) override { return {.replicas = view.workers_on_node}; }
 };
 
 class OneThread final : public Threads {
  public:
-  ThreadPlan plan(const OpGraph&, const Device&) override { return {}; }
+  ThreadPlan plan(const OpGraph&, const Device&, double) override { return {}; }
 };
 
 class ListSource final : public JobSource {

@@ -158,6 +158,11 @@ TEST_CASE("S4 puts on spare threads what slows others by less than its own time"
   CHECK(time_cpu_step(graph, costs, machine, plan, &timeline).makespan_s() == Approx(2).margin(1e-6));
   REQUIRE(timeline.runs.size() == 2);
   CHECK(timeline.runs[1].spare);
+  // With as many threads as planned, not with the four that would be quickest.
+  plan.threads = {4, 2};
+  time_cpu_step(graph, costs, machine, plan, &timeline);
+  REQUIRE(timeline.runs[1].spare);
+  CHECK(timeline.runs[1].threads == 2);
 }
 
 TEST_CASE("plans that the machine cannot run are our bugs", "[cpu_step]") {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "sim/base/errors.hpp"
+#include "sim/step/step_timer.hpp"
 #include "traces/graphs/native.hpp"
 #include "traces/graphs/profiled_graph.hpp"
 #include "workloads/zoo.hpp"
@@ -220,6 +221,23 @@ TEST_CASE("dnn-partitioning: a graph and its split", "[graph_files]") {
   CHECK(has(wrong(R"({"nodes": [5, 7, 8]})"), "/fpgas/0/nodes/2: expected the id of a node of the graph, found 8"));
   CHECK(has(wrong(R"({"nodes": [5, 7]}, {"nodes": []}, {"nodes": []})"), "at most the graph's 2"));
   fs::remove(file.path() + ".split");
+}
+
+TEST_CASE("dnn-partitioning: times of operations are milliseconds, costs of edges are if nothing else is said", "[graph_files]") {
+  // 2 ms on an accelerator, 20 ms on a CPU; the edge costs 0.5 and has 8 bytes.
+  const File file(R"({"maxSizePerFPGA": 1e9, "maxFPGAs": 2, "maxCPUs": 1, "nodes": [)" + vertex(5) + "," + vertex(7) +
+                  R"(], "edges": [)" + arc(5, 7) + "]}");
+  for (const double unit_s : {1e-3, 1.0}) {
+    const ProfiledGraph graph = read_dnn_partitioning_graph(file.path(), unit_s);
+    CHECK(graph.ops[0].accelerator_s == Approx(0.002));
+    CHECK(graph.ops[0].cpu_s == Approx(0.02));
+    CHECK(graph.edges[0].transfer_s == Approx(0.5 * unit_s));
+    // On the machine that the file plans for: 2 ms, the transfer over the accelerator's link alone, 20 ms on the CPU.
+    const sim::Machine machine = planned_machine(graph);
+    const sim::StepGraph step = planned_step_graph(graph);
+    const double makespan_s = sim::make_fast_timer(step, machine)->time({.device_of_op = std::vector{0, 2}}).makespan_s();
+    CHECK(makespan_s == Approx(0.002 + 0.5 * unit_s + 0.02));
+  }
 }
 
 TEST_CASE("a backward pass that the file joins to nothing waits for the forward pass", "[graph_files]") {
