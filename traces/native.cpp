@@ -101,6 +101,12 @@ constexpr Column kColumns[] = {
     {"checkpoint_write_s", [](Draft& d) { read_number(d, "checkpoint_write_s", kWriteTimes, d.job.checkpoint_write_s); }},
     {"after", [](Draft& d) { d.job.after = split_names(d.row.text("after")); }},
     {"after_failed", [](Draft& d) { read_choice(d, "after_failed", after_failed_names(), d.job.after_failed); }},
+    // Known of a job and checked, but for no decision of the replay.
+    {"gpu_type", [](Draft& d) { d.row.text("gpu_type"); }},
+    {"cpus", [](Draft& d) { d.row.maybe_number("cpus", kCpuCounts); }},
+    {"memory_bytes", [](Draft& d) { d.row.maybe_number("memory_bytes", kMemoryBytes); }},
+    {"partition", [](Draft& d) { d.row.text("partition"); }},
+    {"status", [](Draft& d) { d.row.text("status"); }},
 };
 
 sim::CsvColumns columns() {
