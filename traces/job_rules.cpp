@@ -1,5 +1,7 @@
 #include "traces/job_rules.hpp"
 
+#include <algorithm>
+
 namespace rehearse::traces {
 
 std::span<const std::string> precision_names() {
@@ -59,6 +61,19 @@ std::vector<JobMistake> job_mistakes(const sim::Job& job) {
   require(job.after_failed != sim::AfterFailed::run || !job.after.empty(), "after", "the jobs that it waits for");
   require(job.on_deadline != sim::OnDeadline::stop || job.has_deadline(), "deadline_s", "the deadline to stop at");
   return mistakes;
+}
+
+std::vector<std::string> split_names(std::string_view text) {
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(';'), text.size());
+    std::string_view name = text.substr(0, end);
+    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+    name = name.substr(0, name.find_last_not_of(' ') + 1);
+    if (!name.empty()) names.emplace_back(name);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return names;
 }
 
 }  // namespace rehearse::traces

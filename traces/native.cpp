@@ -52,20 +52,6 @@ void read_choice(Draft& draft, std::string_view column, std::span<const std::str
   if (const std::optional<std::size_t> index = read_name(draft, column, names)) field = static_cast<Enum>(*index);
 }
 
-/// Separated by semicolons; blanks around a name are not part of it.
-std::vector<std::string> split_names(std::string_view text) {
-  std::vector<std::string> names;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(';'), text.size());
-    std::string_view name = text.substr(0, end);
-    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
-    name = name.substr(0, name.find_last_not_of(' ') + 1);
-    if (!name.empty()) names.emplace_back(name);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return names;
-}
-
 struct Column {
   std::string_view name;
   void (*read)(Draft&);
@@ -103,6 +89,7 @@ constexpr Column kColumns[] = {
     {"after_failed", [](Draft& d) { read_choice(d, "after_failed", after_failed_names(), d.job.after_failed); }},
     // Known of a job and checked, but for no decision of the replay.
     {"gpu_type", [](Draft& d) { d.row.text("gpu_type"); }},
+    {"gpu_fraction", [](Draft& d) { d.row.maybe_number("gpu_fraction", kGpuFractions); }},
     {"cpus", [](Draft& d) { d.row.maybe_number("cpus", kCpuCounts); }},
     {"memory_bytes", [](Draft& d) { d.row.maybe_number("memory_bytes", kMemoryBytes); }},
     {"partition", [](Draft& d) { d.row.text("partition"); }},

@@ -19,6 +19,8 @@ sim::Job job_of(const TraceJob& from, const TraceOptions& options, workloads::Pr
   job.batch_size = or_0(from.batch_size);
   job.priority = or_0(from.priority);
   if (is_given(from.deadline_s)) job.deadline_s = from.deadline_s;
+  if (is_given(from.walltime_s)) job.walltime_s = from.walltime_s;
+  job.after = split_names(from.after);
   job.work = work_of(job);
   const auto model =
       std::find_if(options.models.begin(), options.models.end(), [&](const KnownModel& m) { return m.name == from.model; });
