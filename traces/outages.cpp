@@ -43,7 +43,7 @@ std::vector<sim::Outage> read_outages(const std::string& path, const sim::Cluste
     for (const sim::Mistake& mistake : row->mistakes()) mistakes.add(mistake);
     outages.push_back(outage);
   }
-  if (outages.empty()) mistakes.add({.file = path, .expected = "at least one failure"});
+  if (outages.empty()) mistakes.add({.file = path, .line = 1, .expected = "at least one failure", .found = "none"});
   mistakes.throw_if_any();
   return outages;
 }

@@ -94,7 +94,7 @@ TEST_CASE("mistakes in them") {
         "s.json:1:17: /checkpoint: expected one of interval_s and interval, found an object");
   CHECK(said(R"("checkpoint": { "interval": "young-daly", "write_s": 0 })").find("a write_s above 0") != std::string::npos);
   CHECK(said(R"("checkpoint": { "interval_s": 0 })") ==
-        "s.json:1:33: /checkpoint/interval_s: expected a number above 0, at most 8589934592, found 0");
+        "s.json:1:33: /checkpoint/interval_s: expected a number above 0 and of at most 8589934592, found 0");
   CHECK(said(R"("failures": { })") ==
         "s.json:1:15: /failures: expected mtbf_s, a file of measured failures, or both, found an empty object");
   CHECK(said(R"("failures": { "mtbf_s": 100, "shape": 2 })").find("law weibull for the shape") != std::string::npos);
@@ -126,7 +126,7 @@ TEST_CASE("a file of failures with mistakes is refused, all of them at once") {
   };
   const std::string header = "node,time_s,down_s\n";
   CHECK(said(header + "a/0,0,1\n") == "");
-  CHECK(said(header).find("down.csv: expected at least one failure") != std::string::npos);
+  CHECK(said(header).find("down.csv:1: expected at least one failure, found none") != std::string::npos);
   CHECK(said("").find("an empty file") != std::string::npos);
   for (const std::string node : {"a", "a/", "a/2", "a/-1", "a/0x", "d/0", "/0", "", "a/99999999999"}) {
     INFO(node);
