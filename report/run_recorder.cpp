@@ -24,8 +24,8 @@ const RecordFile kStagesFile{"stages.csv",
                              "accuracy_measured,cost_usd,switch_cost_usd"};
 const RecordFile kCurvesFile{"curves.csv", "policy,repetition,job,epoch,time_s,examples,accuracy,accuracy_measured,cost_usd"};
 const RecordFile kPredictionsFile{"predictions.csv", "policy,repetition,job,quantity,predicted,actual"};
-const RecordFile kUtilizationFile{"utilization.csv",
-                                  "policy,repetition,time_s,pool,busy_devices,allocated_devices,queued_jobs,power_w,fragmentation"};
+const RecordFile kUtilizationFile{
+    "utilization.csv", "policy,repetition,time_s,pool,busy_devices,allocated_devices,queued_jobs,power_w,fragmentation"};
 const RecordFile kLifeFile{"life.csv", "policy,repetition,job,held_s,train_s,switch_s,lost_s,cost_lost_usd,checkpoints,restarts"};
 
 RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
