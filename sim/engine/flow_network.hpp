@@ -16,7 +16,7 @@
 
 namespace rehearse::sim {
 
-inline constexpr Tick kNever = std::numeric_limits<Tick>::max();
+inline constexpr Tick kNeverTick = std::numeric_limits<Tick>::max();
 inline constexpr double kSeenEarly = 0.25;           ///< of a tick
 inline constexpr double kSameTime = 1e-13 * 0x1p30;  ///< in ticks: 1e-13 s
 
@@ -37,7 +37,7 @@ struct FlowStart {
 class FlowClient {
  public:
   virtual ~FlowClient() = default;
-  /// Of its next own event, kNever when there is none; not before the last date.
+  /// Of its next own event, kNeverTick when there is none; not before the last date.
   virtual Tick next_date() = 0;
   /// What happens at a date, when these flows have ended. Returns the flows that begin then; good until the next call.
   virtual std::span<const FlowStart> at(Tick date, std::span<const std::int32_t> ended) = 0;

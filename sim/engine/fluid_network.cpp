@@ -26,7 +26,7 @@ FluidNetwork::FluidNetwork(const Ways& ways)
 
 void FluidNetwork::run(FlowClient& client) {
   clear();
-  for (Tick date = settle(client.next_date()); date != kNever; date = settle(client.next_date())) {
+  for (Tick date = settle(client.next_date()); date != kNeverTick; date = settle(client.next_date())) {
     for (const FlowStart& flow : client.at(date, ended_)) start(flow);
     share();
   }
@@ -115,7 +115,7 @@ Tick FluidNetwork::settle(Tick own) {
     end_flows(alone ? end + kSameTime : at + kSeenEarly);
     share();
   }
-  check(date != kNever || active_.empty(), "flows that never end");
+  check(date != kNeverTick || active_.empty(), "flows that never end");
   now_ = std::max(now_, static_cast<double>(date));
   return date;
 }

@@ -52,7 +52,7 @@ class StepEvents final : public Model {
     if (failure_) return -1.0;
     if (again_) return 0.0;  // shares are worked out once more at this date
     const Tick date = next_date();
-    return date == kNever ? -1.0 : std::max(0.0, seconds_of(date) - now);
+    return date == kNeverTick ? -1.0 : std::max(0.0, seconds_of(date) - now);
   }
 
   void update_actions_state(double now, double /*delta*/) override {
@@ -66,7 +66,7 @@ class StepEvents final : public Model {
 
   void finish() const {
     if (failure_) std::rethrow_exception(failure_);
-    check(flows_.empty() && next_date() == kNever, "SimGrid stopped before the last event");
+    check(flows_.empty() && next_date() == kNeverTick, "SimGrid stopped before the last event");
   }
 
  private:
@@ -75,14 +75,14 @@ class StepEvents final : public Model {
     s4u::CommPtr comm;
   };
 
-  Tick next_date() const { return std::min(client_.next_date(), ended_.empty() ? kNever : seen_); }
+  Tick next_date() const { return std::min(client_.next_date(), ended_.empty() ? kNeverTick : seen_); }
 
   void update(double now) {
     again_ = false;
     dropped_.clear();  // a Comm outlives its completion by one round
     for (Action& action : *network_->get_finished_action_set()) take(action, now);
     const Tick date = next_date();
-    if (date == kNever || seconds_of(date) - now > kSameTime * kStepGrid) return;
+    if (date == kNeverTick || seconds_of(date) - now > kSameTime * kStepGrid) return;
     const double early_s = seconds_of(date) + kSeenEarly * kStepGrid - now;
     for (Action& action : *network_->get_started_action_set())
       if (action.get_remains() <= early_s * action.get_rate()) {

@@ -49,7 +49,7 @@ struct CpuPlan {
   int slots = 1;                      ///< of Dispatch::slots
   bool co_run = false;                ///< S3: ready operations on idle cores when they are believed to end within those that run
   bool spare_threads = false;         ///< S4: ready operations on further hardware threads of cores that are taken, when they are
-                               ///< believed to slow what runs by less than they take themselves
+                                      ///< believed to slow what runs by less than they take themselves
   /// Of each operation: the largest of the ready ones is next. Empty: the one that has been ready longest.
   std::vector<double> priority;
   std::shared_ptr<const CpuBelief> belief;  ///< for co_run and spare_threads

@@ -94,7 +94,7 @@ void StepScheduler::begin(const StepPlacement& placement, StepTimeline* timeline
     lane.waiting.clear();
   }
   running_.assign(devices, kNone);
-  ends_.assign(devices, kNever);
+  ends_.assign(devices, kNeverTick);
   starts_.assign(devices, 0);
   sent_.assign(devices, kNone);
   sent_as_.assign(devices, kNone);
@@ -110,7 +110,7 @@ void StepScheduler::begin(const StepPlacement& placement, StepTimeline* timeline
 }
 
 Tick StepScheduler::next_date() {
-  Tick date = kNever;
+  Tick date = kNeverTick;
   for (const Tick end : ends_) date = std::min(date, end);
   for (const Lane& lane : lanes_) date = std::min(date, lane.next());
   return date;
@@ -141,7 +141,7 @@ void StepScheduler::finish_ops() {
   const std::span finished(finished_.data(), count);
   for (std::int32_t& device : finished) {  // becomes the operation
     free_.push_back(device);
-    ends_[device] = kNever;
+    ends_[device] = kNeverTick;
     device = std::exchange(running_[device], kNone);
   }
   if (count > 1) std::sort(finished.begin(), finished.end());

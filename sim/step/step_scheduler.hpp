@@ -44,7 +44,7 @@ class StepScheduler final : public FlowClient {
       std::int32_t transfer;
     };
     std::vector<Entry> waiting;
-    Tick next() const { return head < waiting.size() ? waiting[head].date : kNever; }
+    Tick next() const { return head < waiting.size() ? waiting[head].date : kNeverTick; }
   };
 
   void begin(const StepPlacement& placement, StepTimeline* timeline);

@@ -163,7 +163,7 @@ Tick lower_bound(const StepGraph& graph, const Machine& machine) {
   const std::span<const std::int32_t> order = graph.topological_order();
   for (std::size_t i = order.size(); i-- > 0;) {
     const std::int32_t op = order[i];
-    Tick fastest = kNever, after = 0;
+    Tick fastest = kNeverTick, after = 0;
     for (const int c : class_of_device) fastest = std::min(fastest, graph.duration(op, c));
     for (int t = graph.first_tensor(op); t < graph.first_tensor(op + 1); ++t)
       for (const std::int32_t reader : graph.readers_of(t)) after = std::max(after, longest[reader]);
