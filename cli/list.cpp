@@ -55,12 +55,13 @@ void list_instances() {
 template <class Entry>
 void list_entries(std::string_view decision, const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
-    fmt::print("{:<11}{:<18}{}\n", decision, entry.name, entry.help);
+    fmt::print("{:<11}{:<20}{}\n", decision, entry.name, entry.help);
     for (const policies::ParameterDeclaration& p : entry.parameters) {
       const std::string fallback = std::holds_alternative<double>(p.fallback) ? fmt::format("{}", std::get<double>(p.fallback))
                                    : std::holds_alternative<bool>(p.fallback) ? (std::get<bool>(p.fallback) ? "true" : "false")
-                                                                              : std::get<std::string>(p.fallback);
-      fmt::print("{:<29}  {} ({}): {}{}\n", "", p.name, fallback, p.help,
+                                   : std::holds_alternative<std::string>(p.fallback) ? std::get<std::string>(p.fallback)
+                                                                                     : "{}";
+      fmt::print("{:<31}  {} ({}): {}{}\n", "", p.name, fallback, p.help,
                  p.choices.empty() ? "" : fmt::format("; one of {}", fmt::join(p.choices, ", ")));
     }
   }
@@ -70,7 +71,7 @@ void list_policies() {
   fmt::print(
       "A policy is a configure strategy's name, with data-parallel, recommended and fifo; or an object with a name and\nany of "
       "configure, place, threads, queue (see: rehearse list strategies).\n\n");
-  for (const policies::ConfigureEntry& entry : policies::configure_strategies()) fmt::print("{:<18}{}\n", entry.name, entry.help);
+  for (const policies::ConfigureEntry& entry : policies::configure_strategies()) fmt::print("{:<20}{}\n", entry.name, entry.help);
 }
 
 void list_strategies() {

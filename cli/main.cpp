@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/commands.hpp"
+#include "cli/jobs.hpp"
 #include "scenarios/run.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/names.hpp"
@@ -26,7 +27,8 @@ void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
 
 /// CLI11 knows no "did you mean".
 void suggest_command(int argc, char** argv) {
-  const std::vector<std::string> commands{"run", "train", "check", "list", "import", "validate", "calibrate", "graph", "test"};
+  const std::vector<std::string> commands{"run",    "train",    "check",     "list",  "import",
+                                          "export", "validate", "calibrate", "graph", "test"};
   if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
   const std::string nearest = sim::nearest_name(argv[1], commands);
   if (!nearest.empty()) fmt::print(stderr, "did you mean \"{}\"?\n", nearest);
@@ -38,6 +40,9 @@ struct Arguments {
   ScenarioArguments check;
   std::string what;
   ImportArguments import;
+  ImportJobsArguments import_jobs;
+  ExportArguments export_;
+  DescribeArguments describe;
   ValidateArguments validate;
   CalibrateArguments calibrate;
   GraphArguments graph;
@@ -75,6 +80,13 @@ void add_measurement_commands(CLI::App& app, Arguments& arguments) {
       ->check(CLI::IsMember(import_convergence_formats()));
   trainings->add_option("files", arguments.import.paths, "the files, or folders of them")->required();
   trainings->add_option("-o,--out", arguments.import.out, "the CSV file to write")->required();
+  CLI::App* jobs = import->add_subcommand("jobs", "job traces, as CSV for a scenario's jobs");
+  jobs->add_option("format", arguments.import_jobs.trace.format, "whose files (docs/traces.md)")
+      ->required()
+      ->check(CLI::IsMember(trace_format_names()));
+  jobs->add_option("file", arguments.import_jobs.trace.path, "the file")->required();
+  jobs->add_option("-o,--out", arguments.import_jobs.out, "the CSV file to write")->required();
+  add_trace_options(*jobs, arguments.import_jobs.trace);
   const auto measured = [](CLI::App& command, MeasuredArguments& into) {
     command.add_option("measurements", into.path, "CSV file of measurements")->required();
     command.add_option("--catalogue", into.catalogues, "a file of devices and instances; may be repeated")
@@ -116,8 +128,12 @@ int guarded(const CLI::App& app, const Arguments& arguments) {
     if (app.got_subcommand("run")) return run_command(arguments.run);
     if (app.got_subcommand("train")) return train_command(arguments.train);
     if (app.got_subcommand("check")) return check_command(arguments.check);
+    if (!arguments.import_jobs.out.empty()) return import_jobs_command(arguments.import_jobs);
     if (app.got_subcommand("import"))
       return arguments.import.paths.empty() ? import_command(arguments.import) : import_convergence(arguments.import);
+    if (app.got_subcommand("export")) return export_command(arguments.export_);
+    if (app.got_subcommand("describe")) return describe_command(arguments.describe);
+    if (app.got_subcommand("synthesize")) return synthesize_command(arguments.describe);
     if (app.got_subcommand("graph")) return graph_command(arguments.graph);
     if (app.got_subcommand("validate")) return validate_command(arguments.validate);
     if (app.got_subcommand("calibrate")) return calibrate_command(arguments.calibrate);
@@ -157,6 +173,8 @@ int main(int argc, char** argv) {
       app.add_subcommand("list", "what the program knows: models, devices, instances, policies, strategies, studies, formats");
   list->add_option("what", arguments.what, "one of them")->required()->check(CLI::IsMember(listable()));
   add_measurement_commands(app, arguments);
+  add_export_command(app, arguments.export_);
+  add_describe_commands(app, arguments.describe);
   add_graph_command(app, arguments.graph);
   try {
     app.parse(argc, argv);

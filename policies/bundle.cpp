@@ -37,7 +37,11 @@ Bundle::Bundle(const PolicySpec& spec, const BundleInputs& inputs) : spec_(spec)
   threads_ = threads.make(
       Parameters(threads.parameters, spec.threads.parameters),
       sim::stream_key(inputs_.policy_seed, static_cast<std::uint64_t>(inputs_.repetition), "policy " + spec.name, "threads"));
-  queue_ = make(queue_strategies(), spec.queue);
+  const auto make_queue = [&] { return make(queue_strategies(), spec.queue); };
+  if (spec.queue.partitions.empty())
+    queue_ = make_queue();
+  else
+    queue_ = std::make_unique<Partitioned>(spec.queue.partitions, make_queue);
   believed_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.belief->models(), policy());
   truth_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.world->models(), policy());
   const sim::Policy reference{.name = "manual", .place = &reference_place_, .threads = &reference_threads_};

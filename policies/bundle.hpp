@@ -9,6 +9,7 @@
 #include "policies/configure/manual.hpp"
 #include "policies/configure/menu.hpp"
 #include "policies/place/data_parallel.hpp"
+#include "policies/queue/partitions.hpp"
 #include "policies/registry.hpp"
 #include "policies/threads/recommended.hpp"
 #include "sim/replay/alone.hpp"
@@ -19,6 +20,7 @@ namespace rehearse::policies {
 struct StrategyChoice {
   std::string name;
   std::map<std::string, ParameterValue> parameters;
+  std::vector<Partition> partitions = {};                 ///< of a queue: one for each, with these parameters; none: one for all
   std::shared_ptr<const NetworkState> network = nullptr;  ///< of a strategy with an agent; none: an untrained one
 };
 

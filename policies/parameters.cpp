@@ -22,5 +22,6 @@ const T& Parameters::value(std::string_view name) const {
 double Parameters::number(std::string_view name) const { return value<double>(name); }
 bool Parameters::flag(std::string_view name) const { return value<bool>(name); }
 const std::string& Parameters::text(std::string_view name) const { return value<std::string>(name); }
+const NumberOfName& Parameters::numbers(std::string_view name) const { return value<NumberOfName>(name); }
 
 }  // namespace rehearse::policies

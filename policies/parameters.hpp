@@ -10,14 +10,15 @@
 
 namespace rehearse::policies {
 
-using ParameterValue = std::variant<double, bool, std::string>;
+using NumberOfName = std::map<std::string, double>;  ///< of users, say
+using ParameterValue = std::variant<double, bool, std::string, NumberOfName>;
 
 /// One parameter of a strategy. The default's type is the parameter's.
 struct ParameterDeclaration {
   std::string name;
   ParameterValue fallback;
   std::string help;
-  double low = -std::numeric_limits<double>::infinity();  ///< of a number
+  double low = -std::numeric_limits<double>::infinity();  ///< of a number, or of each number by name
   double high = std::numeric_limits<double>::infinity();
   bool whole = false;                ///< a whole number
   std::vector<std::string> choices;  ///< of a text
@@ -30,6 +31,7 @@ class Parameters {
   double number(std::string_view name) const;
   bool flag(std::string_view name) const;
   const std::string& text(std::string_view name) const;
+  const NumberOfName& numbers(std::string_view name) const;
 
  private:
   template <class T>

@@ -1,5 +1,5 @@
-// Every strategy there is, in one visible place (registry.cpp, and registry_queue.cpp for the disciplines of queues): `rehearse list
-// policies` and `rehearse list strategies` read it, the scenario's loader checks names and parameters against it.
+// Every strategy there is, in one visible place (registry.cpp, and registry_queue.cpp for the disciplines of queues): `rehearse
+// list policies` and `rehearse list strategies` read it, the scenario's loader checks names and parameters against it.
 #pragma once
 
 #include <functional>
@@ -69,6 +69,8 @@ bool uses_history(const ConfigureEntry& entry, const std::map<std::string, Param
 const std::vector<PlaceEntry>& place_strategies();  // policies/place/strategies.cpp
 const std::vector<ThreadsEntry>& threads_strategies();
 const std::vector<QueueEntry>& queue_strategies();
+/// Those of them that share the cluster among users or jobs (registry_sharing.cpp).
+std::vector<QueueEntry> sharing_queue_strategies();
 
 /// Of a list above; null when there is none of this name.
 template <class Entry>

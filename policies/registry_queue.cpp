@@ -1,4 +1,7 @@
 // The part of the registry that has the queue's disciplines.
+#include <algorithm>
+#include <iterator>
+
 #include "policies/queue/conservative.hpp"
 #include "policies/queue/deadline_admission.hpp"
 #include "policies/queue/earliest_deadline.hpp"
@@ -127,31 +130,35 @@ Made make_admission(const Parameters& p) {
 
 const std::vector<QueueEntry>& queue_strategies() {
   const auto entry = decision_entry<sim::Queue>;
-  static const std::vector<QueueEntry> entries{
-      entry("fifo", "first come, first served; nobody overtakes", make_fifo,
-            {{.name = "per_pool", .fallback = false, .help = "one line a pool instead of one for all"}, placement_parameter()}),
-      entry("priority", "highest priority first, with ageing and preemption", make_priority, priority_parameters()),
-      entry("sjf", "shortest job first",
-            [](const Parameters& p) -> Made { return std::make_unique<ShortestJob>(shortest<false>(p)); },
-            {durations_parameter("predicted"), placement_parameter()}),
-      entry("srtf", "shortest remaining time first, with preemption",
-            [](const Parameters& p) -> Made { return std::make_unique<ShortestJob>(shortest<true>(p)); },
-            {durations_parameter("predicted"), placement_parameter()}),
-      entry("oracle-sjf", "a yardstick: shortest job first by true durations", make_oracle<false>, {placement_parameter()}),
-      entry("oracle-srtf", "a yardstick: shortest remaining time first by true durations", make_oracle<true>,
-            {placement_parameter()}),
-      entry("easy", "EASY backfilling: who overtakes must not delay the first in line (Lifka, JSSPP 1995)",
-            [](const Parameters& p) -> Made { return std::make_unique<Easy>(backfill(p)); },
-            {durations_parameter("user"), depth_parameter(1000), placement_parameter()}),
-      entry("conservative", "conservative backfilling: who overtakes must delay nobody (Mu'alem and Feitelson, TPDS 2001)",
-            [](const Parameters& p) -> Made { return std::make_unique<Conservative>(backfill(p)); },
-            {durations_parameter("user"), depth_parameter(100), placement_parameter()}),
-      entry("edf", "earliest deadline first", make_edf, {preempt_parameter(), placement_parameter()}),
-      entry("deadline-admission", "jobs that cannot keep their deadlines are rejected at once (ElasticFlow, ASPLOS 2023)",
-            make_admission, {durations_parameter("predicted"), placement_parameter()}),
-      entry("las", "least attained service in discrete levels, with preemption (Tiresias, NSDI 2019)", make_las,
-            las_parameters()),
-  };
+  static const std::vector<QueueEntry> entries = [&] {
+    std::vector<QueueEntry> all{
+        entry("fifo", "first come, first served; nobody overtakes", make_fifo,
+              {{.name = "per_pool", .fallback = false, .help = "one line a pool instead of one for all"}, placement_parameter()}),
+        entry("priority", "highest priority first, with ageing and preemption", make_priority, priority_parameters()),
+        entry("sjf", "shortest job first",
+              [](const Parameters& p) -> Made { return std::make_unique<ShortestJob>(shortest<false>(p)); },
+              {durations_parameter("predicted"), placement_parameter()}),
+        entry("srtf", "shortest remaining time first, with preemption",
+              [](const Parameters& p) -> Made { return std::make_unique<ShortestJob>(shortest<true>(p)); },
+              {durations_parameter("predicted"), placement_parameter()}),
+        entry("oracle-sjf", "a yardstick: shortest job first by true durations", make_oracle<false>, {placement_parameter()}),
+        entry("oracle-srtf", "a yardstick: shortest remaining time first by true durations", make_oracle<true>,
+              {placement_parameter()}),
+        entry("easy", "EASY backfilling: who overtakes must not delay the first in line (Lifka, JSSPP 1995)",
+              [](const Parameters& p) -> Made { return std::make_unique<Easy>(backfill(p)); },
+              {durations_parameter("user"), depth_parameter(1000), placement_parameter()}),
+        entry("conservative", "conservative backfilling: who overtakes must delay nobody (Mu'alem and Feitelson, TPDS 2001)",
+              [](const Parameters& p) -> Made { return std::make_unique<Conservative>(backfill(p)); },
+              {durations_parameter("user"), depth_parameter(100), placement_parameter()}),
+        entry("edf", "earliest deadline first", make_edf, {preempt_parameter(), placement_parameter()}),
+        entry("deadline-admission", "jobs that cannot keep their deadlines are rejected at once (ElasticFlow, ASPLOS 2023)",
+              make_admission, {durations_parameter("predicted"), placement_parameter()}),
+        entry("las", "least attained service in discrete levels, with preemption (Tiresias, NSDI 2019)", make_las,
+              las_parameters()),
+    };
+    std::ranges::move(sharing_queue_strategies(), std::back_inserter(all));
+    return all;
+  }();
   return entries;
 }
 

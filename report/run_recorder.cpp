@@ -24,8 +24,9 @@ const RecordFile kStagesFile{"stages.csv",
                              "accuracy_measured,cost_usd,switch_cost_usd"};
 const RecordFile kCurvesFile{"curves.csv", "policy,repetition,job,epoch,time_s,examples,accuracy,accuracy_measured,cost_usd"};
 const RecordFile kPredictionsFile{"predictions.csv", "policy,repetition,job,quantity,predicted,actual"};
-const RecordFile kUtilizationFile{"utilization.csv",
-                                  "policy,repetition,time_s,pool,busy_devices,allocated_devices,queued_jobs,power_w,fragmentation"};
+const RecordFile kUtilizationFile{
+    "utilization.csv", "policy,repetition,time_s,pool,busy_devices,allocated_devices,queued_jobs,power_w,fragmentation"};
+const RecordFile kLifeFile{"life.csv", "policy,repetition,job,held_s,train_s,switch_s,lost_s,cost_lost_usd,checkpoints,restarts"};
 
 RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
   jobs_ = open(kJobsFile, true);
@@ -35,6 +36,7 @@ RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
   curves_ = open(kCurvesFile, setup_.files.curves);
   predictions_ = open(kPredictionsFile, setup_.files.predictions);
   utilization_ = open(kUtilizationFile, setup_.files.utilization);
+  life_ = open(kLifeFile, setup_.files.life);
 }
 
 std::unique_ptr<RowWriter> RunRecorder::open(const RecordFile& file, bool wanted) const {
@@ -111,6 +113,7 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
     out.empty().empty();
   out.end_row();
   if (predictions_) write_predictions(r);
+  if (life_) write_life(r);
 }
 
 void RunRecorder::write_predictions(const sim::JobRecord& r) {
@@ -124,6 +127,19 @@ void RunRecorder::write_predictions(const sim::JobRecord& r) {
   row("epochs", p.epochs, r.epochs);
   row("accuracy", p.accuracy, r.accuracy);
   row("cost_usd", p.cost_usd, r.cost.total());
+}
+
+void RunRecorder::write_life(const sim::JobRecord& r) {
+  begin(*life_)
+      .text(r.job->name)
+      .number(r.time.held_s())
+      .number(r.time.train_s)
+      .number(r.time.switch_s)
+      .number(r.time.lost_s)
+      .number(r.cost.lost_usd)
+      .integer(static_cast<std::int64_t>(r.checkpoints))
+      .integer(r.restarts)
+      .end_row();
 }
 
 void RunRecorder::on_decision(const sim::DecisionRecord& r) {
@@ -193,7 +209,7 @@ void RunRecorder::write_curve(const sim::StageRecord& r) {
   const double usd_per_s = held_s > 0 ? r.cost_usd / held_s : 0;
   for (const sim::EpochPoint& point : r.course->epochs) {
     if (point.after.epochs > r.to.epochs) break;  // the stage was cut before
-    const double time_s = r.running_since_s + point.end_s;
+    const double time_s = r.date_of(point.end_s);
     begin(*curves_)
         .text(r.job->name)
         .integer(point.after.epochs)
@@ -217,9 +233,17 @@ void RunRecorder::on_pool_sample(const sim::PoolSample& s) {
       .end_row();
 }
 
+void RunRecorder::on_node(const sim::NodeEvent& event) {
+  if (!events_) return;
+  for (int node = event.first_node; node < event.first_node + event.nodes; ++node)
+    events_->line(fmt::format(R"({{"policy":{},"repetition":{},"time_s":{},"event":"{}","node":{}}})", json_string(setup_.policy),
+                              setup_.repetition, event.date_s, name_of(event.change),
+                              json_string(node_name(*setup_.cluster, event.pool, node))));
+}
+
 RunOutcome RunRecorder::finish(const sim::ReplayTotals& totals) {
-  for (RowWriter* writer :
-       {jobs_.get(), decisions_.get(), events_.get(), stages_.get(), curves_.get(), predictions_.get(), utilization_.get()})
+  for (RowWriter* writer : {jobs_.get(), decisions_.get(), events_.get(), stages_.get(), curves_.get(), predictions_.get(),
+                            utilization_.get(), life_.get()})
     if (writer != nullptr) writer->close();
   sim::check(outcome_.jobs.size() == totals.jobs, "not every job has a record");
   double usd = 0, pools_usd = totals.parameter_servers_usd + totals.shared_idle_usd;

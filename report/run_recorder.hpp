@@ -19,6 +19,7 @@ struct RecordFiles {
   bool curves = false;
   bool predictions = false;
   bool utilization = false;
+  bool life = false;
 };
 
 /// Headers of the files, in the order in which RunRecorder writes columns.
@@ -26,7 +27,8 @@ struct RecordFile {
   std::string_view name;
   std::string_view header;  ///< empty: no header (JSON Lines)
 };
-extern const RecordFile kJobsFile, kDecisionsFile, kEventsFile, kStagesFile, kCurvesFile, kPredictionsFile, kUtilizationFile;
+extern const RecordFile kJobsFile, kDecisionsFile, kEventsFile, kStagesFile, kCurvesFile, kPredictionsFile, kUtilizationFile,
+    kLifeFile;
 
 struct RunRecorderSetup {
   std::string folder;  ///< exists
@@ -48,6 +50,7 @@ class RunRecorder final : public sim::Recorder {
   void on_event(double time_s, sim::JobEvent event, const sim::Job& job, const sim::Configuration* configuration) override;
   void on_stage(const sim::StageRecord& record) override;
   void on_pool_sample(const sim::PoolSample& sample) override;
+  void on_node(const sim::NodeEvent& event) override;
   /// Closes the files; the outcome of the whole run.
   RunOutcome finish(const sim::ReplayTotals& totals);
 
@@ -57,9 +60,10 @@ class RunRecorder final : public sim::Recorder {
   std::string_view pool_name(int pool) const;
   void write_curve(const sim::StageRecord& record);
   void write_predictions(const sim::JobRecord& record);
+  void write_life(const sim::JobRecord& record);
 
   RunRecorderSetup setup_;
-  std::unique_ptr<RowWriter> jobs_, decisions_, events_, stages_, curves_, predictions_, utilization_;
+  std::unique_ptr<RowWriter> jobs_, decisions_, events_, stages_, curves_, predictions_, utilization_, life_;
   RunOutcome outcome_;
   RunSums sums_;
 };

@@ -68,6 +68,7 @@ void read_output(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mista
   for (const workloads::GeneratorSettings& generator : scenario.generators) jobs += static_cast<std::size_t>(generator.count);
   OutputSettings& out = scenario.output;
   out.stages = out.curves = out.predictions = out.utilization = jobs <= kManyJobs;
+  out.life = in.has("checkpoint") || in.has("failures") || in.has("stragglers") || in.has("maintenance");
   const auto value = in.child("output");
   if (!value) return;
   sim::ObjectReader output(*value, mistakes);
@@ -76,6 +77,7 @@ void read_output(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mista
   out.curves = output.boolean("curves", out.curves);
   out.predictions = output.boolean("predictions", out.predictions);
   out.utilization = output.boolean("utilization", out.utilization);
+  out.life = output.boolean("life", out.life);
   for (const char* key : {"report", "timeline"})
     if (output.boolean(key, false))
       output.child(key)->refuse("false: this version writes no report.html and no timeline.json", mistakes);
@@ -235,6 +237,7 @@ std::unique_ptr<Scenario> load_scenario(const std::string& path, const LoadOptio
   read_switching(in, *scenario, mistakes);
   const Needs needs = read_study_name(in, *scenario, mistakes);
   if (needs.cluster || in.has("cluster")) read_cluster(in, paths, options, *scenario, mistakes);
+  read_life(in, paths, *scenario, mistakes);
   const OwnModels own = read_own_models(in, mistakes);
   if (needs.jobs || in.has("jobs")) read_jobs(in, paths, own, *scenario, mistakes);
   if (needs.policies || in.has("policies") || in.has("baseline")) read_policies(in, paths, *scenario, mistakes);

@@ -1,6 +1,7 @@
 // The parts of the scenario loader: each reads some keys into the scenario, records mistakes and goes on.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -52,6 +53,12 @@ void add_profile_models(const OwnModels& own, const workloads::ProfileTable& pro
 
 void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& options, Scenario& scenario,
                   sim::Mistakes& mistakes);
+/// The keys checkpoint, failures, stragglers and maintenance. After the cluster and `switching`.
+void read_life(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+/// Calls `refuse` for each of the scenario's jobs that waits for a name that is none's, or in a circle.
+void check_dependencies(const Scenario& scenario, const std::function<void(std::size_t job, std::string expected)>& refuse);
+/// Sets Job::is_awaited.
+void mark_awaited(std::vector<sim::Job>& jobs);
 void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
 void read_policies(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
 void read_manual(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);

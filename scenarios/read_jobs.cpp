@@ -57,7 +57,6 @@ void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Sce
   job.deadline_s = in.maybe_number("deadline_s", traces::kDurations).value_or(sim::kNever);
   job.cost_limit_usd = in.maybe_number("cost_limit_usd", traces::kMoney).value_or(sim::kNever);
   job.priority = in.number("priority", {}, 0.0);
-  job.walltime_s = in.maybe_number("walltime_s", traces::kDurations).value_or(sim::kNever);
   if (const auto pool = in.maybe_text("pool")) {
     const std::vector<std::string> pools = pool_names(scenario.cluster);
     if (known_name(*in.child("pool"), *pool, pools, "pool", mistakes))
@@ -66,6 +65,11 @@ void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Sce
   job.objective = choice(in, "objective", traces::objective_names(), sim::Objective::min_cost);
   job.stop = choice(in, "stop", traces::stop_names(), sim::Stop::target);
   job.on_deadline = choice(in, "on_deadline", traces::on_deadline_names(), sim::OnDeadline::continue_);
+  job.walltime_s = in.maybe_number("walltime_s", traces::kDurations).value_or(sim::kNever);
+  job.checkpoint_interval_s = in.maybe_number("checkpoint_interval_s", traces::kDurations).value_or(0);
+  job.checkpoint_write_s = in.maybe_number("checkpoint_write_s", traces::kWriteTimes).value_or(sim::kUnset);
+  for (const sim::JsonValue name : in.list("after")) job.after.emplace_back(sim::read_text(name, mistakes));
+  job.after_failed = choice(in, "after_failed", traces::after_failed_names(), sim::AfterFailed::fail);
   in.finish();
   job.work = traces::work_of(job);
   if (mistakes.size() > before) return;
@@ -269,6 +273,11 @@ void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, 
   // A trace alone has unique names: its reader sees to it.
   if (entries.size() > 1) check_names(scenario, entries, mistakes);
   check_accuracy_is_modelled(scenario, entries, own, mistakes);
+  check_dependencies(scenario, [&](std::size_t job, std::string expected) {
+    const auto entry = std::find_if(entries.begin(), entries.end(), [job](const Entry& e) { return job < e.end; });
+    entry->value.refuse(std::move(expected), mistakes);
+  });
+  mark_awaited(scenario.jobs);
   traces::sort_by_date(scenario.jobs);
 }
 

@@ -6,6 +6,7 @@
 
 #include "scenarios/loader_parts.hpp"
 #include "scenarios/read_agent.hpp"
+#include "scenarios/read_partitions.hpp"
 #include "scenarios/read_strategy.hpp"
 #include "sim/base/names.hpp"
 #include "traces/histories/native.hpp"
@@ -54,7 +55,11 @@ policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, Scena
   if (const auto v = in.child("place")) read_strategy(*v, policies::place_strategies(), "place strategy", spec.place, mistakes);
   if (const auto v = in.child("threads"))
     read_strategy(*v, policies::threads_strategies(), "threads strategy", spec.threads, mistakes);
-  if (const auto v = in.child("queue")) read_strategy(*v, policies::queue_strategies(), "queue strategy", spec.queue, mistakes);
+  if (const auto v = in.child("queue"))
+    read_strategy(*v, policies::queue_strategies(), "queue strategy", spec.queue, mistakes,
+                  [&](sim::ObjectReader& queue, policies::StrategyChoice& choice) {
+                    choice.partitions = read_partitions(queue, scenario.cluster, mistakes);
+                  });
   in.finish();
   return spec;
 }

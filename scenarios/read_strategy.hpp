@@ -1,6 +1,7 @@
 // A strategy named in a scenario, with its parameters, checked against its entry in a registry.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,10 +16,12 @@ namespace rehearse::scenarios {
 std::optional<policies::ParameterValue> read_parameter(sim::JsonValue value, const policies::ParameterDeclaration& declared,
                                                        sim::Mistakes& mistakes);
 
-/// A strategy by name, or as an object with its name and parameters; nothing changes after a mistake.
+/// A strategy by name, or as an object with its name and parameters; nothing changes after a mistake. `more` reads what else such
+/// an object may have.
 template <class Entry>
 void read_strategy(sim::JsonValue value, const std::vector<Entry>& entries, const std::string& what,
-                   policies::StrategyChoice& out, sim::Mistakes& mistakes) {
+                   policies::StrategyChoice& out, sim::Mistakes& mistakes,
+                   const std::function<void(sim::ObjectReader&, policies::StrategyChoice&)>& more = {}) {
   std::vector<std::string> names;
   for (const Entry& entry : entries) names.push_back(entry.name);
   if (value.is_string()) {
@@ -40,6 +43,7 @@ void read_strategy(sim::JsonValue value, const std::vector<Entry>& entries, cons
   for (const policies::ParameterDeclaration& declared : entry->parameters)
     if (const auto given = in.child(declared.name))
       if (const auto parameter = read_parameter(*given, declared, mistakes)) choice.parameters[declared.name] = *parameter;
+  if (more) more(in, choice);
   in.finish();
   out = std::move(choice);
 }

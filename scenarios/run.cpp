@@ -9,8 +9,8 @@ namespace {
 
 void join_files(const PolicyRuns& runs, const ResultsFolder& folder) {
   using namespace report;
-  for (const RecordFile* file :
-       {&kJobsFile, &kDecisionsFile, &kEventsFile, &kStagesFile, &kCurvesFile, &kPredictionsFile, &kUtilizationFile}) {
+  for (const RecordFile* file : {&kJobsFile, &kDecisionsFile, &kEventsFile, &kStagesFile, &kCurvesFile, &kPredictionsFile,
+                                 &kUtilizationFile, &kLifeFile}) {
     std::vector<std::string> parts;
     for (const RunTask& task : runs.tasks)
       if (runs.results[task.policy].ok) parts.push_back(task.folder + "/" + std::string(file->name));

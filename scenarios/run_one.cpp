@@ -42,7 +42,8 @@ void run_one(const Scenario& scenario, const RunTask& task, const std::function<
                  .stages = out.stages,
                  .curves = out.curves,
                  .predictions = out.predictions,
-                 .utilization = out.utilization},
+                 .utilization = out.utilization,
+                 .life = out.life},
        .cluster = &scenario.cluster,
        .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
        .profiling_usd =
@@ -52,8 +53,13 @@ void run_one(const Scenario& scenario, const RunTask& task, const std::function<
                         : profiled.cost_usd[static_cast<std::size_t>(job.profile->index)] / scenario.profiling_reuse_jobs;
            }});
   traces::VectorSource source(jobs);
+  sim::NodeRules nodes = scenario.nodes;
+  nodes.seed = scenario.seed;
+  nodes.repetition = static_cast<std::uint64_t>(task.repetition);
   const sim::ReplayTotals totals = sim::replay({.cluster = &scenario.cluster,
                                                 .costs = scenario.costs,
+                                                .checkpoints = scenario.checkpoints,
+                                                .nodes = nodes,
                                                 .models = world.models(),
                                                 .policy = bundle.policy(),
                                                 .sources = {&source},

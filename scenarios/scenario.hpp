@@ -32,7 +32,7 @@ enum class Events : std::uint8_t { none, first, all };
 
 struct OutputSettings {
   Events events = Events::first;
-  bool stages = true, curves = true, predictions = true, utilization = true;
+  bool stages = true, curves = true, predictions = true, utilization = true, life = false;
 };
 
 class Study;
@@ -46,6 +46,8 @@ struct Scenario {
   std::string baseline;
   sim::Cluster cluster;
   sim::CostRules costs;
+  sim::CheckpointRules checkpoints;
+  sim::NodeRules nodes;  ///< but for seed and repetition
   sim::Infeasible infeasible = sim::Infeasible::best_effort;
   workloads::WorldErrors world_errors;
   workloads::ProfileTable profiles;

@@ -1,6 +1,7 @@
 // All formats of traces that can be read, in one table.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@ struct TraceFormat {
   std::string_view name;
   std::string_view description;
   std::string_view source;  ///< how public data of this format is had; empty: there is none
-  JobList (*read)(const std::string& path, const TraceOptions& options, workloads::ProfileTable& profiles);
+  std::function<JobList(const std::string& path, const TraceOptions& options, workloads::ProfileTable& profiles)> read;
 };
 
 /// The first is the default.

@@ -12,31 +12,6 @@
 
 namespace rehearse::traces {
 
-namespace {
-
-/// A pipe gives its bytes once, and a device has no end.
-void require_regular(const std::string& path) {
-  std::error_code ignored;
-  const std::filesystem::file_status status = std::filesystem::status(path.c_str(), ignored);
-  if (!std::filesystem::is_other(status)) return;  // whatever else is wrong, the readers say it
-  throw sim::InputError(
-      sim::Mistake{.file = sim::printable(path, 4096), .expected = "a regular file", .found = "a pipe, a device or a socket"});
-}
-
-/// The reason for (column, expected), counted once more. There are few: both come from literals and ranges.
-ImportReason& counted(std::vector<ImportReason>& reasons, std::string_view column, std::string_view expected) {
-  auto reason = std::find_if(reasons.begin(), reasons.end(),
-                             [&](const ImportReason& r) { return r.column == column && r.expected == expected; });
-  if (reason == reasons.end())
-    reason = reasons.insert(reasons.end(), {.column = std::string(column), .expected = std::string(expected)});
-  ++reason->rows;
-  return *reason;
-}
-
-bool wants_examples(const ImportReason& reason) { return reason.examples.size() < ImportReason::kMostExamples; }
-
-}  // namespace
-
 JobCollector::JobCollector(const std::string& path, std::vector<ColumnNames> names) : names_(std::move(names)) {
   require_regular(path);
   list_.report.file = path;
@@ -79,35 +54,9 @@ void JobCollector::repaired(sim::CsvRow& row, std::string_view column, std::stri
   if (wants_examples(reason)) reason.examples.push_back({.line = row.line(), .found = sim::shown(row.text(column))});
 }
 
-void JobCollector::refuse_all() const {
-  const std::string file = sim::printable(list_.report.file, 4096);
-  if (list_.report.rows == 0)
-    throw sim::InputError(sim::Mistake{.file = file, .expected = "a row for each job", .found = "no rows"});
-  std::vector<sim::Mistake> mistakes;
-  std::int64_t left_out = 0;
-  for (const ImportReason& reason : list_.report.dropped) {
-    left_out += reason.rows - static_cast<std::int64_t>(reason.examples.size());
-    for (const ImportExample& example : reason.examples)
-      mistakes.push_back({.file = file,
-                          .line = example.line,
-                          .pointer = reason.column,
-                          .expected = reason.expected,
-                          .found = example.found,
-                          .nearest = example.nearest});
-  }
-  throw sim::InputError(std::move(mistakes), left_out);
-}
-
 JobList JobCollector::finish(bool keep_origin) {
-  if (list_.jobs.empty()) refuse_all();
-  std::vector<sim::Job>& jobs = list_.jobs;
-  list_.report.jobs = static_cast<std::int64_t>(jobs.size());
-  sort_by_date(jobs);
-  if (!keep_origin) {
-    list_.origin_s = jobs.front().submit_s;
-    for (sim::Job& job : jobs) job.submit_s -= list_.origin_s;
-    if (list_.origin_s != 0) note(fmt::format("dates count from the first submission, at {:.15g} s in the file", list_.origin_s));
-  }
+  if (list_.jobs.empty()) refuse_all(list_.report);
+  traces::finish(list_, keep_origin);
   return std::move(list_);
 }
 

@@ -37,7 +37,6 @@ class JobCollector {
  private:
   void drop(sim::CsvRow& row);
   std::string nearest(sim::CsvRow& row, std::string_view column) const;
-  [[noreturn]] void refuse_all() const;
 
   JobList list_;
   std::vector<ColumnNames> names_;

@@ -26,13 +26,14 @@ struct ImportReason {
   std::vector<ImportExample> examples;  ///< the first kMostExamples
 };
 
-/// rows = jobs + rows_dropped, always. A row with several mistakes is counted under each of them.
+/// rows = jobs + rows_dropped + rows_left_out, always. A row with several mistakes is counted under each of them.
 struct ImportReport {
   std::string file;
   std::string sha256;
   std::int64_t rows = 0;
   std::int64_t jobs = 0;
   std::int64_t rows_dropped = 0;
+  std::int64_t rows_left_out = 0;      ///< good ones that were not asked for
   std::vector<ImportReason> dropped;   ///< in order of first occurrence
   std::vector<ImportReason> repaired;  ///< of the rows that were kept
   std::vector<std::string> notes;
@@ -43,6 +44,19 @@ struct JobList {
   ImportReport report;
   double origin_s = 0;  ///< was subtracted from the file's dates
 };
+
+/// The reason for (column, expected), counted once more. There are few: both come from literals and ranges.
+ImportReason& counted(std::vector<ImportReason>& reasons, std::string_view column, std::string_view expected);
+inline bool wants_examples(const ImportReason& reason) { return reason.examples.size() < ImportReason::kMostExamples; }
+
+/// Throws InputError for a pipe, which gives its bytes once, and for a device, which has no end.
+void require_regular(const std::string& path);
+
+/// The InputError of a file without one good row: its reasons, with their examples.
+[[noreturn]] void refuse_all(const ImportReport& report);
+
+/// Sorts the jobs, at least one, counts them in the report, and moves the first submission to 0 unless keep_origin.
+void finish(JobList& list, bool keep_origin);
 
 /// By submit_s; jobs of one date keep their order. Sorted jobs, as most traces have them, are neither moved nor copied.
 void sort_by_date(std::vector<sim::Job>& jobs);

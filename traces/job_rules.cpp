@@ -1,5 +1,7 @@
 #include "traces/job_rules.hpp"
 
+#include <algorithm>
+
 namespace rehearse::traces {
 
 std::span<const std::string> precision_names() {
@@ -27,6 +29,11 @@ std::span<const std::string> on_deadline_names() {
   return names;
 }
 
+std::span<const std::string> after_failed_names() {
+  static const std::vector<std::string> names{"fail", "run"};
+  return names;
+}
+
 sim::Work work_of(const sim::Job& job) {
   if (job.steps > 0) return sim::Work::steps;
   return job.epochs > 0 || job.has_target() ? sim::Work::train : sim::Work::rigid;
@@ -51,8 +58,22 @@ std::vector<JobMistake> job_mistakes(const sim::Job& job) {
   require(!(has_steps || has_epochs || job.has_target()) || job.profile != nullptr, "model", "what it trains");
 
   require(job.stop != sim::Stop::budget || job.has_target(), "target_accuracy", "the target that the budget is for");
+  require(job.after_failed != sim::AfterFailed::run || !job.after.empty(), "after", "the jobs that it waits for");
   require(job.on_deadline != sim::OnDeadline::stop || job.has_deadline(), "deadline_s", "the deadline to stop at");
   return mistakes;
+}
+
+std::vector<std::string> split_names(std::string_view text) {
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(';'), text.size());
+    std::string_view name = text.substr(0, end);
+    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+    name = name.substr(0, name.find_last_not_of(' ') + 1);
+    if (!name.empty()) names.emplace_back(name);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return names;
 }
 
 }  // namespace rehearse::traces

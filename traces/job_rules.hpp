@@ -22,6 +22,10 @@ inline constexpr sim::NumberRange kGpuCounts{.low = 1, .high = 1e6};            
 inline constexpr sim::NumberRange kBatchSizes{.low = 1, .high = 1e9};                               ///< whole, samples
 inline constexpr sim::NumberRange kStepCounts{.low = 1};                                            ///< whole
 inline constexpr sim::NumberRange kEpochCounts{.low = 1, .high = 1e6};                              ///< whole
+inline constexpr sim::NumberRange kWriteTimes{.low = 0, .high = 1e6};                               ///< checkpoint_write_s
+inline constexpr sim::NumberRange kGpuFractions{.low = 0, .high = 1, .low_excluded = true};
+inline constexpr sim::NumberRange kCpuCounts{.low = 0, .high = 1e9};  ///< cores, also parts of one
+inline constexpr sim::NumberRange kMemoryBytes{.low = 0, .high = 1e18};
 inline constexpr sim::NumberRange kAccuracies{.low = 0, .high = 1, .low_excluded = true};
 
 /// The words for each choice; the index is the enumerator's value.
@@ -30,9 +34,13 @@ std::span<const std::string> lr_rule_names();
 std::span<const std::string> objective_names();
 std::span<const std::string> stop_names();
 std::span<const std::string> on_deadline_names();
+std::span<const std::string> after_failed_names();
 
 /// Which kind of work the fields that are set (above 0, or a target) ask for; rigid when none is.
 sim::Work work_of(const sim::Job& job);
+
+/// The names in a field `after`: separated by semicolons; blanks around a name are not part of it.
+std::vector<std::string> split_names(std::string_view text);
 
 /// Both texts are literals.
 struct JobMistake {

@@ -83,6 +83,17 @@ constexpr Column kColumns[] = {
     {"objective", [](Draft& d) { read_choice(d, "objective", objective_names(), d.job.objective); }},
     {"stop", [](Draft& d) { read_choice(d, "stop", stop_names(), d.job.stop); }},
     {"on_deadline", [](Draft& d) { read_choice(d, "on_deadline", on_deadline_names(), d.job.on_deadline); }},
+    {"checkpoint_interval_s", [](Draft& d) { read_number(d, "checkpoint_interval_s", kDurations, d.job.checkpoint_interval_s); }},
+    {"checkpoint_write_s", [](Draft& d) { read_number(d, "checkpoint_write_s", kWriteTimes, d.job.checkpoint_write_s); }},
+    {"after", [](Draft& d) { d.job.after = split_names(d.row.text("after")); }},
+    {"after_failed", [](Draft& d) { read_choice(d, "after_failed", after_failed_names(), d.job.after_failed); }},
+    // Known of a job and checked, but for no decision of the replay.
+    {"gpu_type", [](Draft& d) { d.row.text("gpu_type"); }},
+    {"gpu_fraction", [](Draft& d) { d.row.maybe_number("gpu_fraction", kGpuFractions); }},
+    {"cpus", [](Draft& d) { d.row.maybe_number("cpus", kCpuCounts); }},
+    {"memory_bytes", [](Draft& d) { d.row.maybe_number("memory_bytes", kMemoryBytes); }},
+    {"partition", [](Draft& d) { d.row.text("partition"); }},
+    {"status", [](Draft& d) { d.row.text("status"); }},
 };
 
 sim::CsvColumns columns() {
@@ -123,7 +134,8 @@ JobList read_native(const std::string& path, const TraceOptions& options, worklo
                                 {"lr_rule", lr_rule_names()},
                                 {"objective", objective_names()},
                                 {"stop", stop_names()},
-                                {"on_deadline", on_deadline_names()}});
+                                {"on_deadline", on_deadline_names()},
+                                {"after_failed", after_failed_names()}});
   sim::CsvReader reader(path, columns());
   std::vector<Column> present;
   for (const Column& column : kColumns)

@@ -22,7 +22,12 @@ double date_after(double now_s, double need_s) { return need_s == sim::kNever ? 
 void BackfillQueue::leave(const sim::QueueView& view, sim::JobSlot slot) {
   Held& held = held_[slot];
   Line& line = lines_[held.pool];
-  if (held.waits) std::erase_if(line.waiting, [slot](const Waiting& waiting) { return waiting.slot == slot; });
+  if (held.waits) {
+    const auto waits =
+        std::find_if(line.waiting.begin(), line.waiting.end(), [slot](const Waiting& w) { return w.slot == slot; });
+    give_up(line, *waits);
+    line.waiting.erase(waits);
+  }
   if (line.releases.contains(slot)) {
     if (line.releases.key_of(slot) > view.now_s) let_go_early(line, line.releases.key_of(slot), held.devices);
     line.releases.remove(slot);

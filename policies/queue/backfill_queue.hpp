@@ -45,6 +45,9 @@ class BackfillQueue : public sim::Queue {
   /// A job lets go of devices before it was expected to.
   virtual void let_go_early(Line&, double /*expected_s*/, int /*devices*/) {}
 
+  /// A waiting job has ended.
+  virtual void give_up(Line&, const Waiting&) {}
+
   int devices_of(sim::JobSlot slot) const { return held_[slot].devices; }
   int free_of(const Line& line) const { return free_[line.pool]; }
   bool fits_now(const sim::QueueView& view, const Waiting& waiting) const;

@@ -31,6 +31,13 @@ void Conservative::let_go_early(Line& line, double expected_s, int devices) {
   plan.early = true;
 }
 
+void Conservative::give_up(Line& line, const Waiting& waiting) {
+  if (waiting.start_s == sim::kNever) return;
+  Plan& plan = plan_of(line);
+  plan.available.add(waiting.start_s, end_of(waiting.start_s, waiting.need_s), waiting.devices);
+  plan.early = true;
+}
+
 /// From what is free now. A job that has outrun what was believed is expected to go on a tenth as long again.
 void Conservative::rebuild(Line& line, Plan& plan, double now_s) {
   plan.available.reset(now_s, free_of(line));

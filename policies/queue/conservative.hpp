@@ -20,6 +20,7 @@ class Conservative final : public BackfillQueue {
   Plan& plan_of(const Line& line);
   void serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& answer) override;
   void let_go_early(Line& line, double expected_s, int devices) override;
+  void give_up(Line& line, const Waiting& waiting) override;
   void rebuild(Line& line, Plan& plan, double now_s);
   void compress(Line& line, Plan& plan, double now_s);
   std::size_t planned(const Line& line) const;

@@ -140,7 +140,8 @@ std::optional<DeadlineAdmission::Reservation> DeadlineAdmission::reserve(const s
   return best;
 }
 
-std::optional<DeadlineAdmission::Plan> DeadlineAdmission::plan(const sim::QueueView& view, bool late_allowed) const {
+/// Of what jobs hold, and nothing else.
+DeadlineAdmission::Plan DeadlineAdmission::held(const sim::QueueView& view) const {
   Plan plan;
   plan.available.resize(view.free_devices.size());
   for (std::size_t p = 0; p < plan.available.size(); ++p) plan.available[p].reset(view.now_s, view.free_devices[p]);
@@ -150,6 +151,22 @@ std::optional<DeadlineAdmission::Plan> DeadlineAdmission::plan(const sim::QueueV
     for (const sim::Group& group : known_[item.slot].held)
       plan.available[static_cast<std::size_t>(group.pool)].add(end_s, sim::kNever, group.workers);
   }
+  return plan;
+}
+
+/// The reservations that there are, on what jobs hold by now.
+DeadlineAdmission::Plan DeadlineAdmission::kept(const sim::QueueView& view) const {
+  Plan plan = held(view);
+  for (const auto& [slot, reservation] : plan_.starts) {
+    const sim::Group& group = entry_of(view.jobs[slot], reservation.entry).groups.front();
+    plan.available[static_cast<std::size_t>(group.pool)].add(reservation.start_s, reservation.end_s, -group.workers);
+  }
+  plan.starts = plan_.starts;
+  return plan;
+}
+
+std::optional<DeadlineAdmission::Plan> DeadlineAdmission::plan(const sim::QueueView& view, bool late_allowed) const {
+  Plan plan = held(view);
   for (const OrderedQueue::Item& item : admitted_) {
     const std::optional<Reservation> reservation = reserve(view, plan, item.slot, late_allowed);
     if (!reservation) return std::nullopt;
@@ -208,7 +225,8 @@ void DeadlineAdmission::decide(const sim::QueueView& view, sim::QueueAnswer& ans
   read(view);
   if (!as_planned(view) || replan_) {
     std::optional<Plan> better = plan(view, false);
-    if (better || !as_planned(view) || plan_.starts.size() != admitted_.size()) plan_ = better ? *better : *plan(view, true);
+    if (!better) better = as_planned(view) && plan_.starts.size() == admitted_.size() ? kept(view) : *plan(view, true);
+    plan_ = std::move(*better);
     replan_ = false;
   }
   for (const sim::JobSlot slot : newcomers_) {

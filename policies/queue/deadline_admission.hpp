@@ -46,6 +46,8 @@ class DeadlineAdmission final : public sim::Queue {
   void leave(const sim::QueueView& view, sim::JobSlot slot);
   void give_up(const sim::QueueView& view, sim::JobSlot slot);
   bool as_planned(const sim::QueueView& view);
+  Plan held(const sim::QueueView& view) const;
+  Plan kept(const sim::QueueView& view) const;
   std::optional<Plan> plan(const sim::QueueView& view, bool late_allowed) const;
   std::optional<Reservation> reserve(const sim::QueueView& view, Plan& plan, sim::JobSlot slot, bool late_allowed) const;
   void start(const sim::QueueView& view, sim::JobSlot slot, const Reservation& reservation, sim::QueueAnswer& answer);

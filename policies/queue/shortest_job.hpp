@@ -5,6 +5,7 @@
 
 #include "policies/queue/durations.hpp"
 #include "policies/queue/line_queue.hpp"
+#include "sim/base/units.hpp"
 
 namespace rehearse::policies {
 
@@ -27,7 +28,8 @@ class ShortestJob final : public LineQueue {
     return preempt_ ? view.now_s + durations_.remaining_s(view, slot) : 0;
   }
   bool beats(const sim::QueueView& view, const Item& waiting, const Item& running) const override {
-    return preempt_ && waiting.key < running.key - view.now_s;
+    // Less by less than a tick of the dates is a tie: else rounding lets two jobs take the devices from each other for ever.
+    return preempt_ && waiting.key + sim::kDateGrid < running.key - view.now_s;
   }
 
   bool preempt_;

@@ -37,6 +37,14 @@ std::string list_of(std::span<const std::string_view> names) {
   return printable(text, 200);
 }
 
+/// What stands between the columns' names instead of commas; empty when it may be commas.
+std::string_view wrong_separator(std::span<const std::string_view> header, const CsvColumns& columns) {
+  if (header.size() != 1 || columns.required.size() < 2) return {};
+  if (header[0].find(';') != std::string_view::npos) return "semicolons";
+  if (header[0].find('\t') != std::string_view::npos) return "tabs";
+  return {};
+}
+
 }  // namespace
 
 const CsvRow::Column& CsvRow::column(std::string_view name) const {
@@ -94,6 +102,11 @@ std::optional<std::int64_t> CsvRow::maybe_integer(std::string_view column, const
 
 CsvReader::CsvReader(const std::string& path, const CsvColumns& columns) : source_(std::make_unique<Source>(path)) {
   row_.file_ = path;
+  if (!columns.fixed.empty()) {
+    row_.fields_.assign(columns.fixed.begin(), columns.fixed.end());
+    match_header(columns);
+    return;
+  }
   if (!read_row())
     throw InputError(Mistake{.file = path, .expected = "a line with the columns' names", .found = "an empty file"});
   if (!row_.mistakes_.empty()) throw InputError(row_.mistakes_);
@@ -108,6 +121,9 @@ void CsvReader::match_header(const CsvColumns& columns) {
   std::vector<std::string_view> header;
   for (const std::string_view name : row_.fields_) header.push_back(trimmed(name));
   field_count_ = header.size();
+  if (const std::string_view separator = wrong_separator(header, columns); !separator.empty())
+    throw InputError(Mistake{
+        .file = row_.file_, .line = row_.line_, .expected = "columns separated by commas", .found = std::string(separator)});
 
   std::vector<std::string> wanted = columns.required, strangers;
   wanted.insert(wanted.end(), columns.optional.begin(), columns.optional.end());

@@ -1,4 +1,5 @@
-// A streaming CSV reader (RFC 4180: comma, double quotes; line ends may be LF), plain or gzip-compressed, by column name.
+// A streaming CSV reader (RFC 4180: comma, double quotes; line ends may be LF), plain or compressed with gzip or xz, by column
+// name.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,8 @@ struct CsvColumns {
   std::vector<std::string> required;
   std::vector<std::string> optional;
   bool others_allowed = true;  ///< false: any other column is a mistake
+  /// The names of all columns, of a file that has no line with them; empty: the first line has them.
+  std::vector<std::string> fixed = {};
 };
 
 /// One row. A field that cannot be read is recorded in mistakes() (file, line, column's name, expected, found) and a harmless
@@ -80,7 +83,7 @@ class CsvReader {
 
   /// The next row that is not blank, good until the next call; nullptr at the end. A row with too many or too few fields has that
   /// as its mistake. Throws InputError where reading cannot go on: a row over kMaxRowBytes, a quote that is never closed, NUL
-  /// characters (no text file), a damaged gzip file.
+  /// characters (no text file), a damaged compressed file.
   CsvRow* next();
 
  private:

@@ -1,13 +1,8 @@
 #include "sim/read/csv_source.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
-
-#include "sim/read/file.hpp"
 
 namespace rehearse::sim {
 
@@ -22,12 +17,7 @@ char* find(char* begin, char* end, char c) {
 }  // namespace
 
 CsvReader::Source::Source(const std::string& path)
-    : path_(path), buffer_(2 * kMaxRowBytes), begin_(buffer_.data()), end_(begin_) {
-  InputFile file(path);
-  const int descriptor = file.release();
-  file_.reset(::gzdopen(descriptor, "rb"));
-  check(file_ != nullptr, "gzdopen has no memory");
-  ::gzbuffer(file_.get(), 1u << 18);
+    : path_(path), file_(path), buffer_(2 * kMaxRowBytes), begin_(buffer_.data()), end_(begin_) {
   fill();
   if (std::string_view(begin_, end_).starts_with(kByteOrderMark)) begin_ += kByteOrderMark.size();
 }
@@ -43,21 +33,13 @@ bool CsvReader::Source::fill() {
   std::memmove(buffer_.data(), begin_, kept);
   begin_ = buffer_.data();
   end_ = begin_ + kept;
-  const auto wanted = static_cast<unsigned>(buffer_.size() - kept);
-  const int got = ::gzread(file_.get(), end_, wanted);
-  int error = Z_OK;
-  std::string_view reason = ::gzerror(file_.get(), &error);
-  if (got < 0 || error == Z_BUF_ERROR) {  // Z_BUF_ERROR: a gzip stream that breaks off
-    if (error == Z_ERRNO) reason = std::strerror(errno);
-    if (const std::size_t prefix = reason.find(">: "); prefix != reason.npos)
-      reason.remove_prefix(prefix + 3);  // zlib's "<fd:3>: "
-    throw InputError(Mistake{.file = path_, .expected = "a readable file", .found = fmt::format("an error: {}", reason)});
-  }
+  const std::size_t wanted = buffer_.size() - kept;
+  const std::size_t got = file_.read(end_, wanted);
   char* const new_end = end_ + got;
   if (char* const nul = find(end_, new_end, '\0'))
     refuse("text", "a NUL character: a binary file", std::count(begin_, nul, '\n'));
   end_ = new_end;
-  at_end_ = static_cast<unsigned>(got) < wanted;
+  at_end_ = got < wanted;
   return got > 0;
 }
 

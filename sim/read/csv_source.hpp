@@ -1,14 +1,12 @@
 // Lines of a CSV file, split into fields; used by csv.cpp alone.
 #pragma once
 
-#include <zlib.h>
-
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/read/byte_source.hpp"
 #include "sim/read/csv.hpp"
 
 namespace rehearse::sim {
@@ -27,10 +25,6 @@ class CsvReader::Source {
   CsvLine next_line(std::vector<std::string_view>& fields);
 
  private:
-  struct Close {
-    void operator()(gzFile file) const { ::gzclose(file); }
-  };
-
   bool fill();  ///< reads on, keeping what is not used yet; false at the file's end
   char* find_line_end();
   void split(char* begin, char* end, std::vector<std::string_view>& fields);
@@ -38,7 +32,7 @@ class CsvReader::Source {
   [[noreturn]] void refuse(std::string expected, std::string found, std::int64_t lines_further = 0) const;
 
   std::string path_;
-  std::unique_ptr<gzFile_s, Close> file_;
+  ByteSource file_;
   std::vector<char> buffer_;
   char* begin_;  ///< what is read and not used yet
   char* end_;

@@ -74,7 +74,8 @@ struct Service {
   double held_since_s = 0;            ///< the devices of this stage were taken
   double lets_go_at_s = kNever;       ///< checkpointing: when it ends
   double device_s = 0;                ///< devices x seconds held, until `since_s`
-  double ran_s = 0;                   ///< seconds of work (no start-up, no checkpoint), until `since_s`
+  double held_s = 0;                  ///< seconds for which it held devices, in the stages that have ended
+  double ran_s = 0;                   ///< seconds of work (no start-up, no checkpoint), until `since_s`; what was lost counts
   double fraction_done = 0;           ///< of its work, until `held_since_s`: of its duration, its steps or its predicted epochs
 
   /// Attained service in device-seconds.

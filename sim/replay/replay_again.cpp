@@ -10,7 +10,7 @@ StageSeen ReplayRun::see(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   const Job& job = jobs_[slot].job;
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
-  hold(slot, live.course.busy_fraction, live.course.power_fraction, now_s);
+  hold_running(slot, now_s);
   const double servers_usd = servers_usd_per_s(setup_.costs, configuration) * (now_s - live.stage_start_s);  // not yet charged
   const Progress& end = live.course.end;
   return {.configuration = configuration,
@@ -51,8 +51,7 @@ void ReplayRun::ask_again(JobSlot slot, double now_s) {
   }
   ++live.reconfigurations;
   tell(now_s, JobEvent::resized, slot);
-  begin_checkpoint(slot, now_s);
-  live.cut_after_s = live.course.length_s;  // dates are on a grid, the course is not
+  begin_checkpoint(slot, live.clock.whole(), now_s);  // dates are on a grid, the course is not
 }
 
 /// Free now, or once the job has let go of what it holds?
@@ -68,25 +67,32 @@ bool ReplayRun::is_free_for(JobSlot slot, const Configuration& configuration) co
 void ReplayRun::go_on(JobSlot slot, int entry, double now_s) {
   LiveJob& live = live_[slot];
   const Layout layout = live.layout;
-  end_stage(slot, now_s, live.course.length_s);
+  end_stage(slot, live.clock.whole(), true, now_s);
   jobs_[slot].menu = std::move(*live.next_menu);
   live.next_menu.reset();
   find_first_fitting(slot);
   live.entry = entry;
-  allocate(slot, layout, Placement::consolidated);
+  allocate(slot, layout, Placement::consolidated, now_s);
   live.stage_start_s = now_s;
+  arm_walltime(slot, now_s);
   plan_course(slot, now_s);
   begin_running(slot, now_s);
 }
 
-/// After the checkpoint: others may have taken devices meanwhile, so again the first choice that is free.
+/// After the checkpoint: others may have taken devices meanwhile, so again the first choice that is free. There is none when a
+/// node has gone meanwhile.
 void ReplayRun::take_next_menu(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   jobs_[slot].menu = std::move(*live.next_menu);
   live.next_menu.reset();
   find_first_fitting(slot);
+  const int entries = static_cast<int>(jobs_[slot].menu.ranked.size());
   int entry = 0;
-  while (!is_free(entry_of(slot, entry).configuration, {})) ++entry;
+  while (entry < entries && !is_free(entry_of(slot, entry).configuration, {})) ++entry;
+  if (entry == entries) {
+    enqueue(slot, now_s);
+    return;
+  }
   live.state = JobState::queued;
   start({.job = slot, .entry = entry}, now_s);
 }

@@ -15,7 +15,7 @@ double fraction_done(const QueueJob& queued, const LiveJob& live) {
   const auto entry = static_cast<std::size_t>(std::max(live.entry, queued.first_fitting_entry));
   const Prediction& predicted = queued.menu.ranked[entry].predicted;
   double fraction = live.progress.epochs_trained / (job.has_target() ? predicted.epochs : job.epochs);
-  if (!(fraction >= 0)) fraction = live.ran_s / predicted.time_s;
+  if (!(fraction >= 0)) fraction = live.time.train_s / predicted.time_s;
   return std::min(1.0, fraction >= 0 ? fraction : 0.0);
 }
 
@@ -34,7 +34,7 @@ double QueueJob::predicted_remaining_s(int entry, double now_s) const {
 
 double QueueJob::user_remaining_s(int entry, double now_s) const {
   if (!job.has_walltime()) return predicted_remaining_s(entry, now_s);
-  const double held_s = service.entry >= 0 ? now_s - service.held_since_s : 0;
+  const double held_s = service.held_s + (service.entry >= 0 ? now_s - service.held_since_s : 0);
   return std::max(0.0, job.walltime_s - held_s);
 }
 
@@ -42,15 +42,17 @@ double QueueJob::user_remaining_s(int entry, double now_s) const {
 void ReplayRun::show(JobSlot slot, double now_s) {
   const LiveJob& live = live_[slot];
   QueueJob& queued = jobs_[slot];
-  const bool holds = live.state != JobState::queued && live.state < JobState::finished;
-  queued.service = {.state = live.state,
-                    .entry = holds ? live.entry : -1,
-                    .devices = holds ? entry_of(slot, live.entry).configuration.workers() : 0,
-                    .since_s = now_s,
-                    .held_since_s = holds ? live.stage_start_s : now_s,
-                    .device_s = live.meter.device_s,
-                    .ran_s = live.ran_s + (live.state == JobState::checkpointing ? live.cut_after_s : 0),
-                    .fraction_done = queued.first_fitting_entry < 0 ? 0 : fraction_done(queued, live)};
+  const bool holds = live.state > JobState::queued && live.state < JobState::finished;
+  queued.service = {
+      .state = live.state,
+      .entry = holds ? live.entry : -1,
+      .devices = holds ? entry_of(slot, live.entry).configuration.workers() : 0,
+      .since_s = now_s,
+      .held_since_s = holds ? live.stage_start_s : now_s,
+      .device_s = live.meter.device_s,
+      .held_s = live.time.held_s(),
+      .ran_s = live.time.train_s + live.time.lost_s + (live.state == JobState::checkpointing ? live.cut.trained_s : 0),
+      .fraction_done = queued.first_fitting_entry < 0 ? 0 : fraction_done(queued, live)};
 }
 
 double ReplayRun::remaining_s(JobSlot slot, int entry, double now_s) const {
@@ -58,14 +60,14 @@ double ReplayRun::remaining_s(JobSlot slot, int entry, double now_s) const {
   const QueueJob& queued = jobs_[slot];
   const Job& job = queued.job;
   const bool holds = live.state == JobState::starting || live.state == JobState::running;
-  const double elapsed_s = live.state == JobState::running ? now_s - live.running_since_s : 0;
-  const double to_start_s = live.state == JobState::running ? 0
-                                                            : start_seconds(job, setup_.costs, setup_.models, live.stages > 0) -
-                                                                  (holds ? now_s - live.stage_start_s : 0);
+  const bool runs = live.state == JobState::running;
+  const double to_start_s =
+      runs ? 0 : start_seconds(job, setup_.costs, setup_.models, live.has_checkpoint) - (holds ? now_s - live.stage_start_s : 0);
   if (holds && live.entry == entry && !live.course.asks_again)
-    return std::max(0.0, to_start_s + live.course.length_s - elapsed_s);
+    return std::max(0.0, runs ? live.clock.end_s() - now_s : to_start_s + live.course.length_s);
+  const double done_s = runs ? live.clock.at(now_s).done_s : 0;
   const Progress progress =
-      holds ? progress_at(inputs_of(slot), live.course, setup_.models, std::min(elapsed_s, live.course.length_s)) : live.progress;
+      holds ? progress_at(inputs_of(slot), live.course, setup_.models, std::min(done_s, live.course.length_s)) : live.progress;
   Choice choice = entry_of(slot, entry);
   choice.until_epochs = kNever;
   const Layout layout = empty_cluster_layout(cluster_, choice.configuration);

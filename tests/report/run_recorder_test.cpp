@@ -217,3 +217,23 @@ TEST_CASE("a folder that is not there is the user's mistake") {
   const Cluster none;
   CHECK_THROWS_AS(RunRecorder({.folder = "/no/such/folder", .policy = "p", .cluster = &none}), rehearse::sim::InputError);
 }
+
+TEST_CASE("the life of a job, and what happens to its node") {
+  // Start to 5 s, 4 steps, checkpoint to 11, 1 step; the node is down from 12 to 20. Start to 25, 4 steps, checkpoint to 31, 2
+  // steps to 33. Held 12 + 13 s: 10 steps, 1 lost, 2 starts of 5 s and 2 checkpoints of 2 s. 0.001 dollars a second.
+  World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2}};
+  world.menus.menu.ranked = {choice(0, 1, 100)};
+  world.checkpoints.interval_s = 4;
+  world.nodes.measured = {{0, 0, 12, 8}};
+  Fifo fifo;
+  Recorded recorded;
+  recorded.run(world, {{.name = "t", .profile = &kProfile, .work = Work::steps, .steps = 10}}, fifo,
+               {.events = true, .life = true});
+  REQUIRE(recorded.rows(kLifeFile).size() == 1);
+  check_row(recorded.rows(kLifeFile)[0], "p,2,t,25,10,14,1,0.001,2,1");
+  const std::vector<std::string> events = recorded.rows(kEventsFile);
+  REQUIRE(events.size() == 9);
+  CHECK(events[3] == R"({"policy":"p","repetition":2,"time_s":12,"event":"node_failed","node":"pool0/0"})");
+  CHECK(events[4].find(R"("event":"interrupted","job":"t")") != std::string::npos);
+  CHECK(events[5] == R"({"policy":"p","repetition":2,"time_s":20,"event":"node_repaired","node":"pool0/0"})");
+}

@@ -87,6 +87,11 @@ const std::vector<Place> kPlaces{
     {"backfilling", "/policies/4/queue"},
     {"edf", "/policies/5/queue"},
     {"las", "/policies/6/queue"},
+    {"partition", "/policies/0/queue/partitions/0"},
+    {"user_shares", "/policies/7/queue"},
+    {"finish_time_fairness", "/policies/8/queue"},
+    {"gavel", "/policies/9/queue"},
+    {"elastic", "/policies/10/queue"},
     {"history_strategy", "/policies/1/configure"},
     {"guessing_strategy", "/policies/2/configure"},
     {"boosting_strategy", "/policies/3/configure"},
@@ -102,6 +107,10 @@ const std::vector<Place> kPlaces{
     {"world", "/world"},
     {"switching", "/switching"},
     {"stages", "/stages"},
+    {"checkpoint", "/checkpoint"},
+    {"failures", "/failures"},
+    {"stragglers", "/stragglers"},
+    {"maintenance", "/maintenance/0"},
     {"staged_mpc", "/policies/5/configure"},
     {"staged_rl", "/policies/6/configure"},
     {"staged_oracle", "/policies/7/configure"},
@@ -205,6 +214,8 @@ TEST_CASE("the loader expects of each key what the schema says") {
       INFO(pointer);
       std::string wanted = expectation(value);
       if (key == "by_model") wanted = "an object with models as keys";
+      if (key == "quota") wanted = "an object with pools as keys";
+      if (key == "weights") wanted = "an object with a number for each name";
       if (place.definition == "trace" && key == "format") wanted = "a text in double quotes";  // its names: below
       const std::vector<std::string> expected = expectations_at(mistakes_with(place.file, pointer, "null"), pointer);
       CHECK_THAT(expected, Catch::VectorContains(wanted));
@@ -242,6 +253,7 @@ void check_strategies(const std::string& decision, const std::vector<Entry>& ent
     INFO(decision << " " << entry.name);
     names.push_back(entry.name);
     std::set<std::string> parameters{"name"};
+    if (decision == "queue") parameters.insert("partitions");
     for (const auto& parameter : entry.parameters) parameters.insert(parameter.name);
     int branches = 0;
     for (const ordered_json& branch : schema().at("$defs").at(decision).at("then").at("allOf")) {

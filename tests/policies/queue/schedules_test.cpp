@@ -112,14 +112,15 @@ TEST_CASE("shortest job first, and shortest remaining time first", "[queue]") {
 }
 
 TEST_CASE("durations: the user's word, or the truth for oracles", "[queue]") {
-  // The user gives a 3 s, so that it is before b, which in truth is shorter.
+  // The user gives a 3 s, so that it is before b, which in truth is shorter; after 3 s its limit ends it.
   const std::vector<Job> jobs{rigid("running", 0, 1, 10), with_walltime(rigid("a", 1, 1, 8), 3),
                               with_walltime(rigid("b", 1, 1, 5), 6)};
   World believing = one_node(1);
   ShortestJob user({.durations = Durations::Source::user});
   believing.run(jobs, user);
   CHECK(believing.keeper.of("a").start_s == 10);
-  CHECK(believing.keeper.of("b").start_s == 18);
+  CHECK(believing.keeper.of("a").reason == FailureReason::walltime_stop);
+  CHECK(believing.keeper.of("b").start_s == 13);
   World knowing = one_node(1);
   WithTruth<ShortestJob> oracle{ShortestJob({.durations = Durations::Source::user})};
   knowing.run(jobs, oracle);

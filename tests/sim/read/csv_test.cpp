@@ -144,9 +144,10 @@ TEST_CASE("all mistakes of the header are reported at once") {
         ":1: expected a column \"submit_s\", found \"submit\"\n"
         ":1: expected a column \"gpus\", found \"gpu\"\n"
         ":1: expected each column once, found \"model\" again");
-  CHECK(outcome("a;b;c\n") ==
-        ":1: expected a column \"job_id\", found a;b;c\n:1: expected a column \"submit_s\", found a;b;c\n"
-        ":1: expected a column \"gpus\", found a;b;c");
+  CHECK(outcome("a;b;c\n") == ":1: expected columns separated by commas, found semicolons");
+  CHECK(outcome("a:b:c\n") ==
+        ":1: expected a column \"job_id\", found a:b:c\n:1: expected a column \"submit_s\", found a:b:c\n"
+        ":1: expected a column \"gpus\", found a:b:c");
   const TemporaryFile file("submit_s,gpu,gpus\n");
   CHECK_THROWS_WITH(CsvReader(file.path(), {.required = {"submit_s", "gpus"}, .others_allowed = false}),
                     file.path() + ":1: found unknown column \"gpu\"; did you mean \"gpus\"?");

@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/commands.hpp"
+#include "cli/jobs.hpp"
+#include "cli/text_file.hpp"
+#include "traces/jobs/results.hpp"
+#include "traces/jobs/writers.hpp"
+
+namespace rehearse::cli {
+
+namespace {
+
+template <class Format>
+std::vector<std::string> names_of(std::span<const Format> formats) {
+  std::vector<std::string> names;
+  for (const Format& format : formats) names.emplace_back(format.name);
+  return names;
+}
+
+template <class Format>
+const Format& named(std::span<const Format> formats, const std::string& name) {
+  const auto format = std::find_if(formats.begin(), formats.end(), [&](const Format& f) { return f.name == name; });
+  sim::check(format != formats.end(), "a format that the command line should have refused");
+  return *format;
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& app, ExportArguments& arguments) {
+  CLI::App* command = app.add_subcommand("export", "write our files in other people's formats");
+  command->require_subcommand(1);
+  CLI::App* jobs = command->add_subcommand("jobs", "native CSV of jobs (or --format's) as swf or batsim");
+  jobs->add_option("as", arguments.jobs_as, "the format to write")
+      ->required()
+      ->check(CLI::IsMember(names_of(traces::trace_writers())));
+  jobs->add_option("file", arguments.trace.path, "the trace")->required();
+  jobs->add_option("--format", arguments.trace.format, "of the trace (default native)")
+      ->check(CLI::IsMember(trace_format_names()));
+  add_trace_options(*jobs, arguments.trace);
+  jobs->add_option("-o,--out", arguments.out, "the file to write")->required();
+  CLI::App* results = command->add_subcommand("results", "the jobs of a run as batsim-jobs or paje");
+  results->add_option("as", arguments.results_as, "the format to write")
+      ->required()
+      ->check(CLI::IsMember(names_of(traces::result_formats())));
+  results->add_option("folder", arguments.folder, "the run's results")->required();
+  results->add_option("--policy", arguments.policy, "whose jobs (default: the first policy's)");
+  results->add_option("--repetition", arguments.repetition, "which one (default 0)");
+  results->add_option("-o,--out", arguments.out, "the file to write")->required();
+}
+
+int export_command(const ExportArguments& arguments) {
+  if (!arguments.results_as.empty()) {
+    const std::string path = (std::filesystem::path(arguments.folder) / "jobs.csv").string();
+    const std::vector<traces::ResultRow> rows = traces::read_results(path, arguments.policy, arguments.repetition);
+    write_text(arguments.out, named(traces::result_formats(), arguments.results_as).write(rows));
+    fmt::print("{}: {} jobs\n", arguments.out, rows.size());
+    return kOk;
+  }
+  traces::TraceStream stream = open_trace(arguments.trace);
+  traces::TraceExport written(named(traces::trace_writers(), arguments.jobs_as));
+  TextFile out(arguments.out);
+  written.begin(out.text);
+  while (const traces::TraceJob* job = stream.next()) {
+    written.add(out.text, *job);
+    out.pass_on();
+  }
+  if (stream.report().jobs == 0) refuse_all(stream.report());
+  written.end(out.text);
+  out.close();
+  fmt::print("{}{}: {} jobs\n{}", to_string(stream.report()), arguments.out, written.jobs(), written.report());
+  return kOk;
+}
+
+}  // namespace rehearse::cli

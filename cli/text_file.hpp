@@ -1,0 +1,33 @@
+// A text file written piece by piece: there under its name only when it is whole.
+#pragma once
+
+#include <fstream>
+#include <string>
+
+namespace rehearse::cli {
+
+class TextFile {
+ public:
+  /// Throws sim::InputError when it cannot be created.
+  explicit TextFile(std::string path);
+  ~TextFile();
+  TextFile(const TextFile&) = delete;
+  TextFile& operator=(const TextFile&) = delete;
+
+  /// What is to be written next: append to it, then call pass_on().
+  std::string text;
+  /// Hands large texts to the file.
+  void pass_on() {
+    if (text.size() >= kPiece) flush();
+  }
+  /// Throws sim::InputError when the disk did not take it all.
+  void close();
+
+ private:
+  static constexpr std::size_t kPiece = std::size_t{1} << 20;
+  void flush();
+  std::string path_, part_;
+  std::ofstream file_;
+};
+
+}  // namespace rehearse::cli

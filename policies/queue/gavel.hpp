@@ -1,0 +1,58 @@
+// Heterogeneity-aware rounds: a linear programme says which share of its time each job should spend on each pool
+// (gavel_allocation), and in each round those run that are furthest behind it. Narayanan et al., "Heterogeneity-Aware Cluster
+// Scheduling Policies for Deep Learning Workloads" (Gavel), OSDI 2020, sections 4, 5.
+#pragma once
+
+#include <vector>
+
+#include "policies/queue/gavel_allocation.hpp"
+#include "policies/queue/job_plan.hpp"
+
+namespace rehearse::policies {
+
+enum class GavelObjective { max_min, makespan, cost };
+
+struct GavelParameters {
+  GavelObjective objective = GavelObjective::max_min;
+  double round_s = 360;  ///< the paper's, section 7.1
+};
+
+/// On each pool a job runs the first entry of its menu that stands there and could ever fit. Priority of a job on a pool: time
+/// that it should have had there, the coming round included, over time that it had. Jobs that keep their pool keep their devices.
+/// Between rounds, devices that come free go to waiting jobs in order of arrival, on the pool where each is quickest (cost:
+/// cheapest).
+class Gavel final : public sim::Queue {
+ public:
+  explicit Gavel(const GavelParameters& parameters) : parameters_(parameters) {}
+  void decide(const sim::QueueView& view, sim::QueueAnswer& answer) override;
+
+ private:
+  /// A job on one pool.
+  struct OnPool {
+    int entry = -1;    // of its menu; -1: none stands there
+    double share = 0;  // of its time, by the last programme
+    double due_s = 0;  // time that it should have had
+    double had_s = 0;  // time that it had
+  };
+  OnPool& on(sim::JobSlot slot, std::size_t pool) { return on_pool_[slot * pools_ + pool]; }
+  void take_up(const sim::QueueView& view);
+  void meet(const sim::QueueView& view, sim::JobSlot slot);
+  void account(const sim::QueueView& view);
+  GavelProblem problem_of(const sim::QueueView& view, const std::vector<sim::JobSlot>& slots);
+  void allocate(const sim::QueueView& view);
+  void round(const sim::QueueView& view);
+  void fill(const sim::QueueView& view);
+  void plan_if_it_fits(const sim::QueueView& view, sim::JobSlot slot, int entry);
+  std::vector<sim::JobSlot> active() const;
+
+  GavelParameters parameters_;
+  JobPlan plan_;
+  std::size_t pools_ = 0;
+  std::vector<double> price_;    // dollars a device-second, by pool
+  std::vector<OnPool> on_pool_;  // by slot and pool
+  bool changed_ = false;         // jobs came or went since the last programme
+  double accounted_s_ = 0;
+  double next_round_s_ = 0;
+};
+
+}  // namespace rehearse::policies

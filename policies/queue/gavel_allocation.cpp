@@ -1,0 +1,181 @@
+#include "policies/queue/gavel_allocation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "policies/queue/linear_programme.hpp"
+#include "sim/base/errors.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+/// An optimum is only known to the simplex' tolerance; what a second programme must keep is that much less.
+constexpr double kTolerance = 1e-7;
+/// Shares are whole multiples, so that equal ones are equal; those below the second are noise of the tolerance.
+constexpr double kShareGrid = 1e-6, kLeastShare = 1e-5;
+/// Of the dearest pool: what is free must not make all else worthless.
+constexpr double kLeastPrice = 1e-6;
+
+int variable(const GavelProblem& problem, Index job, Index pool) { return static_cast<int>(job * problem.pools() + pool); }
+int variables(const GavelProblem& problem) { return static_cast<int>(problem.jobs() * problem.pools()); }
+
+/// Sum over the pools of factor x share of one job, plus `own` x the variable behind the shares, if that is not 0.
+LinearProgramme::Terms of_job(const GavelProblem& problem, const MatrixXd& factors, Index job, double own = 0) {
+  LinearProgramme::Terms terms;
+  for (Index pool = 0; pool < problem.pools(); ++pool)
+    if (problem.throughput(job, pool) > 0) terms.emplace_back(variable(problem, job, pool), factors(job, pool));
+  if (own != 0) terms.emplace_back(variables(problem), own);
+  return terms;
+}
+
+/// What holds for every allocation. `scaled`: the variable behind the shares is the unit of time, not 1.
+void keep_capacity(const GavelProblem& problem, LinearProgramme& programme, bool scaled = false) {
+  const double fixed = scaled ? 0 : 1;
+  const MatrixXd ones = MatrixXd::Ones(problem.jobs(), problem.pools());
+  for (Index job = 0; job < problem.jobs(); ++job) programme.at_most(of_job(problem, ones, job, fixed - 1), fixed);
+  for (Index pool = 0; pool < problem.pools(); ++pool) {
+    LinearProgramme::Terms terms;
+    for (Index job = 0; job < problem.jobs(); ++job)
+      if (problem.throughput(job, pool) > 0) terms.emplace_back(variable(problem, job, pool), problem.devices(job, pool));
+    if (scaled) terms.emplace_back(variables(problem), -problem.capacity(pool));
+    programme.at_most(terms, problem.capacity(pool) * fixed);
+  }
+}
+
+void maximise_sum(const GavelProblem& problem, const MatrixXd& factors, LinearProgramme& programme) {
+  for (Index job = 0; job < problem.jobs(); ++job)
+    for (const auto& [share, factor] : of_job(problem, factors, job)) programme.maximise(share, factor);
+}
+
+/// The shares; those of pools on which a job cannot run stand in no row and are 0.
+GavelAllocation shares_of(const GavelProblem& problem, const std::vector<double>& values, double unit = 1) {
+  GavelAllocation shares = GavelAllocation::Zero(problem.jobs(), problem.pools());
+  for (Index job = 0; job < problem.jobs(); ++job)
+    for (Index pool = 0; pool < problem.pools(); ++pool) {
+      const double share = values[static_cast<std::size_t>(variable(problem, job, pool))] / unit;
+      if (problem.throughput(job, pool) > 0 && share >= kLeastShare)
+        shares(job, pool) = std::min(1.0, std::round(share / kShareGrid) * kShareGrid);
+    }
+  return shares;
+}
+
+/// The least of the rows' sums of factor x share is largest; then their sum is.
+GavelAllocation max_min(const GavelProblem& problem, const MatrixXd& factors) {
+  if (problem.jobs() == 0) return GavelAllocation::Zero(0, problem.pools());
+  LinearProgramme least(variables(problem) + 1);
+  keep_capacity(problem, least);
+  for (Index job = 0; job < problem.jobs(); ++job) least.at_least(of_job(problem, factors, job, -1), 0);
+  least.maximise(variables(problem), 1);
+  const auto values = least.solve();
+  sim::check(values.has_value(), "an allocation of nothing to anybody is always possible");
+  const double best = values->back();
+  LinearProgramme sum(variables(problem));
+  keep_capacity(problem, sum);
+  for (Index job = 0; job < problem.jobs(); ++job) sum.at_least(of_job(problem, factors, job), best * (1 - kTolerance));
+  maximise_sum(problem, factors, sum);
+  const auto more = sum.solve();
+  return more ? shares_of(problem, *more) : shares_of(problem, *values);
+}
+
+/// Factors of normalised_throughput.
+MatrixXd normalised(const GavelProblem& problem) {
+  const VectorXd equal = problem.throughput * (problem.capacity / problem.capacity.sum());
+  const VectorXd scale = (equal.array() * problem.weight.array()).inverse();
+  return scale.asDiagonal() * problem.throughput.cwiseProduct(problem.devices);
+}
+
+MatrixXd dollars_a_second(const GavelProblem& problem) {
+  const double dearest = problem.price.maxCoeff();
+  const VectorXd price = dearest > 0 ? VectorXd(problem.price.cwiseMax(dearest * kLeastPrice)) : VectorXd::Ones(problem.pools());
+  return problem.devices * price.asDiagonal();
+}
+
+/// Progress in units of what the job's best pool gives for a dollar.
+MatrixXd progress_worth(const GavelProblem& problem) {
+  const MatrixXd per_dollar = problem.throughput.cwiseQuotient(dollars_a_second(problem));
+  const VectorXd best = (problem.throughput.array() > 0).select(per_dollar, 0.0).rowwise().maxCoeff();
+  return best.cwiseInverse().asDiagonal() * problem.throughput;
+}
+
+/// In units of what the job needs to meet its deadline; 0 in the rows of jobs without one.
+MatrixXd of_need(const GavelProblem& problem) {
+  const VectorXd inverse = (problem.least_throughput.array() > 0).select(problem.least_throughput.cwiseInverse(), 0.0);
+  return inverse.asDiagonal() * problem.throughput;
+}
+
+/// The largest part, at most 1, of what every job with a deadline needs that all can have at once.
+double possible_part(const GavelProblem& problem) {
+  if ((problem.least_throughput.array() <= 0).all()) return 1;
+  LinearProgramme programme(variables(problem) + 1);
+  keep_capacity(problem, programme);
+  const MatrixXd met = of_need(problem);
+  for (Index job = 0; job < problem.jobs(); ++job)
+    if (problem.least_throughput(job) > 0) programme.at_least(of_job(problem, met, job, -1), 0);
+  programme.at_most({{variables(problem), 1}}, 1);
+  programme.maximise(variables(problem), 1);
+  const auto values = programme.solve();
+  sim::check(values.has_value(), "an allocation of nothing to anybody is always possible");
+  return values->back();
+}
+
+void keep_deadlines(const GavelProblem& problem, double part, bool scaled, LinearProgramme& programme) {
+  const MatrixXd met = of_need(problem);
+  const double need = part * (1 - kTolerance);
+  for (Index job = 0; job < problem.jobs(); ++job)
+    if (problem.least_throughput(job) > 0) programme.at_least(of_job(problem, met, job, scaled ? -need : 0), scaled ? 0 : need);
+}
+
+}  // namespace
+
+VectorXd normalised_throughput(const GavelProblem& problem, const GavelAllocation& allocation) {
+  return normalised(problem).cwiseProduct(allocation).rowwise().sum();
+}
+
+double progress_per_dollar(const GavelProblem& problem, const GavelAllocation& allocation) {
+  return progress_worth(problem).cwiseProduct(allocation).sum() / dollars_a_second(problem).cwiseProduct(allocation).sum();
+}
+
+GavelAllocation gavel_max_min(const GavelProblem& problem) { return max_min(problem, normalised(problem)); }
+
+GavelAllocation gavel_makespan(const GavelProblem& problem) {
+  // In units of the largest rate: the simplex' tolerances are absolute.
+  if (problem.jobs() == 0) return GavelAllocation::Zero(0, problem.pools());
+  return max_min(problem, problem.throughput / problem.throughput.maxCoeff());
+}
+
+GavelAllocation gavel_cost(const GavelProblem& problem) {
+  if (problem.jobs() == 0) return GavelAllocation::Zero(0, problem.pools());
+  const double part = possible_part(problem);
+  const MatrixXd worth = progress_worth(problem), dollars = dollars_a_second(problem);
+  const double unit = dollars.maxCoeff();
+  LinearProgramme ratio(variables(problem) + 1);
+  keep_capacity(problem, ratio, true);
+  keep_deadlines(problem, part, true, ratio);
+  LinearProgramme::Terms spent;
+  for (Index job = 0; job < problem.jobs(); ++job)
+    for (const auto& term : of_job(problem, dollars / unit, job)) spent.push_back(term);
+  ratio.equal(spent, 1);
+  maximise_sum(problem, worth / unit, ratio);
+  const auto scaled = ratio.solve();
+  sim::check(scaled.has_value(), "some allocation meets the deadlines' possible part");
+  const GavelAllocation cheapest = shares_of(problem, *scaled, scaled->back());
+  // Of all allocations that are as cheap, the one that does most.
+  const double best = progress_per_dollar(problem, cheapest) * (1 - kTolerance);
+  LinearProgramme most(variables(problem));
+  keep_capacity(problem, most);
+  keep_deadlines(problem, part, false, most);
+  LinearProgramme::Terms surplus;
+  for (Index job = 0; job < problem.jobs(); ++job)
+    for (const auto& term : of_job(problem, (worth - best * dollars) / unit, job)) surplus.push_back(term);
+  most.at_least(surplus, 0);
+  maximise_sum(problem, worth / unit, most);
+  const auto values = most.solve();
+  return values ? shares_of(problem, *values) : cheapest;
+}
+
+}  // namespace rehearse::policies

@@ -1,0 +1,41 @@
+// Heterogeneity-aware allocations as linear programmes: which share of its time each job should spend on each pool.
+// Narayanan et al., "Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning Workloads" (Gavel), OSDI 2020, section 4.
+#pragma once
+
+#include <Eigen/Core>
+
+namespace rehearse::policies {
+
+/// Rows are jobs, columns pools.
+struct GavelProblem {
+  Eigen::MatrixXd
+      throughput;  ///< share of the job's remaining work done in a second there, >= 0; 0: it cannot run there, but somewhere
+  Eigen::MatrixXd devices;           ///< that it holds there
+  Eigen::VectorXd capacity;          ///< devices of each pool
+  Eigen::VectorXd weight;            ///< of each job in max-min, > 0
+  Eigen::VectorXd price;             ///< dollars a device-second in each pool, >= 0
+  Eigen::VectorXd least_throughput;  ///< that a job needs to meet its deadline; 0: it has none
+
+  Eigen::Index jobs() const { return throughput.rows(); }
+  Eigen::Index pools() const { return throughput.cols(); }
+};
+
+/// A share of time for each job (row) and pool (column): rows sum to at most 1, devices x shares to at most the capacity.
+/// Multiples of 1e-6, the sums up to their rounding.
+using GavelAllocation = Eigen::MatrixXd;
+
+/// What max-min makes equal: devices x throughput, of that when the job spends its time on the pools in proportion to their
+/// sizes, a unit of weight (section 4.1).
+Eigen::VectorXd normalised_throughput(const GavelProblem& problem, const GavelAllocation& allocation);
+/// Progress a dollar, 1 where every job is on the pool on which it makes the most progress a dollar.
+double progress_per_dollar(const GavelProblem& problem, const GavelAllocation& allocation);
+
+/// Least normalised throughput largest; among these allocations the one of largest sum.
+GavelAllocation gavel_max_min(const GavelProblem& problem);
+/// All work ends soonest: the least share of remaining work done in a second is largest (section 4.2).
+GavelAllocation gavel_makespan(const GavelProblem& problem);
+/// Most progress a dollar, deadlines met (section 4.2, a linear-fractional programme by Charnes and Cooper, Naval Research
+/// Logistics 9, 1962); where not all can be, an equal part of each job's need. Among these allocations that of most progress.
+GavelAllocation gavel_cost(const GavelProblem& problem);
+
+}  // namespace rehearse::policies

@@ -1,0 +1,85 @@
+#include "report/distribution_plot.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/line_plot.hpp"
+#include "report/svg.hpp"
+
+namespace rehearse::report {
+
+namespace {
+
+constexpr double kWidth = 640, kHeight = 360, kLeft = 60, kRight = 20, kTop = 36, kBottom = 48;
+constexpr Mark kAxis{.stroke = "#222222"}, kGrid{.stroke = "#dddddd"};
+
+double y_of(double part) { return kHeight - kBottom - part * (kHeight - kTop - kBottom); }
+
+void draw_axes(Svg& svg, std::string_view title, std::string_view x_heading) {
+  svg.text(kLeft, 22, title);
+  svg.text((kLeft + kWidth - kRight) / 2, kHeight - 8, x_heading, Anchor::middle);
+  svg.polyline({{kLeft, y_of(1)}, {kLeft, y_of(0)}, {kWidth - kRight, y_of(0)}}, kAxis);
+}
+
+}  // namespace
+
+std::string distribution_svg(std::string_view title, std::string_view x_heading, const std::vector<Distribution>& distributions) {
+  Svg svg(kWidth, kHeight, title);
+  double low = 0, high = 0;
+  for (const Distribution& one : distributions)
+    for (const auto& [value, part] : one.points) {
+      low = low == 0 ? value : std::min(low, value);
+      high = std::max(high, value);
+    }
+  if (!(high > low)) high = 2 * (low = low > 0 ? low : 1);
+  const auto x_of = [&](double value) {
+    return kLeft + std::log(value / low) / std::log(high / low) * (kWidth - kLeft - kRight);
+  };
+  for (const double part : {0.25, 0.5, 0.75, 1.0}) {
+    svg.polyline({{kLeft, y_of(part)}, {kWidth - kRight, y_of(part)}}, kGrid);
+    svg.text(kLeft - 6, y_of(part) + 4, fmt::format("{}", part), Anchor::end);
+  }
+  for (const double value : ticks_125(low, high)) {
+    const double power = std::log10(value);
+    if (high / low > 100 && std::abs(power - std::round(power)) > 1e-9) continue;
+    svg.polyline({{x_of(value), y_of(0)}, {x_of(value), y_of(1)}}, kGrid);
+    svg.text(x_of(value), y_of(0) + 16, fmt::format("{:g}", value), Anchor::middle);
+  }
+  draw_axes(svg, title, x_heading);
+  for (std::size_t i = 0; i < distributions.size(); ++i) {
+    std::vector<std::pair<double, double>> line;
+    double before = y_of(0);
+    for (const auto& [value, part] : distributions[i].points) {
+      line.emplace_back(x_of(value), before);
+      line.emplace_back(x_of(value), before = y_of(part));
+    }
+    svg.polyline(line, {.stroke = distinct_colour(i), .stroke_width = 1.5});
+    if (distributions.size() > 1)
+      svg.text(kWidth - kRight - 6, y_of(0) - 10 - 16 * static_cast<double>(i), distributions[i].name, Anchor::end,
+               distinct_colour(i));
+  }
+  return std::move(svg).finish();
+}
+
+std::string bars_svg(std::string_view title, std::string_view x_heading, std::string_view y_heading,
+                     const std::vector<std::pair<std::string, double>>& bars) {
+  Svg svg(kWidth, kHeight, title);
+  double most = 0;
+  for (const auto& [label, value] : bars) most = std::max(most, value);
+  if (most <= 0) most = 1;
+  svg.text(kLeft - 6, y_of(1) + 4, fmt::format("{:.3g}", most), Anchor::end);
+  svg.text(kLeft - 6, y_of(0) + 4, "0", Anchor::end);
+  svg.text(kWidth - kRight, 22, y_heading, Anchor::end);
+  const double step = (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(bars.size(), 1));
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const double x = kLeft + step * static_cast<double>(i), top = y_of(bars[i].second / most);
+    svg.rectangle(x + 0.1 * step, top, 0.8 * step, y_of(0) - top, {.fill = distinct_colour(0)});
+    if (bars.size() <= 30) svg.text(x + 0.5 * step, y_of(0) + 16, bars[i].first, Anchor::middle);
+  }
+  draw_axes(svg, title, x_heading);
+  return std::move(svg).finish();
+}
+
+}  // namespace rehearse::report

@@ -1,0 +1,80 @@
+#include <catch2/catch.hpp>
+
+#include "tests/cli/program.hpp"
+
+using Catch::Matchers::Contains;
+
+namespace {
+
+Ended program(const TemporaryFolder& folder, std::vector<std::string> arguments) {
+  return Program(folder.path(), std::move(arguments)).wait();
+}
+
+const std::string kPhilly =
+    "timestamp,duration,num_gpus,gpu_time,cluster\n"
+    "2017-10-09 07:01:55,66.0,1,66.0,11cb48\n"
+    "2017-10-09 06:13:03,2951.0,0,2951.0,6214e9\n"
+    "2017-10-10 06:13:03,2951.0,1,2951.0,6214e9\n";
+
+}  // namespace
+
+TEST_CASE("a trace is imported, and what is imported runs") {
+  const TemporaryFolder folder;
+  folder.write("philly.csv", kPhilly);
+  const Ended import = program(folder, {"import", "jobs", "philly", "philly.csv", "--to", "2017-10-10", "-o", "jobs.csv"});
+  CHECK(import.err.empty());
+  REQUIRE(import.status == 0);
+  CHECK_THAT(import.out, Contains("3 rows, 1 jobs, 1 rows dropped, 1 left out") && Contains("jobs.csv: 1 jobs"));
+  CHECK(text_of(folder.path() + "/jobs.csv") ==
+        "job_id,submit_s,gpus,duration_s,user,partition\nphilly-1,1507532515,1,66,11cb48,11cb48\n");
+  folder.write("s.json", R"({"name": "s", "cluster": {"pools": [{"name": "k80", "instance": "p2.xlarge", "nodes": 1}]},
+    "jobs": [{"trace": "jobs.csv"}], "policies": ["manual"]})");
+  CHECK(program(folder, {"run", "s.json"}).status == 0);
+}
+
+TEST_CASE("import of jobs refuses what it cannot do, and leaves no file") {
+  const TemporaryFolder folder;
+  folder.write("philly.csv", kPhilly);
+  const auto import = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"import", "jobs", "philly", "philly.csv", "-o", "jobs.csv"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return program(folder, arguments);
+  };
+  CHECK_THAT(import({"--from", "yesterday"}).err, Contains("--from: expected seconds as the file counts them, or a date"));
+  CHECK_THAT(import({"--map-model", "vgg"}).err, Contains("expected THEIRS=OURS"));
+  CHECK(import({"--sample", "2"}).status == 2);
+  CHECK(import({"--to", "0"}).status == 3);  // no job is left
+  CHECK_FALSE(std::ifstream(folder.path() + "/jobs.csv"));
+  CHECK_FALSE(std::ifstream(folder.path() + "/jobs.csv.part"));
+}
+
+TEST_CASE("jobs and results leave in other people's formats") {
+  const TemporaryFolder folder;
+  folder.write("philly.csv", kPhilly);
+  const Ended swf = program(folder, {"export", "jobs", "swf", "philly.csv", "--format", "philly", "-o", "jobs.swf"});
+  CHECK(swf.status == 0);
+  CHECK_THAT(swf.out, Contains("3 rows, 2 jobs, 1 rows dropped") && Contains("jobs.swf: 2 jobs"));
+  folder.write("s.json", R"({"name": "s", "cluster": {"pools": [{"name": "k80", "instance": "p2.xlarge", "nodes": 1}]},
+    "jobs": [{"trace": "jobs.swf", "format": "swf"}], "policies": ["manual"]})");
+  REQUIRE(program(folder, {"run", "s.json"}).status == 0);
+  CHECK(program(folder, {"export", "results", "batsim-jobs", "results/s", "-o", "jobs.csv"}).status == 0);
+  CHECK_THAT(text_of(folder.path() + "/jobs.csv"),
+             Contains("philly-1,rehearse,,0,1,,1,COMPLETED_SUCCESSFULLY,0,66,66,0,66,1,,,"));
+  CHECK(program(folder, {"export", "results", "paje", "results/s", "-o", "jobs.paje"}).status == 0);
+  CHECK_THAT(text_of(folder.path() + "/jobs.paje"), Contains("8 0 BUSY p0 1"));
+}
+
+TEST_CASE("describe and synthesize") {
+  const TemporaryFolder folder;
+  folder.write("philly.csv", kPhilly);
+  const Ended described = program(folder, {"describe", "philly.csv", "--format", "philly", "--plots", "plots"});
+  CHECK(described.status == 0);
+  CHECK_THAT(described.out, Contains("2, 2 of them with a duration") && Contains("2017-10-10 06:13:03 UTC"));
+  for (const char* name : {"durations", "sizes", "gpu_time", "hours", "days"})
+    CHECK_THAT(text_of(folder.path() + "/plots/" + name + ".svg"), Contains("<svg") && Contains("</svg>"));
+  const Ended made = program(folder, {"synthesize", "philly.csv", "--format", "philly", "--count", "10", "-o", "new.csv"});
+  CHECK(made.status == 0);
+  CHECK_THAT(text_of(folder.path() + "/new.csv"), Contains("job_id,submit_s,gpus,duration_s\nsynthetic-1,0,1,"));
+  CHECK(program(folder, {"describe", "new.csv"}).status == 0);
+  CHECK(program(folder, {"synthesize", "none.csv", "-o", "x.csv"}).status == 3);
+}

@@ -1,0 +1,80 @@
+#include "policies/queue/gavel.hpp"
+
+#include <rapidcheck/catch.h>
+
+#include <catch2/catch.hpp>
+
+#include "tests/policies/queue/random_world.hpp"
+
+using namespace toy;
+using rehearse::policies::Gavel;
+using rehearse::policies::GavelObjective;
+
+namespace {
+
+Job training(std::string name, double epochs) {
+  return {.name = std::move(name), .profile = &toy_profile(), .work = Work::train, .epochs = epochs};
+}
+
+}  // namespace
+
+TEST_CASE("gavel: two jobs on two pools have half of the time on each, in rounds") {
+  // Pool 0: 1.25 s an epoch for both (batch 100). Pool 1: x 2.25 s (batch 50), y 4.5 s (batch 25). Half and half is 1 for both,
+  // and more for one is less for the other. Round 1: x on pool 0, 8 epochs; y on pool 1, 2 epochs and 1/4.5. Round 2, at 10: who
+  // had nothing of a pool comes first: x on pool 1, 4 epochs of 2.25 s, ends at 19; y on pool 0, 3.5/4.5 + 0.25 s, then 7 x 1.25
+  // s.
+  World world{.cluster = cluster({{1, 1}, {1, 1}}), .costs = {.start_s = 0, .checkpoint_s = 0}};
+  MenuOfJob menus;
+  menus.menus["x"].ranked = {predicted_choice(0, 1, 100, 12), predicted_choice(1, 1, 50, 12)};
+  menus.menus["y"].ranked = {predicted_choice(0, 1, 100, 10), predicted_choice(1, 1, 25, 10)};
+  Gavel queue({.round_s = 10});
+  world.run({training("x", 12), training("y", 10)}, queue, &menus);
+  CHECK(world.keeper.of("x").end_s == Approx(19));
+  CHECK(world.keeper.of("x").reconfigurations == 1);
+  CHECK(world.keeper.of("y").end_s == Approx(19 + 3.5 / 4.5));
+  CHECK(world.keeper.of("y").reconfigurations == 1);
+}
+
+TEST_CASE("gavel, makespan: the longest job always runs") {
+  // 4 hours of work on 2 devices: 2 hours. First come, first served would need 3: one and one hour, then two.
+  World world{.cluster = cluster({{1, 2}})};
+  Gavel queue({.objective = GavelObjective::makespan});
+  const ReplayTotals totals = world.run({rigid("a", 0, 1, 3600), rigid("b", 0, 1, 3600), rigid("c", 0, 1, 7200)}, queue);
+  CHECK(totals.last_end_s == 7200);
+  CHECK(world.keeper.of("c").preemptions == 0);
+}
+
+TEST_CASE("gavel, cost: where a dollar does most, but for deadlines") {
+  // A device-second costs 0.001 dollars in pool 0, 0.0005 in pool 1 (a node of two). 8 epochs: 10 s or 18 s, 0.010 or 0.009
+  // dollars. Max-min starts the third job in pool 0; for least cost it waits for pool 1, unless it must end within 11 s.
+  struct Case {
+    GavelObjective objective;
+    double deadline_s, start_s, usd;
+  };
+  for (const Case& c : {Case{GavelObjective::max_min, kNever, 0, 0.01}, Case{GavelObjective::cost, kNever, 18, 0.009},
+                        Case{GavelObjective::cost, 11, 0, 0.01}}) {
+    World world{.cluster = cluster({{1, 1}, {1, 2}}), .costs = {.start_s = 0, .checkpoint_s = 0}};
+    world.menus.menu.ranked = {predicted_choice(0, 1, 100, 8), predicted_choice(1, 1, 50, 8)};
+    std::vector<Job> jobs{training("a", 8), training("b", 8), training("c", 8)};
+    jobs[2].deadline_s = c.deadline_s;
+    Gavel queue({.objective = c.objective});
+    world.run(jobs, queue);
+    double start_s = 0, usd = 0;  // of the last to start, and of the dearest
+    for (const Keeper::Row& row : world.keeper.jobs) {
+      start_s = std::max(start_s, row.record.start_s);
+      usd = std::max(usd, row.record.cost.total());
+    }
+    CHECK(start_s == c.start_s);
+    CHECK(usd == Approx(c.usd));
+    CHECK(world.keeper.of("c").meets_deadline());
+  }
+}
+
+TEST_CASE("gavel: every answer is valid, and every job ends") {
+  rc::prop("all objectives, rounds of any length", [](std::uint64_t seed) {
+    RandomJobs made = random_jobs(seed);
+    const auto objective = static_cast<GavelObjective>(*rc::gen::inRange(0, 3));
+    Gavel queue({.objective = objective, .round_s = static_cast<double>(*rc::gen::inRange(8, 60))});
+    run_random(made, queue);
+  });
+}

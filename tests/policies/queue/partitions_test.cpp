@@ -1,0 +1,112 @@
+#include "policies/queue/partitions.hpp"
+
+#include <rapidcheck/catch.h>
+
+#include <catch2/catch.hpp>
+
+#include "policies/queue/elastic.hpp"
+#include "policies/queue/fifo.hpp"
+#include "policies/queue/finish_time_fairness.hpp"
+#include "policies/queue/gavel.hpp"
+#include "policies/queue/user_shares.hpp"
+#include "tests/policies/queue/random_world.hpp"
+
+using namespace toy;
+using namespace rehearse::policies;
+
+namespace {
+
+Job of(std::string user, Job job) {
+  job.user = std::move(user);
+  return job;
+}
+
+std::unique_ptr<Queue> any_queue(int kind) {
+  switch (kind) {
+    case 0:
+      return std::make_unique<Fifo>();
+    case 1:
+      return std::make_unique<UserShares>(UserSharesParameters{});
+    case 2:
+      return std::make_unique<Gavel>(GavelParameters{.round_s = 20});
+    case 3:
+      return std::make_unique<Elastic>(ElasticParameters{.round_s = 15, .switch_s = 5});
+    default:
+      return std::make_unique<FinishTimeFairness>(FinishTimeFairnessParameters{.lease_s = 20});
+  }
+}
+
+/// Asserts before every answer that no partition holds more than its quota.
+class Audited final : public Queue {
+ public:
+  Audited(std::vector<Partition> partitions, int kind)
+      : partitions_(partitions), inner_(std::move(partitions), [kind] { return any_queue(kind); }) {}
+  void decide(const QueueView& view, QueueAnswer& answer) override {
+    for (const JobSlot slot : view.queued) active_.insert(slot);
+    for (const JobSlot slot : view.ended) active_.erase(slot);
+    std::map<std::pair<bool, std::string>, int> held;  // by partition and pool
+    for (const JobSlot slot : active_) {
+      const QueueJob& job = view.jobs[slot];
+      if (job.service.entry < 0) continue;
+      for (const Group& group : job.menu.ranked[static_cast<std::size_t>(job.service.entry)].configuration.groups)
+        held[{job.job.user < "c", view.cluster->pools[static_cast<std::size_t>(group.pool)].name}] += group.workers;
+    }
+    for (const auto& [where, devices] : held) {
+      const auto& [first, pool] = where;
+      const Partition& partition = partitions_[first ? 0 : 1];
+      const auto quota = partition.quota.find(pool);
+      const int nodes = quota == partition.quota.end() ? 0 : quota->second;
+      for (std::size_t p = 0; p < view.nodes.size(); ++p)
+        if (view.cluster->pools[p].name == pool) RC_ASSERT(devices <= nodes * view.nodes[p].devices_per_node());
+    }
+    inner_.decide(view, answer);
+  }
+
+ private:
+  std::vector<Partition> partitions_;
+  Partitioned inner_;
+  std::set<JobSlot> active_;
+};
+
+}  // namespace
+
+TEST_CASE("partitions: each user's jobs stay within the quota, and nothing is borrowed") {
+  // Two nodes of 2. a has one node, all others the other one. a's second job waits for the first, though two devices are free
+  // until b comes at 1; a job of 3 devices fits the pool, but neither partition.
+  World world{.cluster = cluster({{2, 2}})};
+  Partitioned queue({{.name = "a's", .users = {"a"}, .quota = {{"pool0", 1}}}, {.name = "rest", .quota = {{"pool0", 1}}}},
+                    [] { return std::make_unique<Fifo>(); });
+  world.run({of("a", rigid("a1", 0, 2, 10)), of("a", rigid("a2", 0, 2, 10)), of("b", rigid("b", 1, 2, 10)),
+             of("c", rigid("c", 2, 1, 10)), of("a", rigid("large", 3, 3, 10))},
+            queue);
+  CHECK(world.keeper.of("a2").start_s == 10);
+  CHECK(world.keeper.of("b").start_s == 1);
+  CHECK(world.keeper.of("c").start_s == 11);
+  CHECK(world.keeper.of("large").reason == FailureReason::rejected);
+}
+
+TEST_CASE("partitions: users of none are rejected; quotas of more than the pool go in order") {
+  World world{.cluster = cluster({{1, 2}})};
+  Partitioned queue(
+      {{.name = "a's", .users = {"a"}, .quota = {{"pool0", 1}}}, {.name = "b's", .users = {"b"}, .quota = {{"pool0", 1}}}},
+      [] { return std::make_unique<Fifo>(); });
+  world.run({of("b", rigid("b1", 0, 2, 10)), of("b", rigid("b2", 1, 2, 10)), of("a", rigid("a", 2, 2, 10)),
+             of("c", rigid("c", 2, 1, 1))},
+            queue);
+  CHECK(world.keeper.of("a").start_s == 10);
+  CHECK(world.keeper.of("b2").start_s == 20);
+  CHECK(world.keeper.of("c").reason == FailureReason::rejected);
+}
+
+TEST_CASE("partitions: quotas are kept by every discipline, and every job ends") {
+  rc::prop("two partitions", [](std::uint64_t seed) {
+    RandomJobs made = random_jobs(seed);
+    Partition few{.name = "few", .users = {"a", "b"}}, rest{.name = "rest"};
+    for (const Pool& pool : made.machines.pools) {
+      few.quota[pool.name] = *rc::gen::inRange(0, pool.nodes + 1);
+      rest.quota[pool.name] = *rc::gen::inRange(0, pool.nodes + 1);
+    }
+    Audited queue({few, rest}, *rc::gen::inRange(0, 5));
+    run_random(made, queue);
+  });
+}

@@ -1,0 +1,95 @@
+// Batsim's workloads (Batsim's documentation, "Workload"): JSON with jobs and, by name, profiles that say what a job does. Only
+// delay profiles say how long that takes without a platform. The profiles are read first and kept, the jobs stream.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "traces/job_rules.hpp"
+#include "traces/jobs/json_trace.hpp"
+#include "traces/jobs/readers.hpp"
+
+namespace rehearse::traces {
+namespace {
+
+/// "4" and 4 are the same name: older files have numbers.
+std::string name_of(std::optional<sim::JsonValue> value, sim::Mistakes& mistakes) {
+  if (!value) return {};
+  if (value->is_number()) return fmt::format("{}", value->number());
+  return std::string(sim::read_text(*value, mistakes));
+}
+
+class Batsim final : public TraceReader {
+ public:
+  explicit Batsim(const std::string& path) : path_(path), items_(path, "jobs") { read_profiles(); }
+
+  bool next(TraceRow& row) override {
+    sim::JsonItem item;
+    if (!items_.next(item)) return false;
+    row.line = item.line;
+    if (const auto document = parse_item(item, path_, row)) {
+      sim::Mistakes mistakes;
+      read(document->root(), row, mistakes);
+      add_mistakes(mistakes, item, row);
+    }
+    return true;
+  }
+
+  std::vector<std::string> notes() const override { return {"a resource of the file counts as a GPU"}; }
+
+ private:
+  struct Profile {
+    std::string type;
+    double delay_s = kNotGiven;
+  };
+
+  void read_profiles() {
+    sim::JsonItems items(path_, "profiles");
+    sim::JsonItem item;
+    TraceRow row;
+    sim::Mistakes mistakes;
+    while (items.next(item)) {
+      const auto document = parse_item(item, path_, row);
+      if (!document || !document->root().is_object()) continue;  // whoever uses it will miss it
+      sim::ObjectReader in(document->root(), mistakes);
+      Profile profile{.type = in.text("type", std::string())};
+      if (profile.type == "delay" || profile.type == "DelayProfile") profile.delay_s = in.number("delay", kDurations, kNotGiven);
+      profiles_[item.name] = std::move(profile);
+    }
+  }
+
+  void read(sim::JsonValue value, TraceRow& row, sim::Mistakes& mistakes) const {
+    sim::ObjectReader in(value, mistakes);
+    TraceJob& job = row.job;
+    job.job_id = name_of(in.required("id", "a name"), mistakes);
+    job.submit_s = in.number("subtime", kDates);
+    job.gpus = static_cast<double>(in.integer("res", kGpuCounts));
+    const auto walltime = in.maybe_number("walltime");
+    if (walltime && *walltime > 0 && kDurations.contains(*walltime)) job.walltime_s = *walltime;  // -1 is none
+    for (const sim::JsonValue dependency : in.has("dependencies") ? in.list("dependencies") : std::vector<sim::JsonValue>{})
+      job.after += (job.after.empty() ? "" : ";") + name_of(dependency, mistakes);
+    job.user = in.has("user") ? name_of(in.child("user"), mistakes) : std::string();
+    job.partition = in.has("partition") ? name_of(in.child("partition"), mistakes) : std::string();
+    const std::string name = name_of(in.required("profile", "the name of a profile"), mistakes);
+    if (!mistakes.empty()) return;
+    const auto profile = profiles_.find(name);
+    if (profile == profiles_.end()) {
+      row.refuse("profile", "the name of a profile", fmt::format("\"{}\"", name));
+    } else if (!is_given(profile->second.delay_s)) {
+      row.refuse("profile", "a delay profile: others last as long as the platform makes them",
+                 fmt::format("\"{}\" of type \"{}\"", name, profile->second.type));
+    } else {
+      job.duration_s = profile->second.delay_s;
+    }
+  }
+
+  std::string path_;
+  sim::JsonItems items_;
+  std::map<std::string, Profile> profiles_;
+};
+
+}  // namespace
+
+std::unique_ptr<TraceReader> open_batsim(const std::string& path) { return std::make_unique<Batsim>(path); }
+
+}  // namespace rehearse::traces

@@ -1,0 +1,49 @@
+#include "traces/jobs/native_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace rehearse::traces {
+
+namespace {
+
+void append_field(std::string& text, std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == field.npos) {
+    text += field;
+    return;
+  }
+  text += '"';
+  for (const char c : field) {
+    if (c == '"') text += '"';
+    text += c;
+  }
+  text += '"';
+}
+
+}  // namespace
+
+void append_native_header(std::string& text, const TraceColumns& columns) {
+  std::string_view separator;
+  for (const TraceColumn* column : columns) {
+    text += separator;
+    text += column->name;
+    separator = ",";
+  }
+  text += '\n';
+}
+
+void append_native_row(std::string& text, const TraceJob& job, const TraceColumns& columns) {
+  std::string_view separator;
+  for (const TraceColumn* column : columns) {
+    text += separator;
+    separator = ",";
+    if (const auto* name = std::get_if<std::string TraceJob::*>(&column->field))
+      append_field(text, job.**name);
+    else if (const double value = job.*std::get<double TraceJob::*>(column->field); is_given(value))
+      fmt::format_to(std::back_inserter(text), "{}", value);
+  }
+  text += '\n';
+}
+
+}  // namespace rehearse::traces

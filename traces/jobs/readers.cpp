@@ -1,0 +1,59 @@
+#include "traces/jobs/readers.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/base/names.hpp"
+#include "sim/read/shown.hpp"
+#include "traces/elasticflow.hpp"
+
+namespace rehearse::traces {
+
+std::span<const TraceReaderEntry> trace_readers() {
+  static constexpr TraceReaderEntry kReaders[] = {
+      {"native", "our own CSV", {}, {}, open_native_trace},
+      {"elasticflow-rigid", "ElasticFlow's CSV: every job runs for its measured duration on its GPUs", kElasticFlowSource,
+       "job_id,submit_s,gpus,duration_s,model,dataset,deadline_s", open_elasticflow},
+      {"philly", "Microsoft's Philly clusters, the CSV of Pollux's authors",
+       "get simulator/traces/philly.csv of the GitHub repository petuum/adaptdl, branch osdi21-artifact",
+       "job_id,submit_s,gpus,duration_s,user,partition", open_philly},
+      {"philly-json", "Microsoft's Philly clusters, the JSON log cluster_job_log",
+       "get trace-data.tar.gz of the GitHub repository msr-fiddle/philly-traces and unpack it",
+       "job_id,submit_s,gpus,duration_s,user,partition,status", open_philly_json},
+      {"tiresias", "the CSV of Tiresias' simulator", "get simulator/60_job.csv of the GitHub repository SymbioticLab/Tiresias",
+       "job_id,submit_s,gpus,duration_s,model,dataset", open_tiresias},
+      {"gavel", "the traces of Gavel's scheduler: steps at a batch, between tabs",
+       "get scheduler/traces of the GitHub repository stanford-futuredata/gavel",
+       "job_id,submit_s,gpus,model,dataset,batch_size,steps,priority", open_gavel},
+      {"swf", "the Standard Workload Format of the Parallel Workloads Archive",
+       "get a log from https://www.cs.huji.ac.il/labs/parallel/workload/logs.html",
+       "job_id,submit_s,gpus,duration_s,model,dataset,user,memory_bytes,partition,walltime_s,after,status", open_swf},
+      {"batsim",
+       "Batsim's JSON workloads with delay profiles",
+       {},
+       "job_id,submit_s,gpus,duration_s,user,partition,walltime_s,after",
+       open_batsim},
+      {"helios", "SenseTime's Helios clusters, cluster_log.csv",
+       "get data.zip of the GitHub repository S-Lab-System-Group/HeliosData and unpack it",
+       "job_id,submit_s,gpus,duration_s,user,cpus,partition,status", open_helios},
+      {"alibaba-pai-2020", "Alibaba's PAI cluster of 2020, pai_task_table.csv",
+       "get pai_task_table.tar.gz as cluster-trace-gpu-v2020 of the GitHub repository alibaba/clusterdata says, and unpack it",
+       "job_id,submit_s,gpus,duration_s,gpu_type,gpu_fraction,cpus,memory_bytes,status", open_alibaba_pai_2020},
+      {"alibaba-gpu-2023", "Alibaba's GPU-sharing cluster of 2023, openb_pod_list_*.csv",
+       "get cluster-trace-gpu-v2023/csv of the GitHub repository alibaba/clusterdata",
+       "job_id,submit_s,gpus,duration_s,gpu_type,gpu_fraction,cpus,memory_bytes,partition,status", open_alibaba_gpu_2023},
+  };
+  return kReaders;
+}
+
+const TraceReaderEntry& trace_reader(std::string_view name) {
+  std::vector<std::string> names;
+  for (const TraceReaderEntry& entry : trace_readers()) {
+    if (entry.name == name) return entry;
+    names.emplace_back(entry.name);
+  }
+  throw sim::InputError(sim::Mistake{.expected = fmt::format("a format of traces: {}", fmt::join(names, ", ")),
+                                     .found = sim::shown(name),
+                                     .nearest = sim::nearest_name(name, names)});
+}
+
+}  // namespace rehearse::traces

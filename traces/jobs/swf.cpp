@@ -1,0 +1,181 @@
+#include "traces/jobs/swf.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <map>
+
+#include "sim/read/line_reader.hpp"
+#include "sim/read/shown.hpp"
+#include "traces/job_rules.hpp"
+#include "traces/jobs/readers.hpp"
+
+namespace rehearse::traces {
+namespace {
+
+constexpr std::size_t kFields = 18;
+/// The places of the fields that are used, from 0.
+enum Field : std::size_t {
+  kNumber,
+  kSubmit,
+  kRunTime = 3,
+  kAllocated = 4,
+  kUsedMemory = 6,
+  kRequested = 7,
+  kRequestedTime = 8,
+  kRequestedMemory = 9,
+  kStatus = 10,
+  kUser = 11,
+  kExecutable = 13,
+  kQueue = 14,
+  kPartition = 15,
+  kPreceding = 16,
+  kThinkTime = 17
+};
+
+class Swf final : public TraceReader {
+ public:
+  explicit Swf(const std::string& path) : lines_(path) {}
+
+  bool next(TraceRow& row) override {
+    std::string_view line;
+    while (lines_.next(line)) {
+      const std::size_t begin = line.find_first_not_of(" \t");
+      if (begin == line.npos) continue;
+      line.remove_prefix(begin);
+      if (line.starts_with(';')) {
+        read_comment(line);
+        continue;
+      }
+      row.line = lines_.line_number();
+      if (split(row, line)) read(row);
+      return true;
+    }
+    return false;
+  }
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes{"a processor of the file counts as a GPU"};
+    if (!start_.empty()) notes.push_back("dates count from UnixStartTime " + start_);
+    if (think_times_ > 0)
+      notes.push_back(
+          fmt::format("the think times of {} jobs are set aside: they start right after the job before", think_times_));
+    return notes;
+  }
+
+ private:
+  using Names = std::map<std::int64_t, std::string>;
+
+  static bool read_name(std::string_view line, std::string_view kind, Names& names) {
+    if (!line.starts_with(kind)) return false;
+    line.remove_prefix(kind.size());
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+    if (error != std::errc{} || end == line.data() + line.size() || *end != ' ') return false;
+    const std::string_view name(end + 1, static_cast<std::size_t>(line.data() + line.size() - end - 1));
+    if (sim::is_utf8(name)) names[number] = name;
+    return true;
+  }
+
+  void read_comment(std::string_view line) {
+    constexpr std::string_view kStart = "; UnixStartTime: ";
+    if (line.starts_with(kStart)) start_ = sim::printable(line.substr(kStart.size()));
+    read_name(line, kSwfJob, jobs_) || read_name(line, kSwfUser, users_) || read_name(line, kSwfPartition, partitions_) ||
+        read_name(line, kSwfExecutable, executables_);
+  }
+
+  bool split(TraceRow& row, std::string_view line) {
+    std::size_t count = 0;
+    while (true) {
+      const std::size_t begin = line.find_first_not_of(" \t");
+      if (begin == line.npos) break;
+      line.remove_prefix(begin);
+      const std::string_view text = line.substr(0, line.find_first_of(" \t"));
+      line.remove_prefix(text.size());
+      if (count < kFields) {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), fields_[count]);
+        if (error != std::errc{} || end != text.data() + text.size() || !sim::NumberRange{}.contains(fields_[count])) {
+          row.refuse(fmt::format("field {}", count + 1), "a number", sim::shown(text));
+          return false;
+        }
+      }
+      ++count;
+    }
+    if (count == kFields) return true;
+    row.refuse({}, "18 fields", fmt::format("{}", count));
+    return false;
+  }
+
+  bool known(Field field) const { return fields_[field] >= 0; }
+
+  /// A number that stands for a name, as text; empty for -1 and for what is no whole number.
+  std::string name(TraceRow& row, Field field, const Names& names, std::string_view column) const {
+    if (!known(field)) return {};
+    if (!sim::integer_expectation(fields_[field], {}).empty()) {
+      row.refuse(column, "a whole number", fmt::format("{}", fields_[field]));
+      return {};
+    }
+    const auto number = static_cast<std::int64_t>(fields_[field]);
+    const auto found = names.find(number);
+    return found != names.end() ? found->second : fmt::format("{}", number);
+  }
+
+  void check(TraceRow& row, std::string_view column, double value, const sim::NumberRange& range, bool whole = false) const {
+    std::string expected = whole                   ? sim::integer_expectation(value, range)
+                           : range.contains(value) ? std::string{}
+                                                   : range.describe();
+    if (!expected.empty()) row.refuse(column, std::move(expected), fmt::format("{}", value));
+  }
+
+  void read(TraceRow& row) {
+    TraceJob& job = row.job;
+    const double processors = fields_[kAllocated] > 0 ? fields_[kAllocated] : fields_[kRequested];
+    check(row, "job number", fields_[kNumber], sim::at_least(0), true);
+    check(row, "submit time", fields_[kSubmit], kDates);
+    check(row, "processors", processors, kGpuCounts, true);
+    if (!row.mistakes.empty()) return;
+    job.job_id = name(row, kNumber, jobs_, "job number");
+    job.submit_s = fields_[kSubmit];
+    job.gpus = processors;
+    job.duration_s = fields_[kRunTime];
+    if (job.duration_s == 0) {
+      job.duration_s = 0.5;
+      row.repairs.push_back({"run time", "above 0: 0 is less than 0.5 s, which is taken", "0"});
+    }
+    check(row, "run time", job.duration_s, kDurations);
+    if (fields_[kRequestedTime] > 0) job.walltime_s = fields_[kRequestedTime];
+    const double kib = known(kRequestedMemory) ? fields_[kRequestedMemory] : fields_[kUsedMemory];
+    if (kib > 0) job.memory_bytes = kib * 1024 * processors;
+    if (is_given(job.memory_bytes)) check(row, "memory", job.memory_bytes, kMemoryBytes);
+    if (is_given(job.walltime_s)) check(row, "requested time", job.walltime_s, kDurations);
+    job.user = name(row, kUser, users_, "user");
+    job.partition = name(row, known(kPartition) ? kPartition : kQueue, partitions_, "partition");
+    job.after = fields_[kPreceding] > 0 ? name(row, kPreceding, jobs_, "preceding job") : std::string{};
+    if (const auto model = executables_.find(known(kExecutable) ? static_cast<std::int64_t>(fields_[kExecutable]) : -1);
+        model != executables_.end())
+      job.model = model->second;
+    if (fields_[kThinkTime] > 0 && !job.after.empty()) ++think_times_;
+    read_status(row);
+  }
+
+  void read_status(TraceRow& row) const {
+    for (const SwfStatus& status : kSwfStatuses)
+      if (fields_[kStatus] == status.number) row.job.status = status.name;
+    if (fields_[kStatus] >= 2 && fields_[kStatus] <= 4)
+      row.refuse("status", "a whole job: 2 to 4 are parts of one that has a line of its own",
+                 fmt::format("{}", fields_[kStatus]));
+  }
+
+  sim::LineReader lines_;
+  std::array<double, kFields> fields_{};
+  Names jobs_, users_, partitions_, executables_;
+  std::string start_;
+  std::int64_t think_times_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<TraceReader> open_swf(const std::string& path) { return std::make_unique<Swf>(path); }
+
+}  // namespace rehearse::traces

@@ -1,0 +1,63 @@
+// A trace from its first row to its last in constant memory but for the jobs' fingerprints: what is not kept is accounted for.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "traces/job_list.hpp"
+#include "traces/jobs/fingerprints.hpp"
+#include "traces/jobs/readers.hpp"
+
+namespace rehearse::traces {
+
+/// What is kept of a trace, and how it is changed.
+struct TraceChoices {
+  double sample = 1;  ///< each job is kept with this probability, by its name and `seed`
+  std::uint64_t seed = 0;
+  double from_s = -std::numeric_limits<double>::infinity();  ///< the first date kept, as the file counts
+  double to_s = std::numeric_limits<double>::infinity();     ///< the first one not kept any more
+  double scale_load = 1;                                     ///< dates move this much closer to `from_s` or the first job's
+  std::vector<std::pair<std::string, std::string>> models;   ///< theirs, ours
+};
+
+class TraceStream {
+ public:
+  /// A model that is neither among `known_models` nor the second of a pair in choices.models is left out, or the job is dropped
+  /// when its work needs one; the native format's are passed on as they stand. Throws InputError as the format's reader does, and
+  /// where there is no such file, saying how it is had.
+  TraceStream(const TraceReaderEntry& format, const std::string& path, TraceChoices choices,
+              std::vector<std::string> known_models);
+
+  /// The next job that is kept, in the file's order, good until the next call; null at the end. Throws InputError as the reader.
+  const TraceJob* next();
+  /// The native columns that its jobs may have.
+  std::vector<const TraceColumn*> columns() const;
+  /// Of what was read so far. After the end, with the notes on the whole file.
+  const ImportReport& report() const { return report_; }
+
+ private:
+  bool keep();
+  bool choose();
+  void name_model();
+  void check_after();
+  bool scale();
+  void finish();
+
+  const TraceReaderEntry& format_;
+  TraceChoices choices_;
+  std::vector<std::string> known_models_;
+  std::unique_ptr<TraceReader> reader_;
+  TraceRow row_;
+  ImportReport report_;
+  Fingerprints names_;
+  double latest_s_ = -std::numeric_limits<double>::infinity();
+  double origin_s_ = kNotGiven;  ///< that dates move closer to
+  std::int64_t outside_ = 0, not_sampled_ = 0;
+};
+
+}  // namespace rehearse::traces
