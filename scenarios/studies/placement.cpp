@@ -31,6 +31,7 @@ struct PlacementParameters {
   std::vector<MethodChoice> methods;
   std::vector<Objective> objectives;
   std::int64_t evaluations = 2000;
+  int sampling_processes = 1;
 };
 
 /// A graph on a machine, and what every method made of it.
@@ -65,7 +66,7 @@ class PlacementStudy final : public Study {
       const auto c = static_cast<std::size_t>(task) / methods, m = static_cast<std::size_t>(task) % methods;
       const MethodChoice& method = parameters_.methods[m];
       const std::uint64_t key = sim::stream_key(scenario.policy_seed, 0, "place " + method.name, name_of(cases[c].choice));
-      return to_text(place({&placed[c], &method, parameters_.evaluations, key}));
+      return to_text(place({&placed[c], &method, parameters_.evaluations, key, parameters_.sampling_processes}));
     };
     const std::vector<std::string> texts =
         map_processes(static_cast<int>(cases.size() * methods), processes_of(options), folder, work);
@@ -383,6 +384,7 @@ std::unique_ptr<Study> read_placement(sim::ObjectReader& in, const Paths& paths,
     p.methods.push_back({.name = "split", .entry = nullptr, .parameters = {}});
   p.objectives = read_objectives(in, mistakes);
   p.evaluations = in.integer("evaluations", sim::between(1, 1e9), p.evaluations);
+  p.sampling_processes = static_cast<int>(in.integer("sampling_processes", sim::between(1, 256), p.sampling_processes));
   return std::make_unique<PlacementStudy>(std::move(p));
 }
 

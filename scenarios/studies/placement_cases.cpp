@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "policies/place/throughput.hpp"
+#include "scenarios/studies/process_scorer.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/step/step_timer.hpp"
 #include "traces/graphs/native.hpp"
@@ -176,7 +177,8 @@ std::vector<std::int32_t> answer_of(const PlacementTask& task, const policies::P
   const policies::Parameters parameters(entry->parameters, task.method->parameters);
   const auto method =
       task.method->network != nullptr ? entry->make_agent(parameters, *task.method->network) : entry->make(parameters);
-  const policies::PlacementAnswer answer = run_placement(*method, view, scorer, task.evaluations);
+  ProcessScorer sampler(scorer, task.sampling_processes);
+  const policies::PlacementAnswer answer = run_placement(*method, view, sampler, task.evaluations);
   figures.evaluations = answer.evaluations;
   if (entry->searches)
     for (const auto& point : answer.history)

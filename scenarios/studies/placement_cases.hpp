@@ -99,6 +99,7 @@ struct PlacementTask {
   const MethodChoice* method = nullptr;
   std::int64_t evaluations = 1;
   std::uint64_t random_key = 0;
+  int sampling_processes = 1;  ///< that score placements which the method samples together; the figures are the same
 };
 
 /// Throws CheckFailed when the two timers differ.

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <list>
 
 #include "sim/base/errors.hpp"
 
@@ -33,10 +34,10 @@ std::string read_all(int file) {
   }
 }
 
-[[noreturn]] void be_child(int file, const std::function<std::string()>& work) {
+[[noreturn]] void be_child(int file, int task, const std::function<std::string(int)>& work) {
   std::string bytes;
   try {
-    bytes = kDone + work();
+    bytes = kDone + work(task);
   } catch (const std::exception& error) {
     bytes = kThrew + std::string(error.what());
   } catch (...) {
@@ -46,27 +47,56 @@ std::string read_all(int file) {
   _exit(0);
 }
 
+/// Is waited for, whatever happens here: without a reader it ends at its first written byte.
+class Child {
+ public:
+  Child(int task, const std::function<std::string(int)>& work) {
+    int ends[2];
+    check(pipe(ends) == 0, "a pipe could not be made");
+    process_ = fork();
+    if (process_ == 0) {
+      close(ends[0]);
+      be_child(ends[1], task, work);
+    }
+    close(ends[1]);
+    if (process_ < 0) close(ends[0]);
+    check(process_ > 0, "a child could not be forked");
+    answer_ = ends[0];
+  }
+  ~Child() {
+    close(answer_);
+    int status = 0;
+    while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  std::string answer() const {
+    const std::string bytes = read_all(answer_);
+    check(!bytes.empty(), "a child died without an answer");
+    check(bytes[0] == kDone, "in a child: " + bytes.substr(1));
+    return bytes.substr(1);
+  }
+
+ private:
+  pid_t process_ = -1;
+  int answer_ = -1;
+};
+
 }  // namespace
 
-std::string in_child(const std::function<std::string()>& work) {
-  int ends[2];
+std::vector<std::string> in_children(int count, const std::function<std::string(int task)>& work) {
   std::fflush(nullptr);
-  check(pipe(ends) == 0, "a pipe could not be made");
-  const pid_t child = fork();
-  check(child >= 0, "a child could not be forked");
-  if (child == 0) {
-    close(ends[0]);
-    be_child(ends[1], work);
-  }
-  close(ends[1]);
-  std::string bytes = read_all(ends[0]);
-  close(ends[0]);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  check(!bytes.empty(), "a child died without an answer");
-  check(bytes[0] == kDone, "in a child: " + bytes.substr(1));
-  return bytes.substr(1);
+  std::list<Child> children;
+  for (int task = 0; task < count; ++task) children.emplace_back(task, work);
+  std::vector<std::string> answers;
+  for (const Child& child : children) answers.push_back(child.answer());
+  return answers;
+}
+
+std::string in_child(const std::function<std::string()>& work) {
+  return in_children(1, [&](int) { return work(); }).front();
 }
 
 }  // namespace rehearse::sim

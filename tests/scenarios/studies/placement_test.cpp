@@ -1,12 +1,19 @@
 #include "scenarios/studies/placement.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <set>
+#include <tuple>
 
+#include "policies/place/rl/graph_placer.hpp"
 #include "policies/place/throughput.hpp"
+#include "scenarios/agent_file.hpp"
+#include "scenarios/embedded.hpp"
+#include "scenarios/studies/process_scorer.hpp"
 #include "tests/scenarios/studies/study_files.hpp"
 #include "traces/graphs/profiled_graph.hpp"
 
@@ -70,6 +77,82 @@ TEST_CASE("the study of placement") {
   CHECK(run_text(other, kScenario, 3).files.at("placement.csv") == run.files.at("placement.csv"));
 }
 
+TEST_CASE("however many processes score what is sampled, the placements are the same") {
+  // 4 and 3 placements an update; random-search, annealing and the lists score one at a time.
+  const auto files_with = [](int processes) {
+    const TemporaryFolder folder;
+    const std::string sampling = fmt::format(R"("evaluations": 60, "sampling_processes": {})", processes);
+    const std::string methods = R"("annealing", { "name": "rl", "samples": 3 }, { "name": "rl-refined", "samples": 4 })";
+    const std::string refined = R"("annealing", { "name": "rl-refined", "samples": 4 })";
+    std::map<std::string, std::string> files =
+        run_text(folder, with(with(kScenario, R"("evaluations": 60)", sampling), refined, methods)).files;
+    return files.at("placement.csv") + files.at("placement-search.csv") + files.at("placement-dcgan-two-makespan.dot");
+  };
+  const std::string files = files_with(1);
+  CHECK_THAT(files, Catch::Contains("rl-refined"));
+  for (const int processes : {2, 3}) CHECK(files_with(processes) == files);
+}
+
+TEST_CASE("rl-transfer places with the agent that its parameter names") {
+  // One evaluation: the placement that the network itself thinks likeliest.
+  const TemporaryFolder folder;
+  const auto step_s = [&](const std::string& method) {
+    const std::string one = with(kScenario, R"("evaluations": 60)", R"("evaluations": 1)");
+    const std::string all =
+        R"("single-cpu", "single-gpu", "heft", "random-search", "annealing", { "name": "rl-refined", "samples": 4 })";
+    const StudyRun run = run_text(folder, with(one, all, method));
+    const report::Table& table = run.table("placement");
+    return number(table, table.rows[0], "step_s");
+  };
+  const std::string with_agent = R"({ "name": "rl-transfer", "agent": "agent.json" })";
+  const std::string shipped(scenarios::embedded_file(scenarios::agent_of("rl-transfer")));
+  folder.write("agent.json", shipped);
+  const double shipped_s = step_s(R"("rl-transfer")");
+  CHECK(step_s(with_agent) == shipped_s);
+
+  // With the last layer's weights turned round it prefers the devices that it thought worst.
+  policies::NetworkState turned = scenarios::parse_agent(shipped, "shipped", policies::GraphLayers::blueprint());
+  for (policies::NamedMatrix& matrix : turned.matrices)
+    if (matrix.is.name == "output/weight")
+      for (double& number : matrix.numbers) number = -number;
+  scenarios::write_agent_file(folder.path() + "/agent.json", turned);
+  CHECK(step_s(with_agent) > shipped_s);
+
+  // Another strategy's agent.
+  folder.write("agent.json", std::string(scenarios::embedded_file(scenarios::agent_of("staged-rl"))));
+  CHECK_THAT(complaints(folder, with(kScenario, R"("heft")", with_agent)), Catch::Contains("rl-transfer"));
+}
+
+TEST_CASE("a batch is scored in order by as many processes as asked for, and no more than it has placements") {
+  // A placement's score is its first device; the missing bytes tell which process it was scored by.
+  struct ByProcess final : policies::PlacementScorer {
+    void score(std::span<const policies::DeviceOfGroup> placements, std::span<policies::StepScore> scores) override {
+      for (std::size_t i = 0; i < placements.size(); ++i) {
+        sim::check(placements[i][0] != 13, "thirteen");
+        scores[i] = {.missing_bytes = ::getpid(), .makespan = placements[i][0]};
+      }
+    }
+  } scorer;
+  for (const auto& [processes, count, used] : {std::tuple{1, 5, 1}, {2, 5, 2}, {3, 5, 3}, {8, 5, 5}, {3, 1, 1}, {3, 0, 0}}) {
+    INFO(processes << " for " << count);
+    std::vector<policies::DeviceOfGroup> placements;
+    for (int i = 0; i < count; ++i) placements.push_back({i});
+    std::vector<policies::StepScore> scores(placements.size());
+    scenarios::ProcessScorer(scorer, processes).score(placements, scores);
+    std::set<std::int64_t> pids;
+    for (int i = 0; i < count; ++i) {
+      CHECK(scores[static_cast<std::size_t>(i)].makespan == i);
+      pids.insert(scores[static_cast<std::size_t>(i)].missing_bytes);
+    }
+    CHECK(static_cast<int>(pids.size()) == used);
+    CHECK(pids.contains(::getpid()) == (used == 1));
+  }
+  // What goes wrong in a child goes wrong here.
+  const std::vector<policies::DeviceOfGroup> unlucky{{1}, {2}, {13}};
+  std::vector<policies::StepScore> scores(3);
+  CHECK_THROWS_WITH(scenarios::ProcessScorer(scorer, 3).score(unlucky, scores), Catch::Contains("thirteen"));
+}
+
 TEST_CASE("the study draws each case's best placement and says what fits on one GPU") {
   const TemporaryFolder folder;
   const StudyRun run = run_text(folder, kScenario);
@@ -127,6 +210,7 @@ TEST_CASE("mistakes in the study of placement") {
   says(R"("samples": 4)", R"("samples": 1)", "/study/methods/5/samples");
   says(R"("samples": 4)", R"("sample": 4)", "/study/methods/5/sample");
   says(R"("evaluations": 60)", R"("evaluations": 0)", "/study/evaluations: expected a whole number from 1 to");
+  says(R"("evaluations": 60)", R"("sampling_processes": 0)", "/study/sampling_processes: expected a whole number from 1 to 256");
   says(R"("cpu": "host", )", "", "CPU");
   says(R"("model": "dcgan", "batch": 16)", R"("model": "dcgan")", "/study/graphs/0: expected a batch, samples of the step");
   says(R"("model": "dcgan")", R"("model": "dcgan", "file": "a.json")", "/study/graphs/0: expected exactly one of model and file");
