@@ -103,21 +103,26 @@ struct RlDefaults {
   double rate, refine_share;
 };
 
+RlNetwork network_named(std::string_view name) {
+  if (name == "graph") return RlNetwork::graph;
+  return name == "hierarchy" ? RlNetwork::hierarchy : RlNetwork::sequence;
+}
+
 PlacementEntry rl_entry(std::string name, std::string help, const RlDefaults& own) {
   std::vector<ParameterDeclaration> parameters = reinforce_parameters(own.rate);
-  parameters.push_back({.name = "network",
-                        .fallback = std::string(own.network),
-                        .help = "reads the groups as a sequence, or as a graph with what stands on each device",
-                        .choices = {"sequence", "graph"}});
+  parameters.push_back(
+      {.name = "network",
+       .fallback = std::string(own.network),
+       .help = "reads the groups as a sequence, as a graph with what stands on each device, or makes bundles of them",
+       .choices = {"sequence", "graph", "hierarchy"}});
   parameters.push_back({.name = "refine_share",
                         .fallback = own.refine_share,
                         .help = "of the evaluations, to anneal the best placement",
                         .low = 0,
                         .high = 0.95});
   const auto make = [](const Parameters& p) -> std::unique_ptr<PlacementMethod> {
-    return std::make_unique<Rl>(RlOptions{.learning = reinforce_options(p),
-                                          .network = p.text("network") == "graph" ? RlNetwork::graph : RlNetwork::sequence,
-                                          .refine_share = p.number("refine_share")});
+    return std::make_unique<Rl>(RlOptions{
+        .learning = reinforce_options(p), .network = network_named(p.text("network")), .refine_share = p.number("refine_share")});
   };
   return searching(entry(std::move(name), std::move(help), make), std::move(parameters));
 }

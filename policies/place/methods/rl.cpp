@@ -6,6 +6,7 @@
 #include "policies/place/methods/annealing.hpp"
 #include "policies/place/methods/heft.hpp"
 #include "policies/place/rl/graph_placer.hpp"
+#include "policies/place/rl/hierarchical_placer.hpp"
 #include "policies/place/rl/seq2seq_placer.hpp"
 
 namespace rehearse::policies {
@@ -31,6 +32,16 @@ struct UntrainedSequence final : Untrained {
   Seq2SeqPlacer placer;
 };
 
+struct UntrainedHierarchy final : Untrained {
+  explicit UntrainedHierarchy(const PlacementView& view)
+      : Untrained(view),
+        features(group_features(view, PlacementGraph(view))),
+        placer({parameters, random}, features, view.devices(), {}) {}
+  const PlacementNetwork& network() const override { return placer; }
+  GroupFeatures features;
+  HierarchicalPlacer placer;
+};
+
 struct UntrainedGraph final : Untrained {
   explicit UntrainedGraph(const PlacementView& view) : Untrained(view), layers({parameters, random}), placer(layers, view) {}
   const PlacementNetwork& network() const override { return placer; }
@@ -40,6 +51,7 @@ struct UntrainedGraph final : Untrained {
 
 std::unique_ptr<Untrained> untrained(RlNetwork kind, const PlacementView& view) {
   if (kind == RlNetwork::graph) return std::make_unique<UntrainedGraph>(view);
+  if (kind == RlNetwork::hierarchy) return std::make_unique<UntrainedHierarchy>(view);
   return std::make_unique<UntrainedSequence>(view);
 }
 

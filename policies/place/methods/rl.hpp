@@ -11,7 +11,8 @@ namespace rehearse::policies {
 
 enum class RlNetwork : std::uint8_t {
   sequence,  ///< a sequence-to-sequence LSTM, as in the paper
-  graph      ///< messages between groups, and what stands on each device (GraphPlacer)
+  graph,     ///< messages between groups, and what stands on each device (GraphPlacer)
+  hierarchy  ///< a learned grouper makes bundles of them, which are placed (HierarchicalPlacer)
 };
 
 struct RlOptions {

@@ -249,7 +249,7 @@ TEST_CASE("What RL draws gets better") {
     policies::PlacementScorer& scorer;
     std::vector<double> times;
   };
-  for (const char* network : {"sequence", "graph"}) {
+  for (const char* network : {"sequence", "graph", "hierarchy"}) {
     sim::Random random(3);
     const auto bench = random_bench(random, 40, 20, {"cpu", "gpu", "gpu"});
     Recorder recorder(bench->scorer);

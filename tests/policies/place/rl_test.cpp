@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "policies/place/rl/graph_placer.hpp"
+#include "policies/place/rl/hierarchical_placer.hpp"
 #include "policies/place/rl/reinforce.hpp"
 #include "policies/place/rl/seq2seq_placer.hpp"
 #include "tests/policies/place/toys.hpp"
@@ -47,6 +48,55 @@ TEST_CASE("A placement has the same probability when it is drawn and when it is 
     check_given(policies::Seq2SeqPlacer({of_sequence, random}, features, 3, {}), of_sequence);
     const policies::GraphLayers layers({of_graph, random});
     check_given(policies::GraphPlacer(layers, view), of_graph);
+  });
+}
+
+TEST_CASE("Bundles that explain a placement") {
+  // Three bundles, two devices. Votes for device 0 and 1: bundle 0 has 0.6 + 0.1 and 0.2, bundle 1 0.3 + 0.1 and 0.7, bundle 2
+  // 0.1 + 0.8 and 0.1: devices 0, 1, 0. Groups 0 and 1 are on device 0, in bundles 0 (0.6 > 0.1) and 2; group 2 in bundle 1.
+  policies::Matrix share(3, 3);
+  share << 0.6, 0.3, 0.1, 0.1, 0.1, 0.8, 0.2, 0.7, 0.1;
+  using policies::Bundling;
+  const std::vector<std::int32_t> placement{0, 0, 1};
+  const policies::ConstMatrixView view(share.data(), 3, 3);
+  CHECK(policies::explain(view, placement, 2) == Bundling{{0, 2, 1}, {0, 1, 0}});
+  // Votes for device 0: 0.8, 0.8, 0.4, for device 1: 0.34, 0.33, 0.33. All take device 0, and bundle 0 gives way to device 1.
+  share << 0.4, 0.4, 0.2, 0.4, 0.4, 0.2, 0.34, 0.33, 0.33;
+  CHECK(policies::explain(view, placement, 2) == Bundling{{1, 1, 0}, {1, 0, 0}});
+}
+
+TEST_CASE("The learned grouper: bundles move as one, and a given placement is told by bundles") {
+  rc::prop("", [](std::uint32_t seed) {
+    sim::Random random(seed);
+    const int ops = 3 + static_cast<int>(random.below(20));
+    const sim::StepGraph graph = random_graph(random, ops);
+    const sim::Machine machine = toy_machine({"cpu", "gpu", "gpu"});
+    const policies::Groups groups = one_op_groups(graph);
+    const policies::PlacementView view(graph, machine, groups, 1);
+    const policies::GroupFeatures features = policies::group_features(view, policies::PlacementGraph(view));
+    policies::ParameterSet parameters;
+    const policies::HierarchicalPlacer network({parameters, random}, features, 3, {.bundles = 4});
+    std::vector<DeviceOfGroup> wanted;
+    for (int i = 0; i < 2; ++i)
+      for (DeviceOfGroup& placement = wanted.emplace_back(); placement.size() < static_cast<std::size_t>(ops);)
+        placement.push_back(static_cast<std::int32_t>(random.below(3)));
+    policies::Tape tape(parameters);
+    const auto sampled = [&](std::vector<std::uint64_t> keys, std::span<const DeviceOfGroup> given, bool likeliest) {
+      std::vector<sim::Random> streams(keys.begin(), keys.end());
+      tape.clear();
+      const auto samples = network.sample(tape, {.drawn = streams, .given = given, .likeliest = likeliest});
+      const policies::Matrix chances = tape.value(samples.log_probability);
+      return std::pair(samples.placements, chances);
+    };
+    const auto [all, chances] = sampled({1, 2}, wanted, true);
+    RC_ASSERT(all.size() == 5u);
+    RC_ASSERT(all[2] == wanted[0]);
+    RC_ASSERT(all[3] == wanted[1]);
+    for (Eigen::Index r = 0; r < 5; ++r) RC_ASSERT(chances(r, 0) < 0);
+    // What a row gets depends on no other row.
+    const auto [alone, chance] = sampled({2}, {}, false);
+    RC_ASSERT(alone[0] == all[1]);
+    RC_ASSERT(std::abs(chance(0, 0) - chances(1, 0)) <= 1e-12 * std::abs(chance(0, 0)));
   });
 }
 
