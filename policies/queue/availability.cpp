@@ -35,6 +35,13 @@ void Availability::add(double from_s, double to_s, int devices) {
   const std::size_t first = cut(from_s);
   const std::size_t end = to_s == kInfinity ? steps_.size() : cut(to_s);
   for (std::size_t s = first; s < end; ++s) steps_[s].free += devices;
+  // What is no step any more goes: else every reservation that was moved would leave two behind.
+  if (end < steps_.size()) join(end);
+  join(first);
+}
+
+void Availability::join(std::size_t step) {
+  if (step > 0 && steps_[step].free == steps_[step - 1].free) steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(step));
 }
 
 double Availability::earliest(double from_s, double for_s, int devices) const {

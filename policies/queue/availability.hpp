@@ -23,6 +23,7 @@ class Availability {
     int free;  ///< until the next step; of the last for ever
   };
   std::size_t cut(double date_s);
+  void join(std::size_t step);
   std::vector<Step> steps_{{0, 0}};
 };
 
