@@ -38,6 +38,9 @@ void Partitioned::hold(const sim::QueueJob& job, sim::JobSlot slot) {
   for (const sim::Group& group : held) left[static_cast<std::size_t>(group.pool)] += group.workers;
   held.clear();
   if (job.service.entry >= 0) held = job.menu.ranked[static_cast<std::size_t>(job.service.entry)].configuration.groups;
+  std::vector<sim::Group>& growth = jobs_[slot].growth;
+  if (job.service.state != sim::JobState::checkpointing) growth.clear();
+  held.insert(held.end(), growth.begin(), growth.end());
   for (const sim::Group& group : held) left[static_cast<std::size_t>(group.pool)] -= group.workers;
 }
 
@@ -93,6 +96,33 @@ void Partitioned::sort_out(const sim::QueueView& view, sim::QueueAnswer& answer)
   }
 }
 
+/// A job that grows takes its devices only after its checkpoint: they are set aside now, and where the quota has not so many
+/// left, since others have not let go of theirs yet, the job stays as it is.
+void Partitioned::keep_to_quota(Part& part) {
+  std::vector<int>& left = part.left;
+  std::vector<int> spare = left;
+  for (const sim::Start& start : inner_.starts)
+    for (const sim::Group& group : shown_[start.job].menu.ranked[static_cast<std::size_t>(start.entry)].configuration.groups)
+      spare[static_cast<std::size_t>(group.pool)] -= group.workers;
+  std::erase_if(inner_.resizes, [&](const sim::Start& resize) {
+    const auto& ranked = shown_[resize.job].menu.ranked;
+    const sim::Configuration& now = ranked[static_cast<std::size_t>(shown_[resize.job].service.entry)].configuration;
+    std::vector<sim::Group> growth = ranked[static_cast<std::size_t>(resize.entry)].configuration.groups;
+    for (sim::Group& group : growth) group.workers = std::max(0, group.workers - static_cast<int>(now.workers_of(group.pool)));
+    if (std::any_of(growth.begin(), growth.end(),
+                    [&](const sim::Group& group) { return group.workers > spare[static_cast<std::size_t>(group.pool)]; }))
+      return true;
+    for (const sim::Group& group : growth) {
+      spare[static_cast<std::size_t>(group.pool)] -= group.workers;
+      left[static_cast<std::size_t>(group.pool)] -= group.workers;
+    }
+    std::vector<sim::Group>& held = jobs_[resize.job].held;
+    held.insert(held.end(), growth.begin(), growth.end());
+    jobs_[resize.job].growth = std::move(growth);
+    return false;
+  });
+}
+
 /// Asks one partition's discipline; what it starts is no longer free for those after it.
 void Partitioned::ask(Part& part, const sim::QueueView& view, sim::QueueAnswer& answer) {
   std::vector<int> free = free_;
@@ -108,6 +138,7 @@ void Partitioned::ask(Part& part, const sim::QueueView& view, sim::QueueAnswer& 
                       .free_devices = free,
                       .nodes = nodes_.empty() ? view.nodes : std::span<const sim::Nodes>(nodes_)},
                      inner_);
+  keep_to_quota(part);
   if (!inner_.starts.empty() && nodes_.empty()) nodes_.assign(view.nodes.begin(), view.nodes.end());
   for (const sim::Start& start : inner_.starts) {
     const auto& groups = shown_[start.job].menu.ranked[static_cast<std::size_t>(start.entry)].configuration.groups;

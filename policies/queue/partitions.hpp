@@ -42,13 +42,15 @@ class Partitioned final : public sim::OracleQueue {
   };
   struct Job {
     int part = -1;
-    std::vector<sim::Group> held;
+    std::vector<sim::Group> held;    // what it may be growing by included
+    std::vector<sim::Group> growth;  // devices that it takes when its checkpoint has ended
   };
   void set_up(const sim::QueueView& view);
   int part_of(const std::string& user) const;
   void sort_out(const sim::QueueView& view, sim::QueueAnswer& answer);
   bool take_up(const sim::QueueView& view, sim::JobSlot slot);
   void hold(const sim::QueueJob& job, sim::JobSlot slot);
+  void keep_to_quota(Part& part);
   void ask(Part& part, const sim::QueueView& view, sim::QueueAnswer& answer);
 
   std::vector<Part> parts_;
