@@ -18,6 +18,7 @@ using sim::between;
 
 const std::vector<std::string> kBilling{"allocated", "pool"};
 const std::vector<std::string> kInfeasible{"best-effort", "reject"};
+const std::vector<std::string> kNetworkSolvers{"fast", "simgrid"};
 const std::vector<std::string> kEvents{"none", "first", "all"};
 constexpr std::size_t kManyJobs = 10'000;  // above it the detailed records are off unless asked for
 
@@ -39,6 +40,7 @@ void read_world(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistak
 void read_switching(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
   scenario.costs.billing = in.choice("billing", kBilling, 0) == 1 ? sim::Billing::pool : sim::Billing::allocated;
   scenario.infeasible = in.choice("infeasible", kInfeasible, 0) == 1 ? sim::Infeasible::reject : sim::Infeasible::best_effort;
+  scenario.network_solver = static_cast<sim::NetworkSolver>(in.choice("network_solver", kNetworkSolvers, 0));
   const auto value = in.child("switching");
   if (!value) return;
   sim::ObjectReader switching(*value, mistakes);

@@ -80,11 +80,10 @@ void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& 
   }
   if (const auto network = cluster.child("network")) {
     sim::ObjectReader net(*network, mistakes);
-    scenario.cluster.network.oversubscription = net.number("oversubscription", sim::between(1, 1000), 1.0);
+    sim::Network& shared = scenario.cluster.network.emplace();
+    shared.oversubscription = net.number("oversubscription", sim::between(1, 1000), shared.oversubscription);
+    shared.nodes_per_rack = static_cast<int>(net.integer("nodes_per_rack", sim::between(1, 1e6), shared.nodes_per_rack));
     net.finish();
-    if (scenario.cluster.network.oversubscription != 1)
-      scenario.warnings.push_back(
-          "network.oversubscription is read but not applied: jobs over several nodes use uncontended bandwidth");
   }
   cluster.finish();
 }

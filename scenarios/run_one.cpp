@@ -59,6 +59,7 @@ void run_one(const Scenario& scenario, const RunTask& task, const std::function<
                                                 .recorder = &recorder,
                                                 .infeasible = scenario.infeasible,
                                                 .pool_samples = out.utilization,
+                                                .network_solver = scenario.network_solver,
                                                 .on_progress = on_progress});
   report::write_outcome(task.folder + "/" + kOutcomeFile, recorder.finish(totals));
 }

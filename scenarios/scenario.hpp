@@ -47,6 +47,7 @@ struct Scenario {
   sim::Cluster cluster;
   sim::CostRules costs;
   sim::Infeasible infeasible = sim::Infeasible::best_effort;
+  sim::NetworkSolver network_solver = sim::NetworkSolver::fast;
   workloads::WorldErrors world_errors;
   workloads::ProfileTable profiles;
   workloads::ProfileModels profile_models;

@@ -114,12 +114,17 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
                  .straggling = straggling(key.nodes * key.workers_on_node),
                  .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
   timing.step_s = 1 / step.steps_per_s;
+  // Bytes as the exchange's time counts them: a world with slower exchanges has more to send.
+  if (key.sync == sim::SyncKind::ring)
+    timing.network_bytes = ring_bytes(gradient_bytes, key.nodes) * sync_factor_[static_cast<std::size_t>(key.pool)];
   timing.forward_s = std::max(compute.forward_s, model.step.input_s(key.batch, storage));
   timing.busy_fraction = std::min(1.0, compute.total_s() / step.step_s);  // of a worker's own step, also when pushes overlap
   timing.power_fraction =
       device.busy_w > device.idle_w
           ? (mean_power_w(compute.dynamic_energy_j, step.step_s, device) - device.idle_w) / (device.busy_w - device.idle_w)
           : timing.busy_fraction;
+  if (device.busy_w > device.idle_w)
+    timing.waiting_power_fraction = (power_law(device).running_w - device.idle_w) / (device.busy_w - device.idle_w);
   return timing;
 }
 
@@ -161,12 +166,15 @@ sim::StepTiming TrainingModels::timing(const sim::Job& job, const sim::Configura
              .forward_s = one.forward_s,
              .busy_fraction = one.busy_fraction,
              .power_fraction = one.power_fraction,
+             .waiting_power_fraction = one.waiting_power_fraction,
+             .network_bytes = one.network_bytes,
              .memory_bytes = one.memory_bytes,
              .fits = all.fits};
     all.fits = all.fits && one.fits;
   }
   all.step_s *= scale;
   all.forward_s *= scale;
+  all.network_bytes *= scale;
   return all;
 }
 

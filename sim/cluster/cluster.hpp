@@ -130,15 +130,17 @@ struct Pool {
   int nodes = 0;
 };
 
+/// What nodes share with each other. Nodes of a pool fill racks in their order; no two pools share a rack.
 struct Network {
-  double oversubscription = 1;  ///< of the racks' uplinks
+  double oversubscription = 1;  ///< bandwidth of a rack's nodes together over that of the rack's uplink
+  int nodes_per_rack = 16;
 };
 
 struct Cluster {
   std::vector<Device> devices;
   std::vector<Instance> instances;
   std::vector<Pool> pools;
-  Network network;
+  std::optional<Network> network;  ///< none: every job has the network to itself
 };
 
 }  // namespace rehearse::sim

@@ -28,6 +28,7 @@ struct LiveJob {
   double first_start_s = kUnset;
   double stage_start_s = 0;  ///< devices taken
   double running_since_s = 0;
+  StageClock clock;  ///< of the course
   double held_since_s = 0;  ///< of the current holdings
   double cut_after_s = 0;   ///< seconds of the course done when a checkpoint was begun
   std::vector<Holding> holdings;

@@ -27,6 +27,8 @@ struct StageRecord {
   int stage = 0;
   double start_s = 0, end_s = 0;  ///< start-up and checkpoint included
   double running_since_s = 0;     ///< first step
+  const StageClock* clock = nullptr;
+  double step_s = 0;              ///< true, noise and the network's other users included: the mean
   const Configuration* configuration = nullptr;
   const StageCourse* course = nullptr;
   Progress from, to;

@@ -14,6 +14,7 @@ ReplayRun::ReplayRun(const ReplaySetup& setup) : setup_(setup), cluster_(*setup.
     free_devices_.push_back(nodes_.back().free_devices());
   }
   next_of_source_.resize(setup.sources.size());
+  if (cluster_.network) network_ = std::make_unique<JobNetwork>(cluster_, setup.network_solver);
 }
 
 void ReplayRun::tell(double now_s, JobEvent event, JobSlot slot) {
@@ -122,6 +123,7 @@ void ReplayRun::decide(double now_s) {
   }
   ended_.clear();
   apply(answer_, now_s);
+  if (network_) settle_network(now_s);
   if (setup_.pool_samples) {
     for (std::size_t p = 0; p < nodes_.size(); ++p) {
       PoolSample sample = meter_.sample(now_s, static_cast<PoolId>(p));

@@ -10,7 +10,7 @@ StageSeen ReplayRun::see(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   const Job& job = jobs_[slot].job;
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
-  hold(slot, live.course.busy_fraction, live.course.power_fraction, now_s);
+  hold_running(slot, now_s);
   const double servers_usd = servers_usd_per_s(setup_.costs, configuration) * (now_s - live.stage_start_s);  // not yet charged
   const Progress& end = live.course.end;
   return {.configuration = configuration,
@@ -19,7 +19,7 @@ StageSeen ReplayRun::see(JobSlot slot, double now_s) {
           .examples = end.training.examples,
           .accuracy = end.measured_accuracy,
           .noise_scale = setup_.models.convergence->measured_noise_scale(job, live.stages, live.course.epochs.back().noise_scale),
-          .step_s = live.course.step_s,
+          .step_s = live.course.step_s * live.clock.stretch(live.course.length_s),
           .elapsed_s = now_s - job.submit_s,
           .cost_usd = live.meter.usd + servers_usd,
           .divergences = end.divergences};

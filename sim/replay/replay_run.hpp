@@ -2,6 +2,7 @@
 //   replay.cpp          events, arrivals, the queue's decisions
 //   replay_again.cpp    the end of a stage at which `configure` is asked again
 //   replay_stages.cpp   what a job does with its devices, from start to end
+//   replay_network.cpp  how fast its course passes beside the jobs with which it shares the network
 #pragma once
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
+#include "sim/replay/job_network.hpp"
 #include "sim/replay/live_job.hpp"
 #include "sim/replay/meter.hpp"
 #include "sim/replay/nodes.hpp"
@@ -54,7 +56,11 @@ class ReplayRun final : public EventHandler {
   void start(JobSlot slot, int entry, const Layout& wanted, double now_s);
   void allocate(JobSlot slot, const Layout& wanted);
   void hold(JobSlot slot, double busy_fraction, double power_fraction, double now_s);
+  void hold_running(JobSlot slot, double now_s);
   void let_go(JobSlot slot, double now_s);
+  void join_network(JobSlot slot);
+  void leave_network(JobSlot slot);
+  void settle_network(double now_s);
   void begin_running(JobSlot slot, double now_s);
   void begin_checkpoint(JobSlot slot, double now_s);
   void end_checkpoint(JobSlot slot, double now_s);
@@ -81,6 +87,7 @@ class ReplayRun final : public EventHandler {
   const Cluster& cluster_;
   EventQueue events_;
   Meter meter_;
+  std::unique_ptr<JobNetwork> network_;  ///< null when every job has the network to itself
   std::vector<Nodes> nodes_;
   std::vector<int> free_devices_;
   std::vector<std::optional<Job>> next_of_source_;

@@ -104,6 +104,7 @@ void ReplayRun::let_go(JobSlot slot, double now_s) {
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   for (const Holding& holding : live.holdings) meter_.give_back(now_s, live.held_since_s, holding, live.meter);
   live.holdings.clear();
+  leave_network(slot);
   if (configuration.sync.servers > 0) {
     meter_.charge_parameter_servers(servers_usd_per_s(setup_.costs, configuration) * (now_s - live.stage_start_s), live.meter);
   }
@@ -118,7 +119,9 @@ void ReplayRun::begin_running(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   live.state = JobState::running;
   live.running_since_s = now_s;
-  hold(slot, live.course.busy_fraction, live.course.power_fraction, now_s);
+  live.clock.begin(now_s);
+  hold_running(slot, now_s);
+  join_network(slot);
   tell(now_s, JobEvent::running, slot);
   live.phase_end =
       events_.push({on_date_grid(now_s + live.course.length_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
@@ -127,7 +130,8 @@ void ReplayRun::begin_running(JobSlot slot, double now_s) {
 void ReplayRun::begin_checkpoint(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   events_.cancel(live.phase_end);
-  live.cut_after_s = now_s - live.running_since_s;
+  live.cut_after_s = live.clock.done_at(now_s);
+  leave_network(slot);
   live.state = JobState::checkpointing;
   hold(slot, 0, 0, now_s);
   const double checkpoint_s = jobs_[slot].job.work == Work::rigid ? 0 : setup_.costs.checkpoint_s;
@@ -162,9 +166,9 @@ void ReplayRun::end_stage(JobSlot slot, double now_s, double elapsed_s) {
   const double rate = usd_per_s(cluster_, setup_.costs, configuration);
   let_go(slot, now_s);
   const double stage_usd = rate * (now_s - live.stage_start_s);
-  const double lost_usd = ran ? rate * lost_seconds(live.course, elapsed_s) : 0;
+  const double lost_usd = ran ? rate * lost_seconds(live.course, live.clock, elapsed_s) : 0;
   const double switch_s = ran ? (live.running_since_s - live.stage_start_s) +
-                                    (live.state == JobState::checkpointing ? now_s - live.running_since_s - live.cut_after_s : 0)
+                                    (live.state == JobState::checkpointing ? now_s - live.running_since_s - live.clock.after(live.cut_after_s) : 0)
                               : now_s - live.stage_start_s;
   live.cost.lost_usd += lost_usd;
   live.cost.switch_usd += rate * switch_s;
@@ -174,6 +178,8 @@ void ReplayRun::end_stage(JobSlot slot, double now_s, double elapsed_s) {
                              .start_s = live.stage_start_s,
                              .end_s = now_s,
                              .running_since_s = live.running_since_s,
+                             .clock = &live.clock,
+                             .step_s = live.course.step_s * (ran ? live.clock.stretch(elapsed_s) : 1),
                              .configuration = &configuration,
                              .course = &live.course,
                              .from = from,
@@ -216,7 +222,7 @@ void ReplayRun::on_deadline(JobSlot slot, double now_s) {
     std::erase(queued_, slot);
   } else {
     events_.cancel(live.phase_end);
-    const double elapsed_s = live.state == JobState::checkpointing ? live.cut_after_s : now_s - live.running_since_s;
+    const double elapsed_s = live.state == JobState::checkpointing ? live.cut_after_s : live.clock.done_at(now_s);
     end_stage(slot, now_s, elapsed_s);
   }
   end_job(slot, FailureReason::deadline_stop, now_s);

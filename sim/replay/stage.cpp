@@ -79,6 +79,8 @@ StageCourse stage_course(const StageInputs& in, const Models& models) {
   course.step_s = timing.step_s * models.step_times->noise(job, configuration, *in.layout, in.stage);
   course.busy_fraction = timing.busy_fraction;
   course.power_fraction = timing.power_fraction;
+  course.waiting_power_fraction = timing.waiting_power_fraction;
+  course.network_bytes_per_s = timing.network_bytes / timing.step_s;
   if (job.work == Work::steps) {
     course.length_s = (job.steps - in.progress->work_done) * course.step_s;
     course.full_work = job.steps;
@@ -111,10 +113,10 @@ Progress progress_at(const StageInputs& in, const StageCourse& course, const Mod
   return now;
 }
 
-double lost_seconds(const StageCourse& course, double elapsed_s) {
+double lost_seconds(const StageCourse& course, const StageClock& clock, double elapsed_s) {
   double lost = 0;
   for (const EpochPoint& point : course.epochs)
-    if (point.lost) lost += std::max(0.0, std::min(elapsed_s, point.end_s) - point.begin_s);
+    if (point.lost) lost += std::max(0.0, clock.after(std::min(elapsed_s, point.end_s)) - clock.after(point.begin_s));
   return lost;
 }
 

@@ -1,5 +1,5 @@
 // One stage of a job: the stretch from a start to a stop with one configuration. Its course is known when it begins, because
-// nothing in it depends on other jobs; the replay only schedules its end.
+// nothing in it depends on other jobs but how fast it passes (StageClock); the replay only schedules its end.
 #pragma once
 
 #include <vector>
@@ -7,6 +7,7 @@
 #include "sim/replay/costs.hpp"
 #include "sim/replay/decisions.hpp"
 #include "sim/replay/models.hpp"
+#include "sim/replay/stage_clock.hpp"
 
 namespace rehearse::sim {
 
@@ -35,6 +36,8 @@ struct StageCourse {
   bool fits_memory = true;
   double step_s = 0;                             ///< true, noise included
   double busy_fraction = 1, power_fraction = 1;  ///< as StepTiming has them
+  double waiting_power_fraction = 0;
+  double network_bytes_per_s = 0;                ///< what it asks of each link of its ring when nobody slows it down
   double length_s = 0;                           ///< from the first step to the end
   double full_work = 0;                          ///< rigid and steps: of `work_done` at the end
   std::vector<EpochPoint> epochs;                ///< of Work::train
@@ -76,8 +79,8 @@ EpochTimes epoch_times(const Job& job, const Configuration& configuration, const
 /// Where the job stands when the stage is cut `elapsed_s` after its first step.
 Progress progress_at(const StageInputs& inputs, const StageCourse& course, const Models& models, double elapsed_s);
 
-/// Seconds of `elapsed_s` that were spent on epochs that diverged.
-double lost_seconds(const StageCourse& course, double elapsed_s);
+/// Seconds by the clock, of the first `elapsed_s` of the course, that were spent on epochs that diverged.
+double lost_seconds(const StageCourse& course, const StageClock& clock, double elapsed_s);
 
 /// What `place` and `threads` answer for each group of a layout.
 std::vector<Plans> ask_plans(const Policy& policy, const StepTimes& step_times, const Cluster& cluster, const Job& job,
