@@ -114,6 +114,7 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
                  .straggling = straggling(key.nodes * key.workers_on_node),
                  .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
   timing.step_s = 1 / step.steps_per_s;
+  timing.input_bytes = model.step.input_bytes(key.batch) * (key.sync == sim::SyncKind::servers_async ? 1 : key.workers);
   // Bytes as the exchange's time counts them: a world with slower exchanges has more to send.
   if (key.sync == sim::SyncKind::ring)
     timing.network_bytes = ring_bytes(gradient_bytes, key.nodes) * sync_factor_[static_cast<std::size_t>(key.pool)];
@@ -138,6 +139,7 @@ sim::StepTiming TrainingModels::timing(const sim::Job& job, const sim::Configura
                                        std::span<const sim::Plans> plans) const {
   sim::StepTiming all;
   const double scale = scale_to_duration(job);
+  double input_bytes = 0;
   int nodes = 0;
   for (const auto& shares : layout) nodes += static_cast<int>(shares.size());
   for (std::size_t g = 0; g < c.groups.size(); ++g) {
@@ -171,10 +173,12 @@ sim::StepTiming TrainingModels::timing(const sim::Job& job, const sim::Configura
              .memory_bytes = one.memory_bytes,
              .fits = all.fits};
     all.fits = all.fits && one.fits;
+    input_bytes += one.input_bytes;
   }
   all.step_s *= scale;
   all.forward_s *= scale;
   all.network_bytes *= scale;
+  all.input_bytes = input_bytes;
   return all;
 }
 

@@ -97,6 +97,7 @@ struct JobRecord {
   const Choice* choice = nullptr;  ///< the entry it ran last; null when it never started
   CostParts cost;
   double energy_j = 0;
+  double co2_kg = kUnset;  ///< NaN where the cluster has no carbon intensity
   double device_s = 0;
   int preemptions = 0;
   int reconfigurations = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "sim/base/errors.hpp"
@@ -9,62 +10,86 @@
 namespace rehearse::sim {
 namespace {
 
-int racks_of(const Pool& pool, int nodes_per_rack) { return (pool.nodes + nodes_per_rack - 1) / nodes_per_rack; }
+double card_of(const Cluster& cluster, const Pool& pool) {
+  return cluster.instances[static_cast<std::size_t>(pool.instance)].network.bandwidth_bytes_per_s;
+}
 
-/// The nodes' cards, pool by pool, then the racks' uplinks.
-std::vector<double> capacities_of(const Cluster& cluster) {
+/// Racks that pools fill node by node.
+Racks even_racks(const Cluster& cluster) {
   const Network& network = *cluster.network;
-  std::vector<double> capacities;
-  const auto card = [&](const Pool& pool) {
-    return cluster.instances[static_cast<std::size_t>(pool.instance)].network.bandwidth_bytes_per_s;
-  };
-  for (const Pool& pool : cluster.pools) capacities.insert(capacities.end(), static_cast<std::size_t>(pool.nodes), card(pool));
-  for (const Pool& pool : cluster.pools)
+  Racks racks;
+  for (const Pool& pool : cluster.pools) {
+    const auto first = static_cast<int>(racks.uplinks_bytes_per_s.size());
+    std::vector<int>& of_node = racks.of_node.emplace_back();
+    for (int node = 0; node < pool.nodes; ++node) of_node.push_back(first + node / network.nodes_per_rack);
     for (int left = pool.nodes; left > 0; left -= network.nodes_per_rack)
-      capacities.push_back(std::min(left, network.nodes_per_rack) * card(pool) / network.oversubscription);
+      racks.uplinks_bytes_per_s.push_back(std::min(left, network.nodes_per_rack) * card_of(cluster, pool) /
+                                          network.oversubscription);
+  }
+  return racks;
+}
+
+/// The nodes' cards, pool by pool, then the racks' uplinks, then the file system.
+std::vector<double> capacities_of(const Cluster& cluster, const Racks& racks) {
+  std::vector<double> capacities;
+  if (cluster.network) {
+    for (const Pool& pool : cluster.pools)
+      capacities.insert(capacities.end(), static_cast<std::size_t>(pool.nodes), card_of(cluster, pool));
+    for (const double uplink : racks.uplinks_bytes_per_s)
+      if (std::isfinite(uplink)) capacities.push_back(uplink);
+  }
+  if (std::isfinite(cluster.storage_bandwidth_bytes_per_s)) capacities.push_back(cluster.storage_bandwidth_bytes_per_s);
   return capacities;
+}
+
+Racks racks_of(const Cluster& cluster) {
+  if (!cluster.network) return {};
+  return cluster.network->racks ? *cluster.network->racks : even_racks(cluster);
 }
 
 }  // namespace
 
-JobNetwork::JobNetwork(const Cluster& cluster, NetworkSolver solver)
-    : nodes_per_rack_(cluster.network->nodes_per_rack), capacities_(capacities_of(cluster)), rates_(capacities_) {
+JobNetwork::JobNetwork(const Cluster& cluster, NetworkSolver solver) : JobNetwork(cluster, racks_of(cluster), solver) {}
+
+JobNetwork::JobNetwork(const Cluster& cluster, const Racks& racks, NetworkSolver solver)
+    : capacities_(capacities_of(cluster, racks)), rates_(capacities_) {
+  if (solver == NetworkSolver::simgrid) simgrid_ = std::make_unique<SimGridRates>();
+  if (std::isfinite(cluster.storage_bandwidth_bytes_per_s)) storage_ = static_cast<int>(capacities_.size()) - 1;
+  if (!cluster.network) return;
   int link = 0;
   for (const Pool& pool : cluster.pools) {
     first_node_.push_back(link);
     link += pool.nodes;
   }
-  for (const Pool& pool : cluster.pools) {
-    first_rack_.push_back(link);
-    link += racks_of(pool, nodes_per_rack_);
-  }
-  if (solver == NetworkSolver::simgrid) simgrid_ = std::make_unique<SimGridRates>();
+  for (const double uplink : racks.uplinks_bytes_per_s) uplinks_.push_back(std::isfinite(uplink) ? link++ : kNone);
+  rack_of_node_ = racks.of_node;
+}
+
+bool JobNetwork::is_needed(const Cluster& cluster) {
+  return cluster.network || std::isfinite(cluster.storage_bandwidth_bytes_per_s);
 }
 
 void JobNetwork::find_links(const Configuration& configuration, const Layout& layout, std::vector<std::int32_t>& links) const {
   links.clear();
-  for (std::size_t g = 0; g < layout.size(); ++g)
-    for (const NodeShare& share : layout[g])
-      links.push_back(first_node_[static_cast<std::size_t>(configuration.groups[g].pool)] + share.node);
-  const auto distinct = [&](std::size_t from) {
-    const auto first = links.begin() + static_cast<std::ptrdiff_t>(from);
-    std::sort(first, links.end());
-    links.erase(std::unique(first, links.end()), links.end());
-  };
-  distinct(0);
-  const std::size_t cards = links.size();
-  for (std::size_t g = 0; g < layout.size(); ++g)
-    for (const NodeShare& share : layout[g])
-      links.push_back(first_rack_[static_cast<std::size_t>(configuration.groups[g].pool)] + share.node / nodes_per_rack_);
-  distinct(cards);
-  if (links.size() == cards + 1) links.pop_back();  // within one rack
+  std::set<int> racks;
+  for (std::size_t g = 0; g < layout.size(); ++g) {
+    const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
+    for (const NodeShare& share : layout[g]) {
+      links.push_back(first_node_[pool] + share.node);
+      racks.insert(rack_of_node_[pool][static_cast<std::size_t>(share.node)]);
+    }
+  }
+  std::sort(links.begin(), links.end());
+  links.erase(std::unique(links.begin(), links.end()), links.end());
+  if (racks.size() == 1) return;
+  for (const int rack : racks)
+    if (const int link = uplinks_[static_cast<std::size_t>(rack)]; link != kNone) links.push_back(link);
 }
 
-void JobNetwork::join(JobSlot job, const Configuration& configuration, const Layout& layout, double bytes_per_s) {
-  if (group_of_.size() <= job) group_of_.resize(job + 1, kNone);
-  check(group_of_[job] == kNone, "a job joins the network twice");
-  Flow flow{.links = {}, .cap = bytes_per_s, .rate = bytes_per_s, .job = job};
-  find_links(configuration, layout, flow.links);
+void JobNetwork::add(JobSlot job, Use use, std::vector<std::int32_t> links, double bytes_per_s) {
+  if (groups_of_.size() <= job) groups_of_.resize(job + 1, {kNone, kNone});
+  check(groups_of_[job][use] == kNone, "a job joins the network twice");
+  Flow flow{.links = std::move(links), .cap = bytes_per_s, .rate = bytes_per_s, .job = job};
   std::vector<int>& spare = spare_[flow.links.size()];
   int group = static_cast<int>(flows_.size());
   if (spare.empty()) {
@@ -77,14 +102,28 @@ void JobNetwork::join(JobSlot job, const Configuration& configuration, const Lay
   }
   rates_.set_flows(group, 1);
   flows_[static_cast<std::size_t>(group)] = std::move(flow);
-  group_of_[job] = group;
+  groups_of_[job][use] = group;
+}
+
+void JobNetwork::join(JobSlot job, const Configuration& configuration, const Layout& layout, double bytes_per_s) {
+  if (rack_of_node_.empty()) return;
+  std::vector<std::int32_t> links;
+  find_links(configuration, layout, links);
+  add(job, exchange, std::move(links), bytes_per_s);
+}
+
+void JobNetwork::read(JobSlot job, double bytes_per_s) {
+  if (storage_ != kNone) add(job, input, {storage_}, bytes_per_s);
 }
 
 void JobNetwork::leave(JobSlot job) {
-  if (group_of_.size() <= job || group_of_[job] == kNone) return;
-  const int group = std::exchange(group_of_[job], kNone);
-  rates_.set_flows(group, 0);
-  spare_[flows_[static_cast<std::size_t>(group)].links.size()].push_back(group);
+  if (groups_of_.size() <= job) return;
+  for (int& of_use : groups_of_[job]) {
+    const int group = std::exchange(of_use, kNone);
+    if (group == kNone) continue;
+    rates_.set_flows(group, 0);
+    spare_[flows_[static_cast<std::size_t>(group)].links.size()].push_back(group);
+  }
 }
 
 std::span<const JobSlot> JobNetwork::solve() {
@@ -100,8 +139,14 @@ std::span<const JobSlot> JobNetwork::solve() {
 }
 
 double JobNetwork::share(JobSlot job) const {
-  const Flow& flow = flows_[static_cast<std::size_t>(group_of_[job])];
-  return flow.rate / flow.cap;
+  double least = 1;
+  if (groups_of_.size() <= job) return least;
+  for (const int group : groups_of_[job]) {
+    if (group == kNone) continue;
+    const Flow& flow = flows_[static_cast<std::size_t>(group)];
+    least = std::min(least, flow.rate / flow.cap);
+  }
+  return least;
 }
 
 /// The groups are whole components: nobody else has flows on their links.

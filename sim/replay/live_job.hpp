@@ -22,15 +22,16 @@ struct LiveJob {
   Layout layout;
   std::vector<Plans> plans;
   StageCourse course;
-  int stages = 0;                    ///< ended
-  double batch_before = 0;           ///< global, of the last of them
+  int stages = 0;               ///< ended
+  double batch_before = 0;      ///< global, of the last of them
   std::vector<StageSeen> seen;  ///< at the ends of stages at which `configure` was asked again
   double first_start_s = kUnset;
   double stage_start_s = 0;  ///< devices taken
   double running_since_s = 0;
-  StageClock clock;  ///< of the course
+  StageClock clock;         ///< of the course
   double held_since_s = 0;  ///< of the current holdings
   double cut_after_s = 0;   ///< seconds of the course done when a checkpoint was begun
+  double boot_s = 0;        ///< of the nodes that it took, before its start-up
   std::vector<Holding> holdings;
   JobMeter meter;
   CostParts cost;

@@ -28,7 +28,7 @@ struct StageRecord {
   double start_s = 0, end_s = 0;  ///< start-up and checkpoint included
   double running_since_s = 0;     ///< first step
   const StageClock* clock = nullptr;
-  double step_s = 0;              ///< true, noise and the network's other users included: the mean
+  double step_s = 0;  ///< true, noise and the network's other users included: the mean
   const Configuration* configuration = nullptr;
   const StageCourse* course = nullptr;
   Progress from, to;
@@ -65,6 +65,7 @@ struct PoolTotals {
   double jobs_usd = 0, idle_usd = 0, pool_usd = 0;
   double jobs_energy_j = 0, idle_energy_j = 0, pool_energy_j = 0;
   double busy_device_s = 0;
+  double jobs_co2_kg = 0, idle_co2_kg = 0, pool_co2_kg = 0;  ///< 0 where the cluster has no carbon intensity
 };
 
 struct ReplayTotals {

@@ -14,7 +14,7 @@ ReplayRun::ReplayRun(const ReplaySetup& setup) : setup_(setup), cluster_(*setup.
     free_devices_.push_back(nodes_.back().free_devices());
   }
   next_of_source_.resize(setup.sources.size());
-  if (cluster_.network) network_ = std::make_unique<JobNetwork>(cluster_, setup.network_solver);
+  if (JobNetwork::is_needed(cluster_)) network_ = std::make_unique<JobNetwork>(cluster_, setup.network_solver);
 }
 
 void ReplayRun::tell(double now_s, JobEvent event, JobSlot slot) {

@@ -20,6 +20,7 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted) {
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   live.layout.resize(configuration.groups.size());
+  live.boot_s = 0;
   for (std::size_t g = 0; g < configuration.groups.size(); ++g) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     live.layout[g].clear();
@@ -30,6 +31,7 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted) {
       nodes_[pool].take(live.layout[g]);
     }
     free_devices_[pool] = nodes_[pool].free_devices();
+    live.boot_s = std::max(live.boot_s, meter_.take_nodes(now_s_, configuration.groups[g].pool, live.layout[g]));
   }
 }
 
@@ -56,8 +58,7 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
   }
   live.stage_start_s = now_s;
   if (live.first_start_s != live.first_start_s) live.first_start_s = now_s;
-  take_up_batch(job, live.batch_before, choice.configuration.batch_size(), setup_.costs, setup_.models,
-                live.progress.training);
+  take_up_batch(job, live.batch_before, choice.configuration.batch_size(), setup_.costs, setup_.models, live.progress.training);
   plan_course(slot, now_s);
   hold(slot, 0, 0, now_s);
   tell(now_s, JobEvent::started, slot);
@@ -66,7 +67,7 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
     end_job(slot, FailureReason::out_of_memory, now_s);
     return;
   }
-  const double start_s = start_seconds(job, setup_.costs, setup_.models, live.stages > 0);
+  const double start_s = live.boot_s + start_seconds(job, setup_.costs, setup_.models, live.stages > 0);
   live.state = JobState::starting;
   if (start_s > 0)
     live.phase_end = events_.push({on_date_grid(now_s + start_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
@@ -111,6 +112,7 @@ void ReplayRun::let_go(JobSlot slot, double now_s) {
   for (std::size_t g = 0; g < live.layout.size(); ++g) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     nodes_[pool].give_back(live.layout[g]);
+    meter_.give_back_nodes(now_s, configuration.groups[g].pool, live.layout[g]);
     free_devices_[pool] = nodes_[pool].free_devices();
   }
 }
@@ -163,13 +165,15 @@ void ReplayRun::end_stage(JobSlot slot, double now_s, double elapsed_s) {
   const bool ran = live.state != JobState::starting;
   const Progress from = live.progress;
   const Progress to = ran ? progress_at(inputs_of(slot), live.course, setup_.models, elapsed_s) : from;
-  const double rate = usd_per_s(cluster_, setup_.costs, configuration);
+  // Prices may have changed meanwhile: each second of the stage counts alike.
+  const double rate = mean_usd_per_s(cluster_, setup_.costs, configuration, live.stage_start_s, now_s);
   let_go(slot, now_s);
   const double stage_usd = rate * (now_s - live.stage_start_s);
   const double lost_usd = ran ? rate * lost_seconds(live.course, live.clock, elapsed_s) : 0;
-  const double switch_s = ran ? (live.running_since_s - live.stage_start_s) +
-                                    (live.state == JobState::checkpointing ? now_s - live.running_since_s - live.clock.after(live.cut_after_s) : 0)
-                              : now_s - live.stage_start_s;
+  const double switch_s =
+      ran ? (live.running_since_s - live.stage_start_s) +
+                (live.state == JobState::checkpointing ? now_s - live.running_since_s - live.clock.after(live.cut_after_s) : 0)
+          : now_s - live.stage_start_s;
   live.cost.lost_usd += lost_usd;
   live.cost.switch_usd += rate * switch_s;
   const bool asked = ran && live.course.asks_again && elapsed_s >= live.course.length_s;
@@ -241,6 +245,7 @@ void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
                    .accuracy = live.progress.accuracy,
                    .cost = live.cost,
                    .energy_j = live.meter.energy_j,
+                   .co2_kg = cluster_.carbon_g_per_kwh ? live.meter.co2_kg : kUnset,
                    .device_s = live.meter.device_s,
                    .preemptions = live.preemptions,
                    .reconfigurations = live.reconfigurations};

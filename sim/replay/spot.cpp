@@ -16,7 +16,10 @@ std::uint64_t key_of(const Pool& pool, int node, std::uint64_t seed, std::uint64
 }  // namespace
 
 NodeRevocations::NodeRevocations(const Cluster& cluster, PoolId pool, int node, std::uint64_t seed, std::uint64_t repetition)
-    : pool_(cluster.pools[static_cast<std::size_t>(pool)]), id_(pool), node_(node), random_(key_of(pool_, node, seed, repetition)) {
+    : pool_(cluster.pools[static_cast<std::size_t>(pool)]),
+      id_(pool),
+      node_(node),
+      random_(key_of(pool_, node, seed, repetition)) {
   check(pool_.spot.has_value(), "a spot pool has rules");
   above_bid_ = next_above_bid();
   draw();

@@ -35,9 +35,9 @@ class NodeRevocations {
   PoolId id_;
   int node_;
   Random random_;
-  std::size_t step_ = 0;    // of the prices, not yet looked at
+  std::size_t step_ = 0;         // of the prices, not yet looked at
   double random_at_s_ = kNever;  // next of the node's own
-  double back_s_ = 0;       // end of the last revocation
+  double back_s_ = 0;            // end of the last revocation
   std::optional<Revocation> above_bid_;
 };
 

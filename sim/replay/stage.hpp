@@ -37,10 +37,11 @@ struct StageCourse {
   double step_s = 0;                             ///< true, noise included
   double busy_fraction = 1, power_fraction = 1;  ///< as StepTiming has them
   double waiting_power_fraction = 0;
-  double network_bytes_per_s = 0;                ///< what it asks of each link of its ring when nobody slows it down
-  double length_s = 0;                           ///< from the first step to the end
-  double full_work = 0;                          ///< rigid and steps: of `work_done` at the end
-  std::vector<EpochPoint> epochs;                ///< of Work::train
+  double input_bytes_per_s = 0;    ///< of training data, when nobody slows it down
+  double network_bytes_per_s = 0;  ///< what it asks of each link of its ring when nobody slows it down
+  double length_s = 0;             ///< from the first step to the end
+  double full_work = 0;            ///< rigid and steps: of `work_done` at the end
+  std::vector<EpochPoint> epochs;  ///< of Work::train
   Progress end;
   FailureReason failure = FailureReason::none;  ///< how it ends
   bool asks_again = false;                      ///< it ends where the choice's stage does, not with the job

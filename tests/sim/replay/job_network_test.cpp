@@ -70,6 +70,22 @@ TEST_CASE("only the uplink of what crosses racks, and the card of what is on a n
   CHECK(network.share(0) == 0.9);
 }
 
+TEST_CASE("racks as they are given, with an uplink of which nothing is known") {
+  Cluster c = racks(4, 1);
+  c.network->racks = Racks{.of_node = {{0, 1, 1, 0}}, .uplinks_bytes_per_s = {3, kNever}};
+  JobNetwork network(c, NetworkSolver::fast);
+  network.join(0, kOnePool, on({0, 3}), 10);
+  network.join(1, kOnePool, on({1, 2}), 10);
+  network.solve();
+  CHECK(network.share(0) == 1);
+  CHECK(network.share(1) == 1);
+  network.leave(1);
+  network.join(1, kOnePool, on({0, 1}), 10);  // shares card 0, and goes through uplink 0
+  network.solve();
+  CHECK(network.share(1) == 0.3);
+  CHECK(network.share(0) == 0.7);
+}
+
 TEST_CASE("a last rack that is not full has a smaller uplink") {
   JobNetwork network(racks(3, 4), NetworkSolver::fast);  // of one node: 10 / 4
   network.join(0, kOnePool, on({0, 2}), 5);

@@ -2,16 +2,14 @@
 
 #include <catch2/catch.hpp>
 
-#include "policies/queue/fifo.hpp"
 #include "sim/base/random.hpp"
-#include "tests/sim/replay/toy.hpp"
+#include "tests/sim/replay/toy_queues.hpp"
 
 using namespace toy;
-using rehearse::policies::Fifo;
 
 namespace {
 
-Profile profile{.model = "toy", .dataset = "tenths"};
+Profile toy_profile{.model = "toy", .dataset = "tenths"};
 
 /// Four nodes of one GPU, cards of 10 bytes a second, racks of two with uplinks of 2 x 10 / 4 = 5; a step of 1 s sends 4 bytes.
 World shared_world(double oversubscription = 4) {
@@ -24,7 +22,7 @@ World shared_world(double oversubscription = 4) {
 }
 
 Job steps(std::string name, double submit_s, double count) {
-  return {.name = std::move(name), .profile = &profile, .submit_s = submit_s, .work = Work::steps, .steps = count};
+  return {.name = std::move(name), .profile = &toy_profile, .submit_s = submit_s, .work = Work::steps, .steps = count};
 }
 
 /// Starts each job on the nodes that are given for it.
@@ -62,6 +60,35 @@ TEST_CASE("a job that shares an uplink passes more slowly, and only while it doe
   CHECK(world.keeper.of("a").energy_j == Approx(2 * (30 * 200 + 32 * slow_w)));
 }
 
+TEST_CASE("jobs that read from one file system share it") {
+  // Each step of 1 s reads 6 bytes of a file system that gives 8 a second. a alone: 6 of 8. With b both get 4: a step takes 1.5
+  // s. b's 20 steps from 10 to 40; a has done 10 + 20 of its 50 by then and ends at 60. Neither crosses nodes.
+  World world{.cluster = cluster({{2, 1}})};
+  world.cluster.instances[0].network.bandwidth_bytes_per_s = 10;
+  world.cluster.storage_bandwidth_bytes_per_s = 8;
+  world.steps.input_bytes = 6;
+  world.menus.menu.ranked = {choice(0, 1, 25)};
+  SECTION("fast") {}
+  SECTION("simgrid") { world.network_solver = NetworkSolver::simgrid; }
+  SECTION("with a network beside it that has room") { world.cluster.network = Network{}; }
+  Greedy queue;
+  world.run({steps("a", 0, 50), steps("b", 10, 20)}, queue);
+  CHECK(world.keeper.of("b").end_s == 40);
+  CHECK(world.keeper.of("a").end_s == 60);
+}
+
+TEST_CASE("a job goes as fast as the scarcer of network and file system lets it") {
+  // Uplinks of 5 give both jobs 2.5 of 4 bytes; the file system of 8 gives 4 of 8: half speed.
+  World world = shared_world();
+  world.cluster.storage_bandwidth_bytes_per_s = 8;
+  world.steps.input_bytes = 8;
+  OnNodes queue;
+  queue.nodes = {{"a", {0, 2}}, {"b", {1, 3}}};
+  world.run({steps("a", 0, 10), steps("b", 0, 10)}, queue);
+  CHECK(world.keeper.of("a").end_s == 20);
+  CHECK(world.keeper.of("b").end_s == 20);
+}
+
 TEST_CASE("jobs within racks of their own do not slow each other down") {
   World world = shared_world(40);  // uplinks of half a byte a second
   OnNodes queue;
@@ -77,7 +104,7 @@ TEST_CASE("epochs of a job that is slowed down end where its steps do") {
   World world = shared_world(16);
   OnNodes queue;
   queue.nodes = {{"t", {0, 2}}};
-  Job job{.name = "t", .profile = &profile, .submit_s = 0, .work = Work::train, .target_accuracy = 0.3};
+  Job job{.name = "t", .profile = &toy_profile, .submit_s = 0, .work = Work::train, .target_accuracy = 0.3};
   world.run({job}, queue);
   CHECK(world.keeper.of("t").end_s == Approx(21.6).epsilon(1e-7));
   CHECK(world.keeper.of("t").accuracy == Approx(0.3));
@@ -121,7 +148,7 @@ TEST_CASE("a job alone keeps its closed form; the balance holds when jobs share"
     World alone{.cluster = cluster({{4, 1}})}, networked = shared_world(1 + 3 * random.uniform());
     alone.menus.menu.ranked = {choice(0, 2, 25)};
     const double count = 1 + static_cast<double>(random.below(1000));
-    Fifo first, second;
+    Greedy first, second;
     alone.run({steps("a", 0, count)}, first);
     networked.run({steps("a", 0, count)}, second);
     RC_ASSERT(alone.keeper.of("a").end_s == networked.keeper.of("a").end_s);
@@ -134,7 +161,7 @@ TEST_CASE("a job alone keeps its closed form; the balance holds when jobs share"
       date_s += 30 * random.uniform();
       jobs.push_back(steps("j" + std::to_string(j), date_s, 1 + static_cast<double>(random.below(50))));
     }
-    Fifo third;
+    Greedy third;
     const ReplayTotals totals = busy.run(jobs, third);  // checks its balance
     RC_ASSERT(totals.finished == 12u);
     for (const Keeper::Row& row : busy.keeper.jobs) {

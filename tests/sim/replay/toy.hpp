@@ -28,6 +28,7 @@ inline Cluster cluster(std::vector<std::pair<int, int>> nodes_and_gpus) {
 class Steps final : public StepTimes {
  public:
   double network_bytes = 0;  ///< of a step, through each node
+  double input_bytes = 0;    ///< of a step
   const OpGraph& graph(const Profile&) const override { return graph_; }
   StepTiming timing(const Job&, const Configuration& c, const Layout&, std::span<const Plans>) const override {
     return {.step_s = 1,
@@ -35,6 +36,7 @@ class Steps final : public StepTimes {
             .busy_fraction = 0.5,
             .power_fraction = 0.5,
             .waiting_power_fraction = 0.25,
+            .input_bytes = input_bytes,
             .network_bytes = network_bytes,
             .memory_bytes = 1,
             .fits = c.groups.front().batch_per_worker <= 1000};
