@@ -85,6 +85,17 @@ void read_output(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mista
   output.finish();
 }
 
+void read_measure(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto value = in.child("measure");
+  if (!value) return;
+  sim::ObjectReader measure(*value, mistakes);
+  report::MeasureWindow& window = scenario.measure.emplace();
+  window.warmup_s = measure.number("warmup_s", between(0, 0x1p33), window.warmup_s);
+  window.until_s = measure.maybe_number("until_s", sim::above(0)).value_or(window.until_s);
+  measure.finish();
+  if (window.until_s <= window.warmup_s) measure.child("until_s").value_or(*value).refuse("a date after warmup_s", mistakes);
+}
+
 /// Says so when a pool beats another in speed and cost for every model: savings over a dominated pool mean nothing.
 void warn_of_dominated_pools(Scenario& scenario) {
   const workloads::Belief belief(scenario.cluster, scenario.profile_models);
@@ -244,6 +255,7 @@ std::unique_ptr<Scenario> load_scenario(const std::string& path, const LoadOptio
   read_history(in, paths, *scenario, mistakes);
   read_stages(in, *scenario, mistakes);
   read_output(in, *scenario, mistakes);
+  read_measure(in, *scenario, mistakes);
   read_study(in, paths, *scenario, mistakes);
   warn_of_changed_files(in, *scenario, mistakes);
   in.finish();

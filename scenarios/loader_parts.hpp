@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,8 @@ void add_profile_models(const OwnModels& own, const workloads::ProfileTable& pro
 
 void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& options, Scenario& scenario,
                   sim::Mistakes& mistakes);
+/// A quantity over time: `steps`, or a `file` with columns time_s and value. Nothing after a mistake.
+std::optional<sim::StepSeries> read_series(sim::JsonValue value, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
 void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
 void read_policies(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
 void read_manual(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);

@@ -42,6 +42,7 @@ void run_one(const Scenario& scenario, const RunTask& task, const std::function<
                  .curves = out.curves,
                  .predictions = out.predictions,
                  .utilization = out.utilization},
+       .measure = scenario.measure,
        .cluster = &scenario.cluster,
        .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
        .profiling_usd =

@@ -59,6 +59,7 @@ struct Scenario {
   HistorySettings history;
   double profiling_reuse_jobs = 50;
   OutputSettings output;
+  std::optional<report::MeasureWindow> measure;
   std::string study_name;
   std::shared_ptr<const Study> study;  ///< what is asked instead of one table of policies; may be null
   std::vector<report::InputReport> inputs;
