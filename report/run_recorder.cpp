@@ -184,7 +184,7 @@ void RunRecorder::on_stage(const sim::StageRecord& r) {
         .integer(c.workers())
         .number(c.batch_size())
         .number(c.learning_rate);
-    stages_->number(r.start_s).number(r.end_s).number(r.step_s).number(r.to.training.progress);
+    stages_->number(r.start_s).number(r.end_s).number(r.course->step_s / r.speed).number(r.to.training.progress);
     double noise_scale = sim::kUnset;
     for (const sim::EpochPoint& point : r.course->epochs)
       if (!point.lost && point.after.epochs <= r.to.epochs) noise_scale = point.noise_scale;
@@ -205,7 +205,7 @@ void RunRecorder::write_curve(const sim::StageRecord& r) {
   const double usd_per_s = held_s > 0 ? r.cost_usd / held_s : 0;
   for (const sim::EpochPoint& point : r.course->epochs) {
     if (point.after.epochs > r.to.epochs) break;  // the stage was cut before
-    const double time_s = r.running_since_s + r.clock->after(point.end_s);
+    const double time_s = r.date_of(point.end_s);
     begin(*curves_)
         .text(r.job->name)
         .integer(point.after.epochs)

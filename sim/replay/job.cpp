@@ -6,6 +6,8 @@ namespace rehearse::sim {
 
 std::string_view name_of(JobState state) {
   switch (state) {
+    case JobState::held:
+      return "held";
     case JobState::queued:
       return "queued";
     case JobState::starting:
@@ -36,6 +38,12 @@ std::string_view name_of(FailureReason reason) {
       return "cannot_converge";
     case FailureReason::deadline_stop:
       return "deadline_stop";
+    case FailureReason::walltime_stop:
+      return "walltime_stop";
+    case FailureReason::node_failure:
+      return "node_failure";
+    case FailureReason::dependency_failed:
+      return "dependency_failed";
   }
   return "";
 }
@@ -54,6 +62,10 @@ std::string_view name_of(JobEvent event) {
       return "preempted";
     case JobEvent::resized:
       return "resized";
+    case JobEvent::interrupted:
+      return "interrupted";
+    case JobEvent::released:
+      return "released";
     case JobEvent::finished:
       return "finished";
     case JobEvent::failed:

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/cluster/cluster.hpp"
 #include "sim/replay/configuration.hpp"
@@ -37,6 +38,8 @@ enum class Work : std::uint8_t {
 enum class Objective : std::uint8_t { min_cost, max_accuracy, min_time };
 enum class Stop : std::uint8_t { target, budget };
 enum class OnDeadline : std::uint8_t { continue_, stop };
+/// What becomes of a job when one that it waits for has failed.
+enum class AfterFailed : std::uint8_t { fail, run };
 
 struct Job {
   std::string name;
@@ -54,18 +57,34 @@ struct Job {
   double deadline_s = kNever;       ///< counted from submit_s
   double cost_limit_usd = kNever;   ///< on the job's own money, profiling not counted
   double priority = 0;
-  int pool = -1;  ///< index into Cluster::pools that it names, -1: none
+  double checkpoint_interval_s = 0;    ///< of training, between two periodic checkpoints; 0: as the scenario has it
+  double checkpoint_write_s = kUnset;  ///< of each; NaN: as the scenario has it
+  int pool = -1;                       ///< index into Cluster::pools that it names, -1: none
   Objective objective = Objective::min_cost;
   Stop stop = Stop::target;
   OnDeadline on_deadline = OnDeadline::continue_;
+  double walltime_s = kNever;      ///< of holding devices, all its starts together; then it is ended as failed
+  std::vector<std::string> after;  ///< names of the jobs that must have ended before it queues
+  AfterFailed after_failed = AfterFailed::fail;
+  bool is_awaited = false;  ///< named in the `after` of another job
 
   bool has_target() const { return target_accuracy == target_accuracy; }
   bool has_deadline() const { return deadline_s != kNever; }
   bool has_cost_limit() const { return cost_limit_usd != kNever; }
 };
 
-enum class JobState : std::uint8_t { queued, starting, running, checkpointing, finished, failed };
-enum class FailureReason : std::uint8_t { none, rejected, does_not_fit, out_of_memory, cannot_converge, deadline_stop };
+enum class JobState : std::uint8_t { held, queued, starting, running, checkpointing, finished, failed };
+enum class FailureReason : std::uint8_t {
+  none,
+  rejected,
+  does_not_fit,
+  out_of_memory,
+  cannot_converge,
+  deadline_stop,
+  walltime_stop,
+  node_failure,
+  dependency_failed
+};
 
 std::string_view name_of(JobState state);
 std::string_view name_of(FailureReason reason);
@@ -75,8 +94,16 @@ struct CostParts {
   double compute_usd = 0;  ///< training steps and evaluations that counted
   double switch_usd = 0;   ///< start-up and checkpoints
   double wait_usd = 0;     ///< share of idle nodes, under pool billing
-  double lost_usd = 0;     ///< work thrown away by divergence
+  double lost_usd = 0;     ///< training thrown away: by divergence, by failures, by preemptions that lose it
   double total() const { return compute_usd + switch_usd + wait_usd + lost_usd; }
+};
+
+/// What a job did with the time in which it held devices.
+struct TimeParts {
+  double train_s = 0;   ///< steps and evaluations that counted
+  double switch_s = 0;  ///< start-up and checkpoints
+  double lost_s = 0;    ///< training thrown away
+  double held_s() const { return train_s + switch_s + lost_s; }
 };
 
 /// The final record of a job: a row of jobs.csv (docs/metrics.md).
@@ -96,11 +123,14 @@ struct JobRecord {
   bool predicted_feasible = true;  ///< the policy found a configuration that it expects to keep the limits
   const Choice* choice = nullptr;  ///< the entry it ran last; null when it never started
   CostParts cost;
+  TimeParts time;
   double energy_j = 0;
   double co2_kg = kUnset;  ///< NaN where the cluster has no carbon intensity
   double device_s = 0;
   int preemptions = 0;
   int reconfigurations = 0;
+  int restarts = 0;               ///< times that a node failed under it and it went back to the queue
+  std::uint64_t checkpoints = 0;  ///< periodic ones, whole
 
   bool meets_deadline() const { return state == JobState::finished && end_s - job->submit_s <= job->deadline_s; }
   /// Two standard deviations are allowed: one lucky reading ends a job; a strict comparison would fail most jobs.

@@ -8,6 +8,7 @@
 #include "sim/replay/decisions.hpp"
 #include "sim/replay/meter.hpp"
 #include "sim/replay/stage.hpp"
+#include "sim/replay/stage_clock.hpp"
 
 namespace rehearse::sim {
 
@@ -22,22 +23,29 @@ struct LiveJob {
   Layout layout;
   std::vector<Plans> plans;
   StageCourse course;
+  CheckpointTimes checkpoint_times;
+  StageClock clock;         ///< while running
+  StageReading cut;         ///< where the stage stood when its checkpoint was begun
+  bool loses_work = false;  ///< since the last periodic checkpoint, with this preemption
+  bool has_checkpoint = false;
   int stages = 0;               ///< ended
   double batch_before = 0;      ///< global, of the last of them
   std::vector<StageSeen> seen;  ///< at the ends of stages at which `configure` was asked again
   double first_start_s = kUnset;
   double stage_start_s = 0;  ///< devices taken
   double running_since_s = 0;
-  StageClock clock;         ///< of the course
   double held_since_s = 0;  ///< of the current holdings
-  double cut_after_s = 0;   ///< seconds of the course done when a checkpoint was begun
   double boot_s = 0;        ///< of the nodes that it took, before its start-up
   std::vector<Holding> holdings;
   JobMeter meter;
   CostParts cost;
+  TimeParts time;
+  std::uint64_t checkpoints = 0;
   int preemptions = 0, reconfigurations = 0;
   EventHandle phase_end;  ///< of starting, running or checkpointing
-  EventHandle deadline;
+  EventHandle deadline, walltime;
+  int restarts = 0;
+  int waits_for = 0;  ///< jobs of `after` that have not ended
 };
 
 }  // namespace rehearse::sim

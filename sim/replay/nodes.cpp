@@ -49,10 +49,32 @@ Nodes::Nodes(int nodes, int devices_per_node)
 void Nodes::change(int node, int delta) {
   int& free = free_[static_cast<std::size_t>(node)];
   check(free + delta >= 0 && free + delta <= per_node_, "a node's devices are taken or given back twice");
+  if (is_out(node)) {
+    free += delta;
+    return;
+  }
   with_free_[static_cast<std::size_t>(free)].erase(node);
   free += delta;
   free_total_ += delta;
   with_free_[static_cast<std::size_t>(free)].insert(node);
+}
+
+void Nodes::withdraw(int node) {
+  if (withdrawn_.empty()) withdrawn_.resize(free_.size(), 0);
+  if (withdrawn_[static_cast<std::size_t>(node)]++ > 0) return;
+  const int free = free_[static_cast<std::size_t>(node)];
+  with_free_[static_cast<std::size_t>(free)].erase(node);
+  free_total_ -= free;
+  ++nodes_out_;
+}
+
+void Nodes::restore(int node) {
+  check(is_out(node), "a node is restored that is not out");
+  if (--withdrawn_[static_cast<std::size_t>(node)] > 0) return;
+  const int free = free_[static_cast<std::size_t>(node)];
+  with_free_[static_cast<std::size_t>(free)].insert(node);
+  free_total_ += free;
+  --nodes_out_;
 }
 
 void Nodes::take_consolidated(int devices, std::vector<NodeShare>& out) {

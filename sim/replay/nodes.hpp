@@ -31,7 +31,12 @@ class Nodes {
   int capacity() const { return static_cast<int>(free_.size()) * per_node_; }
   int free_devices() const { return free_total_; }
   int node_count() const { return static_cast<int>(free_.size()); }
-  int free_on(int node) const { return free_[static_cast<std::size_t>(node)]; }
+  int free_on(int node) const { return is_out(node) ? 0 : free_[static_cast<std::size_t>(node)]; }
+  /// The node's free devices, and those that come free, can be taken no more, until it is restored. Once for each withdrawal.
+  void withdraw(int node);
+  void restore(int node);
+  bool is_out(int node) const { return !withdrawn_.empty() && withdrawn_[static_cast<std::size_t>(node)] > 0; }
+  int nodes_out() const { return nodes_out_; }
   /// Takes `devices` on the fewest nodes: the emptiest first, the rest on the fullest node that holds it; ties to the lowest
   /// index. There must be so many free.
   void take_consolidated(int devices, std::vector<NodeShare>& out);
@@ -46,7 +51,9 @@ class Nodes {
   int per_node_;
   int free_total_;
   std::vector<int> free_;
-  std::vector<IndexSet> with_free_;  // [f]: nodes with f free devices
+  std::vector<int> withdrawn_;  // how often; empty while none ever was
+  int nodes_out_ = 0;
+  std::vector<IndexSet> with_free_;  // [f]: nodes with f free devices that are not out
 };
 
 }  // namespace rehearse::sim

@@ -5,11 +5,25 @@
 #include <vector>
 
 #include "sim/replay/decisions.hpp"
+#include "sim/replay/node_events.hpp"
 #include "sim/replay/stage.hpp"
+#include "sim/replay/stage_clock.hpp"
 
 namespace rehearse::sim {
 
-enum class JobEvent : std::uint8_t { submitted, rejected, started, running, preempted, resized, finished, failed };
+/// `interrupted`: a node failed under it; `released`: the jobs that it waited for have ended.
+enum class JobEvent : std::uint8_t {
+  submitted,
+  rejected,
+  started,
+  running,
+  preempted,
+  resized,
+  interrupted,
+  released,
+  finished,
+  failed
+};
 std::string_view name_of(JobEvent event);
 
 /// The menu that `configure` answered for a job, or the start that `queue` decided.
@@ -27,8 +41,8 @@ struct StageRecord {
   int stage = 0;
   double start_s = 0, end_s = 0;  ///< start-up and checkpoint included
   double running_since_s = 0;     ///< first step
-  const StageClock* clock = nullptr;
-  double step_s = 0;  ///< true, noise and the network's other users included: the mean
+  CheckpointTimes checkpoints;    ///< periodic ones
+  double speed = 1;               ///< course seconds trained in a second of training, on average
   const Configuration* configuration = nullptr;
   const StageCourse* course = nullptr;
   Progress from, to;
@@ -36,6 +50,8 @@ struct StageRecord {
   double cost_usd = 0;
   double switch_cost_usd = 0;
   double cost_before_usd = 0;  ///< of the job's earlier stages
+  /// When so many seconds of the course were trained.
+  double date_of(double course_s) const;
 };
 
 /// One pool at one date, after that date's decisions.
@@ -57,6 +73,9 @@ class Recorder {
   virtual void on_event(double /*time_s*/, JobEvent, const Job&, const Configuration*) {}
   virtual void on_stage(const StageRecord&) {}
   virtual void on_pool_sample(const PoolSample&) {}
+  virtual void on_node(const NodeEvent&) {}
+  /// A job takes these devices, or lets go of them.
+  virtual void on_devices(double /*time_s*/, bool /*taken*/, const Job&, const Configuration&, const Layout&) {}
 };
 
 /// Totals of one pool between the first submit and the last completion.

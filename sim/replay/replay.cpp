@@ -1,5 +1,6 @@
 #include "sim/replay/replay.hpp"
 
+#include <algorithm>
 #include <memory>
 
 #include "sim/base/units.hpp"
@@ -15,6 +16,7 @@ ReplayRun::ReplayRun(const ReplaySetup& setup) : setup_(setup), cluster_(*setup.
   }
   next_of_source_.resize(setup.sources.size());
   if (JobNetwork::is_needed(cluster_)) network_ = std::make_unique<JobNetwork>(cluster_, setup.network_solver);
+  if (setup.nodes.any()) node_watch_ = std::make_unique<NodeWatch>(cluster_, setup.nodes);
 }
 
 void ReplayRun::tell(double now_s, JobEvent event, JobSlot slot) {
@@ -81,12 +83,7 @@ void ReplayRun::arrive(std::size_t source, double now_s) {
   tell(now_s, JobEvent::submitted, slot);
   make_menu(slot, now_s);
   QueueJob& queued = jobs_[slot];
-  queued.first_fitting_entry = -1;
-  for (std::size_t entry = 0; entry < queued.menu.ranked.size(); ++entry) {
-    if (!could_ever_fit(cluster_, queued.menu.ranked[entry].configuration)) continue;
-    queued.first_fitting_entry = static_cast<int>(entry);
-    break;
-  }
+  find_first_fitting(slot);
   if (!queued.menu.feasible && setup_.infeasible == Infeasible::reject) {
     tell(now_s, JobEvent::rejected, slot);
     end_job(slot, FailureReason::rejected, now_s);
@@ -97,9 +94,22 @@ void ReplayRun::arrive(std::size_t source, double now_s) {
       const double date_s = on_date_grid(now_s + queued.job.deadline_s);
       live_[slot].deadline = events_.push({date_s, EventClass::timer, subject_of(slot, JobTimer::deadline)});
     }
-    enqueue(slot, now_s);
+    if (queued.job.after.empty())
+      enqueue(slot, now_s);
+    else
+      hold_back(slot, now_s);
   }
   pull(source);
+}
+
+void ReplayRun::find_first_fitting(JobSlot slot) {
+  QueueJob& queued = jobs_[slot];
+  queued.first_fitting_entry = -1;
+  for (std::size_t entry = 0; entry < queued.menu.ranked.size(); ++entry) {
+    if (!could_ever_fit(cluster_, queued.menu.ranked[entry].configuration)) continue;
+    queued.first_fitting_entry = static_cast<int>(entry);
+    return;
+  }
 }
 
 void ReplayRun::enqueue(JobSlot slot, double now_s) {
@@ -131,6 +141,9 @@ void ReplayRun::decide(double now_s) {
       setup_.recorder->on_pool_sample(sample);
     }
   }
+  if (!node_watch_) return;
+  if (active_ == 0 && !more_will_arrive()) stop_node_events();
+  check_nodes_are_waited_for(now_s);
 }
 
 const Choice& ReplayRun::entry_of(JobSlot slot, int entry) const {
@@ -167,9 +180,7 @@ void ReplayRun::apply(const QueueAnswer& answer, double now_s) {
   };
   for (const JobSlot slot : answer.preempts) {
     require(known(slot, JobState::running), slot, "preempts a job that is not running");
-    ++live_[slot].preemptions;
-    tell(now_s, JobEvent::preempted, slot);
-    begin_checkpoint(slot, now_s);
+    preempt(slot, setup_.checkpoints.preemption, now_s);
   }
   for (const Start& resize : answer.resizes) {
     require(known(resize.job, JobState::running), resize.job, "resizes a job that is not running");
@@ -178,7 +189,7 @@ void ReplayRun::apply(const QueueAnswer& answer, double now_s) {
     ++live_[resize.job].reconfigurations;
     live_[resize.job].resize_to = resize.entry;
     tell(now_s, JobEvent::resized, resize.job);
-    begin_checkpoint(resize.job, now_s);
+    begin_checkpoint(resize.job, live_[resize.job].clock.at(now_s), now_s);
   }
   for (const Start& s : answer.starts) {
     require(known(s.job, JobState::queued), s.job, "starts a job that is not in the queue");
@@ -197,10 +208,17 @@ void ReplayRun::apply(const QueueAnswer& answer, double now_s) {
   }
 }
 
+bool ReplayRun::more_will_arrive() const {
+  return std::any_of(next_of_source_.begin(), next_of_source_.end(), [](const auto& job) { return job.has_value(); });
+}
+
+void ReplayRun::fail_waiting(double now_s) const {
+  throw PolicyError(
+      fmt::format("policy \"{}\", queue, at {:.6f} s: leaves {} jobs waiting forever", setup_.policy.name, now_s, active_));
+}
+
 void ReplayRun::finish(double now_s) {
-  if (active_ > 0)
-    throw PolicyError(
-        fmt::format("policy \"{}\", queue, at {:.6f} s: leaves {} jobs waiting forever", setup_.policy.name, now_s, active_));
+  if (active_ > 0) fail_waiting(now_s);
   meter_.close(totals_.last_end_s);
   meter_.check_balance(totals_.last_end_s);
   check(totals_.finished + totals_.failed == totals_.jobs, "not every job ended in exactly one final state", now_s);
@@ -217,17 +235,27 @@ void ReplayRun::handle(const Event& event) {
       meter_.open(event.date_s);
     }
     arrive(event.subject, event.date_s);
+  } else if (event.event_class == EventClass::failure) {
+    on_node_event(event.subject, event.date_s);
   } else if (event.subject != kWake) {
-    const JobSlot slot = event.subject / 2;
-    if (event.subject % 2 == static_cast<std::uint32_t>(JobTimer::deadline))
-      on_deadline(slot, event.date_s);
-    else
-      on_phase_end(slot, event.date_s);
+    const JobSlot slot = event.subject / kTimers;
+    switch (static_cast<JobTimer>(event.subject % kTimers)) {
+      case JobTimer::phase_end:
+        on_phase_end(slot, event.date_s);
+        break;
+      case JobTimer::deadline:
+        stop(slot, FailureReason::deadline_stop, event.date_s);
+        break;
+      case JobTimer::walltime:
+        stop(slot, FailureReason::walltime_stop, event.date_s);
+        break;
+    }
   }
 }
 
 ReplayTotals ReplayRun::run(void (*drive)(EventQueue&, EventHandler&)) {
   for (std::size_t s = 0; s < setup_.sources.size(); ++s) pull(s);
+  for (std::size_t stream = 0; node_watch_ && stream < node_watch_->events.streams(); ++stream) push_node_event(stream);
   drive(events_, *this);
   finish(now_s_);
   return totals_;

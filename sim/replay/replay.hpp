@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/engine/engine.hpp"
+#include "sim/replay/checkpoints.hpp"
 #include "sim/replay/costs.hpp"
 #include "sim/replay/decisions.hpp"
 #include "sim/replay/job_network.hpp"
@@ -19,6 +20,8 @@ enum class Infeasible : std::uint8_t { best_effort, reject };
 struct ReplaySetup {
   const Cluster* cluster = nullptr;
   CostRules costs;
+  CheckpointRules checkpoints;
+  NodeRules nodes;
   Models models;  ///< the world; may be empty when all jobs are rigid
   Policy policy;
   std::vector<JobSource*> sources;

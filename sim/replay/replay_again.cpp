@@ -13,13 +13,14 @@ StageSeen ReplayRun::see(JobSlot slot, double now_s) {
   hold_running(slot, now_s);
   const double servers_usd = servers_usd_per_s(setup_.costs, configuration) * (now_s - live.stage_start_s);  // not yet charged
   const Progress& end = live.course.end;
+  const StageReading whole = live.clock.whole();
   return {.configuration = configuration,
           .stages = live.stages + 1,
           .epochs = end.epochs_trained,
           .examples = end.training.examples,
           .accuracy = end.measured_accuracy,
           .noise_scale = setup_.models.convergence->measured_noise_scale(job, live.stages, live.course.epochs.back().noise_scale),
-          .step_s = live.course.step_s * live.clock.stretch(live.course.length_s),
+          .step_s = live.course.step_s * (whole.trained_s / whole.done_s),  // as it took
           .elapsed_s = now_s - job.submit_s,
           .cost_usd = live.meter.usd + servers_usd,
           .divergences = end.divergences};
@@ -51,8 +52,7 @@ void ReplayRun::ask_again(JobSlot slot, double now_s) {
   }
   ++live.reconfigurations;
   tell(now_s, JobEvent::resized, slot);
-  begin_checkpoint(slot, now_s);
-  live.cut_after_s = live.course.length_s;  // dates are on a grid, the course is not
+  begin_checkpoint(slot, live.clock.whole(), now_s);  // dates are on a grid, the course is not
 }
 
 /// Free now, or once the job has let go of what it holds?
@@ -68,23 +68,32 @@ bool ReplayRun::is_free_for(JobSlot slot, const Configuration& configuration) co
 void ReplayRun::go_on(JobSlot slot, int entry, double now_s) {
   LiveJob& live = live_[slot];
   const Layout layout = live.layout;
-  end_stage(slot, now_s, live.course.length_s);
+  end_stage(slot, live.clock.whole(), true, now_s);
   jobs_[slot].menu = std::move(*live.next_menu);
   live.next_menu.reset();
+  find_first_fitting(slot);
   live.entry = entry;
-  allocate(slot, layout);
+  allocate(slot, layout, now_s);
   live.stage_start_s = now_s;
+  arm_walltime(slot, now_s);
   plan_course(slot, now_s);
   begin_running(slot, now_s);
 }
 
-/// After the checkpoint: others may have taken devices meanwhile, so again the first choice that is free.
+/// After the checkpoint: others may have taken devices meanwhile, so again the first choice that is free. There is none when a
+/// node has gone meanwhile.
 void ReplayRun::take_next_menu(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   jobs_[slot].menu = std::move(*live.next_menu);
   live.next_menu.reset();
+  find_first_fitting(slot);
+  const int entries = static_cast<int>(jobs_[slot].menu.ranked.size());
   int entry = 0;
-  while (!is_free(entry_of(slot, entry).configuration, {})) ++entry;
+  while (entry < entries && !is_free(entry_of(slot, entry).configuration, {})) ++entry;
+  if (entry == entries) {
+    enqueue(slot, now_s);
+    return;
+  }
   live.state = JobState::queued;
   start(slot, entry, {}, now_s);
 }

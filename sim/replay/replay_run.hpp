@@ -1,31 +1,38 @@
 // The replay in the making: one object that lives as long as one replay. Internal to the room; replay.hpp is its door.
 //   replay.cpp          events, arrivals, the queue's decisions
+//   replay_nodes.cpp    nodes that fail, slow down and go into maintenance
+//   replay_dependencies.cpp  jobs that wait for others
 //   replay_again.cpp    the end of a stage at which `configure` is asked again
-//   replay_stages.cpp   what a job does with its devices, from start to end
-//   replay_network.cpp  how fast its course passes beside the jobs with which it shares the network
+//   replay_network.cpp  how fast a job's course passes beside the jobs with which it shares the network
+//   replay_ends.cpp     the ends of stages and jobs: work, money, records
+//   replay_stages.cpp   what a job does with its devices, from phase to phase
 #pragma once
 
 #include <fmt/format.h>
 
 #include <chrono>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "sim/base/errors.hpp"
+#include "sim/replay/dependencies.hpp"
 #include "sim/replay/job_network.hpp"
 #include "sim/replay/live_job.hpp"
 #include "sim/replay/meter.hpp"
+#include "sim/replay/node_watch.hpp"
 #include "sim/replay/nodes.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace rehearse::sim {
 
 /// What an event's subject says: a job's slot and which of its events, or one of these.
-enum class JobTimer : std::uint32_t { phase_end = 0, deadline = 1 };
+enum class JobTimer : std::uint32_t { phase_end = 0, deadline = 1, walltime = 2 };
+inline constexpr std::uint32_t kTimers = 3;
 inline constexpr std::uint32_t kWake = 0xFFFFFFFFu;
 
-inline std::uint32_t subject_of(JobSlot slot, JobTimer timer) { return slot * 2 + static_cast<std::uint32_t>(timer); }
+inline std::uint32_t subject_of(JobSlot slot, JobTimer timer) { return slot * kTimers + static_cast<std::uint32_t>(timer); }
 
 /// Under pool billing idle money is shared out at the very end: records wait until then.
 struct HeldRecord {
@@ -48,13 +55,27 @@ class ReplayRun final : public EventHandler {
   JobSlot new_slot(Job job);
   void make_menu(JobSlot slot, double now_s);
   void tell_menu(const Job& job, const Menu& menu, double now_s);
+  void find_first_fitting(JobSlot slot);
   void enqueue(JobSlot slot, double now_s);
+  void hold_back(JobSlot slot, double now_s);
+  void release_dependents(JobSlot slot, double now_s);
+
+  void push_node_event(std::size_t stream);
+  void stop_node_events();
+  void check_nodes_are_waited_for(double now_s) const;
+  void on_node_event(std::size_t stream, double now_s);
+  void interrupt(JobSlot slot, double now_s);
+  void evict(JobSlot slot, double now_s);
+  double speed_of(JobSlot slot);
+  void follow_speed(JobSlot slot, double now_s);
+  [[noreturn]] void fail_waiting(double now_s) const;
+  bool more_will_arrive() const;
 
   void apply(const QueueAnswer& answer, double now_s);
   const Choice& entry_of(JobSlot slot, int entry) const;
   bool is_free(const Configuration& configuration, const Layout& named) const;
   void start(JobSlot slot, int entry, const Layout& wanted, double now_s);
-  void allocate(JobSlot slot, const Layout& wanted);
+  void allocate(JobSlot slot, const Layout& wanted, double now_s);
   void hold(JobSlot slot, double busy_fraction, double power_fraction, double now_s);
   void hold_running(JobSlot slot, double now_s);
   void let_go(JobSlot slot, double now_s);
@@ -62,9 +83,11 @@ class ReplayRun final : public EventHandler {
   void leave_network(JobSlot slot);
   void settle_network(double now_s);
   void begin_running(JobSlot slot, double now_s);
-  void begin_checkpoint(JobSlot slot, double now_s);
+  void begin_checkpoint(JobSlot slot, const StageReading& cut, double now_s);
+  void preempt(JobSlot slot, Preemption preemption, double now_s);
   void end_checkpoint(JobSlot slot, double now_s);
-  void end_stage(JobSlot slot, double now_s, double elapsed_s);
+  void end_stage(JobSlot slot, const StageReading& cut, bool keeps_all, double now_s);
+  StageReading reading_of(JobSlot slot, double now_s) const;
   StageSeen see(JobSlot slot, double now_s);
   void plan_course(JobSlot slot, double now_s);
   void ask_again(JobSlot slot, double now_s);
@@ -72,7 +95,8 @@ class ReplayRun final : public EventHandler {
   void go_on(JobSlot slot, int entry, double now_s);
   void take_next_menu(JobSlot slot, double now_s);
   void on_phase_end(JobSlot slot, double now_s);
-  void on_deadline(JobSlot slot, double now_s);
+  void stop(JobSlot slot, FailureReason reason, double now_s);
+  void arm_walltime(JobSlot slot, double now_s);
   void end_job(JobSlot slot, FailureReason reason, double now_s);
   void emit(JobSlot slot, FailureReason reason, double now_s);
   void share_idle_money();
@@ -89,6 +113,9 @@ class ReplayRun final : public EventHandler {
   Meter meter_;
   std::unique_ptr<JobNetwork> network_;  ///< null when every job has the network to itself
   std::vector<Nodes> nodes_;
+  std::unique_ptr<NodeWatch> node_watch_;  ///< null while nothing happens to nodes
+  Dependencies dependencies_;
+  std::vector<JobSlot> ended_awaited_;
   std::vector<int> free_devices_;
   std::vector<std::optional<Job>> next_of_source_;
   std::vector<QueueJob> jobs_;

@@ -16,7 +16,7 @@ StageInputs ReplayRun::inputs_of(JobSlot slot) const {
           .stage = live.stages};
 }
 
-void ReplayRun::allocate(JobSlot slot, const Layout& wanted) {
+void ReplayRun::allocate(JobSlot slot, const Layout& wanted, double now_s) {
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   live.layout.resize(configuration.groups.size());
@@ -31,8 +31,10 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted) {
       nodes_[pool].take(live.layout[g]);
     }
     free_devices_[pool] = nodes_[pool].free_devices();
-    live.boot_s = std::max(live.boot_s, meter_.take_nodes(now_s_, configuration.groups[g].pool, live.layout[g]));
+    live.boot_s = std::max(live.boot_s, meter_.take_nodes(now_s, configuration.groups[g].pool, live.layout[g]));
   }
+  if (node_watch_) node_watch_->enter(configuration, live.layout, slot);
+  setup_.recorder->on_devices(now_s, true, jobs_[slot].job, configuration, live.layout);
 }
 
 void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_s) {
@@ -40,7 +42,7 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
   const Job& job = jobs_[slot].job;
   live.entry = entry;
   live.resize_to = -1;
-  allocate(slot, wanted);
+  allocate(slot, wanted, now_s);
   const Choice& choice = entry_of(slot, entry);
   setup_.recorder->on_decision(
       {.time_s = now_s, .job = &job, .decision = "start", .rank = entry, .choice = &choice, .remedy = jobs_[slot].menu.remedy});
@@ -57,6 +59,7 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
     });
   }
   live.stage_start_s = now_s;
+  arm_walltime(slot, now_s);
   if (live.first_start_s != live.first_start_s) live.first_start_s = now_s;
   take_up_batch(job, live.batch_before, choice.configuration.batch_size(), setup_.costs, setup_.models, live.progress.training);
   plan_course(slot, now_s);
@@ -67,7 +70,7 @@ void ReplayRun::start(JobSlot slot, int entry, const Layout& wanted, double now_
     end_job(slot, FailureReason::out_of_memory, now_s);
     return;
   }
-  const double start_s = live.boot_s + start_seconds(job, setup_.costs, setup_.models, live.stages > 0);
+  const double start_s = live.boot_s + start_seconds(job, setup_.costs, setup_.models, live.has_checkpoint);
   live.state = JobState::starting;
   if (start_s > 0)
     live.phase_end = events_.push({on_date_grid(now_s + start_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
@@ -100,6 +103,18 @@ void ReplayRun::hold(JobSlot slot, double busy_fraction, double power_fraction, 
   }
 }
 
+/// Steps draw power; a periodic checkpoint does not. Both are spread evenly over the time to the end of the stage. A step that takes
+/// longer does the same work, and waits.
+void ReplayRun::hold_running(JobSlot slot, double now_s) {
+  const LiveJob& live = live_[slot];
+  const double done = live.clock.mean_speed(), speed = live.clock.speed();
+  const double waiting = live.course.waiting_power_fraction;
+  const double training = speed == 1 ? done : done / speed;  // of the time
+  const double power =
+      speed == 1 ? live.course.power_fraction : waiting + (live.course.power_fraction - waiting) * speed;
+  hold(slot, live.course.busy_fraction * done, power * training, now_s);
+}
+
 void ReplayRun::let_go(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
@@ -109,6 +124,8 @@ void ReplayRun::let_go(JobSlot slot, double now_s) {
   if (configuration.sync.servers > 0) {
     meter_.charge_parameter_servers(servers_usd_per_s(setup_.costs, configuration) * (now_s - live.stage_start_s), live.meter);
   }
+  if (node_watch_) node_watch_->leave(configuration, live.layout, slot);
+  setup_.recorder->on_devices(now_s, false, jobs_[slot].job, configuration, live.layout);
   for (std::size_t g = 0; g < live.layout.size(); ++g) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     nodes_[pool].give_back(live.layout[g]);
@@ -121,29 +138,41 @@ void ReplayRun::begin_running(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   live.state = JobState::running;
   live.running_since_s = now_s;
-  live.clock.begin(now_s);
-  hold_running(slot, now_s);
+  const Configuration& configuration = entry_of(slot, live.entry).configuration;
+  const double mtbf_s = node_watch_ ? node_watch_->mtbf_s(configuration, live.layout) : kNever;
   join_network(slot);
+  live.checkpoint_times = checkpoint_times(jobs_[slot].job, setup_.checkpoints, setup_.costs.checkpoint_s, mtbf_s);
+  live.clock = StageClock(now_s, live.course.length_s, live.checkpoint_times, speed_of(slot));
+  hold_running(slot, now_s);
   tell(now_s, JobEvent::running, slot);
   live.phase_end =
-      events_.push({on_date_grid(now_s + live.course.length_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
+      events_.push({on_date_grid(live.clock.end_s()), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
 }
 
-void ReplayRun::begin_checkpoint(JobSlot slot, double now_s) {
+void ReplayRun::preempt(JobSlot slot, Preemption preemption, double now_s) {
+  LiveJob& live = live_[slot];
+  ++live.preemptions;
+  tell(now_s, JobEvent::preempted, slot);
+  live.loses_work = preemption == Preemption::lose;
+  begin_checkpoint(slot, live.clock.at(now_s), now_s);
+}
+
+void ReplayRun::begin_checkpoint(JobSlot slot, const StageReading& cut, double now_s) {
   LiveJob& live = live_[slot];
   events_.cancel(live.phase_end);
-  live.cut_after_s = live.clock.done_at(now_s);
+  live.cut = cut;
   leave_network(slot);
   live.state = JobState::checkpointing;
   hold(slot, 0, 0, now_s);
-  const double checkpoint_s = jobs_[slot].job.work == Work::rigid ? 0 : setup_.costs.checkpoint_s;
+  const double checkpoint_s = jobs_[slot].job.work == Work::rigid || live.loses_work ? 0 : setup_.costs.checkpoint_s;
   live.phase_end =
       events_.push({on_date_grid(now_s + checkpoint_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
 }
 
 void ReplayRun::end_checkpoint(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
-  end_stage(slot, now_s, live.cut_after_s);
+  end_stage(slot, live.cut, !live.loses_work, now_s);
+  live.loses_work = false;
   if (live.next_menu) {
     take_next_menu(slot, now_s);
     return;
@@ -156,45 +185,6 @@ void ReplayRun::end_checkpoint(JobSlot slot, double now_s) {
   queued_.pop_back();
   --waiting_;
   start(slot, resize_to, {}, now_s);
-}
-
-/// Lets go of the devices, settles money and progress, and tells the stage.
-void ReplayRun::end_stage(JobSlot slot, double now_s, double elapsed_s) {
-  LiveJob& live = live_[slot];
-  const Configuration& configuration = entry_of(slot, live.entry).configuration;
-  const bool ran = live.state != JobState::starting;
-  const Progress from = live.progress;
-  const Progress to = ran ? progress_at(inputs_of(slot), live.course, setup_.models, elapsed_s) : from;
-  // Prices may have changed meanwhile: each second of the stage counts alike.
-  const double rate = mean_usd_per_s(cluster_, setup_.costs, configuration, live.stage_start_s, now_s);
-  let_go(slot, now_s);
-  const double stage_usd = rate * (now_s - live.stage_start_s);
-  const double lost_usd = ran ? rate * lost_seconds(live.course, live.clock, elapsed_s) : 0;
-  const double switch_s =
-      ran ? (live.running_since_s - live.stage_start_s) +
-                (live.state == JobState::checkpointing ? now_s - live.running_since_s - live.clock.after(live.cut_after_s) : 0)
-          : now_s - live.stage_start_s;
-  live.cost.lost_usd += lost_usd;
-  live.cost.switch_usd += rate * switch_s;
-  const bool asked = ran && live.course.asks_again && elapsed_s >= live.course.length_s;
-  setup_.recorder->on_stage({.job = &jobs_[slot].job,
-                             .stage = live.stages,
-                             .start_s = live.stage_start_s,
-                             .end_s = now_s,
-                             .running_since_s = live.running_since_s,
-                             .clock = &live.clock,
-                             .step_s = live.course.step_s * (ran ? live.clock.stretch(elapsed_s) : 1),
-                             .configuration = &configuration,
-                             .course = &live.course,
-                             .from = from,
-                             .to = to,
-                             .noise_scale_seen = asked ? live.seen.back().noise_scale : kUnset,
-                             .cost_usd = stage_usd,
-                             .switch_cost_usd = rate * switch_s,
-                             .cost_before_usd = live.meter.usd - stage_usd});
-  live.progress = to;
-  live.batch_before = configuration.batch_size();
-  ++live.stages;
 }
 
 void ReplayRun::on_phase_end(JobSlot slot, double now_s) {
@@ -211,92 +201,11 @@ void ReplayRun::on_phase_end(JobSlot slot, double now_s) {
         ask_again(slot, now_s);
         break;
       }
-      end_stage(slot, now_s, live.course.length_s);
+      end_stage(slot, live.clock.whole(), true, now_s);
       end_job(slot, live.course.failure, now_s);
       break;
     default:
       fail_check("a job that holds nothing ends a phase", now_s);
-  }
-}
-
-void ReplayRun::on_deadline(JobSlot slot, double now_s) {
-  LiveJob& live = live_[slot];
-  if (live.state == JobState::queued) {
-    --waiting_;
-    std::erase(queued_, slot);
-  } else {
-    events_.cancel(live.phase_end);
-    const double elapsed_s = live.state == JobState::checkpointing ? live.cut_after_s : live.clock.done_at(now_s);
-    end_stage(slot, now_s, elapsed_s);
-  }
-  end_job(slot, FailureReason::deadline_stop, now_s);
-}
-
-void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
-  LiveJob& live = live_[slot];
-  QueueJob& queued = jobs_[slot];
-  JobRecord record{.job = &queued.job,
-                   .number = queued.number,
-                   .state = reason == FailureReason::none ? JobState::finished : JobState::failed,
-                   .reason = reason,
-                   .start_s = live.first_start_s,
-                   .end_s = now_s,
-                   .epochs = static_cast<double>(live.progress.epochs),
-                   .accuracy = live.progress.accuracy,
-                   .cost = live.cost,
-                   .energy_j = live.meter.energy_j,
-                   .co2_kg = cluster_.carbon_g_per_kwh ? live.meter.co2_kg : kUnset,
-                   .device_s = live.meter.device_s,
-                   .preemptions = live.preemptions,
-                   .reconfigurations = live.reconfigurations};
-  record.cost.compute_usd = live.meter.usd - record.cost.switch_usd - record.cost.lost_usd;
-  record.predicted_feasible = queued.menu.feasible;
-  if (live.entry >= 0) {
-    const Configuration& configuration = entry_of(slot, live.entry).configuration;
-    record.pool = configuration.groups.front().pool;
-    record.workers = configuration.workers();
-    record.batch_size = configuration.batch_size();
-    record.choice = &entry_of(slot, live.entry);
-  }
-  if (record.accuracy == record.accuracy)
-    record.accuracy_deviation = setup_.models.convergence->evaluation_deviation(*queued.job.profile, record.accuracy);
-  ++(reason == FailureReason::none ? totals_.finished : totals_.failed);
-  for (std::size_t s = 0; s < setup_.sources.size(); ++s)
-    if (setup_.sources[s]->on_end(record)) pull(s);
-  if (setup_.costs.billing == Billing::allocated) {
-    setup_.recorder->on_job(record);
-    return;
-  }
-  held_.push_back({.job = queued.job, .record = record, .usd_of_pool = live.meter.usd_of_pool});
-  HeldRecord& held = held_.back();
-  held.record.job = &held.job;
-  if (record.choice != nullptr) {
-    held.choice = *record.choice;
-    held.record.choice = &held.choice;
-  }
-}
-
-void ReplayRun::end_job(JobSlot slot, FailureReason reason, double now_s) {
-  LiveJob& live = live_[slot];
-  now_s_ = now_s;
-  events_.cancel(live.deadline);
-  live.state = reason == FailureReason::none ? JobState::finished : JobState::failed;
-  tell(now_s, reason == FailureReason::none ? JobEvent::finished : JobEvent::failed, slot);
-  emit(slot, reason, now_s);
-  ended_.push_back(slot);
-  --active_;
-  totals_.last_end_s = now_s;
-  if (setup_.on_progress) setup_.on_progress(totals_.finished + totals_.failed);
-}
-
-/// Pool billing: each pool's idle money goes to its jobs in proportion to what they paid for it.
-void ReplayRun::share_idle_money() {
-  const std::vector<PoolTotals>& pools = meter_.totals();
-  for (HeldRecord& held : held_) {
-    for (std::size_t p = 0; p < held.usd_of_pool.size(); ++p)
-      if (held.usd_of_pool[p] > 0) held.record.cost.wait_usd += pools[p].idle_usd * held.usd_of_pool[p] / pools[p].jobs_usd;
-    totals_.shared_idle_usd += held.record.cost.wait_usd;
-    setup_.recorder->on_job(held.record);
   }
 }
 

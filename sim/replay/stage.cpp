@@ -114,10 +114,10 @@ Progress progress_at(const StageInputs& in, const StageCourse& course, const Mod
   return now;
 }
 
-double lost_seconds(const StageCourse& course, const StageClock& clock, double elapsed_s) {
+double lost_seconds(const StageCourse& course, double elapsed_s) {
   double lost = 0;
   for (const EpochPoint& point : course.epochs)
-    if (point.lost) lost += std::max(0.0, clock.after(std::min(elapsed_s, point.end_s)) - clock.after(point.begin_s));
+    if (point.lost) lost += std::max(0.0, std::min(elapsed_s, point.end_s) - point.begin_s);
   return lost;
 }
 

@@ -7,7 +7,6 @@
 #include "sim/replay/costs.hpp"
 #include "sim/replay/decisions.hpp"
 #include "sim/replay/models.hpp"
-#include "sim/replay/stage_clock.hpp"
 
 namespace rehearse::sim {
 
@@ -80,8 +79,8 @@ EpochTimes epoch_times(const Job& job, const Configuration& configuration, const
 /// Where the job stands when the stage is cut `elapsed_s` after its first step.
 Progress progress_at(const StageInputs& inputs, const StageCourse& course, const Models& models, double elapsed_s);
 
-/// Seconds by the clock, of the first `elapsed_s` of the course, that were spent on epochs that diverged.
-double lost_seconds(const StageCourse& course, const StageClock& clock, double elapsed_s);
+/// Seconds of `elapsed_s` that were spent on epochs that diverged.
+double lost_seconds(const StageCourse& course, double elapsed_s);
 
 /// What `place` and `threads` answer for each group of a layout.
 std::vector<Plans> ask_plans(const Policy& policy, const StepTimes& step_times, const Cluster& cluster, const Job& job,

@@ -107,6 +107,7 @@ class Keeper final : public Recorder {
   std::vector<double> stage_costs;
   std::vector<std::string> remedies;  ///< of menus, one for each of their choices
   std::vector<PoolSample> samples;
+  std::vector<NodeEvent> node_events;
   int starts = 0;
   void on_job(const JobRecord& record) override { jobs.push_back({record, record.job->name}); }
   void on_event(double, JobEvent event, const Job& job, const Configuration*) override {
@@ -118,6 +119,7 @@ class Keeper final : public Recorder {
   }
   void on_stage(const StageRecord& record) override { stage_costs.push_back(record.cost_usd); }
   void on_pool_sample(const PoolSample& sample) override { samples.push_back(sample); }
+  void on_node(const NodeEvent& event) override { node_events.push_back(event); }
   const JobRecord& of(const std::string& name) const {
     for (const Row& row : jobs)
       if (row.name == name) return row.record;
@@ -145,6 +147,8 @@ struct World {
   DataParallel place;
   OneThread threads;
   Keeper keeper;
+  CheckpointRules checkpoints;
+  NodeRules nodes;
   Infeasible infeasible = Infeasible::best_effort;
   bool samples = false;
   Recorder* recorder = nullptr;  ///< null: the keeper
@@ -154,6 +158,8 @@ struct World {
     ListSource source(std::move(jobs));
     const ReplaySetup setup{.cluster = &cluster,
                             .costs = costs,
+                            .checkpoints = checkpoints,
+                            .nodes = nodes,
                             .models = {&steps, &tenths},
                             .policy = {.name = "toy",
                                        .configure = configure != nullptr ? configure : &menus,

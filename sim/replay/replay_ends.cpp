@@ -1,0 +1,172 @@
+// The ends of stages and jobs: what was done, what it cost, and who is told.
+#include <algorithm>
+
+#include "sim/base/units.hpp"
+#include "sim/replay/replay_run.hpp"
+
+namespace rehearse::sim {
+
+namespace {
+
+/// What is lost of the training of a stage: epochs that diverged, and all since the last checkpoint unless one was written at the
+/// cut.
+double lost_s(const StageCourse& course, const StageReading& cut, bool keeps_all) {
+  const double kept_s = keeps_all ? cut.done_s : cut.saved_s;
+  const double kept_trained_s = keeps_all ? cut.trained_s : cut.saved_trained_s;
+  const double diverged_s = lost_seconds(course, kept_s);
+  return (diverged_s > 0 ? diverged_s * (kept_trained_s / kept_s) : 0) + (cut.trained_s - kept_trained_s);
+}
+
+}  // namespace
+
+/// Lets go of the devices, settles money and progress, and tells the stage. `cut` says where it stood, `keeps_all` whether it
+/// ended or a checkpoint was written there.
+void ReplayRun::end_stage(JobSlot slot, const StageReading& cut, bool keeps_all, double now_s) {
+  LiveJob& live = live_[slot];
+  events_.cancel(live.walltime);
+  const Configuration& configuration = entry_of(slot, live.entry).configuration;
+  const bool ran = live.state != JobState::starting;
+  const Progress from = live.progress;
+  const Progress to = ran ? progress_at(inputs_of(slot), live.course, setup_.models, keeps_all ? cut.done_s : cut.saved_s) : from;
+  // Prices may have changed meanwhile: each second of the stage counts alike.
+  const double rate = mean_usd_per_s(cluster_, setup_.costs, configuration, live.stage_start_s, now_s);
+  let_go(slot, now_s);
+  const double held_s = now_s - live.stage_start_s;
+  const double stage_usd = rate * held_s;
+  TimeParts time{.switch_s = held_s};
+  if (ran) {
+    time.lost_s = lost_s(live.course, cut, keeps_all);
+    const double after_cut_s =
+        live.state == JobState::checkpointing ? now_s - live.running_since_s - cut.trained_s - cut.writing_s : 0;
+    time.switch_s = (live.running_since_s - live.stage_start_s) + cut.writing_s + after_cut_s;
+    live.checkpoints += cut.checkpoints;
+    live.has_checkpoint = live.has_checkpoint || keeps_all || cut.checkpoints > 0;
+  }
+  time.train_s = held_s - time.switch_s - time.lost_s;
+  live.time.train_s += time.train_s;
+  live.time.switch_s += time.switch_s;
+  live.time.lost_s += time.lost_s;
+  live.cost.lost_usd += rate * time.lost_s;
+  live.cost.switch_usd += rate * time.switch_s;
+  const bool asked = ran && live.course.asks_again && keeps_all && cut.done_s >= live.course.length_s;
+  setup_.recorder->on_stage({.job = &jobs_[slot].job,
+                             .stage = live.stages,
+                             .start_s = live.stage_start_s,
+                             .end_s = now_s,
+                             .running_since_s = live.running_since_s,
+                             .checkpoints = live.checkpoint_times,
+                             .speed = cut.trained_s > 0 ? cut.done_s / cut.trained_s : 1,
+                             .configuration = &configuration,
+                             .course = &live.course,
+                             .from = from,
+                             .to = to,
+                             .noise_scale_seen = asked ? live.seen.back().noise_scale : kUnset,
+                             .cost_usd = stage_usd,
+                             .switch_cost_usd = rate * time.switch_s,
+                             .cost_before_usd = live.meter.usd - stage_usd});
+  live.progress = to;
+  live.batch_before = configuration.batch_size();
+  ++live.stages;
+}
+
+/// Where the stage of a job that holds devices stands.
+StageReading ReplayRun::reading_of(JobSlot slot, double now_s) const {
+  const LiveJob& live = live_[slot];
+  if (live.state == JobState::starting) return {};
+  return live.state == JobState::checkpointing ? live.cut : live.clock.at(now_s);
+}
+
+void ReplayRun::arm_walltime(JobSlot slot, double now_s) {
+  LiveJob& live = live_[slot];
+  const double walltime_s = jobs_[slot].job.walltime_s;
+  if (walltime_s == kNever) return;
+  const double date_s = on_date_grid(now_s + std::max(0.0, walltime_s - live.time.held_s()));
+  live.walltime = events_.push({date_s, EventClass::timer, subject_of(slot, JobTimer::walltime)});
+}
+
+/// Ends a job as failed, whatever it is doing.
+void ReplayRun::stop(JobSlot slot, FailureReason reason, double now_s) {
+  LiveJob& live = live_[slot];
+  if (live.state == JobState::queued) {
+    --waiting_;
+    std::erase(queued_, slot);
+  } else if (live.state != JobState::held) {
+    events_.cancel(live.phase_end);
+    end_stage(slot, reading_of(slot, now_s), true, now_s);
+  }
+  end_job(slot, reason, now_s);
+}
+
+void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
+  LiveJob& live = live_[slot];
+  QueueJob& queued = jobs_[slot];
+  JobRecord record{.job = &queued.job,
+                   .number = queued.number,
+                   .state = reason == FailureReason::none ? JobState::finished : JobState::failed,
+                   .reason = reason,
+                   .start_s = live.first_start_s,
+                   .end_s = now_s,
+                   .epochs = static_cast<double>(live.progress.epochs),
+                   .accuracy = live.progress.accuracy,
+                   .cost = live.cost,
+                   .time = live.time,
+                   .energy_j = live.meter.energy_j,
+                   .co2_kg = cluster_.carbon_g_per_kwh ? live.meter.co2_kg : kUnset,
+                   .device_s = live.meter.device_s,
+                   .preemptions = live.preemptions,
+                   .reconfigurations = live.reconfigurations,
+                   .restarts = live.restarts,
+                   .checkpoints = live.checkpoints};
+  record.cost.compute_usd = live.meter.usd - record.cost.switch_usd - record.cost.lost_usd;
+  record.predicted_feasible = queued.menu.feasible;
+  if (live.entry >= 0) {
+    const Configuration& configuration = entry_of(slot, live.entry).configuration;
+    record.pool = configuration.groups.front().pool;
+    record.workers = configuration.workers();
+    record.batch_size = configuration.batch_size();
+    record.choice = &entry_of(slot, live.entry);
+  }
+  if (record.accuracy == record.accuracy)
+    record.accuracy_deviation = setup_.models.convergence->evaluation_deviation(*queued.job.profile, record.accuracy);
+  ++(reason == FailureReason::none ? totals_.finished : totals_.failed);
+  for (std::size_t s = 0; s < setup_.sources.size(); ++s)
+    if (setup_.sources[s]->on_end(record)) pull(s);
+  if (setup_.costs.billing == Billing::allocated) {
+    setup_.recorder->on_job(record);
+    return;
+  }
+  held_.push_back({.job = queued.job, .record = record, .usd_of_pool = live.meter.usd_of_pool});
+  HeldRecord& held = held_.back();
+  held.record.job = &held.job;
+  if (record.choice != nullptr) {
+    held.choice = *record.choice;
+    held.record.choice = &held.choice;
+  }
+}
+
+void ReplayRun::end_job(JobSlot slot, FailureReason reason, double now_s) {
+  LiveJob& live = live_[slot];
+  now_s_ = now_s;
+  events_.cancel(live.deadline);
+  live.state = reason == FailureReason::none ? JobState::finished : JobState::failed;
+  tell(now_s, reason == FailureReason::none ? JobEvent::finished : JobEvent::failed, slot);
+  emit(slot, reason, now_s);
+  ended_.push_back(slot);
+  --active_;
+  totals_.last_end_s = now_s;
+  if (setup_.on_progress) setup_.on_progress(totals_.finished + totals_.failed);
+  if (jobs_[slot].job.is_awaited) release_dependents(slot, now_s);
+}
+
+/// Pool billing: each pool's idle money goes to its jobs in proportion to what they paid for it.
+void ReplayRun::share_idle_money() {
+  const std::vector<PoolTotals>& pools = meter_.totals();
+  for (HeldRecord& held : held_) {
+    for (std::size_t p = 0; p < held.usd_of_pool.size(); ++p)
+      if (held.usd_of_pool[p] > 0) held.record.cost.wait_usd += pools[p].idle_usd * held.usd_of_pool[p] / pools[p].jobs_usd;
+    totals_.shared_idle_usd += held.record.cost.wait_usd;
+    setup_.recorder->on_job(held.record);
+  }
+}
+
+}  // namespace rehearse::sim
