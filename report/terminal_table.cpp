@@ -88,6 +88,21 @@ std::string time_table(const Summary& s) {
   return rows.size() > 1 ? "\n" + aligned(rows, {true, false, false, false, false, false, false, false, true}) : std::string();
 }
 
+/// Which jobs count, and from when on each policy's queue was in a steady state.
+std::string measured(const Summary& s) {
+  const MeasureWindow& window = *s.measure;
+  std::string text = fmt::format("Jobs submitted from {:.0f} s{} count.", window.warmup_s,
+                                 std::isinf(window.until_s) ? " on" : fmt::format(" to {:.0f} s", window.until_s));
+  for (const SummaryRow& row : s.rows) {
+    if (!row.ok) continue;
+    const double from_s = row.of("steady_from_s").mean;
+    text += std::isnan(from_s) ? fmt::format(" {}: no steady state found (MSER-5).", row.policy)
+                               : fmt::format(" {}: steady from {:.0f} s on, mean JCT {} (MSER-5).", row.policy, from_s,
+                                             duration(row.of("jct_steady_mean_s").mean));
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string terminal_table(const Summary& s) {
@@ -101,6 +116,7 @@ std::string terminal_table(const Summary& s) {
   text +=
       "Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of\n"
       "|predicted / actual - 1|. Profiling is included in cost and saving.\n";
+  if (s.measure) text += measured(s);
   for (const SummaryRow& row : s.rows) {
     const double profiling = row.of("profiling_cost_usd").mean;
     if (profiling > 0)
