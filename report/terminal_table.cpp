@@ -110,7 +110,7 @@ std::string terminal_table(const Summary& s) {
   double jobs = 0;
   for (const SummaryRow& row : s.rows)
     if (row.ok) jobs = row.of("jobs").mean;
-  text += fmt::format("\n{} jobs, {} repetition{}, seed {}. ", jobs, s.repetitions, s.repetitions == 1 ? "" : "s", s.seed);
+  text += fmt::format("\n{:.6g} jobs, {} repetition{}, seed {}. ", jobs, s.repetitions, s.repetitions == 1 ? "" : "s", s.seed);
   text += fmt::format("Saving: against {}, over the jobs whose limits both keep{}.\n", s.baseline,
                       s.repetitions > 1 ? ", with its 95 % confidence interval" : "");
   text +=

@@ -42,12 +42,12 @@ std::vector<double> capacities_of(const Cluster& cluster, const Racks& racks) {
   return capacities;
 }
 
+}  // namespace
+
 Racks racks_of(const Cluster& cluster) {
   if (!cluster.network) return {};
   return cluster.network->racks ? *cluster.network->racks : even_racks(cluster);
 }
-
-}  // namespace
 
 JobNetwork::JobNetwork(const Cluster& cluster, NetworkSolver solver) : JobNetwork(cluster, racks_of(cluster), solver) {}
 

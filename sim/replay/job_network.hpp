@@ -21,6 +21,9 @@ namespace rehearse::sim {
 /// `simgrid`: rates are SimGrid's, and a check fails unless MaxMin's are equal to 1e-9.
 enum class NetworkSolver : std::uint8_t { fast, simgrid };
 
+/// The racks of the cluster's nodes; none where it has no network.
+Racks racks_of(const Cluster& cluster);
+
 class JobNetwork {
  public:
   JobNetwork(const Cluster& cluster, NetworkSolver solver);

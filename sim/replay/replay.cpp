@@ -10,8 +10,10 @@
 namespace rehearse::sim {
 
 ReplayRun::ReplayRun(const ReplaySetup& setup) : setup_(setup), cluster_(*setup.cluster), meter_(*setup.cluster, setup.costs) {
+  std::vector<std::vector<int>> racks = racks_of(cluster_).of_node;
+  racks.resize(cluster_.pools.size());
   for (std::size_t p = 0; p < cluster_.pools.size(); ++p) {
-    nodes_.emplace_back(cluster_.pools[p].nodes, workers_per_node(cluster_, static_cast<PoolId>(p)));
+    nodes_.emplace_back(cluster_.pools[p].nodes, workers_per_node(cluster_, static_cast<PoolId>(p)), racks[p]);
     free_devices_.push_back(nodes_.back().free_devices());
   }
   next_of_source_.resize(setup.sources.size());
