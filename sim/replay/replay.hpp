@@ -10,6 +10,7 @@
 #include "sim/replay/decisions.hpp"
 #include "sim/replay/models.hpp"
 #include "sim/replay/records.hpp"
+#include "sim/replay/sharing.hpp"
 
 namespace rehearse::sim {
 
@@ -21,6 +22,7 @@ struct ReplaySetup {
   CostRules costs;
   CheckpointRules checkpoints;
   NodeRules nodes;
+  SharingRules sharing;
   Models models;  ///< the world; may be empty when all jobs are rigid
   Policy policy;
   std::vector<JobSource*> sources;

@@ -20,7 +20,9 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted, Placement placement
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   live.layout.resize(configuration.groups.size());
-  for (std::size_t g = 0; g < configuration.groups.size(); ++g) {
+  const bool part = needs_part(slot);
+  if (part) allocate_part(slot, placement, live.shares);
+  for (std::size_t g = 0; g < configuration.groups.size() && !part; ++g) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     live.layout[g].clear();
     if (wanted.empty()) {
@@ -42,6 +44,7 @@ void ReplayRun::start(const Start& start, double now_s) {
   const Job& job = jobs_[slot].job;
   live.entry = entry;
   live.resize_to = -1;
+  live.shares = start.shares;
   allocate(slot, start.nodes, start.placement, now_s);
   const Choice& choice = entry_of(slot, entry);
   setup_.recorder->on_decision(
@@ -102,8 +105,8 @@ void ReplayRun::hold(JobSlot slot, double busy_fraction, double power_fraction, 
   live.held_since_s = now_s;
   for (const Group& group : configuration.groups) {
     live.holdings.push_back({.pool = group.pool,
-                             .devices = group.workers,
-                             .power_w = power_w(cluster_, group, configuration.power_limit_w, power_fraction),
+                             .devices = group.workers * configuration.share.fraction,
+                             .power_w = power_w(cluster_, configuration, group, power_fraction),
                              .busy_devices = group.workers * busy_fraction});
     meter_.take(now_s, live.holdings.back());
   }
@@ -113,7 +116,8 @@ void ReplayRun::hold(JobSlot slot, double busy_fraction, double power_fraction, 
 void ReplayRun::hold_running(JobSlot slot, double now_s) {
   const LiveJob& live = live_[slot];
   const double trains = live.clock.mean_speed();
-  hold(slot, live.course.busy_fraction * trains, live.course.power_fraction * trains, now_s);
+  const Granted granted = needs_part(slot) ? granted_beside_others(slot) : Granted{};
+  hold(slot, live.course.busy_fraction * trains * granted.busy, live.course.power_fraction * trains * granted.power, now_s);
 }
 
 void ReplayRun::let_go(JobSlot slot, double now_s) {
@@ -126,6 +130,10 @@ void ReplayRun::let_go(JobSlot slot, double now_s) {
   }
   if (node_watch_) node_watch_->leave(configuration, live.layout, slot);
   setup_.recorder->on_devices(now_s, false, jobs_[slot].job, configuration, live.layout);
+  if (needs_part(slot)) {
+    let_go_part(slot, now_s);
+    return;
+  }
   for (std::size_t g = 0; g < live.layout.size(); ++g) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     nodes_[pool].give_back(live.layout[g]);
@@ -147,6 +155,7 @@ void ReplayRun::begin_running(JobSlot slot, double now_s) {
   tell(now_s, JobEvent::running, slot);
   live.phase_end =
       events_.push({on_date_grid(live.clock.end_s()), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
+  if (needs_part(slot)) retune_beside(slot, now_s);
 }
 
 void ReplayRun::preempt(JobSlot slot, Preemption preemption, double now_s) {
@@ -163,6 +172,7 @@ void ReplayRun::begin_checkpoint(JobSlot slot, const StageReading& cut, double n
   live.cut = cut;
   live.state = JobState::checkpointing;
   hold(slot, 0, 0, now_s);
+  if (needs_part(slot)) retune_beside(slot, now_s);
   const double checkpoint_s = jobs_[slot].job.work == Work::rigid || live.loses_work ? 0 : setup_.costs.checkpoint_s;
   const double lets_go_at_s = on_date_grid(now_s + checkpoint_s);
   live.phase_end = events_.push({lets_go_at_s, EventClass::completion, subject_of(slot, JobTimer::phase_end)});
@@ -183,10 +193,10 @@ void ReplayRun::end_checkpoint(JobSlot slot, double now_s) {
   enqueue(slot, now_s);
   if (resize_to < 0) return;
   // Starts again at once where its new shape is free; otherwise it waits in the queue like any other.
-  if (!is_free(entry_of(slot, resize_to).configuration, {})) return;
+  if (!is_free(entry_of(slot, resize_to).configuration, {}, live.shares)) return;
   queued_.pop_back();
   --waiting_;
-  start({.job = slot, .entry = resize_to, .placement = live.placement}, now_s);
+  start({.job = slot, .entry = resize_to, .placement = live.placement, .shares = live.shares}, now_s);
 }
 
 void ReplayRun::on_phase_end(JobSlot slot, double now_s) {
