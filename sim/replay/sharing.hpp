@@ -10,7 +10,7 @@
 
 namespace rehearse::sim {
 
-/// Median over the 633 pairs that Gavel's authors measured on a V100 and in which both ran: 1.385 (Narayanan et al., OSDI 2020;
+/// Median over the 633 ordered pairs that Gavel's authors measured on a V100 and in which both ran (Narayanan et al., OSDI 2020;
 /// scheduler/notebooks/figures/motivation/oracle_throughputs.json of their repository).
 inline constexpr double kMeasuredSlowdown = 1.385;
 
