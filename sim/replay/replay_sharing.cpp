@@ -66,15 +66,16 @@ bool ReplayRun::is_part_free(const Configuration& configuration, bool shares) co
          (shares && shares_[pool].choose(configuration.share, Placement::best_fit, false) != DeviceShares::kNone);
 }
 
-void ReplayRun::allocate_part(JobSlot slot, Placement placement, bool shares) {
+void ReplayRun::allocate_part(JobSlot slot, Placement placement, double now_s) {
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   const auto pool = static_cast<std::size_t>(configuration.groups.front().pool);
-  int device = shares ? shares_[pool].choose(configuration.share, placement, free_devices_[pool] > 0) : DeviceShares::kNone;
+  int device = live.shares ? shares_[pool].choose(configuration.share, placement, free_devices_[pool] > 0) : DeviceShares::kNone;
   live.layout.assign(1, {});
   if (device == DeviceShares::kNone) {
     nodes_[pool].take(placement, 1, live.layout[0]);
     free_devices_[pool] = nodes_[pool].free_devices();
+    live.boot_s = meter_.take_nodes(now_s, configuration.groups.front().pool, live.layout[0]);
     device = shares_[pool].open(live.layout[0].front().node);
   } else {
     live.layout[0].push_back({.node = shares_[pool].node_of(device), .devices = 1});
@@ -94,6 +95,7 @@ void ReplayRun::let_go_part(JobSlot slot, double now_s) {
     check(tenants.empty(), "a shared device is closed under a job", now_s);
     tenants_[pool].erase(held.shared_device);
     nodes_[pool].give_back(live_[slot].layout[0]);
+    meter_.give_back_nodes(now_s, configuration.groups.front().pool, live_[slot].layout[0]);
     free_devices_[pool] = nodes_[pool].free_devices();
     return;
   }
@@ -127,11 +129,12 @@ void ReplayRun::retune_beside(JobSlot slot, double now_s) {
 }
 
 /// Of what the job would keep busy and draw at its speed, the parts that it does.
-ReplayRun::Granted ReplayRun::granted_beside_others(JobSlot slot) const {
+ReplayRun::Drawn ReplayRun::granted_beside_others(JobSlot slot) const {
   Wanted busy, power;
   for (const JobSlot one : running_beside(slot)) {
-    busy.add(live_[one].course.busy_fraction * live_[one].clock.mean_speed());
-    power.add(live_[one].course.power_fraction * live_[one].clock.mean_speed());
+    const Drawn wanted = wants(one);
+    busy.add(wanted.busy);
+    power.add(wanted.power);
   }
   return {.busy = busy.granted(), .power = power.granted()};
 }

@@ -20,8 +20,9 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted, Placement placement
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   live.layout.resize(configuration.groups.size());
+  live.boot_s = 0;
   const bool part = needs_part(slot);
-  if (part) allocate_part(slot, placement, live.shares);
+  if (part) allocate_part(slot, placement, now_s);
   for (std::size_t g = 0; g < configuration.groups.size() && !part; ++g) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     live.layout[g].clear();
@@ -32,6 +33,7 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted, Placement placement
       nodes_[pool].take(live.layout[g]);
     }
     free_devices_[pool] = nodes_[pool].free_devices();
+    live.boot_s = std::max(live.boot_s, meter_.take_nodes(now_s, configuration.groups[g].pool, live.layout[g]));
   }
   if (node_watch_) node_watch_->enter(configuration, live.layout, slot);
   setup_.recorder->on_devices(now_s, true, jobs_[slot].job, configuration, live.layout);
@@ -77,7 +79,8 @@ void ReplayRun::start(const Start& start, double now_s) {
     end_job(slot, FailureReason::out_of_memory, now_s);
     return;
   }
-  const double start_s = start_seconds(job, setup_.costs, setup_.models, live.has_checkpoint) + live.course.profiling_s;
+  const double start_s =
+      live.boot_s + start_seconds(job, setup_.costs, setup_.models, live.has_checkpoint) + live.course.profiling_s;
   live.state = JobState::starting;
   started_.push_back(slot);
   show(slot, now_s);
@@ -112,12 +115,22 @@ void ReplayRun::hold(JobSlot slot, double busy_fraction, double power_fraction, 
   }
 }
 
-/// Steps draw power; a periodic checkpoint does not. Both are spread evenly over the time to the end of the stage.
-void ReplayRun::hold_running(JobSlot slot, double now_s) {
+/// Steps draw power; a periodic checkpoint does not. Both are spread evenly over the time to the end of the stage. A step that
+/// takes longer does the same work, and waits; beside others on its device it is they who compute meanwhile.
+ReplayRun::Drawn ReplayRun::wants(JobSlot slot) const {
   const LiveJob& live = live_[slot];
-  const double trains = live.clock.mean_speed();
-  const Granted granted = needs_part(slot) ? granted_beside_others(slot) : Granted{};
-  hold(slot, live.course.busy_fraction * trains * granted.busy, live.course.power_fraction * trains * granted.power, now_s);
+  const double done = live.clock.mean_speed();
+  const double speed = live.clock.speed() / (needs_part(slot) ? speed_beside_others(slot) : 1);
+  const double waiting = live.course.waiting_power_fraction;
+  const double training = speed == 1 ? done : done / speed;  // of the time
+  const double power = speed == 1 ? live.course.power_fraction : waiting + (live.course.power_fraction - waiting) * speed;
+  return {.busy = live.course.busy_fraction * done, .power = power * training};
+}
+
+void ReplayRun::hold_running(JobSlot slot, double now_s) {
+  const Drawn wanted = wants(slot);
+  const Drawn granted = needs_part(slot) ? granted_beside_others(slot) : Drawn{};
+  hold(slot, wanted.busy * granted.busy, wanted.power * granted.power, now_s);
 }
 
 void ReplayRun::let_go(JobSlot slot, double now_s) {
@@ -125,6 +138,7 @@ void ReplayRun::let_go(JobSlot slot, double now_s) {
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   for (const Holding& holding : live.holdings) meter_.give_back(now_s, live.held_since_s, holding, live.meter);
   live.holdings.clear();
+  leave_network(slot);
   if (configuration.sync.servers > 0) {
     meter_.charge_parameter_servers(servers_usd_per_s(setup_.costs, configuration) * (now_s - live.stage_start_s), live.meter);
   }
@@ -137,6 +151,7 @@ void ReplayRun::let_go(JobSlot slot, double now_s) {
   for (std::size_t g = 0; g < live.layout.size(); ++g) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     nodes_[pool].give_back(live.layout[g]);
+    meter_.give_back_nodes(now_s, configuration.groups[g].pool, live.layout[g]);
     free_devices_[pool] = nodes_[pool].free_devices();
   }
 }
@@ -147,6 +162,7 @@ void ReplayRun::begin_running(JobSlot slot, double now_s) {
   live.running_since_s = now_s;
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   const double mtbf_s = node_watch_ ? node_watch_->mtbf_s(configuration, live.layout) : kNever;
+  join_network(slot);
   live.checkpoint_times = checkpoint_times(jobs_[slot].job, setup_.checkpoints, setup_.costs.checkpoint_s, mtbf_s);
   live.clock = StageClock(now_s, live.course.length_s, live.checkpoint_times, speed_of(slot));
   hold_running(slot, now_s);
@@ -170,6 +186,7 @@ void ReplayRun::begin_checkpoint(JobSlot slot, const StageReading& cut, double n
   LiveJob& live = live_[slot];
   events_.cancel(live.phase_end);
   live.cut = cut;
+  leave_network(slot);
   live.state = JobState::checkpointing;
   hold(slot, 0, 0, now_s);
   if (needs_part(slot)) retune_beside(slot, now_s);

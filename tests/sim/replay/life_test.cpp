@@ -38,7 +38,7 @@ class Auditor final : public Recorder {
   std::map<std::pair<PoolId, int>, int> out;        ///< failures and maintenance under way
   std::map<std::pair<PoolId, int>, double> failed_at;
   std::map<PoolId, std::vector<PoolSample>> samples;  ///< by date
-  int interrupted = 0;
+  int interrupted = 0, revoked = 0;
 
   void on_job(const JobRecord& record) override {
     Books& books = jobs[record.job->name];
@@ -86,10 +86,13 @@ class Auditor final : public Recorder {
   void on_node(const NodeEvent& event) override {
     for (int n = event.first_node; n < event.first_node + event.nodes; ++n) {
       const auto node = std::make_pair(event.pool, n);
-      if (event.change == NodeChange::failed || event.change == NodeChange::announced) ++out[node];
-      if (event.change == NodeChange::repaired || event.change == NodeChange::opened) --out[node];
-      if (event.change == NodeChange::failed) failed_at[node] = event.date_s;
-      if (event.change == NodeChange::repaired) failed_at.erase(node);
+      const bool fails = event.change == NodeChange::failed, is_revoked = event.change == NodeChange::revoked;
+      const bool returns = event.change == NodeChange::repaired || event.change == NodeChange::replaced;
+      if (fails || event.change == NodeChange::announced || event.change == NodeChange::warned) ++out[node];
+      if (returns || event.change == NodeChange::opened) --out[node];
+      if (fails || is_revoked) failed_at[node] = event.date_s;
+      if (returns) failed_at.erase(node);
+      revoked += is_revoked;
     }
   }
   /// Of the power that was seen, between two dates.
@@ -166,6 +169,13 @@ NodeRules random_rules(Random& random) {
   return rules;
 }
 
+void make_spot(Pool& pool, Random& random) {
+  pool.spot = Spot{
+      .mean_up_s = random.uniform(20, 200), .down_s = random.uniform(1, 30), .warning_s = static_cast<double>(random.below(4))};
+  if (random.below(2) == 0)
+    pool.autoscale = Autoscale{.min_nodes = static_cast<int>(random.below(2)), .boot_s = random.uniform(0, 5), .idle_s = 10};
+}
+
 std::vector<Job> random_jobs(Random& random) {
   std::vector<Job> jobs;
   double submit_s = 0;
@@ -195,7 +205,7 @@ std::vector<Job> random_jobs(Random& random) {
 }  // namespace
 
 TEST_CASE("under failures, maintenance, preemptions and resizes the books of an outsider balance") {
-  int interrupted = 0, together = 0;
+  int interrupted = 0, revoked = 0, together = 0;
   rc::prop("conservation", [&](std::uint64_t seed) {
     Random random(seed);
     World world{.cluster = cluster({{3, kPerNode}, {2, kPerNode}}),
@@ -206,6 +216,7 @@ TEST_CASE("under failures, maintenance, preemptions and resizes the books of an 
     world.steps.bytes_per_sample = random.below(40);
     world.sharing.set("toy", "toy", random.uniform(1, 3));
     world.nodes = random_rules(random);
+    if (random.below(2) == 0) make_spot(world.cluster.pools[1], random);
     world.checkpoints = {.interval_s = random.below(2) == 0 ? kNever : random.uniform(2, 20),
                          .young_daly = random.below(3) == 0,
                          .write_s = random.uniform(0.1, 2),
@@ -217,6 +228,7 @@ TEST_CASE("under failures, maintenance, preemptions and resizes the books of an 
     const ReplayTotals totals = world.run(jobs, queue);
     interrupted += auditor.interrupted;
     for (const auto& [device, seen] : auditor.shared) together += seen.most > 1;
+    revoked += auditor.revoked;
 
     RC_ASSERT(auditor.jobs.size() == jobs.size());
     for (const auto& [node, devices] : auditor.held) RC_ASSERT(devices == 0);
@@ -252,13 +264,17 @@ TEST_CASE("under failures, maintenance, preemptions and resizes the books of an 
       pool_usd += totals.pools[p].pool_usd - totals.pools[p].idle_usd;
       pool_energy_j += totals.pools[p].pool_energy_j;
       idle_energy_j += totals.pools[p].idle_energy_j;
-      seen_energy_j += auditor.energy_j(static_cast<PoolId>(p), totals.first_submit_s, totals.last_end_s);
+      // An autoscaled pool's idle nodes go between two samples.
+      seen_energy_j += world.cluster.pools[p].autoscale
+                           ? totals.pools[p].pool_energy_j
+                           : auditor.energy_j(static_cast<PoolId>(p), totals.first_submit_s, totals.last_end_s);
     }
     RC_ASSERT(near(device_s, pool_device_s));
     RC_ASSERT(near(usd, pool_usd));
     RC_ASSERT(near(energy_j + idle_energy_j, pool_energy_j));
     RC_ASSERT(near(seen_energy_j, pool_energy_j));
   });
+  CHECK(revoked > 50);
   CHECK(interrupted > 50);  // the property was about something
   CHECK(together > 50);
 }
