@@ -240,7 +240,7 @@ void RunRecorder::on_pool_sample(const sim::PoolSample& s) {
       .number(s.time_s)
       .text(pool_name(s.pool))
       .number(s.busy_devices)
-      .integer(s.allocated_devices)
+      .number(s.allocated_devices)
       .integer(s.queued_jobs)
       .number(s.power_w)
       .number(s.fragmentation)

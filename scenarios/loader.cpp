@@ -252,6 +252,7 @@ std::unique_ptr<Scenario> load_scenario(const std::string& path, const LoadOptio
   if (needs.cluster || in.has("cluster")) read_cluster(in, paths, options, *scenario, mistakes);
   read_life(in, paths, *scenario, mistakes);
   const OwnModels own = read_own_models(in, mistakes);
+  read_sharing(in, own, *scenario, mistakes);
   if (needs.jobs || in.has("jobs")) read_jobs(in, paths, own, *scenario, mistakes);
   if (needs.policies || in.has("policies") || in.has("baseline")) read_policies(in, paths, *scenario, mistakes);
   read_manual(in, own, *scenario, mistakes);

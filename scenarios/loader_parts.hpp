@@ -56,6 +56,8 @@ void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& 
                   sim::Mistakes& mistakes);
 /// The keys checkpoint, failures, stragglers and maintenance. After the cluster and `switching`.
 void read_life(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+/// The key sharing.
+void read_sharing(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
 /// Calls `refuse` for each of the scenario's jobs that waits for a name that is none's, or in a circle.
 void check_dependencies(const Scenario& scenario, const std::function<void(std::size_t job, std::string expected)>& refuse);
 /// Sets Job::is_awaited.

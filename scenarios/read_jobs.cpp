@@ -49,6 +49,8 @@ void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Sce
   job.profile = read_profile(in, own, scenario, mistakes);
   job.submit_s = sim::on_date_grid(in.number("submit_s", traces::kDates, 0.0));
   job.gpus = static_cast<int>(in.maybe_integer("gpus", traces::kGpuCounts).value_or(0));
+  job.gpu_fraction = in.number("gpu_fraction", traces::kGpuFractions, 1.0);
+  if (job.gpu_fraction < 1 && job.gpus == 0) job.gpus = 1;
   job.duration_s = in.maybe_number("duration_s", traces::kDurations).value_or(0);
   job.steps = static_cast<double>(in.maybe_integer("steps", traces::kStepCounts).value_or(0));
   job.batch_size = static_cast<double>(in.maybe_integer("batch_size", traces::kBatchSizes).value_or(0));
@@ -157,6 +159,7 @@ void read_generator(sim::JsonValue value, const OwnModels& own, Scenario& scenar
   settings.first_submit_s = sim::on_date_grid(in.number("first_submit_s", traces::kDates, 0.0));
   settings.arrivals_per_hour =
       in.number("arrivals_per_hour", {.low = 0, .high = 1e9, .low_excluded = true}, settings.arrivals_per_hour);
+  settings.gpu_fraction = in.number("gpu_fraction", traces::kGpuFractions, 1.0);
   std::tie(settings.deadline_factor_low, settings.deadline_factor_high) =
       read_span(in, "deadline_factor", {.low = 0, .high = 1e6, .low_excluded = true},
                 {settings.deadline_factor_low, settings.deadline_factor_high}, mistakes);

@@ -61,6 +61,7 @@ void run_one(const Scenario& scenario, const RunTask& task, const std::function<
                                                 .costs = scenario.costs,
                                                 .checkpoints = scenario.checkpoints,
                                                 .nodes = nodes,
+                                                .sharing = scenario.sharing,
                                                 .models = world.models(),
                                                 .policy = bundle.policy(),
                                                 .sources = {&source},

@@ -48,6 +48,7 @@ struct Scenario {
   sim::CostRules costs;
   sim::CheckpointRules checkpoints;
   sim::NodeRules nodes;  ///< but for seed and repetition
+  sim::SharingRules sharing;
   sim::Infeasible infeasible = sim::Infeasible::best_effort;
   sim::NetworkSolver network_solver = sim::NetworkSolver::fast;
   workloads::WorldErrors world_errors;

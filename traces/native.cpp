@@ -62,6 +62,7 @@ constexpr Column kColumns[] = {
     {"job_id", [](Draft& d) { d.job.name = d.row.text("job_id"); }},
     {"submit_s", [](Draft& d) { d.job.submit_s = d.row.number("submit_s", kDates); }},
     {"gpus", [](Draft& d) { d.job.gpus = static_cast<int>(d.row.maybe_integer("gpus", kGpuCounts).value_or(0)); }},
+    {"gpu_fraction", [](Draft& d) { take_gpu_fraction(d.job, d.row.maybe_number("gpu_fraction", kGpuFractions).value_or(1)); }},
     {"duration_s", [](Draft& d) { read_number(d, "duration_s", kDurations, d.job.duration_s); }},
     {"model", [](Draft& d) { d.model = read_name(d, "model", d.names.models, "the name of a model"); }},
     {"dataset", [](Draft& d) { d.dataset = read_name(d, "dataset", d.names.datasets, "the name of a dataset"); }},
@@ -89,7 +90,6 @@ constexpr Column kColumns[] = {
     {"after_failed", [](Draft& d) { read_choice(d, "after_failed", after_failed_names(), d.job.after_failed); }},
     // Known of a job and checked, but for no decision of the replay.
     {"gpu_type", [](Draft& d) { d.row.text("gpu_type"); }},
-    {"gpu_fraction", [](Draft& d) { d.row.maybe_number("gpu_fraction", kGpuFractions); }},
     {"cpus", [](Draft& d) { d.row.maybe_number("cpus", kCpuCounts); }},
     {"memory_bytes", [](Draft& d) { d.row.maybe_number("memory_bytes", kMemoryBytes); }},
     {"partition", [](Draft& d) { d.row.text("partition"); }},

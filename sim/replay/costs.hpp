@@ -18,6 +18,8 @@ struct CostRules {
   double parameter_server_usd_per_hour = 0.34;  ///< of each parameter server: a c5.2xlarge
 };
 
+bool has_gpus(const Cluster& cluster, PoolId pool);
+
 /// Devices of a node that count as workers: its GPUs, or the node itself.
 int workers_per_node(const Cluster& cluster, PoolId pool);
 
@@ -44,9 +46,9 @@ double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configura
 double mean_usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration, double from_s,
                       double to_s);
 
-/// Watts of the workers of one group at this StepTiming::power_fraction, 0 when idle; no device draws more than `power_limit_w`
-/// (Configuration).
-double power_w(const Cluster& cluster, const Group& group, double power_limit_w, double power_fraction);
+/// Watts of the workers of one group of the configuration at this StepTiming::power_fraction, 0 when idle; no device draws more
+/// than its `power_limit_w`. A job that shares a device: its share of what an idle one draws, and all that it draws beyond that.
+double power_w(const Cluster& cluster, const Configuration& configuration, const Group& group, double power_fraction);
 
 /// Watts of all workers.
 double power_w(const Cluster& cluster, const Configuration& configuration, double power_fraction);
@@ -58,7 +60,7 @@ Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configu
 bool could_ever_fit(const Cluster& cluster, const Configuration& configuration);
 
 /// The menu of a rigid job: one entry, its GPUs in the pool that it names, else in the first that could ever hold them; empty
-/// when none could.
+/// when none could. A part of a GPU is of a pool that has some.
 Menu rigid_menu(const Job& job, const Cluster& cluster, const CostRules& rules);
 
 }  // namespace rehearse::sim

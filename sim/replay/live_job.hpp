@@ -19,6 +19,7 @@ struct LiveJob {
   int entry = -1;                                 ///< of the menu, running or to be started next
   int resize_to = -1;                             ///< entry to start with after the checkpoint; -1: back to the queue
   Placement placement = Placement::consolidated;  ///< of a resize
+  bool shares = false;                            ///< likewise: Start::shares
   /// At the end of a stage: the menu that `configure` answered, until the devices of the old one's entry are let go.
   std::unique_ptr<Menu> next_menu;
   Layout layout;

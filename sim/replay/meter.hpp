@@ -15,7 +15,7 @@ namespace rehearse::sim {
 /// What one job holds of one pool.
 struct Holding {
   PoolId pool = 0;
-  int devices = 0;
+  double devices = 0;  ///< a multiple of kShareGrid: sums are exact
   double power_w = 0;
   double busy_devices = 0;
 };
@@ -59,7 +59,7 @@ class Meter {
     double since_s = 0;
     double devices_since_s = 0;  ///< so many devices as now
     int devices = 0;
-    int allocated = 0;
+    double allocated = 0;
     double jobs_power_w = 0;
     double busy = 0;
     double usd_per_device_s = 0;

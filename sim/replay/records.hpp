@@ -59,9 +59,9 @@ struct StageRecord {
 struct PoolSample {
   double time_s = 0;
   PoolId pool = 0;
-  double busy_devices = 0;  ///< allocated devices times the part of the time they compute
-  int allocated_devices = 0;
-  int queued_jobs = 0;  ///< of the whole cluster
+  double busy_devices = 0;       ///< allocated devices times the part of the time they compute
+  double allocated_devices = 0;  ///< shares of devices count as such
+  int queued_jobs = 0;           ///< of the whole cluster
   double power_w = 0;
   double fragmentation = 0;  ///< share of the free devices that the next job of this pool cannot use: Nodes::unusable_for
 };

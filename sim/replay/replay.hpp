@@ -11,6 +11,7 @@
 #include "sim/replay/job_network.hpp"
 #include "sim/replay/models.hpp"
 #include "sim/replay/records.hpp"
+#include "sim/replay/sharing.hpp"
 
 namespace rehearse::sim {
 
@@ -22,13 +23,14 @@ struct ReplaySetup {
   CostRules costs;
   CheckpointRules checkpoints;
   NodeRules nodes;
+  SharingRules sharing;
   Models models;  ///< the world; may be empty when all jobs are rigid
   Policy policy;
   std::vector<JobSource*> sources;
   Recorder* recorder = nullptr;
   Infeasible infeasible = Infeasible::best_effort;
   bool pool_samples = false;
-  NetworkSolver network_solver = NetworkSolver::fast;  ///< of a cluster with a network
+  NetworkSolver network_solver = NetworkSolver::fast;         ///< of a cluster with a network
   std::function<void(std::uint64_t jobs_ended)> on_progress;  ///< may be empty
 };
 

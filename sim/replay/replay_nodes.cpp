@@ -93,6 +93,7 @@ void ReplayRun::on_node_event(std::size_t stream, double now_s) {
         for (const JobSlot slot : tenants) follow_speed(slot, now_s);
         break;
     }
+    shares_[static_cast<std::size_t>(event.pool)].set_out(node, nodes.is_out(node));
   }
   free_devices_[static_cast<std::size_t>(event.pool)] = nodes.free_devices();
 }
@@ -132,19 +133,28 @@ void ReplayRun::evict(JobSlot slot, double now_s) {
 double ReplayRun::speed_of(JobSlot slot) {
   const LiveJob& live = live_[slot];
   const double nodes = node_watch_ ? node_watch_->speed(entry_of(slot, live.entry).configuration, live.layout) : 1;
-  return nodes * (network_ ? network_->share(slot) : 1);
+  const double alone = nodes * (network_ ? network_->share(slot) : 1);
+  return needs_part(slot) ? alone * speed_beside_others(slot) : alone;
 }
 
-void ReplayRun::follow_speed(JobSlot slot, double now_s) {
+/// False when it stays as it is.
+bool ReplayRun::change_speed(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
-  if (live.state != JobState::running) return;
   const double speed = speed_of(slot);
-  if (speed == live.clock.speed()) return;
+  if (speed == live.clock.speed()) return false;
   live.clock.set_speed(now_s, speed);
   events_.cancel(live.phase_end);
   live.phase_end =
       events_.push({on_date_grid(live.clock.end_s()), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
-  hold_running(slot, now_s);
+  return true;
+}
+
+void ReplayRun::follow_speed(JobSlot slot, double now_s) {
+  if (live_[slot].state != JobState::running) return;
+  if (needs_part(slot))
+    retune_beside(slot, now_s);
+  else if (change_speed(slot, now_s))
+    hold_running(slot, now_s);
 }
 
 }  // namespace rehearse::sim

@@ -21,7 +21,9 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted, Placement placement
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   live.layout.resize(configuration.groups.size());
   live.boot_s = 0;
-  for (std::size_t g = 0; g < configuration.groups.size(); ++g) {
+  const bool part = needs_part(slot);
+  if (part) allocate_part(slot, placement, now_s);
+  for (std::size_t g = 0; g < configuration.groups.size() && !part; ++g) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     live.layout[g].clear();
     if (wanted.empty()) {
@@ -44,6 +46,7 @@ void ReplayRun::start(const Start& start, double now_s) {
   const Job& job = jobs_[slot].job;
   live.entry = entry;
   live.resize_to = -1;
+  live.shares = start.shares;
   allocate(slot, start.nodes, start.placement, now_s);
   const Choice& choice = entry_of(slot, entry);
   setup_.recorder->on_decision(
@@ -105,23 +108,29 @@ void ReplayRun::hold(JobSlot slot, double busy_fraction, double power_fraction, 
   live.held_since_s = now_s;
   for (const Group& group : configuration.groups) {
     live.holdings.push_back({.pool = group.pool,
-                             .devices = group.workers,
-                             .power_w = power_w(cluster_, group, configuration.power_limit_w, power_fraction),
+                             .devices = group.workers * configuration.share.fraction,
+                             .power_w = power_w(cluster_, configuration, group, power_fraction),
                              .busy_devices = group.workers * busy_fraction});
     meter_.take(now_s, live.holdings.back());
   }
 }
 
-/// Steps draw power; a periodic checkpoint does not. Both are spread evenly over the time to the end of the stage. A step that takes
-/// longer does the same work, and waits.
-void ReplayRun::hold_running(JobSlot slot, double now_s) {
+/// Steps draw power; a periodic checkpoint does not. Both are spread evenly over the time to the end of the stage. A step that
+/// takes longer does the same work, and waits; beside others on its device it is they who compute meanwhile.
+ReplayRun::Drawn ReplayRun::wants(JobSlot slot) const {
   const LiveJob& live = live_[slot];
-  const double done = live.clock.mean_speed(), speed = live.clock.speed();
+  const double done = live.clock.mean_speed();
+  const double speed = live.clock.speed() / (needs_part(slot) ? speed_beside_others(slot) : 1);
   const double waiting = live.course.waiting_power_fraction;
   const double training = speed == 1 ? done : done / speed;  // of the time
-  const double power =
-      speed == 1 ? live.course.power_fraction : waiting + (live.course.power_fraction - waiting) * speed;
-  hold(slot, live.course.busy_fraction * done, power * training, now_s);
+  const double power = speed == 1 ? live.course.power_fraction : waiting + (live.course.power_fraction - waiting) * speed;
+  return {.busy = live.course.busy_fraction * done, .power = power * training};
+}
+
+void ReplayRun::hold_running(JobSlot slot, double now_s) {
+  const Drawn wanted = wants(slot);
+  const Drawn granted = needs_part(slot) ? granted_beside_others(slot) : Drawn{};
+  hold(slot, wanted.busy * granted.busy, wanted.power * granted.power, now_s);
 }
 
 void ReplayRun::let_go(JobSlot slot, double now_s) {
@@ -135,6 +144,10 @@ void ReplayRun::let_go(JobSlot slot, double now_s) {
   }
   if (node_watch_) node_watch_->leave(configuration, live.layout, slot);
   setup_.recorder->on_devices(now_s, false, jobs_[slot].job, configuration, live.layout);
+  if (needs_part(slot)) {
+    let_go_part(slot, now_s);
+    return;
+  }
   for (std::size_t g = 0; g < live.layout.size(); ++g) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     nodes_[pool].give_back(live.layout[g]);
@@ -158,6 +171,7 @@ void ReplayRun::begin_running(JobSlot slot, double now_s) {
   tell(now_s, JobEvent::running, slot);
   live.phase_end =
       events_.push({on_date_grid(live.clock.end_s()), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
+  if (needs_part(slot)) retune_beside(slot, now_s);
 }
 
 void ReplayRun::preempt(JobSlot slot, Preemption preemption, double now_s) {
@@ -175,6 +189,7 @@ void ReplayRun::begin_checkpoint(JobSlot slot, const StageReading& cut, double n
   leave_network(slot);
   live.state = JobState::checkpointing;
   hold(slot, 0, 0, now_s);
+  if (needs_part(slot)) retune_beside(slot, now_s);
   const double checkpoint_s = jobs_[slot].job.work == Work::rigid || live.loses_work ? 0 : setup_.costs.checkpoint_s;
   const double lets_go_at_s = on_date_grid(now_s + checkpoint_s);
   live.phase_end = events_.push({lets_go_at_s, EventClass::completion, subject_of(slot, JobTimer::phase_end)});
@@ -195,10 +210,10 @@ void ReplayRun::end_checkpoint(JobSlot slot, double now_s) {
   enqueue(slot, now_s);
   if (resize_to < 0) return;
   // Starts again at once where its new shape is free; otherwise it waits in the queue like any other.
-  if (!is_free(entry_of(slot, resize_to).configuration, {})) return;
+  if (!is_free(entry_of(slot, resize_to).configuration, {}, live.shares)) return;
   queued_.pop_back();
   --waiting_;
-  start({.job = slot, .entry = resize_to, .placement = live.placement}, now_s);
+  start({.job = slot, .entry = resize_to, .placement = live.placement, .shares = live.shares}, now_s);
 }
 
 void ReplayRun::on_phase_end(JobSlot slot, double now_s) {

@@ -47,6 +47,8 @@ void ReplayRun::show(JobSlot slot, double now_s) {
       .state = live.state,
       .entry = holds ? live.entry : -1,
       .devices = holds ? entry_of(slot, live.entry).configuration.workers() : 0,
+      .fraction = holds ? entry_of(slot, live.entry).configuration.share.fraction : 1,
+      .shared_device = holds && needs_part(slot) ? live.layout[0].front().shared_device : -1,
       .since_s = now_s,
       .held_since_s = holds ? live.stage_start_s : now_s,
       .device_s = live.meter.device_s,

@@ -132,7 +132,7 @@ TEST_CASE("unknown keys, at every level") {
   check_all({
       {"'seed': 1", "'sed': 1", R"(s.json:1:3: /sed: found unknown key "sed"; did you mean "seed"?)"},
       {"'seed': 1", "'qqqqqqqq': 1",
-       R"(s.json:1:3: /qqqqqqqq: expected one of "$schema", "name", "description", "seed", "policy_seed", "repetitions", "world", "billing", "infeasible", "network_solver", "switching", "study", "cluster", "checkpoint", "failures", "stragglers", "maintenance", "datasets", "models", "convergence", "jobs", "baseline", "policies", "manual", "profiling_reuse_jobs", "history", "stages", "output", "measure", "sha256", found unknown key "qqqqqqqq")"},
+       R"(s.json:1:3: /qqqqqqqq: expected one of "$schema", "name", "description", "seed", "policy_seed", "repetitions", "world", "billing", "infeasible", "network_solver", "switching", "study", "cluster", "checkpoint", "failures", "stragglers", "maintenance", "datasets", "models", "convergence", "sharing", "jobs", "baseline", "policies", "manual", "profiling_reuse_jobs", "history", "stages", "output", "measure", "sha256", found unknown key "qqqqqqqq")"},
       {"'seed': 1", "'world': { 'model_eror': 0 }",
        R"(s.json:1:14: /world/model_eror: found unknown key "model_eror"; did you mean "model_error"?)"},
       {"'seed': 1", "'switching': { 'strat_s': 0 }",
@@ -161,7 +161,7 @@ TEST_CASE("unknown keys, at every level") {
       {"'gpus': 1", "'gpus': 1, 'submit': 0",
        R"(s.json:3:26: /jobs/0/submit: found unknown key "submit"; did you mean "submit_s"?)"},
       {"'gpus': 1, 'duration_s': 60", "'generate': 'mixed-cnn-rnn', 'count': 1, 'arrivals': 3",
-       R"(s.json:3:56: /jobs/0/arrivals: expected one of "generate", "name", "count", "first_submit_s", "arrivals_per_hour", "deadline_factor", "accuracy_slack", "models", found unknown key "arrivals")"},
+       R"(s.json:3:56: /jobs/0/arrivals: expected one of "generate", "name", "count", "first_submit_s", "arrivals_per_hour", "gpu_fraction", "deadline_factor", "accuracy_slack", "models", found unknown key "arrivals")"},
       {"'gpus': 1, 'duration_s': 60", "'trace': 'none.csv', 'fromat': 'native'",
        "s.json:3:36: /jobs/0/fromat: found unknown key \"fromat\"; did you mean \"format\"?\n"
        "s.json:3:24: /jobs/0/trace: expected a readable file, found no such file: none.csv"},

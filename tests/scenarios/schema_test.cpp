@@ -116,6 +116,8 @@ const std::vector<Place> kPlaces{
     {"checkpoint", "/checkpoint"},
     {"failures", "/failures"},
     {"stragglers", "/stragglers"},
+    {"sharing", "/sharing"},
+    {"interference", "/sharing/interference/0"},
     {"maintenance", "/maintenance/0"},
     {"staged_mpc", "/policies/5/configure"},
     {"staged_rl", "/policies/6/configure"},

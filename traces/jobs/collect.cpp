@@ -14,6 +14,7 @@ sim::Job job_of(const TraceJob& from, const TraceOptions& options, workloads::Pr
   const auto or_0 = [](double x) { return is_given(x) ? x : 0; };
   sim::Job job{.name = from.job_id, .user = from.user, .submit_s = from.submit_s};
   job.gpus = static_cast<int>(or_0(from.gpus));
+  take_gpu_fraction(job, is_given(from.gpu_fraction) ? from.gpu_fraction : 1);
   job.duration_s = or_0(from.duration_s);
   job.steps = or_0(from.steps);
   job.batch_size = or_0(from.batch_size);

@@ -13,6 +13,7 @@
 namespace toy {
 
 inline constexpr int kPerNode = 2;
+inline constexpr double kUsable = 940;  ///< bytes of a device of 1000
 
 inline bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)}); }
 
@@ -27,11 +28,16 @@ class Auditor final : public Recorder {
     JobRecord record;
   };
   std::map<std::string, Books> jobs;
-  std::map<std::pair<PoolId, int>, int> held;  ///< devices, by node
+  std::map<std::pair<PoolId, int>, int> held;  ///< devices, by node; one that is shared is one
   std::map<std::pair<PoolId, int>, int> out;   ///< failures and maintenance under way
+  struct Shared {
+    double fraction = 0, memory_bytes = 0;
+    int tenants = 0;
+  };
+  std::map<std::pair<PoolId, int>, Shared> shared;  ///< by device
   std::map<std::pair<PoolId, int>, double> failed_at;
   std::map<PoolId, std::vector<PoolSample>> samples;  ///< by date
-  int interrupted = 0, revoked = 0;
+  int interrupted = 0, revoked = 0, together = 0;
 
   void on_job(const JobRecord& record) override {
     Books& books = jobs[record.job->name];
@@ -47,7 +53,9 @@ class Auditor final : public Recorder {
     for (std::size_t g = 0; g < layout.size(); ++g) {
       for (const NodeShare& share : layout[g]) {
         const auto node = std::make_pair(c.groups[g].pool, share.node);
-        held[node] += taken ? share.devices : -share.devices;
+        RC_ASSERT((share.shared_device >= 0) == (job.gpu_fraction < 1));
+        if (share.shared_device < 0 || settle(shared[{c.groups[g].pool, share.shared_device}], c.share, taken))
+          held[node] += taken ? share.devices : -share.devices;
         RC_ASSERT(held[node] >= 0);
         RC_ASSERT(held[node] <= kPerNode);
         if (taken) RC_ASSERT(out[node] == 0);
@@ -60,8 +68,19 @@ class Auditor final : public Recorder {
       return;
     }
     books.held_s += time_s - books.since_s;
-    books.device_s += c.workers() * (time_s - books.since_s);
-    books.usd += c.workers() * (time_s - books.since_s) * 0.001 / kPerNode;
+    RC_ASSERT(std::abs(c.share.fraction - job.gpu_fraction) < 1e-9);
+    books.device_s += c.workers() * c.share.fraction * (time_s - books.since_s);
+    books.usd += c.workers() * c.share.fraction * (time_s - books.since_s) * 0.001 / kPerNode;
+  }
+  /// True when the device is taken by its first job, or let go by its last.
+  bool settle(Shared& device, const DeviceShare& share, bool taken) {
+    device.fraction += taken ? share.fraction : -share.fraction;
+    device.memory_bytes += taken ? share.memory_bytes : -share.memory_bytes;
+    device.tenants += taken ? 1 : -1;
+    together += taken && device.tenants > 1;
+    RC_ASSERT(device.fraction <= 1);
+    RC_ASSERT(device.memory_bytes <= kUsable);
+    return device.tenants == (taken ? 1 : 0);
   }
   void on_node(const NodeEvent& event) override {
     for (int n = event.first_node; n < event.first_node + event.nodes; ++n) {
@@ -123,6 +142,8 @@ inline std::vector<Job> random_jobs(Random& random) {
       job = {.profile = &profile(), .submit_s = submit_s, .work = Work::train};
       job.epochs = 1 + static_cast<double>(random.below(9));
     }
+    if (kind > 0 || job.gpus == 1)
+      job.gpu_fraction = static_cast<double>(1 + random.below(10)) / 10;  // of tenths, as users give them
     job.name = std::to_string(i);
     job.is_awaited = true;
     if (i > 0 && random.below(4) == 0) job.after.push_back(std::to_string(random.below(static_cast<std::uint64_t>(i))));
@@ -140,7 +161,10 @@ inline World random_world(Random& random) {
   World world{.cluster = cluster({{3, kPerNode}, {2, kPerNode}}),
               .costs = {.start_s = static_cast<double>(random.below(3)), .checkpoint_s = static_cast<double>(random.below(3))},
               .samples = true};
-  world.menus.menu.ranked = {choice(0, 1, 10), choice(0, 3, 5), choice(1, 2, 20)};
+  world.menus.menu.ranked = {choice(0, 1, 10), choice(0, 3, 5), choice(1, 2, 20), choice(1, 1, 20)};
+  world.cluster.devices[0].memory_bytes = 1000;
+  world.steps.bytes_per_sample = static_cast<double>(random.below(40));
+  world.sharing.set("toy", "toy", random.uniform(1, 3));
   world.nodes = random_rules(random);
   if (random.below(2) == 0) make_spot(world.cluster.pools[1], random);
   world.checkpoints = {.interval_s = random.below(2) == 0 ? kNever : random.uniform(2, 20),
@@ -173,7 +197,7 @@ inline void check_books(Auditor& auditor, const World& world, const std::vector<
       const double work_s = job.work == Work::rigid ? job.duration_s : job.steps;
       const double rounding_s = 1e-5 * (2 + r.restarts + r.preemptions + r.reconfigurations);
       RC_ASSERT(r.time.train_s >= work_s - rounding_s);
-      if (world.nodes.slow.between_s == kNever) RC_ASSERT(r.time.train_s <= work_s + rounding_s);
+      if (world.nodes.slow.between_s == kNever && job.gpu_fraction == 1) RC_ASSERT(r.time.train_s <= work_s + rounding_s);
     }
     if (r.state == JobState::finished && job.work == Work::train) RC_ASSERT(std::abs(r.accuracy - job.epochs / 10) < 1e-9);
     device_s += books.device_s;

@@ -1,6 +1,7 @@
 // Whatever happens to nodes and whatever a queue does: what a recorder sees from outside must balance.
 #include <catch2/catch.hpp>
 
+#include "sim/replay/free_devices.hpp"
 #include "tests/sim/replay/auditor.hpp"
 
 using namespace toy;
@@ -25,17 +26,20 @@ class Chaos final : public Queue {
       if (random_.below(2) == 0)
         answer.preempts.push_back(slot);
       else
-        answer.resizes.push_back({.job = slot, .entry = static_cast<int>(random_.below(menu.ranked.size()))});
+        answer.resizes.push_back(
+            {.job = slot, .entry = static_cast<int>(random_.below(menu.ranked.size())), .shares = random_.below(2) == 0});
     }
-    std::vector<int> free(view.free_devices.begin(), view.free_devices.end());
+    QueueView seen = view;
+    const bool shares = random_.below(8) > 0;
+    if (!shares) seen.shares = {};
+    FreeDevices free;
+    free.reset(seen);
+    const auto placement = static_cast<Placement>(random_.below(4));
     std::erase_if(waiting_, [&](JobSlot slot) {
       const Menu& menu = view.jobs[slot].menu;
       const auto entry = random_.below(menu.ranked.size());
-      const Group& group = menu.ranked[entry].configuration.groups.front();
-      int& left = free[static_cast<std::size_t>(group.pool)];
-      if (left < group.workers) return false;
-      left -= group.workers;
-      answer.starts.push_back({.job = slot, .entry = static_cast<int>(entry)});
+      if (!free.take(menu.ranked[entry].configuration, placement)) return false;
+      answer.starts.push_back({.job = slot, .entry = static_cast<int>(entry), .placement = placement, .shares = shares});
       started_.push_back(slot);
       return true;
     });
@@ -52,7 +56,7 @@ class Chaos final : public Queue {
 }  // namespace
 
 TEST_CASE("under failures, maintenance, preemptions and resizes the books of an outsider balance") {
-  int interrupted = 0, revoked = 0;
+  int interrupted = 0, revoked = 0, together = 0;
   rc::prop("conservation", [&](std::uint64_t seed) {
     Random random(seed);
     World world = random_world(random);
@@ -63,8 +67,10 @@ TEST_CASE("under failures, maintenance, preemptions and resizes the books of an 
     const ReplayTotals totals = world.run(jobs, queue);
     interrupted += auditor.interrupted;
     revoked += auditor.revoked;
+    together += auditor.together;
     check_books(auditor, world, jobs, totals);
   });
   CHECK(revoked > 50);
   CHECK(interrupted > 50);  // the property was about something
+  CHECK(together > 50);
 }

@@ -24,7 +24,7 @@ inline Cluster cluster(std::vector<std::pair<int, int>> nodes_and_gpus) {
   return c;
 }
 
-/// A step takes 1 s at any size; a batch above 1000 samples a worker does not fit. No noise.
+/// A step takes 1 s at any size; a batch above 1000 samples a worker does not fit, whatever memory it needs. No noise.
 class Steps final : public StepTimes {
  public:
   double network_bytes = 0;  ///< of a step, through each node
@@ -39,12 +39,13 @@ class Steps final : public StepTimes {
             .waiting_power_fraction = 0.25,
             .input_bytes = input_bytes,
             .network_bytes = network_bytes,
-            .memory_bytes = 1,
+            .memory_bytes = bytes_per_sample * c.groups.front().batch_per_worker,
             .fits = c.groups.front().batch_per_worker <= 1000};
   }
   double noise(const Job&, const Configuration&, const Layout&, int) const override { return 1; }
 
   double profiling_s = 0;
+  double bytes_per_sample = 0;
 
  private:
   OpGraph graph_{.name = "toy", .ops = {{.name = "only"}}};
@@ -152,6 +153,7 @@ struct World {
   Keeper keeper;
   CheckpointRules checkpoints;
   NodeRules nodes;
+  SharingRules sharing;
   Infeasible infeasible = Infeasible::best_effort;
   bool samples = false;
   Recorder* recorder = nullptr;  ///< null: the keeper
@@ -163,6 +165,7 @@ struct World {
                             .costs = costs,
                             .checkpoints = checkpoints,
                             .nodes = nodes,
+                            .sharing = sharing,
                             .models = {&steps, &tenths},
                             .policy = {.name = "toy",
                                        .configure = configure != nullptr ? configure : &menus,
