@@ -37,7 +37,7 @@ JobList collect_jobs(const TraceReaderEntry& format, const std::string& path, co
   require_regular(path);
   std::vector<std::string> models;
   for (const KnownModel& model : options.models) models.push_back(model.name);
-  TraceStream stream(format, path, {}, std::move(models));
+  TraceStream stream(format, path, {.cluster = options.cluster}, std::move(models));
   JobList list;
   while (const TraceJob* job = stream.next()) list.jobs.push_back(job_of(*job, options, profiles));
   list.report = stream.report();
