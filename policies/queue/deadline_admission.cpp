@@ -128,7 +128,7 @@ std::optional<DeadlineAdmission::Reservation> DeadlineAdmission::reserve(const s
   for (const int entry : known_[slot].shares) {
     const sim::Group& group = entry_of(job, entry).groups.front();
     const double need_s = durations_.remaining_s(view, slot, entry);
-    const double start_s = plan.available[static_cast<std::size_t>(group.pool)].earliest(view.now_s, need_s, group.workers);
+    const double start_s = plan.available[static_cast<std::size_t>(group.pool)].earliest(view.now_s, {.for_s = need_s, .devices = group.workers});
     const double end_s = end_of(start_s, need_s);
     in_time = end_s - job.job.submit_s <= job.job.deadline_s;
     if (in_time || best.entry < 0 || end_s < best.end_s) best = {.start_s = start_s, .end_s = end_s, .entry = entry};
@@ -212,7 +212,7 @@ void DeadlineAdmission::start_rest(const sim::QueueView& view, sim::QueueAnswer&
     const sim::Group& group = entry_of(view.jobs[slot], entry).groups.front();
     Availability& available = plan_.available[static_cast<std::size_t>(group.pool)];
     const double need_s = durations_.remaining_s(view, slot, entry);
-    if (available.earliest(view.now_s, need_s, group.workers) > view.now_s ||
+    if (available.earliest(view.now_s, {.for_s = need_s, .devices = group.workers}) > view.now_s ||
         group.workers > free_[static_cast<std::size_t>(group.pool)])
       break;
     const Reservation now{.start_s = view.now_s, .end_s = end_of(view.now_s, need_s), .entry = entry};
