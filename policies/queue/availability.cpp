@@ -54,14 +54,15 @@ void Availability::join(std::size_t step) {
 
 double Availability::earliest(double from_s, const Need& need, double before_s) const {
   const std::size_t steps = free_.size();
+  const int devices = need.devices;
   for (std::size_t s = step_at(from_s);; ++s) {
-    while (s < steps && free_[s] < need.devices) ++s;
+    while (s < steps && free_[s] < devices) ++s;
     if (s == steps) return kInfinity;
     const double start_s = std::max(from_s, begins_s_[s]);
     if (start_s >= before_s) return kInfinity;
     const double end_s = std::min(start_s + need.for_s, need.has_from_s);
     do ++s;
-    while (s < steps && begins_s_[s] < end_s && free_[s] >= need.devices);
+    while (s < steps && begins_s_[s] < end_s && free_[s] >= devices);
     if (s == steps || begins_s_[s] >= end_s) return start_s;
   }
 }
