@@ -44,6 +44,7 @@ void run_one(const Scenario& scenario, const RunTask& task, const std::function<
                  .predictions = out.predictions,
                  .utilization = out.utilization,
                  .life = out.life},
+       .measure = scenario.measure,
        .cluster = &scenario.cluster,
        .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
        .profiling_usd =
@@ -66,6 +67,7 @@ void run_one(const Scenario& scenario, const RunTask& task, const std::function<
                                                 .recorder = &recorder,
                                                 .infeasible = scenario.infeasible,
                                                 .pool_samples = out.utilization,
+                                                .network_solver = scenario.network_solver,
                                                 .on_progress = on_progress});
   write_timed_replicas(task.folder, world.timed_replicas());
   report::write_outcome(task.folder + "/" + kOutcomeFile, recorder.finish(totals));

@@ -107,6 +107,7 @@ enum class Placement : std::uint8_t {
   consolidated,  ///< on the fewest nodes
   best_fit,      ///< in the smallest gaps: keeps whole nodes free for large jobs
   spread,        ///< evenly, on the emptiest nodes
+  network_aware  ///< on one node, else in one rack, else in the fewest racks; there on the fewest nodes
 };
 
 /// Starts (or resizes) a job to an entry of its menu. No nodes named: the replay chooses them by `placement`.

@@ -52,6 +52,25 @@ double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configura
   return rate;
 }
 
+double mean_usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration, double from_s,
+                      double to_s) {
+  double rate = servers_usd_per_s(rules, configuration);
+  for (const Group& group : configuration.groups) {
+    const auto& prices = cluster.pools[static_cast<std::size_t>(group.pool)].prices_usd_per_hour;
+    const double worker = !prices         ? worker_usd_per_s(cluster, group.pool)
+                          : to_s > from_s ? worker_usd(cluster, group.pool, from_s, to_s) / (to_s - from_s)
+                                          : 0;
+    rate += group.workers * worker;
+  }
+  return rate;
+}
+
+double worker_usd(const Cluster& cluster, PoolId pool, double from_s, double to_s) {
+  const auto& prices = cluster.pools[static_cast<std::size_t>(pool)].prices_usd_per_hour;
+  if (!prices) return worker_usd_per_s(cluster, pool) * (to_s - from_s);
+  return prices->integral(from_s, to_s) / kSecondsPerHour / workers_per_node(cluster, pool);
+}
+
 double power_w(const Cluster& cluster, const Group& group, double power_limit_w, double power_fraction) {
   const double idle = worker_idle_w(cluster, group.pool), busy = worker_busy_w(cluster, group.pool);
   const Device& device = worker_device(cluster, group.pool);

@@ -24,8 +24,11 @@ int workers_per_node(const Cluster& cluster, PoolId pool);
 /// The device that a worker of this pool is.
 const Device& worker_device(const Cluster& cluster, PoolId pool);
 
-/// price/3600 x devices held / devices of the node, in dollars a second. One worker.
+/// price/3600 x devices held / devices of the node, in dollars a second. One worker, at the instance's price.
 double worker_usd_per_s(const Cluster& cluster, PoolId pool);
+
+/// Dollars of one worker between two dates, at the prices of then.
+double worker_usd(const Cluster& cluster, PoolId pool, double from_s, double to_s);
 
 /// Watts of one worker and its share of the node, idle and computing.
 double worker_idle_w(const Cluster& cluster, PoolId pool);
@@ -36,6 +39,10 @@ double servers_usd_per_s(const CostRules& rules, const Configuration& configurat
 
 /// Dollars a second while the configuration holds its devices, parameter servers included.
 double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration);
+
+/// The mean over these dates, where prices change; else usd_per_s.
+double mean_usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration, double from_s,
+                      double to_s);
 
 /// Watts of the workers of one group at this StepTiming::power_fraction, 0 when idle; no device draws more than `power_limit_w`
 /// (Configuration).

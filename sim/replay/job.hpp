@@ -126,6 +126,7 @@ struct JobRecord {
   CostParts cost;
   TimeParts time;
   double energy_j = 0;
+  double co2_kg = kUnset;  ///< NaN where the cluster has no carbon intensity
   double device_s = 0;
   int preemptions = 0;
   int reconfigurations = 0;

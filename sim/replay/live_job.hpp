@@ -36,6 +36,7 @@ struct LiveJob {
   double stage_start_s = 0;  ///< devices taken
   double running_since_s = 0;
   double held_since_s = 0;  ///< of the current holdings
+  double boot_s = 0;        ///< of the nodes that it took, before its start-up
   std::vector<Holding> holdings;
   JobMeter meter;
   CostParts cost;

@@ -86,6 +86,7 @@ struct PoolTotals {
   double jobs_usd = 0, idle_usd = 0, pool_usd = 0;
   double jobs_energy_j = 0, idle_energy_j = 0, pool_energy_j = 0;
   double busy_device_s = 0;
+  double jobs_co2_kg = 0, idle_co2_kg = 0, pool_co2_kg = 0;  ///< 0 where the cluster has no carbon intensity
 };
 
 struct ReplayTotals {

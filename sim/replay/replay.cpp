@@ -10,12 +10,15 @@
 namespace rehearse::sim {
 
 ReplayRun::ReplayRun(const ReplaySetup& setup) : setup_(setup), cluster_(*setup.cluster), meter_(*setup.cluster, setup.costs) {
+  std::vector<std::vector<int>> racks = racks_of(cluster_).of_node;
+  racks.resize(cluster_.pools.size());
   for (std::size_t p = 0; p < cluster_.pools.size(); ++p) {
-    nodes_.emplace_back(cluster_.pools[p].nodes, workers_per_node(cluster_, static_cast<PoolId>(p)));
+    nodes_.emplace_back(cluster_.pools[p].nodes, workers_per_node(cluster_, static_cast<PoolId>(p)), racks[p]);
     free_devices_.push_back(nodes_.back().free_devices());
   }
   next_of_source_.resize(setup.sources.size());
-  if (setup.nodes.any()) node_watch_ = std::make_unique<NodeWatch>(cluster_, setup.nodes);
+  if (JobNetwork::is_needed(cluster_)) network_ = std::make_unique<JobNetwork>(cluster_, setup.network_solver);
+  if (has_node_events(cluster_, setup.nodes)) node_watch_ = std::make_unique<NodeWatch>(cluster_, setup.nodes);
   if (auto* oracle = dynamic_cast<OracleQueue*>(setup.policy.queue)) oracle->learn(*this);
 }
 
@@ -145,6 +148,7 @@ void ReplayRun::decide(double now_s) {
   apply(answer_, now_s);
   // A job that was rejected or found no memory has left: the queue is told at this date.
   if (!ended_.empty()) events_.push({now_s, EventClass::timer, kWake});
+  if (network_) settle_network(now_s);
   if (setup_.pool_samples) {
     for (std::size_t p = 0; p < nodes_.size(); ++p) {
       PoolSample sample = meter_.sample(now_s, static_cast<PoolId>(p));
@@ -243,13 +247,8 @@ bool ReplayRun::more_will_arrive() const {
   return std::any_of(next_of_source_.begin(), next_of_source_.end(), [](const auto& job) { return job.has_value(); });
 }
 
-void ReplayRun::fail_waiting(double now_s) const {
-  throw PolicyError(
-      fmt::format("policy \"{}\", queue, at {:.6f} s: leaves {} jobs waiting forever", setup_.policy.name, now_s, active_));
-}
-
 void ReplayRun::finish(double now_s) {
-  if (active_ > 0) fail_waiting(now_s);
+  if (active_ > 0) end_waiting(now_s);
   meter_.close(totals_.last_end_s);
   meter_.check_balance(totals_.last_end_s);
   check(totals_.finished + totals_.failed == totals_.jobs, "not every job ended in exactly one final state", now_s);

@@ -8,6 +8,7 @@
 #include "sim/replay/checkpoints.hpp"
 #include "sim/replay/costs.hpp"
 #include "sim/replay/decisions.hpp"
+#include "sim/replay/job_network.hpp"
 #include "sim/replay/models.hpp"
 #include "sim/replay/records.hpp"
 
@@ -27,6 +28,7 @@ struct ReplaySetup {
   Recorder* recorder = nullptr;
   Infeasible infeasible = Infeasible::best_effort;
   bool pool_samples = false;
+  NetworkSolver network_solver = NetworkSolver::fast;  ///< of a cluster with a network
   std::function<void(std::uint64_t jobs_ended)> on_progress;  ///< may be empty
 };
 

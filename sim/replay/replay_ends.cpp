@@ -28,7 +28,8 @@ void ReplayRun::end_stage(JobSlot slot, const StageReading& cut, bool keeps_all,
   const bool ran = live.state != JobState::starting;
   const Progress from = live.progress;
   const Progress to = ran ? progress_at(inputs_of(slot), live.course, setup_.models, keeps_all ? cut.done_s : cut.saved_s) : from;
-  const double rate = usd_per_s(cluster_, setup_.costs, configuration);
+  // Prices may have changed meanwhile: each second of the stage counts alike.
+  const double rate = mean_usd_per_s(cluster_, setup_.costs, configuration, live.stage_start_s, now_s);
   let_go(slot, now_s);
   const double held_s = now_s - live.stage_start_s;
   const double stage_usd = rate * held_s;
@@ -110,6 +111,7 @@ void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
                    .cost = live.cost,
                    .time = live.time,
                    .energy_j = live.meter.energy_j,
+                   .co2_kg = cluster_.carbon_g_per_kwh ? live.meter.co2_kg : kUnset,
                    .device_s = live.meter.device_s,
                    .preemptions = live.preemptions,
                    .reconfigurations = live.reconfigurations,

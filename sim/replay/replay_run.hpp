@@ -3,6 +3,7 @@
 //   replay_again.cpp         the end of a stage at which `configure` is asked again
 //   replay_dependencies.cpp  jobs that wait for others
 //   replay_ends.cpp          the ends of stages and jobs: work, money, records
+//   replay_network.cpp       how fast a job's course passes beside the jobs with which it shares the network
 //   replay_nodes.cpp         nodes that fail, slow down and go into maintenance
 //   replay_stages.cpp        what a job does with its devices, from phase to phase
 //   replay_view.cpp          what a queue sees of it
@@ -18,6 +19,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/replay/dependencies.hpp"
+#include "sim/replay/job_network.hpp"
 #include "sim/replay/live_job.hpp"
 #include "sim/replay/meter.hpp"
 #include "sim/replay/node_watch.hpp"
@@ -62,13 +64,13 @@ class ReplayRun final : public EventHandler, public Truth {
 
   void push_node_event(std::size_t stream);
   void stop_node_events();
-  void check_nodes_are_waited_for(double now_s) const;
+  void check_nodes_are_waited_for(double now_s);
   void on_node_event(std::size_t stream, double now_s);
   void interrupt(JobSlot slot, double now_s);
   void evict(JobSlot slot, double now_s);
   double speed_of(JobSlot slot);
   void follow_speed(JobSlot slot, double now_s);
-  [[noreturn]] void fail_waiting(double now_s) const;
+  void end_waiting(double now_s);
   bool more_will_arrive() const;
 
   void apply(const QueueAnswer& answer, double now_s);
@@ -81,6 +83,9 @@ class ReplayRun final : public EventHandler, public Truth {
   void hold(JobSlot slot, double busy_fraction, double power_fraction, double now_s);
   void hold_running(JobSlot slot, double now_s);
   void let_go(JobSlot slot, double now_s);
+  void join_network(JobSlot slot);
+  void leave_network(JobSlot slot);
+  void settle_network(double now_s);
   void begin_running(JobSlot slot, double now_s);
   void begin_checkpoint(JobSlot slot, const StageReading& cut, double now_s);
   void preempt(JobSlot slot, Preemption preemption, double now_s);
@@ -110,6 +115,7 @@ class ReplayRun final : public EventHandler, public Truth {
   const Cluster& cluster_;
   EventQueue events_;
   Meter meter_;
+  std::unique_ptr<JobNetwork> network_;  ///< null when every job has the network to itself
   std::vector<Nodes> nodes_;
   std::unique_ptr<NodeWatch> node_watch_;  ///< null while nothing happens to nodes
   Dependencies dependencies_;

@@ -20,6 +20,7 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted, Placement placement
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   live.layout.resize(configuration.groups.size());
+  live.boot_s = 0;
   for (std::size_t g = 0; g < configuration.groups.size(); ++g) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     live.layout[g].clear();
@@ -30,6 +31,7 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted, Placement placement
       nodes_[pool].take(live.layout[g]);
     }
     free_devices_[pool] = nodes_[pool].free_devices();
+    live.boot_s = std::max(live.boot_s, meter_.take_nodes(now_s, configuration.groups[g].pool, live.layout[g]));
   }
   if (node_watch_) node_watch_->enter(configuration, live.layout, slot);
   setup_.recorder->on_devices(now_s, true, jobs_[slot].job, configuration, live.layout);
@@ -74,7 +76,8 @@ void ReplayRun::start(const Start& start, double now_s) {
     end_job(slot, FailureReason::out_of_memory, now_s);
     return;
   }
-  const double start_s = start_seconds(job, setup_.costs, setup_.models, live.has_checkpoint) + live.course.profiling_s;
+  const double start_s =
+      live.boot_s + start_seconds(job, setup_.costs, setup_.models, live.has_checkpoint) + live.course.profiling_s;
   live.state = JobState::starting;
   started_.push_back(slot);
   show(slot, now_s);
@@ -109,11 +112,16 @@ void ReplayRun::hold(JobSlot slot, double busy_fraction, double power_fraction, 
   }
 }
 
-/// Steps draw power; a periodic checkpoint does not. Both are spread evenly over the time to the end of the stage.
+/// Steps draw power; a periodic checkpoint does not. Both are spread evenly over the time to the end of the stage. A step that takes
+/// longer does the same work, and waits.
 void ReplayRun::hold_running(JobSlot slot, double now_s) {
   const LiveJob& live = live_[slot];
-  const double trains = live.clock.mean_speed();
-  hold(slot, live.course.busy_fraction * trains, live.course.power_fraction * trains, now_s);
+  const double done = live.clock.mean_speed(), speed = live.clock.speed();
+  const double waiting = live.course.waiting_power_fraction;
+  const double training = speed == 1 ? done : done / speed;  // of the time
+  const double power =
+      speed == 1 ? live.course.power_fraction : waiting + (live.course.power_fraction - waiting) * speed;
+  hold(slot, live.course.busy_fraction * done, power * training, now_s);
 }
 
 void ReplayRun::let_go(JobSlot slot, double now_s) {
@@ -121,6 +129,7 @@ void ReplayRun::let_go(JobSlot slot, double now_s) {
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   for (const Holding& holding : live.holdings) meter_.give_back(now_s, live.held_since_s, holding, live.meter);
   live.holdings.clear();
+  leave_network(slot);
   if (configuration.sync.servers > 0) {
     meter_.charge_parameter_servers(servers_usd_per_s(setup_.costs, configuration) * (now_s - live.stage_start_s), live.meter);
   }
@@ -129,6 +138,7 @@ void ReplayRun::let_go(JobSlot slot, double now_s) {
   for (std::size_t g = 0; g < live.layout.size(); ++g) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     nodes_[pool].give_back(live.layout[g]);
+    meter_.give_back_nodes(now_s, configuration.groups[g].pool, live.layout[g]);
     free_devices_[pool] = nodes_[pool].free_devices();
   }
 }
@@ -139,6 +149,7 @@ void ReplayRun::begin_running(JobSlot slot, double now_s) {
   live.running_since_s = now_s;
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   const double mtbf_s = node_watch_ ? node_watch_->mtbf_s(configuration, live.layout) : kNever;
+  join_network(slot);
   live.checkpoint_times = checkpoint_times(jobs_[slot].job, setup_.checkpoints, setup_.costs.checkpoint_s, mtbf_s);
   live.clock = StageClock(now_s, live.course.length_s, live.checkpoint_times, speed_of(slot));
   hold_running(slot, now_s);
@@ -161,6 +172,7 @@ void ReplayRun::begin_checkpoint(JobSlot slot, const StageReading& cut, double n
   LiveJob& live = live_[slot];
   events_.cancel(live.phase_end);
   live.cut = cut;
+  leave_network(slot);
   live.state = JobState::checkpointing;
   hold(slot, 0, 0, now_s);
   const double checkpoint_s = jobs_[slot].job.work == Work::rigid || live.loses_work ? 0 : setup_.costs.checkpoint_s;

@@ -80,6 +80,9 @@ StageCourse stage_course(const StageInputs& in, const Models& models) {
   course.profiling_s = timing.profiling_s;
   course.busy_fraction = timing.busy_fraction;
   course.power_fraction = timing.power_fraction;
+  course.waiting_power_fraction = timing.waiting_power_fraction;
+  course.input_bytes_per_s = timing.input_bytes / timing.step_s;
+  course.network_bytes_per_s = timing.network_bytes / timing.step_s;
   if (job.work == Work::steps) {
     course.length_s = (job.steps - in.progress->work_done) * course.step_s;
     course.full_work = job.steps;

@@ -47,7 +47,7 @@ TEST_CASE("checkpoints and what happens to nodes") {
   CHECK(s->sha256_of_file.contains("down.csv"));
 
   const auto plain = load_scenario(folder.write("s.json", scenario_with("")), {});
-  CHECK_FALSE(plain->nodes.any());
+  CHECK_FALSE(sim::has_node_events(plain->cluster, plain->nodes));
   CHECK_FALSE(plain->output.life);
   const auto daly = load_scenario(folder.write("s.json", scenario_with(R"("checkpoint": { "interval": "young-daly" })")), {});
   CHECK(daly->checkpoints.young_daly);

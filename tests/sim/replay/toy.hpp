@@ -27,6 +27,8 @@ inline Cluster cluster(std::vector<std::pair<int, int>> nodes_and_gpus) {
 /// A step takes 1 s at any size; a batch above 1000 samples a worker does not fit. No noise.
 class Steps final : public StepTimes {
  public:
+  double network_bytes = 0;  ///< of a step, through each node
+  double input_bytes = 0;    ///< of a step
   const OpGraph& graph(const Profile&) const override { return graph_; }
   StepTiming timing(const Job&, const Configuration& c, const Layout&, std::span<const Plans>) const override {
     return {.step_s = 1,
@@ -34,6 +36,9 @@ class Steps final : public StepTimes {
             .profiling_s = profiling_s,
             .busy_fraction = 0.5,
             .power_fraction = 0.5,
+            .waiting_power_fraction = 0.25,
+            .input_bytes = input_bytes,
+            .network_bytes = network_bytes,
             .memory_bytes = 1,
             .fits = c.groups.front().batch_per_worker <= 1000};
   }
@@ -150,6 +155,7 @@ struct World {
   Infeasible infeasible = Infeasible::best_effort;
   bool samples = false;
   Recorder* recorder = nullptr;  ///< null: the keeper
+  NetworkSolver network_solver = NetworkSolver::fast;
 
   ReplayTotals run(std::vector<Job> jobs, Queue& queue, Configurator* configure = nullptr) {
     ListSource source(std::move(jobs));
@@ -166,7 +172,8 @@ struct World {
                             .sources = {&source},
                             .recorder = recorder != nullptr ? recorder : &keeper,
                             .infeasible = infeasible,
-                            .pool_samples = samples};
+                            .pool_samples = samples,
+                            .network_solver = network_solver};
     return replay(setup, run_plain);
   }
 };
