@@ -44,6 +44,9 @@ void read_switching(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mi
   const auto value = in.child("switching");
   if (!value) return;
   sim::ObjectReader switching(*value, mistakes);
+  scenario.costs.preload_bytes_per_s =
+      switching.number("preload_bytes_per_s", between(1e3, 1e15), scenario.costs.preload_bytes_per_s);
+  scenario.costs.collect_s = switching.number("collect_s", between(0, 1e6), scenario.costs.collect_s);
   scenario.costs.start_s = switching.number("start_s", between(0, 1e6), scenario.costs.start_s);
   scenario.costs.checkpoint_s = switching.number("checkpoint_s", between(0, 1e6), scenario.costs.checkpoint_s);
   scenario.costs.restore_bytes_per_s =

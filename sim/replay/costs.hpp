@@ -1,6 +1,8 @@
 // What holding devices costs in money and power, and what switching costs in time.
 #pragma once
 
+#include <limits>
+
 #include "sim/cluster/cluster.hpp"
 #include "sim/replay/configuration.hpp"
 #include "sim/replay/models.hpp"
@@ -11,6 +13,8 @@ enum class Billing : std::uint8_t { allocated, pool };
 
 struct CostRules {
   Billing billing = Billing::allocated;
+  double preload_bytes_per_s = std::numeric_limits<double>::infinity();  ///< copying the data set to a job's nodes, at each start
+  double collect_s = 0;                         ///< fetching the results, before a job that has ended lets go
   double start_s = 30;                          ///< of a modelled job: containers, libraries, first batch
   double checkpoint_s = 10;                     ///< writing a checkpoint, before a preempted or resized job lets go
   double restore_bytes_per_s = 500e6;           ///< reading a checkpoint, when a job starts again

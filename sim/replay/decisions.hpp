@@ -106,8 +106,8 @@ class Truth {
  public:
   virtual ~Truth() = default;
   /// Seconds that the job will need with an entry of its menu from now on, start-up included, at full speed and without periodic
-  /// checkpoints: a job that a slow node or a shared link holds up must not seem longer than one that waits. While it holds devices
-  /// for that entry exact but for what happens to it; else on the nodes that it would get on an empty cluster.
+  /// checkpoints: a job that a slow node or a shared link holds up must not seem longer than one that waits. While it holds
+  /// devices for that entry exact but for what happens to it; else on the nodes that it would get on an empty cluster.
   virtual double remaining_s(JobSlot slot, int entry, double now_s) const = 0;
 };
 

@@ -38,6 +38,8 @@ struct LiveJob {
   double running_since_s = 0;
   double held_since_s = 0;  ///< of the current holdings
   double boot_s = 0;        ///< of the nodes that it took, before its start-up
+  int start_phase = 0;      ///< the next one, while starting
+  bool collects = false;    ///< its results: trained to the end, and still holds its devices
   std::vector<Holding> holdings;
   JobMeter meter;
   CostParts cost;

@@ -104,7 +104,7 @@ void ReplayRun::interrupt(JobSlot slot, double now_s) {
   events_.cancel(live.phase_end);
   tell(now_s, JobEvent::interrupted, slot);
   ++live.restarts;
-  live.loses_work = false;
+  live.loses_work = live.collects = false;
   live.next_menu.reset();
   end_stage(slot, reading_of(slot, now_s), false, now_s);
   // Ends of stages that were seen and are lost will be seen again.

@@ -107,7 +107,9 @@ class ReplayRun final : public EventHandler, public Truth {
   void join_network(JobSlot slot);
   void leave_network(JobSlot slot);
   void settle_network(double now_s);
+  void begin_start_phase(JobSlot slot, double now_s);
   void begin_running(JobSlot slot, double now_s);
+  void begin_collecting(JobSlot slot, double now_s);
   void begin_checkpoint(JobSlot slot, const StageReading& cut, double now_s);
   void preempt(JobSlot slot, Preemption preemption, double now_s);
   void end_checkpoint(JobSlot slot, double now_s);

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <array>
+#include <optional>
+
 #include "sim/base/units.hpp"
 #include "sim/replay/replay_run.hpp"
 #include "sim/replay/validate.hpp"
@@ -79,15 +82,38 @@ void ReplayRun::start(const Start& start, double now_s) {
     end_job(slot, FailureReason::out_of_memory, now_s);
     return;
   }
-  const double start_s =
-      live.boot_s + start_seconds(job, setup_.costs, setup_.models, live.has_checkpoint) + live.course.profiling_s;
   live.state = JobState::starting;
+  live.start_phase = 0;
   started_.push_back(slot);
   show(slot, now_s);
-  if (start_s > 0)
-    live.phase_end = events_.push({on_date_grid(now_s + start_s), EventClass::completion, subject_of(slot, JobTimer::phase_end)});
-  else
-    begin_running(slot, now_s);
+  begin_start_phase(slot, now_s);
+}
+
+/// Before a job runs: its nodes boot, its data set is copied to them, it starts up, and reads the checkpoint that it has.
+void ReplayRun::begin_start_phase(JobSlot slot, double now_s) {
+  LiveJob& live = live_[slot];
+  const Job& job = jobs_[slot].job;
+  const double loaded_s = live.boot_s + preload_seconds(job, setup_.costs, setup_.models);
+  const double up_s = live.boot_s + start_seconds(job, setup_.costs, setup_.models, false);
+  const double restored_s = live.boot_s + start_seconds(job, setup_.costs, setup_.models, live.has_checkpoint);
+  struct StartPhase {
+    double begin_s, end_s;  // since the job took its devices
+    std::optional<JobEvent> event;
+  };
+  const std::array<StartPhase, 4> phases{
+      {{0, live.boot_s, {}},
+       {live.boot_s, loaded_s, JobEvent::preloading},
+       {loaded_s, up_s, loaded_s > live.boot_s ? std::optional(JobEvent::starting_up) : std::nullopt},
+       {up_s, restored_s + live.course.profiling_s, restored_s > up_s ? std::optional(JobEvent::restoring) : std::nullopt}}};
+  while (live.start_phase < static_cast<int>(phases.size())) {
+    const StartPhase& phase = phases[static_cast<std::size_t>(live.start_phase++)];
+    if (phase.end_s <= phase.begin_s) continue;
+    if (phase.event) tell(now_s, *phase.event, slot);
+    const double date_s = on_date_grid(live.stage_start_s + phase.end_s);
+    live.phase_end = events_.push({date_s, EventClass::completion, subject_of(slot, JobTimer::phase_end)});
+    return;
+  }
+  begin_running(slot, now_s);
 }
 
 void ReplayRun::plan_course(JobSlot slot, double now_s) {
@@ -191,15 +217,27 @@ void ReplayRun::begin_checkpoint(JobSlot slot, const StageReading& cut, double n
   hold(slot, 0, 0, now_s);
   if (needs_part(slot)) retune_beside(slot, now_s);
   const double checkpoint_s = jobs_[slot].job.work == Work::rigid || live.loses_work ? 0 : setup_.costs.checkpoint_s;
-  const double lets_go_at_s = on_date_grid(now_s + checkpoint_s);
+  const double lets_go_at_s = on_date_grid(now_s + (live.collects ? setup_.costs.collect_s : checkpoint_s));
   live.phase_end = events_.push({lets_go_at_s, EventClass::completion, subject_of(slot, JobTimer::phase_end)});
   changed_.push_back(slot);
   show(slot, now_s);
   jobs_[slot].service.lets_go_at_s = lets_go_at_s;
 }
 
+/// The results of a training that has ended are fetched from its nodes; a node that fails meanwhile takes them with it.
+void ReplayRun::begin_collecting(JobSlot slot, double now_s) {
+  tell(now_s, JobEvent::collecting, slot);
+  live_[slot].collects = true;
+  begin_checkpoint(slot, live_[slot].clock.whole(), now_s);
+}
+
 void ReplayRun::end_checkpoint(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
+  if (live.collects) {
+    end_stage(slot, live.cut, true, now_s);
+    end_job(slot, live.course.failure, now_s);
+    return;
+  }
   end_stage(slot, live.cut, !live.loses_work, now_s);
   live.loses_work = false;
   if (live.next_menu) {
@@ -220,7 +258,7 @@ void ReplayRun::on_phase_end(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   switch (live.state) {
     case JobState::starting:
-      begin_running(slot, now_s);
+      begin_start_phase(slot, now_s);
       break;
     case JobState::checkpointing:
       end_checkpoint(slot, now_s);
@@ -228,6 +266,10 @@ void ReplayRun::on_phase_end(JobSlot slot, double now_s) {
     case JobState::running:
       if (live.course.asks_again) {
         ask_again(slot, now_s);
+        break;
+      }
+      if (setup_.costs.collect_s > 0 && jobs_[slot].job.work != Work::rigid && live.course.failure == FailureReason::none) {
+        begin_collecting(slot, now_s);
         break;
       }
       end_stage(slot, live.clock.whole(), true, now_s);

@@ -66,8 +66,7 @@ double ReplayRun::remaining_s(JobSlot slot, int entry, double now_s) const {
   const double to_start_s =
       runs ? 0 : start_seconds(job, setup_.costs, setup_.models, live.has_checkpoint) - (holds ? now_s - live.stage_start_s : 0);
   const double done_s = runs ? live.clock.at(now_s).done_s : 0;
-  if (holds && live.entry == entry && !live.course.asks_again)
-    return std::max(0.0, to_start_s + live.course.length_s - done_s);
+  if (holds && live.entry == entry && !live.course.asks_again) return std::max(0.0, to_start_s + live.course.length_s - done_s);
   const Progress progress =
       holds ? progress_at(inputs_of(slot), live.course, setup_.models, std::min(done_s, live.course.length_s)) : live.progress;
   Choice choice = entry_of(slot, entry);

@@ -47,6 +47,10 @@ class Steps final : public StepTimes {
   double profiling_s = 0;
   double bytes_per_sample = 0;
 
+  /// Of a sample of the data set.
+  void store(double bytes) { graph_.input_bytes = {0, bytes}; }
+  void train_parameters(double count) { graph_.parameters = count; }
+
  private:
   OpGraph graph_{.name = "toy", .ops = {{.name = "only"}}};
 };
