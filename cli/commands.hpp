@@ -27,6 +27,7 @@ struct RunArguments {
   ScenarioArguments scenario;
   std::string out;
   int processes = 0;
+  bool watch = false;
 };
 
 struct ImportArguments {

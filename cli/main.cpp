@@ -166,6 +166,8 @@ int main(int argc, char** argv) {
   run->add_option("--out", arguments.run.out, "results folder (default: results/<scenario's name>)");
   run->add_option("--processes", arguments.run.processes, "runs at once (default: as many as there are processors)")
       ->check(CLI::Range(1, 4096));
+  run->add_flag("--watch", arguments.run.watch,
+                "show meanwhile what each run's cluster is doing: date, jobs, queue, devices held, cost so far");
   add_train_command(app, arguments.train);
   CLI::App* check = app.add_subcommand("check", "read a scenario and report all mistakes at once, without running it");
   add_scenario_arguments(*check, arguments.check);

@@ -9,7 +9,7 @@
 
 namespace rehearse::scenarios {
 
-void run_one(const Scenario& scenario, const RunTask& task, const std::function<void(std::uint64_t)>& on_progress) {
+void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress) {
   const policies::PolicySpec& spec = scenario.policies[task.policy];
   const std::vector<sim::Job> generated =
       scenario.generators.empty() ? std::vector<sim::Job>() : scenario.jobs_of(task.repetition);

@@ -176,6 +176,15 @@ PoolSample Meter::sample(double now_s, PoolId pool) {
           .power_w = n.jobs_power_w + (n.devices - n.allocated) * n.idle_w_per_device};
 }
 
+void Meter::tell(ReplayProgress& progress) const {
+  for (const PoolNow& n : now_) {
+    progress.allocated_devices += n.allocated;
+    progress.devices += n.devices;
+  }
+  for (const PoolTotals& t : totals_) progress.jobs_usd += t.jobs_usd;
+  progress.jobs_usd += parameter_servers_usd_;
+}
+
 void Meter::check_balance(double now_s) const {
   const auto balanced = [](double parts, double whole) {
     return std::abs(parts - whole) <= 1e-9 * std::max(std::abs(whole), 1e-9);

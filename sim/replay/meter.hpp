@@ -49,6 +49,8 @@ class Meter {
   /// Settles everything; no job may hold anything.
   void close(double now_s);
   PoolSample sample(double now_s, PoolId pool);
+  /// Writes down devices, and jobs' money as it was last settled.
+  void tell(ReplayProgress& progress) const;
   const std::vector<PoolTotals>& totals() const { return totals_; }
   double parameter_servers_usd() const { return parameter_servers_usd_; }
   /// Fails a check unless jobs + idle = pool to 1e-9, for device-seconds, money, energy and carbon dioxide.

@@ -12,6 +12,17 @@
 namespace rehearse::sim {
 
 /// `interrupted`: a node failed under it; `released`: the jobs that it waited for have ended.
+/// Where a replay stands. A plain value: it goes through pipes.
+struct ReplayProgress {
+  std::uint64_t jobs_ended = 0;
+  std::uint64_t jobs_waiting = 0;
+  std::uint64_t jobs_running = 0;  ///< hold devices
+  double time_s = 0;
+  double allocated_devices = 0;
+  double devices = 0;   ///< that are there
+  double jobs_usd = 0;  ///< that jobs have been charged, up to their last change
+};
+
 enum class JobEvent : std::uint8_t {
   submitted,
   rejected,

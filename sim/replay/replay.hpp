@@ -31,7 +31,7 @@ struct ReplaySetup {
   Infeasible infeasible = Infeasible::best_effort;
   bool pool_samples = false;
   NetworkSolver network_solver = NetworkSolver::fast;         ///< of a cluster with a network
-  std::function<void(std::uint64_t jobs_ended)> on_progress;  ///< may be empty
+  std::function<void(const ReplayProgress&)> on_progress;  ///< at each end of a job; may be empty
 };
 
 /// Runs to the last event. Throws PolicyError, naming policy, job and simulated time, for a bad answer; CheckFailed when jobs,

@@ -144,6 +144,15 @@ void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
   }
 }
 
+ReplayProgress ReplayRun::progress_now(double now_s) const {
+  ReplayProgress p{.jobs_ended = totals_.finished + totals_.failed,
+                   .jobs_waiting = static_cast<std::uint64_t>(waiting_),
+                   .jobs_running = holding_,
+                   .time_s = now_s - totals_.first_submit_s};
+  meter_.tell(p);
+  return p;
+}
+
 void ReplayRun::end_job(JobSlot slot, FailureReason reason, double now_s) {
   LiveJob& live = live_[slot];
   now_s_ = now_s;
@@ -156,7 +165,7 @@ void ReplayRun::end_job(JobSlot slot, FailureReason reason, double now_s) {
   ended_.push_back(slot);
   --active_;
   totals_.last_end_s = now_s;
-  if (setup_.on_progress) setup_.on_progress(totals_.finished + totals_.failed);
+  if (setup_.on_progress) setup_.on_progress(progress_now(now_s));
   if (jobs_[slot].job.is_awaited) release_dependents(slot, now_s);
 }
 

@@ -78,6 +78,7 @@ class ReplayRun final : public EventHandler, public Truth {
   bool change_speed(JobSlot slot, double now_s);
   void follow_speed(JobSlot slot, double now_s);
   void end_waiting(double now_s);
+  ReplayProgress progress_now(double now_s) const;
   bool more_will_arrive() const;
 
   struct Drawn {
@@ -155,8 +156,9 @@ class ReplayRun final : public EventHandler, public Truth {
   EventHandle wake_;
   std::deque<HeldRecord> held_;
   ReplayTotals totals_;
-  std::uint64_t active_ = 0;  ///< jobs that have arrived and not ended
-  int waiting_ = 0;           ///< of those, jobs in the queue
+  std::uint64_t active_ = 0;   ///< jobs that have arrived and not ended
+  int waiting_ = 0;            ///< of those, jobs in the queue
+  std::uint64_t holding_ = 0;  ///< of those, jobs that hold devices
   double now_s_ = 0;
 };
 

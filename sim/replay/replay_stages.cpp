@@ -22,6 +22,7 @@ StageInputs ReplayRun::inputs_of(JobSlot slot) const {
 void ReplayRun::allocate(JobSlot slot, const Layout& wanted, Placement placement, double now_s) {
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
+  ++holding_;
   live.layout.resize(configuration.groups.size());
   live.boot_s = 0;
   const bool part = needs_part(slot);
@@ -160,6 +161,7 @@ void ReplayRun::hold_running(JobSlot slot, double now_s) {
 }
 
 void ReplayRun::let_go(JobSlot slot, double now_s) {
+  --holding_;
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   for (const Holding& holding : live.holdings) meter_.give_back(now_s, live.held_since_s, holding, live.meter);
