@@ -70,6 +70,17 @@ struct TrainArguments {
   int iterations = 300;
 };
 
+struct ProfileArguments {
+  std::string sweep;  ///< cnn or rnn
+  std::string out;
+  int networks = 80;
+  double noise = 0.03;
+  int seed = 1;
+  std::vector<std::string> devices;     ///< names; none: a usual few
+  std::vector<std::string> catalogues;  ///< files
+};
+
+int profile_command(const ProfileArguments& arguments);
 int graph_command(const GraphArguments& arguments);
 int train_command(const TrainArguments& arguments);
 int import_command(const ImportArguments& arguments);
