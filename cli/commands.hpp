@@ -80,6 +80,11 @@ struct ProfileArguments {
   std::vector<std::string> catalogues;  ///< files
 };
 
+struct PlanArguments {
+  std::string job, cluster;  ///< JSON files
+};
+
+int plan_command(const PlanArguments& arguments);
 int profile_command(const ProfileArguments& arguments);
 int graph_command(const GraphArguments& arguments);
 int train_command(const TrainArguments& arguments);

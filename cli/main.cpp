@@ -28,7 +28,7 @@ void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
 /// CLI11 knows no "did you mean".
 void suggest_command(int argc, char** argv) {
   const std::vector<std::string> commands{"run",    "train",    "check",     "list",  "import",
-                                          "export", "validate", "calibrate", "graph", "profile", "test"};
+                                          "export", "validate", "calibrate", "graph", "profile", "plan", "test"};
   if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
   const std::string nearest = sim::nearest_name(argv[1], commands);
   if (!nearest.empty()) fmt::print(stderr, "did you mean \"{}\"?\n", nearest);
@@ -47,6 +47,7 @@ struct Arguments {
   CalibrateArguments calibrate;
   GraphArguments graph;
   ProfileArguments profile;
+  PlanArguments plan;
 };
 
 void add_train_command(CLI::App& app, TrainArguments& arguments) {
@@ -142,6 +143,13 @@ void add_profile_command(CLI::App& app, ProfileArguments& arguments) {
       ->allow_extra_args(false);
 }
 
+void add_plan_command(CLI::App& app, PlanArguments& arguments) {
+  CLI::App* plan = app.add_subcommand(
+      "plan", "recommend resources, batch and power limit for a job: the least energy under its limits (docs/harness.md)");
+  plan->add_option("job", arguments.job, "the job's JSON file")->required();
+  plan->add_option("--cluster", arguments.cluster, "the cluster's JSON file: its pools, and what of them is free")->required();
+}
+
 int guarded(const CLI::App& app, const Arguments& arguments) {
   try {
     if (app.got_subcommand("run")) return run_command(arguments.run);
@@ -153,6 +161,7 @@ int guarded(const CLI::App& app, const Arguments& arguments) {
     if (app.got_subcommand("export")) return export_command(arguments.export_);
     if (app.got_subcommand("describe")) return describe_command(arguments.describe);
     if (app.got_subcommand("synthesize")) return synthesize_command(arguments.describe);
+    if (app.got_subcommand("plan")) return plan_command(arguments.plan);
     if (app.got_subcommand("profile")) return profile_command(arguments.profile);
     if (app.got_subcommand("graph")) return graph_command(arguments.graph);
     if (app.got_subcommand("validate")) return validate_command(arguments.validate);
@@ -197,6 +206,7 @@ int main(int argc, char** argv) {
   add_describe_commands(app, arguments.describe);
   add_graph_command(app, arguments.graph);
   add_profile_command(app, arguments.profile);
+  add_plan_command(app, arguments.plan);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -20,7 +20,7 @@ int one_of(sim::Random& random, const std::array<int, n>& values) {
   return values[random.below(n)];
 }
 
-/// Images of 28 to 224 pixels, 1 to 32 convolutions of 8 to 512 filters, up to 3 dense layers: from LeNet to beyond VGG.
+/// Images of 28 to 224 pixels, 1 to 32 blocks of 8 to 768 filters, up to 3 dense layers: from LeNet to beyond VGG and ResNet-50.
 CnnStructure draw_cnn(sim::Random& random) {
   CnnStructure s;
   const int side = one_of<6>(random, {28, 32, 64, 96, 128, 224});
@@ -28,7 +28,8 @@ CnnStructure draw_cnn(sim::Random& random) {
   s.channels = side == 28 ? 1 : 3;
   s.conv_layers = 1 + static_cast<int>(std::floor(32 * std::pow(random.uniform(), 2)));
   s.filters = one_of<6>(random, {8, 16, 32, 48, 64, 96});
-  s.kernel = one_of<6>(random, {1, 1, 3, 3, 3, 5});
+  s.block = static_cast<Block>(random.below(4));
+  s.kernel = s.block == Block::factorised ? one_of<3>(random, {3, 5, 7}) : one_of<6>(random, {1, 1, 3, 3, 3, 5});
   s.layers_per_pool = std::max(1, s.conv_layers / (2 + static_cast<int>(random.below(4))));
   s.dense_layers = static_cast<int>(random.below(4));
   s.nodes = one_of<6>(random, {64, 128, 256, 512, 1024, 4096});

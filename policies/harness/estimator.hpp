@@ -39,6 +39,10 @@ class Estimator {
   /// The terms of another fit, which then need not be searched: a device under another power limit.
   static Estimator fit_like(const Estimator& other, std::span<const ProfiledStep> steps);
 
+  /// Corrected by steps measured on the real device: a factor on the part of a step's time that does not grow with the batch, and
+  /// one on the part that does, by a robust fit around 1 in logarithms. Energy and memory stay as they are.
+  Estimator calibrated_to(std::span<const ProfiledStep> measured) const;
+
   StepEstimate predict(const workloads::StructureFeatures& features, double batch) const;
   const TermRegression& step_time() const { return time_; }
   /// No regression where the steps had none.
@@ -48,6 +52,7 @@ class Estimator {
  private:
   TermRegression time_, energy_, memory_;
   bool has_energy_ = false, has_memory_ = false;
+  double fixed_factor_ = 1, growing_factor_ = 1;
   double peak_flops_ = 0;
 };
 

@@ -17,7 +17,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kWorthwhile = 0.98;  // of the error before: less gain than that is no term's own
+constexpr double kWorthwhile = 0.99;  // of the error before: less gain than that is no term's own
 constexpr double kLeast = 1e-3;       // of a prediction over its value, so that logarithms stay finite
 
 /// Rows whose least squares equal those of all rows: the triangle of a QR decomposition, with the ones on the right.

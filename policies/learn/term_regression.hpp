@@ -16,7 +16,7 @@ struct TermSamples {
 
 struct TermOptions {
   int folds = 5;       ///< fewer where there are fewer groups
-  int most_terms = 8;  ///< that are chosen
+  int most_terms = 12;  ///< that are chosen
 };
 
 /// What is expected, and where 80 of 100 values lie by the errors on held-out groups.
