@@ -71,6 +71,31 @@ struct TrainArguments {
   int iterations = 300;
 };
 
+struct ProfileArguments {
+  std::string sweep;  ///< cnn or rnn
+  std::string out;
+  int networks = 80;
+  double noise = 0.03;
+  int seed = 1;
+  std::vector<std::string> devices;     ///< names; none: a usual few
+  std::vector<std::string> catalogues;  ///< files
+};
+
+struct PlanArguments {
+  std::string job, cluster;  ///< JSON files
+};
+
+struct RateArguments {
+  std::string model, dataset;  ///< of the zoo; a simulated ramp
+  double batch = 0;            ///< 0: the convergence's reference batch
+  double noise = 0.003;
+  int seed = 1;
+  std::string csv;  ///< instead: a ramp of the user's own
+};
+
+int rate_command(const RateArguments& arguments);
+int plan_command(const PlanArguments& arguments);
+int profile_command(const ProfileArguments& arguments);
 int graph_command(const GraphArguments& arguments);
 int train_command(const TrainArguments& arguments);
 int import_command(const ImportArguments& arguments);

@@ -28,7 +28,7 @@ void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
 /// CLI11 knows no "did you mean".
 void suggest_command(int argc, char** argv) {
   const std::vector<std::string> commands{"run",    "train",    "check",     "list",  "import",
-                                          "export", "validate", "calibrate", "graph", "test"};
+                                          "export", "validate", "calibrate", "graph", "profile", "plan", "rate", "test"};
   if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
   const std::string nearest = sim::nearest_name(argv[1], commands);
   if (!nearest.empty()) fmt::print(stderr, "did you mean \"{}\"?\n", nearest);
@@ -46,6 +46,9 @@ struct Arguments {
   ValidateArguments validate;
   CalibrateArguments calibrate;
   GraphArguments graph;
+  ProfileArguments profile;
+  PlanArguments plan;
+  RateArguments rate;
 };
 
 void add_train_command(CLI::App& app, TrainArguments& arguments) {
@@ -123,6 +126,42 @@ void add_graph_command(CLI::App& app, GraphArguments& arguments) {
   graph->add_option("--json", arguments.json, "write the graph as JSON (docs/graphs.md)");
 }
 
+void add_profile_command(CLI::App& app, ProfileArguments& arguments) {
+  CLI::App* profile = app.add_subcommand("profile", "run a benchmark sweep of generated networks on the simulated devices");
+  profile->add_option("--sweep", arguments.sweep, "what is generated: cnn or rnn")
+      ->required()
+      ->check(CLI::IsMember({"cnn", "rnn"}));
+  profile->add_option("-o,--out", arguments.out, "the CSV file to write, a row for each network, device and batch")->required();
+  profile->add_option("--networks", arguments.networks, "how many (default 80)")->check(CLI::Range(5, 100000));
+  profile->add_option("--noise", arguments.noise, "deviation of a measured time's logarithm (default 0.03)")
+      ->check(CLI::Range(0.0, 1.0));
+  profile->add_option("--seed", arguments.seed, "of the networks and the noise (default 1)")->check(CLI::Range(0, 2000000000));
+  profile->add_option("--device", arguments.devices, "a device (rehearse list devices); may be repeated")
+      ->take_all()
+      ->allow_extra_args(false);
+  profile->add_option("--catalogue", arguments.catalogues, "a file of devices and instances; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+void add_plan_command(CLI::App& app, PlanArguments& arguments) {
+  CLI::App* plan = app.add_subcommand(
+      "plan", "recommend resources, batch and power limit for a job: the least energy under its limits (docs/harness.md)");
+  plan->add_option("job", arguments.job, "the job's JSON file")->required();
+  plan->add_option("--cluster", arguments.cluster, "the cluster's JSON file: its pools, and what of them is free")->required();
+}
+
+void add_rate_command(CLI::App& app, RateArguments& arguments) {
+  CLI::App* rate = app.add_subcommand("rate", "find a learning rate: by a simulated ramp of rates, or by one of your own");
+  CLI::Option* model = rate->add_option("model", arguments.model, "a model whose accuracy is modelled (rehearse list models)");
+  rate->add_option("--dataset", arguments.dataset, "of the model (default: the publication's)");
+  rate->add_option("--batch", arguments.batch, "global (default: the reference batch)")->check(CLI::Range(1.0, 1e9));
+  rate->add_option("--noise", arguments.noise, "deviation of a reading (default 0.003)")->check(CLI::Range(0.0, 1.0));
+  rate->add_option("--seed", arguments.seed, "of the noise (default 1)")->check(CLI::Range(0, 2000000000));
+  rate->add_option("--csv", arguments.csv, "a ramp: columns rate and loss, or rate and accuracy; rates rising by one factor")
+      ->excludes(model);
+}
+
 int guarded(const CLI::App& app, const Arguments& arguments) {
   try {
     if (app.got_subcommand("run")) return run_command(arguments.run);
@@ -134,6 +173,9 @@ int guarded(const CLI::App& app, const Arguments& arguments) {
     if (app.got_subcommand("export")) return export_command(arguments.export_);
     if (app.got_subcommand("describe")) return describe_command(arguments.describe);
     if (app.got_subcommand("synthesize")) return synthesize_command(arguments.describe);
+    if (app.got_subcommand("rate")) return rate_command(arguments.rate);
+    if (app.got_subcommand("plan")) return plan_command(arguments.plan);
+    if (app.got_subcommand("profile")) return profile_command(arguments.profile);
     if (app.got_subcommand("graph")) return graph_command(arguments.graph);
     if (app.got_subcommand("validate")) return validate_command(arguments.validate);
     if (app.got_subcommand("calibrate")) return calibrate_command(arguments.calibrate);
@@ -178,6 +220,9 @@ int main(int argc, char** argv) {
   add_export_command(app, arguments.export_);
   add_describe_commands(app, arguments.describe);
   add_graph_command(app, arguments.graph);
+  add_profile_command(app, arguments.profile);
+  add_plan_command(app, arguments.plan);
+  add_rate_command(app, arguments.rate);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -26,6 +26,43 @@ void dense_layers(Network& net, int count, int nodes, int classes) {
   net.add("loss", Loss{});
 }
 
+/// Convolution (batch norm), ReLU; `from` -1: the last layer. Returns the ReLU's index.
+int conv_relu(Network& net, const std::string& name, const Conv& conv, bool batch_norm, int from = -1) {
+  net.add(name, conv, {from < 0 ? net.last() : from});
+  if (batch_norm) net.add(name + "/bn", BatchNorm{});
+  return net.add(name + "/relu", Activation{});
+}
+
+/// A block in the middle of a network whose last layer has `channels` channels. Returns the channels of its output.
+int add_block(Network& net, const std::string& name, const CnnStructure& s, int filters, int channels) {
+  const Conv point{filters, square(1), 1, !s.batch_norm}, window{filters, square(s.kernel, 1, s.kernel / 2), 1, !s.batch_norm};
+  const int from = net.last();
+  if (s.block == Block::plain) {
+    conv_relu(net, name, window, s.batch_norm);
+    return filters;
+  }
+  if (s.block == Block::factorised) {
+    const int first = conv_relu(net, name + "/a1", point, s.batch_norm, from);
+    conv_relu(net, name + "/b1", point, s.batch_norm, from);
+    conv_relu(net, name + "/b2", {filters, same(1, s.kernel), 1, !s.batch_norm}, s.batch_norm);
+    const int second = conv_relu(net, name + "/b3", {filters, same(s.kernel, 1), 1, !s.batch_norm}, s.batch_norm);
+    net.add(name + "/c0", Pool{Pooling::average, same(3, 3)}, {from});
+    const int third = conv_relu(net, name + "/c1", point, s.batch_norm);
+    net.add(name + "/concat", Concat{}, {first, second, third});
+    return 3 * filters;
+  }
+  const bool bottleneck = s.block == Block::bottleneck;
+  const int out = bottleneck ? 4 * filters : filters;
+  conv_relu(net, name + "/a", bottleneck ? point : window, s.batch_norm);
+  if (bottleneck) conv_relu(net, name + "/b", window, s.batch_norm);
+  int last = net.add(name + "/c", Conv{out, bottleneck ? square(1) : window.window, 1, !s.batch_norm});
+  if (s.batch_norm) last = net.add(name + "/c/bn", BatchNorm{});
+  const int shortcut = channels == out ? from : net.add(name + "/shortcut", Conv{out, square(1), 1, !s.batch_norm}, {from});
+  net.add(name + "/add", Add{}, {last, shortcut});
+  net.add(name + "/relu", Activation{});
+  return out;
+}
+
 }  // namespace
 
 Network make_network(const CnnStructure& s) {
@@ -34,18 +71,17 @@ Network make_network(const CnnStructure& s) {
   require_layers(mistakes, "dense_layers", s.dense_layers);
   if (s.layers_per_pool < 1)
     mistakes.add({.pointer = "layers_per_pool", .expected = "at least 1", .found = std::to_string(s.layers_per_pool)});
+  if (s.block != Block::plain && s.kernel % 2 == 0)
+    mistakes.add({.pointer = "kernel", .expected = "an odd number, for blocks with branches", .found = std::to_string(s.kernel)});
   mistakes.throw_if_any();
   Network net{"cnn", {}};
   net.add("input", Input{{s.channels, s.image_height, s.image_width}});
-  int height = s.image_height, width = s.image_width, widening = 1;
+  int height = s.image_height, width = s.image_width, widening = 1, channels = s.channels;
   for (int i = 1; i <= s.conv_layers; ++i) {
     const std::string name = fmt::format("conv{}", i);
-    const int pad = s.kernel / 2;
-    net.add(name, Conv{s.filters * widening, square(s.kernel, 1, pad), 1, !s.batch_norm});
-    height += 2 * pad - s.kernel + 1;
-    width += 2 * pad - s.kernel + 1;
-    if (s.batch_norm) net.add(name + "/bn", BatchNorm{});
-    net.add(name + "/relu", Activation{});
+    channels = add_block(net, name, s, s.filters * widening, channels);
+    height += 2 * (s.kernel / 2) - s.kernel + 1;  // one less for an even window
+    width += 2 * (s.kernel / 2) - s.kernel + 1;
     if (i % s.layers_per_pool != 0 || height < 2 || width < 2) continue;
     net.add(name + "/pool", Pool{Pooling::max, square(2, 2)});
     height /= 2;

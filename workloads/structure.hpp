@@ -2,9 +2,20 @@
 // on.
 #pragma once
 
+#include <cstdint>
+
 #include "workloads/network.hpp"
 
 namespace rehearse::workloads {
+
+/// What a convolutional layer of a structure is, of f filters in windows of k x k; the second and third are of He et al. (CVPR
+/// 2016, figure 5), the last follows Szegedy et al. (CVPR 2016, figure 6).
+enum class Block : std::uint8_t {
+  plain,       ///< one convolution
+  residual,    ///< two convolutions, and the block's input added
+  bottleneck,  ///< 1 x 1, k x k, and 1 x 1 with 4 f filters, and the block's input added
+  factorised,  ///< side by side: 1 x 1; 1 x 1, 1 x k, k x 1; average pooling, 1 x 1
+};
 
 /// Blocks of convolution, ReLU (and batch norm), halved by max pooling after every `layers_per_pool` while the image is at least
 /// 2 on each side; then dense layers with ReLU, and a classifier. The filters double after each pooling, up to 8 times `filters`.
@@ -13,6 +24,7 @@ struct CnnStructure {
   int dense_layers = 1, nodes = 128;
   int image_height = 32, image_width = 32, channels = 3, classes = 10;
   bool batch_norm = false;
+  Block block = Block::plain;
 };
 
 /// An embedding (when there is a vocabulary), recurrent layers and a classifier, at every step or at the last one.

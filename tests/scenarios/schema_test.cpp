@@ -102,6 +102,7 @@ const std::vector<Place> kPlaces{
     {"guessing_strategy", "/policies/2/configure"},
     {"boosting_strategy", "/policies/3/configure"},
     {"bayesian_strategy", "/policies/4/configure"},
+    {"estimating_strategy", "/policies/8/configure"},
     {"node_placement", "/policies/4/place"},
     {"annealed_placement", "/policies/5/place"},
     {"learned_placement", "/policies/6/place"},

@@ -15,7 +15,8 @@ using workloads::Cell;
 using workloads::Overloaded;
 using workloads::Pass;
 
-const std::vector<std::string> kCells{"vanilla", "gru", "lstm"};  // in Cell's order
+const std::vector<std::string> kCells{"vanilla", "gru", "lstm"};                          // in Cell's order
+const std::vector<std::string> kBlocks{"plain", "residual", "bottleneck", "factorised"};  // in Block's order
 const std::vector<std::string> kPasses{"forward", "data_gradient", "filter_gradient", "backward"};
 
 int count(sim::ObjectReader& in, std::string_view key, int low, std::optional<std::int64_t> fallback = {}) {
@@ -97,6 +98,7 @@ workloads::CnnStructure read_cnn(sim::JsonValue value, sim::Mistakes& mistakes) 
   s.channels = count(in, "channels", 1, s.channels);
   s.classes = count(in, "classes", 1, s.classes);
   s.batch_norm = in.boolean("batch_norm", s.batch_norm);
+  s.block = static_cast<workloads::Block>(in.choice("block", kBlocks, 0));
   in.finish();
   return s;
 }
@@ -157,26 +159,26 @@ workloads::Kernel read_kernel(sim::JsonValue value, sim::Mistakes& mistakes) {
 }
 
 std::string to_json(const workloads::Structure& structure) {
-  return std::visit(Overloaded{[](const workloads::CnnStructure& s) {
-                                 return fmt::format(
-                                     R"({{"cnn": {{"conv_layers": {}, "filters": {}, "kernel": {}, "layers_per_pool": {}, )"
-                                     R"("dense_layers": {}, "nodes": {}, "image_height": {}, "image_width": {}, "channels": {}, )"
-                                     R"("classes": {}, "batch_norm": {}}}}})",
-                                     s.conv_layers, s.filters, s.kernel, s.layers_per_pool, s.dense_layers, s.nodes,
-                                     s.image_height, s.image_width, s.channels, s.classes, s.batch_norm);
-                               },
-                               [](const workloads::RnnStructure& s) {
-                                 return fmt::format(
-                                     R"({{"rnn": {{"cell": "{}", "layers": {}, "hidden": {}, "steps": {}, "vocabulary": {}, )"
-                                     R"("features": {}, "classes": {}, "bidirectional": {}, "classify_every_step": {}}}}})",
-                                     kCells[static_cast<std::size_t>(s.cell)], s.layers, s.hidden, s.steps, s.vocabulary,
-                                     s.features, s.classes, s.bidirectional, s.classify_every_step);
-                               },
-                               [](const workloads::MlpStructure& s) {
-                                 return fmt::format(R"({{"mlp": {{"inputs": {}, "layers": {}, "nodes": {}, "classes": {}}}}})",
-                                                    s.inputs, s.layers, s.nodes, s.classes);
-                               }},
-                    structure);
+  return std::visit(
+      Overloaded{[](const workloads::CnnStructure& s) {
+                   return fmt::format(
+                       R"({{"cnn": {{"conv_layers": {}, "filters": {}, "kernel": {}, "layers_per_pool": {}, )"
+                       R"("dense_layers": {}, "nodes": {}, "image_height": {}, "image_width": {}, "channels": {}, )"
+                       R"("classes": {}, "batch_norm": {}, "block": "{}"}}}})",
+                       s.conv_layers, s.filters, s.kernel, s.layers_per_pool, s.dense_layers, s.nodes, s.image_height,
+                       s.image_width, s.channels, s.classes, s.batch_norm, kBlocks[static_cast<std::size_t>(s.block)]);
+                 },
+                 [](const workloads::RnnStructure& s) {
+                   return fmt::format(R"({{"rnn": {{"cell": "{}", "layers": {}, "hidden": {}, "steps": {}, "vocabulary": {}, )"
+                                      R"("features": {}, "classes": {}, "bidirectional": {}, "classify_every_step": {}}}}})",
+                                      kCells[static_cast<std::size_t>(s.cell)], s.layers, s.hidden, s.steps, s.vocabulary,
+                                      s.features, s.classes, s.bidirectional, s.classify_every_step);
+                 },
+                 [](const workloads::MlpStructure& s) {
+                   return fmt::format(R"({{"mlp": {{"inputs": {}, "layers": {}, "nodes": {}, "classes": {}}}}})", s.inputs,
+                                      s.layers, s.nodes, s.classes);
+                 }},
+      structure);
 }
 
 std::string to_json(const workloads::Kernel& kernel) {

@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "cli/commands.hpp"
+#include "scenarios/plan_files.hpp"
+#include "sim/base/errors.hpp"
+
+namespace rehearse::cli {
+
+namespace {
+
+using policies::Interval;
+using policies::PlanChoice;
+
+std::string duration(double seconds) {
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.1f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::string what(const PlanChoice& c, const sim::Cluster& cluster) {
+  return fmt::format("{} x {} of {}, batch {}{}", c.workers, sim::worker_device(cluster, c.pool).name,
+                     cluster.pools[static_cast<std::size_t>(c.pool)].name, c.batch,
+                     c.power_limit_w > 0 ? fmt::format(", {:.0f} W", c.power_limit_w) : "");
+}
+
+void print_choice(const char* label, const PlanChoice& c, const sim::Cluster& cluster) {
+  fmt::print("{:<13}{:<44}{:>10}{:>12.2f} kWh{:>11.2f} $\n", label, what(c, cluster), duration(c.time_s.expected),
+             c.energy_j.expected / 3.6e6, c.cost_usd.expected);
+}
+
+void print_best(const PlanChoice& c) {
+  fmt::print("\nof the recommended, with the range that holds 80 of 100 networks:\n");
+  const auto line = [](const char* name, const Interval& i, double scale, const char* unit) {
+    fmt::print("  {:<22}{:>10.4g}  ({:.4g} to {:.4g}) {}\n", name, i.expected * scale, i.low * scale, i.high * scale, unit);
+  };
+  fmt::print("  {:<22}{:>10.4g}\n", "epochs", c.epochs);
+  line("a step", c.step_s, 1e3, "ms");
+  line("all of it", c.time_s, 1 / 3600.0, "h");
+  line("energy", c.energy_j, 1 / 3.6e6, "kWh");
+  line("money", c.cost_usd, 1, "$");
+  line("memory of a worker", c.memory_bytes, 1e-9, "GB");
+  line("use of the peak", c.utilization, 100, "%");
+}
+
+void print_limits(const policies::Recommendation& r, policies::Goal goal, const sim::Cluster& cluster) {
+  if (r.costs.empty()) {
+    fmt::print("\nno limit costs anything\n");
+    return;
+  }
+  fmt::print("\nwithout one limit, the others as they are:\n");
+  for (const policies::LimitCost& cost : r.costs) {
+    print_choice(("  " + cost.limit).c_str(), cost.without, cluster);
+    if (r.best) fmt::print("{:<13}the limit costs {:.1f} % of it\n", "", 100 * (r.best->by(goal) / cost.without.by(goal) - 1));
+  }
+}
+
+/// What would get there: the soonest and the cheapest that there is, and what they are.
+void refuse(const scenarios::PlanRequest& request, const policies::Recommendation& r, const sim::Cluster& cluster,
+            const std::string& file) {
+  std::string expected = "limits that something keeps";
+  if (!r.soonest) {
+    expected =
+        "a network that fits the memory of the pool's devices at one of the batch sizes, on as many workers as are asked for";
+  } else {
+    if (std::isfinite(request.limits.deadline_s))
+      expected += fmt::format("; the soonest is deadline_s {:.0f}, with {}", std::ceil(r.soonest->time_s.high),
+                              what(*r.soonest, cluster));
+    if (std::isfinite(request.limits.cost_usd))
+      expected += fmt::format("; the least is cost_limit_usd {:.2f}, with {}", std::ceil(100 * r.cheapest->cost_usd.high) / 100,
+                              what(*r.cheapest, cluster));
+    for (const policies::LimitCost& cost : r.costs)
+      if (cost.limit != "deadline" && cost.limit != "cost limit")
+        expected += fmt::format("; without the limit on {} {} would do", cost.limit, what(cost.without, cluster));
+  }
+  std::string found = "nothing that keeps them";
+  if (std::isfinite(request.limits.deadline_s)) found = fmt::format("deadline_s {}", request.limits.deadline_s);
+  if (std::isfinite(request.limits.cost_usd)) found += fmt::format(", cost_limit_usd {}", request.limits.cost_usd);
+  throw sim::InputError({.file = file, .expected = expected, .found = found});
+}
+
+}  // namespace
+
+int plan_command(const PlanArguments& arguments) {
+  const auto plan = scenarios::load_plan_cluster(arguments.cluster);
+  const sim::Cluster& cluster = plan->scenario.cluster;
+  const scenarios::PlanRequest request = scenarios::load_plan_job(arguments.job, *plan);
+  const policies::EstimatorSet estimators(cluster, policies::sweep_for(request.job.features));
+  const policies::Recommender recommender(cluster, plan->scenario.costs, estimators);
+  const policies::Recommendation r = recommender.recommend(request.job, request.limits, request.goal);
+  if (!r.best) refuse(request, r, cluster, arguments.job);
+  fmt::print("{}: {}{}\n\n", request.name, request.model, request.why.empty() ? "" : " (" + request.why + ")");
+  fmt::print("{:<13}{:<44}{:>10}{:>16}{:>13}\n", "", "resources", "time", "energy", "money");
+  print_choice("recommended", *r.best, cluster);
+  for (const PlanChoice& other : r.alternatives) print_choice("or", other, cluster);
+  print_best(*r.best);
+  print_limits(r, request.goal, cluster);
+  return kOk;
+}
+
+}  // namespace rehearse::cli

@@ -1,0 +1,62 @@
+// The harness's estimator: how long a step takes on one device of a type, what energy and memory it needs and how well it uses
+// the device, from the structure of a network alone. Fitted to a benchmark sweep, a regression for each type and power limit.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "policies/learn/term_regression.hpp"
+#include "workloads/structure_features.hpp"
+
+namespace rehearse::policies {
+
+/// A profiled run: what an estimator learns from.
+struct ProfiledStep {
+  workloads::StructureFeatures features;
+  int network = 0;  ///< rows of one network are held out together
+  double batch = 1;
+  double step_s = 0;
+  double energy_j = 0;      ///< of a step; 0: not measured, then of no row of the span
+  double memory_bytes = 0;  ///< likewise
+};
+
+/// Of one step of one worker, on its own. Each with the interval that holds 80 of 100 networks.
+struct StepEstimate {
+  Interval step_s, energy_j, memory_bytes;
+  Interval utilization;  ///< the forward and backward pass's FLOPs a second, over the device's peak
+};
+
+/// A whole training of so many steps: intervals as wide as the step's, for its error is the same at every one.
+struct TrainingEstimate {
+  Interval time_s, energy_j;
+};
+TrainingEstimate whole_training(const StepEstimate& step, double steps, double start_s);
+
+class Estimator {
+ public:
+  /// Of one device type under one limit. `peak_flops` of it in single precision.
+  static Estimator fit(std::span<const ProfiledStep> steps, double peak_flops, const TermOptions& options = {});
+  /// The terms of another fit, which then need not be searched: a device under another power limit.
+  static Estimator fit_like(const Estimator& other, std::span<const ProfiledStep> steps);
+
+  /// Corrected by steps measured on the real device: a factor on the part of a step's time that does not grow with the batch, and
+  /// one on the part that does, by a robust fit around 1 in logarithms. Energy and memory stay as they are.
+  Estimator calibrated_to(std::span<const ProfiledStep> measured) const;
+
+  StepEstimate predict(const workloads::StructureFeatures& features, double batch) const;
+  const TermRegression& step_time() const { return time_; }
+  /// No regression where the steps had none.
+  const TermRegression* energy() const { return has_energy_ ? &energy_ : nullptr; }
+  const TermRegression* memory() const { return has_memory_ ? &memory_ : nullptr; }
+
+ private:
+  TermRegression time_, energy_, memory_;
+  bool has_energy_ = false, has_memory_ = false;
+  double fixed_factor_ = 1, growing_factor_ = 1;
+  double peak_flops_ = 0;
+};
+
+/// The step times as a regression takes them.
+TermSamples step_time_samples(std::span<const ProfiledStep> steps);
+
+}  // namespace rehearse::policies

@@ -1,0 +1,157 @@
+#include "policies/learn/term_regression.hpp"
+
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "policies/learn/least_squares.hpp"
+#include "sim/base/errors.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr double kWorthwhile = 0.99;  // of the error before: less gain than that is no term's own
+constexpr double kLeast = 1e-3;       // of a prediction over its value, so that logarithms stay finite
+
+/// Rows whose least squares equal those of all rows: the triangle of a QR decomposition, with the ones on the right.
+struct Reduced {
+  MatrixXd a;
+  VectorXd b;
+};
+
+Reduced reduced(const MatrixXd& relative, const std::vector<Index>& rows) {
+  MatrixXd both(static_cast<Index>(rows.size()), relative.cols() + 1);
+  both.leftCols(relative.cols()) = relative(rows, Eigen::all);
+  both.rightCols(1).setOnes();
+  if (both.rows() > both.cols()) {
+    const Eigen::HouseholderQR<MatrixXd> qr(both);
+    both = MatrixXd(qr.matrixQR().topRows(both.cols()).triangularView<Eigen::Upper>());
+  }
+  return {both.leftCols(relative.cols()), both.rightCols(1)};
+}
+
+struct Fold {
+  Reduced rest;
+  std::vector<Index> held_out;
+};
+
+class Folds {
+ public:
+  Folds(const TermSamples& samples, int count) : relative_(samples.terms) {
+    for (Index i = 0; i < relative_.rows(); ++i) relative_.row(i) /= samples.values[i];
+    std::map<int, int> fold_of;  // by group, in turn
+    for (const int group : samples.group) fold_of.emplace(group, 0);
+    sim::check(fold_of.size() > 1, "cross-validation of fewer than two groups");
+    count = std::min<int>(count, static_cast<int>(fold_of.size()));
+    int next = 0;
+    for (auto& [group, fold] : fold_of) fold = next++ % count;
+    std::vector<Index> all;
+    for (int f = 0; f < count; ++f) {
+      std::vector<Index> rest, held_out;
+      for (std::size_t i = 0; i < samples.group.size(); ++i)
+        (fold_of[samples.group[i]] == f ? held_out : rest).push_back(static_cast<Index>(i));
+      folds_.push_back({reduced(relative_, rest), std::move(held_out)});
+    }
+    for (Index i = 0; i < relative_.rows(); ++i) all.push_back(i);
+    all_ = reduced(relative_, all);
+  }
+
+  /// Predictions over values, of each fold's rows by the others.
+  std::vector<double> ratios(const std::vector<int>& terms) const {
+    std::vector<double> found;
+    for (const Fold& fold : folds_) {
+      const VectorXd x = solve(fold.rest, terms);
+      const VectorXd ratio = relative_(fold.held_out, terms) * x;
+      for (const double one : ratio) found.push_back(std::max(kLeast, one));
+    }
+    return found;
+  }
+
+  VectorXd solve_all(const std::vector<int>& terms) const { return solve(all_, terms); }
+  Index candidates() const { return relative_.cols(); }
+
+ private:
+  static VectorXd solve(const Reduced& rows, const std::vector<int>& terms) {
+    return nonnegative_least_squares(rows.a(Eigen::all, terms), rows.b);
+  }
+  MatrixXd relative_;
+  std::vector<Fold> folds_;
+  Reduced all_;
+};
+
+/// Mean absolute logarithm: a factor of two too much is as bad as one too little.
+double error_of(const std::vector<double>& ratios) {
+  double sum = 0;
+  for (const double ratio : ratios) sum += std::abs(std::log(ratio));
+  return sum / static_cast<double>(ratios.size());
+}
+
+std::vector<int> select(const Folds& folds, int most) {
+  std::vector<int> chosen;
+  double error = std::numeric_limits<double>::infinity();
+  while (static_cast<int>(chosen.size()) < most) {
+    int best = -1;
+    double least = error;
+    for (int c = 0; c < folds.candidates(); ++c) {
+      if (std::ranges::count(chosen, c) > 0) continue;
+      chosen.push_back(c);
+      const double with = error_of(folds.ratios(chosen));
+      chosen.pop_back();
+      if (with < least) {
+        least = with;
+        best = c;
+      }
+    }
+    if (best < 0 || least > kWorthwhile * error) break;
+    chosen.push_back(best);
+    error = least;
+  }
+  return chosen;
+}
+
+}  // namespace
+
+double quantile(std::span<const double> ascending, double p) {
+  sim::check(!ascending.empty(), "a quantile of nothing");
+  const double at = p * static_cast<double>(ascending.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, ascending.size() - 1);
+  return ascending[below] + (at - static_cast<double>(below)) * (ascending[above] - ascending[below]);
+}
+
+TermRegression TermRegression::fit(const TermSamples& samples, const TermOptions& options) {
+  const Folds folds(samples, options.folds);
+  return fit_terms(samples, select(folds, options.most_terms), options);
+}
+
+TermRegression TermRegression::fit_terms(const TermSamples& samples, std::vector<int> terms, const TermOptions& options) {
+  sim::check(!terms.empty(), "a regression without terms");
+  const Folds folds(samples, options.folds);
+  TermRegression result;
+  result.coefficients_ = folds.solve_all(terms);
+  for (const double ratio : folds.ratios(terms)) result.errors_.push_back(-std::log(ratio));
+  std::ranges::sort(result.errors_);
+  result.chosen_ = std::move(terms);
+  return result;
+}
+
+double TermRegression::expected(const VectorXd& terms) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < chosen_.size(); ++i) sum += coefficients_[static_cast<Index>(i)] * terms[chosen_[i]];
+  return sum;
+}
+
+Interval TermRegression::predict(const VectorXd& terms) const {
+  const double middle = expected(terms);
+  return {middle, middle * std::exp(std::min(0.0, quantile(errors_, 0.1))),
+          middle * std::exp(std::max(0.0, quantile(errors_, 0.9)))};
+}
+
+}  // namespace rehearse::policies
