@@ -82,6 +82,7 @@ struct ProfileArguments {
 
 struct PlanArguments {
   std::string job, cluster;  ///< JSON files
+  std::string export_to;     ///< a folder for the files to run it with; may be empty
 };
 
 int plan_command(const PlanArguments& arguments);
