@@ -134,7 +134,7 @@ void fill_launch(const Deployment& d, Slots& slots) {
   slots.number("batch", std::accumulate(d.batches.begin(), d.batches.end(), 0));
   slots.number("epochs", d.epochs);
   slots.number("stored_bytes", std::floor(d.training_samples * d.bytes_per_sample));
-  slots.number("power_limit_w", d.power_limit_w);
+  slots.number("power_limit_w", std::floor(d.power_limit_w));  // shells count in whole numbers
   slots.number("minutes", std::ceil(d.time_s / 60));
   slots.token("gpus", d.gpus ? fmt::format("--gpus-per-node={}", here) : "--cpus-per-task=" + fmt::format("{}", d.cores));
   slots.token("resource", d.gpus ? "nvidia.com/gpu" : "cpu");

@@ -35,8 +35,9 @@ std::string window_arguments(const Window& w) {
 }
 
 LayerCode conv(const Conv& c, const Tensor& in, const std::string& name) {
-  return {.object = fmt::format("layers.Conv2D({}, {}, groups={}, use_bias={}, name={})", c.filters, window_arguments(c.window),
-                                c.groups, python(c.bias), name),
+  const std::string groups = c.groups == 1 ? "" : fmt::format(" groups={},", c.groups);
+  return {.object = fmt::format("layers.Conv2D({}, {},{} use_bias={}, name={})", c.filters, window_arguments(c.window), groups,
+                                python(c.bias), name),
           .input = padded(in, c.window),
           .form = Form::image};
 }
