@@ -27,6 +27,7 @@ struct RunArguments {
   ScenarioArguments scenario;
   std::string out;
   int processes = 0;
+  bool watch = false;
 };
 
 struct ImportArguments {
@@ -85,6 +86,15 @@ struct PlanArguments {
   std::string export_to;     ///< a folder for the files to run it with; may be empty
 };
 
+struct RateArguments {
+  std::string model, dataset;  ///< of the zoo; a simulated ramp
+  double batch = 0;            ///< 0: the convergence's reference batch
+  double noise = 0.003;
+  int seed = 1;
+  std::string csv;  ///< instead: a ramp of the user's own
+};
+
+int rate_command(const RateArguments& arguments);
 int plan_command(const PlanArguments& arguments);
 int profile_command(const ProfileArguments& arguments);
 int graph_command(const GraphArguments& arguments);

@@ -27,8 +27,8 @@ void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
 
 /// CLI11 knows no "did you mean".
 void suggest_command(int argc, char** argv) {
-  const std::vector<std::string> commands{"run",      "train",     "check", "list",    "import", "export",
-                                          "validate", "calibrate", "graph", "profile", "plan",   "test"};
+  const std::vector<std::string> commands{"run",       "train", "check",   "list", "import", "export", "validate",
+                                          "calibrate", "graph", "profile", "plan", "rate",   "test"};
   if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
   const std::string nearest = sim::nearest_name(argv[1], commands);
   if (!nearest.empty()) fmt::print(stderr, "did you mean \"{}\"?\n", nearest);
@@ -48,6 +48,7 @@ struct Arguments {
   GraphArguments graph;
   ProfileArguments profile;
   PlanArguments plan;
+  RateArguments rate;
 };
 
 void add_train_command(CLI::App& app, TrainArguments& arguments) {
@@ -152,6 +153,17 @@ void add_plan_command(CLI::App& app, PlanArguments& arguments) {
                    "a folder for the files to run the recommended with: TensorFlow and Horovod code, Docker, Kubernetes, Slurm");
 }
 
+void add_rate_command(CLI::App& app, RateArguments& arguments) {
+  CLI::App* rate = app.add_subcommand("rate", "find a learning rate: by a simulated ramp of rates, or by one of your own");
+  CLI::Option* model = rate->add_option("model", arguments.model, "a model whose accuracy is modelled (rehearse list models)");
+  rate->add_option("--dataset", arguments.dataset, "of the model (default: the publication's)");
+  rate->add_option("--batch", arguments.batch, "global (default: the reference batch)")->check(CLI::Range(1.0, 1e9));
+  rate->add_option("--noise", arguments.noise, "deviation of a reading (default 0.003)")->check(CLI::Range(0.0, 1.0));
+  rate->add_option("--seed", arguments.seed, "of the noise (default 1)")->check(CLI::Range(0, 2000000000));
+  rate->add_option("--csv", arguments.csv, "a ramp: columns rate and loss, or rate and accuracy; rates rising by one factor")
+      ->excludes(model);
+}
+
 int guarded(const CLI::App& app, const Arguments& arguments) {
   try {
     if (app.got_subcommand("run")) return run_command(arguments.run);
@@ -163,6 +175,7 @@ int guarded(const CLI::App& app, const Arguments& arguments) {
     if (app.got_subcommand("export")) return export_command(arguments.export_);
     if (app.got_subcommand("describe")) return describe_command(arguments.describe);
     if (app.got_subcommand("synthesize")) return synthesize_command(arguments.describe);
+    if (app.got_subcommand("rate")) return rate_command(arguments.rate);
     if (app.got_subcommand("plan")) return plan_command(arguments.plan);
     if (app.got_subcommand("profile")) return profile_command(arguments.profile);
     if (app.got_subcommand("graph")) return graph_command(arguments.graph);
@@ -197,6 +210,8 @@ int main(int argc, char** argv) {
   run->add_option("--out", arguments.run.out, "results folder (default: results/<scenario's name>)");
   run->add_option("--processes", arguments.run.processes, "runs at once (default: as many as there are processors)")
       ->check(CLI::Range(1, 4096));
+  run->add_flag("--watch", arguments.run.watch,
+                "show meanwhile what each run's cluster is doing: date, jobs, queue, devices held, cost so far");
   add_train_command(app, arguments.train);
   CLI::App* check = app.add_subcommand("check", "read a scenario and report all mistakes at once, without running it");
   add_scenario_arguments(*check, arguments.check);
@@ -209,6 +224,7 @@ int main(int argc, char** argv) {
   add_graph_command(app, arguments.graph);
   add_profile_command(app, arguments.profile);
   add_plan_command(app, arguments.plan);
+  add_rate_command(app, arguments.rate);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -51,7 +51,8 @@ int run_command(const RunArguments& arguments) {
   for (const std::string& warning : scenario->warnings) fmt::print(stderr, "warning: {}\n", warning);
   const bool progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   const std::string out = arguments.out.empty() ? "results/" + scenario->name : arguments.out;
-  const scenarios::RunOptions options{.out = out, .processes = arguments.processes, .progress = progress};
+  const scenarios::RunOptions options{
+      .out = out, .processes = arguments.processes, .progress = progress, .watch = arguments.watch};
   if (scenario->study) return run_study_command(*scenario, options);
   const report::Summary summary = scenarios::run_scenario(*scenario, options);
   if (!scenario->description.empty()) fmt::print("{}: {}\n\n", scenario->name, scenario->description);

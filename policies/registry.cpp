@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "policies/configure/from_history.hpp"
+#include "policies/configure/least_energy.hpp"
 #include "policies/configure/manual.hpp"
 #include "policies/configure/oracle.hpp"
 #include "policies/configure/staged/staged_mpc.hpp"
@@ -141,6 +142,17 @@ ConfigureEntry boosting_entry() {
                        std::move(parameters));
 }
 
+ConfigureEntry least_energy_entry() {
+  ConfigureEntry entry = configure_entry(
+      "least-energy", "the harness: least energy predicted to keep the limits, by an estimator of network structures",
+      [](const Parameters& p) -> std::unique_ptr<Configure> {
+        return std::make_unique<LeastEnergy>(static_cast<int>(p.number("networks")));
+      });
+  entry.parameters = {
+      {.name = "networks", .fallback = 80.0, .help = "of the benchmark sweep", .low = 10, .high = 10000, .whole = true}};
+  return entry;
+}
+
 ConfigureEntry random_search_entry() {
   const auto make = [](const Parameters&) -> std::unique_ptr<Configure> {
     return std::make_unique<FromHistory>(std::make_unique<MeasuredRuns>());
@@ -249,6 +261,7 @@ const std::vector<ConfigureEntry>& configure_strategies() {
                     make_guessing<Parametric>, guess_parameters()),
       boosting_entry(),
       bayes_opt_entry(),
+      least_energy_entry(),
       configure_entry("random-feasible", "a yardstick: any configuration that the belief finds feasible",
                       make_configure<RandomFeasible>),
       configure_entry("median-feasible", "a yardstick: the feasible configuration of median cost, by the belief",

@@ -29,7 +29,7 @@ ParameterDeclaration placement_parameter() {
   return {.name = kPlacement,
           .fallback = std::string("consolidated"),
           .help = "which free devices a job takes: the fewest nodes, the smallest gaps, or evenly on the emptiest nodes",
-          .choices = {"consolidated", "best-fit", "spread"}};
+          .choices = {"consolidated", "best-fit", "spread", "network-aware"}};
 }
 
 ParameterDeclaration durations_parameter(std::string fallback) {
@@ -55,6 +55,7 @@ ParameterDeclaration depth_parameter(double fallback) {
 sim::Placement placement(const Parameters& p) {
   const std::string& name = p.text(kPlacement);
   if (name == "best-fit") return sim::Placement::best_fit;
+  if (name == "network-aware") return sim::Placement::network_aware;
   return name == "spread" ? sim::Placement::spread : sim::Placement::consolidated;
 }
 

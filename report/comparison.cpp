@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "sim/base/errors.hpp"
 
@@ -100,6 +101,16 @@ constexpr MetricField kMetricFields[] = {
     {"reconfigurations", &RunMetrics::reconfigurations},
 };
 
+/// In the summary where a run has them: a MeasureWindow, a carbon intensity.
+constexpr MetricField kMeasuredFields[] = {
+    {"steady_from_s", &RunMetrics::steady_from_s},
+    {"jct_steady_mean_s", &RunMetrics::jct_steady_mean_s},
+};
+constexpr MetricField kCarbonFields[] = {
+    {"co2_kg", &RunMetrics::co2_kg},
+    {"idle_co2_kg", &RunMetrics::idle_co2_kg},
+};
+
 const PolicyResult* find_ok(const std::vector<PolicyResult>& results, std::string_view name) {
   for (const PolicyResult& result : results)
     if (result.policy == name && result.ok) return &result;
@@ -128,6 +139,13 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
       const std::vector<RunOutcome>& runs = result.repetitions;
       for (const MetricField& field : kMetricFields)
         row.fields.push_back({field.name, over(runs, [&](std::size_t r) { return runs[r].metrics.*field.value; })});
+      const auto add = [&](std::span<const MetricField> fields) {
+        for (const MetricField& field : fields)
+          row.fields.push_back({field.name, over(runs, [&](std::size_t r) { return runs[r].metrics.*field.value; })});
+      };
+      if (std::any_of(runs.begin(), runs.end(), [](const RunOutcome& run) { return !std::isnan(run.metrics.co2_kg); }))
+        add(kCarbonFields);
+      if (std::any_of(runs.begin(), runs.end(), [](const RunOutcome& run) { return run.metrics.measured; })) add(kMeasuredFields);
       std::vector<Pairing> pairs(runs.size());
       std::vector<Regret> regrets(runs.size());
       for (std::size_t r = 0; r < runs.size(); ++r) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,7 +61,8 @@ struct Summary {
   std::string baseline;
   std::vector<InputReport> inputs;
   std::vector<SummaryRow> rows;
-  double origin_s = 0;  ///< first submit date of the input, subtracted from all dates
+  std::optional<MeasureWindow> measure;  ///< of the jobs that count; none: all do
+  double origin_s = 0;                   ///< first submit date of the input, subtracted from all dates
 };
 
 /// What a study found.

@@ -1,6 +1,7 @@
 #include "report/outcome.hpp"
 
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <limits>
@@ -47,9 +48,9 @@ RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOut
     m.limits_broken += !job.keeps_limits;
     if (job.finished) completion_s.push_back(job.completion_s);
   }
-  m.jobs = static_cast<double>(totals.jobs);
-  m.jobs_completed = static_cast<double>(totals.finished);
-  m.jobs_failed = static_cast<double>(totals.failed);
+  m.jobs = static_cast<double>(jobs.size());
+  m.jobs_completed = static_cast<double>(completion_s.size());
+  m.jobs_failed = m.jobs - m.jobs_completed;
   m.deadline_met_fraction = fraction(deadlines_met, deadlines);
   m.accuracy_met_fraction = fraction(targets_met, targets);
   m.seconds_late_mean = fraction(m.seconds_late_mean, deadlines);
@@ -59,13 +60,17 @@ RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOut
   m.cost_wait_usd = sums.parts.wait_usd;
   m.cost_lost_usd = sums.parts.lost_usd;
   m.energy_kwh = sums.energy_j / sim::kJoulesPerKwh;
+  m.co2_kg = jobs.empty() ? kNan : sums.co2_kg;
+  double idle_co2_kg = 0;
   double idle_usd = 0, busy_usd = 0, pool_usd = 0;
   for (const sim::PoolTotals& pool : totals.pools) {
     idle_usd += pool.idle_usd;
     pool_usd += pool.pool_usd;
     if (pool.pool_device_s > 0) busy_usd += pool.pool_usd * (pool.busy_device_s / pool.pool_device_s);
     m.idle_energy_kwh += pool.idle_energy_j / sim::kJoulesPerKwh;
+    idle_co2_kg += pool.idle_co2_kg;
   }
+  if (!std::isnan(m.co2_kg)) m.idle_co2_kg = idle_co2_kg;
   m.idle_cost_usd = idle_usd - totals.shared_idle_usd;
   m.utilization_fraction = fraction(busy_usd, pool_usd);
   m.jct_mean_s = mean(completion_s);

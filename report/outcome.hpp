@@ -2,12 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "sim/replay/records.hpp"
 
 namespace rehearse::report {
+
+/// Only jobs that were submitted in [warmup_s, until_s) count.
+struct MeasureWindow {
+  double warmup_s = 0;
+  double until_s = std::numeric_limits<double>::infinity();
+  bool has(double submit_s) const { return submit_s >= warmup_s && submit_s < until_s; }
+};
 
 /// One job under one policy; the comparison pairs them by number across policies. Plain bytes in a file between processes.
 struct JobOutcome {
@@ -17,6 +25,7 @@ struct JobOutcome {
   double seconds_late = 0;    ///< 0 when in time or without a deadline
   double accuracy_short = 0;  ///< below the target, 0 when reached or without one
   double completion_s = 0;    ///< end - submit
+  double submit_s = 0;
   bool finished = false;
   bool has_deadline = false, deadline_met = false;
   bool has_target = false, accuracy_met = false;
@@ -37,6 +46,10 @@ struct RunMetrics {
   /// Median of |predicted / actual - 1| over finished jobs that were configured, for time from start to end and for money.
   double time_error_median = 0, cost_error_median = 0;
   double jobs_infeasible = 0;  ///< for which the policy predicted no configuration to keep the limits
+  double co2_kg = std::numeric_limits<double>::quiet_NaN(), idle_co2_kg = co2_kg;  ///< NaN: no carbon intensity is known
+  bool measured = false;  ///< in a MeasureWindow; else the next two are not set
+  /// From the first job on that MSER-5 keeps (report/steady_state.hpp): its submission, and the mean completion time.
+  double steady_from_s = std::numeric_limits<double>::quiet_NaN(), jct_steady_mean_s = steady_from_s;
   double decision_time_s = 0;  ///< wall-clock seconds of the policy; goes to timing.json
 };
 
@@ -48,12 +61,12 @@ struct RunOutcome {
 /// What a recorder sums over jobs beside their outcomes.
 struct RunSums {
   sim::CostParts parts;
-  double energy_j = 0;
+  double energy_j = 0, co2_kg = 0;
   double preemptions = 0, reconfigurations = 0, jobs_infeasible = 0;
   std::vector<double> time_errors, cost_errors;  ///< |predicted / actual - 1|
 };
 
-/// From the totals of a replay and its outcomes.
+/// From the totals of a replay and the outcomes of the jobs that count.
 RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOutcome>& jobs, RunSums sums);
 
 /// Between a run's process and the parent. Throws InputError when the file cannot be written or read.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/steady_state.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::report {
@@ -13,6 +14,8 @@ const RecordFile kJobsFile{
     "deadline_met,"
     "target_accuracy,accuracy,accuracy_met,cost_usd,effective_cost_usd,energy_j,device_s,preemptions,reconfigurations,"
     "cost_limit_usd,cost_limit_met"};
+const std::string kJobsHeaderWithCarbon = std::string(kJobsFile.header) + ",co2_kg";
+const RecordFile kJobsFileWithCarbon{"jobs.csv", kJobsHeaderWithCarbon};
 const RecordFile kDecisionsFile{"decisions.csv",
                                 "policy,repetition,time_s,job,decision,rank,pool,workers,batch_size,learning_rate,predicted_time_"
                                 "s,predicted_accuracy,predicted_cost_usd,"
@@ -29,7 +32,7 @@ const RecordFile kUtilizationFile{
 const RecordFile kLifeFile{"life.csv", "policy,repetition,job,held_s,train_s,switch_s,lost_s,cost_lost_usd,checkpoints,restarts"};
 
 RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
-  jobs_ = open(kJobsFile, true);
+  jobs_ = open(setup_.cluster->carbon_g_per_kwh ? kJobsFileWithCarbon : kJobsFile, true);
   decisions_ = open(kDecisionsFile, true);
   events_ = open(kEventsFile, setup_.files.events);
   stages_ = open(kStagesFile, setup_.files.stages);
@@ -55,6 +58,7 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
   JobOutcome outcome{.cost_usd = r.cost.total(),
                      .profiling_usd = setup_.profiling_usd ? setup_.profiling_usd(job) : 0,
                      .completion_s = r.end_s - job.submit_s,
+                     .submit_s = job.submit_s,
                      .finished = r.state == sim::JobState::finished,
                      .has_deadline = job.has_deadline(),
                      .deadline_met = r.meets_deadline(),
@@ -66,7 +70,13 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
   if (job.has_target()) outcome.accuracy_short = std::max(0.0, job.target_accuracy - (std::isnan(r.accuracy) ? 0.0 : r.accuracy));
   if (outcome_.jobs.size() <= r.number) outcome_.jobs.resize(r.number + 1);
   outcome_.jobs[r.number] = outcome;
-  if (outcome.finished && job.work != sim::Work::rigid) {
+  if (!setup_.measure || setup_.measure->has(job.submit_s)) add_to_sums(r);
+  write_row(r, outcome);
+  if (predictions_) write_predictions(r);
+}
+
+void RunRecorder::add_to_sums(const sim::JobRecord& r) {
+  if (r.state == sim::JobState::finished && r.job->work != sim::Work::rigid) {
     const sim::Prediction& p = r.choice->predicted;
     if (!std::isnan(p.time_s)) sums_.time_errors.push_back(std::abs(p.time_s / (r.end_s - r.start_s) - 1));
     if (!std::isnan(p.cost_usd) && r.cost.total() > 0) sums_.cost_errors.push_back(std::abs(p.cost_usd / r.cost.total() - 1));
@@ -77,9 +87,13 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
   sums_.parts.wait_usd += r.cost.wait_usd;
   sums_.parts.lost_usd += r.cost.lost_usd;
   sums_.energy_j += r.energy_j;
+  sums_.co2_kg += r.co2_kg;
   sums_.preemptions += r.preemptions;
   sums_.reconfigurations += r.reconfigurations;
+}
 
+void RunRecorder::write_row(const sim::JobRecord& r, const JobOutcome& outcome) {
+  const sim::Job& job = *r.job;
   RowWriter& out = begin(*jobs_).text(job.name).text(job.user);
   if (job.profile != nullptr)
     out.text(job.profile->model).text(job.profile->dataset);
@@ -111,8 +125,8 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
     out.number(job.cost_limit_usd).flag(r.meets_cost_limit());
   else
     out.empty().empty();
+  if (setup_.cluster->carbon_g_per_kwh) out.number(r.co2_kg);
   out.end_row();
-  if (predictions_) write_predictions(r);
   if (life_) write_life(r);
 }
 
@@ -188,7 +202,7 @@ void RunRecorder::on_stage(const sim::StageRecord& r) {
         .integer(c.workers())
         .number(c.batch_size())
         .number(c.learning_rate);
-    stages_->number(r.start_s).number(r.end_s).number(r.course->step_s).number(r.to.training.progress);
+    stages_->number(r.start_s).number(r.end_s).number(r.course->step_s / r.speed).number(r.to.training.progress);
     double noise_scale = sim::kUnset;
     for (const sim::EpochPoint& point : r.course->epochs)
       if (!point.lost && point.after.epochs <= r.to.epochs) noise_scale = point.noise_scale;
@@ -226,7 +240,7 @@ void RunRecorder::on_pool_sample(const sim::PoolSample& s) {
       .number(s.time_s)
       .text(pool_name(s.pool))
       .number(s.busy_devices)
-      .integer(s.allocated_devices)
+      .number(s.allocated_devices)
       .integer(s.queued_jobs)
       .number(s.power_w)
       .number(s.fragmentation)
@@ -251,7 +265,9 @@ RunOutcome RunRecorder::finish(const sim::ReplayTotals& totals) {
   for (const sim::PoolTotals& pool : totals.pools) pools_usd += pool.jobs_usd;
   sim::check(std::abs(usd - pools_usd) <= 1e-9 * std::max(1e-9, pools_usd),
              "the money in the jobs' records is not what the pools earned");
+  if (setup_.measure) std::erase_if(outcome_.jobs, [&](const JobOutcome& job) { return !setup_.measure->has(job.submit_s); });
   outcome_.metrics = run_metrics(totals, outcome_.jobs, std::move(sums_));
+  if (setup_.measure) measure_steady_state(outcome_);
   return std::move(outcome_);
 }
 

@@ -27,14 +27,15 @@ struct RecordFile {
   std::string_view name;
   std::string_view header;  ///< empty: no header (JSON Lines)
 };
-extern const RecordFile kJobsFile, kDecisionsFile, kEventsFile, kStagesFile, kCurvesFile, kPredictionsFile, kUtilizationFile,
-    kLifeFile;
+extern const RecordFile kJobsFile, kJobsFileWithCarbon, kDecisionsFile, kEventsFile, kStagesFile, kCurvesFile, kPredictionsFile,
+    kUtilizationFile, kLifeFile;
 
 struct RunRecorderSetup {
   std::string folder;  ///< exists
   std::string policy;
   int repetition = 0;
   RecordFiles files;
+  std::optional<MeasureWindow> measure;  ///< none: all jobs count
   const sim::Cluster* cluster = nullptr;
   /// What the job's manual configuration costs alone on an empty cluster, in dollars: added where a limit is broken.
   std::function<double(const sim::Job&)> reference_cost_usd;
@@ -58,6 +59,8 @@ class RunRecorder final : public sim::Recorder {
   RowWriter& begin(RowWriter& out) { return out.text(setup_.policy).integer(setup_.repetition); }
   std::unique_ptr<RowWriter> open(const RecordFile& file, bool wanted) const;
   std::string_view pool_name(int pool) const;
+  void add_to_sums(const sim::JobRecord& record);
+  void write_row(const sim::JobRecord& record, const JobOutcome& outcome);
   void write_curve(const sim::StageRecord& record);
   void write_predictions(const sim::JobRecord& record);
   void write_life(const sim::JobRecord& record);

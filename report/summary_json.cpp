@@ -38,8 +38,12 @@ std::string json_inputs(const std::vector<InputReport>& inputs) {
 std::string summary_json(const Summary& s) {
   std::string text = fmt::format(
       "{{\n  \"scenario\": {},\n  \"seed\": {},\n  \"repetitions\": {},\n  \"baseline\": {},\n  \"origin_s\": {},\n  \"inputs\": "
-      "{},\n  \"policies\": [",
+      "{},\n",
       json_string(s.scenario), s.seed, s.repetitions, json_string(s.baseline), json_number(s.origin_s), json_inputs(s.inputs));
+  if (s.measure)
+    text += fmt::format("  \"measure\": {{\"warmup_s\": {}, \"until_s\": {}}},\n", json_number(s.measure->warmup_s),
+                        json_number(s.measure->until_s));
+  text += "  \"policies\": [";
   for (std::size_t r = 0; r < s.rows.size(); ++r) {
     const SummaryRow& row = s.rows[r];
     text += fmt::format("{}\n    {{\"policy\": {}, \"status\": \"{}\"", r == 0 ? "" : ",", json_string(row.policy),

@@ -88,6 +88,21 @@ std::string time_table(const Summary& s) {
   return rows.size() > 1 ? "\n" + aligned(rows, {true, false, false, false, false, false, false, false, true}) : std::string();
 }
 
+/// Which jobs count, and from when on each policy's queue was in a steady state.
+std::string measured(const Summary& s) {
+  const MeasureWindow& window = *s.measure;
+  std::string text = fmt::format("Jobs submitted from {:.0f} s{} count.", window.warmup_s,
+                                 std::isinf(window.until_s) ? " on" : fmt::format(" to {:.0f} s", window.until_s));
+  for (const SummaryRow& row : s.rows) {
+    if (!row.ok) continue;
+    const double from_s = row.of("steady_from_s").mean;
+    text += std::isnan(from_s) ? fmt::format(" {}: no steady state found (MSER-5).", row.policy)
+                               : fmt::format(" {}: steady from {:.0f} s on, mean JCT {} (MSER-5).", row.policy, from_s,
+                                             duration(row.of("jct_steady_mean_s").mean));
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string terminal_table(const Summary& s) {
@@ -95,12 +110,13 @@ std::string terminal_table(const Summary& s) {
   double jobs = 0;
   for (const SummaryRow& row : s.rows)
     if (row.ok) jobs = row.of("jobs").mean;
-  text += fmt::format("\n{} jobs, {} repetition{}, seed {}. ", jobs, s.repetitions, s.repetitions == 1 ? "" : "s", s.seed);
+  text += fmt::format("\n{:.6g} jobs, {} repetition{}, seed {}. ", jobs, s.repetitions, s.repetitions == 1 ? "" : "s", s.seed);
   text += fmt::format("Saving: against {}, over the jobs whose limits both keep{}.\n", s.baseline,
                       s.repetitions > 1 ? ", with its 95 % confidence interval" : "");
   text +=
       "Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of\n"
       "|predicted / actual - 1|. Profiling is included in cost and saving.\n";
+  if (s.measure) text += measured(s);
   for (const SummaryRow& row : s.rows) {
     const double profiling = row.of("profiling_cost_usd").mean;
     if (profiling > 0)

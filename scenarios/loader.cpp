@@ -18,6 +18,7 @@ using sim::between;
 
 const std::vector<std::string> kBilling{"allocated", "pool"};
 const std::vector<std::string> kInfeasible{"best-effort", "reject"};
+const std::vector<std::string> kNetworkSolvers{"fast", "simgrid"};
 const std::vector<std::string> kEvents{"none", "first", "all"};
 constexpr std::size_t kManyJobs = 10'000;  // above it the detailed records are off unless asked for
 
@@ -39,9 +40,13 @@ void read_world(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistak
 void read_switching(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
   scenario.costs.billing = in.choice("billing", kBilling, 0) == 1 ? sim::Billing::pool : sim::Billing::allocated;
   scenario.infeasible = in.choice("infeasible", kInfeasible, 0) == 1 ? sim::Infeasible::reject : sim::Infeasible::best_effort;
+  scenario.network_solver = static_cast<sim::NetworkSolver>(in.choice("network_solver", kNetworkSolvers, 0));
   const auto value = in.child("switching");
   if (!value) return;
   sim::ObjectReader switching(*value, mistakes);
+  scenario.costs.preload_bytes_per_s =
+      switching.number("preload_bytes_per_s", between(1e3, 1e15), scenario.costs.preload_bytes_per_s);
+  scenario.costs.collect_s = switching.number("collect_s", between(0, 1e6), scenario.costs.collect_s);
   scenario.costs.start_s = switching.number("start_s", between(0, 1e6), scenario.costs.start_s);
   scenario.costs.checkpoint_s = switching.number("checkpoint_s", between(0, 1e6), scenario.costs.checkpoint_s);
   scenario.costs.restore_bytes_per_s =
@@ -83,6 +88,17 @@ void read_output(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mista
       output.child(key)->refuse("false: this version writes no report.html and no timeline.json", mistakes);
   output.integer("max_timeline_jobs", at_least(0), 0);
   output.finish();
+}
+
+void read_measure(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto value = in.child("measure");
+  if (!value) return;
+  sim::ObjectReader measure(*value, mistakes);
+  report::MeasureWindow& window = scenario.measure.emplace();
+  window.warmup_s = measure.number("warmup_s", between(0, 0x1p33), window.warmup_s);
+  window.until_s = measure.maybe_number("until_s", sim::above(0)).value_or(window.until_s);
+  measure.finish();
+  if (window.until_s <= window.warmup_s) measure.child("until_s").value_or(*value).refuse("a date after warmup_s", mistakes);
 }
 
 /// Says so when a pool beats another in speed and cost for every model: savings over a dominated pool mean nothing.
@@ -239,12 +255,14 @@ std::unique_ptr<Scenario> load_scenario(const std::string& path, const LoadOptio
   if (needs.cluster || in.has("cluster")) read_cluster(in, paths, options, *scenario, mistakes);
   read_life(in, paths, *scenario, mistakes);
   const OwnModels own = read_own_models(in, mistakes);
+  read_sharing(in, own, *scenario, mistakes);
   if (needs.jobs || in.has("jobs")) read_jobs(in, paths, own, *scenario, mistakes);
   if (needs.policies || in.has("policies") || in.has("baseline")) read_policies(in, paths, *scenario, mistakes);
   read_manual(in, own, *scenario, mistakes);
   read_history(in, paths, *scenario, mistakes);
   read_stages(in, *scenario, mistakes);
   read_output(in, *scenario, mistakes);
+  read_measure(in, *scenario, mistakes);
   read_study(in, paths, *scenario, mistakes);
   warn_of_changed_files(in, *scenario, mistakes);
   in.finish();

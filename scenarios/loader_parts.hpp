@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,10 +56,14 @@ void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& 
                   sim::Mistakes& mistakes);
 /// The keys checkpoint, failures, stragglers and maintenance. After the cluster and `switching`.
 void read_life(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+/// The key sharing.
+void read_sharing(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
 /// Calls `refuse` for each of the scenario's jobs that waits for a name that is none's, or in a circle.
 void check_dependencies(const Scenario& scenario, const std::function<void(std::size_t job, std::string expected)>& refuse);
 /// Sets Job::is_awaited.
 void mark_awaited(std::vector<sim::Job>& jobs);
+/// A quantity over time: `steps`, or a `file` with columns time_s and value. Nothing after a mistake.
+std::optional<sim::StepSeries> read_series(sim::JsonValue value, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
 void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
 void read_policies(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
 void read_manual(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);

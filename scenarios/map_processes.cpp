@@ -53,7 +53,7 @@ std::vector<std::string> map_processes(int tasks, int processes, const ResultsFo
                                               end.signal != 0 ? strsignal(end.signal) : read(file(end.task));
                                           throw sim::CheckFailed(fmt::format("task {} failed: {}", end.task, reason));
                                         },
-                                    .on_progress = [](int, std::uint64_t) {}});
+                                    .on_progress = [](int, const sim::ReplayProgress&) {}});
   if (!whole) throw Interrupted();
   std::vector<std::string> texts;
   for (int task = 0; task < tasks; ++task) texts.push_back(read(file(task)));

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 
 #include "scenarios/loader_parts.hpp"
 #include "sim/read/object_reader.hpp"
 #include "traces/measurements/subject_json.hpp"
+#include "traces/networks/network_file.hpp"
 #include "workloads/convergence_table.hpp"
 #include "workloads/zoo.hpp"
 
@@ -91,8 +91,16 @@ Trained zoo_model(const std::string& model, const PlanData& data) {
   return trained;
 }
 
-/// {"cnn": ...}, {"rnn": ...} or {"mlp": ...}.
-workloads::Network own_network(sim::JsonValue value, sim::Mistakes& mistakes) {
+/// {"cnn": ...}, {"rnn": ...} or {"mlp": ...}; {"file": PATH} of a network by itself.
+workloads::Network own_network(sim::JsonValue value, const Paths& paths, sim::Mistakes& mistakes) {
+  for (const sim::JsonMember member : value.members()) {
+    if (member.key.text() != "file") continue;
+    if (value.size() > 1 || !member.value.is_string()) value.refuse("a file's path, and nothing beside it", mistakes);
+    mistakes.throw_if_any();
+    const std::string path = paths.resolve(member.value, mistakes);
+    mistakes.throw_if_any();
+    return traces::read_network(path);
+  }
   const workloads::Structure structure = traces::read_structure(value, mistakes);
   return std::visit([](const auto& s) { return make_network(s); }, structure);
 }
@@ -163,7 +171,7 @@ std::unique_ptr<PlanCluster> load_plan_cluster(const std::string& path) {
   sim::Mistakes mistakes;
   auto plan = std::make_unique<PlanCluster>();
   sim::ObjectReader in(document.root(), mistakes);
-  const Paths paths{std::filesystem::path(path).parent_path().string()};
+  const Paths paths{path.substr(0, path.rfind('/') + 1)};
   read_cluster(in, paths, {}, plan->scenario, mistakes);
   const sim::Cluster& cluster = plan->scenario.cluster;
   if (const auto free = in.child("free_devices")) {
@@ -211,7 +219,7 @@ PlanRequest load_plan_job(const std::string& path, const PlanCluster& cluster) {
   sim::check(has_data, "a data set that was read");
   try {
     if (network)
-      trained.network = own_network(*network, mistakes);
+      trained.network = own_network(*network, Paths{path.substr(0, path.rfind('/') + 1)}, mistakes);
     else
       trained = zoo_model(request.model, data);
     mistakes.throw_if_any();

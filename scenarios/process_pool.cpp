@@ -11,9 +11,11 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <map>
+#include <type_traits>
 #include <utility>
 
 #include "sim/base/errors.hpp"
@@ -25,9 +27,9 @@ namespace {
 /// Written whole to the pipe, as it is smaller than PIPE_BUF.
 struct Frame {
   std::int64_t task = -1;  // -1: only a wake-up
-  std::uint64_t done = 0;
+  sim::ReplayProgress progress;
 };
-static_assert(sizeof(Frame) == 16);
+static_assert(sizeof(Frame) <= PIPE_BUF && std::is_trivially_copyable_v<Frame>);
 
 // What a signal handler can reach; set while run_processes runs.
 volatile std::sig_atomic_t interrupted = 0;
@@ -86,19 +88,25 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-/// At most ten frames a second from a child.
+/// At most ten frames a second from a child, and the last one.
 class Teller {
  public:
   Teller(int fd, int task) : fd_(fd), task_(task) {}
-  void operator()(std::uint64_t done) {
+  void operator()(const sim::ReplayProgress& progress) {
+    frame_ = {task_, progress};
     const auto now = std::chrono::steady_clock::now();
     if (now < next_) return;
     next_ = now + std::chrono::milliseconds(100);
-    const Frame frame{task_, done};
-    [[maybe_unused]] const ssize_t written = write(fd_, &frame, sizeof frame);
+    send();
+  }
+  void send() {
+    if (frame_.task < 0) return;
+    [[maybe_unused]] const ssize_t written = write(fd_, &frame_, sizeof frame_);
+    frame_.task = -1;
   }
 
  private:
+  Frame frame_;  // not yet sent when it has a task
   int fd_;
   int task_;
   std::chrono::steady_clock::time_point next_{};
@@ -164,7 +172,9 @@ class Children {
   /// Whatever happens in a child ends there: the parent's frames below are not its own to unwind.
   [[noreturn]] void work(int task, const Pipe& pipe) const noexcept {
     Teller teller(pipe.writing(), task);
-    _exit(setup_.work(task, std::ref(teller)));
+    const int status = setup_.work(task, std::ref(teller));
+    teller.send();
+    _exit(status);
   }
 
   const ProcessPoolSetup& setup_;
@@ -174,7 +184,7 @@ class Children {
 void read_frames(int fd, const ProcessPoolSetup& setup) {
   Frame frame;
   while (read(fd, &frame, sizeof frame) == sizeof frame)
-    if (frame.task >= 0) setup.on_progress(static_cast<int>(frame.task), frame.done);
+    if (frame.task >= 0) setup.on_progress(static_cast<int>(frame.task), frame.progress);
 }
 
 }  // namespace

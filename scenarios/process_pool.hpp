@@ -2,11 +2,14 @@
 #pragma once
 
 #include <csignal>
-#include <cstdint>
 #include <functional>
 #include <string>
 
+#include "sim/replay/records.hpp"
+
 namespace rehearse::scenarios {
+
+using TellProgress = std::function<void(const sim::ReplayProgress&)>;
 
 /// Holds SIGINT and SIGTERM back while it lives, so that none comes between two writes; only run_processes lets them in while it
 /// waits.
@@ -36,9 +39,9 @@ struct ProcessPoolSetup {
   int tasks = 0;
   int processes = 1;  ///< at most so many at once
   /// In the child: does the task, tells how far it is, and returns the exit status.
-  std::function<int(int task, const std::function<void(std::uint64_t)>& tell)> work;
+  std::function<int(int task, const TellProgress& tell)> work;
   std::function<void(const ChildEnd&)> on_end;
-  std::function<void(int task, std::uint64_t done)> on_progress;
+  std::function<void(int task, const sim::ReplayProgress& progress)> on_progress;
 };
 
 /// False when SIGINT or SIGTERM came: the children that were started are then killed and reaped. What on_end throws ends the

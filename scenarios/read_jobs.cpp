@@ -7,6 +7,7 @@
 #include "scenarios/loader_parts.hpp"
 #include "sim/base/names.hpp"
 #include "sim/base/units.hpp"
+#include "sim/replay/costs.hpp"
 #include "traces/formats.hpp"
 #include "traces/job_list.hpp"
 #include "traces/job_rules.hpp"
@@ -49,6 +50,8 @@ void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Sce
   job.profile = read_profile(in, own, scenario, mistakes);
   job.submit_s = sim::on_date_grid(in.number("submit_s", traces::kDates, 0.0));
   job.gpus = static_cast<int>(in.maybe_integer("gpus", traces::kGpuCounts).value_or(0));
+  job.gpu_fraction = in.number("gpu_fraction", traces::kGpuFractions, 1.0);
+  if (job.gpu_fraction < 1 && job.gpus == 0) job.gpus = 1;
   job.duration_s = in.maybe_number("duration_s", traces::kDurations).value_or(0);
   job.steps = static_cast<double>(in.maybe_integer("steps", traces::kStepCounts).value_or(0));
   job.batch_size = static_cast<double>(in.maybe_integer("batch_size", traces::kBatchSizes).value_or(0));
@@ -85,9 +88,9 @@ void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Sce
   scenario.jobs.push_back(std::move(job));
 }
 
-/// Drops the jobs of a trace whose floor nobody can tell, and accounts for them; a mistake when none is left.
+/// Drops the jobs of a trace whose floor nobody can tell, and accounts for them; a mistake when none is left, or with `stops`.
 void drop_unmodelled(sim::JsonValue trace, const OwnModels& own, std::vector<sim::Job>& jobs, report::InputReport& report,
-                     sim::Mistakes& mistakes) {
+                     bool stops, sim::Mistakes& mistakes) {
   const auto unmodelled = [&](const sim::Job& job) {
     return job.has_target() && find_convergence(own, job.profile->model, job.profile->dataset) == nullptr;
   };
@@ -99,11 +102,28 @@ void drop_unmodelled(sim::JsonValue trace, const OwnModels& own, std::vector<sim
   reason.rows = std::erase_if(jobs, unmodelled);
   report.jobs -= reason.rows;
   report.dropped.push_back(std::move(reason));
-  if (jobs.empty()) trace.refuse("a trace with a job whose accuracy is modelled", mistakes);
+  if (stops)
+    trace.refuse("a trace with jobs whose accuracy is modelled, all of them", mistakes);
+  else if (jobs.empty())
+    trace.refuse("a trace with a job whose accuracy is modelled", mistakes);
+}
+
+traces::ClusterLimits limits_of(const sim::Cluster& cluster) {
+  traces::ClusterLimits limits;
+  for (std::size_t p = 0; p < cluster.pools.size(); ++p) {
+    const int of_node = sim::workers_per_node(cluster, static_cast<sim::PoolId>(p));
+    limits.node_gpus = std::max(limits.node_gpus, of_node);
+    limits.pool_gpus.push_back(of_node * cluster.pools[p].nodes);
+    const sim::Instance& instance = cluster.instances[static_cast<std::size_t>(cluster.pools[p].instance)];
+    for (const sim::DeviceCount& gpu : instance.gpus)
+      limits.gpu_types.push_back(cluster.devices[static_cast<std::size_t>(gpu.device)].name);
+  }
+  return limits;
 }
 
 void read_trace_entry(sim::JsonValue value, const Paths& paths, const OwnModels& own, Scenario& scenario,
                       sim::Mistakes& mistakes) {
+  static const std::vector<std::string> kOnContradiction{"drop", "stop"};
   sim::ObjectReader in(value, mistakes);
   std::vector<std::string> formats;
   for (const traces::TraceFormat& format : traces::trace_formats()) formats.emplace_back(format.name);
@@ -113,15 +133,20 @@ void read_trace_entry(sim::JsonValue value, const Paths& paths, const OwnModels&
   for (const traces::TraceFormat& one : traces::trace_formats())
     if (one.name == format) how_to_get = one.source;
   const std::string path = paths.resolve(*in.child("trace"), mistakes, how_to_get);
-  traces::TraceOptions options{
-      .datasets = dataset_names(own), .pools = pool_names(scenario.cluster), .keep_origin = in.boolean("keep_origin", false)};
+  traces::TraceOptions options{.datasets = dataset_names(own),
+                               .pools = pool_names(scenario.cluster),
+                               .cluster = mistakes.empty() ? limits_of(scenario.cluster) : traces::ClusterLimits{},
+                               .keep_origin = in.boolean("keep_origin", false)};
+  /// "stop": not one row may be left out or changed.
+  const bool stops = in.choice("on_contradiction", kOnContradiction, 0) == 1;
   in.finish();
   if (path.empty() || !known) return;
   for (const std::string& model : model_names(own)) options.models.push_back({model, default_dataset(own, model)});
   try {
     traces::JobList list = traces::read_trace(format, path, options, scenario.profiles);
+    if (stops) traces::refuse_any(list.report);
     add_input(list.report, in.child("trace")->text(), scenario);
-    drop_unmodelled(*in.child("trace"), own, list.jobs, scenario.inputs.back(), mistakes);
+    drop_unmodelled(*in.child("trace"), own, list.jobs, scenario.inputs.back(), stops, mistakes);
     if (scenario.jobs.empty()) {
       scenario.jobs = std::move(list.jobs);
       scenario.origin_s = list.origin_s;
@@ -157,6 +182,7 @@ void read_generator(sim::JsonValue value, const OwnModels& own, Scenario& scenar
   settings.first_submit_s = sim::on_date_grid(in.number("first_submit_s", traces::kDates, 0.0));
   settings.arrivals_per_hour =
       in.number("arrivals_per_hour", {.low = 0, .high = 1e9, .low_excluded = true}, settings.arrivals_per_hour);
+  settings.gpu_fraction = in.number("gpu_fraction", traces::kGpuFractions, 1.0);
   std::tie(settings.deadline_factor_low, settings.deadline_factor_high) =
       read_span(in, "deadline_factor", {.low = 0, .high = 1e6, .low_excluded = true},
                 {settings.deadline_factor_low, settings.deadline_factor_high}, mistakes);

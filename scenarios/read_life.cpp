@@ -103,6 +103,13 @@ void read_window(sim::JsonValue value, Scenario& scenario, sim::Mistakes& mistak
   scenario.nodes.maintenance.push_back(window);
 }
 
+bool fails_sometimes(const Scenario& scenario) {
+  const std::vector<sim::Pool>& pools = scenario.cluster.pools;
+  for (std::size_t p = 0; p < pools.size(); ++p)
+    if (sim::failure_rate(scenario.cluster, scenario.nodes, static_cast<sim::PoolId>(p)) > 0) return true;
+  return false;
+}
+
 }  // namespace
 
 void read_life(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
@@ -110,7 +117,7 @@ void read_life(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, si
   read_failures(in, paths, scenario, mistakes);
   read_stragglers(in, scenario, mistakes);
   for (const sim::JsonValue window : in.list("maintenance")) read_window(window, scenario, mistakes);
-  if (scenario.checkpoints.young_daly && scenario.nodes.outages.law == sim::FailureLaw::none && scenario.nodes.measured.empty())
+  if (scenario.checkpoints.young_daly && !fails_sometimes(scenario))
     scenario.warnings.push_back("checkpoint.interval is young-daly, but no node fails: there are no periodic checkpoints");
 }
 

@@ -7,10 +7,10 @@ namespace rehearse::scenarios {
 
 namespace {
 
-void join_files(const PolicyRuns& runs, const ResultsFolder& folder) {
+void join_files(const Scenario& scenario, const PolicyRuns& runs, const ResultsFolder& folder) {
   using namespace report;
-  for (const RecordFile* file : {&kJobsFile, &kDecisionsFile, &kEventsFile, &kStagesFile, &kCurvesFile, &kPredictionsFile,
-                                 &kUtilizationFile, &kLifeFile}) {
+  for (const RecordFile* file : {scenario.cluster.carbon_g_per_kwh ? &kJobsFileWithCarbon : &kJobsFile, &kDecisionsFile,
+                                 &kEventsFile, &kStagesFile, &kCurvesFile, &kPredictionsFile, &kUtilizationFile, &kLifeFile}) {
     std::vector<std::string> parts;
     for (const RunTask& task : runs.tasks)
       if (runs.results[task.policy].ok) parts.push_back(task.folder + "/" + std::string(file->name));
@@ -24,13 +24,14 @@ report::Summary run_scenario(const Scenario& scenario, const RunOptions& options
   const HeldInterrupts interrupts;  // before the folder: when it lets go, nothing half-written is left
   ResultsFolder folder(options.out.empty() ? "results/" + scenario.name : options.out);
   const PolicyRuns runs = run_policies(scenario, options, folder);
-  join_files(runs, folder);
+  join_files(scenario, runs, folder);
   report::Summary summary{.scenario = scenario.name,
                           .seed = scenario.seed,
                           .repetitions = scenario.repetitions,
                           .baseline = scenario.baseline,
                           .inputs = scenario.inputs,
                           .rows = report::compare(runs.results, scenario.baseline),
+                          .measure = scenario.measure,
                           .origin_s = scenario.origin_s};
   for (const std::string& name : runs.subfolders) folder.drop_subfolder(name);
   folder.write("scenario.json", scenario.resolved);

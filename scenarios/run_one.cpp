@@ -9,7 +9,7 @@
 
 namespace rehearse::scenarios {
 
-void run_one(const Scenario& scenario, const RunTask& task, const std::function<void(std::uint64_t)>& on_progress) {
+void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress) {
   const policies::PolicySpec& spec = scenario.policies[task.policy];
   const std::vector<sim::Job> generated =
       scenario.generators.empty() ? std::vector<sim::Job>() : scenario.jobs_of(task.repetition);
@@ -44,6 +44,7 @@ void run_one(const Scenario& scenario, const RunTask& task, const std::function<
                  .predictions = out.predictions,
                  .utilization = out.utilization,
                  .life = out.life},
+       .measure = scenario.measure,
        .cluster = &scenario.cluster,
        .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
        .profiling_usd =
@@ -60,12 +61,14 @@ void run_one(const Scenario& scenario, const RunTask& task, const std::function<
                                                 .costs = scenario.costs,
                                                 .checkpoints = scenario.checkpoints,
                                                 .nodes = nodes,
+                                                .sharing = scenario.sharing,
                                                 .models = world.models(),
                                                 .policy = bundle.policy(),
                                                 .sources = {&source},
                                                 .recorder = &recorder,
                                                 .infeasible = scenario.infeasible,
                                                 .pool_samples = out.utilization,
+                                                .network_solver = scenario.network_solver,
                                                 .on_progress = on_progress});
   write_timed_replicas(task.folder, world.timed_replicas());
   report::write_outcome(task.folder + "/" + kOutcomeFile, recorder.finish(totals));

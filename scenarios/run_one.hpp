@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "scenarios/process_pool.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace rehearse::scenarios {
@@ -19,6 +20,6 @@ inline constexpr const char* kOutcomeFile = "outcome.bin";
 inline constexpr const char* kReasonFile = "reason.txt";
 
 /// Replays and writes the run's files and its outcome. Throws what went wrong.
-void run_one(const Scenario& scenario, const RunTask& task, const std::function<void(std::uint64_t)>& on_progress);
+void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress);
 
 }  // namespace rehearse::scenarios

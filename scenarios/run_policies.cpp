@@ -12,6 +12,7 @@
 #include "scenarios/process_pool.hpp"
 #include "scenarios/progress_bar.hpp"
 #include "scenarios/retiming.hpp"
+#include "scenarios/watch_board.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::scenarios {
@@ -68,17 +69,30 @@ class Runner {
   void run_all() {
     std::size_t jobs = scenario_.jobs.size();
     for (const workloads::GeneratorSettings& generator : scenario_.generators) jobs += static_cast<std::size_t>(generator.count);
-    ProgressBar bar(options_.progress, runs_.tasks.size(), jobs);
-    const bool whole =
-        run_processes({.tasks = static_cast<int>(runs_.tasks.size()),
-                       .processes = processes_of(options_),
-                       .work =
-                           [&](int index, const auto& tell) {
-                             const RunTask& task = runs_.tasks[static_cast<std::size_t>(index)];
-                             return guarded_run([&] { options_.run(scenario_, task, tell); }, task.folder);
-                           },
-                       .on_end = [&](const ChildEnd& end) { ended(end), bar.ended(static_cast<std::size_t>(end.task)); },
-                       .on_progress = [&](int task, std::uint64_t done) { bar.update(static_cast<std::size_t>(task), done); }});
+    ProgressBar bar(options_.progress && !options_.watch, runs_.tasks.size(), jobs);
+    WatchBoard board(options_.watch, runs_.tasks.size(), jobs, [&](std::size_t index) {
+      const RunTask& task = runs_.tasks[index];
+      return scenario_.repetitions > 1 ? fmt::format("{} {}", scenario_.policies[task.policy].name, task.repetition)
+                                       : scenario_.policies[task.policy].name;
+    });
+    const bool whole = run_processes({.tasks = static_cast<int>(runs_.tasks.size()),
+                                      .processes = processes_of(options_),
+                                      .work =
+                                          [&](int index, const auto& tell) {
+                                            const RunTask& task = runs_.tasks[static_cast<std::size_t>(index)];
+                                            return guarded_run([&] { options_.run(scenario_, task, tell); }, task.folder);
+                                          },
+                                      .on_end =
+                                          [&](const ChildEnd& end) {
+                                            ended(end);
+                                            bar.ended(static_cast<std::size_t>(end.task));
+                                            board.ended(static_cast<std::size_t>(end.task));
+                                          },
+                                      .on_progress =
+                                          [&](int task, const sim::ReplayProgress& progress) {
+                                            bar.update(static_cast<std::size_t>(task), progress.jobs_ended);
+                                            board.update(static_cast<std::size_t>(task), progress);
+                                          }});
     if (!whole) throw Interrupted();
   }
 

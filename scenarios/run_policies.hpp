@@ -17,8 +17,9 @@ struct RunOptions {
   std::string out;        ///< results folder; empty: results/<name>
   int processes = 0;      ///< at most so many at once; 0: as many as there are processors
   bool progress = false;  ///< a bar on stderr
+  bool watch = false;     ///< instead of it a board on stderr: what each policy's cluster is doing
   /// What each child does; throws what went wrong.
-  std::function<void(const Scenario&, const RunTask&, const std::function<void(std::uint64_t)>& on_progress)> run = run_one;
+  std::function<void(const Scenario&, const RunTask&, const TellProgress& on_progress)> run = run_one;
 };
 
 /// At most so many children at once.

@@ -48,7 +48,9 @@ struct Scenario {
   sim::CostRules costs;
   sim::CheckpointRules checkpoints;
   sim::NodeRules nodes;  ///< but for seed and repetition
+  sim::SharingRules sharing;
   sim::Infeasible infeasible = sim::Infeasible::best_effort;
+  sim::NetworkSolver network_solver = sim::NetworkSolver::fast;
   workloads::WorldErrors world_errors;
   workloads::ProfileTable profiles;
   workloads::ProfileModels profile_models;
@@ -60,6 +62,7 @@ struct Scenario {
   HistorySettings history;
   double profiling_reuse_jobs = 50;
   OutputSettings output;
+  std::optional<report::MeasureWindow> measure;
   std::string study_name;
   std::shared_ptr<const Study> study;  ///< what is asked instead of one table of policies; may be null
   std::vector<report::InputReport> inputs;

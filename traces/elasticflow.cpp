@@ -88,13 +88,13 @@ JobList read_elasticflow(const std::string& path, ElasticFlowMode mode, const Tr
   require_file(path);
   std::vector<std::string> names;
   for (const ModelName& model : kModels) names.emplace_back(model.theirs);
-  JobCollector collector(path, {{"model_name", names}});
+  JobCollector collector(path, {{"model_name", names}}, options.cluster);
   sim::CsvReader reader(path, {.required = {"job_id", "submission_time", "num_iteration", "model_name", "deadline", "batch_size",
                                             "num_gpu", "duration"}});
   std::int64_t jobs = 0, impossible = 0;
   while (sim::CsvRow* row = reader.next()) {
     const TraceRow r = read_row(*row);
-    sim::Job* const job = collector.add(*row, job_of(*row, r, mode), "submission_time");
+    sim::Job* const job = collector.add(*row, job_of(*row, r, mode), {.date = "submission_time", .gpus = "num_gpu"});
     if (job == nullptr) continue;
     job->profile = profiles.intern(r.model->model, r.model->dataset);
     ++jobs;

@@ -49,6 +49,23 @@ void require_regular(const std::string& path) {
       sim::Mistake{.file = sim::printable(path, 4096), .expected = "a regular file", .found = "a pipe, a device or a socket"});
 }
 
+void refuse_any(const ImportReport& report) {
+  std::vector<sim::Mistake> mistakes;
+  std::int64_t left_out = 0;
+  for (const auto* reasons : {&report.dropped, &report.repaired})
+    for (const ImportReason& reason : *reasons) {
+      left_out += reason.rows - static_cast<std::int64_t>(reason.examples.size());
+      for (const ImportExample& example : reason.examples)
+        mistakes.push_back({.file = sim::printable(report.file, 4096),
+                            .line = example.line,
+                            .pointer = reason.column,
+                            .expected = reason.expected,
+                            .found = example.found,
+                            .nearest = example.nearest});
+    }
+  if (!mistakes.empty()) throw sim::InputError(std::move(mistakes), left_out);
+}
+
 void refuse_all(const ImportReport& report) {
   const std::string file = sim::printable(report.file, 4096);
   if (report.rows == 0) throw sim::InputError(sim::Mistake{.file = file, .expected = "a row for each job", .found = "no rows"});
@@ -56,19 +73,8 @@ void refuse_all(const ImportReport& report) {
     throw sim::InputError(sim::Mistake{.file = file,
                                        .expected = "a job among what is asked for",
                                        .found = fmt::format("{} rows, all of them left out", report.rows)});
-  std::vector<sim::Mistake> mistakes;
-  std::int64_t left_out = 0;
-  for (const ImportReason& reason : report.dropped) {
-    left_out += reason.rows - static_cast<std::int64_t>(reason.examples.size());
-    for (const ImportExample& example : reason.examples)
-      mistakes.push_back({.file = file,
-                          .line = example.line,
-                          .pointer = reason.column,
-                          .expected = reason.expected,
-                          .found = example.found,
-                          .nearest = example.nearest});
-  }
-  throw sim::InputError(std::move(mistakes), left_out);
+  refuse_any(report);
+  sim::fail_check("rows that are neither kept nor dropped");
 }
 
 void finish(JobList& list, bool keep_origin) {

@@ -52,6 +52,9 @@ inline bool wants_examples(const ImportReason& reason) { return reason.examples.
 /// Throws InputError for a pipe, which gives its bytes once, and for a device, which has no end.
 void require_regular(const std::string& path);
 
+/// Throws InputError for a file with a row that did not become a job as it stands: its reasons, with their examples.
+void refuse_any(const ImportReport& report);
+
 /// The InputError of a file without one good row: its reasons, with their examples.
 [[noreturn]] void refuse_all(const ImportReport& report);
 

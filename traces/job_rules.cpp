@@ -53,6 +53,7 @@ std::vector<JobMistake> job_mistakes(const sim::Job& job) {
   require(!has_epochs || !(has_duration || has_steps), "epochs", "nothing beside duration_s or steps");
   require(!job.has_target() || !(has_duration || has_steps), "target_accuracy", "nothing beside duration_s or steps");
 
+  require(job.gpu_fraction == 1 || job.gpus == 1, "gpu_fraction", "a part of one GPU, not of several");
   require(!has_duration || job.gpus > 0, "gpus", "how many GPUs it held for duration_s");
   require(!has_steps || job.batch_size > 0, "batch_size", "the global batch of its steps");
   require(!(has_steps || has_epochs || job.has_target()) || job.profile != nullptr, "model", "what it trains");
@@ -61,6 +62,12 @@ std::vector<JobMistake> job_mistakes(const sim::Job& job) {
   require(job.after_failed != sim::AfterFailed::run || !job.after.empty(), "after", "the jobs that it waits for");
   require(job.on_deadline != sim::OnDeadline::stop || job.has_deadline(), "deadline_s", "the deadline to stop at");
   return mistakes;
+}
+
+void take_gpu_fraction(sim::Job& job, double fraction) {
+  if (fraction == 1 || job.gpus > 1) return;
+  job.gpus = 1;
+  job.gpu_fraction = fraction;
 }
 
 std::vector<std::string> split_names(std::string_view text) {

@@ -39,6 +39,9 @@ std::span<const std::string> after_failed_names();
 /// Which kind of work the fields that are set (above 0, or a target) ask for; rigid when none is.
 sim::Work work_of(const sim::Job& job);
 
+/// What a trace says of a job that needs `fraction` of each of its GPUs: of one it counts, of several all are whole.
+void take_gpu_fraction(sim::Job& job, double fraction);
+
 /// The names in a field `after`: separated by semicolons; blanks around a name are not part of it.
 std::vector<std::string> split_names(std::string_view text);
 

@@ -62,6 +62,7 @@ constexpr Column kColumns[] = {
     {"job_id", [](Draft& d) { d.job.name = d.row.text("job_id"); }},
     {"submit_s", [](Draft& d) { d.job.submit_s = d.row.number("submit_s", kDates); }},
     {"gpus", [](Draft& d) { d.job.gpus = static_cast<int>(d.row.maybe_integer("gpus", kGpuCounts).value_or(0)); }},
+    {"gpu_fraction", [](Draft& d) { take_gpu_fraction(d.job, d.row.maybe_number("gpu_fraction", kGpuFractions).value_or(1)); }},
     {"duration_s", [](Draft& d) { read_number(d, "duration_s", kDurations, d.job.duration_s); }},
     {"model", [](Draft& d) { d.model = read_name(d, "model", d.names.models, "the name of a model"); }},
     {"dataset", [](Draft& d) { d.dataset = read_name(d, "dataset", d.names.datasets, "the name of a dataset"); }},
@@ -89,7 +90,6 @@ constexpr Column kColumns[] = {
     {"after_failed", [](Draft& d) { read_choice(d, "after_failed", after_failed_names(), d.job.after_failed); }},
     // Known of a job and checked, but for no decision of the replay.
     {"gpu_type", [](Draft& d) { d.row.text("gpu_type"); }},
-    {"gpu_fraction", [](Draft& d) { d.row.maybe_number("gpu_fraction", kGpuFractions); }},
     {"cpus", [](Draft& d) { d.row.maybe_number("cpus", kCpuCounts); }},
     {"memory_bytes", [](Draft& d) { d.row.maybe_number("memory_bytes", kMemoryBytes); }},
     {"partition", [](Draft& d) { d.row.text("partition"); }},
@@ -127,28 +127,33 @@ const sim::Profile* profile_of(const Draft& draft, const TraceOptions& options, 
 JobList read_native(const std::string& path, const TraceOptions& options, workloads::ProfileTable& profiles) {
   Names names{.datasets = options.datasets, .pools = options.pools};
   for (const KnownModel& model : options.models) names.models.push_back(model.name);
-  JobCollector collector(path, {{"model", names.models},
-                                {"dataset", options.datasets},
-                                {"pool", options.pools},
-                                {"precision", precision_names()},
-                                {"lr_rule", lr_rule_names()},
-                                {"objective", objective_names()},
-                                {"stop", stop_names()},
-                                {"on_deadline", on_deadline_names()},
-                                {"after_failed", after_failed_names()}});
+  JobCollector collector(path,
+                         {{"model", names.models},
+                          {"dataset", options.datasets},
+                          {"pool", options.pools},
+                          {"precision", precision_names()},
+                          {"lr_rule", lr_rule_names()},
+                          {"objective", objective_names()},
+                          {"stop", stop_names()},
+                          {"on_deadline", on_deadline_names()},
+                          {"after_failed", after_failed_names()}},
+                         options.cluster);
   sim::CsvReader reader(path, columns());
   std::vector<Column> present;
   for (const Column& column : kColumns)
     if (reader.has_column(column.name)) present.push_back(column);
 
+  const bool has_gpu_type = reader.has_column("gpu_type");
   std::int64_t batches_set_aside = 0;
   while (sim::CsvRow* row = reader.next()) {
     Draft draft{.row = *row, .names = names};
     for (const Column& column : present) column.read(draft);
     check_whole(draft);
-    sim::Job* const job = collector.add(*row, std::move(draft.job), "submit_s");
+    sim::Job* const job = collector.add(*row, std::move(draft.job), {.date = "submit_s", .gpus = "gpus"});
     if (job == nullptr) continue;
     job->profile = profile_of(draft, options, profiles);
+    if (has_gpu_type && !row->text("gpu_type").empty() && !options.cluster.has_gpu_type(row->text("gpu_type")))
+      collector.repaired(*row, "gpu_type", kUnknownGpuType);
     if (job->batch_size > 0 && job->work != sim::Work::steps) ++batches_set_aside;
   }
   if (batches_set_aside > 0)

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "traces/contradictions.hpp"
+
 namespace rehearse::traces {
 
 struct KnownModel {
@@ -15,7 +17,8 @@ struct TraceOptions {
   std::vector<KnownModel> models;
   std::vector<std::string> datasets;
   std::vector<std::string> pools;  ///< in the order of Cluster::pools
-  bool keep_origin = false;        ///< false: dates count from the first submission
+  ClusterLimits cluster;
+  bool keep_origin = false;  ///< false: dates count from the first submission
 };
 
 }  // namespace rehearse::traces

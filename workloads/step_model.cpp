@@ -52,6 +52,8 @@ double StepModel::gradient_bytes(sim::Precision precision) const {
   return parameters_ * (precision == sim::Precision::fp16 ? kBytesPerNumber / 2 : kBytesPerNumber);
 }
 
+double StepModel::input_bytes(double batch) const { return input_bytes_.at(batch); }
+
 double StepModel::input_s(double batch, double storage_bytes_per_s) const {
   return storage_bytes_per_s > 0 ? input_bytes_.at(batch) / storage_bytes_per_s : 0;
 }

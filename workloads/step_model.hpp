@@ -26,6 +26,8 @@ class StepModel {
   double parameters() const { return parameters_; }
   /// Bytes of gradients that workers exchange a step.
   double gradient_bytes(sim::Precision precision) const;
+  /// Of one worker's samples in storage.
+  double input_bytes(double batch) const;
   /// Seconds to read one worker's samples at this rate; 0 when the rate is not positive (unknown).
   double input_s(double batch, double storage_bytes_per_s) const;
 

@@ -13,6 +13,9 @@ inline constexpr double kWorkerSpread = 0.01;
 /// Seconds for `ranks` ends to sum `bytes` in a ring: 2 (n-1)/n S/B + 2 (n-1) a. 0 for one rank.
 double ring_all_reduce_s(double bytes, int ranks, const sim::Link& link);
 
+/// Bytes that each rank sends, and receives, in that ring: 2 (n-1)/n S.
+inline double ring_bytes(double bytes, int ranks) { return 2.0 * (ranks - 1) / ranks * bytes; }
+
 /// Workers in equal numbers on each node.
 struct RingPlan {
   int nodes = 1, workers_per_node = 1;

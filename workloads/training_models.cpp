@@ -160,6 +160,10 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
        .straggling = straggling(key.nodes * ranks_on_node),
        .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
   timing.step_s = 1 / step.steps_per_s;
+  timing.input_bytes = model.step.input_bytes(key.batch) * (key.sync == sim::SyncKind::servers_async ? 1 : key.workers);
+  // Bytes as the exchange's time counts them: a world with slower exchanges has more to send.
+  if (key.sync == sim::SyncKind::ring)
+    timing.network_bytes = ring_bytes(gradient_bytes, key.nodes) * sync_factor_[static_cast<std::size_t>(key.pool)];
   timing.forward_s = std::max(compute.forward_s, model.step.input_s(batch, storage));
   timing.busy_fraction =
       replica.busy_fraction * std::min(1.0, compute.total_s() / step.step_s);  // of a worker's own step, also when pushes overlap
@@ -167,6 +171,8 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
       device.busy_w > device.idle_w
           ? (mean_power_w(compute.dynamic_energy_j, step.step_s, device) - device.idle_w) / (device.busy_w - device.idle_w)
           : timing.busy_fraction;
+  if (device.busy_w > device.idle_w)
+    timing.waiting_power_fraction = (power_law(device).running_w - device.idle_w) / (device.busy_w - device.idle_w);
   return timing;
 }
 
@@ -180,6 +186,7 @@ sim::StepTiming TrainingModels::timing(const sim::Job& job, const sim::Configura
                                        std::span<const sim::Plans> plans) const {
   sim::StepTiming all;
   const double scale = scale_to_duration(job);
+  double input_bytes = 0;
   int nodes = 0;
   for (const auto& shares : layout) nodes += static_cast<int>(shares.size());
   for (std::size_t g = 0; g < c.groups.size(); ++g) {
@@ -212,14 +219,19 @@ sim::StepTiming TrainingModels::timing(const sim::Job& job, const sim::Configura
              .profiling_s = all.profiling_s,
              .busy_fraction = one.busy_fraction,
              .power_fraction = one.power_fraction,
+             .waiting_power_fraction = one.waiting_power_fraction,
+             .network_bytes = one.network_bytes,
              .memory_bytes = one.memory_bytes,
              .fits = all.fits};
     all.fits = all.fits && one.fits;
     all.profiling_s = std::max(all.profiling_s, one.profiling_s);
+    input_bytes += one.input_bytes;
   }
   all.step_s *= scale;
   all.forward_s *= scale;
   all.profiling_s *= scale;
+  all.network_bytes *= scale;
+  all.input_bytes = input_bytes;
   return all;
 }
 

@@ -11,15 +11,11 @@ namespace {
 
 constexpr double kLimitShare = 0.8;  // what a careful user leaves for surprises
 
-long capacity(const sim::Cluster& cluster, int pool) {
-  return static_cast<long>(cluster.pools[static_cast<std::size_t>(pool)].nodes) * sim::workers_per_node(cluster, pool);
-}
-
 /// Powers of two of workers that hold their share of the batch.
 std::vector<sim::Configuration> that_fit(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief,
                                          int pool, double batch) {
   std::vector<sim::Configuration> fitting;
-  for (long workers = 1; workers <= capacity(cluster, pool); workers *= 2)
+  for (long workers = 1; workers <= most_workers(job, cluster, pool); workers *= 2)
     for (sim::Configuration& c : split_batch(job, pool, static_cast<int>(workers), batch))
       if (fits_memory(job, cluster, belief, c)) fitting.push_back(c);
   return fitting;
@@ -40,7 +36,7 @@ int median_pool(const sim::Job& job, const sim::Cluster& cluster, const sim::Cos
                 double batch) {
   std::vector<std::pair<double, int>> prices;
   for (int pool = 0; pool < static_cast<int>(cluster.pools.size()); ++pool) {
-    if (job.gpus > 0 && capacity(cluster, pool) < job.gpus) continue;
+    if (job.gpus > 0 && most_workers(job, cluster, pool) < job.gpus) continue;
     const double price = usd_per_sample(job, cluster, costs, belief, pool, batch);
     if (price != sim::kNever) prices.emplace_back(price, pool);
   }

@@ -105,6 +105,11 @@ bool fits_memory(const sim::Job& job, const sim::Cluster& cluster, const workloa
   });
 }
 
+long most_workers(const sim::Job& job, const sim::Cluster& cluster, int pool) {
+  if (job.gpu_fraction < 1) return sim::has_gpus(cluster, pool) ? 1 : 0;
+  return static_cast<long>(cluster.pools[static_cast<std::size_t>(pool)].nodes) * sim::workers_per_node(cluster, pool);
+}
+
 std::vector<sim::Configuration> split_batch(const sim::Job& job, int pool, int workers, double global_batch) {
   const double share = std::round(global_batch / workers);
   if (share < 1 || share > 1e9) return {};
@@ -127,9 +132,8 @@ std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, co
     found.push_back(manual);
   for (int pool = 0; pool < static_cast<int>(cluster.pools.size()); ++pool) {
     if (job.pool >= 0 && job.pool != pool) continue;
-    const long capacity =
-        static_cast<long>(cluster.pools[static_cast<std::size_t>(pool)].nodes) * sim::workers_per_node(cluster, pool);
-    for (long workers = 1; workers <= capacity; workers *= 2) {
+    const long most = most_workers(job, cluster, pool);
+    for (long workers = 1; workers <= most; workers *= 2) {
       for (const double batch : batches) {
         for (const sim::Configuration& c : split_batch(job, pool, static_cast<int>(workers), batch))
           if (std::find(found.begin(), found.end(), c) == found.end() && fits_memory(job, cluster, belief, c)) found.push_back(c);

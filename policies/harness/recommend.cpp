@@ -103,14 +103,15 @@ std::optional<PlanChoice> Recommender::evaluated(const PlanJob& job, const PlanC
   c.utilization = {peak / c.step_s.expected, peak / c.step_s.high, peak / c.step_s.low};
   // The device's own energy while it computes, what it draws ready while it waits, and the node's part.
   const double running_w = sim::power_law(device).running_w;
-  const sim::Group group{.pool = c.pool, .workers = c.workers};
+  sim::Configuration configuration;
+  configuration.groups.push_back({.pool = c.pool, .workers = c.workers});
   const double span_w = device.busy_w - device.idle_w;
   const auto energy_j = [&](double step_j, double compute_s) {
     const double waiting_s = global_step_s(compute_s) - compute_s;
     const double mean_w = (step_j + running_w * waiting_s) / (compute_s + waiting_s);
     const double fraction = span_w > 0 ? std::max(0.0, (mean_w - device.idle_w) / span_w) : 1;
-    return sim::power_w(cluster_, group, 0, fraction) * training_s(compute_s) +
-           sim::power_w(cluster_, group, 0, 0) * costs_.start_s;
+    return sim::power_w(cluster_, configuration, fraction) * training_s(compute_s) +
+           sim::power_w(cluster_, configuration, 0) * costs_.start_s;
   };
   c.energy_j = {energy_j(step.energy_j.expected, step.step_s.expected), energy_j(step.energy_j.low, step.step_s.low),
                 energy_j(step.energy_j.high, step.step_s.high)};

@@ -1,60 +1,70 @@
 #include "policies/queue/availability.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace rehearse::policies {
 
-namespace {
+void Availability::reset(double now_s, int free) {
+  begins_s_.assign(1, now_s);
+  free_.assign(1, free);
+}
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
-
-void Availability::reset(double now_s, int free) { steps_.assign(1, {now_s, free}); }
+/// The step that the date lies in; the first one if it lies before all. Binary search without branches, which nothing predicts.
+std::size_t Availability::step_at(double date_s) const {
+  if (date_s <= begins_s_.front()) return 0;
+  std::size_t step = 0;
+  for (std::size_t steps = begins_s_.size(); steps > 1; steps -= steps / 2)
+    step += begins_s_[step + steps / 2] <= date_s ? steps / 2 : 0;
+  return step;
+}
 
 void Availability::advance(double now_s) {
-  std::size_t past = 0;
-  while (past + 1 < steps_.size() && steps_[past + 1].from_s <= now_s) ++past;
-  steps_.erase(steps_.begin(), steps_.begin() + static_cast<std::ptrdiff_t>(past));
-  steps_.front().from_s = now_s;
+  const auto past = static_cast<std::ptrdiff_t>(step_at(now_s));
+  begins_s_.erase(begins_s_.begin(), begins_s_.begin() + past);
+  free_.erase(free_.begin(), free_.begin() + past);
+  begins_s_.front() = now_s;
 }
 
 /// The index of a step that begins at the date, which is not before the first; made if there was none.
 std::size_t Availability::cut(double date_s) {
-  auto after = std::upper_bound(steps_.begin(), steps_.end(), date_s, [](double date, const Step& s) { return date < s.from_s; });
-  const auto before = after - 1;
-  if (before->from_s == date_s) return static_cast<std::size_t>(before - steps_.begin());
-  after = steps_.insert(after, {date_s, before->free});
-  return static_cast<std::size_t>(after - steps_.begin());
+  const std::size_t before = step_at(date_s);
+  if (begins_s_[before] == date_s) return before;
+  const auto after = static_cast<std::ptrdiff_t>(before + 1);
+  begins_s_.insert(begins_s_.begin() + after, date_s);
+  free_.insert(free_.begin() + after, free_[before]);
+  return before + 1;
 }
 
 void Availability::add(double from_s, double to_s, int devices) {
-  from_s = std::max(from_s, steps_.front().from_s);
+  from_s = std::max(from_s, begins_s_.front());
   if (from_s >= to_s) return;
   const std::size_t first = cut(from_s);
-  const std::size_t end = to_s == kInfinity ? steps_.size() : cut(to_s);
-  for (std::size_t s = first; s < end; ++s) steps_[s].free += devices;
+  const std::size_t end = to_s == kInfinity ? free_.size() : cut(to_s);
+  for (std::size_t s = first; s < end; ++s) free_[s] += devices;
   // What is no step any more goes: else every reservation that was moved would leave two behind.
-  if (end < steps_.size()) join(end);
+  if (end < free_.size()) join(end);
   join(first);
 }
 
 void Availability::join(std::size_t step) {
-  if (step > 0 && steps_[step].free == steps_[step - 1].free) steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(step));
+  if (step == 0 || free_[step] != free_[step - 1]) return;
+  begins_s_.erase(begins_s_.begin() + static_cast<std::ptrdiff_t>(step));
+  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(step));
 }
 
-double Availability::earliest(double from_s, double for_s, int devices) const {
-  double start_s = std::max(from_s, steps_.front().from_s);
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    const double end_s = s + 1 < steps_.size() ? steps_[s + 1].from_s : kInfinity;
-    if (end_s <= start_s) continue;
-    if (steps_[s].free < devices)
-      start_s = end_s;
-    else if (start_s + for_s <= end_s)
-      return start_s;
+double Availability::earliest(double from_s, const Need& need, double before_s) const {
+  const std::size_t steps = free_.size();
+  const int devices = need.devices;
+  for (std::size_t s = step_at(from_s);; ++s) {
+    while (s < steps && free_[s] < devices) ++s;
+    if (s == steps) return kInfinity;
+    const double start_s = std::max(from_s, begins_s_[s]);
+    if (start_s >= before_s) return kInfinity;
+    const double end_s = std::min(start_s + need.for_s, need.has_from_s);
+    do ++s;
+    while (s < steps && begins_s_[s] < end_s && free_[s] >= devices);
+    if (s == steps || begins_s_[s] >= end_s) return start_s;
   }
-  return kInfinity;
 }
 
 }  // namespace rehearse::policies

@@ -1,30 +1,39 @@
 // The free devices of a pool over the time to come, as far as it is planned: a step function, from which reservations are taken.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 namespace rehearse::policies {
 
 class Availability {
  public:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+  /// What a reservation must have.
+  struct Need {
+    double for_s = 0;
+    int devices = 0;
+    double has_from_s = kInfinity;  ///< a reservation that it has already, at least as long: it may run on into that
+  };
+
   /// From `now_s` on so many are free; what was planned is forgotten.
   void reset(double now_s, int free);
   /// Forgets what lies before.
   void advance(double now_s);
-  int free_now() const { return steps_.front().free; }
+  int free_now() const { return free_.front(); }
   /// `devices` more (or fewer) from one date to another, which may be infinite. Dates before the last `advance` count from there.
   void add(double from_s, double to_s, int devices);
-  /// The first date, from `from_s` on, at which so many are free for so long; infinite when there is none.
-  double earliest(double from_s, double for_s, int devices) const;
+  /// The first date, from `from_s` on and before `before_s`, at which so many are free for so long; infinite when there is none.
+  double earliest(double from_s, const Need& need, double before_s = kInfinity) const;
 
  private:
-  struct Step {
-    double from_s;
-    int free;  ///< until the next step; of the last for ever
-  };
+  std::size_t step_at(double date_s) const;
   std::size_t cut(double date_s);
   void join(std::size_t step);
-  std::vector<Step> steps_{{0, 0}};
+  // Of each step. Apart, as the search looks for free devices first.
+  std::vector<double> begins_s_{0};
+  std::vector<int> free_{0};  // until the next step begins; of the last for ever
 };
 
 }  // namespace rehearse::policies

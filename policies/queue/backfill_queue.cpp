@@ -23,8 +23,8 @@ void BackfillQueue::leave(const sim::QueueView& view, sim::JobSlot slot) {
   Held& held = held_[slot];
   Line& line = lines_[held.pool];
   if (held.waits) {
-    const auto waits =
-        std::find_if(line.waiting.begin(), line.waiting.end(), [slot](const Waiting& w) { return w.slot == slot; });
+    const auto before = [](const Waiting& waiting, std::uint64_t number) { return waiting.number < number; };
+    const auto waits = std::lower_bound(line.waiting.begin(), line.waiting.end(), view.jobs[slot].number, before);
     give_up(line, *waits);
     line.waiting.erase(waits);
   }
@@ -39,7 +39,7 @@ void BackfillQueue::join(const sim::QueueView& view, sim::JobSlot slot) {
   const sim::QueueJob& job = view.jobs[slot];
   const sim::Group& group = groups_of(job).front();
   held_[slot] = {.pool = static_cast<std::size_t>(group.pool), .waits = true};
-  std::vector<Waiting>& waiting = lines_[held_[slot].pool].waiting;
+  std::deque<Waiting>& waiting = lines_[held_[slot].pool].waiting;
   const auto later = [](std::uint64_t number, const Waiting& other) { return number < other.number; };
   waiting.insert(std::upper_bound(waiting.begin(), waiting.end(), job.number, later),
                  {.number = job.number, .slot = slot, .devices = group.workers, .need_s = durations_.remaining_s(view, slot)});

@@ -2,6 +2,7 @@
 // its devices are expected to let go, by what the user gave or the menu predicts.
 #pragma once
 
+#include <deque>
 #include <vector>
 
 #include "policies/queue/durations.hpp"
@@ -37,8 +38,8 @@ class BackfillQueue : public sim::Queue {
   };
   struct Line {
     std::size_t pool = 0;
-    std::vector<Waiting> waiting;  ///< by number
-    OrderedQueue releases;         ///< jobs that hold devices, by the date at which they are expected to let go
+    std::deque<Waiting> waiting;  ///< by number; who leaves it stands near the front
+    OrderedQueue releases;        ///< jobs that hold devices, by the date at which they are expected to let go
     double head_start_s = sim::kNever;
   };
   virtual void serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& answer) = 0;

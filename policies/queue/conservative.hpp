@@ -15,7 +15,8 @@ class Conservative final : public BackfillQueue {
  private:
   struct Plan {
     Availability available;
-    bool early = false;  ///< something was let go of early since the last call
+    bool early = false;                    ///< something was let go of early since the last call
+    double gained_until_s = -sim::kNever;  ///< nothing beyond has become free since everybody last looked for an earlier date
   };
   Plan& plan_of(const Line& line);
   void serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& answer) override;

@@ -49,7 +49,14 @@ void DeadlineAdmission::leave(const sim::QueueView& view, sim::JobSlot slot) {
 
 void DeadlineAdmission::join(const sim::QueueView& view, sim::JobSlot slot) {
   const sim::QueueJob& job = view.jobs[slot];
-  known_[slot].shares = shares_of(view, job);
+  known_[slot] = {.submit_s = job.job.submit_s, .deadline_s = job.job.deadline_s};
+  for (const int entry : shares_of(view, job)) {
+    const sim::Group& group = entry_of(job, entry).groups.front();
+    known_[slot].shares.push_back({.entry = entry,
+                                   .pool = static_cast<std::size_t>(group.pool),
+                                   .devices = group.workers,
+                                   .need_s = durations_.remaining_s(view, slot, entry)});
+  }
   const bool came_back = job.service.device_s > 0;
   if (!job.job.has_deadline())
     rest_.put(slot, 0, job.number);
@@ -120,30 +127,34 @@ bool DeadlineAdmission::as_planned(const sim::QueueView& view) {
 }
 
 /// The minimum satisfactory share in what the plan leaves over; late, if that is allowed: what ends first.
-std::optional<DeadlineAdmission::Reservation> DeadlineAdmission::reserve(const sim::QueueView& view, Plan& plan,
-                                                                         sim::JobSlot slot, bool late_allowed) const {
-  const sim::QueueJob& job = view.jobs[slot];
-  Reservation best;
+std::optional<DeadlineAdmission::Reservation> DeadlineAdmission::reserve(double now_s, Plan& plan, const Known& job,
+                                                                         bool late_allowed) const {
+  const Share* best = nullptr;
+  Reservation reservation;
   bool in_time = false;
-  for (const int entry : known_[slot].shares) {
-    const sim::Group& group = entry_of(job, entry).groups.front();
-    const double need_s = durations_.remaining_s(view, slot, entry);
-    const double start_s = plan.available[static_cast<std::size_t>(group.pool)].earliest(view.now_s, need_s, group.workers);
-    const double end_s = end_of(start_s, need_s);
-    in_time = end_s - job.job.submit_s <= job.job.deadline_s;
-    if (in_time || best.entry < 0 || end_s < best.end_s) best = {.start_s = start_s, .end_s = end_s, .entry = entry};
+  for (const Share& share : job.shares) {
+    // A plan only takes: what is full stays full.
+    double& full_until_s = plan.full_until_s[share.pool];
+    full_until_s = plan.available[share.pool].earliest(std::max(now_s, full_until_s), {.for_s = 0, .devices = 1});
+    const double start_s = plan.available[share.pool].earliest(full_until_s, {.for_s = share.need_s, .devices = share.devices});
+    const double end_s = end_of(start_s, share.need_s);
+    in_time = end_s - job.submit_s <= job.deadline_s;
+    if (in_time || best == nullptr || end_s < reservation.end_s) {
+      best = &share;
+      reservation = {.start_s = start_s, .end_s = end_s, .entry = share.entry};
+    }
     if (in_time) break;
   }
   if (!in_time && !late_allowed) return std::nullopt;
-  const sim::Group& group = entry_of(job, best.entry).groups.front();
-  plan.available[static_cast<std::size_t>(group.pool)].add(best.start_s, best.end_s, -group.workers);
-  return best;
+  plan.available[best->pool].add(reservation.start_s, reservation.end_s, -best->devices);
+  return reservation;
 }
 
 /// Of what jobs hold, and nothing else.
 DeadlineAdmission::Plan DeadlineAdmission::held(const sim::QueueView& view) const {
   Plan plan;
   plan.available.resize(view.free_devices.size());
+  plan.full_until_s.assign(view.free_devices.size(), view.now_s);
   for (std::size_t p = 0; p < plan.available.size(); ++p) plan.available[p].reset(view.now_s, view.free_devices[p]);
   for (const OrderedQueue::Item& item : holding_) {
     const double end_s = item.key > view.now_s ? item.key : view.now_s + 1;  // it has outrun what was believed
@@ -167,8 +178,9 @@ DeadlineAdmission::Plan DeadlineAdmission::kept(const sim::QueueView& view) cons
 
 std::optional<DeadlineAdmission::Plan> DeadlineAdmission::plan(const sim::QueueView& view, bool late_allowed) const {
   Plan plan = held(view);
+  plan.starts.reserve(admitted_.size());
   for (const OrderedQueue::Item& item : admitted_) {
-    const std::optional<Reservation> reservation = reserve(view, plan, item.slot, late_allowed);
+    const std::optional<Reservation> reservation = reserve(view.now_s, plan, known_[item.slot], late_allowed);
     if (!reservation) return std::nullopt;
     plan.starts.emplace_back(item.slot, *reservation);
   }
@@ -212,7 +224,7 @@ void DeadlineAdmission::start_rest(const sim::QueueView& view, sim::QueueAnswer&
     const sim::Group& group = entry_of(view.jobs[slot], entry).groups.front();
     Availability& available = plan_.available[static_cast<std::size_t>(group.pool)];
     const double need_s = durations_.remaining_s(view, slot, entry);
-    if (available.earliest(view.now_s, need_s, group.workers) > view.now_s ||
+    if (available.earliest(view.now_s, {.for_s = need_s, .devices = group.workers}) > view.now_s ||
         group.workers > free_[static_cast<std::size_t>(group.pool)])
       break;
     const Reservation now{.start_s = view.now_s, .end_s = end_of(view.now_s, need_s), .entry = entry};

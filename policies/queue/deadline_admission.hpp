@@ -33,11 +33,20 @@ class DeadlineAdmission final : public sim::Queue {
   };
   struct Plan {
     std::vector<Availability> available;                       // by pool
+    std::vector<double> full_until_s;                          // by pool: nothing is free before
     std::vector<std::pair<sim::JobSlot, Reservation>> starts;  // of the admitted jobs, by deadline
   };
+  /// An entry of a menu. What a waiting job needs does not change.
+  struct Share {
+    int entry = -1;
+    std::size_t pool = 0;
+    int devices = 0;
+    double need_s = 0;
+  };
   struct Known {
-    std::vector<int> shares;       ///< entries of its menu, fewest devices first
-    std::vector<sim::Group> held;  ///< while it holds devices
+    double submit_s = 0, deadline_s = sim::kNever;  ///< of the job: plans go through hundreds of jobs, whose views lie far apart
+    std::vector<Share> shares;                      ///< while it waits: fewest devices first
+    std::vector<sim::Group> held;                   ///< while it holds devices
     double held_since_s = sim::kNever;
   };
   void read(const sim::QueueView& view);
@@ -49,7 +58,7 @@ class DeadlineAdmission final : public sim::Queue {
   Plan held(const sim::QueueView& view) const;
   Plan kept(const sim::QueueView& view) const;
   std::optional<Plan> plan(const sim::QueueView& view, bool late_allowed) const;
-  std::optional<Reservation> reserve(const sim::QueueView& view, Plan& plan, sim::JobSlot slot, bool late_allowed) const;
+  std::optional<Reservation> reserve(double now_s, Plan& plan, const Known& job, bool late_allowed) const;
   void start(const sim::QueueView& view, sim::JobSlot slot, const Reservation& reservation, sim::QueueAnswer& answer);
   void start_due(const sim::QueueView& view, sim::QueueAnswer& answer);
   void start_rest(const sim::QueueView& view, sim::QueueAnswer& answer);

@@ -20,7 +20,7 @@ Easy::Reservation Easy::reserve(const Line& line, const Waiting& head, double no
 }
 
 void Easy::serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& answer) {
-  std::vector<Waiting>& waiting = line.waiting;
+  std::deque<Waiting>& waiting = line.waiting;
   std::size_t first = 0;
   for (; first < waiting.size() && fits_now(view, waiting[first]); ++first) start(line, waiting[first], view, answer);
   waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(first));

@@ -1,7 +1,5 @@
 #include "policies/queue/fifo.hpp"
 
-#include <algorithm>
-
 namespace rehearse::policies {
 
 namespace {
@@ -24,17 +22,14 @@ void Fifo::serve(std::deque<Waiting>& line, const sim::QueueView& view, sim::Que
     const Waiting head = line.front();
     if (number_in_line_[head.slot] != head.number) continue;  // ended while it waited
     const sim::QueueJob& queued = view.jobs[head.slot];
-    const auto& groups = queued.menu.ranked[static_cast<std::size_t>(queued.first_fitting_entry)].configuration.groups;
-    for (const sim::Group& group : groups) free_[static_cast<std::size_t>(group.pool)] -= group.workers;
-    const bool fits = std::all_of(groups.begin(), groups.end(),
-                                  [&](const sim::Group& group) { return free_[static_cast<std::size_t>(group.pool)] >= 0; });
-    if (!fits) {
-      for (const sim::Group& group : groups) free_[static_cast<std::size_t>(group.pool)] += group.workers;
+    const auto entry = static_cast<std::size_t>(queued.first_fitting_entry);
+    if (!free_.take(queued.menu.ranked[entry].configuration, parameters_.placement)) {
       answer.heads.push_back(head.slot);
       return;
     }
     number_in_line_[head.slot] = kNotInLine;
-    answer.starts.push_back({.job = head.slot, .entry = queued.first_fitting_entry, .placement = parameters_.placement});
+    answer.starts.push_back(
+        {.job = head.slot, .entry = queued.first_fitting_entry, .placement = parameters_.placement, .shares = true});
   }
 }
 
@@ -43,7 +38,7 @@ void Fifo::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   for (const sim::JobSlot slot : view.ended)
     if (slot < number_in_line_.size()) number_in_line_[slot] = kNotInLine;
   for (const sim::JobSlot slot : view.queued) join(view, slot);
-  free_.assign(view.free_devices.begin(), view.free_devices.end());
+  free_.reset(view);
   for (std::deque<Waiting>& line : lines_) serve(line, view, answer);
 }
 

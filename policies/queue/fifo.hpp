@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/replay/decisions.hpp"
+#include "sim/replay/free_devices.hpp"
 
 namespace rehearse::policies {
 
@@ -30,7 +31,7 @@ class Fifo final : public sim::Queue {
   FifoParameters parameters_;
   std::vector<std::deque<Waiting>> lines_;
   std::vector<std::uint64_t> number_in_line_;  // by slot; a waiting job that ended leaves a stale entry in its line
-  std::vector<int> free_;
+  sim::FreeDevices free_;
 };
 
 }  // namespace rehearse::policies

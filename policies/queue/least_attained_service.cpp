@@ -39,13 +39,13 @@ double LeastAttainedService::waiting_key(const sim::QueueView& view, sim::JobSlo
 double LeastAttainedService::running_key(const sim::QueueView& view, sim::JobSlot slot) {
   Job& job = settle_service(view, slot);
   const sim::Service& service = view.jobs[slot].service;
-  job.devices = service.devices;
-  watch(slot, service.since_s, service.devices);
+  job.devices = service.devices * service.fraction;
+  watch(slot, service.since_s, service.devices * service.fraction);
   return key_of(job.level);
 }
 
 /// Notes when a job that works from a date on reaches its next level.
-void LeastAttainedService::watch(sim::JobSlot slot, double since_s, int devices) {
+void LeastAttainedService::watch(sim::JobSlot slot, double since_s, double devices) {
   const Job& job = jobs_[slot];
   if (job.level + 1 == levels_.count()) return;
   crossings_.put(slot, since_s + (levels_.end(job.level) - job.attained_device_s) / devices, job.number);
@@ -55,7 +55,8 @@ void LeastAttainedService::watch(sim::JobSlot slot, double since_s, int devices)
 void LeastAttainedService::starts(const sim::QueueView& view, sim::JobSlot slot) {
   const sim::QueueJob& job = view.jobs[slot];
   promotions_.remove(slot);
-  watch(slot, view.now_s, job.menu.ranked[static_cast<std::size_t>(job.first_fitting_entry)].configuration.workers());
+  const sim::Configuration& configuration = job.menu.ranked[static_cast<std::size_t>(job.first_fitting_entry)].configuration;
+  watch(slot, view.now_s, configuration.workers() * configuration.share.fraction);
 }
 
 void LeastAttainedService::prepare(const sim::QueueView& view) {
@@ -67,7 +68,7 @@ void LeastAttainedService::prepare(const sim::QueueView& view) {
     crossings_.remove(slot);
     if (service.state != sim::JobState::running) continue;
     ++jobs_[slot].level;
-    watch(slot, service.since_s, service.devices);
+    watch(slot, service.since_s, service.devices * service.fraction);
     move(slot, key_of(jobs_[slot].level), jobs_[slot].number);
   }
   while (!promotions_.empty() && promotions_.first().key <= view.now_s) {

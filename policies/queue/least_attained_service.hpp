@@ -30,7 +30,7 @@ class LeastAttainedService final : public LineQueue {
     double total_device_s = 0;     ///< since its arrival
     double ran_s = 0;              ///< Service::ran_s until then
     double ran_at_promotion_s = 0;
-    int devices = 0;  ///< since then
+    double devices = 0;  ///< since then
   };
   double waiting_key(const sim::QueueView& view, sim::JobSlot slot) override;
   double running_key(const sim::QueueView& view, sim::JobSlot slot) override;
@@ -42,7 +42,7 @@ class LeastAttainedService final : public LineQueue {
 
   Job& settle_service(const sim::QueueView& view, sim::JobSlot slot);
   double key_of(int level) const { return parameters_.gittins ? -levels_.gittins(level) : level; }
-  void watch(sim::JobSlot slot, double since_s, int devices);
+  void watch(sim::JobSlot slot, double since_s, double devices);
 
   LeastAttainedServiceParameters parameters_;
   ServiceLevels levels_;

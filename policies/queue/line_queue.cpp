@@ -6,9 +6,19 @@ namespace rehearse::policies {
 
 namespace {
 
-const std::vector<sim::Group>& groups_of(const sim::QueueJob& job) {
+const sim::Configuration& configuration_of(const sim::QueueJob& job) {
   const int entry = job.service.entry >= 0 ? job.service.entry : job.first_fitting_entry;
-  return job.menu.ranked[static_cast<std::size_t>(entry)].configuration.groups;
+  return job.menu.ranked[static_cast<std::size_t>(entry)].configuration;
+}
+
+bool is_part(const sim::QueueJob& job) { return job.service.fraction < 1; }
+
+/// What a running job holds.
+void add_held(const sim::QueueJob& job, sim::PoolId pool, sim::FreeDevices& free) {
+  if (is_part(job))
+    free.give_back_part(job);
+  else
+    free.of(pool) += job.service.devices;
 }
 
 }  // namespace
@@ -16,6 +26,7 @@ const std::vector<sim::Group>& groups_of(const sim::QueueJob& job) {
 void LineQueue::let_go(sim::JobSlot slot) {
   line_of(slot).coming -= leaving_[slot];
   leaving_[slot] = 0;
+  std::erase(line_of(slot).parts_coming, slot);
 }
 
 void LineQueue::leave(sim::JobSlot slot) {
@@ -28,7 +39,7 @@ void LineQueue::settle(const sim::QueueView& view, sim::JobSlot slot) {
   const sim::QueueJob& job = view.jobs[slot];
   if (job.service.state != sim::JobState::checkpointing) let_go(slot);
   leave(slot);
-  pool_of_[slot] = groups_of(job).front().pool;
+  pool_of_[slot] = configuration_of(job).groups.front().pool;
   if (job.service.state == sim::JobState::queued)
     line_of(slot).waiting.put(slot, waiting_key(view, slot), job.number);
   else if (job.service.state == sim::JobState::running)
@@ -57,31 +68,49 @@ void LineQueue::move(sim::JobSlot slot, double key, std::uint64_t number) {
     if (queue->contains(slot)) queue->put(slot, key, number);
 }
 
-/// Takes the job's devices if all of them are free.
-bool LineQueue::take(const sim::QueueJob& job) {
-  const auto& groups = groups_of(job);
-  for (const sim::Group& group : groups) free_[static_cast<std::size_t>(group.pool)] -= group.workers;
-  if (std::all_of(groups.begin(), groups.end(),
-                  [&](const sim::Group& group) { return free_[static_cast<std::size_t>(group.pool)] >= 0; }))
-    return true;
-  for (const sim::Group& group : groups) free_[static_cast<std::size_t>(group.pool)] += group.workers;
-  return false;
+/// What there is for the line's first job once those that were preempted have let go.
+sim::FreeDevices LineQueue::free_soon(const Line& line, sim::PoolId pool, const sim::QueueView& view) const {
+  sim::FreeDevices free = free_;
+  free.of(pool) += line.coming;
+  for (const sim::JobSlot slot : line.parts_coming) free.give_back_part(view.jobs[slot]);
+  return free;
+}
+
+/// Jobs on parts of devices from which others do not go need not go either: the first in order stay.
+void LineQueue::spare_parts(const sim::QueueJob& head, const Line& line, const sim::QueueView& view) {
+  const sim::Configuration& wanted = configuration_of(head);
+  const sim::Group& group = wanted.groups.front();
+  for (std::size_t i = victims_.size(); i-- > 0;) {
+    if (!is_part(view.jobs[victims_[i]])) continue;
+    sim::FreeDevices free = free_soon(line, group.pool, view);
+    for (std::size_t j = 0; j < victims_.size(); ++j)
+      if (j != i) add_held(view.jobs[victims_[j]], group.pool, free);
+    if (free.fits(wanted, group)) victims_.erase(victims_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
 }
 
 void LineQueue::preempt_for(const Item& head, Line& line, const sim::QueueView& view, sim::QueueAnswer& answer) {
-  const sim::Group& group = groups_of(view.jobs[head.slot]).front();
-  int missing = group.workers - free_[static_cast<std::size_t>(group.pool)] - line.coming;
+  const sim::Configuration& wanted = configuration_of(view.jobs[head.slot]);
+  const sim::Group& group = wanted.groups.front();
+  sim::FreeDevices free = free_soon(line, group.pool, view);
   victims_.clear();
-  for (auto last = line.running.end(); missing > 0 && last != line.running.begin();) {
+  bool enough = free.fits(wanted, group);
+  for (auto last = line.running.end(); !enough && last != line.running.begin();) {
     --last;
     if (!beats(view, head, *last)) break;
     victims_.push_back(last->slot);
-    missing -= view.jobs[last->slot].service.devices;
+    add_held(view.jobs[last->slot], group.pool, free);
+    enough = free.fits(wanted, group);
   }
-  if (missing > 0) return;
+  if (!enough) return;
+  spare_parts(view.jobs[head.slot], line, view);
   for (const sim::JobSlot slot : victims_) {
     answer.preempts.push_back(slot);
     line.running.remove(slot);
+    if (is_part(view.jobs[slot])) {
+      line.parts_coming.push_back(slot);
+      continue;
+    }
     leaving_[slot] = view.jobs[slot].service.devices;
     line.coming += leaving_[slot];
   }
@@ -91,12 +120,12 @@ void LineQueue::serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& 
   while (!line.waiting.empty()) {
     const Item head = line.waiting.first();
     const sim::QueueJob& job = view.jobs[head.slot];
-    if (!take(job)) {
+    if (!free_.take(configuration_of(job), placement_)) {
       preempt_for(head, line, view, answer);
       answer.heads.push_back(head.slot);
       return;
     }
-    answer.starts.push_back({.job = head.slot, .entry = job.first_fitting_entry, .placement = placement_});
+    answer.starts.push_back({.job = head.slot, .entry = job.first_fitting_entry, .placement = placement_, .shares = true});
     line.waiting.remove(head.slot);
     starts(view, head.slot);
   }
@@ -105,7 +134,7 @@ void LineQueue::serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& 
 void LineQueue::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   read(view);
   prepare(view);
-  free_.assign(view.free_devices.begin(), view.free_devices.end());
+  free_.reset(view);
   for (Line& line : lines_) serve(line, view, answer);
   conclude(view, answer);
 }

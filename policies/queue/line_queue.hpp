@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "policies/queue/ordered_queue.hpp"
+#include "sim/replay/free_devices.hpp"
 
 namespace rehearse::policies {
 
@@ -38,7 +39,8 @@ class LineQueue : public sim::Queue {
  private:
   struct Line {
     OrderedQueue waiting, running;
-    int coming = 0;  ///< devices that preempted jobs hold until their checkpoints end
+    int coming = 0;                               ///< devices that preempted jobs hold until their checkpoints end
+    std::vector<sim::JobSlot> parts_coming = {};  ///< preempted jobs on parts of devices
   };
   Line& line_of(sim::JobSlot slot) { return lines_[static_cast<std::size_t>(pool_of_[slot])]; }
   void settle(const sim::QueueView& view, sim::JobSlot slot);
@@ -46,14 +48,15 @@ class LineQueue : public sim::Queue {
   void leave(sim::JobSlot slot);
   void let_go(sim::JobSlot slot);
   void serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& answer);
-  bool take(const sim::QueueJob& job);
+  sim::FreeDevices free_soon(const Line& line, sim::PoolId pool, const sim::QueueView& view) const;
+  void spare_parts(const sim::QueueJob& head, const Line& line, const sim::QueueView& view);
   void preempt_for(const Item& head, Line& line, const sim::QueueView& view, sim::QueueAnswer& answer);
 
   sim::Placement placement_;
   std::vector<Line> lines_;   // by pool
   std::vector<int> pool_of_;  // by slot: whose line it is in
   std::vector<int> leaving_;  // by slot: devices that it will let go because it was preempted
-  std::vector<int> free_;     // by pool, less what this answer has given away
+  sim::FreeDevices free_;
   std::vector<sim::JobSlot> victims_;
 };
 

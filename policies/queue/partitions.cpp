@@ -138,6 +138,8 @@ void Partitioned::ask(Part& part, const sim::QueueView& view, sim::QueueAnswer& 
                       .free_devices = free,
                       .nodes = nodes_.empty() ? view.nodes : std::span<const sim::Nodes>(nodes_)},
                      inner_);
+  for (auto* starts : {&inner_.starts, &inner_.resizes})  // a quota is of whole devices
+    for (sim::Start& start : *starts) start.shares = false;
   keep_to_quota(part);
   if (!inner_.starts.empty() && nodes_.empty()) nodes_.assign(view.nodes.begin(), view.nodes.end());
   for (const sim::Start& start : inner_.starts) {

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/cluster/step_series.hpp"
+
 namespace rehearse::sim {
 
 enum class DeviceKind : std::uint8_t { gpu, cpu };
@@ -124,21 +126,51 @@ struct Instance {
   std::string source;
 };
 
-struct Pool {
-  std::string name;
-  int instance = 0;  ///< index into Cluster::instances
-  int nodes = 0;
+/// When a cloud takes a pool's nodes away: all while the price is above the bid, and each by itself after an exponential time.
+struct Spot {
+  double bid_usd_per_hour = std::numeric_limits<double>::infinity();
+  double mean_up_s = std::numeric_limits<double>::infinity();  ///< of a node, until it is taken away by itself
+  double down_s = 300;                                         ///< until another takes its place
+  double warning_s = 120;                                      ///< before a node is taken away
 };
 
+/// Nodes that are rented when a job comes and let go when they are idle.
+struct Autoscale {
+  int min_nodes = 0;    ///< the pool's first nodes, always there
+  double boot_s = 120;  ///< of a node, before its job starts up
+  double idle_s = 300;  ///< until a node that nobody holds is let go
+};
+
+struct Pool {
+  std::string name;
+  int instance = 0;                               ///< index into Cluster::instances
+  int nodes = 0;                                  ///< at most, when autoscaled
+  std::optional<StepSeries> prices_usd_per_hour;  ///< of a node over time; none: the instance's
+  std::optional<Spot> spot;                       ///< none: nodes are never taken away
+  std::optional<Autoscale> autoscale;             ///< none: all nodes are always there
+};
+
+/// Racks as they were given: of each pool's nodes the rack, and the racks' uplinks in bytes a second.
+struct Racks {
+  std::vector<std::vector<int>> of_node;
+  std::vector<double> uplinks_bytes_per_s;  ///< infinite where nothing is known
+};
+
+/// What nodes share with each other. Nodes of a pool fill racks in their order; no two pools share a rack.
 struct Network {
-  double oversubscription = 1;  ///< of the racks' uplinks
+  double oversubscription = 1;  ///< bandwidth of a rack's nodes together over that of the rack's uplink
+  int nodes_per_rack = 16;
+  std::optional<Racks> racks;  ///< instead of the above
 };
 
 struct Cluster {
   std::vector<Device> devices;
   std::vector<Instance> instances;
   std::vector<Pool> pools;
-  Network network;
+  std::optional<Network> network;              ///< none: every job has the network to itself
+  std::optional<StepSeries> carbon_g_per_kwh;  ///< of its power over time, in grams of CO2 a kWh; none: not reckoned
+  /// Of the file system that all nodes read their training data from together.
+  double storage_bandwidth_bytes_per_s = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace rehearse::sim

@@ -42,6 +42,19 @@ int MaxMin::add_group(std::span<const std::int32_t> links, double cap) {
   return static_cast<int>(groups_.size()) - 1;
 }
 
+void MaxMin::change_group(int index, std::span<const std::int32_t> links, double cap) {
+  Group& group = groups_[index];
+  check(group.flows == 0 && group.end - group.first == static_cast<int>(links.size()),
+        "a group without flows goes over other links, as many as before");
+  check(cap > 0, "a flow's cap is positive");
+  caps_ += static_cast<int>(std::isfinite(cap)) - static_cast<int>(std::isfinite(group.cap));
+  group.cap = cap;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    check(links[i] >= 0 && links[i] < static_cast<int>(capacity_.size()), "a flow goes over links that there are");
+    place_link_[static_cast<std::size_t>(group.first) + i] = links[i];
+  }
+}
+
 void MaxMin::join(int index) {
   Group& group = groups_[index];
   group.position = static_cast<std::int32_t>(active_.size());
@@ -161,13 +174,20 @@ int MaxMin::narrowest() {
   return best;
 }
 
-/// Gives the group with the smallest cap its cap, when no link would give it less. False when there is none.
+/// Gives the groups whose caps are at most what every link gives their caps: what is left to the others is then no less. False
+/// when there is no such group.
 bool MaxMin::fix_capped(double share) {
-  while (!capped_.empty() && groups_[capped_.back()].fixed == solve_) capped_.pop_back();
-  if (capped_.empty() || groups_[capped_.back()].cap > share) return false;
-  Group& group = groups_[capped_.back()];
-  fix(group, group.cap);
-  return true;
+  bool any = false;
+  while (!capped_.empty()) {
+    Group& group = groups_[capped_.back()];
+    if (group.fixed != solve_) {
+      if (group.cap > share) break;
+      fix(group, group.cap);
+      any = true;
+    }
+    capped_.pop_back();
+  }
+  return any;
 }
 
 /// Largest first.
@@ -186,7 +206,7 @@ void MaxMin::fill() {
   while (groups_left_ > 0) {
     const int link = narrowest();
     const double share = load_[link].left / load_[link].open;
-    if (fix_capped(share)) continue;
+    if (fix_capped(share)) continue;  // more is left on every link now
     for (const std::int32_t place : on_link_[link])
       if (Group& group = groups_[place_group_[place]]; group.fixed != solve_) fix(group, share);
   }

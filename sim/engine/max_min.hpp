@@ -16,6 +16,8 @@ class MaxMin {
 
   /// A group without flows. Each link at most once, and one at least if it is ever to have flows; none gets more than `cap`.
   int add_group(std::span<const std::int32_t> links, double cap = std::numeric_limits<double>::infinity());
+  /// The group of number `group`, which must be without flows and have as many links, goes over these from now on.
+  void change_group(int group, std::span<const std::int32_t> links, double cap);
   /// Changes the number of the group's flows; rates are those of the last solve() until the next.
   void set_flows(int group, int flows);
   int flows(int group) const { return groups_[group].flows; }

@@ -60,12 +60,6 @@ class ByteSource::State {
           Mistake{.file = path_, .expected = "a text file, plain or compressed with gzip or xz", .found = std::string(what)});
   }
 
-  ~State() {
-    if (is_xz_) ::lzma_end(&xz_);
-  }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-
   std::size_t read(char* into, std::size_t count) {
     const std::size_t from_head = std::min(count, head_end_ - head_begin_);
     std::memcpy(into, head_.data() + head_begin_, from_head);
@@ -76,6 +70,13 @@ class ByteSource::State {
  private:
   struct Close {
     void operator()(gzFile file) const { ::gzclose(file); }
+  };
+  /// Frees what it holds also when the constructor of State throws.
+  struct Xz : lzma_stream {
+    Xz() : lzma_stream(LZMA_STREAM_INIT) {}
+    ~Xz() { ::lzma_end(this); }
+    Xz(const Xz&) = delete;
+    Xz& operator=(const Xz&) = delete;
   };
 
   std::string_view head() const { return {head_.data() + head_begin_, head_end_ - head_begin_}; }
@@ -145,7 +146,7 @@ class ByteSource::State {
   std::array<char, 512> head_{};
   std::size_t head_begin_ = 0, head_end_ = 0;
   bool is_xz_ = false, xz_ended_ = false, packed_ended_ = false;
-  lzma_stream xz_ = LZMA_STREAM_INIT;
+  Xz xz_;
   std::vector<char> packed_;
 };
 

@@ -17,7 +17,11 @@ char* find(char* begin, char* end, char c) {
 }  // namespace
 
 CsvReader::Source::Source(const std::string& path)
-    : path_(path), file_(path), buffer_(2 * kMaxRowBytes), begin_(buffer_.data()), end_(begin_) {
+    : path_(path),
+      file_(path),
+      buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)),
+      begin_(buffer_.get()),
+      end_(begin_) {
   fill();
   if (std::string_view(begin_, end_).starts_with(kByteOrderMark)) begin_ += kByteOrderMark.size();
 }
@@ -30,10 +34,10 @@ void CsvReader::Source::refuse(std::string expected, std::string found, std::int
 bool CsvReader::Source::fill() {
   if (at_end_) return false;
   const auto kept = static_cast<std::size_t>(end_ - begin_);
-  std::memmove(buffer_.data(), begin_, kept);
-  begin_ = buffer_.data();
+  std::memmove(buffer_.get(), begin_, kept);
+  begin_ = buffer_.get();
   end_ = begin_ + kept;
-  const std::size_t wanted = buffer_.size() - kept;
+  const std::size_t wanted = kBufferBytes - kept;
   const std::size_t got = file_.read(end_, wanted);
   char* const new_end = end_ + got;
   if (char* const nul = find(end_, new_end, '\0'))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +34,9 @@ class CsvReader::Source {
 
   std::string path_;
   ByteSource file_;
-  std::vector<char> buffer_;
-  char* begin_;  ///< what is read and not used yet
+  static constexpr std::size_t kBufferBytes = 2 * kMaxRowBytes;
+  std::unique_ptr<char[]> buffer_;  ///< a short file touches little of it
+  char* begin_;                     ///< what is read and not used yet
   char* end_;
   bool at_end_ = false;
   std::int64_t line_ = 1;  ///< at begin_

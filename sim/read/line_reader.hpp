@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "sim/read/byte_source.hpp"
 
@@ -26,7 +26,8 @@ class LineReader {
   bool fill();
   std::string path_;
   ByteSource source_;
-  std::vector<char> buffer_;
+  static constexpr std::size_t kBufferBytes = 2 * kMaxLineBytes;
+  std::unique_ptr<char[]> buffer_;  ///< a short file touches little of it
   std::size_t begin_ = 0, end_ = 0;
   bool at_end_ = false;
   std::int64_t line_number_ = 0;

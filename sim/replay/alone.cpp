@@ -64,7 +64,7 @@ AloneOutcome AloneRunner::run(const Job& job, const Choice& choice) {
   AloneOutcome outcome;
   const Configuration& configuration = choice.configuration;
   if (!could_ever_fit(cluster_, configuration)) return outcome;
-  double running_s = job.duration_s, start_s = 0, power = 1;
+  double running_s = job.duration_s, start_s = 0, collect_s = 0, power = 1;
   if (job.work != Work::rigid) {
     const Layout layout = empty_cluster_layout(cluster_, configuration);
     const std::vector<Plans> plans = ask_plans(policy_, *models_.step_times, cluster_, job, configuration, layout);
@@ -74,7 +74,7 @@ AloneOutcome AloneRunner::run(const Job& job, const Choice& choice) {
     timing.step_s *= noise;
     timing.forward_s *= noise;
     outcome.step_s = timing.step_s;
-    start_s = rules_.start_s + timing.profiling_s;
+    start_s = start_seconds(job, rules_, models_, false) + timing.profiling_s;
     power = timing.power_fraction;
     if (job.work == Work::steps) {
       running_s = job.steps * timing.step_s;
@@ -87,10 +87,12 @@ AloneOutcome AloneRunner::run(const Job& job, const Choice& choice) {
       outcome.failure = done.failure;
     }
   }
+  if (job.work != Work::rigid && outcome.failure == FailureReason::none) collect_s = rules_.collect_s;
   outcome.fits = true;
-  outcome.time_s = start_s + running_s;
+  outcome.time_s = start_s + running_s + collect_s;
   outcome.cost_usd = usd_per_s(cluster_, rules_, configuration) * outcome.time_s;
-  outcome.energy_j = power_w(cluster_, configuration, 0) * start_s + power_w(cluster_, configuration, power) * running_s;
+  outcome.energy_j =
+      power_w(cluster_, configuration, 0) * (start_s + collect_s) + power_w(cluster_, configuration, power) * running_s;
   return outcome;
 }
 

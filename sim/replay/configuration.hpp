@@ -34,12 +34,24 @@ struct Sync {
   bool operator==(const Sync&) const = default;
 };
 
+/// What a job takes of its one GPU, where it leaves room for others.
+struct DeviceShare {
+  double fraction = 1;      ///< of the device, a multiple of kShareGrid in (0, 1]; 1: the job has it for itself
+  double memory_bytes = 0;  ///< that it needs; whole. Not counted when the fraction is 1
+  bool is_part() const { return fraction < 1; }
+  bool operator==(const DeviceShare&) const = default;
+};
+
+/// Fractions are multiples of this, so that their sums are exact.
+inline constexpr double kShareGrid = 0x1p-30;
+
 /// Resources and batch size of a job, or of one of its stages. Several groups: mixed devices.
 struct Configuration {
   std::vector<Group> groups;
   double learning_rate = 0;  ///< 0: by the job's lr_rule; else fixed
   double power_limit_w = 0;  ///< of each GPU; 0: none
   Sync sync;
+  DeviceShare share;  ///< of every device; the replay sets it, by the job's gpu_fraction
 
   int workers() const;
   /// Of one pool, over all groups.
@@ -100,6 +112,7 @@ struct ThreadPlan {
 struct NodeShare {
   int node = 0;
   int devices = 0;
+  int shared_device = -1;  ///< the one device, when others may be on it too: a number of DeviceShares
 };
 
 /// Which of a pool's free devices a job takes (Nodes::take).
@@ -107,6 +120,7 @@ enum class Placement : std::uint8_t {
   consolidated,  ///< on the fewest nodes
   best_fit,      ///< in the smallest gaps: keeps whole nodes free for large jobs
   spread,        ///< evenly, on the emptiest nodes
+  network_aware  ///< on one node, else in one rack, else in the fewest racks; there on the fewest nodes
 };
 
 /// Starts (or resizes) a job to an entry of its menu. No nodes named: the replay chooses them by `placement`.
@@ -115,6 +129,7 @@ struct Start {
   int entry = 0;
   std::vector<std::vector<NodeShare>> nodes = {};  ///< of each group; empty: by `placement`
   Placement placement = Placement::consolidated;
+  bool shares = false;  ///< a job that needs a part of a GPU may go beside others; else it gets a free one
 };
 
 /// The answer of `queue`. Applied in this order: preempts, resizes, rejects, starts. Resizes checkpoint and start

@@ -16,6 +16,8 @@ const Instance& instance_of(const Cluster& cluster, PoolId pool) {
 
 }  // namespace
 
+bool has_gpus(const Cluster& cluster, PoolId pool) { return !instance_of(cluster, pool).gpus.empty(); }
+
 int workers_per_node(const Cluster& cluster, PoolId pool) {
   const Instance& instance = instance_of(cluster, pool);
   return instance.gpus.empty() ? 1 : instance.gpus.front().count;
@@ -48,21 +50,43 @@ double servers_usd_per_s(const CostRules& rules, const Configuration& configurat
 
 double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration) {
   double rate = servers_usd_per_s(rules, configuration);
-  for (const Group& group : configuration.groups) rate += group.workers * worker_usd_per_s(cluster, group.pool);
+  for (const Group& group : configuration.groups)
+    rate += group.workers * configuration.share.fraction * worker_usd_per_s(cluster, group.pool);
   return rate;
 }
 
-double power_w(const Cluster& cluster, const Group& group, double power_limit_w, double power_fraction) {
+double mean_usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration, double from_s,
+                      double to_s) {
+  double rate = servers_usd_per_s(rules, configuration);
+  for (const Group& group : configuration.groups) {
+    const auto& prices = cluster.pools[static_cast<std::size_t>(group.pool)].prices_usd_per_hour;
+    const double worker = !prices         ? worker_usd_per_s(cluster, group.pool)
+                          : to_s > from_s ? worker_usd(cluster, group.pool, from_s, to_s) / (to_s - from_s)
+                                          : 0;
+    rate += group.workers * configuration.share.fraction * worker;
+  }
+  return rate;
+}
+
+double worker_usd(const Cluster& cluster, PoolId pool, double from_s, double to_s) {
+  const auto& prices = cluster.pools[static_cast<std::size_t>(pool)].prices_usd_per_hour;
+  if (!prices) return worker_usd_per_s(cluster, pool) * (to_s - from_s);
+  return prices->integral(from_s, to_s) / kSecondsPerHour / workers_per_node(cluster, pool);
+}
+
+double power_w(const Cluster& cluster, const Configuration& configuration, const Group& group, double power_fraction) {
   const double idle = worker_idle_w(cluster, group.pool), busy = worker_busy_w(cluster, group.pool);
   const Device& device = worker_device(cluster, group.pool);
   const double device_w = device.idle_w + (device.busy_w - device.idle_w) * power_fraction;
-  const double over = power_limit_w > 0 ? std::max(0.0, device_w - power_limit_w) : 0;
-  return group.workers * std::max(idle, idle + (busy - idle) * power_fraction - over);
+  const double limit_w = configuration.power_limit_w;
+  const double over = limit_w > 0 ? std::max(0.0, device_w - limit_w) : 0;
+  const double of_others = idle * (1 - configuration.share.fraction);
+  return group.workers * (std::max(idle, idle + (busy - idle) * power_fraction - over) - of_others);
 }
 
 double power_w(const Cluster& cluster, const Configuration& configuration, double power_fraction) {
   double watts = 0;
-  for (const Group& group : configuration.groups) watts += power_w(cluster, group, configuration.power_limit_w, power_fraction);
+  for (const Group& group : configuration.groups) watts += power_w(cluster, configuration, group, power_fraction);
   return watts;
 }
 
@@ -98,10 +122,13 @@ Menu rigid_menu(const Job& job, const Cluster& cluster, const CostRules& rules) 
   choice.configuration.groups.push_back({.pool = std::max(job.pool, 0), .workers = job.gpus});
   PoolId& pool = choice.configuration.groups.front().pool;
   const int pools = job.pool >= 0 ? pool + 1 : static_cast<int>(cluster.pools.size());
-  while (pool < pools && !could_ever_fit(cluster, choice.configuration)) ++pool;
+  const auto holds = [&] {
+    return could_ever_fit(cluster, choice.configuration) && (job.gpu_fraction == 1 || has_gpus(cluster, pool));
+  };
+  while (pool < pools && !holds()) ++pool;
   if (pool == pools) return menu;
   choice.predicted.time_s = job.duration_s;
-  choice.predicted.cost_usd = usd_per_s(cluster, rules, choice.configuration) * job.duration_s;
+  choice.predicted.cost_usd = usd_per_s(cluster, rules, choice.configuration) * job.duration_s * job.gpu_fraction;
   menu.ranked.push_back(std::move(choice));
   return menu;
 }

@@ -1,6 +1,8 @@
 // What holding devices costs in money and power, and what switching costs in time.
 #pragma once
 
+#include <limits>
+
 #include "sim/cluster/cluster.hpp"
 #include "sim/replay/configuration.hpp"
 #include "sim/replay/models.hpp"
@@ -11,6 +13,8 @@ enum class Billing : std::uint8_t { allocated, pool };
 
 struct CostRules {
   Billing billing = Billing::allocated;
+  double preload_bytes_per_s = std::numeric_limits<double>::infinity();  ///< copying the data set to a job's nodes, at each start
+  double collect_s = 0;                         ///< fetching the results, before a job that has ended lets go
   double start_s = 30;                          ///< of a modelled job: containers, libraries, first batch
   double checkpoint_s = 10;                     ///< writing a checkpoint, before a preempted or resized job lets go
   double restore_bytes_per_s = 500e6;           ///< reading a checkpoint, when a job starts again
@@ -18,14 +22,19 @@ struct CostRules {
   double parameter_server_usd_per_hour = 0.34;  ///< of each parameter server: a c5.2xlarge
 };
 
+bool has_gpus(const Cluster& cluster, PoolId pool);
+
 /// Devices of a node that count as workers: its GPUs, or the node itself.
 int workers_per_node(const Cluster& cluster, PoolId pool);
 
 /// The device that a worker of this pool is.
 const Device& worker_device(const Cluster& cluster, PoolId pool);
 
-/// price/3600 x devices held / devices of the node, in dollars a second. One worker.
+/// price/3600 x devices held / devices of the node, in dollars a second. One worker, at the instance's price.
 double worker_usd_per_s(const Cluster& cluster, PoolId pool);
+
+/// Dollars of one worker between two dates, at the prices of then.
+double worker_usd(const Cluster& cluster, PoolId pool, double from_s, double to_s);
 
 /// Watts of one worker and its share of the node, idle and computing.
 double worker_idle_w(const Cluster& cluster, PoolId pool);
@@ -37,9 +46,13 @@ double servers_usd_per_s(const CostRules& rules, const Configuration& configurat
 /// Dollars a second while the configuration holds its devices, parameter servers included.
 double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration);
 
-/// Watts of the workers of one group at this StepTiming::power_fraction, 0 when idle; no device draws more than `power_limit_w`
-/// (Configuration).
-double power_w(const Cluster& cluster, const Group& group, double power_limit_w, double power_fraction);
+/// The mean over these dates, where prices change; else usd_per_s.
+double mean_usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration, double from_s,
+                      double to_s);
+
+/// Watts of the workers of one group of the configuration at this StepTiming::power_fraction, 0 when idle; no device draws more
+/// than its `power_limit_w`. A job that shares a device: its share of what an idle one draws, and all that it draws beyond that.
+double power_w(const Cluster& cluster, const Configuration& configuration, const Group& group, double power_fraction);
 
 /// Watts of all workers.
 double power_w(const Cluster& cluster, const Configuration& configuration, double power_fraction);
@@ -51,7 +64,7 @@ Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configu
 bool could_ever_fit(const Cluster& cluster, const Configuration& configuration);
 
 /// The menu of a rigid job: one entry, its GPUs in the pool that it names, else in the first that could ever hold them; empty
-/// when none could.
+/// when none could. A part of a GPU is of a pool that has some.
 Menu rigid_menu(const Job& job, const Cluster& cluster, const CostRules& rules);
 
 }  // namespace rehearse::sim

@@ -8,6 +8,7 @@
 
 #include "sim/cluster/cluster.hpp"
 #include "sim/replay/configuration.hpp"
+#include "sim/replay/device_shares.hpp"
 #include "sim/replay/job.hpp"
 #include "sim/replay/models.hpp"
 #include "sim/replay/nodes.hpp"
@@ -70,6 +71,8 @@ struct Service {
   JobState state = JobState::queued;  ///< queued, starting, running or checkpointing
   int entry = -1;                     ///< of the menu, that it holds devices for; -1 while queued
   int devices = 0;                    ///< workers that it holds
+  double fraction = 1;                ///< of each: below 1 it shares one
+  int shared_device = -1;             ///< that one, of its pool's DeviceShares
   double since_s = 0;                 ///< of the state
   double held_since_s = 0;            ///< the devices of this stage were taken
   double lets_go_at_s = kNever;       ///< checkpointing: when it ends
@@ -79,7 +82,7 @@ struct Service {
   double fraction_done = 0;           ///< of its work, until `held_since_s`: of its duration, its steps or its predicted epochs
 
   /// Attained service in device-seconds.
-  double device_s_at(double now_s) const { return device_s + devices * (now_s - since_s); }
+  double device_s_at(double now_s) const { return device_s + devices * fraction * (now_s - since_s); }
 };
 
 /// A job as a queue sees it.
@@ -102,8 +105,9 @@ struct QueueJob {
 class Truth {
  public:
   virtual ~Truth() = default;
-  /// Seconds that the job will need with an entry of its menu from now on, start-up included. While it holds devices for that
-  /// entry exact but for what happens to it; else on the nodes that it would get on an empty cluster.
+  /// Seconds that the job will need with an entry of its menu from now on, start-up included, at full speed and without periodic
+  /// checkpoints: a job that a slow node or a shared link holds up must not seem longer than one that waits. While it holds
+  /// devices for that entry exact but for what happens to it; else on the nodes that it would get on an empty cluster.
   virtual double remaining_s(JobSlot slot, int entry, double now_s) const = 0;
 };
 
@@ -113,13 +117,14 @@ class Truth {
 struct QueueView {
   double now_s = 0;
   const Cluster* cluster = nullptr;
-  std::span<const JobSlot> queued;    ///< joined the queue: arrived, or came back after a checkpoint
-  std::span<const JobSlot> started;   ///< took devices: the last answer's starts, and resized jobs after their checkpoint
-  std::span<const JobSlot> changed;   ///< began to run, or to write a checkpoint, or the next of their stages
-  std::span<const JobSlot> ended;     ///< left the cluster, from wherever they were
-  std::span<const QueueJob> jobs;     ///< by slot
-  std::span<const int> free_devices;  ///< by pool
-  std::span<const Nodes> nodes;       ///< by pool: how the free devices lie on its nodes
+  std::span<const JobSlot> queued;            ///< joined the queue: arrived, or came back after a checkpoint
+  std::span<const JobSlot> started;           ///< took devices: the last answer's starts, and resized jobs after their checkpoint
+  std::span<const JobSlot> changed;           ///< began to run, or to write a checkpoint, or the next of their stages
+  std::span<const JobSlot> ended;             ///< left the cluster, from wherever they were
+  std::span<const QueueJob> jobs;             ///< by slot
+  std::span<const int> free_devices;          ///< by pool
+  std::span<const Nodes> nodes;               ///< by pool: how the free devices lie on its nodes
+  std::span<const DeviceShares> shares = {};  ///< by pool: the room beside jobs that need parts of devices; empty: unknown
 };
 
 /// `queue`: which job runs next, where.

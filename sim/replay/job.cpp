@@ -56,6 +56,14 @@ std::string_view name_of(JobEvent event) {
       return "rejected";
     case JobEvent::started:
       return "started";
+    case JobEvent::preloading:
+      return "preloading";
+    case JobEvent::starting_up:
+      return "starting_up";
+    case JobEvent::restoring:
+      return "restoring";
+    case JobEvent::collecting:
+      return "collecting";
     case JobEvent::running:
       return "running";
     case JobEvent::preempted:

@@ -47,7 +47,8 @@ struct Job {
   const Profile* profile = nullptr;  ///< null only for rigid jobs of which nothing else is known
   double submit_s = 0;
   Work work = Work::rigid;
-  int gpus = 0;  ///< workers that the trace gave it; 0: free to choose
+  int gpus = 0;             ///< workers that the trace gave it; 0: free to choose
+  double gpu_fraction = 1;  ///< in (0, 1], that it needs of its one GPU; 1 with more than one
   double duration_s =
       0;  ///< rigid: its length; steps: measured length on `gpus` workers, to which step times are scaled (0: not scaled)
   double steps = 0;                  ///< of Work::steps
@@ -126,6 +127,7 @@ struct JobRecord {
   CostParts cost;
   TimeParts time;
   double energy_j = 0;
+  double co2_kg = kUnset;  ///< NaN where the cluster has no carbon intensity
   double device_s = 0;
   int preemptions = 0;
   int reconfigurations = 0;

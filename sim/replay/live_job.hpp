@@ -19,6 +19,7 @@ struct LiveJob {
   int entry = -1;                                 ///< of the menu, running or to be started next
   int resize_to = -1;                             ///< entry to start with after the checkpoint; -1: back to the queue
   Placement placement = Placement::consolidated;  ///< of a resize
+  bool shares = false;                            ///< likewise: Start::shares
   /// At the end of a stage: the menu that `configure` answered, until the devices of the old one's entry are let go.
   std::unique_ptr<Menu> next_menu;
   Layout layout;
@@ -36,6 +37,9 @@ struct LiveJob {
   double stage_start_s = 0;  ///< devices taken
   double running_since_s = 0;
   double held_since_s = 0;  ///< of the current holdings
+  double boot_s = 0;        ///< of the nodes that it took, before its start-up
+  int start_phase = 0;      ///< the next one, while starting
+  bool collects = false;    ///< its results: trained to the end, and still holds its devices
   std::vector<Holding> holdings;
   JobMeter meter;
   CostParts cost;

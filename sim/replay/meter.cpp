@@ -2,38 +2,118 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/units.hpp"
 
 namespace rehearse::sim {
 
 Meter::Meter(const Cluster& cluster, const CostRules& rules)
-    : per_pool_money_(rules.billing == Billing::pool), totals_(cluster.pools.size()) {
+    : per_pool_money_(rules.billing == Billing::pool),
+      carbon_(cluster.carbon_g_per_kwh ? &*cluster.carbon_g_per_kwh : nullptr),
+      totals_(cluster.pools.size()) {
   for (std::size_t p = 0; p < cluster.pools.size(); ++p) {
     const auto pool = static_cast<PoolId>(p);
-    now_.push_back({.devices = cluster.pools[p].nodes * workers_per_node(cluster, pool),
+    scalers_.push_back(cluster.pools[p].autoscale ? std::make_unique<Autoscaler>(cluster.pools[p]) : nullptr);
+    const int nodes = scalers_[p] ? scalers_[p]->nodes_up() : cluster.pools[p].nodes;
+    now_.push_back({.devices = nodes * workers_per_node(cluster, pool),
                     .usd_per_device_s = worker_usd_per_s(cluster, pool),
-                    .idle_w_per_device = worker_idle_w(cluster, pool)});
+                    .idle_w_per_device = worker_idle_w(cluster, pool),
+                    .prices = cluster.pools[p].prices_usd_per_hour ? &*cluster.pools[p].prices_usd_per_hour : nullptr,
+                    .nodes = nodes,
+                    .devices_per_node = workers_per_node(cluster, pool)});
   }
 }
 
+double Meter::PoolNow::usd(double from_s, double to_s) const {
+  return prices->integral(from_s, to_s) / kSecondsPerHour / devices_per_node;
+}
+
+/// Grams a kWh times seconds, of one watt.
+double Meter::co2_kg_per_w(double from_s, double to_s) const {
+  return carbon_ == nullptr ? 0 : carbon_->integral(from_s, to_s) / kJoulesPerKwh / 1000;
+}
+
+/// Nodes that nobody has held for long enough go away at their own dates, before `now_s`.
 void Meter::settle(PoolId pool, double now_s) {
+  if (Autoscaler* scaler = scalers_[static_cast<std::size_t>(pool)].get(); scaler != nullptr) {
+    for (double gone_s = scaler->next_release_s(); gone_s < now_s; gone_s = scaler->next_release_s()) {
+      scaler->release();
+      set_nodes(pool, scaler->nodes_up(), gone_s);
+    }
+  }
+  settle_held(pool, now_s);
+}
+
+void Meter::settle_held(PoolId pool, double now_s) {
   PoolNow& n = now_[static_cast<std::size_t>(pool)];
   PoolTotals& t = totals_[static_cast<std::size_t>(pool)];
   const double dt = now_s - n.since_s;
-  n.since_s = now_s;
+  const double since_s = std::exchange(n.since_s, now_s);
   if (dt == 0) return;
   const double idle = n.devices - n.allocated;
   t.idle_device_s += idle * dt;
-  t.idle_usd += idle * n.usd_per_device_s * dt;
+  t.idle_usd += n.prices != nullptr ? idle * n.usd(since_s, now_s) : idle * n.usd_per_device_s * dt;
+  if (carbon_ != nullptr) {
+    const double kg_per_w = co2_kg_per_w(since_s, now_s);
+    t.idle_co2_kg += idle * n.idle_w_per_device * kg_per_w;
+    t.pool_co2_kg += (idle * n.idle_w_per_device + n.jobs_power_w) * kg_per_w;
+  }
   t.idle_energy_j += idle * n.idle_w_per_device * dt;
   t.pool_energy_j += (idle * n.idle_w_per_device + n.jobs_power_w) * dt;
   t.busy_device_s += n.busy * dt;
 }
 
 void Meter::open(double now_s) {
-  opened_s_ = now_s;
-  for (PoolNow& n : now_) n.since_s = now_s;
+  std::fill(totals_.begin(), totals_.end(), PoolTotals{});  // nodes that came and went before are nobody's
+  for (PoolNow& n : now_) n.since_s = n.devices_since_s = now_s;
+}
+
+/// Of the devices that have been there since the last time.
+void Meter::settle_devices(PoolId pool, double now_s) {
+  PoolNow& n = now_[static_cast<std::size_t>(pool)];
+  PoolTotals& t = totals_[static_cast<std::size_t>(pool)];
+  const double since_s = std::exchange(n.devices_since_s, now_s);
+  const double device_s = n.devices * (now_s - since_s);
+  t.pool_device_s += device_s;
+  t.pool_usd += n.prices != nullptr ? n.devices * n.usd(since_s, now_s) : device_s * n.usd_per_device_s;
+}
+
+void Meter::set_nodes(PoolId pool, int nodes, double now_s) {
+  settle_held(pool, now_s);
+  settle_devices(pool, now_s);
+  PoolNow& n = now_[static_cast<std::size_t>(pool)];
+  n.nodes = nodes;
+  n.devices = nodes * n.devices_per_node;
+  check(n.allocated <= n.devices, "devices that are held go away", now_s);
+}
+
+double Meter::take_nodes(double now_s, PoolId pool, std::span<const NodeShare> shares) {
+  Autoscaler* scaler = scalers_[static_cast<std::size_t>(pool)].get();
+  if (scaler == nullptr) return 0;
+  settle(pool, now_s);
+  if (scaler->take(shares) == 0) return 0;
+  set_nodes(pool, scaler->nodes_up(), now_s);
+  return scaler->boot_s();
+}
+
+void Meter::give_back_nodes(double now_s, PoolId pool, std::span<const NodeShare> shares) {
+  if (Autoscaler* scaler = scalers_[static_cast<std::size_t>(pool)].get(); scaler != nullptr) scaler->give_back(now_s, shares);
+}
+
+void Meter::lose_node(double now_s, PoolId pool, int node) {
+  settle(pool, now_s);
+  Autoscaler* scaler = scalers_[static_cast<std::size_t>(pool)].get();
+  if (scaler != nullptr) scaler->lose(node);
+  set_nodes(pool, scaler != nullptr ? scaler->nodes_up() : now_[static_cast<std::size_t>(pool)].nodes - 1, now_s);
+}
+
+void Meter::replace_node(double now_s, PoolId pool, int node) {
+  settle(pool, now_s);
+  Autoscaler* scaler = scalers_[static_cast<std::size_t>(pool)].get();
+  if (scaler != nullptr) scaler->replace(node);
+  set_nodes(pool, scaler != nullptr ? scaler->nodes_up() : now_[static_cast<std::size_t>(pool)].nodes + 1, now_s);
 }
 
 void Meter::take(double now_s, const Holding& holding) {
@@ -55,14 +135,17 @@ void Meter::give_back(double now_s, double since_s, const Holding& holding, JobM
   check(n.allocated >= 0, "a pool's devices are given back twice", now_s);
   const double held_s = now_s - since_s;
   const double device_s = holding.devices * held_s;
-  const double usd = device_s * n.usd_per_device_s;
+  const double usd = n.prices != nullptr ? holding.devices * n.usd(since_s, now_s) : device_s * n.usd_per_device_s;
   const double energy = holding.power_w * held_s;
+  const double co2_kg = holding.power_w * co2_kg_per_w(since_s, now_s);
   PoolTotals& t = totals_[static_cast<std::size_t>(holding.pool)];
   t.jobs_device_s += device_s;
   t.jobs_usd += usd;
   t.jobs_energy_j += energy;
+  t.jobs_co2_kg += co2_kg;
   job.device_s += device_s;
   job.energy_j += energy;
+  job.co2_kg += co2_kg;
   job.usd += usd;
   if (per_pool_money_) {
     job.usd_of_pool.resize(now_.size(), 0.0);
@@ -78,20 +161,28 @@ void Meter::charge_parameter_servers(double usd, JobMeter& job) {
 void Meter::close(double now_s) {
   for (std::size_t p = 0; p < now_.size(); ++p) {
     settle(static_cast<PoolId>(p), now_s);
+    settle_devices(static_cast<PoolId>(p), now_s);
     check(now_[p].allocated == 0, "devices are still allocated at the end", now_s);
-    const double span_s = now_s - opened_s_;
-    totals_[p].pool_device_s = now_[p].devices * span_s;
-    totals_[p].pool_usd = totals_[p].pool_device_s * now_[p].usd_per_device_s;
   }
 }
 
-PoolSample Meter::sample(double now_s, PoolId pool) const {
+PoolSample Meter::sample(double now_s, PoolId pool) {
+  if (scalers_[static_cast<std::size_t>(pool)]) settle(pool, now_s);
   const PoolNow& n = now_[static_cast<std::size_t>(pool)];
   return {.time_s = now_s,
           .pool = pool,
           .busy_devices = n.busy,
           .allocated_devices = n.allocated,
           .power_w = n.jobs_power_w + (n.devices - n.allocated) * n.idle_w_per_device};
+}
+
+void Meter::tell(ReplayProgress& progress) const {
+  for (const PoolNow& n : now_) {
+    progress.allocated_devices += n.allocated;
+    progress.devices += n.devices;
+  }
+  for (const PoolTotals& t : totals_) progress.jobs_usd += t.jobs_usd;
+  progress.jobs_usd += parameter_servers_usd_;
 }
 
 void Meter::check_balance(double now_s) const {
@@ -103,6 +194,8 @@ void Meter::check_balance(double now_s) const {
           "device-seconds of jobs and idle devices are not the pool's", now_s);
     check(balanced(t.jobs_usd + t.idle_usd, t.pool_usd), "money of jobs and idle devices is not the pool's", now_s);
     check(balanced(t.jobs_energy_j + t.idle_energy_j, t.pool_energy_j), "energy of jobs and idle devices is not the pool's",
+          now_s);
+    check(balanced(t.jobs_co2_kg + t.idle_co2_kg, t.pool_co2_kg), "carbon dioxide of jobs and idle devices is not the pool's",
           now_s);
   }
 }

@@ -27,8 +27,11 @@ struct StepTiming {
   double busy_fraction = 1;  ///< of the step in which the devices compute
   double power_fraction =
       1;  ///< of the way from a device's idle_w to its busy_w, on average over the step; above 1 if it draws more
-  double memory_bytes = 0;  ///< on the fullest device
-  bool fits = true;         ///< in the memory of every device
+  double waiting_power_fraction = 0;  ///< the same of a device that waits for others in the middle of a step
+  double input_bytes = 0;             ///< of training data that all workers read for a step
+  double network_bytes = 0;  ///< of a step through each node's network, each way, where several nodes make a ring; else 0
+  double memory_bytes = 0;   ///< on the fullest device
+  bool fits = true;          ///< in the memory of every device
 };
 
 class StepTimes {

@@ -26,12 +26,24 @@ std::string_view name_of(NodeChange change) {
       return "maintenance_begins";
     case NodeChange::opened:
       return "maintenance_ends";
+    case NodeChange::warned:
+      return "spot_warned";
+    case NodeChange::revoked:
+      return "spot_revoked";
+    case NodeChange::replaced:
+      return "spot_replaced";
   }
   return "";
 }
 
 std::string node_name(const Cluster& cluster, PoolId pool, int node) {
   return fmt::format("{}/{}", cluster.pools[static_cast<std::size_t>(pool)].name, node);
+}
+
+bool has_node_events(const Cluster& cluster, const NodeRules& rules) {
+  return rules.outages.law != FailureLaw::none || !rules.measured.empty() || rules.slow.between_s != kNever ||
+         !rules.maintenance.empty() ||
+         std::any_of(cluster.pools.begin(), cluster.pools.end(), [](const Pool& pool) { return pool.spot.has_value(); });
 }
 
 double failure_rate(const Cluster& cluster, const NodeRules& rules, PoolId pool) {
@@ -41,13 +53,23 @@ double failure_rate(const Cluster& cluster, const NodeRules& rules, PoolId pool)
     outages += outage.pool == pool;
     span_s = std::max(span_s, outage.time_s + outage.down_s);
   }
-  if (outages > 0) rate += outages / span_s / cluster.pools[static_cast<std::size_t>(pool)].nodes;
+  const Pool& of = cluster.pools[static_cast<std::size_t>(pool)];
+  if (outages > 0) rate += outages / span_s / of.nodes;
+  if (of.spot) rate += 1 / of.spot->mean_up_s;
   return rate;
 }
 
 NodeEvents::NodeEvents(const Cluster& cluster, const NodeRules& rules) : rules_(rules) {
   if (rules.outages.law != FailureLaw::none || rules.slow.between_s != kNever) add_streams_of_nodes(cluster);
   add_measured();
+  for (std::size_t p = 0; p < cluster.pools.size(); ++p) {
+    if (!cluster.pools[p].spot) continue;
+    const auto pool = static_cast<PoolId>(p);
+    for (int node = 0; node < cluster.pools[p].nodes; ++node) {
+      streams_.push_back({.kind = Kind::spot, .pool = pool, .node = node, .first = spot_nodes_.size()});
+      spot_nodes_.push_back({.revocations = {cluster, pool, node, rules.seed, rules.repetition}, .now = {}});
+    }
+  }
   for (std::size_t m = 0; m < rules.maintenance.size(); ++m) {
     const Maintenance& window = rules.maintenance[m];
     streams_.push_back(
@@ -135,6 +157,23 @@ NodeEvent NodeEvents::next_maintenance(const Stream& stream) const {
   }
 }
 
+NodeEvent NodeEvents::next_revocation(const Stream& stream) {
+  SpotNode& node = spot_nodes_[stream.first];
+  switch (stream.count % 3) {
+    case 0: {
+      const auto next = node.revocations.next();
+      if (!next) return {};
+      node.now = *next;
+      return {.date_s = on_date_grid(std::max(stream.last_s, node.now.time_s - node.now.warned_s)), .change = NodeChange::warned};
+    }
+    case 1:
+      return {.date_s = on_date_grid(node.now.time_s), .change = NodeChange::revoked};
+    default:
+      if (node.now.down_s == kNever) return {};
+      return {.date_s = on_date_grid(node.now.time_s + node.now.down_s), .change = NodeChange::replaced};
+  }
+}
+
 NodeEvent NodeEvents::next(std::size_t stream) {
   Stream& s = streams_[stream];
   const auto draw = [&]() -> NodeEvent {
@@ -147,6 +186,8 @@ NodeEvent NodeEvents::next(std::size_t stream) {
         return next_measured(s);
       case Kind::maintenance:
         return next_maintenance(s);
+      case Kind::spot:
+        return next_revocation(s);
     }
     return {};
   };

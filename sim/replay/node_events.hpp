@@ -1,5 +1,5 @@
-// What happens to nodes whatever runs on them: failures and repairs, slow spells, maintenance. Every node has streams of its own,
-// so that its dates depend on no policy, no job and no other node.
+// What happens to nodes whatever runs on them: failures and repairs, slow spells, maintenance, spot nodes that are taken away.
+// Every node has streams of its own, so that its dates depend on no policy, no job and no other node.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include "sim/base/random.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/replay/job.hpp"
+#include "sim/replay/spot.hpp"
 
 namespace rehearse::sim {
 
@@ -58,12 +59,11 @@ struct NodeRules {
   std::vector<Maintenance> maintenance;
   int max_restarts = 100;  ///< a job whose nodes fail once more has failed
   std::uint64_t seed = 0, repetition = 0;
-  bool any() const {
-    return outages.law != FailureLaw::none || !measured.empty() || slow.between_s != kNever || !maintenance.empty();
-  }
 };
+/// Whether anything ever happens to a node.
+bool has_node_events(const Cluster& cluster, const NodeRules& rules);
 
-enum class NodeChange : std::uint8_t { failed, repaired, slow, normal, announced, closed, opened };
+enum class NodeChange : std::uint8_t { failed, repaired, slow, normal, announced, closed, opened, warned, revoked, replaced };
 std::string_view name_of(NodeChange change);
 
 /// Of the nodes [first_node, first_node + nodes).
@@ -78,7 +78,7 @@ struct NodeEvent {
 /// POOL/INDEX, the index from 0: in keys of streams, in traces and in records.
 std::string node_name(const Cluster& cluster, PoolId pool, int node);
 
-/// Failures a second of one node of the pool while it is up, on average; 0 when it never fails.
+/// Failures and revocations at random a second of one node of the pool while it is up, on average; 0 when there are none.
 double failure_rate(const Cluster& cluster, const NodeRules& rules, PoolId pool);
 
 class NodeEvents {
@@ -89,13 +89,13 @@ class NodeEvents {
   NodeEvent next(std::size_t stream);
 
  private:
-  enum class Kind : std::uint8_t { outages, measured, slow, maintenance };
+  enum class Kind : std::uint8_t { outages, measured, slow, maintenance, spot };
   struct Stream {
     Kind kind;
     PoolId pool = 0;
     int node = 0, nodes = 1;
     Random random{0};
-    std::size_t first = 0, end = 0;  // of measured_, or of the rules' maintenance
+    std::size_t first = 0, end = 0;  // of measured_, of the rules' maintenance, or of spot_nodes_
     std::uint64_t count = 0;         // of events so far
     double last_s = 0;               // date of the last one
   };
@@ -107,8 +107,14 @@ class NodeEvents {
   NodeEvent next_spell(Stream& stream) const;
   NodeEvent next_measured(const Stream& stream) const;
   NodeEvent next_maintenance(const Stream& stream) const;
+  NodeEvent next_revocation(const Stream& stream);
+  struct SpotNode {
+    NodeRevocations revocations;
+    Revocation now;
+  };
   const NodeRules& rules_;
   std::vector<Outage> measured_;  // by node, then date; those that overlap are one
+  std::vector<SpotNode> spot_nodes_;
   std::vector<Stream> streams_;
 };
 

@@ -60,6 +60,7 @@ struct NodeWatch {
   std::vector<NodeEvent> next;  ///< by stream
   std::vector<EventHandle> pushed;
   std::size_t live = 0;  ///< of them, in the queue of events
+  int gone = 0;          ///< nodes that were taken away for ever
   std::vector<std::vector<Node>> nodes;
   std::vector<double> rates;  ///< failures a second of one node, by pool
   double slow_speed = 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "sim/base/errors.hpp"
 
@@ -39,7 +40,7 @@ int IndexSet::smallest() const {
   return static_cast<int>(at);
 }
 
-Nodes::Nodes(int nodes, int devices_per_node)
+Nodes::Nodes(int nodes, int devices_per_node, const std::vector<int>& rack_of_node)
     : per_node_(devices_per_node),
       free_total_(nodes * devices_per_node),
       free_(static_cast<std::size_t>(nodes), devices_per_node),
@@ -47,6 +48,22 @@ Nodes::Nodes(int nodes, int devices_per_node)
   for (int f = 0; f <= devices_per_node; ++f) with_free_.emplace_back(nodes);
   count_.back() = nodes;
   for (int node = 0; node < nodes; ++node) with_free_[static_cast<std::size_t>(devices_per_node)].insert(node);
+  std::map<int, int> index;  // of each rack that the pool has nodes in
+  for (const int rack : rack_of_node) index.emplace(rack, static_cast<int>(index.size()));
+  if (index.size() < 2) return;
+  nodes_of_rack_.resize(index.size());
+  free_in_rack_.resize(index.size(), 0);
+  for (int node = 0; node < nodes; ++node) {
+    rack_of_node_.push_back(index.at(rack_of_node[static_cast<std::size_t>(node)]));
+    nodes_of_rack_[static_cast<std::size_t>(rack_of_node_.back())].push_back(node);
+    count_free(node, devices_per_node);
+  }
+}
+
+/// Of nodes that are not out.
+void Nodes::count_free(int node, int delta) {
+  if (rack_of_node_.empty()) return;
+  free_in_rack_[static_cast<std::size_t>(rack_of_node_[static_cast<std::size_t>(node)])] += delta;
 }
 
 void Nodes::change(int node, int delta) {
@@ -60,6 +77,7 @@ void Nodes::change(int node, int delta) {
   --count_[static_cast<std::size_t>(free)];
   free += delta;
   free_total_ += delta;
+  count_free(node, delta);
   with_free_[static_cast<std::size_t>(free)].insert(node);
   ++count_[static_cast<std::size_t>(free)];
 }
@@ -71,6 +89,7 @@ void Nodes::withdraw(int node) {
   with_free_[static_cast<std::size_t>(free)].erase(node);
   --count_[static_cast<std::size_t>(free)];
   free_total_ -= free;
+  count_free(node, -free);
   ++nodes_out_;
 }
 
@@ -81,6 +100,7 @@ void Nodes::restore(int node) {
   with_free_[static_cast<std::size_t>(free)].insert(node);
   ++count_[static_cast<std::size_t>(free)];
   free_total_ += free;
+  count_free(node, free);
   --nodes_out_;
 }
 
@@ -143,6 +163,45 @@ void Nodes::take_spread(int devices, std::vector<NodeShare>& out) {
   out.erase(last, out.end());
 }
 
+/// The rack with the fewest free devices of those that hold all, else the one with the most.
+int Nodes::best_rack(int devices) const {
+  int best = 0;
+  for (int rack = 1; rack < static_cast<int>(free_in_rack_.size()); ++rack) {
+    const int free = free_in_rack_[static_cast<std::size_t>(rack)], least = free_in_rack_[static_cast<std::size_t>(best)];
+    const bool better = free >= devices ? least < devices || free < least : least < devices && free > least;
+    if (better) best = rack;
+  }
+  return best;
+}
+
+/// As consolidated, among the rack's nodes. How many it took.
+int Nodes::take_from_rack(int rack, int devices, std::vector<NodeShare>& out) {
+  const int wanted = std::min(devices, free_in_rack_[static_cast<std::size_t>(rack)]);
+  for (int left = wanted; left > 0;) {
+    int chosen = -1;
+    for (const int node : nodes_of_rack_[static_cast<std::size_t>(rack)]) {
+      const int free = free_on(node);
+      if (free == 0) continue;
+      const int least = chosen < 0 ? 0 : free_on(chosen);
+      if (free >= left ? least < left || free < least : least < left && free > least) chosen = node;
+    }
+    const int taken = std::min(left, free_on(chosen));
+    change(chosen, -taken);
+    out.push_back({chosen, taken});
+    left -= taken;
+  }
+  return wanted;
+}
+
+void Nodes::take_network_aware(int devices, std::vector<NodeShare>& out) {
+  if (rack_of_node_.empty() || has_node_with(devices)) {
+    take_consolidated(devices, out);
+    return;
+  }
+  check(devices <= free_total_, "more devices are taken than are free");
+  while (devices > 0) devices -= take_from_rack(best_rack(devices), devices, out);
+}
+
 void Nodes::take(Placement placement, int devices, std::vector<NodeShare>& out) {
   switch (placement) {
     case Placement::consolidated:
@@ -153,6 +212,9 @@ void Nodes::take(Placement placement, int devices, std::vector<NodeShare>& out) 
       break;
     case Placement::spread:
       take_spread(devices, out);
+      break;
+    case Placement::network_aware:
+      take_network_aware(devices, out);
       break;
   }
 }

@@ -26,7 +26,8 @@ class IndexSet {
 /// The nodes of one pool and their free devices.
 class Nodes {
  public:
-  Nodes(int nodes, int devices_per_node);
+  /// `rack_of_node`: of each node, any numbers; empty: all are in one rack.
+  Nodes(int nodes, int devices_per_node, const std::vector<int>& rack_of_node = {});
   int devices_per_node() const { return per_node_; }
   int capacity() const { return static_cast<int>(free_.size()) * per_node_; }
   int free_devices() const { return free_total_; }
@@ -56,7 +57,11 @@ class Nodes {
  private:
   void take_best_fit(int devices, std::vector<NodeShare>& out);
   void take_spread(int devices, std::vector<NodeShare>& out);
+  void take_network_aware(int devices, std::vector<NodeShare>& out);
+  int take_from_rack(int rack, int devices, std::vector<NodeShare>& out);
+  int best_rack(int devices) const;
   void change(int node, int delta);
+  void count_free(int node, int delta);
   int per_node_;
   int free_total_;
   std::vector<int> free_;
@@ -64,6 +69,9 @@ class Nodes {
   int nodes_out_ = 0;
   std::vector<IndexSet> with_free_;  // [f]: nodes with f free devices that are not out
   std::vector<int> count_;           // [f]: how many of them
+  std::vector<int> rack_of_node_;    // from 0; empty: all are in one
+  std::vector<std::vector<int>> nodes_of_rack_;
+  std::vector<int> free_in_rack_;  // devices, of nodes that are not out
 };
 
 }  // namespace rehearse::sim

@@ -12,11 +12,26 @@
 namespace rehearse::sim {
 
 /// `interrupted`: a node failed under it; `released`: the jobs that it waited for have ended.
+/// Where a replay stands. A plain value: it goes through pipes.
+struct ReplayProgress {
+  std::uint64_t jobs_ended = 0;
+  std::uint64_t jobs_waiting = 0;
+  std::uint64_t jobs_running = 0;  ///< hold devices
+  double time_s = 0;
+  double allocated_devices = 0;
+  double devices = 0;   ///< that are there
+  double jobs_usd = 0;  ///< that jobs have been charged, up to their last change
+};
+
 enum class JobEvent : std::uint8_t {
   submitted,
   rejected,
   started,
+  preloading,
+  starting_up,
+  restoring,
   running,
+  collecting,
   preempted,
   resized,
   interrupted,
@@ -59,9 +74,9 @@ struct StageRecord {
 struct PoolSample {
   double time_s = 0;
   PoolId pool = 0;
-  double busy_devices = 0;  ///< allocated devices times the part of the time they compute
-  int allocated_devices = 0;
-  int queued_jobs = 0;  ///< of the whole cluster
+  double busy_devices = 0;       ///< allocated devices times the part of the time they compute
+  double allocated_devices = 0;  ///< shares of devices count as such
+  int queued_jobs = 0;           ///< of the whole cluster
   double power_w = 0;
   double fragmentation = 0;  ///< share of the free devices that the next job of this pool cannot use: Nodes::unusable_for
 };
@@ -86,6 +101,7 @@ struct PoolTotals {
   double jobs_usd = 0, idle_usd = 0, pool_usd = 0;
   double jobs_energy_j = 0, idle_energy_j = 0, pool_energy_j = 0;
   double busy_device_s = 0;
+  double jobs_co2_kg = 0, idle_co2_kg = 0, pool_co2_kg = 0;  ///< 0 where the cluster has no carbon intensity
 };
 
 struct ReplayTotals {

@@ -10,12 +10,17 @@
 namespace rehearse::sim {
 
 ReplayRun::ReplayRun(const ReplaySetup& setup) : setup_(setup), cluster_(*setup.cluster), meter_(*setup.cluster, setup.costs) {
+  std::vector<std::vector<int>> racks = racks_of(cluster_).of_node;
+  racks.resize(cluster_.pools.size());
   for (std::size_t p = 0; p < cluster_.pools.size(); ++p) {
-    nodes_.emplace_back(cluster_.pools[p].nodes, workers_per_node(cluster_, static_cast<PoolId>(p)));
+    nodes_.emplace_back(cluster_.pools[p].nodes, workers_per_node(cluster_, static_cast<PoolId>(p)), racks[p]);
     free_devices_.push_back(nodes_.back().free_devices());
+    shares_.push_back(unshared_devices(cluster_, static_cast<PoolId>(p)));
   }
+  tenants_.resize(cluster_.pools.size());
   next_of_source_.resize(setup.sources.size());
-  if (setup.nodes.any()) node_watch_ = std::make_unique<NodeWatch>(cluster_, setup.nodes);
+  if (JobNetwork::is_needed(cluster_)) network_ = std::make_unique<JobNetwork>(cluster_, setup.network_solver);
+  if (has_node_events(cluster_, setup.nodes)) node_watch_ = std::make_unique<NodeWatch>(cluster_, setup.nodes);
   if (auto* oracle = dynamic_cast<OracleQueue*>(setup.policy.queue)) oracle->learn(*this);
 }
 
@@ -58,12 +63,14 @@ void ReplayRun::make_menu(JobSlot slot, double now_s) {
   const Job& job = queued.job;
   if (job.work == Work::rigid) {
     queued.menu = rigid_menu(job, cluster_, setup_.costs);
+    share_menu(slot);
     return;
   }
   ask_policy("configure", &job, now_s, [&] {
     queued.menu = setup_.policy.configure->configure(job, now_s);
     validate_menu(cluster_, job, queued.menu);
   });
+  share_menu(slot);
   tell_menu(job, queued.menu, now_s);
 }
 
@@ -131,7 +138,8 @@ void ReplayRun::decide(double now_s) {
                        .ended = ended_,
                        .jobs = jobs_,
                        .free_devices = free_devices_,
-                       .nodes = nodes_};
+                       .nodes = nodes_,
+                       .shares = shares_};
   answer_.clear();
   ask_policy("queue", nullptr, now_s, [&] { setup_.policy.queue->decide(view, answer_); });
   queued_.clear();
@@ -145,6 +153,7 @@ void ReplayRun::decide(double now_s) {
   apply(answer_, now_s);
   // A job that was rejected or found no memory has left: the queue is told at this date.
   if (!ended_.empty()) events_.push({now_s, EventClass::timer, kWake});
+  if (network_) settle_network(now_s);
   if (setup_.pool_samples) {
     for (std::size_t p = 0; p < nodes_.size(); ++p) {
       PoolSample sample = meter_.sample(now_s, static_cast<PoolId>(p));
@@ -174,7 +183,8 @@ const Choice& ReplayRun::entry_of(JobSlot slot, int entry) const {
 }
 
 /// Are there so many free devices now, and on the nodes that are named, if any?
-bool ReplayRun::is_free(const Configuration& configuration, const Layout& named) const {
+bool ReplayRun::is_free(const Configuration& configuration, const Layout& named, bool shares) const {
+  if (configuration.share.is_part()) return is_part_free(configuration, shares);
   for (std::size_t g = 0; g < configuration.groups.size(); ++g) {
     const PoolId pool = configuration.groups[g].pool;
     if (configuration.workers_of(pool) > free_devices_[static_cast<std::size_t>(pool)]) return false;
@@ -212,6 +222,7 @@ void ReplayRun::apply(const QueueAnswer& answer, double now_s) {
     ++live_[resize.job].reconfigurations;
     live_[resize.job].resize_to = resize.entry;
     live_[resize.job].placement = resize.placement;
+    live_[resize.job].shares = resize.shares;
     tell(now_s, JobEvent::resized, resize.job);
     begin_checkpoint(resize.job, live_[resize.job].clock.at(now_s), now_s);
   }
@@ -226,9 +237,10 @@ void ReplayRun::apply(const QueueAnswer& answer, double now_s) {
     require(known(s.job, JobState::queued), s.job, "starts a job that is not in the queue");
     require(valid_entry(s), s.job, "starts a job with an entry that its menu does not have or that never fits");
     const Configuration& configuration = entry_of(s.job, s.entry).configuration;
+    require(s.nodes.empty() || !configuration.share.is_part(), s.job, "names nodes for a job that needs a part of a device");
     if (!s.nodes.empty())
       ask_policy("queue", &jobs_[s.job].job, now_s, [&] { validate_layout(cluster_, configuration, s.nodes); });
-    require(is_free(configuration, s.nodes), s.job, "starts a job on devices that are not free");
+    require(is_free(configuration, s.nodes, s.shares), s.job, "starts a job on devices that are not free");
     --waiting_;
     start(s, now_s);
   }
@@ -243,13 +255,8 @@ bool ReplayRun::more_will_arrive() const {
   return std::any_of(next_of_source_.begin(), next_of_source_.end(), [](const auto& job) { return job.has_value(); });
 }
 
-void ReplayRun::fail_waiting(double now_s) const {
-  throw PolicyError(
-      fmt::format("policy \"{}\", queue, at {:.6f} s: leaves {} jobs waiting forever", setup_.policy.name, now_s, active_));
-}
-
 void ReplayRun::finish(double now_s) {
-  if (active_ > 0) fail_waiting(now_s);
+  if (active_ > 0) end_waiting(now_s);
   meter_.close(totals_.last_end_s);
   meter_.check_balance(totals_.last_end_s);
   check(totals_.finished + totals_.failed == totals_.jobs, "not every job ended in exactly one final state", now_s);

@@ -8,8 +8,10 @@
 #include "sim/replay/checkpoints.hpp"
 #include "sim/replay/costs.hpp"
 #include "sim/replay/decisions.hpp"
+#include "sim/replay/job_network.hpp"
 #include "sim/replay/models.hpp"
 #include "sim/replay/records.hpp"
+#include "sim/replay/sharing.hpp"
 
 namespace rehearse::sim {
 
@@ -21,13 +23,15 @@ struct ReplaySetup {
   CostRules costs;
   CheckpointRules checkpoints;
   NodeRules nodes;
+  SharingRules sharing;
   Models models;  ///< the world; may be empty when all jobs are rigid
   Policy policy;
   std::vector<JobSource*> sources;
   Recorder* recorder = nullptr;
   Infeasible infeasible = Infeasible::best_effort;
   bool pool_samples = false;
-  std::function<void(std::uint64_t jobs_ended)> on_progress;  ///< may be empty
+  NetworkSolver network_solver = NetworkSolver::fast;         ///< of a cluster with a network
+  std::function<void(const ReplayProgress&)> on_progress;  ///< at each end of a job; may be empty
 };
 
 /// Runs to the last event. Throws PolicyError, naming policy, job and simulated time, for a bad answer; CheckFailed when jobs,

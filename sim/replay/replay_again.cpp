@@ -13,13 +13,14 @@ StageSeen ReplayRun::see(JobSlot slot, double now_s) {
   hold_running(slot, now_s);
   const double servers_usd = servers_usd_per_s(setup_.costs, configuration) * (now_s - live.stage_start_s);  // not yet charged
   const Progress& end = live.course.end;
+  const StageReading whole = live.clock.whole();
   return {.configuration = configuration,
           .stages = live.stages + 1,
           .epochs = end.epochs_trained,
           .examples = end.training.examples,
           .accuracy = end.measured_accuracy,
           .noise_scale = setup_.models.convergence->measured_noise_scale(job, live.stages, live.course.epochs.back().noise_scale),
-          .step_s = live.course.step_s,
+          .step_s = live.course.step_s * (whole.trained_s / whole.done_s),  // as it took
           .elapsed_s = now_s - job.submit_s,
           .cost_usd = live.meter.usd + servers_usd,
           .divergences = end.divergences};

@@ -28,7 +28,8 @@ void ReplayRun::end_stage(JobSlot slot, const StageReading& cut, bool keeps_all,
   const bool ran = live.state != JobState::starting;
   const Progress from = live.progress;
   const Progress to = ran ? progress_at(inputs_of(slot), live.course, setup_.models, keeps_all ? cut.done_s : cut.saved_s) : from;
-  const double rate = usd_per_s(cluster_, setup_.costs, configuration);
+  // Prices may have changed meanwhile: each second of the stage counts alike.
+  const double rate = mean_usd_per_s(cluster_, setup_.costs, configuration, live.stage_start_s, now_s);
   let_go(slot, now_s);
   const double held_s = now_s - live.stage_start_s;
   const double stage_usd = rate * held_s;
@@ -110,6 +111,7 @@ void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
                    .cost = live.cost,
                    .time = live.time,
                    .energy_j = live.meter.energy_j,
+                   .co2_kg = cluster_.carbon_g_per_kwh ? live.meter.co2_kg : kUnset,
                    .device_s = live.meter.device_s,
                    .preemptions = live.preemptions,
                    .reconfigurations = live.reconfigurations,
@@ -142,6 +144,15 @@ void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
   }
 }
 
+ReplayProgress ReplayRun::progress_now(double now_s) const {
+  ReplayProgress p{.jobs_ended = totals_.finished + totals_.failed,
+                   .jobs_waiting = static_cast<std::uint64_t>(waiting_),
+                   .jobs_running = holding_,
+                   .time_s = now_s - totals_.first_submit_s};
+  meter_.tell(p);
+  return p;
+}
+
 void ReplayRun::end_job(JobSlot slot, FailureReason reason, double now_s) {
   LiveJob& live = live_[slot];
   now_s_ = now_s;
@@ -154,7 +165,7 @@ void ReplayRun::end_job(JobSlot slot, FailureReason reason, double now_s) {
   ended_.push_back(slot);
   --active_;
   totals_.last_end_s = now_s;
-  if (setup_.on_progress) setup_.on_progress(totals_.finished + totals_.failed);
+  if (setup_.on_progress) setup_.on_progress(progress_now(now_s));
   if (jobs_[slot].job.is_awaited) release_dependents(slot, now_s);
 }
 

@@ -3,7 +3,9 @@
 //   replay_again.cpp         the end of a stage at which `configure` is asked again
 //   replay_dependencies.cpp  jobs that wait for others
 //   replay_ends.cpp          the ends of stages and jobs: work, money, records
+//   replay_network.cpp       how fast a job's course passes beside the jobs with which it shares the network
 //   replay_nodes.cpp         nodes that fail, slow down and go into maintenance
+//   replay_sharing.cpp       jobs that need a part of a GPU
 //   replay_stages.cpp        what a job does with its devices, from phase to phase
 //   replay_view.cpp          what a queue sees of it
 #pragma once
@@ -12,12 +14,15 @@
 
 #include <chrono>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "sim/base/errors.hpp"
 #include "sim/replay/dependencies.hpp"
+#include "sim/replay/device_shares.hpp"
+#include "sim/replay/job_network.hpp"
 #include "sim/replay/live_job.hpp"
 #include "sim/replay/meter.hpp"
 #include "sim/replay/node_watch.hpp"
@@ -30,6 +35,9 @@ namespace rehearse::sim {
 enum class JobTimer : std::uint32_t { phase_end = 0, deadline = 1, walltime = 2 };
 inline constexpr std::uint32_t kTimers = 3;
 inline constexpr std::uint32_t kWake = 0xFFFFFFFFu;
+
+/// The pool's devices before any is shared.
+DeviceShares unshared_devices(const Cluster& cluster, PoolId pool);
 
 inline std::uint32_t subject_of(JobSlot slot, JobTimer timer) { return slot * kTimers + static_cast<std::uint32_t>(timer); }
 
@@ -62,26 +70,47 @@ class ReplayRun final : public EventHandler, public Truth {
 
   void push_node_event(std::size_t stream);
   void stop_node_events();
-  void check_nodes_are_waited_for(double now_s) const;
+  void check_nodes_are_waited_for(double now_s);
   void on_node_event(std::size_t stream, double now_s);
   void interrupt(JobSlot slot, double now_s);
   void evict(JobSlot slot, double now_s);
   double speed_of(JobSlot slot);
+  bool change_speed(JobSlot slot, double now_s);
   void follow_speed(JobSlot slot, double now_s);
-  [[noreturn]] void fail_waiting(double now_s) const;
+  void end_waiting(double now_s);
+  ReplayProgress progress_now(double now_s) const;
   bool more_will_arrive() const;
+
+  struct Drawn {
+    double busy = 1, power = 1;
+  };
+  Drawn wants(JobSlot slot) const;
+  void share_menu(JobSlot slot);
+  bool needs_part(JobSlot slot) const;
+  bool is_part_free(const Configuration& configuration, bool shares) const;
+  void allocate_part(JobSlot slot, Placement placement, double now_s);
+  void let_go_part(JobSlot slot, double now_s);
+  std::vector<JobSlot> running_beside(JobSlot slot) const;
+  double speed_beside_others(JobSlot slot) const;
+  void retune_beside(JobSlot slot, double now_s);
+  Drawn granted_beside_others(JobSlot slot) const;
 
   void apply(const QueueAnswer& answer, double now_s);
   const Choice& entry_of(JobSlot slot, int entry) const;
   double fragmentation(PoolId pool) const;
-  bool is_free(const Configuration& configuration, const Layout& named) const;
+  bool is_free(const Configuration& configuration, const Layout& named, bool shares = false) const;
   void start(const Start& start, double now_s);
   void allocate(JobSlot slot, const Layout& wanted, Placement placement, double now_s);
   void show(JobSlot slot, double now_s);
   void hold(JobSlot slot, double busy_fraction, double power_fraction, double now_s);
   void hold_running(JobSlot slot, double now_s);
   void let_go(JobSlot slot, double now_s);
+  void join_network(JobSlot slot);
+  void leave_network(JobSlot slot);
+  void settle_network(double now_s);
+  void begin_start_phase(JobSlot slot, double now_s);
   void begin_running(JobSlot slot, double now_s);
+  void begin_collecting(JobSlot slot, double now_s);
   void begin_checkpoint(JobSlot slot, const StageReading& cut, double now_s);
   void preempt(JobSlot slot, Preemption preemption, double now_s);
   void end_checkpoint(JobSlot slot, double now_s);
@@ -110,8 +139,11 @@ class ReplayRun final : public EventHandler, public Truth {
   const Cluster& cluster_;
   EventQueue events_;
   Meter meter_;
+  std::unique_ptr<JobNetwork> network_;  ///< null when every job has the network to itself
   std::vector<Nodes> nodes_;
-  std::unique_ptr<NodeWatch> node_watch_;  ///< null while nothing happens to nodes
+  std::vector<DeviceShares> shares_;                          // by pool
+  std::vector<std::map<int, std::vector<JobSlot>>> tenants_;  // by pool and shared device
+  std::unique_ptr<NodeWatch> node_watch_;                     ///< null while nothing happens to nodes
   Dependencies dependencies_;
   std::vector<JobSlot> ended_awaited_;
   std::vector<int> free_devices_;
@@ -124,8 +156,9 @@ class ReplayRun final : public EventHandler, public Truth {
   EventHandle wake_;
   std::deque<HeldRecord> held_;
   ReplayTotals totals_;
-  std::uint64_t active_ = 0;  ///< jobs that have arrived and not ended
-  int waiting_ = 0;           ///< of those, jobs in the queue
+  std::uint64_t active_ = 0;   ///< jobs that have arrived and not ended
+  int waiting_ = 0;            ///< of those, jobs in the queue
+  std::uint64_t holding_ = 0;  ///< of those, jobs that hold devices
   double now_s_ = 0;
 };
 

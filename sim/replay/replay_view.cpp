@@ -47,6 +47,8 @@ void ReplayRun::show(JobSlot slot, double now_s) {
       .state = live.state,
       .entry = holds ? live.entry : -1,
       .devices = holds ? entry_of(slot, live.entry).configuration.workers() : 0,
+      .fraction = holds ? entry_of(slot, live.entry).configuration.share.fraction : 1,
+      .shared_device = holds && needs_part(slot) ? live.layout[0].front().shared_device : -1,
       .since_s = now_s,
       .held_since_s = holds ? live.stage_start_s : now_s,
       .device_s = live.meter.device_s,
@@ -63,9 +65,8 @@ double ReplayRun::remaining_s(JobSlot slot, int entry, double now_s) const {
   const bool runs = live.state == JobState::running;
   const double to_start_s =
       runs ? 0 : start_seconds(job, setup_.costs, setup_.models, live.has_checkpoint) - (holds ? now_s - live.stage_start_s : 0);
-  if (holds && live.entry == entry && !live.course.asks_again)
-    return std::max(0.0, runs ? live.clock.end_s() - now_s : to_start_s + live.course.length_s);
   const double done_s = runs ? live.clock.at(now_s).done_s : 0;
+  if (holds && live.entry == entry && !live.course.asks_again) return std::max(0.0, to_start_s + live.course.length_s - done_s);
   const Progress progress =
       holds ? progress_at(inputs_of(slot), live.course, setup_.models, std::min(done_s, live.course.length_s)) : live.progress;
   Choice choice = entry_of(slot, entry);

@@ -50,9 +50,16 @@ EpochTimes epoch_times(const Job& job, const Configuration& configuration, const
   return {.training_s = steps * timing.step_s, .evaluation_s = evaluations * timing.forward_s};
 }
 
+double preload_seconds(const Job& job, const CostRules& rules, const Models& models) {
+  if (job.work == Work::rigid || std::isinf(rules.preload_bytes_per_s)) return 0;
+  const double bytes_a_sample = models.step_times->graph(*job.profile).input_bytes.at(1);
+  return models.convergence->samples_per_epoch(*job.profile) * bytes_a_sample / rules.preload_bytes_per_s;
+}
+
 double start_seconds(const Job& job, const CostRules& rules, const Models& models, bool ran_before) {
   if (job.work == Work::rigid) return 0;
-  return rules.start_s + (ran_before ? models.step_times->checkpoint_bytes(*job.profile) / rules.restore_bytes_per_s : 0);
+  return preload_seconds(job, rules, models) + rules.start_s +
+         (ran_before ? models.step_times->checkpoint_bytes(*job.profile) / rules.restore_bytes_per_s : 0);
 }
 
 void take_up_batch(const Job& job, double batch_before, double batch, const CostRules& rules, const Models& models,
@@ -80,6 +87,9 @@ StageCourse stage_course(const StageInputs& in, const Models& models) {
   course.profiling_s = timing.profiling_s;
   course.busy_fraction = timing.busy_fraction;
   course.power_fraction = timing.power_fraction;
+  course.waiting_power_fraction = timing.waiting_power_fraction;
+  course.input_bytes_per_s = timing.input_bytes / timing.step_s;
+  course.network_bytes_per_s = timing.network_bytes / timing.step_s;
   if (job.work == Work::steps) {
     course.length_s = (job.steps - in.progress->work_done) * course.step_s;
     course.full_work = job.steps;

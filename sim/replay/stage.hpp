@@ -1,5 +1,5 @@
 // One stage of a job: the stretch from a start to a stop with one configuration. Its course is known when it begins, because
-// nothing in it depends on other jobs; the replay only schedules its end.
+// nothing in it depends on other jobs but how fast it passes (StageClock); the replay only schedules its end.
 #pragma once
 
 #include <vector>
@@ -36,9 +36,12 @@ struct StageCourse {
   double step_s = 0;                             ///< true, noise included
   double profiling_s = 0;                        ///< likewise, before the first step
   double busy_fraction = 1, power_fraction = 1;  ///< as StepTiming has them
-  double length_s = 0;                           ///< from the first step to the end
-  double full_work = 0;                          ///< rigid and steps: of `work_done` at the end
-  std::vector<EpochPoint> epochs;                ///< of Work::train
+  double waiting_power_fraction = 0;
+  double input_bytes_per_s = 0;    ///< of training data, when nobody slows it down
+  double network_bytes_per_s = 0;  ///< what it asks of each link of its ring when nobody slows it down
+  double length_s = 0;             ///< from the first step to the end
+  double full_work = 0;            ///< rigid and steps: of `work_done` at the end
+  std::vector<EpochPoint> epochs;  ///< of Work::train
   Progress end;
   FailureReason failure = FailureReason::none;  ///< how it ends
   bool asks_again = false;                      ///< it ends where the choice's stage does, not with the job
@@ -56,6 +59,8 @@ struct StageInputs {
 StageCourse stage_course(const StageInputs& inputs, const Models& models);
 
 /// Seconds from taking devices to the first step: start-up, and reading the checkpoint of a job that has run before.
+/// Seconds until the training data are on the job's nodes; 0 for rigid jobs, of whose data nothing is known.
+double preload_seconds(const Job& job, const CostRules& rules, const Models& models);
 double start_seconds(const Job& job, const CostRules& rules, const Models& models, bool ran_before);
 
 /// With another global batch size than before (0: the job has not run) the learning rate warms up again.

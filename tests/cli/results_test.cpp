@@ -94,6 +94,16 @@ TEST_CASE("the same bytes twice in a row, whatever the number of processes") {
   }
 }
 
+TEST_CASE("SimGrid solves the shared network as the replay does") {
+  const TemporaryFolder folder;
+  const std::string scenario = REHEARSE_SOURCE_DIR "/scenarios/cluster/network.json";
+  run(folder, scenario, "own", {"--set", "/jobs/0/count=60"});
+  run(folder, scenario, "simgrid", {"--set", "/jobs/0/count=60", "--set", "/network_solver=simgrid"});
+  const std::vector<Row> own = jobs_of(folder.path() + "/own"), simgrid = jobs_of(folder.path() + "/simgrid");
+  REQUIRE(own.size() == simgrid.size());
+  for (std::size_t i = 0; i < own.size(); ++i) CHECK(own[i].end_s == Approx(simgrid[i].end_s).epsilon(1e-9));
+}
+
 TEST_CASE("another seed is another world") {
   const TemporaryFolder folder;
   const std::string scenario = folder.write("noisy.json", kNoisy);

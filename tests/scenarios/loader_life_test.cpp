@@ -47,7 +47,7 @@ TEST_CASE("checkpoints and what happens to nodes") {
   CHECK(s->sha256_of_file.contains("down.csv"));
 
   const auto plain = load_scenario(folder.write("s.json", scenario_with("")), {});
-  CHECK_FALSE(plain->nodes.any());
+  CHECK_FALSE(sim::has_node_events(plain->cluster, plain->nodes));
   CHECK_FALSE(plain->output.life);
   const auto daly = load_scenario(folder.write("s.json", scenario_with(R"("checkpoint": { "interval": "young-daly" })")), {});
   CHECK(daly->checkpoints.young_daly);
@@ -85,6 +85,45 @@ TEST_CASE("time limits and dependencies, in JSON and in CSV") {
   CHECK(s->inputs[0].dropped.size() == 1);  // z: after_failed of nobody
 }
 
+TEST_CASE("jobs that need a part of a GPU, in JSON, in CSV and in another trace; and how they slow each other") {
+  const TemporaryFolder folder;
+  folder.write("jobs.csv",
+               "job_id,submit_s,gpus,gpu_fraction,duration_s,model,epochs\n"
+               "a,0,1,0.25,60,,\n"
+               "b,1,2,0.5,60,,\n"
+               "c,2,,0.5,,alexnet,3\n"
+               "d,3,1,,60,,\n");
+  folder.write("pods.csv",
+               "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+               "p1,6000,12288,1,460,,LS,Running,10,30,20\n"
+               "p2,6000,12288,2,1000,,LS,Running,10,30,20\n");
+  const auto s = load_scenario(folder.write("s.json", scenario_with(R"("sharing": { "default_slowdown": 1.5, "interference": [
+        { "models": [ "resnet50", "alexnet" ], "slowdown": [ 1.25, 2 ] } ] })",
+                                                                    R"({ "job_id": "x", "gpu_fraction": 0.75, "duration_s": 60 },
+        { "trace": "jobs.csv" }, { "trace": "pods.csv", "format": "alibaba-gpu-2023" })")),
+                               {});
+  const auto of = [&](const std::string& name) -> const sim::Job& {
+    for (const sim::Job& job : s->jobs)
+      if (job.name == name) return job;
+    throw std::out_of_range(name);
+  };
+  CHECK(of("x").gpu_fraction == 0.75);
+  CHECK(of("x").gpus == 1);
+  CHECK(of("a").gpu_fraction == 0.25);
+  CHECK(of("b").gpu_fraction == 1);  // of each of several: they are whole
+  CHECK(of("b").gpus == 2);
+  CHECK(of("c").gpu_fraction == 0.5);
+  CHECK(of("c").gpus == 1);
+  CHECK(of("d").gpu_fraction == 1);
+  CHECK(of("p1").gpu_fraction == 0.46);
+  CHECK(of("p2").gpu_fraction == 1);
+  const sim::Profile lenet{.model = "alexnet"}, resnet{.model = "resnet50"};
+  const sim::Job one{.profile = &resnet, .work = sim::Work::train}, other{.profile = &lenet, .work = sim::Work::train};
+  CHECK(s->sharing.slowdown(one, other) == 1.25);
+  CHECK(s->sharing.slowdown(other, one) == 2);
+  CHECK(s->sharing.slowdown(one, one) == 1.5);
+}
+
 TEST_CASE("mistakes in them") {
   const TemporaryFolder folder;
   const auto said = [&](const std::string& keys, const std::string& jobs = R"({ "gpus": 1, "duration_s": 60 })") {
@@ -92,6 +131,16 @@ TEST_CASE("mistakes in them") {
   };
   CHECK(said(R"("checkpoint": { "interval_s": 5, "interval": "young-daly" })") ==
         "s.json:1:17: /checkpoint: expected one of interval_s and interval, found an object");
+  CHECK(said("", R"({ "gpus": 2, "gpu_fraction": 0.5, "duration_s": 60 })") ==
+        "s.json:3:42: /jobs/0/gpu_fraction: expected a part of one GPU, not of several, found 0.5");
+  const auto sharing = [&](const std::string& pair) { return said(R"("sharing": { "interference": [ )" + pair + " ] }"); };
+  CHECK(sharing(R"({ "models": [ "resnet50" ], "slowdown": [ 2, 2 ] })") ==
+        "s.json:1:46: /sharing/interference/0/models: expected the names of two models, found a list");
+  CHECK(sharing(R"({ "models": [ "resnet50", "resnet51" ], "slowdown": [ 2, 2 ] })").find("did you mean \"resnet50\"") !=
+        std::string::npos);
+  CHECK(sharing(R"({ "models": [ "resnet50", "resnet50" ], "slowdown": [ 2, 1 ] })").find("the same slowdown twice") !=
+        std::string::npos);
+  CHECK(sharing(R"({ "models": [ "resnet50", "vgg16" ], "slowdown": [ 2, 0.5 ] })").find("from 1 to 1000") != std::string::npos);
   CHECK(said(R"("checkpoint": { "interval": "young-daly", "write_s": 0 })").find("a write_s above 0") != std::string::npos);
   CHECK(said(R"("checkpoint": { "interval_s": 0 })") ==
         "s.json:1:33: /checkpoint/interval_s: expected a number above 0 and of at most 8589934592, found 0");

@@ -1,39 +1,9 @@
 // Bad scenarios: what exactly the loader says about each mistake, and where.
-#include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <fstream>
 
-#include "tests/scenarios/loading.hpp"
+#include "tests/scenarios/mistakes.hpp"
 
 namespace {
-
-// Columns below are counted in these lines.
-const std::string kBase = R"({ "seed": 1,
-  "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 2 } ] },
-  "jobs": [ { "gpus": 1, "duration_s": 60 } ],
-  "policies": [ "manual" ] })";
-
-/// What to change in the base, with ' for ", and what the loader says then.
-struct Case {
-  std::string what, instead, complaint;
-};
-
-std::string quoted(std::string text) {
-  std::replace(text.begin(), text.end(), '\'', '"');
-  return text;
-}
-
-void check_all(const std::vector<Case>& cases, const std::string& base = kBase) {
-  const TemporaryFolder folder;
-  for (const Case& c : cases) {
-    INFO(c.what << " -> " << c.instead);
-    CHECK(complaints(folder, with(base, quoted(c.what), quoted(c.instead))) == c.complaint);
-  }
-}
-
-/// The base with one more key at its end, from line 5 column 3 on.
-std::string with_key(const std::string& member) { return with(kBase, "[ \"manual\" ] }", "[ \"manual\" ],\n  " + member + " }"); }
 
 TEST_CASE("the base is a good scenario") {
   const TemporaryFolder folder;
@@ -115,7 +85,7 @@ TEST_CASE("lists that must not be empty, keys that must be there") {
       {"'instance': 'p3.2xlarge', ", "",
        R"(s.json:2:27: /cluster/pools/0: expected a key "instance" (a text in double quotes), found none)"},
       {"'pools': [ { 'name': 'gpu', 'instance': 'p3.2xlarge', 'nodes': 2 } ]", "",
-       R"(s.json:2:14: /cluster: expected a key "pools" (a list of pools), found none)"},
+       "s.json:2:14: /cluster: expected either pools or a platform, found an empty object"},
   });
   const TemporaryFolder folder;
   CHECK(complaints(folder, "{}") ==
@@ -132,7 +102,7 @@ TEST_CASE("unknown keys, at every level") {
   check_all({
       {"'seed': 1", "'sed': 1", R"(s.json:1:3: /sed: found unknown key "sed"; did you mean "seed"?)"},
       {"'seed': 1", "'qqqqqqqq': 1",
-       R"(s.json:1:3: /qqqqqqqq: expected one of "$schema", "name", "description", "seed", "policy_seed", "repetitions", "world", "billing", "infeasible", "switching", "study", "cluster", "checkpoint", "failures", "stragglers", "maintenance", "datasets", "models", "convergence", "jobs", "baseline", "policies", "manual", "profiling_reuse_jobs", "history", "stages", "output", "sha256", found unknown key "qqqqqqqq")"},
+       R"(s.json:1:3: /qqqqqqqq: expected one of "$schema", "name", "description", "seed", "policy_seed", "repetitions", "world", "billing", "infeasible", "network_solver", "switching", "study", "cluster", "checkpoint", "failures", "stragglers", "maintenance", "datasets", "models", "convergence", "sharing", "jobs", "baseline", "policies", "manual", "profiling_reuse_jobs", "history", "stages", "output", "measure", "sha256", found unknown key "qqqqqqqq")"},
       {"'seed': 1", "'world': { 'model_eror': 0 }",
        R"(s.json:1:14: /world/model_eror: found unknown key "model_eror"; did you mean "model_error"?)"},
       {"'seed': 1", "'switching': { 'strat_s': 0 }",
@@ -157,11 +127,11 @@ TEST_CASE("unknown keys, at every level") {
       {"'cluster': { ", "'cluster': { 'instances': [ { 'name': 'i', 'cpu': 'xeon-e5-2686-v4', 'inside': { 'latency': 0 } } ], ",
        R"(s.json:2:84: /cluster/instances/0/inside/latency: found unknown key "latency"; did you mean "latency_s"?)"},
       {"'nodes': 2", "'nodes': 2, 'price': 'spot'",
-       R"(s.json:2:82: /cluster/pools/0/price: expected one of "name", "instance", "nodes", "pricing", found unknown key "price")"},
+       R"(s.json:2:82: /cluster/pools/0/price: expected one of "name", "instance", "nodes", "pricing", "prices_usd_per_hour", "spot", "autoscale", found unknown key "price")"},
       {"'gpus': 1", "'gpus': 1, 'submit': 0",
        R"(s.json:3:26: /jobs/0/submit: found unknown key "submit"; did you mean "submit_s"?)"},
       {"'gpus': 1, 'duration_s': 60", "'generate': 'mixed-cnn-rnn', 'count': 1, 'arrivals': 3",
-       R"(s.json:3:56: /jobs/0/arrivals: expected one of "generate", "name", "count", "first_submit_s", "arrivals_per_hour", "deadline_factor", "accuracy_slack", "models", found unknown key "arrivals")"},
+       R"(s.json:3:56: /jobs/0/arrivals: expected one of "generate", "name", "count", "first_submit_s", "arrivals_per_hour", "gpu_fraction", "deadline_factor", "accuracy_slack", "models", found unknown key "arrivals")"},
       {"'gpus': 1, 'duration_s': 60", "'trace': 'none.csv', 'fromat': 'native'",
        "s.json:3:36: /jobs/0/fromat: found unknown key \"fromat\"; did you mean \"format\"?\n"
        "s.json:3:24: /jobs/0/trace: expected a readable file, found no such file: none.csv"},
@@ -357,73 +327,6 @@ TEST_CASE("manual's overrides") {
        "s.json:1:27: /manual/by_model: expected an object with models as keys, found an empty list"},
       {"'seed': 1", "'manual': 3", "s.json:1:13: /manual: expected an object, found 3"},
   });
-}
-
-TEST_CASE("files that a scenario names") {
-  const EnvironmentVariable unset("REHEARSE_DATA", nullptr);
-  check_all({
-      {"'gpus': 1, 'duration_s': 60", "'trace': 'none.csv'",
-       "s.json:3:24: /jobs/0/trace: expected a readable file, found no such file: none.csv"},
-      {"'gpus': 1, 'duration_s': 60", "'trace': '.'",
-       "s.json:3:24: /jobs/0/trace: expected a readable file, found a directory: ."},
-      {"'gpus': 1, 'duration_s': 60", "'trace': '${REHEARSE_DATA}/a.csv'",
-       R"(s.json:3:24: /jobs/0/trace: expected the environment variable REHEARSE_DATA to name the folder of the optional data (README, "Optional data"), found "${REHEARSE_DATA}/a.csv")"},
-      {"'gpus': 1, 'duration_s': 60", "'trace': '${REHEARSE_DATA}/e.csv', 'format': 'elasticflow-rigid'",
-       R"(s.json:3:24: /jobs/0/trace: expected the environment variable REHEARSE_DATA to name the folder of the optional data (README, "Optional data"), or --set /jobs/0/trace=FILE; to get the file, download data/elasticflow-traces.tar.gz of the GitHub repository microsoft/elasticflow-traces and unpack it; the one of 195 jobs is 195job.csv, found "${REHEARSE_DATA}/e.csv")"},
-      {"'gpus': 1, 'duration_s': 60", "'trace': 3", "s.json:3:24: /jobs/0/trace: expected a text in double quotes, found 3"},
-      {"'seed': 1", "'history': { 'file': 'none.csv' }",
-       "s.json:1:24: /history/file: expected a readable file, found no such file: none.csv"},
-      {"'cluster': { ", "'cluster': { 'catalogues': [ 'none.json' ], ",
-       "s.json:2:32: /cluster/catalogues/0: expected a readable file, found no such file: none.json"},
-  });
-}
-
-TEST_CASE("rows of a history") {
-  const TemporaryFolder folder;
-  const std::string header = "model,dataset,instance,workers,batch_size,samples,epochs,time_s,accuracy\n";
-  const std::string good = "vgg16,imagenet,p3.2xlarge,1,64,1000,1,10,0.5\n";
-  const auto said = [&](const std::string& csv) {
-    folder.write("past.csv", csv);
-    return complaints(folder, with_key("\"history\": { \"file\": \"past.csv\" }"));
-  };
-  CHECK(said(header + good) == "");
-  CHECK(said("") == "s.json:5:24: /history/file: expected a line with the columns' names, found an empty file: past.csv");
-  CHECK(said(header) == "past.csv:1: expected at least one past run");
-  CHECK(said("model,dataset\n" + good) ==
-        "past.csv:1: expected a column \"instance\", found model,dataset\n"
-        "past.csv:1: expected a column \"workers\", found model,dataset\n"
-        "past.csv:1: expected a column \"batch_size\", found model,dataset\n"
-        "past.csv:1: expected a column \"samples\", found model,dataset\n"
-        "past.csv:1: expected a column \"epochs\", found model,dataset\n"
-        "past.csv:1: expected a column \"time_s\", found model,dataset\n"
-        R"(past.csv:1: expected a column "accuracy", found model,dataset)");
-  CHECK(said("color," + header) == R"(past.csv:1: found unknown column "color")");
-  CHECK(said(header + good + "vgg16,imagenet,p3.2xlarge,0,64,1000,1,-10,1.5\n") ==
-        "past.csv:3: workers: expected a whole number from 1 to 1000000, found \"0\"\n"
-        "past.csv:3: time_s: expected a number above 0, found \"-10\"\n"
-        R"(past.csv:3: accuracy: expected a number from 0 to 1, found "1.5")");
-  CHECK(said(header + "vgg16,imagenet,p3.2xlarge,1,64\n") == "past.csv:2: expected 9 fields, found 5");
-  CHECK(said(header + "vgg16,imagenet,p3.2xlarge,nan,64,1000,1,inf,0.5\n") ==
-        "past.csv:2: workers: expected a whole number from 1 to 1000000, found \"nan\"\n"
-        R"(past.csv:2: time_s: expected a number above 0, found "inf")");
-}
-
-TEST_CASE("--set") {
-  const TemporaryFolder folder;
-  const auto said = [&](const std::string& pointer, const std::string& value) {
-    return complaints(folder, kBase, {{pointer, value}});
-  };
-  CHECK(said("/seed", "3") == "");
-  CHECK(said("/jobs/-", R"({"gpus": 1, "duration_s": 5})") == "");
-  CHECK(said("/name", "free text") == "");
-  CHECK(said("/sed", "3") == R"(--set: /sed: found unknown key "sed"; did you mean "seed"?)");
-  CHECK(said("/seed", "-3") == "--set: /seed: expected a whole number of at least 0, found -3");
-  CHECK(said("/cluster/pols/0/nodes", "3") ==
-        R"(--set: /cluster/pols/0/nodes: expected a key of /cluster, found "pols"; did you mean "pools"?)");
-  CHECK(said("/jobs/7/gpus", "3") == R"(--set: /jobs/7/gpus: expected an index from 0 to 0 in /jobs, found "7")");
-  CHECK(said("/seed/3", "3") == "--set: /seed/3: expected /seed to be an object or a list, found 1");
-  CHECK(said("", "3") == R"(--set: expected a JSON pointer that starts with "/", found ""; did you mean "/"?)");
-  CHECK(said("/jobs/0/gpus", "1e400") == R"(--set: /jobs/0/gpus: expected a whole number from 1 to 1000000, found "1e400")");
 }
 
 TEST_CASE("several mistakes are reported at once, each with its place") {

@@ -19,46 +19,38 @@ std::string name_of(std::optional<sim::JsonValue> value, sim::Mistakes& mistakes
   return std::string(sim::read_text(*value, mistakes));
 }
 
-class Batsim final : public TraceReader {
+class Batsim final : public JsonTrace {
  public:
-  explicit Batsim(const std::string& path) : path_(path), items_(path, "jobs") { read_profiles(); }
-
-  bool next(TraceRow& row) override {
-    sim::JsonItem item;
-    if (!items_.next(item)) return false;
-    row.line = item.line;
-    if (const auto document = parse_item(item, path_, row)) {
-      sim::Mistakes mistakes;
-      read(document->root(), row, mistakes);
-      add_mistakes(mistakes, item, row);
-    }
-    return true;
-  }
+  explicit Batsim(const std::string& path) : JsonTrace(path, "jobs") { read_profiles(); }
 
   std::vector<std::string> notes() const override { return {"a resource of the file counts as a GPU"}; }
 
  private:
+  static constexpr std::size_t kMostProfiles = 1'000'000;
   struct Profile {
     std::string type;
     double delay_s = kNotGiven;
   };
 
   void read_profiles() {
-    sim::JsonItems items(path_, "profiles");
+    sim::JsonItems items(path(), "profiles");
     sim::JsonItem item;
     TraceRow row;
     sim::Mistakes mistakes;
     while (items.next(item)) {
-      const auto document = parse_item(item, path_, row);
+      const auto document = parse_item(item, path(), row);
       if (!document || !document->root().is_object()) continue;  // whoever uses it will miss it
       sim::ObjectReader in(document->root(), mistakes);
       Profile profile{.type = in.text("type", std::string())};
       if (profile.type == "delay" || profile.type == "DelayProfile") profile.delay_s = in.number("delay", kDurations, kNotGiven);
       profiles_[item.name] = std::move(profile);
+      if (profiles_.size() > kMostProfiles)
+        throw sim::InputError(
+            {.file = path(), .line = item.line, .expected = fmt::format("at most {} profiles", kMostProfiles), .found = "more"});
     }
   }
 
-  void read(sim::JsonValue value, TraceRow& row, sim::Mistakes& mistakes) const {
+  void read(sim::JsonValue value, TraceRow& row, sim::Mistakes& mistakes) override {
     sim::ObjectReader in(value, mistakes);
     TraceJob& job = row.job;
     job.job_id = name_of(in.required("id", "a name"), mistakes);
@@ -83,8 +75,6 @@ class Batsim final : public TraceReader {
     }
   }
 
-  std::string path_;
-  sim::JsonItems items_;
   std::map<std::string, Profile> profiles_;
 };
 

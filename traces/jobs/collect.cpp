@@ -14,6 +14,7 @@ sim::Job job_of(const TraceJob& from, const TraceOptions& options, workloads::Pr
   const auto or_0 = [](double x) { return is_given(x) ? x : 0; };
   sim::Job job{.name = from.job_id, .user = from.user, .submit_s = from.submit_s};
   job.gpus = static_cast<int>(or_0(from.gpus));
+  take_gpu_fraction(job, is_given(from.gpu_fraction) ? from.gpu_fraction : 1);
   job.duration_s = or_0(from.duration_s);
   job.steps = or_0(from.steps);
   job.batch_size = or_0(from.batch_size);
@@ -36,7 +37,7 @@ JobList collect_jobs(const TraceReaderEntry& format, const std::string& path, co
   require_regular(path);
   std::vector<std::string> models;
   for (const KnownModel& model : options.models) models.push_back(model.name);
-  TraceStream stream(format, path, {}, std::move(models));
+  TraceStream stream(format, path, {.cluster = options.cluster}, std::move(models));
   JobList list;
   while (const TraceJob* job = stream.next()) list.jobs.push_back(job_of(*job, options, profiles));
   list.report = stream.report();

@@ -1,8 +1,9 @@
-// What the readers of traces in JSON share.
+// What the readers of traces in JSON share: they only say what an item means.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "sim/read/json_items.hpp"
 #include "sim/read/object_reader.hpp"
@@ -11,25 +12,22 @@
 namespace rehearse::traces {
 
 /// One item as a document; nothing, and mistakes in `row`, when it is no JSON after all.
-inline std::optional<sim::JsonDocument> parse_item(const sim::JsonItem& item, const std::string& path, TraceRow& row) {
-  try {
-    return sim::parse_json(item.text, path);
-  } catch (const sim::InputError& error) {
-    for (sim::Mistake mistake : error.mistakes()) {
-      mistake.line += item.line - 1;
-      row.mistakes.push_back(std::move(mistake));
-    }
-    return std::nullopt;
-  }
-}
+std::optional<sim::JsonDocument> parse_item(const sim::JsonItem& item, const std::string& path, TraceRow& row);
 
-/// Hands the mistakes over to the row: "/duration" becomes the column "duration", lines count from the file's first.
-inline void add_mistakes(const sim::Mistakes& mistakes, const sim::JsonItem& item, TraceRow& row) {
-  for (sim::Mistake mistake : mistakes.listed()) {
-    mistake.line += item.line - 1;
-    if (mistake.pointer.starts_with('/')) mistake.pointer.erase(0, 1);
-    row.mistakes.push_back(std::move(mistake));
-  }
-}
+class JsonTrace : public TraceReader {
+ public:
+  /// As sim::JsonItems.
+  explicit JsonTrace(const std::string& path, std::string_view key = {}) : path_(path), items_(path, key) {}
+  bool next(TraceRow& row) final;
+
+ protected:
+  /// Turns an item into row.job; what cannot be read is refused in `row` or in `mistakes`.
+  virtual void read(sim::JsonValue value, TraceRow& row, sim::Mistakes& mistakes) = 0;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  sim::JsonItems items_;
+};
 
 }  // namespace rehearse::traces

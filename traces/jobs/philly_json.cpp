@@ -13,21 +13,9 @@
 namespace rehearse::traces {
 namespace {
 
-class PhillyJson final : public TraceReader {
+class PhillyJson final : public JsonTrace {
  public:
-  explicit PhillyJson(const std::string& path) : path_(path), items_(path) {}
-
-  bool next(TraceRow& row) override {
-    sim::JsonItem item;
-    if (!items_.next(item)) return false;
-    row.line = item.line;
-    if (const auto document = parse_item(item, path_, row)) {
-      sim::Mistakes mistakes;
-      read(document->root(), row, mistakes);
-      add_mistakes(mistakes, item, row);
-    }
-    return true;
-  }
+  using JsonTrace::JsonTrace;
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes = note_of_zones(zoneless_);
@@ -50,7 +38,7 @@ class PhillyJson final : public TraceReader {
     return date->unix_s;
   }
 
-  void read(sim::JsonValue value, TraceRow& row, sim::Mistakes& mistakes) {
+  void read(sim::JsonValue value, TraceRow& row, sim::Mistakes& mistakes) override {
     sim::ObjectReader in(value, mistakes);
     TraceJob& job = row.job;
     job.job_id = in.text("jobid");
@@ -96,8 +84,6 @@ class PhillyJson final : public TraceReader {
     return true;
   }
 
-  std::string path_;
-  sim::JsonItems items_;
   std::int64_t zoneless_ = 0, retried_ = 0;
 };
 

@@ -72,7 +72,7 @@ class Swf final : public TraceReader {
     line.remove_prefix(kind.size());
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
-    if (error != std::errc{} || end == line.data() + line.size() || *end != ' ') return false;
+    if (error != std::errc{} || number < 0 || end == line.data() + line.size() || *end != ' ') return false;
     const std::string_view name(end + 1, static_cast<std::size_t>(line.data() + line.size() - end - 1));
     if (sim::is_utf8(name)) names[number] = name;
     return true;
@@ -108,6 +108,11 @@ class Swf final : public TraceReader {
   }
 
   bool known(Field field) const { return fields_[field] >= 0; }
+
+  /// -1 for what is no number of a name.
+  static std::int64_t whole(double number) {
+    return number >= 0 && sim::integer_expectation(number, {}).empty() ? static_cast<std::int64_t>(number) : -1;
+  }
 
   /// A number that stands for a name, as text; empty for -1 and for what is no whole number.
   std::string name(TraceRow& row, Field field, const Names& names, std::string_view column) const {
@@ -152,9 +157,7 @@ class Swf final : public TraceReader {
     job.user = name(row, kUser, users_, "user");
     job.partition = name(row, known(kPartition) ? kPartition : kQueue, partitions_, "partition");
     job.after = fields_[kPreceding] > 0 ? name(row, kPreceding, jobs_, "preceding job") : std::string{};
-    if (const auto model = executables_.find(known(kExecutable) ? static_cast<std::int64_t>(fields_[kExecutable]) : -1);
-        model != executables_.end())
-      job.model = model->second;
+    if (const auto model = executables_.find(whole(fields_[kExecutable])); model != executables_.end()) job.model = model->second;
     if (fields_[kThinkTime] > 0 && !job.after.empty()) ++think_times_;
     read_status(row);
   }

@@ -46,7 +46,7 @@ const TraceColumn* find_trace_column(std::string_view name);
 /// Something that a reader changed in a row that it kept.
 struct TraceRepair {
   std::string_view column;  ///< a literal, as `what`: what was expected, and what was done
-  std::string_view what;
+  std::string what;
   std::string found;
 };
 

@@ -87,7 +87,7 @@ bool TraceStream::keep() {
     return false;
   }
   check_after();
-  return scale();
+  return check_cluster() && scale();
 }
 
 bool TraceStream::choose() {
@@ -127,6 +127,21 @@ void TraceStream::name_model() {
   }
 }
 
+bool TraceStream::check_cluster() {
+  const ClusterLimits& cluster = choices_.cluster;
+  const TraceJob& job = row_.job;
+  if (!job.gpu_type.empty() && !cluster.has_gpu_type(job.gpu_type))
+    row_.repairs.push_back({"gpu_type", std::string(kUnknownGpuType), job.gpu_type});
+  if (!is_given(job.duration_s)) return true;
+  if (std::string expected = cluster.too_many(job.gpus, -1); !expected.empty()) {
+    row_.refuse("gpus", std::move(expected), fmt::format("{}", job.gpus));
+    return false;
+  }
+  if (std::string expected = cluster.too_many_for_a_node(job.gpus); !expected.empty())
+    row_.repairs.push_back({"gpus", std::move(expected), fmt::format("{}", job.gpus)});
+  return true;
+}
+
 /// A job can only follow one that was kept.
 void TraceStream::check_after() {
   std::string& after = row_.job.after;
@@ -155,6 +170,8 @@ bool TraceStream::scale() {
   if (submit_s < latest_s_)
     row_.repairs.push_back(
         {"submit_s", "dates that never decrease: whoever reads the jobs sorts them", fmt::format("{}", submit_s)});
+  if (submit_s - latest_s_ > kClockJump_s && latest_s_ >= 0)
+    row_.repairs.push_back({"submit_s", std::string(kClockJumps), fmt::format("{}", submit_s)});
   latest_s_ = std::max(latest_s_, submit_s);
   return true;
 }

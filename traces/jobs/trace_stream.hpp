@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "traces/contradictions.hpp"
 #include "traces/job_list.hpp"
 #include "traces/jobs/fingerprints.hpp"
 #include "traces/jobs/readers.hpp"
@@ -23,6 +24,7 @@ struct TraceChoices {
   double to_s = std::numeric_limits<double>::infinity();     ///< the first one not kept any more
   double scale_load = 1;                                     ///< dates move this much closer to `from_s` or the first job's
   std::vector<std::pair<std::string, std::string>> models;   ///< theirs, ours
+  ClusterLimits cluster;                                     ///< that the jobs are for
 };
 
 class TraceStream {
@@ -44,6 +46,7 @@ class TraceStream {
   bool keep();
   bool choose();
   void name_model();
+  bool check_cluster();
   void check_after();
   bool scale();
   void finish();

@@ -10,6 +10,7 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/units.hpp"
+#include "tests/policies/queue/plain_conservative.hpp"
 #include "tests/sim/replay/toy.hpp"
 
 using namespace rehearse::policies;
@@ -148,6 +149,53 @@ TEST_CASE("on one device, with exact durations and free preemption, no disciplin
 TEST_CASE("with upper bounds, the reserved start of the first in line never moves later and is kept", "[queue]") {
   rc::prop("EASY", check_reservations<Easy>);
   rc::prop("conservative", check_reservations<Conservative>);
+}
+
+TEST_CASE("conservative backfilling is what giving back and looking for every reservation anew would be", "[queue]") {
+  rc::prop("", [](std::uint64_t seed) {
+    const QueueEntry& entry = *find_strategy(queue_strategies(), "conservative");
+    QueueEntry plain = entry;
+    plain.make = [](const Parameters& p) -> std::unique_ptr<Queue> {
+      const std::string& placement = p.text("placement");
+      return std::make_unique<PlainConservative>(BackfillParameters{.depth = static_cast<int>(p.number("depth")),
+                                                                    .placement = placement == "best-fit" ? Placement::best_fit
+                                                                                 : placement == "spread"
+                                                                                     ? Placement::spread
+                                                                                     : Placement::consolidated});
+    };
+    RC_ASSERT(events_under(entry, seed) == events_under(plain, seed));
+  });
+}
+
+TEST_CASE("the earliest date is the first of all that could be", "[queue]") {
+  // Dates are whole numbers: the free devices of each second are listed one by one.
+  rc::prop("", [](std::uint64_t seed) {
+    Random random(seed);
+    constexpr int kEnd = 40;
+    const auto below = [&random](int n) { return static_cast<int>(random.below(static_cast<std::uint64_t>(n))); };
+    Availability available;
+    available.reset(0, 4);
+    std::vector<int> free(kEnd, 4);
+    for (int change = below(20); change > 0; --change) {
+      const int from = below(kEnd), to = from + 1 + below(kEnd - from), devices = below(3) - 1;
+      available.add(from, to, devices);
+      for (int t = from; t < to; ++t) free[static_cast<std::size_t>(t)] += devices;
+    }
+    const auto free_at = [&](int t) { return t < kEnd ? free[static_cast<std::size_t>(t)] : 4; };
+    const int from = below(kEnd), before = below(2 * kEnd), length = 1 + below(8), has_from = from + below(2 * kEnd);
+    const int devices = 1 + below(4);
+    double expected = kNever;
+    for (int start = from; expected == kNever && start < std::min(before, 2 * kEnd); ++start) {
+      bool fits = true;
+      for (int t = start; t < std::min(start + length, has_from); ++t) fits = fits && free_at(t) >= devices;
+      if (fits) expected = start;
+    }
+    const Availability::Need need{
+        .for_s = static_cast<double>(length), .devices = devices, .has_from_s = static_cast<double>(has_from)};
+    if (before <= has_from) RC_ASSERT(available.earliest(from, need, before) == expected);
+    available.advance(from);
+    RC_ASSERT(available.free_now() == free_at(from));
+  });
 }
 
 TEST_CASE("under ageing no job starves: nobody much younger starts before it", "[queue]") {

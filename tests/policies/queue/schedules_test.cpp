@@ -353,17 +353,17 @@ TEST_CASE("a profile of free devices by hand", "[queue]") {
   Availability available;
   available.reset(10, 4);
   available.add(20, 30, -3);  // 4 until 20, 1 until 30, then 4
-  CHECK(available.earliest(10, 10, 4) == 10);
-  CHECK(available.earliest(10, 11, 4) == 30);
-  CHECK(available.earliest(10, 100, 1) == 10);
-  CHECK(available.earliest(12, 5, 2) == 12);
-  CHECK(available.earliest(10, 5, 5) == kNever);
+  CHECK(available.earliest(10, {10, 4}) == 10);
+  CHECK(available.earliest(10, {11, 4}) == 30);
+  CHECK(available.earliest(10, {100, 1}) == 10);
+  CHECK(available.earliest(12, {5, 2}) == 12);
+  CHECK(available.earliest(10, {5, 5}) == kNever);
   available.add(10, 20, -2);
   available.add(20, 30, 3);
   available.advance(15);
   CHECK(available.free_now() == 2);
-  CHECK(available.earliest(0, 1, 2) == 15);
-  CHECK(available.earliest(0, 1, 3) == 20);
+  CHECK(available.earliest(0, {1, 2}) == 15);
+  CHECK(available.earliest(0, {1, 3}) == 20);
 }
 
 TEST_CASE("the free devices that the next job cannot use are counted", "[queue]") {

@@ -124,7 +124,11 @@ TEST_CASE("a job of the toy world alone is its replay", "[alone]") {
       choice.configuration.sync = {.kind = random.below(2) == 0 ? SyncKind::servers_sync : SyncKind::servers_async, .servers = 2};
     choice.predicted.epochs = between(random, 1, 12);
     const double fixed = choice.configuration.batch_size();
-    const CostRules costs{.start_s = between(random, 0, 60)};
+    CostRules costs{.collect_s = between(random, 0, 3), .start_s = between(random, 0, 60)};
+    if (random.below(2) == 0) {
+      steps.store(between(random, 1, 9));
+      costs.preload_bytes_per_s = random.uniform(1, 100);
+    }
     check_case({cluster, costs, {&steps, &tenths}, modelled_job(random, kToyProfile, fixed, 12), choice});
   });
 }

@@ -24,9 +24,11 @@ inline Cluster cluster(std::vector<std::pair<int, int>> nodes_and_gpus) {
   return c;
 }
 
-/// A step takes 1 s at any size; a batch above 1000 samples a worker does not fit. No noise.
+/// A step takes 1 s at any size; a batch above 1000 samples a worker does not fit, whatever memory it needs. No noise.
 class Steps final : public StepTimes {
  public:
+  double network_bytes = 0;  ///< of a step, through each node
+  double input_bytes = 0;    ///< of a step
   const OpGraph& graph(const Profile&) const override { return graph_; }
   StepTiming timing(const Job&, const Configuration& c, const Layout&, std::span<const Plans>) const override {
     return {.step_s = 1,
@@ -34,12 +36,20 @@ class Steps final : public StepTimes {
             .profiling_s = profiling_s,
             .busy_fraction = 0.5,
             .power_fraction = 0.5,
-            .memory_bytes = 1,
+            .waiting_power_fraction = 0.25,
+            .input_bytes = input_bytes,
+            .network_bytes = network_bytes,
+            .memory_bytes = bytes_per_sample * c.groups.front().batch_per_worker,
             .fits = c.groups.front().batch_per_worker <= 1000};
   }
   double noise(const Job&, const Configuration&, const Layout&, int) const override { return 1; }
 
   double profiling_s = 0;
+  double bytes_per_sample = 0;
+
+  /// Of a sample of the data set.
+  void store(double bytes) { graph_.input_bytes = {0, bytes}; }
+  void train_parameters(double count) { graph_.parameters = count; }
 
  private:
   OpGraph graph_{.name = "toy", .ops = {{.name = "only"}}};
@@ -147,9 +157,11 @@ struct World {
   Keeper keeper;
   CheckpointRules checkpoints;
   NodeRules nodes;
+  SharingRules sharing;
   Infeasible infeasible = Infeasible::best_effort;
   bool samples = false;
   Recorder* recorder = nullptr;  ///< null: the keeper
+  NetworkSolver network_solver = NetworkSolver::fast;
 
   ReplayTotals run(std::vector<Job> jobs, Queue& queue, Configurator* configure = nullptr) {
     ListSource source(std::move(jobs));
@@ -157,6 +169,7 @@ struct World {
                             .costs = costs,
                             .checkpoints = checkpoints,
                             .nodes = nodes,
+                            .sharing = sharing,
                             .models = {&steps, &tenths},
                             .policy = {.name = "toy",
                                        .configure = configure != nullptr ? configure : &menus,
@@ -166,7 +179,8 @@ struct World {
                             .sources = {&source},
                             .recorder = recorder != nullptr ? recorder : &keeper,
                             .infeasible = infeasible,
-                            .pool_samples = samples};
+                            .pool_samples = samples,
+                            .network_solver = network_solver};
     return replay(setup, run_plain);
   }
 };

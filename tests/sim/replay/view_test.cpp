@@ -1,7 +1,9 @@
 #include <rapidcheck/catch.h>
 
+#include <bit>
 #include <catch2/catch.hpp>
 #include <functional>
+#include <set>
 
 #include "sim/base/random.hpp"
 #include "sim/replay/nodes.hpp"
@@ -181,10 +183,53 @@ TEST_CASE("placements by hand") {
   CHECK(!nodes.has_node_with(3));
 }
 
+TEST_CASE("network-aware placement by hand") {
+  // Racks of 2, 3 and 1 nodes of 4 GPUs; free: 1 4 | 4 3 2 | 4.
+  Nodes nodes(6, 4, {7, 7, 2, 2, 2, 9});
+  nodes.take(std::vector<NodeShare>{{0, 3}, {3, 1}, {4, 2}});
+  const auto taken_of = [&](int devices) {
+    Nodes copy = nodes;
+    return taken(copy, Placement::network_aware, devices);
+  };
+  using Shares = std::vector<std::pair<int, int>>;
+  CHECK(taken_of(4) == Shares{{1, 4}});                           // one node, though a rack has a gap
+  CHECK(taken_of(5) == Shares{{0, 1}, {1, 4}});                   // the rack with 5 free, not the one with 9
+  CHECK(taken_of(6) == Shares{{2, 4}, {4, 2}});                   // only one rack holds 6; the rest in its smallest gap
+  CHECK(taken_of(11) == Shares{{2, 4}, {3, 3}, {4, 2}, {5, 2}});  // the emptiest rack, the rest where fewest are free
+  nodes.withdraw(1);
+  CHECK(taken_of(5) == Shares{{2, 4}, {4, 1}});
+  nodes.restore(1);
+  CHECK(taken_of(5) == Shares{{0, 1}, {1, 4}});
+}
+
+TEST_CASE("network-aware placement uses the fewest racks") {
+  rc::prop("brute force", [](std::uint64_t seed) {
+    Random random(seed);
+    std::vector<int> racks;
+    for (int node = 0; node < 8; ++node) racks.push_back(static_cast<int>(random.below(4)));
+    Nodes nodes(8, 3, racks);
+    for (int node = 0; node < 8; ++node)
+      if (const int held = static_cast<int>(random.below(4)); held > 0) nodes.take(std::vector<NodeShare>{{node, held}});
+    if (nodes.free_devices() == 0) return;
+    const int wanted = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(nodes.free_devices())));
+    int fewest = 4;
+    for (unsigned chosen = 1; chosen < 16; ++chosen) {
+      int free = 0;
+      for (int node = 0; node < 8; ++node)
+        if ((chosen >> racks[static_cast<std::size_t>(node)] & 1U) != 0) free += nodes.free_on(node);
+      if (free >= wanted) fewest = std::min(fewest, std::popcount(chosen));
+    }
+    std::set<int> used;
+    for (const auto& [node, devices] : taken(nodes, Placement::network_aware, wanted))
+      used.insert(racks[static_cast<std::size_t>(node)]);
+    RC_ASSERT(static_cast<int>(used.size()) == fewest);
+  });
+}
+
 TEST_CASE("every placement takes what was asked for, each node once") {
   rc::prop("", [](std::uint64_t seed) {
     Random random(seed);
-    Nodes nodes(7, 5);
+    Nodes nodes(7, 5, {0, 0, 0, 1, 1, 2, 2});
     std::vector<std::vector<NodeShare>> held;
     for (int i = 0; i < 60; ++i) {
       if (!held.empty() && random.below(2) == 0) {
@@ -197,7 +242,7 @@ TEST_CASE("every placement takes what was asked for, each node once") {
       const int devices = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(nodes.free_devices())));
       const int before = nodes.free_devices();
       held.emplace_back();
-      nodes.take(static_cast<Placement>(random.below(3)), devices, held.back());
+      nodes.take(static_cast<Placement>(random.below(4)), devices, held.back());
       RC_ASSERT(nodes.free_devices() == before - devices);
       std::vector<int> seen;
       int sum = 0;

@@ -236,3 +236,30 @@ TEST_CASE("real files of every format that there is data of") {
     CHECK(got.counts.jobs == real.jobs);
   }
 }
+
+TEST_CASE("mistakes at different places of a list are one reason") {
+  // The second attempt of the first job, the first attempt of the second.
+  const std::string good =
+      R"({"start_time": "2017-10-07 01:11:50", "end_time": "2017-10-07 01:12:50", "detail": [{"gpus": ["gpu0"]}]})";
+  const std::string bad = R"({"start_time": 7, "end_time": "2017-10-07 01:12:50", "detail": []})";
+  const auto job = [](const std::string& name, const std::string& attempts) {
+    return "{\"jobid\": \"" + name + R"(", "submitted_time": "2017-10-07 01:11:39", "attempts": [)" + attempts + "]}";
+  };
+  const Imported got =
+      import_text("philly-json", "[" + job("a", good + "," + bad) + ",\n" + job("b", bad) + ",\n" + job("c", good) + "]");
+  CHECK(got.counts.jobs == 1);
+  CHECK_THAT(
+      got.report,
+      Contains("2 dropped: attempts/start_time: expected a date like 2017-10-07 01:12:09; lines 1 (found 7), 2 (found 7)"));
+}
+
+TEST_CASE("numbers in SWF that are no program's are no model") {
+  const Imported got = import_text("swf",
+                                   "; Executable: 1 resnet18\n; Executable: -1 vgg16\n"
+                                   "1 0 5 100 4 -1 -1 4 200 512 1 1 -1 1e300 -1 3 -1 -1\n"
+                                   "2 0 5 100 4 -1 -1 4 200 512 1 1 -1 -1 -1 3 -1 -1\n"
+                                   "3 0 5 100 4 -1 -1 4 200 512 1 1 -1 1 -1 3 -1 -1\n");
+  CHECK(got.counts.jobs == 3);
+  CHECK(got.csv.find("vgg16") == std::string::npos);
+  CHECK_THAT(got.csv, Contains("\n3,0,4,100,resnet18,"));
+}

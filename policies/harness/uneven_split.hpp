@@ -1,0 +1,46 @@
+// A global batch over unlike devices, so that all finish a step together; and whether the slow ones pay.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace rehearse::policies {
+
+/// Seconds of a step of one worker at so many samples, from 1 on; rising. Without the exchange of gradients.
+using WorkerTime = std::function<double(int samples)>;
+
+struct SplitWorker {
+  WorkerTime time_s;
+  int most_samples = 0;  ///< that its memory holds
+};
+
+struct Split {
+  std::vector<int> samples;     ///< of each worker; their sum is the global batch. 0: left out, it would only hold the others up
+  std::vector<double> weights;  ///< of each worker's mean gradient in the sum: samples over the global batch
+  double batch = 0;             ///< less than was asked for where all memories together hold less
+  double step_s = 0;            ///< of the slowest, without the exchange
+};
+
+/// Each sample goes to the worker that would finish first with it. No other split has a quicker step; two workers differ by no
+/// more than the time of one more sample of the quicker one, unless its memory is full.
+Split uneven_split(const std::vector<SplitWorker>& workers, int batch);
+
+/// The same number each, the first of them one more where it does not come out even; empty samples when a memory is too small.
+Split equal_split(const std::vector<SplitWorker>& workers, int batch);
+
+/// Splits with the exchange of gradients among those that take part; infinite when a split cannot be.
+struct SplitComparison {
+  Split uneven;
+  double uneven_s = 0, equal_s = 0;
+  double fast_alone_s = 0;  ///< the best of the workers that are as quick as the quickest, alone
+  bool slow_pay = false;    ///< uneven_s is the least
+};
+/// `exchange_s`: seconds that so many workers add to a step.
+SplitComparison compare_splits(const std::vector<SplitWorker>& workers, int batch,
+                               const std::function<double(int workers)>& exchange_s);
+
+/// The learning rate after the global batch changed, by the noise scale phi (docs/model.md, "Convergence"): the rate that is as
+/// useful, rate (1 + phi/before)^e / (1 + phi/after)^e. Equal batches keep it, whatever the split: the weights see to that.
+double retuned_rate(double rate, double batch_before, double batch_after, double noise_scale, double exponent = 1);
+
+}  // namespace rehearse::policies

@@ -1,0 +1,84 @@
+#include "traces/contradictions.hpp"
+
+#include "tests/traces/jobs/trace_file.hpp"
+#include "traces/formats.hpp"
+
+using namespace rehearse;
+using namespace rehearse::tests;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// Two pools: 4 nodes of 2 GPUs, and 1 of 4.
+const traces::ClusterLimits kCluster{.pool_gpus = {8, 4}, .node_gpus = 4, .gpu_types = {"v100", "p100-sxm2"}};
+
+}  // namespace
+
+TEST_CASE("sizes against pools and nodes") {
+  CHECK(kCluster.too_many(8, -1).empty());
+  CHECK(kCluster.too_many(9, -1) == "at most 8 GPUs, all of the largest pool");
+  CHECK(kCluster.too_many(5, 1) == "at most 4 GPUs, all of its pool");
+  CHECK(kCluster.too_many_for_a_node(4).empty());
+  CHECK(kCluster.too_many_for_a_node(5) == "at most 4 GPUs, all of the largest node: spread over several");
+  CHECK(traces::ClusterLimits{}.too_many(1e6, 3).empty());
+  CHECK(traces::ClusterLimits{}.too_many_for_a_node(1e6).empty());
+}
+
+TEST_CASE("types of GPUs as traces write them") {
+  for (const char* known : {"V100", "v100", "V100M32", "V100-SXM2-16GB", "P100", "G2|V100M16"})
+    CHECK(kCluster.has_gpu_type(known));
+  for (const char* unknown : {"T4", "MISC", "V", "G2|G3", "|", "Tesla V100"}) CHECK_FALSE(kCluster.has_gpu_type(unknown));
+  CHECK(traces::ClusterLimits{}.has_gpu_type("T4"));
+}
+
+TEST_CASE("a trace that contradicts its cluster and its own clock is listed by reason and count, and the rest kept") {
+  const std::string text =
+      "job_id,submit_s,gpus,duration_s,gpu_type,pool\n"
+      "fits,0,4,60,V100M32,\n"
+      "too-large,1,9,60,,\n"
+      "wide,2,8,60,,\n"
+      "too-large-for-its-pool,2,5,60,,small\n"
+      "other-gpu,3,1,60,T4,\n"
+      "earlier,1,1,60,,\n"
+      "a-year-later,31536004,1,60,,\n"
+      "then,31536005,1,60,,\n";
+  const TraceFile file(text);
+  workloads::ProfileTable profiles;
+  const traces::JobList list =
+      traces::read_trace("native", file.path(), {.pools = {"large", "small"}, .cluster = kCluster}, profiles);
+  CHECK(list.jobs.size() == 6);
+  std::string report = to_string(list.report);
+  report.erase(0, report.find(": "));
+  // 31536004 - 3 is a year and a second.
+  CHECK(report ==
+        ": 8 rows, 6 jobs, 2 rows dropped\n"
+        "  1 dropped: gpus: expected at most 8 GPUs, all of the largest pool; line 3 (found \"9\")\n"
+        "  1 dropped: gpus: expected at most 4 GPUs, all of its pool; line 5 (found \"5\")\n"
+        "  1 repaired: gpus: expected at most 4 GPUs, all of the largest node: spread over several; line 4 (found \"8\")\n"
+        "  1 repaired: gpu_type: expected a GPU of the cluster: set aside, the job runs on any; line 6 (found \"T4\")\n"
+        "  1 repaired: submit_s: expected dates that never decrease: sorted; line 7 (found \"1\")\n"
+        "  1 repaired: submit_s: expected a date within 365 days of those before, or their clock jumped: taken as it is; line 8 "
+        "(found \"31536004\")\n");
+  CHECK_THROWS_WITH(traces::refuse_any(list.report), Contains(".trace:3: gpus: expected at most 8 GPUs") &&
+                                                         Contains(".trace:8: submit_s: expected a date within 365 days"));
+  CHECK_NOTHROW(traces::refuse_any({.file = "f", .rows = 1, .jobs = 1}));
+}
+
+TEST_CASE("other people's traces are compared with the cluster too") {
+  const TraceFile file(
+      "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+      "a,1,1,8,1000,V100M16|V100M32,LS,Succeeded,0,10,1\n"
+      "b,1,1,9,1000,,LS,Succeeded,1,10,1\n"
+      "c,1,1,1,1000,T4,LS,Succeeded,40000000,40000010,40000001\n"
+      "d,1,1,1,1000,,LS,Succeeded,40000010,40000009,40000020\n");
+  workloads::ProfileTable profiles;
+  const traces::JobList list = traces::read_trace("alibaba-gpu-2023", file.path(), {.cluster = kCluster}, profiles);
+  CHECK(list.jobs.size() == 2);
+  CHECK_THAT(to_string(list.report),
+             Contains("1 dropped: gpus: expected at most 8 GPUs, all of the largest pool; line 3 (found 9)") &&
+                 Contains("1 repaired: gpus: expected at most 4 GPUs, all of the largest node: spread over "
+                          "several; line 2 (found \"8\")") &&
+                 Contains("1 repaired: gpu_type: expected a GPU of the cluster: set aside, the job runs on "
+                          "any; line 4 (found \"T4\")") &&
+                 Contains("their clock jumped: taken as it is; line 4 (found \"40000000\")"));
+}

@@ -1,0 +1,173 @@
+#include <rapidcheck/catch.h>
+
+#include <catch2/catch.hpp>
+
+#include "tests/scenarios/temporary_folder.hpp"
+#include "traces/networks/network_file.hpp"
+#include "traces/networks/onnx_graph.hpp"
+#include "workloads/structure_features.hpp"
+#include "workloads/zoo.hpp"
+
+using namespace rehearse;
+using namespace rehearse::traces;
+
+namespace {
+
+workloads::Network json(const std::string& text) {
+  const TemporaryFolder folder;
+  return read_network(folder.write("model.json", text));
+}
+
+std::string mistakes(const std::string& text) {
+  try {
+    json(text);
+  } catch (const sim::InputError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+// What follows writes Protocol Buffers.
+std::string varint(std::uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
+  return bytes + static_cast<char>(value);
+}
+std::string number(int field, std::uint64_t value) { return varint(static_cast<std::uint64_t>(field) << 3) + varint(value); }
+std::string bytes(int field, const std::string& content) {
+  return varint(static_cast<std::uint64_t>(field) << 3 | 2) + varint(content.size()) + content;
+}
+std::string attribute(const std::string& name, const std::vector<int>& values) {
+  std::string all = bytes(1, name);
+  for (const int value : values) all += number(8, static_cast<std::uint64_t>(value));
+  return bytes(5, all);
+}
+std::string node(const std::string& type, const std::vector<std::string>& inputs, const std::string& output,
+                 const std::string& attributes = {}) {
+  std::string all;
+  for (const std::string& input : inputs) all += bytes(1, input);
+  return bytes(1, all + bytes(2, output) + bytes(3, "n_" + output) + bytes(4, type) + attributes);
+}
+std::string weight(const std::string& name, const std::vector<int>& sizes) {
+  std::string packed;
+  for (const int size : sizes) packed += varint(static_cast<std::uint64_t>(size));
+  return bytes(5, bytes(1, packed) + number(2, 1) + bytes(8, name) + bytes(9, "raw"));
+}
+std::string input(const std::string& name, const std::vector<int>& sizes) {
+  std::string shape;
+  for (const int size : sizes) shape += bytes(1, size > 0 ? number(1, static_cast<std::uint64_t>(size)) : bytes(2, "batch"));
+  return bytes(11, bytes(1, name) + bytes(2, bytes(1, number(1, 1) + bytes(2, shape))));
+}
+std::string model(const std::string& graph) { return number(1, 8) + bytes(7, bytes(2, "made") + graph); }
+
+/// 3 x 8 x 8, 4 filters of 3 x 3, ReLU, pool, flatten, 10 units.
+std::string small_onnx() {
+  return model(
+      input("x", {0, 3, 8, 8}) + weight("w", {4, 3, 3, 3}) + weight("b", {4}) + weight("v", {10, 64}) + weight("c", {10}) +
+      node("Conv", {"x", "w", "b"}, "h", attribute("kernel_shape", {3, 3}) + attribute("pads", {1, 1, 1, 1})) +
+      node("Relu", {"h"}, "r") + node("MaxPool", {"r"}, "p", attribute("kernel_shape", {2, 2}) + attribute("strides", {2, 2})) +
+      node("Flatten", {"p"}, "f") + node("Gemm", {"f", "v", "c"}, "y", attribute("transB", {1})));
+}
+
+const char* const kSequential = R"({"class_name": "Sequential", "config": {"name": "small", "layers": [
+  {"class_name": "InputLayer", "config": {"batch_input_shape": [null, 8, 8, 3], "name": "in"}},
+  {"class_name": "Conv2D", "config": {"name": "conv", "filters": 4, "kernel_size": [3, 3], "strides": [1, 1], "padding": "same",
+                                      "activation": "relu", "use_bias": true}},
+  {"class_name": "MaxPooling2D", "config": {"name": "pool", "pool_size": [2, 2], "strides": [2, 2], "padding": "valid"}},
+  {"class_name": "Flatten", "config": {"name": "flat"}},
+  {"class_name": "Dense", "config": {"name": "out", "units": 10, "activation": "softmax"}}]}})";
+
+}  // namespace
+
+TEST_CASE("the same small network from Keras, from ONNX and from layers of our own") {
+  // 4 (27 + 1) + 10 (64 + 1) = 762 parameters; 2 (64 x 4 x 27 + 640) = 15,104 FLOPs
+  const TemporaryFolder folder;
+  const char* const layers = R"({"name": "small", "layers": [
+    {"type": "input", "channels": 3, "height": 8, "width": 8}, {"type": "conv", "filters": 4, "kernel": 3, "pad": 1}, {"type": "relu"},
+    {"type": "max_pool"}, {"type": "flatten"}, {"type": "dense", "units": 10}]})";
+  for (const workloads::Network& net : {json(kSequential), json(layers), read_network(folder.write("m.onnx", small_onnx()))}) {
+    const workloads::StructureFeatures f = structure_features(net);
+    CHECK(f.parameters == 762);
+    CHECK(f.flops() == 15104);
+    CHECK(f.conv_layers == 1);
+    CHECK(f.dense_layers == 1);
+  }
+}
+
+TEST_CASE("a functional Keras model with a shortcut, in both spellings of its inputs") {
+  const auto functional = [](const std::string& nodes_of_conv, const std::string& nodes_of_add) {
+    return R"({"class_name": "Functional", "config": {"name": "f", "layers": [
+      {"class_name": "InputLayer", "name": "in", "config": {"batch_shape": [null, 16, 16, 8], "name": "in"}, "inbound_nodes": []},
+      {"class_name": "ZeroPadding2D", "name": "zeros", "config": {"name": "zeros", "padding": [[1, 1], [1, 1]]}, "inbound_nodes": [[["in", 0, 0, {}]]]},
+      {"class_name": "Conv2D", "name": "conv", "config": {"name": "conv", "filters": 8, "kernel_size": [3, 3], "padding": "valid",
+        "use_bias": false}, "inbound_nodes": )" +
+           nodes_of_conv + R"(},
+      {"class_name": "Add", "name": "add", "config": {"name": "add"}, "inbound_nodes": )" +
+           nodes_of_add + R"(},
+      {"class_name": "GlobalAveragePooling2D", "name": "mean", "config": {"name": "mean"}, "inbound_nodes": [[["add", 0, 0, {}]]]}]}})";
+  };
+  const std::string old = functional(R"([[["zeros", 0, 0, {}]]])", R"([[["in", 0, 0, {}], ["conv", 0, 0, {}]]])");
+  const auto tensor = [](const std::string& name) {
+    return R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 16, 16, 8], "keras_history": [")" + name +
+           R"(", 0, 0]}})";
+  };
+  const std::string recent = functional(R"([{"args": [)" + tensor("zeros") + R"(], "kwargs": {}}])",
+                                        R"([{"args": [[)" + tensor("in") + "," + tensor("conv") + R"(]], "kwargs": {}}])");
+  for (const std::string& text : {old, recent}) {
+    const workloads::Network net = json(text);
+    const workloads::StructureFeatures f = structure_features(net);
+    CHECK(f.parameters == 8 * 72);
+    CHECK(f.square3_flops == 2.0 * 256 * 8 * 72);
+    CHECK(infer_shapes(net)[net.layers.size() - 2].channels == 8);  // before the loss
+  }
+}
+
+TEST_CASE("recurrent Keras layers") {
+  const workloads::Network net = json(R"({"class_name": "Sequential", "config": {"name": "text", "layers": [
+    {"class_name": "InputLayer", "config": {"batch_shape": [null, 20], "name": "in"}},
+    {"class_name": "Embedding", "config": {"name": "e", "input_dim": 1000, "output_dim": 16}},
+    {"class_name": "Bidirectional", "config": {"name": "b", "layer": {"class_name": "LSTM", "config": {"units": 8, "return_sequences": true}}}},
+    {"class_name": "GRU", "config": {"name": "g", "units": 4, "return_sequences": false}},
+    {"class_name": "Dense", "config": {"name": "d", "units": 2, "activation": "linear"}}]}})");
+  const workloads::StructureFeatures f = structure_features(net);
+  CHECK(f.recurrent_layers == 2);
+  CHECK(f.recurrent_steps == 60);  // two directions of twenty, and twenty
+  // 16,000; 2 x 32 (16 + 8 + 1); 12 (16 + 4 + 1); 2 (4 + 1)
+  CHECK(f.parameters == 16000 + 1600 + 252 + 10);
+}
+
+TEST_CASE("what is not supported is named, all of it at once") {
+  const std::string told = mistakes(R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+    {"class_name": "InputLayer", "config": {"batch_input_shape": [null, 8, 8, 3], "name": "in"}},
+    {"class_name": "Conv3D", "config": {"name": "deep"}},
+    {"class_name": "Capsule", "config": {"name": "odd"}}]}})");
+  CHECK_THAT(told, Catch::Contains("layer \"deep\", a Conv3D"));
+  CHECK_THAT(told, Catch::Contains("layer \"odd\", a Capsule"));
+  CHECK_THAT(mistakes(R"({"class_name": "Sequential", "config": {"layers": [
+    {"class_name": "InputLayer", "config": {"batch_input_shape": [null, null, null, 3], "name": "in"}}]}})"),
+             Catch::Contains("an input of fixed size"));
+  CHECK_THAT(mistakes(R"({"layers": [{"type": "input", "height": 4}, {"type": "conv", "filters": 2, "kernel": 9}]})"),
+             Catch::Contains("layer \"conv2\""));
+  CHECK_THAT(mistakes(R"({"layers": [{"type": "input"}, {"type": "dens", "units": 2}]})"), Catch::Contains("dense"));
+  CHECK_THAT(mistakes("{"), Catch::Contains("model.json"));
+  CHECK_THROWS_AS(read_network("/nowhere/model.onnx"), sim::InputError);
+  const TemporaryFolder folder;
+  const std::string odd = model(input("x", {0, 3, 8, 8}) + node("Einsum", {"x"}, "y"));
+  CHECK_THROWS_WITH(read_network(folder.write("odd.onnx", odd)), Catch::Contains("node \"n_y\", a Einsum"));
+  CHECK_THROWS_WITH(read_network(folder.write("none.onnx", "")), Catch::Contains("an ONNX model with nodes"));
+}
+
+TEST_CASE("damaged ONNX files are refused or read, and nothing else") {
+  const std::string whole = small_onnx();
+  rc::prop("cut, changed or random bytes", [&] {
+    std::string text = *rc::gen::oneOf(rc::gen::just(whole), rc::gen::arbitrary<std::string>());
+    if (!text.empty()) text.resize(static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(text.size()) + 1)));
+    for (int i = *rc::gen::inRange(0, 4); i > 0 && !text.empty(); --i)
+      text[static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(text.size())))] = *rc::gen::arbitrary<char>();
+    try {
+      (void)read_onnx(text, "x.onnx");
+    } catch (const sim::InputError&) {
+      RC_SUCCEED("refused");
+    }
+  });
+}

@@ -1,0 +1,38 @@
+#include "traces/networks/network_builder.hpp"
+
+#include <algorithm>
+
+namespace rehearse::traces {
+
+const NetworkBuilder::Source* NetworkBuilder::find(const std::string& name) const {
+  const auto found = sources_.find(name);
+  return found == sources_.end() ? nullptr : &found->second;
+}
+
+int NetworkBuilder::add(const std::string& name, workloads::LayerSpec spec, std::vector<int> inputs) {
+  // The shape of this layer alone: its inputs stand in as inputs of a network of their own.
+  workloads::Network alone{network_.name, {}};
+  std::vector<int> from;
+  for (const int input : inputs) from.push_back(alone.add("input", workloads::Input{shape(input)}, {}));
+  alone.add(name, spec, std::move(from));
+  shapes_.push_back(infer_shapes(alone).back());
+  return network_.add(name, std::move(spec), std::move(inputs));
+}
+
+workloads::Network NetworkBuilder::finish() {
+  mistakes_.throw_if_any();
+  if (network_.layers.empty()) throw sim::InputError(sim::Mistake{.expected = "a network with layers", .found = "none"});
+  const bool has_loss = std::ranges::any_of(
+      network_.layers, [](const workloads::Layer& l) { return std::holds_alternative<workloads::Loss>(l.spec); });
+  if (!has_loss) network_.add("loss", workloads::Loss{});
+  return std::move(network_);
+}
+
+int same_padding(int size, int window, int stride) {
+  const int places = (size + stride - 1) / stride;
+  const int zeros = std::max(0, (places - 1) * stride + window - size);
+  const int half = (zeros + 1) / 2;
+  return (size + 2 * half - window) / stride + 1 == places ? half : -1;
+}
+
+}  // namespace rehearse::traces

@@ -1,0 +1,24 @@
+// Networks from other people's files: Keras's model.to_json(), ONNX, and lists of layers of our own (docs/harness.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "sim/read/json.hpp"
+#include "workloads/network.hpp"
+
+namespace rehearse::traces {
+
+/// By what the file holds: ONNX where its name ends in .onnx; else JSON: Keras's (class_name), layers of our own (layers), or a
+/// structure (cnn, rnn, mlp). A loss is added behind the last layer where there is none. Throws sim::InputError when the file
+/// cannot be read, for every layer that is not supported (by name and kind), and for layers that cannot work.
+workloads::Network read_network(const std::string& path);
+
+/// Sequential and functional models of Keras 2 and 3, images channels-last.
+workloads::Network read_keras(sim::JsonValue model);
+/// {"name", "layers": [{"name", "type", "inputs": [names], ...}]}: docs/harness.md has types and keys.
+workloads::Network read_layers(sim::JsonValue model);
+/// The bytes of a model.onnx; images channels-first. `file` is named in messages.
+workloads::Network read_onnx(std::string_view bytes, const std::string& file);
+
+}  // namespace rehearse::traces
