@@ -83,6 +83,7 @@ struct ProfileArguments {
 
 struct PlanArguments {
   std::string job, cluster;  ///< JSON files
+  std::string export_to;     ///< a folder for the files to run it with; may be empty
 };
 
 struct RateArguments {

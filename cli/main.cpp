@@ -27,8 +27,8 @@ void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
 
 /// CLI11 knows no "did you mean".
 void suggest_command(int argc, char** argv) {
-  const std::vector<std::string> commands{"run",    "train",    "check",     "list",  "import",
-                                          "export", "validate", "calibrate", "graph", "profile", "plan", "rate", "test"};
+  const std::vector<std::string> commands{"run",       "train", "check",   "list", "import", "export", "validate",
+                                          "calibrate", "graph", "profile", "plan", "rate",   "test"};
   if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
   const std::string nearest = sim::nearest_name(argv[1], commands);
   if (!nearest.empty()) fmt::print(stderr, "did you mean \"{}\"?\n", nearest);
@@ -149,6 +149,8 @@ void add_plan_command(CLI::App& app, PlanArguments& arguments) {
       "plan", "recommend resources, batch and power limit for a job: the least energy under its limits (docs/harness.md)");
   plan->add_option("job", arguments.job, "the job's JSON file")->required();
   plan->add_option("--cluster", arguments.cluster, "the cluster's JSON file: its pools, and what of them is free")->required();
+  plan->add_option("--export", arguments.export_to,
+                   "a folder for the files to run the recommended with: TensorFlow and Horovod code, Docker, Kubernetes, Slurm");
 }
 
 void add_rate_command(CLI::App& app, RateArguments& arguments) {

@@ -76,11 +76,16 @@ struct Trained {
   workloads::Network network;
   double reference_batch = kUsualBatch;
   const workloads::ConvergenceParameters* convergence = nullptr;
+  workloads::Optimizer optimizer = workloads::Optimizer::momentum;
+  std::optional<workloads::Task> task;
 };
 
 Trained zoo_model(const std::string& model, const PlanData& data) {
   const workloads::ZooEntry& entry = workloads::zoo_entry(model);
-  Trained trained{.network = entry.build(data.dataset), .reference_batch = static_cast<double>(entry.global_batch)};
+  Trained trained{.network = entry.build(data.dataset),
+                  .reference_batch = static_cast<double>(entry.global_batch),
+                  .optimizer = entry.optimizer,
+                  .task = entry.task};
   trained.convergence = workloads::find_convergence(model, data.name);
   if (trained.convergence != nullptr) trained.reference_batch = trained.convergence->reference_batch;
   return trained;
@@ -233,6 +238,12 @@ PlanRequest load_plan_job(const std::string& path, const PlanCluster& cluster) {
   if (batches.empty()) document.root().refuse("a batch size of at least 1", mistakes);
   in.finish();
   mistakes.throw_if_any();
+  request.network = std::move(trained.network);
+  request.optimizer = trained.optimizer;
+  request.task = trained.task;
+  request.convergence = trained.convergence;
+  request.dataset = data.name;
+  request.bytes_per_sample = data.dataset.bytes_per_sample;
   request.job.samples = data.dataset.training_samples;
   request.job.evaluation_samples = data.dataset.validation_samples;
   request.job.batches = options(batches, trained, target, epochs);

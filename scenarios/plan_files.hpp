@@ -1,11 +1,14 @@
 // The two files of `rehearse plan`: what is to be trained under which limits, and on what cluster (docs/harness.md).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "policies/harness/recommend.hpp"
 #include "scenarios/scenario.hpp"
+#include "workloads/convergence.hpp"
+#include "workloads/zoo.hpp"
 
 namespace rehearse::scenarios {
 
@@ -17,6 +20,12 @@ struct PlanRequest {
   policies::PlanLimits limits;
   policies::Goal goal = policies::Goal::energy;
   double target_accuracy = 0;  ///< 0: none
+  workloads::Network network;
+  workloads::Optimizer optimizer = workloads::Optimizer::momentum;
+  std::string dataset;
+  double bytes_per_sample = 0;                                    ///< of the data set, as stored
+  std::optional<workloads::Task> task;                            ///< of a model of the zoo
+  const workloads::ConvergenceParameters* convergence = nullptr;  ///< of model and data set; null: not modelled
 };
 
 struct PlanCluster {
