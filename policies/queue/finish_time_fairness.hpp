@@ -35,23 +35,35 @@ class FinishTimeFairness final : public sim::Queue {
 
  private:
   struct Bid {
-    double rho = 0;
-    double gain = 0;  // by how much rho falls relatively if it need not wait for another lease, a device
+    double worth = 0;  // rho, then the gain
     std::uint64_t number = 0;
     sim::JobSlot slot = 0;
+    bool operator>(const Bid& other) const { return worth != other.worth ? worth > other.worth : number < other.number; }
   };
   struct Pool {
     int devices = 0;
     int jobs = 0;      // waiting or running, by their first group
     double job_s = 0;  // integral of `jobs`
   };
+  /// What a job's bid is made of. Of a waiting job nothing changes but the time, so that it is noted once: each decision goes
+  /// through hundreds, whose views lie far apart.
   struct Entry {
     int pool = -1;            // -1: unknown
     double job_s_before = 0;  // of its pool, at its arrival
+    std::uint64_t number = 0;
+    bool bids = false;   // it stands in bids_
+    bool waits = false;  // the rest stays as it is
+    double submit_s = 0, remaining_s = 0, alone_s = 0, devices = 0;
+    sim::Group room;  // the first that it needs to get a lease
   };
   void take_up(const sim::QueueView& view);
-  Bid bid(const sim::QueueView& view, sim::JobSlot slot) const;
+  void note(const sim::QueueView& view, sim::JobSlot slot);
+  void join(sim::JobSlot slot);
+  double rho(const Entry& entry, double now_s) const;
+  bool may_fit(const Entry& entry) const;
+  bool some_left() const;
   std::vector<sim::JobSlot> expired(const sim::QueueView& view) const;
+  void take_bids(const sim::QueueView& view, const std::vector<sim::JobSlot>& expired);
   void auction(const sim::QueueView& view, const std::vector<sim::JobSlot>& expired);
   void give(const sim::QueueView& view, sim::JobSlot slot);
 
@@ -59,6 +71,7 @@ class FinishTimeFairness final : public sim::Queue {
   JobPlan plan_;
   std::vector<Pool> pools_;
   std::vector<Entry> entries_;  // by slot
+  std::vector<Bid> bids_;       // as the last auction left them, nearly in order; of jobs without a plan, and some that have gone
   OrderedQueue leases_;         // of planned jobs, by their ends
   double counted_s_ = 0;
 };

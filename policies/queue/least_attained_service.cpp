@@ -7,7 +7,9 @@ namespace rehearse::policies {
 LeastAttainedService::LeastAttainedService(const LeastAttainedServiceParameters& parameters)
     : LineQueue(parameters.placement),
       parameters_(parameters),
-      levels_(parameters.levels, parameters.threshold_device_s, parameters.ratio) {}
+      levels_(parameters.levels, parameters.threshold_device_s, parameters.ratio) {
+  for (int level = 0; level < levels_.count(); ++level) rank_.push_back(level);
+}
 
 /// Counts the work since the job last began or stopped. Start-ups and checkpoints are no service: a job that they alone took to
 /// the next level could be preempted before it has done anything, for ever.
@@ -59,7 +61,21 @@ void LeastAttainedService::starts(const sim::QueueView& view, sim::JobSlot slot)
   watch(slot, view.now_s, configuration.workers() * configuration.share.fraction);
 }
 
+/// Jobs of one level are equals, whenever they came into it: when the order of the levels changes, all jobs move.
+void LeastAttainedService::rank_levels() {
+  std::vector<double> index;
+  for (int level = 0; level < levels_.count(); ++level) index.push_back(levels_.gittins(level));
+  std::vector<double> rank;
+  for (const double own : index)
+    rank.push_back(static_cast<double>(std::count_if(index.begin(), index.end(), [own](double i) { return i > own; })));
+  if (rank == rank_) return;
+  rank_ = std::move(rank);
+  for (sim::JobSlot slot = 0; slot < jobs_.size(); ++slot) move(slot, key_of(jobs_[slot].level), jobs_[slot].number);
+}
+
 void LeastAttainedService::prepare(const sim::QueueView& view) {
+  if (learned_) rank_levels();
+  learned_ = false;
   for (const sim::JobSlot slot : view.changed)
     if (view.jobs[slot].service.state == sim::JobState::checkpointing) crossings_.remove(slot);
   while (!crossings_.empty() && crossings_.first().key <= view.now_s) {
@@ -92,7 +108,9 @@ void LeastAttainedService::conclude(const sim::QueueView& view, sim::QueueAnswer
 
 void LeastAttainedService::forget(const sim::QueueView& view, sim::JobSlot slot) {
   const Job& job = settle_service(view, slot);
-  if (view.jobs[slot].service.state == sim::JobState::finished) levels_.learn(job.total_device_s);
+  if (!parameters_.gittins || view.jobs[slot].service.state != sim::JobState::finished) return;
+  levels_.learn(job.total_device_s);
+  learned_ = true;
 }
 
 }  // namespace rehearse::policies

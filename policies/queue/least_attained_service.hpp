@@ -41,15 +41,18 @@ class LeastAttainedService final : public LineQueue {
   void forget(const sim::QueueView& view, sim::JobSlot slot) override;
 
   Job& settle_service(const sim::QueueView& view, sim::JobSlot slot);
-  double key_of(int level) const { return parameters_.gittins ? -levels_.gittins(level) : level; }
+  void rank_levels();
+  double key_of(int level) const { return rank_[static_cast<std::size_t>(level)]; }
   void watch(sim::JobSlot slot, double since_s, double devices);
 
   LeastAttainedServiceParameters parameters_;
   ServiceLevels levels_;
-  std::vector<Job> jobs_;    // by slot
-  OrderedQueue crossings_;   // running jobs by the date at which they reach the next level
-  OrderedQueue promotions_;  // waiting jobs by the date at which they have waited long enough
-  double wake_at_s_ = 0;     // last asked for
+  std::vector<double> rank_;  // by level: how many others come before it
+  bool learned_ = false;      // since the levels were ranked
+  std::vector<Job> jobs_;     // by slot
+  OrderedQueue crossings_;    // running jobs by the date at which they reach the next level
+  OrderedQueue promotions_;   // waiting jobs by the date at which they have waited long enough
+  double wake_at_s_ = 0;      // last asked for
 };
 
 }  // namespace rehearse::policies

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/policies/queue/plain_finish_time_fairness.hpp"
 #include "tests/policies/queue/random_world.hpp"
 
 using namespace toy;
@@ -52,5 +53,24 @@ TEST_CASE("finish-time fairness: every answer is valid, and every job ends") {
     FinishTimeFairness queue(
         {.lease_s = static_cast<double>(*rc::gen::inRange(8, 100)), .filter = *rc::gen::inRange(0, 11) / 10.0});
     run_random(made, queue);
+  });
+}
+
+TEST_CASE("finish-time fairness: who cannot fit need not be asked") {
+  const auto told = [](std::uint64_t seed, rehearse::sim::Queue& queue) {
+    Keeper keeper;
+    RandomJobs made = random_jobs(seed, {.jobs = 60});
+    run_random(made, queue, &keeper);
+    std::vector<std::string> lines = keeper.events;
+    for (const Keeper::Row& row : keeper.jobs)
+      lines.push_back(row.name + ' ' + std::to_string(row.record.start_s) + ' ' + std::to_string(row.record.end_s));
+    return lines;
+  };
+  rc::prop("the same happens as if every job were asked anew at every decision", [&told](std::uint64_t seed) {
+    const rehearse::policies::FinishTimeFairnessParameters parameters{.lease_s = static_cast<double>(*rc::gen::inRange(2, 60)),
+                                                                      .filter = *rc::gen::inRange(0, 11) / 10.0};
+    FinishTimeFairness queue(parameters);
+    PlainFinishTimeFairness plain(parameters);
+    RC_ASSERT(told(seed, queue) == told(seed, plain));
   });
 }

@@ -6,6 +6,7 @@
 #include "policies/queue/deadline_admission.hpp"
 #include "policies/queue/earliest_deadline.hpp"
 #include "policies/queue/easy.hpp"
+#include "policies/queue/fifo.hpp"
 #include "policies/queue/least_attained_service.hpp"
 #include "policies/queue/oracle_queue.hpp"
 #include "policies/queue/priority.hpp"
@@ -347,6 +348,38 @@ TEST_CASE("Gittins: when nearly all jobs are long, the one that has run longest 
   LeastAttainedService least({.levels = 2, .threshold_device_s = 4});
   attained.run(jobs, least);
   CHECK(attained.keeper.of("b").start_s == 1004);
+}
+
+TEST_CASE("Gittins: jobs of one level go by arrival, whatever was learned between them", "[queue]") {
+  // Nobody leaves level 0: first come, first served. Each end changes the index of the level, but not the order within it.
+  std::vector<Job> jobs;
+  for (int i = 0; i < 40; ++i) jobs.push_back(rigid(std::to_string(i), i / 2, 1 + i % 3, 1 + (7 * i) % 11));
+  World in_order = one_node(4), learned = one_node(4);
+  Fifo fifo;
+  in_order.run(jobs, fifo);
+  LeastAttainedService index({.levels = 2, .threshold_device_s = 1e6, .gittins = true});
+  learned.run(jobs, index);
+  for (const Job& job : jobs) CHECK(learned.keeper.of(job.name).start_s == in_order.keeper.of(job.name).start_s);
+  for (const Job& job : jobs) CHECK(learned.keeper.of(job.name).preemptions == 0);
+}
+
+TEST_CASE("Gittins: a level that comes before another from now on does so with all its jobs", "[queue]") {
+  // One device, level 1 from 4 device-seconds on. Nothing is known: less service comes first. a, b and c (12 s each) run
+  // 0..4, 4..8 and 8..12, up to level 1, then a again. quick (1 s) takes 13..14. Level 0 has now index 1/1, level 1 1/(4 + 4 +
+  // 1): a goes on, to 21. Level 0: 1/(1 + 4) or 2/13; level 1: 1/8. b goes on to 29: level 0 has 1/(1 + 2 x 4) or 3/25 = 0.12,
+  // level 1 2/16 = 0.125 and comes first from now on. So c goes on to 37, though d and e (12 s each) come at 29 too. d runs
+  // 37..49, as it comes into the better level at 41, e 49..61.
+  std::vector<Job> jobs{rigid("a", 0, 1, 12),     rigid("b", 1, 1, 12),  rigid("c", 2, 1, 12),
+                        rigid("quick", 13, 1, 1), rigid("d", 29, 1, 12), rigid("e", 29, 1, 12)};
+  World world = one_node(1);
+  LeastAttainedService index({.levels = 2, .threshold_device_s = 4, .gittins = true});
+  world.run(jobs, index);
+  CHECK(world.keeper.of("quick").end_s == 14);
+  CHECK(world.keeper.of("a").end_s == 21);
+  CHECK(world.keeper.of("c").end_s == 37);
+  CHECK(world.keeper.of("d").end_s == 49);
+  CHECK(world.keeper.of("d").preemptions == 0);
+  CHECK(world.keeper.of("e").end_s == 61);
 }
 
 TEST_CASE("a profile of free devices by hand", "[queue]") {
