@@ -100,6 +100,8 @@ struct Layer {
 struct Network {
   std::string name;
   std::vector<Layer> layers;
+  /// Its layers cost what those of a foreign file cost, but compute other functions where ours have no word for them.
+  bool only_costs = false;
 
   /// Appends a layer fed by `inputs` and returns its index.
   int add(std::string layer, LayerSpec spec, std::vector<int> inputs);

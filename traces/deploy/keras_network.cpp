@@ -85,6 +85,10 @@ class Writer {
       if (live_[i]) add(static_cast<int>(i));
     mistakes_.throw_if_any();
     result_.objective = objective_of(task, forms_[outputs_.front()]);
+    if (result_.objective == Objective::classes && forms_[outputs_.front()] != Form::vector)
+      throw sim::InputError({.pointer = network_.name,
+                             .expected = "an output that is a vector or a sequence",
+                             .found = keras_shape(shapes_[outputs_.front()], forms_[outputs_.front()])});
     std::vector<std::string> outputs;
     for (const int output : outputs_) outputs.push_back(fmt::format("x{}", output));
     result_.model_outputs = fmt::format("[{}]", fmt::join(outputs, ", "));
@@ -190,7 +194,13 @@ class Writer {
 
 }  // namespace
 
-KerasNetwork keras_network(const Network& network, std::optional<Task> task) { return Writer(network, task).write(task); }
+KerasNetwork keras_network(const Network& network, std::optional<Task> task) {
+  if (network.only_costs)
+    throw sim::InputError({.pointer = "network",
+                           .expected = "a model of the zoo, a structure or a list of layers, to write its code",
+                           .found = "a file of Keras or ONNX, of which only the costs are read"});
+  return Writer(network, task).write(task);
+}
 
 std::string_view to_string(Objective objective) {
   switch (objective) {

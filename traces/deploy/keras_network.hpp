@@ -27,8 +27,8 @@ struct KerasNetwork {
 /// Layers that lead to no loss are left out; without a loss those that feed nothing are the outputs. What a description does not
 /// say is the publications': an activation is what the last word of its name says (relu, leaky_relu, clipped_relu, tanh, sigmoid,
 /// gelu, silu), else ReLU, or GELU when it is not in place; an embedding whose name ends in "positions" or "segments" looks up
-/// those of the tokens; attention of a language model is causal. Throws sim::InputError for parameters shared between layers that
-/// cannot share them, and for shapes that do not fit (workloads/network.hpp).
+/// those of the tokens; attention of a language model is causal. Throws sim::InputError for networks that only count costs, for
+/// parameters shared between layers that cannot share them, and for shapes that do not fit (workloads/network.hpp).
 KerasNetwork keras_network(const workloads::Network& network, std::optional<workloads::Task> task);
 
 std::string_view to_string(Objective objective);

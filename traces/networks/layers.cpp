@@ -112,14 +112,23 @@ Network read_layers(sim::JsonValue model) {
   return net.finish();
 }
 
+namespace {
+
+Network counted(Network network) {
+  network.only_costs = true;
+  return network;
+}
+
+}  // namespace
+
 Network read_network(const std::string& path) {
   if (path.ends_with(".onnx")) {
     const std::string bytes = sim::read_file(path, kMaxModelBytes);
-    return read_onnx(bytes, path);
+    return counted(read_onnx(bytes, path));
   }
   const sim::JsonDocument document = sim::read_json_file(path);
   const sim::JsonValue root = document.root();
-  if (has(root, "class_name")) return read_keras(root);
+  if (has(root, "class_name")) return counted(read_keras(root));
   if (has(root, "layers")) return read_layers(root);
   sim::Mistakes mistakes;
   const Structure structure = read_structure(root, mistakes);

@@ -11,7 +11,8 @@ namespace rehearse::traces {
 
 /// By what the file holds: ONNX where its name ends in .onnx; else JSON: Keras's (class_name), layers of our own (layers), or a
 /// structure (cnn, rnn, mlp). A loss is added behind the last layer where there is none. Throws sim::InputError when the file
-/// cannot be read, for every layer that is not supported (by name and kind), and for layers that cannot work.
+/// cannot be read, for every layer that is not supported (by name and kind), and for layers that cannot work. Of
+/// Keras and ONNX only the costs are read (Network::only_costs).
 workloads::Network read_network(const std::string& path);
 
 /// Sequential and functional models of Keras 2 and 3, images channels-last.

@@ -78,6 +78,15 @@ TEST_CASE("layers that lead to no loss are left out") {
   CHECK(keras_network(net, {}).model_outputs == "[x2]");
 }
 
+TEST_CASE("what no code can be written for is refused") {
+  Network net{"n", {}};
+  net.add("in", Input{{3, 8, 8}});
+  CHECK_THROWS_AS(keras_network(net, {}), sim::InputError);  // an image as output
+  Network mlp = make_network(MlpStructure{});
+  mlp.only_costs = true;
+  CHECK_THROWS_AS(keras_network(mlp, {}), sim::InputError);
+}
+
 TEST_CASE("generated networks of every structure have code") {
   for (const Block block : {Block::plain, Block::residual, Block::bottleneck, Block::factorised})
     CHECK(!lines_of(make_network(CnnStructure{.conv_layers = 3, .batch_norm = true, .block = block})).empty());
