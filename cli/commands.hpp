@@ -94,6 +94,15 @@ struct RateArguments {
   std::string csv;  ///< instead: a ramp of the user's own
 };
 
+struct SplitArguments {
+  std::string model, dataset;           ///< of the zoo
+  std::vector<std::string> workers;     ///< "NAME=COUNT": of GPUs, or with a cluster of its pools
+  std::string cluster;                  ///< a JSON file as plan's; may be empty
+  int batch = 0;                        ///< global
+  std::vector<std::string> catalogues;  ///< files
+};
+
+int split_command(const SplitArguments& arguments);
 int rate_command(const RateArguments& arguments);
 int plan_command(const PlanArguments& arguments);
 int profile_command(const ProfileArguments& arguments);

@@ -28,7 +28,7 @@ void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
 /// CLI11 knows no "did you mean".
 void suggest_command(int argc, char** argv) {
   const std::vector<std::string> commands{"run",       "train", "check",   "list", "import", "export", "validate",
-                                          "calibrate", "graph", "profile", "plan", "rate",   "test"};
+                                          "calibrate", "graph", "profile", "plan", "split",  "rate",   "test"};
   if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
   const std::string nearest = sim::nearest_name(argv[1], commands);
   if (!nearest.empty()) fmt::print(stderr, "did you mean \"{}\"?\n", nearest);
@@ -48,6 +48,7 @@ struct Arguments {
   GraphArguments graph;
   ProfileArguments profile;
   PlanArguments plan;
+  SplitArguments split;
   RateArguments rate;
 };
 
@@ -153,6 +154,22 @@ void add_plan_command(CLI::App& app, PlanArguments& arguments) {
                    "a folder for the files to run the recommended with: TensorFlow and Horovod code, Docker, Kubernetes, Slurm");
 }
 
+void add_split_command(CLI::App& app, SplitArguments& arguments) {
+  CLI::App* split = app.add_subcommand("split", "divide a global batch over unlike GPUs, and say whether the slow ones pay");
+  split->add_option("model", arguments.model, "a model (rehearse list models)")->required();
+  split
+      ->add_option("--workers", arguments.workers,
+                   "NAME=COUNT of each GPU (its smallest instance), or of each of the cluster's pools")
+      ->required();
+  split->add_option("--batch", arguments.batch, "global")->required()->check(CLI::Range(1, 1000000));
+  split->add_option("--dataset", arguments.dataset, "of the model (default: the publication's)");
+  CLI::Option* cluster = split->add_option("--cluster", arguments.cluster, "a cluster's JSON file, as plan has it");
+  split->add_option("--catalogue", arguments.catalogues, "a file of devices and instances; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->excludes(cluster);
+}
+
 void add_rate_command(CLI::App& app, RateArguments& arguments) {
   CLI::App* rate = app.add_subcommand("rate", "find a learning rate: by a simulated ramp of rates, or by one of your own");
   CLI::Option* model = rate->add_option("model", arguments.model, "a model whose accuracy is modelled (rehearse list models)");
@@ -176,6 +193,7 @@ int guarded(const CLI::App& app, const Arguments& arguments) {
     if (app.got_subcommand("describe")) return describe_command(arguments.describe);
     if (app.got_subcommand("synthesize")) return synthesize_command(arguments.describe);
     if (app.got_subcommand("rate")) return rate_command(arguments.rate);
+    if (app.got_subcommand("split")) return split_command(arguments.split);
     if (app.got_subcommand("plan")) return plan_command(arguments.plan);
     if (app.got_subcommand("profile")) return profile_command(arguments.profile);
     if (app.got_subcommand("graph")) return graph_command(arguments.graph);
@@ -224,6 +242,7 @@ int main(int argc, char** argv) {
   add_graph_command(app, arguments.graph);
   add_profile_command(app, arguments.profile);
   add_plan_command(app, arguments.plan);
+  add_split_command(app, arguments.split);
   add_rate_command(app, arguments.rate);
   try {
     app.parse(argc, argv);

@@ -11,6 +11,7 @@
 #include "policies/harness/curve_terms.hpp"
 #include "policies/harness/held_out.hpp"
 #include "scenarios/catalogue.hpp"
+#include "tests/policies/harness/convnet_logs.hpp"
 #include "traces/measurements/formats.hpp"
 #include "workloads/sweep.hpp"
 #include "workloads/zoo.hpp"
@@ -113,4 +114,16 @@ TEST_CASE("Gavel's table", "[data]") {
     const Mean mean = left_out("gavel", device, steps);
     CHECK(mean.rows == 14);  // two CNNs and one RNN say little of each other: docs/harness.md has what is printed
   }
+}
+
+TEST_CASE("convnet-benchmarks: three networks in Caffe", "[data]") {
+  if (data("convnet_benchmarks/caffe/output_alexnet.log").empty()) return;
+  std::vector<ProfiledStep> steps;
+  for (const tests::ConvnetLog& log : tests::convnet_logs())
+    steps.push_back({.features = structure_features(log.network),
+                     .network = static_cast<int>(steps.size()),
+                     .batch = log.batch,
+                     .step_s = tests::forward_backward_s(data((std::string("convnet_benchmarks/caffe/") + log.file).c_str()))});
+  const Mean mean = left_out("convnet_benchmarks", "titan-x-maxwell", steps);
+  CHECK(mean.rows == 3);  // one batch each: docs/validation.md has what is printed
 }

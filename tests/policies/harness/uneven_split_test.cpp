@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "policies/harness/mixed_split.hpp"
 #include "sim/replay/costs.hpp"
 #include "tests/workloads/real_world.hpp"
 
@@ -134,4 +135,33 @@ TEST_CASE("the simulation agrees that the uneven split is the quickest") {
   const double exchange_s = simulated_s(uneven.samples) - uneven.step_s;
   const SplitComparison c = compare_splits(workers, 96, [&](int n) { return n > 1 ? exchange_s : 0.0; });
   CHECK(c.slow_pay == (simulated_s(uneven.samples) < simulated_s({0, 96})));
+}
+
+TEST_CASE("a mixed split takes what the replay's step timing says of its configuration") {
+  // 1 GPU a node. The equations alone (the slowest worker with the ring of all) must be the simulation's own step.
+  const tests::RealWorld real(tests::real_cluster({{"old", "k80", 4, 1, 1}, {"new", "v100", 4, 1, 3}, {"box", "v100", 2, 4, 10}}),
+                              {{"resnet50", "imagenet"}, {"resnet32", "cifar10"}});
+  rc::prop("to 1e-9 where no two groups share a node, and the uneven split is never slower than the equal one", [&] {
+    const sim::Profile& profile = real.profile(*rc::gen::inRange<std::size_t>(0, 2));
+    const std::vector<PoolWorkers> mix{{0, *rc::gen::inRange(1, 5)}, {1, *rc::gen::inRange(1, 5)}};
+    const MixedComparison c = compare_mixed(*real.belief, profile, mix, *rc::gen::inRange(8, 200));
+    RC_ASSERT(std::isfinite(c.uneven.simulated_s));
+    for (const MixedSplit* one : {&c.uneven, &c.equal, &c.fast_alone})
+      if (std::isfinite(one->simulated_s)) RC_ASSERT(std::abs(one->predicted_s / one->simulated_s - 1) < 1e-9);
+    if (c.uneven.mix == mix) RC_ASSERT(c.uneven.simulated_s <= c.equal.simulated_s * (1 + 1e-9));
+    RC_ASSERT(c.uneven.configuration.batch_size() == c.uneven.split.batch);
+    RC_ASSERT(c.slow_pay == (c.uneven.simulated_s < c.fast_alone.simulated_s));
+  });
+  // Groups of one pool with unequal samples share nodes of 4 GPUs: the simulation counts such a node for each group.
+  const MixedComparison shared = compare_mixed(*real.belief, real.profile(), {{0, 1}, {2, 3}}, 130);
+  CHECK(shared.uneven.predicted_s == Approx(shared.uneven.simulated_s).epsilon(0.1));
+}
+
+TEST_CASE("equal devices are all fast, and share evenly") {
+  const tests::RealWorld real(tests::real_cluster({{"a", "v100", 2, 1, 3}, {"b", "v100", 2, 1, 3}}), {{"resnet50", "imagenet"}});
+  const MixedComparison c = compare_mixed(*real.belief, real.profile(), {{0, 2}, {1, 2}}, 128);
+  CHECK(c.uneven.split.samples == std::vector<int>{32, 32, 32, 32});
+  CHECK(!c.slow_pay);
+  CHECK(c.uneven.simulated_s == c.equal.simulated_s);
+  CHECK(c.uneven.simulated_s == c.fast_alone.simulated_s);
 }
