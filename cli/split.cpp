@@ -47,14 +47,19 @@ Asked read_workers(const std::string& text) {
 /// A pool of the catalogue's instance with the fewest of the device.
 PoolWorkers rented(const Asked& asked, const scenarios::Catalogue& catalogue, sim::Cluster& cluster) {
   const scenarios::InstanceEntry* smallest = nullptr;
-  std::vector<std::string> devices;
+  int fewest = 0;
+  std::vector<std::string> gpus;
   for (const scenarios::InstanceEntry& entry : catalogue.instances()) {
-    if (entry.devices.size() != 1) continue;
-    devices.push_back(entry.devices.front().device);
-    if (devices.back() == asked.name && (smallest == nullptr || entry.devices.front().count < smallest->devices.front().count))
+    for (const scenarios::InstanceEntry::Named& named : entry.devices) {
+      const sim::Device* device = catalogue.find_device(named.device);
+      if (device == nullptr || device->kind != sim::DeviceKind::gpu) continue;
+      gpus.push_back(named.device);
+      if (named.device != asked.name || (smallest != nullptr && fewest <= named.count)) continue;
       smallest = &entry;
+      fewest = named.count;
+    }
   }
-  if (smallest == nullptr) unknown(asked.name, "a GPU that an instance has (rehearse list instances)", devices);
+  if (smallest == nullptr) unknown(asked.name, "a GPU that an instance has (rehearse list instances)", gpus);
   sim::Mistakes mistakes;
   const int instance = add_to_cluster(*smallest, catalogue, cluster, mistakes);
   mistakes.throw_if_any();

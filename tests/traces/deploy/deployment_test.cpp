@@ -35,6 +35,7 @@ TEST_CASE("padding that Keras places otherwise under strides is made explicit") 
   net.add("a", Conv{4, square(3, 2, 1), 1, false});
   net.add("b", Conv{4, same(3, 3)});
   net.add("up", TransposedConv{2, square(4, 2, 1)});  // 4 x 4: 2 * 3 + 4 - 2 = 8; Keras's 4 * 2 + 2 = 10, less 1 on each side
+  net.add("flat", Flatten{});
   const std::string lines = lines_of(net);
   CHECK(lines.find("layers.ZeroPadding2D((1, 1))(x0)") != lines.npos);
   CHECK(lines.find("strides=(1, 1), padding=\"same\", use_bias=True, name=\"b\")(x1)") != lines.npos);
