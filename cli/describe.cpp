@@ -104,7 +104,7 @@ int synthesize_command(const DescribeArguments& arguments) {
   const traces::Workload workload = workload_of(stream);
   const std::int64_t count = arguments.count > 0 ? arguments.count : workload.jobs();
   traces::SyntheticTrace synthetic(workload, count, arguments.trace.seed);
-  TextFile out(arguments.out);
+  TextFile out(arguments.out, arguments.trace.path);
   traces::TraceColumns columns;
   for (const char* name : {"job_id", "submit_s", "gpus", "duration_s"}) columns.push_back(traces::find_trace_column(name));
   append_native_header(out.text, columns);

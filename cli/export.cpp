@@ -62,7 +62,7 @@ int export_command(const ExportArguments& arguments) {
   }
   traces::TraceStream stream = open_trace(arguments.trace);
   traces::TraceExport written(named(traces::trace_writers(), arguments.jobs_as));
-  TextFile out(arguments.out);
+  TextFile out(arguments.out, arguments.trace.path);
   written.begin(out.text);
   while (const traces::TraceJob* job = stream.next()) {
     written.add(out.text, *job);

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "cli/commands.hpp"
+#include "cli/number_option.hpp"
 #include "cli/text_file.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/read/civil_date.hpp"
@@ -40,12 +41,12 @@ std::pair<std::string, std::string> model_option(const std::string& text) {
 
 void add_trace_options(CLI::App& command, TraceArguments& arguments) {
   command.add_option("--sample", arguments.sample, "keep each job with this probability (default 1)")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(number_between(0, 1));
   command.add_option("--seed", arguments.seed, "of --sample (default 0)");
   command.add_option("--from", arguments.from, "leave out jobs submitted before: seconds as the file counts, or a date");
   command.add_option("--to", arguments.to, "leave out jobs submitted then or later");
   command.add_option("--scale-load", arguments.scale_load, "divide the times between submissions by this (default 1)")
-      ->check(CLI::Range(1e-6, 1e6));
+      ->check(number_between(1e-6, 1e6));
   command.add_option("--map-model", arguments.map_models, "THEIRS=OURS: what the trace calls one of our models; may be repeated")
       ->take_all()
       ->allow_extra_args(false);
@@ -69,7 +70,7 @@ traces::TraceStream open_trace(const TraceArguments& arguments) {
 
 int import_jobs_command(const ImportJobsArguments& arguments) {
   traces::TraceStream stream = open_trace(arguments.trace);
-  TextFile out(arguments.out);
+  TextFile out(arguments.out, arguments.trace.path);
   const traces::TraceColumns columns = stream.columns();
   append_native_header(out.text, columns);
   while (const traces::TraceJob* job = stream.next()) {

@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/jobs.hpp"
+#include "cli/number_option.hpp"
 #include "scenarios/run.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/names.hpp"
@@ -116,7 +117,7 @@ void add_graph_command(CLI::App& app, GraphArguments& arguments) {
   graph->add_option("--format", arguments.format, "whose file: native, pipedream or dnn-partitioning")
       ->check(CLI::IsMember({"native", "pipedream", "dnn-partitioning"}));
   graph->add_option("--dataset", arguments.dataset, "of the model (default: the publication's)");
-  graph->add_option("--batch", arguments.batch, "samples (default 64)")->check(CLI::Range(1.0, 1e9));
+  graph->add_option("--batch", arguments.batch, "samples (default 64)")->check(number_between(1, 1e9));
   graph->add_flag("--unroll", arguments.unroll, "every time step of recurrent layers by itself");
   graph->add_option("--device", arguments.device, "that times are for (default k80)");
   graph->add_option("--catalogue", arguments.catalogues, "a file of devices and instances; may be repeated")
@@ -135,7 +136,7 @@ void add_profile_command(CLI::App& app, ProfileArguments& arguments) {
   profile->add_option("-o,--out", arguments.out, "the CSV file to write, a row for each network, device and batch")->required();
   profile->add_option("--networks", arguments.networks, "how many (default 80)")->check(CLI::Range(5, 100000));
   profile->add_option("--noise", arguments.noise, "deviation of a measured time's logarithm (default 0.03)")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(number_between(0, 1));
   profile->add_option("--seed", arguments.seed, "of the networks and the noise (default 1)")->check(CLI::Range(0, 2000000000));
   profile->add_option("--device", arguments.devices, "a device (rehearse list devices); may be repeated")
       ->take_all()
@@ -174,8 +175,8 @@ void add_rate_command(CLI::App& app, RateArguments& arguments) {
   CLI::App* rate = app.add_subcommand("rate", "find a learning rate: by a simulated ramp of rates, or by one of your own");
   CLI::Option* model = rate->add_option("model", arguments.model, "a model whose accuracy is modelled (rehearse list models)");
   rate->add_option("--dataset", arguments.dataset, "of the model (default: the publication's)");
-  rate->add_option("--batch", arguments.batch, "global (default: the reference batch)")->check(CLI::Range(1.0, 1e9));
-  rate->add_option("--noise", arguments.noise, "deviation of a reading (default 0.003)")->check(CLI::Range(0.0, 1.0));
+  rate->add_option("--batch", arguments.batch, "global (default: the reference batch)")->check(number_between(1, 1e9));
+  rate->add_option("--noise", arguments.noise, "deviation of a reading (default 0.003)")->check(number_between(0, 1));
   rate->add_option("--seed", arguments.seed, "of the noise (default 1)")->check(CLI::Range(0, 2000000000));
   rate->add_option("--csv", arguments.csv, "a ramp: columns rate and loss, or rate and accuracy; rates rising by one factor")
       ->excludes(model);

@@ -1,6 +1,7 @@
 #include "cli/text_file.hpp"
 
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
 #include "sim/base/errors.hpp"
@@ -15,7 +16,12 @@ namespace {
 
 }  // namespace
 
-TextFile::TextFile(std::string path) : path_(std::move(path)), part_(path_ + ".part"), file_(part_, std::ios::binary) {
+TextFile::TextFile(std::string path, const std::string& input) : path_(std::move(path)) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(path_, input, ignored))
+    throw sim::InputError({.file = path_, .expected = "another file than the one that is read", .found = "the same"});
+  part_ = path_ + ".part";
+  file_.open(part_, std::ios::binary);
   if (!file_) refuse(path_);
 }
 

@@ -8,8 +8,8 @@ namespace rehearse::cli {
 
 class TextFile {
  public:
-  /// Throws sim::InputError when it cannot be created.
-  explicit TextFile(std::string path);
+  /// Throws sim::InputError when it cannot be created, or is the file `input` that is read meanwhile.
+  TextFile(std::string path, const std::string& input);
   ~TextFile();
   TextFile(const TextFile&) = delete;
   TextFile& operator=(const TextFile&) = delete;

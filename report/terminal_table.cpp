@@ -41,6 +41,7 @@ std::string saving(const Estimate& e) {
 
 /// What the numbers of a row mean for choosing it.
 std::string verdict(const SummaryRow& row, bool is_best) {
+  if (row.of("jobs").mean == 0) return "no job counts";
   const double broken = row.of("limits_broken").mean, infeasible = row.of("jobs_infeasible").mean;
   std::string text = is_best ? "lowest effective cost; " : "";
   text += broken > 0 ? fmt::format("breaks limits of {:.3g} jobs", broken) : "keeps all limits";

@@ -43,6 +43,9 @@ TEST_CASE("import of jobs refuses what it cannot do, and leaves no file") {
   CHECK_THAT(import({"--from", "yesterday"}).err, Contains("--from: expected seconds as the file counts them, or a date"));
   CHECK_THAT(import({"--map-model", "vgg"}).err, Contains("expected THEIRS=OURS"));
   CHECK(import({"--sample", "2"}).status == 2);
+  CHECK_THAT(import({"--scale-load", "nan"}).err, Contains("expected a number from 1e-06 to 1000000, found nan"));
+  CHECK_THAT(program(folder, {"import", "jobs", "philly", "philly.csv", "-o", "./philly.csv"}).err,
+             Contains("expected another file than the one that is read"));
   CHECK(import({"--to", "0"}).status == 3);  // no job is left
   CHECK_FALSE(std::ifstream(folder.path() + "/jobs.csv"));
   CHECK_FALSE(std::ifstream(folder.path() + "/jobs.csv.part"));
