@@ -114,11 +114,15 @@ void print_rate(const std::string& model, const std::string& dataset, double bat
 }
 
 void print_verdict(const policies::MixedComparison& c) {
-  if (c.slow_pay)
+  if (c.slow_pay && !std::isfinite(c.fast_alone.simulated_s))
+    fmt::print("the slow ones pay: the fast ones alone do not hold the batch\n");
+  else if (c.slow_pay)
     fmt::print("the slow ones pay: {:.1f} % less time a step than the fast ones alone\n",
                100 * (1 - c.uneven.simulated_s / c.fast_alone.simulated_s));
+  else if (c.all_fast)
+    fmt::print("all are equally fast\n");
   else if (c.uneven.mix == c.fast_alone.mix)
-    fmt::print("all are equally fast, or the slow ones would only hold the others up\n");
+    fmt::print("the slow ones do not pay: they would only hold the others up\n");
   else
     fmt::print("the slow ones do not pay: the fast ones alone take {:.1f} % less time a step\n",
                100 * (1 - c.fast_alone.simulated_s / c.uneven.simulated_s));

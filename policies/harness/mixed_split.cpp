@@ -123,7 +123,8 @@ MixedComparison compare_mixed(const workloads::Belief& belief, const sim::Profil
   const std::vector<PoolWorkers> fast = timer.fastest(mix, std::max(1, batch / workers));
   MixedComparison c{.uneven = timer.uneven(mix, batch), .fast_alone = timer.uneven(fast, batch)};
   if (batch >= workers) c.equal = timer.timed(mix, equal_split(timer.workers(mix), batch), batch);
-  c.slow_pay = fast != mix && c.uneven.simulated_s < c.fast_alone.simulated_s;
+  c.all_fast = fast == mix;
+  c.slow_pay = !c.all_fast && c.uneven.simulated_s < c.fast_alone.simulated_s;
   return c;
 }
 

@@ -27,6 +27,7 @@ struct MixedSplit {
 
 struct MixedComparison {
   MixedSplit uneven, equal, fast_alone;
+  bool all_fast = false;  ///< nobody is slower than the fastest by more than 5 %
   bool slow_pay = false;  ///< some workers are slower than the fastest, and with them a simulated step is quicker
 };
 

@@ -137,5 +137,12 @@ TEST_CASE("split: mistakes") {
   told({"resnet50", "--workers", "k8=1", "--batch", "8"}, "did you mean \"k80\"?");
   told({"resnet50", "--workers", "k80", "--batch", "8"}, "expected NAME=COUNT, from 1 to 4096, found k80");
   told({"resnet50", "--workers", "k80=0", "--batch", "8"}, "NAME=COUNT");
+  const auto verdict = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"split", "resnet50", "--workers"});
+    return run_program(folder.path(), arguments).out;
+  };
+  CHECK_THAT(verdict({"v100=2", "--batch", "128"}), Catch::Contains("all are equally fast"));
+  CHECK_THAT(verdict({"k80=1", "v100=1", "--batch", "128"}), Catch::Contains("do not pay: they would only hold the others up"));
+  CHECK_THAT(verdict({"t4=1", "v100=1", "--batch", "256"}), Catch::Contains("the fast ones alone do not hold the batch"));
   told({"resnet50", "--workers", "k80=1", "--batch", "100000"}, "what the memories hold");
 }
