@@ -139,13 +139,27 @@ void read_limits(sim::ObjectReader& in, const PlanCluster& cluster, PlanRequest&
   request.goal = static_cast<policies::Goal>(in.choice("objective", kGoals, 0));
   request.limits.deadline_s = in.maybe_number("deadline_s", above(0)).value_or(request.limits.deadline_s);
   request.limits.cost_usd = in.maybe_number("cost_limit_usd", above(0)).value_or(request.limits.cost_usd);
-  request.limits.workers = static_cast<int>(in.integer("workers", between(0, 1e7), 0));
+  request.limits.workers = in.has("workers") ? static_cast<int>(in.integer("workers", between(1, 1e7), 1)) : 0;
   request.limits.free_devices = cluster.free_devices;
   const std::string pool = in.text("pool", "any");
   if (pool == "any") return;
   const std::vector<std::string> names = pool_names(cluster.scenario.cluster);
   if (known_name(*in.child("pool"), pool, names, "pool", mistakes))
     request.limits.pool = static_cast<int>(std::ranges::find(names, pool) - names.begin());
+}
+
+/// A job runs in one pool.
+void check_workers(sim::ObjectReader& in, const PlanCluster& plan, const PlanRequest& request, sim::Mistakes& mistakes) {
+  const sim::Cluster& cluster = plan.scenario.cluster;
+  int most = 0;
+  for (int p = 0; p < static_cast<int>(cluster.pools.size()); ++p) {
+    const auto index = static_cast<std::size_t>(p);
+    if (request.limits.pool >= 0 && request.limits.pool != p) continue;
+    most = std::max(most, plan.free_devices.empty() ? cluster.pools[index].nodes * sim::workers_per_node(cluster, p)
+                                                    : plan.free_devices[index]);
+  }
+  if (request.limits.workers > most)
+    in.child("workers")->refuse(fmt::format("at most {}: what is free in one pool", most), mistakes);
 }
 
 }  // namespace
@@ -205,6 +219,9 @@ PlanRequest load_plan_job(const std::string& path, const PlanCluster& cluster) {
   if (network && !request.model.empty()) network->refuse("either a model or a network", mistakes);
   const bool has_data = read_dataset(in, default_dataset(none, request.model), data, mistakes);
   read_limits(in, cluster, request, mistakes);
+  if (in.has("epochs") && epochs == 0) in.child("epochs")->refuse("a number above 0", mistakes);
+  mistakes.throw_if_any();
+  check_workers(in, cluster, request, mistakes);
   mistakes.throw_if_any();
   if (!network && request.model.empty()) {
     if (data.task.empty()) document.root().refuse("a model, a network, or a dataset with a task", mistakes);

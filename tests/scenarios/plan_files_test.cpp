@@ -110,3 +110,14 @@ TEST_CASE("mistakes of a job are told with what was expected") {
   told(R"({"model": "resnet50", "network": {"cnn": {}}, "epochs": 1})", "either a model or a network");
   told(R"({"model": "resnet50", "epochs": 1, "deadline": 5})", "deadline_s");
 }
+
+TEST_CASE("more workers than are free, and no epochs, are told as what they are") {
+  Files files;
+  CHECK_THAT(files.mistakes(R"({"model": "resnet50", "epochs": 5, "workers": 9})"),
+             Catch::Contains("/workers: expected at most 8: what is free in one pool, found 9"));
+  CHECK_THAT(files.mistakes(R"({"model": "resnet50", "epochs": 5, "workers": 6, "pool": "v100"})"),
+             Catch::Contains("/workers: expected at most 5"));
+  CHECK(files.mistakes(R"({"model": "resnet50", "epochs": 5, "workers": 8})") == "none");
+  CHECK_THAT(files.mistakes(R"({"model": "resnet50", "epochs": 0})"),
+             Catch::Contains("/epochs: expected a number above 0, found 0"));
+}
