@@ -168,7 +168,9 @@ Platform read_platform(const std::string& path) {
   try {
     platform = understood(in_child([&] {
       limit(RLIMIT_CORE, 0);
+#ifndef __SANITIZE_ADDRESS__  // its shadow takes terabytes of addresses
       limit(RLIMIT_AS, kMostMemory);
+#endif
       limit(RLIMIT_CPU, kMostTime);
       dup2(fileno(messages.get()), STDERR_FILENO);
       SimGridEngine& engine = *new SimGridEngine;  // left to the end of the process

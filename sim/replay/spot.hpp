@@ -23,7 +23,7 @@ struct Revocation {
 /// The dates of one node, one after the other. They depend on the seed, the repetition, the pool's name and the node alone.
 class NodeRevocations {
  public:
-  /// The pool must have Spot rules.
+  /// The pool must have Spot rules; the cluster must outlive this.
   NodeRevocations(const Cluster& cluster, PoolId pool, int node, std::uint64_t seed, std::uint64_t repetition);
   /// Dates never decrease, and no revocation begins before the one before it has ended. Nothing after the last.
   std::optional<Revocation> next();

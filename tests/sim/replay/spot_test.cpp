@@ -37,7 +37,8 @@ TEST_CASE("nodes are away while the price is above the bid") {
 }
 
 TEST_CASE("a price that is above the bid from the beginning") {
-  NodeRevocations node(spot_cluster({.bid_usd_per_hour = 2}, StepSeries({{5, 3}, {10, 1}})), 0, 0, 1, 0);
+  const Cluster cluster = spot_cluster({.bid_usd_per_hour = 2}, StepSeries({{5, 3}, {10, 1}}));
+  NodeRevocations node(cluster, 0, 0, 1, 0);
   const auto first = node.next();
   REQUIRE(first);
   CHECK(first->time_s == 0);
