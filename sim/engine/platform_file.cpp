@@ -22,8 +22,12 @@ namespace {
 namespace s4u = simgrid::s4u;
 
 constexpr rlim_t kMostMemory = rlim_t{4} << 30;  // bytes, beside what the process has
-constexpr rlim_t kMostTime = 60;                 // seconds
-constexpr std::size_t kMostZones = 16;           // that the widest way of a zone is looked for to
+#ifdef __SANITIZE_ADDRESS__
+constexpr rlim_t kMostTime = 10;  // seconds; they must do, as AddressSanitizer's shadow takes all addresses that there are
+#else
+constexpr rlim_t kMostTime = 60;  // seconds
+#endif
+constexpr std::size_t kMostZones = 16;  // that the widest way of a zone is looked for to
 
 struct Closer {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -168,7 +172,7 @@ Platform read_platform(const std::string& path) {
   try {
     platform = understood(in_child([&] {
       limit(RLIMIT_CORE, 0);
-#ifndef __SANITIZE_ADDRESS__  // its shadow takes terabytes of addresses
+#ifndef __SANITIZE_ADDRESS__
       limit(RLIMIT_AS, kMostMemory);
 #endif
       limit(RLIMIT_CPU, kMostTime);
