@@ -164,8 +164,13 @@ GavelAllocation gavel_cost(const GavelProblem& problem) {
   const auto scaled = ratio.solve();
   sim::check(scaled.has_value(), "some allocation meets the deadlines' possible part");
   const GavelAllocation cheapest = shares_of(problem, *scaled, scaled->back());
-  // Of all allocations that are as cheap, the one that does most.
-  const double best = progress_per_dollar(problem, cheapest) * (1 - kTolerance);
+  // Of all allocations that are as cheap, the one that does most. As cheap as the programme's, not as the rounded shares,
+  // which may be a grid's width beyond what is possible.
+  double worth_bought = 0;
+  for (Index job = 0; job < problem.jobs(); ++job)
+    for (const auto& [share, factor] : of_job(problem, worth / unit, job))
+      worth_bought += factor * (*scaled)[static_cast<std::size_t>(share)];
+  const double best = worth_bought * (1 - kTolerance);  // the programme spends 1 unit
   LinearProgramme most(variables(problem));
   keep_capacity(problem, most);
   keep_deadlines(problem, part, false, most);

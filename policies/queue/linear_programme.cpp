@@ -30,7 +30,9 @@ std::optional<std::vector<double>> LinearProgramme::solve() const {
   solver.setLogLevel(0);
   solver.loadProblem(matrix, nullptr, nullptr, objective_.data(), low_.data(), high_.data());
   solver.setOptimizationDirection(-1);
-  const int status = solver.primal();  // 0 is a vertex of nearly all of our programmes: no search for a first one
+  int status = solver.primal();  // 0 is a vertex of nearly all of our programmes: no search for a first one
+  // The primal method may give up (10) where the rows leave room only within its tolerance; the dual one then decides.
+  if (status > 2) status = solver.dual();
   if (status == 1) return std::nullopt;
   sim::check(status == 0, "a linear programme of a queue has a largest value");
   const double* values = solver.primalColumnSolution();

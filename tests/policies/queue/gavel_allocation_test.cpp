@@ -83,6 +83,22 @@ TEST_CASE("a linear programme: largest value, and none") {
   CHECK(!programme.solve());
 }
 
+TEST_CASE("a linear programme whose rows leave room only within the tolerance is decided") {
+  // The last two rows meet x + y = 1 in one point, about (0.8213, 0.1787); CLP's primal simplex alone gives this one up.
+  LinearProgramme programme(2);
+  programme.at_most({{0, 1}, {1, 1}}, 1);
+  programme.at_most({{0, 1}}, 11);
+  programme.at_most({{1, 13}}, 14);
+  programme.at_least({{0, 0.54371887724639889}, {1, 3.0970621959979399}}, 1 - 1e-7);
+  programme.at_least({{0, 0.028634764526058624}, {1, -0.13160539157203191}}, 0);
+  programme.maximise(0, 0.048236);
+  programme.maximise(1, 0.274756);
+  const auto values = programme.solve();
+  if (!values) return;  // also an answer: the room may be less than none
+  CHECK((*values)[0] == Approx(0.8213).margin(1e-3));
+  CHECK((*values)[1] == Approx(0.1787).margin(1e-3));
+}
+
 TEST_CASE("max-min: the paper's example, section 4.1") {
   // One V100 and one K80, throughputs 40 10, 12 4, 100 50; half of the time on each: 25, 8, 75. With z the normalised throughput:
   // job 0 on the V100 for 25 z/40; job 2 always runs, 100 (1 - y) + 50 y = 75 z, so y = 2 - 3/2 z; job 1 has the rest of the K80:
