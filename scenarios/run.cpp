@@ -1,5 +1,8 @@
 #include "scenarios/run.hpp"
 
+#include <filesystem>
+
+#include "scenarios/process/policy_process.hpp"
 #include "scenarios/process_pool.hpp"
 #include "scenarios/results_folder.hpp"
 
@@ -18,6 +21,20 @@ void join_files(const Scenario& scenario, const PolicyRuns& runs, const ResultsF
   }
 }
 
+/// What processes of policies wrote on standard error: logs/POLICY-REPETITION-DECISION.txt.
+void keep_logs(const PolicyRuns& runs, const ResultsFolder& folder) {
+  namespace fs = std::filesystem;
+  std::string logs;
+  for (std::size_t t = 0; t < runs.tasks.size(); ++t) {
+    for (const auto& entry : fs::directory_iterator(runs.tasks[t].folder)) {
+      const std::string name = entry.path().filename();
+      if (!name.starts_with(kLogPrefix)) continue;
+      if (logs.empty()) logs = folder.make_subfolder("logs");
+      fs::rename(entry.path(), fmt::format("{}/{}-{}.txt", logs, runs.subfolders[t], name.substr(kLogPrefix.size())));
+    }
+  }
+}
+
 }  // namespace
 
 report::Summary run_scenario(const Scenario& scenario, const RunOptions& options) {
@@ -25,6 +42,7 @@ report::Summary run_scenario(const Scenario& scenario, const RunOptions& options
   ResultsFolder folder(options.out.empty() ? "results/" + scenario.name : options.out);
   const PolicyRuns runs = run_policies(scenario, options, folder);
   join_files(scenario, runs, folder);
+  keep_logs(runs, folder);
   report::Summary summary{.scenario = scenario.name,
                           .seed = scenario.seed,
                           .repetitions = scenario.repetitions,

@@ -17,11 +17,11 @@ void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& 
   const workloads::Belief belief(scenario.cluster, scenario.profile_models);
   const workloads::World world(belief, scenario.world_errors, scenario.seed, task.repetition);
   Profiled profiled;
-  const policies::ConfigureEntry& strategy = *policies::find_strategy(policies::configure_strategies(), spec.configure.name);
-  if (policies::uses_history(strategy, spec.configure.parameters)) {
+  const auto* strategy = policies::find_strategy(policies::configure_strategies(), spec.configure.name);
+  if (strategy != nullptr && policies::uses_history(*strategy, spec.configure.parameters)) {
     std::unique_ptr<policies::ProbeChooser> chooser;
-    if (strategy.make_probes != nullptr)
-      chooser = strategy.make_probes(policies::Parameters(strategy.parameters, spec.configure.parameters));
+    if (strategy->make_probes != nullptr)
+      chooser = strategy->make_probes(policies::Parameters(strategy->parameters, spec.configure.parameters));
     profiled = profile_models(scenario, jobs, belief, world, task.repetition, {.chooser = chooser.get(), .policy = spec.name});
   }
   policies::Bundle bundle(spec, {.cluster = &scenario.cluster,
@@ -32,7 +32,8 @@ void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& 
                                  .manual = &scenario.manual,
                                  .stage_rules = scenario.stages,
                                  .policy_seed = scenario.policy_seed,
-                                 .repetition = task.repetition});
+                                 .repetition = task.repetition,
+                                 .folder = task.folder});
   const OutputSettings& out = scenario.output;
   report::RunRecorder recorder(
       {.folder = task.folder,
