@@ -135,6 +135,8 @@ const std::vector<Place> kPlaces{
     {"placed_graph", "/study/graphs/0", kCorpus + "good/placement.json"},
     {"placed_machine", "/study/machines/0", kCorpus + "good/placement.json"},
     {"threads_study", "/study", kCorpus + "good/threads.json"},
+    {"search", "/study", kCorpus + "bad-semantics/search-without-its-table.json"},
+    {"search_space", "/study/space", kCorpus + "bad-semantics/search-without-its-table.json"},
 };
 
 std::vector<Mistake> mistakes_with(const std::string& file, const std::string& pointer, const std::string& value) {
