@@ -35,13 +35,19 @@ struct Shared {
   SearchSetup setup;
   KnownTrials known;
   bool whole_genes = true;
-};
+  std::vector<std::size_t> free;  ///< genes with a choice: pagmo is told of no others
 
-Genes genes_of(const double* first, std::size_t count) {
-  Genes genes;
-  for (std::size_t i = 0; i < count; ++i) genes.push_back(static_cast<int>(std::floor(first[i])));
-  return genes;
-}
+  Shared(const SearchSetup& of, bool whole) : setup(of), known(of), whole_genes(whole) {
+    for (std::size_t i = 0; i < setup.levels.size(); ++i)
+      if (setup.levels[i] > 1) free.push_back(i);
+    sim::check(!free.empty(), "a space that is searched has a choice");
+  }
+  Genes genes_of(const double* numbers) const {
+    Genes genes(setup.levels.size(), 0);
+    for (const std::size_t gene : free) genes[gene] = static_cast<int>(std::floor(*numbers++));
+    return genes;
+  }
+};
 
 pagmo::vector_double answers(const Shared& shared, const std::vector<Genes>& genes) {
   if (std::vector<Genes> unknown = shared.known.unknown(genes); !unknown.empty()) throw Unanswered{std::move(unknown)};
@@ -57,13 +63,14 @@ pagmo::vector_double answers(const Shared& shared, const std::vector<Genes>& gen
 struct GeneProblem {
   std::shared_ptr<const Shared> shared;
 
-  pagmo::vector_double fitness(const pagmo::vector_double& x) const { return answers(*shared, {genes_of(x.data(), x.size())}); }
+  pagmo::vector_double fitness(const pagmo::vector_double& x) const { return answers(*shared, {shared->genes_of(x.data())}); }
   pagmo::vector_double::size_type get_nobj() const { return shared ? shared->setup.objectives : 1; }
-  pagmo::vector_double::size_type get_nix() const { return shared && shared->whole_genes ? shared->setup.levels.size() : 0; }
+  pagmo::vector_double::size_type get_nix() const { return shared && shared->whole_genes ? shared->free.size() : 0; }
   std::pair<pagmo::vector_double, pagmo::vector_double> get_bounds() const {
     if (!shared) return {{0}, {1}};
     pagmo::vector_double low, high;
-    for (const int levels : shared->setup.levels) {
+    for (const std::size_t gene : shared->free) {
+      const int levels = shared->setup.levels[gene];
       low.push_back(0);
       high.push_back(shared->whole_genes ? levels - 1 : std::nextafter(levels, 0));
     }
@@ -76,9 +83,8 @@ struct GenerationFitness {
   std::shared_ptr<const Shared> shared;
 
   pagmo::vector_double operator()(const pagmo::problem&, const pagmo::vector_double& all) const {
-    const std::size_t count = shared->setup.levels.size();
     std::vector<Genes> genes;
-    for (std::size_t i = 0; i < all.size(); i += count) genes.push_back(genes_of(&all[i], count));
+    for (std::size_t i = 0; i < all.size(); i += shared->free.size()) genes.push_back(shared->genes_of(&all[i]));
     return answers(*shared, genes);
   }
 };
@@ -90,7 +96,7 @@ class PagmoSearch final : public SearchMethod {
   using Algorithm = std::function<pagmo::algorithm(unsigned seed, const std::shared_ptr<const Shared>&)>;
 
   PagmoSearch(const SearchSetup& setup, bool whole_genes, int population, Algorithm algorithm)
-      : shared_(std::make_shared<Shared>(Shared{setup, KnownTrials(setup), whole_genes})),
+      : shared_(std::make_shared<Shared>(setup, whole_genes)),
         population_size_(static_cast<pagmo::population::size_type>(population)),
         algorithm_(std::move(algorithm)) {}
 

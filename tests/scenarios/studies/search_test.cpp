@@ -17,7 +17,41 @@ const std::string kCells = R"({ "seed": 1, "repetitions": 10, "study": { "name":
                "devices": [ "titan_rtx_256", "gold_6226", "1080ti_256" ] },
     "objectives": [ "accuracy", "latency" ], "methods": [ "random-search", "nsga2" ], "evaluations": 781, "accuracy_above": 0.9 } })";
 
+/// Small, so that its candidates can all be tried.
+const std::string kChains = R"({ "seed": 3, "repetitions": 2, "study": { "name": "search",
+    "space": { "cnn": { "layers": [ 3, 6, 9 ], "filters": [ 8, 16 ], "kernel": [ 3 ], "image": [ 16, 32 ] },
+               "pools": [ "fast" ], "workers": [ 1, 2 ], "batch": [ 64, 128 ], "epochs": 30 },
+    "objectives": [ "accuracy", "latency", "energy" ],
+    "methods": [ "random-search", "nsga2", { "name": "nsga2-halving", "population": 8 } ], "evaluations": 48 },
+  "cluster": { "pools": [ { "name": "fast", "instance": "p3.8xlarge", "nodes": 1 },
+                          { "name": "slow", "instance": "p2.xlarge", "nodes": 1 } ] } })";
+
 }  // namespace
+
+TEST_CASE("a search among chains of layers") {
+  const TemporaryFolder folder, other;
+  const StudyRun run = run_text(folder, kChains, 1);
+  // 48 candidates: random search has them all, and their front is the reference.
+  const report::Table& table = run.table("search");
+  REQUIRE(table.rows.size() == 2 * 3);
+  for (const auto& row : table.rows) {
+    INFO(text(table, row, "space") << " " << text(table, row, "method"));
+    const double volume = number(table, row, "hypervolume");
+    if (text(table, row, "method") == "random-search") CHECK((volume == 1 && number(table, row, "front_found_fraction") == 1));
+    CHECK((volume > 0.5 && volume <= 1));
+    CHECK(number(table, row, "gpu_hours") > 0);
+  }
+  const report::Table& front = run.table("search-front");
+  for (const auto& a : front.rows)
+    for (const auto& b : front.rows) {
+      if (text(front, a, "space") != text(front, b, "space")) continue;
+      const bool dominated = number(front, a, "accuracy") > number(front, b, "accuracy") &&
+                             number(front, a, "latency_s") < number(front, b, "latency_s") &&
+                             number(front, a, "energy_j") < number(front, b, "energy_j");
+      CHECK_FALSE(dominated);
+    }
+  CHECK(run_text(other, kChains, 3).files == run.files);
+}
 
 TEST_CASE("evaluations go from process to process") {
   using policies::Measures;
