@@ -30,6 +30,12 @@ struct RunArguments {
   bool watch = false;
 };
 
+struct ReportArguments {
+  std::vector<std::string> folders;  ///< of results
+  std::string out;                   ///< instead of report.html in the folder; may be empty
+  bool timing = false;
+};
+
 struct ImportArguments {
   bool history = false;  ///< past runs; else measurements
   std::string format, path, out;
@@ -112,6 +118,7 @@ int import_command(const ImportArguments& arguments);
 int import_convergence(const ImportArguments& arguments);
 int validate_command(const ValidateArguments& arguments);
 int calibrate_command(const CalibrateArguments& arguments);
+int report_command(const ReportArguments& arguments);
 int run_command(const RunArguments& arguments);
 int check_command(const ScenarioArguments& arguments);
 int list_command(const std::string& what);
