@@ -62,6 +62,13 @@ struct InputReport {
   std::vector<std::string> notes;
 };
 
+struct PoolFacts {
+  std::string name, instance;
+  int nodes = 0;  ///< at most, when autoscaled
+  int devices_per_node = 0;
+  double price_usd_per_hour = 0;  ///< of a node, by the catalogue
+};
+
 struct Summary {
   std::string scenario;
   std::uint64_t seed = 0;
@@ -70,7 +77,8 @@ struct Summary {
   std::vector<InputReport> inputs;
   std::vector<SummaryRow> rows;
   std::optional<MeasureWindow> measure;  ///< of the jobs that count; none: all do
-  double origin_s = 0;                   ///< first submit date of the input, subtracted from all dates
+  std::vector<PoolFacts> pools;
+  double origin_s = 0;  ///< first submit date of the input, subtracted from all dates
 };
 
 /// What a study found.
