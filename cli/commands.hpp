@@ -41,6 +41,9 @@ struct SweepArguments {
   int limit = 1'000'000;  ///< runs
   bool retry = false;
   std::string launcher = "local";  ///< or slurm, parallel
+  int tasks = 0;                   ///< of the launchers that have tasks; 0: as many as make sense
+  std::string hosts = ":";         ///< of parallel
+  std::string task;                ///< FOLDER/N: be this task of a sweep on other machines
 };
 
 struct ReportArguments {
