@@ -1,5 +1,6 @@
 #include "scenarios/run.hpp"
 
+#include "report/repetition_row.hpp"
 #include "scenarios/process_pool.hpp"
 #include "scenarios/results_folder.hpp"
 
@@ -9,8 +10,9 @@ namespace {
 
 void join_files(const Scenario& scenario, const PolicyRuns& runs, const ResultsFolder& folder) {
   using namespace report;
-  for (const RecordFile* file : {scenario.cluster.carbon_g_per_kwh ? &kJobsFileWithCarbon : &kJobsFile, &kDecisionsFile,
-                                 &kEventsFile, &kStagesFile, &kCurvesFile, &kPredictionsFile, &kUtilizationFile, &kLifeFile}) {
+  for (const RecordFile* file :
+       {scenario.cluster.carbon_g_per_kwh ? &kJobsFileWithCarbon : &kJobsFile, &kDecisionsFile, &kEventsFile, &kStagesFile,
+        &kCurvesFile, &kPredictionsFile, &kUtilizationFile, &kLifeFile, &kRepetitionsFile}) {
     std::vector<std::string> parts;
     for (const RunTask& task : runs.tasks)
       if (runs.results[task.policy].ok) parts.push_back(task.folder + "/" + std::string(file->name));

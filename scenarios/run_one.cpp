@@ -1,11 +1,14 @@
 #include "scenarios/run_one.hpp"
 
 #include "policies/bundle.hpp"
+#include "report/repetition_row.hpp"
 #include "report/run_recorder.hpp"
+#include "scenarios/counted_place.hpp"
 #include "scenarios/profiling.hpp"
 #include "scenarios/retiming.hpp"
 #include "sim/replay/replay.hpp"
 #include "traces/job_source.hpp"
+#include "workloads/steps_timed.hpp"
 
 namespace rehearse::scenarios {
 
@@ -57,13 +60,16 @@ void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& 
   sim::NodeRules nodes = scenario.nodes;
   nodes.seed = scenario.seed;
   nodes.repetition = static_cast<std::uint64_t>(task.repetition);
+  sim::Policy policy = bundle.policy();
+  CountedPlace place(*policy.place);
+  policy.place = &place;
   const sim::ReplayTotals totals = sim::replay({.cluster = &scenario.cluster,
                                                 .costs = scenario.costs,
                                                 .checkpoints = scenario.checkpoints,
                                                 .nodes = nodes,
                                                 .sharing = scenario.sharing,
                                                 .models = world.models(),
-                                                .policy = bundle.policy(),
+                                                .policy = policy,
                                                 .sources = {&source},
                                                 .recorder = &recorder,
                                                 .infeasible = scenario.infeasible,
@@ -71,7 +77,13 @@ void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& 
                                                 .network_solver = scenario.network_solver,
                                                 .on_progress = on_progress});
   write_timed_replicas(task.folder, world.timed_replicas());
-  report::write_outcome(task.folder + "/" + kOutcomeFile, recorder.finish(totals));
+  const report::RunOutcome outcome = recorder.finish(totals);
+  report::write_repetition(task.folder,
+                           {.policy = spec.name,
+                            .repetition = task.repetition,
+                            .step_evaluations = static_cast<double>(workloads::steps_timed(belief)) + place.evaluations()},
+                           outcome.metrics);
+  report::write_outcome(task.folder + "/" + kOutcomeFile, outcome);
 }
 
 }  // namespace rehearse::scenarios
