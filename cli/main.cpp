@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/jobs.hpp"
 #include "cli/number_option.hpp"
+#include "cli/regress.hpp"
 #include "scenarios/run.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/names.hpp"
@@ -53,6 +54,7 @@ struct Arguments {
   SplitArguments split;
   RateArguments rate;
   ReportArguments report;
+  RegressArguments regress;
 };
 
 void add_train_command(CLI::App& app, TrainArguments& arguments) {
@@ -204,6 +206,7 @@ int guarded(const CLI::App& app, const Arguments& arguments) {
     if (app.got_subcommand("export")) return export_command(arguments.export_);
     if (app.got_subcommand("describe")) return describe_command(arguments.describe);
     if (app.got_subcommand("synthesize")) return synthesize_command(arguments.describe);
+    if (app.got_subcommand("regress")) return regress_command(arguments.regress);
     if (app.got_subcommand("rate")) return rate_command(arguments.rate);
     if (app.got_subcommand("split")) return split_command(arguments.split);
     if (app.got_subcommand("plan")) return plan_command(arguments.plan);
@@ -232,7 +235,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", REHEARSE_VERSION);
   app.footer(
-      "Exit status: 0 ok, 1 a bug of ours, 2 wrong usage, 3 invalid input, 5 a policy failed, 130 interrupted.\n`./rehearse "
+      "Exit status: 0 ok, 1 a bug of ours, 2 wrong usage, 3 invalid input, 4 a policy got worse, 5 a policy failed, 130 "
+      "interrupted.\n`./rehearse "
       "test` builds and runs every test.");
   Arguments arguments;
   CLI::App* run = app.add_subcommand("run", "run a scenario: every policy on the same jobs, side by side");
@@ -258,6 +262,7 @@ int main(int argc, char** argv) {
   add_split_command(app, arguments.split);
   add_rate_command(app, arguments.rate);
   add_report_command(app, arguments.report);
+  add_regress_command(app, arguments.regress);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

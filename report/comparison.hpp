@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/metric_fields.hpp"
 #include "report/outcome.hpp"
 #include "report/statistics.hpp"
 #include "report/table.hpp"
@@ -21,11 +22,6 @@ struct PolicyResult {
   std::vector<RunOutcome> repetitions;
   double run_cpu_s = 0;      ///< summed over repetitions
   double max_rss_bytes = 0;  ///< largest of them
-};
-
-struct MetricField {
-  std::string_view name;
-  double RunMetrics::*value;
 };
 
 /// All that describe one run; what a run does not have is NaN.

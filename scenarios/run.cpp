@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "report/html_report.hpp"
+#include "report/repetition_row.hpp"
 #include "scenarios/process/policy_process.hpp"
 #include "scenarios/process_pool.hpp"
 #include "scenarios/results_folder.hpp"
@@ -15,7 +16,7 @@ void join_files(const Scenario& scenario, const PolicyRuns& runs, const ResultsF
   using namespace report;
   for (const RecordFile* file :
        {scenario.cluster.carbon_g_per_kwh ? &kJobsFileWithCarbon : &kJobsFile, &kDecisionsFile, &kEventsFile, &kStagesFile,
-        &kCurvesFile, &kPredictionsFile, &kUtilizationFile, &kLifeFile, &kNodesFile}) {
+        &kCurvesFile, &kPredictionsFile, &kUtilizationFile, &kLifeFile, &kNodesFile, &kRepetitionsFile}) {
     std::vector<std::string> parts;
     for (const RunTask& task : runs.tasks)
       if (runs.results[task.policy].ok) parts.push_back(task.folder + "/" + std::string(file->name));
