@@ -14,8 +14,6 @@
 
 namespace rehearse::cli {
 
-namespace {
-
 void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
   command.add_option("scenario", arguments.path, "the scenario's JSON file")->required();
   command.add_option("--set", arguments.sets, "override a value: /pointer=value, for instance --set /seed=3; may be repeated")
@@ -26,10 +24,12 @@ void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
       ->allow_extra_args(false);
 }
 
+namespace {
+
 /// CLI11 knows no "did you mean".
 void suggest_command(int argc, char** argv) {
-  const std::vector<std::string> commands{"run",       "train", "check",   "list", "import", "export", "validate",
-                                          "calibrate", "graph", "profile", "plan", "split",  "rate",   "test"};
+  const std::vector<std::string> commands{"run",       "sweep", "train",   "check", "list",  "import", "export", "validate",
+                                          "calibrate", "graph", "profile", "plan",  "split", "rate",   "test"};
   if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
   const std::string nearest = sim::nearest_name(argv[1], commands);
   if (!nearest.empty()) fmt::print(stderr, "did you mean \"{}\"?\n", nearest);
@@ -37,6 +37,7 @@ void suggest_command(int argc, char** argv) {
 
 struct Arguments {
   RunArguments run;
+  SweepArguments sweep;
   TrainArguments train;
   ScenarioArguments check;
   std::string what;
@@ -185,6 +186,7 @@ void add_rate_command(CLI::App& app, RateArguments& arguments) {
 int guarded(const CLI::App& app, const Arguments& arguments) {
   try {
     if (app.got_subcommand("run")) return run_command(arguments.run);
+    if (app.got_subcommand("sweep")) return sweep_command(arguments.sweep);
     if (app.got_subcommand("train")) return train_command(arguments.train);
     if (app.got_subcommand("check")) return check_command(arguments.check);
     if (!arguments.import_jobs.out.empty()) return import_jobs_command(arguments.import_jobs);
@@ -231,6 +233,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 4096));
   run->add_flag("--watch", arguments.run.watch,
                 "show meanwhile what each run's cluster is doing: date, jobs, queue, devices held, cost so far");
+  add_sweep_command(app, arguments.sweep);
   add_train_command(app, arguments.train);
   CLI::App* check = app.add_subcommand("check", "read a scenario and report all mistakes at once, without running it");
   add_scenario_arguments(*check, arguments.check);

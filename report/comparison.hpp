@@ -23,6 +23,14 @@ struct PolicyResult {
   double max_rss_bytes = 0;  ///< largest of them
 };
 
+struct MetricField {
+  std::string_view name;
+  double RunMetrics::*value;
+};
+
+/// All that describe one run; what a run does not have is NaN.
+const std::vector<MetricField>& metric_fields();
+
 struct SummaryField {
   std::string_view name;
   Estimate value;

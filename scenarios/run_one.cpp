@@ -9,7 +9,8 @@
 
 namespace rehearse::scenarios {
 
-void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress) {
+Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress,
+                    void (*drive)(sim::EventQueue&, sim::EventHandler&)) {
   const policies::PolicySpec& spec = scenario.policies[task.policy];
   const std::vector<sim::Job> generated =
       scenario.generators.empty() ? std::vector<sim::Job>() : scenario.jobs_of(task.repetition);
@@ -34,12 +35,15 @@ void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& 
                                  .policy_seed = scenario.policy_seed,
                                  .repetition = task.repetition,
                                  .folder = task.folder});
-  const OutputSettings& out = scenario.output;
+  const bool writes = !task.folder.empty();
+  const OutputSettings out = writes ? scenario.output : OutputSettings{Events::none, false, false, false, false, false};
   report::RunRecorder recorder(
       {.folder = task.folder,
        .policy = spec.name,
        .repetition = task.repetition,
-       .files = {.events = out.events == Events::all || (out.events == Events::first && task.repetition == 0),
+       .files = {.jobs = writes,
+                 .decisions = writes,
+                 .events = out.events == Events::all || (out.events == Events::first && task.repetition == 0),
                  .stages = out.stages,
                  .curves = out.curves,
                  .predictions = out.predictions,
@@ -70,9 +74,15 @@ void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& 
                                                 .infeasible = scenario.infeasible,
                                                 .pool_samples = out.utilization,
                                                 .network_solver = scenario.network_solver,
-                                                .on_progress = on_progress});
-  write_timed_replicas(task.folder, world.timed_replicas());
-  report::write_outcome(task.folder + "/" + kOutcomeFile, recorder.finish(totals));
+                                                .on_progress = on_progress},
+                                               drive);
+  return {.outcome = recorder.finish(totals), .timed = world.timed_replicas()};
+}
+
+void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress) {
+  const Replayed replayed = replay_one(scenario, task, on_progress, sim::run_with_simgrid);
+  write_timed_replicas(task.folder, replayed.timed);
+  report::write_outcome(task.folder + "/" + kOutcomeFile, replayed.outcome);
 }
 
 }  // namespace rehearse::scenarios

@@ -1,0 +1,104 @@
+#include "scenarios/sweep/sweep.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "cli/commands.hpp"
+#include "cli/load.hpp"
+#include "scenarios/process_pool.hpp"
+#include "scenarios/run_policies.hpp"
+
+namespace rehearse::cli {
+
+namespace {
+
+/// One line on stderr, at most ten times a second.
+class Counter {
+ public:
+  ~Counter() {
+    if (drawn_) fmt::print(stderr, "\r{:40}\r", "");
+  }
+  void draw(std::size_t done, std::size_t of) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!wanted_ || now < next_) return;
+    next_ = now + std::chrono::milliseconds(100);
+    drawn_ = true;
+    fmt::print(stderr, "\r{}/{} runs ", done, of);
+    std::fflush(stderr);
+  }
+
+ private:
+  const bool wanted_ = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point next_{};
+};
+
+int status_of(const scenarios::SweepSummary& summary) {
+  int status = kOk;
+  for (const auto& count : summary.counts) {
+    if (count.status == "bug") return kBug;
+    if (count.status == "invalid") status = kInvalidInput;
+    if (count.status != "ok" && status == kOk) status = kPolicyFailed;
+  }
+  return status;
+}
+
+void print_summary(const scenarios::SweepPlan& plan, const scenarios::SweepSummary& summary, const SweepArguments& arguments) {
+  fmt::print("{}: {} rows at {} points\n", plan.name(), summary.planned, plan.points());
+  for (const scenarios::SweepAxis& axis : plan.axes()) fmt::print("  {}: {} values\n", axis.pointer, axis.values.size());
+  for (const auto& count : summary.counts)
+    fmt::print("{} {}{}\n", count.runs, count.status, count.reason.empty() ? "" : ", the first of them: " + count.reason);
+  fmt::print("{} runs, {} of them were there\n", summary.distinct, summary.there);
+  if (summary.ran > 0 && arguments.launcher == "local") {
+    const int processes = scenarios::processes_of({.out = {}, .processes = arguments.processes});
+    fmt::print("{} run in {:.1f} s by {} processes, {:.1f} % of that outside the runs themselves\n", summary.ran,
+               summary.elapsed_s, processes, 100 * (1 - summary.run_s / (summary.elapsed_s * processes)));
+  }
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app, SweepArguments& arguments) {
+  CLI::App* sweep =
+      app.add_subcommand("sweep", "run every policy with all combinations of the values that a scenario sweeps (docs/sweep.md)");
+  add_scenario_arguments(*sweep, arguments.scenario);
+  sweep->add_option("--out", arguments.out,
+                    "the database, which an earlier start may have begun (default: results/<scenario's name>.sqlite)");
+  sweep->add_option("--csv", arguments.csv, "write the results to this CSV file as well");
+  sweep->add_option("--processes", arguments.processes, "runs at once (default: as many as there are processors)")
+      ->check(CLI::Range(1, 4096));
+  sweep->add_option("--limit", arguments.limit, "refuse more runs than this (default 1000000)")
+      ->check(CLI::Range(1, 100'000'000));
+  sweep->add_flag("--retry", arguments.retry, "run those again that have failed");
+}
+
+int sweep_command(const SweepArguments& arguments) {
+  const scenarios::HeldInterrupts interrupts;
+  const scenarios::SweepPlan plan(arguments.scenario.path, load_options(arguments.scenario),
+                                  static_cast<std::size_t>(arguments.limit));
+  for (const std::string& warning : plan.first().warnings) fmt::print(stderr, "warning: {}\n", warning);
+  Counter counter;
+  const std::string out = arguments.out.empty() ? "results/" + plan.name() + ".sqlite" : arguments.out;
+  const scenarios::SweepSummary summary =
+      run_sweep(plan, {.database = out,
+                       .csv = arguments.csv,
+                       .retry = arguments.retry,
+                       .launch = [&](const auto& of, auto runs,
+                                     const auto& keep) { return run_here(of, std::move(runs), arguments.processes, keep); },
+                       .on_progress = [&](std::size_t done, std::size_t of) { counter.draw(done, of); }});
+  if (summary.interrupted) {
+    fmt::print(stderr, "interrupted; {} of {} runs are in {}, and the same command goes on from there\n",
+               summary.there + summary.ran, summary.distinct, out);
+    return kInterrupted;
+  }
+  print_summary(plan, summary, arguments);
+  fmt::print("Results: {}\n", out);
+  return status_of(summary);
+}
+
+}  // namespace rehearse::cli
