@@ -8,7 +8,8 @@ import sys
 def decide(request):
     keeps = [c for c in request["candidates"] if c["predicted"]["feasible"]]
     workers = lambda choice: sum(group["workers"] for group in choice["configuration"]["groups"])
-    return sorted(keeps, key=lambda c: (workers(c), c["predicted"]["cost_usd"])) or [request["manual"]]
+    best = sorted(keeps, key=lambda c: (workers(c), c["predicted"]["cost_usd"]))
+    return best[:3] or [request["manual"]]
 
 
 for line in sys.stdin:

@@ -11,7 +11,8 @@ namespace rehearse::scenarios {
 
 class ProcessQueue final : public sim::Queue {
  public:
-  ProcessQueue(const ProcessSettings& settings, const policies::OutsideInputs& inputs) : process_(settings, "queue", inputs) {}
+  ProcessQueue(const ProcessSettings& settings, const policies::OutsideInputs& inputs)
+      : process_(settings, "queue", inputs), most_idle_(settings.most_idle_requests) {}
   void decide(const sim::QueueView& view, sim::QueueAnswer& answer) override;
 
  private:
@@ -26,6 +27,7 @@ class ProcessQueue final : public sim::Queue {
   void read_answer(const sim::QueueView& view, sim::ObjectReader& in, sim::QueueAnswer& answer, sim::Mistakes& mistakes);
   sim::JobSlot read_job(sim::JsonValue name, sim::Mistakes& mistakes) const;
   sim::Start read_start(sim::JsonValue value, const sim::QueueView& view, sim::Mistakes& mistakes) const;
+  /// A queue that starts and preempts for ever, or sleeps and wakes for ever, would never come to an end.
   void check_goes_on(const sim::QueueView& view);
 
   PolicyProcess process_;
@@ -33,7 +35,8 @@ class ProcessQueue final : public sim::Queue {
   std::unordered_map<std::string, sim::JobSlot> slot_of_;  // of jobs that the process knows
   std::uint64_t requests_ = 0;
   double last_s_ = -1;
-  int at_this_date_ = 0, without_news_ = 0;
+  const int most_idle_;
+  int at_this_date_ = 0, idle_ = 0;
 };
 
 }  // namespace rehearse::scenarios

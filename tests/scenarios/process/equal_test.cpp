@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <thread>
@@ -95,6 +96,25 @@ TEST_CASE("a process that leaves place at data-parallel, and one that takes a si
 
 TEST_CASE("a process that chooses the recommended threads") {
   check_equal({.decision = "threads", .built_in = "\"recommended\"", .script = answers("recommended")});
+}
+
+TEST_CASE("stages and threads of a process's own are taken") {
+  for (const auto& [decision, kind] : {std::pair("configure", "second-stage"), std::pair("threads", "own-threads")}) {
+    const TemporaryFolder folder;
+    folder.write("s.json", replaced(replaced(replaced(kScenario, "DECISION", quoted(decision)), "BUILT_IN",
+                                             quoted(std::string(decision) == "threads" ? "default" : "manual")),
+                                    "SCRIPT", answers(kind)));
+    const Ended ended = run_program(folder.path(), {"run", "s.json", "--out", "out"});
+    INFO(kind << ended.out << ended.err);
+    REQUIRE(ended.status == 0);
+    const std::string stages = text_of(folder.path() + "/out/stages.csv");
+    const std::string built_in = lines_of(stages, "built-in"), process = lines_of(stages, "process");
+    const auto rows = [](const std::string& lines) { return std::count(lines.begin(), lines.end(), '\n'); };
+    // All but the one rigid job of each repetition train for more than two epochs: two stages instead of one.
+    if (std::string(kind) == "second-stage") CHECK(rows(process) == 2 * rows(built_in) - 2);
+    // Other threads than TensorFlow's default ones: other times.
+    if (std::string(kind) == "own-threads") CHECK((rows(process) == rows(built_in) && process != built_in));
+  }
 }
 
 /// Children of ours, and who was left without a parent, have gone within 20 s. Reaps them.

@@ -137,7 +137,64 @@ def stay_after_bye():
             hang()
 
 
+def answer_each(decide):
+    greet()
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["type"] == "bye":
+            break
+        say(json.dumps({"id": request["id"], **decide(request)}) + "\n")
+
+
+def starts(**members):
+    return lambda request: {"start": [dict(job_id=job["job_id"], **members) for job in request["jobs"]]}
+
+
+def start_and_preempt(request):
+    states = {job["job_id"]: job["state"] for job in request["jobs"]}
+    if states.get("c") == "queued":
+        return {"start": [{"job_id": "c"}]}
+    return {"preempt": ["c"]} if states.get("c") == "running" else {}
+
+
+def devices(value, surplus=0):
+    return lambda request: {"device_of_op": [value] * (len(request["op_seconds"]) + surplus)}
+
+
+def reject_one_by_one():
+    waiting = []
+
+    def decide(request):
+        waiting.extend(job["job_id"] for job in request["jobs"])
+        return {"reject": [waiting.pop()]}
+
+    answer_each(decide)
+
+
 CASES = {
+    "unknown-job": lambda: answer_each(lambda request: {"start": [{"job_id": "nobody"}]}),
+    "ended-job": lambda: answer_each(lambda request: {"reject": request["ended"], "start": starts()(request)["start"][:1]}),
+    "starts-twice": lambda: answer_each(lambda request: {"start": starts()(request)["start"][:1] * 2}),
+    "starts-all": lambda: answer_each(starts()),
+    "entry": lambda: answer_each(starts(entry=99)),
+    "nodes": lambda: answer_each(starts(nodes=[[{"node": 7, "devices": 1}]])),
+    "nodes-of-nobody": lambda: answer_each(starts(nodes=[])),
+    "preempts-who-waits": lambda: answer_each(lambda request: {"preempt": [job["job_id"] for job in request["jobs"]]}),
+    "resizes-who-waits": lambda: answer_each(lambda request: {"resize": [{"job_id": job["job_id"]} for job in request["jobs"]]}),
+    "never": lambda: answer_each(lambda request: {}),
+    "wakes-in-the-past": lambda: answer_each(lambda request: {"wake_at_s": request["now_s"]}),
+    "wakes-at-doomsday": lambda: answer_each(lambda request: {"wake_at_s": 1e300}),
+    "wakes-for-ever": lambda: answer_each(lambda request: {"wake_at_s": request["now_s"] + 1}),
+    "rejects-one": reject_one_by_one,
+    "starts-and-preempts": lambda: answer_each(start_and_preempt),
+    "too-few-devices": lambda: answer_each(devices(0, -1)),
+    "too-many-devices": lambda: answer_each(devices(0, 1)),
+    "no-devices": lambda: answer_each(lambda request: {"device_of_op": []}),
+    "fifth-device": lambda: answer_each(devices(4)),
+    "half-a-device": lambda: answer_each(devices(0.5)),
+    "no-threads": lambda: answer_each(lambda request: {"intra_op": 0}),
+    "thousand-threads": lambda: answer_each(lambda request: {"inter_op": 1000}),
+    "one-thread": lambda: answer_each(lambda request: {"threads_of_op": [1]}),
     "garbage": lambda: raw("garbage\n"),
     "empty-line": lambda: raw("\n"),
     "not-text": lambda: (greet(), take(), os.write(1, b"\xff\xfe\x00\n"), hang()),

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "scenarios/process/process_strategy.hpp"
 #include "scenarios/run.hpp"
 #include "tests/scenarios/loading.hpp"
 
@@ -77,41 +78,110 @@ const std::vector<Case> kCases{
     {"stays-after-bye", ""},
 };
 
-std::string scenario_of_all() {
+const std::vector<Case> kQueues{
+    {"unknown-job", "/start/0/job_id: expected a job that waits or runs, found \"nobody\""},
+    {"ended-job", "/reject/0: expected a job that waits or runs, found \"a\""},
+    {"starts-twice", "job \"a\", at 0.000000 s: starts a job that is not in the queue"},
+    {"starts-all", "starts a job on devices that are not free"},
+    {"entry", "starts a job with an entry that its menu does not have or that never fits"},
+    {"nodes", "job \"a\", at 0.000000 s: node 7 of 1"},
+    {"nodes-of-nobody", "starts a job on devices that are not free"},
+    {"preempts-who-waits", "preempts a job that is not running"},
+    {"resizes-who-waits", "resizes a job that is not running"},
+    {"never", "queue, at 0.000000 s: leaves 4 jobs waiting forever"},
+    {"wakes-in-the-past", "asks to be woken in the past"},
+    {"wakes-at-doomsday", "/wake_at_s: expected a number from 0 to 8589934592"},
+    {"wakes-for-ever", "goes on deciding after 1000 times in which no job came or ended"},
+    {"starts-and-preempts", "goes on deciding after 1000 times in which no job came or ended"},
+};
+const std::vector<Case> kPlaces{
+    {"too-few-devices", "of the graph's"},
+    {"too-many-devices", "of the graph's"},
+    {"no-devices", "/device_of_op: expected a device for each operation, found an empty list"},
+    {"fifth-device", "/device_of_op/0: expected a whole number from 0 to 3, found 4"},
+    {"half-a-device", "/device_of_op/0: expected a whole number"},
+    {"raises", "\"ValueError: no such plan"},
+};
+const std::vector<Case> kThreads{
+    {"no-threads", "/intra_op: expected a whole number from 1 to 72, found 0"},
+    {"thousand-threads", "/inter_op: expected a whole number from 1 to 72, found 1000"},
+    {"one-thread", "threads for 1 of the graph's"},
+    {"exit", "has ended with status 3"},
+};
+
+std::string policies_of(const std::string& decision, const std::vector<Case>& cases, const std::string& more = "") {
   std::string policies = "\"manual\"";
-  for (const Case& one : kCases)
+  for (const Case& one : cases)
     policies += fmt::format(
-        R"(, {{"name": "{0}", "free": [], "configure": {{"process": ["/usr/bin/python3", "hostile.py", "{0}"], "timeout_s": {1}}}}})",
-        one.name, one.timeout_s);
-  return R"({"name": "hostile", "world": {"model_error": 0},
-    "cluster": {"pools": [{"name": "k80", "instance": "p2.xlarge", "nodes": 4}, {"name": "v100", "instance": "p3.2xlarge", "nodes": 2}]},
-    "jobs": [{"model": "resnet18", "dataset": "cifar10", "epochs": 2}],
-    "policies": [)" +
-         policies + "]}";
+        R"(, {{"name": "{0}", {1}"{2}": {{"process": ["/usr/bin/python3", "hostile.py", "{0}"], "timeout_s": {3}}}}})", one.name,
+        more, decision, one.timeout_s);
+  return policies;
 }
 
-TEST_CASE("each hostile process is one failed row with its reason, the others complete, nothing stays") {
-  const Leftovers leftovers;
-  const TemporaryFolder folder;
-  std::filesystem::copy_file(REHEARSE_SOURCE_DIR "/tests/scenarios/process/hostile.py", folder.path() + "/hostile.py");
-  const auto scenario = scenarios::load_scenario(folder.write("s.json", scenario_of_all()), {});
-  const report::Summary summary = scenarios::run_scenario(*scenario, {.out = folder.path() + "/out", .processes = 4});
-  CHECK(leftovers.none());
-  REQUIRE(summary.rows.size() == kCases.size() + 1);
-  CHECK(summary.rows[0].ok);
-  for (std::size_t i = 0; i < kCases.size(); ++i) {
-    INFO(kCases[i].name << ": " << summary.rows[i + 1].reason);
-    CHECK(summary.rows[i + 1].ok == (*kCases[i].reason == '\0'));
-    CHECK(summary.rows[i + 1].reason.find(kCases[i].reason) != std::string::npos);
-    CHECK(summary.rows[i + 1].reason.find('\n') == std::string::npos);
-    CHECK(summary.rows[i + 1].reason.size() < 1000);
+/// Runs a scenario with `manual` and a policy for each case.
+class HostileRun {
+ public:
+  HostileRun(const std::string& world, const std::string& policies, const std::vector<Case>& cases) {
+    const Leftovers leftovers;
+    std::filesystem::copy_file(REHEARSE_SOURCE_DIR "/tests/scenarios/process/hostile.py", folder_.path() + "/hostile.py");
+    const std::string text = R"({"name": "hostile", "world": {"model_error": 0}, "policies": [)" + policies + "], " + world + "}";
+    const auto scenario = scenarios::load_scenario(folder_.write("s.json", text), {});
+    for (policies::PolicySpec& spec : scenario->policies)
+      if (spec.queue.outside != nullptr)  // so that it does not take long to see who would go on for ever
+        spec.queue.outside = std::make_shared<scenarios::ProcessStrategy>(scenarios::ProcessSettings{
+            .command = {.words = {"/usr/bin/python3", "hostile.py", spec.name}, .folder = folder_.path()},
+            .most_idle_requests = 1000});
+    const report::Summary summary = scenarios::run_scenario(*scenario, {.out = folder_.path() + "/out", .processes = 4});
+    CHECK(leftovers.none());
+    REQUIRE(summary.rows.size() == cases.size() + 1);
+    CHECK(summary.rows[0].ok);
+    for (std::size_t i = 0; i < cases.size(); ++i) check(cases[i], summary.rows[i + 1]);
   }
+  std::string out(const std::string& file) const { return folder_.path() + "/out/" + file; }
+
+ private:
+  static void check(const Case& one, const report::SummaryRow& row) {
+    INFO(one.name << ": " << row.reason);
+    CHECK(row.ok == (*one.reason == '\0'));
+    CHECK(row.reason.find(one.reason) != std::string::npos);
+    CHECK(row.reason.find('\n') == std::string::npos);
+    CHECK(row.reason.size() < 1000);
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_CASE("each hostile process is one failed row with its reason, the others complete, nothing stays") {
+  const HostileRun run(R"("jobs": [{"model": "resnet18", "dataset": "cifar10", "epochs": 2}],
+      "cluster": {"pools": [{"name": "k80", "instance": "p2.xlarge", "nodes": 4},
+                            {"name": "v100", "instance": "p3.2xlarge", "nodes": 2}]})",
+                       policies_of("configure", kCases, R"("free": [], )"), kCases);
   // What it wrote on standard error: the traceback whole, a flood up to the limit.
   std::ostringstream traceback;
-  traceback << std::ifstream(folder.path() + "/out/logs/raises-0-configure.txt").rdbuf();
+  traceback << std::ifstream(run.out("logs/raises-0-configure.txt")).rdbuf();
   CHECK(traceback.str().starts_with("Traceback"));
-  CHECK(std::filesystem::file_size(folder.path() + "/out/logs/floods-errors-0-configure.txt") == 1 << 20);
-  CHECK_FALSE(std::filesystem::exists(folder.path() + "/out/logs/hang-0-configure.txt"));
+  CHECK(std::filesystem::file_size(run.out("logs/floods-errors-0-configure.txt")) == 1 << 20);
+  CHECK_FALSE(std::filesystem::exists(run.out("logs/hang-0-configure.txt")));
+}
+
+TEST_CASE("hostile processes of the other decisions") {
+  // One node of four GPUs, which three of the jobs need, and a CPU.
+  const std::string world = R"("switching": {"start_s": 1, "checkpoint_s": 0},
+      "cluster": {"pools": [{"name": "v100", "instance": "p3.8xlarge", "nodes": 1},
+                            {"name": "cpu", "instance": "c5.18xlarge", "nodes": 1}]},
+      "manual": {"pool": "v100", "workers": 4, "by_model": {"rnnlm": {"pool": "cpu", "workers": 1}}},
+      "jobs": [{"job_id": "a", "gpus": 4, "duration_s": 60}, {"job_id": "b", "gpus": 4, "duration_s": 60},
+               {"job_id": "c", "model": "resnet18", "dataset": "cifar10", "epochs": 2}, {"model": "rnnlm", "dataset": "ptb", "epochs": 1}])";
+  HostileRun(world, policies_of("queue", kQueues), kQueues);
+  HostileRun(world, policies_of("place", kPlaces), kPlaces);
+  HostileRun(world, policies_of("threads", kThreads), kThreads);
+}
+
+TEST_CASE("a thousand rejections at one date, one by one, are no bug of ours") {
+  std::string jobs;
+  for (int i = 0; i < 1000; ++i) jobs += fmt::format(R"({}{{"gpus": 1, "duration_s": 60}})", i == 0 ? "" : ", ");
+  const std::vector<Case> cases{{"rejects-one", "at 0.000000 s: goes on deciding after 900 times at one date"}};
+  HostileRun(R"("cluster": {"pools": [{"name": "v100", "instance": "p3.8xlarge", "nodes": 1}]}, "jobs": [)" + jobs + "]",
+             policies_of("queue", cases), cases);
 }
 
 }  // namespace
