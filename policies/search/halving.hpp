@@ -1,6 +1,7 @@
-// Successive halving inside another method: what it asks is trained a little first, and only the best go on.
+// Successive halving around another method: what it asks is trained a little first, and only the promising train on.
 #pragma once
 
+#include <map>
 #include <memory>
 
 #include "policies/search/search_method.hpp"
@@ -8,28 +9,31 @@
 namespace rehearse::policies {
 
 struct HalvingOptions {
-  double factor = 3;  ///< of the best, one in so many goes on; above 1
+  double factor = 3;  ///< of a generation at most one in so many trains on, so many times longer; above 1
   int rungs = 3;      ///< the last one trains in full, each before it `factor` times less
 };
 
-/// Best are those of a better front, within a front those with more room (as NSGA-II has it). Who is stopped is worth what it has
-/// shown until then: the inner method is told these objectives.
+/// Promising is what nobody dominates of all that were ever seen on the same rung. The inner method is told what the first rung
+/// shows, of all candidates: like is compared with like, and its next generation need not wait for the longer trainings.
 class Halving final : public SearchMethod {
  public:
   Halving(const HalvingOptions& options, std::unique_ptr<SearchMethod> inner);
   std::vector<Trial> ask() override;
-  void tell(std::span<const Objectives> answers) override;
+  void tell(const Trial& trial, const Objectives& objectives) override;
 
  private:
-  double share() const;
-  void promote();
+  double share(std::size_t rung) const;
+  void promote(const Genes& genes, std::size_t rung);
+  void end_generation();
 
   HalvingOptions options_;
   std::unique_ptr<SearchMethod> inner_;
-  std::vector<Trial> generation_;      ///< that the inner method asked
-  std::vector<Objectives> shown_;      ///< of each of them, so far
-  std::vector<std::size_t> climbing_;  ///< of the generation, those on this rung
-  int rung_ = 0;
+  std::map<Genes, std::size_t> rung_;          ///< on which each candidate is, or was stopped
+  std::vector<std::vector<Objectives>> seen_;  ///< by rung, of all generations
+  std::vector<Genes> generation_;              ///< of the inner method's last round, those that were told
+  std::vector<Objectives> shown_;              ///< by them, on the first rung
+  std::size_t open_ = 0;                       ///< of that round, those that were not
+  std::vector<Trial> promoted_;                ///< since the last ask()
 };
 
 }  // namespace rehearse::policies
