@@ -12,7 +12,7 @@
 
 namespace rehearse::scenarios {
 
-/// In objects key() goes before each value. Commas come by themselves.
+/// In objects key(), a literal, goes before each value. Commas come by themselves.
 class JsonLine {
  public:
   JsonLine& open(char bracket) {

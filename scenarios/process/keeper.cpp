@@ -34,18 +34,18 @@ void default_signals() {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != keeper) _exit(1);
-  for (int to = 0; to < 3; ++to) {
-    const int from = fcntl(task.standard[static_cast<std::size_t>(to)], F_DUPFD, 3);  // out of the way of 0, 1 and 2
-    dup2(from, to);
-  }
+  std::array<int, 4> files{task.standard[0], task.standard[1], task.standard[2], task.tell};
+  for (int& file : files) file = fcntl(file, F_DUPFD, 3);  // out of the way of 0, 1 and 2
+  for (int to = 0; to < 3; ++to) dup2(files[static_cast<std::size_t>(to)], to);
+  const int told = files[3];
   close_range(3, UINT_MAX, CLOSE_RANGE_CLOEXEC);
   default_signals();
   if (task.folder != nullptr && chdir(task.folder) != 0) {
-    tell(task.tell, kNoFolder, errno);
+    tell(told, kNoFolder, errno);
     _exit(127);
   }
   execvp(task.argv[0], task.argv);
-  tell(task.tell, kNotRun, errno);
+  tell(told, kNotRun, errno);
   _exit(127);
 }
 
@@ -83,14 +83,21 @@ void kill_children() {
   closedir(processes);
 }
 
-/// Whoever loses its parent becomes a child of this process, its subreaper: in the end everyone has.
+/// Whoever loses its parent becomes a child of this process, its subreaper: in the end everyone has. Nobody waits for ever for
+/// one that cannot be killed, such as another user's.
 void end_all(pid_t process, int tell_file) {
+  constexpr timespec kPatience{.tv_sec = 0, .tv_nsec = 100'000'000};
+  constexpr int kMostWaits = 100;
+  sigset_t end_of_child;
+  sigemptyset(&end_of_child);
+  sigaddset(&end_of_child, SIGCHLD);
   kill(-process, SIGKILL);
-  for (;;) {
+  for (int waits = 0; waits < kMostWaits;) {
     kill_children();
     int status = 0;
-    const pid_t ended = waitpid(-1, &status, 0);
-    if (ended < 0 && errno == ECHILD) return;
+    const pid_t ended = waitpid(-1, &status, WNOHANG);
+    if (ended < 0) return;
+    if (ended == 0 && sigtimedwait(&end_of_child, nullptr, &kPatience) < 0) ++waits;
     if (ended != process) continue;
     if (WIFSIGNALED(status))
       tell(tell_file, kKilled, WTERMSIG(status));

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kTail = 2000;  // bytes of standard error that last words are looked for in
 constexpr std::size_t kShownCharacters = 200;
-constexpr std::chrono::milliseconds kUntilItsEndIsKnown{1000};
+constexpr std::chrono::milliseconds kUntilItsEndIsKnown{3000};
 
 /// A pipe that nobody reads any more is an error of write(), not a signal that ends us.
 class WithoutPipeSignal {

@@ -10,7 +10,6 @@
 
 namespace rehearse::scenarios {
 
-/// Key and value, or the value alone.
 void write_cluster(const sim::Cluster& cluster, JsonLine& out);
 void write_job(const sim::Job& job, const sim::Cluster& cluster, JsonLine& out);
 void write_configuration(const sim::Configuration& configuration, const sim::Cluster& cluster, JsonLine& out);
