@@ -1,6 +1,7 @@
 // Sweeps from the command line: what they say, and what is left when they are killed.
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -115,6 +116,33 @@ TEST_CASE("a run that a signal ends is a row that says so; --retry runs it again
   const Ended retried = run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite", "--retry"});
   CHECK(retried.status == 0);
   CHECK(has(retried.out, "400 ok\n400 runs, 399 of them were there\n"));
+}
+
+TEST_CASE("by GNU parallel: the same rows, and no folder left") {
+  if (std::system("parallel --version >/dev/null 2>&1") != 0) {
+    WARN("skipped: no GNU parallel");
+    return;
+  }
+  const TemporaryFolder folder;
+  folder.write("s.json", swept(40));
+  CHECK(run_program(folder.path(), {"sweep", "s.json", "--out", "a.sqlite", "--csv", "a.csv"}).status == 0);
+  const Ended ended = run_program(folder.path(), {"sweep", "s.json", "--out", "a b'c.sqlite", "--csv", "b.csv", "--launcher",
+                                                  "parallel", "--hosts", "2/:", "--tasks", "7"});
+  CHECK(ended.status == 0);
+  CHECK(has(ended.out, "40 ok\n40 runs, 0 of them were there\n"));
+  CHECK(text_of(folder.path() + "/a.csv") == text_of(folder.path() + "/b.csv"));
+  CHECK(names_in(folder.path()) == std::set<std::string>{"a b'c.sqlite", "a.csv", "a.sqlite", "b.csv", "s.json"});
+}
+
+TEST_CASE("tasks that end nothing are told of, with their logs") {
+  if (std::system("parallel --version >/dev/null 2>&1") != 0) return;
+  const TemporaryFolder folder;
+  folder.write("s.json", swept(20));
+  // Its tasks find no host.
+  const Ended ended = run_program(
+      folder.path(), {"sweep", "s.json", "--out", "a.sqlite", "--launcher", "parallel", "--hosts", "no.such.host.invalid"});
+  CHECK(ended.status == 3);
+  CHECK((has(ended.err, "expected tasks that end at least one run") || has(ended.err, "expected GNU parallel to run tasks")));
 }
 
 TEST_CASE("an interrupted sweep keeps what has ended, and one database has one sweep at a time") {

@@ -35,8 +35,10 @@ job_processes() {
 }
 
 clean_up() {
-  local status=$? process
+  local status=$? process i
   trap '' INT TERM
+  kill "${daemons[@]}" 2>/dev/null || true  # they reap their children themselves
+  for ((i = 0; i < 30; ++i)); do kill -0 "${daemons[@]}" 2>/dev/null || break; sleep 0.1; done
   for process in "${daemons[@]}"; do end_tree "$process"; done
   for process in $(job_processes); do kill -KILL "$process" 2>/dev/null || true; done
   wait 2>/dev/null || true
@@ -52,7 +54,7 @@ wait_until() {
   local deadline=$((SECONDS + 60))
   until "${@:2}"; do
     ((SECONDS < deadline)) || fail "waited a minute for $1"
-    sleep 0.1
+    sleep 0.05
   done
 }
 
@@ -122,32 +124,36 @@ EOF
 }
 three_are_idle() { [[ $(sinfo --noheader --format='%T %D' 2>/dev/null) == 'idle 3' ]]; }
 
-# The journal of a task that has made rows but is not done, as TASK.NODE-PID.
-task_in_the_middle() {
-  local part name
+# Sets `name` to that of the journal of a task that has made rows, is not done and still runs, TASK.NODE-PID, and `task` to its
+# process, which it stops. Not the killed one. No process is started: a task takes but a second.
+stop_a_task() {
+  local part
   for part in "$scratch"/sweep.sqlite.tasks/*.part; do
-    name=$(basename "$part" .part)
-    [[ -s $part && ! -e $scratch/sweep.sqlite.tasks/${name%%.*}.rows ]] || continue
-    kill -0 "${name##*-}" 2>/dev/null && { printf '%s\n' "$name"; return; }
+    name=${part##*/} name=${name%.part} task=${name##*-}
+    [[ -s $part && ! -e $scratch/sweep.sqlite.tasks/${name%%.*}.rows && -e /proc/$task/exe && ${name%%.*} != "$victim" ]] || continue
+    kill -STOP "$task" 2>/dev/null || continue
+    [[ -e $scratch/sweep.sqlite.tasks/${name%%.*}.rows ]] || return 0
+    kill -CONT "$task" 2>/dev/null || true
   done
   return 1
 }
 
 kill_a_task() {
-  victim=$(task_in_the_middle) && kill -KILL "${victim##*-}"
+  stop_a_task || return
+  victim=${name%%.*}
+  kill -KILL "$task"
 }
 
-# The machine loses power: its daemon, and all that it runs.
+# The machine loses power: its daemon, the step's daemon, which would tell of the task's end, and the task.
 lose_a_node() {
-  local name children child
-  name=$(task_in_the_middle) || return
-  node=${name#*.} node=${node%-*}
-  children=$(cat "/proc/${slurmd_of[$node]}/task/${slurmd_of[$node]}/children")
-  end_tree "${slurmd_of[$node]}"
-  for child in $(job_processes); do
-    { tr '\0' '\n' <"/proc/$child/environ" | grep -qx "SLURMD_NODENAME=$node"; } 2>/dev/null && kill -KILL "$child"
-  done
-  for child in $children; do kill -KILL "$child" 2>/dev/null || true; done
+  local stat stepd
+  stop_a_task || return
+  node=${name#*.} node=${node%-*} lost=${name%%.*}
+  read -r stat <"/proc/$task/stat"
+  read -r _ stepd _ <<<"${stat##*) }"
+  [[ $(<"/proc/$stepd/comm") == slurmstepd ]] || fail "process $stepd is not Slurm's"
+  kill -KILL "$stepd" "${slurmd_of[$node]}"
+  end_tree "$task"
   scontrol update NodeName="$node" State=DOWN Reason='lost by the test'
 }
 
@@ -169,11 +175,11 @@ printf 'three nodes are idle after %d s\n' "$SECONDS"
 "$program" sweep sweep.json --out sweep.sqlite --csv sweep.csv --launcher slurm --tasks 20 >sweep.txt 2>sweep.err &
 sweep=$!
 daemons+=("$sweep")
-victim='' node=''
+victim='' node='' lost='' name='' task=''
 wait_until 'a task to kill' kill_a_task
 wait_until 'a node to lose' lose_a_node
-printf 'killed task %s; lost node %s after %d s\n' "${victim%%.*}" "$node" "$SECONDS"
-requeued() { scontrol show job 2>/dev/null | grep -q 'Restarts=[1-9]'; }
+printf 'killed task %s; lost node %s with task %s after %d s\n' "$victim" "$node" "$lost" "$SECONDS"
+requeued() { scontrol show job 2>/dev/null | grep -A 20 "ArrayTaskId=$lost " | grep -q 'Restarts=[1-9]'; }
 wait_until 'a task of the lost node to be requeued' requeued
 status=0
 wait "$sweep" || status=$?
