@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/jobs.hpp"
 #include "cli/number_option.hpp"
+#include "cli/plot.hpp"
 #include "cli/regress.hpp"
 #include "scenarios/run.hpp"
 #include "sim/base/errors.hpp"
@@ -30,7 +31,7 @@ void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
 /// CLI11 knows no "did you mean".
 void suggest_command(int argc, char** argv) {
   const std::vector<std::string> commands{"run",   "train",   "check", "list",  "import", "export",  "validate", "calibrate",
-                                          "graph", "profile", "plan",  "split", "rate",   "regress", "test"};
+                                          "graph", "profile", "plan",  "split", "rate",   "regress", "plot",     "test"};
   if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
   const std::string nearest = sim::nearest_name(argv[1], commands);
   if (!nearest.empty()) fmt::print(stderr, "did you mean \"{}\"?\n", nearest);
@@ -53,6 +54,7 @@ struct Arguments {
   SplitArguments split;
   RateArguments rate;
   RegressArguments regress;
+  PlotArguments plot;
 };
 
 void add_train_command(CLI::App& app, TrainArguments& arguments) {
@@ -195,6 +197,7 @@ int guarded(const CLI::App& app, const Arguments& arguments) {
     if (app.got_subcommand("export")) return export_command(arguments.export_);
     if (app.got_subcommand("describe")) return describe_command(arguments.describe);
     if (app.got_subcommand("synthesize")) return synthesize_command(arguments.describe);
+    if (app.got_subcommand("plot")) return plot_command(arguments.plot);
     if (app.got_subcommand("regress")) return regress_command(arguments.regress);
     if (app.got_subcommand("rate")) return rate_command(arguments.rate);
     if (app.got_subcommand("split")) return split_command(arguments.split);
@@ -250,6 +253,7 @@ int main(int argc, char** argv) {
   add_split_command(app, arguments.split);
   add_rate_command(app, arguments.rate);
   add_regress_command(app, arguments.regress);
+  add_plot_command(app, arguments.plot);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
