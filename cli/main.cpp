@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/jobs.hpp"
 #include "cli/number_option.hpp"
+#include "cli/plot.hpp"
 #include "cli/regress.hpp"
 #include "scenarios/run.hpp"
 #include "sim/base/errors.hpp"
@@ -55,6 +56,7 @@ struct Arguments {
   RateArguments rate;
   ReportArguments report;
   RegressArguments regress;
+  PlotArguments plot;
 };
 
 void add_train_command(CLI::App& app, TrainArguments& arguments) {
@@ -206,6 +208,7 @@ int guarded(const CLI::App& app, const Arguments& arguments) {
     if (app.got_subcommand("export")) return export_command(arguments.export_);
     if (app.got_subcommand("describe")) return describe_command(arguments.describe);
     if (app.got_subcommand("synthesize")) return synthesize_command(arguments.describe);
+    if (app.got_subcommand("plot")) return plot_command(arguments.plot);
     if (app.got_subcommand("regress")) return regress_command(arguments.regress);
     if (app.got_subcommand("rate")) return rate_command(arguments.rate);
     if (app.got_subcommand("split")) return split_command(arguments.split);
@@ -263,6 +266,7 @@ int main(int argc, char** argv) {
   add_rate_command(app, arguments.rate);
   add_report_command(app, arguments.report);
   add_regress_command(app, arguments.regress);
+  add_plot_command(app, arguments.plot);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -69,7 +69,7 @@ std::vector<std::string> choosing_by_chance(const std::vector<Results>& by_seed,
 ChanceTable estimate_chance(const std::vector<std::string>& policies, const std::vector<Results>& by_seed,
                             const std::vector<MetricRule>& rules);
 
-/// One run of a suite on unchanged code, with other policy seeds, alarms with at most this probability.
+/// One run of a scenario on unchanged code, with other policy seeds, alarms with at most this probability.
 inline constexpr double kAlarmProbability = 0.001;
 
 }  // namespace rehearse::report

@@ -36,21 +36,14 @@ void make_folder(const std::string& path) {
   if (error) throw sim::InputError({.file = path, .expected = "a folder that can be made", .found = error.message()});
 }
 
-/// With so many policy seeds all policies run when a suite is recorded; with the others only those that these tell to choose by
-/// chance.
-constexpr int kSeedsOfAll = 4;
-
-void keep_only(const std::vector<std::string>& policies, Scenario& scenario) {
-  std::erase_if(scenario.policies, [&](const policies::PolicySpec& spec) {
-    return std::find(policies.begin(), policies.end(), spec.name) == policies.end();
-  });
-}
-
 /// Null when none of its policies is wanted.
 std::unique_ptr<Scenario> load(const RegressionSuite& suite, const std::string& name, const SuiteOptions& options) {
   std::unique_ptr<Scenario> scenario = load_scenario(suite.folder + "/" + name + ".json", {});
   if (options.policy_seed) scenario->policy_seed = *options.policy_seed;
-  if (!options.policies.empty()) keep_only(options.policies, *scenario);
+  if (!options.policies.empty())
+    std::erase_if(scenario->policies, [&](const policies::PolicySpec& spec) {
+      return std::find(options.policies.begin(), options.policies.end(), spec.name) == options.policies.end();
+    });
   return scenario->policies.empty() ? nullptr : std::move(scenario);
 }
 
@@ -110,19 +103,15 @@ void record_suite(const RegressionSuite& suite, const SuiteOptions& options) {
     const std::unique_ptr<Scenario> scenario = load_scenario(suite.folder + "/" + name + ".json", {});
     const std::string out = options.out + "/" + name, another = out + "-another-seed";
     std::vector<report::Results> by_seed;
-    const auto run_next_seed = [&](const std::string& into) {
+    for (int s = 0; s < suite.policy_seeds; ++s, ++scenario->policy_seed) {
+      const std::string& into = s == 0 ? out : another;
       run(*scenario, options, into);
       by_seed.push_back(without_failures(into, suite));
-      ++scenario->policy_seed;
-    };
-    run_next_seed(out);
-    while (static_cast<int>(by_seed.size()) < std::min(kSeedsOfAll, suite.policy_seeds)) run_next_seed(another);
-    const std::vector<std::string> by_chance = choosing_by_chance(by_seed, suite.rules);
-    keep_only(by_chance, *scenario);
-    while (!by_chance.empty() && static_cast<int>(by_seed.size()) < suite.policy_seeds) run_next_seed(another);
+    }
     fs::remove_all(another);
     make_folder(suite.recorded(name));
-    report::write_recorded(out, suite.recorded(name), report::estimate_chance(by_chance, by_seed, suite.rules));
+    report::write_recorded(out, suite.recorded(name),
+                           estimate_chance(choosing_by_chance(by_seed, suite.rules), by_seed, suite.rules));
   }
 }
 

@@ -15,7 +15,7 @@ struct RegressionSuite {
   std::string folder;
   std::vector<std::string> scenarios;  ///< names: NAME.json in the folder, recorded in its recorded/NAME
   std::vector<report::MetricRule> rules;
-  int policy_seeds = 24;  ///< with how many policies that choose by chance are recorded, to tell chance from change
+  int policy_seeds = 24;  ///< with how many it is recorded, to tell chance from change
   std::string recorded(const std::string& scenario) const { return folder + "/recorded/" + scenario; }
 };
 
