@@ -32,16 +32,13 @@ std::string alarms_of(const std::vector<ScenarioFindings>& found) {
   return has_alarm(found) ? report::regression_text(found) : "";
 }
 
-/// They draw too, though none of the recorded seeds made a difference.
-const std::set<std::string> kDrawAsWell{"rl-refined"};
-
 /// Of all policies that choose nothing by chance, those whose results are others than recorded.
 std::vector<std::string> moved(const scenarios::RegressionSuite& suite, const std::vector<ScenarioFindings>& found) {
   std::vector<std::string> names;
   for (const ScenarioFindings& s : found) {
     const report::ChanceTable chance = report::read_chance(suite.recorded(s.scenario));
     for (const Finding& f : s.findings)
-      if (!chance.contains({f.policy, f.metric}) && !kDrawAsWell.contains(f.policy) && !(std::abs(f.change.mean) < 1e-9))
+      if (!chance.contains({f.policy, f.metric}) && !(std::abs(f.change.mean) < 1e-9))
         names.push_back(s.scenario + " " + f.policy + " " + f.metric);
   }
   return names;
