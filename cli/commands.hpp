@@ -41,6 +41,15 @@ struct SweepArguments {
   int limit = 1'000'000;  ///< runs
   bool retry = false;
   std::string launcher = "local";  ///< or slurm, parallel
+  int tasks = 0;                   ///< of the launchers that have tasks; 0: as many as make sense
+  std::string hosts = ":";         ///< of parallel
+  std::string task;                ///< FOLDER/N: be this task of a sweep on other machines
+};
+
+struct ReportArguments {
+  std::vector<std::string> folders;  ///< of results
+  std::string out;                   ///< instead of report.html in the folder; may be empty
+  bool timing = false;
 };
 
 struct ImportArguments {
@@ -125,6 +134,7 @@ int import_command(const ImportArguments& arguments);
 int import_convergence(const ImportArguments& arguments);
 int validate_command(const ValidateArguments& arguments);
 int calibrate_command(const CalibrateArguments& arguments);
+int report_command(const ReportArguments& arguments);
 int run_command(const RunArguments& arguments);
 int sweep_command(const SweepArguments& arguments);
 int check_command(const ScenarioArguments& arguments);

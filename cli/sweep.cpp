@@ -4,14 +4,18 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
 #include "scenarios/process_pool.hpp"
 #include "scenarios/run_policies.hpp"
+#include "scenarios/sweep/launchers.hpp"
+#include "scenarios/sweep/task_folder.hpp"
 
 namespace rehearse::cli {
 
@@ -61,6 +65,36 @@ void print_summary(const scenarios::SweepPlan& plan, const scenarios::SweepSumma
   }
 }
 
+int task_command(const scenarios::SweepPlan& plan, const SweepArguments& arguments) {
+  const std::size_t slash = arguments.task.rfind('/');
+  const int task = std::atoi(arguments.task.c_str() + (slash == arguments.task.npos ? 0 : slash + 1));
+  return run_task(plan, arguments.task.substr(0, slash), task, std::max(1, arguments.processes)) ? kOk : kInterrupted;
+}
+
+/// What a task of this sweep is started with.
+std::vector<std::string> task_words(const SweepArguments& arguments) {
+  std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe").string(), "sweep", arguments.scenario.path,
+                                 "--limit", std::to_string(arguments.limit)};
+  for (const std::string& set : arguments.scenario.sets) words.insert(words.end(), {"--set", set});
+  for (const std::string& catalogue : arguments.scenario.catalogues) words.insert(words.end(), {"--catalogue", catalogue});
+  return words;
+}
+
+scenarios::Launch launcher(const SweepArguments& arguments, const std::string& out, const std::string& name) {
+  if (arguments.launcher == "local")
+    return [&arguments](const auto& plan, auto runs, const auto& keep) {
+      return run_here(plan, std::move(runs), arguments.processes, keep);
+    };
+  const scenarios::TaskSettings settings{.folder = out + ".tasks",
+                                         .command = task_words(arguments),
+                                         .tasks = arguments.tasks,
+                                         .processes = std::max(1, arguments.processes),
+                                         .label = name,
+                                         .hosts = arguments.hosts};
+  return [settings, by = arguments.launcher == "slurm" ? scenarios::run_by_slurm : scenarios::run_by_parallel](
+             const auto&, auto runs, const auto& keep) { return by(std::move(runs), settings, keep); };
+}
+
 }  // namespace
 
 void add_sweep_command(CLI::App& app, SweepArguments& arguments) {
@@ -75,12 +109,22 @@ void add_sweep_command(CLI::App& app, SweepArguments& arguments) {
   sweep->add_option("--limit", arguments.limit, "refuse more runs than this (default 1000000)")
       ->check(CLI::Range(1, 100'000'000));
   sweep->add_flag("--retry", arguments.retry, "run those again that have failed");
+  sweep
+      ->add_option("--launcher", arguments.launcher,
+                   "who runs: local (default), slurm as a job array, parallel by GNU parallel over hosts")
+      ->check(CLI::IsMember({"local", "slurm", "parallel"}));
+  sweep
+      ->add_option("--tasks", arguments.tasks, "into how many tasks slurm and parallel divide the runs (default: 50 runs a task)")
+      ->check(CLI::Range(1, 1'000'000));
+  sweep->add_option("--hosts", arguments.hosts, "of parallel, as its --sshlogin: [JOBS/]HOST,... (default: this machine)");
+  sweep->add_option("--task", arguments.task)->group("");  // what slurm and parallel start
 }
 
 int sweep_command(const SweepArguments& arguments) {
   const scenarios::HeldInterrupts interrupts;
   const scenarios::SweepPlan plan(arguments.scenario.path, load_options(arguments.scenario),
                                   static_cast<std::size_t>(arguments.limit));
+  if (!arguments.task.empty()) return task_command(plan, arguments);
   for (const std::string& warning : plan.first().warnings) fmt::print(stderr, "warning: {}\n", warning);
   Counter counter;
   const std::string out = arguments.out.empty() ? "results/" + plan.name() + ".sqlite" : arguments.out;
@@ -88,12 +132,13 @@ int sweep_command(const SweepArguments& arguments) {
       run_sweep(plan, {.database = out,
                        .csv = arguments.csv,
                        .retry = arguments.retry,
-                       .launch = [&](const auto& of, auto runs,
-                                     const auto& keep) { return run_here(of, std::move(runs), arguments.processes, keep); },
+                       .is_local = arguments.launcher == "local",
+                       .launch = launcher(arguments, out, plan.name()),
                        .on_progress = [&](std::size_t done, std::size_t of) { counter.draw(done, of); }});
   if (summary.interrupted) {
-    fmt::print(stderr, "interrupted; {} of {} runs are in {}, and the same command goes on from there\n",
-               summary.there + summary.ran, summary.distinct, out);
+    fmt::print(stderr, "interrupted; {} of {} runs are in {}, and the same command goes on from there{}\n",
+               summary.there + summary.ran, summary.distinct, out,
+               arguments.launcher == "slurm" ? "; the job array goes on meanwhile" : "");
     return kInterrupted;
   }
   print_summary(plan, summary, arguments);

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "report/html_report.hpp"
+#include "report/repetition_row.hpp"
 #include "scenarios/process/policy_process.hpp"
 #include "scenarios/process_pool.hpp"
 #include "scenarios/results_folder.hpp"
@@ -12,8 +14,9 @@ namespace {
 
 void join_files(const Scenario& scenario, const PolicyRuns& runs, const ResultsFolder& folder) {
   using namespace report;
-  for (const RecordFile* file : {scenario.cluster.carbon_g_per_kwh ? &kJobsFileWithCarbon : &kJobsFile, &kDecisionsFile,
-                                 &kEventsFile, &kStagesFile, &kCurvesFile, &kPredictionsFile, &kUtilizationFile, &kLifeFile}) {
+  for (const RecordFile* file :
+       {scenario.cluster.carbon_g_per_kwh ? &kJobsFileWithCarbon : &kJobsFile, &kDecisionsFile, &kEventsFile, &kStagesFile,
+        &kCurvesFile, &kPredictionsFile, &kUtilizationFile, &kLifeFile, &kNodesFile, &kRepetitionsFile}) {
     std::vector<std::string> parts;
     for (const RunTask& task : runs.tasks)
       if (runs.results[task.policy].ok) parts.push_back(task.folder + "/" + std::string(file->name));
@@ -35,6 +38,20 @@ void keep_logs(const PolicyRuns& runs, const ResultsFolder& folder) {
   }
 }
 
+std::vector<report::PoolFacts> pool_facts(const sim::Cluster& cluster) {
+  std::vector<report::PoolFacts> pools;
+  for (std::size_t p = 0; p < cluster.pools.size(); ++p) {
+    const sim::Pool& pool = cluster.pools[p];
+    const sim::Instance& instance = cluster.instances[static_cast<std::size_t>(pool.instance)];
+    pools.push_back({.name = pool.name,
+                     .instance = instance.name,
+                     .nodes = pool.nodes,
+                     .devices_per_node = sim::workers_per_node(cluster, static_cast<sim::PoolId>(p)),
+                     .price_usd_per_hour = instance.price_usd_per_hour});
+  }
+  return pools;
+}
+
 }  // namespace
 
 report::Summary run_scenario(const Scenario& scenario, const RunOptions& options) {
@@ -50,11 +67,14 @@ report::Summary run_scenario(const Scenario& scenario, const RunOptions& options
                           .inputs = scenario.inputs,
                           .rows = report::compare(runs.results, scenario.baseline),
                           .measure = scenario.measure,
+                          .pools = pool_facts(scenario.cluster),
                           .origin_s = scenario.origin_s};
   for (const std::string& name : runs.subfolders) folder.drop_subfolder(name);
   folder.write("scenario.json", scenario.resolved);
   folder.write("timing.json", timing_json(summary));
   folder.write("summary.json", summary_json(summary));
+  if (scenario.output.report && !options.report_page.empty())
+    folder.write("report.html", report::html_report({.folder = folder.part(), .page = options.report_page}));
   if (interrupts.take()) throw Interrupted();
   folder.publish();
   return summary;

@@ -60,9 +60,9 @@ class Lock {
 
 class SweepDatabase::Connection {
  public:
-  explicit Connection(const std::string& path) : path_(path), lock_(path) {
+  Connection(const std::string& path, bool commits_often) : path_(path), lock_(path) {
     try {
-      open_file();
+      open_file(commits_often);
     } catch (...) {
       sqlite3_close(db_);
       throw;
@@ -84,12 +84,12 @@ class SweepDatabase::Connection {
   sqlite3* get() const { return db_; }
 
  private:
-  void open_file() {
+  void open_file(bool commits_often) {
     if (sqlite3_open_v2(path_.c_str(), &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr) != SQLITE_OK) fail();
     sqlite3_busy_timeout(db_, 10'000);  // for those who read meanwhile
     check_owner();
-    // A write-ahead log: a commit needs no fsync to survive this process; readers may read meanwhile.
-    execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    // With a write-ahead log a commit needs no fsync to survive this process, and readers may read meanwhile.
+    execute(commits_often ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL" : "PRAGMA journal_mode = DELETE");
   }
   void check_owner();
 
@@ -197,11 +197,11 @@ void SweepDatabase::Connection::check_owner() {
     refuse("results of a sweep by this version", "another version's: choose another file (--out)");
 }
 
-SweepDatabase::SweepDatabase(const std::string& path) {
+SweepDatabase::SweepDatabase(const std::string& path, bool commits_often) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   std::error_code ignored;  // opening the file tells
   if (!parent.empty()) std::filesystem::create_directories(parent, ignored);
-  connection_ = std::make_unique<Connection>(path);
+  connection_ = std::make_unique<Connection>(path, commits_often);
 }
 
 SweepDatabase::~SweepDatabase() = default;

@@ -15,8 +15,8 @@ namespace rehearse::scenarios {
 class SweepDatabase {
  public:
   /// Opens the file, or makes it. Throws InputError when it cannot, when it is no sweep's or another version's, and when another
-  /// process writes to it.
-  explicit SweepDatabase(const std::string& path);
+  /// process writes to it. `commits_often`: with a write-ahead log, which wants a disk of this machine.
+  SweepDatabase(const std::string& path, bool commits_often);
   ~SweepDatabase();
   SweepDatabase(const SweepDatabase&) = delete;
   SweepDatabase& operator=(const SweepDatabase&) = delete;
@@ -36,7 +36,6 @@ class SweepDatabase {
   };
   /// How many rows of the plan have each status that occurs.
   std::vector<Count> counts() const;
-  /// Seconds of the rows of these keys that are in no table but `timing`.
   /// The view `results` as CSV, numbers in the shortest form that reads back. Throws InputError.
   void write_csv(const std::string& path) const;
 

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "scenarios/process_pool.hpp"
 #include "scenarios/retiming.hpp"
@@ -158,7 +159,9 @@ class LocalSweep {
                           .on_end =
                               [&](const ChildEnd& end) {
                                 keep_what_came();
-                                if (end.exit_status == 0 && end.signal == 0) return;
+                                if (end.exit_status == 0 || is_told_to_stop(end.signal)) return;
+                                // Who kills the whole sweep may begin with its children: then this process never wakes.
+                                if (end.signal == SIGKILL) std::this_thread::sleep_for(std::chrono::seconds(1));
                                 for (const PlannedRun& run : shares[static_cast<std::size_t>(end.task)])
                                   if (!done_.contains(run.key)) return keep(killed(run, end));
                               },
@@ -174,6 +177,9 @@ class LocalSweep {
   bool is_done(const PlannedRun& run) const { return done_.contains(run.key); }
 
  private:
+  /// Such an end says nothing about the run, which is done again.
+  static bool is_told_to_stop(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
+
   static std::vector<SweepRow> killed(const PlannedRun& run, const ChildEnd& end) {
     return {{.key = run.key,
              .status = RunStatus::killed,

@@ -7,7 +7,7 @@ namespace rehearse::scenarios {
 SweepSummary run_sweep(const SweepPlan& plan, const SweepOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   SweepSummary summary;
-  SweepDatabase database(options.database);
+  SweepDatabase database(options.database, options.is_local);
   std::vector<PlannedRun> missing;
   {
     const std::vector<PlannedRun> all = plan.runs();

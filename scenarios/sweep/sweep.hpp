@@ -17,6 +17,7 @@ struct SweepOptions {
   std::string database;  ///< file
   std::string csv;       ///< file to export to at the end; may be empty
   bool retry = false;    ///< runs that are not ok are run again
+  bool is_local = true;  ///< runs end on this machine, one by one
   Launch launch;
   std::function<void(std::size_t done, std::size_t of)> on_progress = [](std::size_t, std::size_t) {};
 };
