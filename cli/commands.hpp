@@ -46,6 +46,12 @@ struct SweepArguments {
   std::string task;                ///< FOLDER/N: be this task of a sweep on other machines
 };
 
+struct ReportArguments {
+  std::vector<std::string> folders;  ///< of results
+  std::string out;                   ///< instead of report.html in the folder; may be empty
+  bool timing = false;
+};
+
 struct ImportArguments {
   bool history = false;  ///< past runs; else measurements
   std::string format, path, out;
@@ -128,6 +134,7 @@ int import_command(const ImportArguments& arguments);
 int import_convergence(const ImportArguments& arguments);
 int validate_command(const ValidateArguments& arguments);
 int calibrate_command(const CalibrateArguments& arguments);
+int report_command(const ReportArguments& arguments);
 int run_command(const RunArguments& arguments);
 int sweep_command(const SweepArguments& arguments);
 int check_command(const ScenarioArguments& arguments);

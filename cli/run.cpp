@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "cli/commands.hpp"
+#include "cli/embedded.hpp"
 #include "cli/load.hpp"
 #include "scenarios/studies/study.hpp"
 
@@ -52,7 +53,7 @@ int run_command(const RunArguments& arguments) {
   const bool progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   const std::string out = arguments.out.empty() ? "results/" + scenario->name : arguments.out;
   const scenarios::RunOptions options{
-      .out = out, .processes = arguments.processes, .progress = progress, .watch = arguments.watch};
+      .out = out, .processes = arguments.processes, .progress = progress, .report_page = report_page(), .watch = arguments.watch};
   if (scenario->study) return run_study_command(*scenario, options);
   const report::Summary summary = scenarios::run_scenario(*scenario, options);
   if (!scenario->description.empty()) fmt::print("{}: {}\n\n", scenario->name, scenario->description);

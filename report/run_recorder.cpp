@@ -30,6 +30,7 @@ const RecordFile kPredictionsFile{"predictions.csv", "policy,repetition,job,quan
 const RecordFile kUtilizationFile{
     "utilization.csv", "policy,repetition,time_s,pool,busy_devices,allocated_devices,queued_jobs,power_w,fragmentation"};
 const RecordFile kLifeFile{"life.csv", "policy,repetition,job,held_s,train_s,switch_s,lost_s,cost_lost_usd,checkpoints,restarts"};
+const RecordFile kNodesFile{"nodes.csv", "policy,repetition,job,pool,node,devices,start_s,end_s"};
 
 RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
   jobs_ = open(setup_.cluster->carbon_g_per_kwh ? kJobsFileWithCarbon : kJobsFile, setup_.files.jobs);
@@ -40,6 +41,7 @@ RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
   predictions_ = open(kPredictionsFile, setup_.files.predictions);
   utilization_ = open(kUtilizationFile, setup_.files.utilization);
   life_ = open(kLifeFile, setup_.files.life);
+  nodes_ = open(kNodesFile, setup_.files.nodes);
 }
 
 std::unique_ptr<RowWriter> RunRecorder::open(const RecordFile& file, bool wanted) const {
@@ -256,9 +258,29 @@ void RunRecorder::on_node(const sim::NodeEvent& event) {
                               json_string(node_name(*setup_.cluster, event.pool, node))));
 }
 
+void RunRecorder::on_devices(double time_s, bool taken, const sim::Job& job, const sim::Configuration& c,
+                             const sim::Layout& layout) {
+  if (!nodes_) return;
+  if (taken) {
+    taken_s_[job.name] = time_s;
+    return;
+  }
+  const double start_s = taken_s_[job.name];
+  for (std::size_t g = 0; g < layout.size(); ++g)
+    for (const sim::NodeShare& share : layout[g])
+      begin(*nodes_)
+          .text(job.name)
+          .text(pool_name(c.groups[g].pool))
+          .integer(share.node)
+          .number(share.devices * c.share.fraction)
+          .number(start_s)
+          .number(time_s)
+          .end_row();
+}
+
 RunOutcome RunRecorder::finish(const sim::ReplayTotals& totals) {
   for (RowWriter* writer : {jobs_.get(), decisions_.get(), events_.get(), stages_.get(), curves_.get(), predictions_.get(),
-                            utilization_.get(), life_.get()})
+                            utilization_.get(), life_.get(), nodes_.get()})
     if (writer != nullptr) writer->close();
   sim::check(outcome_.jobs.size() == totals.jobs, "not every job has a record");
   double usd = 0, pools_usd = totals.parameter_servers_usd + totals.shared_idle_usd;

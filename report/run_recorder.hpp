@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "report/outcome.hpp"
 #include "report/row_writer.hpp"
@@ -22,6 +23,7 @@ struct RecordFiles {
   bool predictions = false;
   bool utilization = false;
   bool life = false;
+  bool nodes = false;
 };
 
 /// Headers of the files, in the order in which RunRecorder writes columns.
@@ -30,7 +32,7 @@ struct RecordFile {
   std::string_view header;  ///< empty: no header (JSON Lines)
 };
 extern const RecordFile kJobsFile, kJobsFileWithCarbon, kDecisionsFile, kEventsFile, kStagesFile, kCurvesFile, kPredictionsFile,
-    kUtilizationFile, kLifeFile;
+    kUtilizationFile, kLifeFile, kNodesFile;
 
 struct RunRecorderSetup {
   std::string folder;  ///< exists; not looked at when no file is written
@@ -54,6 +56,8 @@ class RunRecorder final : public sim::Recorder {
   void on_stage(const sim::StageRecord& record) override;
   void on_pool_sample(const sim::PoolSample& sample) override;
   void on_node(const sim::NodeEvent& event) override;
+  void on_devices(double time_s, bool taken, const sim::Job& job, const sim::Configuration& configuration,
+                  const sim::Layout& layout) override;
   /// Closes the files; the outcome of the whole run.
   RunOutcome finish(const sim::ReplayTotals& totals);
 
@@ -68,7 +72,8 @@ class RunRecorder final : public sim::Recorder {
   void write_life(const sim::JobRecord& record);
 
   RunRecorderSetup setup_;
-  std::unique_ptr<RowWriter> jobs_, decisions_, events_, stages_, curves_, predictions_, utilization_, life_;
+  std::unique_ptr<RowWriter> jobs_, decisions_, events_, stages_, curves_, predictions_, utilization_, life_, nodes_;
+  std::unordered_map<std::string, double> taken_s_;  ///< when a job took the devices that it holds; only looked up
   RunOutcome outcome_;
   RunSums sums_;
 };

@@ -33,7 +33,7 @@ enum class Events : std::uint8_t { none, first, all };
 
 struct OutputSettings {
   Events events = Events::first;
-  bool stages = true, curves = true, predictions = true, utilization = true, life = false;
+  bool stages = true, curves = true, predictions = true, utilization = true, life = false, report = true, nodes = true;
 };
 
 class Study;

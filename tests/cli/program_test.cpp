@@ -19,12 +19,14 @@ const std::string kGood = R"({
   "jobs": [ { "gpus": 1, "duration_s": 60 } ],
   "policies": [ "manual" ] })";
 
-const std::set<std::string> kResults{"curves.csv",    "decisions.csv", "events.jsonl", "jobs.csv",    "predictions.csv",
-                                     "scenario.json", "stages.csv",    "summary.json", "timing.json", "utilization.csv"};
+const std::set<std::string> kResults{"curves.csv", "decisions.csv",   "events.jsonl",    "jobs.csv",
+                                     "nodes.csv",  "predictions.csv", "repetitions.csv", "scenario.json",
+                                     "stages.csv", "summary.json",    "timing.json",     "utilization.csv"};
 
 std::set<std::string> names_in(const std::string& folder) {
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
+  names.erase("report.html");  // a program built without npm leaves none
   return names;
 }
 
