@@ -1,6 +1,7 @@
 #include "scenarios/sweep/sweep.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -52,6 +53,18 @@ int status_of(const scenarios::SweepSummary& summary) {
   return status;
 }
 
+/// Of this program and its children that have ended, from its start.
+double cpu_seconds() {
+  double seconds = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    getrusage(who, &usage);
+    for (const timeval& t : {usage.ru_utime, usage.ru_stime})
+      seconds += static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  }
+  return seconds;
+}
+
 void print_summary(const scenarios::SweepPlan& plan, const scenarios::SweepSummary& summary, const SweepArguments& arguments) {
   fmt::print("{}: {} rows at {} points\n", plan.name(), summary.planned, plan.points());
   for (const scenarios::SweepAxis& axis : plan.axes()) fmt::print("  {}: {} values\n", axis.pointer, axis.values.size());
@@ -60,8 +73,9 @@ void print_summary(const scenarios::SweepPlan& plan, const scenarios::SweepSumma
   fmt::print("{} runs, {} of them were there\n", summary.distinct, summary.there);
   if (summary.ran > 0 && arguments.launcher == "local") {
     const int processes = scenarios::processes_of({.out = {}, .processes = arguments.processes});
-    fmt::print("{} run in {:.1f} s by {} processes, {:.1f} % of that outside the runs themselves\n", summary.ran,
-               summary.elapsed_s, processes, 100 * (1 - summary.run_s / (summary.elapsed_s * processes)));
+    fmt::print("{} run in {:.1f} s by {} processes; outside the runs themselves: {:.1f} % of that, {:.1f} % of the CPU time\n",
+               summary.ran, summary.elapsed_s, processes, 100 * (1 - summary.run_s / (summary.elapsed_s * processes)),
+               100 * (1 - summary.cpu_s / cpu_seconds()));
   }
 }
 

@@ -28,7 +28,10 @@ SweepSummary run_sweep(const SweepPlan& plan, const SweepOptions& options) {
   const std::size_t wanted = missing.size();
   summary.interrupted = !options.launch(plan, std::move(missing), [&](std::span<const SweepRow> rows) {
     database.add(rows);
-    for (const SweepRow& row : rows) summary.run_s += row.run_s;
+    for (const SweepRow& row : rows) {
+      summary.run_s += row.run_s;
+      summary.cpu_s += row.cpu_s;
+    }
     summary.ran += rows.size();
     options.on_progress(summary.ran, wanted);
   });

@@ -50,7 +50,7 @@ TEST_CASE("a sweep says what it did, and leaves one file") {
   const Ended ended = run_program(folder.path(), {"sweep", "s.json", "--csv", "s.csv"});
   CHECK(ended.status == 0);
   CHECK(has(ended.out, "s: 20 rows at 2 points\n  /switching/start_s: 2 values\n20 ok\n20 runs, 0 of them were there\n"));
-  CHECK(has(ended.out, " outside the runs themselves\nResults: results/s.sqlite\n"));
+  CHECK(has(ended.out, " % of the CPU time\nResults: results/s.sqlite\n"));
   CHECK(names_in(folder.path()) == std::set<std::string>{"results", "s.csv", "s.json"});
   CHECK(names_in(folder.path() + "/results") == std::set<std::string>{"s.sqlite"});
   CHECK(has(run_program(folder.path(), {"sweep", "s.json"}).out, "20 runs, 20 of them were there\nResults"));
