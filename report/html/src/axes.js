@@ -43,7 +43,8 @@ export function legend(colours, more = {}) {
   };
 }
 
-export const grid = (more = {}) => ({ left: 16, right: 24, top: 16, bottom: 64, outerBoundsMode: "same", outerBoundsContain: "axisLabel", ...more });
+/** The plot with the names and labels of its axes; below it there is room for the legend. */
+export const grid = (more = {}) => ({ left: 4, right: 16, top: 8, bottom: 30, outerBoundsMode: "same", outerBoundsContain: "all", ...more });
 
 /** Height of horizontal bars: so much a row, and the rest of the chart. */
 export const barsHeight = (rows, perRow = 34) => Math.max(180, rows * perRow + 110);

@@ -1,29 +1,21 @@
 // Bars on rows over time, drawn by hand: fifty thousand of them stay smooth, as only what can be seen is drawn. Wheel or + and -
 // zoom, dragging or the arrow keys move; 0 shows all.
+import { ticks, zoomed } from "./bars_layout.js";
+import { groupRows } from "./data.js";
 import { timeUnit } from "./format.js";
 import { element } from "./page.js";
-import { onTheme, theme } from "./theme.js";
+import { isPrinting, onTheme, theme } from "./theme.js";
 
 const left = 120;
 const bottom = 34;
 const top = 6;
 const leastRow = 3;
 
-/** Dates of an axis: at most about `count` round steps between two dates. */
-export function ticks(from, to, count) {
-  const rough = (to - from) / count;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * [1, 2, 5, 10].find((m) => m * power >= rough);
-  const first = Math.ceil(from / step);
-  return Array.from({ length: Math.max(0, Math.floor(to / step) - first + 1) }, (_, i) => (first + i) * step);
-}
+/** Most pixels a row: so much that its lanes can be told apart. */
+const rowMost = (rows) => Math.min(60, Math.max(20, 8 * Math.max(1, ...rows.map(({ lanes }) => lanes))));
 
-/** The view after zooming by `factor` around `at`, or moving; never beyond [0, end], never closer than a ten-millionth. */
-export function zoomed({ from, to }, at, factor, end) {
-  const length = Math.min(end, Math.max(end * 1e-7, (to - from) / factor));
-  const start = Math.min(Math.max(0, at - ((at - from) / (to - from)) * length), end - length);
-  return { from: start, to: start + length };
-}
+/** Height of the picture with all of its rows, if that is not too much. */
+export const heightFor = (rows) => Math.min(560, Math.max(120, rows.length * rowMost(rows) + top + bottom));
 
 /**
  * `rows`: labels. `bars`: { row, from, to, lane, lanes, colour } arrays of equal length; a bar takes `lanes` of `per` lanes of its row
@@ -38,7 +30,7 @@ export function barsCanvas(box, { label, describe, onDrawn }) {
   let pending = false;
 
   const plot = () => ({ width: canvas.clientWidth - left - 8, height: canvas.clientHeight - top - bottom });
-  const rowHeight = () => Math.max(leastRow, Math.min(22, plot().height / Math.max(1, data.rows.length)));
+  const rowHeight = () => Math.max(leastRow, Math.min(rowMost(data.rows), plot().height / Math.max(1, data.rows.length)));
   const end = () => data.end;
   const xOf = (time) => left + ((time - view.from) / (view.to - view.from)) * plot().width;
   const timeAt = (x) => view.from + ((x - left) / plot().width) * (view.to - view.from);
@@ -52,7 +44,7 @@ export function barsCanvas(box, { label, describe, onDrawn }) {
     const { width, height } = plot();
     if (!data || width <= 0) return;
     const colours = theme();
-    const scale = Math.max(2, devicePixelRatio);
+    const scale = isPrinting() ? 3 : devicePixelRatio;
     canvas.width = canvas.clientWidth * scale;
     canvas.height = canvas.clientHeight * scale;
     const pen = canvas.getContext("2d");
@@ -112,32 +104,37 @@ export function barsCanvas(box, { label, describe, onDrawn }) {
 
   function drawBars(pen, colours) {
     const height = rowHeight();
+    const right = left + plot().width;
     const shown = top + plot().height;
-    const { from, to, text, colour } = data.bars;
+    const { from, to, colour } = data.bars;
+    const labelled = [];
     let marks = 0;
-    for (let i = 0; i < from.length; ++i) {
-      if (to[i] < view.from || from[i] > view.to) continue;
-      const [y, thick] = laneOf(i, height);
-      if (y + thick < top || y > shown) continue;
-      const x = Math.max(left, xOf(from[i]));
-      const wide = Math.max(0.7, Math.min(xOf(to[i]), left + plot().width) - x);
-      pen.fillStyle = colours.series[colour[i] % colours.series.length];
-      pen.fillRect(x, y, wide, thick);
-      ++marks;
-      if (wide < 4 || thick < 2) continue;
-      pen.fillStyle = colours.surface; // where one ends and the next begins
-      pen.fillRect(x + wide - 0.7, y, 0.7, thick);
-      if (thick < 11 || wide < 44 || !text) continue;
-      pen.save();
-      pen.beginPath();
-      pen.rect(x, y, wide - 3, thick);
-      pen.clip();
-      pen.fillStyle = "#000000";
-      pen.textAlign = "left";
-      pen.fillText(text(i), x + 4, y + thick / 2 + 4);
-      pen.restore();
+    for (const [number, own] of data.byColour) { // changing the pen for each bar would take longer than drawing it
+      pen.fillStyle = colours.series[number % colours.series.length];
+      for (const i of own) {
+        if (to[i] < view.from || from[i] > view.to) continue;
+        const [y, thick] = laneOf(i, height);
+        if (y + thick < top || y > shown) continue;
+        const x = Math.max(left, xOf(from[i]));
+        const wide = Math.min(xOf(to[i]), right) - x;
+        pen.fillRect(x, y, wide > 3 ? wide - 0.7 : Math.max(0.7, wide), thick); // a gap where the next begins
+        ++marks;
+        if (thick >= 11 && wide >= 44) labelled.push([i, x, y, wide, thick]);
+      }
     }
+    if (data.bars.text) for (const bar of labelled) drawLabel(pen, bar);
     return marks;
+  }
+
+  function drawLabel(pen, [i, x, y, wide, thick]) {
+    pen.save();
+    pen.beginPath();
+    pen.rect(x, y, wide - 3, thick);
+    pen.clip();
+    pen.fillStyle = "#000000";
+    pen.textAlign = "left";
+    pen.fillText(data.bars.text(i), x + 4, y + thick / 2 + 4);
+    pen.restore();
   }
 
   function request() {
@@ -206,7 +203,7 @@ export function barsCanvas(box, { label, describe, onDrawn }) {
     act();
   });
   new ResizeObserver(request).observe(box);
-  onTheme(request);
+  onTheme(draw); // at once: paper does not wait for the next frame
 
   return {
     canvas,
@@ -214,7 +211,8 @@ export function barsCanvas(box, { label, describe, onDrawn }) {
     zoomOut: () => zoom((view.from + view.to) / 2, 0.5),
     all: () => change({ from: 0, to: end(), top: 0 }),
     show(rows, bars) {
-      data = { rows, bars, end: bars.to.reduce((most, time) => Math.max(most, time), 1e-9) };
+      box.style.height = `${heightFor(rows)}px`;
+      data = { rows, bars, byColour: [...groupRows(bars.colour)], end: bars.to.reduce((most, time) => Math.max(most, time), 1e-9) };
       view = { from: 0, to: data.end, top: 0 };
       draw();
     },

@@ -53,3 +53,9 @@ export function numericColumns({ columns, rows }) {
     return values.length > 0 && values.every((value) => typeof value === "number");
   });
 }
+
+/** [value, share of values that are at most so large] of a sorted list that has `count` values thinned out to its quantiles. */
+export function distributionPoints({ count, values }) {
+  if (count === values.length) return values.map((value, i) => [value, (i + 1) / count]);
+  return values.map((value, i) => [value, i / (values.length - 1)]);
+}

@@ -1,24 +1,17 @@
 // The jobs of the first repetition: a list to search and sort, and of the chosen job what each policy decided and what came of it.
 import { csvText, download } from "./csv.js";
 import { groupRows } from "./data.js";
-import { duration, money, number, share } from "./format.js";
+import { deviation, duration, money, number, share } from "./format.js";
 import { element, section, table } from "./page.js";
 
-const pageLength = 25;
+const pageLength = 12;
 
 const time = (seconds) => (seconds === null ? "–" : duration(seconds));
 const flag = (value) => (value === "false" ? element("span", { class: "bad" }, "no") : value === "true" ? "yes" : "–");
 
-/** "-12.3 %": how far what happened is from what was predicted. */
-export function deviation(predicted, actual) {
-  if (!(predicted > 0) || actual === null || actual === undefined) return "–";
-  const percent = 100 * (actual / predicted - 1);
-  return `${percent < 0 ? "−" : "+"}${Math.abs(percent).toFixed(1)} %`;
-}
-
 /** One entry a job: what it asks, and its row under each policy. */
 export function jobsOf(jobs) {
-  return [...groupRows(jobs.job)].map(([job, rows]) => {
+  const entries = [...groupRows(jobs.job)].map(([job, rows]) => {
     const [first] = rows;
     const dearest = Math.max(...rows.map((row) => jobs.cost_usd?.[row] ?? 0));
     return {
@@ -34,6 +27,7 @@ export function jobsOf(jobs) {
       dearest,
     };
   });
+  return entries.sort((a, b) => a.submit_s - b.submit_s);
 }
 
 export function isBroken(jobs, row) {
@@ -53,7 +47,8 @@ const columns = [
 export function drillDown(run) {
   const jobs = run.jobs;
   const list = jobsOf(jobs);
-  const state = { sort: null, down: false, find: "", page: 0, job: list.find((j) => j.broken > 0)?.job ?? list[0]?.job };
+  const first = Math.max(0, list.findIndex((j) => j.broken > 0)); // the first that broke a limit, if any did
+  const state = { sort: null, down: false, find: "", page: Math.floor(first / pageLength), job: list[first]?.job };
   const left = jobs.allRows > jobs.rows ? ` Of ${number(jobs.allRows)} rows of jobs.csv the ${number(jobs.rows)} of the jobs submitted first are here.` : "";
   const { node, body } = section("Job by job", element("p", { class: "note" }, `First repetition. Choose a job to see what each policy decided for it and what came of it.${left}`));
   const listing = element("div", { class: "wide" });
@@ -73,8 +68,8 @@ export function drillDown(run) {
   }
 
   function draw() {
-    let found = list.filter((j) => `${j.job} ${j.user ?? ""} ${j.model} ${j.dataset ?? ""}`.toLowerCase().includes(state.find));
-    if (state.sort) found = found.sort(compare(state.sort, state.down));
+    const found = list.filter((j) => `${j.job} ${j.user ?? ""} ${j.model} ${j.dataset ?? ""}`.toLowerCase().includes(state.find));
+    if (state.sort) found.sort(compare(state.sort, state.down));
     const pages = Math.max(1, Math.ceil(found.length / pageLength));
     state.page = Math.min(state.page, pages - 1);
     const shown = found.slice(state.page * pageLength, (state.page + 1) * pageLength);

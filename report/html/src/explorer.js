@@ -4,47 +4,8 @@ import { numericColumns } from "./data.js";
 import { chart, tooltip } from "./figure.js";
 import { columnLabel, number } from "./format.js";
 import { choice } from "./page.js";
+import { filtersOf, startingView } from "./starting_view.js";
 import { styleOf } from "./theme.js";
-
-/** What to look at first: [table's name, x, y, series, of which only rows with]. */
-const first = {
-  learning: ["runs", "saving_percent", "policy"],
-  contributions: ["knob", "in_turn_percent", "policy"],
-  frontier: ["deadline_s", "cost_usd", "policy"],
-  policies: ["policy", "saving_percent", null],
-  savings: ["policy", "median_percent", "job"],
-  grid: ["workers", "cost_usd", "pool"],
-  choices: ["deadline_s", "cost_usd", "way"],
-  apart: ["way", "extra_percent_mean", "job"],
-  placement: ["method", "step_s", "machine"],
-  "placement-search": ["evaluations", "step_s", "method"],
-  "threads-gains": ["strategy", "gain_percent", "machine"],
-  "threads-strategies": ["strategy", "gain_percent", "model"],
-  "threads-sensitivity": ["factor", "gain_percent", "strategy"],
-  "measured-runs": ["history_percent", "regret_median_percent", "policy"],
-  staged: ["policy", "gain_ratio", null],
-};
-
-/** The columns to start with, when they are there; else texts against numbers. */
-export function startingView(table) {
-  const numbers = numericColumns(table);
-  const texts = table.columns.filter((column) => !numbers.includes(column));
-  const known = first[table.name];
-  const has = (column) => column === null || table.columns.includes(column);
-  if (known && known.every(has) && numbers.includes(known[1])) return { x: known[0], y: known[1], by: known[2] };
-  const y = numbers.at(-1);
-  const x = texts[0] ?? numbers[0];
-  return { x, y, by: texts.find((column) => column !== x) ?? null };
-}
-
-/** The other text columns, by which rows are told apart beyond x and series: one value of each is shown. */
-export function filtersOf(table, { x, y, by }) {
-  const numbers = new Set(numericColumns(table));
-  return table.columns
-    .filter((column) => !numbers.has(column) && ![x, y, by].includes(column))
-    .map((column) => ({ column, values: [...new Set(table.rows.map((row) => row[column]))] }))
-    .filter(({ values }) => values.length > 1 && values.length <= 40);
-}
 
 export function explorer(table) {
   const numbers = numericColumns(table);
@@ -64,7 +25,7 @@ export function explorer(table) {
   controls.prepend(panel);
 
   const rows = () => table.rows.filter((row) => row[view.y] !== null && row[view.y] !== undefined && row[view.x] !== null &&
-    Object.entries(view.filters).every(([column, value]) => value === "" || String(row[column]) === value));
+    Object.entries(view.filters).every(([column, value]) => value === "" || String(row[column] ?? "none") === value));
   const options = (columns) => columns.map((column) => [column, columnLabel(column)]);
 
   function drawControls() {
@@ -75,12 +36,12 @@ export function explorer(table) {
       figure.update();
     };
     const filters = filtersOf(table, view);
-    for (const { column, values } of filters) view.filters[column] ??= String(values[0]);
+    for (const { column, start } of filters) view.filters[column] ??= start;
     panel.replaceChildren(
       choice("Show", options(numbers), view.y, set("y")),
       choice("against", options(table.columns.filter((c) => c !== view.y)), view.x, set("x")),
       choice("by", [["", "nothing"], ...options([...texts, ...numbers].filter((c) => ![view.x, view.y].includes(c)))], view.by ?? "", set("by")),
-      ...filters.map(({ column, values }) => choice(columnLabel(column), [["", "all"], ...values.map((v) => [String(v), String(v ?? "none")])], view.filters[column], (value) => {
+      ...filters.map(({ column, values }) => choice(columnLabel(column), [["", "all"], ...values.map((value) => [value, value])], view.filters[column], (value) => {
         view.filters[column] = value;
         figure.update();
       })));
@@ -104,7 +65,7 @@ export function explorer(table) {
     const single = shown.every(([, own]) => new Set(own.map((row) => row[view.x])).size === own.length);
     return {
       boxHeight: 400,
-      grid: grid({ left: 24 }),
+      grid: grid(),
       legend: legend(colours),
       xAxis: valueAxis(colours, columnLabel(view.x), logarithmic(xs) ? { type: "log" } : { scale: true }),
       yAxis: valueAxis(colours, columnLabel(view.y), { nameGap: 48, ...(logarithmic(ys) ? { type: "log" } : { scale: true }) }),

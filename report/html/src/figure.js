@@ -65,6 +65,7 @@ export function chart(setup) {
     instance.on("finished", () => drawn(node, marks));
     instance.setOption({ ...base(colours), ...option }, { notMerge: true });
     instance.resize();
+    instance.getZr().flush(); // now, not in the next frame
   };
   onTheme(update);
   return { node, update, on: (event, f) => instance.on(event, f) };

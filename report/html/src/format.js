@@ -69,3 +69,10 @@ export function columnLabel(name) {
     }
   return name.replaceAll("_", " ");
 }
+
+/** "-12.3 %": how far what happened is from what was predicted. */
+export function deviation(predicted, actual) {
+  if (!(predicted > 0) || actual === null || actual === undefined) return "–";
+  const percent = 100 * (actual / predicted - 1);
+  return `${percent < 0 ? "−" : "+"}${Math.abs(percent).toFixed(1)} %`;
+}

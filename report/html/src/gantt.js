@@ -1,24 +1,10 @@
 // Which job held devices of which node, and when.
 import { barsCanvas, zoomButtons } from "./bars_canvas.js";
+import { lanesOf } from "./bars_layout.js";
 import { groupRows } from "./data.js";
 import { drawn, frame } from "./figure.js";
 import { duration, number } from "./format.js";
-import { choice } from "./page.js";
-
-/**
- * Lanes of a node's bars, so that jobs at the same time stand side by side: each takes the lowest that are free at its start. `bars`
- * are { from, to, devices } by start; returns each one's first lane. Never more than `devices` lanes when no more are held.
- */
-export function lanesOf(bars, devices) {
-  const freeAt = new Array(Math.max(1, devices)).fill(-Infinity);
-  return bars.map(({ from, to, devices: held }) => {
-    const lanes = Math.max(1, Math.ceil(held));
-    const free = freeAt.map((time, lane) => [time <= from + 1e-6, lane]).filter(([is]) => is).map(([, lane]) => lane);
-    const run = free.find((lane, i) => free[i + lanes - 1] === lane + lanes - 1) ?? free[0] ?? 0;
-    for (let lane = run; lane < Math.min(freeAt.length, run + lanes); ++lane) freeAt[lane] = to;
-    return run;
-  });
-}
+import { choice, colourKeys } from "./page.js";
 
 /** Rows (a node each, pool by pool) and bars of one policy's rows of nodes.csv. */
 export function ganttBars(table, rows, pools) {
@@ -57,7 +43,7 @@ export function gantt(run) {
   const left = table.allRows > table.rows ? ` The first ${number(table.rows)} of ${number(table.allRows)} bars.` : "";
   const { node, box } = frame({
     title: "Jobs on nodes",
-    note: `A row a node, a bar for each job on it, as high as its devices, coloured by model (${models.join(", ")}). Click, then zoom with the wheel or + and −, move by dragging or with the arrow keys.${left}`,
+    note: `A row a node, a bar for each job on it, as high as the devices that it holds, coloured by model. Click, then zoom with the wheel or + and −, move by dragging or with the arrow keys.${left}`,
     wide: true,
     height: 460,
     controls: [
@@ -72,6 +58,8 @@ export function gantt(run) {
       rows: byPolicy.get(policy).map((r) => [policy, table.job[r], table.pool[r], table.node[r], table.devices[r], table.start_s[r], table.end_s[r]]),
     }),
   });
+  const keys = colourKeys(models);
+  box.before(keys);
   function show() {
     const made = ganttBars(table, byPolicy.get(policy), run.pools);
     bars = made.bars;

@@ -62,6 +62,11 @@ export function table(columns, rows, caption) {
       element("tbody", {}, ...rows.map((row) => element("tr", {}, ...columns.map((c, i) => cell(c, row, i === 0)))))));
 }
 
+/** Names with the series' colours, where a picture has no legend of its own. */
+export function colourKeys(names) {
+  return element("ul", { class: "keys" }, ...names.map((name, i) => element("li", {}, element("span", { class: `swatch series-${i % 8}` }), name)));
+}
+
 /** A labelled choice of `options` ([value, text]); `onchange` gets the value. */
 export function choice(label, options, selected, onchange) {
   return element("label", {}, `${label} `,

@@ -1,5 +1,6 @@
 // Figures with a bar or a line a policy, from summary.json and from what was counted over all repetitions.
 import { barsHeight, grid, legend, nameAxis, valueAxis, whiskers } from "./axes.js";
+import { distributionPoints } from "./data.js";
 import { chart, tooltip } from "./figure.js";
 import { duration, money, percent, timeUnit } from "./format.js";
 import { styleOf } from "./theme.js";
@@ -133,12 +134,6 @@ const curves = {
   completion_s: ["Completion times", "Share of the finished jobs of all repetitions that were done within this time of their submission."],
   waiting_s: ["Waiting times", "Share of the jobs of all repetitions that started within this time of their submission."],
 };
-
-/** [value, share of values that are at most so large] of a sorted list that has `count` values thinned out to its quantiles. */
-export function distributionPoints({ count, values }) {
-  if (count === values.length) return values.map((value, i) => [value, (i + 1) / count]);
-  return values.map((value, i) => [value, i / (values.length - 1)]);
-}
 
 export function completionCurve({ policies, counted, names }, field) {
   const [title, note] = curves[field];

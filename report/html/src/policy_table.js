@@ -26,29 +26,39 @@ export function policyTable({ summary, policies, timing }) {
   const best = bestPolicy(policies);
   const has = (field) => policies.some((p) => p[field] && p[field].mean !== null);
   const column = (label, field, show, options) => has(field) && { label, value: (row) => (row.status === "ok" ? estimate(row, field, show, options) : "") };
-  const columns = [
-    { label: "policy", value: (row) => row.policy },
+  const policy = { label: "policy", value: (row) => row.policy };
+  const single = { intervals: false };
+  const main = [
+    policy,
     { label: "verdict", left: true, value: (row) => (row.status === "ok" ? (row.policy === best ? "lowest effective cost" : "") : element("span", { class: "bad" }, `failed: ${row.reason}`)) },
-    column("cost", "cost_usd", money, { intervals: false }),
+    column("cost", "cost_usd", money, single),
     column("effective cost", "effective_cost_usd", money),
     column("saving", "saving_percent", percent),
+    column("limits broken", "limits_broken", number, { ...single, tone: aboveZero }),
+    column("deadlines met", "deadline_met_fraction", share, { ...single, tone: below1 }),
+    column("floors met", "accuracy_met_fraction", share, { ...single, tone: below1 }),
+    column("mean completion", "jct_mean_s", duration, single),
+  ].filter(Boolean);
+  const more = [
+    policy,
     column("effective saving", "effective_saving_percent", percent),
-    column("limits broken", "limits_broken", number, { intervals: false, tone: aboveZero }),
-    column("deadlines met", "deadline_met_fraction", share, { intervals: false, tone: below1 }),
-    column("floors met", "accuracy_met_fraction", share, { intervals: false, tone: below1 }),
-    column("jobs failed", "jobs_failed", number, { intervals: false, tone: aboveZero }),
-    column("mean completion", "jct_mean_s", duration),
-    column("95 % completion", "jct_p95_s", duration, { intervals: false }),
-    column("makespan", "makespan_s", duration, { intervals: false }),
-    column("utilisation", "utilization_fraction", share, { intervals: false }),
-    column("energy", "energy_kwh", (kwh) => `${number(kwh)} kWh`, { intervals: false }),
-    column("CO₂", "co2_kg", (kg) => `${number(kg)} kg`, { intervals: false }),
-    column("profiling", "profiling_cost_usd", money, { intervals: false }),
-    column("idle devices", "idle_cost_usd", money, { intervals: false }),
-    column("error of time", "time_error_median", share, { intervals: false }),
-    column("error of cost", "cost_error_median", share, { intervals: false }),
-    column("mean regret", "regret_mean_usd", money, { intervals: false }),
+    column("jobs failed", "jobs_failed", number, { ...single, tone: aboveZero }),
+    column("95 % completion", "jct_p95_s", duration, single),
+    column("makespan", "makespan_s", duration, single),
+    column("utilisation", "utilization_fraction", share, single),
+    column("energy", "energy_kwh", (kwh) => `${number(kwh)} kWh`, single),
+    column("CO₂", "co2_kg", (kg) => `${number(kg)} kg`, single),
+    column("profiling", "profiling_cost_usd", money, single),
+    column("idle devices", "idle_cost_usd", money, single),
+    column("error of time", "time_error_median", share, single),
+    column("error of cost", "cost_error_median", share, single),
+    column("mean regret", "regret_mean_usd", money, single),
     timing && { label: "policy took", value: (row) => duration(timing.policies.find((t) => t.policy === row.policy)?.decision_time_s / summary.repetitions) },
   ].filter(Boolean);
-  return table(columns, summary.policies, "Policies side by side: means over repetitions, 95 % confidence intervals in brackets");
+  const ran = summary.policies.filter((p) => p.status === "ok");
+  return [
+    table(main, summary.policies, "Policies side by side: means over repetitions, 95 % confidence intervals in brackets"),
+    ran.length > 0 && more.length > 1 ? table(more, ran, "More of the same") : null,
+    element("p", { class: "note" }, "Means over repetitions; in brackets 95 % confidence intervals. Every column is defined in docs/metrics.md."),
+  ].filter(Boolean);
 }

@@ -40,7 +40,7 @@ function add(main, title, note, figures) {
 
 export function renderRun(main, first, detail) {
   const run = contextOf(first, detail);
-  const { node } = section("Policies", policyTable(run));
+  const { node } = section("Policies", ...policyTable(run));
   main.append(node);
   if (run.policies.length === 0) return;
   add(main, "Cost and savings", null, [moneyBars(run), savings(run), moneyParts(run)]);

@@ -24,7 +24,7 @@ export function costAgainst({ jobs, names }, field) {
     csv: () => ({ columns: ["policy", "job", field, "cost_usd", limit.met], rows: rows.map((r) => [jobs.policy[r], jobs.job[r], jobs[field][r], jobs.cost_usd[r], jobs[limit.met]?.[r]]) }),
     option: (colours) => ({
       boxHeight: 360,
-      grid: grid({ left: 24 }),
+      grid: grid(),
       legend: legend(colours),
       xAxis: valueAxis(colours, limit.axis, field === "deadline_s" ? { type: "log" } : { scale: true }),
       yAxis: valueAxis(colours, "cost, $", { type: "log", nameGap: 40 }),
@@ -42,9 +42,9 @@ export function costAgainst({ jobs, names }, field) {
           type: "scatter",
           name: policy,
           symbol,
-          symbolSize: many ? 3 : own.length > 300 ? 5 : 8,
+          symbolSize: many ? 3 : own.length > 100 ? 5 : 8,
           large: many,
-          itemStyle: { color: colour, opacity: own.length > 300 ? 0.6 : 0.85 },
+          itemStyle: { color: colour, opacity: own.length > 100 ? 0.55 : 0.85 },
           data: own.map((row) => {
             const point = [jobs[field][row] * limit.scale, jobs.cost_usd[row], row];
             return !many && jobs[limit.met]?.[row] === "false" ? { value: point, row, itemStyle: hollow } : point;
@@ -86,7 +86,7 @@ export function predictions({ predictions: table, names }) {
       const axis = (name, more) => valueAxis(colours, `${name} ${label}${unit && `, ${unit}`}`, { ...type, ...more });
       return {
         boxHeight: 420,
-        grid: grid({ left: 24 }),
+        grid: grid(),
         legend: legend(colours, { data: names.filter((name) => rows.some((row) => table.policy[row] === name)) }),
         xAxis: axis("predicted"),
         yAxis: axis("actual", { nameGap: 44 }),

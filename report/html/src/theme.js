@@ -16,6 +16,8 @@ export function toggleTheme() {
   apply();
 }
 
+export const isPrinting = () => printing;
+
 /** `draw` is called again whenever the colours change. */
 export function onTheme(draw) {
   pictures.add(draw);

@@ -8,7 +8,8 @@ import { styleOf } from "./theme.js";
 
 const zoom = (colours) => [
   { type: "inside", filterMode: "none" },
-  { type: "slider", height: 16, bottom: 34, filterMode: "none", textStyle: { color: colours.muted }, borderColor: colours.line },
+  { type: "slider", height: 14, bottom: 34, filterMode: "none", showDataShadow: false, moveHandleSize: 0, brushSelect: false, showDetail: false,
+    textStyle: { color: colours.muted }, borderColor: colours.line },
 ];
 
 function lines(colours, unit, points, style, more = {}) {
@@ -35,7 +36,7 @@ function overTime(run, { title, note, series, csv, axis, show, controls, max }) 
     csv,
     option: (colours) => ({
       boxHeight: 340,
-      grid: grid({ bottom: 96 }),
+      grid: grid({ bottom: 54 }),
       legend: legend(colours),
       dataZoom: zoom(colours),
       xAxis: valueAxis(colours, `time, ${unit.name}`, { max: "dataMax" }),
@@ -83,7 +84,7 @@ export function busyOverTime(run) {
 
 export function queueOverTime(run) {
   const table = run.utilization;
-  if (!table?.queued_jobs || table.rows === 0) return null;
+  if (!table?.queued_jobs.some((jobs) => jobs > 0)) return null; // nobody ever waited
   const byPolicy = [...groupRows(table.policy)].map(([policy, rows]) => [policy, rows.filter((row) => table.pool[row] === table.pool[rows[0]])]);
   return overTime(run, {
     title: "Jobs waiting",

@@ -11,7 +11,7 @@ export const browser = names
   .flatMap((name) => (process.env.PATH ?? "").split(path.delimiter).map((folder) => path.join(folder, name)))
   .find((file) => fs.existsSync(file));
 
-const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+export const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--enable-logging=stderr", "--window-size=1280,1000"];
 
 /** The page's elements as text once everything has been drawn, and what it said on its console. */
