@@ -12,29 +12,20 @@
 
 namespace rehearse::policies {
 
-namespace {
-
-bool is_on_front(const Objectives& point, const std::vector<Objectives>& all) {
-  return std::none_of(all.begin(), all.end(), [&](const Objectives& other) { return dominates(other, point); });
-}
-
-}  // namespace
-
 Halving::Halving(const HalvingOptions& options, std::unique_ptr<SearchMethod> inner)
-    : options_(options), inner_(std::move(inner)), seen_(static_cast<std::size_t>(options.rungs)) {}
+    : options_(options), inner_(std::move(inner)), rungs_(static_cast<std::size_t>(options.rungs)) {}
 
 double Halving::share(std::size_t rung) const {
-  return std::pow(options_.factor, static_cast<double>(rung + 1) - static_cast<double>(seen_.size()));
+  return std::pow(options_.factor, static_cast<double>(rung + 1) - static_cast<double>(rungs_.size()));
 }
 
 std::vector<Trial> Halving::ask() {
   std::vector<Trial> trials = std::move(promoted_);
   promoted_.clear();
   if (open_ > 0) return trials;
-  generation_.clear();
-  shown_.clear();
+  generation_ = rungs_[0].genes.size();
   for (const Trial& trial : inner_->ask()) {
-    rung_[trial.genes] = 0;
+    rung_of_[trial.genes] = 0;
     trials.push_back({.genes = trial.genes, .share = share(0)});
     ++open_;
   }
@@ -42,38 +33,35 @@ std::vector<Trial> Halving::ask() {
 }
 
 void Halving::tell(const Trial& trial, const Objectives& objectives) {
-  const auto found = rung_.find(trial.genes);
-  sim::check(found != rung_.end(), "a search is told what it has asked");
+  const auto found = rung_of_.find(trial.genes);
+  sim::check(found != rung_of_.end(), "a search is told what it has asked");
   const std::size_t rung = found->second;
-  seen_[rung].push_back(objectives);
-  if (rung > 0) {
-    if (is_on_front(objectives, seen_[rung])) promote(trial.genes, rung);
-    return;
+  rungs_[rung].genes.push_back(trial.genes);
+  rungs_[rung].shown.push_back(objectives);
+  if (rung == 0 && --open_ > 0) return;
+  promote_best(rung);
+  if (rung > 0) return;
+  for (std::size_t i = generation_; i < rungs_[0].genes.size(); ++i)
+    inner_->tell({.genes = rungs_[0].genes[i]}, rungs_[0].shown[i]);
+}
+
+void Halving::promote_best(std::size_t rung) {
+  if (rung + 1 == rungs_.size()) return;
+  Rung& on = rungs_[rung];
+  auto places = static_cast<std::size_t>(std::ceil(static_cast<double>(on.genes.size()) / options_.factor));
+  for (const std::vector<std::size_t>& front : non_dominated_fronts(on.shown)) {
+    const std::vector<double> room = crowding_distances(on.shown, front);
+    std::vector<std::size_t> order(front.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return room[a] > room[b]; });
+    for (const std::size_t i : order) {
+      if (places-- == 0) return;
+      const Genes& genes = on.genes[front[i]];
+      if (rung_of_[genes] > rung || !on.gone_on.insert(on.shown[front[i]]).second) continue;
+      rung_of_[genes] = rung + 1;
+      promoted_.push_back({.genes = genes, .share = share(rung + 1)});
+    }
   }
-  generation_.push_back(trial.genes);
-  shown_.push_back(objectives);
-  if (--open_ == 0) end_generation();
-}
-
-void Halving::promote(const Genes& genes, std::size_t rung) {
-  if (rung + 1 == seen_.size()) return;
-  rung_[genes] = rung + 1;
-  promoted_.push_back({.genes = genes, .share = share(rung + 1)});
-}
-
-/// Those with the most room (crowding distance) go on where more are promising than may.
-void Halving::end_generation() {
-  std::vector<std::size_t> promising;
-  for (std::size_t i = 0; i < shown_.size(); ++i)
-    if (is_on_front(shown_[i], seen_[0])) promising.push_back(i);
-  const std::vector<double> room = crowding_distances(shown_, promising);
-  std::vector<std::size_t> order(promising.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return room[a] > room[b]; });
-  const auto places = static_cast<std::size_t>(std::ceil(static_cast<double>(shown_.size()) / options_.factor));
-  order.resize(std::min(order.size(), places));
-  for (const std::size_t i : order) promote(generation_[promising[i]], 0);
-  for (std::size_t i = 0; i < generation_.size(); ++i) inner_->tell({.genes = generation_[i]}, shown_[i]);
 }
 
 }  // namespace rehearse::policies
