@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/metric_fields.hpp"
 #include "report/outcome.hpp"
 #include "report/statistics.hpp"
 #include "report/table.hpp"
@@ -22,6 +23,9 @@ struct PolicyResult {
   double run_cpu_s = 0;      ///< summed over repetitions
   double max_rss_bytes = 0;  ///< largest of them
 };
+
+/// All that describe one run; what a run does not have is NaN.
+const std::vector<MetricField>& metric_fields();
 
 struct SummaryField {
   std::string_view name;

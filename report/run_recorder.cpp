@@ -33,8 +33,8 @@ const RecordFile kLifeFile{"life.csv", "policy,repetition,job,held_s,train_s,swi
 const RecordFile kNodesFile{"nodes.csv", "policy,repetition,job,pool,node,devices,start_s,end_s"};
 
 RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
-  jobs_ = open(setup_.cluster->carbon_g_per_kwh ? kJobsFileWithCarbon : kJobsFile, true);
-  decisions_ = open(kDecisionsFile, true);
+  jobs_ = open(setup_.cluster->carbon_g_per_kwh ? kJobsFileWithCarbon : kJobsFile, setup_.files.jobs);
+  decisions_ = open(kDecisionsFile, setup_.files.decisions);
   events_ = open(kEventsFile, setup_.files.events);
   stages_ = open(kStagesFile, setup_.files.stages);
   curves_ = open(kCurvesFile, setup_.files.curves);
@@ -73,7 +73,8 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
   if (outcome_.jobs.size() <= r.number) outcome_.jobs.resize(r.number + 1);
   outcome_.jobs[r.number] = outcome;
   if (!setup_.measure || setup_.measure->has(job.submit_s)) add_to_sums(r);
-  write_row(r, outcome);
+  if (jobs_) write_row(r, outcome);
+  if (life_) write_life(r);
   if (predictions_) write_predictions(r);
 }
 
@@ -129,7 +130,6 @@ void RunRecorder::write_row(const sim::JobRecord& r, const JobOutcome& outcome) 
     out.empty().empty();
   if (setup_.cluster->carbon_g_per_kwh) out.number(r.co2_kg);
   out.end_row();
-  if (life_) write_life(r);
 }
 
 void RunRecorder::write_predictions(const sim::JobRecord& r) {
@@ -159,6 +159,7 @@ void RunRecorder::write_life(const sim::JobRecord& r) {
 }
 
 void RunRecorder::on_decision(const sim::DecisionRecord& r) {
+  if (!decisions_) return;
   const sim::Configuration& c = r.choice->configuration;
   const sim::Prediction& p = r.choice->predicted;
   begin(*decisions_)

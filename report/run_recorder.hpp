@@ -13,8 +13,10 @@
 
 namespace rehearse::report {
 
-/// Which files a run writes besides jobs.csv and decisions.csv.
+/// Which files a run writes.
 struct RecordFiles {
+  bool jobs = true;
+  bool decisions = true;
   bool events = false;
   bool stages = false;
   bool curves = false;
@@ -33,7 +35,7 @@ extern const RecordFile kJobsFile, kJobsFileWithCarbon, kDecisionsFile, kEventsF
     kUtilizationFile, kLifeFile, kNodesFile;
 
 struct RunRecorderSetup {
-  std::string folder;  ///< exists
+  std::string folder;  ///< exists; not looked at when no file is written
   std::string policy;
   int repetition = 0;
   RecordFiles files;

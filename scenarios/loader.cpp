@@ -5,6 +5,7 @@
 
 #include "report/row_writer.hpp"
 #include "scenarios/loader_parts.hpp"
+#include "scenarios/sweep/axes.hpp"
 #include "sim/base/names.hpp"
 #include "sim/read/shown.hpp"
 #include "traces/job_list.hpp"
@@ -246,6 +247,11 @@ std::vector<sim::Job> Scenario::jobs_of(int repetition) const {
 std::unique_ptr<Scenario> load_scenario(const std::string& path, const LoadOptions& options) {
   sim::JsonDocument document = sim::read_json_file(path);
   for (const Override& change : options.overrides) document.set(change.pointer, change.value);
+  refuse_sweeps(document.root());
+  return load_scenario(std::move(document), path, options);
+}
+
+std::unique_ptr<Scenario> load_scenario(sim::JsonDocument document, const std::string& path, const LoadOptions& options) {
   auto scenario = std::make_unique<Scenario>();
   sim::Mistakes mistakes;
   sim::ObjectReader in(document.root(), mistakes);

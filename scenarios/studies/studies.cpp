@@ -6,6 +6,7 @@
 #include "scenarios/studies/learning_curve.hpp"
 #include "scenarios/studies/measured_runs.hpp"
 #include "scenarios/studies/placement.hpp"
+#include "scenarios/studies/search.hpp"
 #include "scenarios/studies/staged.hpp"
 #include "scenarios/studies/study.hpp"
 #include "scenarios/studies/threads.hpp"
@@ -44,6 +45,12 @@ const std::vector<StudyKind>& studies() {
        .help = "threads of each operation on many-core CPUs: planners and strategies against the recommended setting",
        .policies = false,
        .read = read_threads},
+      {.name = "search",
+       .help = "architectures searched for accuracy, latency, memory, time, money and energy: methods against the best front",
+       .cluster = false,
+       .jobs = false,
+       .policies = false,
+       .read = read_search},
   };
   return all;
 }
