@@ -88,7 +88,7 @@ std::string script_safe(std::string_view json) {
 std::string deflated_base64(std::string_view bytes) {
   uLongf size = compressBound(bytes.size());
   std::vector<unsigned char> out(size);
-  const int status = compress2(out.data(), &size, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), 9);
+  const int status = compress2(out.data(), &size, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), 6);
   sim::check(status == Z_OK, "what fits into memory can be deflated");
   return base64(out, size);
 }

@@ -34,10 +34,7 @@ export function barsCanvas(box, { label, describe, onDrawn }) {
   const end = () => data.end;
   const xOf = (time) => left + ((time - view.from) / (view.to - view.from)) * plot().width;
   const timeAt = (x) => view.from + ((x - left) / plot().width) * (view.to - view.from);
-  const laneOf = (i, height) => {
-    const own = data.rows[data.bars.row[i]].lanes;
-    return [top + data.bars.row[i] * height - view.top + (data.bars.lane[i] / own) * height, Math.max(0.6, (data.bars.lanes[i] / own) * height - (height > 8 ? 1 : 0))];
-  };
+  const thickness = (i, height) => Math.max(0.6, data.thick[i] * height - (height > 8 ? 1 : 0));
 
   function draw() {
     pending = false;
@@ -106,17 +103,19 @@ export function barsCanvas(box, { label, describe, onDrawn }) {
     const height = rowHeight();
     const right = left + plot().width;
     const shown = top + plot().height;
-    const { from, to, colour } = data.bars;
+    const perSecond = plot().width / (view.to - view.from);
+    const { from, to } = data.bars;
     const labelled = [];
     let marks = 0;
     for (const [number, own] of data.byColour) { // changing the pen for each bar would take longer than drawing it
       pen.fillStyle = colours.series[number % colours.series.length];
       for (const i of own) {
         if (to[i] < view.from || from[i] > view.to) continue;
-        const [y, thick] = laneOf(i, height);
+        const y = top - view.top + data.place[i] * height;
+        const thick = thickness(i, height);
         if (y + thick < top || y > shown) continue;
-        const x = Math.max(left, xOf(from[i]));
-        const wide = Math.min(xOf(to[i]), right) - x;
+        const x = Math.max(left, left + (from[i] - view.from) * perSecond);
+        const wide = Math.min(left + (to[i] - view.from) * perSecond, right) - x;
         pen.fillRect(x, y, wide > 3 ? wide - 0.7 : Math.max(0.7, wide), thick); // a gap where the next begins
         ++marks;
         if (thick >= 11 && wide >= 44) labelled.push([i, x, y, wide, thick]);
@@ -159,8 +158,8 @@ export function barsCanvas(box, { label, describe, onDrawn }) {
     const { bars } = data;
     for (let i = bars.from.length - 1; i >= 0; --i) {
       if (bars.row[i] !== row || bars.from[i] > time + reach || bars.to[i] < time - reach) continue;
-      const [begin, thick] = laneOf(i, height);
-      if (y >= begin - 1 && y <= begin + thick + 1) return i;
+      const begin = top - view.top + data.place[i] * height;
+      if (y >= begin - 1 && y <= begin + thickness(i, height) + 1) return i;
     }
     return -1;
   }
@@ -212,7 +211,11 @@ export function barsCanvas(box, { label, describe, onDrawn }) {
     all: () => change({ from: 0, to: end(), top: 0 }),
     show(rows, bars) {
       box.style.height = `${heightFor(rows)}px`;
-      data = { rows, bars, byColour: [...groupRows(bars.colour)], end: bars.to.reduce((most, time) => Math.max(most, time), 1e-9) };
+      // In rows: where a bar begins, and how thick it is.
+      const lanes = bars.row.map((row) => rows[row].lanes);
+      const place = Float64Array.from(bars.row, (row, i) => row + bars.lane[i] / lanes[i]);
+      const thick = Float64Array.from(bars.lanes, (held, i) => held / lanes[i]);
+      data = { rows, bars, place, thick, byColour: [...groupRows(bars.colour)], end: bars.to.reduce((most, time) => Math.max(most, time), 1e-9) };
       view = { from: 0, to: data.end, top: 0 };
       draw();
     },

@@ -113,9 +113,14 @@ const tests = {
     const folder = run("frontier", path.join(source, "scenarios/frontier.json"), "--set", '/study={"name": "frontier", "accuracy_slack": [0.02], "deadline_factors": [0.5, 1, 2]}');
     const page = loaded(folder);
     assert.ok(page.figures.includes("frontier"));
+    assert.equal(page.figures.filter((f) => f.startsWith("frontier ")).length, 2); // a plot a job
+    const placed = loaded(run("placed", write("placed.json", { name: "placed", seed: 1,
+      cluster: { pools: [{ name: "k80", instance: "p2.8xlarge", nodes: 1 }] },
+      study: { name: "placement", graphs: [{ model: "resnet18", batch: 64 }], machines: [{ pool: "k80", gpus: 2 }], methods: ["heft"] } })));
+    assert.deepEqual(placed.figures, ["placement resnet18-2 x k80-makespan", "timeline resnet18-2 x k80-makespan", "placement"]);
   },
 
-  "figures that are printed, narrow or dark"() {
+  "a narrow page, and dark ones"() {
     for (const flag of ["--window-size=380,800", "--force-dark-mode", "--blink-settings=preferredColorScheme=0"]) loaded(quickstart, flag);
   },
 };
