@@ -29,6 +29,7 @@ class Catalogue {
   void add(sim::JsonValue object_with_lists, sim::Mistakes& mistakes);
   /// As add(), of a file of nothing but these two lists. Throws InputError when it cannot be read.
   void add_file(const std::string& path, sim::Mistakes& mistakes);
+  /// The program's own devices and instances; before anything else is added.
   void add_own();
 
   const std::vector<sim::Device>& devices() const { return devices_; }
