@@ -51,7 +51,7 @@ sim::Configuration ChainSpace::configuration(const Genes& genes) const {
 }
 
 sim::Job ChainSpace::job(const Genes& genes, double epochs) const {
-  return {.name = "search", .profile = &profile(genes), .work = sim::Work::train, .epochs = epochs};
+  return {.name = profile(genes).model, .profile = &profile(genes), .work = sim::Work::train, .epochs = epochs};
 }
 
 double ChainSpace::epochs(double share) const { return std::max(1.0, std::round(share * inputs_.architectures.epochs)); }
@@ -65,15 +65,35 @@ double ChainSpace::latency_s(const Genes& genes) const {
   return inputs_.models->of(profile(genes)).step.compute_time(device, {.batch = 1}).forward_s;
 }
 
-Measures ChainSpace::measure(const Genes& genes, double share) const {
+bool ChainSpace::fits(const Genes& genes, const sim::Configuration& configuration) const {
+  const sim::Group& group = configuration.groups.front();
+  return sim::could_ever_fit(*inputs_.cluster, configuration) &&
+         inputs_.models->of(profile(genes)).memory.fits(group.batch_per_worker, sim::worker_device(*inputs_.cluster, group.pool));
+}
+
+sim::Choice ChainSpace::predicted(const sim::Job& job, const sim::Configuration& configuration) const {
+  const sim::AloneOutcome outcome = alone_.run(job, {.configuration = configuration});
+  sim::Choice choice{.configuration = configuration};
+  choice.predicted.feasible = outcome.fits;
+  if (!outcome.fits) return choice;
+  choice.predicted.time_s = outcome.time_s;
+  choice.predicted.cost_usd = outcome.cost_usd;
+  choice.predicted.accuracy = outcome.accuracy;
+  choice.predicted.epochs = outcome.epochs;
+  return choice;
+}
+
+Measures ChainSpace::measure(const Genes& genes, double share) const { return measure_with(alone_, genes, share); }
+
+Measures ChainSpace::measure_with(sim::AloneRunner& alone, const Genes& genes, double share) const {
   const sim::Choice choice{.configuration = configuration(genes)};
   Measures m{.latency_s = latency_s(genes), .memory_bytes = memory_bytes(genes)};
   m.fits = sim::could_ever_fit(*inputs_.cluster, choice.configuration);
   if (!m.fits) return m;
-  const sim::AloneOutcome whole = alone_.run(job(genes, epochs(1)), choice);
+  const sim::AloneOutcome whole = alone.run(job(genes, epochs(1)), choice);
   m.fits = whole.fits && whole.failure == sim::FailureReason::none;
   if (!m.fits) return m;
-  m.accuracy = share == 1 ? whole.accuracy : alone_.run(job(genes, epochs(share)), choice).accuracy;
+  m.accuracy = share == 1 ? whole.accuracy : alone.run(job(genes, epochs(share)), choice).accuracy;
   m.training_s = whole.time_s;
   m.cost_usd = whole.cost_usd;
   m.energy_j = whole.energy_j;

@@ -45,6 +45,9 @@ class ChainSpace final : public SearchSpace {
   /// By the belief, alone on an empty cluster. Latency is the forward pass of one sample.
   Measures measure(const Genes& genes, double share) const override;
 
+  /// The same by other models: those behind `alone`.
+  Measures measure_with(sim::AloneRunner& alone, const Genes& genes, double share) const;
+
   /// Of so many epochs of training.
   sim::Job job(const Genes& genes, double epochs) const;
   sim::Configuration configuration(const Genes& genes) const;
@@ -54,6 +57,11 @@ class ChainSpace final : public SearchSpace {
   /// Bytes of a device in training.
   double memory_bytes(const Genes& genes) const;
   double latency_s(const Genes& genes) const;
+  const std::vector<sim::PoolId>& pools() const { return inputs_.resources.pools; }
+  /// On its pool's nodes, and in their devices' memory.
+  bool fits(const Genes& genes, const sim::Configuration& configuration) const;
+  /// The configuration with what is believed of the job's time and money.
+  sim::Choice predicted(const sim::Job& job, const sim::Configuration& configuration) const;
 
  private:
   const sim::Profile& profile(const Genes& genes) const { return *inputs_.architectures.profiles[architecture(genes)]; }

@@ -1,6 +1,7 @@
 // Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization", AISTATS 2016 (successive
-// halving); ranked by fronts as Salinas et al., "A multi-objective perspective on jointly tuning hardware and hyperparameters",
-// 2021, section 3.
+// halving); Li et al., "A system for massively parallel hyperparameter tuning", MLSys 2020 (ASHA: against all that a rung has
+// seen, without waiting for the others); by fronts as in Schmucker et al., "Multi-objective asynchronous successive halving",
+// 2021.
 #include "policies/search/halving.hpp"
 
 #include <algorithm>
@@ -12,48 +13,55 @@
 namespace rehearse::policies {
 
 Halving::Halving(const HalvingOptions& options, std::unique_ptr<SearchMethod> inner)
-    : options_(options), inner_(std::move(inner)) {}
+    : options_(options), inner_(std::move(inner)), rungs_(static_cast<std::size_t>(options.rungs)) {}
 
-double Halving::share() const { return std::pow(options_.factor, rung_ + 1 - options_.rungs); }
+double Halving::share(std::size_t rung) const {
+  return std::pow(options_.factor, static_cast<double>(rung + 1) - static_cast<double>(rungs_.size()));
+}
 
 std::vector<Trial> Halving::ask() {
-  if (climbing_.empty()) {
-    generation_ = inner_->ask();
-    shown_.assign(generation_.size(), {});
-    climbing_.resize(generation_.size());
-    std::iota(climbing_.begin(), climbing_.end(), std::size_t{0});
-    rung_ = 0;
+  std::vector<Trial> trials = std::move(promoted_);
+  promoted_.clear();
+  if (open_ > 0) return trials;
+  generation_ = rungs_[0].genes.size();
+  for (const Trial& trial : inner_->ask()) {
+    rung_of_[trial.genes] = 0;
+    trials.push_back({.genes = trial.genes, .share = share(0)});
+    ++open_;
   }
-  std::vector<Trial> trials;
-  for (const std::size_t i : climbing_) trials.push_back({.genes = generation_[i].genes, .share = share()});
   return trials;
 }
 
-void Halving::tell(std::span<const Objectives> answers) {
-  sim::check(answers.size() == climbing_.size(), "a search is told as much as it asked");
-  for (std::size_t i = 0; i < climbing_.size(); ++i) shown_[climbing_[i]] = answers[i];
-  if (++rung_ < options_.rungs)
-    promote();
-  else
-    climbing_.clear();
-  if (climbing_.empty()) inner_->tell(shown_);
+void Halving::tell(const Trial& trial, const Objectives& objectives) {
+  const auto found = rung_of_.find(trial.genes);
+  sim::check(found != rung_of_.end(), "a search is told what it has asked");
+  const std::size_t rung = found->second;
+  rungs_[rung].genes.push_back(trial.genes);
+  rungs_[rung].shown.push_back(objectives);
+  if (rung == 0 && --open_ > 0) return;
+  promote_best(rung);
+  if (rung > 0) return;
+  for (std::size_t i = generation_; i < rungs_[0].genes.size(); ++i)
+    inner_->tell({.genes = rungs_[0].genes[i]}, rungs_[0].shown[i]);
 }
 
-void Halving::promote() {
-  std::vector<Objectives> points;
-  for (const std::size_t i : climbing_) points.push_back(shown_[i]);
-  const auto places = static_cast<std::size_t>(std::ceil(static_cast<double>(climbing_.size()) / options_.factor));
-  std::vector<std::size_t> best;
-  for (const std::vector<std::size_t>& front : non_dominated_fronts(points)) {
-    const std::vector<double> room = crowding_distances(points, front);
+void Halving::promote_best(std::size_t rung) {
+  if (rung + 1 == rungs_.size()) return;
+  Rung& on = rungs_[rung];
+  auto places = static_cast<std::size_t>(std::ceil(static_cast<double>(on.genes.size()) / options_.factor));
+  for (const std::vector<std::size_t>& front : non_dominated_fronts(on.shown)) {
+    const std::vector<double> room = crowding_distances(on.shown, front);
     std::vector<std::size_t> order(front.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return room[a] > room[b]; });
-    for (const std::size_t i : order)
-      if (best.size() < places) best.push_back(climbing_[front[i]]);
+    for (const std::size_t i : order) {
+      if (places-- == 0) return;
+      const Genes& genes = on.genes[front[i]];
+      if (rung_of_[genes] > rung || !on.gone_on.insert(on.shown[front[i]]).second) continue;
+      rung_of_[genes] = rung + 1;
+      promoted_.push_back({.genes = genes, .share = share(rung + 1)});
+    }
   }
-  std::sort(best.begin(), best.end());
-  climbing_ = std::move(best);
 }
 
 }  // namespace rehearse::policies

@@ -91,7 +91,7 @@ struct GenerationFitness {
 
 unsigned seed_of(std::uint64_t key) { return static_cast<unsigned>(sim::Random::mix(key) >> 32); }
 
-class PagmoSearch final : public SearchMethod {
+class PagmoSearch final : public RoundMethod {
  public:
   using Algorithm = std::function<pagmo::algorithm(unsigned seed, const std::shared_ptr<const Shared>&)>;
 
@@ -100,25 +100,21 @@ class PagmoSearch final : public SearchMethod {
         population_size_(static_cast<pagmo::population::size_type>(population)),
         algorithm_(std::move(algorithm)) {}
 
-  std::vector<Trial> ask() override {
+ private:
+  std::vector<Genes> next_round() override {
     for (int idle = 0; idle < kMostIdleGenerations; ++idle) {
       try {
         pass_generation();
       } catch (Unanswered& unanswered) {
-        asked_ = std::move(unanswered.genes);
-        return full_trials(asked_);
+        return std::move(unanswered.genes);
       }
     }
     return {};
   }
-
-  void tell(std::span<const Objectives> answers) override {
-    sim::check(answers.size() == asked_.size(), "a search is told as much as it asked");
-    for (std::size_t i = 0; i < asked_.size(); ++i) shared_->known.add(std::move(asked_[i]), answers[i]);
-    asked_.clear();
+  void take(const std::vector<Genes>& asked, const std::vector<Objectives>& answers) override {
+    for (std::size_t i = 0; i < asked.size(); ++i) shared_->known.add(asked[i], answers[i]);
   }
 
- private:
   void pass_generation() {
     const unsigned seed = seed_of(shared_->setup.random_key + generation_);
     if (population_)
@@ -133,7 +129,6 @@ class PagmoSearch final : public SearchMethod {
   Algorithm algorithm_;
   std::optional<pagmo::population> population_;
   std::uint64_t generation_ = 0;  ///< that pass_generation() passes next
-  std::vector<Genes> asked_;
 };
 
 }  // namespace

@@ -32,10 +32,27 @@ struct Trial {
 class SearchMethod {
  public:
   virtual ~SearchMethod() = default;
-  /// Trials that may run side by side; none is asked twice. Empty: there is nothing more that the method would try.
+  /// Trials that may begin now, side by side; none is asked twice. Empty: none before more is told, or, when all that was asked
+  /// has been told, none ever.
   virtual std::vector<Trial> ask() = 0;
-  /// Objectives of all that were asked, in that order; finite numbers. Before the next ask().
-  virtual void tell(std::span<const Objectives> answers) = 0;
+  /// The objectives of a trial that was asked, finite numbers; in any order.
+  virtual void tell(const Trial& trial, const Objectives& objectives) = 0;
+};
+
+/// One that trains in full and goes on when all that it has asked is known.
+class RoundMethod : public SearchMethod {
+ public:
+  std::vector<Trial> ask() final;
+  void tell(const Trial& trial, const Objectives& objectives) final;
+
+ private:
+  /// Canonical genes, each once; empty: it has nothing more to ask.
+  virtual std::vector<Genes> next_round() = 0;
+  virtual void take(const std::vector<Genes>& asked, const std::vector<Objectives>& answers) = 0;
+
+  std::vector<Genes> asked_;
+  std::vector<Objectives> answers_;
+  std::size_t open_ = 0;
 };
 
 /// What a method has been told: by canonical genes.
@@ -61,7 +78,5 @@ Genes random_genes(const SearchSetup& setup, Random& random) {
   for (const int levels : setup.levels) genes.push_back(static_cast<int>(random.below(static_cast<std::uint64_t>(levels))));
   return genes;
 }
-
-std::vector<Trial> full_trials(const std::vector<Genes>& genes);
 
 }  // namespace rehearse::policies

@@ -25,17 +25,14 @@ std::vector<Evaluation> run_search(const SearchSpace& space, SearchMethod& metho
                                    const SearchBudget& budget) {
   std::vector<Evaluation> evaluations;
   SearchLedger ledger(budget);
-  for (std::vector<Trial> asked = method.ask(); !asked.empty(); asked = method.ask()) {
-    std::vector<Objectives> answers;
+  for (std::vector<Trial> asked = method.ask(); !asked.empty(); asked = method.ask())
     for (const Trial& trial : asked) {
       const Measures measures = space.measure(trial.genes, trial.share);
       const std::optional<Evaluation> entered = ledger.enter(trial, measures);
       if (!entered) return evaluations;
       evaluations.push_back(*entered);
-      answers.push_back(objectives_of(measures, goals));
+      method.tell(trial, objectives_of(measures, goals));
     }
-    method.tell(answers);
-  }
   return evaluations;
 }
 

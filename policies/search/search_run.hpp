@@ -18,9 +18,10 @@ struct SearchBudget {
 struct Evaluation {
   Trial trial;
   Measures measures;
-  double share_before = 0;  ///< of full training that these genes had had already: it need not be done again
-  double evaluations = 0;   ///< used up with this one and all before it
-  double gpu_hours = 0;     ///< likewise; NaN where the space knows no training
+  double share_before = 0;             ///< of full training that these genes had had already: it need not be done again
+  double evaluations = 0;              ///< used up with this one and all before it
+  double gpu_hours = 0;                ///< likewise; NaN where the space knows no training
+  double time_s = Measures::kUnknown;  ///< of a search on a cluster: when it was done, since the search began
 };
 
 /// Adds up what evaluations use.

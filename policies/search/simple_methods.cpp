@@ -16,7 +16,7 @@ constexpr int kMostIdleDraws = 100000;
 
 }  // namespace
 
-std::vector<Trial> RandomSearch::ask() {
+std::vector<Genes> RandomSearch::next_round() {
   std::vector<Genes> fresh;
   for (int idle = 0; idle < kMostIdleDraws && fresh.size() < static_cast<std::size_t>(side_by_side_); ++idle) {
     sim::Random random(sim::Random::mix(setup_.random_key) + draws_++);
@@ -26,7 +26,7 @@ std::vector<Trial> RandomSearch::ask() {
     fresh.push_back(own);
     idle = 0;
   }
-  return full_trials(fresh);
+  return fresh;
 }
 
 Evolution::Evolution(const EvolutionOptions& options, const SearchSetup& setup)
@@ -62,14 +62,14 @@ Genes Evolution::child(sim::Random& random) const {
   return genes;
 }
 
-std::vector<Trial> Evolution::ask() {
+std::vector<Genes> Evolution::next_round() {
   const bool is_first = members_.empty();
   const auto wanted = static_cast<std::size_t>(is_first ? options_.population : options_.children);
-  std::vector<Genes> bred;
-  for (int idle = 0; idle < kMostIdleDraws && asked_.size() < wanted; ++idle) {
+  std::vector<Genes> bred, asked;
+  for (int idle = 0; idle < kMostIdleDraws && asked.size() < wanted; ++idle) {
     sim::Random random(sim::Random::mix(setup_.random_key) + rounds_++);
     bred.push_back(is_first ? random_genes(setup_, random) : child(random));
-    asked_ = known_.unknown(bred);
+    asked = known_.unknown(bred);
     // A child that is known already costs nothing: it joins the population at once.
     const Genes own = known_.canonical(bred.back());
     if (const Objectives* objectives = known_.find(own)) {
@@ -78,17 +78,15 @@ std::vector<Trial> Evolution::ask() {
       bred.pop_back();
     }
   }
-  return full_trials(asked_);
+  return asked;
 }
 
-void Evolution::tell(std::span<const Objectives> answers) {
-  sim::check(answers.size() == asked_.size(), "a search is told as much as it asked");
-  for (std::size_t i = 0; i < asked_.size(); ++i) {
-    known_.add(asked_[i], answers[i]);
-    members_.push_back({std::move(asked_[i]), answers[i]});
+void Evolution::take(const std::vector<Genes>& asked, const std::vector<Objectives>& answers) {
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    known_.add(asked[i], answers[i]);
+    members_.push_back({asked[i], answers[i]});
     if (members_.size() > static_cast<std::size_t>(options_.population)) members_.pop_front();
   }
-  asked_.clear();
   measure_front();
 }
 

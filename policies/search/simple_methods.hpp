@@ -9,13 +9,14 @@
 namespace rehearse::policies {
 
 /// Every candidate as likely, none twice.
-class RandomSearch final : public SearchMethod {
+class RandomSearch final : public RoundMethod {
  public:
   RandomSearch(int side_by_side, const SearchSetup& setup) : side_by_side_(side_by_side), setup_(setup), known_(setup) {}
-  std::vector<Trial> ask() override;
-  void tell(std::span<const Objectives>) override {}
 
  private:
+  std::vector<Genes> next_round() override;
+  void take(const std::vector<Genes>&, const std::vector<Objectives>&) override {}
+
   int side_by_side_;
   SearchSetup setup_;
   KnownTrials known_;
@@ -30,13 +31,14 @@ struct EvolutionOptions {
 
 /// Children are mutants of a sample's best, and the oldest leave. Which is best is decided anew for each child: by the largest
 /// weighted distance from the ideal point, the weights drawn at random, so that the search spreads over the front.
-class Evolution final : public SearchMethod {
+class Evolution final : public RoundMethod {
  public:
   Evolution(const EvolutionOptions& options, const SearchSetup& setup);
-  std::vector<Trial> ask() override;
-  void tell(std::span<const Objectives> answers) override;
 
  private:
+  std::vector<Genes> next_round() override;
+  void take(const std::vector<Genes>& asked, const std::vector<Objectives>& answers) override;
+
   struct Member {
     Genes genes;
     Objectives objectives;
@@ -50,7 +52,6 @@ class Evolution final : public SearchMethod {
   KnownTrials known_;
   std::deque<Member> members_;  ///< the oldest first
   Objectives low_, high_;       ///< of the members' front
-  std::vector<Genes> asked_;
   std::uint64_t rounds_ = 0;
 };
 

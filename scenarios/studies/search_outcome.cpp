@@ -17,15 +17,6 @@ namespace {
 using policies::Evaluation;
 using policies::Measures;
 
-double number_of(std::istringstream& in) {
-  std::string word;
-  in >> word;
-  double number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  sim::check(error == std::errc() && end == word.data() + word.size(), "a search's evaluations came back whole");
-  return number;
-}
-
 /// Every candidate that was trained in full and fits, once.
 std::vector<Found> candidates_of(const SearchQuestion& question, const SpaceOutcome& outcome) {
   std::vector<Found> found;
@@ -66,13 +57,22 @@ std::size_t knee_of(const std::vector<policies::Objectives>& front, const polici
 
 }  // namespace
 
+double read_number(std::istringstream& in) {
+  std::string word;
+  in >> word;
+  double number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  sim::check(error == std::errc() && end == word.data() + word.size(), "a search's evaluations came back whole");
+  return number;
+}
+
 std::string to_text(const std::vector<Evaluation>& evaluations) {
   std::string text;
   for (const Evaluation& e : evaluations) {
     const Measures& m = e.measures;
-    text += fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}\n", e.trial.genes.size(), fmt::join(e.trial.genes, " "),
+    text += fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}\n", e.trial.genes.size(), fmt::join(e.trial.genes, " "),
                         e.trial.share, m.accuracy, m.latency_s, m.memory_bytes, m.training_s, m.cost_usd, m.energy_j, m.gpu_hours,
-                        m.fits ? 1 : 0, e.share_before, e.evaluations, e.gpu_hours);
+                        m.fits ? 1 : 0, e.share_before, e.evaluations, e.gpu_hours, e.time_s);
   }
   return text;
 }
@@ -82,13 +82,13 @@ std::vector<Evaluation> evaluations_of(const std::string& text) {
   std::istringstream in(text);
   for (std::size_t genes = 0; in >> genes;) {
     Evaluation& e = evaluations.emplace_back();
-    for (std::size_t i = 0; i < genes; ++i) e.trial.genes.push_back(static_cast<int>(number_of(in)));
+    for (std::size_t i = 0; i < genes; ++i) e.trial.genes.push_back(static_cast<int>(read_number(in)));
     Measures& m = e.measures;
     for (double* field :
          {&e.trial.share, &m.accuracy, &m.latency_s, &m.memory_bytes, &m.training_s, &m.cost_usd, &m.energy_j, &m.gpu_hours})
-      *field = number_of(in);
-    m.fits = number_of(in) == 1;
-    for (double* field : {&e.share_before, &e.evaluations, &e.gpu_hours}) *field = number_of(in);
+      *field = read_number(in);
+    m.fits = read_number(in) == 1;
+    for (double* field : {&e.share_before, &e.evaluations, &e.gpu_hours, &e.time_s}) *field = read_number(in);
   }
   return evaluations;
 }

@@ -1,6 +1,7 @@
 // What searches have found, and the tables about it.
 #pragma once
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace rehearse::scenarios {
 /// Evaluations as text for the way between processes.
 std::string to_text(const std::vector<policies::Evaluation>& evaluations);
 std::vector<policies::Evaluation> evaluations_of(const std::string& text);
+/// The next word as a number, which may be "nan" or "inf"; anything else is a failed check.
+double read_number(std::istringstream& in);
 
 /// A candidate trained in full.
 struct Found {

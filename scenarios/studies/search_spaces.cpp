@@ -40,7 +40,7 @@ std::vector<policies::Genes> every_candidate(const std::vector<policies::Gene>& 
 }
 
 /// A column "titan_rtx_256_ms" is of device "titan_rtx_256".
-std::vector<NamedSpace> read_cells(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
+SpaceChoice read_cells(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
   const sim::JsonValue file = *in.child("cells");
   traces::CellColumns columns{.accuracy = in.text("accuracy", std::string("acc_c10_200ep")), .latency = {}};
   std::vector<std::string> devices;
@@ -60,15 +60,15 @@ std::vector<NamedSpace> read_cells(sim::ObjectReader& in, const Paths& paths, Sc
     report.rows = report.jobs = static_cast<std::int64_t>(workloads::kNasCells);
     add_input(report, file.text(), scenario);
     for (std::size_t d = 0; d < devices.size(); ++d) {
-      auto space = std::make_unique<policies::CellSpace>(table.accuracy, std::move(table.latency_s[d]));
+      auto space = std::make_shared<policies::CellSpace>(table.accuracy, std::move(table.latency_s[d]));
       std::vector<policies::Genes> all = every_candidate(space->genes());
-      spaces.push_back(
-          {.name = devices[d], .space = std::move(space), .all = std::move(all), .goals = {Goal::accuracy, Goal::latency}});
+      spaces.push_back({.name = devices[d], .space = std::move(space), .all = std::move(all)});
     }
   } catch (const sim::InputError& error) {
     add_at(file, error, mistakes);
+    return {};
   }
-  return spaces;
+  return {.goals = {Goal::accuracy, Goal::latency}, .make = [spaces](Scenario&) { return spaces; }};
 }
 
 /// Levels of some genes, in every combination.
@@ -168,7 +168,32 @@ std::vector<sim::PoolId> read_pools(sim::ObjectReader& in, std::string_view key,
   return pools;
 }
 
-std::vector<NamedSpace> read_chains(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+struct Chains {
+  Family family;
+  std::string kind;
+  policies::TrainingResources resources;
+  std::vector<sim::PoolId> deployed;
+  double epochs = 1;
+};
+
+std::vector<NamedSpace> make_chains(const Chains& chains, Scenario& scenario) {
+  policies::Architectures architectures = add_architectures(chains.family, chains.kind, scenario);
+  architectures.epochs = chains.epochs;
+  std::vector<NamedSpace> spaces;
+  for (const sim::PoolId pool : chains.deployed)
+    spaces.push_back({.name = scenario.cluster.pools[static_cast<std::size_t>(pool)].name,
+                      .space = std::make_shared<policies::ChainSpace>(
+                          policies::ChainSpace::Inputs{.cluster = &scenario.cluster,
+                                                       .costs = &scenario.costs,
+                                                       .models = &scenario.profile_models,
+                                                       .architectures = architectures,
+                                                       .resources = chains.resources,
+                                                       .deployed_on = &sim::worker_device(scenario.cluster, pool)}),
+                      .all = {}});
+  return spaces;
+}
+
+SpaceChoice read_chains(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
   const auto cnn = in.child("cnn"), rnn = in.child("rnn");
   const std::size_t before = mistakes.size();
   Family family;
@@ -190,26 +215,18 @@ std::vector<NamedSpace> read_chains(sim::ObjectReader& in, Scenario& scenario, s
   if (cnn && rnn) in.value().refuse("exactly one of cells, cnn and rnn", mistakes);
   if (scenario.cluster.pools.empty()) in.value().refuse("a \"cluster\" to train on beside the study", mistakes);
   if (mistakes.size() > before || scenario.cluster.pools.empty()) return {};
-  policies::Architectures architectures = add_architectures(family, cnn ? "cnn" : "rnn", scenario);
-  architectures.epochs = epochs;
-  std::vector<NamedSpace> spaces;
-  for (const sim::PoolId pool : deployed)
-    spaces.push_back({.name = scenario.cluster.pools[static_cast<std::size_t>(pool)].name,
-                      .space = std::make_unique<policies::ChainSpace>(
-                          policies::ChainSpace::Inputs{.cluster = &scenario.cluster,
-                                                       .costs = &scenario.costs,
-                                                       .models = &scenario.profile_models,
-                                                       .architectures = architectures,
-                                                       .resources = resources,
-                                                       .deployed_on = &sim::worker_device(scenario.cluster, pool)}),
-                      .goals = {Goal::accuracy, Goal::latency, Goal::memory, Goal::training_time, Goal::cost, Goal::energy}});
-  return spaces;
+  return {.goals = {Goal::accuracy, Goal::latency, Goal::memory, Goal::training_time, Goal::cost, Goal::energy},
+          .trains = true,
+          .make = [chains = Chains{.family = family,
+                                   .kind = cnn ? "cnn" : "rnn",
+                                   .resources = resources,
+                                   .deployed = deployed,
+                                   .epochs = epochs}](Scenario& of) { return make_chains(chains, of); }};
 }
 
 }  // namespace
 
-std::vector<NamedSpace> read_search_spaces(sim::JsonValue value, const Paths& paths, Scenario& scenario,
-                                           sim::Mistakes& mistakes) {
+SpaceChoice read_search_space(sim::JsonValue value, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
   sim::Mistakes told_later;
   sim::ObjectReader kind(value, told_later), in(value, mistakes);
   if (kind.child("cells")) return read_cells(in, paths, scenario, mistakes);

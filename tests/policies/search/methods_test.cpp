@@ -98,14 +98,20 @@ TEST_CASE("random search comes to the end of a space") {
 
 namespace {
 
-/// Asks six candidates once; what it is told stays to be seen.
-class SixOfThem final : public SearchMethod {
+/// Asks six candidates, then one more; what it is told stays to be seen.
+class SixAndOne final : public RoundMethod {
  public:
-  explicit SixOfThem(std::vector<Objectives>& told) : told_(told) {}
-  std::vector<Trial> ask() override { return told_.empty() ? full_trials({{0}, {1}, {2}, {3}, {4}, {5}}) : std::vector<Trial>(); }
-  void tell(std::span<const Objectives> answers) override { told_.assign(answers.begin(), answers.end()); }
+  explicit SixAndOne(std::vector<Objectives>& told) : told_(told) {}
 
  private:
+  std::vector<Genes> next_round() override {
+    if (told_.empty()) return {{0}, {1}, {2}, {3}, {4}, {5}};
+    return told_.size() == 6 ? std::vector<Genes>{{6}} : std::vector<Genes>();
+  }
+  void take(const std::vector<Genes>&, const std::vector<Objectives>& answers) override {
+    told_.insert(told_.end(), answers.begin(), answers.end());
+  }
+
   std::vector<Objectives>& told_;
 };
 
@@ -119,19 +125,36 @@ std::vector<Trial> trials(const std::vector<int>& genes, double share) {
 
 TEST_CASE("halving by hand") {
   std::vector<Objectives> told;
-  Halving halving({.factor = 2, .rungs = 3}, std::make_unique<SixOfThem>(told));
-  // Rung 0 of three, factor 2: a quarter of the training. Fronts of the answers: {0, 3}, {1, 2}, {4}, {5}; three of six go on:
-  // both of the first, and of the second, two ends with infinite room, the first.
+  Halving halving({.factor = 2, .rungs = 3}, std::make_unique<SixAndOne>(told));
+  // Rung 0 of three, factor 2: a quarter of the training. In whatever order the answers come.
   CHECK(halving.ask() == trials({0, 1, 2, 3, 4, 5}, 0.25));
-  halving.tell(std::vector<Objectives>{{1, 5}, {2, 6}, {6, 2}, {5, 1}, {7, 7}, {9, 9}});
-  CHECK(halving.ask() == trials({0, 1, 3}, 0.5));
-  // Two of three: now 1 is best, 0 next.
-  halving.tell(std::vector<Objectives>{{1, 4}, {1, 3}, {5, 5}});
-  CHECK(halving.ask() == trials({0, 1}, 1));
-  CHECK(told.empty());
-  halving.tell(std::vector<Objectives>{{0, 4}, {0, 3}});
-  // Each as it was seen last.
-  CHECK(told == std::vector<Objectives>{{0, 4}, {0, 3}, {6, 2}, {5, 5}, {7, 7}, {9, 9}});
+  const std::vector<Objectives> shown{{1, 5}, {2, 4}, {3, 3.9}, {5, 1}, {7, 7}, {9, 9}};
+  for (const int i : {5, 0, 3, 1, 4, 2}) {
+    CHECK(told.empty());
+    halving.tell({{i}, 0.25}, shown[static_cast<std::size_t>(i)]);
+  }
+  // Nobody dominates 0, 1, 2 and 3; three of six go on: the ends, then the one with more room. Over ranges 4 and 4, 1 has
+  // (3 - 1) / 4 + (5 - 3.9) / 4 = 0.775, and 2 has (5 - 2) / 4 + (4 - 1) / 4 = 1.5.
+  CHECK(told == shown);
+  // The inner method's next round does not wait for them.
+  std::vector<Trial> next = trials({0, 3, 2}, 0.5);
+  next.push_back({{6}, 0.25});
+  const std::vector<Trial> asked = halving.ask();
+  CHECK(std::is_permutation(asked.begin(), asked.end(), next.begin(), next.end()));
+  // The first of a rung is the best one in two of it.
+  halving.tell({{2}, 0.5}, {4, 4});
+  CHECK(halving.ask() == trials({2}, 1));
+  // The best of two is 3, which goes on; of three two, 3 and 2, are there already; 0 is behind them.
+  halving.tell({{3}, 0.5}, {3, 3});
+  CHECK(halving.ask() == trials({3}, 1));
+  halving.tell({{0}, 0.5}, {5, 5});
+  CHECK(halving.ask().empty());
+  // Four of seven: 6 is dominated by 1, who finds a place now.
+  halving.tell({{6}, 0.25}, {2.5, 4.5});
+  CHECK(told.size() == 7);
+  CHECK(halving.ask() == trials({1}, 0.5));
+  // Equal to 3, which has gone on.
+  halving.tell({{1}, 0.5}, {3, 3});
   CHECK(halving.ask().empty());
 }
 
