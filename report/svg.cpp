@@ -6,29 +6,11 @@
 #include <array>
 #include <cmath>
 
+#include "report/xml_text.hpp"
+
 namespace rehearse::report {
 
 namespace {
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      default:
-        out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;  // XML 1.0 has no other control characters
-    }
-  }
-  return out;
-}
 
 std::string paint(const Mark& mark) {
   return fmt::format(R"(fill="{}" stroke="{}" stroke-width="{:.1f}")", mark.fill, mark.stroke, mark.stroke_width);
@@ -40,7 +22,7 @@ Svg::Svg(double width, double height, std::string_view title)
     : text_(fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
                         "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n"
                         "<title>{2}</title>\n",
-                        width, height, escaped(title))) {
+                        width, height, xml_text(title))) {
   rectangle(0, 0, width, height, {.fill = "#ffffff"});
 }
 
@@ -62,7 +44,7 @@ void Svg::polyline(const std::vector<std::pair<double, double>>& points, const M
 void Svg::text(double x, double y, std::string_view text, Anchor anchor, std::string_view fill) {
   constexpr std::array<std::string_view, 3> kAnchors{"start", "middle", "end"};
   text_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" fill=\"{}\">{}</text>\n", x, y,
-                       kAnchors[static_cast<std::size_t>(anchor)], fill, escaped(text));
+                       kAnchors[static_cast<std::size_t>(anchor)], fill, xml_text(text));
 }
 
 std::string Svg::finish() && { return std::move(text_) + "</svg>\n"; }
@@ -82,8 +64,8 @@ std::string viridis(double position) {
 bool is_bright(double position) { return position > 0.6; }
 
 std::string_view distinct_colour(std::size_t index) {
-  constexpr std::array<std::string_view, 8> kColours{"#000000", "#e69f00", "#56b4e9", "#009e73",
-                                                     "#d55e00", "#0072b2", "#cc79a7", "#f0e442"};
+  constexpr std::array<std::string_view, 10> kColours{"#000000", "#e69f00", "#56b4e9", "#009e73", "#d55e00",
+                                                      "#0072b2", "#cc79a7", "#f0e442", "#999999", "#5c2e00"};
   return kColours[index % kColours.size()];
 }
 

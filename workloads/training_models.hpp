@@ -51,6 +51,8 @@ class TrainingModels final : public sim::StepTimes, public sim::Convergence {
   double evaluation_noise() const { return draw_ ? draw_->errors.evaluation_noise : 0; }
   /// Every model-parallel step that was timed, in order; one may stand there several times.
   const std::vector<TimedReplica>& timed_replicas() const { return timed_replicas_; }
+  /// How many different steps were timed.
+  std::size_t steps_timed() const { return timings_.size(); }
   const ProfileModels& profiles() const { return profiles_; }
   const sim::Cluster& cluster() const { return cluster_; }
 

@@ -1,5 +1,6 @@
 #include "workloads/world.hpp"
 
+#include "workloads/steps_timed.hpp"
 #include "workloads/training_models.hpp"
 
 namespace rehearse::workloads {
@@ -22,6 +23,11 @@ Belief::~Belief() = default;
 sim::Models Belief::models() const { return {models_.get(), models_.get()}; }
 const ProfileModels& Belief::profiles() const { return models_->profiles(); }
 const sim::Cluster& Belief::cluster() const { return models_->cluster(); }
+
+// A belief's step times are its training models (Belief::models).
+std::uint64_t steps_timed(const Belief& belief) {
+  return static_cast<const TrainingModels*>(belief.models().step_times)->steps_timed();
+}
 
 World::World(const Belief& belief, const WorldErrors& errors, std::uint64_t seed, int repetition)
     : models_(std::make_unique<TrainingModels>(belief.cluster(), belief.profiles(), belief.models_.get(),

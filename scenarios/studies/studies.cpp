@@ -1,3 +1,4 @@
+#include "report/html_report.hpp"
 #include "scenarios/process_pool.hpp"
 #include "scenarios/studies/characterise.hpp"
 #include "scenarios/studies/contributions.hpp"
@@ -70,6 +71,8 @@ report::StudySummary run_study(Scenario& scenario, const RunOptions& options, bo
     if (!table.name.empty()) report::write_csv(folder.part() + "/" + table.name + ".csv", table);
   folder.write("scenario.json", scenario.resolved);
   folder.write("summary.json", study_json(summary));
+  if (scenario.output.report && !options.report_page.empty())
+    folder.write("report.html", report::html_report({.folder = folder.part(), .page = options.report_page}));
   if (interrupts.take()) throw Interrupted();
   folder.publish();
   return summary;

@@ -50,7 +50,7 @@ std::shared_ptr<const policies::CurveRegression> regression_for(const std::deque
 
 struct Tables {
   report::Table strategies = strategies_table(), estimators = estimators_table(), classes = classes_table(),
-                shapes = shapes_table(), anchors = anchors_table();
+                shapes = shapes_table(), anchors = anchors_table(), curves = curves_table();
 };
 
 /// With the time steps of a zoo model's recurrent layers as operations of their own, as TensorFlow runs them: they are what runs
@@ -72,11 +72,12 @@ class ThreadsStudy final : public Study {
     Tables tables;
     for (const sim::Pool& pool : scenario.cluster.pools) {
       const sim::Device& cpu = cpu_of(scenario, pool);
-      add_anchor_rows(pool.name, cpu, tables.anchors);
+      add_anchor_rows(pool.name, cpu, tables.anchors, tables.curves);
     }
     for (const ThreadCase& one : cases) add_case(cases, one, tables, folder);
     StudyResult result;
-    for (report::Table* table : {&tables.shapes, &tables.anchors, &tables.estimators, &tables.classes, &tables.strategies})
+    for (report::Table* table :
+         {&tables.shapes, &tables.anchors, &tables.curves, &tables.estimators, &tables.classes, &tables.strategies})
       result.tables.push_back(std::move(*table));
     result.tables.push_back(gains_table(repeated(scenario, result.tables.back())));
     result.tables.push_back(sensitivity(scenario));

@@ -226,7 +226,12 @@ report::Table anchors_table() {
                       {"loss_percent", "paper's number is slower by, %", "{:.1f}"}}};
 }
 
-void add_anchor_rows(const std::string& machine, const sim::Device& cpu, report::Table& table) {
+report::Table curves_table() {
+  return {
+      .name = "threads-curves", .title = {}, .columns = {{"machine", ""}, {"operation", ""}, {"threads", ""}, {"seconds", ""}}};
+}
+
+void add_anchor_rows(const std::string& machine, const sim::Device& cpu, report::Table& anchors, report::Table& curves) {
   struct Anchor {
     int side, filter_gradient, data_gradient, forward;
   };
@@ -247,11 +252,14 @@ void add_anchor_rows(const std::string& machine, const sim::Device& cpu, report:
       std::vector<double> alone_s;
       for (int threads = 1; threads <= cpu_machine.cores; ++threads)
         alone_s.push_back(sim::cpu_alone_s(cpu_machine, costs.cost(0, threads), threads));
+      for (std::size_t t = 0; t < alone_s.size(); ++t)
+        curves.rows.push_back(
+            {machine, fmt::format("{}, {} x {}", pass, a.side, a.side), static_cast<double>(t + 1), alone_s[t]});
       const auto best = std::min_element(alone_s.begin(), alone_s.end());
       const bool known = is_knl && published <= cpu_machine.cores;
-      table.rows.push_back({machine, fmt::format("{0} x {0} x 384", a.side), std::string(pass),
-                            static_cast<double>(best - alone_s.begin() + 1), known ? static_cast<double>(published) : kNan,
-                            known ? 100 * (alone_s[static_cast<std::size_t>(published) - 1] / *best - 1) : kNan});
+      anchors.rows.push_back({machine, fmt::format("{0} x {0} x 384", a.side), std::string(pass),
+                              static_cast<double>(best - alone_s.begin() + 1), known ? static_cast<double>(published) : kNan,
+                              known ? 100 * (alone_s[static_cast<std::size_t>(published) - 1] / *best - 1) : kNan});
     }
   }
 }

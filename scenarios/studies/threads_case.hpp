@@ -56,7 +56,9 @@ void add_shape_row(const ThreadCase& one, const sim::CpuBelief& truth, report::T
 
 /// The convolutions whose best numbers of threads were published (docs/validation.md, "Threads").
 report::Table anchors_table();
-void add_anchor_rows(const std::string& machine, const sim::Device& cpu, report::Table& table);
+/// How long each of them takes alone with how many threads; only written.
+report::Table curves_table();
+void add_anchor_rows(const std::string& machine, const sim::Device& cpu, report::Table& anchors, report::Table& curves);
 
 /// Threads chosen by operation, and what ran beside what.
 std::string threads_picture(const ThreadCase& one, const sim::CpuBelief& truth, const sim::CpuPlan& plan);

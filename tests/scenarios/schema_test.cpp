@@ -98,6 +98,10 @@ const std::vector<Place> kPlaces{
     {"finish_time_fairness", "/policies/8/queue"},
     {"gavel", "/policies/9/queue"},
     {"elastic", "/policies/10/queue"},
+    {"process_strategy", "/policies/11/configure"},
+    {"process_strategy", "/policies/11/place"},
+    {"process_strategy", "/policies/11/threads"},
+    {"process_strategy", "/policies/11/queue"},
     {"history_strategy", "/policies/1/configure"},
     {"guessing_strategy", "/policies/2/configure"},
     {"boosting_strategy", "/policies/3/configure"},
@@ -271,7 +275,7 @@ void check_strategies(const std::string& decision, const std::vector<Entry>& ent
     if (decision == "queue") parameters.insert("partitions");
     for (const auto& parameter : entry.parameters) parameters.insert(parameter.name);
     int branches = 0;
-    for (const ordered_json& branch : schema().at("$defs").at(decision).at("then").at("allOf")) {
+    for (const ordered_json& branch : schema().at("$defs").at(decision).at("/then/else/allOf"_json_pointer)) {
       const std::vector<std::string> covered = branch.at("/if/properties/name/enum"_json_pointer);
       if (std::find(covered.begin(), covered.end(), entry.name) == covered.end()) continue;
       ++branches;

@@ -1,0 +1,99 @@
+#include "cli/plot.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/commands.hpp"
+#include "cli/run_gnuplot.hpp"
+#include "report/plots/gnuplot.hpp"
+#include "sim/base/errors.hpp"
+
+namespace rehearse::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string list_of_kinds() {
+  std::string text = "KIND is one of";
+  for (const report::PlotKind& kind : report::plot_kinds()) text += fmt::format("\n  {:<12}{}", kind.name, kind.help);
+  return text + "\nIt needs gnuplot.";
+}
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (const report::PlotKind& kind : report::plot_kinds()) names.push_back(kind.name);
+  return names;
+}
+
+report::PlotFormat format_of(const std::string& out) {
+  for (const report::PlotFormat format : {report::PlotFormat::pdf, report::PlotFormat::svg, report::PlotFormat::png})
+    if (fs::path(out).extension() == "." + std::string(ending_of(format))) return format;
+  throw sim::InputError({.file = "-o", .expected = "a file that ends in .pdf, .svg or .png", .found = out});
+}
+
+std::vector<report::Condition> conditions(const std::vector<std::string>& where) {
+  std::vector<report::Condition> list;
+  for (const std::string& one : where) {
+    const auto equals = one.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw sim::InputError({.file = "--where", .expected = "COLUMN=VALUE", .found = one});
+    list.emplace_back(one.substr(0, equals), one.substr(equals + 1));
+  }
+  return list;
+}
+
+bool has_points(const report::Figure& figure) {
+  return std::any_of(figure.series.begin(), figure.series.end(), [](const report::Series& s) {
+    return s.style != report::Style::guide && s.style != report::Style::dashed_guide && !s.rows.empty();
+  });
+}
+
+}  // namespace
+
+void add_plot_command(CLI::App& app, PlotArguments& arguments) {
+  CLI::App* plot = app.add_subcommand("plot", "draw a figure for a paper, of results");
+  plot->add_option("kind", arguments.kind, "what is drawn")->required()->check(CLI::IsMember(kind_names()));
+  plot->add_option("results", arguments.request.results, "folders of results, or a file of the kind's")->required();
+  plot->add_option("-o,--out", arguments.out, "the figure: FILE.pdf, FILE.svg or FILE.png")->required();
+  plot->add_option("--size", arguments.size, "one-column (3.5 in, the default) or two-column (7.16 in)")
+      ->check(CLI::IsMember({"one-column", "two-column"}));
+  plot->add_option("--where", arguments.where, "COLUMN=VALUE: only these rows; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false);
+  plot->add_option("--x", arguments.request.x, "another column than the kind's, of pareto and errors");
+  plot->add_option("--y", arguments.request.y, "another column, of pareto and errors; another quantity, of savings");
+  plot->add_option("--by", arguments.request.by, "column that tells points apart, of pareto and errors");
+  plot->add_option("--higher", arguments.request.higher, "column of which more is better, of pareto; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false);
+  plot->add_option("--data", arguments.data, "also leave gnuplot's script and its data in this folder, to change them");
+  plot->footer(list_of_kinds());
+}
+
+int plot_command(const PlotArguments& arguments) {
+  const report::PlotSetting setting{.format = format_of(arguments.out),
+                                    .two_columns = arguments.size == "two-column",
+                                    .name = fs::path(arguments.out).stem().string()};
+  report::PlotRequest request = arguments.request;
+  request.where = conditions(arguments.where);
+  const auto& kinds = report::plot_kinds();
+  const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const report::PlotKind& k) { return k.name == arguments.kind; });
+  const report::Figure figure = kind->make(request);
+  if (!has_points(figure))
+    throw sim::InputError({.file = request.results.front(), .expected = "something to draw", .found = "no points"});
+  const std::string script = gnuplot_script(figure, setting), data = gnuplot_data(figure);
+  if (!arguments.data.empty()) {
+    std::error_code error;
+    fs::create_directories(arguments.data, error);
+    write_text(arguments.data + "/" + setting.name + ".gp", script);
+    write_text(arguments.data + "/" + setting.name + ".dat", data);
+  }
+  run_gnuplot({.script = script, .data = data, .setting = setting, .out = arguments.out});
+  fmt::print("{}{}\n", arguments.out, figure.note.empty() ? "" : fmt::format(": {} (--where chooses)", figure.note));
+  return kOk;
+}
+
+}  // namespace rehearse::cli

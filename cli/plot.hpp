@@ -1,0 +1,23 @@
+// The command `plot`: figures for papers.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "report/plots/kinds.hpp"
+
+namespace rehearse::cli {
+
+struct PlotArguments {
+  std::string kind;
+  report::PlotRequest request;  ///< but for `where`
+  std::vector<std::string> where;
+  std::string out;  ///< FILE.pdf, .svg or .png
+  std::string size = "one-column";
+  std::string data;  ///< a folder for script and data; may be empty
+};
+
+void add_plot_command(CLI::App& app, PlotArguments& arguments);
+int plot_command(const PlotArguments& arguments);
+
+}  // namespace rehearse::cli

@@ -1,0 +1,62 @@
+#include "cli/regress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "cli/commands.hpp"
+#include "scenarios/regression_suite.hpp"
+
+namespace rehearse::cli {
+
+void add_regress_command(CLI::App& app, RegressArguments& arguments) {
+  CLI::App* regress = app.add_subcommand(
+      "regress", "run the policy regression suite, and say which policies got worse since its results were recorded");
+  regress->add_option("suite", arguments.suite,
+                      "folder of the suite (default: scenarios/regression); with --against, of results");
+  CLI::Option* update = regress->add_flag("--update", arguments.update, "record what the policies do now");
+  CLI::Option* against =
+      regress->add_option("--against", arguments.against, "hold results of a run against these, instead of a suite")
+          ->excludes(update);
+  regress->add_option("--out", arguments.out, "where the suite's results go (default: results/regression)")->excludes(against);
+  regress->add_option("--processes", arguments.processes, "runs at once (default: as many as there are processors)")
+      ->check(CLI::Range(1, 4096));
+  regress->add_option("--policy-seed", arguments.policy_seed, "of the policies' own random choices, instead of the scenarios'")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{2'000'000'000}))
+      ->excludes(update)
+      ->excludes(against);
+  regress->add_option("--policy", arguments.policies, "only this policy; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->excludes(update);
+  regress->add_option("--markdown", arguments.markdown, "write the verdicts to this file as Markdown")->excludes(update);
+  regress->add_option("--junit", arguments.junit, "write the verdicts to this file as JUnit XML")->excludes(update);
+}
+
+int regress_command(const RegressArguments& arguments) {
+  std::vector<report::ScenarioFindings> found;
+  if (!arguments.against.empty()) {
+    found.push_back(report::compare_folders(
+        {.recorded = arguments.against, .now = arguments.suite, .policies = arguments.policies}, report::default_rules(), {}));
+  } else {
+    const scenarios::RegressionSuite suite = scenarios::read_suite(arguments.suite);
+    const scenarios::SuiteOptions options{.out = arguments.out,
+                                          .processes = arguments.processes,
+                                          .progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr,
+                                          .policy_seed = arguments.policy_seed,
+                                          .policies = arguments.policies};
+    if (arguments.update) {
+      record_suite(suite, options);
+      fmt::print("recorded {} scenarios in {}/recorded\n", suite.scenarios.size(), suite.folder);
+      return kOk;
+    }
+    found = check_suite(suite, options);
+  }
+  if (!arguments.markdown.empty()) write_text(arguments.markdown, regression_markdown(found));
+  if (!arguments.junit.empty()) write_text(arguments.junit, regression_junit(found));
+  fmt::print("{}", regression_text(found));
+  return has_alarm(found) ? kRegression : kOk;
+}
+
+}  // namespace rehearse::cli

@@ -1,0 +1,196 @@
+#include "report/plots/kinds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <map>
+
+#include "report/plots/more_kinds.hpp"
+#include "sim/base/errors.hpp"
+#include "sim/read/json.hpp"
+#include "sim/read/object_reader.hpp"
+
+namespace rehearse::report {
+
+namespace fs = std::filesystem;
+
+std::string file_of(const std::string& results, const std::string& name) {
+  return fs::is_directory(results) ? results + "/" + name : results;
+}
+
+std::string series_name(const PlotRequest& request, std::size_t results, const std::string& name) {
+  if (request.results.size() < 2) return name;
+  const fs::path path = fs::path(request.results[results]).lexically_normal();
+  const std::string folder = (path.has_filename() ? path : path.parent_path()).filename().string();
+  return name.empty() ? folder : fmt::format("{} ({})", name, folder);
+}
+
+namespace {
+
+struct PolicyEstimate {
+  std::string policy;
+  double mean, low, high;
+};
+
+std::vector<PolicyEstimate> read_estimates(const std::string& path, const std::string& field) {
+  const sim::JsonDocument document = sim::read_json_file(path);
+  sim::Mistakes mistakes;
+  sim::ObjectReader in(document.root(), mistakes);
+  std::vector<PolicyEstimate> estimates;
+  const auto number = [&](sim::ObjectReader& of, const char* key) {
+    const auto value = of.child(key);
+    return value && value->is_number() ? value->number() : std::numeric_limits<double>::quiet_NaN();
+  };
+  for (const sim::JsonValue value : in.list("policies")) {
+    sim::ObjectReader row(value, mistakes);
+    const std::string policy = row.text("policy");
+    if (row.text("status", std::string("ok")) != "ok") continue;
+    const auto of_field = row.required(field, "a quantity of summary.json");
+    if (!of_field) continue;
+    sim::ObjectReader quantity(*of_field, mistakes);
+    estimates.push_back({policy, number(quantity, "mean"), number(quantity, "ci95_low"), number(quantity, "ci95_high")});
+  }
+  mistakes.throw_if_any();
+  return estimates;
+}
+
+/// Bars of each results folder side by side, a group for each policy.
+Figure savings(const PlotRequest& request) {
+  const std::string field = request.y.empty() ? "saving_percent" : request.y;
+  Figure figure{.x = {.slanted_tics = true}, .y = {.label = field == "saving_percent" ? "saving, %" : field}, .series = {}};
+  std::vector<std::string> policies;
+  const double width = 0.8 / static_cast<double>(request.results.size());
+  for (std::size_t i = 0; i < request.results.size(); ++i) {
+    Series& series = figure.series.emplace_back(Series{.name = series_name(request, i, ""), .style = Style::bars, .rows = {}});
+    for (const PolicyEstimate& e : read_estimates(file_of(request.results[i], "summary.json"), field)) {
+      auto at = std::find(policies.begin(), policies.end(), e.policy);
+      if (at == policies.end()) at = policies.insert(at, e.policy);
+      const auto group = static_cast<double>(at - policies.begin());
+      const double x = group + width * (static_cast<double>(i) + 0.5) - 0.4;
+      series.rows.push_back({x, e.mean, std::isnan(e.low) ? e.mean : e.low, std::isnan(e.high) ? e.mean : e.high});
+    }
+  }
+  figure.bar_width = 0.9 * width;
+  for (std::size_t p = 0; p < policies.size(); ++p) figure.x.tics.emplace_back(static_cast<double>(p), policies[p]);
+  figure.x.low = -0.6;
+  figure.x.high = static_cast<double>(policies.size()) - 0.4;
+  figure.series.push_back({.name = {}, .style = Style::guide, .rows = {{*figure.x.low, 0}, {*figure.x.high, 0}}});
+  return figure;
+}
+
+/// At most so many steps of a distribution are drawn.
+constexpr std::size_t kSteps = 500;
+
+Figure cdf(const PlotRequest& request) {
+  Figure figure{.x = {.label = "completion time, min", .logarithmic = true},
+                .y = {.label = "part of all jobs", .low = 0.0, .high = 1.0},
+                .series = {}};
+  for (std::size_t i = 0; i < request.results.size(); ++i) {
+    const PlotRows rows(file_of(request.results[i], "jobs.csv"), {"policy", "state", "submit_s", "end_s"}, request.where);
+    for (const std::string& policy : rows.values("policy")) {
+      std::vector<double> minutes;
+      std::size_t jobs = 0;
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        if (rows.text(r, "policy") != policy) continue;
+        ++jobs;  // one that failed never completes: its line ends below 1
+        const double taken = (rows.number(r, "end_s") - rows.number(r, "submit_s")) / 60;
+        if (rows.text(r, "state") == "finished" && taken > 0) minutes.push_back(taken);
+      }
+      std::sort(minutes.begin(), minutes.end());
+      Series series{.name = series_name(request, i, policy), .style = Style::steps, .rows = {}};
+      const std::size_t stride = std::max<std::size_t>(1, minutes.size() / kSteps);
+      for (std::size_t j = 0; j < minutes.size(); ++j)
+        if (j % stride == 0 || j + 1 == minutes.size())
+          series.rows.push_back({minutes[j], static_cast<double>(j + 1) / static_cast<double>(jobs)});
+      figure.series.push_back(std::move(series));
+    }
+  }
+  return figure;
+}
+
+Figure deadlines(const PlotRequest& request) {
+  Figure figure{.x = {.label = "deadline, h", .logarithmic = true}, .y = {.label = "cost, $", .logarithmic = true}, .series = {}};
+  PlotRows rows(file_of(request.results.front(), "frontier.csv"),
+                {"policy", "job", "target_accuracy", "deadline_s", "cost_usd", "kept_fraction"}, request.where);
+  rows.keep_one("job", figure.note);
+  const std::vector<std::string> floors = rows.values("target_accuracy");
+  rows.keep_one("target_accuracy", figure.note, floors[floors.size() / 2]);
+  for (const std::string& policy : rows.values("policy")) {
+    Series series{.name = policy, .style = Style::line_points, .rows = {}};
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      if (rows.text(r, "policy") == policy && rows.number(r, "kept_fraction") == 1)
+        series.rows.push_back({rows.number(r, "deadline_s") / 3600, rows.number(r, "cost_usd")});
+    figure.series.push_back(std::move(series));
+  }
+  return figure;
+}
+
+Figure learning(const PlotRequest& request) {
+  Figure figure{
+      .x = {.label = "past runs of each model and instance", .logarithmic = true}, .y = {.label = "saving, %"}, .series = {}};
+  PlotRows rows(file_of(request.results.front(), "learning.csv"),
+                {"policy", "model_error", "runs", "saving_percent", "saving_percent_ci95_low", "saving_percent_ci95_high"},
+                request.where);
+  const std::vector<std::string> policies = rows.values("policy"), model_errors = rows.values("model_error");
+  double shift = 1;  // so that whiskers stand side by side
+  for (const std::string& policy : policies)
+    for (const std::string& error : model_errors) {
+      Series series{.name = model_errors.size() > 1 ? fmt::format("{}, error {}", policy, error) : policy,
+                    .style = Style::error_line,
+                    .rows = {}};
+      bool always_zero = true;  // the baseline
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        if (rows.text(r, "policy") != policy || rows.text(r, "model_error") != error) continue;
+        const double mean = rows.number(r, "saving_percent"), low = rows.number(r, "saving_percent_ci95_low"),
+                     high = rows.number(r, "saving_percent_ci95_high");
+        always_zero = always_zero && mean == 0;
+        series.rows.push_back(
+            {shift * rows.number(r, "runs"), mean, std::isnan(low) ? mean : low, std::isnan(high) ? mean : high});
+      }
+      if (always_zero) continue;
+      figure.series.push_back(std::move(series));
+      shift *= 1.04;
+    }
+  return figure;
+}
+
+Figure threads(const PlotRequest& request) {
+  Figure figure{.x = {.label = "threads"}, .y = {.label = "time / time at the best", .low = 0.9, .high = 3.0}, .series = {}};
+  PlotRows rows(file_of(request.results.front(), "threads-curves.csv"), {"machine", "operation", "threads", "seconds"},
+                request.where);
+  rows.keep_one("machine", figure.note);
+  for (const std::string& operation : rows.values("operation")) {
+    Series series{.name = operation, .style = Style::line, .rows = {}};
+    double best = std::numeric_limits<double>::infinity();
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      if (rows.text(r, "operation") == operation) best = std::min(best, rows.number(r, "seconds"));
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      if (rows.text(r, "operation") == operation)
+        series.rows.push_back({rows.number(r, "threads"), rows.number(r, "seconds") / best});
+    figure.series.push_back(std::move(series));
+  }
+  return figure;
+}
+
+}  // namespace
+
+const std::vector<PlotKind>& plot_kinds() {
+  static const std::vector<PlotKind> kinds{
+      {"savings", "bars with confidence intervals, of summary.json; --y for another of its quantities", savings},
+      {"cdf", "distribution of the jobs' completion times, of jobs.csv", cdf},
+      {"deadlines", "cost against the deadline by policy, of the study frontier", deadlines},
+      {"gantt", "jobs over time, waiting and on which pool, of jobs.csv and stages.csv", gantt},
+      {"utilization", "busy devices of each pool over time, of utilization.csv", utilization},
+      {"learning", "saving against past runs, of the study learning-curve", learning},
+      {"threads", "time of operations against their threads, of the study threads", threads},
+      {"pareto", "points and their Pareto front, of any CSV with --x and --y (default: frontier.csv's time_s, cost_usd)", pareto},
+      {"speedup", "speed-up against devices by pool at one batch size, of the study characterise", speedup},
+      {"errors", "predicted against measured, of predictions.csv or of validate --rows", errors},
+  };
+  return kinds;
+}
+
+}  // namespace rehearse::report

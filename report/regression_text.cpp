@@ -1,0 +1,248 @@
+#include "report/regression_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/table.hpp"
+#include "report/xml_text.hpp"
+
+namespace rehearse::report {
+
+namespace {
+
+constexpr std::size_t kJobsNamed = 3;
+
+using Row = std::vector<std::string>;
+
+std::string number(double value) { return std::isnan(value) ? "-" : fmt::format("{:.5g}", value); }
+
+std::string difference(double value, bool absolute) {
+  if (std::isnan(value)) return "-";
+  return absolute ? fmt::format("{:+.2f}", value) : fmt::format("{:+.2f} %", 100 * value);
+}
+
+std::string interval(const Finding& f) {
+  if (std::isnan(f.change.ci95_low)) return "-";
+  return fmt::format("[{}, {}]", difference(f.change.ci95_low, f.absolute), difference(f.change.ci95_high, f.absolute));
+}
+
+std::string verdict(const Finding& f) {
+  std::string text(name_of(f.verdict));
+  if (!f.reason.empty()) text += ": " + f.reason;
+  if (!f.fails) text += " (reported only)";
+  return text;
+}
+
+Row heads() { return {"scenario", "policy", "metric", "recorded", "now", "change", "95 % interval", "tolerance", "verdict"}; }
+
+Row cells(const std::string& scenario, const Finding& f) {
+  const std::string tolerance = f.metric.empty() ? "-"
+                                : f.absolute     ? fmt::format("{:.2f}", f.tolerance)
+                                                 : fmt::format("{:.2f} %", 100 * f.tolerance);
+  return {scenario,           f.policy,      f.metric.empty() ? "-" : f.metric,
+          number(f.recorded), number(f.now), difference(f.change.mean, f.absolute),
+          interval(f),        tolerance,     verdict(f)};
+}
+
+std::vector<Row> rows_that_differ(const std::vector<ScenarioFindings>& scenarios) {
+  std::vector<Row> rows{heads()};
+  for (const ScenarioFindings& s : scenarios)
+    for (const Finding& f : s.findings)
+      if (f.verdict != Verdict::same) rows.push_back(cells(s.scenario, f));
+  return rows;
+}
+
+std::string tally(const std::vector<ScenarioFindings>& scenarios) {
+  std::size_t policies = 0, counts[4] = {};
+  for (const ScenarioFindings& s : scenarios) {
+    std::string_view last;
+    for (const Finding& f : s.findings) {
+      policies += f.policy != last;
+      last = f.policy;
+      ++counts[static_cast<std::size_t>(f.verdict)];
+    }
+  }
+  return fmt::format("{} scenarios, {} policies: {} better, {} same, {} worse, {} broken", scenarios.size(), policies, counts[0],
+                     counts[1], counts[2], counts[3]);
+}
+
+std::string part(double value, std::string_view unit) {
+  return unit == "$" ? fmt::format("${:.4g}", value) : fmt::format("{:.6g} {}", value, unit);
+}
+
+std::string headline(const std::string& scenario, const Finding& f) {
+  std::string text = scenario + ", " + f.policy;
+  if (!f.metric.empty()) text += ", " + f.metric;
+  text += ": " + verdict(f);
+  if (!std::isnan(f.change.mean) && !f.metric.empty())
+    text += fmt::format(", {} {}", difference(f.change.mean, f.absolute), interval(f));
+  return text;
+}
+
+std::string decision(const DecisionChange& d) {
+  return fmt::format("{} -> {}", d.recorded.empty() ? "nothing" : d.recorded, d.now.empty() ? "nothing" : d.now);
+}
+
+/// What changed in the jobs; a line that begins with blanks is about the job above it.
+std::vector<std::string> lines_about(const JobChanges& c) {
+  std::vector<std::string> lines{
+      fmt::format("{} of {} jobs changed{}", c.changed, c.jobs, c.worst.empty() ? "" : "; the worst:")};
+  for (const JobChange& job : c.worst) {
+    lines.push_back(fmt::format("job {} in repetition {}: {} -> {}", job.job, job.repetition, part(job.recorded, c.unit),
+                                part(job.now, c.unit)));
+    lines.push_back(fmt::format("  ran: {} -> {}", job.recorded_run, job.now_run));
+    if (job.decision) lines.push_back("  decided: " + decision(*job.decision));
+  }
+  if (c.first)
+    lines.push_back(fmt::format("the first decision of repetition {} that changed is about job {}: {}", c.first->repetition,
+                                c.first->job, decision(*c.first)));
+  return lines;
+}
+
+bool same_jobs(const JobChanges& a, const JobChanges& b) {
+  return std::equal(a.worst.begin(), a.worst.end(), b.worst.begin(), b.worst.end(),
+                    [](const JobChange& x, const JobChange& y) { return x.job == y.job && x.repetition == y.repetition; });
+}
+
+/// Of a scenario's alarm: a headline, then what changed in the jobs; said once where several metrics of a policy name the same
+/// jobs.
+std::vector<std::string> lines_about(const ScenarioFindings& s, std::size_t index) {
+  const Alarm& alarm = s.alarms[index];
+  std::vector<std::string> lines{headline(s.scenario, alarm.finding)};
+  if (alarm.finding.metric.empty()) return lines;
+  const bool said = index > 0 && s.alarms[index - 1].finding.policy == alarm.finding.policy &&
+                    same_jobs(s.alarms[index - 1].changes, alarm.changes);
+  const std::vector<std::string> more = said ? std::vector<std::string>{"the same jobs"} : lines_about(alarm.changes);
+  lines.insert(lines.end(), more.begin(), more.end());
+  return lines;
+}
+
+/// By how much the time that policies take for their decisions has changed; it tells of the machine too.
+std::string decision_time(const ScenarioFindings& s) {
+  double recorded = 0, now = 0;
+  for (const ScenarioFindings::DecisionTime& time : s.decision_times)
+    if (!std::isnan(time.recorded_s) && !std::isnan(time.now_s)) {
+      recorded += time.recorded_s;
+      now += time.now_s;
+    }
+  return fmt::format("{}: decisions took {:.3g} s, recorded {:.3g} s (of the machine; reported only)", s.scenario, now, recorded);
+}
+
+std::string news(const ScenarioFindings& s) {
+  return s.new_policies.empty()
+             ? ""
+             : fmt::format("{}: not recorded yet (--update records): {}", s.scenario, fmt::join(s.new_policies, ", "));
+}
+
+std::string markdown_cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|' || c == '\\' || c == '`' || c == '<' || c == '*' || c == '_' || c == '[') out += '\\';
+    out += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return out;
+}
+
+}  // namespace
+
+ScenarioFindings compare_folders(const FolderPair& folders, const std::vector<MetricRule>& rules, const ChanceTable& chance) {
+  const std::vector<std::string> metrics = metrics_of(rules);
+  Results old = read_results(folders.recorded, metrics);
+  const Results young = read_results(folders.now, metrics);
+  if (!folders.policies.empty())
+    std::erase_if(old.policies, [&](const PolicyValues& p) {
+      return std::find(folders.policies.begin(), folders.policies.end(), p.policy) == folders.policies.end();
+    });
+  ScenarioFindings s{.scenario = old.scenario, .findings = judge(old, young, rules, chance)};
+  for (const Finding& f : s.findings)
+    if (is_alarm(f))
+      s.alarms.push_back(
+          {f, f.metric.empty() ? JobChanges() : changes_of(folders.recorded, folders.now, f.policy, f.metric, kJobsNamed)});
+  for (const PolicyValues& policy : young.policies) {
+    const PolicyValues* before = old.find(policy.policy);
+    if (before == nullptr)
+      s.new_policies.push_back(policy.policy);
+    else
+      s.decision_times.push_back({policy.policy, before->decision_time_s, policy.decision_time_s});
+  }
+  return s;
+}
+
+bool has_alarm(const std::vector<ScenarioFindings>& scenarios) {
+  return std::any_of(scenarios.begin(), scenarios.end(), [](const ScenarioFindings& s) { return !s.alarms.empty(); });
+}
+
+std::string regression_text(const std::vector<ScenarioFindings>& scenarios) {
+  std::string text;
+  const std::vector<Row> rows = rows_that_differ(scenarios);
+  if (rows.size() > 1) text += aligned(rows, {true, true, true, false, false, false, false, false, true}) + "\n";
+  for (const ScenarioFindings& s : scenarios)
+    for (std::size_t a = 0; a < s.alarms.size(); ++a) {
+      const std::vector<std::string> lines = lines_about(s, a);
+      text += lines.front() + "\n";
+      for (std::size_t i = 1; i < lines.size(); ++i) text += "  " + lines[i] + "\n";
+      text += "\n";
+    }
+  for (const ScenarioFindings& s : scenarios) text += decision_time(s) + "\n";
+  for (const ScenarioFindings& s : scenarios)
+    if (!s.new_policies.empty()) text += news(s) + "\n";
+  return text + tally(scenarios) + "\n";
+}
+
+std::string regression_markdown(const std::vector<ScenarioFindings>& scenarios) {
+  std::string text =
+      "## Policy regression: " + std::string(has_alarm(scenarios) ? "worse" : "passed") + "\n\n" + tally(scenarios) + "\n";
+  const std::vector<Row> rows = rows_that_differ(scenarios);
+  if (rows.size() > 1) {
+    text += "\n";
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      for (const std::string& cell : rows[r]) text += "| " + markdown_cell(cell) + " ";
+      text += r == 0 ? "|\n| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n" : "|\n";
+    }
+  }
+  for (const ScenarioFindings& s : scenarios)
+    for (std::size_t a = 0; a < s.alarms.size(); ++a) {
+      const std::vector<std::string> lines = lines_about(s, a);
+      text += "\n**" + markdown_cell(lines.front()) + "**\n\n";
+      for (std::size_t i = 1; i < lines.size(); ++i)
+        text +=
+            (lines[i].starts_with("  ") ? "  - " : "- ") + markdown_cell(lines[i].substr(lines[i].find_first_not_of(' '))) + "\n";
+    }
+  text += "\n";
+  for (const ScenarioFindings& s : scenarios) {
+    text += "- " + markdown_cell(decision_time(s)) + "\n";
+    if (!s.new_policies.empty()) text += "- " + markdown_cell(news(s)) + "\n";
+  }
+  return text;
+}
+
+std::string regression_junit(const std::vector<ScenarioFindings>& scenarios) {
+  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"rehearse regress\">\n";
+  for (const ScenarioFindings& s : scenarios) {
+    std::vector<std::string> policies;
+    for (const Finding& f : s.findings)
+      if (policies.empty() || policies.back() != f.policy) policies.push_back(f.policy);
+    const auto of = [](const std::string& policy) { return [&](const Alarm& a) { return a.finding.policy == policy; }; };
+    const auto failed = std::count_if(policies.begin(), policies.end(), [&](const std::string& policy) {
+      return std::any_of(s.alarms.begin(), s.alarms.end(), of(policy));
+    });
+    text +=
+        fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\">\n", xml_text(s.scenario), policies.size(), failed);
+    for (const std::string& policy : policies) {
+      text += fmt::format("    <testcase classname=\"{}\" name=\"{}\">\n", xml_text(s.scenario), xml_text(policy));
+      for (std::size_t a = 0; a < s.alarms.size(); ++a) {
+        if (!of(policy)(s.alarms[a])) continue;
+        const std::vector<std::string> lines = lines_about(s, a);
+        text += fmt::format("      <failure type=\"{}\" message=\"{}\">{}</failure>\n", name_of(s.alarms[a].finding.verdict),
+                            xml_text(lines.front()), xml_text(fmt::format("{}", fmt::join(lines, "\n"))));
+      }
+      text += "    </testcase>\n";
+    }
+    text += "  </testsuite>\n";
+  }
+  return text + "</testsuites>\n";
+}
+
+}  // namespace rehearse::report

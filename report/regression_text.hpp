@@ -1,0 +1,47 @@
+// What a regression benchmark found, for people and for CI.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/job_changes.hpp"
+#include "report/regression.hpp"
+
+namespace rehearse::report {
+
+struct Alarm {
+  Finding finding;
+  JobChanges changes;
+};
+
+/// One scenario: recorded results against those of now.
+struct ScenarioFindings {
+  std::string scenario;
+  std::vector<Finding> findings;
+  std::vector<Alarm> alarms;              ///< those of the findings that end in an error, with what changed
+  std::vector<std::string> new_policies;  ///< not recorded yet
+  struct DecisionTime {
+    std::string policy;
+    double recorded_s = 0, now_s = 0;  ///< NaN: unknown
+  };
+  std::vector<DecisionTime> decision_times;  ///< of the machines, reported only
+};
+
+struct FolderPair {
+  std::string recorded, now;
+  std::vector<std::string> policies = {};  ///< only these are looked at; empty: all
+};
+
+/// Judges the results of two folders, and looks up what changed. Throws sim::InputError.
+ScenarioFindings compare_folders(const FolderPair& folders, const std::vector<MetricRule>& rules, const ChanceTable& chance);
+
+bool has_alarm(const std::vector<ScenarioFindings>& scenarios);
+
+/// For a terminal: what is not the same, then each alarm with the jobs and decisions behind it.
+std::string regression_text(const std::vector<ScenarioFindings>& scenarios);
+/// The same as Markdown, for a comment on a change.
+std::string regression_markdown(const std::vector<ScenarioFindings>& scenarios);
+/// A test case for each policy, a suite for each scenario, as most CI systems read them.
+std::string regression_junit(const std::vector<ScenarioFindings>& scenarios);
+
+}  // namespace rehearse::report

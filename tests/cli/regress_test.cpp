@@ -1,0 +1,71 @@
+// The command `regress`: exit statuses, and the files that it writes.
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "tests/cli/program.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kScenario = R"({ "name": "small", "seed": 3, "repetitions": 2,
+  "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 2 } ] },
+  "jobs": [ { "generate": "mixed-cnn-rnn", "count": 4, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
+  "policies": [ "manual", "random-feasible" ] })";
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// With a suite of one scenario, recorded.
+class Recorded : public TemporaryFolder {
+ public:
+  Recorded() {
+    fs::create_directory(path() + "/suite");
+    write("suite/suite.json", R"({ "scenarios": [ "small" ], "policy_seeds": 4 })");
+    write("suite/small.json", kScenario);
+    const Ended ended = run_program(path(), {"regress", "suite", "--update"});
+    INFO(ended.err);
+    REQUIRE(ended.status == 0);
+  }
+};
+
+TEST_CASE("a suite is recorded, and unchanged code passes") {
+  const Recorded folder;
+  CHECK(fs::exists(folder.path() + "/suite/recorded/small/repetitions.csv"));
+  CHECK(has(text_of(folder.path() + "/suite/recorded/small/chance.csv"), "random-feasible,cost_usd,"));
+  const Ended ended = run_program(folder.path(), {"regress", "suite", "--markdown", "r.md", "--junit", "r.xml"});
+  CHECK(ended.status == 0);
+  CHECK(has(ended.out, "1 scenarios, 2 policies: 0 better, 12 same, 0 worse, 0 broken"));
+  CHECK(has(text_of(folder.path() + "/r.md"), "## Policy regression: passed"));
+  CHECK(has(text_of(folder.path() + "/r.xml"), "<testsuite name=\"small\" tests=\"2\" failures=\"0\">"));
+  CHECK(run_program(folder.path(), {"regress", "suite", "--policy-seed", "9", "--policy", "random-feasible"}).status == 0);
+}
+
+TEST_CASE("a policy that costs more than recorded ends with status 4") {
+  const Recorded folder;
+  // The same policy, held to a batch size that costs more.
+  folder.write("suite/small.json", std::string(kScenario).replace(kScenario.find("\"manual\""), 8,
+                                                                  R"({ "name": "manual", "configure": "median-feasible" })"));
+  const Ended ended = run_program(folder.path(), {"regress", "suite", "--policy", "manual", "--junit", "r.xml"});
+  CHECK(ended.status == 4);
+  CHECK(has(ended.out, "small, manual, cost_usd: worse, +"));
+  CHECK(has(ended.out, "jobs changed; the worst:"));
+  CHECK(has(ended.out, "decided: at "));
+  CHECK(has(text_of(folder.path() + "/r.xml"), "<failure type=\"worse\""));
+  CHECK(run_program(folder.path(), {"regress", "suite", "--update"}).status == 0);
+  CHECK(run_program(folder.path(), {"regress", "suite"}).status == 0);
+}
+
+TEST_CASE("results of two runs are compared") {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.write("small.json", kScenario);
+  for (const char* out : {"one", "two"}) REQUIRE(run_program(folder.path(), {"run", scenario, "--out", out}).status == 0);
+  CHECK(run_program(folder.path(), {"regress", "one", "--against", "two"}).status == 0);
+  REQUIRE(run_program(folder.path(), {"run", scenario, "--set", "/seed=4", "--out", "three"}).status == 0);
+  const Ended other = run_program(folder.path(), {"regress", "three", "--against", "one"});
+  CHECK(other.status == 3);
+  CHECK(has(other.err, "seed 4"));
+  CHECK(run_program(folder.path(), {"regress", "nowhere"}).status == 3);
+  CHECK(run_program(folder.path(), {"regress", "one", "--against", "two", "--update"}).status == 2);
+}
+
+}  // namespace
