@@ -31,7 +31,7 @@ class SearchJobs final : public sim::JobSource, public sim::Configurator {
     const sim::Cluster* cluster = nullptr;
     const ChainSpace* space = nullptr;
     SearchMethod* method = nullptr;
-    std::vector<Goal> goals;
+    std::vector<SearchGoal> goals;
     sim::AloneRunner* truth = nullptr;
     sim::Configurator* others = nullptr;
   };

@@ -21,7 +21,7 @@ std::optional<Evaluation> SearchLedger::enter(const Trial& trial, const Measures
       .trial = trial, .measures = measures, .share_before = before, .evaluations = evaluations_, .gpu_hours = gpu_hours_};
 }
 
-std::vector<Evaluation> run_search(const SearchSpace& space, SearchMethod& method, std::span<const Goal> goals,
+std::vector<Evaluation> run_search(const SearchSpace& space, SearchMethod& method, std::span<const SearchGoal> goals,
                                    const SearchBudget& budget) {
   std::vector<Evaluation> evaluations;
   SearchLedger ledger(budget);
@@ -36,7 +36,7 @@ std::vector<Evaluation> run_search(const SearchSpace& space, SearchMethod& metho
   return evaluations;
 }
 
-std::vector<Objectives> full_objectives(std::span<const Evaluation> evaluations, std::span<const Goal> goals) {
+std::vector<Objectives> full_objectives(std::span<const Evaluation> evaluations, std::span<const SearchGoal> goals) {
   std::vector<Objectives> points;
   for (const Evaluation& evaluation : evaluations)
     if (evaluation.trial.share == 1 && evaluation.measures.fits) points.push_back(objectives_of(evaluation.measures, goals));

@@ -40,10 +40,10 @@ class SearchLedger {
 
 /// In the order in which the method asked. Ends with the first trial that the budget does not hold, or when the method has
 /// nothing more to ask.
-std::vector<Evaluation> run_search(const SearchSpace& space, SearchMethod& method, std::span<const Goal> goals,
+std::vector<Evaluation> run_search(const SearchSpace& space, SearchMethod& method, std::span<const SearchGoal> goals,
                                    const SearchBudget& budget);
 
 /// Objectives of those trained in full, that fit.
-std::vector<Objectives> full_objectives(std::span<const Evaluation> evaluations, std::span<const Goal> goals);
+std::vector<Objectives> full_objectives(std::span<const Evaluation> evaluations, std::span<const SearchGoal> goals);
 
 }  // namespace rehearse::policies

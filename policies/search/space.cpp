@@ -4,28 +4,29 @@
 
 namespace rehearse::policies {
 
-double measure_of(const Measures& measures, Goal goal) {
+double measure_of(const Measures& measures, SearchGoal goal) {
   switch (goal) {
-    case Goal::accuracy:
+    case SearchGoal::accuracy:
       return measures.accuracy;
-    case Goal::latency:
+    case SearchGoal::latency:
       return measures.latency_s;
-    case Goal::memory:
+    case SearchGoal::memory:
       return measures.memory_bytes;
-    case Goal::training_time:
+    case SearchGoal::training_time:
       return measures.training_s;
-    case Goal::cost:
+    case SearchGoal::cost:
       return measures.cost_usd;
-    case Goal::energy:
+    case SearchGoal::energy:
       return measures.energy_j;
   }
   sim::fail_check("no such goal");
 }
 
-Objectives objectives_of(const Measures& measures, std::span<const Goal> goals) {
+Objectives objectives_of(const Measures& measures, std::span<const SearchGoal> goals) {
   if (!measures.fits) return Objectives(goals.size(), kDoesNotFit);
   Objectives objectives;
-  for (const Goal goal : goals) objectives.push_back(goal == Goal::accuracy ? 1 - measures.accuracy : measure_of(measures, goal));
+  for (const SearchGoal goal : goals)
+    objectives.push_back(goal == SearchGoal::accuracy ? 1 - measures.accuracy : measure_of(measures, goal));
   return objectives;
 }
 

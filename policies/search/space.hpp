@@ -26,14 +26,15 @@ struct Measures {
   bool fits = true;  ///< into the memory of its devices
 };
 
-/// In this order kGoalNames, as scenarios have them.
-enum class Goal : std::uint8_t { accuracy, latency, memory, training_time, cost, energy };
-inline constexpr std::array<std::string_view, 6> kGoalNames{"accuracy", "latency", "memory", "training-time", "cost", "energy"};
+/// In this order kSearchGoalNames, as scenarios have them.
+enum class SearchGoal : std::uint8_t { accuracy, latency, memory, training_time, cost, energy };
+inline constexpr std::array<std::string_view, 6> kSearchGoalNames{"accuracy",      "latency", "memory",
+                                                                  "training-time", "cost",    "energy"};
 
-double measure_of(const Measures& measures, Goal goal);
+double measure_of(const Measures& measures, SearchGoal goal);
 
 /// To be small: the error 1 - accuracy in the accuracy's place. What does not fit is worse than all that does.
-Objectives objectives_of(const Measures& measures, std::span<const Goal> goals);
+Objectives objectives_of(const Measures& measures, std::span<const SearchGoal> goals);
 inline constexpr double kDoesNotFit = 1e30;
 
 struct Gene {

@@ -15,7 +15,7 @@ namespace rehearse::scenarios {
 
 namespace {
 
-using policies::Goal;
+using policies::SearchGoal;
 
 struct SearchMethodChoice {
   std::string name;
@@ -66,6 +66,7 @@ class SearchStudy final : public Study {
       figures[task_of(i).space][task_of(i).arm].push_back(outcome.figures);
     }
     for (SpaceOutcome& outcome : outcomes) outcome.reference = reference_of(question, outcome);
+    write_plan_jobs(outcomes, folder);
     StudyResult result = result_of(question, outcomes, folder);
     if (parameters_.workload) result.tables.push_back(cluster_table(question, outcomes, figures));
     return result;
@@ -90,7 +91,7 @@ class SearchStudy final : public Study {
     const SearchMethodChoice& choice = parameters_.methods[task.arm / policies];
     const std::uint64_t key =
         sim::stream_key(scenario.policy_seed, static_cast<std::uint64_t>(task.repetition), "search " + choice.name, named.name);
-    const std::vector<Goal>& goals = parameters_.question.goals;
+    const std::vector<SearchGoal>& goals = parameters_.question.goals;
     const auto method = choice.entry->make(policies::Parameters(choice.entry->parameters, choice.parameters),
                                            policies::setup_of(*named.space, goals.size(), key));
     if (!parameters_.workload)
@@ -115,6 +116,16 @@ class SearchStudy final : public Study {
     return result;
   }
 
+  /// One for each architecture of a front.
+  static void write_plan_jobs(const std::vector<SpaceOutcome>& outcomes, const ResultsFolder& folder) {
+    std::map<std::string, std::string> jobs;
+    for (const SpaceOutcome& outcome : outcomes)
+      for (const Found& one : outcome.reference.front)
+        if (outcome.space->plan_job) jobs.insert(outcome.space->plan_job(one.genes));
+    if (!jobs.empty()) folder.make_subfolder("candidates");
+    for (const auto& [name, text] : jobs) folder.write("candidates/" + name + ".json", text);
+  }
+
   static std::string knee_note(const SpaceOutcome& outcome) {
     const Found& knee = outcome.reference.front[outcome.reference.knee];
     return fmt::format("{}: the {} front has {} points; its knee, accuracy {:.4f} and latency {:.4g} s, is {}",
@@ -125,12 +136,12 @@ class SearchStudy final : public Study {
   const SearchParameters parameters_;
 };
 
-std::vector<Goal> read_goals(sim::ObjectReader& in, const SpaceChoice& space, sim::Mistakes& mistakes) {
-  const std::vector<std::string> names(policies::kGoalNames.begin(), policies::kGoalNames.end());
-  std::vector<Goal> goals;
+std::vector<SearchGoal> read_goals(sim::ObjectReader& in, const SpaceChoice& space, sim::Mistakes& mistakes) {
+  const std::vector<std::string> names(policies::kSearchGoalNames.begin(), policies::kSearchGoalNames.end());
+  std::vector<SearchGoal> goals;
   const auto list = in.required("objectives", "a list of two to four objectives");
   for (const sim::JsonValue value : in.list("objectives")) {
-    const auto goal = static_cast<Goal>(sim::read_choice(value, names, mistakes));
+    const auto goal = static_cast<SearchGoal>(sim::read_choice(value, names, mistakes));
     const bool is_known = space.goals.empty() || std::count(space.goals.begin(), space.goals.end(), goal) > 0;
     if (!is_known) value.refuse("an objective that the space knows", mistakes);
     if (std::count(goals.begin(), goals.end(), goal) > 0) refuse_again(value, value.text(), "each objective once", mistakes);

@@ -105,7 +105,7 @@ SearchReference reference_of(const SearchQuestion& question, const SpaceOutcome&
   for (const policies::Objectives& point : points)
     for (std::size_t k = 0; k < point.size(); ++k) reference.worst[k] = std::max(reference.worst[k], point[k]);
   for (std::size_t k = 0; k < question.goals.size(); ++k)
-    if (question.goals[k] == policies::Goal::accuracy && !std::isnan(question.accuracy_above))
+    if (question.goals[k] == policies::SearchGoal::accuracy && !std::isnan(question.accuracy_above))
       reference.worst[k] = 1 - question.accuracy_above;
   reference.volume = policies::hypervolume(points, reference.worst);
   reference.knee = knee_of(points, reference.worst);

@@ -43,7 +43,7 @@ struct SpaceOutcome {
 };
 
 struct SearchQuestion {
-  std::vector<policies::Goal> goals;
+  std::vector<policies::SearchGoal> goals;
   std::vector<std::string> methods;
   double accuracy_above =
       0;  ///< what is less accurate does not count for the hypervolume; NaN: down to the front's least accurate

@@ -10,6 +10,7 @@
 #include "scenarios/studies/study.hpp"
 #include "sim/read/sha256.hpp"
 #include "traces/architectures/cell_table.hpp"
+#include "traces/measurements/subject_json.hpp"
 #include "workloads/architecture_accuracy.hpp"
 #include "workloads/convergence_table.hpp"
 #include "workloads/datasets.hpp"
@@ -20,7 +21,7 @@ namespace rehearse::scenarios {
 
 namespace {
 
-using policies::Goal;
+using policies::SearchGoal;
 
 constexpr std::string_view kHowToGet =
     "put the accuracies of NAS-Bench-201 beside the latencies of github.com/HayeonLee/HELP, data/nasbench201/latency";
@@ -68,7 +69,7 @@ SpaceChoice read_cells(sim::ObjectReader& in, const Paths& paths, Scenario& scen
     add_at(file, error, mistakes);
     return {};
   }
-  return {.goals = {Goal::accuracy, Goal::latency}, .make = [spaces](Scenario&) { return spaces; }};
+  return {.goals = {SearchGoal::accuracy, SearchGoal::latency}, .make = [spaces](Scenario&) { return spaces; }};
 }
 
 /// Levels of some genes, in every combination.
@@ -92,7 +93,7 @@ std::vector<policies::Gene> genes_of(const LevelLists& lists) {
 struct Family {
   LevelLists lists;
   const workloads::ConvergenceParameters* like = nullptr;
-  workloads::Network (*network)(const std::vector<int>& levels) = nullptr;
+  workloads::Structure (*structure)(const std::vector<int>& levels) = nullptr;
   double (*accuracy)(const std::vector<int>& levels) = nullptr;
 };
 
@@ -101,7 +102,9 @@ Family read_cnn_family(sim::JsonValue value, sim::Mistakes& mistakes) {
   Family family{
       .lists = {.names = {"layers", "filters", "kernel", "image"}, .levels = {}},
       .like = workloads::find_convergence("resnet18", "cifar10"),
-      .network = [](const std::vector<int>& l) { return make_network(workloads::residual_cnn(l[0], l[1], l[2], l[3])); },
+      .structure = [](const std::vector<int>& l) -> workloads::Structure {
+        return workloads::residual_cnn(l[0], l[1], l[2], l[3]);
+      },
       .accuracy =
           [](const std::vector<int>& l) { return 1 - workloads::cnn_error(workloads::residual_cnn(l[0], l[1], l[2], l[3])); }};
   family.lists.levels = {read_integers(in, "layers", sim::between(1, 200), {3, 6, 9, 12, 18, 27}, mistakes),
@@ -116,10 +119,11 @@ Family read_cnn_family(sim::JsonValue value, sim::Mistakes& mistakes) {
 
 Family read_rnn_family(sim::JsonValue value, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
-  Family family{.lists = {.names = {"layers", "hidden"}, .levels = {}},
-                .like = workloads::find_convergence("rnnlm", "ptb"),
-                .network = [](const std::vector<int>& l) { return make_network(workloads::lstm_language_model(l[0], l[1])); },
-                .accuracy = [](const std::vector<int>& l) { return 1 - workloads::lstm_error(l[0], l[1]); }};
+  Family family{
+      .lists = {.names = {"layers", "hidden"}, .levels = {}},
+      .like = workloads::find_convergence("rnnlm", "ptb"),
+      .structure = [](const std::vector<int>& l) -> workloads::Structure { return workloads::lstm_language_model(l[0], l[1]); },
+      .accuracy = [](const std::vector<int>& l) { return 1 - workloads::lstm_error(l[0], l[1]); }};
   family.lists.levels = {
       read_integers(in, "layers", sim::between(1, 8), {1, 2, 3, 4}, mistakes),
       read_integers(in, "hidden", sim::between(16, 8192), {128, 200, 320, 480, 650, 1000, 1500, 2048}, mistakes)};
@@ -127,19 +131,23 @@ Family read_rnn_family(sim::JsonValue value, sim::Mistakes& mistakes) {
   return family;
 }
 
+/// The first genes are the family's.
+std::vector<int> levels_of(const LevelLists& lists, const policies::Genes& genes) {
+  std::vector<int> levels;
+  for (std::size_t i = 0; i < lists.levels.size(); ++i) levels.push_back(lists.levels[i][static_cast<std::size_t>(genes[i])]);
+  return levels;
+}
+
 /// Gives each combination a profile of the scenario.
 policies::Architectures add_architectures(const Family& family, const std::string& kind, Scenario& scenario) {
   policies::Architectures made{.genes = genes_of(family.lists), .profiles = {}};
   const workloads::Dataset& data = workloads::dataset(family.like->dataset);
   for (const policies::Genes& genes : every_candidate(made.genes)) {
-    std::vector<int> levels;
-    std::string name = kind;
-    for (std::size_t i = 0; i < genes.size(); ++i) {
-      levels.push_back(family.lists.levels[i][static_cast<std::size_t>(genes[i])]);
-      name += fmt::format("-{}", levels.back());
-    }
+    const std::vector<int> levels = levels_of(family.lists, genes);
+    const std::string name = fmt::format("{}-{}", kind, fmt::join(levels, "-"));
     made.profiles.push_back(scenario.profiles.intern(name, family.like->dataset));
-    workloads::Network network = family.network(levels);
+    workloads::Network network =
+        std::visit([](const auto& structure) { return make_network(structure); }, family.structure(levels));
     network.name = name;
     workloads::ProfileModelInputs inputs{.model = name, .dataset = family.like->dataset};
     inputs.graph = build_graph(network, {.stored_bytes_per_sample = data.bytes_per_sample});
@@ -176,6 +184,13 @@ struct Chains {
   double epochs = 1;
 };
 
+std::pair<std::string, std::string> plan_job(const Chains& chains, const policies::Genes& genes) {
+  const std::vector<int> levels = levels_of(chains.family.lists, genes);
+  const std::string name = fmt::format("{}-{}", chains.kind, fmt::join(levels, "-"));
+  return {name, fmt::format("{{\"name\": \"{}\", \"network\": {}, \"dataset\": \"{}\", \"epochs\": {}}}\n", name,
+                            traces::to_json(chains.family.structure(levels)), chains.family.like->dataset, chains.epochs)};
+}
+
 std::vector<NamedSpace> make_chains(const Chains& chains, Scenario& scenario) {
   policies::Architectures architectures = add_architectures(chains.family, chains.kind, scenario);
   architectures.epochs = chains.epochs;
@@ -189,7 +204,8 @@ std::vector<NamedSpace> make_chains(const Chains& chains, Scenario& scenario) {
                                                        .architectures = architectures,
                                                        .resources = chains.resources,
                                                        .deployed_on = &sim::worker_device(scenario.cluster, pool)}),
-                      .all = {}});
+                      .all = {},
+                      .plan_job = [chains](const policies::Genes& genes) { return plan_job(chains, genes); }});
   return spaces;
 }
 
@@ -215,7 +231,8 @@ SpaceChoice read_chains(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes
   if (cnn && rnn) in.value().refuse("exactly one of cells, cnn and rnn", mistakes);
   if (scenario.cluster.pools.empty()) in.value().refuse("a \"cluster\" to train on beside the study", mistakes);
   if (mistakes.size() > before || scenario.cluster.pools.empty()) return {};
-  return {.goals = {Goal::accuracy, Goal::latency, Goal::memory, Goal::training_time, Goal::cost, Goal::energy},
+  return {.goals = {SearchGoal::accuracy, SearchGoal::latency, SearchGoal::memory, SearchGoal::training_time, SearchGoal::cost,
+                    SearchGoal::energy},
           .trains = true,
           .make = [chains = Chains{.family = family,
                                    .kind = cnn ? "cnn" : "rnn",

@@ -15,12 +15,15 @@ struct NamedSpace {
   std::string name;  ///< of the device
   std::shared_ptr<const policies::SearchSpace> space;
   std::vector<policies::Genes> all;  ///< every candidate, of a space that is known as a whole; else empty
+  /// A candidate's architecture and its training as a job file of `rehearse plan`, and the architecture's name; empty: the space
+  /// has none.
+  std::function<std::pair<std::string, std::string>(const policies::Genes&)> plan_job = {};
 };
 
 /// What a scenario says of its space.
 struct SpaceChoice {
-  std::vector<policies::Goal> goals;  ///< that it knows; empty after a mistake
-  bool trains = false;                ///< its candidates are ChainSpace's: they can be trained on the cluster
+  std::vector<policies::SearchGoal> goals;  ///< that it knows; empty after a mistake
+  bool trains = false;                      ///< its candidates are ChainSpace's: they can be trained on the cluster
   /// Gives the scenario the profiles of what is trained. Once, after the scenario's own have their models.
   std::function<std::vector<NamedSpace>(Scenario&)> make;
 };

@@ -16,8 +16,8 @@ namespace rehearse::scenarios {
 namespace {
 
 using policies::Evaluation;
-using policies::Goal;
 using policies::Measures;
+using policies::SearchGoal;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kGood = 0.95;                            ///< of the reference's hypervolume
@@ -228,8 +228,9 @@ void draw_search(const SearchQuestion& question, const std::vector<SpaceOutcome>
       for (const policies::Objectives& point : points) plot.lines.back().points.push_back({.x = point[k], .y = point[0]});
     };
     const auto heading = [&](std::size_t k) {
-      return question.goals[k] == Goal::accuracy ? std::string("error")
-                                                 : std::string(policies::kGoalNames[static_cast<std::size_t>(question.goals[k])]);
+      return question.goals[k] == SearchGoal::accuracy
+                 ? std::string("error")
+                 : std::string(policies::kSearchGoalNames[static_cast<std::size_t>(question.goals[k])]);
     };
     for (std::size_t k = 1; k < question.goals.size(); ++k) {
       report::LinePlot plot{

@@ -23,7 +23,7 @@ struct ClusterFigures {
 
 struct ClusterSearch {
   const policies::ChainSpace* space = nullptr;
-  std::vector<policies::Goal> goals;
+  std::vector<policies::SearchGoal> goals;
   const policies::PolicySpec* policy = nullptr;
   policies::SearchJobsSettings settings;
   int repetition = 0;

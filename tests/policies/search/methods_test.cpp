@@ -42,7 +42,7 @@ class ToySpace final : public SearchSpace {
   std::vector<Gene> genes_;
 };
 
-const std::vector<Goal> kGoals{Goal::accuracy, Goal::latency};
+const std::vector<SearchGoal> kGoals{SearchGoal::accuracy, SearchGoal::latency};
 
 std::vector<Evaluation> searched(const std::string& method, std::uint64_t key, double evaluations) {
   const ToySpace space;
@@ -181,7 +181,8 @@ TEST_CASE("a search's ledger by hand") {
 
 TEST_CASE("objectives are all to be small, and what does not fit is worst") {
   const Measures m{.accuracy = 0.75, .latency_s = 0.01, .memory_bytes = 5, .training_s = 6, .cost_usd = 7, .energy_j = 8};
-  const std::vector<Goal> all{Goal::accuracy, Goal::latency, Goal::memory, Goal::training_time, Goal::cost, Goal::energy};
+  const std::vector<SearchGoal> all{SearchGoal::accuracy,      SearchGoal::latency, SearchGoal::memory,
+                                    SearchGoal::training_time, SearchGoal::cost,    SearchGoal::energy};
   CHECK(objectives_of(m, all) == Objectives{0.25, 0.01, 5, 6, 7, 8});
   Measures large = m;
   large.fits = false;

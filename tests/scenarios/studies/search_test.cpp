@@ -5,6 +5,7 @@
 #include <iostream>
 #include <set>
 
+#include "scenarios/plan_files.hpp"
 #include "scenarios/studies/schedule_log.hpp"
 #include "scenarios/studies/search_outcome.hpp"
 #include "tests/scenarios/studies/study_files.hpp"
@@ -52,6 +53,17 @@ TEST_CASE("a search among chains of layers") {
       CHECK_FALSE(dominated);
     }
   CHECK(run_text(other, kChains, 3).files == run.files);
+  // Each architecture of a front is a job that `rehearse plan` reads.
+  const auto cluster = scenarios::load_plan_cluster(folder.write(
+      "cluster.json", R"({ "cluster": { "pools": [ { "name": "fast", "instance": "p3.8xlarge", "nodes": 1 } ] } })"));
+  int jobs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path() + "/out/candidates")) {
+    const scenarios::PlanRequest request = scenarios::load_plan_job(entry.path(), *cluster);
+    CHECK(entry.path().filename() == request.name + ".json");
+    CHECK(request.job.features.conv_layers > 6);
+    ++jobs;
+  }
+  CHECK(jobs > 1);
 }
 
 TEST_CASE("a search among others' jobs") {
