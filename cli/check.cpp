@@ -2,11 +2,12 @@
 
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
+#include "scenarios/sweep/plan.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::cli {
 
-std::unique_ptr<scenarios::Scenario> load(const ScenarioArguments& arguments) {
+scenarios::LoadOptions load_options(const ScenarioArguments& arguments) {
   scenarios::LoadOptions options{.catalogues = arguments.catalogues};
   for (const std::string& set : arguments.sets) {
     const std::size_t equals = set.find('=');
@@ -14,16 +15,29 @@ std::unique_ptr<scenarios::Scenario> load(const ScenarioArguments& arguments) {
       throw sim::InputError({.file = "--set", .expected = "/pointer=value", .found = "\"" + set + "\""});
     options.overrides.push_back({set.substr(0, equals), set.substr(equals + 1)});
   }
-  return scenarios::load_scenario(arguments.path, options);
+  return options;
+}
+
+std::unique_ptr<scenarios::Scenario> load(const ScenarioArguments& arguments) {
+  return scenarios::load_scenario(arguments.path, load_options(arguments));
 }
 
 int check_command(const ScenarioArguments& arguments) {
-  const auto scenario = load(arguments);
+  const scenarios::SweepPlan plan(arguments.path, load_options(arguments));
+  const scenarios::Scenario* scenario = &plan.first();
   for (const std::string& warning : scenario->warnings) fmt::print(stderr, "warning: {}\n", warning);
   fmt::print("{}: no mistakes; {}jobs: {}{}, pools: {}, policies: {}, repetitions: {}\n", arguments.path,
              scenario->study ? "study: " + scenario->study_name + ", " : "", scenario->jobs.size(),
              scenario->generators.empty() ? "" : " and generated ones", scenario->cluster.pools.size(), scenario->policies.size(),
              scenario->repetitions);
+  if (!plan.axes().empty()) {
+    std::vector<std::string> axes;
+    for (const scenarios::SweepAxis& axis : plan.axes())
+      axes.push_back(fmt::format("{} values of {}", axis.values.size(), axis.pointer));
+    fmt::print("sweep: {} runs, at {} points: {}\n",
+               plan.points() * scenario->policies.size() * static_cast<std::size_t>(scenario->repetitions), plan.points(),
+               fmt::join(axes, " x "));
+  }
   return kOk;
 }
 

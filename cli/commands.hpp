@@ -4,6 +4,10 @@
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace rehearse::cli {
 
 /// SEMANTICS of exit: the same for every command.
@@ -28,6 +32,24 @@ struct RunArguments {
   std::string out;
   int processes = 0;
   bool watch = false;
+};
+
+struct SweepArguments {
+  ScenarioArguments scenario;
+  std::string out, csv;  ///< files; may be empty
+  int processes = 0;
+  int limit = 1'000'000;  ///< runs
+  bool retry = false;
+  std::string launcher = "local";  ///< or slurm, parallel
+  int tasks = 0;                   ///< of the launchers that have tasks; 0: as many as make sense
+  std::string hosts = ":";         ///< of parallel
+  std::string task;                ///< FOLDER/N: be this task of a sweep on other machines
+};
+
+struct ReportArguments {
+  std::vector<std::string> folders;  ///< of results
+  std::string out;                   ///< instead of report.html in the folder; may be empty
+  bool timing = false;
 };
 
 struct ImportArguments {
@@ -112,9 +134,15 @@ int import_command(const ImportArguments& arguments);
 int import_convergence(const ImportArguments& arguments);
 int validate_command(const ValidateArguments& arguments);
 int calibrate_command(const CalibrateArguments& arguments);
+int report_command(const ReportArguments& arguments);
 int run_command(const RunArguments& arguments);
+int sweep_command(const SweepArguments& arguments);
 int check_command(const ScenarioArguments& arguments);
 int list_command(const std::string& what);
+
+/// The scenario's file, --set and --catalogue.
+void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments);
+void add_sweep_command(CLI::App& app, SweepArguments& arguments);
 
 /// The formats that can be imported: of measurements, of trainings, and of past runs.
 std::vector<std::string> import_formats();

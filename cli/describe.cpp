@@ -41,7 +41,7 @@ std::vector<report::Distribution> duration_lines(const traces::Workload& workloa
   for (const auto& [gpus, durations] : workload.by_gpus()) sizes.emplace_back(-durations.count(), gpus);
   std::sort(sizes.begin(), sizes.end());
   for (std::size_t i = 0; i < std::min<std::size_t>(4, sizes.size()); ++i)
-    lines.push_back(cumulative(fmt::format("{} GPUs", sizes[i].second), workload.by_gpus().at(sizes[i].second)));
+    lines.push_back(cumulative(fmt::format("{} {}", sizes[i].second, sizes[i].second == 1 ? "GPU" : "GPUs"), workload.by_gpus().at(sizes[i].second)));
   return lines;
 }
 

@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "policies/place/methods.hpp"
 #include "policies/registry.hpp"
+#include "policies/search/methods.hpp"
 #include "scenarios/catalogue.hpp"
 #include "scenarios/studies/study.hpp"
 #include "traces/formats.hpp"
@@ -80,6 +81,7 @@ void list_strategies() {
   list_entries("threads", policies::threads_strategies());
   list_entries("queue", policies::queue_strategies());
   list_entries("placement", policies::placement_methods());
+  list_entries("search", policies::search_methods());
 }
 
 void list_studies() {

@@ -8,7 +8,10 @@
 
 namespace rehearse::cli {
 
-/// Throws sim::InputError; also for a --set that is no "/pointer=value".
+/// Throws sim::InputError for a --set that is no "/pointer=value".
+scenarios::LoadOptions load_options(const ScenarioArguments& arguments);
+
+/// Throws sim::InputError, as load_options does too.
 std::unique_ptr<scenarios::Scenario> load(const ScenarioArguments& arguments);
 
 }  // namespace rehearse::cli

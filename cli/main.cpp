@@ -16,8 +16,6 @@
 
 namespace rehearse::cli {
 
-namespace {
-
 void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
   command.add_option("scenario", arguments.path, "the scenario's JSON file")->required();
   command.add_option("--set", arguments.sets, "override a value: /pointer=value, for instance --set /seed=3; may be repeated")
@@ -28,10 +26,12 @@ void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
       ->allow_extra_args(false);
 }
 
+namespace {
+
 /// CLI11 knows no "did you mean".
-void suggest_command(int argc, char** argv) {
-  const std::vector<std::string> commands{"run",   "train",   "check", "list",  "import", "export",  "validate", "calibrate",
-                                          "graph", "profile", "plan",  "split", "rate",   "regress", "plot",     "test"};
+void suggest_command(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> commands{"test"};  // the launcher's
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) commands.push_back(command->get_name());
   if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
   const std::string nearest = sim::nearest_name(argv[1], commands);
   if (!nearest.empty()) fmt::print(stderr, "did you mean \"{}\"?\n", nearest);
@@ -39,6 +39,7 @@ void suggest_command(int argc, char** argv) {
 
 struct Arguments {
   RunArguments run;
+  SweepArguments sweep;
   TrainArguments train;
   ScenarioArguments check;
   std::string what;
@@ -53,6 +54,7 @@ struct Arguments {
   PlanArguments plan;
   SplitArguments split;
   RateArguments rate;
+  ReportArguments report;
   RegressArguments regress;
   PlotArguments plot;
 };
@@ -186,10 +188,19 @@ void add_rate_command(CLI::App& app, RateArguments& arguments) {
       ->excludes(model);
 }
 
+void add_report_command(CLI::App& app, ReportArguments& arguments) {
+  CLI::App* report = app.add_subcommand("report", "make the HTML report of earlier results, as run does (docs/report.md)");
+  report->add_option("results", arguments.folders, "results folders")->required();
+  report->add_option("-o,--out", arguments.out, "the file to write (default: report.html in the folder)");
+  report->add_flag("--timing", arguments.timing, "also show how long policies took, which differs from run to run");
+}
+
 int guarded(const CLI::App& app, const Arguments& arguments) {
   try {
     if (app.got_subcommand("run")) return run_command(arguments.run);
+    if (app.got_subcommand("sweep")) return sweep_command(arguments.sweep);
     if (app.got_subcommand("train")) return train_command(arguments.train);
+    if (app.got_subcommand("report")) return report_command(arguments.report);
     if (app.got_subcommand("check")) return check_command(arguments.check);
     if (!arguments.import_jobs.out.empty()) return import_jobs_command(arguments.import_jobs);
     if (app.got_subcommand("import"))
@@ -238,6 +249,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 4096));
   run->add_flag("--watch", arguments.run.watch,
                 "show meanwhile what each run's cluster is doing: date, jobs, queue, devices held, cost so far");
+  add_sweep_command(app, arguments.sweep);
   add_train_command(app, arguments.train);
   CLI::App* check = app.add_subcommand("check", "read a scenario and report all mistakes at once, without running it");
   add_scenario_arguments(*check, arguments.check);
@@ -252,13 +264,14 @@ int main(int argc, char** argv) {
   add_plan_command(app, arguments.plan);
   add_split_command(app, arguments.split);
   add_rate_command(app, arguments.rate);
+  add_report_command(app, arguments.report);
   add_regress_command(app, arguments.regress);
   add_plot_command(app, arguments.plot);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (app.exit(error) == 0) return kOk;
-    suggest_command(argc, argv);
+    suggest_command(app, argc, argv);
     return kUsage;
   }
   Eigen::setCpuCacheSizes(32768, 262144, 2097152);  // matrix products block by these: the same bytes on every machine

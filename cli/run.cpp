@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "cli/commands.hpp"
+#include "cli/embedded.hpp"
 #include "cli/load.hpp"
 #include "scenarios/studies/study.hpp"
 
@@ -32,6 +33,12 @@ void print_inputs(const std::vector<report::InputReport>& inputs, double origin_
   if (!inputs.empty()) fmt::print("\n");
 }
 
+void print_results(const scenarios::Scenario& scenario, const std::string& out) {
+  fmt::print("Results: {}\n", out);
+  if (scenario.output.report && report_page().empty())
+    fmt::print("This program was built without the HTML report; \"rehearse report\" says how to get it.\n");
+}
+
 int run_study_command(scenarios::Scenario& scenario, const scenarios::RunOptions& options) {
   bool policy_failed = false;
   const report::StudySummary summary = scenarios::run_study(scenario, options, policy_failed);
@@ -40,7 +47,8 @@ int run_study_command(scenarios::Scenario& scenario, const scenarios::RunOptions
   for (const report::Table& table : summary.tables)
     if (const std::string text = report::table_text(table); !text.empty()) fmt::print("{}\n", text);
   for (const std::string& note : summary.notes) fmt::print("{}\n", note);
-  fmt::print("\nResults: {}\n", options.out);
+  fmt::print("\n");
+  print_results(scenario, options.out);
   return policy_failed ? kPolicyFailed : kOk;
 }
 
@@ -52,12 +60,13 @@ int run_command(const RunArguments& arguments) {
   const bool progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   const std::string out = arguments.out.empty() ? "results/" + scenario->name : arguments.out;
   const scenarios::RunOptions options{
-      .out = out, .processes = arguments.processes, .progress = progress, .watch = arguments.watch};
+      .out = out, .processes = arguments.processes, .progress = progress, .report_page = report_page(), .watch = arguments.watch};
   if (scenario->study) return run_study_command(*scenario, options);
   const report::Summary summary = scenarios::run_scenario(*scenario, options);
   if (!scenario->description.empty()) fmt::print("{}: {}\n\n", scenario->name, scenario->description);
   print_inputs(summary.inputs, summary.origin_s);
-  fmt::print("{}\nResults: {}\n", terminal_table(summary), out);
+  fmt::print("{}\n", terminal_table(summary));
+  print_results(*scenario, out);
   const bool failed =
       std::any_of(summary.rows.begin(), summary.rows.end(), [](const report::SummaryRow& row) { return !row.ok; });
   return failed ? kPolicyFailed : kOk;

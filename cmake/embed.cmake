@@ -1,15 +1,18 @@
-# rehearse_embed(TARGET FUNCTION HEADER FILES file...) puts files into TARGET, so that an installed program needs no data
+# rehearse_embed(TARGET FUNCTION HEADER [BASE folder] FILES file...) puts files into TARGET, so that an installed program needs no data
 # folder. It defines FUNCTION, declared in HEADER as returning std::span<const rehearse::sim::EmbeddedFile>; a file's name
-# there is its path from the repository's root. The assembler reads the bytes (.incbin), which costs no compile time.
+# there is its path from BASE, by default the repository's root. The assembler reads the bytes (.incbin), which costs no compile time.
 function(rehearse_embed target function header)
-  cmake_parse_arguments(PARSE_ARGV 3 E "" "" "FILES")
+  cmake_parse_arguments(PARSE_ARGV 3 E "" "BASE" "FILES")
+  if(NOT E_BASE)
+    set(E_BASE "${PROJECT_SOURCE_DIR}")
+  endif()
   set(symbols "")
   set(rows "")
   set(paths "")
   list(SORT E_FILES)
   foreach(file IN LISTS E_FILES)
     list(LENGTH paths i)
-    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE path)
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${E_BASE}" OUTPUT_VARIABLE path)
     list(APPEND paths "${path}")
     set(begin "${target}_embedded_${i}_begin")
     set(end "${target}_embedded_${i}_end")

@@ -19,29 +19,56 @@ auto make(const std::vector<Entry>& entries, const StrategyChoice& choice) {
   return entry.make(Parameters(entry.parameters, choice.parameters));
 }
 
+std::unique_ptr<sim::Place> make_place(const StrategyChoice& choice, const OutsideInputs& outside) {
+  if (choice.outside != nullptr) return choice.outside->place(outside);
+  const PlaceEntry& entry = entry_of(place_strategies(), choice);
+  return entry.make(Parameters(entry.parameters, choice.parameters), {.belief = outside.belief, .seed = outside.policy_seed});
+}
+
+std::unique_ptr<sim::Threads> make_threads(const StrategyChoice& choice, const OutsideInputs& outside) {
+  if (choice.outside != nullptr) return choice.outside->threads(outside);
+  const ThreadsEntry& entry = entry_of(threads_strategies(), choice);
+  return entry.make(Parameters(entry.parameters, choice.parameters),
+                    sim::stream_key(outside.policy_seed, static_cast<std::uint64_t>(outside.repetition),
+                                    "policy " + outside.policy, "threads"));
+}
+
+std::unique_ptr<sim::Queue> make_queue(const StrategyChoice& choice, const OutsideInputs& outside) {
+  if (choice.outside != nullptr) return choice.outside->queue(outside);
+  const auto make_one = [&] { return make(queue_strategies(), choice); };
+  if (choice.partitions.empty()) return make_one();
+  return std::make_unique<Partitioned>(choice.partitions, make_one);
+}
+
 }  // namespace
 
+void Bundle::make_configure(const OutsideInputs& outside) {
+  const StrategyChoice& choice = spec_.configure;
+  if (choice.outside != nullptr) {
+    configure_ = choice.outside->configure(outside);
+    return;
+  }
+  const ConfigureEntry& entry = entry_of(configure_strategies(), choice);
+  const Parameters parameters(entry.parameters, choice.parameters);
+  if (entry.make_oracle != nullptr)
+    oracle_ = entry.make_oracle(parameters);
+  else if (entry.make_agent != nullptr)
+    configure_ = entry.make_agent(parameters, choice.network.get());
+  else
+    configure_ = entry.make(parameters);
+}
+
 Bundle::Bundle(const PolicySpec& spec, const BundleInputs& inputs) : spec_(spec), inputs_(inputs) {
-  const ConfigureEntry& configure = entry_of(configure_strategies(), spec.configure);
-  const Parameters parameters(configure.parameters, spec.configure.parameters);
-  if (configure.make_oracle != nullptr)
-    oracle_ = configure.make_oracle(parameters);
-  else if (configure.make_agent != nullptr)
-    configure_ = configure.make_agent(parameters, spec.configure.network.get());
-  else
-    configure_ = configure.make(parameters);
-  const PlaceEntry& place = entry_of(place_strategies(), spec.place);
-  place_ =
-      place.make(Parameters(place.parameters, spec.place.parameters), {.belief = inputs_.belief, .seed = inputs_.policy_seed});
-  const ThreadsEntry& threads = entry_of(threads_strategies(), spec.threads);
-  threads_ = threads.make(
-      Parameters(threads.parameters, spec.threads.parameters),
-      sim::stream_key(inputs_.policy_seed, static_cast<std::uint64_t>(inputs_.repetition), "policy " + spec.name, "threads"));
-  const auto make_queue = [&] { return make(queue_strategies(), spec.queue); };
-  if (spec.queue.partitions.empty())
-    queue_ = make_queue();
-  else
-    queue_ = std::make_unique<Partitioned>(spec.queue.partitions, make_queue);
+  const OutsideInputs outside{.policy = spec.name,
+                              .cluster = inputs.cluster,
+                              .belief = inputs.belief,
+                              .policy_seed = inputs.policy_seed,
+                              .repetition = inputs.repetition,
+                              .folder = inputs.folder};
+  make_configure(outside);
+  place_ = make_place(spec.place, outside);
+  threads_ = make_threads(spec.threads, outside);
+  queue_ = make_queue(spec.queue, outside);
   believed_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.belief->models(), policy());
   truth_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.world->models(), policy());
   const sim::Policy reference{.name = "manual", .place = &reference_place_, .threads = &reference_threads_};
@@ -100,7 +127,13 @@ sim::Menu Bundle::ask(const sim::Job& job, std::span<const sim::StageSeen> seen,
   if (oracle_ != nullptr)
     return seen.empty() ? oracle_->configure(view, *inputs_.world, *truth_)
                         : oracle_->configure_again(view, seen, *inputs_.world, *truth_);
-  return seen.empty() ? configure_->configure(view, *inputs_.belief) : configure_->configure_again(view, seen, *inputs_.belief);
+  sim::Menu menu =
+      seen.empty() ? configure_->configure(view, *inputs_.belief) : configure_->configure_again(view, seen, *inputs_.belief);
+  if (spec_.configure.outside == nullptr) return menu;  // others choose among the candidates
+  for (const sim::Choice& choice : menu.ranked)
+    if (!differ_only_in(spec_.free, choice.configuration, manual))
+      throw sim::PolicyError("a choice that differs from the manual configuration in more than the policy's \"free\" says");
+  return menu;
 }
 
 double Bundle::manual_alone_usd(const sim::Job& job) {

@@ -8,6 +8,7 @@
 
 #include "policies/configure/manual.hpp"
 #include "policies/configure/menu.hpp"
+#include "policies/outside.hpp"
 #include "policies/place/data_parallel.hpp"
 #include "policies/queue/partitions.hpp"
 #include "policies/registry.hpp"
@@ -22,6 +23,7 @@ struct StrategyChoice {
   std::map<std::string, ParameterValue> parameters;
   std::vector<Partition> partitions = {};                 ///< of a queue: one for each, with these parameters; none: one for all
   std::shared_ptr<const NetworkState> network = nullptr;  ///< of a strategy with an agent; none: an untrained one
+  std::shared_ptr<const OutsideStrategy> outside = nullptr;  ///< instead of a registered one; the name is then for messages alone
 };
 
 /// What is left out has its default.
@@ -44,6 +46,7 @@ struct BundleInputs {
   StageRules stage_rules;
   std::uint64_t policy_seed = 0;
   int repetition = 0;
+  std::string folder = {};  ///< for files about strategies that are made elsewhere; empty: none
 };
 
 /// The four strategies of one policy in one run. The inputs must outlive it.
@@ -59,6 +62,7 @@ class Bundle final : public sim::Configurator {
   double manual_alone_usd(const sim::Job& job);
 
  private:
+  void make_configure(const OutsideInputs& outside);
   /// Asks the strategy, about a new job when nothing is seen of it yet.
   sim::Menu ask(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s);
   sim::Prediction estimate(const sim::Job& job, const sim::Configuration& configuration, sim::AloneRunner& believed);

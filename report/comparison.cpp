@@ -75,6 +75,16 @@ const PolicyResult* find_ok(const std::vector<PolicyResult>& results, std::strin
 
 }  // namespace
 
+const std::vector<MetricField>& metric_fields() {
+  static const std::vector<MetricField> all = [] {
+    std::vector<MetricField> fields(std::begin(kMetricFields), std::end(kMetricFields));
+    fields.insert(fields.end(), std::begin(kMeasuredFields), std::end(kMeasuredFields));
+    fields.insert(fields.end(), std::begin(kCarbonFields), std::end(kCarbonFields));
+    return fields;
+  }();
+  return all;
+}
+
 Estimate SummaryRow::of(std::string_view field) const {
   for (const SummaryField& f : fields)
     if (f.name == field) return f.value;

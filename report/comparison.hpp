@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/metric_fields.hpp"
 #include "report/outcome.hpp"
 #include "report/statistics.hpp"
 #include "report/table.hpp"
@@ -22,6 +23,9 @@ struct PolicyResult {
   double run_cpu_s = 0;      ///< summed over repetitions
   double max_rss_bytes = 0;  ///< largest of them
 };
+
+/// All that describe one run; what a run does not have is NaN.
+const std::vector<MetricField>& metric_fields();
 
 struct SummaryField {
   std::string_view name;
@@ -54,6 +58,13 @@ struct InputReport {
   std::vector<std::string> notes;
 };
 
+struct PoolFacts {
+  std::string name, instance;
+  int nodes = 0;  ///< at most, when autoscaled
+  int devices_per_node = 0;
+  double price_usd_per_hour = 0;  ///< of a node, by the catalogue
+};
+
 struct Summary {
   std::string scenario;
   std::uint64_t seed = 0;
@@ -62,7 +73,8 @@ struct Summary {
   std::vector<InputReport> inputs;
   std::vector<SummaryRow> rows;
   std::optional<MeasureWindow> measure;  ///< of the jobs that count; none: all do
-  double origin_s = 0;                   ///< first submit date of the input, subtracted from all dates
+  std::vector<PoolFacts> pools;
+  double origin_s = 0;  ///< first submit date of the input, subtracted from all dates
 };
 
 /// What a study found.

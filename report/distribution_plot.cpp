@@ -13,9 +13,19 @@ namespace rehearse::report {
 namespace {
 
 constexpr double kWidth = 640, kHeight = 360, kLeft = 60, kRight = 20, kTop = 36, kBottom = 48;
+constexpr std::size_t kMostLabels = 24;  // under bars
 constexpr Mark kAxis{.stroke = "#222222"}, kGrid{.stroke = "#dddddd"};
 
 double y_of(double part) { return kHeight - kBottom - part * (kHeight - kTop - kBottom); }
+
+/// 1, 2 or 5 times a power of ten, so that the largest value is reached in two to five of them.
+double linear_tick(double most) {
+  if (!(most > 0)) return 1;
+  const double power = std::pow(10.0, std::floor(std::log10(most / 5)));
+  for (const double digit : {1.0, 2.0, 5.0})
+    if (most <= 5 * digit * power * (1 + 1e-9)) return digit * power;
+  return 10 * power;
+}
 
 void draw_axes(Svg& svg, std::string_view title, std::string_view x_heading) {
   svg.text(kLeft, 22, title);
@@ -68,15 +78,19 @@ std::string bars_svg(std::string_view title, std::string_view x_heading, std::st
   Svg svg(kWidth, kHeight, title);
   double most = 0;
   for (const auto& [label, value] : bars) most = std::max(most, value);
-  if (most <= 0) most = 1;
-  svg.text(kLeft - 6, y_of(1) + 4, fmt::format("{:.3g}", most), Anchor::end);
-  svg.text(kLeft - 6, y_of(0) + 4, "0", Anchor::end);
+  const double tick = linear_tick(most), top_value = tick * std::max(1.0, std::ceil(most / tick - 1e-9));
+  for (int i = 0; i * tick <= top_value * (1 + 1e-9); ++i) {
+    const double y = y_of(i * tick / top_value);
+    if (i > 0) svg.polyline({{kLeft, y}, {kWidth - kRight, y}}, kGrid);
+    svg.text(kLeft - 6, y + 4, fmt::format("{:g}", i * tick), Anchor::end);
+  }
   svg.text(kWidth - kRight, 22, y_heading, Anchor::end);
   const double step = (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(bars.size(), 1));
+  const std::size_t every = (bars.size() + kMostLabels - 1) / kMostLabels;
   for (std::size_t i = 0; i < bars.size(); ++i) {
-    const double x = kLeft + step * static_cast<double>(i), top = y_of(bars[i].second / most);
-    svg.rectangle(x + 0.1 * step, top, 0.8 * step, y_of(0) - top, {.fill = distinct_colour(0)});
-    if (bars.size() <= 30) svg.text(x + 0.5 * step, y_of(0) + 16, bars[i].first, Anchor::middle);
+    const double x = kLeft + step * static_cast<double>(i), top = y_of(bars[i].second / top_value);
+    svg.rectangle(x + 0.1 * step, top, 0.8 * step, y_of(0) - top, {.fill = "#0072b2"});
+    if (i % every == 0) svg.text(x + 0.5 * step, y_of(0) + 16, bars[i].first, Anchor::middle);
   }
   draw_axes(svg, title, x_heading);
   return std::move(svg).finish();

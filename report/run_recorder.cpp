@@ -30,16 +30,18 @@ const RecordFile kPredictionsFile{"predictions.csv", "policy,repetition,job,quan
 const RecordFile kUtilizationFile{
     "utilization.csv", "policy,repetition,time_s,pool,busy_devices,allocated_devices,queued_jobs,power_w,fragmentation"};
 const RecordFile kLifeFile{"life.csv", "policy,repetition,job,held_s,train_s,switch_s,lost_s,cost_lost_usd,checkpoints,restarts"};
+const RecordFile kNodesFile{"nodes.csv", "policy,repetition,job,pool,node,devices,start_s,end_s"};
 
 RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
-  jobs_ = open(setup_.cluster->carbon_g_per_kwh ? kJobsFileWithCarbon : kJobsFile, true);
-  decisions_ = open(kDecisionsFile, true);
+  jobs_ = open(setup_.cluster->carbon_g_per_kwh ? kJobsFileWithCarbon : kJobsFile, setup_.files.jobs);
+  decisions_ = open(kDecisionsFile, setup_.files.decisions);
   events_ = open(kEventsFile, setup_.files.events);
   stages_ = open(kStagesFile, setup_.files.stages);
   curves_ = open(kCurvesFile, setup_.files.curves);
   predictions_ = open(kPredictionsFile, setup_.files.predictions);
   utilization_ = open(kUtilizationFile, setup_.files.utilization);
   life_ = open(kLifeFile, setup_.files.life);
+  nodes_ = open(kNodesFile, setup_.files.nodes);
 }
 
 std::unique_ptr<RowWriter> RunRecorder::open(const RecordFile& file, bool wanted) const {
@@ -71,7 +73,8 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
   if (outcome_.jobs.size() <= r.number) outcome_.jobs.resize(r.number + 1);
   outcome_.jobs[r.number] = outcome;
   if (!setup_.measure || setup_.measure->has(job.submit_s)) add_to_sums(r);
-  write_row(r, outcome);
+  if (jobs_) write_row(r, outcome);
+  if (life_) write_life(r);
   if (predictions_) write_predictions(r);
 }
 
@@ -127,7 +130,6 @@ void RunRecorder::write_row(const sim::JobRecord& r, const JobOutcome& outcome) 
     out.empty().empty();
   if (setup_.cluster->carbon_g_per_kwh) out.number(r.co2_kg);
   out.end_row();
-  if (life_) write_life(r);
 }
 
 void RunRecorder::write_predictions(const sim::JobRecord& r) {
@@ -157,6 +159,7 @@ void RunRecorder::write_life(const sim::JobRecord& r) {
 }
 
 void RunRecorder::on_decision(const sim::DecisionRecord& r) {
+  if (!decisions_) return;
   const sim::Configuration& c = r.choice->configuration;
   const sim::Prediction& p = r.choice->predicted;
   begin(*decisions_)
@@ -255,9 +258,29 @@ void RunRecorder::on_node(const sim::NodeEvent& event) {
                               json_string(node_name(*setup_.cluster, event.pool, node))));
 }
 
+void RunRecorder::on_devices(double time_s, bool taken, const sim::Job& job, const sim::Configuration& c,
+                             const sim::Layout& layout) {
+  if (!nodes_) return;
+  if (taken) {
+    taken_s_[job.name] = time_s;
+    return;
+  }
+  const double start_s = taken_s_[job.name];
+  for (std::size_t g = 0; g < layout.size(); ++g)
+    for (const sim::NodeShare& share : layout[g])
+      begin(*nodes_)
+          .text(job.name)
+          .text(pool_name(c.groups[g].pool))
+          .integer(share.node)
+          .number(share.devices * c.share.fraction)
+          .number(start_s)
+          .number(time_s)
+          .end_row();
+}
+
 RunOutcome RunRecorder::finish(const sim::ReplayTotals& totals) {
   for (RowWriter* writer : {jobs_.get(), decisions_.get(), events_.get(), stages_.get(), curves_.get(), predictions_.get(),
-                            utilization_.get(), life_.get()})
+                            utilization_.get(), life_.get(), nodes_.get()})
     if (writer != nullptr) writer->close();
   sim::check(outcome_.jobs.size() == totals.jobs, "not every job has a record");
   double usd = 0, pools_usd = totals.parameter_servers_usd + totals.shared_idle_usd;

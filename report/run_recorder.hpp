@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "report/outcome.hpp"
 #include "report/row_writer.hpp"
@@ -12,14 +13,17 @@
 
 namespace rehearse::report {
 
-/// Which files a run writes besides jobs.csv and decisions.csv.
+/// Which files a run writes.
 struct RecordFiles {
+  bool jobs = true;
+  bool decisions = true;
   bool events = false;
   bool stages = false;
   bool curves = false;
   bool predictions = false;
   bool utilization = false;
   bool life = false;
+  bool nodes = false;
 };
 
 /// Headers of the files, in the order in which RunRecorder writes columns.
@@ -28,10 +32,10 @@ struct RecordFile {
   std::string_view header;  ///< empty: no header (JSON Lines)
 };
 extern const RecordFile kJobsFile, kJobsFileWithCarbon, kDecisionsFile, kEventsFile, kStagesFile, kCurvesFile, kPredictionsFile,
-    kUtilizationFile, kLifeFile;
+    kUtilizationFile, kLifeFile, kNodesFile;
 
 struct RunRecorderSetup {
-  std::string folder;  ///< exists
+  std::string folder;  ///< exists; not looked at when no file is written
   std::string policy;
   int repetition = 0;
   RecordFiles files;
@@ -52,6 +56,8 @@ class RunRecorder final : public sim::Recorder {
   void on_stage(const sim::StageRecord& record) override;
   void on_pool_sample(const sim::PoolSample& sample) override;
   void on_node(const sim::NodeEvent& event) override;
+  void on_devices(double time_s, bool taken, const sim::Job& job, const sim::Configuration& configuration,
+                  const sim::Layout& layout) override;
   /// Closes the files; the outcome of the whole run.
   RunOutcome finish(const sim::ReplayTotals& totals);
 
@@ -66,7 +72,8 @@ class RunRecorder final : public sim::Recorder {
   void write_life(const sim::JobRecord& record);
 
   RunRecorderSetup setup_;
-  std::unique_ptr<RowWriter> jobs_, decisions_, events_, stages_, curves_, predictions_, utilization_, life_;
+  std::unique_ptr<RowWriter> jobs_, decisions_, events_, stages_, curves_, predictions_, utilization_, life_, nodes_;
+  std::unordered_map<std::string, double> taken_s_;  ///< when a job took the devices that it holds; only looked up
   RunOutcome outcome_;
   RunSums sums_;
 };

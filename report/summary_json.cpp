@@ -43,7 +43,13 @@ std::string summary_json(const Summary& s) {
   if (s.measure)
     text += fmt::format("  \"measure\": {{\"warmup_s\": {}, \"until_s\": {}}},\n", json_number(s.measure->warmup_s),
                         json_number(s.measure->until_s));
-  text += "  \"policies\": [";
+  text += "  \"pools\": [";
+  for (std::size_t p = 0; p < s.pools.size(); ++p)
+    text += fmt::format(
+        "{}\n    {{\"pool\": {}, \"instance\": {}, \"nodes\": {}, \"devices_per_node\": {}, \"price_usd_per_hour\": {}}}",
+        p == 0 ? "" : ",", json_string(s.pools[p].name), json_string(s.pools[p].instance), s.pools[p].nodes,
+        s.pools[p].devices_per_node, json_number(s.pools[p].price_usd_per_hour));
+  text += "],\n  \"policies\": [";
   for (std::size_t r = 0; r < s.rows.size(); ++r) {
     const SummaryRow& row = s.rows[r];
     text += fmt::format("{}\n    {{\"policy\": {}, \"status\": \"{}\"", r == 0 ? "" : ",", json_string(row.policy),

@@ -64,8 +64,8 @@ std::string viridis(double position) {
 bool is_bright(double position) { return position > 0.6; }
 
 std::string_view distinct_colour(std::size_t index) {
-  constexpr std::array<std::string_view, 8> kColours{"#000000", "#e69f00", "#56b4e9", "#009e73",
-                                                     "#d55e00", "#0072b2", "#cc79a7", "#f0e442"};
+  constexpr std::array<std::string_view, 10> kColours{"#000000", "#e69f00", "#56b4e9", "#009e73", "#d55e00",
+                                                      "#0072b2", "#cc79a7", "#f0e442", "#999999", "#5c2e00"};
   return kColours[index % kColours.size()];
 }
 

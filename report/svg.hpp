@@ -36,7 +36,8 @@ std::string viridis(double position);
 /// Whether black is easier to read on this colour of viridis than white.
 bool is_bright(double position);
 
-/// Eight colours of Okabe and Ito (2008) that are told apart with any colour vision; the ninth is the first again.
+/// Eight colours of Okabe and Ito (2008) that are told apart with any colour vision, a grey and a dark brown; then from the first
+/// again.
 std::string_view distinct_colour(std::size_t index);
 
 }  // namespace rehearse::report

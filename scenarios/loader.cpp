@@ -5,6 +5,7 @@
 
 #include "report/row_writer.hpp"
 #include "scenarios/loader_parts.hpp"
+#include "scenarios/sweep/axes.hpp"
 #include "sim/base/names.hpp"
 #include "sim/read/shown.hpp"
 #include "traces/job_list.hpp"
@@ -72,7 +73,8 @@ void read_output(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mista
   std::size_t jobs = scenario.jobs.size();
   for (const workloads::GeneratorSettings& generator : scenario.generators) jobs += static_cast<std::size_t>(generator.count);
   OutputSettings& out = scenario.output;
-  out.stages = out.curves = out.predictions = out.utilization = jobs <= kManyJobs;
+  out.stages = out.curves = out.predictions = out.utilization = out.report = jobs <= kManyJobs;
+  out.nodes = out.report;
   out.life = in.has("checkpoint") || in.has("failures") || in.has("stragglers") || in.has("maintenance");
   const auto value = in.child("output");
   if (!value) return;
@@ -83,9 +85,10 @@ void read_output(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mista
   out.predictions = output.boolean("predictions", out.predictions);
   out.utilization = output.boolean("utilization", out.utilization);
   out.life = output.boolean("life", out.life);
-  for (const char* key : {"report", "timeline"})
-    if (output.boolean(key, false))
-      output.child(key)->refuse("false: this version writes no report.html and no timeline.json", mistakes);
+  out.report = output.boolean("report", out.report);
+  out.nodes = output.boolean("nodes", out.report);
+  if (output.boolean("timeline", false))
+    output.child("timeline")->refuse("false: this version writes no timeline.json", mistakes);
   output.integer("max_timeline_jobs", at_least(0), 0);
   output.finish();
 }
@@ -244,6 +247,11 @@ std::vector<sim::Job> Scenario::jobs_of(int repetition) const {
 std::unique_ptr<Scenario> load_scenario(const std::string& path, const LoadOptions& options) {
   sim::JsonDocument document = sim::read_json_file(path);
   for (const Override& change : options.overrides) document.set(change.pointer, change.value);
+  refuse_sweeps(document.root());
+  return load_scenario(std::move(document), path, options);
+}
+
+std::unique_ptr<Scenario> load_scenario(sim::JsonDocument document, const std::string& path, const LoadOptions& options) {
   auto scenario = std::make_unique<Scenario>();
   sim::Mistakes mistakes;
   sim::ObjectReader in(document.root(), mistakes);

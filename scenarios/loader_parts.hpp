@@ -82,6 +82,8 @@ void read_study(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, s
 void add_input(const traces::ImportReport& report, std::string_view as_written, Scenario& scenario);
 
 std::vector<std::string> pool_names(const sim::Cluster& cluster);
+/// In SyncKind's order.
+const std::vector<std::string>& sync_kind_names();
 
 /// A mistake at `value` for a name that is none of `names`, with the nearest; true when it is one.
 bool known_name(sim::JsonValue value, std::string_view name, const std::vector<std::string>& names, const std::string& what,

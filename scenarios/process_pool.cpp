@@ -214,10 +214,12 @@ bool run_processes(const ProcessPoolSetup& setup) {
   try {
     for (int next = 0; interrupted == 0 && (next < setup.tasks || children.count() > 0);) {
       while (next < setup.tasks && children.count() < std::max(1, setup.processes)) children.start(next++, pipe, handlers);
-      pollfd waiting{.fd = pipe.reading(), .events = POLLIN, .revents = 0};
+      std::array<pollfd, 2> waiting{
+          {{.fd = pipe.reading(), .events = POLLIN, .revents = 0}, {.fd = setup.also_fd, .events = POLLIN, .revents = 0}}};
       const timespec a_second{.tv_sec = 1, .tv_nsec = 0};  // a full pipe takes no wake-up: wait no longer than this
-      ppoll(&waiting, 1, &a_second, &while_waiting);
+      ppoll(waiting.data(), waiting.size(), &a_second, &while_waiting);
       read_frames(pipe.reading(), setup);
+      setup.on_also();
       if (interrupted == 0) children.reap();
     }
   } catch (...) {

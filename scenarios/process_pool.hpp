@@ -42,6 +42,8 @@ struct ProcessPoolSetup {
   std::function<int(int task, const TellProgress& tell)> work;
   std::function<void(const ChildEnd&)> on_end;
   std::function<void(int task, const sim::ReplayProgress& progress)> on_progress;
+  int also_fd = -1;                       ///< another pipe of the caller's that children write to
+  std::function<void()> on_also = [] {};  ///< something may be read from it
 };
 
 /// False when SIGINT or SIGTERM came: the children that were started are then killed and reaped. What on_end throws ends the

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "scenarios/loader_parts.hpp"
+#include "scenarios/process/process_strategy.hpp"
 #include "scenarios/read_agent.hpp"
 #include "scenarios/read_partitions.hpp"
 #include "scenarios/read_strategy.hpp"
@@ -47,15 +48,21 @@ policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, Scena
   }
   sim::ObjectReader in(value, mistakes);
   spec.name = in.text("name");
-  if (const auto v = in.child("configure")) {
+  const auto from_process = [&](sim::JsonValue v, policies::StrategyChoice& out) {
+    if (!is_process(v)) return false;
+    out = read_process(v, paths, scenario, mistakes);
+    return true;
+  };
+  if (const auto v = in.child("configure"); v && !from_process(*v, spec.configure)) {
     read_strategy(*v, policies::configure_strategies(), "configure strategy", spec.configure, mistakes);
     read_network(*v, {paths, scenario, mistakes}, spec.configure);
   }
   spec.free = read_free(in, mistakes);
-  if (const auto v = in.child("place")) read_strategy(*v, policies::place_strategies(), "place strategy", spec.place, mistakes);
-  if (const auto v = in.child("threads"))
+  if (const auto v = in.child("place"); v && !from_process(*v, spec.place))
+    read_strategy(*v, policies::place_strategies(), "place strategy", spec.place, mistakes);
+  if (const auto v = in.child("threads"); v && !from_process(*v, spec.threads))
     read_strategy(*v, policies::threads_strategies(), "threads strategy", spec.threads, mistakes);
-  if (const auto v = in.child("queue"))
+  if (const auto v = in.child("queue"); v && !from_process(*v, spec.queue))
     read_strategy(*v, policies::queue_strategies(), "queue strategy", spec.queue, mistakes,
                   [&](sim::ObjectReader& queue, policies::StrategyChoice& choice) {
                     choice.partitions = read_partitions(queue, scenario.cluster, mistakes);
@@ -63,8 +70,6 @@ policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, Scena
   in.finish();
   return spec;
 }
-
-const std::vector<std::string> kSyncKinds{"ring", "servers-sync", "servers-async"};
 
 policies::ManualOverride read_override(sim::ObjectReader& in, const Scenario& scenario, sim::Mistakes& mistakes) {
   policies::ManualOverride set;
@@ -77,7 +82,7 @@ policies::ManualOverride read_override(sim::ObjectReader& in, const Scenario& sc
   if (const auto batch = in.maybe_integer("batch_size", traces::kBatchSizes)) set.batch_size = static_cast<double>(*batch);
   set.learning_rate = in.maybe_number("learning_rate", sim::above(0));
   if (in.has("sync") || in.has("servers")) {
-    sim::Sync sync{.kind = static_cast<sim::SyncKind>(in.choice("sync", kSyncKinds, 0))};
+    sim::Sync sync{.kind = static_cast<sim::SyncKind>(in.choice("sync", sync_kind_names(), 0))};
     sync.servers = static_cast<int>(in.integer("servers", between(0, 1e4), sync.kind == sim::SyncKind::ring ? 0 : 1));
     if ((sync.kind == sim::SyncKind::ring) != (sync.servers == 0))
       in.value().refuse("servers with sync servers-sync or servers-async, and none with ring", mistakes);
@@ -112,6 +117,11 @@ void read_history_file(const std::string& path, sim::JsonValue value, Scenario& 
 }
 
 }  // namespace
+
+const std::vector<std::string>& sync_kind_names() {
+  static const std::vector<std::string> names{"ring", "servers-sync", "servers-async"};
+  return names;
+}
 
 void read_policies(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
   in.has("baseline");  // a known key also where there is no policy

@@ -10,6 +10,7 @@
 
 #include "scenarios/map_processes.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/engine/child.hpp"
 #include "sim/step/step_timer.hpp"
 
 namespace rehearse::scenarios {
@@ -57,6 +58,13 @@ workloads::TimedReplica timed_replica(const std::string& line) {
   for (std::size_t i = 0; i < ops && in; ++i) in >> t.device_of_op.emplace_back();
   sim::check(!in.fail(), "a run's timed steps are whole");
   return t;
+}
+
+void time_again(const Scenario& scenario, const workloads::TimedReplica& timed) {
+  sim::in_child([&] {
+    check_one(scenario, timed);
+    return std::string();
+  });
 }
 
 void write_timed_replicas(const std::string& folder, const std::vector<workloads::TimedReplica>& timed) {

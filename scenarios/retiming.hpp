@@ -18,6 +18,9 @@ void write_timed_replicas(const std::string& folder, const std::vector<workloads
 /// CheckFailed when two timers differ by more than kTimersAgree of the step.
 void time_again(const Scenario& scenario, const std::vector<RunTask>& tasks, int processes, const ResultsFolder& folder);
 
+/// One of them, in a forked child of its own.
+void time_again(const Scenario& scenario, const workloads::TimedReplica& timed);
+
 inline constexpr std::size_t kMostRetimed = 1000;
 inline constexpr double kTimersAgree = 1e-9;
 

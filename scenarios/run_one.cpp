@@ -12,7 +12,8 @@
 
 namespace rehearse::scenarios {
 
-void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress) {
+Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress,
+                    void (*drive)(sim::EventQueue&, sim::EventHandler&)) {
   const policies::PolicySpec& spec = scenario.policies[task.policy];
   const std::vector<sim::Job> generated =
       scenario.generators.empty() ? std::vector<sim::Job>() : scenario.jobs_of(task.repetition);
@@ -20,11 +21,11 @@ void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& 
   const workloads::Belief belief(scenario.cluster, scenario.profile_models);
   const workloads::World world(belief, scenario.world_errors, scenario.seed, task.repetition);
   Profiled profiled;
-  const policies::ConfigureEntry& strategy = *policies::find_strategy(policies::configure_strategies(), spec.configure.name);
-  if (policies::uses_history(strategy, spec.configure.parameters)) {
+  const auto* strategy = policies::find_strategy(policies::configure_strategies(), spec.configure.name);
+  if (strategy != nullptr && policies::uses_history(*strategy, spec.configure.parameters)) {
     std::unique_ptr<policies::ProbeChooser> chooser;
-    if (strategy.make_probes != nullptr)
-      chooser = strategy.make_probes(policies::Parameters(strategy.parameters, spec.configure.parameters));
+    if (strategy->make_probes != nullptr)
+      chooser = strategy->make_probes(policies::Parameters(strategy->parameters, spec.configure.parameters));
     profiled = profile_models(scenario, jobs, belief, world, task.repetition, {.chooser = chooser.get(), .policy = spec.name});
   }
   policies::Bundle bundle(spec, {.cluster = &scenario.cluster,
@@ -35,18 +36,23 @@ void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& 
                                  .manual = &scenario.manual,
                                  .stage_rules = scenario.stages,
                                  .policy_seed = scenario.policy_seed,
-                                 .repetition = task.repetition});
-  const OutputSettings& out = scenario.output;
+                                 .repetition = task.repetition,
+                                 .folder = task.folder});
+  const bool writes = !task.folder.empty();
+  const OutputSettings out = writes ? scenario.output : OutputSettings{Events::none, false, false, false, false, false};
   report::RunRecorder recorder(
       {.folder = task.folder,
        .policy = spec.name,
        .repetition = task.repetition,
-       .files = {.events = out.events == Events::all || (out.events == Events::first && task.repetition == 0),
+       .files = {.jobs = writes,
+                 .decisions = writes,
+                 .events = out.events == Events::all || (out.events == Events::first && task.repetition == 0),
                  .stages = out.stages,
                  .curves = out.curves,
                  .predictions = out.predictions,
                  .utilization = out.utilization,
-                 .life = out.life},
+                 .life = out.life,
+                 .nodes = out.nodes},
        .measure = scenario.measure,
        .cluster = &scenario.cluster,
        .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
@@ -75,15 +81,22 @@ void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& 
                                                 .infeasible = scenario.infeasible,
                                                 .pool_samples = out.utilization,
                                                 .network_solver = scenario.network_solver,
-                                                .on_progress = on_progress});
-  write_timed_replicas(task.folder, world.timed_replicas());
-  const report::RunOutcome outcome = recorder.finish(totals);
+                                                .on_progress = on_progress},
+                                               drive);
+  return {.outcome = recorder.finish(totals),
+          .timed = world.timed_replicas(),
+          .step_evaluations = static_cast<double>(workloads::steps_timed(belief)) + place.evaluations()};
+}
+
+void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress) {
+  const Replayed replayed = replay_one(scenario, task, on_progress, sim::run_with_simgrid);
+  write_timed_replicas(task.folder, replayed.timed);
   report::write_repetition(task.folder,
-                           {.policy = spec.name,
+                           {.policy = scenario.policies[task.policy].name,
                             .repetition = task.repetition,
-                            .step_evaluations = static_cast<double>(workloads::steps_timed(belief)) + place.evaluations()},
-                           outcome.metrics);
-  report::write_outcome(task.folder + "/" + kOutcomeFile, outcome);
+                            .step_evaluations = replayed.step_evaluations},
+                           replayed.outcome.metrics);
+  report::write_outcome(task.folder + "/" + kOutcomeFile, replayed.outcome);
 }
 
 }  // namespace rehearse::scenarios

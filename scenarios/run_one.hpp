@@ -7,17 +7,29 @@
 
 #include "scenarios/process_pool.hpp"
 #include "scenarios/scenario.hpp"
+#include "sim/engine/engine.hpp"
+#include "workloads/placed_step.hpp"
 
 namespace rehearse::scenarios {
 
 struct RunTask {
   std::size_t policy = 0;  ///< index into Scenario::policies
   int repetition = 0;
-  std::string folder;  ///< for its files; exists
+  std::string folder;  ///< for its files; exists; empty: it writes none
 };
 
 inline constexpr const char* kOutcomeFile = "outcome.bin";
 inline constexpr const char* kReasonFile = "reason.txt";
+
+struct Replayed {
+  report::RunOutcome outcome;
+  std::vector<workloads::TimedReplica> timed;  ///< steps that the fast timer timed
+  double step_evaluations = 0;                 ///< timings of steps that the policy used
+};
+
+/// Replays; with a folder, writes the run's files there. `drive` as sim::replay has it. Throws what went wrong.
+Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress,
+                    void (*drive)(sim::EventQueue&, sim::EventHandler&));
 
 /// Replays and writes the run's files and its outcome. Throws what went wrong.
 void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress);

@@ -14,10 +14,11 @@
 namespace rehearse::scenarios {
 
 struct RunOptions {
-  std::string out;        ///< results folder; empty: results/<name>
-  int processes = 0;      ///< at most so many at once; 0: as many as there are processors
-  bool progress = false;  ///< a bar on stderr
-  bool watch = false;     ///< instead of it a board on stderr: what each policy's cluster is doing
+  std::string out;                    ///< results folder; empty: results/<name>
+  int processes = 0;                  ///< at most so many at once; 0: as many as there are processors
+  bool progress = false;              ///< a bar on stderr
+  std::string_view report_page = {};  ///< report/html's page; empty: no HTML report is written
+  bool watch = false;                 ///< instead of it a board on stderr: what each policy's cluster is doing
   /// What each child does; throws what went wrong.
   std::function<void(const Scenario&, const RunTask&, const TellProgress& on_progress)> run = run_one;
 };

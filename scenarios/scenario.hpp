@@ -12,6 +12,7 @@
 #include "report/comparison.hpp"
 #include "report/run_recorder.hpp"
 #include "sim/cluster/cluster.hpp"
+#include "sim/read/json.hpp"
 #include "sim/replay/costs.hpp"
 #include "sim/replay/replay.hpp"
 #include "workloads/generator.hpp"
@@ -32,7 +33,7 @@ enum class Events : std::uint8_t { none, first, all };
 
 struct OutputSettings {
   Events events = Events::first;
-  bool stages = true, curves = true, predictions = true, utilization = true, life = false;
+  bool stages = true, curves = true, predictions = true, utilization = true, life = false, report = true, nodes = true;
 };
 
 class Study;
@@ -87,7 +88,9 @@ struct LoadOptions {
   std::vector<std::string> catalogues;  ///< files, after the scenario's own
 };
 
-/// Reads and checks a scenario file. Throws InputError with all mistakes at once.
+/// Reads and checks a scenario file. Throws InputError with all mistakes at once, also for a scenario that sweeps.
 std::unique_ptr<Scenario> load_scenario(const std::string& path, const LoadOptions& options);
+/// Of a document that has its overrides; `path` names it, and relative paths begin in its folder.
+std::unique_ptr<Scenario> load_scenario(sim::JsonDocument document, const std::string& path, const LoadOptions& options);
 
 }  // namespace rehearse::scenarios

@@ -68,25 +68,34 @@ bool keeps_limits(const sim::Job& job, const sim::Prediction& p) {
          (!job.has_cost_limit() || limited_usd(p) <= job.cost_limit_usd);
 }
 
+sim::Menu judge(const sim::Job& job, std::vector<sim::Choice> choices) {
+  sim::Menu menu{.feasible = false};
+  for (sim::Choice& choice : choices) {
+    choice.predicted.feasible = choice.predicted.feasible && keeps_limits(job, choice.predicted);
+    menu.feasible = menu.feasible || choice.predicted.feasible;
+  }
+  if (!menu.feasible) menu.remedy = remedy(job, choices);
+  menu.ranked = std::move(choices);
+  return menu;
+}
+
 sim::Menu rank(const sim::Job& job, std::vector<sim::Choice> choices) {
   struct Order {
     double violation, merit, cost;
     std::size_t index;
   };
   std::vector<Order> order;
-  sim::Menu menu{.feasible = false};
+  sim::Menu menu = judge(job, std::move(choices));
+  choices = std::exchange(menu.ranked, {});
   order.reserve(choices.size());
   menu.ranked.reserve(choices.size());
   for (std::size_t i = 0; i < choices.size(); ++i) {
-    sim::Prediction& p = choices[i].predicted;
-    p.feasible = p.feasible && keeps_limits(job, p);
-    menu.feasible = menu.feasible || p.feasible;
+    const sim::Prediction& p = choices[i].predicted;
     order.push_back({p.feasible ? 0 : 1e-9 + violation(job, p), merit(job, p), std::isnan(p.cost_usd) ? 0 : p.cost_usd, i});
   }
   std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {
     return std::tie(a.violation, a.merit, a.cost, a.index) < std::tie(b.violation, b.merit, b.cost, b.index);
   });
-  if (!menu.feasible) menu.remedy = remedy(job, choices);
   for (const Order& o : order) menu.ranked.push_back(std::move(choices[o.index]));
   return menu;
 }

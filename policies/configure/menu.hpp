@@ -41,8 +41,11 @@ bool fits_memory(const sim::Job& job, const sim::Cluster& cluster, const workloa
 /// Does the prediction keep the job's deadline, accuracy floor and cost limit? NaN predictions keep nothing that the job limits.
 bool keeps_limits(const sim::Job& job, const sim::Prediction& prediction);
 
-/// Feasible choices first, best by the job's objective; then the others, least violation first. Sets `feasible` of each choice
-/// and of the menu, and says what would make the job feasible. Equal choices keep their order.
+/// Sets `feasible` of each choice and of the menu, and says what would make the job feasible. The order stays.
+sim::Menu judge(const sim::Job& job, std::vector<sim::Choice> choices);
+
+/// As judge(), with feasible choices first, best by the job's objective; then the others, least violation first. Equal choices
+/// keep their order.
 sim::Menu rank(const sim::Job& job, std::vector<sim::Choice> choices);
 
 }  // namespace rehearse::policies

@@ -18,13 +18,6 @@ const sim::Group& group_of(const sim::PlaceView& view) {
   return view.configuration->groups[static_cast<std::size_t>(view.group)];
 }
 
-bool has_something_to_place(const sim::PlaceView& view) {
-  return view.worker->kind == sim::DeviceKind::gpu && view.workers_on_node > 1 &&
-         view.configuration->sync.kind != sim::SyncKind::servers_async &&
-         std::all_of(view.nodes->begin(), view.nodes->end(),
-                     [&](const sim::NodeShare& share) { return share.devices == view.workers_on_node; });
-}
-
 /// A model that is one chain would be one group: chains are joined only where that leaves every GPU something.
 Groups grouped(const sim::OpGraph& graph, double batch, const sim::StepGraph& timed, int gpus, int most) {
   std::vector<double> work;
@@ -36,6 +29,13 @@ Groups grouped(const sim::OpGraph& graph, double batch, const sim::StepGraph& ti
 }
 
 }  // namespace
+
+bool has_something_to_place(const sim::PlaceView& view) {
+  return view.worker->kind == sim::DeviceKind::gpu && view.workers_on_node > 1 &&
+         view.configuration->sync.kind != sim::SyncKind::servers_async &&
+         std::all_of(view.nodes->begin(), view.nodes->end(),
+                     [&](const sim::NodeShare& share) { return share.devices == view.workers_on_node; });
+}
 
 sim::StepPlan PlannedPlacement::found(const sim::PlaceView& view, double batch) const {
   const workloads::Belief& belief = *inputs_.belief;

@@ -29,6 +29,9 @@ struct PlacedOptions {
   double reinitialisation_s = 0;  ///< before each of them
 };
 
+/// Whether there are several GPUs of one node, all of a synchronous replica's: elsewhere data-parallel is all there is.
+bool has_something_to_place(const sim::PlaceView& view);
+
 /// The replica has the samples of all workers on the node. Data-parallel where there is nothing to place: on CPUs, on one GPU of
 /// a node, with unequal numbers of GPUs on nodes, and with asynchronous servers, where each worker pushes by itself.
 class PlannedPlacement final : public sim::Place {

@@ -39,10 +39,22 @@ std::vector<int> shares_of(const sim::QueueView& view, const sim::QueueJob& job)
 
 }  // namespace
 
+/// `devices` were planned to be held from one date to another. Later than that, the plan has been wrong from there on.
+void DeadlineAdmission::let_go_early(std::size_t pool, double from_s, double to_s, int devices) {
+  if (!in_time_ || to_s < from_s) replan_ = true;
+  if (replan_) return;
+  plan_.available[pool].add(from_s, to_s, devices);
+  plan_.gained_until_s[pool] = std::max(plan_.gained_until_s[pool], to_s);
+  plan_.full_until_s[pool] = from_s;
+  early_ = true;
+}
+
 void DeadlineAdmission::leave(const sim::QueueView& view, sim::JobSlot slot) {
   admitted_.remove(slot);
   rest_.remove(slot);
-  if (holding_.contains(slot)) replan_ |= holding_.key_of(slot) != view.now_s;
+  if (holding_.contains(slot) && holding_.key_of(slot) != view.now_s)
+    for (const sim::Group& group : known_[slot].held)
+      let_go_early(static_cast<std::size_t>(group.pool), view.now_s, holding_.key_of(slot), group.workers);
   holding_.remove(slot);
   known_[slot] = {};
 }
@@ -83,10 +95,8 @@ void DeadlineAdmission::give_up(const sim::QueueView& view, sim::JobSlot slot) {
       std::find_if(plan_.starts.begin(), plan_.starts.end(), [slot](const auto& start) { return start.first == slot; });
   if (planned == plan_.starts.end()) return;
   const Reservation& reservation = planned->second;
-  const sim::Group& group = entry_of(view.jobs[slot], reservation.entry).groups.front();
-  plan_.available[static_cast<std::size_t>(group.pool)].add(reservation.start_s, reservation.end_s, group.workers);
+  let_go_early(reservation.pool, std::max(view.now_s, reservation.start_s), reservation.end_s, reservation.devices);
   plan_.starts.erase(planned);
-  replan_ = true;
 }
 
 void DeadlineAdmission::read(const sim::QueueView& view) {
@@ -115,10 +125,7 @@ bool DeadlineAdmission::as_planned(const sim::QueueView& view) {
   if (plan_.available.size() != view.free_devices.size()) return false;
   std::vector<int> free(view.free_devices.begin(), view.free_devices.end());
   for (const auto& [slot, reservation] : plan_.starts)
-    if (reservation.start_s <= view.now_s) {
-      const sim::Group& group = entry_of(view.jobs[slot], reservation.entry).groups.front();
-      free[static_cast<std::size_t>(group.pool)] -= group.workers;
-    }
+    if (reservation.start_s <= view.now_s) free[reservation.pool] -= reservation.devices;
   for (std::size_t p = 0; p < free.size(); ++p) {
     plan_.available[p].advance(view.now_s);
     if (plan_.available[p].free_now() != free[p]) return false;
@@ -129,7 +136,6 @@ bool DeadlineAdmission::as_planned(const sim::QueueView& view) {
 /// The minimum satisfactory share in what the plan leaves over; late, if that is allowed: what ends first.
 std::optional<DeadlineAdmission::Reservation> DeadlineAdmission::reserve(double now_s, Plan& plan, const Known& job,
                                                                          bool late_allowed) const {
-  const Share* best = nullptr;
   Reservation reservation;
   bool in_time = false;
   for (const Share& share : job.shares) {
@@ -139,14 +145,12 @@ std::optional<DeadlineAdmission::Reservation> DeadlineAdmission::reserve(double 
     const double start_s = plan.available[share.pool].earliest(full_until_s, {.for_s = share.need_s, .devices = share.devices});
     const double end_s = end_of(start_s, share.need_s);
     in_time = end_s - job.submit_s <= job.deadline_s;
-    if (in_time || best == nullptr || end_s < reservation.end_s) {
-      best = &share;
-      reservation = {.start_s = start_s, .end_s = end_s, .entry = share.entry};
-    }
+    if (in_time || reservation.entry < 0 || end_s < reservation.end_s)
+      reservation = {.start_s = start_s, .end_s = end_s, .entry = share.entry, .pool = share.pool, .devices = share.devices};
     if (in_time) break;
   }
   if (!in_time && !late_allowed) return std::nullopt;
-  plan.available[best->pool].add(reservation.start_s, reservation.end_s, -best->devices);
+  plan.available[reservation.pool].add(reservation.start_s, reservation.end_s, -reservation.devices);
   return reservation;
 }
 
@@ -155,6 +159,7 @@ DeadlineAdmission::Plan DeadlineAdmission::held(const sim::QueueView& view) cons
   Plan plan;
   plan.available.resize(view.free_devices.size());
   plan.full_until_s.assign(view.free_devices.size(), view.now_s);
+  plan.gained_until_s.assign(view.free_devices.size(), -sim::kNever);
   for (std::size_t p = 0; p < plan.available.size(); ++p) plan.available[p].reset(view.now_s, view.free_devices[p]);
   for (const OrderedQueue::Item& item : holding_) {
     const double end_s = item.key > view.now_s ? item.key : view.now_s + 1;  // it has outrun what was believed
@@ -168,10 +173,8 @@ DeadlineAdmission::Plan DeadlineAdmission::held(const sim::QueueView& view) cons
 /// The reservations that there are, on what jobs hold by now.
 DeadlineAdmission::Plan DeadlineAdmission::kept(const sim::QueueView& view) const {
   Plan plan = held(view);
-  for (const auto& [slot, reservation] : plan_.starts) {
-    const sim::Group& group = entry_of(view.jobs[slot], reservation.entry).groups.front();
-    plan.available[static_cast<std::size_t>(group.pool)].add(reservation.start_s, reservation.end_s, -group.workers);
-  }
+  for (const auto& [slot, reservation] : plan_.starts)
+    plan.available[reservation.pool].add(reservation.start_s, reservation.end_s, -reservation.devices);
   plan.starts = plan_.starts;
   return plan;
 }
@@ -185,6 +188,92 @@ std::optional<DeadlineAdmission::Plan> DeadlineAdmission::plan(const sim::QueueV
     plan.starts.emplace_back(item.slot, *reservation);
   }
   return plan;
+}
+
+/// What was let go before its time serves those that wait, by deadline: fewer devices that are still in time, or an earlier
+/// start, which needs devices that became free since the job last looked for it. Nobody's end moves later than its deadline, so
+/// that the plan need not be made anew (as conservative backfilling compresses its reservations).
+void DeadlineAdmission::move_up(double now_s) {
+  std::vector<double> moved_until_s(plan_.available.size(), -sim::kNever);
+  for (auto& [slot, reservation] : plan_.starts) {
+    if (reservation.start_s <= now_s) continue;
+    const Known& job = known_[slot];
+    for (const Share& share : job.shares) {
+      const bool own = share.entry == reservation.entry;
+      const double gained_s = std::max(plan_.gained_until_s[share.pool], moved_until_s[share.pool]);
+      Availability& available = plan_.available[share.pool];
+      const double start_s = available.earliest(
+          now_s, {.for_s = share.need_s, .devices = share.devices, .has_from_s = own ? reservation.start_s : sim::kNever},
+          own ? std::min(reservation.start_s, gained_s) : gained_s);
+      const double end_s = start_s == sim::kNever ? sim::kNever : end_of(start_s, share.need_s);
+      if (end_s - job.submit_s <= job.deadline_s) {
+        plan_.available[reservation.pool].add(reservation.start_s, reservation.end_s, reservation.devices);
+        moved_until_s[reservation.pool] = std::max(moved_until_s[reservation.pool], reservation.end_s);
+        reservation = {.start_s = start_s, .end_s = end_s, .entry = share.entry, .pool = share.pool, .devices = share.devices};
+        available.add(start_s, end_s, -share.devices);
+        break;
+      }
+      if (own) break;
+    }
+  }
+  early_ = false;
+  plan_.gained_until_s = moved_until_s;  // what moved has made room for those before it, who look for it next time
+}
+
+/// Where a job stands among the reservations, which are in order of deadline.
+DeadlineAdmission::Starts::iterator DeadlineAdmission::place_of(const sim::QueueView& view, Starts& starts,
+                                                                sim::JobSlot slot) const {
+  const auto item = [&](sim::JobSlot of) {
+    return OrderedQueue::Item{.key = admitted_.key_of(of), .number = view.jobs[of].number, .slot = of};
+  };
+  return std::partition_point(starts.begin(), starts.end(),
+                              [&](const auto& planned) { return item(planned.first) < item(slot); });
+}
+
+/// The plan with a newcomer that can keep its deadline in what the others leave over.
+bool DeadlineAdmission::fits_as_it_is(const sim::QueueView& view, sim::JobSlot slot) {
+  const std::optional<Reservation> reservation = reserve(view.now_s, plan_, known_[slot], false);
+  if (reservation) plan_.starts.insert(place_of(view, plan_.starts, slot), {slot, *reservation});
+  return reservation.has_value();
+}
+
+/// The plan with a newcomer for which others make room: those with the latest deadlines that stand in its way give up their
+/// reservations, until it fits, and get new ones in what is left over. Nothing when one of them then would be late.
+std::optional<DeadlineAdmission::Plan> DeadlineAdmission::with_others_moved(const sim::QueueView& view,
+                                                                            sim::JobSlot newcomer) const {
+  const Known& job = known_[newcomer];
+  const double deadline_s = job.submit_s + job.deadline_s;
+  Plan plan = plan_;
+  const auto later = place_of(view, plan.starts, newcomer) - plan.starts.begin();
+  std::vector<std::size_t> moved;
+  std::optional<Reservation> own;
+  for (std::size_t s = plan.starts.size(); !own && s-- > static_cast<std::size_t>(later);) {
+    const Reservation& other = plan.starts[s].second;
+    if (other.start_s <= view.now_s || other.start_s >= deadline_s) continue;
+    plan.available[other.pool].add(other.start_s, other.end_s, other.devices);
+    plan.full_until_s[other.pool] = std::min(plan.full_until_s[other.pool], other.start_s);
+    moved.push_back(s);
+    own = reserve(view.now_s, plan, job, false);
+  }
+  if (!own) return std::nullopt;
+  for (auto s = moved.rbegin(); s != moved.rend(); ++s) {  // by deadline
+    auto& [slot, reservation] = plan.starts[*s];
+    const std::optional<Reservation> again = reserve(view.now_s, plan, known_[slot], false);
+    if (!again) return std::nullopt;
+    reservation = *again;
+  }
+  plan.starts.insert(plan.starts.begin() + later, {newcomer, *own});
+  return plan;
+}
+
+/// All that are admitted, with a newcomer, keep their deadlines; if not, the plan is as it was.
+bool DeadlineAdmission::admits(const sim::QueueView& view, sim::JobSlot newcomer) {
+  if (in_time_ && fits_as_it_is(view, newcomer)) return true;
+  std::optional<Plan> with = in_time_ ? with_others_moved(view, newcomer) : std::nullopt;
+  if (!with) with = plan(view, false);
+  if (!with) return false;
+  plan_ = std::move(*with);
+  return in_time_ = true;
 }
 
 void DeadlineAdmission::start(const sim::QueueView& view, sim::JobSlot slot, const Reservation& reservation,
@@ -204,8 +293,7 @@ void DeadlineAdmission::start_due(const sim::QueueView& view, sim::QueueAnswer& 
   std::size_t kept = 0;
   for (const auto& planned : plan_.starts) {
     const auto& [slot, reservation] = planned;
-    const sim::Group& group = entry_of(view.jobs[slot], reservation.entry).groups.front();
-    if (reservation.start_s <= view.now_s && group.workers <= free_[static_cast<std::size_t>(group.pool)]) {
+    if (reservation.start_s <= view.now_s && reservation.devices <= free_[reservation.pool]) {
       start(view, slot, reservation, answer);
       continue;
     }
@@ -227,7 +315,11 @@ void DeadlineAdmission::start_rest(const sim::QueueView& view, sim::QueueAnswer&
     if (available.earliest(view.now_s, {.for_s = need_s, .devices = group.workers}) > view.now_s ||
         group.workers > free_[static_cast<std::size_t>(group.pool)])
       break;
-    const Reservation now{.start_s = view.now_s, .end_s = end_of(view.now_s, need_s), .entry = entry};
+    const Reservation now{.start_s = view.now_s,
+                          .end_s = end_of(view.now_s, need_s),
+                          .entry = entry,
+                          .pool = static_cast<std::size_t>(group.pool),
+                          .devices = group.workers};
     available.add(now.start_s, now.end_s, -group.workers);
     start(view, slot, now, answer);
   }
@@ -237,19 +329,19 @@ void DeadlineAdmission::decide(const sim::QueueView& view, sim::QueueAnswer& ans
   read(view);
   if (!as_planned(view) || replan_) {
     std::optional<Plan> better = plan(view, false);
+    in_time_ = better.has_value();
     if (!better) better = as_planned(view) && plan_.starts.size() == admitted_.size() ? kept(view) : *plan(view, true);
     plan_ = std::move(*better);
-    replan_ = false;
+    replan_ = early_ = false;
+  } else if (early_) {
+    move_up(view.now_s);
   }
   for (const sim::JobSlot slot : newcomers_) {
     const sim::QueueJob& job = view.jobs[slot];
     admitted_.put(slot, job.job.submit_s + job.job.deadline_s, job.number);
-    if (std::optional<Plan> with = plan(view, false)) {
-      plan_ = std::move(*with);
-    } else {
-      admitted_.remove(slot);
-      answer.rejects.push_back(slot);
-    }
+    if (admits(view, slot)) continue;
+    admitted_.remove(slot);
+    answer.rejects.push_back(slot);
   }
   free_.assign(view.free_devices.begin(), view.free_devices.end());
   start_due(view, answer);

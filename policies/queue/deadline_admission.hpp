@@ -3,6 +3,8 @@
 // rejected at once (Gu et al., ElasticFlow, ASPLOS 2023, section 4.1). Here a share is reserved from a date on and held to the
 // job's end, instead of changing from slot to slot: no resizes. Jobs without a deadline run where no reservation needs the
 // devices.
+// A newcomer moves as few reservations as it must: none, or those with the latest deadlines that stand in its way; only if that
+// does not do, all are planned anew, by deadline.
 #pragma once
 
 #include <optional>
@@ -30,11 +32,15 @@ class DeadlineAdmission final : public sim::Queue {
     double start_s = sim::kNever;
     double end_s = sim::kNever;
     int entry = -1;
+    std::size_t pool = 0;
+    int devices = 0;
   };
+  using Starts = std::vector<std::pair<sim::JobSlot, Reservation>>;
   struct Plan {
-    std::vector<Availability> available;                       // by pool
-    std::vector<double> full_until_s;                          // by pool: nothing is free before
-    std::vector<std::pair<sim::JobSlot, Reservation>> starts;  // of the admitted jobs, by deadline
+    std::vector<Availability> available;  // by pool
+    std::vector<double> full_until_s;     // by pool: nothing is free before
+    std::vector<double> gained_until_s;   // by pool: what has become free early is so until then
+    Starts starts;                        // of the admitted jobs, by deadline
   };
   /// An entry of a menu. What a waiting job needs does not change.
   struct Share {
@@ -53,12 +59,18 @@ class DeadlineAdmission final : public sim::Queue {
   void join(const sim::QueueView& view, sim::JobSlot slot);
   void holds(const sim::QueueView& view, sim::JobSlot slot);
   void leave(const sim::QueueView& view, sim::JobSlot slot);
+  void let_go_early(std::size_t pool, double from_s, double to_s, int devices);
   void give_up(const sim::QueueView& view, sim::JobSlot slot);
   bool as_planned(const sim::QueueView& view);
   Plan held(const sim::QueueView& view) const;
   Plan kept(const sim::QueueView& view) const;
   std::optional<Plan> plan(const sim::QueueView& view, bool late_allowed) const;
   std::optional<Reservation> reserve(double now_s, Plan& plan, const Known& job, bool late_allowed) const;
+  void move_up(double now_s);
+  Starts::iterator place_of(const sim::QueueView& view, Starts& starts, sim::JobSlot slot) const;
+  std::optional<Plan> with_others_moved(const sim::QueueView& view, sim::JobSlot newcomer) const;
+  bool admits(const sim::QueueView& view, sim::JobSlot newcomer);
+  bool fits_as_it_is(const sim::QueueView& view, sim::JobSlot slot);
   void start(const sim::QueueView& view, sim::JobSlot slot, const Reservation& reservation, sim::QueueAnswer& answer);
   void start_due(const sim::QueueView& view, sim::QueueAnswer& answer);
   void start_rest(const sim::QueueView& view, sim::QueueAnswer& answer);
@@ -73,6 +85,8 @@ class DeadlineAdmission final : public sim::Queue {
   std::vector<int> free_;  // by pool, less what this answer has given away
   Plan plan_;
   bool replan_ = true;
+  bool early_ = false;    // something was let go before its time since the reservations last looked for it
+  bool in_time_ = false;  // in the plan, all that are admitted keep their deadlines
   double wake_at_s_ = 0;  // last asked for
 };
 

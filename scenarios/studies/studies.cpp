@@ -1,3 +1,4 @@
+#include "report/html_report.hpp"
 #include "scenarios/process_pool.hpp"
 #include "scenarios/studies/characterise.hpp"
 #include "scenarios/studies/contributions.hpp"
@@ -5,6 +6,7 @@
 #include "scenarios/studies/learning_curve.hpp"
 #include "scenarios/studies/measured_runs.hpp"
 #include "scenarios/studies/placement.hpp"
+#include "scenarios/studies/search.hpp"
 #include "scenarios/studies/staged.hpp"
 #include "scenarios/studies/study.hpp"
 #include "scenarios/studies/threads.hpp"
@@ -43,6 +45,12 @@ const std::vector<StudyKind>& studies() {
        .help = "threads of each operation on many-core CPUs: planners and strategies against the recommended setting",
        .policies = false,
        .read = read_threads},
+      {.name = "search",
+       .help = "architectures searched for accuracy, latency, memory, time, money and energy: methods against the best front",
+       .cluster = false,
+       .jobs = false,
+       .policies = false,
+       .read = read_search},
   };
   return all;
 }
@@ -63,6 +71,8 @@ report::StudySummary run_study(Scenario& scenario, const RunOptions& options, bo
     if (!table.name.empty()) report::write_csv(folder.part() + "/" + table.name + ".csv", table);
   folder.write("scenario.json", scenario.resolved);
   folder.write("summary.json", study_json(summary));
+  if (scenario.output.report && !options.report_page.empty())
+    folder.write("report.html", report::html_report({.folder = folder.part(), .page = options.report_page}));
   if (interrupts.take()) throw Interrupted();
   folder.publish();
   return summary;

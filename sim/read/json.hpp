@@ -46,6 +46,9 @@ class JsonValue {
   /// Of an object, in the file's order; empty for other kinds.
   JsonRange<JsonMember> members() const;
 
+  /// The value as JSON on one line, members in order, numbers as they were written: the same whatever blanks the file has.
+  std::string json() const;
+
   /// RFC 6901; empty for the document's root. Takes time linear in the document before the value.
   std::string pointer() const;
   /// The value in a few words: "an object", "a list", "12.50", "\"text\" cut to 40 characters".
@@ -123,9 +126,11 @@ class JsonDocument {
   const std::string& file() const;
 
   /// Replaces or adds the value at a JSON pointer ("/jobs/0/trace"; "-" or the size appends to an array). `value_text` is taken
-  /// as JSON where it parses, else as a string. Later mistakes in it name the file "--set". References into the document end.
+  /// as JSON where it parses, else as a string. Later mistakes in it name the file `from`. References into the document end.
   /// Throws InputError, with the nearest existing key, when the place to change cannot be reached; then nothing is changed.
-  void set(std::string_view pointer, std::string_view value_text);
+  void set(std::string_view pointer, std::string_view value_text, std::string_view from = "--set");
+
+  JsonDocument copy() const;
 
   /// The document as JSON, indented by two blanks, members in order, numbers as they were written; ends with a newline.
   std::string dump() const;

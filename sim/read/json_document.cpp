@@ -20,8 +20,6 @@ const std::string& JsonDocument::file() const { return tree_->sources.front().fi
 
 namespace {
 
-constexpr std::string_view kOverride = "--set";
-
 void write_string(std::string_view text, std::string& out) {
   out += '"';
   for (const char c : text) {
@@ -39,7 +37,9 @@ void write_string(std::string_view text, std::string& out) {
   out += '"';
 }
 
-/// Writes the value at `index`.
+constexpr std::size_t kOneLine = static_cast<std::size_t>(-1);
+
+/// Writes the value at `index`; its lines but the first begin with `indent` blanks, or there is but one.
 void write(const JsonTree& tree, std::uint32_t index, std::size_t indent, std::string& out) {
   const JsonNode& node = tree.nodes[index];
   switch (tree.kind(index)) {
@@ -59,19 +59,19 @@ void write(const JsonTree& tree, std::uint32_t index, std::size_t indent, std::s
     case JsonKind::object:
       break;
   }
-  const bool is_object = tree.kind(index) == JsonKind::object;
+  const bool is_object = tree.kind(index) == JsonKind::object, one_line = indent == kOneLine;
   out += is_object ? '{' : '[';
   for (std::uint32_t child = index + 1; child < node.next; child = tree.nodes[child].next) {
-    out += child == index + 1 ? "\n" : ",\n";
-    out.append(indent + 2, ' ');
+    if (child != index + 1) out += one_line ? ", " : ",";
+    if (!one_line) out.append(1, '\n').append(indent + 2, ' ');
     if (is_object) {
       write_string(tree.string(child), out);
       out += ": ";
       ++child;
     }
-    write(tree, child, indent + 2, out);
+    write(tree, child, one_line ? kOneLine : indent + 2, out);
   }
-  if (node.size != 0) out.append(1, '\n').append(indent, ' ');
+  if (node.size != 0 && !one_line) out.append(1, '\n').append(indent, ' ');
   out += is_object ? '}' : ']';
 }
 
@@ -97,7 +97,8 @@ struct Place {
 
 class PlaceFinder {
  public:
-  PlaceFinder(const JsonTree& tree, std::string_view pointer) : tree_(tree), pointer_(pointer) {
+  PlaceFinder(const JsonTree& tree, std::string_view pointer, std::string_view from)
+      : tree_(tree), pointer_(pointer), from_(from) {
     if (!pointer.starts_with('/')) refuse("a JSON pointer that starts with \"/\"", shown(pointer), "/" + std::string(pointer));
     place_.end = tree.nodes[0].next;
     for (std::size_t at = 0; at != pointer.npos;) {
@@ -114,7 +115,7 @@ class PlaceFinder {
 
  private:
   [[noreturn]] void refuse(std::string expected, std::string found, std::string nearest = {}) const {
-    throw InputError(Mistake{.file = std::string(kOverride),
+    throw InputError(Mistake{.file = std::string(from_),
                              .pointer = printable(pointer_, 200),
                              .expected = std::move(expected),
                              .found = std::move(found),
@@ -178,14 +179,14 @@ class PlaceFinder {
   }
 
   const JsonTree& tree_;
-  std::string_view pointer_;
+  std::string_view pointer_, from_;
   Place place_;
 };
 
 /// The nodes of `value`, and of `key` before them if there is one, fit to be put into `tree` at index `begin`.
-std::vector<JsonNode> adopt(JsonTree& tree, const JsonTree& value, const Place& place) {
+std::vector<JsonNode> adopt(JsonTree& tree, const JsonTree& value, const Place& place, std::string_view from) {
   const auto text_begin = static_cast<std::uint32_t>(tree.text.size() + 1);
-  tree.sources.push_back({.begin = text_begin, .file = std::string(kOverride), .has_lines = false});
+  tree.sources.push_back({.begin = text_begin, .file = std::string(from), .has_lines = false});
   tree.text += '\n' + value.text;  // the line end keeps a number at the end of the text before from growing
   const bool has_key = place.is_new && tree.kind(place.around.back()) == JsonKind::object;
 
@@ -214,10 +215,10 @@ std::vector<JsonNode> adopt(JsonTree& tree, const JsonTree& value, const Place& 
 }
 
 /// The value of an override, inside objects of these keys, the outermost first.
-JsonTree parse_override(std::string_view value_text, const std::vector<std::string>& keys) {
+JsonTree parse_override(std::string_view value_text, const std::vector<std::string>& keys, std::string_view from) {
   std::string text(value_text);
   try {
-    parse_json_tree(text, std::string(kOverride));
+    parse_json_tree(text, std::string(from));
   } catch (const InputError&) {
     text.clear();
     write_string(value_text, text);
@@ -228,15 +229,15 @@ JsonTree parse_override(std::string_view value_text, const std::vector<std::stri
     write_string(key, opening);
     opening += ':';
   }
-  return parse_json_tree(opening + text + std::string(keys.size(), '}'), std::string(kOverride));
+  return parse_json_tree(opening + text + std::string(keys.size(), '}'), std::string(from));
 }
 
 }  // namespace
 
-void JsonDocument::set(std::string_view pointer, std::string_view value_text) {
-  const Place place = PlaceFinder(*tree_, pointer).place();
-  const JsonTree value = parse_override(value_text, place.inner_keys);
-  const std::vector<JsonNode> added = adopt(*tree_, value, place);
+void JsonDocument::set(std::string_view pointer, std::string_view value_text, std::string_view from) {
+  const Place place = PlaceFinder(*tree_, pointer, from).place();
+  const JsonTree value = parse_override(value_text, place.inner_keys, from);
+  const std::vector<JsonNode> added = adopt(*tree_, value, place, from);
 
   std::vector<JsonNode>& nodes = tree_->nodes;
   const std::int64_t shift = static_cast<std::int64_t>(added.size()) - (place.end - place.begin);
@@ -246,6 +247,14 @@ void JsonDocument::set(std::string_view pointer, std::string_view value_text) {
   if (place.is_new) ++nodes[place.around.back()].size;
   const auto at = nodes.erase(nodes.begin() + place.begin, nodes.begin() + place.end);
   nodes.insert(at, added.begin(), added.end());
+}
+
+JsonDocument JsonDocument::copy() const { return JsonDocument(JsonTree(*tree_)); }
+
+std::string JsonValue::json() const {
+  std::string out;
+  write(*tree_, index_, kOneLine, out);
+  return out;
 }
 
 std::string JsonDocument::dump() const {

@@ -21,4 +21,10 @@ std::string sha256_of_file(const std::string& path) {
   return digits.data();
 }
 
+std::string sha256_of_text(std::string_view text) {
+  std::array<char, SHA256_DIGEST_STRING_LENGTH> digits{};
+  SHA256Data(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), digits.data());
+  return digits.data();
+}
+
 }  // namespace rehearse::sim

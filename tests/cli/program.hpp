@@ -43,6 +43,7 @@ class Program {
     if (::chdir(folder.c_str()) == 0) ::execv(argv[0], argv.data());
     ::_exit(127);
   }
+  pid_t id() const { return pid_; }
   void send(int signal) const { ::kill(pid_, signal); }
   Ended wait() const {
     int status = 0;

@@ -19,13 +19,20 @@ const std::string kGood = R"({
   "jobs": [ { "gpus": 1, "duration_s": 60 } ],
   "policies": [ "manual" ] })";
 
-const std::set<std::string> kResults{"curves.csv",      "decisions.csv",   "events.jsonl",   "jobs.csv",
-                                     "predictions.csv", "repetitions.csv", "scenario.json",  "stages.csv",
-                                     "summary.json",    "timing.json",     "utilization.csv"};
+/// Beside report.html, which is there only when the program was built with npm at hand.
+const std::set<std::string> kResults{"curves.csv", "decisions.csv",   "events.jsonl",    "jobs.csv",
+                                     "nodes.csv",  "predictions.csv", "repetitions.csv", "scenario.json",
+                                     "stages.csv", "summary.json",    "timing.json",     "utilization.csv"};
 
 std::set<std::string> names_in(const std::string& folder) {
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
+  return names;
+}
+
+std::set<std::string> results_in(const std::string& folder) {
+  std::set<std::string> names = names_in(folder);
+  names.erase("report.html");
   return names;
 }
 
@@ -172,7 +179,7 @@ TEST_CASE("run leaves its results in results/<name>, or where --out says") {
   CHECK(ended.err == "");
   CHECK(has(ended.out, "Results: results/s\n"));
   CHECK(names_in(folder.path() + "/results") == std::set<std::string>{"s"});
-  CHECK(names_in(folder.path() + "/results/s") == kResults);
+  CHECK(results_in(folder.path() + "/results/s") == kResults);
   CHECK(run_program(folder.path(), {"run", "s.json", "--out", "mine"}).status == 0);
   CHECK(run_program(folder.path(), {"run", "s.json", "--out", "deep/below/"}).status == 0);
   CHECK(names_in(folder.path() + "/deep") == std::set<std::string>{"below"});
@@ -182,6 +189,38 @@ TEST_CASE("run leaves its results in results/<name>, or where --out says") {
   CHECK(names_in(folder.path()) == std::set<std::string>{"again", "deep", "mine", "results", "s.json"});
 }
 
+TEST_CASE("report makes the page that run has made, or says how to get it") {
+  const TemporaryFolder folder;
+  folder.write("s.json", kGood);
+  const Ended ended = run_program(folder.path(), {"run", "s.json", "--out", "out"});
+  REQUIRE(ended.status == 0);
+  const auto report = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "report");
+    return run_program(folder.path(), arguments);
+  };
+  if (!fs::exists(folder.path() + "/out/report.html")) {
+    CHECK(has(ended.out, "built without the HTML report"));
+    CHECK(report({"out"}).status == 3);
+    CHECK(has(report({"out"}).err, "npm"));
+    return;
+  }
+  const std::string page = text_of(folder.path() + "/out/report.html");
+  CHECK(page.starts_with("<!doctype html>"));
+  CHECK(report({"out", "--out", "again.html"}).status == 0);
+  CHECK((text_of(folder.path() + "/again.html") == page));
+  CHECK(report({"out", "out"}).status == 0);
+  CHECK((text_of(folder.path() + "/out/report.html") == page));
+  CHECK(report({"out", "--timing", "-o", "timed.html"}).status == 0);
+  CHECK(has(text_of(folder.path() + "/timed.html"), "\"decision_time_s\""));
+  CHECK_FALSE(has(page, "\"decision_time_s\""));
+  CHECK(report({"out", "out", "-o", "one.html"}).status == 3);
+  CHECK(report({"nowhere"}).status == 3);
+  CHECK(report({}).status == 2);
+  CHECK(run_program(folder.path(), {"run", "s.json", "--out", "bare", "--set", "/output={\"report\": false}"}).status == 0);
+  CHECK_FALSE(fs::exists(folder.path() + "/bare/report.html"));
+  CHECK_FALSE(fs::exists(folder.path() + "/bare/nodes.csv"));
+}
+
 TEST_CASE("earlier results are replaced; anything else is left as it is") {
   const TemporaryFolder folder;
   folder.write("s.json", kGood);
@@ -189,7 +228,7 @@ TEST_CASE("earlier results are replaced; anything else is left as it is") {
   CHECK(run_to("out").status == 0);
   folder.write("out/stale.csv", "");
   CHECK(run_to("out").status == 0);
-  CHECK(names_in(folder.path() + "/out") == kResults);
+  CHECK(results_in(folder.path() + "/out") == kResults);
 
   fs::create_directory(folder.path() + "/empty");
   CHECK(run_to("empty").status == 0);

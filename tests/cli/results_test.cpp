@@ -84,7 +84,7 @@ TEST_CASE("the same bytes twice in a row, whatever the number of processes") {
     INFO(scenario);
     run(folder, scenario, "first");
     const auto first = files_of(folder.path() + "/first");
-    CHECK(first.size() == 10);
+    CHECK(first.size() == (first.contains("report.html") ? 12 : 11));  // without npm there is no report
     for (const auto& [name, text] : first) CHECK(text.size() > 0);
     for (const std::string processes : {"1", "2", "4"}) {
       INFO("--processes " << processes);

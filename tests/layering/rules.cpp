@@ -34,6 +34,8 @@ const std::vector<Fenced>& fenced() {
       {"xbt/", "sim/engine"},  // SimGrid's tool box
       {"nlohmann/", "sim/read"},
       {"CLI/", "cli"},
+      {"sqlite3.h", "scenarios"},
+      {"sqlite3.h", "scenarios"},
   };
   return table;
 }

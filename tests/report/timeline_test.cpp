@@ -39,9 +39,9 @@ TEST_CASE("a timeline's picture: slices by row and date, cut at its ends") {
   // The background and two slices: what lies outside, or only touches the end, is not drawn.
   CHECK(count(svg, "<rect") == 3);
   // A slice has the colour of its kind in the legend: a slice and a dot of the first two kinds, a dot of the third.
-  CHECK(count(svg, distinct_colour(0)) == 2);
   CHECK(count(svg, distinct_colour(1)) == 2);
-  CHECK(count(svg, distinct_colour(2)) == 1);
+  CHECK(count(svg, distinct_colour(2)) == 2);
+  CHECK(count(svg, distinct_colour(3)) == 1);
   for (const char* text : {"0 ms", "250 ms", "500 ms", "750 ms", "1000 ms", "core 0", "conv", "gemm", "pool"})
     CHECK(count(svg, std::string(">") + text + "<") == 1);
   CHECK(count(svg, "<title>a &lt; b</title>") == 1);
@@ -55,6 +55,12 @@ TEST_CASE("rows that are too low for their names leave some out") {
   CHECK(count(svg, ">core ") == 25);
   CHECK(count(svg, ">core 96<") == 1);
   CHECK(count(svg, ">core 97<") == 0);
+}
+
+TEST_CASE("a long name of a row has room left of the slices") {
+  // 12 + 7 x 22 = 166 pixels; the slice of the whole second is 960 - 166 - 150 wide.
+  const Timeline one{.title = "one", .rows = {"core 17, spare threads"}, .slices = {{.row = 0, .name = "all", .end_s = 1}}};
+  CHECK(count(timeline_svg(one, 0, 1, {"conv"}), rectangle("166.0", "40.0", "644.0", "14.0")) == 1);
 }
 
 TEST_CASE("a timeline for Perfetto, whole") {

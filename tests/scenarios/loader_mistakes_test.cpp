@@ -139,6 +139,8 @@ TEST_CASE("unknown keys, at every level") {
        R"(s.json:4:32: /policies/0/que: found unknown key "que"; did you mean "queue"?)"},
       {"[ 'manual' ]", "[ { 'name': 'a', 'queue': { 'name': 'fifo', 'perpool': true } } ]",
        R"(s.json:4:59: /policies/0/queue/perpool: found unknown key "perpool"; did you mean "per_pool"?)"},
+      {"'manual'", "{ 'name': 'x', 'queue': { 'process': ['./p'], 'timeout': 5 } }",
+       R"(s.json:4:63: /policies/0/queue/timeout: found unknown key "timeout"; did you mean "timeout_s"?)"},
       {"'seed': 1", "'models': [ { 'name': 'm', 'global_batch': 8, 'dataset': 'cifar10', 'cnn': { 'convlayers': 2 } } ]",
        R"(s.json:1:80: /models/0/cnn/convlayers: found unknown key "convlayers"; did you mean "conv_layers"?)"},
       {"'seed': 1", "'datasets': [ { 'name': 'd', 'training_samples': 8, 'validation_samples': 8, 'samples': 1 } ]",

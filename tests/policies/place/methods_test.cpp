@@ -209,7 +209,7 @@ TEST_CASE("Annealing is never worse than the best single device, and finds small
   CHECK(found >= 9);
 }
 
-TEST_CASE("RL finds the optimum of 12 groups on 3 devices") {
+TEST_CASE("RL finds the optimum of 12 groups on 3 devices", "[slow]") {
   const std::vector<const char*> methods{"rl", "rl-refined"};
   std::vector<int> found(methods.size(), 0);
   for (std::uint64_t seed = 0; seed < 10; ++seed) {

@@ -216,18 +216,22 @@ TEST_CASE("under ageing no job starves: nobody much younger starts before it", "
   });
 }
 
-TEST_CASE("admitted deadlines are kept when durations are exact", "[queue]") {
-  rc::prop("", [](std::uint64_t seed) {
-    Random random(seed);
-    const std::vector<Job> jobs = random_rigid(random, 40, 8);
-    World world{.cluster = cluster({{2, 4}})};
-    world.run(jobs, *made(*find_strategy(queue_strategies(), "deadline-admission")));
-    for (const Job& job : jobs) {
-      const JobRecord& record = world.keeper.of(job.name);
-      if (job.has_deadline() && record.reason != FailureReason::rejected)
-        RC_ASSERT(record.state == JobState::finished && record.end_s - job.submit_s <= job.deadline_s);
-    }
-  });
+TEST_CASE("admitted deadlines are kept when durations are exact or upper bounds", "[queue]") {
+  const auto check = [](const std::string& durations) {
+    return [durations](std::uint64_t seed) {
+      Random random(seed);
+      const std::vector<Job> jobs = random_rigid(random, 60, 8);
+      World world{.cluster = cluster({{2, 4}})};
+      world.run(jobs, *made(*find_strategy(queue_strategies(), "deadline-admission"), {{"durations", durations}}));
+      for (const Job& job : jobs) {
+        const JobRecord& record = world.keeper.of(job.name);
+        if (job.has_deadline() && record.reason != FailureReason::rejected)
+          RC_ASSERT(record.state == JobState::finished && record.end_s - job.submit_s <= job.deadline_s);
+      }
+    };
+  };
+  rc::prop("exact", check("predicted"));
+  rc::prop("upper bounds", check("user"));
 }
 
 TEST_CASE("every discipline's answers are valid, all jobs end, and the same jobs give the same schedule", "[queue]") {

@@ -1,0 +1,25 @@
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "cli/embedded.hpp"
+#include "report/html_report.hpp"
+#include "sim/base/errors.hpp"
+
+namespace rehearse::cli {
+
+int report_command(const ReportArguments& arguments) {
+  if (report_page().empty())
+    throw sim::InputError({.found =
+                               "a program built without the HTML report. With npm installed and a package registry in reach, "
+                               "remove cli/report_page.html from the build folder and build again"});
+  if (!arguments.out.empty() && arguments.folders.size() > 1)
+    throw sim::InputError({.expected = "one results folder with --out", .found = fmt::format("{}", arguments.folders.size())});
+  for (const std::string& folder : arguments.folders) {
+    const std::string out = arguments.out.empty() ? folder + "/report.html" : arguments.out;
+    write_text(out, report::html_report({.folder = folder, .page = report_page(), .timing = arguments.timing}));
+    fmt::print("{}\n", out);
+  }
+  return kOk;
+}
+
+}  // namespace rehearse::cli

@@ -1,0 +1,163 @@
+#include "scenarios/sweep/sweep.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/commands.hpp"
+#include "cli/load.hpp"
+#include "scenarios/process_pool.hpp"
+#include "scenarios/run_policies.hpp"
+#include "scenarios/sweep/launchers.hpp"
+#include "scenarios/sweep/task_folder.hpp"
+
+namespace rehearse::cli {
+
+namespace {
+
+/// One line on stderr, at most ten times a second.
+class Counter {
+ public:
+  ~Counter() {
+    if (drawn_) fmt::print(stderr, "\r{:40}\r", "");
+  }
+  void draw(std::size_t done, std::size_t of) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!wanted_ || now < next_) return;
+    next_ = now + std::chrono::milliseconds(100);
+    drawn_ = true;
+    fmt::print(stderr, "\r{}/{} runs ", done, of);
+    std::fflush(stderr);
+  }
+
+ private:
+  const bool wanted_ = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point next_{};
+};
+
+int status_of(const scenarios::SweepSummary& summary) {
+  int status = kOk;
+  for (const auto& count : summary.counts) {
+    if (count.status == "bug") return kBug;
+    if (count.status == "invalid") status = kInvalidInput;
+    if (count.status != "ok" && status == kOk) status = kPolicyFailed;
+  }
+  return status;
+}
+
+/// Of this program and its children that have ended, from its start.
+double cpu_seconds() {
+  double seconds = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    getrusage(who, &usage);
+    for (const timeval& t : {usage.ru_utime, usage.ru_stime})
+      seconds += static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  }
+  return seconds;
+}
+
+void print_summary(const scenarios::SweepPlan& plan, const scenarios::SweepSummary& summary, const SweepArguments& arguments) {
+  fmt::print("{}: {} rows at {} points\n", plan.name(), summary.planned, plan.points());
+  for (const scenarios::SweepAxis& axis : plan.axes()) fmt::print("  {}: {} values\n", axis.pointer, axis.values.size());
+  for (const auto& count : summary.counts)
+    fmt::print("{} {}{}\n", count.runs, count.status, count.reason.empty() ? "" : ", the first of them: " + count.reason);
+  fmt::print("{} runs, {} of them were there\n", summary.distinct, summary.there);
+  if (summary.ran > 0 && arguments.launcher == "local") {
+    const int processes = scenarios::processes_of({.out = {}, .processes = arguments.processes});
+    fmt::print("{} run in {:.1f} s by {} processes; outside the runs themselves: {:.1f} % of that, {:.1f} % of the CPU time\n",
+               summary.ran, summary.elapsed_s, processes, 100 * (1 - summary.run_s / (summary.elapsed_s * processes)),
+               100 * (1 - summary.cpu_s / cpu_seconds()));
+  }
+}
+
+int task_command(const scenarios::SweepPlan& plan, const SweepArguments& arguments) {
+  const std::size_t slash = arguments.task.rfind('/');
+  const int task = std::atoi(arguments.task.c_str() + (slash == arguments.task.npos ? 0 : slash + 1));
+  return run_task(plan, arguments.task.substr(0, slash), task, std::max(1, arguments.processes)) ? kOk : kInterrupted;
+}
+
+/// What a task of this sweep is started with.
+std::vector<std::string> task_words(const SweepArguments& arguments) {
+  std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe").string(), "sweep", arguments.scenario.path,
+                                 "--limit", std::to_string(arguments.limit)};
+  for (const std::string& set : arguments.scenario.sets) words.insert(words.end(), {"--set", set});
+  for (const std::string& catalogue : arguments.scenario.catalogues) words.insert(words.end(), {"--catalogue", catalogue});
+  return words;
+}
+
+scenarios::Launch launcher(const SweepArguments& arguments, const std::string& out, const std::string& name) {
+  if (arguments.launcher == "local")
+    return [&arguments](const auto& plan, auto runs, const auto& keep) {
+      return run_here(plan, std::move(runs), arguments.processes, keep);
+    };
+  const scenarios::TaskSettings settings{.folder = out + ".tasks",
+                                         .command = task_words(arguments),
+                                         .tasks = arguments.tasks,
+                                         .processes = std::max(1, arguments.processes),
+                                         .label = name,
+                                         .hosts = arguments.hosts};
+  return [settings, by = arguments.launcher == "slurm" ? scenarios::run_by_slurm : scenarios::run_by_parallel](
+             const auto&, auto runs, const auto& keep) { return by(std::move(runs), settings, keep); };
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app, SweepArguments& arguments) {
+  CLI::App* sweep =
+      app.add_subcommand("sweep", "run every policy with all combinations of the values that a scenario sweeps (docs/sweep.md)");
+  add_scenario_arguments(*sweep, arguments.scenario);
+  sweep->add_option("--out", arguments.out,
+                    "the database, which an earlier start may have begun (default: results/<scenario's name>.sqlite)");
+  sweep->add_option("--csv", arguments.csv, "write the results to this CSV file as well");
+  sweep->add_option("--processes", arguments.processes, "runs at once (default: as many as there are processors)")
+      ->check(CLI::Range(1, 4096));
+  sweep->add_option("--limit", arguments.limit, "refuse more runs than this (default 1000000)")
+      ->check(CLI::Range(1, 100'000'000));
+  sweep->add_flag("--retry", arguments.retry, "run those again that have failed");
+  sweep
+      ->add_option("--launcher", arguments.launcher,
+                   "who runs: local (default), slurm as a job array, parallel by GNU parallel over hosts")
+      ->check(CLI::IsMember({"local", "slurm", "parallel"}));
+  sweep
+      ->add_option("--tasks", arguments.tasks, "into how many tasks slurm and parallel divide the runs (default: 50 runs a task)")
+      ->check(CLI::Range(1, 1'000'000));
+  sweep->add_option("--hosts", arguments.hosts, "of parallel, as its --sshlogin: [JOBS/]HOST,... (default: this machine)");
+  sweep->add_option("--task", arguments.task)->group("");  // what slurm and parallel start
+}
+
+int sweep_command(const SweepArguments& arguments) {
+  const scenarios::HeldInterrupts interrupts;
+  const scenarios::SweepPlan plan(arguments.scenario.path, load_options(arguments.scenario),
+                                  static_cast<std::size_t>(arguments.limit));
+  if (!arguments.task.empty()) return task_command(plan, arguments);
+  for (const std::string& warning : plan.first().warnings) fmt::print(stderr, "warning: {}\n", warning);
+  Counter counter;
+  const std::string out = arguments.out.empty() ? "results/" + plan.name() + ".sqlite" : arguments.out;
+  const scenarios::SweepSummary summary =
+      run_sweep(plan, {.database = out,
+                       .csv = arguments.csv,
+                       .retry = arguments.retry,
+                       .is_local = arguments.launcher == "local",
+                       .launch = launcher(arguments, out, plan.name()),
+                       .on_progress = [&](std::size_t done, std::size_t of) { counter.draw(done, of); }});
+  if (summary.interrupted) {
+    fmt::print(stderr, "interrupted; {} of {} runs are in {}, and the same command goes on from there{}\n",
+               summary.there + summary.ran, summary.distinct, out,
+               arguments.launcher == "slurm" ? "; the job array goes on meanwhile" : "");
+    return kInterrupted;
+  }
+  print_summary(plan, summary, arguments);
+  fmt::print("Results: {}\n", out);
+  return status_of(summary);
+}
+
+}  // namespace rehearse::cli

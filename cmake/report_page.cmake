@@ -1,0 +1,36 @@
+# Run at build time (cmake -P) with SOURCE, WORK, OUT and MODE: makes the report's page with npm and esbuild. Where that cannot be
+# done, OUT is left empty and the program is built without the HTML report (MODE AUTO), or the build fails (MODE ON).
+file(REMOVE "${OUT}")
+
+function(without_report reason)
+  if(MODE STREQUAL "ON")
+    message(FATAL_ERROR "the HTML report cannot be built: ${reason}")
+  endif()
+  message(NOTICE "rehearse: built without the HTML report: ${reason}")
+  file(WRITE "${OUT}" "")
+endfunction()
+
+if(MODE STREQUAL "OFF")
+  without_report("REHEARSE_REPORT is OFF")
+  return()
+endif()
+find_program(NPM npm)
+find_program(NODE NAMES node nodejs)
+if(NOT NPM OR NOT NODE)
+  without_report("npm is not installed")
+  return()
+endif()
+file(COPY "${SOURCE}/package.json" "${SOURCE}/package-lock.json" DESTINATION "${WORK}")
+# The lock file has no addresses: packages come from wherever npm is set up to look.
+execute_process(COMMAND "${NPM}" ci --ignore-scripts --no-audit --no-fund --prefer-offline --fetch-retries=1 --fetch-timeout=60000
+  WORKING_DIRECTORY "${WORK}" RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output TIMEOUT 300)
+if(NOT status EQUAL 0)
+  string(REGEX MATCH "npm (ERR!|error)[^\n]*" first "${output}")
+  without_report("npm could not fetch ECharts and esbuild (${first})")
+  return()
+endif()
+execute_process(COMMAND "${NODE}" "${SOURCE}/build.mjs" "${WORK}" "${OUT}" RESULT_VARIABLE status ERROR_VARIABLE output)
+if(NOT status EQUAL 0)
+  file(REMOVE "${OUT}")
+  message(FATAL_ERROR "the HTML report's page cannot be built:\n${output}")
+endif()

@@ -1,0 +1,114 @@
+// A chart of any two columns of a table, a series for each value of a third; what it starts with is known for our own studies.
+import { grid, legend, nameAxis, valueAxis } from "./axes.js";
+import { numericColumns } from "./data.js";
+import { chart, tooltip } from "./figure.js";
+import { columnLabel, number } from "./format.js";
+import { choice } from "./page.js";
+import { filtersOf, startingView } from "./starting_view.js";
+import { styleOf } from "./theme.js";
+
+export function explorer(table) {
+  const numbers = numericColumns(table);
+  const view = { ...startingView(table), filters: {}, log: false };
+  const texts = table.columns.filter((column) => !numbers.includes(column));
+  const figure = chart({
+    title: columnLabel(table.name),
+    note: "Choose what to compare; where several rows fall on one bar, the bar is their mean.",
+    wide: true,
+    controls: [],
+    csv: () => ({ columns: table.columns, rows: rows().map((row) => table.columns.map((column) => row[column])) }),
+    option: (colours) => (numbers.includes(view.x) ? points(colours) : bars(colours)),
+  });
+  const controls = figure.node.querySelector(".controls");
+  const panel = document.createElement("span");
+  panel.className = "controls";
+  controls.prepend(panel);
+
+  const rows = () => table.rows.filter((row) => row[view.y] !== null && row[view.y] !== undefined && row[view.x] !== null &&
+    Object.entries(view.filters).every(([column, value]) => value === "" || String(row[column] ?? "none") === value));
+  const options = (columns) => columns.map((column) => [column, columnLabel(column)]);
+
+  function drawControls() {
+    const set = (key) => (value) => {
+      view[key] = value === "" ? null : value;
+      view.filters = {};
+      drawControls();
+      figure.update();
+    };
+    const filters = filtersOf(table, view);
+    for (const { column, start } of filters) view.filters[column] ??= start;
+    panel.replaceChildren(
+      choice("Show", options(numbers), view.y, set("y")),
+      choice("against", options(table.columns.filter((c) => c !== view.y)), view.x, set("x")),
+      choice("by", [["", "nothing"], ...options([...texts, ...numbers].filter((c) => ![view.x, view.y].includes(c)))], view.by ?? "", set("by")),
+      ...filters.map(({ column, values }) => choice(columnLabel(column), [["", "all"], ...values.map((value) => [value, value])], view.filters[column], (value) => {
+        view.filters[column] = value;
+        figure.update();
+      })));
+  }
+
+  const groups = () => {
+    const all = new Map();
+    for (const row of rows()) {
+      const name = view.by === null ? columnLabel(view.y) : String(row[view.by] ?? "none");
+      if (!all.has(name)) all.set(name, []);
+      all.get(name).push(row);
+    }
+    return [...all];
+  };
+
+  function points(colours) {
+    const shown = groups();
+    const xs = rows().map((row) => row[view.x]);
+    const ys = rows().map((row) => row[view.y]);
+    const logarithmic = (values) => values.length > 0 && Math.min(...values) > 0 && Math.max(...values) / Math.min(...values) > 30;
+    const single = shown.every(([, own]) => new Set(own.map((row) => row[view.x])).size === own.length);
+    return {
+      boxHeight: 400,
+      grid: grid(),
+      legend: legend(colours),
+      xAxis: valueAxis(colours, columnLabel(view.x), logarithmic(xs) ? { type: "log" } : { scale: true }),
+      yAxis: valueAxis(colours, columnLabel(view.y), { nameGap: 48, ...(logarithmic(ys) ? { type: "log" } : { scale: true }) }),
+      tooltip: tooltip(colours, { formatter: ({ seriesName, data }) => `${seriesName}\n${columnLabel(view.x)} ${number(data[0])}\n${columnLabel(view.y)} ${number(data[1])}` }),
+      series: shown.map(([name, own], i) => {
+        const { colour, dash, symbol } = styleOf(colours, i);
+        return {
+          type: single ? "line" : "scatter",
+          name,
+          symbol,
+          symbolSize: own.length > 200 ? 4 : 7,
+          lineStyle: { color: colour, type: dash, width: 2 },
+          itemStyle: { color: colour },
+          data: own.map((row) => [row[view.x], row[view.y]]).sort((a, b) => a[0] - b[0]),
+        };
+      }),
+    };
+  }
+
+  function bars(colours) {
+    const shown = groups();
+    const names = [...new Set(rows().map((row) => String(row[view.x])))];
+    const meanAt = (own, name) => {
+      const values = own.filter((row) => String(row[view.x]) === name).map((row) => row[view.y]);
+      return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+    };
+    return {
+      boxHeight: Math.min(1600, Math.max(220, names.length * (shown.length * 11 + 14) + 110)),
+      grid: grid(),
+      legend: legend(colours),
+      xAxis: valueAxis(colours, columnLabel(view.y)),
+      yAxis: nameAxis(colours, names),
+      series: shown.map(([name, own], i) => ({
+        type: "bar",
+        name,
+        barMaxWidth: 16,
+        itemStyle: { color: styleOf(colours, i).colour },
+        tooltip: { valueFormatter: (value) => number(value) },
+        data: names.map((n) => meanAt(own, n)),
+      })),
+    };
+  }
+
+  drawControls();
+  return figure;
+}

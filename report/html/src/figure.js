@@ -1,0 +1,92 @@
+// A figure: title, what it shows, its chart or canvas, and its data as CSV behind a button.
+import { BarChart, CustomChart, GraphChart, LineChart, ScatterChart } from "echarts/charts";
+import { DataZoomComponent, GridComponent, LegendComponent, TooltipComponent } from "echarts/components";
+import { init, use } from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+import { csvText, download, fileName } from "./csv.js";
+import { element } from "./page.js";
+import { onTheme, theme } from "./theme.js";
+
+use([BarChart, CustomChart, GraphChart, LineChart, ScatterChart, DataZoomComponent, GridComponent, LegendComponent, TooltipComponent,
+  CanvasRenderer]);
+
+/**
+ * The frame. `csv()` gives { columns, rows }; `controls` are nodes beside the title. Returns the figure's node and the box that the
+ * picture goes into; the node's data-drawn says when something has been drawn.
+ */
+export function frame({ title, note, csv, controls = [], height = 320, wide = false }) {
+  const box = element("div", { class: "picture" });
+  box.style.height = `${height}px`;
+  const save = csv && element("button", {
+    type: "button",
+    title: `The data of "${title}" as a CSV file`,
+    onclick: () => {
+      const { columns, rows } = csv();
+      download(fileName(title), csvText(columns, rows));
+    },
+  }, "CSV");
+  const node = element("figure", { class: wide ? "wide" : undefined, "data-figure": title, "data-drawn": "false" },
+    element("figcaption", {},
+      element("div", { class: "title" }, element("h3", {}, title), element("span", { class: "controls" }, ...controls, save ?? null)),
+      note ? element("p", { class: "note" }, note) : null),
+    box);
+  return { node, box };
+}
+
+/** Says that something can be seen. */
+export function drawn(node, marks) {
+  node.dataset.drawn = String(marks > 0);
+}
+
+function marksIn(option) {
+  return [option.series].flat().reduce((sum, series) => sum + (series.data ?? series.nodes ?? []).length, 0);
+}
+
+/**
+ * A figure with a chart of ECharts. `option(colours)` is asked at the beginning, when the colours change, and by the returned
+ * update(). The node must be in the page before update() is first called.
+ */
+export function chart(setup) {
+  const { node, box } = frame(setup);
+  box.setAttribute("role", "img");
+  box.setAttribute("aria-label", [setup.title, setup.note].filter(Boolean).join(". "));
+  let instance;
+  const update = () => {
+    const colours = theme();
+    const option = setup.option(colours);
+    if (option.boxHeight) box.style.height = `${option.boxHeight}px`;
+    delete option.boxHeight;
+    const marks = marksIn(option);
+    if (!instance) {
+      instance = init(box, null, { devicePixelRatio: Math.max(2, devicePixelRatio) });
+      new ResizeObserver(() => instance.resize()).observe(box);
+    }
+    instance.off("finished");
+    instance.on("finished", () => drawn(node, marks));
+    instance.setOption({ ...base(colours), ...option }, { notMerge: true });
+    instance.resize();
+    instance.getZr().flush(); // now, not in the next frame
+  };
+  onTheme(update);
+  return { node, update, on: (event, f) => instance.on(event, f) };
+}
+
+function base(colours) {
+  return {
+    animation: false,
+    color: colours.series,
+    textStyle: { color: colours.text, fontFamily: "system-ui, sans-serif" },
+    tooltip: tooltip(colours),
+  };
+}
+
+export function tooltip(colours, more = {}) {
+  return {
+    confine: true,
+    backgroundColor: colours.surface,
+    borderColor: colours.line,
+    textStyle: { color: colours.text, fontSize: 12 },
+    renderMode: "richText", // text stays text
+    ...more,
+  };
+}

@@ -1,0 +1,177 @@
+// Figures with a bar or a line a policy, from summary.json and from what was counted over all repetitions.
+import { barsHeight, grid, legend, nameAxis, valueAxis, whiskers } from "./axes.js";
+import { distributionPoints } from "./data.js";
+import { chart, tooltip } from "./figure.js";
+import { duration, money, percent, timeUnit } from "./format.js";
+import { styleOf } from "./theme.js";
+
+const mean = (row, field) => row[field]?.mean ?? null;
+
+function estimatesCsv(policies, fields) {
+  return {
+    columns: ["policy", ...fields.flatMap((f) => [f, `${f}_ci95_low`, `${f}_ci95_high`])],
+    rows: policies.map((p) => [p.policy, ...fields.flatMap((f) => [p[f]?.mean, p[f]?.ci95_low, p[f]?.ci95_high])]),
+  };
+}
+
+/** Horizontal bars of several fields with their intervals. */
+function bars({ policies }, { title, note, fields, axis, show }) {
+  if (!fields.some(([field]) => policies.some((p) => mean(p, field) !== null))) return null;
+  const present = fields.filter(([field]) => policies.some((p) => mean(p, field) !== null));
+  const width = 13;
+  return chart({
+    title,
+    note,
+    csv: () => estimatesCsv(policies, present.map(([field]) => field)),
+    option: (colours) => ({
+      boxHeight: barsHeight(policies.length, 16 + present.length * (width + 3)),
+      grid: grid(),
+      legend: legend(colours, { data: present.map(([, label]) => label) }),
+      xAxis: valueAxis(colours, axis),
+      yAxis: nameAxis(colours, policies.map((p) => p.policy)),
+      series: present.flatMap(([field, label], i) => [
+        {
+          type: "bar",
+          name: label,
+          barWidth: width,
+          barGap: "20%",
+          itemStyle: { color: colours.series[i], opacity: 0.9 },
+          tooltip: { valueFormatter: show },
+          data: policies.map((p) => mean(p, field)),
+        },
+        whiskers(colours, policies.map((p, row) => [p[field]?.ci95_low ?? null, p[field]?.ci95_high ?? null, row]),
+          (i - (present.length - 1) / 2) * width * 1.2),
+      ]),
+    }),
+  });
+}
+
+export const moneyBars = (run) => bars(run, {
+  title: "Cost of each policy",
+  note: "Effective cost adds, for each job that broke a limit, what its manual configuration would have cost. Lines: 95 % intervals.",
+  fields: [["cost_usd", "cost"], ["effective_cost_usd", "effective cost"]],
+  axis: "$",
+  show: money,
+});
+
+export function savings(run) {
+  const others = run.policies.filter((p) => p.policy !== run.summary.baseline);
+  return bars({ policies: others }, {
+    title: `Saving against ${run.summary.baseline}`,
+    note: "Saving: over the jobs whose limits both keep. Effective saving: over all jobs, by effective cost. Lines: 95 % intervals.",
+    fields: [["saving_percent", "saving"], ["effective_saving_percent", "effective saving"]],
+    axis: "%",
+    show: percent,
+  });
+}
+
+/** Horizontal bars made of parts. `value(policy, part)`. */
+function stacked({ policies, title, note, parts, value, axis, show, csv }) {
+  return chart({
+    title,
+    note,
+    wide: true,
+    csv,
+    option: (colours) => ({
+      boxHeight: barsHeight(policies.length, 30) + (parts.length > 6 ? 10 : 0),
+      tooltip: tooltip(colours, { trigger: "axis", axisPointer: { type: "shadow" }, valueFormatter: show }),
+      grid: grid(),
+      legend: legend(colours),
+      xAxis: valueAxis(colours, axis, axis.startsWith("%") ? { max: 100 } : {}),
+      yAxis: nameAxis(colours, policies.map((p) => p.policy)),
+      series: parts.map(({ name, colour }, i) => ({
+        type: "bar",
+        stack: "all",
+        name,
+        barWidth: 18,
+        itemStyle: { color: colour?.(colours) ?? styleOf(colours, i).colour, borderColor: colours.surface, borderWidth: 1 },
+        data: policies.map((p) => value(p, name)),
+      })),
+    }),
+  });
+}
+
+export function moneyParts({ policies }) {
+  const fields = { training: "cost_compute_usd", "start-up and checkpoints": "cost_switch_usd", "idle devices' share": "cost_wait_usd",
+    "lost training": "cost_lost_usd", profiling: "profiling_cost_usd" };
+  const value = (p, name) => (name in fields ? mean(p, fields[name]) : mean(p, "effective_cost_usd") - mean(p, "cost_usd"));
+  const parts = [...Object.keys(fields), "broken limits"].filter((name) => policies.some((p) => value(p, name) > 1e-9));
+  if (parts.length === 0) return null;
+  return stacked({
+    policies,
+    title: "What the money bought",
+    note: "Parts of the effective cost, means over repetitions. Broken limits: what jobs that broke a limit would have cost if configured by hand.",
+    parts: parts.map((name) => ({ name })),
+    value,
+    axis: "$",
+    show: money,
+    csv: () => ({ columns: ["policy", ...parts.map((name) => `${name}, $`)], rows: policies.map((p) => [p.policy, ...parts.map((name) => value(p, name))]) }),
+  });
+}
+
+const fateOrder = ["limits kept", "late", "inaccurate", "late and inaccurate", "too dear"];
+const fateColours = { "limits kept": 2, late: 4, inaccurate: 3, "late and inaccurate": 1, "too dear": 5 };
+
+export function fates({ policies, counted }) {
+  const counts = (p) => counted[p.policy]?.fates ?? {};
+  const all = [...new Set(policies.flatMap((p) => Object.keys(counts(p))))];
+  const names = [...fateOrder.filter((f) => all.includes(f)), ...all.filter((f) => !fateOrder.includes(f)).sort()];
+  if (names.length === 0) return null;
+  const jobs = (p) => Object.values(counts(p)).reduce((sum, n) => sum + n, 0);
+  return stacked({
+    policies,
+    title: "Limits kept and broken",
+    note: "Jobs of all repetitions by what became of them. Late: deadline missed. Inaccurate: accuracy floor missed. Too dear: over the cost limit.",
+    parts: names.map((name, i) => ({ name, colour: (c) => (name in fateColours ? c.series[fateColours[name]] : c.series[[6, 0, 7][i % 3]]) })),
+    value: (p, name) => (100 * (counts(p)[name] ?? 0)) / jobs(p),
+    axis: "% of jobs",
+    show: percent,
+    csv: () => ({ columns: ["policy", ...names], rows: policies.map((p) => [p.policy, ...names.map((n) => counts(p)[n] ?? 0)]) }),
+  });
+}
+
+const curves = {
+  completion_s: ["Completion times", "Share of the finished jobs of all repetitions that were done within this time of their submission."],
+  waiting_s: ["Waiting times", "Share of the jobs of all repetitions that started within this time of their submission."],
+};
+
+export function completionCurve({ policies, counted, names }, field) {
+  const [title, note] = curves[field];
+  const of = (p) => counted[p.policy]?.[field] ?? { count: 0, values: [] };
+  const shown = policies.filter((p) => of(p).count > 0);
+  const largest = Math.max(...shown.flatMap((p) => of(p).values.at(-1)));
+  if (shown.length === 0 || !(largest > 0)) return null;
+  const unit = timeUnit(largest);
+  const smallest = Math.min(...shown.map((p) => of(p).values[0]));
+  const wide = smallest > 0 && largest / smallest > 50;
+  return chart({
+    title,
+    note,
+    csv: () => ({ columns: ["policy", field, "share"], rows: shown.flatMap((p) => distributionPoints(of(p)).map((point) => [p.policy, ...point])) }),
+    option: (colours) => ({
+      boxHeight: 340,
+      grid: grid(),
+      legend: legend(colours),
+      xAxis: valueAxis(colours, unit.name, wide ? { type: "log" } : { min: 0 }),
+      yAxis: valueAxis(colours, "share of jobs", { min: 0, max: 1, nameGap: 36 }),
+      series: shown.map((p) => {
+        const { colour, dash } = styleOf(colours, names.indexOf(p.policy));
+        const points = distributionPoints(of(p)).map(([value, part]) => [value / unit.seconds, part]);
+        return {
+          type: "line",
+          name: p.policy,
+          step: of(p).count <= 201 ? "end" : false,
+          showSymbol: points.length === 1,
+          lineStyle: { color: colour, type: dash, width: 2 },
+          itemStyle: { color: colour },
+          tooltip: { valueFormatter: (part) => percent(100 * part) },
+          data: [[points[0][0], 0], ...points],
+        };
+      }),
+      tooltip: tooltip(colours, {
+        formatter: ({ seriesName, data }) => `${seriesName}\n${percent(100 * data[1])} within ${duration(data[0] * unit.seconds)}`,
+      }),
+    }),
+  });
+}
+

@@ -1,0 +1,52 @@
+// A table of a study as it is in its CSV file: sorted by any column, a page at a time.
+import { csvText, download } from "./csv.js";
+import { numericColumns } from "./data.js";
+import { columnLabel, number } from "./format.js";
+import { element } from "./page.js";
+
+const pageLength = 50;
+
+export function studyTable(table) {
+  const numeric = new Set(numericColumns(table));
+  const state = { sort: null, down: false, page: 0 };
+  const holder = element("div", { class: "wide" });
+
+  function sorted() {
+    if (!state.sort) return table.rows;
+    const sign = state.down ? -1 : 1;
+    return [...table.rows].sort((a, b) => {
+      const [x, y] = [a[state.sort] ?? null, b[state.sort] ?? null];
+      if (x === null || y === null) return (x === null) - (y === null);
+      return x < y ? -sign : x > y ? sign : 0;
+    });
+  }
+
+  function draw() {
+    const pages = Math.max(1, Math.ceil(table.rows.length / pageLength));
+    const shown = sorted().slice(state.page * pageLength, (state.page + 1) * pageLength);
+    const turn = (by) => () => {
+      state.page += by;
+      draw();
+    };
+    const sortBy = (column) => () => {
+      Object.assign(state, { down: state.sort === column && !state.down, sort: column, page: 0 });
+      draw();
+    };
+    const head = table.columns.map((column) => element("th", { scope: "col", class: numeric.has(column) ? undefined : "left", title: column,
+      "aria-sort": state.sort === column ? (state.down ? "descending" : "ascending") : undefined },
+    element("button", { type: "button", onclick: sortBy(column) }, `${columnLabel(column)}${state.sort === column ? (state.down ? " ↓" : " ↑") : ""}`)));
+    const cells = (row) => table.columns.map((column) => element("td", { class: numeric.has(column) ? undefined : "left" },
+      typeof row[column] === "number" ? number(row[column]) : row[column] ?? "–"));
+    holder.replaceChildren(
+      element("div", { class: "pages" },
+        element("button", { type: "button", onclick: () => download(`${table.name}.csv`, csvText(table.columns, table.rows.map((row) => table.columns.map((c) => row[c])))) }, "CSV"),
+        pages > 1 ? element("button", { type: "button", disabled: state.page === 0, onclick: turn(-1) }, "Earlier") : "",
+        `${number(table.rows.length)} rows${pages > 1 ? `, page ${number(state.page + 1)} of ${number(pages)}` : ""}`,
+        pages > 1 ? element("button", { type: "button", disabled: state.page + 1 >= pages, onclick: turn(1) }, "Later") : ""),
+      element("div", { class: "scroll tall", role: "region", "aria-label": table.name, tabindex: "0" },
+        element("table", {}, element("caption", {}, table.name), element("thead", {}, element("tr", {}, ...head)),
+          element("tbody", {}, ...shown.map((row) => element("tr", {}, ...cells(row)))))));
+  }
+  draw();
+  return holder;
+}

@@ -1,0 +1,117 @@
+#include "report/html_report.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "sim/base/errors.hpp"
+#include "sim/read/file.hpp"
+#include "sim/read/json.hpp"
+#include "sim/read/shown.hpp"
+
+namespace rehearse::report {
+
+namespace {
+
+std::string html_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string base64(const std::vector<unsigned char>& bytes, std::size_t count) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((count + 2) / 3 * 4);
+  for (std::size_t i = 0; i < count; i += 3) {
+    const auto at = [&](std::size_t k) { return i + k < count ? static_cast<std::uint32_t>(bytes[i + k]) : 0u; };
+    const std::uint32_t word = at(0) << 16 | at(1) << 8 | at(2);
+    for (std::size_t k = 0; k < 4; ++k) out += i + k > count ? '=' : kDigits[word >> (18 - 6 * k) & 63];
+  }
+  return out;
+}
+
+/// The page's slots in the order in which they stand, each filled once: what goes in is not looked at again.
+std::string filled(std::string_view page, const std::vector<std::pair<std::string_view, std::string>>& slots) {
+  std::string out;
+  for (const auto& [slot, text] : slots) {
+    const std::size_t at = page.find(slot);
+    sim::check(at != page.npos, "the report's page has its slots, in this order");
+    out += page.substr(0, at);
+    out += text;
+    page.remove_prefix(at + slot.size());
+  }
+  return out += page;
+}
+
+/// Of scenario.json, which the user may have edited since: a missing or odd one has no description.
+std::string description_of(const std::string& folder) {
+  const std::string path = folder + "/scenario.json";
+  if (!std::filesystem::exists(path)) return "null";
+  const sim::JsonDocument document = sim::read_json_file(path);
+  for (const sim::JsonMember& member : document.root().members())
+    if (member.key.text() == "description" && member.value.is_string()) return sim::json_string(member.value.text());
+  return "null";
+}
+
+}  // namespace
+
+std::string script_safe(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  for (const char c : json) {
+    if (c == '<')
+      out += "\\u003c";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string deflated_base64(std::string_view bytes) {
+  uLongf size = compressBound(bytes.size());
+  std::vector<unsigned char> out(size);
+  const int status = compress2(out.data(), &size, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), 6);
+  sim::check(status == Z_OK, "what fits into memory can be deflated");
+  return base64(out, size);
+}
+
+std::string html_report(const HtmlReportSetup& setup) {
+  const std::string path = setup.folder + "/summary.json";
+  const std::string summary = sim::read_file(path, sim::kMaxJsonBytes);
+  const sim::JsonDocument document = sim::parse_json(summary, path);
+  std::string title;
+  bool is_study = false;
+  for (const sim::JsonMember& member : document.root().members()) {
+    if (member.key.text() == "scenario" && member.value.is_string()) title = member.value.text();
+    is_study = is_study || member.key.text() == "study";
+  }
+  if (title.empty()) throw sim::InputError({.file = path, .expected = "a summary of ours, with a scenario's name"});
+  std::string timing = "null";
+  if (setup.timing) timing = sim::read_json_file(setup.folder + "/timing.json").dump();
+  const std::string first =
+      fmt::format("{{\"summary\":{},\"description\":{},\"timing\":{}}}", summary, description_of(setup.folder), timing);
+  const std::string details = is_study ? study_details_json(setup.folder) : run_details_json(setup.folder);
+  return filled(setup.page, {{"@rehearse-title@", html_escaped(title)},
+                             {"@rehearse-summary@", script_safe(first)},
+                             {"@rehearse-detail@", deflated_base64(details)}});
+}
+
+}  // namespace rehearse::report

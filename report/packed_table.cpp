@@ -1,0 +1,103 @@
+#include "report/packed_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "report/row_writer.hpp"
+
+namespace rehearse::report {
+
+namespace {
+
+std::string number_json(double value, Packing packing) {
+  if (!std::isfinite(value)) return "null";
+  if (packing == Packing::date) return fmt::format("{}", std::round(value * 100) / 100);
+  return fmt::format("{:.6g}", value);
+}
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+}  // namespace
+
+PackedTable::PackedTable(std::vector<PackedColumn> columns) {
+  for (PackedColumn& column : columns) columns_.push_back({.header = std::move(column)});
+}
+
+void PackedTable::add_text(std::string_view value) {
+  Column& column = columns_[next_++];
+  if (value.empty()) {
+    column.codes.push_back(-1);
+    return;
+  }
+  const auto [place, is_new] = column.code_of.try_emplace(std::string(value), static_cast<std::int32_t>(column.names.size()));
+  if (is_new) column.names.emplace_back(value);
+  column.codes.push_back(place->second);
+}
+
+void PackedTable::add_number(double value) { columns_[next_++].numbers.push_back(value); }
+
+void PackedTable::end_row() {
+  sim::check(next_ == columns_.size(), "a row has a field for each column");
+  next_ = 0;
+  ++rows_;
+}
+
+std::string PackedTable::json(const Column& column) const {
+  std::string text;
+  if (column.header.packing == Packing::text) {
+    const auto& codes = column.codes;
+    if (std::all_of(codes.begin(), codes.end(), [&](std::int32_t code) { return code == codes.front(); }))
+      return codes.empty() || codes.front() < 0 ? R"({"all":null})"
+                                                : fmt::format(R"({{"all":{}}})", json_string(column.names.front()));
+    for (const std::string& name : column.names) text += (text.empty() ? "" : ",") + json_string(name);
+    return fmt::format(R"({{"names":[{}],"codes":[{}]}})", text, fmt::join(codes, ","));
+  }
+  const auto& numbers = column.numbers;
+  const Packing packing = column.header.packing;
+  if (std::all_of(numbers.begin(), numbers.end(), [&](double number) { return same(number, numbers.front()); }))
+    return fmt::format(R"({{"all":{}}})", numbers.empty() ? "null" : number_json(numbers.front(), packing));
+  for (const double number : numbers) text += (text.empty() ? "" : ",") + number_json(number, packing);
+  return fmt::format(R"({{"numbers":[{}]}})", text);
+}
+
+std::string PackedTable::json() const {
+  std::string text;
+  for (const Column& column : columns_)
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", json_string(column.header.name), json(column));
+  return fmt::format(R"({{"rows":{},"columns":{{{}}}}})", rows_, text);
+}
+
+void for_each_row(const std::string& path, const sim::CsvColumns& columns, const std::function<void(sim::CsvRow&)>& visit) {
+  if (!std::filesystem::exists(path)) return;
+  sim::CsvReader csv(path, columns);
+  sim::Mistakes mistakes;
+  while (sim::CsvRow* row = csv.next()) {
+    visit(*row);
+    for (const sim::Mistake& mistake : row->mistakes()) mistakes.add(mistake);
+  }
+  mistakes.throw_if_any();
+}
+
+std::optional<PackedTable> pack_csv(const std::string& path, const std::vector<PackedColumn>& columns,
+                                    const std::function<bool(sim::CsvRow&)>& keep) {
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  sim::CsvColumns wanted{.optional = {"repetition"}};
+  for (const PackedColumn& column : columns) wanted.optional.push_back(column.name);
+  PackedTable table(columns);
+  for_each_row(path, wanted, [&](sim::CsvRow& row) {
+    if (!keep(row)) return;
+    for (const PackedColumn& column : columns) {
+      if (column.packing == Packing::text)
+        table.add_text(row.text(column.name));
+      else
+        table.add_number(row.maybe_number(column.name).value_or(std::nan("")));
+    }
+    table.end_row();
+  });
+  return table;
+}
+
+}  // namespace rehearse::report

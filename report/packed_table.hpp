@@ -1,0 +1,62 @@
+// A table as compact JSON for the HTML report: column by column, texts as numbers into a list of names, numbers rounded to what a
+// figure can show.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/read/csv.hpp"
+
+namespace rehearse::report {
+
+enum class Packing : std::uint8_t {
+  text,
+  number,  ///< to 6 significant digits
+  date     ///< to hundredths
+};
+
+struct PackedColumn {
+  std::string name;
+  Packing packing = Packing::text;
+};
+
+class PackedTable {
+ public:
+  explicit PackedTable(std::vector<PackedColumn> columns);
+  /// Fields of one row, one a column. NaN and the empty text are "undefined": null.
+  void add_text(std::string_view value);
+  void add_number(double value);
+  void end_row();
+  std::size_t rows() const { return rows_; }
+  /// {"rows": N, "columns": {NAME: COLUMN}}; a COLUMN is {"all": VALUE} where all rows have the same, else {"numbers": [...]} or
+  /// {"names": [...], "codes": [...]}.
+  std::string json() const;
+
+ private:
+  struct Column {
+    PackedColumn header;
+    std::vector<double> numbers;
+    std::vector<std::int32_t> codes;  ///< into names; -1: undefined
+    std::vector<std::string> names;
+    std::unordered_map<std::string, std::int32_t> code_of;  ///< only looked up
+  };
+  std::string json(const Column& column) const;
+  std::vector<Column> columns_;
+  std::size_t next_ = 0, rows_ = 0;
+};
+
+/// The rows of a CSV file that `keep` wants; nothing when there is no such file. A column that the file has not is undefined.
+/// `keep` may ask for `columns` and "repetition". Throws InputError for a file that cannot be read.
+std::optional<PackedTable> pack_csv(const std::string& path, const std::vector<PackedColumn>& columns,
+                                    const std::function<bool(sim::CsvRow&)>& keep);
+
+/// Calls `visit` with each row of a CSV file; nothing happens when there is no such file. Throws InputError for a file that lacks
+/// one of the columns, or whose rows cannot be read.
+void for_each_row(const std::string& path, const sim::CsvColumns& columns, const std::function<void(sim::CsvRow&)>& visit);
+
+}  // namespace rehearse::report

@@ -1,0 +1,47 @@
+// A process of the user's own, with its keeper: a child of ours that starts it, waits for it, and ends with it whatever else it
+// has started, also when we are killed ourselves. Nothing of it outlives us, and nobody is left a zombie.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace rehearse::scenarios {
+
+struct ProcessCommand {
+  std::vector<std::string> words;  ///< the program and its arguments; a program without a slash is looked up in PATH
+  std::string folder;              ///< that it works in; empty: ours
+};
+
+/// Pipes to its standard input, output and error. Ours do not block.
+class KeptProcess {
+ public:
+  /// A program that cannot be run is one that has ended. A failed check when there are no pipes or processes to be had.
+  explicit KeptProcess(const ProcessCommand& command);
+  /// Kills it, and what it started, and waits until they have gone.
+  ~KeptProcess();
+  KeptProcess(const KeptProcess&) = delete;
+  KeptProcess& operator=(const KeptProcess&) = delete;
+
+  int input() const { return input_; }  ///< -1 once closed
+  int output() const { return output_; }
+  int errors() const { return errors_; }
+  /// Readable once it has ended: call read_end().
+  int end() const { return end_; }
+  void close_input();
+
+  /// True from when it is known how it ended.
+  bool read_end();
+  /// "has ended with status 3", "was killed by signal 9 (Killed)", "cannot be run: No such file or directory". Once read_end().
+  std::string how_it_ended() const;
+
+ private:
+  pid_t keeper_ = -1;
+  int input_ = -1, output_ = -1, errors_ = -1, end_ = -1;
+  bool has_ended_ = false;
+  std::array<int, 2> how_{};
+};
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,31 @@
+// A strategy that is a process, as a scenario names it: {"process": [PROGRAM, ARGUMENT, ...], "timeout_s": 60}.
+#pragma once
+
+#include <memory>
+
+#include "policies/outside.hpp"
+#include "scenarios/loader_parts.hpp"
+#include "scenarios/process/policy_process.hpp"
+
+namespace rehearse::scenarios {
+
+class ProcessStrategy final : public policies::OutsideStrategy {
+ public:
+  explicit ProcessStrategy(ProcessSettings settings) : settings_(std::move(settings)) {}
+  std::unique_ptr<policies::Configure> configure(const policies::OutsideInputs& inputs) const override;
+  std::unique_ptr<sim::Place> place(const policies::OutsideInputs& inputs) const override;
+  std::unique_ptr<sim::Threads> threads(const policies::OutsideInputs& inputs) const override;
+  std::unique_ptr<sim::Queue> queue(const policies::OutsideInputs& inputs) const override;
+
+ private:
+  ProcessSettings settings_;
+};
+
+/// Whether the value of a decision's key names a process.
+bool is_process(sim::JsonValue strategy);
+
+/// Of a strategy that is a process. It works in the scenario's folder (one that --set gave, in the working folder); fingerprints
+/// of its arguments that are files there go into the scenario.
+policies::StrategyChoice read_process(sim::JsonValue strategy, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+
+}  // namespace rehearse::scenarios

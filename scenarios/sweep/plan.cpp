@@ -1,0 +1,177 @@
+#include "scenarios/sweep/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "sim/base/errors.hpp"
+#include "sim/read/sha256.hpp"
+#include "sim/read/shown.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+/// The number that JSON is; NaN when it is something else.
+double number_of(const std::string& json) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), number);
+  return error == std::errc{} && end == json.data() + json.size() ? number : std::nan("");
+}
+
+/// The values of an axis that are to be loaded to know that all can be, but for the first: see SweepPlan.
+std::set<std::size_t> telling_values(const SweepAxis& axis) {
+  std::set<std::size_t> telling;
+  std::vector<double> numbers;
+  for (const std::string& value : axis.values) numbers.push_back(number_of(value));
+  const bool all_numbers = std::none_of(numbers.begin(), numbers.end(), [](double x) { return std::isnan(x); });
+  if (all_numbers) {
+    const auto [least, greatest] = std::minmax_element(numbers.begin(), numbers.end());
+    const auto broken = std::find_if(numbers.begin(), numbers.end(), [](double x) { return x != std::floor(x); });
+    for (const auto& it : {least, greatest, broken})
+      if (it != numbers.end()) telling.insert(static_cast<std::size_t>(it - numbers.begin()));
+  } else {
+    for (std::size_t v = 0; v < axis.values.size(); ++v) telling.insert(v);
+  }
+  telling.erase(0);
+  return telling;
+}
+
+sim::JsonDocument with_overrides(const std::string& path, const LoadOptions& options) {
+  sim::JsonDocument document = sim::read_json_file(path);
+  for (const Override& change : options.overrides) document.set(change.pointer, change.value);
+  return document;
+}
+
+std::string policy_name(sim::JsonValue entry) {
+  if (entry.is_string()) return std::string(entry.text());
+  for (const sim::JsonMember member : entry.members())
+    if (member.key.text() == "name" && member.value.is_string()) return std::string(member.value.text());
+  return {};
+}
+
+std::string key_of(std::string_view text) { return sim::sha256_of_text(text).substr(0, 32); }
+
+}  // namespace
+
+SweepPlan::SweepPlan(std::string path, const LoadOptions& options, std::size_t limit)
+    : path_(std::move(path)), options_(options), limit_(limit), base_(with_overrides(path_, options)) {
+  options_.overrides.clear();
+  sim::Mistakes mistakes;
+  axes_ = read_axes(base_.root(), mistakes);
+  mistakes.throw_if_any();
+  double runs = 1;
+  for (const SweepAxis& axis : axes_) runs *= static_cast<double>(axis.values.size());
+  if (runs > static_cast<double>(limit_)) refuse_size(runs);
+  first_ = load(0);
+  if (first_->study)
+    throw sim::InputError({.file = path_,
+                           .pointer = "/study",
+                           .expected = "a scenario without a study to sweep",
+                           .found = "\"" + first_->study_name + "\""});
+  runs *= static_cast<double>(first_->policies.size()) * first_->repetitions;
+  if (runs > static_cast<double>(limit_)) refuse_size(runs);
+  check_values();
+}
+
+void SweepPlan::refuse_size(double runs) const {
+  throw sim::InputError(
+      {.file = path_, .expected = fmt::format("at most {} runs (--limit)", limit_), .found = fmt::format("{:.0f}", runs)});
+}
+
+void SweepPlan::check_values() {
+  sim::Mistakes mistakes;
+  std::set<std::string> said;
+  sha256_of_file_ = first_->sha256_of_file;
+  std::vector<std::size_t> choice(axes_.size(), 0);
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    for (const std::size_t value : telling_values(axes_[a])) {
+      choice[a] = value;
+      try {
+        const auto scenario = load_scenario(document_at(choice), path_, options_);
+        sha256_of_file_.insert(scenario->sha256_of_file.begin(), scenario->sha256_of_file.end());
+      } catch (const sim::InputError& error) {
+        for (const sim::Mistake& mistake : error.mistakes())
+          if (said.insert(to_string(mistake)).second) mistakes.add(mistake);
+      }
+    }
+    choice[a] = 0;
+  }
+  mistakes.throw_if_any();
+}
+
+std::size_t SweepPlan::points() const {
+  std::size_t points = 1;
+  for (const SweepAxis& axis : axes_) points *= axis.values.size();
+  return points;
+}
+
+std::vector<std::size_t> SweepPlan::choice_at(std::size_t point) const {
+  std::vector<std::size_t> choice(axes_.size());
+  for (std::size_t a = axes_.size(); a-- > 0; point /= axes_[a].values.size()) choice[a] = point % axes_[a].values.size();
+  return choice;
+}
+
+std::vector<std::string> SweepPlan::values_at(std::size_t point) const {
+  const std::vector<std::size_t> choice = choice_at(point);
+  std::vector<std::string> values;
+  for (std::size_t a = 0; a < axes_.size(); ++a) values.push_back(axes_[a].values[choice[a]]);
+  return values;
+}
+
+sim::JsonDocument SweepPlan::document_at(const std::vector<std::size_t>& choice) const {
+  sim::JsonDocument document = base_.copy();
+  for (std::size_t a = 0; a < axes_.size(); ++a) document.set(axes_[a].pointer, axes_[a].values[choice[a]], axes_[a].file);
+  return document;
+}
+
+std::unique_ptr<Scenario> SweepPlan::load(std::size_t point) const {
+  return load_scenario(document_at(choice_at(point)), path_, options_);
+}
+
+std::vector<PlannedRun> SweepPlan::runs_at(std::size_t point) const {
+  const sim::JsonDocument document = document_at(choice_at(point));
+  static const std::set<std::string_view> kNoPart{"$schema",     "name",   "description", "baseline",
+                                                  "repetitions", "output", "sha256",      "policies"};
+  std::string text;
+  std::vector<sim::JsonValue> policies;
+  for (const sim::JsonMember member : document.root().members()) {
+    if (member.key.text() == "policies")
+      for (const sim::JsonValue entry : member.value.elements()) policies.push_back(entry);
+    if (!kNoPart.contains(member.key.text()))
+      text += fmt::format("{}: {}\n", sim::json_string(member.key.text()), member.value.json());
+  }
+  std::string all = text;
+  for (const sim::JsonValue policy : policies) all += policy.json() + "\n";
+  const auto is_option = [&](const std::string& file) {
+    return std::find(options_.catalogues.begin(), options_.catalogues.end(), file) != options_.catalogues.end();
+  };
+  for (const auto& [file, sha256] : sha256_of_file_)
+    if (is_option(file) || all.find(sim::json_string(file)) != all.npos) text += fmt::format("{} {}\n", sha256, file);
+  const std::string of_point = key_of(text);
+  std::vector<PlannedRun> runs;
+  for (std::size_t p = 0; p < policies.size(); ++p) {
+    const std::string entry = policies[p].json();
+    for (int r = 0; r < first_->repetitions; ++r)
+      runs.push_back({.point = point,
+                      .policy = static_cast<int>(p),
+                      .repetition = r,
+                      .policy_name = policy_name(policies[p]),
+                      .key = key_of(fmt::format("{}\n{}\n{}", of_point, entry, r))});
+  }
+  return runs;
+}
+
+std::vector<PlannedRun> SweepPlan::runs() const {
+  std::vector<PlannedRun> all;
+  for (std::size_t point = 0; point < points(); ++point) {
+    for (PlannedRun& run : runs_at(point)) all.push_back(std::move(run));
+    if (all.size() > limit_) refuse_size(static_cast<double>(all.size()));
+  }
+  return all;
+}
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,164 @@
+// Sweeps from the command line: what they say, and what is left when they are killed.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "tests/cli/program.hpp"
+#include "tests/scenarios/sweep/query.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+/// `runs` of a few milliseconds each, in two policies.
+std::string swept(int runs) {
+  return R"({ "name": "s", "world": { "model_error": 0 }, "repetitions": 5,
+    "cluster": { "pools": [ { "name": "k80", "instance": "p2.xlarge", "nodes": 4 },
+                            { "name": "v100", "instance": "p3.2xlarge", "nodes": 2 } ] },
+    "jobs": [ { "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9, "deadline_s": 10800 },
+              { "model": "deepspeech2", "dataset": "cmu-arctic", "epochs": 5, "submit_s": 60 } ],
+    "switching": { "start_s": { "sweep": { "from": 1, "to": )" +
+         std::to_string(runs / 10) + R"(, "steps": )" + std::to_string(runs / 10) + R"( } } },
+    "policies": [ "manual", "static-isotonic" ] })";
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+std::set<std::string> names_in(const std::string& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
+  return names;
+}
+
+/// Processes whose parent is `parent`.
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> children;
+  std::ifstream list("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children");
+  for (pid_t child = 0; list >> child;) children.push_back(child);
+  return children;
+}
+
+TEST_CASE("a sweep says what it did, and leaves one file") {
+  const TemporaryFolder folder;
+  folder.write("s.json", swept(20));
+  const Ended ended = run_program(folder.path(), {"sweep", "s.json", "--csv", "s.csv"});
+  CHECK(ended.status == 0);
+  CHECK(has(ended.out, "s: 20 rows at 2 points\n  /switching/start_s: 2 values\n20 ok\n20 runs, 0 of them were there\n"));
+  CHECK(has(ended.out, " % of the CPU time\nResults: results/s.sqlite\n"));
+  CHECK(names_in(folder.path()) == std::set<std::string>{"results", "s.csv", "s.json"});
+  CHECK(names_in(folder.path() + "/results") == std::set<std::string>{"s.sqlite"});
+  CHECK(has(run_program(folder.path(), {"sweep", "s.json"}).out, "20 runs, 20 of them were there\nResults"));
+  const Ended checked = run_program(folder.path(), {"check", "s.json"});
+  CHECK(checked.status == 0);
+  CHECK(has(checked.out, "sweep: 20 runs, at 2 points: 2 values of /switching/start_s\n"));
+  CHECK(run_program(folder.path(), {"sweep", "s.json", "--limit", "19"}).status == 3);
+  CHECK(run_program(folder.path(), {"run", "s.json"}).status == 3);
+  CHECK(run_program(folder.path(), {"run", "s.json", "--set", "/switching/start_s=2"}).status == 0);
+}
+
+TEST_CASE("killed at random times, a sweep ends with the undisturbed one's database, and runs nothing twice") {
+  const TemporaryFolder folder;
+  folder.write("s.json", swept(600));
+  const auto began = std::chrono::steady_clock::now();
+  const Ended undisturbed = run_program(folder.path(), {"sweep", "s.json", "--out", "a.sqlite", "--csv", "a.csv"});
+  REQUIRE(undisturbed.status == 0);
+  const double whole_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  std::mt19937 random(20261121);
+  std::map<std::string, std::string> seconds;  // of each run that is in the database after a kill: a second run would take others
+  int in_the_middle = 0;
+  for (int kill = 0; kill < 20; ++kill) {
+    const Program program(folder.path(), {"sweep", "s.json", "--out", "b.sqlite", "--processes", "2"});
+    std::this_thread::sleep_for(std::chrono::duration<double>(whole_s * 0.2 * random() / 0x1p32));
+    program.send(SIGKILL);
+    program.wait();
+    if (!fs::exists(folder.path() + "/b.sqlite")) continue;
+    if (query(folder.path() + "/b.sqlite", "SELECT name FROM sqlite_master WHERE name = 'timing'").empty()) continue;
+    const auto rows = query(folder.path() + "/b.sqlite", "SELECT run_s, key FROM timing");
+    in_the_middle += !rows.empty() && rows.size() < 600;
+    for (const std::string& row : rows) seconds.emplace(row.substr(row.find('|') + 1), row.substr(0, row.find('|')));
+  }
+  CHECK(in_the_middle > 0);
+  const Ended last = run_program(folder.path(), {"sweep", "s.json", "--out", "b.sqlite", "--csv", "b.csv"});
+  CHECK(last.status == 0);
+  CHECK(has(last.out, "600 ok\n600 runs, "));
+  CHECK(text_of(folder.path() + "/a.csv") == text_of(folder.path() + "/b.csv"));
+  for (const std::string sql :
+       {"SELECT * FROM runs ORDER BY key", "SELECT * FROM plan ORDER BY row", "SELECT * FROM points", "SELECT * FROM meta"})
+    CHECK(query(folder.path() + "/a.sqlite", sql) == query(folder.path() + "/b.sqlite", sql));
+  std::size_t once = 0;
+  for (const auto& [key, run_s] : seconds)
+    once += query(folder.path() + "/b.sqlite", "SELECT run_s FROM timing WHERE key = '" + key + "'") == std::vector{run_s};
+  CHECK(once == seconds.size());
+  CHECK(names_in(folder.path()) == std::set<std::string>{"a.csv", "a.sqlite", "b.csv", "b.sqlite", "s.json"});
+}
+
+TEST_CASE("a run that a signal ends is a row that says so; --retry runs it again") {
+  const TemporaryFolder folder;
+  folder.write("s.json", swept(400));
+  const Program program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite", "--processes", "1"});
+  pid_t killed = 0;
+  while (killed == 0)
+    for (const pid_t child : children_of(program.id()))
+      if (::kill(child, SIGKILL) == 0) killed = child;
+  const Ended ended = program.wait();
+  CHECK(ended.status == 5);
+  CHECK(has(ended.out, "1 killed, the first of them: killed by signal 9 (Killed)\n"));
+  CHECK(has(ended.out, "399 ok\n"));
+  const Ended again = run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite"});
+  CHECK(again.status == 5);
+  CHECK(has(again.out, "400 runs, 400 of them were there\n"));
+  const Ended retried = run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite", "--retry"});
+  CHECK(retried.status == 0);
+  CHECK(has(retried.out, "400 ok\n400 runs, 399 of them were there\n"));
+}
+
+TEST_CASE("by GNU parallel: the same rows, and no folder left") {
+  if (std::system("parallel --version >/dev/null 2>&1") != 0) {
+    WARN("skipped: no GNU parallel");
+    return;
+  }
+  const TemporaryFolder folder;
+  folder.write("s.json", swept(40));
+  CHECK(run_program(folder.path(), {"sweep", "s.json", "--out", "a.sqlite", "--csv", "a.csv"}).status == 0);
+  const Ended ended = run_program(folder.path(), {"sweep", "s.json", "--out", "a b'c.sqlite", "--csv", "b.csv", "--launcher",
+                                                  "parallel", "--hosts", "2/:", "--tasks", "7"});
+  CHECK(ended.status == 0);
+  CHECK(has(ended.out, "40 ok\n40 runs, 0 of them were there\n"));
+  CHECK(text_of(folder.path() + "/a.csv") == text_of(folder.path() + "/b.csv"));
+  CHECK(names_in(folder.path()) == std::set<std::string>{"a b'c.sqlite", "a.csv", "a.sqlite", "b.csv", "s.json"});
+}
+
+TEST_CASE("tasks that end nothing are told of, with their logs") {
+  if (std::system("parallel --version >/dev/null 2>&1") != 0) return;
+  const TemporaryFolder folder;
+  folder.write("s.json", swept(20));
+  // Its tasks find no host.
+  const Ended ended = run_program(
+      folder.path(), {"sweep", "s.json", "--out", "a.sqlite", "--launcher", "parallel", "--hosts", "no.such.host.invalid"});
+  CHECK(ended.status == 3);
+  CHECK((has(ended.err, "expected tasks that end at least one run") || has(ended.err, "expected GNU parallel to run tasks")));
+}
+
+TEST_CASE("an interrupted sweep keeps what has ended, and one database has one sweep at a time") {
+  const TemporaryFolder folder;
+  folder.write("s.json", swept(4000));
+  const Program program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite", "--processes", "1"});
+  while (children_of(program.id()).empty()) std::this_thread::sleep_for(milliseconds(1));
+  const Ended second = run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite"});
+  CHECK(second.status == 3);
+  CHECK(has(second.err, "s.sqlite: expected a file that can be written, found one that another sweep writes to\n"));
+  program.send(SIGTERM);
+  const Ended ended = program.wait();
+  CHECK(ended.status == 130);
+  CHECK(has(ended.err, " of 4000 runs are in s.sqlite, and the same command goes on from there\n"));
+  CHECK_FALSE(program.is_alive());
+  CHECK(names_in(folder.path()) == std::set<std::string>{"s.json", "s.sqlite"});
+}
+
+}  // namespace
