@@ -107,7 +107,7 @@ void tighten(Axis& axis, const Bounds& bounds) {
   if (!axis.low) axis.low = bounds.low / 1.12;
   if (!axis.high) axis.high = bounds.high * 1.12;
   if (!axis.tics.empty() || *axis.high / *axis.low > 500) return;
-  for (const double tic : ticks_125(*axis.low, *axis.high)) axis.tics.emplace_back(tic, fmt::format("{:.3g}", tic));
+  for (const double tic : ticks_125(*axis.low, *axis.high)) axis.tics.emplace_back(tic, fmt::format("{:.6g}", tic));
 }
 
 std::string axis_text(char name, const Axis& axis) {
