@@ -76,7 +76,7 @@ void add_plot_command(CLI::App& app, PlotArguments& arguments) {
 int plot_command(const PlotArguments& arguments) {
   const report::PlotSetting setting{.format = format_of(arguments.out),
                                     .two_columns = arguments.size == "two-column",
-                                    .name = fs::path(arguments.out).stem().string()};
+                                    .name = report::plot_name(fs::path(arguments.out).stem().string())};
   report::PlotRequest request = arguments.request;
   request.where = conditions(arguments.where);
   const auto& kinds = report::plot_kinds();

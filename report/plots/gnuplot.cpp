@@ -100,13 +100,14 @@ Bounds bounds_of(const Figure& figure, bool of_x) {
   return bounds;
 }
 
-/// Left to itself, gnuplot widens a logarithmic axis to whole decades.
+/// Left to itself, gnuplot widens a logarithmic axis to whole decades. Within half a decade nothing needs one.
 void tighten(Axis& axis, const Bounds& bounds) {
+  if (axis.tics.empty() && bounds.high < 5 * bounds.low) axis.logarithmic = false;
   if (!axis.logarithmic || !(bounds.high > 0)) return;
   if (!axis.low) axis.low = bounds.low / 1.12;
   if (!axis.high) axis.high = bounds.high * 1.12;
   if (!axis.tics.empty() || *axis.high / *axis.low > 500) return;
-  for (const double tic : ticks_125(*axis.low, *axis.high)) axis.tics.emplace_back(tic, fmt::format("{:.3g}", tic));
+  for (const double tic : ticks_125(*axis.low, *axis.high)) axis.tics.emplace_back(tic, fmt::format("{:.6g}", tic));
 }
 
 std::string axis_text(char name, const Axis& axis) {
@@ -184,7 +185,7 @@ std::string plain(std::string_view text) {
   return out;
 }
 
-/// A file beside the script; a name that begins with "<" or "|" would be a command.
+/// A file beside the script.
 std::string here(std::string_view name, std::string_view ending) { return gnuplot_quoted(fmt::format("./{}.{}", name, ending)); }
 
 }  // namespace
@@ -196,8 +197,17 @@ std::string_view ending_of(PlotFormat format) {
 
 std::string gnuplot_quoted(std::string_view text) {
   std::string out = "'";
-  for (const char c : plain(text)) out += c == '\'' ? "''" : std::string(1, c);
+  for (const char c : plain(text)) out += c == '\'' ? "\xe2\x80\x99" : std::string(1, c);
   return out + "'";
+}
+
+std::string plot_name(std::string_view stem) {
+  std::string name;
+  for (const char c : stem) {
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+    name += kept ? c : '_';
+  }
+  return name.empty() ? "figure" : name;
 }
 
 std::string gnuplot_script(const Figure& figure, const PlotSetting& setting) {

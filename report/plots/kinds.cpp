@@ -159,9 +159,10 @@ Figure learning(const PlotRequest& request) {
 
 Figure threads(const PlotRequest& request) {
   Figure figure{.x = {.label = "threads"}, .y = {.label = "time / time at the best", .low = 0.9, .high = 3.0}, .series = {}};
-  PlotRows rows(file_of(request.results.front(), "threads-curves.csv"), {"machine", "operation", "threads", "seconds"},
+  PlotRows rows(file_of(request.results.front(), "threads-curves.csv"), {"machine", "model", "operation", "threads", "seconds"},
                 request.where);
   rows.keep_one("machine", figure.note);
+  rows.keep_one("model", figure.note);
   for (const std::string& operation : rows.values("operation")) {
     Series series{.name = operation, .style = Style::line, .rows = {}};
     double best = std::numeric_limits<double>::infinity();

@@ -14,7 +14,7 @@ namespace rehearse::report {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kDecade = 10;  ///< from this ratio on an axis of objectives is logarithmic
 
 std::size_t index_in(const std::vector<std::string>& values, const std::string& value) {
   return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) - values.begin());
@@ -120,6 +120,14 @@ Figure pareto(const PlotRequest& request) {
     if (std::isnan(at_x) || std::isnan(at_y)) continue;
     series[by.empty() ? 0 : index_in(groups, rows.text(r, by))].rows.push_back({at_x, at_y});
     points.emplace_back(sign_x * at_x, sign_y * at_y);
+  }
+  for (const auto& [axis, column] : {std::pair{&figure.x, x}, std::pair{&figure.y, y}}) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      low = std::min(low, rows.number(r, column));
+      high = std::max(high, rows.number(r, column));
+    }
+    axis->logarithmic = low > 0 && high > kDecade * low;
   }
   std::sort(points.begin(), points.end());
   Series front{.name = "Pareto front", .style = Style::guide, .rows = {}};

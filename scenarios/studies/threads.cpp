@@ -72,7 +72,7 @@ class ThreadsStudy final : public Study {
     Tables tables;
     for (const sim::Pool& pool : scenario.cluster.pools) {
       const sim::Device& cpu = cpu_of(scenario, pool);
-      add_anchor_rows(pool.name, cpu, tables.anchors, tables.curves);
+      add_anchor_rows(pool.name, cpu, tables.anchors);
     }
     for (const ThreadCase& one : cases) add_case(cases, one, tables, folder);
     StudyResult result;
@@ -141,6 +141,7 @@ class ThreadsStudy final : public Study {
     const auto truth = policies::exact_belief(one.step);
     const auto regression = regression_for(cases, one);
     add_shape_row(one, *truth, tables.shapes);
+    add_curves(one, *truth, tables.curves);
     std::vector<sim::CpuBelief> believed;
     for (const int stride : parameters_.strides)
       believed = {

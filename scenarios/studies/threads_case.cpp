@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "report/line_plot.hpp"
 #include "report/statistics.hpp"
@@ -185,6 +186,30 @@ void add_class_rows(const ThreadCase& one, const sim::CpuBelief& truth, const st
   }
 }
 
+report::Table curves_table() {
+  return {.name = "threads-curves",
+          .title = {},
+          .columns = {{"machine", ""}, {"model", ""}, {"operation", ""}, {"kind", ""}, {"threads", ""}, {"seconds", ""}}};
+}
+
+void add_curves(const ThreadCase& one, const sim::CpuBelief& truth, report::Table& table) {
+  const auto& classes = one.step.classes;
+  std::vector<std::pair<double, int>> by_time;
+  for (int c = 0; c < one.step.costs->classes(); ++c) {
+    const auto operations = static_cast<double>(std::count(classes.class_of.begin(), classes.class_of.end(), c));
+    by_time.emplace_back(-operations * truth.alone(c, truth.best(c, truth.cores)), c);
+  }
+  std::sort(by_time.begin(), by_time.end());
+  std::set<sim::OpKind> shown;
+  for (const auto& [minus_s, c] : by_time) {
+    const sim::Op& op = one.graph->ops[static_cast<std::size_t>(classes.first_op[static_cast<std::size_t>(c)])];
+    if (!shown.insert(op.kind).second) continue;
+    for (int threads = 1; threads <= truth.cores; ++threads)
+      table.rows.push_back({one.machine, one.model, op.name, kind_names()[static_cast<std::size_t>(op.kind)],
+                            static_cast<double>(threads), truth.alone(c, threads)});
+  }
+}
+
 report::Table shapes_table() {
   return {.name = "threads-shapes",
           .title = "Time against threads, classes of operations",
@@ -226,12 +251,7 @@ report::Table anchors_table() {
                       {"loss_percent", "paper's number is slower by, %", "{:.1f}"}}};
 }
 
-report::Table curves_table() {
-  return {
-      .name = "threads-curves", .title = {}, .columns = {{"machine", ""}, {"operation", ""}, {"threads", ""}, {"seconds", ""}}};
-}
-
-void add_anchor_rows(const std::string& machine, const sim::Device& cpu, report::Table& anchors, report::Table& curves) {
+void add_anchor_rows(const std::string& machine, const sim::Device& cpu, report::Table& table) {
   struct Anchor {
     int side, filter_gradient, data_gradient, forward;
   };
@@ -252,14 +272,11 @@ void add_anchor_rows(const std::string& machine, const sim::Device& cpu, report:
       std::vector<double> alone_s;
       for (int threads = 1; threads <= cpu_machine.cores; ++threads)
         alone_s.push_back(sim::cpu_alone_s(cpu_machine, costs.cost(0, threads), threads));
-      for (std::size_t t = 0; t < alone_s.size(); ++t)
-        curves.rows.push_back(
-            {machine, fmt::format("{}, {} x {}", pass, a.side, a.side), static_cast<double>(t + 1), alone_s[t]});
       const auto best = std::min_element(alone_s.begin(), alone_s.end());
       const bool known = is_knl && published <= cpu_machine.cores;
-      anchors.rows.push_back({machine, fmt::format("{0} x {0} x 384", a.side), std::string(pass),
-                              static_cast<double>(best - alone_s.begin() + 1), known ? static_cast<double>(published) : kNan,
-                              known ? 100 * (alone_s[static_cast<std::size_t>(published) - 1] / *best - 1) : kNan});
+      table.rows.push_back({machine, fmt::format("{0} x {0} x 384", a.side), std::string(pass),
+                            static_cast<double>(best - alone_s.begin() + 1), known ? static_cast<double>(published) : kNan,
+                            known ? 100 * (alone_s[static_cast<std::size_t>(published) - 1] / *best - 1) : kNan});
     }
   }
 }

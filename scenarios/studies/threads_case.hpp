@@ -50,15 +50,17 @@ report::Table classes_table();
 void add_class_rows(const ThreadCase& one, const sim::CpuBelief& truth, const std::vector<sim::CpuBelief>& believed,
                     const sim::CpuPlan& plan, report::Table& table);
 
+/// Seconds against threads, of each kind of operation the class that takes most of a step; only written.
+report::Table curves_table();
+void add_curves(const ThreadCase& one, const sim::CpuBelief& truth, report::Table& table);
+
 /// How time goes against threads: unimodal, best inside.
 report::Table shapes_table();
 void add_shape_row(const ThreadCase& one, const sim::CpuBelief& truth, report::Table& table);
 
 /// The convolutions whose best numbers of threads were published (docs/validation.md, "Threads").
 report::Table anchors_table();
-/// How long each of them takes alone with how many threads; only written.
-report::Table curves_table();
-void add_anchor_rows(const std::string& machine, const sim::Device& cpu, report::Table& anchors, report::Table& curves);
+void add_anchor_rows(const std::string& machine, const sim::Device& cpu, report::Table& table);
 
 /// Threads chosen by operation, and what ran beside what.
 std::string threads_picture(const ThreadCase& one, const sim::CpuBelief& truth, const sim::CpuPlan& plan);

@@ -181,4 +181,27 @@ TEST_CASE("jobs and idle devices together cost what the pools cost") {
   }
 }
 
+TEST_CASE("repetitions.csv has what summary.json averages") {
+  const TemporaryFolder folder;
+  run(folder, folder.write("noisy.json", kNoisy), "out");
+  const auto summary = nlohmann::json::parse(text_of(folder.path() + "/out/summary.json"));
+  std::map<std::string, std::vector<double>> sums;  // by policy
+  const std::vector<std::string> columns{"cost_usd", "jct_mean_s", "energy_kwh", "limits_broken"};
+  rehearse::sim::CsvReader csv(folder.path() + "/out/repetitions.csv",
+                               {.required = {"policy", "repetition", "step_evaluations"}, .optional = columns});
+  std::size_t rows = 0;
+  while (rehearse::sim::CsvRow* row = csv.next()) {
+    CHECK(row->integer("repetition") == static_cast<std::int64_t>(rows++ % 2));
+    CHECK(row->number("step_evaluations") > 0);
+    auto& sum = sums[std::string(row->text("policy"))];
+    sum.resize(columns.size());
+    for (std::size_t c = 0; c < columns.size(); ++c) sum[c] += row->number(columns[c]);
+    REQUIRE(row->mistakes().empty());
+  }
+  REQUIRE(rows == 3 * 2);
+  for (const nlohmann::json& policy : summary.at("policies"))
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      CHECK(sums.at(policy.at("policy"))[c] / 2 == Approx(policy.at(columns[c]).at("mean").get<double>()).epsilon(1e-12));
+}
+
 }  // namespace

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Makes the figures of docs/gallery.md from scenarios that ship: docs/gallery.sh [FOLDER], by default docs/gallery. It needs gnuplot.
+# REHEARSE names the program (default: ./rehearse).
+set -euo pipefail
+cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/.."
+program=${REHEARSE:-./rehearse}
+out=${1:-docs/gallery}
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+mkdir -p "$out"
+
+run() { "$program" run "scenarios/$1.json" --out "$results/$(basename "$1")" "${@:2}" >/dev/null; }
+plot() { "$program" plot "$1" "$results/$2" -o "$out/$1.svg" "${@:3}"; }
+
+run side-by-side --set /jobs/0/count=60
+run cluster/priority
+run frontier
+run learning-curve --set /jobs/0/count=40 --set '/study/runs=[5,10,20,50,100]' --set '/study/model_errors=[0.1]'
+run threads-paper --set /repetitions=1
+run characterise
+
+plot savings side-by-side
+plot cdf side-by-side
+plot deadlines frontier --where job=rnn
+plot gantt priority --where policy=priority
+plot utilization side-by-side --where policy=static-isotonic --size two-column
+plot learning learning-curve
+plot threads threads-paper --where machine=knl --where model=resnet34
+plot pareto frontier --where job=rnn
+plot speedup characterise --where job=rnn
+plot errors side-by-side --where repetition=0

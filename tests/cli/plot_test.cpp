@@ -1,0 +1,86 @@
+// The command `plot`: the same bytes, every kind, hostile names, and a machine without gnuplot.
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "tests/cli/program.hpp"
+#include "tests/cli/shell.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kHostile = R"({ "name": "hostile", "repetitions": 2,
+  "cluster": { "pools": [ { "name": "it's 'v100' % 5", "instance": "p3.2xlarge", "nodes": 2 } ] },
+  "jobs": [ { "generate": "mixed-cnn-rnn", "count": 4, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
+  "policies": [ { "name": "'; system 'touch pwned'; x='" }, { "name": "`touch pwned` $(touch pwned) @x %s%n \\" }, { "name": "<b>{x_2}^y" } ] })";
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+bool has_gnuplot(const TemporaryFolder& folder) {
+  if (Shell(folder).has("gnuplot")) return true;
+  WARN("skipped: gnuplot is not installed");
+  return false;
+}
+
+void run(const TemporaryFolder& folder) {
+  const Ended ended = run_program(folder.path(), {"run", folder.write("hostile.json", kHostile), "--out", "r"});
+  INFO(ended.err);
+  REQUIRE(ended.status == 0);
+}
+
+TEST_CASE("figures are the same bytes twice, whatever policies are called, and no name becomes a command") {
+  const TemporaryFolder folder;
+  if (!has_gnuplot(folder)) return;
+  run(folder);
+  for (const std::string kind : {"savings", "cdf", "gantt", "utilization", "errors"})
+    for (const std::string ending : {"svg", "png", "pdf"}) {
+      INFO(kind << " " << ending);
+      const std::string first = "first." + ending, again = "again/first." + ending;
+      fs::create_directories(folder.path() + "/again");
+      for (const std::string& out : {first, again}) {
+        const Ended ended = run_program(folder.path(), {"plot", kind, "r", "-o", out, "--size", "two-column"});
+        INFO(ended.err);
+        REQUIRE(ended.status == 0);
+      }
+      const std::string bytes = text_of(folder.path() + "/" + first);
+      CHECK(bytes.size() > 1000);
+      CHECK((bytes == text_of(folder.path() + "/" + again)));
+    }
+  CHECK(run_program(folder.path(), {"plot", "cdf", "r", "-o", "| touch pwned;.svg"}).status == 0);
+  for (const auto& entry : fs::recursive_directory_iterator(folder.path())) CHECK(entry.path().filename() != "pwned");
+  const Ended cdf = run_program(folder.path(), {"plot", "cdf", "r", "-o", "cdf.svg"});
+  CHECK(has(text_of(folder.path() + "/cdf.svg"), "&lt;b>{x_2}^y"));  // as it is: no markup of gnuplot's
+  CHECK(has(text_of(folder.path() + "/cdf.svg"), "`touch pwned` $(touch pwned) @x %s%n \\"));
+}
+
+TEST_CASE("script and data that are left for authors make the same figure") {
+  const TemporaryFolder folder;
+  if (!has_gnuplot(folder)) return;
+  run(folder);
+  REQUIRE(run_program(folder.path(), {"plot", "cdf", "r", "-o", "cdf.svg", "--data", "own"}).status == 0);
+  const std::string figure = text_of(folder.path() + "/cdf.svg");
+  fs::remove(folder.path() + "/cdf.svg");
+  REQUIRE(Shell(folder).succeeds("cd '" + folder.path() + "/own' && gnuplot cdf.gp"));
+  CHECK((text_of(folder.path() + "/own/cdf.svg") == figure));
+}
+
+TEST_CASE("without gnuplot the program says how to get it") {
+  const TemporaryFolder folder;
+  run(folder);
+  const EnvironmentVariable path("PATH", folder.path().c_str());
+  const Ended ended = run_program(folder.path(), {"plot", "cdf", "r", "-o", "cdf.svg"});
+  CHECK(ended.status == 3);
+  CHECK(has(ended.err, "apt-get install gnuplot-nox"));
+  CHECK_FALSE(fs::exists(folder.path() + "/cdf.svg"));
+}
+
+TEST_CASE("wrong arguments of plot") {
+  const TemporaryFolder folder;
+  CHECK(run_program(folder.path(), {"plot", "cake", "r", "-o", "x.svg"}).status == 2);
+  CHECK(run_program(folder.path(), {"plot", "cdf", "r"}).status == 2);
+  CHECK(run_program(folder.path(), {"plot", "cdf", "r", "-o", "x.gif"}).status == 3);
+  CHECK(run_program(folder.path(), {"plot", "cdf", "r", "-o", "x.svg", "--where", "policy"}).status == 3);
+  CHECK(run_program(folder.path(), {"plot", "cdf", "nowhere", "-o", "x.svg"}).status == 3);
+}
+
+}  // namespace

@@ -1,0 +1,170 @@
+// Figures as gnuplot's scripts: what users wrote stays inside its quotes, and each kind finds its numbers.
+#include <rapidcheck/catch.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+
+#include "report/plots/gnuplot.hpp"
+#include "report/plots/kinds.hpp"
+#include "sim/base/errors.hpp"
+#include "tests/scenarios/temporary_folder.hpp"
+
+using namespace rehearse::report;
+using rehearse::sim::InputError;
+using Numbers = std::vector<std::vector<double>>;
+
+namespace {
+
+/// The script without what is in quotes; "unclosed" when a quote does not end on its line.
+std::string skeleton(const std::string& script) {
+  std::string out;
+  bool quoted = false;
+  for (const char c : script) {
+    if (quoted && c == '\n') return "unclosed";
+    if (c == '\'')
+      quoted = !quoted;
+    else if (!quoted)
+      out += c;
+  }
+  return quoted ? "unclosed" : out;
+}
+
+Figure figure_with(const std::string& text) {
+  return {.x = {.label = text, .tics = {{0, text}, {1, text}}},
+          .y = {.label = text},
+          .series = {{.name = text, .style = Style::bars, .rows = {{0, 1, 1, 1}}},
+                     {.name = text, .style = Style::line, .rows = {{0, 1}, {1, 2}}}}};
+}
+
+PlotRequest of(const std::string& folder, std::vector<Condition> where = {}) {
+  return {.results = {folder}, .where = std::move(where), .x = {}, .y = {}, .by = {}, .higher = {}};
+}
+
+Figure make(const std::string& kind, const PlotRequest& request) {
+  for (const PlotKind& k : plot_kinds())
+    if (k.name == kind) return k.make(request);
+  throw std::out_of_range(kind);
+}
+
+const Numbers& rows_of(const Figure& figure, const std::string& name) {
+  for (const Series& series : figure.series)
+    if (series.name == name) return series.rows;
+  throw std::out_of_range(name);
+}
+
+}  // namespace
+
+TEST_CASE("no text leaves its quotes in a script, and none its line in the data") {
+  rc::prop("any text", [](const std::string& text) {
+    if (text.empty()) return;  // a series without a name has no title
+    const Figure hostile = figure_with(text), tame = figure_with(std::string(text.size(), 'x'));
+    for (const PlotFormat format : {PlotFormat::pdf, PlotFormat::svg, PlotFormat::png}) {
+      const std::string script = gnuplot_script(hostile, {.format = format, .name = plot_name(text)});
+      RC_ASSERT(skeleton(script) == skeleton(gnuplot_script(tame, {.format = format, .name = "x"})));
+      for (const char c : script) RC_ASSERT(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
+    }
+    const std::string data = gnuplot_data(hostile), tame_data = gnuplot_data(tame);
+    RC_ASSERT(std::count(data.begin(), data.end(), '\n') == std::count(tame_data.begin(), tame_data.end(), '\n'));
+  });
+  CHECK(gnuplot_quoted("it's `rm -rf`\n$(x)") == "'it\xe2\x80\x99s `rm -rf`?$(x)'");
+  CHECK(gnuplot_quoted("caf\xc3\xa9") == "'caf\xc3\xa9'");
+  CHECK(gnuplot_quoted("\xff\xfe") == std::string("'") + "?" + "?'");
+  // A tic's label is a format of gnuplot's.
+  CHECK(gnuplot_script(figure_with("5 %s"), {.name = "f"}).find("'5 %%s' 0") != std::string::npos);
+  CHECK(plot_name("< touch x'") == "__touch_x_");
+  CHECK(plot_name("") == "figure");
+}
+
+TEST_CASE("data: a block for each series, undefined numbers as such") {
+  const Figure figure{.x = {},
+                      .y = {},
+                      .series = {{.name = "a", .style = Style::line, .rows = {{1, 0.1}, {2, NAN}}},
+                                 {.name = "b", .style = Style::points, .rows = {}}}};
+  CHECK(gnuplot_data(figure) == "# a\n# x y\n1 0.1\n2 NaN\n\n\n# b\n# x y\nNaN NaN NaN NaN\n");
+}
+
+TEST_CASE("a distribution counts failed jobs as never done") {
+  const TemporaryFolder folder;
+  // Two of three are done, after 60 and 120 s: 1 and 2 minutes, thirds of all jobs.
+  folder.write("jobs.csv", "policy,state,submit_s,end_s\na,finished,0,120\na,failed,0,10\na,finished,30,90\n");
+  const Figure figure = make("cdf", of(folder.path()));
+  CHECK(rows_of(figure, "a") == Numbers{{1, 1.0 / 3}, {2, 2.0 / 3}});
+}
+
+TEST_CASE("savings: bars of several results side by side") {
+  const TemporaryFolder folder;
+  for (const char* name : {"one", "two"}) std::filesystem::create_directory(folder.path() + "/" + name);
+  const std::string summary =
+      R"({"policies": [{"policy": "manual", "status": "ok", "saving_percent": {"mean": 0, "ci95_low": null, "ci95_high": null}},
+    {"policy": "bad", "status": "failed", "reason": "x"},
+    {"policy": "best", "status": "ok", "saving_percent": {"mean": 20, "ci95_low": 15, "ci95_high": 25}}]})";
+  folder.write("one/summary.json", summary);
+  folder.write("two/summary.json", summary);
+  const Figure one = make("savings", of(folder.path() + "/one"));
+  const Numbers& bars = rows_of(one, "");
+  REQUIRE(bars.size() == 2);
+  CHECK(bars[0][0] == Approx(0).margin(1e-12));
+  CHECK(std::vector<double>(bars[0].begin() + 1, bars[0].end()) == std::vector<double>{0, 0, 0});  // without bounds, no whisker
+  CHECK(bars[1][0] == Approx(1));
+  CHECK(std::vector<double>(bars[1].begin() + 1, bars[1].end()) == std::vector<double>{20, 15, 25});
+  CHECK(one.x.tics == std::vector<std::pair<double, std::string>>{{0, "manual"}, {1, "best"}});
+  PlotRequest both = of(folder.path() + "/one/");
+  both.results.push_back(folder.path() + "/two");
+  const Figure two = make("savings", both);
+  CHECK(rows_of(two, "one")[1][0] == Approx(0.8));
+  CHECK(rows_of(two, "two")[1][0] == Approx(1.2));
+  PlotRequest other = of(folder.path() + "/one");
+  other.y = "cost_usd";
+  CHECK_THROWS_AS(make("savings", other), InputError);
+}
+
+TEST_CASE("the Pareto front is a staircase through what nothing else beats") {
+  const TemporaryFolder folder;
+  const std::string csv = folder.write("front.csv", "name,cost_usd,accuracy\na,1,0.5\nb,2,0.9\nc,3,0.8\nd,2,0.7\n");
+  PlotRequest request = of(csv);
+  request.x = "cost_usd";
+  request.y = "accuracy";
+  request.higher = {"accuracy"};
+  const Figure figure = make("pareto", request);
+  CHECK(rows_of(figure, "Pareto front") == Numbers{{1, 0.5}, {2, 0.5}, {2, 0.9}});  // c and d lose against b
+  CHECK(rows_of(figure, "").size() == 4);
+  CHECK(figure.x.label == "cost, $");
+  request.higher.clear();  // dear and inaccurate: a alone
+  CHECK(rows_of(make("pareto", request), "Pareto front") == Numbers{{1, 0.5}});
+}
+
+TEST_CASE("speed-up: samples a second over those of one device, at the batch size with most rows") {
+  const TemporaryFolder folder;
+  folder.write("grid.csv", "job,pool,workers,batch_size,samples_per_s\nj,p,1,32,100\nj,p,2,32,150\nj,p,1,64,500\nk,p,1,32,1\n");
+  const Figure figure = make("speedup", of(folder.path()));
+  CHECK(rows_of(figure, "p") == Numbers{{1, 1}, {2, 1.5}});
+  CHECK(figure.note == "job=j, batch_size=32");
+  CHECK(rows_of(make("speedup", of(folder.path(), {{"batch_size", "64.0"}})), "p") == Numbers{{1, 1}});
+}
+
+TEST_CASE("a Gantt chart has a row for each job, its stages by pool, and what it waited") {
+  const TemporaryFolder folder;
+  folder.write(
+      "jobs.csv",
+      "policy,repetition,job,submit_s,start_s,end_s,pool\np,0,late,0,7200,10800,a\np,0,first,0,0,3600,a\np,0,never,0,,9,\n");
+  folder.write("stages.csv",
+               "policy,repetition,job,pool,start_s,end_s\np,0,first,a,0,3600\np,0,late,a,7200,9000\np,0,late,b,9000,10800\n");
+  const Figure figure = make("gantt", of(folder.path()));
+  CHECK(rows_of(figure, "a").size() == 2);
+  CHECK(rows_of(figure, "b")[0][0] == 2.5);
+  REQUIRE(rows_of(figure, "waiting").size() == 1);
+  CHECK(rows_of(figure, "waiting")[0][1] == 2);
+  CHECK(rows_of(figure, "waiting")[0][2] == Approx(2 - 0.08));  // the second row
+}
+
+TEST_CASE("files that are missing, have no such column or no such row are refused") {
+  const TemporaryFolder folder;
+  for (const PlotKind& kind : plot_kinds()) {
+    INFO(kind.name);
+    CHECK_THROWS_AS(kind.make(of(folder.path())), InputError);
+  }
+  folder.write("jobs.csv", "policy,state,submit_s,end_s\na,finished,0,120\n");
+  CHECK_THROWS_AS(make("cdf", of(folder.path(), {{"policy", "b"}})), InputError);
+  CHECK_THROWS_AS(make("cdf", of(folder.path(), {{"colour", "b"}})), InputError);
+}
