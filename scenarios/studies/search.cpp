@@ -127,7 +127,7 @@ class SearchStudy final : public Study {
     std::map<std::string, std::string> jobs;
     for (const SpaceOutcome& outcome : outcomes)
       for (const Found& one : outcome.reference.front)
-        if (outcome.space->plan_job) jobs.insert(outcome.space->plan_job(one.genes));
+        if (const auto job = outcome.space->plan_job ? outcome.space->plan_job(one.genes) : std::nullopt) jobs.insert(*job);
     if (!jobs.empty()) folder.make_subfolder("candidates");
     for (const auto& [name, text] : jobs) folder.write("candidates/" + name + ".json", text);
   }

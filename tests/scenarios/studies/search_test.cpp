@@ -28,6 +28,12 @@ const std::string kChains = R"({ "seed": 3, "repetitions": 2, "study": { "name":
   "cluster": { "pools": [ { "name": "fast", "instance": "p3.8xlarge", "nodes": 1 },
                           { "name": "slow", "instance": "p2.xlarge", "nodes": 1 } ] } })";
 
+scenarios::PlanRequest plan_request(const TemporaryFolder& folder, const std::string& job) {
+  const auto cluster = scenarios::load_plan_cluster(folder.write(
+      "cluster.json", R"({ "cluster": { "pools": [ { "name": "fast", "instance": "p3.8xlarge", "nodes": 1 } ] } })"));
+  return scenarios::load_plan_job(job, *cluster);
+}
+
 }  // namespace
 
 TEST_CASE("a search among chains of layers") {
@@ -54,11 +60,9 @@ TEST_CASE("a search among chains of layers") {
     }
   CHECK(run_text(other, kChains, 3).files == run.files);
   // Each architecture of a front is a job that `rehearse plan` reads.
-  const auto cluster = scenarios::load_plan_cluster(folder.write(
-      "cluster.json", R"({ "cluster": { "pools": [ { "name": "fast", "instance": "p3.8xlarge", "nodes": 1 } ] } })"));
   int jobs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path() + "/out/candidates")) {
-    const scenarios::PlanRequest request = scenarios::load_plan_job(entry.path(), *cluster);
+    const scenarios::PlanRequest request = plan_request(folder, entry.path());
     CHECK(entry.path().filename() == request.name + ".json");
     CHECK(request.job.features.conv_layers > 6);
     ++jobs;
@@ -219,6 +223,17 @@ TEST_CASE("searches on the cells of NAS-Bench-201") {
   CHECK(42 - leave + enter == 36);
   CHECK(leave > 0);
   CHECK(run_text(other, kCells, 1).files == run.files);
+  // Each cell of a front is a job that `rehearse plan` reads, named by its operations.
+  std::set<std::string> cells, files;
+  for (const auto& row : front.rows) cells.insert(text(front, row, "candidate"));
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path() + "/out/candidates")) {
+    const scenarios::PlanRequest request = plan_request(folder, entry.path());
+    CHECK(entry.path().filename() == request.name + ".json");
+    CHECK(request.dataset == "cifar10");
+    CHECK(request.job.features.parameters >= 73306);  // the skeleton's
+    files.insert(request.network.name);
+  }
+  CHECK(files == cells);
 }
 
 }  // namespace rehearse::tests
