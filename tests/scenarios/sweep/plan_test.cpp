@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "sim/read/sha256.hpp"
 #include "tests/scenarios/mistakes.hpp"
 
 namespace {
@@ -115,6 +116,25 @@ TEST_CASE("a key changes with the content of a file that its point reads") {
   CHECK(before[0] == after[0]);
   CHECK(before[1] != after[1]);
   CHECK(folder.plan(text).load(1)->jobs.size() == 2);  // a swept path begins in the scenario's folder
+}
+
+/// A policy, decided by a process of these words.
+std::string by_process(const std::string& name, const std::string& words) {
+  return quoted("{ 'name': '" + name + "', 'queue': { 'process': [" + words + "] } }");
+}
+
+TEST_CASE("a key changes with a script that is named by its absolute path") {
+  const Folder folder;
+  const TemporaryFolder elsewhere;
+  const std::string script = elsewhere.write("mine.py", "print(1)");
+  const std::string text = with(kBase, "[ \"manual\" ]", "[ " + by_process("mine", "'python3', '" + script + "'") + " ]");
+  const std::vector<std::string> before = folder.keys(text);
+  CHECK(folder.keys(text) == before);
+  const auto scenario = folder.plan(text).load(0);
+  CHECK(scenario->sha256_of_file.at(script) == rehearse::sim::sha256_of_text("print(1)"));
+  CHECK_THAT(scenario->resolved, Catch::Contains(rehearse::sim::sha256_of_text("print(1)")));
+  elsewhere.write("mine.py", "print(2)");
+  CHECK(shared(before, folder.keys(text)) == 0);
 }
 
 TEST_CASE("mistakes of all values at once, before anything runs") {
