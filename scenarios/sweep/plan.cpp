@@ -103,6 +103,11 @@ void SweepPlan::check_values() {
   mistakes.throw_if_any();
 }
 
+const std::string& SweepPlan::program() {
+  static const std::string sha256 = sim::sha256_of_file("/proc/self/exe");  // the file that runs, also when it was replaced
+  return sha256;
+}
+
 std::size_t SweepPlan::points() const {
   std::size_t points = 1;
   for (const SweepAxis& axis : axes_) points *= axis.values.size();
@@ -136,7 +141,7 @@ std::vector<PlannedRun> SweepPlan::runs_at(std::size_t point) const {
   const sim::JsonDocument document = document_at(choice_at(point));
   static const std::set<std::string_view> kNoPart{"$schema",     "name",   "description", "baseline",
                                                   "repetitions", "output", "sha256",      "policies"};
-  std::string text;
+  std::string text = program() + "\n";
   std::vector<sim::JsonValue> policies;
   for (const sim::JsonMember member : document.root().members()) {
     if (member.key.text() == "policies")
