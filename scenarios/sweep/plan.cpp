@@ -137,6 +137,13 @@ std::unique_ptr<Scenario> SweepPlan::load(std::size_t point) const {
   return load_scenario(document_at(choice_at(point)), path_, options_);
 }
 
+std::string SweepPlan::with_files(std::string text) const {
+  std::string files;
+  for (const auto& [file, sha256] : sha256_of_file_)
+    if (text.find(sim::json_string(file)) != text.npos) files += fmt::format("{} {}\n", sha256, file);
+  return text + files;
+}
+
 std::vector<PlannedRun> SweepPlan::runs_at(std::size_t point) const {
   const sim::JsonDocument document = document_at(choice_at(point));
   static const std::set<std::string_view> kNoPart{"$schema",     "name",   "description", "baseline",
@@ -149,17 +156,16 @@ std::vector<PlannedRun> SweepPlan::runs_at(std::size_t point) const {
     if (!kNoPart.contains(member.key.text()))
       text += fmt::format("{}: {}\n", sim::json_string(member.key.text()), member.value.json());
   }
-  std::string all = text;
-  for (const sim::JsonValue policy : policies) all += policy.json() + "\n";
   const auto is_option = [&](const std::string& file) {
     return std::find(options_.catalogues.begin(), options_.catalogues.end(), file) != options_.catalogues.end();
   };
+  std::string of_options;
   for (const auto& [file, sha256] : sha256_of_file_)
-    if (is_option(file) || all.find(sim::json_string(file)) != all.npos) text += fmt::format("{} {}\n", sha256, file);
-  const std::string of_point = key_of(text);
+    if (is_option(file)) of_options += fmt::format("{} {}\n", sha256, file);
+  const std::string of_point = key_of(with_files(std::move(text)) + of_options);
   std::vector<PlannedRun> runs;
   for (std::size_t p = 0; p < policies.size(); ++p) {
-    const std::string entry = policies[p].json();
+    const std::string entry = with_files(policies[p].json() + "\n");
     for (int r = 0; r < first_->repetitions; ++r)
       runs.push_back({.point = point,
                       .policy = static_cast<int>(p),

@@ -54,6 +54,8 @@ class SweepPlan {
   sim::JsonDocument document_at(const std::vector<std::size_t>& choice) const;
   std::vector<std::size_t> choice_at(std::size_t point) const;
   void check_values();
+  /// JSON and the fingerprints of the files that it names.
+  std::string with_files(std::string text) const;
   [[noreturn]] void refuse_size(double runs) const;
 
   std::string path_;

@@ -137,6 +137,23 @@ TEST_CASE("a key changes with a script that is named by its absolute path") {
   CHECK(shared(before, folder.keys(text)) == 0);
 }
 
+TEST_CASE("a policy's files count for its own runs only") {
+  const Folder folder;
+  folder.folder.write("a.py", "print(1)");
+  folder.folder.write("b.py", "print(1)");
+  const std::string a = by_process("a", "'python3', 'a.py'"), b = by_process("b", "'python3', 'b.py'");
+  const std::vector<std::string> one = folder.keys(with(kBase, "\"manual\"", "\"manual\", " + a));
+  const std::string both = with(kBase, "\"manual\"", "\"manual\", " + a + ", " + b);
+  const std::vector<std::string> two = folder.keys(both);
+  REQUIRE(two.size() == 3);
+  CHECK(shared(one, two) == 2);
+  folder.folder.write("b.py", "print(2)");
+  const std::vector<std::string> changed = folder.keys(both);
+  CHECK(changed[0] == two[0]);
+  CHECK(changed[1] == two[1]);
+  CHECK(changed[2] != two[2]);
+}
+
 TEST_CASE("mistakes of all values at once, before anything runs") {
   const Folder folder;
   CHECK(folder.said(with(with(kSwept, "[ 1, 2 ]", "[ 1, -5, 2.5 ]"), "\"duration_s\": 60",
