@@ -40,12 +40,20 @@ std::optional<sim::JsonValue> first_sweep_in(sim::JsonValue value) {
   return {};
 }
 
+/// from^(1 - part) to^part: to / from may be beyond a double's range, both powers are not, and the limits keep rounding within.
+double between_by_factors(double from, double to, double part) {
+  const auto [least, greatest] = std::minmax(from, to);
+  return std::clamp(std::pow(from, 1 - part) * std::pow(to, part), least, greatest);
+}
+
 /// Ends of a range are met exactly, and a whole number within 1e-9 is meant: powers of two by a log scale stay whole.
 double step_of(double from, double to, std::int64_t step, std::int64_t steps, bool log) {
   if (step == 0) return from;
   if (step == steps - 1) return to;
   const double part = static_cast<double>(step) / static_cast<double>(steps - 1);
-  const double x = log ? from * std::pow(to / from, part) : from + (to - from) * part;
+  const double x = log                        ? between_by_factors(from, to, part)
+                   : std::isfinite(to - from) ? from + (to - from) * part
+                                              : std::lerp(from, to, part);
   const double whole = std::round(x);
   return std::abs(x - whole) <= 1e-9 * std::abs(x) ? whole : x;
 }
