@@ -75,7 +75,7 @@ class AxisFinder {
   void read(sim::JsonValue object, sim::JsonValue sweep, const std::string& pointer) {
     if (object.size() > 1) return object.refuse("no other key beside \"sweep\"", mistakes_);
     if (const std::string why = why_not(pointer); !why.empty()) return object.refuse(why, mistakes_);
-    SweepAxis axis{.pointer = pointer, .file = object.mistake({}).file, .values = {}};
+    SweepAxis axis{.pointer = pointer, .file = object.mistake({}).file, .sweep = sweep, .values = {}};
     if (sweep.is_array())
       read_list(sweep, axis);
     else if (sweep.is_object())
@@ -140,6 +140,12 @@ class AxisFinder {
 };
 
 }  // namespace
+
+sim::Mistake SweepAxis::mistake_at(std::size_t value) const {
+  for (const sim::JsonValue element : sweep.elements())
+    if (value-- == 0) return element.mistake({});
+  return sweep.mistake({});
+}
 
 std::vector<SweepAxis> read_axes(sim::JsonValue root, sim::Mistakes& mistakes) {
   AxisFinder finder(mistakes);

@@ -53,6 +53,17 @@ std::string policy_name(sim::JsonValue entry) {
   return {};
 }
 
+/// A mistake in a value that a sweep has put in its place is one in the sweep.
+void place_in_sweep(sim::Mistake& mistake, const SweepAxis& axis, std::size_t value) {
+  if (mistake.file != axis.file || mistake.line != 0 || !mistake.pointer.starts_with(axis.pointer)) return;
+  const std::string rest = mistake.pointer.substr(axis.pointer.size());
+  if (!rest.empty() && rest.front() != '/') return;
+  const sim::Mistake at = axis.mistake_at(value);
+  mistake.line = at.line;
+  mistake.column = at.column;
+  mistake.pointer = at.pointer + rest;
+}
+
 std::string key_of(std::string_view text) { return sim::sha256_of_text(text).substr(0, 32); }
 
 }  // namespace
@@ -91,7 +102,7 @@ void SweepPlan::check_values() {
     for (const std::size_t value : telling_values(axes_[a])) {
       choice[a] = value;
       try {
-        const auto scenario = load_scenario(document_at(choice), path_, options_);
+        const auto scenario = load(choice);
         sha256_of_file_.insert(scenario->sha256_of_file.begin(), scenario->sha256_of_file.end());
       } catch (const sim::InputError& error) {
         for (const sim::Mistake& mistake : error.mistakes())
@@ -133,8 +144,17 @@ sim::JsonDocument SweepPlan::document_at(const std::vector<std::size_t>& choice)
   return document;
 }
 
-std::unique_ptr<Scenario> SweepPlan::load(std::size_t point) const {
-  return load_scenario(document_at(choice_at(point)), path_, options_);
+std::unique_ptr<Scenario> SweepPlan::load(std::size_t point) const { return load(choice_at(point)); }
+
+std::unique_ptr<Scenario> SweepPlan::load(const std::vector<std::size_t>& choice) const {
+  try {
+    return load_scenario(document_at(choice), path_, options_);
+  } catch (const sim::InputError& error) {
+    std::vector<sim::Mistake> mistakes = error.mistakes();
+    for (sim::Mistake& mistake : mistakes)
+      for (std::size_t a = 0; a < axes_.size(); ++a) place_in_sweep(mistake, axes_[a], choice[a]);
+    throw sim::InputError(std::move(mistakes), error.left_out());
+  }
 }
 
 std::string SweepPlan::with_files(std::string text) const {

@@ -53,6 +53,7 @@ class SweepPlan {
  private:
   sim::JsonDocument document_at(const std::vector<std::size_t>& choice) const;
   std::vector<std::size_t> choice_at(std::size_t point) const;
+  std::unique_ptr<Scenario> load(const std::vector<std::size_t>& choice) const;
   void check_values();
   /// JSON and the fingerprints of the files that it names.
   std::string with_files(std::string text) const;
