@@ -125,7 +125,7 @@ class AxisFinder {
     if (mistakes_.size() != before) return;
     if (log && !(from > 0)) in.child("from").value_or(range).refuse("a number above 0 for a log scale", mistakes_);
     if (log && !(to > 0)) in.child("to").value_or(range).refuse("a number above 0 for a log scale", mistakes_);
-    if ((steps == 1) != (from == to)) range.refuse("from and to to be equal for one step, and to differ for more", mistakes_);
+    if ((steps == 1) != (from == to)) refuse_steps(range, from, to, steps);
     if (mistakes_.size() != before) return;
     for (std::int64_t step = 0; step < steps; ++step) {
       const double x = step_of(from, to, step, steps, log);
@@ -133,6 +133,15 @@ class AxisFinder {
       if (step > 0 && axis.values[axis.values.size() - 2] == axis.values.back())
         return range.refuse("values that differ: fewer steps", mistakes_);
     }
+  }
+
+  void refuse_steps(sim::JsonValue range, double from, double to, std::int64_t steps) {
+    mistakes_.add_from([&] {
+      sim::Mistake mistake = range.mistake("from and to to be equal for one step, and to differ for more");
+      const std::string ends = from == to ? fmt::format("from and to {}", from) : fmt::format("from {} and to {}", from, to);
+      mistake.found = fmt::format("{} with {} {}", ends, steps, steps == 1 ? "step" : "steps");
+      return mistake;
+    });
   }
 
   sim::Mistakes& mistakes_;

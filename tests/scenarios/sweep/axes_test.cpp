@@ -80,9 +80,9 @@ TEST_CASE("mistakes in sweeps, each told where it stands") {
   CHECK(range("{'from': 1, 'to': 2, 'steps': 0}") ==
         "s.json:1:50: /seed/sweep/steps: expected a whole number from 1 to 1000000, found 0");
   CHECK(range("{'from': 1, 'to': 2, 'steps': 1}") ==
-        at + ": expected from and to to be equal for one step, and to differ for more, found an object");
+        at + ": expected from and to to be equal for one step, and to differ for more, found from 1 and to 2 with 1 step");
   CHECK(range("{'from': 2, 'to': 2, 'steps': 3}") ==
-        at + ": expected from and to to be equal for one step, and to differ for more, found an object");
+        at + ": expected from and to to be equal for one step, and to differ for more, found from and to 2 with 3 steps");
   CHECK(range("{'from': 0, 'to': 2, 'steps': 3, 'scale': 'log'}") ==
         "s.json:1:29: /seed/sweep/from: expected a number above 0 for a log scale, found 0");
   CHECK(range("{'from': 1, 'to': -2, 'steps': 3, 'scale': 'log'}") ==
