@@ -70,7 +70,8 @@ void print_summary(const scenarios::SweepPlan& plan, const scenarios::SweepSumma
   for (const scenarios::SweepAxis& axis : plan.axes()) fmt::print("  {}: {} values\n", axis.pointer, axis.values.size());
   for (const auto& count : summary.counts)
     fmt::print("{} {}{}\n", count.runs, count.status, count.reason.empty() ? "" : ", the first of them: " + count.reason);
-  fmt::print("{} runs, {} of them were there\n", summary.distinct, summary.there);
+  fmt::print("{} runs, {} of them were there{}\n", summary.distinct, summary.there,
+             summary.is_other_program ? "; earlier rows are of another build of this program" : "");
   if (summary.ran > 0 && arguments.launcher == "local") {
     const int processes = scenarios::processes_of({.out = {}, .processes = arguments.processes});
     fmt::print("{} run in {:.1f} s by {} processes; outside the runs themselves: {:.1f} % of that, {:.1f} % of the CPU time\n",

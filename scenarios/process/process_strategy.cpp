@@ -1,5 +1,7 @@
 #include "scenarios/process/process_strategy.hpp"
 
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "scenarios/process/process_configure.hpp"
@@ -19,9 +21,10 @@ constexpr sim::NumberRange kTimeouts{.low = 0.001, .high = 86'400};
 void add_fingerprints(sim::JsonValue words, const std::string& folder, Scenario& scenario) {
   for (const sim::JsonValue word : words.elements()) {
     const std::string name(word.text());
-    const std::string path = folder.empty() ? name : folder + "/" + name;
+    const std::string path = std::filesystem::path(folder) / name;  // the name alone where it is absolute
     std::error_code none;
-    if (name.front() == '/' || !std::filesystem::is_regular_file(path, none)) continue;
+    if (!std::filesystem::is_regular_file(path, none)) continue;
+    if (access(path.c_str(), R_OK) != 0) continue;  // a program may be one that can be run and not read
     scenario.sha256_of_file[name] = sim::sha256_of_file(path);
   }
 }

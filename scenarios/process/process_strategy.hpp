@@ -25,7 +25,7 @@ class ProcessStrategy final : public policies::OutsideStrategy {
 bool is_process(sim::JsonValue strategy);
 
 /// Of a strategy that is a process. It works in the scenario's folder (one that --set gave, in the working folder); fingerprints
-/// of its arguments that are files there go into the scenario.
+/// of its words that are files, there or by absolute paths, go into the scenario.
 policies::StrategyChoice read_process(sim::JsonValue strategy, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
 
 }  // namespace rehearse::scenarios

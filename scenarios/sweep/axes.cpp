@@ -40,12 +40,20 @@ std::optional<sim::JsonValue> first_sweep_in(sim::JsonValue value) {
   return {};
 }
 
+/// from^(1 - part) to^part: to / from may be beyond a double's range, both powers are not, and the limits keep rounding within.
+double between_by_factors(double from, double to, double part) {
+  const auto [least, greatest] = std::minmax(from, to);
+  return std::clamp(std::pow(from, 1 - part) * std::pow(to, part), least, greatest);
+}
+
 /// Ends of a range are met exactly, and a whole number within 1e-9 is meant: powers of two by a log scale stay whole.
 double step_of(double from, double to, std::int64_t step, std::int64_t steps, bool log) {
   if (step == 0) return from;
   if (step == steps - 1) return to;
   const double part = static_cast<double>(step) / static_cast<double>(steps - 1);
-  const double x = log ? from * std::pow(to / from, part) : from + (to - from) * part;
+  const double x = log                        ? between_by_factors(from, to, part)
+                   : std::isfinite(to - from) ? from + (to - from) * part
+                                              : std::lerp(from, to, part);
   const double whole = std::round(x);
   return std::abs(x - whole) <= 1e-9 * std::abs(x) ? whole : x;
 }
@@ -67,7 +75,7 @@ class AxisFinder {
   void read(sim::JsonValue object, sim::JsonValue sweep, const std::string& pointer) {
     if (object.size() > 1) return object.refuse("no other key beside \"sweep\"", mistakes_);
     if (const std::string why = why_not(pointer); !why.empty()) return object.refuse(why, mistakes_);
-    SweepAxis axis{.pointer = pointer, .file = object.mistake({}).file, .values = {}};
+    SweepAxis axis{.pointer = pointer, .file = object.mistake({}).file, .sweep = sweep, .values = {}};
     if (sweep.is_array())
       read_list(sweep, axis);
     else if (sweep.is_object())
@@ -117,7 +125,7 @@ class AxisFinder {
     if (mistakes_.size() != before) return;
     if (log && !(from > 0)) in.child("from").value_or(range).refuse("a number above 0 for a log scale", mistakes_);
     if (log && !(to > 0)) in.child("to").value_or(range).refuse("a number above 0 for a log scale", mistakes_);
-    if ((steps == 1) != (from == to)) range.refuse("from and to to be equal for one step, and to differ for more", mistakes_);
+    if ((steps == 1) != (from == to)) refuse_steps(range, from, to, steps);
     if (mistakes_.size() != before) return;
     for (std::int64_t step = 0; step < steps; ++step) {
       const double x = step_of(from, to, step, steps, log);
@@ -127,11 +135,26 @@ class AxisFinder {
     }
   }
 
+  void refuse_steps(sim::JsonValue range, double from, double to, std::int64_t steps) {
+    mistakes_.add_from([&] {
+      sim::Mistake mistake = range.mistake("from and to to be equal for one step, and to differ for more");
+      const std::string ends = from == to ? fmt::format("from and to {}", from) : fmt::format("from {} and to {}", from, to);
+      mistake.found = fmt::format("{} with {} {}", ends, steps, steps == 1 ? "step" : "steps");
+      return mistake;
+    });
+  }
+
   sim::Mistakes& mistakes_;
   std::vector<SweepAxis> axes_;
 };
 
 }  // namespace
+
+sim::Mistake SweepAxis::mistake_at(std::size_t value) const {
+  for (const sim::JsonValue element : sweep.elements())
+    if (value-- == 0) return element.mistake({});
+  return sweep.mistake({});
+}
 
 std::vector<SweepAxis> read_axes(sim::JsonValue root, sim::Mistakes& mistakes) {
   AxisFinder finder(mistakes);

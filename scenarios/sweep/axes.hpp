@@ -11,7 +11,11 @@ namespace rehearse::scenarios {
 struct SweepAxis {
   std::string pointer;              ///< of the value, RFC 6901
   std::string file;                 ///< that it stands in: the scenario's, or "--set"
+  sim::JsonValue sweep;             ///< the list or the range; good as long as its document
   std::vector<std::string> values;  ///< JSON, one at least, all different
+
+  /// A mistake at the value of this position: in its file, with its place in the list or the range.
+  sim::Mistake mistake_at(std::size_t value) const;
 };
 
 inline constexpr int kMostSweepSteps = 1'000'000;

@@ -235,6 +235,7 @@ void SweepDatabase::set_plan(const SweepPlan& plan, const std::vector<PlannedRun
     Statement meta(db, "INSERT OR REPLACE INTO meta VALUES (?, ?)");
     meta.text("scenario").text(plan.text()).step(db);
     meta.text("name").text(plan.name()).step(db);
+    meta.text("program").text(SweepPlan::program()).step(db);
     meta.text("baseline").text(plan.first().baseline).step(db);
     Statement point(db, "INSERT INTO points VALUES (?" + places + ")");
     for (std::size_t p = 0; p < plan.points(); ++p) {
@@ -252,6 +253,11 @@ void SweepDatabase::set_plan(const SweepPlan& plan, const std::vector<PlannedRun
           .step(db);
     db.execute("CREATE INDEX plan_of_point ON plan(point, repetition, policy)");
   });
+}
+
+std::string SweepDatabase::program() const {
+  Statement value(*connection_, "SELECT value FROM meta WHERE name = 'program'");
+  return value.step(*connection_) ? value.text_at(0) : std::string();
 }
 
 std::set<std::string> SweepDatabase::keys() const {

@@ -23,6 +23,8 @@ class SweepDatabase {
 
   /// Replaces the plan that was there; rows of runs stay.
   void set_plan(const SweepPlan& plan, const std::vector<PlannedRun>& runs);
+  /// SweepPlan::program of the plan that is there; empty without one.
+  std::string program() const;
   /// Keys of the runs that have a row.
   std::set<std::string> keys() const;
   /// Drops rows that are not ok.

@@ -53,6 +53,17 @@ std::string policy_name(sim::JsonValue entry) {
   return {};
 }
 
+/// A mistake in a value that a sweep has put in its place is one in the sweep.
+void place_in_sweep(sim::Mistake& mistake, const SweepAxis& axis, std::size_t value) {
+  if (mistake.file != axis.file || mistake.line != 0 || !mistake.pointer.starts_with(axis.pointer)) return;
+  const std::string rest = mistake.pointer.substr(axis.pointer.size());
+  if (!rest.empty() && rest.front() != '/') return;
+  const sim::Mistake at = axis.mistake_at(value);
+  mistake.line = at.line;
+  mistake.column = at.column;
+  mistake.pointer = at.pointer + rest;
+}
+
 std::string key_of(std::string_view text) { return sim::sha256_of_text(text).substr(0, 32); }
 
 }  // namespace
@@ -91,7 +102,7 @@ void SweepPlan::check_values() {
     for (const std::size_t value : telling_values(axes_[a])) {
       choice[a] = value;
       try {
-        const auto scenario = load_scenario(document_at(choice), path_, options_);
+        const auto scenario = load(choice);
         sha256_of_file_.insert(scenario->sha256_of_file.begin(), scenario->sha256_of_file.end());
       } catch (const sim::InputError& error) {
         for (const sim::Mistake& mistake : error.mistakes())
@@ -101,6 +112,11 @@ void SweepPlan::check_values() {
     choice[a] = 0;
   }
   mistakes.throw_if_any();
+}
+
+const std::string& SweepPlan::program() {
+  static const std::string sha256 = sim::sha256_of_file("/proc/self/exe");  // the file that runs, also when it was replaced
+  return sha256;
 }
 
 std::size_t SweepPlan::points() const {
@@ -128,15 +144,31 @@ sim::JsonDocument SweepPlan::document_at(const std::vector<std::size_t>& choice)
   return document;
 }
 
-std::unique_ptr<Scenario> SweepPlan::load(std::size_t point) const {
-  return load_scenario(document_at(choice_at(point)), path_, options_);
+std::unique_ptr<Scenario> SweepPlan::load(std::size_t point) const { return load(choice_at(point)); }
+
+std::unique_ptr<Scenario> SweepPlan::load(const std::vector<std::size_t>& choice) const {
+  try {
+    return load_scenario(document_at(choice), path_, options_);
+  } catch (const sim::InputError& error) {
+    std::vector<sim::Mistake> mistakes = error.mistakes();
+    for (sim::Mistake& mistake : mistakes)
+      for (std::size_t a = 0; a < axes_.size(); ++a) place_in_sweep(mistake, axes_[a], choice[a]);
+    throw sim::InputError(std::move(mistakes), error.left_out());
+  }
+}
+
+std::string SweepPlan::with_files(std::string text) const {
+  std::string files;
+  for (const auto& [file, sha256] : sha256_of_file_)
+    if (text.find(sim::json_string(file)) != text.npos) files += fmt::format("{} {}\n", sha256, file);
+  return text + files;
 }
 
 std::vector<PlannedRun> SweepPlan::runs_at(std::size_t point) const {
   const sim::JsonDocument document = document_at(choice_at(point));
   static const std::set<std::string_view> kNoPart{"$schema",     "name",   "description", "baseline",
                                                   "repetitions", "output", "sha256",      "policies"};
-  std::string text;
+  std::string text = program() + "\n";
   std::vector<sim::JsonValue> policies;
   for (const sim::JsonMember member : document.root().members()) {
     if (member.key.text() == "policies")
@@ -144,17 +176,16 @@ std::vector<PlannedRun> SweepPlan::runs_at(std::size_t point) const {
     if (!kNoPart.contains(member.key.text()))
       text += fmt::format("{}: {}\n", sim::json_string(member.key.text()), member.value.json());
   }
-  std::string all = text;
-  for (const sim::JsonValue policy : policies) all += policy.json() + "\n";
   const auto is_option = [&](const std::string& file) {
     return std::find(options_.catalogues.begin(), options_.catalogues.end(), file) != options_.catalogues.end();
   };
+  std::string of_options;
   for (const auto& [file, sha256] : sha256_of_file_)
-    if (is_option(file) || all.find(sim::json_string(file)) != all.npos) text += fmt::format("{} {}\n", sha256, file);
-  const std::string of_point = key_of(text);
+    if (is_option(file)) of_options += fmt::format("{} {}\n", sha256, file);
+  const std::string of_point = key_of(with_files(std::move(text)) + of_options);
   std::vector<PlannedRun> runs;
   for (std::size_t p = 0; p < policies.size(); ++p) {
-    const std::string entry = policies[p].json();
+    const std::string entry = with_files(policies[p].json() + "\n");
     for (int r = 0; r < first_->repetitions; ++r)
       runs.push_back({.point = point,
                       .policy = static_cast<int>(p),

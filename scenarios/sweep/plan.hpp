@@ -11,8 +11,9 @@
 
 namespace rehearse::scenarios {
 
-/// One run. Its key names what it depends on and nothing else: the point's scenario without its name, description, baseline,
-/// repetitions, output and other policies; the files it reads, by content; the policy; the repetition. Equal keys are one run.
+/// One run. Its key names what it depends on and nothing else: the program; the point's scenario without its name, description,
+/// baseline, repetitions, output and other policies; the files it reads, by content; the policy; the repetition. Equal keys are
+/// one run.
 struct PlannedRun {
   std::size_t point = 0;
   int policy = 0;  ///< position in the point's policies
@@ -30,6 +31,8 @@ class SweepPlan {
   /// when they are run. Throws InputError with all mistakes at once, also for more than `limit` runs.
   SweepPlan(std::string path, const LoadOptions& options, std::size_t limit = kMostRuns);
 
+  /// SHA-256 of the program that runs: policies and models may differ in another. Read once.
+  static const std::string& program();
   const std::string& name() const { return first_->name; }
   const std::string& path() const { return path_; }
   /// The scenario at the first point.
@@ -50,7 +53,10 @@ class SweepPlan {
  private:
   sim::JsonDocument document_at(const std::vector<std::size_t>& choice) const;
   std::vector<std::size_t> choice_at(std::size_t point) const;
+  std::unique_ptr<Scenario> load(const std::vector<std::size_t>& choice) const;
   void check_values();
+  /// JSON and the fingerprints of the files that it names.
+  std::string with_files(std::string text) const;
   [[noreturn]] void refuse_size(double runs) const;
 
   std::string path_;

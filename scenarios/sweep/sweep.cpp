@@ -11,9 +11,11 @@ SweepSummary run_sweep(const SweepPlan& plan, const SweepOptions& options) {
   std::vector<PlannedRun> missing;
   {
     const std::vector<PlannedRun> all = plan.runs();
+    const std::string program_before = database.program();
     database.set_plan(plan, all);
     if (options.retry) database.forget_failed();
     const std::set<std::string> there = database.keys();
+    summary.is_other_program = !there.empty() && program_before != SweepPlan::program();
     std::set<std::string> seen;
     for (const PlannedRun& run : all) {
       if (!seen.insert(run.key).second) continue;

@@ -27,8 +27,9 @@ struct SweepSummary {
   std::size_t distinct = 0;  ///< runs: rows that ask the same share one
   std::size_t there = 0;     ///< of these, were in the database
   std::size_t ran = 0;
-  double elapsed_s = 0;         ///< since the plan was made, CSV left out
-  double run_s = 0, cpu_s = 0;  ///< of the runs themselves, added up over processes
+  bool is_other_program = false;  ///< than the last that wrote to the database, whose rows are another's
+  double elapsed_s = 0;           ///< since the plan was made, CSV left out
+  double run_s = 0, cpu_s = 0;    ///< of the runs themselves, added up over processes
   std::vector<SweepDatabase::Count> counts;
   bool interrupted = false;
 };

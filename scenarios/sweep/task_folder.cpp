@@ -92,8 +92,9 @@ std::vector<PlannedRun> read_runs(const SweepPlan& plan, const std::string& path
       of_point = point < plan.points() ? plan.runs_at(point) : std::vector<PlannedRun>();
     const auto run = std::find_if(of_point.begin(), of_point.end(), [&](const PlannedRun& r) { return r.key == key; });
     if (run == of_point.end())
-      throw sim::InputError(
-          {.file = plan.path(), .expected = "the scenario as it was when " + path + " was written", .found = "a changed one"});
+      throw sim::InputError({.file = plan.path(),
+                             .expected = "scenario and program as they were when " + path + " was written",
+                             .found = "changed ones"});
     runs.push_back(*run);
   }
   return runs;

@@ -62,6 +62,22 @@ TEST_CASE("a sweep says what it did, and leaves one file") {
   CHECK(run_program(folder.path(), {"run", "s.json", "--set", "/switching/start_s=2"}).status == 0);
 }
 
+TEST_CASE("another build of the program runs anew, and says why") {
+  const TemporaryFolder folder;
+  folder.write("s.json", swept(20));
+  REQUIRE(run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite"}).status == 0);
+  const std::string other = folder.path() + "/other";
+  fs::copy_file(REHEARSE_PROGRAM, other);
+  std::ofstream(other, std::ios::app) << "a byte behind the program's end changes nothing but its fingerprint";
+  const std::string command = "cd '" + folder.path() + "' && ./other sweep s.json --out s.sqlite > said";
+  REQUIRE(std::system(command.c_str()) == 0);
+  CHECK(has(text_of(folder.path() + "/said"),
+            "20 runs, 0 of them were there; earlier rows are of another build of this program\n"));
+  CHECK(query(folder.path() + "/s.sqlite", "SELECT count(*) FROM runs") == std::vector<std::string>{"40"});
+  // The first build's rows are still there.
+  CHECK(has(run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite"}).out, "20 runs, 20 of them were there"));
+}
+
 TEST_CASE("killed at random times, a sweep ends with the undisturbed one's database, and runs nothing twice") {
   const TemporaryFolder folder;
   folder.write("s.json", swept(600));

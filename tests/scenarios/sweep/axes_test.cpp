@@ -57,6 +57,10 @@ TEST_CASE("ranges by equal differences and by equal factors") {
   CHECK(values_of("{'from': 1, 'to': 64, 'steps': 7, 'scale': 'log'}") == Texts{"1", "2", "4", "8", "16", "32", "64"});
   CHECK(values_of("{'from': 3, 'to': 3, 'steps': 1}") == Texts{"3"});
   CHECK(values_of("{'from': 1e-3, 'to': 1e3, 'steps': 3, 'scale': 'log'}") == Texts{"0.001", "1", "1000"});
+  // to / from = 1e600 is beyond a double: sqrt(1e-300 x 1e300) = 1; (-1e308 + 1e308) / 2 = 0
+  CHECK(values_of("{'from': 1e-300, 'to': 1e300, 'steps': 3, 'scale': 'log'}") == Texts{"1e-300", "1", "1e+300"});
+  CHECK(values_of("{'from': 1e300, 'to': 1e-300, 'steps': 3, 'scale': 'log'}") == Texts{"1e+300", "1", "1e-300"});
+  CHECK(values_of("{'from': -1e308, 'to': 1e308, 'steps': 3}") == Texts{"-1e+308", "0", "1e+308"});
 }
 
 TEST_CASE("mistakes in sweeps, each told where it stands") {
@@ -76,9 +80,9 @@ TEST_CASE("mistakes in sweeps, each told where it stands") {
   CHECK(range("{'from': 1, 'to': 2, 'steps': 0}") ==
         "s.json:1:50: /seed/sweep/steps: expected a whole number from 1 to 1000000, found 0");
   CHECK(range("{'from': 1, 'to': 2, 'steps': 1}") ==
-        at + ": expected from and to to be equal for one step, and to differ for more, found an object");
+        at + ": expected from and to to be equal for one step, and to differ for more, found from 1 and to 2 with 1 step");
   CHECK(range("{'from': 2, 'to': 2, 'steps': 3}") ==
-        at + ": expected from and to to be equal for one step, and to differ for more, found an object");
+        at + ": expected from and to to be equal for one step, and to differ for more, found from and to 2 with 3 steps");
   CHECK(range("{'from': 0, 'to': 2, 'steps': 3, 'scale': 'log'}") ==
         "s.json:1:29: /seed/sweep/from: expected a number above 0 for a log scale, found 0");
   CHECK(range("{'from': 1, 'to': -2, 'steps': 3, 'scale': 'log'}") ==

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "sim/read/sha256.hpp"
 #include "tests/scenarios/mistakes.hpp"
 
 namespace {
@@ -117,13 +118,57 @@ TEST_CASE("a key changes with the content of a file that its point reads") {
   CHECK(folder.plan(text).load(1)->jobs.size() == 2);  // a swept path begins in the scenario's folder
 }
 
+/// A policy, decided by a process of these words.
+std::string by_process(const std::string& name, const std::string& words) {
+  return quoted("{ 'name': '" + name + "', 'queue': { 'process': [" + words + "] } }");
+}
+
+TEST_CASE("a key changes with a script that is named by its absolute path") {
+  const Folder folder;
+  const TemporaryFolder elsewhere;
+  const std::string script = elsewhere.write("mine.py", "print(1)");
+  const std::string text = with(kBase, "[ \"manual\" ]", "[ " + by_process("mine", "'python3', '" + script + "'") + " ]");
+  const std::vector<std::string> before = folder.keys(text);
+  CHECK(folder.keys(text) == before);
+  const auto scenario = folder.plan(text).load(0);
+  CHECK(scenario->sha256_of_file.at(script) == rehearse::sim::sha256_of_text("print(1)"));
+  CHECK_THAT(scenario->resolved, Catch::Contains(rehearse::sim::sha256_of_text("print(1)")));
+  elsewhere.write("mine.py", "print(2)");
+  CHECK(shared(before, folder.keys(text)) == 0);
+}
+
+TEST_CASE("a policy's files count for its own runs only") {
+  const Folder folder;
+  folder.folder.write("a.py", "print(1)");
+  folder.folder.write("b.py", "print(1)");
+  const std::string a = by_process("a", "'python3', 'a.py'"), b = by_process("b", "'python3', 'b.py'");
+  const std::vector<std::string> one = folder.keys(with(kBase, "\"manual\"", "\"manual\", " + a));
+  const std::string both = with(kBase, "\"manual\"", "\"manual\", " + a + ", " + b);
+  const std::vector<std::string> two = folder.keys(both);
+  REQUIRE(two.size() == 3);
+  CHECK(shared(one, two) == 2);
+  folder.folder.write("b.py", "print(2)");
+  const std::vector<std::string> changed = folder.keys(both);
+  CHECK(changed[0] == two[0]);
+  CHECK(changed[1] == two[1]);
+  CHECK(changed[2] != two[2]);
+}
+
 TEST_CASE("mistakes of all values at once, before anything runs") {
   const Folder folder;
   CHECK(folder.said(with(with(kSwept, "[ 1, 2 ]", "[ 1, -5, 2.5 ]"), "\"duration_s\": 60",
                          "\"duration_s\": {\"sweep\": [60, \"long\"]}")) ==
-        "s.json: /seed: expected a whole number of at least 0, found -5\n"
-        "s.json: /seed: expected a whole number of at least 0, found 2.5\n"
-        "s.json: /jobs/0/duration_s: expected a number above 0 and of at most 8589934592, found \"long\"");
+        "s.json:1:42: /seed/sweep/1: expected a whole number of at least 0, found -5\n"
+        "s.json:1:46: /seed/sweep/2: expected a whole number of at least 0, found 2.5\n"
+        "s.json:3:51: /jobs/0/duration_s/sweep/1: expected a number above 0 and of at most 8589934592, found \"long\"");
+  // The first values as well, what stands inside a value, and a range's numbers, which stand nowhere.
+  CHECK(folder.said(with(kSwept, "[ 1, 2 ]", "[ -5, 1 ]")) ==
+        "s.json:1:39: /seed/sweep/0: expected a whole number of at least 0, found -5");
+  CHECK(folder.said(with(kSwept, "{ \"gpus\": 1, \"duration_s\": 60 }",
+                         "{ \"sweep\": [ { \"gpus\": 1, \"duration_s\": 60 }, { \"gpus\": 1, \"duration_s\": -60 } ] }")) ==
+        "s.json:3:65: /jobs/0/sweep/1/duration_s: expected a number above 0 and of at most 8589934592, found -60");
+  CHECK(folder.said(with(kSwept, "[ 1, 2 ]", R"({"from": -1, "to": 1, "steps": 3})")) ==
+        "s.json:1:37: /seed/sweep: expected a whole number of at least 0, found -1");
   CHECK(folder.said(kSwept, 23) == "s.json: expected at most 23 runs (--limit), found 24");
   CHECK(folder.said(kSwept, 24) == "");
   CHECK(folder.said(with(kSwept, "[ 1, 2 ]", R"({"from": 1, "to": 1000000, "steps": 1000000})")) ==

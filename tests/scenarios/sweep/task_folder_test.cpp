@@ -96,7 +96,7 @@ TEST_CASE("a task of a scenario that has changed since runs nothing") {
   t.tasks.write(t.plan.runs(), 1);
   t.folder.write("s.json", with(kSwept, "\"epochs\": 2", "\"epochs\": 3"));
   const SweepPlan changed(t.folder.path() + "/s.json", {});
-  CHECK_THROWS_WITH(run_task(changed, t.tasks.path(), 0, 1), Catch::Contains("expected the scenario as it was when "));
+  CHECK_THROWS_WITH(run_task(changed, t.tasks.path(), 0, 1), Catch::Contains("expected scenario and program as they were when "));
   CHECK_THROWS_AS(run_task(changed, t.tasks.path(), 7, 1), rehearse::sim::InputError);
 }
 
