@@ -39,6 +39,17 @@ sim::Job SearchJobs::job_of(const Evaluation& e, double now_s) const {
   return job;
 }
 
+bool SearchJobs::is_affordable(const Evaluation& next) const {
+  double hours = device_s_ / 3600, usd = usd_;
+  const auto add = [&](const Evaluation& e) {
+    hours += (e.trial.share - e.share_before) * e.measures.gpu_hours;
+    usd += (e.trial.share - e.share_before) * e.measures.cost_usd;
+  };
+  for (const auto& [name, evaluation] : open_) add(evaluation);
+  add(next);
+  return hours <= settings_.budget.gpu_hours && usd <= settings_.budget.usd;
+}
+
 /// What does not fit into memory is known without a job.
 bool SearchJobs::submit(const Trial& trial, double now_s) {
   const Measures measures = inputs_.space->measure_with(*inputs_.truth, trial.genes, trial.share);
@@ -48,6 +59,7 @@ bool SearchJobs::submit(const Trial& trial, double now_s) {
     inputs_.method->tell(trial, objectives_of(measures, inputs_.goals));
     return true;
   }
+  if (!is_affordable(*entered)) return false;
   pending_.push_back(job_of(*entered, now_s));
   open_.emplace(pending_.back().name, *entered);
   ++submitted_;

@@ -17,7 +17,8 @@ struct SearchJobsSettings {
   double submit_s = 0;          ///< of the first of them
   double priority = 0;
   bool adapts = true;  ///< to the devices at hand: jobs whose pool is full go to another that has room
-  /// What is begun is finished: the last jobs may exceed GPU hours and money.
+  /// A job is submitted when it, those that have not ended (by what each takes alone) and those that have (by what the cluster
+  /// counted) keep it. What is submitted is finished, though it may take longer than alone.
   SearchBudget budget;
 };
 
@@ -55,6 +56,7 @@ class SearchJobs final : public sim::JobSource, public sim::Configurator {
   void ask(double now_s);
   /// False when the budget does not hold it.
   bool submit(const Trial& trial, double now_s);
+  bool is_affordable(const Evaluation& evaluation) const;
   sim::Job job_of(const Evaluation& evaluation, double now_s) const;
 
   Inputs inputs_;

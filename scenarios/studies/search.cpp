@@ -192,8 +192,10 @@ void require_policies(sim::JsonValue value, const Scenario& scenario, sim::Mista
     if (strategy != nullptr && policies::uses_history(*strategy, policy.configure.parameters))
       value.refuse("policies without past runs, other than \"" + policy.name + "\"", mistakes);
   }
-  for (const sim::Job& job : scenario.jobs)
-    if (job.gpu_fraction < 1) value.refuse("jobs that take whole devices", mistakes);
+  const auto takes_parts = [](const auto& jobs) { return jobs.gpu_fraction < 1; };
+  if (std::any_of(scenario.jobs.begin(), scenario.jobs.end(), takes_parts) ||
+      std::any_of(scenario.generators.begin(), scenario.generators.end(), takes_parts))
+    value.refuse("jobs that take whole devices: none with a gpu_fraction below 1", mistakes);
 }
 
 }  // namespace

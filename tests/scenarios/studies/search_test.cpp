@@ -1,5 +1,7 @@
 #include "scenarios/studies/search.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <iostream>
@@ -109,6 +111,44 @@ TEST_CASE("a search among others' jobs") {
   const report::Table& searches = run.table("search");
   CHECK(number(searches, searches.rows[0], "hypervolume") == number(searches, searches.rows[1], "hypervolume"));
   CHECK(run_text(other, text, 3).files == run.files);
+}
+
+TEST_CASE("a budget ends a search on a cluster") {
+  const auto text = [](const std::string& budget) {
+    return R"({ "seed": 3, "repetitions": 2, "study": { "name": "search",
+      "space": { "cnn": { "layers": [ 3, 6, 9 ], "filters": [ 16, 32 ], "kernel": [ 3 ], "image": [ 16, 32 ] },
+                 "workers": [ 1, 2 ], "batch": [ 64, 128 ], "epochs": 18 },
+      "objectives": [ "accuracy", "latency" ], "methods": [ "nsga2" ], "evaluations": 24, )" +
+           budget + R"( "workload": {} },
+    "cluster": { "pools": [ { "name": "fast", "instance": "p3.8xlarge", "nodes": 1 } ] },
+    "jobs": [ { "generate": "mixed-cnn-rnn", "count": 2, "arrivals_per_hour": 20, "models": [ { "model": "resnet34", "dataset": "cifar10" } ] } ],
+    "policies": [ { "name": "fifo", "queue": "fifo" } ] })";
+  };
+  const auto used = [&](const std::string& budget, const std::string& column) {
+    const TemporaryFolder folder;
+    const report::Table table = run_text(folder, text(budget), 1).table("search-cluster");
+    return number(table, table.rows.at(0), column);
+  };
+  // Alone on its devices and never preempted, a training takes what it was held to take, but for its start and for devices that
+  // the cluster counts: a few percent.
+  const double hours = used("", "gpu_hours"), usd = used("", "cost_usd");
+  const double half_hours = used(fmt::format("\"gpu_hours\": {},", hours / 2), "gpu_hours");
+  CHECK(half_hours > 0.3 * hours);
+  CHECK(half_hours < 0.55 * hours);
+  const double half_usd = used(fmt::format("\"cost_usd\": {},", usd / 2), "cost_usd");
+  CHECK(half_usd > 0.3 * usd);
+  CHECK(half_usd < 0.55 * usd);
+}
+
+TEST_CASE("a search stands beside jobs with whole devices alone") {
+  const TemporaryFolder folder;
+  const std::string text = R"({ "study": { "name": "search", "space": { "cnn": {} }, "objectives": [ "accuracy", "latency" ],
+      "methods": [ "nsga2" ], "workload": {} },
+    "cluster": { "pools": [ { "name": "fast", "instance": "p3.8xlarge", "nodes": 1 } ] },
+    "jobs": [ { "generate": "mixed-cnn-rnn", "count": 2, "arrivals_per_hour": 20, "gpu_fraction": 0.5 } ],
+    "policies": [ { "name": "fifo", "queue": "fifo" } ] })";
+  CHECK_THROWS_WITH(scenarios::load_scenario(folder.write("s.json", text), {}),
+                    Catch::Contains("/study/workload: expected jobs that take whole devices"));
 }
 
 TEST_CASE("what may never happen on devices") {
