@@ -39,9 +39,10 @@ void make_folder(const std::string& path) {
 void check_wanted(const RegressionSuite& suite, const SuiteOptions& options) {
   if (options.policies.empty()) return;
   std::vector<std::string> names;
-  for (const std::string& name : suite.scenarios)
-    for (const policies::PolicySpec& spec : load_scenario(suite.folder + "/" + name + ".json", {})->policies)
-      names.push_back(spec.name);
+  for (const std::string& name : suite.scenarios) {
+    const auto scenario = load_scenario(suite.folder + "/" + name + ".json", {});
+    for (const policies::PolicySpec& spec : scenario->policies) names.push_back(spec.name);
+  }
   report::check_policies(options.policies, names, suite.folder);
 }
 
