@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "cli/commands.hpp"
@@ -13,10 +15,13 @@
 namespace rehearse::cli {
 
 void write_text(const std::string& path, const std::string& text) {
+  errno = 0;
   std::ofstream out(path, std::ios::binary);
   out << text;
   out.flush();
-  if (!out) throw sim::InputError({.file = path, .expected = "a file that can be written", .found = "an error"});
+  if (!out)
+    throw sim::InputError(
+        {.file = path, .expected = "a file that can be written", .found = errno != 0 ? std::strerror(errno) : "an error"});
 }
 
 namespace {

@@ -81,6 +81,7 @@ int plot_command(const PlotArguments& arguments) {
   request.where = conditions(arguments.where);
   const auto& kinds = report::plot_kinds();
   const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const report::PlotKind& k) { return k.name == arguments.kind; });
+  check_request(*kind, request);
   const report::Figure figure = kind->make(request);
   if (!has_points(figure))
     throw sim::InputError({.file = request.results.front(), .expected = "something to draw", .found = "no points"});

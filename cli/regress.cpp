@@ -13,8 +13,8 @@ namespace rehearse::cli {
 void add_regress_command(CLI::App& app, RegressArguments& arguments) {
   CLI::App* regress = app.add_subcommand(
       "regress", "run the policy regression suite, and say which policies got worse since its results were recorded");
-  regress->add_option("suite", arguments.suite,
-                      "folder of the suite (default: scenarios/regression); with --against, of results");
+  CLI::Option* suite = regress->add_option(
+      "suite", arguments.suite, "folder of the suite (default: scenarios/regression); with --against, of results (no default)");
   CLI::Option* update = regress->add_flag("--update", arguments.update, "record what the policies do now");
   CLI::Option* against =
       regress->add_option("--against", arguments.against, "hold results of a run against these, instead of a suite")
@@ -32,6 +32,12 @@ void add_regress_command(CLI::App& app, RegressArguments& arguments) {
       ->excludes(update);
   regress->add_option("--markdown", arguments.markdown, "write the verdicts to this file as Markdown")->excludes(update);
   regress->add_option("--junit", arguments.junit, "write the verdicts to this file as JUnit XML")->excludes(update);
+  regress->parse_complete_callback([suite, against] {
+    if (against->count() > 0 && suite->count() == 0)
+      throw CLI::ValidationError(
+          "--against", "the folder of the results to hold against these is missing: rehearse regress RESULTS --against " +
+                           against->as<std::string>());
+  });
 }
 
 int regress_command(const RegressArguments& arguments) {

@@ -54,20 +54,28 @@ class Judge {
         probability_(kAlarmProbability / static_cast<double>(std::max<std::size_t>(1, chance.size()))) {}
 
   void policy(const PolicyValues& recorded, const PolicyValues* now, std::vector<Finding>& findings) const {
-    if (now == nullptr || !now->ok) {
-      findings.push_back({.policy = recorded.policy,
-                          .metric = {},
-                          .verdict = Verdict::broken,
-                          .recorded = kNan,
-                          .now = kNan,
-                          .reason = now == nullptr ? "the policy is missing" : "the policy failed: " + now->reason});
-      return;
-    }
-    for (const MetricRule& rule : rules_)
-      if (recorded.ok) findings.push_back(metric(rule, recorded, *now));
+    if (now == nullptr)
+      findings.push_back(of_whole(recorded, Verdict::broken, "the policy is missing"));
+    else if (!recorded.ok)
+      findings.push_back(now->ok ? of_whole(recorded, Verdict::better, "it failed when it was recorded")
+                                 : of_whole(recorded, Verdict::same, "the policy failed, as recorded: " + now->reason));
+    else if (!now->ok)
+      findings.push_back(of_whole(recorded, Verdict::broken, "the policy failed: " + now->reason));
+    else
+      for (const MetricRule& rule : rules_) findings.push_back(metric(rule, recorded, *now));
   }
 
  private:
+  static Finding of_whole(const PolicyValues& recorded, Verdict verdict, std::string reason) {
+    return {.policy = recorded.policy,
+            .metric = {},
+            .verdict = verdict,
+            .recorded = kNan,
+            .now = kNan,
+            .change = {.mean = kNan, .ci95_low = kNan, .ci95_high = kNan},
+            .reason = std::move(reason)};
+  }
+
   Finding metric(const MetricRule& rule, const PolicyValues& recorded, const PolicyValues& now) const {
     const std::vector<double>&old = recorded.metrics.at(rule.metric), &young = now.metrics.at(rule.metric);
     Finding f{.policy = recorded.policy,

@@ -46,7 +46,7 @@ struct Finding {
   double recorded = 0, now = 0;  ///< means over repetitions
   Estimate change{};             ///< of the paired difference: above 0 means that the value is larger now
   double tolerance = 0;          ///< the rule's, or what chance needs
-  std::string reason;            ///< of a broken one
+  std::string reason;            ///< of a broken one, and of one of the policy as a whole
 };
 
 /// Whether this ends a benchmark with an error.

@@ -7,12 +7,16 @@
 
 #include "report/table.hpp"
 #include "report/xml_text.hpp"
+#include "sim/base/errors.hpp"
+#include "sim/base/names.hpp"
+#include "sim/read/shown.hpp"
 
 namespace rehearse::report {
 
 namespace {
 
 constexpr std::size_t kJobsNamed = 3;
+constexpr std::size_t kReasonInTable = 40, kReasonInFull = 2000;  ///< characters of why a policy failed
 
 using Row = std::vector<std::string>;
 
@@ -28,9 +32,10 @@ std::string interval(const Finding& f) {
   return fmt::format("[{}, {}]", difference(f.change.ci95_low, f.absolute), difference(f.change.ci95_high, f.absolute));
 }
 
-std::string verdict(const Finding& f) {
+/// `limit`: characters of the reason.
+std::string verdict(const Finding& f, std::size_t limit) {
   std::string text(name_of(f.verdict));
-  if (!f.reason.empty()) text += ": " + f.reason;
+  if (!f.reason.empty()) text += ": " + sim::printable(f.reason, limit);
   if (!f.fails) text += " (reported only)";
   return text;
 }
@@ -43,7 +48,7 @@ Row cells(const std::string& scenario, const Finding& f) {
                                                  : fmt::format("{:.2f} %", 100 * f.tolerance);
   return {scenario,           f.policy,      f.metric.empty() ? "-" : f.metric,
           number(f.recorded), number(f.now), difference(f.change.mean, f.absolute),
-          interval(f),        tolerance,     verdict(f)};
+          interval(f),        tolerance,     verdict(f, kReasonInTable)};
 }
 
 std::vector<Row> rows_that_differ(const std::vector<ScenarioFindings>& scenarios) {
@@ -52,6 +57,13 @@ std::vector<Row> rows_that_differ(const std::vector<ScenarioFindings>& scenarios
     for (const Finding& f : s.findings)
       if (f.verdict != Verdict::same) rows.push_back(cells(s.scenario, f));
   return rows;
+}
+
+/// Policies of suites that nothing is recorded of.
+std::size_t unguarded(const std::vector<ScenarioFindings>& scenarios) {
+  std::size_t count = 0;
+  for (const ScenarioFindings& s : scenarios) count += s.new_fails ? s.new_policies.size() : 0;
+  return count;
 }
 
 std::string tally(const std::vector<ScenarioFindings>& scenarios) {
@@ -64,8 +76,15 @@ std::string tally(const std::vector<ScenarioFindings>& scenarios) {
       ++counts[static_cast<std::size_t>(f.verdict)];
     }
   }
-  return fmt::format("{} scenarios, {} policies: {} better, {} same, {} worse, {} broken", scenarios.size(), policies, counts[0],
-                     counts[1], counts[2], counts[3]);
+  std::string text = fmt::format("{} scenarios, {} policies: {} better, {} same, {} worse, {} broken", scenarios.size(), policies,
+                                 counts[0], counts[1], counts[2], counts[3]);
+  if (const std::size_t fresh = unguarded(scenarios); fresh > 0) text += fmt::format(", {} not recorded", fresh);
+  return text;
+}
+
+const char* outcome(const std::vector<ScenarioFindings>& scenarios) {
+  const bool worse = std::any_of(scenarios.begin(), scenarios.end(), [](const ScenarioFindings& s) { return !s.alarms.empty(); });
+  return worse ? "worse" : unguarded(scenarios) > 0 ? "not recorded" : "passed";
 }
 
 std::string part(double value, std::string_view unit) {
@@ -75,7 +94,7 @@ std::string part(double value, std::string_view unit) {
 std::string headline(const std::string& scenario, const Finding& f) {
   std::string text = scenario + ", " + f.policy;
   if (!f.metric.empty()) text += ", " + f.metric;
-  text += ": " + verdict(f);
+  text += ": " + verdict(f, kReasonInFull);
   if (!std::isnan(f.change.mean) && !f.metric.empty())
     text += fmt::format(", {} {}", difference(f.change.mean, f.absolute), interval(f));
   return text;
@@ -133,7 +152,21 @@ std::string decision_time(const ScenarioFindings& s) {
 std::string news(const ScenarioFindings& s) {
   return s.new_policies.empty()
              ? ""
-             : fmt::format("{}: not recorded yet (--update records): {}", s.scenario, fmt::join(s.new_policies, ", "));
+             : fmt::format("{}: {}: {}", s.scenario, s.new_fails ? "not recorded yet, run --update" : "only in the new results",
+                           fmt::join(s.new_policies, ", "));
+}
+
+std::vector<std::string> names_of(const Results& results) {
+  std::vector<std::string> names;
+  for (const PolicyValues& policy : results.policies) names.push_back(policy.policy);
+  return names;
+}
+
+/// Of the results, only these policies; of none, all.
+void keep(const std::vector<std::string>& wanted, Results& results) {
+  if (wanted.empty()) return;
+  std::erase_if(results.policies,
+                [&](const PolicyValues& p) { return std::find(wanted.begin(), wanted.end(), p.policy) == wanted.end(); });
 }
 
 std::string markdown_cell(std::string_view text) {
@@ -147,15 +180,24 @@ std::string markdown_cell(std::string_view text) {
 
 }  // namespace
 
+void check_policies(const std::vector<std::string>& wanted, const std::vector<std::string>& policies, const std::string& file) {
+  sim::Mistakes mistakes;
+  for (const std::string& name : wanted)
+    if (std::find(policies.begin(), policies.end(), name) == policies.end())
+      mistakes.add({.file = file,
+                    .expected = "one of its policies",
+                    .found = sim::shown(name),
+                    .nearest = sim::nearest_name(name, policies)});
+  mistakes.throw_if_any();
+}
+
 ScenarioFindings compare_folders(const FolderPair& folders, const std::vector<MetricRule>& rules, const ChanceTable& chance) {
   const std::vector<std::string> metrics = metrics_of(rules);
   Results old = read_results(folders.recorded, metrics);
-  const Results young = read_results(folders.now, metrics);
-  if (!folders.policies.empty())
-    std::erase_if(old.policies, [&](const PolicyValues& p) {
-      return std::find(folders.policies.begin(), folders.policies.end(), p.policy) == folders.policies.end();
-    });
-  ScenarioFindings s{.scenario = old.scenario, .findings = judge(old, young, rules, chance)};
+  Results young = read_results(folders.now, metrics);
+  if (!folders.of_suite) check_policies(folders.policies, names_of(old), folders.recorded);
+  for (Results* results : {&old, &young}) keep(folders.policies, *results);
+  ScenarioFindings s{.scenario = old.scenario, .findings = judge(old, young, rules, chance), .new_fails = folders.of_suite};
   for (const Finding& f : s.findings)
     if (is_alarm(f))
       s.alarms.push_back(
@@ -171,7 +213,8 @@ ScenarioFindings compare_folders(const FolderPair& folders, const std::vector<Me
 }
 
 bool has_alarm(const std::vector<ScenarioFindings>& scenarios) {
-  return std::any_of(scenarios.begin(), scenarios.end(), [](const ScenarioFindings& s) { return !s.alarms.empty(); });
+  return std::any_of(scenarios.begin(), scenarios.end(),
+                     [](const ScenarioFindings& s) { return !s.alarms.empty() || (s.new_fails && !s.new_policies.empty()); });
 }
 
 std::string regression_text(const std::vector<ScenarioFindings>& scenarios) {
@@ -192,8 +235,7 @@ std::string regression_text(const std::vector<ScenarioFindings>& scenarios) {
 }
 
 std::string regression_markdown(const std::vector<ScenarioFindings>& scenarios) {
-  std::string text =
-      "## Policy regression: " + std::string(has_alarm(scenarios) ? "worse" : "passed") + "\n\n" + tally(scenarios) + "\n";
+  std::string text = "## Policy regression: " + std::string(outcome(scenarios)) + "\n\n" + tally(scenarios) + "\n";
   const std::vector<Row> rows = rows_that_differ(scenarios);
   if (rows.size() > 1) {
     text += "\n";
@@ -228,8 +270,9 @@ std::string regression_junit(const std::vector<ScenarioFindings>& scenarios) {
     const auto failed = std::count_if(policies.begin(), policies.end(), [&](const std::string& policy) {
       return std::any_of(s.alarms.begin(), s.alarms.end(), of(policy));
     });
-    text +=
-        fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\">\n", xml_text(s.scenario), policies.size(), failed);
+    const std::vector<std::string> fresh = s.new_fails ? s.new_policies : std::vector<std::string>();
+    text += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\">\n", xml_text(s.scenario),
+                        policies.size() + fresh.size(), static_cast<std::size_t>(failed) + fresh.size());
     for (const std::string& policy : policies) {
       text += fmt::format("    <testcase classname=\"{}\" name=\"{}\">\n", xml_text(s.scenario), xml_text(policy));
       for (std::size_t a = 0; a < s.alarms.size(); ++a) {
@@ -240,6 +283,11 @@ std::string regression_junit(const std::vector<ScenarioFindings>& scenarios) {
       }
       text += "    </testcase>\n";
     }
+    for (const std::string& policy : fresh)
+      text += fmt::format(
+          "    <testcase classname=\"{}\" name=\"{}\">\n      <failure type=\"unrecorded\" message=\"{}\"/>\n"
+          "    </testcase>\n",
+          xml_text(s.scenario), xml_text(policy), "not recorded yet, run --update");
     text += "  </testsuite>\n";
   }
   return text + "</testsuites>\n";

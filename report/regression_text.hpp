@@ -20,6 +20,7 @@ struct ScenarioFindings {
   std::vector<Finding> findings;
   std::vector<Alarm> alarms;              ///< those of the findings that end in an error, with what changed
   std::vector<std::string> new_policies;  ///< not recorded yet
+  bool new_fails = false;                 ///< an alarm too: a suite that does not guard a policy is no green check
   struct DecisionTime {
     std::string policy;
     double recorded_s = 0, now_s = 0;  ///< NaN: unknown
@@ -30,7 +31,11 @@ struct ScenarioFindings {
 struct FolderPair {
   std::string recorded, now;
   std::vector<std::string> policies = {};  ///< only these are looked at; empty: all
+  bool of_suite = false;                   ///< each policy of `now` must be recorded, and `policies` are some of the suite's
 };
+
+/// Throws sim::InputError for each of the wanted policies that is none of these, of a file or folder.
+void check_policies(const std::vector<std::string>& wanted, const std::vector<std::string>& policies, const std::string& file);
 
 /// Judges the results of two folders, and looks up what changed. Throws sim::InputError.
 ScenarioFindings compare_folders(const FolderPair& folders, const std::vector<MetricRule>& rules, const ChanceTable& chance);

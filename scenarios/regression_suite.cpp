@@ -36,6 +36,16 @@ void make_folder(const std::string& path) {
   if (error) throw sim::InputError({.file = path, .expected = "a folder that can be made", .found = error.message()});
 }
 
+void check_wanted(const RegressionSuite& suite, const SuiteOptions& options) {
+  if (options.policies.empty()) return;
+  std::vector<std::string> names;
+  for (const std::string& name : suite.scenarios) {
+    const auto scenario = load_scenario(suite.folder + "/" + name + ".json", {});
+    for (const policies::PolicySpec& spec : scenario->policies) names.push_back(spec.name);
+  }
+  report::check_policies(options.policies, names, suite.folder);
+}
+
 /// Null when none of its policies is wanted.
 std::unique_ptr<Scenario> load(const RegressionSuite& suite, const std::string& name, const SuiteOptions& options) {
   std::unique_ptr<Scenario> scenario = load_scenario(suite.folder + "/" + name + ".json", {});
@@ -65,6 +75,11 @@ report::Results without_failures(const std::string& folder, const RegressionSuit
 
 RegressionSuite read_suite(const std::string& folder) {
   RegressionSuite suite{.folder = folder};
+  if (!fs::exists(folder + "/suite.json"))
+    throw sim::InputError(
+        {.file = folder + "/suite.json",
+         .expected = "a suite of the policy regression (a folder with one can be given: rehearse regress FOLDER)",
+         .found = "no such file"});
   const sim::JsonDocument document = sim::read_json_file(folder + "/suite.json");
   sim::Mistakes mistakes;
   sim::ObjectReader in(document.root(), mistakes);
@@ -82,6 +97,7 @@ RegressionSuite read_suite(const std::string& folder) {
 }
 
 std::vector<report::ScenarioFindings> check_suite(const RegressionSuite& suite, const SuiteOptions& options) {
+  check_wanted(suite, options);
   make_folder(options.out);
   std::vector<report::ScenarioFindings> found;
   for (const std::string& name : suite.scenarios) {
@@ -91,8 +107,9 @@ std::vector<report::ScenarioFindings> check_suite(const RegressionSuite& suite, 
     if (scenario == nullptr) continue;
     const std::string out = options.out + "/" + name;
     run(*scenario, options, out);
-    found.push_back(report::compare_folders({.recorded = suite.recorded(name), .now = out, .policies = options.policies},
-                                            suite.rules, report::read_chance(suite.recorded(name))));
+    found.push_back(
+        report::compare_folders({.recorded = suite.recorded(name), .now = out, .policies = options.policies, .of_suite = true},
+                                suite.rules, report::read_chance(suite.recorded(name))));
   }
   return found;
 }

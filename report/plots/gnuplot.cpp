@@ -100,6 +100,16 @@ Bounds bounds_of(const Figure& figure, bool of_x) {
   return bounds;
 }
 
+/// From 0.0001 to 100000 numbers stand as they are; an axis with others has them all as powers of ten, "2e5".
+constexpr double kPlainLow = 1e-4, kPlainHigh = 1e5;
+
+std::string tic_number(double value, bool plain) {
+  if (plain) return fmt::format("{:.6g}", value);
+  const std::string text = fmt::format("{:.0e}", value);  // 2e+05
+  const std::size_t e = text.find('e');
+  return fmt::format("{}e{}", text.substr(0, e), std::stoi(text.substr(e + 1)));
+}
+
 /// Left to itself, gnuplot widens a logarithmic axis to whole decades. Within half a decade nothing needs one.
 void tighten(Axis& axis, const Bounds& bounds) {
   if (axis.tics.empty() && bounds.high < 5 * bounds.low) axis.logarithmic = false;
@@ -107,7 +117,9 @@ void tighten(Axis& axis, const Bounds& bounds) {
   if (!axis.low) axis.low = bounds.low / 1.12;
   if (!axis.high) axis.high = bounds.high * 1.12;
   if (!axis.tics.empty() || *axis.high / *axis.low > 500) return;
-  for (const double tic : ticks_125(*axis.low, *axis.high)) axis.tics.emplace_back(tic, fmt::format("{:.6g}", tic));
+  const std::vector<double> tics = ticks_125(*axis.low, *axis.high);
+  const bool plain = tics.front() > 0.99 * kPlainLow && tics.back() < 1.01 * kPlainHigh;
+  for (const double tic : tics) axis.tics.emplace_back(tic, tic_number(tic, plain));
 }
 
 std::string axis_text(char name, const Axis& axis) {
@@ -115,6 +127,10 @@ std::string axis_text(char name, const Axis& axis) {
   if (axis.logarithmic) text += fmt::format("set logscale {} 10\n", name);
   const auto bound = [](std::optional<double> value) { return value ? fmt::format("{:.6g}", *value) : "*"; };
   if (axis.low || axis.high) text += fmt::format("set {}range [{}:{}]\n", name, bound(axis.low), bound(axis.high));
+  // Tics are gnuplot's own, at decades.
+  if (axis.logarithmic && axis.tics.empty() && axis.low && axis.high &&
+      (*axis.low <= kPlainLow / 10 || *axis.high >= 10 * kPlainHigh))
+    text += fmt::format("set format {} '1e%T'\n", name);
   if (axis.tics.empty()) return text;
   text += fmt::format("set {}tics {}(", name, axis.slanted_tics ? "rotate by 35 right " : "");
   for (std::size_t i = 0; i < axis.tics.size(); ++i)

@@ -10,6 +10,7 @@
 
 #include "report/plots/more_kinds.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/names.hpp"
 #include "sim/read/json.hpp"
 #include "sim/read/object_reader.hpp"
 
@@ -17,8 +18,14 @@ namespace rehearse::report {
 
 namespace fs = std::filesystem;
 
-std::string file_of(const std::string& results, const std::string& name) {
-  return fs::is_directory(results) ? results + "/" + name : results;
+std::string file_of(const std::string& results, const std::string& name, const std::string& study) {
+  if (!fs::is_directory(results)) return results;
+  if (!fs::exists(results + "/" + name))
+    throw sim::InputError({.file = results,
+                           .expected = study.empty() ? fmt::format("results of a run, with {}", name)
+                                                     : fmt::format("results of the study {}, with {}", study, name),
+                           .found = "a folder without it"});
+  return results + "/" + name;
 }
 
 std::string series_name(const PlotRequest& request, std::size_t results, const std::string& name) {
@@ -35,6 +42,13 @@ struct PolicyEstimate {
   double mean, low, high;
 };
 
+std::vector<std::string> quantities_of(const sim::JsonValue& policy) {
+  std::vector<std::string> names;
+  for (const sim::JsonMember member : policy.members())
+    if (member.value.is_object()) names.emplace_back(member.key.text());
+  return names;
+}
+
 std::vector<PolicyEstimate> read_estimates(const std::string& path, const std::string& field) {
   const sim::JsonDocument document = sim::read_json_file(path);
   sim::Mistakes mistakes;
@@ -48,8 +62,13 @@ std::vector<PolicyEstimate> read_estimates(const std::string& path, const std::s
     sim::ObjectReader row(value, mistakes);
     const std::string policy = row.text("policy");
     if (row.text("status", std::string("ok")) != "ok") continue;
-    const auto of_field = row.required(field, "a quantity of summary.json");
-    if (!of_field) continue;
+    const auto of_field = row.child(field);
+    if (!of_field) {
+      sim::Mistake mistake = value.mistake(fmt::format("a quantity of summary.json called \"{}\"", field));
+      mistake.found = "none";
+      mistake.nearest = sim::nearest_name(field, quantities_of(value));
+      throw sim::InputError(mistake);
+    }
     sim::ObjectReader quantity(*of_field, mistakes);
     estimates.push_back({policy, number(quantity, "mean"), number(quantity, "ci95_low"), number(quantity, "ci95_high")});
   }
@@ -113,7 +132,7 @@ Figure cdf(const PlotRequest& request) {
 
 Figure deadlines(const PlotRequest& request) {
   Figure figure{.x = {.label = "deadline, h", .logarithmic = true}, .y = {.label = "cost, $", .logarithmic = true}, .series = {}};
-  PlotRows rows(file_of(request.results.front(), "frontier.csv"),
+  PlotRows rows(file_of(request.results.front(), "frontier.csv", "frontier"),
                 {"policy", "job", "target_accuracy", "deadline_s", "cost_usd", "kept_fraction"}, request.where);
   rows.keep_one("job", figure.note);
   const std::vector<std::string> floors = rows.values("target_accuracy");
@@ -131,7 +150,7 @@ Figure deadlines(const PlotRequest& request) {
 Figure learning(const PlotRequest& request) {
   Figure figure{
       .x = {.label = "past runs of each model and instance", .logarithmic = true}, .y = {.label = "saving, %"}, .series = {}};
-  PlotRows rows(file_of(request.results.front(), "learning.csv"),
+  PlotRows rows(file_of(request.results.front(), "learning.csv", "learning-curve"),
                 {"policy", "model_error", "runs", "saving_percent", "saving_percent_ci95_low", "saving_percent_ci95_high"},
                 request.where);
   const std::vector<std::string> policies = rows.values("policy"), model_errors = rows.values("model_error");
@@ -159,8 +178,8 @@ Figure learning(const PlotRequest& request) {
 
 Figure threads(const PlotRequest& request) {
   Figure figure{.x = {.label = "threads"}, .y = {.label = "time / time at the best", .low = 0.9, .high = 3.0}, .series = {}};
-  PlotRows rows(file_of(request.results.front(), "threads-curves.csv"), {"machine", "model", "operation", "threads", "seconds"},
-                request.where);
+  PlotRows rows(file_of(request.results.front(), "threads-curves.csv", "threads"),
+                {"machine", "model", "operation", "threads", "seconds"}, request.where);
   rows.keep_one("machine", figure.note);
   rows.keep_one("model", figure.note);
   for (const std::string& operation : rows.values("operation")) {
@@ -176,20 +195,51 @@ Figure threads(const PlotRequest& request) {
   return figure;
 }
 
+std::string kinds_with(bool PlotOptions::*option) {
+  std::string names;
+  for (const PlotKind& kind : plot_kinds())
+    if (kind.takes.*option) names += (names.empty() ? "" : ", ") + kind.name;
+  return names;
+}
+
 }  // namespace
+
+void check_request(const PlotKind& kind, const PlotRequest& request) {
+  sim::Mistakes mistakes;
+  const auto refuse = [&](bool given, bool PlotOptions::*option, const std::string& name) {
+    if (given && !(kind.takes.*option))
+      mistakes.add({.file = name, .expected = "a kind that takes that (" + kinds_with(option) + ")", .found = kind.name});
+  };
+  refuse(!request.where.empty(), &PlotOptions::where, "--where");
+  refuse(!request.x.empty(), &PlotOptions::x, "--x");
+  refuse(!request.y.empty(), &PlotOptions::y, "--y");
+  refuse(!request.by.empty(), &PlotOptions::by, "--by");
+  refuse(!request.higher.empty(), &PlotOptions::higher, "--higher");
+  refuse(request.results.size() > 1, &PlotOptions::several, "several folders of results");
+  mistakes.throw_if_any();
+}
 
 const std::vector<PlotKind>& plot_kinds() {
   static const std::vector<PlotKind> kinds{
-      {"savings", "bars with confidence intervals, of summary.json; --y for another of its quantities", savings},
-      {"cdf", "distribution of the jobs' completion times, of jobs.csv", cdf},
+      {"savings",
+       "bars with confidence intervals, of summary.json; --y for another of its quantities",
+       savings,
+       {.where = false, .y = true, .several = true}},
+      {"cdf", "distribution of the jobs' completion times, of jobs.csv", cdf, {.several = true}},
       {"deadlines", "cost against the deadline by policy, of the study frontier", deadlines},
       {"gantt", "jobs over time, waiting and on which pool, of jobs.csv and stages.csv", gantt},
       {"utilization", "busy devices of each pool over time, of utilization.csv", utilization},
       {"learning", "saving against past runs, of the study learning-curve", learning},
       {"threads", "time of operations against their threads, of the study threads", threads},
-      {"pareto", "points and their Pareto front, of any CSV with --x and --y (default: frontier.csv's time_s, cost_usd)", pareto},
+      {"pareto",
+       "points and their Pareto front, of any CSV with --x and --y (default: frontier.csv's time_s, cost_usd)",
+       pareto,
+       {.x = true, .y = true, .by = true, .higher = true}},
       {"speedup", "speed-up against devices by pool at one batch size, of the study characterise", speedup},
-      {"errors", "predicted against measured, of predictions.csv or of validate --rows", errors},
+      {"errors",
+       "predicted against measured, of predictions.csv or of validate --rows",
+       errors,
+       {.x = true, .y = true, .by = true}},
   };
   return kinds;
 }

@@ -9,6 +9,9 @@
 #include <map>
 
 #include "report/statistics.hpp"
+#include "sim/base/errors.hpp"
+#include "sim/base/names.hpp"
+#include "sim/read/shown.hpp"
 
 namespace rehearse::report {
 
@@ -34,6 +37,18 @@ std::string heading_of(const std::string& column) {
   return text + unit;
 }
 
+void check_higher(const std::vector<std::string>& higher, const std::string& x, const std::string& y) {
+  sim::Mistakes mistakes;
+  const std::vector<std::string> axes{x, y};
+  for (const std::string& column : higher)
+    if (column != x && column != y)
+      mistakes.add({.file = "--higher",
+                    .expected = fmt::format("the column of an axis ({} or {})", x, y),
+                    .found = sim::shown(column),
+                    .nearest = sim::nearest_name(column, axes)});
+  mistakes.throw_if_any();
+}
+
 }  // namespace
 
 /// A row for each job, in order of start; stages by pool. Thin: submitted and waiting.
@@ -57,8 +72,7 @@ Figure gantt(const PlotRequest& request) {
       waiting.rows.push_back({jobs.number(r, "submit_s") / 3600, start_s / 3600, at - 0.08, at + 0.08});
   }
   std::vector<Condition> same{{"policy", jobs.text(0, "policy")}, {"repetition", jobs.text(0, "repetition")}};
-  const PlotRows stages(std::filesystem::is_directory(results) ? results + "/stages.csv" : results,
-                        {"policy", "repetition", "job", "pool", "start_s", "end_s"}, same);
+  const PlotRows stages(file_of(results, "stages.csv"), {"policy", "repetition", "job", "pool", "start_s", "end_s"}, same);
   const std::vector<std::string> pools = stages.values("pool");
   for (const std::string& pool : pools) {
     Series series{.name = pool, .style = Style::boxes, .rows = {}};
@@ -98,10 +112,11 @@ Figure pareto(const PlotRequest& request) {
   const bool own = request.x.empty() && request.y.empty() && request.by.empty();
   const std::string by = own ? "policy" : request.by;
   Figure figure{.x = {.label = heading_of(x)}, .y = {.label = heading_of(y)}, .series = {}};
+  check_higher(request.higher, x, y);
   std::vector<std::string> columns{x, y};
   if (!by.empty()) columns.push_back(by);
   if (own) columns.insert(columns.end(), {"job", "target_accuracy"});
-  PlotRows rows(file_of(request.results.front(), "frontier.csv"), columns, request.where);
+  PlotRows rows(file_of(request.results.front(), "frontier.csv", "frontier"), columns, request.where);
   if (own) {
     rows.keep_one("job", figure.note);
     const std::vector<std::string> floors = rows.values("target_accuracy");
@@ -146,8 +161,8 @@ Figure pareto(const PlotRequest& request) {
 /// At one global batch: how many times the samples a second of the fewest devices.
 Figure speedup(const PlotRequest& request) {
   Figure figure{.x = {.label = "devices", .logarithmic = true}, .y = {.label = "speed-up", .logarithmic = true}, .series = {}};
-  PlotRows rows(file_of(request.results.front(), "grid.csv"), {"job", "pool", "workers", "batch_size", "samples_per_s"},
-                request.where);
+  PlotRows rows(file_of(request.results.front(), "grid.csv", "characterise"),
+                {"job", "pool", "workers", "batch_size", "samples_per_s"}, request.where);
   rows.keep_one("job", figure.note);
   std::map<std::string, std::size_t> counts;
   for (std::size_t r = 0; r < rows.size(); ++r) ++counts[rows.text(r, "batch_size")];
@@ -184,7 +199,7 @@ Figure errors(const PlotRequest& request) {
                 .series = {}};
   std::vector<std::string> columns{x, y, by};
   if (is_run) columns.emplace_back("quantity");
-  PlotRows rows(is_run ? results + "/predictions.csv" : results, columns, request.where);
+  PlotRows rows(file_of(results, "predictions.csv"), columns, request.where);
   if (is_run) {
     rows.keep_one("quantity", figure.note, "time_s");
     const std::string quantity = rows.text(0, "quantity");

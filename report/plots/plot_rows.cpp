@@ -32,8 +32,10 @@ bool meets(std::string_view value, std::string_view wanted) {
 
 PlotRows::PlotRows(const std::string& path, const std::vector<std::string>& columns, const std::vector<Condition>& where)
     : columns_(columns) {
-  for (const auto& [column, value] : where)
+  for (const auto& [column, value] : where) {
+    sim::CsvReader(path, {.required = {column}, .optional = {}});  // alone: the nearest name is sought among all of the file's
     if (std::find(columns_.begin(), columns_.end(), column) == columns_.end()) columns_.push_back(column);
+  }
   sim::CsvReader file(path, {.required = columns_, .optional = {}});
   while (sim::CsvRow* row = file.next()) {
     std::vector<std::string>& fields = rows_.emplace_back();

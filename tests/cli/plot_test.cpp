@@ -81,6 +81,15 @@ TEST_CASE("wrong arguments of plot") {
   CHECK(run_program(folder.path(), {"plot", "cdf", "r", "-o", "x.gif"}).status == 3);
   CHECK(run_program(folder.path(), {"plot", "cdf", "r", "-o", "x.svg", "--where", "policy"}).status == 3);
   CHECK(run_program(folder.path(), {"plot", "cdf", "nowhere", "-o", "x.svg"}).status == 3);
+  run(folder);
+  const Ended ignored = run_program(folder.path(), {"plot", "savings", "r", "-o", "x.svg", "--where", "policy=a"});
+  CHECK(ignored.status == 3);
+  CHECK(has(ignored.err, "--where: expected a kind that takes that (cdf, "));
+  CHECK(run_program(folder.path(), {"plot", "gantt", "r", "r", "-o", "x.svg"}).status == 3);
+  if (!has_gnuplot(folder)) return;
+  const Ended unwritable = run_program(folder.path(), {"plot", "cdf", "r", "-o", "no/such/folder/x.svg"});
+  CHECK(unwritable.status == 3);
+  CHECK(has(unwritable.err, "no/such/folder/x.svg: expected a file that can be written, found No such file or directory"));
 }
 
 }  // namespace

@@ -55,6 +55,25 @@ TEST_CASE("a policy that costs more than recorded ends with status 4") {
   CHECK(run_program(folder.path(), {"regress", "suite"}).status == 0);
 }
 
+TEST_CASE("a policy that no scenario has is refused, and one that is not recorded is no green check") {
+  const Recorded folder;
+  const Ended unknown = run_program(folder.path(), {"regress", "suite", "--policy", "manuel"});
+  CHECK(unknown.status == 3);
+  CHECK(has(unknown.err, "suite: expected one of its policies, found \"manuel\"; did you mean \"manual\"?"));
+  folder.write("suite/small.json",
+               std::string(kScenario).replace(kScenario.find("\"manual\""), 8, R"("manual", "median-feasible")"));
+  for (const std::vector<std::string>& more : {std::vector<std::string>(), {"--policy", "median-feasible"}}) {
+    std::vector<std::string> arguments{"regress", "suite", "--markdown", "r.md"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ended fresh = run_program(folder.path(), arguments);
+    CHECK(fresh.status == 4);
+    CHECK(has(fresh.out, "small: not recorded yet, run --update: median-feasible"));
+    CHECK(has(fresh.out, "0 broken, 1 not recorded"));
+    CHECK(has(text_of(folder.path() + "/r.md"), "## Policy regression: not recorded"));
+  }
+  CHECK(run_program(folder.path(), {"regress", "suite", "--policy", "manual"}).status == 0);
+}
+
 TEST_CASE("results of two runs are compared") {
   const TemporaryFolder folder;
   const std::string scenario = folder.write("small.json", kScenario);
@@ -64,7 +83,15 @@ TEST_CASE("results of two runs are compared") {
   const Ended other = run_program(folder.path(), {"regress", "three", "--against", "one"});
   CHECK(other.status == 3);
   CHECK(has(other.err, "seed 4"));
+  const Ended nowhere = run_program(folder.path(), {"regress"});  // not in the repository's root
+  CHECK(nowhere.status == 3);
+  CHECK(has(nowhere.err, "scenarios/regression/suite.json: expected a suite"));
+  CHECK(has(nowhere.err, "rehearse regress FOLDER"));
   CHECK(run_program(folder.path(), {"regress", "nowhere"}).status == 3);
+  const Ended half = run_program(folder.path(), {"regress", "--against", "one"});
+  CHECK(half.status == 2);
+  CHECK(has(half.err, "rehearse regress RESULTS --against one"));
+  CHECK(run_program(folder.path(), {"regress", "one", "--against", "two", "--policy", "manul"}).status == 3);
   CHECK(run_program(folder.path(), {"regress", "one", "--against", "two", "--update"}).status == 2);
 }
 

@@ -115,8 +115,8 @@ TEST_CASE("savings: bars of several results side by side") {
   CHECK(rows_of(two, "one")[1][0] == Approx(0.8));
   CHECK(rows_of(two, "two")[1][0] == Approx(1.2));
   PlotRequest other = of(folder.path() + "/one");
-  other.y = "cost_usd";
-  CHECK_THROWS_AS(make("savings", other), InputError);
+  other.y = "saving_percnt";
+  CHECK_THROWS_WITH(make("savings", other), Catch::EndsWith("found none; did you mean \"saving_percent\"?"));
 }
 
 TEST_CASE("the Pareto front is a staircase through what nothing else beats") {
@@ -132,6 +132,64 @@ TEST_CASE("the Pareto front is a staircase through what nothing else beats") {
   CHECK(figure.x.label == "cost, $");
   request.higher.clear();  // dear and inaccurate: a alone
   CHECK(rows_of(make("pareto", request), "Pareto front") == Numbers{{1, 0.5}});
+}
+
+TEST_CASE("a column of which more is better is one of the axes'") {
+  const TemporaryFolder folder;
+  PlotRequest request = of(folder.write("front.csv", "cost_usd,accuracy\n1,0.5\n"));
+  request.x = "cost_usd";
+  request.y = "accuracy";
+  request.higher = {"acuracy"};
+  CHECK_THROWS_WITH(
+      make("pareto", request),
+      "--higher: expected the column of an axis (cost_usd or accuracy), found \"acuracy\"; did you mean \"accuracy\"?");
+}
+
+TEST_CASE("what a kind does not heed is refused, with the kinds that do") {
+  const auto message = [](const std::string& name, const PlotRequest& request) -> std::string {
+    for (const PlotKind& kind : plot_kinds())
+      if (kind.name == name) try {
+          check_request(kind, request);
+          return "";
+        } catch (const InputError& error) {
+          return error.what();
+        }
+    throw std::out_of_range(name);
+  };
+  CHECK(message("savings", of("r", {{"policy", "a"}})).starts_with("--where: expected a kind that takes that (cdf, deadlines, "));
+  PlotRequest request = of("r");
+  request.y = "cost_usd";
+  CHECK(message("savings", request) == "");
+  CHECK(message("cdf", request) == "--y: expected a kind that takes that (savings, pareto, errors), found cdf");
+  request = of("r");
+  request.x = request.by = "policy";
+  request.higher = {"policy"};
+  CHECK(message("pareto", request) == "");
+  CHECK(message("errors", request) == "--higher: expected a kind that takes that (pareto), found errors");
+  CHECK(message("savings", request) ==
+        "--x: expected a kind that takes that (pareto, errors), found savings\n"
+        "--by: expected a kind that takes that (pareto, errors), found savings\n"
+        "--higher: expected a kind that takes that (pareto), found savings");
+  request = of("r");
+  request.results.emplace_back("s");
+  CHECK(message("cdf", request) == "");
+  CHECK(message("gantt", request) == "several folders of results: expected a kind that takes that (savings, cdf), found gantt");
+}
+
+TEST_CASE("numbers on a logarithmic axis have one style: plain up to 100000, powers beyond") {
+  const auto script = [](double low, double high) {
+    const Figure figure{.x = {.logarithmic = true},
+                        .y = {.low = 0, .high = 1},
+                        .series = {{.name = "a", .style = Style::line, .rows = {{low, 0.1}, {high, 0.2}}}}};
+    return gnuplot_script(figure, {.name = "f"});
+  };
+  const auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
+  CHECK(has(script(200, 5000), "set xtics ('200' 200, '500' 500, '1000' 1000, '2000' 2000, '5000' 5000)"));
+  CHECK(has(script(20000, 1e5), "'20000' 20000, '50000' 50000, '100000' 100000)"));
+  CHECK(has(script(20000, 2e5), "'2e4' 20000, '5e4' 50000, '1e5' 100000, '2e5' 200000)"));
+  CHECK(has(script(2e-5, 1e-3), "'2e-5' 2e-05, '5e-5' 5e-05, '1e-4' 0.0001, "));
+  CHECK(has(script(1, 1e6), "set format x '1e%T'"));  // decades, which gnuplot places
+  CHECK_FALSE(has(script(1, 1e4), "set format"));
 }
 
 TEST_CASE("speed-up: samples a second over those of one device, at the batch size with most rows") {
@@ -164,7 +222,19 @@ TEST_CASE("files that are missing, have no such column or no such row are refuse
     INFO(kind.name);
     CHECK_THROWS_AS(kind.make(of(folder.path())), InputError);
   }
+  // A run's folder, for kinds that draw a study's.
+  const auto wants = [&](const std::string& study, const std::string& file) {
+    return folder.path() + ": expected results of the study " + study + ", with " + file + ", found a folder without it";
+  };
+  CHECK_THROWS_WITH(make("deadlines", of(folder.path())), wants("frontier", "frontier.csv"));
+  CHECK_THROWS_WITH(make("pareto", of(folder.path())), wants("frontier", "frontier.csv"));
+  CHECK_THROWS_WITH(make("learning", of(folder.path())), wants("learning-curve", "learning.csv"));
+  CHECK_THROWS_WITH(make("threads", of(folder.path())), wants("threads", "threads-curves.csv"));
+  CHECK_THROWS_WITH(make("speedup", of(folder.path())), wants("characterise", "grid.csv"));
+  CHECK_THROWS_WITH(make("utilization", of(folder.path())),
+                    folder.path() + ": expected results of a run, with utilization.csv, found a folder without it");
   folder.write("jobs.csv", "policy,state,submit_s,end_s\na,finished,0,120\n");
   CHECK_THROWS_AS(make("cdf", of(folder.path(), {{"policy", "b"}})), InputError);
   CHECK_THROWS_AS(make("cdf", of(folder.path(), {{"colour", "b"}})), InputError);
+  CHECK_THROWS_WITH(make("cdf", of(folder.path(), {{"polcy", "a"}})), Catch::EndsWith("a column \"polcy\", found \"policy\""));
 }

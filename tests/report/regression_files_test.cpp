@@ -138,7 +138,9 @@ TEST_CASE("recorded results are enough to judge by, and name the same changes") 
   const ScenarioFindings same = compare_folders({.recorded = recorded, .now = results}, {{.metric = "cost_usd"}}, {});
   REQUIRE(same.findings.size() == 2);
   CHECK(same.findings[0].verdict == Verdict::same);
-  CHECK(same.findings[1].reason == "the policy failed: why");  // a policy that fails is broken, also when it did so before
+  CHECK(same.findings[1].verdict == Verdict::same);  // b fails now as it did before
+  CHECK(same.findings[1].reason == "the policy failed, as recorded: why");
+  CHECK_FALSE(has_alarm({same}));
   CHECK(changes_of(recorded, results, "a", "cost_usd", 3).changed == 0);
   folder.write("recorded/chance.csv", "policy,metric,deviation,degrees_of_freedom\na,cost_usd,-1,3\n");
   CHECK_THROWS_AS(read_chance(recorded), InputError);
@@ -163,21 +165,55 @@ TEST_CASE("a regression's texts name verdict, scenario, policy, jobs and decisio
        .now_run = "2 x k80",
        .decision = DecisionChange{.repetition = 1, .job = "job-7", .recorded = "at 0 s start 1 x k80", .now = ""}}};
   const ScenarioFindings s{
-      .scenario = "queue", .findings = {alarm.finding}, .alarms = {alarm}, .new_policies = {"fresh"}, .decision_times = {}};
+      .scenario = "queue", .findings = {alarm.finding}, .alarms = {alarm}, .new_policies = {"fresh"}, .new_fails = true};
   const std::string text = regression_text({s});
   for (const char* part :
        {"+3.00 %", "[+2.00 %, +4.00 %]", "worse", "2 of 12 jobs changed", "job job-7 in repetition 1: $4 -> $5",
-        "decided: at 0 s start 1 x k80 -> nothing", "not recorded yet (--update records): fresh",
-        "1 scenarios, 1 policies: 0 better, 0 same, 1 worse, 0 broken"}) {
+        "decided: at 0 s start 1 x k80 -> nothing", "queue: not recorded yet, run --update: fresh",
+        "1 scenarios, 1 policies: 0 better, 0 same, 1 worse, 0 broken, 1 not recorded"}) {
     INFO(part);
     CHECK(text.find(part) != std::string::npos);
   }
   CHECK(regression_markdown({s}).find("| queue | a\\|\\<b> | cost\\_usd | 10 | 10.3 | +3.00 % |") != std::string::npos);
   const std::string junit = regression_junit({s});
-  CHECK(junit.find("<testsuite name=\"queue\" tests=\"1\" failures=\"1\">") != std::string::npos);
+  CHECK(junit.find("<testsuite name=\"queue\" tests=\"2\" failures=\"2\">") != std::string::npos);
   CHECK(junit.find("<testcase classname=\"queue\" name=\"a|&lt;b&gt;\">") != std::string::npos);
   CHECK(junit.find("<failure type=\"worse\" message=\"queue, a|&lt;b&gt;, cost_usd: worse, +3.00 % [+2.00 %, +4.00 %]\">") !=
         std::string::npos);
+}
+
+TEST_CASE("a policy that a suite has not recorded is an alarm of its own; two runs may have other policies") {
+  ScenarioFindings s{.scenario = "queue", .findings = {}, .alarms = {}, .new_policies = {"fresh"}, .new_fails = true};
+  CHECK(has_alarm({s}));
+  CHECK(regression_markdown({s}).find("## Policy regression: not recorded") != std::string::npos);
+  const std::string junit = regression_junit({s});
+  CHECK(junit.find("tests=\"1\" failures=\"1\"") != std::string::npos);
+  CHECK(junit.find("<failure type=\"unrecorded\"") != std::string::npos);
+  s.new_fails = false;
+  CHECK_FALSE(has_alarm({s}));
+  CHECK(regression_text({s}).find("queue: only in the new results: fresh") != std::string::npos);
+  CHECK(regression_junit({s}).find("tests=\"0\" failures=\"0\"") != std::string::npos);
+}
+
+TEST_CASE("only the wanted policies are compared, and those must be recorded") {
+  const Folders folder;
+  const std::string results = folder.results("r", kRepetitions);
+  const ScenarioFindings s =
+      compare_folders({.recorded = results, .now = results, .policies = {"a"}}, {{.metric = "cost_usd"}}, {});
+  CHECK(s.findings.size() == 1);
+  CHECK(s.new_policies.empty());  // b is not wanted, and not new
+  CHECK_THROWS_WITH(compare_folders({.recorded = results, .now = results, .policies = {"a", "bb"}}, default_rules(), {}),
+                    results + ": expected one of its policies, found \"bb\"; did you mean \"b\"?");
+}
+
+TEST_CASE("why a policy failed stands once in full, and cut in the table") {
+  const std::string why = "it asked for 9 workers of a pool of 4, which is more than there are of them";
+  const Finding f{.policy = "p", .metric = {}, .verdict = Verdict::broken, .reason = "the policy failed: " + why};
+  const std::string text = regression_text({{.scenario = "s", .findings = {f}, .alarms = {{f, {}}}, .new_policies = {}}});
+  CHECK(text.find(why) != std::string::npos);
+  CHECK(text.find(why) == text.rfind(why));
+  CHECK(text.find("broken: the policy failed: it asked for 9 worke") != std::string::npos);
+  CHECK(text.substr(0, text.find('\n')).size() < 130);
 }
 
 TEST_CASE("no text breaks out of XML") {

@@ -94,6 +94,20 @@ TEST_CASE("broken: the policy failed or is gone, a metric has no value, limits a
   CHECK(judged({2, 2}, {1, 1}, limits).verdict == Verdict::better);
 }
 
+TEST_CASE("only a policy that failed newly is broken: as recorded is the same, and one that works again is better") {
+  Results failed = results({1, 2});
+  failed.policies[0].ok = false;
+  failed.policies[0].reason = "out of wits";
+  const std::vector<Finding> both = judge(failed, failed, kCost, {}), again = judge(failed, results({1, 2}), kCost, {});
+  REQUIRE(both.size() == 1);
+  CHECK(both[0].verdict == Verdict::same);
+  CHECK_FALSE(is_alarm(both[0]));
+  REQUIRE(again.size() == 1);
+  CHECK(again[0].verdict == Verdict::better);
+  CHECK(again[0].reason == "it failed when it was recorded");
+  CHECK(judge(failed, results({1, 2}, "another"), kCost, {})[0].verdict == Verdict::broken);
+}
+
 TEST_CASE("a rule that is reported only raises no alarm") {
   const Finding f = judged({10, 20}, {20, 40}, {.metric = "cost_usd", .fails = false});
   CHECK(f.verdict == Verdict::worse);
