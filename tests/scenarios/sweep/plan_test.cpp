@@ -158,17 +158,17 @@ TEST_CASE("mistakes of all values at once, before anything runs") {
   const Folder folder;
   CHECK(folder.said(with(with(kSwept, "[ 1, 2 ]", "[ 1, -5, 2.5 ]"), "\"duration_s\": 60",
                          "\"duration_s\": {\"sweep\": [60, \"long\"]}")) ==
-        "s.json:1:42: /seed/sweep/1: expected a whole number of at least 0, found -5\n"
-        "s.json:1:46: /seed/sweep/2: expected a whole number of at least 0, found 2.5\n"
-        "s.json:3:51: /jobs/0/duration_s/sweep/1: expected a number above 0 and of at most 8589934592, found \"long\"");
+        "s.json:1:40: /seed/sweep/1: expected a whole number of at least 0, found -5\n"
+        "s.json:1:44: /seed/sweep/2: expected a whole number of at least 0, found 2.5\n"
+        "s.json:3:55: /jobs/0/duration_s/sweep/1: expected a number above 0 and of at most 8589934592, found \"long\"");
   // The first values as well, what stands inside a value, and a range's numbers, which stand nowhere.
   CHECK(folder.said(with(kSwept, "[ 1, 2 ]", "[ -5, 1 ]")) ==
-        "s.json:1:39: /seed/sweep/0: expected a whole number of at least 0, found -5");
+        "s.json:1:37: /seed/sweep/0: expected a whole number of at least 0, found -5");
   CHECK(folder.said(with(kSwept, "{ \"gpus\": 1, \"duration_s\": 60 }",
                          "{ \"sweep\": [ { \"gpus\": 1, \"duration_s\": 60 }, { \"gpus\": 1, \"duration_s\": -60 } ] }")) ==
-        "s.json:3:65: /jobs/0/sweep/1/duration_s: expected a number above 0 and of at most 8589934592, found -60");
+        "s.json:3:59: /jobs/0/sweep/1/duration_s: expected a number above 0 and of at most 8589934592, found -60");
   CHECK(folder.said(with(kSwept, "[ 1, 2 ]", R"({"from": -1, "to": 1, "steps": 3})")) ==
-        "s.json:1:37: /seed/sweep: expected a whole number of at least 0, found -1");
+        "s.json:1:35: /seed/sweep: expected a whole number of at least 0, found -1");
   CHECK(folder.said(kSwept, 23) == "s.json: expected at most 23 runs (--limit), found 24");
   CHECK(folder.said(kSwept, 24) == "");
   CHECK(folder.said(with(kSwept, "[ 1, 2 ]", R"({"from": 1, "to": 1000000, "steps": 1000000})")) ==
