@@ -106,12 +106,17 @@ class Results:
     def policies(self):
         """{policy: {quantity: mean}}, without those that failed. docs/metrics.md defines the quantities."""
         return {row["policy"]: {name: value["mean"] for name, value in row.items() if isinstance(value, dict)}
-                for row in self.summary["policies"] if row["status"] == "ok"}
+                for row in self._rows_of_summary() if row["status"] == "ok"}
 
     @property
     def failed(self):
         """{policy: reason} of those that failed."""
-        return {row["policy"]: row["reason"] for row in self.summary["policies"] if row["status"] == "failed"}
+        return {row["policy"]: row["reason"] for row in self._rows_of_summary() if row["status"] == "failed"}
+
+    def _rows_of_summary(self):
+        if "policies" not in self.summary:
+            raise ValueError(f"{self.folder}: results of a study have no policies; see summary and rows()")
+        return self.summary["policies"]
 
     @property
     def tables(self):

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "report/xml_text.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/read/file.hpp"
 #include "sim/read/json.hpp"
@@ -15,26 +16,6 @@
 namespace rehearse::report {
 
 namespace {
-
-std::string html_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 std::string base64(const std::vector<unsigned char>& bytes, std::size_t count) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -71,6 +52,14 @@ std::string description_of(const std::string& folder) {
   return "null";
 }
 
+/// A row of a summary whose policy has not failed.
+bool has_run(const sim::JsonValue& policy) {
+  if (!policy.is_object()) return false;
+  for (const sim::JsonMember& member : policy.members())
+    if (member.key.text() == "status" && member.value.is_string()) return member.value.text() == "ok";
+  return false;
+}
+
 }  // namespace
 
 std::string script_safe(std::string_view json) {
@@ -98,18 +87,24 @@ std::string html_report(const HtmlReportSetup& setup) {
   const std::string summary = sim::read_file(path, sim::kMaxJsonBytes);
   const sim::JsonDocument document = sim::parse_json(summary, path);
   std::string title;
-  bool is_study = false;
+  bool is_study = false, has_policies = false, has_jobs = false;
   for (const sim::JsonMember& member : document.root().members()) {
     if (member.key.text() == "scenario" && member.value.is_string()) title = member.value.text();
     is_study = is_study || member.key.text() == "study";
+    if (member.key.text() != "policies" || !member.value.is_array()) continue;
+    has_policies = true;
+    for (const sim::JsonValue& policy : member.value.elements()) has_jobs = has_jobs || has_run(policy);
   }
   if (title.empty()) throw sim::InputError({.file = path, .expected = "a summary of ours, with a scenario's name"});
+  if (!is_study && !has_policies) throw sim::InputError({.file = path, .expected = "a summary of ours, with a list of policies"});
+  if (const std::string jobs = setup.folder + "/jobs.csv"; has_jobs && !std::filesystem::exists(jobs))
+    throw sim::InputError({.file = jobs, .expected = "results that are whole", .found = "no such file"});
   std::string timing = "null";
   if (setup.timing) timing = sim::read_json_file(setup.folder + "/timing.json").dump();
   const std::string first =
       fmt::format("{{\"summary\":{},\"description\":{},\"timing\":{}}}", summary, description_of(setup.folder), timing);
   const std::string details = is_study ? study_details_json(setup.folder) : run_details_json(setup.folder);
-  return filled(setup.page, {{"@rehearse-title@", html_escaped(title)},
+  return filled(setup.page, {{"@rehearse-title@", xml_text(title)},
                              {"@rehearse-summary@", script_safe(first)},
                              {"@rehearse-detail@", deflated_base64(details)}});
 }

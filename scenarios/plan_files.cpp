@@ -91,9 +91,10 @@ Trained zoo_model(const std::string& model, const PlanData& data) {
   return trained;
 }
 
-/// {"cnn": ...}, {"rnn": ...} or {"mlp": ...}; {"file": PATH} of a network by itself.
+/// {"cnn": ...}, {"rnn": ...} or {"mlp": ...}; a list of layers; {"file": PATH} of a network by itself.
 workloads::Network own_network(sim::JsonValue value, const Paths& paths, sim::Mistakes& mistakes) {
   for (const sim::JsonMember member : value.members()) {
+    if (member.key.text() == "layers") return traces::read_layers(value);
     if (member.key.text() != "file") continue;
     if (value.size() > 1 || !member.value.is_string()) value.refuse("a file's path, and nothing beside it", mistakes);
     mistakes.throw_if_any();

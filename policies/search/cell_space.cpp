@@ -1,19 +1,14 @@
 #include "policies/search/cell_space.hpp"
 
 #include "sim/base/errors.hpp"
-#include "workloads/nas_cell.hpp"
 
 namespace rehearse::policies {
-
-namespace {
 
 workloads::NasCell cell_of(const Genes& genes) {
   workloads::NasCell cell;
   for (std::size_t edge = 0; edge < cell.size(); ++edge) cell[edge] = static_cast<workloads::NasOp>(genes[edge]);
   return cell;
 }
-
-}  // namespace
 
 CellSpace::CellSpace(std::vector<double> accuracy, std::vector<double> latency_s)
     : accuracy_(std::move(accuracy)), latency_s_(std::move(latency_s)) {

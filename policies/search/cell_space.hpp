@@ -2,8 +2,11 @@
 #pragma once
 
 #include "policies/search/space.hpp"
+#include "workloads/nas_cell.hpp"
 
 namespace rehearse::policies {
+
+workloads::NasCell cell_of(const Genes& genes);
 
 class CellSpace final : public SearchSpace {
  public:

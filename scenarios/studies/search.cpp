@@ -8,6 +8,7 @@
 #include "scenarios/map_processes.hpp"
 #include "scenarios/read_strategy.hpp"
 #include "scenarios/studies/search_outcome.hpp"
+#include "scenarios/studies/search_targets.hpp"
 #include "scenarios/studies/search_workload.hpp"
 #include "sim/base/random.hpp"
 
@@ -28,6 +29,7 @@ struct SearchParameters {
   SpaceChoice space;
   std::vector<SearchMethodChoice> methods;
   policies::SearchBudget budget;
+  SearchTargets targets;
   std::optional<policies::SearchJobsSettings> workload;  ///< on the cluster, under each policy; none: on its own
 };
 
@@ -68,7 +70,11 @@ class SearchStudy final : public Study {
     for (SpaceOutcome& outcome : outcomes) outcome.reference = reference_of(question, outcome);
     write_plan_jobs(outcomes, folder);
     StudyResult result = result_of(question, outcomes, folder);
-    if (parameters_.workload) result.tables.push_back(cluster_table(question, outcomes, figures));
+    std::vector<std::vector<ArmFigures>> compared;
+    for (std::size_t s = 0; parameters_.workload && s < outcomes.size(); ++s)
+      compared.push_back(compare_arms(question, outcomes[s], figures[s]));
+    if (parameters_.workload) result.tables.push_back(cluster_table(question, outcomes, figures, compared));
+    result.tables.push_back(targets_table(question, parameters_.targets, outcomes, compared));
     return result;
   }
 
@@ -121,7 +127,7 @@ class SearchStudy final : public Study {
     std::map<std::string, std::string> jobs;
     for (const SpaceOutcome& outcome : outcomes)
       for (const Found& one : outcome.reference.front)
-        if (outcome.space->plan_job) jobs.insert(outcome.space->plan_job(one.genes));
+        if (const auto job = outcome.space->plan_job ? outcome.space->plan_job(one.genes) : std::nullopt) jobs.insert(*job);
     if (!jobs.empty()) folder.make_subfolder("candidates");
     for (const auto& [name, text] : jobs) folder.write("candidates/" + name + ".json", text);
   }
@@ -205,6 +211,7 @@ std::unique_ptr<Study> read_search(sim::ObjectReader& in, const Paths& paths, Sc
   p.budget.usd = usd.value_or(sim::kNever);
   const bool is_table = !p.space.goals.empty() && !p.space.trains;
   if ((hours || usd) && is_table) in.value().refuse("no budget of training beside measured cells", mistakes);
+  if (const auto targets = in.child("targets")) p.targets = read_search_targets(*targets, mistakes);
   if (const auto workload = in.child("workload")) {
     p.workload = read_workload(*workload, p.budget, mistakes);
     if (is_table) workload->refuse("a space whose candidates are trained: cnn or rnn", mistakes);

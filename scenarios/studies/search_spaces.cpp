@@ -11,11 +11,12 @@
 #include "sim/read/sha256.hpp"
 #include "traces/architectures/cell_table.hpp"
 #include "traces/measurements/subject_json.hpp"
+#include "traces/networks/network_file.hpp"
 #include "workloads/architecture_accuracy.hpp"
 #include "workloads/convergence_table.hpp"
 #include "workloads/datasets.hpp"
 #include "workloads/graph_builder.hpp"
-#include "workloads/nas_cell.hpp"
+#include "workloads/nas_cell_network.hpp"
 
 namespace rehearse::scenarios {
 
@@ -38,6 +39,24 @@ std::vector<policies::Genes> every_candidate(const std::vector<policies::Gene>& 
     all = std::move(longer);
   }
   return all;
+}
+
+constexpr int kNasEpochs = 200, kNasBatch = 256;  // Dong and Yang, ICLR 2020, section 2.3
+
+/// "cell-" and the operations of the edges by number, in kNasOpNames' and kNasEdges' order.
+std::optional<std::pair<std::string, std::string>> cell_plan_job(const workloads::Dataset& data, const policies::Genes& genes) {
+  const auto network = workloads::nas_cell_network(policies::cell_of(genes), data.classes);
+  if (!network) return std::nullopt;
+  const std::string name = fmt::format("cell-{}", fmt::join(genes, ""));
+  return std::pair(
+      name, fmt::format("{{\"name\": \"{}\", \"dataset\": \"{}\", \"epochs\": {}, \"batch_size\": {}, \"network\": {}}}\n", name,
+                        data.name, kNasEpochs, kNasBatch, traces::layers_json(*network)));
+}
+
+/// Of a column of accuracies, as the benchmark has them; null: it has other images than our data sets.
+const workloads::Dataset* dataset_of(const std::string& accuracy) {
+  if (accuracy.starts_with("acc_c10_")) return &workloads::dataset("cifar10");
+  return accuracy.starts_with("acc_c100_") ? &workloads::dataset("cifar100") : nullptr;
 }
 
 /// A column "titan_rtx_256_ms" is of device "titan_rtx_256".
@@ -64,6 +83,8 @@ SpaceChoice read_cells(sim::ObjectReader& in, const Paths& paths, Scenario& scen
       auto space = std::make_shared<policies::CellSpace>(table.accuracy, std::move(table.latency_s[d]));
       std::vector<policies::Genes> all = every_candidate(space->genes());
       spaces.push_back({.name = devices[d], .space = std::move(space), .all = std::move(all)});
+      if (const workloads::Dataset* data = dataset_of(columns.accuracy))
+        spaces.back().plan_job = [data](const policies::Genes& genes) { return cell_plan_job(*data, genes); };
     }
   } catch (const sim::InputError& error) {
     add_at(file, error, mistakes);
@@ -184,11 +205,12 @@ struct Chains {
   double epochs = 1;
 };
 
-std::pair<std::string, std::string> plan_job(const Chains& chains, const policies::Genes& genes) {
+std::optional<std::pair<std::string, std::string>> plan_job(const Chains& chains, const policies::Genes& genes) {
   const std::vector<int> levels = levels_of(chains.family.lists, genes);
   const std::string name = fmt::format("{}-{}", chains.kind, fmt::join(levels, "-"));
-  return {name, fmt::format("{{\"name\": \"{}\", \"network\": {}, \"dataset\": \"{}\", \"epochs\": {}}}\n", name,
-                            traces::to_json(chains.family.structure(levels)), chains.family.like->dataset, chains.epochs)};
+  return std::pair(name,
+                   fmt::format("{{\"name\": \"{}\", \"network\": {}, \"dataset\": \"{}\", \"epochs\": {}}}\n", name,
+                               traces::to_json(chains.family.structure(levels)), chains.family.like->dataset, chains.epochs));
 }
 
 std::vector<NamedSpace> make_chains(const Chains& chains, Scenario& scenario) {

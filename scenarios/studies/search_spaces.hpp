@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,9 @@ struct NamedSpace {
   std::string name;  ///< of the device
   std::shared_ptr<const policies::SearchSpace> space;
   std::vector<policies::Genes> all;  ///< every candidate, of a space that is known as a whole; else empty
-  /// A candidate's architecture and its training as a job file of `rehearse plan`, and the architecture's name; empty: the space
-  /// has none.
-  std::function<std::pair<std::string, std::string>(const policies::Genes&)> plan_job = {};
+  /// A candidate's architecture: its name, and its training as a job file of `rehearse plan`. Nothing for one that is no network.
+  /// Empty: the space has none.
+  std::function<std::optional<std::pair<std::string, std::string>>(const policies::Genes&)> plan_job = {};
 };
 
 /// What a scenario says of its space.

@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "policies/bundle.hpp"
-#include "report/statistics.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/units.hpp"
 #include "sim/replay/replay.hpp"
@@ -137,8 +136,31 @@ ClusterOutcome cluster_outcome_of(const std::string& text) {
   return outcome;
 }
 
+std::vector<ArmFigures> compare_arms(const SearchQuestion& question, const SpaceOutcome& outcome,
+                                     const std::vector<std::vector<ClusterFigures>>& figures) {
+  const std::vector<double> common = common_volumes(question, outcome);
+  const std::vector<double> baseline = hours_to(question, outcome, 0, common);
+  std::vector<ArmFigures> arms;
+  for (std::size_t arm = 0; arm < outcome.searches.size(); ++arm) {
+    const std::vector<double> hours = hours_to(question, outcome, arm, common);
+    std::vector<double> ratios, volumes, used;
+    for (std::size_t r = 0; r < hours.size(); ++r) {
+      ratios.push_back(baseline[r] / hours[r]);
+      volumes.push_back(relative_volume(question, outcome.reference, outcome.searches[arm][r]));
+      used.push_back(figures[arm][r].utilization);
+    }
+    arms.push_back({.hypervolume = report::mean(volumes),
+                    .hours_to_same = report::mean(hours),
+                    .times_faster = report::estimate(ratios),
+                    .utilization = report::mean(used)});
+    arms.back().utilization_gain_percent = 100 * (arms.back().utilization / arms[0].utilization - 1);
+  }
+  return arms;
+}
+
 report::Table cluster_table(const SearchQuestion& question, const std::vector<SpaceOutcome>& outcomes,
-                            const std::vector<std::vector<std::vector<ClusterFigures>>>& figures) {
+                            const std::vector<std::vector<std::vector<ClusterFigures>>>& figures,
+                            const std::vector<std::vector<ArmFigures>>& arms) {
   report::Table table{.name = "search-cluster",
                       .title = fmt::format("Searches on the cluster; the same hypervolume is what all come to, times faster "
                                            "and utilisation are held against {}",
@@ -162,33 +184,24 @@ report::Table cluster_table(const SearchQuestion& question, const std::vector<Sp
                                   {"device_overruns", "device overruns", "{:g}"},
                                   {"priority_inversions", "inversions", "{:g}"}}};
   for (std::size_t s = 0; s < outcomes.size(); ++s) {
-    const std::vector<double> common = common_volumes(question, outcomes[s]);
-    const std::vector<double> baseline = hours_to(question, outcomes[s], 0, common);
     const auto mean = [&](std::size_t arm, const auto& field) {
       std::vector<double> values;
       for (const ClusterFigures& f : figures[s][arm]) values.push_back(static_cast<double>(field(f)));
       return report::mean(values);
     };
-    const auto used = [](const ClusterFigures& f) { return f.utilization; };
     for (std::size_t arm = 0; arm < question.methods.size(); ++arm) {
-      const std::vector<double> hours = hours_to(question, outcomes[s], arm, common);
-      std::vector<double> ratios, volumes;
-      for (std::size_t r = 0; r < hours.size(); ++r) {
-        ratios.push_back(baseline[r] / hours[r]);
-        volumes.push_back(relative_volume(question, outcomes[s].reference, outcomes[s].searches[arm][r]));
-      }
-      const report::Estimate faster = report::estimate(ratios);
-      table.rows.push_back(
-          {outcomes[s].space->name, question.methods[arm], mean(arm, [](const ClusterFigures& f) { return f.search_h; }),
-           mean(arm, [](const ClusterFigures& f) { return f.gpu_hours; }),
-           mean(arm, [](const ClusterFigures& f) { return f.cost_usd; }), report::mean(volumes), report::mean(hours), faster.mean,
-           faster.ci95_low, faster.ci95_high, 100 * mean(arm, used), 100 * (mean(arm, used) / mean(0, used) - 1),
-           mean(arm, [](const ClusterFigures& f) { return f.others_wait_h; }),
-           mean(arm, [](const ClusterFigures& f) { return f.others_jct_h; }),
-           mean(arm, [](const ClusterFigures& f) { return f.preemptions; }),
-           mean(arm, [](const ClusterFigures& f) { return f.faults.memory_overruns; }),
-           mean(arm, [](const ClusterFigures& f) { return f.faults.device_overruns; }),
-           mean(arm, [](const ClusterFigures& f) { return f.faults.priority_inversions; })});
+      const ArmFigures& all = arms[s][arm];
+      table.rows.push_back({outcomes[s].space->name, question.methods[arm],
+                            mean(arm, [](const ClusterFigures& f) { return f.search_h; }),
+                            mean(arm, [](const ClusterFigures& f) { return f.gpu_hours; }),
+                            mean(arm, [](const ClusterFigures& f) { return f.cost_usd; }), all.hypervolume, all.hours_to_same,
+                            all.times_faster.mean, all.times_faster.ci95_low, all.times_faster.ci95_high, 100 * all.utilization,
+                            all.utilization_gain_percent, mean(arm, [](const ClusterFigures& f) { return f.others_wait_h; }),
+                            mean(arm, [](const ClusterFigures& f) { return f.others_jct_h; }),
+                            mean(arm, [](const ClusterFigures& f) { return f.preemptions; }),
+                            mean(arm, [](const ClusterFigures& f) { return f.faults.memory_overruns; }),
+                            mean(arm, [](const ClusterFigures& f) { return f.faults.device_overruns; }),
+                            mean(arm, [](const ClusterFigures& f) { return f.faults.priority_inversions; })});
     }
   }
   return table;

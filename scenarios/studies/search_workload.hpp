@@ -4,6 +4,7 @@
 
 #include "policies/search/methods.hpp"
 #include "policies/search/search_jobs.hpp"
+#include "report/statistics.hpp"
 #include "scenarios/studies/schedule_log.hpp"
 #include "scenarios/studies/search_outcome.hpp"
 
@@ -40,8 +41,21 @@ ClusterOutcome search_on_cluster(const Scenario& scenario, const ClusterSearch& 
 std::string to_text(const ClusterOutcome& outcome);
 ClusterOutcome cluster_outcome_of(const std::string& text);
 
-/// docs/metrics.md, "Studies". Arms as in `outcomes`; the first one is what the others are held against.
+/// What an arm comes to in all its repetitions: means.
+struct ArmFigures {
+  double hypervolume = 0;           ///< over the reference's
+  double hours_to_same = 0;         ///< until it has the hypervolume that all arms come to
+  report::Estimate times_faster{};  ///< the first arm's hours over this one's
+  double utilization = 0;           ///< as in ClusterFigures
+  double utilization_gain_percent = 0;
+};
+/// Arms as in `outcome`, for each its repetitions; the first one is what the others are held against.
+std::vector<ArmFigures> compare_arms(const SearchQuestion& question, const SpaceOutcome& outcome,
+                                     const std::vector<std::vector<ClusterFigures>>& figures);
+
+/// docs/metrics.md, "Studies". `arms`: of each space, by compare_arms.
 report::Table cluster_table(const SearchQuestion& question, const std::vector<SpaceOutcome>& outcomes,
-                            const std::vector<std::vector<std::vector<ClusterFigures>>>& figures);
+                            const std::vector<std::vector<std::vector<ClusterFigures>>>& figures,
+                            const std::vector<std::vector<ArmFigures>>& arms);
 
 }  // namespace rehearse::scenarios

@@ -91,6 +91,17 @@ TEST_CASE("a network by its structure") {
   CHECK(r.goal == policies::Goal::cost);
 }
 
+TEST_CASE("a network by its layers") {
+  Files files;
+  const PlanRequest r = files.job(
+      R"({"network": {"name": "small", "layers": [{"type": "input", "channels": 3, "height": 32, "width": 32},
+          {"type": "conv", "filters": 16}, {"type": "flatten"}, {"type": "dense", "units": 10}]}, "dataset": "cifar10", "epochs": 2})");
+  CHECK(r.model == "small");
+  CHECK(r.job.features.conv_layers == 1);
+  CHECK_THAT(files.mistakes(R"({"network": {"layers": [{"type": "convolution"}]}, "dataset": "cifar10", "epochs": 2})"),
+             Catch::Contains("/network/layers/0/type"));
+}
+
 TEST_CASE("mistakes of a job are told with what was expected") {
   Files files;
   const auto told = [&](const std::string& text, const std::string& part) {

@@ -141,6 +141,7 @@ const std::vector<Place> kPlaces{
     {"threads_study", "/study", kCorpus + "good/threads.json"},
     {"search", "/study", kCorpus + "bad-semantics/search-without-its-table.json"},
     {"search_space", "/study/space", kCorpus + "bad-semantics/search-without-its-table.json"},
+    {"search_targets", "/study/targets", kCorpus + "good/search.json"},
     {"search_workload", "/study/workload", kCorpus + "good/search.json"},
     {"chain_space", "/study/space", kCorpus + "good/search.json"},
     {"cnn_levels", "/study/space/cnn", kCorpus + "good/search.json"},

@@ -6,6 +6,7 @@
 
 #include "sim/read/file.hpp"
 #include "sim/read/object_reader.hpp"
+#include "sim/read/shown.hpp"
 #include "traces/measurements/subject_json.hpp"
 #include "traces/networks/network_builder.hpp"
 #include "traces/networks/network_file.hpp"
@@ -110,6 +111,64 @@ Network read_layers(sim::JsonValue model) {
   in.finish();
   mistakes.throw_if_any();
   return net.finish();
+}
+
+namespace {
+
+std::string with_window(std::string text, const Window& w) {
+  sim::check(w.height == w.width && w.stride_height == w.stride_width && w.pad_height == w.pad_width,
+             "square windows in a list of layers");
+  return text + fmt::format(R"(, "kernel": {}, "stride": {}, "pad": {})", w.height, w.stride_height, w.pad_height);
+}
+
+std::string spec_json(const LayerSpec& spec) {
+  const auto type = [](std::string_view name) { return fmt::format(R"("type": "{}")", name); };
+  return std::visit(
+      Overloaded{[&](const Input& l) {
+                   return type("input") + fmt::format(R"(, "channels": {}, "height": {}, "width": {})", l.shape.channels,
+                                                      l.shape.height, l.shape.width);
+                 },
+                 [&](const Conv& l) {
+                   const std::string text = fmt::format(R"({}, "filters": {})", type("conv"), l.filters);
+                   return with_window(text, l.window) + fmt::format(R"(, "groups": {}, "bias": {})", l.groups, l.bias);
+                 },
+                 [&](const Dense& l) { return fmt::format(R"({}, "units": {}, "bias": {})", type("dense"), l.units, l.bias); },
+                 [&](const Pool& l) { return with_window(type(l.kind == Pooling::max ? "max_pool" : "average_pool"), l.window); },
+                 [&](const Embedding& l) {
+                   return fmt::format(R"({}, "vocabulary": {}, "units": {})", type("embedding"), l.vocabulary, l.width);
+                 },
+                 [&](const Recurrent& l) {
+                   sim::check(!l.sum_directions, "directions side by side in a list of layers");
+                   return fmt::format(R"({}, "units": {}, "bidirectional": {})",
+                                      type(l.cell == Cell::lstm  ? "lstm"
+                                           : l.cell == Cell::gru ? "gru"
+                                                                 : "vanilla"),
+                                      l.hidden, l.bidirectional);
+                 },
+                 [&](const Attention& l) { return fmt::format(R"({}, "heads": {})", type("attention"), l.heads); },
+                 [&](const Activation& l) { return type(l.in_place ? "relu" : "gelu"); },
+                 [&](const BatchNorm&) { return type("batch_norm"); }, [&](const LayerNorm&) { return type("layer_norm"); },
+                 [&](const GlobalPool&) { return type("global_pool"); }, [&](const Dropout&) { return type("dropout"); },
+                 [&](const Concat&) { return type("concat"); }, [&](const Add&) { return type("add"); },
+                 [&](const Flatten&) { return type("flatten"); }, [&](const LastStep&) { return type("last_step"); },
+                 [&](const Loss&) { return type("loss"); },
+                 [&](const auto&) -> std::string { sim::fail_check("a layer that a list of layers has"); }},
+      spec);
+}
+
+}  // namespace
+
+std::string layers_json(const Network& network) {
+  std::string text = fmt::format("{{\"name\": {}, \"layers\": [", sim::json_string(network.name));
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    const Layer& layer = network.layers[i];
+    sim::check(layer.shares < 0, "layers with parameters of their own in a list of layers");
+    std::vector<std::string> inputs;
+    for (const int input : layer.inputs) inputs.push_back(sim::json_string(network.layers[static_cast<std::size_t>(input)].name));
+    text += fmt::format("{}\n  {{\"name\": {}, {}", i == 0 ? "" : ",", sim::json_string(layer.name), spec_json(layer.spec));
+    text += inputs.empty() ? "}" : fmt::format(", \"inputs\": [{}]}}", fmt::join(inputs, ", "));
+  }
+  return text + "]}";
 }
 
 namespace {

@@ -19,6 +19,9 @@ workloads::Network read_network(const std::string& path);
 workloads::Network read_keras(sim::JsonValue model);
 /// {"name", "layers": [{"name", "type", "inputs": [names], ...}]}: docs/harness.md has types and keys.
 workloads::Network read_layers(sim::JsonValue model);
+/// A network as read_layers reads it, a layer a line. Windows must be square, and no layer of a kind that those lists do not
+/// have.
+std::string layers_json(const workloads::Network& network);
 /// The bytes of a model.onnx; images channels-first. `file` is named in messages.
 workloads::Network read_onnx(std::string_view bytes, const std::string& file);
 

@@ -94,6 +94,34 @@ TEST_CASE("the same small network from Keras, from ONNX and from layers of our o
   }
 }
 
+TEST_CASE("layers of our own are written as they are read") {
+  // Every kind of layer, each number unlike its default.
+  const char* const all[] = {
+      R"({"name": "a \"b\"", "layers": [{"type": "input", "name": "x", "channels": 4, "height": 16, "width": 12},
+        {"type": "conv", "name": "c", "filters": 8, "kernel": 5, "stride": 2, "pad": 2, "groups": 2, "bias": false},
+        {"type": "batch_norm"}, {"type": "relu", "name": "r"}, {"type": "average_pool", "name": "p", "kernel": 3, "stride": 1, "pad": 1},
+        {"type": "add", "name": "s", "inputs": ["p", "r"]}, {"type": "concat", "inputs": ["s", "r"]},
+        {"type": "max_pool", "kernel": 4, "stride": 3, "pad": 1}, {"type": "gelu"}, {"type": "dropout"}, {"type": "global_pool"},
+        {"type": "flatten"}, {"type": "dense", "units": 7, "bias": false}, {"type": "loss"}]})",
+      R"({"name": "n", "layers": [{"type": "input", "height": 9}, {"type": "embedding", "vocabulary": 50, "units": 6},
+        {"type": "lstm", "units": 4, "bidirectional": true}, {"type": "gru", "units": 6}, {"type": "vanilla", "units": 8, "name": "v"},
+        {"type": "layer_norm", "name": "q"}, {"type": "attention", "heads": 2, "inputs": ["q", "v", "v"]}, {"type": "last_step"},
+        {"type": "dense", "units": 3}]})"};
+  for (const char* const text : all) {
+    const workloads::Network net = json(text), again = json(layers_json(net));
+    CHECK(layers_json(again) == layers_json(net));
+    CHECK(again.name == net.name);
+    REQUIRE(again.layers.size() == net.layers.size());
+    for (std::size_t i = 0; i < net.layers.size(); ++i) {
+      CHECK(again.layers[i].inputs == net.layers[i].inputs);
+      CHECK(kind_name(again.layers[i].spec) == kind_name(net.layers[i].spec));
+    }
+    CHECK(infer_shapes(again) == infer_shapes(net));
+    CHECK(structure_features(again).parameters == structure_features(net).parameters);
+    CHECK(structure_features(again).flops() == structure_features(net).flops());
+  }
+}
+
 TEST_CASE("a functional Keras model with a shortcut, in both spellings of its inputs") {
   const auto functional = [](const std::string& nodes_of_conv, const std::string& nodes_of_add) {
     return R"({"class_name": "Functional", "config": {"name": "f", "layers": [
