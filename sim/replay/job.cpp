@@ -1,7 +1,5 @@
 #include "sim/replay/job.hpp"
 
-#include "sim/replay/records.hpp"
-
 namespace rehearse::sim {
 
 std::string_view name_of(JobState state) {
@@ -44,40 +42,6 @@ std::string_view name_of(FailureReason reason) {
       return "node_failure";
     case FailureReason::dependency_failed:
       return "dependency_failed";
-  }
-  return "";
-}
-
-std::string_view name_of(JobEvent event) {
-  switch (event) {
-    case JobEvent::submitted:
-      return "submitted";
-    case JobEvent::rejected:
-      return "rejected";
-    case JobEvent::started:
-      return "started";
-    case JobEvent::preloading:
-      return "preloading";
-    case JobEvent::starting_up:
-      return "starting_up";
-    case JobEvent::restoring:
-      return "restoring";
-    case JobEvent::collecting:
-      return "collecting";
-    case JobEvent::running:
-      return "running";
-    case JobEvent::preempted:
-      return "preempted";
-    case JobEvent::resized:
-      return "resized";
-    case JobEvent::interrupted:
-      return "interrupted";
-    case JobEvent::released:
-      return "released";
-    case JobEvent::finished:
-      return "finished";
-    case JobEvent::failed:
-      return "failed";
   }
   return "";
 }

@@ -8,7 +8,7 @@
 
 #include "sim/replay/autoscaler.hpp"
 #include "sim/replay/costs.hpp"
-#include "sim/replay/records.hpp"
+#include "sim/replay/pool_totals.hpp"
 
 namespace rehearse::sim {
 

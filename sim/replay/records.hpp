@@ -6,23 +6,13 @@
 
 #include "sim/replay/decisions.hpp"
 #include "sim/replay/node_events.hpp"
+#include "sim/replay/pool_totals.hpp"
 #include "sim/replay/stage.hpp"
 #include "sim/replay/stage_clock.hpp"
 
 namespace rehearse::sim {
 
 /// `interrupted`: a node failed under it; `released`: the jobs that it waited for have ended.
-/// Where a replay stands. A plain value: it goes through pipes.
-struct ReplayProgress {
-  std::uint64_t jobs_ended = 0;
-  std::uint64_t jobs_waiting = 0;
-  std::uint64_t jobs_running = 0;  ///< hold devices
-  double time_s = 0;
-  double allocated_devices = 0;
-  double devices = 0;   ///< that are there
-  double jobs_usd = 0;  ///< that jobs have been charged, up to their last change
-};
-
 enum class JobEvent : std::uint8_t {
   submitted,
   rejected,
@@ -70,17 +60,6 @@ struct StageRecord {
   double date_of(double course_s) const;
 };
 
-/// One pool at one date, after that date's decisions.
-struct PoolSample {
-  double time_s = 0;
-  PoolId pool = 0;
-  double busy_devices = 0;       ///< allocated devices times the part of the time they compute
-  double allocated_devices = 0;  ///< shares of devices count as such
-  int queued_jobs = 0;           ///< of the whole cluster
-  double power_w = 0;
-  double fragmentation = 0;  ///< share of the free devices that the next job of this pool cannot use: Nodes::unusable_for
-};
-
 /// Gets every record of a replay, in order of simulated time. What a recorder does not want stays empty.
 class Recorder {
  public:
@@ -95,15 +74,7 @@ class Recorder {
   virtual void on_devices(double /*time_s*/, bool /*taken*/, const Job&, const Configuration&, const Layout&) {}
 };
 
-/// Totals of one pool between the first submit and the last completion.
-struct PoolTotals {
-  double jobs_device_s = 0, idle_device_s = 0, pool_device_s = 0;
-  double jobs_usd = 0, idle_usd = 0, pool_usd = 0;
-  double jobs_energy_j = 0, idle_energy_j = 0, pool_energy_j = 0;
-  double busy_device_s = 0;
-  double jobs_co2_kg = 0, idle_co2_kg = 0, pool_co2_kg = 0;  ///< 0 where the cluster has no carbon intensity
-};
-
+/// Of all pools.
 struct ReplayTotals {
   std::uint64_t jobs = 0, finished = 0, failed = 0;
   double first_submit_s = 0, last_end_s = 0;

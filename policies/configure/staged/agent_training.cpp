@@ -4,8 +4,9 @@
 #include <cmath>
 #include <map>
 
-#include "policies/bundle.hpp"
 #include "policies/configure/menu.hpp"
+#include "policies/place/data_parallel.hpp"
+#include "policies/threads/recommended.hpp"
 #include "policies/configure/staged/advantages.hpp"
 #include "policies/configure/staged/environment.hpp"
 #include "policies/configure/staged/staged_rl.hpp"
