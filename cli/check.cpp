@@ -2,6 +2,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
+#include "scenarios/load.hpp"
 #include "scenarios/sweep/plan.hpp"
 #include "sim/base/errors.hpp"
 

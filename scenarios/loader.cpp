@@ -244,14 +244,15 @@ std::vector<sim::Job> Scenario::jobs_of(int repetition) const {
   return all;
 }
 
-std::unique_ptr<Scenario> load_scenario(const std::string& path, const LoadOptions& options) {
+std::unique_ptr<Scenario> read_scenario(const std::string& path, const LoadOptions& options, const Extensions& extensions) {
   sim::JsonDocument document = sim::read_json_file(path);
   for (const Override& change : options.overrides) document.set(change.pointer, change.value);
   refuse_sweeps(document.root());
-  return load_scenario(std::move(document), path, options);
+  return read_scenario(std::move(document), path, options, extensions);
 }
 
-std::unique_ptr<Scenario> load_scenario(sim::JsonDocument document, const std::string& path, const LoadOptions& options) {
+std::unique_ptr<Scenario> read_scenario(sim::JsonDocument document, const std::string& path, const LoadOptions& options,
+                                        const Extensions& extensions) {
   auto scenario = std::make_unique<Scenario>();
   sim::Mistakes mistakes;
   sim::ObjectReader in(document.root(), mistakes);
@@ -259,19 +260,19 @@ std::unique_ptr<Scenario> load_scenario(sim::JsonDocument document, const std::s
   read_head(in, path, *scenario, mistakes);
   read_world(in, *scenario, mistakes);
   read_switching(in, *scenario, mistakes);
-  const Needs needs = read_study_name(in, *scenario, mistakes);
+  const Needs needs = read_study_name(in, extensions, *scenario, mistakes);
   if (needs.cluster || in.has("cluster")) read_cluster(in, paths, options, *scenario, mistakes);
   read_life(in, paths, *scenario, mistakes);
   const OwnModels own = read_own_models(in, mistakes);
   read_sharing(in, own, *scenario, mistakes);
   if (needs.jobs || in.has("jobs")) read_jobs(in, paths, own, *scenario, mistakes);
-  if (needs.policies || in.has("policies") || in.has("baseline")) read_policies(in, paths, *scenario, mistakes);
+  if (needs.policies || in.has("policies") || in.has("baseline")) read_policies(in, paths, extensions, *scenario, mistakes);
   read_manual(in, own, *scenario, mistakes);
   read_history(in, paths, *scenario, mistakes);
   read_stages(in, *scenario, mistakes);
   read_output(in, *scenario, mistakes);
   read_measure(in, *scenario, mistakes);
-  read_study(in, paths, *scenario, mistakes);
+  read_study(in, paths, extensions, *scenario, mistakes);
   warn_of_changed_files(in, *scenario, mistakes);
   in.finish();
   mistakes.throw_if_any();

@@ -65,7 +65,8 @@ void mark_awaited(std::vector<sim::Job>& jobs);
 /// A quantity over time: `steps`, or a `file` with columns time_s and value. Nothing after a mistake.
 std::optional<sim::StepSeries> read_series(sim::JsonValue value, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
 void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
-void read_policies(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+void read_policies(sim::ObjectReader& in, const Paths& paths, const Extensions& extensions, Scenario& scenario,
+                   sim::Mistakes& mistakes);
 void read_manual(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
 void read_history(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
 
@@ -75,8 +76,15 @@ struct Needs {
 };
 
 /// The study's name and its needs; its parameters are read last, by read_study.
-Needs read_study_name(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes);
-void read_study(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+Needs read_study_name(sim::ObjectReader& in, const Extensions& extensions, Scenario& scenario, sim::Mistakes& mistakes);
+void read_study(sim::ObjectReader& in, const Paths& paths, const Extensions& extensions, Scenario& scenario,
+                sim::Mistakes& mistakes);
+
+/// The numbers of a list, of which there must be one at least; the fallback when there is no such key.
+std::vector<double> read_numbers(sim::ObjectReader& in, std::string_view key, const sim::NumberRange& range,
+                                 std::vector<double> fallback, sim::Mistakes& mistakes);
+std::vector<int> read_integers(sim::ObjectReader& in, std::string_view key, const sim::NumberRange& range,
+                               std::vector<int> fallback, sim::Mistakes& mistakes);
 
 /// What was read of a file, and its fingerprint, by its path as the scenario has it.
 void add_input(const traces::ImportReport& report, std::string_view as_written, Scenario& scenario);

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "scenarios/loader_parts.hpp"
-#include "scenarios/process/process_strategy.hpp"
 #include "scenarios/read_agent.hpp"
 #include "scenarios/read_partitions.hpp"
 #include "scenarios/read_strategy.hpp"
@@ -34,7 +33,15 @@ void read_network(sim::JsonValue value, const AgentReading& reading, policies::S
   if (entry != nullptr && entry->blueprint != nullptr) choice.network = read_agent(value, reading, choice, entry->blueprint());
 }
 
-policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
+/// Whether the value of a decision's key names a process.
+bool is_process(sim::JsonValue strategy) {
+  for (const sim::JsonMember member : strategy.members())
+    if (member.key.text() == "process") return true;
+  return false;
+}
+
+policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, const Extensions& extensions, Scenario& scenario,
+                                 sim::Mistakes& mistakes) {
   policies::PolicySpec spec;
   if (value.is_string()) {
     spec.name = std::string(value.text());
@@ -50,7 +57,7 @@ policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, Scena
   spec.name = in.text("name");
   const auto from_process = [&](sim::JsonValue v, policies::StrategyChoice& out) {
     if (!is_process(v)) return false;
-    out = read_process(v, paths, scenario, mistakes);
+    out = extensions.read_process(v, paths, scenario, mistakes);
     return true;
   };
   if (const auto v = in.child("configure"); v && !from_process(*v, spec.configure)) {
@@ -123,14 +130,15 @@ const std::vector<std::string>& sync_kind_names() {
   return names;
 }
 
-void read_policies(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
+void read_policies(sim::ObjectReader& in, const Paths& paths, const Extensions& extensions, Scenario& scenario,
+                   sim::Mistakes& mistakes) {
   in.has("baseline");  // a known key also where there is no policy
   const auto list = in.required("policies", "a list of policies");
   if (!list) return;
   if (list->is_array() && list->size() == 0) list->refuse("at least one policy", mistakes);
   std::vector<std::string> names;
   for (const sim::JsonValue value : in.list("policies")) {
-    policies::PolicySpec spec = read_policy(value, paths, scenario, mistakes);
+    policies::PolicySpec spec = read_policy(value, paths, extensions, scenario, mistakes);
     if (spec.name.find('/') != std::string::npos || spec.name.find('\0') != std::string::npos || spec.name == "." ||
         spec.name == "..")
       value.refuse("a policy name without slashes", mistakes);

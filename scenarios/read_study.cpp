@@ -1,16 +1,11 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "scenarios/studies/study.hpp"
+#include "scenarios/loader_parts.hpp"
 
 namespace rehearse::scenarios {
 
 namespace {
 
-const StudyKind* find_study(std::string_view name) {
-  for (const StudyKind& kind : studies())
+const StudyKind* find_study(const Extensions& extensions, std::string_view name) {
+  for (const StudyKind& kind : extensions.studies)
     if (kind.name == name) return &kind;
   return nullptr;
 }
@@ -40,30 +35,7 @@ std::vector<int> read_integers(sim::ObjectReader& in, std::string_view key, cons
                       [&](sim::JsonValue value) { return static_cast<int>(sim::read_integer(value, range, mistakes)); });
 }
 
-std::vector<double> powers_of_two(int from, int to) {
-  std::vector<double> powers;
-  for (int i = from; i <= to; ++i) powers.push_back(std::exp2(i));
-  return powers;
-}
-
-void require_listed_jobs_with_floors(sim::ObjectReader& in, const Scenario& scenario, sim::Mistakes& mistakes) {
-  const bool all = std::all_of(scenario.jobs.begin(), scenario.jobs.end(),
-                               [](const sim::Job& job) { return job.work == sim::Work::train && job.has_target(); });
-  if (!all || !scenario.generators.empty())
-    in.value().refuse("\"jobs\" without generators, each with a \"target_accuracy\"", mistakes);
-}
-
-std::string file_name(std::string_view name) {
-  std::string safe;
-  for (const char c : name) {
-    const bool plain =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-    safe += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
-  }
-  return safe;
-}
-
-Needs read_study_name(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+Needs read_study_name(sim::ObjectReader& in, const Extensions& extensions, Scenario& scenario, sim::Mistakes& mistakes) {
   const auto value = in.child("study");
   if (!value) return {};
   std::optional<sim::JsonValue> name;
@@ -75,16 +47,17 @@ Needs read_study_name(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& 
     value->refuse("the name of a study, or an object with its name and parameters", mistakes);
   if (!name) return {};
   std::vector<std::string> names;
-  for (const StudyKind& kind : studies()) names.push_back(kind.name);
+  for (const StudyKind& kind : extensions.studies) names.push_back(kind.name);
   const std::string_view text = sim::read_text(*name, mistakes);
   if (text.empty() || !known_name(*name, text, names, "study", mistakes)) return {};
   scenario.study_name = std::string(text);
-  const StudyKind& kind = *find_study(text);
+  const StudyKind& kind = *find_study(extensions, text);
   return {.cluster = kind.cluster, .jobs = kind.jobs, .policies = kind.policies};
 }
 
-void read_study(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
-  const StudyKind* kind = find_study(scenario.study_name);
+void read_study(sim::ObjectReader& in, const Paths& paths, const Extensions& extensions, Scenario& scenario,
+                sim::Mistakes& mistakes) {
+  const StudyKind* kind = find_study(extensions, scenario.study_name);
   if (kind == nullptr) return;
   const sim::JsonValue value = *in.child("study");
   const sim::JsonDocument no_parameters = sim::parse_json("{}", "study");

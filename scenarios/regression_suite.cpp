@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "report/recorded.hpp"
+#include "scenarios/load.hpp"
 #include "scenarios/run.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/read/json.hpp"

@@ -11,6 +11,7 @@
 #include "policies/bundle.hpp"
 #include "report/comparison.hpp"
 #include "report/run_recorder.hpp"
+#include "scenarios/extensions.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/read/json.hpp"
 #include "sim/replay/costs.hpp"
@@ -35,8 +36,6 @@ struct OutputSettings {
   Events events = Events::first;
   bool stages = true, curves = true, predictions = true, utilization = true, life = false, report = true, nodes = true;
 };
-
-class Study;
 
 struct Scenario {
   std::string name;
@@ -65,7 +64,7 @@ struct Scenario {
   OutputSettings output;
   std::optional<report::MeasureWindow> measure;
   std::string study_name;
-  std::shared_ptr<const Study> study;  ///< what is asked instead of one table of policies; may be null
+  std::shared_ptr<const StudyParameters> study;  ///< what is asked instead of one table of policies; may be null
   std::vector<report::InputReport> inputs;
   std::vector<std::string> warnings;
   double origin_s = 0;
@@ -89,8 +88,9 @@ struct LoadOptions {
 };
 
 /// Reads and checks a scenario file. Throws InputError with all mistakes at once, also for a scenario that sweeps.
-std::unique_ptr<Scenario> load_scenario(const std::string& path, const LoadOptions& options);
+std::unique_ptr<Scenario> read_scenario(const std::string& path, const LoadOptions& options, const Extensions& extensions);
 /// Of a document that has its overrides; `path` names it, and relative paths begin in its folder.
-std::unique_ptr<Scenario> load_scenario(sim::JsonDocument document, const std::string& path, const LoadOptions& options);
+std::unique_ptr<Scenario> read_scenario(sim::JsonDocument document, const std::string& path, const LoadOptions& options,
+                                        const Extensions& extensions);
 
 }  // namespace rehearse::scenarios

@@ -47,12 +47,6 @@ std::unique_ptr<sim::Queue> ProcessStrategy::queue(const policies::OutsideInputs
   return std::make_unique<ProcessQueue>(settings_, inputs);
 }
 
-bool is_process(sim::JsonValue strategy) {
-  for (const sim::JsonMember member : strategy.members())
-    if (member.key.text() == kProcess) return true;
-  return false;
-}
-
 policies::StrategyChoice read_process(sim::JsonValue strategy, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
   sim::ObjectReader in(strategy, mistakes);
   ProcessSettings settings;

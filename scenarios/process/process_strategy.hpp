@@ -21,9 +21,6 @@ class ProcessStrategy final : public policies::OutsideStrategy {
   ProcessSettings settings_;
 };
 
-/// Whether the value of a decision's key names a process.
-bool is_process(sim::JsonValue strategy);
-
 /// Of a strategy that is a process. It works in the scenario's folder (one that --set gave, in the working folder); fingerprints
 /// of its words that are files, there or by absolute paths, go into the scenario.
 policies::StrategyChoice read_process(sim::JsonValue strategy, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);

@@ -182,7 +182,8 @@ class Characterise final : public Study {
 
 }  // namespace
 
-std::unique_ptr<Study> read_characterise(sim::ObjectReader& in, const Paths&, Scenario& scenario, sim::Mistakes& mistakes) {
+std::unique_ptr<StudyParameters> read_characterise(sim::ObjectReader& in, const Paths&, Scenario& scenario,
+                                                   sim::Mistakes& mistakes) {
   CharacteriseParameters p;
   p.workers = read_integers(in, "workers", sim::between(1, 1e6), {}, mistakes);
   p.batch_factors = read_numbers(in, "batch_factors", sim::between(1e-3, 1e3), powers_of_two(-5, 5), mistakes);

@@ -7,6 +7,7 @@ namespace rehearse::scenarios {
 
 /// Parameters: "workers" (list of whole numbers), "batch_factors", "accuracy_slack", "deadline_factors" (lists of numbers),
 /// "tolerance" (number).
-std::unique_ptr<Study> read_characterise(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+std::unique_ptr<StudyParameters> read_characterise(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
+                                                   sim::Mistakes& mistakes);
 
 }  // namespace rehearse::scenarios

@@ -203,7 +203,7 @@ std::vector<Contribution> contributions(int knobs, std::optional<int> fixed, con
   return found;
 }
 
-std::unique_ptr<Study> read_contributions(sim::ObjectReader& in, const Paths&, Scenario&, sim::Mistakes& mistakes) {
+std::unique_ptr<StudyParameters> read_contributions(sim::ObjectReader& in, const Paths&, Scenario&, sim::Mistakes& mistakes) {
   std::vector<std::string> names;
   for (const Knob& knob : kKnobs) names.emplace_back(knob.name);
   std::vector<const Knob*> order;

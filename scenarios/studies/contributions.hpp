@@ -11,7 +11,8 @@
 namespace rehearse::scenarios {
 
 /// Parameter: "order" (list of knobs; the others come after).
-std::unique_ptr<Study> read_contributions(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+std::unique_ptr<StudyParameters> read_contributions(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
+                                                    sim::Mistakes& mistakes);
 
 /// Which knobs are on: bit i is the i-th.
 using KnobSet = unsigned;

@@ -306,7 +306,7 @@ PairedSaving paired_saving(std::span<const FrontierPoint> points, std::span<cons
           .median_percent = report::quantile(savings, 0.5)};
 }
 
-std::unique_ptr<Study> read_frontier(sim::ObjectReader& in, const Paths&, Scenario& scenario, sim::Mistakes& mistakes) {
+std::unique_ptr<StudyParameters> read_frontier(sim::ObjectReader& in, const Paths&, Scenario& scenario, sim::Mistakes& mistakes) {
   std::vector<double> slack = read_numbers(in, "accuracy_slack", sim::between(0, 1), {0.005, 0.02, 0.05}, mistakes);
   std::vector<double> factors = read_numbers(in, "deadline_factors", sim::between(1e-3, 1e3), powers_of_two(-3, 3), mistakes);
   std::sort(factors.begin(), factors.end());

@@ -8,7 +8,8 @@
 namespace rehearse::scenarios {
 
 /// Parameters: "accuracy_slack", "deadline_factors" (lists of numbers).
-std::unique_ptr<Study> read_frontier(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+std::unique_ptr<StudyParameters> read_frontier(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
+                                               sim::Mistakes& mistakes);
 
 /// Limits that were asked for, and what keeping them cost.
 struct FrontierPoint {

@@ -97,7 +97,8 @@ double break_even_jobs(double baseline_usd, double policy_usd, double profiling_
   return saved_usd > 0 ? reuse_jobs * profiling_usd / saved_usd : std::numeric_limits<double>::quiet_NaN();
 }
 
-std::unique_ptr<Study> read_learning_curve(sim::ObjectReader& in, const Paths&, Scenario& scenario, sim::Mistakes& mistakes) {
+std::unique_ptr<StudyParameters> read_learning_curve(sim::ObjectReader& in, const Paths&, Scenario& scenario,
+                                                     sim::Mistakes& mistakes) {
   std::vector<int> runs = read_integers(in, "runs", sim::between(1, 1e5), {5, 10, 20, 50, 100, 200, 500}, mistakes);
   std::vector<double> model_errors = read_numbers(in, "model_errors", sim::between(0, 2), {0, 0.1}, mistakes);
   if (!scenario.history.own.empty()) in.value().refuse("no \"history\" of a file: this study profiles anew", mistakes);

@@ -6,8 +6,8 @@
 namespace rehearse::scenarios {
 
 /// Parameters: "runs" (list of whole numbers, of each model and instance), "model_errors" (list of numbers).
-std::unique_ptr<Study> read_learning_curve(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
-                                           sim::Mistakes& mistakes);
+std::unique_ptr<StudyParameters> read_learning_curve(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
+                                                     sim::Mistakes& mistakes);
 
 /// Over how many jobs of a model its profiling must be spread to be worth it. Money of all jobs, without profiling, under the
 /// baseline and the policy; `profiling_usd` is what was charged when spread over `reuse_jobs`. NaN: never, the policy saves

@@ -224,8 +224,8 @@ std::vector<PastRun> read_table(sim::JsonValue value, const std::string& path, c
 
 }  // namespace
 
-std::unique_ptr<Study> read_measured_runs(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
-                                          sim::Mistakes& mistakes) {
+std::unique_ptr<StudyParameters> read_measured_runs(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
+                                                    sim::Mistakes& mistakes) {
   std::vector<std::string> formats;
   for (const traces::HistoryFormat& format : traces::history_formats()) formats.emplace_back(format.name);
   const traces::HistoryFormat& format = traces::history_formats()[in.choice("format", formats, 0)];

@@ -369,7 +369,8 @@ std::vector<Objective> read_objectives(sim::ObjectReader& in, sim::Mistakes& mis
 
 }  // namespace
 
-std::unique_ptr<Study> read_placement(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
+std::unique_ptr<StudyParameters> read_placement(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
+                                                sim::Mistakes& mistakes) {
   PlacementParameters p;
   in.required("graphs", "a list of graphs");
   p.graphs = read_choices<GraphChoice>(in, "graphs", mistakes, [&](sim::JsonValue v) { return read_graph(v, paths, mistakes); });

@@ -10,7 +10,8 @@
 namespace rehearse::scenarios {
 
 /// Parameters: "graphs", "machines", "methods", "evaluations" (docs/scenario.md).
-std::unique_ptr<Study> read_placement(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+std::unique_ptr<StudyParameters> read_placement(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
+                                                sim::Mistakes& mistakes);
 
 struct NamedCase {
   std::string name;

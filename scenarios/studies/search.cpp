@@ -200,7 +200,8 @@ void require_policies(sim::JsonValue value, const Scenario& scenario, sim::Mista
 
 }  // namespace
 
-std::unique_ptr<Study> read_search(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
+std::unique_ptr<StudyParameters> read_search(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
+                                             sim::Mistakes& mistakes) {
   SearchParameters p;
   if (const auto space = in.required("space", "what is searched")) p.space = read_search_space(*space, paths, scenario, mistakes);
   p.question.goals = read_goals(in, p.space, mistakes);

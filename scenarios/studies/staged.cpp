@@ -258,7 +258,7 @@ GainRatio gain_ratio(const std::vector<StagedOutcome>& policy, const std::vector
   return out;
 }
 
-std::unique_ptr<Study> read_staged(sim::ObjectReader& in, const Paths&, Scenario& scenario, sim::Mistakes& mistakes) {
+std::unique_ptr<StudyParameters> read_staged(sim::ObjectReader& in, const Paths&, Scenario& scenario, sim::Mistakes& mistakes) {
   std::vector<double> model_errors = read_numbers(in, "model_errors", sim::between(0, 2), {0, 0.1}, mistakes);
   std::vector<double> switching = read_numbers(in, "switching", sim::between(0.01, 1000), {1, 20}, mistakes);
   if (scenario.costs.billing == sim::Billing::pool)

@@ -20,6 +20,7 @@ struct GainRatio {
 GainRatio gain_ratio(const std::vector<StagedOutcome>& policy, const std::vector<StagedOutcome>& static_optimum,
                      const std::vector<StagedOutcome>& staged_optimum, std::uint64_t seed);
 
-std::unique_ptr<Study> read_staged(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+std::unique_ptr<StudyParameters> read_staged(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
+                                             sim::Mistakes& mistakes);
 
 }  // namespace rehearse::scenarios

@@ -18,30 +18,15 @@ struct StudyResult {
   bool policy_failed = false;      ///< some policy failed: the exit status says so
 };
 
-class Study {
+class Study : public StudyParameters {
  public:
-  virtual ~Study() = default;
   /// `folder` is the results folder in the making; a study may use subfolders of it, and drops them. Settings of the scenario may
   /// be changed before children are started. Throws what run_scenario throws.
   virtual StudyResult run(Scenario& scenario, const RunOptions& options, const ResultsFolder& folder) const = 0;
 };
 
-struct StudyKind {
-  std::string name;
-  std::string help;  ///< one line
-  // Which parts of a scenario it needs; what it does not need may be missing.
-  bool cluster = true, jobs = true, policies = true;
-  /// Reads the parameters beside "name"; there are none when the scenario gives the name alone. All else of the scenario is read.
-  std::unique_ptr<Study> (*read)(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
-};
-
+/// All there are.
 const std::vector<StudyKind>& studies();
-
-/// The numbers of a list, of which there must be one at least; the fallback when there is no such key.
-std::vector<double> read_numbers(sim::ObjectReader& in, std::string_view key, const sim::NumberRange& range,
-                                 std::vector<double> fallback, sim::Mistakes& mistakes);
-std::vector<int> read_integers(sim::ObjectReader& in, std::string_view key, const sim::NumberRange& range,
-                               std::vector<int> fallback, sim::Mistakes& mistakes);
 
 /// 2^from, ..., 2^to.
 std::vector<double> powers_of_two(int from, int to);

@@ -285,7 +285,7 @@ class ThreadsStudy final : public Study {
 
 }  // namespace
 
-std::unique_ptr<Study> read_threads(sim::ObjectReader& in, const Paths&, Scenario& scenario, sim::Mistakes& mistakes) {
+std::unique_ptr<StudyParameters> read_threads(sim::ObjectReader& in, const Paths&, Scenario& scenario, sim::Mistakes& mistakes) {
   ThreadsParameters p;
   p.strides = read_integers(in, "strides", sim::between(1, 1e3), {2, 4}, mistakes);
   p.noise = in.number("noise", sim::between(0, 1), p.noise);

@@ -7,6 +7,7 @@ namespace rehearse::scenarios {
 
 /// The machines are the CPUs of the cluster's pools, the models those of the jobs, which have "steps" and "batch_size".
 /// Parameters: "strides" (list of whole numbers), "noise" (number), "factors" (list of numbers).
-std::unique_ptr<Study> read_threads(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+std::unique_ptr<StudyParameters> read_threads(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
+                                              sim::Mistakes& mistakes);
 
 }  // namespace rehearse::scenarios

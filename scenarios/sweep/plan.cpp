@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "scenarios/load.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/read/sha256.hpp"
 #include "sim/read/shown.hpp"

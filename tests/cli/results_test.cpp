@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/load.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/read/csv.hpp"
 #include "tests/cli/program.hpp"

@@ -5,6 +5,7 @@
 #include "scenarios/agent_file.hpp"
 #include "scenarios/agent_training.hpp"
 #include "scenarios/embedded.hpp"
+#include "scenarios/load.hpp"
 #include "tests/scenarios/loading.hpp"
 
 using namespace rehearse;

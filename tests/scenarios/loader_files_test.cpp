@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "scenarios/load.hpp"
 #include "tests/scenarios/mistakes.hpp"
 
 namespace {

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "scenarios/convergence_json.hpp"
+#include "scenarios/load.hpp"
 #include "tests/scenarios/loading.hpp"
 
 namespace {

@@ -1,6 +1,7 @@
 // Checkpoints, failures, stragglers, maintenance, time limits and dependencies, as the loader reads them.
 #include <catch2/catch.hpp>
 
+#include "scenarios/load.hpp"
 #include "tests/scenarios/loading.hpp"
 
 namespace {

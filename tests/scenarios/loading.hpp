@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/load.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/base/errors.hpp"
 #include "tests/scenarios/temporary_folder.hpp"

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "scenarios/load.hpp"
 #include "scenarios/process_pool.hpp"
 #include "scenarios/retiming.hpp"
 #include "scenarios/run.hpp"

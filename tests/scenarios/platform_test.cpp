@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "scenarios/load.hpp"
 #include "sim/engine/platform_file.hpp"
 #include "tests/scenarios/loading.hpp"
 

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "scenarios/load.hpp"
 #include "sim/base/errors.hpp"
 #include "tests/scenarios/loading.hpp"
 

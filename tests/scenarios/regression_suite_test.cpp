@@ -8,6 +8,7 @@
 
 #include "policies/registry.hpp"
 #include "report/recorded.hpp"
+#include "scenarios/load.hpp"
 #include "scenarios/run.hpp"
 #include "sim/base/errors.hpp"
 #include "tests/scenarios/temporary_folder.hpp"

@@ -14,6 +14,7 @@
 #include <set>
 #include <sstream>
 
+#include "scenarios/load.hpp"
 #include "scenarios/process_pool.hpp"
 #include "scenarios/results_folder.hpp"
 #include "sim/base/errors.hpp"

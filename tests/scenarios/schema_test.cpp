@@ -9,6 +9,7 @@
 #include <set>
 
 #include "policies/registry.hpp"
+#include "scenarios/load.hpp"
 #include "scenarios/studies/study.hpp"
 #include "sim/read/number_range.hpp"
 #include "tests/scenarios/loading.hpp"

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "scenarios/load.hpp"
 #include "scenarios/process/process_strategy.hpp"
 #include "scenarios/run.hpp"
 #include "tests/scenarios/loading.hpp"

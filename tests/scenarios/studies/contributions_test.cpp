@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "scenarios/load.hpp"
 #include "scenarios/run.hpp"
 #include "tests/scenarios/studies/study_files.hpp"
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "scenarios/load.hpp"
 #include "tests/scenarios/loading.hpp"
 
 namespace {

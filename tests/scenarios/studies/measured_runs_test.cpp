@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "scenarios/load.hpp"
 #include "tests/scenarios/loading.hpp"
 
 namespace {

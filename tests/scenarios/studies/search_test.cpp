@@ -7,6 +7,7 @@
 #include <iostream>
 #include <set>
 
+#include "scenarios/load.hpp"
 #include "scenarios/plan_files.hpp"
 #include "scenarios/studies/schedule_log.hpp"
 #include "scenarios/studies/search_outcome.hpp"

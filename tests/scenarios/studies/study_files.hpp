@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "scenarios/load.hpp"
 #include "scenarios/studies/study.hpp"
 #include "tests/scenarios/loading.hpp"
 

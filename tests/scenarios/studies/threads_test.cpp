@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "scenarios/load.hpp"
 #include "sim/read/file.hpp"
 #include "sim/read/json.hpp"
 #include "tests/scenarios/loading.hpp"

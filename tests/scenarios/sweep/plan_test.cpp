@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "scenarios/load.hpp"
 #include "sim/read/sha256.hpp"
 #include "tests/scenarios/mistakes.hpp"
 
