@@ -8,23 +8,54 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/names.hpp"
 #include "sim/read/shown.hpp"
 
 namespace rehearse::sim {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, std::string expected, std::string found) {
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const std::string& path, std::string expected, std::string found, std::string nearest = {}) {
   constexpr std::size_t kLongestPath = 4096;
-  throw InputError(Mistake{
-      .file = path.empty() ? "\"\"" : printable(path, kLongestPath), .expected = std::move(expected), .found = std::move(found)});
+  throw InputError(Mistake{.file = path.empty() ? "\"\"" : printable(path, kLongestPath),
+                           .expected = std::move(expected),
+                           .found = std::move(found),
+                           .nearest = std::move(nearest)});
+}
+
+/// A file of this name one folder deeper or higher up, or of nearly this name beside it: what was moved, or mistyped.
+std::string nearest_file(const fs::path& path) {
+  if (!path.has_filename()) return {};
+  constexpr int kMostEntries = 10'000;
+  std::error_code none;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (const fs::path above = folder.lexically_normal().parent_path() / path.filename();
+      fs::is_regular_file(above, none) && above != path)
+    return above;
+  std::vector<std::string> names, deeper;
+  int seen = 0;
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    if (++seen > kMostEntries) return {};
+    if (entry.is_regular_file(none)) names.push_back(entry.path().filename());
+    if (const fs::path inside = entry.path() / path.filename(); entry.is_directory(none) && fs::is_regular_file(inside, none))
+      deeper.push_back(path.has_parent_path() ? inside : inside.lexically_normal());
+  }
+  if (!deeper.empty()) return *std::min_element(deeper.begin(), deeper.end());
+  std::sort(names.begin(), names.end());
+  const std::string name = nearest_name(path.filename().string(), names);
+  return name.empty() ? name : (path.parent_path() / name).string();
 }
 
 [[noreturn]] void refuse_unreadable(const std::string& path) {
-  refuse(path, "a readable file", errno == ENOENT ? "no such file" : fmt::format("an error: {}", std::strerror(errno)));
+  if (errno != ENOENT) refuse(path, "a readable file", fmt::format("an error: {}", std::strerror(errno)));
+  refuse(path, "a readable file", "no such file", nearest_file(path));
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <rapidcheck/catch.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -162,6 +165,23 @@ TEST_CASE("nesting ends at 100 levels, however deep the text goes on") {
   for (int i = 0; i < 200'000; ++i) objects += "{\"a\":";
   CHECK(complaint(objects) ==
         "a.json:1:501: expected at most 100 levels of nesting, found one more");  // 100 times 5 characters before
+}
+
+TEST_CASE("a file that is not there is looked for one folder away, and by its name") {
+  namespace fs = std::filesystem;
+  std::string folder = (fs::temp_directory_path() / "rehearse_test_XXXXXX").string();
+  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  fs::create_directory(folder + "/staged");
+  std::ofstream(folder + "/staged/thesis.json") << "{}";
+  std::ofstream(folder + "/peers.json") << "{}";
+  const std::string none = ": expected a readable file, found no such file";
+  CHECK(file_complaint(folder + "/thesis.json") ==
+        folder + "/thesis.json" + none + "; did you mean \"" + folder + "/staged/thesis.json\"?");
+  CHECK(file_complaint(folder + "/staged/peers.json") ==
+        folder + "/staged/peers.json" + none + "; did you mean \"" + folder + "/peers.json\"?");
+  CHECK(file_complaint(folder + "/peer.json") == folder + "/peer.json" + none + "; did you mean \"" + folder + "/peers.json\"?");
+  CHECK(file_complaint(folder + "/quite-another-name.json") == folder + "/quite-another-name.json" + none);
+  fs::remove_all(folder);
 }
 
 TEST_CASE("files that cannot be read are refused") {
