@@ -78,15 +78,35 @@ policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, const
   return spec;
 }
 
+const std::vector<std::string> kPoolHabits{"median", "cheapest", "fastest"};
+
+/// The name of a pool or of a habit; a pool that is called like a habit goes first.
+void read_manual_pool(sim::JsonValue value, const Scenario& scenario, policies::ManualOverride& set, sim::Mistakes& mistakes) {
+  const std::string_view name = sim::read_text(value, mistakes);
+  if (name.empty()) return;
+  std::vector<std::string> names = pool_names(scenario.cluster);
+  const std::size_t pools = names.size();
+  names.insert(names.end(), kPoolHabits.begin(), kPoolHabits.end());
+  if (!known_name(value, name, names, "pool, or \"median\", \"cheapest\" or \"fastest\"", mistakes)) return;
+  const auto found = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  if (found < pools)
+    set.pool = static_cast<int>(found);
+  else
+    set.pool_habit = static_cast<policies::PoolHabit>(found - pools);
+}
+
+void read_manual_batch(sim::JsonValue value, policies::ManualOverride& set, sim::Mistakes& mistakes) {
+  if (!value.is_string())
+    set.batch_size = static_cast<double>(sim::read_integer(value, traces::kBatchSizes, mistakes));
+  else if (value.text() != "publication")
+    value.refuse("a whole number from 1 to 1000000000, or \"publication\"", mistakes);
+}
+
 policies::ManualOverride read_override(sim::ObjectReader& in, const Scenario& scenario, sim::Mistakes& mistakes) {
   policies::ManualOverride set;
-  if (const auto pool = in.maybe_text("pool")) {
-    const std::vector<std::string> pools = pool_names(scenario.cluster);
-    if (known_name(*in.child("pool"), *pool, pools, "pool", mistakes))
-      set.pool = static_cast<int>(std::find(pools.begin(), pools.end(), *pool) - pools.begin());
-  }
+  if (const auto pool = in.child("pool")) read_manual_pool(*pool, scenario, set, mistakes);
   if (const auto workers = in.maybe_integer("workers", between(1, 1e6))) set.workers = static_cast<int>(*workers);
-  if (const auto batch = in.maybe_integer("batch_size", traces::kBatchSizes)) set.batch_size = static_cast<double>(*batch);
+  if (const auto batch = in.child("batch_size")) read_manual_batch(*batch, set, mistakes);
   set.learning_rate = in.maybe_number("learning_rate", sim::above(0));
   if (in.has("sync") || in.has("servers")) {
     sim::Sync sync{.kind = static_cast<sim::SyncKind>(in.choice("sync", sync_kind_names(), 0))};

@@ -21,28 +21,38 @@ std::vector<sim::Configuration> that_fit(const sim::Job& job, const sim::Cluster
   return fitting;
 }
 
-/// Dollars a predicted sample with the fewest workers that hold the batch; infinite when none does.
-double usd_per_sample(const sim::Job& job, const sim::Cluster& cluster, const sim::CostRules& costs,
-                      const workloads::Belief& belief, int pool, double batch) {
-  for (const sim::Configuration& c : that_fit(job, cluster, belief, pool, batch)) {
-    const sim::Layout layout = sim::empty_cluster_layout(cluster, c);
-    const std::vector<sim::Plans> plans(1, {.threads = {.intra_op = std::max(1, sim::worker_device(cluster, pool).cores)}});
-    return sim::usd_per_s(cluster, costs, c) * belief.models().step_times->timing(job, c, layout, plans).step_s / c.batch_size();
+/// What a choice of pool looks at.
+struct PoolQuestion {
+  const sim::Job& job;
+  const sim::Cluster& cluster;
+  const sim::CostRules& costs;
+  const workloads::Belief& belief;
+  double batch;
+};
+
+/// What a predicted sample takes with the fewest workers that hold the batch: worker-seconds for who wants the fastest pool, else
+/// dollars. Infinite when none holds it.
+double taken_by_sample(const PoolQuestion& ask, int pool, PoolHabit habit) {
+  for (const sim::Configuration& c : that_fit(ask.job, ask.cluster, ask.belief, pool, ask.batch)) {
+    const sim::Layout layout = sim::empty_cluster_layout(ask.cluster, c);
+    const std::vector<sim::Plans> plans(1, {.threads = {.intra_op = std::max(1, sim::worker_device(ask.cluster, pool).cores)}});
+    const double step_s = ask.belief.models().step_times->timing(ask.job, c, layout, plans).step_s;
+    const double rate = habit == PoolHabit::fastest ? c.workers() : sim::usd_per_s(ask.cluster, ask.costs, c);
+    return rate * step_s / c.batch_size();
   }
   return sim::kNever;
 }
 
-int median_pool(const sim::Job& job, const sim::Cluster& cluster, const sim::CostRules& costs, const workloads::Belief& belief,
-                double batch) {
-  std::vector<std::pair<double, int>> prices;
-  for (int pool = 0; pool < static_cast<int>(cluster.pools.size()); ++pool) {
-    if (job.gpus > 0 && most_workers(job, cluster, pool) < job.gpus) continue;
-    const double price = usd_per_sample(job, cluster, costs, belief, pool, batch);
-    if (price != sim::kNever) prices.emplace_back(price, pool);
+int habitual_pool(const PoolQuestion& ask, PoolHabit habit) {
+  std::vector<std::pair<double, int>> pools;
+  for (int pool = 0; pool < static_cast<int>(ask.cluster.pools.size()); ++pool) {
+    if (ask.job.gpus > 0 && most_workers(ask.job, ask.cluster, pool) < ask.job.gpus) continue;
+    const double taken = taken_by_sample(ask, pool, habit);
+    if (taken != sim::kNever) pools.emplace_back(taken, pool);
   }
-  if (prices.empty()) return 0;
-  std::sort(prices.begin(), prices.end());
-  return prices[(prices.size() - 1) / 2].second;
+  if (pools.empty()) return 0;
+  std::sort(pools.begin(), pools.end());
+  return pools[habit == PoolHabit::median ? (pools.size() - 1) / 2 : 0].second;
 }
 
 /// By the belief, and rising in workers: the fewest in good time for the deadline; where none is, the fastest. Of a job that is
@@ -88,7 +98,8 @@ sim::Configuration ManualRules::configuration(const sim::Job& job, const sim::Cl
   double batch =
       job.batch_size > 0 ? job.batch_size : set.batch_size.value_or(belief.profiles().of(*job.profile).publication_batch);
   const auto chosen_pool = [&] {
-    return job.pool >= 0 ? job.pool : set.pool ? *set.pool : median_pool(job, cluster, costs, belief, batch);
+    if (job.pool >= 0) return job.pool;
+    return set.pool ? *set.pool : habitual_pool({job, cluster, costs, belief, batch}, set.pool_habit);
   };
   int pool = chosen_pool();
   std::vector<sim::Configuration> fitting = that_fit(job, cluster, belief, pool, batch);

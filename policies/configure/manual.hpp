@@ -1,6 +1,6 @@
 // What an experienced user would set, written down as rules (docs/model.md, "Manual configuration"):
 //   batch    the publication's global batch, halved while no power of two of workers holds it in memory;
-//   pool     the one the job names, else the pool of median price for a predicted sample;
+//   pool     the one the job names, else the pool of median price for a predicted sample, or the cheapest, or the fastest;
 //   workers  the GPUs the trace gave the job, or the most of them that share its batch evenly where that is fixed; else the
 //            smallest power of two whose data-sheet time meets 0.8 x deadline; where none does, the fastest. With the objective
 //            min-time the fastest within 0.8 x cost limit; where none is, the cheapest.
@@ -13,9 +13,17 @@
 
 namespace rehearse::policies {
 
+/// Which pool the user takes out of habit, by what a predicted sample takes there with the fewest workers that hold the batch.
+enum class PoolHabit {
+  median,    ///< the pool of median price; of two middle ones the cheaper
+  cheapest,  ///< the least price
+  fastest,   ///< the least time of a worker
+};
+
 /// What the scenario sets by hand instead of a rule.
 struct ManualOverride {
   std::optional<int> pool;
+  PoolHabit pool_habit = PoolHabit::median;  ///< where no pool is named
   std::optional<int> workers;
   std::optional<double> batch_size;  ///< global
   std::optional<double> learning_rate;

@@ -139,28 +139,6 @@ TEST_CASE("invalid input: status 3, every mistake on a line of stderr, nothing w
   CHECK(names_in(folder.path()) == std::set<std::string>{"s.json"});
 }
 
-/// Lines of the quickstart's output that are the same on every machine: all but the table's second block, which ends with a time.
-std::vector<std::string> steady_lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text.substr(text.find("quickstart: six jobs")));
-  bool timed = false;
-  for (std::string line; std::getline(in, line) && !has(line, "Results: ");) {
-    timed = has(line, "policy took") || (timed && !line.empty());
-    if (!timed) lines.push_back(line);
-  }
-  return lines;
-}
-
-TEST_CASE("the README shows what the quickstart prints") {
-  const TemporaryFolder folder;
-  const std::string sources = REHEARSE_SOURCE_DIR;
-  const Ended ended = run_program(folder.path(), {"run", sources + "/scenarios/quickstart.json", "--out", "q"});
-  REQUIRE(ended.status == 0);
-  std::ostringstream readme;
-  readme << std::ifstream(sources + "/README.md").rdbuf();
-  CHECK(steady_lines(readme.str()) == steady_lines(ended.out));
-}
-
 TEST_CASE("check says what is there, and runs nothing") {
   const TemporaryFolder folder;
   folder.write("s.json", kGood);

@@ -61,18 +61,19 @@ std::string lines_of(const std::string& text, const std::string& policy) {
 }
 
 struct Row {
-  std::string policy, repetition, job, model, submit, deadline, target, state;
+  std::string policy, repetition, job, model, submit, deadline, target, state, pool;
   double submit_s, end_s, cost_usd;
 };
 
 std::vector<Row> jobs_of(const std::string& results) {
-  rehearse::sim::CsvReader csv(results + "/jobs.csv", {.required = {"policy", "repetition", "job", "model", "submit_s", "end_s",
-                                                                    "deadline_s", "target_accuracy", "state", "cost_usd"}});
+  rehearse::sim::CsvReader csv(results + "/jobs.csv",
+                               {.required = {"policy", "repetition", "job", "model", "submit_s", "end_s", "deadline_s",
+                                             "target_accuracy", "state", "pool", "cost_usd"}});
   std::vector<Row> rows;
   while (rehearse::sim::CsvRow* row = csv.next()) {
     const auto text = [&](const char* column) { return row->has(column) ? std::string(row->text(column)) : std::string(); };
     rows.push_back({text("policy"), text("repetition"), text("job"), text("model"), text("submit_s"), text("deadline_s"),
-                    text("target_accuracy"), text("state"), row->number("submit_s"), row->number("end_s"),
+                    text("target_accuracy"), text("state"), text("pool"), row->number("submit_s"), row->number("end_s"),
                     row->number("cost_usd")});
     REQUIRE(row->mistakes().empty());
   }
@@ -180,6 +181,32 @@ TEST_CASE("jobs and idle devices together cost what the pools cost") {
       CHECK(mean("jobs_completed") + mean("jobs_failed") == 32);
     }
   }
+}
+
+// Of one GPU's prices an hour and single-precision TFLOP/s: T4 0.526 and 8.1, V100 3.06 and 15.7, A100 32.7726/8 = 4.10 and 19.5,
+// that is 0.065, 0.195 and 0.210 $ for a TFLOP/s.
+TEST_CASE("manual takes the pool of its users' habit, and a pool that is called like a habit before it") {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.write("s.json", R"({ "world": { "model_error": 0 },
+    "cluster": { "pools": [
+      { "name": "v100", "instance": "p3.2xlarge", "nodes": 1 },
+      { "name": "a100", "instance": "p4d.24xlarge", "nodes": 1 },
+      { "name": "t4", "instance": "g4dn.xlarge", "nodes": 1 } ] },
+    "jobs": [ { "model": "resnet50", "dataset": "imagenet", "batch_size": 32, "epochs": 1 } ],
+    "policies": [ "manual" ] })");
+  const auto pool = [&](const std::string& habit, std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"--set", "/manual=" + habit});
+    run(folder, scenario, "out", more);
+    const std::vector<Row> jobs = jobs_of(folder.path() + "/out");
+    REQUIRE(jobs.size() == 1);
+    return jobs[0].pool;
+  };
+  CHECK(pool("{}") == "v100");
+  CHECK(pool(R"({"pool": "median", "batch_size": "publication"})") == "v100");
+  CHECK(pool(R"({"pool": "cheapest"})") == "t4");
+  CHECK(pool(R"({"pool": "fastest"})") == "a100");
+  CHECK(pool(R"({"pool": "t4", "by_model": {"resnet50": {"pool": "fastest"}}})") == "a100");
+  CHECK(pool(R"({"pool": "cheapest"})", {"--set", "/cluster/pools/1/name=cheapest"}) == "cheapest");
 }
 
 TEST_CASE("repetitions.csv has what summary.json averages") {

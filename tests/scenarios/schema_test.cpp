@@ -177,6 +177,7 @@ std::string expectation(const ordered_json& value) {
       return "the name of a " + name + " strategy, or an object with its name and parameters";
     return expectation(definition(name));
   }
+  if (value.contains("else")) return expectation(value.at("else"));  // what is no text
   if (value.contains("enum")) return one_of(value.at("enum"));
   if (value.contains("const")) return "true or false";
   const std::string type = value.at("type");

@@ -66,6 +66,28 @@ TEST_CASE("manual: the publication's batch in the pool of median price a sample"
   for (named.pool = 0; named.pool < 3; ++named.pool) CHECK(rules.answer(named).groups[0].pool == named.pool);
 }
 
+// One V100 of the pool costs 48/4 = 12 $ an hour, a K80 0.90: 13 times the price for less than 13 times the speed.
+TEST_CASE("manual: by habit the pool of least price, or of least time, for a sample", "[manual]") {
+  Rules rules(three_pools());
+  const sim::Job job = train(rules.real);
+  std::vector<std::pair<double, int>> prices, times;
+  for (int pool = 0; pool < 3; ++pool) {
+    const sim::Configuration one = configuration(pool, 1, 128);
+    prices.emplace_back(rules.usd_per_sample(job, one), pool);
+    times.emplace_back(prices.back().first / sim::usd_per_s(rules.real.cluster, rules.costs, one), pool);
+  }
+  std::sort(prices.begin(), prices.end());
+  std::sort(times.begin(), times.end());
+  REQUIRE(times.front().second == 1);
+  REQUIRE(prices.front().second != 1);
+  REQUIRE(prices[1].second != prices.front().second);
+  const auto pool_by = [&](PoolHabit habit) { return rules.answer(job, ManualRules({.pool_habit = habit}, {})).groups[0].pool; };
+  CHECK(pool_by(PoolHabit::fastest) == 1);
+  CHECK(pool_by(PoolHabit::cheapest) == prices.front().second);
+  CHECK(pool_by(PoolHabit::median) == prices[1].second);
+  CHECK(rules.answer(job, ManualRules({.pool = 0, .pool_habit = PoolHabit::fastest}, {})).groups[0].pool == 0);
+}
+
 TEST_CASE("manual: the fewest workers in 0.8 of the deadline, the fastest where none are", "[manual]") {
   Rules rules(three_pools());
   sim::Job job = train(rules.real);

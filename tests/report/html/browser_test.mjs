@@ -43,7 +43,8 @@ function loaded(folder, ...more) {
 }
 
 if (!browser) skip("Chromium is not installed");
-const quickstart = run("quickstart", path.join(source, "scenarios/quickstart.json"));
+// On one V100 a job waits and misses its deadline: no figure is empty.
+const quickstart = run("quickstart", path.join(source, "scenarios/quickstart.json"), "--set", "/cluster/pools/1/nodes=1");
 if (!fs.existsSync(path.join(quickstart, "report.html"))) skip("the program was built without the HTML report");
 
 const shownAs = { cost_usd: money, effective_cost_usd: money, saving_percent: percent, effective_saving_percent: percent, limits_broken: number,
