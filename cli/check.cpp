@@ -27,7 +27,7 @@ int check_command(const ScenarioArguments& arguments) {
   const scenarios::Scenario* scenario = &plan.first();
   for (const std::string& warning : scenario->warnings) fmt::print(stderr, "warning: {}\n", warning);
   fmt::print("{}: no mistakes; {}jobs: {}{}, pools: {}, policies: {}, repetitions: {}\n", arguments.path,
-             scenario->study ? "study: " + scenario->study_name + ", " : "", scenario->jobs.size(),
+             !scenario->study_name.empty() ? "study: " + scenario->study_name + ", " : "", scenario->jobs.size(),
              scenario->generators.empty() ? "" : " and generated ones", scenario->cluster.pools.size(), scenario->policies.size(),
              scenario->repetitions);
   if (!plan.axes().empty()) {

@@ -139,6 +139,7 @@ int sweep_command(const SweepArguments& arguments) {
   const scenarios::HeldInterrupts interrupts;
   const scenarios::SweepPlan plan(arguments.scenario.path, load_options(arguments.scenario),
                                   static_cast<std::size_t>(arguments.limit));
+  plan.refuse_study();
   if (!arguments.task.empty()) return task_command(plan, arguments);
   for (const std::string& warning : plan.first().warnings) fmt::print(stderr, "warning: {}\n", warning);
   Counter counter;
