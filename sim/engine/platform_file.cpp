@@ -172,7 +172,7 @@ void refuse_too_many_hosts(const std::string& path) {
   const double hosts = hosts_in_radicals(text.view());
   if (hosts > kMostHosts)
     throw InputError({.file = path,
-                      .expected = fmt::format("at most {:.0f} hosts", kMostHosts),
+                      .expected = fmt::format("a platform of at most {:.0f} hosts", kMostHosts),
                       .found = fmt::format("clusters of {:.0f}", hosts)});
 }
 

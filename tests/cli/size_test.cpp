@@ -21,7 +21,7 @@ bool needs_data(const fs::path& scenario) { return has(text_of(scenario), "${REH
 
 TEST_CASE("check accepts every scenario that ships, studies included") {
   const TemporaryFolder folder;
-  const fs::path root = std::string(REHEARSE_SOURCE_DIR) + "/scenarios";
+  const fs::path root = REHEARSE_SOURCE_DIR "/scenarios";
   int studies = 0;
   for (const fs::path& in : {root, root / "cluster", root / "regression"})
     for (const fs::directory_entry& entry : fs::directory_iterator(in)) {
@@ -43,7 +43,7 @@ TEST_CASE("check reads a study by its own reader and tells all its mistakes; onl
   const Ended ended = run_program(folder.path(), {"check", "s.json"});
   CHECK(ended.status == 3);
   for (const char* pointer : {"/study/graphs/0", "/study/machines/0/pool", "/study/methods/0"}) CHECK(has(ended.err, pointer));
-  const std::string shipped = std::string(REHEARSE_SOURCE_DIR) + "/scenarios/placement-zoo.json";
+  const std::string shipped = REHEARSE_SOURCE_DIR "/scenarios/placement-zoo.json";
   const Ended swept = run_program(folder.path(), {"sweep", shipped});
   CHECK(swept.status == 3);
   CHECK(has(swept.err, "/study: expected a scenario without a study to sweep"));

@@ -379,7 +379,7 @@ TEST_CASE("a job with a mistake is one mistake, not also those of the jobs that 
   check_all({
       {"{ 'gpus': 1, 'duration_s': 60 }",
        "{ 'job_id': 'a', 'target_accuracy': 0.5 }, { 'gpus': 1, 'duration_s': 60, 'after': [ 'a' ] }",
-       "s.json:3:13: /jobs/0/gpus: expected a whole number of at least 1, found none"},
+       "s.json:3:13: /jobs/0/model: expected what it trains, found none"},
   });
 }
 
