@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
 #include "scenarios/load.hpp"
+#include "scenarios/run_policies.hpp"
 #include "scenarios/sweep/plan.hpp"
 #include "sim/base/errors.hpp"
 
@@ -23,14 +24,24 @@ std::unique_ptr<scenarios::Scenario> load(const ScenarioArguments& arguments) {
   return scenarios::load_scenario(arguments.path, load_options(arguments));
 }
 
+void warn_of_size(const scenarios::RunEstimate& estimate) {
+  if (is_large(estimate)) fmt::print(stderr, "warning: this is large: {}\n", to_string(estimate));
+}
+
 int check_command(const ScenarioArguments& arguments) {
   const scenarios::SweepPlan plan(arguments.path, load_options(arguments));
   const scenarios::Scenario* scenario = &plan.first();
   for (const std::string& warning : scenario->warnings) fmt::print(stderr, "warning: {}\n", warning);
   fmt::print("{}: no mistakes; {}jobs: {}{}, pools: {}, policies: {}, repetitions: {}\n", arguments.path,
-             scenario->study ? "study: " + scenario->study_name + ", " : "", scenario->jobs.size(),
+             !scenario->study_name.empty() ? "study: " + scenario->study_name + ", " : "", scenario->jobs.size(),
              scenario->generators.empty() ? "" : " and generated ones", scenario->cluster.pools.size(), scenario->policies.size(),
              scenario->repetitions);
+  const double points = plan.axes().empty() ? 0 : static_cast<double>(plan.points());
+  if (scenario->study_name.empty()) {
+    const scenarios::RunEstimate estimate = estimate_run(*scenario, scenarios::processes_of({}), points);
+    fmt::print("estimate: {}\n", to_string(estimate));
+    warn_of_size(estimate);
+  }
   if (!plan.axes().empty()) {
     std::vector<std::string> axes;
     for (const scenarios::SweepAxis& axis : plan.axes())

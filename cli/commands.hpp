@@ -43,6 +43,7 @@ struct SweepArguments {
   std::string launcher = "local";  ///< or slurm, parallel
   int tasks = 0;                   ///< of the launchers that have tasks; 0: as many as make sense
   std::string hosts = ":";         ///< of parallel
+  std::string max_memory;          ///< of each task in bytes, as it was given; empty: the default
   std::string task;                ///< FOLDER/N: be this task of a sweep on other machines
 };
 

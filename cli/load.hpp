@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "scenarios/estimate.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace rehearse::cli {
@@ -13,5 +14,8 @@ scenarios::LoadOptions load_options(const ScenarioArguments& arguments);
 
 /// Throws sim::InputError, as load_options does too.
 std::unique_ptr<scenarios::Scenario> load(const ScenarioArguments& arguments);
+
+/// On stderr, when it is large.
+void warn_of_size(const scenarios::RunEstimate& estimate);
 
 }  // namespace rehearse::cli

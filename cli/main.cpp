@@ -12,6 +12,7 @@
 #include "cli/regress.hpp"
 #include "scenarios/run.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/memory_limit.hpp"
 #include "sim/base/names.hpp"
 
 namespace rehearse::cli {
@@ -31,7 +32,8 @@ namespace {
 /// CLI11 knows no "did you mean".
 void suggest_command(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> commands{"test"};  // the launcher's
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) commands.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    commands.push_back(command->get_name());
   if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
   const std::string nearest = sim::nearest_name(argv[1], commands);
   if (!nearest.empty()) fmt::print(stderr, "did you mean \"{}\"?\n", nearest);
@@ -195,6 +197,21 @@ void add_report_command(CLI::App& app, ReportArguments& arguments) {
   report->add_flag("--timing", arguments.timing, "also show how long policies took, which differs from run to run");
 }
 
+/// For every command: each reads or simulates.
+void add_max_memory(CLI::App& app, std::uint64_t& bytes) {
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == "list") continue;
+    if (command->get_subcommands([](const CLI::App*) { return true; }).empty())
+      command
+          ->add_option("--max-memory", bytes,
+                       "memory that all processes together may take, for instance 4GB or 500MB (default: 80 % of the machine's)")
+          ->transform(CLI::AsSizeValue(true))
+          ->check(CLI::Range(std::uint64_t{50'000'000}, std::uint64_t{1} << 60));
+    else
+      add_max_memory(*command, bytes);
+  }
+}
+
 int guarded(const CLI::App& app, const Arguments& arguments) {
   try {
     if (app.got_subcommand("run")) return run_command(arguments.run);
@@ -224,6 +241,12 @@ int guarded(const CLI::App& app, const Arguments& arguments) {
   } catch (const scenarios::Interrupted&) {
     fmt::print(stderr, "interrupted; nothing was written\n");
     return kInterrupted;
+  } catch (const sim::MemoryExhausted& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return kInvalidInput;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "{}\n", sim::memory_exhausted_text());
+    return kInvalidInput;
   } catch (const std::exception& error) {
     fmt::print(stderr, "this is a bug of rehearse, please report it: {}\n", error.what());
     return kBug;
@@ -267,6 +290,8 @@ int main(int argc, char** argv) {
   add_report_command(app, arguments.report);
   add_regress_command(app, arguments.regress);
   add_plot_command(app, arguments.plot);
+  std::uint64_t max_memory_bytes = 0;
+  add_max_memory(app, max_memory_bytes);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -275,6 +300,8 @@ int main(int argc, char** argv) {
     return kUsage;
   }
   Eigen::setCpuCacheSizes(32768, 262144, 2097152);  // matrix products block by these: the same bytes on every machine
+  sim::limit_memory(max_memory_bytes > 0 ? static_cast<double>(max_memory_bytes) : 0.8 * sim::machine_memory_bytes());
+  if (max_memory_bytes > 0) arguments.sweep.max_memory = std::to_string(max_memory_bytes);
   const int status = guarded(app, arguments);
   if (std::fflush(stdout) == 0) return status;
   fmt::print(stderr, "standard output cannot be written\n");

@@ -61,6 +61,7 @@ int run_command(const RunArguments& arguments) {
   const std::string out = arguments.out.empty() ? "results/" + scenario->name : arguments.out;
   const scenarios::RunOptions options{
       .out = out, .processes = arguments.processes, .progress = progress, .report_page = report_page(), .watch = arguments.watch};
+  if (!scenario->study) warn_of_size(estimate_run(*scenario, processes_of(options)));
   if (scenario->study) return run_study_command(*scenario, options);
   const report::Summary summary = scenarios::run_scenario(*scenario, options);
   if (!scenario->description.empty()) fmt::print("{}: {}\n\n", scenario->name, scenario->description);

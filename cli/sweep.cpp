@@ -91,6 +91,7 @@ std::vector<std::string> task_words(const SweepArguments& arguments) {
   std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe").string(), "sweep", arguments.scenario.path,
                                  "--limit", std::to_string(arguments.limit)};
   for (const std::string& set : arguments.scenario.sets) words.insert(words.end(), {"--set", set});
+  if (!arguments.max_memory.empty()) words.insert(words.end(), {"--max-memory", arguments.max_memory});
   for (const std::string& catalogue : arguments.scenario.catalogues) words.insert(words.end(), {"--catalogue", catalogue});
   return words;
 }
@@ -139,8 +140,11 @@ int sweep_command(const SweepArguments& arguments) {
   const scenarios::HeldInterrupts interrupts;
   const scenarios::SweepPlan plan(arguments.scenario.path, load_options(arguments.scenario),
                                   static_cast<std::size_t>(arguments.limit));
+  plan.refuse_study();
   if (!arguments.task.empty()) return task_command(plan, arguments);
   for (const std::string& warning : plan.first().warnings) fmt::print(stderr, "warning: {}\n", warning);
+  warn_of_size(estimate_run(plan.first(), scenarios::processes_of({.out = {}, .processes = arguments.processes}),
+                            static_cast<double>(plan.points())));
   Counter counter;
   const std::string out = arguments.out.empty() ? "results/" + plan.name() + ".sqlite" : arguments.out;
   const scenarios::SweepSummary summary =

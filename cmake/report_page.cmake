@@ -1,6 +1,12 @@
 # Run at build time (cmake -P) with SOURCE, WORK, OUT and MODE: makes the report's page with npm and esbuild. Where that cannot be
-# done, OUT is left empty and the program is built without the HTML report (MODE AUTO), or the build fails (MODE ON).
+# done, OUT is left empty and the program is built without the HTML report (MODE AUTO), or the build fails (MODE ON). OUT.d names
+# what the page is made of, for Ninja.
 file(REMOVE "${OUT}")
+file(GLOB_RECURSE inputs LIST_DIRECTORIES true "${SOURCE}/src/*")
+string(REPLACE " " "\\ " inputs "${SOURCE}/src;${inputs}")
+string(REPLACE ";" " \\\n  " inputs "${inputs}")
+string(REPLACE " " "\\ " target "${OUT}")
+file(WRITE "${OUT}.d" "${target}: ${inputs}\n")
 
 function(without_report reason)
   if(MODE STREQUAL "ON")

@@ -285,6 +285,7 @@ int index_of_device(sim::Cluster& cluster, const sim::Device& device) {
 }  // namespace
 
 int add_to_cluster(const InstanceEntry& entry, const Catalogue& catalogue, sim::Cluster& cluster, sim::Mistakes& mistakes) {
+  const std::size_t before = mistakes.size();
   sim::Instance instance = entry.instance;
   const auto refuse = [&](const InstanceEntry::Named& named, std::string expected, std::string nearest) {
     mistakes.add({.file = named.file,
@@ -308,6 +309,8 @@ int add_to_cluster(const InstanceEntry& entry, const Catalogue& catalogue, sim::
       instance.gpus.push_back({.device = index_of_device(cluster, *device), .count = named.count});
     }
   }
+  // Without a device when the entry itself had a mistake, which is told.
+  if (mistakes.size() > before || (instance.gpus.empty() && instance.cpu < 0)) return kNoInstance;
   cluster.instances.push_back(std::move(instance));
   return static_cast<int>(cluster.instances.size()) - 1;
 }

@@ -44,8 +44,12 @@ class Catalogue {
   std::vector<InstanceEntry> instances_;
 };
 
-/// Appends the instance and the devices it uses to the cluster, and returns its index. A CPU of which it owns a part becomes a
-/// device of its own with that part of the cores, arithmetic and bandwidth. Devices that nobody knows are mistakes.
+/// Of a pool whose instance has a mistake.
+inline constexpr int kNoInstance = -1;
+
+/// Appends the instance and the devices it uses to the cluster, and returns its index; kNoInstance after a mistake. A CPU of
+/// which it owns a part becomes a device of its own with that part of the cores, arithmetic and bandwidth. Devices that nobody
+/// knows are mistakes.
 int add_to_cluster(const InstanceEntry& entry, const Catalogue& catalogue, sim::Cluster& cluster, sim::Mistakes& mistakes);
 
 }  // namespace rehearse::scenarios

@@ -2,17 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "sim/read/shown.hpp"
+
 namespace rehearse::scenarios {
 namespace {
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) >= 0x20) out += c;
-  }
-  return out + '"';
-}
 
 std::string pair_json(const workloads::ConvergenceParameters& c) {
   std::vector<std::string> knots, phases;
@@ -30,7 +23,7 @@ std::string pair_json(const workloads::ConvergenceParameters& c) {
       "      \"reference_epochs\": {}, \"start_accuracy\": {}, \"gap_batch\": {}, \"staleness_loss\": {},\n"
       "      \"noise_scale\": [\n{}],\n"
       "      \"phases\": [\n{}] }}",
-      quoted(c.model), quoted(c.dataset), quoted(c.metric), quoted(c.source), c.reference_batch, c.reference_learning_rate,
+      sim::json_string(c.model), sim::json_string(c.dataset), sim::json_string(c.metric), sim::json_string(c.source), c.reference_batch, c.reference_learning_rate,
       c.reference_rate_fraction, c.rate_exponent, c.reference_epochs, c.start_accuracy, c.gap_batch, c.staleness_loss,
       fmt::join(knots, ",\n"), fmt::join(phases, ",\n"));
 }

@@ -193,6 +193,12 @@ bool known_name(sim::JsonValue value, std::string_view name, const std::vector<s
   return false;
 }
 
+std::optional<std::size_t> known_choice(sim::JsonValue value, std::span<const std::string> names, sim::Mistakes& mistakes) {
+  const std::size_t before = mistakes.size();
+  const std::size_t index = sim::read_choice(value, names, mistakes);
+  return mistakes.size() == before ? std::optional(index) : std::nullopt;
+}
+
 void refuse_again(sim::JsonValue value, std::string_view name, std::string expected, sim::Mistakes& mistakes) {
   mistakes.add_from([&] {
     sim::Mistake mistake = value.mistake(std::move(expected));

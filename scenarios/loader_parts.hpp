@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -90,12 +91,16 @@ std::vector<int> read_integers(sim::ObjectReader& in, std::string_view key, cons
 void add_input(const traces::ImportReport& report, std::string_view as_written, Scenario& scenario);
 
 std::vector<std::string> pool_names(const sim::Cluster& cluster);
+/// The type of a pool's nodes; null after a mistake in it. What is read before all mistakes are told asks for it here alone.
+const sim::Instance* instance_or_null(const sim::Cluster& cluster, sim::PoolId pool);
 /// In SyncKind's order.
 const std::vector<std::string>& sync_kind_names();
 
 /// A mistake at `value` for a name that is none of `names`, with the nearest; true when it is one.
 bool known_name(sim::JsonValue value, std::string_view name, const std::vector<std::string>& names, const std::string& what,
                 sim::Mistakes& mistakes);
+/// The index of one of `names`; nothing after a mistake.
+std::optional<std::size_t> known_choice(sim::JsonValue value, std::span<const std::string> names, sim::Mistakes& mistakes);
 /// A mistake at `value` for a name that was given before.
 void refuse_again(sim::JsonValue value, std::string_view name, std::string expected, sim::Mistakes& mistakes);
 /// The mistakes of `error`; those that know no line, such as a file that is not there, get the place of `value`.

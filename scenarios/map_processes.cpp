@@ -9,12 +9,14 @@
 #include "scenarios/process_pool.hpp"
 #include "scenarios/run_policies.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/memory_limit.hpp"
 
 namespace rehearse::scenarios {
 
 namespace {
 
 constexpr const char* kSubfolder = "tasks";
+constexpr int kOutOfMemory = 2;  // exit status of a child
 
 bool write(const std::string& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
@@ -41,6 +43,9 @@ std::vector<std::string> map_processes(int tasks, int processes, const ResultsFo
                                         [&](int task, const auto&) {
                                           try {
                                             return write(file(task), work(task)) ? 0 : 1;
+                                          } catch (const std::bad_alloc&) {
+                                            write(file(task), sim::memory_exhausted_text());
+                                            return kOutOfMemory;
                                           } catch (const std::exception& error) {
                                             write(file(task), error.what());
                                             return 1;
@@ -51,6 +56,7 @@ std::vector<std::string> map_processes(int tasks, int processes, const ResultsFo
                                           if (end.exit_status == 0) return;
                                           const std::string reason =
                                               end.signal != 0 ? strsignal(end.signal) : read(file(end.task));
+                                          if (end.exit_status == kOutOfMemory) throw sim::MemoryExhausted(reason);
                                           throw sim::CheckFailed(fmt::format("task {} failed: {}", end.task, reason));
                                         },
                                     .on_progress = [](int, const sim::ReplayProgress&) {}});

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "sim/read/shown.hpp"
+
 namespace rehearse::scenarios {
 namespace {
 
@@ -24,15 +26,6 @@ const InstanceEntry* smallest_with(const Catalogue& catalogue, const std::string
   return best;
 }
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) >= 0x20) out += c;
-  }
-  return out;
-}
-
 std::string threading_json(const sim::Threading& t) {
   return fmt::format(
       "\"threading\": {{\"cores_per_tile\": {}, \"tile_cache_bytes\": {}, \"smt_yield\": {}, \"serial_share\": {}, "
@@ -51,10 +44,10 @@ std::string device_json(const sim::Device& d) {
   std::string corrections;
   for (const sim::ModelCorrection& c : d.corrections)
     corrections += fmt::format(
-        "{}\n        {{\"model\": \"{}\", \"dataset\": \"{}\", \"time_factor\": {}, \"launch_factor\": {}, \"power_factor\": {}, "
+        "{}\n        {{\"model\": {}, \"dataset\": {}, \"time_factor\": {}, \"launch_factor\": {}, \"power_factor\": {}, "
         "\"wait_share\": {}}}",
-        corrections.empty() ? "" : ",", escaped(c.model), escaped(c.dataset), c.time_factor, c.launch_factor, c.power_factor,
-        c.wait_share);
+        corrections.empty() ? "" : ",", sim::json_string(c.model), sim::json_string(c.dataset), c.time_factor, c.launch_factor,
+        c.power_factor, c.wait_share);
   std::string power;
   if (d.power)
     power = fmt::format(
@@ -64,16 +57,16 @@ std::string device_json(const sim::Device& d) {
         d.power->running_w, d.power->clock_w, d.power->launch_w, d.power->arithmetic_w, d.power->memory_w, d.power->voltage_floor,
         d.power->voltage_slope, d.power->lowest_clock);
   return fmt::format(
-      "    {{ \"name\": \"{}\", \"kind\": \"{}\",\n"
+      "    {{ \"name\": {}, \"kind\": \"{}\",\n"
       "      \"peak_flops\": {{\"fp32\": {}, \"fp16\": {}}}, \"memory_bytes\": {}, \"memory_bandwidth_bytes_per_s\": {},\n"
       "      {}, \"idle_w\": {}, \"busy_w\": {},\n"
       "      \"efficiency\": {{\"conv\": {}, \"gemm\": {}, \"rnn\": {}, \"fp16\": {}, \"bandwidth\": {}, \"k_half\": {}, "
       "\"launch_s\": {}, \"repeat_s\": {}, \"host_s_per_op\": {}}},\n{}"
       "      \"corrections\": [{}],\n"
-      "      \"source\": \"{}\" }}",
-      escaped(d.name), d.kind == sim::DeviceKind::gpu ? "gpu" : "cpu", d.peak_fp32_flops, d.peak_fp16_flops, d.memory_bytes,
-      d.memory_bandwidth_bytes_per_s, units, d.idle_w, d.busy_w, e.conv, e.gemm, e.rnn, e.fp16, e.bandwidth, e.k_half, e.launch_s,
-      e.repeat_s, e.host_s_per_op, power, corrections, escaped(d.source));
+      "      \"source\": {} }}",
+      sim::json_string(d.name), d.kind == sim::DeviceKind::gpu ? "gpu" : "cpu", d.peak_fp32_flops, d.peak_fp16_flops,
+      d.memory_bytes, d.memory_bandwidth_bytes_per_s, units, d.idle_w, d.busy_w, e.conv, e.gemm, e.rnn, e.fp16, e.bandwidth,
+      e.k_half, e.launch_s, e.repeat_s, e.host_s_per_op, power, corrections, sim::json_string(d.source));
 }
 
 std::string link_json(const sim::Link& link) {
@@ -84,20 +77,20 @@ std::string instance_json(const InstanceEntry& entry) {
   const sim::Instance& i = entry.instance;
   std::string devices, prices;
   for (const InstanceEntry::Named& named : entry.devices)
-    devices +=
-        fmt::format("{}{{\"device\": \"{}\", \"count\": {}}}", devices.empty() ? "" : ", ", escaped(named.device), named.count);
+    devices += fmt::format("{}{{\"device\": {}, \"count\": {}}}", devices.empty() ? "" : ", ", sim::json_string(named.device),
+                           named.count);
   if (entry.has_price) prices += fmt::format("\"price_usd_per_hour\": {}, ", i.price_usd_per_hour);
   if (std::isfinite(i.spot_price_usd_per_hour))
     prices += fmt::format("\"spot_price_usd_per_hour\": {}, ", i.spot_price_usd_per_hour);
   return fmt::format(
-      "    {{ \"name\": \"{}\", \"devices\": [{}],\n"
+      "    {{ \"name\": {}, \"devices\": [{}],\n"
       "      \"cpu_share\": {}, \"vcpus\": {}, \"memory_bytes\": {}, {}\"storage_bandwidth_bytes_per_s\": {},\n"
       "      \"inside\": {}, \"network\": {}, \"overlap\": {},\n"
       "      \"server_bytes_per_s\": {}, \"server_overlap\": {}, \"host_idle_w\": {}, \"host_busy_w\": {},\n"
-      "      \"source\": \"{}\" }}",
-      escaped(i.name), devices, i.cpu_share, i.vcpus, i.memory_bytes, prices, i.storage_bandwidth_bytes_per_s,
+      "      \"source\": {} }}",
+      sim::json_string(i.name), devices, i.cpu_share, i.vcpus, i.memory_bytes, prices, i.storage_bandwidth_bytes_per_s,
       link_json(i.inside), link_json(i.network), i.overlap, i.server_bytes_per_s, i.server_overlap, i.host_idle_w, i.host_busy_w,
-      escaped(i.source));
+      sim::json_string(i.source));
 }
 
 template <class Entry, class Written>
@@ -122,7 +115,7 @@ workloads::Place place_of(const workloads::Measurement& m, const Catalogue& cata
   sim::Cluster cluster;
   sim::Mistakes mistakes;
   const int instance = add_to_cluster(*entry, catalogue, cluster, mistakes);
-  if (!mistakes.empty()) return place;
+  if (instance == kNoInstance) return place;
   const sim::Instance& found = cluster.instances[static_cast<std::size_t>(instance)];
   place.inside = found.inside;
   place.network = found.network;

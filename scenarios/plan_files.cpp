@@ -190,10 +190,9 @@ std::unique_ptr<PlanCluster> load_plan_cluster(const std::string& path) {
   read_cluster(in, paths, {}, plan->scenario, mistakes);
   const sim::Cluster& cluster = plan->scenario.cluster;
   if (const auto free = in.child("free_devices")) {
+    mistakes.throw_if_any();  // how many devices there are is known of pools without mistakes alone
     for (const sim::Pool& pool : cluster.pools)
-      plan->free_devices.push_back(
-          cluster.instances.empty() ? 0
-                                    : pool.nodes * sim::workers_per_node(cluster, static_cast<int>(plan->free_devices.size())));
+      plan->free_devices.push_back(pool.nodes * sim::workers_per_node(cluster, static_cast<int>(plan->free_devices.size())));
     sim::ObjectReader counts(*free, mistakes);
     for (std::size_t p = 0; p < cluster.pools.size(); ++p)
       plan->free_devices[p] =

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/memory_limit.hpp"
 
 namespace rehearse::scenarios {
 
@@ -140,6 +141,7 @@ class Children {
     sigprocmask(SIG_UNBLOCK, &held, nullptr);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(130);
+    sim::take_memory_share(std::min(setup_.tasks, std::max(1, setup_.processes)));
     work(task, pipe);
   }
 

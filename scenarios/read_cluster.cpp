@@ -57,12 +57,13 @@ void read_pool(sim::JsonValue value, const Catalogue& catalogue, const Paths& pa
   pool.autoscale = read_autoscale(in, pool.nodes, mistakes);
   in.finish();
   const InstanceEntry* entry = catalogue.find_instance(instance);
-  if (entry == nullptr) {
-    if (!instance.empty()) known_name(*in.child("instance"), instance, catalogue.instance_names(), "instance", mistakes);
+  if (entry == nullptr && !instance.empty())
+    known_name(*in.child("instance"), instance, catalogue.instance_names(), "instance", mistakes);
+  pool.instance = entry == nullptr ? kNoInstance : add_to_cluster(*entry, catalogue, scenario.cluster, mistakes);
+  if (pool.instance == kNoInstance) {
     scenario.cluster.pools.push_back(std::move(pool));  // never run; what names the pool is right
     return;
   }
-  pool.instance = add_to_cluster(*entry, catalogue, scenario.cluster, mistakes);
   sim::Instance& chosen = scenario.cluster.instances.back();
   if (spot && std::isnan(chosen.spot_price_usd_per_hour)) value.refuse("an instance with a spot price", mistakes);
   // Nobody bids more than what an on-demand node costs.
@@ -103,6 +104,11 @@ std::optional<sim::JsonDocument> read_platform_key(sim::ObjectReader& cluster, c
 }
 
 }  // namespace
+
+const sim::Instance* instance_or_null(const sim::Cluster& cluster, sim::PoolId pool) {
+  const int instance = cluster.pools[static_cast<std::size_t>(pool)].instance;
+  return instance == kNoInstance ? nullptr : &cluster.instances[static_cast<std::size_t>(instance)];
+}
 
 std::vector<std::string> pool_names(const sim::Cluster& cluster) {
   std::vector<std::string> names;

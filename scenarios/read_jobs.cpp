@@ -85,7 +85,7 @@ void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Sce
     }
     mistakes.add(std::move(mistake));
   }
-  scenario.jobs.push_back(std::move(job));
+  if (mistakes.size() == before) scenario.jobs.push_back(std::move(job));
 }
 
 /// Drops the jobs of a trace whose floor nobody can tell, and accounts for them; a mistake when none is left, or with `stops`.
@@ -111,11 +111,12 @@ void drop_unmodelled(sim::JsonValue trace, const OwnModels& own, std::vector<sim
 traces::ClusterLimits limits_of(const sim::Cluster& cluster) {
   traces::ClusterLimits limits;
   for (std::size_t p = 0; p < cluster.pools.size(); ++p) {
+    const sim::Instance* instance = instance_or_null(cluster, static_cast<sim::PoolId>(p));
+    if (instance == nullptr) continue;
     const int of_node = sim::workers_per_node(cluster, static_cast<sim::PoolId>(p));
     limits.node_gpus = std::max(limits.node_gpus, of_node);
     limits.pool_gpus.push_back(of_node * cluster.pools[p].nodes);
-    const sim::Instance& instance = cluster.instances[static_cast<std::size_t>(cluster.pools[p].instance)];
-    for (const sim::DeviceCount& gpu : instance.gpus)
+    for (const sim::DeviceCount& gpu : instance->gpus)
       limits.gpu_types.push_back(cluster.devices[static_cast<std::size_t>(gpu.device)].name);
   }
   return limits;
@@ -290,6 +291,7 @@ void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, 
   const auto list = in.required("jobs", "a list of jobs");
   if (!list) return;
   if (list->is_array() && list->size() == 0) list->refuse("at least one job", mistakes);
+  const std::size_t before = mistakes.size();
   std::vector<Entry> entries;
   for (const sim::JsonValue value : sim::read_list(*list, mistakes)) {
     const std::size_t begin = scenario.jobs.size();
@@ -299,6 +301,8 @@ void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, 
   // A trace alone has unique names: its reader sees to it.
   if (entries.size() > 1) check_names(scenario, entries, mistakes);
   check_accuracy_is_modelled(scenario, entries, own, mistakes);
+  // A job with a mistake is none of the list's: those that wait for it are right.
+  if (mistakes.size() > before) return;
   check_dependencies(scenario, [&](std::size_t job, std::string expected) {
     const auto entry = std::find_if(entries.begin(), entries.end(), [job](const Entry& e) { return job < e.end; });
     entry->value.refuse(std::move(expected), mistakes);

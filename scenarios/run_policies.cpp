@@ -14,6 +14,7 @@
 #include "scenarios/retiming.hpp"
 #include "scenarios/watch_board.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/memory_limit.hpp"
 
 namespace rehearse::scenarios {
 
@@ -40,6 +41,12 @@ int guarded_run(const std::function<void()>& run, const std::string& folder) {
   } catch (const sim::InputError& error) {
     write_reason(folder, error.what());
     return kInvalid;
+  } catch (const sim::MemoryExhausted& error) {
+    write_reason(folder, error.what());
+    return kPolicyFailed;
+  } catch (const std::bad_alloc&) {
+    write_reason(folder, sim::memory_exhausted_text());
+    return kPolicyFailed;
   } catch (const std::exception& error) {
     write_reason(folder, error.what());
     return kBug;

@@ -208,13 +208,16 @@ std::unique_ptr<StudyParameters> read_contributions(sim::ObjectReader& in, const
   for (const Knob& knob : kKnobs) names.emplace_back(knob.name);
   std::vector<const Knob*> order;
   for (const sim::JsonValue value : in.list("order")) {
-    const Knob* knob = &kKnobs[sim::read_choice(value, names, mistakes)];
+    const auto known = known_choice(value, names, mistakes);
+    if (!known) continue;
+    const Knob* knob = &kKnobs[*known];
     if (std::find(order.begin(), order.end(), knob) != order.end())
       refuse_again(value, knob->name, "a knob that is given once", mistakes);
     else
       order.push_back(knob);
   }
-  if (const auto list = in.child("order"); list && list->is_array() && order.empty()) list->refuse("at least one knob", mistakes);
+  if (const auto list = in.child("order"); list && list->is_array() && list->size() == 0)
+    list->refuse("at least one knob", mistakes);
   for (const Knob& knob : kKnobs)
     if (std::find(order.begin(), order.end(), &knob) == order.end()) order.push_back(&knob);
   return std::make_unique<Contributions>(std::move(order));

@@ -309,16 +309,15 @@ MachineChoice read_machine(sim::JsonValue value, const sim::Cluster& cluster, si
   const std::string pool = in.text("pool");
   MachineChoice choice;
   const std::vector<std::string> names = pool_names(cluster);
-  if (!pool.empty() && known_name(*in.child("pool"), pool, names, "pool", mistakes))
-    choice.pool = static_cast<int>(std::find(names.begin(), names.end(), pool) - names.begin());
+  const bool known = !pool.empty() && known_name(*in.child("pool"), pool, names, "pool", mistakes);
+  if (known) choice.pool = static_cast<int>(std::find(names.begin(), names.end(), pool) - names.begin());
   if (const auto gpus = in.maybe_integer("gpus", sim::between(0, 1024))) choice.gpus = static_cast<int>(*gpus);
   choice.name = in.text("name", choice.gpus < 0 ? pool : fmt::format("{} x {}", choice.gpus, pool));
   in.finish();
-  if (names.empty()) return choice;
-  const sim::Instance& instance =
-      cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(choice.pool)].instance)];
+  const sim::Instance* instance = known ? instance_or_null(cluster, choice.pool) : nullptr;
+  if (instance == nullptr) return choice;
   try {
-    sim::machine_of(cluster, instance, sim::wiring_of(instance), {.gpus = choice.gpus});
+    sim::machine_of(cluster, *instance, sim::wiring_of(*instance), {.gpus = choice.gpus});
   } catch (const sim::InputError& error) {
     add_at(value, error, mistakes);
   }

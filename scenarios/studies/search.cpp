@@ -146,14 +146,18 @@ std::vector<SearchGoal> read_goals(sim::ObjectReader& in, const SpaceChoice& spa
   const std::vector<std::string> names(policies::kSearchGoalNames.begin(), policies::kSearchGoalNames.end());
   std::vector<SearchGoal> goals;
   const auto list = in.required("objectives", "a list of two to four objectives");
+  const std::size_t before = mistakes.size();
   for (const sim::JsonValue value : in.list("objectives")) {
-    const auto goal = static_cast<SearchGoal>(sim::read_choice(value, names, mistakes));
+    const auto known = known_choice(value, names, mistakes);
+    if (!known) continue;
+    const auto goal = static_cast<SearchGoal>(*known);
     const bool is_known = space.goals.empty() || std::count(space.goals.begin(), space.goals.end(), goal) > 0;
     if (!is_known) value.refuse("an objective that the space knows", mistakes);
     if (std::count(goals.begin(), goals.end(), goal) > 0) refuse_again(value, value.text(), "each objective once", mistakes);
     goals.push_back(goal);
   }
-  if (list && list->is_array() && (goals.size() < 2 || goals.size() > 4)) list->refuse("two to four objectives", mistakes);
+  if (mistakes.size() == before && list && (goals.size() < 2 || goals.size() > 4))
+    list->refuse("two to four objectives", mistakes);
   return goals;
 }
 

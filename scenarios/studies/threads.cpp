@@ -297,9 +297,9 @@ std::unique_ptr<StudyParameters> read_threads(sim::ObjectReader& in, const Paths
       break;
     }
   if (!scenario.generators.empty()) in.value().refuse("\"jobs\" without generators", mistakes);
-  for (const sim::Pool& pool : scenario.cluster.pools) {
-    const sim::Instance& instance = scenario.cluster.instances[static_cast<std::size_t>(pool.instance)];
-    if (instance.gpus.empty() && instance.cpu >= 0) continue;
+  for (std::size_t pool = 0; pool < scenario.cluster.pools.size(); ++pool) {
+    const sim::Instance* instance = instance_or_null(scenario.cluster, static_cast<sim::PoolId>(pool));
+    if (instance == nullptr || instance->gpus.empty()) continue;
     in.value().refuse("pools of nodes without GPUs", mistakes);
     break;
   }

@@ -18,6 +18,7 @@
 #include "scenarios/run_one.hpp"
 #include "scenarios/run_policies.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/memory_limit.hpp"
 
 namespace rehearse::scenarios {
 
@@ -36,10 +37,10 @@ class Worker {
 
   SweepRow row(const PlannedRun& run) {
     SweepRow row{.key = run.key, .reason = {}, .metrics = {}};
-    const auto ends = [&](RunStatus status, const std::exception& error) {
+    const auto ends = [&](RunStatus status, const std::string& reason) {
       row.status = status;
       row.reason.clear();
-      for (const char* c = error.what(); *c != '\0'; ++c) row.reason += *c == '\n' ? "; " : std::string(1, *c);
+      for (const char* c = reason.c_str(); *c != '\0'; ++c) row.reason += *c == '\n' ? "; " : std::string(1, *c);
       row.metrics.clear();
       if (row.reason.empty()) row.reason = "no reason was given";
     };
@@ -47,11 +48,15 @@ class Worker {
       load(run.point);
       measure(run, row);
     } catch (const sim::PolicyError& error) {
-      ends(RunStatus::failed, error);
+      ends(RunStatus::failed, error.what());
     } catch (const sim::InputError& error) {
-      ends(RunStatus::invalid, error);
+      ends(RunStatus::invalid, error.what());
+    } catch (const sim::MemoryExhausted& error) {
+      ends(RunStatus::failed, error.what());
+    } catch (const std::bad_alloc&) {
+      ends(RunStatus::failed, sim::memory_exhausted_text());
     } catch (const std::exception& error) {
-      ends(RunStatus::bug, error);
+      ends(RunStatus::bug, error.what());
     }
     return row;
   }

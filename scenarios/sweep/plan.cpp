@@ -79,14 +79,18 @@ SweepPlan::SweepPlan(std::string path, const LoadOptions& options, std::size_t l
   for (const SweepAxis& axis : axes_) runs *= static_cast<double>(axis.values.size());
   if (runs > static_cast<double>(limit_)) refuse_size(runs);
   first_ = load(0);
-  if (first_->study)
+  if (!axes_.empty()) refuse_study();
+  runs *= static_cast<double>(first_->policies.size()) * first_->repetitions;
+  if (runs > static_cast<double>(limit_)) refuse_size(runs);
+  check_values();
+}
+
+void SweepPlan::refuse_study() const {
+  if (!first_->study_name.empty())
     throw sim::InputError({.file = path_,
                            .pointer = "/study",
                            .expected = "a scenario without a study to sweep",
                            .found = "\"" + first_->study_name + "\""});
-  runs *= static_cast<double>(first_->policies.size()) * first_->repetitions;
-  if (runs > static_cast<double>(limit_)) refuse_size(runs);
-  check_values();
 }
 
 void SweepPlan::refuse_size(double runs) const {

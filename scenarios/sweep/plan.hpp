@@ -31,6 +31,9 @@ class SweepPlan {
   /// when they are run. Throws InputError with all mistakes at once, also for more than `limit` runs.
   SweepPlan(std::string path, const LoadOptions& options, std::size_t limit = kMostRuns);
 
+  /// Throws InputError for a scenario with a study, which cannot be swept; the constructor does where there are axes.
+  void refuse_study() const;
+
   /// SHA-256 of the program that runs: policies and models may differ in another. Read once.
   static const std::string& program();
   const std::string& name() const { return first_->name; }

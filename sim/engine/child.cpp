@@ -10,11 +10,12 @@
 #include <list>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/memory_limit.hpp"
 
 namespace rehearse::sim {
 namespace {
 
-constexpr char kDone = '+', kThrew = '-';
+constexpr char kDone = '+', kThrew = '-', kOutOfMemory = '!';
 
 void write_all(int file, const std::string& bytes) {
   for (std::size_t written = 0; written < bytes.size();) {
@@ -34,10 +35,15 @@ std::string read_all(int file) {
   }
 }
 
-[[noreturn]] void be_child(int file, int task, const std::function<std::string(int)>& work) {
+[[noreturn]] void be_child(int file, int task, int count, const std::function<std::string(int)>& work) {
   std::string bytes;
+  take_memory_share(count);
   try {
     bytes = kDone + work(task);
+  } catch (const MemoryExhausted& error) {
+    bytes = kOutOfMemory + std::string(error.what());
+  } catch (const std::bad_alloc&) {
+    bytes = kOutOfMemory + memory_exhausted_text();
   } catch (const std::exception& error) {
     bytes = kThrew + std::string(error.what());
   } catch (...) {
@@ -50,13 +56,13 @@ std::string read_all(int file) {
 /// Is waited for, whatever happens here: without a reader it ends at its first written byte.
 class Child {
  public:
-  Child(int task, const std::function<std::string(int)>& work) {
+  Child(int task, int count, const std::function<std::string(int)>& work) {
     int ends[2];
     check(pipe(ends) == 0, "a pipe could not be made");
     process_ = fork();
     if (process_ == 0) {
       close(ends[0]);
-      be_child(ends[1], task, work);
+      be_child(ends[1], task, count, work);
     }
     close(ends[1]);
     if (process_ < 0) close(ends[0]);
@@ -75,6 +81,7 @@ class Child {
   std::string answer() const {
     const std::string bytes = read_all(answer_);
     check(!bytes.empty(), "a child died without an answer");
+    if (bytes[0] == kOutOfMemory) throw MemoryExhausted(bytes.substr(1));
     check(bytes[0] == kDone, "in a child: " + bytes.substr(1));
     return bytes.substr(1);
   }
@@ -89,7 +96,7 @@ class Child {
 std::vector<std::string> in_children(int count, const std::function<std::string(int task)>& work) {
   std::fflush(nullptr);
   std::list<Child> children;
-  for (int task = 0; task < count; ++task) children.emplace_back(task, work);
+  for (int task = 0; task < count; ++task) children.emplace_back(task, count, work);
   std::vector<std::string> answers;
   for (const Child& child : children) answers.push_back(child.answer());
   return answers;

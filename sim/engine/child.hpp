@@ -7,7 +7,8 @@
 
 namespace rehearse::sim {
 
-/// What `work` returns in a forked child. What it throws, or a child that dies, is a CheckFailed here. `work` must neither
+/// What `work` returns in a forked child. What it throws, or a child that dies, is a CheckFailed here,
+/// std::bad_alloc a MemoryExhausted; children share the memory that is left. `work` must neither
 /// write to the caller's files nor wait for its threads.
 std::string in_child(const std::function<std::string()>& work);
 

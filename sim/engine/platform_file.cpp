@@ -7,12 +7,16 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <span>
+#include <sstream>
 #include <string_view>
 #include <tuple>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/memory_limit.hpp"
 #include "sim/engine/child.hpp"
 #include "sim/engine/simgrid_setup.hpp"
 
@@ -27,6 +31,7 @@ constexpr rlim_t kMostTime = 10;  // seconds; they must do, as AddressSanitizer'
 #else
 constexpr rlim_t kMostTime = 60;  // seconds
 #endif
+constexpr double kMostHosts = 1e6;      // nodes of a pool
 constexpr std::size_t kMostZones = 16;  // that the widest way of a zone is looked for to
 
 struct Closer {
@@ -141,6 +146,36 @@ Platform understood(std::string_view text) {
   return platform;
 }
 
+/// Hosts of all clusters: "0-15,20" are 17. What is no list of whole numbers is SimGrid's to refuse.
+double hosts_in_radicals(std::string_view xml) {
+  constexpr std::string_view kRadical = "radical=";
+  double hosts = 0;
+  for (std::size_t at = xml.find(kRadical); at != xml.npos; at = xml.find(kRadical, at)) {
+    at += kRadical.size();
+    if (at >= xml.size()) break;
+    std::string_view list = xml.substr(at + 1, std::min(xml.find(xml[at], at + 1), xml.size()) - at - 1);
+    while (!list.empty()) {
+      const std::string_view part = list.substr(0, list.find(','));
+      list.remove_prefix(std::min(list.size(), part.size() + 1));
+      const std::size_t dash = std::min(part.find('-'), part.size());
+      hosts += dash == part.size() ? 1 : std::max(0.0, number(part.substr(dash + 1)) - number(part.substr(0, dash)) + 1);
+    }
+  }
+  return hosts;
+}
+
+/// Before SimGrid makes them all.
+void refuse_too_many_hosts(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) return;  // a pipe is read once
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  const double hosts = hosts_in_radicals(text.view());
+  if (hosts > kMostHosts)
+    throw InputError({.file = path,
+                      .expected = fmt::format("a platform of at most {:.0f} hosts", kMostHosts),
+                      .found = fmt::format("clusters of {:.0f}", hosts)});
+}
+
 /// What was thrown, or what SimGrid wrote before it died: the first line that is not empty, without its head.
 std::string said(std::string_view thrown, std::FILE* file) {
   constexpr std::string_view kThrown = "in a child: ";
@@ -166,6 +201,7 @@ std::string said(std::string_view thrown, std::FILE* file) {
 Platform read_platform(const std::string& path) {
   const InputError unreadable({.file = path, .expected = "a readable file", .found = "no such file"});
   if (access(path.c_str(), R_OK) != 0) throw unreadable;
+  refuse_too_many_hosts(path);
   const std::unique_ptr<std::FILE, Closer> messages(std::tmpfile());
   check(messages != nullptr, "a temporary file could not be made");
   Platform platform;
@@ -182,6 +218,10 @@ Platform read_platform(const std::string& path) {
       refuse_what_goes_backwards();
       return described();
     }));
+  } catch (const MemoryExhausted&) {
+    throw InputError({.file = path,
+                      .expected = fmt::format("a platform that SimGrid reads with {} GB of memory", kMostMemory >> 30),
+                      .found = "one that takes more"});
   } catch (const CheckFailed& error) {
     throw InputError({.file = path, .expected = "a platform of SimGrid's in XML", .found = said(error.what(), messages.get())});
   }

@@ -173,6 +173,8 @@ void ReplayRun::ask_policy(std::string_view decision, const Job* job, double now
     ask();
   } catch (const CheckFailed&) {
     throw;
+  } catch (const std::bad_alloc&) {  // the run's, whoever asked last
+    throw;
   } catch (const std::exception& error) {
     fail(error.what());
   }

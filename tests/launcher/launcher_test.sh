@@ -25,7 +25,15 @@ stand_in() { printf '#!/usr/bin/env bash\n%s\n' "$2" >"$scratch/bin/$1"; chmod +
   stand_in ninja 'echo ninja "${@:3}" >>"$log"
     if [[ -e $scratch/broken ]]; then echo "FAILED: x.o"; echo "x.cpp:1: error: expected"; exit 1; fi
     if [[ -e $scratch/slow ]]; then [[ -e $scratch/building ]] && echo overlap >>"$log"; touch "$scratch/building"; sleep 0.2; rm "$scratch/building"; fi
-    echo "ninja: Entering directory $2"; echo "ninja: no work to do."
+    echo "ninja: Entering directory $2"
+    if [[ -e $scratch/large ]]; then
+      echo "[0/1] Re-running CMake..."; echo "-- Configuring done"
+      for i in {1..40}; do
+        echo "[$i/40] Building CXX object x$i.o"
+        if ((i == 7)); then echo "x7.cpp:3:1: warning: unused x [-Wunused]"; echo "    3 | int x;"; fi
+      done
+    fi
+    echo "ninja: no work to do."
     printf "%s\n" "#!/bin/bash" "pwd; printf \"<%s>\" \"\$@\"; exit 7" >"$2/cli/rehearse"; chmod +x "$2/cli/rehearse"'
   stand_in ctest 'echo "ctest $*" >>"$log"; [[ ! -e $scratch/failing ]] || exit 8'
   stand_in dpkg-query 'for p in "${@:4}"; do [[ -e $scratch/without-$p ]] || printf "%s=installed " "$p"; done'
@@ -73,6 +81,37 @@ expect 'a failed build ends with 1' 1 "$status"
 expect 'nothing stale is run' '' "$out"
 expect 'and the compiler is heard' $'FAILED: x.o\nx.cpp:1: error: expected\nrehearse: the build failed' "$err"
 rm "$scratch/broken"
+
+touch "$scratch/large"
+start list models
+expect 'a long build says each tenth, and all that the compiler says' 'rehearse: building, 10 % (4 of 40)
+x7.cpp:3:1: warning: unused x [-Wunused]
+    3 | int x;
+rehearse: building, 20 % (8 of 40)
+rehearse: building, 30 % (12 of 40)
+rehearse: building, 40 % (16 of 40)
+rehearse: building, 50 % (20 of 40)
+rehearse: building, 60 % (24 of 40)
+rehearse: building, 70 % (28 of 40)
+rehearse: building, 80 % (32 of 40)
+rehearse: building, 90 % (36 of 40)
+rehearse: building, 100 % (40 of 40)' "$err"
+if command -v script >/dev/null; then
+  printf '#!/usr/bin/env bash\nexec "%s" list models >/dev/null\n' "$checkout/rehearse" >"$scratch/bin/on-a-terminal"
+  chmod +x "$scratch/bin/on-a-terminal"
+  shown=$(script -qec on-a-terminal /dev/null </dev/null | tr -d '\r' | sed 's/\x1b\[K/\n/g')
+  expect 'on a terminal one line is overwritten' 'rehearse: building, 0 % (0 of 1)' "$(sed -n 2p <<<"$shown")"
+  expect 'up to the end' 'rehearse: building, 100 % (40 of 40)' "$(grep building <<<"$shown" | tail -1)"
+  expect 'for every step' 41 "$(grep -c building <<<"$shown")"
+  expect 'what the compiler says has lines of its own' $'x7.cpp:3:1: warning: unused x [-Wunused]\n    3 | int x;' \
+    "$(grep -x -e 'x7.*' -e ' *3 | .*' <<<"$shown")"
+fi
+rm "$scratch/large"
+# 160 of 470 in 120 s: the 310 that are left take 120 * 310 / 160 = 232 s, about 4 minutes.
+eval "$(sed -n '/^progress_text()/,/^}/p' "$launcher")"
+expect 'how long a build will take' 'building, 34 % (160 of 470), about 4 min left' "$(progress_text 160 470 120)"
+expect 'in seconds at the end' 'building, 95 % (450 of 470), about 14 s left' "$(progress_text 450 470 321)"
+expect 'unknown at the beginning' 'building, 0 % (1 of 470)' "$(progress_text 1 470 4)"
 
 touch "$scratch/without-libfmt-dev" "$scratch/without-catch2"
 echo 1000 >"$scratch/uid"

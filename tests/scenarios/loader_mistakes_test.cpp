@@ -358,6 +358,53 @@ TEST_CASE("several mistakes are reported at once, each with its place") {
         R"(s.json:1:3: /sed: found unknown key "sed"; did you mean "seed"?)");
 }
 
+TEST_CASE("a mistyped instance or device ends what is read of its pool, in studies, traces and checkpoints alike") {
+  const TemporaryFolder folder;
+  folder.write("t.csv", "job_id,submit_s,gpus,duration_s\na,0,1,60\n");
+  const std::string mistyped = R"("cluster": { "pools": [ { "name": "v", "instance": "p2.8xlarg", "nodes": 2 } ] })";
+  const std::string device =
+      R"("cluster": { "instances": [ { "name": "i", "devices": [ { "device": "v10", "count": 4 } ] } ],
+  "pools": [ { "name": "v", "instance": "i", "nodes": 2 } ] })";
+  for (const std::string& cluster : {mistyped, device})
+    for (
+        const std::string rest : {
+            R"("study": { "name": "placement", "graphs": [ { "model": "resnet50", "batch": 32 } ], "machines": [ { "pool": "v" } ],
+                "methods": [ "metis" ] })",
+            R"("study": "threads", "jobs": [ { "model": "resnet50", "steps": 5, "batch_size": 32 } ])",
+            R"("study": { "name": "search", "space": { "cnn": {} }, "objectives": [ "accuracy", "latency" ], "methods": [ "random" ] })",
+            R"("jobs": [ { "trace": "t.csv" } ], "policies": [ "manual" ])",
+            R"("jobs": [ { "gpus": 1, "duration_s": 5 } ], "policies": [ "manual" ], "checkpoint": { "interval": "young-daly" },
+                "maintenance": [ { "pool": "v", "start_s": 5, "duration_s": 5 } ])"}) {
+      INFO(cluster << rest);
+      const std::string said = complaints(folder, "{ " + cluster + ", " + rest + " }");
+      CHECK(said.find(cluster == mistyped ? "did you mean \"p2.8xlarge\"?" : "did you mean \"v100\"?") != said.npos);
+    }
+}
+
+TEST_CASE("a job with a mistake is one mistake, not also those of the jobs that wait for it") {
+  check_all({
+      {"{ 'gpus': 1, 'duration_s': 60 }",
+       "{ 'job_id': 'a', 'target_accuracy': 0.5 }, { 'gpus': 1, 'duration_s': 60, 'after': [ 'a' ] }",
+       "s.json:3:13: /jobs/0/model: expected what it trains, found none"},
+  });
+}
+
+TEST_CASE("a slash in a policy's name is reported with the name") {
+  check_all({
+      {"'manual' ]", "{ 'name': 'a/b' } ]",
+       "s.json:4:27: /policies/0/name: expected a policy name without slashes, found \"a/b\""},
+  });
+}
+
+TEST_CASE("an objective of a search that is no text is one mistake") {
+  const TemporaryFolder folder;
+  CHECK(complaints(folder, R"({"study":{"name":"search","objectives":["accuracy",{}]}})") ==
+        "s.json:1:10: /study: expected a key \"space\" (what is searched), found none\n"
+        "s.json:1:52: /study/objectives/1: expected one of \"accuracy\", \"latency\", \"memory\", \"training-time\", \"cost\", "
+        "\"energy\", found an empty object\n"
+        "s.json:1:10: /study: expected a key \"methods\" (a list of search methods), found none");
+}
+
 TEST_CASE("of very many mistakes the first hundred are listed, the others counted") {
   const TemporaryFolder folder;
   std::string jobs = "17";

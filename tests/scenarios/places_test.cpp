@@ -77,6 +77,21 @@ TEST_CASE("a written catalogue is read as it was", "[places]") {
   CHECK(place.device.power);
 }
 
+TEST_CASE("a device's name and source are written as they are, tabs and quotes included", "[places]") {
+  scenarios::Catalogue own;
+  own.add_own();
+  sim::Device device = *own.find_device("v100");
+  device.name = "my\tgpu";
+  device.source = "\"quoted\" \\ and\nbroken";
+  const TemporaryFolder folder;
+  scenarios::Catalogue again;
+  sim::Mistakes mistakes;
+  again.add_file(folder.write("c.json", scenarios::catalogue_json({device}, {})), mistakes);
+  mistakes.throw_if_any();
+  REQUIRE(again.find_device("my\tgpu") != nullptr);
+  CHECK(again.find_device("my\tgpu")->source == device.source);
+}
+
 TEST_CASE("every instance of the catalogue can be written and read", "[places]") {
   scenarios::Catalogue own;
   own.add_own();

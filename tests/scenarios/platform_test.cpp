@@ -27,6 +27,19 @@ std::string site_with(const std::string& from, const std::string& to) {
 
 }  // namespace
 
+TEST_CASE("a platform of 900 million hosts is refused before they are made") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("p.xml", R"(<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><cluster id="c" prefix="n" suffix="" radical="0-899999999,900000003" speed="1Gf" bw="1GBps" lat="1us"/></platform>)");
+  try {
+    scenarios::load_scenario(folder.write("s.json", scenario_of(path)), {});
+    FAIL("it was taken");
+  } catch (const sim::InputError& error) {  // 0 to 899,999,999, and one more
+    CHECK_THAT(error.what(), Catch::Contains("at most 1000000 hosts") && Catch::Contains("clusters of 900000001"));
+  }
+}
+
 TEST_CASE("a platform file becomes pools, nodes, cards and racks") {
   const TemporaryFolder folder;
   const auto scenario = scenarios::load_scenario(folder.write("s.json", scenario_of(kSite)), {});
