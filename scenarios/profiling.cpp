@@ -11,6 +11,7 @@
 #include "policies/threads/recommended.hpp"
 #include "sim/base/random.hpp"
 #include "sim/replay/alone.hpp"
+#include "traces/job_rules.hpp"
 
 namespace rehearse::scenarios {
 
@@ -23,6 +24,15 @@ std::vector<double> epoch_choices(const workloads::ProfileModel& model) {
   for (double epochs = 1; epochs < last; epochs *= 2) choices.push_back(epochs);
   choices.push_back(last);
   return choices;
+}
+
+/// Of random streams. What most jobs leave at its default is not named: a stream stays the same when others say it.
+std::string name_of(const sim::Profile& profile) {
+  std::string name = profile.model + "/" + profile.dataset;
+  if (profile.precision != sim::Profile().precision)
+    name += "/" + traces::precision_names()[static_cast<std::size_t>(profile.precision)];
+  if (profile.lr_rule != sim::Profile().lr_rule) name += "/" + traces::lr_rule_names()[static_cast<std::size_t>(profile.lr_rule)];
+  return name;
 }
 
 /// The job of median deadline: those who choose their probes search for its sake.
@@ -51,7 +61,7 @@ class Profiler {
     const std::vector<double> epochs = epoch_choices(belief_.profiles().of(profile));
     double cost_usd = 0;
     for (int i = 0; i < scenario_.history.runs; ++i) {
-      const std::string name = fmt::format("profiling/{}/{}/{}/{}", profile.model, profile.dataset, instance(pool).name, i);
+      const std::string name = fmt::format("profiling/{}/{}/{}", name_of(profile), instance(pool).name, i);
       sim::Random random(stream(name));
       const sim::Configuration& configuration = grid[random.below(grid.size())];
       cost_usd += measure({&profile, pool, configuration, epochs[random.below(epochs.size())], name}, random, runs);
@@ -70,9 +80,8 @@ class Profiler {
     auto [pool, measurements] = probes_of(profile, pools);
     Measured done;
     for (std::size_t i = 0; i < static_cast<std::size_t>(scenario_.history.runs) * pools.size() && !pool.empty(); ++i) {
-      const std::uint64_t key =
-          sim::stream_key(scenario_.policy_seed, static_cast<std::uint64_t>(repetition_), "probes " + probes.policy,
-                          fmt::format("{}/{}/{}", profile.model, profile.dataset, i));
+      const std::uint64_t key = sim::stream_key(scenario_.policy_seed, static_cast<std::uint64_t>(repetition_),
+                                                "probes " + probes.policy, fmt::format("{}/{}", name_of(profile), i));
       const std::size_t next = probes.chooser->next({.pool = pool, .seen = done.runs, .typical = typical, .random_key = key});
       sim::check(next < pool.size(), "a strategy probes what is not in the pool");
       sim::Random noise(stream(measurements[next].name));
@@ -106,8 +115,8 @@ class Profiler {
                                .usd_per_s = sim::usd_per_s(scenario_.cluster, scenario_.costs, c),
                                .start_s = scenario_.costs.start_s});
           all.second.push_back({&profile, pool, c, epochs,
-                                fmt::format("probing/{}/{}/{}/{} x {}/{}", profile.model, profile.dataset, instance(pool).name,
-                                            c.workers(), c.groups.front().batch_per_worker, epochs)});
+                                fmt::format("probing/{}/{}/{} x {}/{}", name_of(profile), instance(pool).name, c.workers(),
+                                            c.groups.front().batch_per_worker, epochs)});
         }
       }
     }
@@ -137,6 +146,8 @@ class Profiler {
     const double accuracy = world_.models().convergence->measured_accuracy(job, static_cast<int>(job.epochs), outcome.accuracy);
     runs.push_back({.model = what.profile->model,
                     .dataset = what.profile->dataset,
+                    .precision = what.profile->precision,
+                    .lr_rule = what.profile->lr_rule,
                     .instance = instance(what.pool).name,
                     .workers = what.configuration.workers(),
                     .batch_size = what.configuration.batch_size(),

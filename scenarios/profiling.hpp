@@ -20,7 +20,7 @@ struct ChosenProbes {
   std::string policy;  ///< its name: of its random streams
 };
 
-/// `runs` of each (model and dataset, instance) that occurs in the jobs and pools. Each trains a number of epochs from {1, 2, 4,
+/// `runs` of each (profile, instance) that occurs in the jobs and pools. Each trains a number of epochs from {1, 2, 4,
 /// ..., the model's} with a random configuration of the grid. Drawn from the world's streams, so that all learners share it.
 /// Who chooses has as many runs of each profile in all, from the same configurations and numbers of epochs.
 Profiled profile_models(const Scenario& scenario, const std::vector<sim::Job>& jobs, const workloads::Belief& belief,

@@ -137,6 +137,7 @@ void read_history_file(const std::string& path, sim::JsonValue value, Scenario& 
     traces::HistoryList list = traces::read_native_history(path);
     scenario.history.own = std::move(list.runs);
     warn_of_unknown_instances(scenario);
+    for (const std::string& note : list.report.notes) scenario.warnings.push_back("history: " + note);
     add_input(list.report, value.text(), scenario);
   } catch (const sim::InputError& error) {
     add_at(value, error, mistakes);

@@ -6,6 +6,11 @@
 
 namespace rehearse::workloads {
 
+bool is_of(const PastRun& run, const sim::Profile& profile) {
+  return run.model == profile.model && run.dataset == profile.dataset && run.precision == profile.precision &&
+         run.lr_rule == profile.lr_rule;
+}
+
 std::vector<sim::Mistake> mistakes_in(const PastRun& run) {
   std::vector<sim::Mistake> mistakes;
   const auto expect = [&](bool ok, const char* column, const char* expected, double found) {

@@ -6,12 +6,16 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
+#include "sim/replay/job.hpp"
 
 namespace rehearse::workloads {
 
 /// The fields have the columns' names.
 struct PastRun {
-  std::string model, dataset, instance;
+  std::string model, dataset;
+  sim::Precision precision = sim::Precision::fp32;
+  sim::LrRule lr_rule = sim::LrRule::adascale;
+  std::string instance;
   int workers = 1;
   double batch_size = 0;  ///< global: of all workers together, also where each pushes on its own
   double samples = 0;     ///< training samples an epoch
@@ -25,6 +29,9 @@ struct PastRun {
   double learning_rate = 0;                                              ///< 0: not said
   double price_usd_per_hour = std::numeric_limits<double>::quiet_NaN();  ///< of all that it used; NaN: not said
 };
+
+/// Whether it trained what jobs of the profile train, in the same way.
+bool is_of(const PastRun& run, const sim::Profile& profile);
 
 /// What is wrong with a run, the column's name in `pointer`; file and line are left to the reader.
 std::vector<sim::Mistake> mistakes_in(const PastRun& run);

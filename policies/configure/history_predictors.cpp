@@ -49,7 +49,7 @@ const HistoryPredictors::InstanceTimes& HistoryPredictors::epoch_times(const sim
   const auto known = epoch_times_.find(key);
   if (known != epoch_times_.end()) return known->second;
   const RunHistory::Gathered gathered = history_.on_instance_or_borrowed(
-      job.profile->model, instance, kEnoughRuns,
+      *job.profile, instance, kEnoughRuns,
       [&](const std::string& from, const std::string& to) { return roofline_ratio(*job.profile, from, to); });
   return epoch_times_.emplace(key, InstanceTimes{learner_.epoch_times(gathered.runs), gathered.borrowed}).first->second;
 }
@@ -58,8 +58,7 @@ const Accuracies* HistoryPredictors::accuracies(const sim::Job& job, bool asynch
   const auto key = std::make_pair(job.profile->index, asynchronous);
   const auto known = accuracies_.find(key);
   if (known != accuracies_.end()) return known->second.get();
-  const std::vector<PastRun> runs = history_.on_dataset(job.profile->model, job.profile->dataset);
-  return accuracies_.emplace(key, learner_.accuracies(runs, asynchronous)).first->second.get();
+  return accuracies_.emplace(key, learner_.accuracies(history_.of(*job.profile), asynchronous)).first->second.get();
 }
 
 HistoryPredictors::Training HistoryPredictors::predict_training(const sim::Job& job, const PlannedRun& run) {
@@ -90,17 +89,19 @@ sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Confi
   sim::Prediction out;
   const sim::Group& group = c.groups.front();
   const double samples = belief_.profiles().of(*job.profile).training_samples;
-  const InstanceTimes& instance = epoch_times(job, instance_name(cluster_, group.pool));
-  if (instance.times == nullptr) {
-    out.note = "no past run of this model";
-    out.feasible = false;
-    return out;
-  }
   const bool asynchronous = c.sync.kind == sim::SyncKind::servers_async;
   const PlannedRun run{.workers = c.workers(),
                        .batch_size = c.batch_size() * (asynchronous ? c.workers() : 1),
                        .samples = samples,
                        .asynchronous = asynchronous};
+  // A budget is trained also where nothing says how long that takes.
+  if (job.work == sim::Work::train && job.stop == sim::Stop::budget) out.epochs = training(job, run).epochs;
+  const InstanceTimes& instance = epoch_times(job, instance_name(cluster_, group.pool));
+  if (instance.times == nullptr) {
+    out.note = "no past run of this profile";
+    out.feasible = false;
+    return out;
+  }
   const Prediction epoch = instance.times->epoch_time_s(run);
   out.extrapolated = epoch.extrapolated;
   if (instance.borrowed) out.note = "times of another instance, scaled";
@@ -123,7 +124,8 @@ sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Confi
     out.epochs = trained.epochs;
     out.accuracy = trained.accuracy;
     out.extrapolated = out.extrapolated || trained.extrapolated;
-    if (job.has_target() && std::isnan(out.accuracy)) add_note(out.note, "no past run of this model and dataset");
+    if (job.has_target() && std::isnan(out.accuracy))
+      add_note(out.note, "no past run of this profile that combined gradients likewise");
     expected_epochs = trained.expected_epochs;
   }
   out.time_s = costs.start_s + out.epochs * epoch.safe * time_scale;

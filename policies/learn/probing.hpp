@@ -20,7 +20,7 @@ struct Probe {
   double start_s = 0;  ///< paid before the first epoch, not part of PastRun::time_s
 };
 
-/// All of one model on one dataset.
+/// All of one profile.
 struct ProbeView {
   std::span<const Probe> pool;    ///< not measured yet; at least one
   std::span<const PastRun> seen;  ///< what the probes so far measured

@@ -18,40 +18,39 @@ RunHistory::RunHistory(std::vector<PastRun> runs) : runs_(std::move(runs)) {
   all.throw_if_any();
 }
 
-std::vector<PastRun> RunHistory::on_instance(std::string_view model, std::string_view instance) const {
+std::vector<PastRun> RunHistory::of(const sim::Profile& profile) const {
   std::vector<PastRun> found;
-  std::ranges::copy_if(runs_, std::back_inserter(found),
-                       [&](const PastRun& r) { return r.model == model && r.instance == instance; });
+  std::ranges::copy_if(runs_, std::back_inserter(found), [&](const PastRun& r) { return is_of(r, profile); });
   return found;
 }
 
-RunHistory::Gathered RunHistory::on_instance_or_borrowed(std::string_view model, std::string_view instance, std::size_t enough,
-                                                         const TimeRatio& ratio) const {
-  Gathered gathered{.runs = on_instance(model, instance)};
+std::vector<PastRun> RunHistory::on_instance(const sim::Profile& profile, std::string_view instance) const {
+  std::vector<PastRun> found;
+  std::ranges::copy_if(runs_, std::back_inserter(found),
+                       [&](const PastRun& r) { return r.instance == instance && is_of(r, profile); });
+  return found;
+}
+
+RunHistory::Gathered RunHistory::on_instance_or_borrowed(const sim::Profile& profile, std::string_view instance,
+                                                         std::size_t enough, const TimeRatio& ratio) const {
+  Gathered gathered{.runs = on_instance(profile, instance)};
   if (gathered.runs.size() >= enough || !ratio) return gathered;
-  const std::string from = richest_other_instance(model, instance);
+  const std::string from = richest_other_instance(profile, instance);
   if (from.empty()) return gathered;
   const double scale = ratio(from, std::string(instance));
   sim::check(std::isfinite(scale) && scale > 0, "the time ratio of two instances is not a number above 0");
   gathered.borrowed = true;
-  for (PastRun& run : on_instance(model, from)) {
+  for (PastRun& run : on_instance(profile, from)) {
     run.time_s *= scale;
     gathered.runs.push_back(std::move(run));
   }
   return gathered;
 }
 
-std::vector<PastRun> RunHistory::on_dataset(std::string_view model, std::string_view dataset) const {
-  std::vector<PastRun> found;
-  std::ranges::copy_if(runs_, std::back_inserter(found),
-                       [&](const PastRun& r) { return r.model == model && r.dataset == dataset; });
-  return found;
-}
-
-std::string RunHistory::richest_other_instance(std::string_view model, std::string_view instance) const {
+std::string RunHistory::richest_other_instance(const sim::Profile& profile, std::string_view instance) const {
   std::map<std::string, std::size_t> count;
   for (const PastRun& r : runs_)
-    if (r.model == model && r.instance != instance) ++count[r.instance];
+    if (r.instance != instance && is_of(r, profile)) ++count[r.instance];
   const auto richest =
       std::ranges::max_element(count, {}, [](const auto& entry) { return entry.second; });  // the first of equals
   return richest == count.end() ? std::string{} : richest->first;

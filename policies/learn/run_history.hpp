@@ -19,8 +19,8 @@ class RunHistory {
   explicit RunHistory(std::vector<PastRun> runs);
 
   const std::vector<PastRun>& runs() const { return runs_; }
-  std::vector<PastRun> on_instance(std::string_view model, std::string_view instance) const;
-  std::vector<PastRun> on_dataset(std::string_view model, std::string_view dataset) const;
+  std::vector<PastRun> of(const sim::Profile& profile) const;
+  std::vector<PastRun> on_instance(const sim::Profile& profile, std::string_view instance) const;
   /// As `on_instance`; where those are fewer than `enough`, joined by the richest other instance's, their times scaled.
   struct Gathered {
     std::vector<PastRun> runs;
@@ -28,10 +28,10 @@ class RunHistory {
   };
   /// Time on instance `to` over time on instance `from`, for the same workers and batch; empty = nothing is borrowed.
   using TimeRatio = std::function<double(const std::string& from, const std::string& to)>;
-  Gathered on_instance_or_borrowed(std::string_view model, std::string_view instance, std::size_t enough,
+  Gathered on_instance_or_borrowed(const sim::Profile& profile, std::string_view instance, std::size_t enough,
                                    const TimeRatio& ratio) const;
-  /// The other instance with the most runs of the model, of equals the first by name; empty when there is none.
-  std::string richest_other_instance(std::string_view model, std::string_view instance) const;
+  /// The other instance with the most runs of the profile, of equals the first by name; empty when there is none.
+  std::string richest_other_instance(const sim::Profile& profile, std::string_view instance) const;
 
  private:
   std::vector<PastRun> runs_;

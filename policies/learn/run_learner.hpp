@@ -31,7 +31,7 @@ struct Prediction {
   bool extrapolated = false;  ///< outside the past runs
 };
 
-/// Of one model on one instance.
+/// Of one profile on one instance.
 class EpochTimes {
  public:
   virtual ~EpochTimes() = default;
@@ -39,7 +39,7 @@ class EpochTimes {
   virtual Prediction epoch_time_s(const PlannedRun& run) const = 0;
 };
 
-/// Of one model on one dataset, trained either synchronously or asynchronously.
+/// Of one profile, trained either synchronously or asynchronously.
 class Accuracies {
  public:
   virtual ~Accuracies() = default;
@@ -55,9 +55,9 @@ class Accuracies {
 class RunLearner {
  public:
   virtual ~RunLearner() = default;
-  /// From runs of one model on one instance; null without any to learn from.
+  /// From runs of one profile on one instance; null without any to learn from.
   virtual std::unique_ptr<EpochTimes> epoch_times(std::span<const PastRun> runs) const = 0;
-  /// From runs of one model on one dataset; null without any to learn from.
+  /// From runs of one profile; null without any to learn from.
   virtual std::unique_ptr<Accuracies> accuracies(std::span<const PastRun> runs, bool asynchronous) const = 0;
 };
 

@@ -52,15 +52,18 @@ RunTable::RunTable(const std::vector<PastRun>& runs, const RunTableSetup& setup)
   for (const PastRun& run : runs) {
     if (std::isnan(run.price_usd_per_hour))
       mistakes.add({.line = static_cast<std::int64_t>(cells.size()) + 1, .pointer = "price_usd_per_hour", .expected = "a price"});
-    cells.emplace_back(
-        index_of(tasks_,
-                 {.model = run.model, .dataset = run.dataset, .samples = run.samples, .learning_rate = run.learning_rate}),
-        index_of(options_, {.instance = run.instance,
-                            .workers = run.workers,
-                            .servers = run.servers,
-                            .batch_size = run.batch_size,
-                            .asynchronous = run.asynchronous,
-                            .epochs = setup.epochs_are_chosen ? run.epochs : 0}));
+    cells.emplace_back(index_of(tasks_, {.model = run.model,
+                                         .dataset = run.dataset,
+                                         .precision = run.precision,
+                                         .lr_rule = run.lr_rule,
+                                         .samples = run.samples,
+                                         .learning_rate = run.learning_rate}),
+                       index_of(options_, {.instance = run.instance,
+                                           .workers = run.workers,
+                                           .servers = run.servers,
+                                           .batch_size = run.batch_size,
+                                           .asynchronous = run.asynchronous,
+                                           .epochs = setup.epochs_are_chosen ? run.epochs : 0}));
   }
   mistakes.throw_if_any();
   std::vector<std::vector<PastRun>> gathered(tasks_.size() * options_.size());

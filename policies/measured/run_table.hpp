@@ -17,9 +17,14 @@ using workloads::PastRun;
 /// What is given with a job.
 struct TableTask {
   std::string model, dataset;
+  sim::Precision precision = sim::Precision::fp32;
+  sim::LrRule lr_rule = sim::LrRule::adascale;
   double samples = 0;        ///< an epoch
   double learning_rate = 0;  ///< 0: not said
   bool operator==(const TableTask&) const = default;
+  bool has_profile_of(const TableTask& other) const {
+    return model == other.model && dataset == other.dataset && precision == other.precision && lr_rule == other.lr_rule;
+  }
 };
 
 /// What is chosen for it.

@@ -34,7 +34,7 @@ std::vector<PastRun> TableLearner::past_runs(Wanted&& wanted) const {
 
 const EpochTimes* TableLearner::times(std::size_t task, const TableOption& option) {
   const auto together = [&](std::size_t other) {
-    return tasks_apart_ ? other == task : table_.tasks()[other].model == table_.tasks()[task].model;
+    return tasks_apart_ ? other == task : table_.tasks()[other].has_profile_of(table_.tasks()[task]);
   };
   std::size_t first = 0;
   while (!together(first)) ++first;
@@ -59,9 +59,8 @@ double TableLearner::epochs(std::size_t task) {
   const TableTask& asked = table_.tasks()[task];
   known = fewest_epochs_to_the_end(past_runs([&](std::size_t t, const TableOption&) { return t == task; }));
   if (std::isnan(known))
-    known = fewest_epochs_to_the_end(past_runs([&](std::size_t t, const TableOption&) {
-      return table_.tasks()[t].model == asked.model && table_.tasks()[t].dataset == asked.dataset;
-    }));
+    known = fewest_epochs_to_the_end(
+        past_runs([&](std::size_t t, const TableOption&) { return table_.tasks()[t].has_profile_of(asked); }));
   return known;
 }
 

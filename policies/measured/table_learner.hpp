@@ -13,8 +13,8 @@ namespace rehearse::policies {
 
 class TableLearner {
  public:
-  /// Everything must outlive this. Fits are made when first asked for: of times one for each model and instance, synchronous and
-  /// asynchronous apart, over all tasks; of accuracies one for each task, since a learning rate or a smaller part of the data
+  /// Everything must outlive this. Fits are made when first asked for: of times one for each profile and instance, synchronous
+  /// and asynchronous apart, over all tasks; of accuracies one for each task, since a learning rate or a smaller part of the data
   /// makes other accuracies. `tasks_apart`: of times as well, as a strategy does that searches for each task on its own.
   TableLearner(const RunTable& table, const MeasuredCells& measured, const RunLearner& learner, bool tasks_apart)
       : table_(table), measured_(measured), learner_(learner), tasks_apart_(tasks_apart), epochs_(table.tasks().size(), -1) {}
@@ -26,7 +26,7 @@ class TableLearner {
     double paid_time_s = 0;  ///< what money is reckoned with, by the rule of HistoryPredictors
   };
   /// At the option's epochs. Where those are no choice: at the fewest with which a past run of the task went to its end, or of
-  /// its model and dataset if there was none.
+  /// its profile if there was none.
   Guess guess(std::size_t task, std::size_t option);
 
  private:
@@ -41,7 +41,7 @@ class TableLearner {
   const MeasuredCells& measured_;
   const RunLearner& learner_;
   const bool tasks_apart_;
-  /// Task (the first of its model where they are not apart), instance, asynchronous.
+  /// Task (the first of its profile where they are not apart), instance, asynchronous.
   std::map<std::tuple<std::size_t, std::string, bool>, std::unique_ptr<EpochTimes>> times_;
   std::map<std::pair<std::size_t, bool>, std::unique_ptr<Accuracies>> accuracies_;
   std::vector<double> epochs_;  ///< of each task; -1: not worked out yet, NaN: unknown

@@ -27,6 +27,8 @@ std::vector<double> bottom_levels(const sim::CpuGraph& graph, const sim::CpuBeli
   return level;
 }
 
+int most_inter_op(const sim::CpuMachine& machine) { return std::min(kMostInterOp, machine.logical_cores()); }
+
 /// On as many threads each as fill the hardware threads.
 workloads::UniformSetting filling(const sim::CpuMachine& machine, int inter_op) {
   return {.intra_op = std::clamp(machine.logical_cores() / inter_op, 1, machine.cores), .inter_op = inter_op};
@@ -132,7 +134,8 @@ sim::CpuPlan StrategyPlanner::plan(StepBench& bench) const {
   quicker(RecommendedPlanner().plan(bench));
   if (use_ == Use::or_uniform) {
     int inter_op = bench.machine().sockets + 1;
-    while (inter_op <= kMostInterOp && quicker(workloads::uniform_plan(bench.graph(), filling(bench.machine(), inter_op))))
+    while (inter_op <= most_inter_op(bench.machine()) &&
+           quicker(workloads::uniform_plan(bench.graph(), filling(bench.machine(), inter_op))))
       ++inter_op;
   }
   for (const ThreadStrategies& some : all_thread_strategies())
@@ -174,7 +177,7 @@ sim::CpuPlan list_schedule(const workloads::CpuStepModel& model) {
     plan.spare_threads = true;
     consider(std::move(plan));
   }
-  for (int inter_op = 1; inter_op <= kMostInterOp; ++inter_op)
+  for (int inter_op = 1; inter_op <= most_inter_op(model.machine); ++inter_op)
     consider(workloads::uniform_plan(model.graph, filling(model.machine, inter_op)));
   for (const ThreadStrategies& strategies : all_thread_strategies())
     consider(strategy_plan(model.machine, model.graph, model.classes, belief, strategies));

@@ -10,7 +10,8 @@ namespace rehearse::policies {
 class RecommendedThreads final : public sim::Threads {
  public:
   sim::ThreadPlan plan(const sim::OpGraph&, const sim::Device& cpu, double) override {
-    return {.inter_op = std::max(1, cpu.sockets), .intra_op = std::max(1, cpu.cores)};
+    const int cores = std::max(1, cpu.cores);
+    return {.inter_op = std::clamp(cpu.sockets, 1, cores), .intra_op = cores};
   }
 };
 

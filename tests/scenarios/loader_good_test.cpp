@@ -244,6 +244,8 @@ TEST_CASE("a history of one's own") {
       folder.write("s.json", with(kMinimal, R"("cluster")", R"("history": { "file": "past.csv" }, "cluster")")), {});
   REQUIRE(scenario->history.own.size() == 1);
   CHECK(scenario->history.own.front().time_s == 10);
+  CHECK(scenario->warnings == std::vector<std::string>{"history: without column precision: all runs count as fp32",
+                                                       "history: without column lr_rule: all runs count as adascale"});
 }
 
 TEST_CASE("every shipped scenario loads") {

@@ -50,6 +50,7 @@ std::string complaint(const HistoryFormat& format, const std::string& text) {
 const HistoryFormat& native() { return history_formats()[0]; }
 const HistoryFormat& trimtuner() { return history_formats()[1]; }
 
+/// As files were before a run's precision and rule for the learning rate had columns.
 const std::string kNative = "model,dataset,instance,workers,batch_size,samples,epochs,time_s,accuracy";
 const std::string kTrimTuner =
     "n_workers,learning_rate,batch_size,synchronism,training_time,n_ps,acc,vm_flavor,training_set_size,total_iterations\n";
@@ -70,9 +71,32 @@ TEST_CASE("a native history: what is not said has its default", "[histories]") {
   CHECK_FALSE(run.censored);
   CHECK_FALSE(run.asynchronous);
   CHECK(run.servers == 0);
+  CHECK(run.precision == sim::Precision::fp32);
+  CHECK(run.lr_rule == sim::LrRule::adascale);
   CHECK(run.learning_rate == 0);
   CHECK(std::isnan(run.price_usd_per_hour));
   CHECK(list.report.rows == 1);
+}
+
+TEST_CASE("a native history without precision and rate rule says what its runs count as", "[histories]") {
+  const std::string row = "resnet18,cifar10,vm,4,128,50000,10,900,0.9";
+  const File old_file(kNative + "\n" + row + "\n");
+  CHECK(read_native_history(old_file.path()).report.notes ==
+        std::vector<std::string>{"without column precision: all runs count as fp32",
+                                 "without column lr_rule: all runs count as adascale"});
+  const File half_old(kNative + ",precision\n" + row + ",fp16\n");
+  const HistoryList half = read_native_history(half_old.path());
+  CHECK(half.report.notes == std::vector<std::string>{"without column lr_rule: all runs count as adascale"});
+  CHECK(half.runs.front().precision == sim::Precision::fp16);
+  const File whole(kNative + ",precision,lr_rule\n" + row + ",fp16,linear-warmup\n" + row + ",,\n");
+  const HistoryList list = read_native_history(whole.path());
+  CHECK(list.report.notes.empty());
+  CHECK(list.runs[0].lr_rule == sim::LrRule::linear_warmup);
+  CHECK(list.runs[1].precision == sim::Precision::fp32);
+  CHECK(complaint(native(), kNative + ",precision\n" + row + ",fp64\n") ==
+        "h.csv:2: precision: expected fp32 or fp16, found \"fp64\"");
+  CHECK(native_history_header().starts_with(
+      "model,dataset,precision,lr_rule,instance,workers,batch_size,samples,epochs,time_s,accuracy,"));
 }
 
 TEST_CASE("a native history is the user's own: all of its mistakes, with their lines", "[histories]") {
@@ -100,6 +124,8 @@ TEST_CASE("a native history reads back as it was written", "[histories]") {
     const auto name = [&] { return names[random.below(names.size())]; };
     PastRun run{.model = name(),
                 .dataset = name(),
+                .precision = static_cast<sim::Precision>(random.below(2)),
+                .lr_rule = static_cast<sim::LrRule>(random.below(4)),
                 .instance = name(),
                 .workers = 1 + static_cast<int>(random.below(1000)),
                 .batch_size = random.uniform(1, 1e4),
@@ -117,6 +143,8 @@ TEST_CASE("a native history reads back as it was written", "[histories]") {
     RC_ASSERT(list.runs.size() == 1u);
     RC_ASSERT(same(list.runs.front(), run));
     RC_ASSERT(list.runs.front().model == run.model);
+    RC_ASSERT(list.runs.front().precision == run.precision);
+    RC_ASSERT(list.runs.front().lr_rule == run.lr_rule);
   });
 }
 

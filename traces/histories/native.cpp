@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "sim/read/csv.hpp"
 #include "sim/read/sha256.hpp"
+#include "traces/job_rules.hpp"
 
 namespace rehearse::traces {
 
@@ -13,10 +16,30 @@ namespace {
 
 using workloads::PastRun;
 
+constexpr const char* kPrecision = "precision";
+constexpr const char* kLrRule = "lr_rule";
+
+/// One of the names, whose index is the enumerator's value; what is not said is as a job's.
+template <class Enum>
+Enum read_choice(sim::CsvRow& row, std::string_view column, std::span<const std::string> names, Enum fallback) {
+  if (!row.has(column)) return fallback;
+  const auto name = std::find(names.begin(), names.end(), row.text(column));
+  if (name != names.end()) return static_cast<Enum>(name - names.begin());
+  row.refuse(column, fmt::format("{}", fmt::join(names, " or ")));
+  return fallback;
+}
+
+template <class Enum>
+const std::string& name_of(std::span<const std::string> names, Enum value) {
+  return names[static_cast<std::size_t>(value)];
+}
+
 PastRun read_row(sim::CsvRow& row) {
   const auto flag = [&](std::string_view column) { return row.integer(column, sim::between(0, 1), 0) == 1; };
   return {.model = std::string(row.text("model")),
           .dataset = std::string(row.text("dataset")),
+          .precision = read_choice(row, kPrecision, precision_names(), sim::Profile().precision),
+          .lr_rule = read_choice(row, kLrRule, lr_rule_names(), sim::Profile().lr_rule),
           .instance = std::string(row.text("instance")),
           .workers = static_cast<int>(row.integer("workers", sim::between(1, 1e6))),
           .batch_size = row.number("batch_size", sim::above(0)),
@@ -44,9 +67,13 @@ std::string quoted(const std::string& text) {
 HistoryList read_native_history(const std::string& path) {
   sim::CsvReader csv(
       path, {.required = {"model", "dataset", "instance", "workers", "batch_size", "samples", "epochs", "time_s", "accuracy"},
-             .optional = {"asynchronous", "censored", "servers", "learning_rate", "price_usd_per_hour"},
+             .optional = {kPrecision, kLrRule, "asynchronous", "censored", "servers", "learning_rate", "price_usd_per_hour"},
              .others_allowed = false});
   HistoryList list{.report = {.file = path}};
+  for (const auto& [column, assumed] : {std::pair{kPrecision, name_of(precision_names(), sim::Profile().precision)},
+                                        std::pair{kLrRule, name_of(lr_rule_names(), sim::Profile().lr_rule)}})
+    if (!csv.has_column(column))
+      list.report.notes.push_back(fmt::format("without column {}: all runs count as {}", column, assumed));
   sim::Mistakes mistakes;
   while (sim::CsvRow* row = csv.next()) {
     ++list.report.rows;
@@ -68,15 +95,15 @@ HistoryList read_native_history(const std::string& path) {
 }
 
 std::string native_history_header() {
-  return "model,dataset,instance,workers,batch_size,samples,epochs,time_s,accuracy,asynchronous,censored,servers,learning_rate,"
-         "price_usd_per_hour\n";
+  return "model,dataset,precision,lr_rule,instance,workers,batch_size,samples,epochs,time_s,accuracy,"
+         "asynchronous,censored,servers,learning_rate,price_usd_per_hour\n";
 }
 
 std::string native_history_row(const PastRun& run) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{:d},{:d},{},{},{}\n", quoted(run.model), quoted(run.dataset),
-                     quoted(run.instance), run.workers, run.batch_size, run.samples, run.epochs, run.time_s, run.accuracy,
-                     run.asynchronous, run.censored, run.servers,
-                     run.learning_rate > 0 ? fmt::format("{}", run.learning_rate) : "",
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{:d},{:d},{},{},{}\n", quoted(run.model), quoted(run.dataset),
+                     name_of(precision_names(), run.precision), name_of(lr_rule_names(), run.lr_rule), quoted(run.instance),
+                     run.workers, run.batch_size, run.samples, run.epochs, run.time_s, run.accuracy, run.asynchronous,
+                     run.censored, run.servers, run.learning_rate > 0 ? fmt::format("{}", run.learning_rate) : "",
                      std::isnan(run.price_usd_per_hour) ? "" : fmt::format("{}", run.price_usd_per_hour));
 }
 

@@ -41,6 +41,7 @@ workloads::PastRun read_row(sim::CsvRow& row) {
   const double time_s = row.number("training_time", sim::above(0));
   return {.model = "mnist-cnn",
           .dataset = "mnist",
+          .lr_rule = sim::LrRule::fixed,
           .instance = std::string(row.text("vm_flavor")),
           .workers = workers,
           .batch_size = batch_of_worker * workers,

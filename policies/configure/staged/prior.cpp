@@ -35,7 +35,7 @@ Gaussian speed_of(const ConfigureView& view, int pool, const std::vector<PastRun
   sim::StageRunner& believed = view.believed->stages();
   Gaussian speed{.sum = 0, .precision = 1 / (kSpeedSpread * kSpeedSpread)};
   for (const PastRun& run : runs) {
-    if (run.dataset != view.job.profile->dataset || run.asynchronous || run.servers > 0 || run.epochs <= 0) continue;
+    if (run.asynchronous || run.servers > 0 || run.epochs <= 0) continue;
     const sim::Configuration c = configuration_of(run, pool);
     const sim::StageRates& rates = believed.rates(view.job, c);
     if (!rates.fits) continue;
@@ -110,12 +110,12 @@ Prior prior_of(const ConfigureView& view, const workloads::Belief& belief) {
   if (view.history == nullptr || view.history->runs().empty() || !belief.profiles().of(*view.job.profile).convergence)
     return prior;
   for (std::size_t pool = 0; pool < view.cluster.pools.size(); ++pool) {
-    const Gaussian speed = speed_of(view, static_cast<int>(pool),
-                                    view.history->on_instance(view.job.profile->model, instance_of(view.cluster, pool)));
+    const Gaussian speed =
+        speed_of(view, static_cast<int>(pool), view.history->on_instance(*view.job.profile, instance_of(view.cluster, pool)));
     prior.mean.slower_on_pool.push_back(std::exp(speed.mean()));
     prior.speed_spreads.push_back(std::hypot(speed.spread(), kNodes));
   }
-  const std::vector<PastRun> runs = view.history->on_dataset(view.job.profile->model, view.job.profile->dataset);
+  const std::vector<PastRun> runs = view.history->of(*view.job.profile);
   for (int round = 0; round < kRounds; ++round) prior.noise_scale_spread = improve(view, belief, runs, prior.mean);
   return prior;
 }

@@ -1,5 +1,5 @@
-// What is believed of a job's models before it trains: the tables as they stand, corrected by past runs of the same model. Staged
-// strategies go on correcting it by the job's own stages.
+// What is believed of a job's models before it trains: the tables as they stand, corrected by past runs of the same profile.
+// Staged strategies go on correcting it by the job's own stages.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ struct Prior {
   double speed_spread(std::size_t pool) const { return pool < speed_spreads.size() ? speed_spreads[pool] : 0.1; }
 };
 
-/// Gaussian posterior of logarithms, given the view's past runs of the job's model and dataset. Step times of a pool: runs of its
+/// Gaussian posterior of logarithms, given the view's past runs of the job's profile. Step times of a pool: runs of its
 /// instance, each weighing the less the more of its step is synchronisation, which errs on its own. Noise scale and ceiling
 /// together: the accuracies of runs on all instances, linearised (Gauss-Newton); each run's own examples factor is part of the
 /// noise. Without past runs what the tables say.

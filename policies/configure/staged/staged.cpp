@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "policies/configure/menu.hpp"
+#include "sim/replay/stage.hpp"
 
 namespace rehearse::policies {
 
@@ -38,6 +39,16 @@ std::vector<double> ends_after(std::span<const double> ends, std::span<const sim
   return rest;
 }
 
+double budget_epochs(const ConfigureView& view) {
+  const double usual = view.estimate(view.manual).epochs;
+  if (usual > 0 || view.job.stop != sim::Stop::budget) return usual;
+  for (const sim::Choice& choice : believed_menu(view).ranked)
+    if (choice.predicted.epochs > 0) return choice.predicted.epochs;
+  sim::Job to_target = view.job;
+  to_target.stop = sim::Stop::target;
+  return sim::epoch_cap(to_target, 0, *view.believed->stages().models().convergence);
+}
+
 sim::Menu believed_menu(const ConfigureView& view) {
   std::vector<sim::Choice> choices;
   for (const sim::Configuration& c : view.candidates) choices.push_back({.configuration = c, .predicted = view.estimate(c)});
@@ -57,10 +68,14 @@ sim::Menu staged_menu(const ConfigureView& view, const sim::Configuration& first
   choice.predicted.accuracy = plan.accuracy;
   choice.predicted.epochs = plan.epochs;
   choice.predicted.feasible = plan.feasible;
+  const bool has_budget = view.job.stop == sim::Stop::budget;
+  const double budget = has_budget ? budget_epochs(view) : sim::kUnset;
+  if (has_budget) choice.predicted.epochs = budget;
   menu.ranked.push_back(std::move(choice));
   for (sim::Choice& other : others.ranked) {
     if (other.configuration == first) continue;
     other.until_epochs = until;
+    if (has_budget) other.predicted.epochs = budget;
     menu.ranked.push_back(std::move(other));
   }
   return menu;

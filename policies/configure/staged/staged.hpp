@@ -19,6 +19,11 @@ std::vector<double> ends_after(std::span<const double> ends, std::span<const sim
 sim::Menu staged_menu(const ConfigureView& view, const sim::Configuration& first, const StagePlan& plan,
                       std::span<const double> ends);
 
+/// Epochs that a job with Stop::budget trains, whatever its stages are: those that the belief expects of the manual
+/// configuration, or of the best candidate where manual's does not fit; the cap where nothing fits. Manual's for other jobs, whom
+/// it does not bind.
+double budget_epochs(const ConfigureView& view);
+
 /// The first menu of a staged strategy whose job cannot be cut into stages (fixed steps): the belief's ranking.
 sim::Menu believed_menu(const ConfigureView& view);
 

@@ -114,7 +114,7 @@ sim::Menu StagedMpc::configure_again(const ConfigureView& view, std::span<const 
                              .ends = ends,
                              .from = from,
                              .deadline_s = from.time_s + (1 - reserve_) * (view.job.deadline_s - from.time_s),
-                             .budget_epochs = view.estimate(view.manual).epochs,
+                             .budget_epochs = budget_epochs(view),
                              .tolerance = 0.002};
   const StagePlan plan = plan_stages(problem, runner);
   if (plan.stages.empty()) return believed_menu(view);

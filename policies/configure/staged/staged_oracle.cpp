@@ -23,7 +23,7 @@ sim::Menu StagedOracle::configure_again(const ConfigureView& view, std::span<con
                              .ends = ends,
                              .from = from,
                              .deadline_s = from.time_s + (1 - reserve_) * (view.job.deadline_s - from.time_s),
-                             .budget_epochs = view.estimate(view.manual).epochs};
+                             .budget_epochs = budget_epochs(view)};
   const StagePlan plan = plan_stages(problem, runner);
   if (plan.stages.empty()) return believed_menu(view);
   return staged_menu(view, *plan.stages.front(), plan, ends);

@@ -13,7 +13,7 @@ namespace {
 constexpr double kReserve = 0.1;  ///< of training time, that the belief may be wrong about
 
 double cap_of(const ConfigureView& view, const workloads::Belief& belief) {
-  const double budget = view.job.stop == sim::Stop::budget ? view.estimate(view.manual).epochs : sim::kUnset;
+  const double budget = view.job.stop == sim::Stop::budget ? budget_epochs(view) : sim::kUnset;
   return sim::epoch_cap(view.job, budget, *belief.models().convergence);
 }
 
@@ -85,7 +85,7 @@ sim::Menu StagedRl::configure_again(const ConfigureView& view, std::span<const s
     return believed_menu(view);  // the target is out of reach: the belief knows what is nearest
   const StagePlan plan = plan_of(decision, table, chosen, decision.inputs.feasible);
   sim::Menu menu = staged_menu(view, *plan.stages.front(), plan, decision.ends);
-  menu.ranked.front().predicted.epochs = view.job.stop == sim::Stop::budget ? view.estimate(view.manual).epochs : sim::kUnset;
+  if (view.job.stop != sim::Stop::budget) menu.ranked.front().predicted.epochs = sim::kUnset;  // the agent does not say
   return menu;
 }
 

@@ -13,9 +13,10 @@ namespace {
 std::vector<StagePlan> kept_to_the_end(const ConfigureView& view, std::span<const sim::StageSeen> seen) {
   sim::StageRunner& runner = view.believed->stages();
   const sim::Standing from = standing_after(view.job, view.candidates, seen, runner);
+  const double epochs = budget_epochs(view);
   std::vector<StagePlan> plans;
   for (const sim::Configuration& c : view.candidates) {
-    sim::Choice choice{.configuration = c, .predicted = {.epochs = view.estimate(view.manual).epochs}};
+    sim::Choice choice{.configuration = c, .predicted = {.epochs = epochs}};
     sim::Standing standing = from;
     if (!runner.run(view.job, choice, standing)) continue;
     StagePlan plan{.stages = {&c},

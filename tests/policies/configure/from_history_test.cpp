@@ -147,14 +147,32 @@ TEST_CASE("without runs of its own an instance borrows, and without any there is
   const sim::Prediction nothing = none.predict(configuration(0, 2, 64));
   CHECK_FALSE(nothing.feasible);
   CHECK(std::isnan(nothing.time_s));
-  CHECK(nothing.note == "no past run of this model");
+  CHECK(nothing.note == "no past run of this profile");
   std::vector<PastRun> other = three_sizes();
   for (PastRun& r : other) r.dataset = "imagenet";
   Predicting elsewhere(other);
   elsewhere.job.target_accuracy = 0.5;
-  const sim::Prediction blind = elsewhere.predict(configuration(0, 2, 64));
+  CHECK(elsewhere.predict(configuration(0, 2, 64)).note == "no past run of this profile");
+  for (PastRun& r : other) {
+    r.dataset = "cifar10";
+    r.asynchronous = true;
+  }
+  Predicting otherwise(other);
+  otherwise.job.target_accuracy = 0.5;
+  const sim::Prediction blind = otherwise.predict(configuration(0, 2, 64));
   CHECK(std::isnan(blind.accuracy));
-  CHECK(blind.note == "no past run of this model and dataset");
+  CHECK(blind.note == "no past run of this profile that combined gradients likewise");
+}
+
+TEST_CASE("a budget is trained also where no past run says how long that takes", "[history]") {
+  Predicting none({});
+  none.job.target_accuracy = 0.75;
+  none.job.stop = sim::Stop::budget;
+  const sim::Prediction unknown = none.predict(configuration(0, 2, 64));
+  CHECK_FALSE(unknown.feasible);
+  CHECK(unknown.epochs == 300);  // the cap: three times the publication's 100
+  none.job.epochs = 40;
+  CHECK(none.predict(configuration(0, 2, 64)).epochs == 40);
 }
 
 TEST_CASE("static-isotonic takes the cheapest choice that is predicted to keep the limits", "[isotonic]") {

@@ -31,14 +31,16 @@ PastRun run_on(const std::string& instance, const Measured& m) {
           .accuracy = m.accuracy};
 }
 
+const sim::Profile kProfile{.model = "resnet50", .dataset = "cifar10"}, kNeverTrained{.model = "vgg16", .dataset = "cifar10"};
+
 const IsotonicOptions kNoMargin{.margin_quantile = 0};
 
 IsotonicEpochTimes time_predictor(const RunHistory& history, const IsotonicOptions& options) {
-  return {history.on_instance("resnet50", "k80"), options};
+  return {history.on_instance(kProfile, "k80"), options};
 }
 
 IsotonicAccuracies accuracy_predictor(const RunHistory& history, const IsotonicOptions& options, bool asynchronous = false) {
-  const auto learned = IsotonicLearner(options).accuracies(history.on_dataset("resnet50", "cifar10"), asynchronous);
+  const auto learned = IsotonicLearner(options).accuracies(history.of(kProfile), asynchronous);
   REQUIRE(learned != nullptr);
   return dynamic_cast<const IsotonicAccuracies&>(*learned);
 }
@@ -129,7 +131,7 @@ TEST_CASE("time: too few runs are joined by the richest other instance's, scaled
     return 3.0;
   };
   const auto gathered = [&](const char* instance, std::size_t enough) {
-    return history.on_instance_or_borrowed("resnet50", instance, enough, ratio);
+    return history.on_instance_or_borrowed(kProfile, instance, enough, ratio);
   };
   const IsotonicEpochTimes predictor(gathered("k80", 2).runs, kNoMargin);
   CHECK(asked == "p100 to k80");
@@ -144,18 +146,39 @@ TEST_CASE("time: too few runs are joined by the richest other instance's, scaled
   // An instance without any run: p100, the richest of three, lends again.
   REQUIRE(gathered("a100", 1).runs.size() == 2);
   CHECK(gathered("a100", 1).runs[0].time_s == 150);
-  CHECK(history.on_instance_or_borrowed("resnet50", "a100", 1, {}).runs.empty());  // no ratio, nothing borrowed
-  CHECK(history.on_instance_or_borrowed("vgg16", "k80", 1, ratio).runs.empty());
+  CHECK(history.on_instance_or_borrowed(kProfile, "a100", 1, {}).runs.empty());  // no ratio, nothing borrowed
+  CHECK(history.on_instance_or_borrowed(kNeverTrained, "k80", 1, ratio).runs.empty());
   CHECK(IsotonicLearner(kNoMargin).epoch_times({}) == nullptr);
   ratio = [](const std::string&, const std::string&) { return 0.0; };
   CHECK_THROWS_AS(gathered("a100", 1), sim::CheckFailed);
 }
 
+TEST_CASE("runs of another precision, rate rule, dataset or model are no past runs of a profile") {
+  const PastRun own = run_on("k80", {1, 32, 1000, 2, 200, 0.5});
+  PastRun half = own, fixed = own, elsewhere = own, other = own;
+  half.precision = sim::Precision::fp16;
+  fixed.lr_rule = sim::LrRule::fixed;
+  elsewhere.dataset = "imagenet";
+  other.model = "vgg16";
+  for (PastRun* run : {&half, &fixed, &elsewhere, &other}) run->time_s = 1;
+  const RunHistory history({half, fixed, own, elsewhere, other});
+  CHECK(history.of(kProfile).size() == 1);
+  REQUIRE(history.on_instance(kProfile, "k80").size() == 1);
+  CHECK(history.on_instance(kProfile, "k80").front().time_s == 200);
+  sim::Profile in_fp16 = kProfile;
+  in_fp16.precision = sim::Precision::fp16;
+  CHECK(history.on_instance(in_fp16, "k80").front().precision == sim::Precision::fp16);
+  // Nor do they lend to another instance.
+  const auto ratio = [](const std::string&, const std::string&) { return 2.0; };
+  CHECK(history.on_instance_or_borrowed(kProfile, "v100", 10, ratio).runs.size() == 1);
+  CHECK(RunHistory({half, fixed, elsewhere, other}).on_instance_or_borrowed(kProfile, "v100", 10, ratio).runs.empty());
+}
+
 TEST_CASE("of equally rich instances the first by name lends") {
   const RunHistory history({run_on("v100", {1, 32, 1000, 1, 10, 0.5}), run_on("p100", {1, 32, 1000, 1, 50, 0.5})});
-  CHECK(history.richest_other_instance("resnet50", "k80") == "p100");
-  CHECK(history.richest_other_instance("resnet50", "p100") == "v100");
-  CHECK(history.richest_other_instance("vgg16", "k80").empty());
+  CHECK(history.richest_other_instance(kProfile, "k80") == "p100");
+  CHECK(history.richest_other_instance(kProfile, "p100") == "v100");
+  CHECK(history.richest_other_instance(kNeverTrained, "k80").empty());
 }
 
 TEST_CASE("accuracy: falls with the global batch, rises with the epochs") {
