@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scenarios/loader_parts.hpp"
 #include "scenarios/studies/study.hpp"
+#include "sim/read/sha256.hpp"
 
 namespace rehearse::scenarios {
 
@@ -60,7 +62,9 @@ std::string file_name(std::string_view name) {
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
     safe += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
   }
-  return safe;
+  if (safe.size() <= kLongestFileNamePart) return safe;
+  const std::string fingerprint = sim::sha256_of_text(name).substr(0, 16);  // two long names stay two
+  return safe.substr(0, kLongestFileNamePart - fingerprint.size() - 1) + "-" + fingerprint;
 }
 
 Needs read_study_name(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {

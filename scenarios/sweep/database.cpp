@@ -5,12 +5,16 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 
 #include "report/comparison.hpp"
 #include "report/row_writer.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/version.hpp"
+#include "sim/write/output_file.hpp"
 
 namespace rehearse::scenarios {
 
@@ -38,11 +42,12 @@ class Lock {
     struct flock whole {};
     whole.l_type = F_WRLCK;
     if (fd_ >= 0 && fcntl(fd_, F_SETLK, &whole) == 0) return;
+    const int number = errno;
     const bool is_held = fd_ >= 0;
     if (fd_ >= 0) close(fd_);
     throw sim::InputError({.file = path,
                            .expected = "a file that can be written",
-                           .found = is_held ? "one that another sweep writes to" : "a folder that cannot be written"});
+                           .found = is_held ? "one that another sweep writes to" : std::strerror(number)});
   }
   ~Lock() {
     unlink(path_.c_str());
@@ -60,11 +65,12 @@ class Lock {
 
 class SweepDatabase::Connection {
  public:
-  Connection(const std::string& path, bool commits_often) : path_(path), lock_(path) {
+  Connection(const std::string& path, bool commits_often) : path_(path), is_new_(access(path.c_str(), F_OK) != 0), lock_(path) {
     try {
       open_file(commits_often);
     } catch (...) {
       sqlite3_close(db_);
+      if (is_new_) unlink(path_.c_str());
       throw;
     }
   }
@@ -76,7 +82,9 @@ class SweepDatabase::Connection {
   Connection& operator=(const Connection&) = delete;
 
   [[noreturn]] void fail() const {
-    throw sim::InputError({.file = path_, .expected = "a database that can be read and written", .found = sqlite3_errmsg(db_)});
+    throw sim::InputError({.file = path_,
+                           .expected = "a database that can be read and written",
+                           .found = sqlite3_errcode(db_) == SQLITE_FULL ? std::strerror(ENOSPC) : sqlite3_errmsg(db_)});
   }
   void execute(const std::string& sql) const {
     if (sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail();
@@ -94,6 +102,7 @@ class SweepDatabase::Connection {
   void check_owner();
 
   std::string path_;
+  bool is_new_;
   Lock lock_;
   sqlite3* db_ = nullptr;
 };
@@ -201,7 +210,10 @@ SweepDatabase::SweepDatabase(const std::string& path, bool commits_often) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   std::error_code ignored;  // opening the file tells
   if (!parent.empty()) std::filesystem::create_directories(parent, ignored);
-  connection_ = std::make_unique<Connection>(path, commits_often);
+  sim::check_output(path);
+  if (sim::is_streamed(path))
+    throw sim::InputError({.file = path, .expected = "a file, which a database can be", .found = "a pipe or a device"});
+  connection_ = std::make_unique<Connection>(sim::behind_links(path), commits_often);  // one lock, whatever the name
 }
 
 SweepDatabase::~SweepDatabase() = default;
@@ -236,6 +248,7 @@ void SweepDatabase::set_plan(const SweepPlan& plan, const std::vector<PlannedRun
     meta.text("scenario").text(plan.text()).step(db);
     meta.text("name").text(plan.name()).step(db);
     meta.text("program").text(SweepPlan::program()).step(db);
+    meta.text("version").text(sim::program_version()).step(db);
     meta.text("baseline").text(plan.first().baseline).step(db);
     Statement point(db, "INSERT INTO points VALUES (?" + places + ")");
     for (std::size_t p = 0; p < plan.points(); ++p) {
@@ -302,7 +315,7 @@ std::vector<SweepDatabase::Count> SweepDatabase::counts() const {
 
 void SweepDatabase::write_csv(const std::string& path) const {
   Statement all(*connection_, "SELECT * FROM results ORDER BY row");
-  report::RowWriter out(path);
+  report::RowWriter out{sim::OutputFile(path)};
   const int columns = sqlite3_column_count(all.get());
   for (int c = 0; c < columns; ++c) out.text(sqlite3_column_name(all.get(), c));
   out.end_row();
