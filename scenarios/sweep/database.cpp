@@ -65,33 +65,40 @@ class Lock {
 
 class SweepDatabase::Connection {
  public:
-  Connection(const std::string& path, bool commits_often) : path_(path), is_new_(access(path.c_str(), F_OK) != 0), lock_(path) {
+  Connection(const std::string& path, bool commits_often) : path_(path), lock_(path), is_empty_(access(path.c_str(), F_OK) != 0) {
     try {
       open_file(commits_often);
     } catch (...) {
-      sqlite3_close(db_);
-      if (is_new_) unlink(path_.c_str());
+      close();
       throw;
     }
   }
   ~Connection() {
     sqlite3_exec(db_, "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);  // leaves one file
-    sqlite3_close(db_);
+    close();
   }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   [[noreturn]] void fail() const {
+    const bool is_full = sqlite3_errcode(db_) == SQLITE_FULL || sqlite3_system_errno(db_) == ENOSPC;
     throw sim::InputError({.file = path_,
                            .expected = "a database that can be read and written",
-                           .found = sqlite3_errcode(db_) == SQLITE_FULL ? std::strerror(ENOSPC) : sqlite3_errmsg(db_)});
+                           .found = is_full ? std::strerror(ENOSPC) : sqlite3_errmsg(db_)});
   }
   void execute(const std::string& sql) const {
     if (sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail();
   }
   sqlite3* get() const { return db_; }
+  /// There is something in it that is worth a file.
+  void keep() { is_empty_ = false; }
 
  private:
+  void close() {
+    sqlite3_close(db_);
+    if (!is_empty_) return;
+    for (const char* ending : {"", "-wal", "-shm", "-journal"}) unlink((path_ + ending).c_str());
+  }
   void open_file(bool commits_often) {
     if (sqlite3_open_v2(path_.c_str(), &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr) != SQLITE_OK) fail();
     sqlite3_busy_timeout(db_, 10'000);  // for those who read meanwhile
@@ -102,8 +109,8 @@ class SweepDatabase::Connection {
   void check_owner();
 
   std::string path_;
-  bool is_new_;
   Lock lock_;
+  bool is_empty_;  ///< and new: no file is left of it
   sqlite3* db_ = nullptr;
 };
 
@@ -266,6 +273,7 @@ void SweepDatabase::set_plan(const SweepPlan& plan, const std::vector<PlannedRun
           .step(db);
     db.execute("CREATE INDEX plan_of_point ON plan(point, repetition, policy)");
   });
+  connection_->keep();
 }
 
 std::string SweepDatabase::program() const {

@@ -57,10 +57,9 @@ TEST_CASE("a sweep of another user's writes nothing outside its database, and ne
   const std::string text = text_of(scenario);
   folder.write("s.json", text);
   fs::permissions(folder.path(), fs::perms::all);
-  const std::string said =
-      on_a_disk(folder, "size=8m,mode=777",
-                "mount -o remount,bind,ro / && setpriv --reuid=65534 --regid=65534 --clear-groups " + kProgram +
-                    " sweep ../s.json --out s.sqlite; ls -A");
+  const std::string said = on_a_disk(folder, "size=8m,mode=777",
+                                     "mount -o remount,bind,ro / && setpriv --reuid=65534 --regid=65534 --clear-groups " +
+                                         kProgram + " sweep ../s.json --out s.sqlite; ls -A");
   if (said.empty()) return;
   CHECK(has(said, "\n1 ok\n"));
   CHECK(has(said, "\ns.sqlite\nstatus 0\n"));
@@ -112,17 +111,17 @@ TEST_CASE("a file to write may be standard output, a pipe or a link; what is sai
 TEST_CASE("every command refuses an output that cannot be written before it begins") {
   const TemporaryFolder folder;
   folder.write("s.json", kSmall);
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"profile", "--sweep", "cnn", "-o", "no/file"},
-           {"train", "staged-rl", "s.json", "-o", "no/file"},
-           {"graph", "resnet18", "--json", "no/file"},
-           {"graph", "resnet18", "--dot", "no/file"},
-           {"sweep", "s.json", "--csv", "no/file"},
-           {"plot", "savings", "results", "-o", "no/file.svg"},
-           {"report", "results", "-o", "no/file"},
-           {"calibrate", "none.csv", "-o", "no/file"},
-           {"synthesize", "none.csv", "-o", "no/file"},
-           {"import", "jobs", "philly", "none.csv", "-o", "no/file"}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"profile", "--sweep", "cnn", "-o", "no/file"},
+                                             {"train", "staged-rl", "s.json", "-o", "no/file"},
+                                             {"graph", "resnet18", "--json", "no/file"},
+                                             {"graph", "resnet18", "--dot", "no/file"},
+                                             {"sweep", "s.json", "--csv", "no/file"},
+                                             {"plot", "savings", "results", "-o", "no/file.svg"},
+                                             {"report", "results", "-o", "no/file"},
+                                             {"calibrate", "none.csv", "-o", "no/file"},
+                                             {"synthesize", "none.csv", "-o", "no/file"},
+                                             {"import", "jobs", "philly", "none.csv", "-o", "no/file"}}) {
     const Ended ended = run_program(folder.path(), words);
     INFO(words.front());
     CHECK(ended.status == 3);
@@ -208,7 +207,7 @@ TEST_CASE("a full disk is called so, with the file, and leaves nothing behind") 
     "jobs": [ { "generate": "mixed-cnn-rnn", "count": 2000, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
     "policies": [ "manual", "oracle" ] })");
   for (const std::string command : {"run ../s.json --out out", "sweep ../s.json --out s.sqlite", "graph inception3 --json g.json",
-                                    "profile --sweep cnn --networks 200 -o p.csv"}) {
+                                    "profile --sweep cnn --networks 40 -o p.csv"}) {
     INFO(command);
     const std::string said = on_a_disk(folder, "size=16k", kProgram + " " + command + "; echo left $(ls -A)");
     if (said.empty()) return;
@@ -226,14 +225,14 @@ TEST_CASE("escape sequences in names do not reach the terminal") {
     "jobs": [ { "job_id": "j\u001b[0m", "gpus": 1, "duration_s": 60 } ],
     "policies": [ { "name": "m\u001b]0;x\u0007", "configure": "manual" }, { "name": "o\u009b31m", "configure": "oracle" } ] })");
   folder.write("broken.json", "{ \"a\\u001b[31m\": 1, \"policies\": [ \"x\\u001b[2J\" ] }");
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"check", "s.json"},
-           {"run", "s.json", "--out", "out"},
-           {"run", "s.json", "--out", "out", "--watch"},
-           {"run", "s.json", "--out", "out", "--set", "/name=t\x1b[1m"},
-           {"sweep", "s.json", "--out", "s.sqlite"},
-           {"check", "broken.json"},
-           {"check", "none\x1b[31m.json"}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"check", "s.json"},
+                                             {"run", "s.json", "--out", "out"},
+                                             {"run", "s.json", "--out", "out", "--watch"},
+                                             {"run", "s.json", "--out", "out", "--set", "/name=t\x1b[1m"},
+                                             {"sweep", "s.json", "--out", "s.sqlite"},
+                                             {"check", "broken.json"},
+                                             {"check", "none\x1b[31m.json"}}) {
     const Ended ended = run_program(folder.path(), words);
     INFO(words[0] << " " << words[1]);
     CHECK(ended.status >= 0);
@@ -250,9 +249,9 @@ TEST_CASE("names that no file can have are refused by check") {
   const TemporaryFolder folder;
   folder.write("s.json", kSmall);
   const std::string name(256, 'n');
-  for (const std::string& set : {"/name=" + name, "/policies/0={\"name\": \"" + name + "\", \"configure\": \"manual\"}",
-                                 std::string(R"(/policies/0={"name": "a\u0000b", "configure": "manual"})"),
-                                 std::string(R"(/name="a\u0000b")")}) {
+  for (const std::string& set :
+       {"/name=" + name, "/policies/0={\"name\": \"" + name + "\", \"configure\": \"manual\"}",
+        std::string(R"(/policies/0={"name": "a\u0000b", "configure": "manual"})"), std::string(R"(/name="a\u0000b")")}) {
     const Ended ended = run_program(folder.path(), {"check", "s.json", "--set", set});
     INFO(set);
     CHECK(ended.status == 3);

@@ -20,9 +20,9 @@ const std::string kGood = R"({
   "policies": [ "manual" ] })";
 
 /// Beside report.html, which is there only when the program was built with npm at hand.
-const std::set<std::string> kResults{"curves.csv", "decisions.csv",   "events.jsonl",    "jobs.csv", "manifest.json",
-                                     "nodes.csv",  "predictions.csv", "repetitions.csv", "scenario.json",
-                                     "stages.csv", "summary.json",    "timing.json",     "utilization.csv"};
+const std::set<std::string> kResults{"curves.csv",   "decisions.csv",   "events.jsonl",    "jobs.csv",      "manifest.json",
+                                     "nodes.csv",    "predictions.csv", "repetitions.csv", "scenario.json", "stages.csv",
+                                     "summary.json", "timing.json",     "utilization.csv"};
 
 std::set<std::string> names_in(const std::string& folder) {
   std::set<std::string> names;

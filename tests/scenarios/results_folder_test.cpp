@@ -133,16 +133,19 @@ TEST_CASE("a user's file whose name the new results take is kept beside them, an
   REQUIRE(beside.size() == 1);
   CHECK(content(*beside.begin()) == "mine");
   // The next start says so again; what it holds is not touched.
-  CHECK_THAT(publish(kMine, {"jobs.csv"}).at(0), Catch::Contains("left of an earlier run") && Catch::Contains("holds curves.csv"));
+  CHECK_THAT(publish(kMine, {"jobs.csv"}).at(0),
+             Catch::Contains("left of an earlier run") && Catch::Contains("holds curves.csv"));
   CHECK(content(*beside.begin()) == "mine");
 }
 
 TEST_CASE("results of before there was a manifest: what we could have written goes, all else stays") {
   const WorkingDirectory here;
   fs::create_directories("mine/logs");
-  for (const char* name : {"jobs.csv", "events.jsonl", "heat-a.svg", "logs/a-0-queue.txt", "placement.csv", "notes.txt", "own.csv"})
+  for (const char* name :
+       {"jobs.csv", "events.jsonl", "heat-a.svg", "logs/a-0-queue.txt", "placement.csv", "notes.txt", "own.csv"})
     std::ofstream(std::string("mine/") + name) << "old";
-  std::ofstream("mine/summary.json") << "{\n  \"scenario\": \"s\",\n  \"study\": \"placement\",\n  \"tables\": {\"placement\": []}\n}\n";
+  std::ofstream("mine/summary.json")
+      << "{\n  \"scenario\": \"s\",\n  \"study\": \"placement\",\n  \"tables\": {\"placement\": []}\n}\n";
   publish(kMine, {"jobs.csv"});
   CHECK(tree("mine") == std::set<std::string>{"jobs.csv", "logs", "manifest.json", "notes.txt", "own.csv", "summary.json"});
 }
@@ -215,7 +218,8 @@ TEST_CASE("a folder keeps its permissions when results take its place") {
 TEST_CASE("the manifest names owner, version and every file") {
   const WorkingDirectory here;
   publish(kMine);
-  CHECK(content("mine/manifest.json") == "{\n  \"version\": \"" + std::string(rehearse::sim::program_version()) +
-                                             "\",\n  \"scenario\": \"s\",\n  \"scenario_file\": \"s.json\",\n  \"files\": [\n"
-                                             "    \"jobs.csv\",\n    \"logs/a.txt\",\n    \"manifest.json\",\n    \"summary.json\"\n  ]\n}\n");
+  CHECK(content("mine/manifest.json") ==
+        "{\n  \"version\": \"" + std::string(rehearse::sim::program_version()) +
+            "\",\n  \"scenario\": \"s\",\n  \"scenario_file\": \"s.json\",\n  \"files\": [\n"
+            "    \"jobs.csv\",\n    \"logs/a.txt\",\n    \"manifest.json\",\n    \"summary.json\"\n  ]\n}\n");
 }

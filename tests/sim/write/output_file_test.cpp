@@ -104,8 +104,8 @@ TEST_CASE("a descriptor that is open already is written on, not its file anew") 
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT, 0666);
   REQUIRE(::write(descriptor, "before ", 7) == 7);
   fs::create_symlink("/dev/fd/" + std::to_string(descriptor), folder.path() + "/link");
-  for (const std::string name : {"/dev/fd/" + std::to_string(descriptor), "/proc/self/fd/" + std::to_string(descriptor),
-                                 folder.path() + "/link"}) {
+  for (const std::string& name :
+       {"/dev/fd/" + std::to_string(descriptor), "/proc/self/fd/" + std::to_string(descriptor), folder.path() + "/link"}) {
     CHECK(is_streamed(name));
     write_file(name, "x");
   }
