@@ -103,8 +103,11 @@ std::optional<ResultsManifest> read_manifest(const std::string& folder) {
   sim::Mistakes mistakes;
   sim::ObjectReader in(document.root(), mistakes);
   ResultsManifest manifest;
-  manifest.owner.scenario = in.text("scenario", std::string());
-  manifest.owner.file = in.text("scenario_file", std::string());
+  const auto text_of = [&](const char* key) {
+    const auto value = in.child(key);
+    return value && value->is_string() ? std::string(value->text()) : std::string();
+  };
+  manifest.owner = {.scenario = text_of("scenario"), .file = text_of("scenario_file")};
   for (const sim::JsonValue file : in.list("files")) manifest.files.emplace(sim::read_text(file, mistakes));
   mistakes.throw_if_any();
   return manifest;

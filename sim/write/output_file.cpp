@@ -63,7 +63,7 @@ bool follow(std::string& path) {
   std::error_code error;
   const fs::path to = fs::read_symlink(path, error);
   if (error) return false;
-  path = to.is_absolute() ? to.string() : (fs::path(folder_of(path)) / to).string();
+  path = (fs::path(path).parent_path() / to).string();  // the link alone where it is absolute
   return true;
 }
 
