@@ -48,10 +48,10 @@ const std::string kProgram = REHEARSE_PROGRAM;
 TEST_CASE("a sweep of another user's writes nothing outside its database, and needs no right to the root folder") {
   const TemporaryFolder folder;
   const std::string scenario = REHEARSE_SOURCE_DIR "/tests/cases/sweep-writes-nodes.json";
-  REQUIRE_FALSE(fs::exists("/nodes.csv"));
+  const bool was_there = fs::exists("/nodes.csv");  // of another program's
   const Ended ended = run_program(folder.path(), {"sweep", scenario, "--out", "s.sqlite"});
   CHECK(ended.status == 0);
-  CHECK_FALSE(fs::exists("/nodes.csv"));
+  CHECK(fs::exists("/nodes.csv") == was_there);
   CHECK(names_in(folder.path()) == std::set<std::string>{"s.sqlite"});
 
   const std::string text = text_of(scenario);
@@ -63,7 +63,6 @@ TEST_CASE("a sweep of another user's writes nothing outside its database, and ne
   if (said.empty()) return;
   CHECK(has(said, "\n1 ok\n"));
   CHECK(has(said, "\ns.sqlite\nstatus 0\n"));
-  CHECK_FALSE(fs::exists("/nodes.csv"));
 }
 
 TEST_CASE("a file to write may be standard output, a pipe or a link; what is said goes beside it") {
@@ -206,8 +205,8 @@ TEST_CASE("a full disk is called so, with the file, and leaves nothing behind") 
   folder.write("s.json", R"({ "name": "s", "cluster": { "pools": [ { "name": "t4", "instance": "g4dn.12xlarge", "nodes": 4 } ] },
     "jobs": [ { "generate": "mixed-cnn-rnn", "count": 2000, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
     "policies": [ "manual", "oracle" ] })");
-  for (const std::string command : {"run ../s.json --out out", "sweep ../s.json --out s.sqlite", "graph inception3 --json g.json",
-                                    "profile --sweep cnn --networks 40 -o p.csv"}) {
+  for (const std::string command : {"run ../s.json --out out", "sweep ../s.json --out s.sqlite",
+                                    "graph inception-v3 --json g.json", "profile --sweep cnn --networks 40 -o p.csv"}) {
     INFO(command);
     const std::string said = on_a_disk(folder, "size=16k", kProgram + " " + command + "; echo left $(ls -A)");
     if (said.empty()) return;
