@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/convergence.hpp"
 #include "cli/measured.hpp"
+#include "cli/say.hpp"
 #include "scenarios/places.hpp"
 #include "sim/base/errors.hpp"
 #include "traces/measurements/convergence_csv.hpp"
@@ -33,24 +34,24 @@ std::string errors(const std::vector<Measurement>& rows, const std::vector<workl
 }
 
 void print(const std::vector<workloads::FittedParameter>& parameters) {
-  fmt::print("  {:<30}{:>12}{:>12}  {}\n", "parameter", "before", "fitted", "uncertainty");
+  say("  {:<30}{:>12}{:>12}  {}\n", "parameter", "before", "fitted", "uncertainty");
   for (const workloads::FittedParameter& p : parameters)
-    fmt::print("  {:<30}{:>12.4g}{:>12.4g}  {}\n", p.name, p.before, p.value,
-               p.determined ? fmt::format("{:.0f} %", 100 * p.relative_sd) : "not determined by these rows: kept");
+    say("  {:<30}{:>12.4g}{:>12.4g}  {}\n", p.name, p.before, p.value,
+        p.determined ? fmt::format("{:.0f} %", 100 * p.relative_sd) : "not determined by these rows: kept");
 }
 
 void print(const workloads::Calibration& c) {
   print(c.parameters);
   for (const sim::ModelCorrection& m : c.corrections)
-    fmt::print("  {:<26} time x {:.2f}, launches x {:.2f}\n", m.model + (m.dataset.empty() ? "" : "/" + m.dataset), m.time_factor,
-               m.launch_factor);
-  for (const std::string& warning : c.warnings) fmt::print("  badly determined: {}\n", warning);
+    say("  {:<26} time x {:.2f}, launches x {:.2f}\n", m.model + (m.dataset.empty() ? "" : "/" + m.dataset), m.time_factor,
+        m.launch_factor);
+  for (const std::string& warning : c.warnings) say("  badly determined: {}\n", warning);
 }
 
 void print(const workloads::PowerCalibration& c) {
   print(c.parameters);
   for (const sim::ModelCorrection& m : c.corrections)
-    fmt::print("  {:<26} power x {:.2f}\n", m.model + (m.dataset.empty() ? "" : "/" + m.dataset), m.power_factor);
+    say("  {:<26} power x {:.2f}\n", m.model + (m.dataset.empty() ? "" : "/" + m.dataset), m.power_factor);
 }
 
 /// Rows of several workers, and where their links are.
@@ -65,8 +66,7 @@ void print_scaled(const char* name, const std::vector<workloads::ScaledOut>& row
   std::vector<workloads::Compared> pairs;
   for (const workloads::ScaledOut& one : rows) pairs.push_back({scaled_out_s(one, measured.model, links), one.several->step_s});
   const auto s = workloads::summarise(pairs);
-  fmt::print("  {:<16} median {:.1f} %, 90th percentile {:.1f} %, bias {:+.1f} %\n", name, 100 * s.median, 100 * s.p90,
-             100 * s.bias);
+  say("  {:<16} median {:.1f} %, 90th percentile {:.1f} %, bias {:+.1f} %\n", name, 100 * s.median, 100 * s.p90, 100 * s.bias);
 }
 
 /// Of each curve over workers with parameter servers, once.
@@ -80,14 +80,14 @@ void print_knees(const std::vector<workloads::ScaledOut>& rows, const Measured& 
                               m.sync.kind == sim::SyncKind::servers_async ? "asynchronous servers" : "synchronous servers",
                               m.source, knee_workers(one, measured.model, links)));
   }
-  for (const std::string& curve : curves) fmt::print("  {}\n", curve);
+  for (const std::string& curve : curves) say("  {}\n", curve);
 }
 
 /// The instance with fitted links; nothing when it is none of the catalogue.
 std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, const Measured& measured) {
   const workloads::LinkCalibration links = calibrate_links(given.rows, measured.model, given.place);
-  fmt::print("\n{}: {} rows of several workers\n",
-             given.instance ? given.instance->instance.name : "no instance of the catalogue", given.rows.size());
+  say("\n{}: {} rows of several workers\n", given.instance ? given.instance->instance.name : "no instance of the catalogue",
+      given.rows.size());
   print(links.parameters);
   print_scaled("before:", given.rows, measured, {.place = given.place, .worker_factor = links.worker_factor});
   print_scaled("fitted:", given.rows, measured, links);
@@ -121,12 +121,11 @@ void calibrate_threading(const std::vector<Measurement>& rows, sim::Device& cpu)
   const auto print_errors = [&](const char* name) {
     const auto e =
         workloads::thread_curve_errors(rows, curves, [&](const Measurement& m) { return workloads::threaded_kernel_s(m, cpu); });
-    fmt::print(
-        "  {:<16} time: median {:.1f} %, 90th percentile {:.1f} %; speed-up: median {:.1f} %, 90th percentile {:.1f} %, bias "
+    say("  {:<16} time: median {:.1f} %, 90th percentile {:.1f} %; speed-up: median {:.1f} %, 90th percentile {:.1f} %, bias "
         "{:+.1f} %\n",
         name, 100 * e.times.median, 100 * e.times.p90, 100 * e.speedups.median, 100 * e.speedups.p90, 100 * e.speedups.bias);
   };
-  fmt::print("  time against threads: {} kernels with several numbers of threads\n", curves.size());
+  say("  time against threads: {} kernels with several numbers of threads\n", curves.size());
   print(fitted->parameters);
   print_errors("before:");
   cpu.threading = fitted->threading;
@@ -144,16 +143,16 @@ sim::Device calibrated(const std::string& name, const DeviceRows& given, const M
   const workloads::DeviceCalibration c = calibrate_device(rows, given.places, measured.model);
   sim::Device device = workloads::calibrated(*measured.catalogue.find_device(name), c);
   device.source += fmt::format(". Efficiency calibrated on {} rows", rows.size());
-  fmt::print("\n{}: {} rows of one worker\n", device.name, rows.size());
+  say("\n{}: {} rows of one worker\n", device.name, rows.size());
   print(c.time);
   if (c.power) print(*c.power);
   const std::vector<workloads::Place>& before = given.places;
   std::vector<workloads::Place> after = before;
   for (workloads::Place& p : after) p.device = workloads::calibrated(p.device, c);
-  fmt::print("  before:          {}\n", errors(rows, predict(rows, before, measured.model, std::nullopt)));
-  fmt::print("  fitted:          {}\n", errors(rows, predict(rows, after, measured.model, std::nullopt)));
+  say("  before:          {}\n", errors(rows, predict(rows, before, measured.model, std::nullopt)));
+  say("  fitted:          {}\n", errors(rows, predict(rows, after, measured.model, std::nullopt)));
   if (folds(rows, workloads::HoldOut::batches).size() == 2)
-    fmt::print("  held-out rows:   {}\n", errors(rows, predict(rows, before, measured.model, workloads::HoldOut::batches)));
+    say("  held-out rows:   {}\n", errors(rows, predict(rows, before, measured.model, workloads::HoldOut::batches)));
   if (device.kind == sim::DeviceKind::cpu) calibrate_threading(rows, device);
   return device;
 }
@@ -164,7 +163,7 @@ int calibrate_command(const CalibrateArguments& arguments) {
   if (traces::is_convergence(arguments.measured.path)) return calibrate_convergence(arguments);
   const Measured measured = load_measured(arguments.measured);
   const std::vector<std::size_t> slipped = slipped_units(measured);
-  if (!slipped.empty()) fmt::print("{} rows with slipped units are left out of the fit\n", slipped.size());
+  if (!slipped.empty()) say("{} rows with slipped units are left out of the fit\n", slipped.size());
   std::map<std::string, DeviceRows> by_device;
   std::map<std::string, LinkRows> by_instance;
   std::size_t unused = 0;
@@ -186,7 +185,7 @@ int calibrate_command(const CalibrateArguments& arguments) {
     if (rows.rows.empty()) rows = {.instance = instance, .place = measured.places[i]};
     rows.rows.push_back(scaled);
   }
-  if (unused > 0) fmt::print("{} rows of several workers have none of one worker in the same setting: not used\n", unused);
+  if (unused > 0) say("{} rows of several workers have none of one worker in the same setting: not used\n", unused);
   if (by_device.empty() && by_instance.empty())
     throw sim::InputError({.file = arguments.measured.path, .expected = "rows that can be fitted", .found = "none"});
   std::vector<sim::Device> devices;
@@ -199,8 +198,8 @@ int calibrate_command(const CalibrateArguments& arguments) {
     if (auto entry = calibrated_links(rows, measured)) instances.push_back(std::move(*entry));
   }
   write_text(arguments.out, scenarios::catalogue_json(devices, instances));
-  fmt::print("\n{}: {} devices and {} instances; use it with --catalogue {}\n", arguments.out, devices.size(), instances.size(),
-             arguments.out);
+  say("\n{}: {} devices and {} instances; use it with --catalogue {}\n", arguments.out, devices.size(), instances.size(),
+      arguments.out);
   return kOk;
 }
 

@@ -2,6 +2,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
+#include "cli/say.hpp"
 #include "scenarios/load.hpp"
 #include "scenarios/run_policies.hpp"
 #include "scenarios/sweep/plan.hpp"
@@ -31,24 +32,24 @@ void warn_of_size(const scenarios::RunEstimate& estimate) {
 int check_command(const ScenarioArguments& arguments) {
   const scenarios::SweepPlan plan(arguments.path, load_options(arguments));
   const scenarios::Scenario* scenario = &plan.first();
-  for (const std::string& warning : scenario->warnings) fmt::print(stderr, "warning: {}\n", warning);
-  fmt::print("{}: no mistakes; {}jobs: {}{}, pools: {}, policies: {}, repetitions: {}\n", arguments.path,
+  for (const std::string& warning : scenario->warnings) say(stderr, "warning: {}\n", warning);
+  say("{}: no mistakes; {}jobs: {}{}, pools: {}, policies: {}, repetitions: {}\n", arguments.path,
              !scenario->study_name.empty() ? "study: " + scenario->study_name + ", " : "", scenario->jobs.size(),
              scenario->generators.empty() ? "" : " and generated ones", scenario->cluster.pools.size(), scenario->policies.size(),
              scenario->repetitions);
   const double points = plan.axes().empty() ? 0 : static_cast<double>(plan.points());
   if (scenario->study_name.empty()) {
     const scenarios::RunEstimate estimate = estimate_run(*scenario, scenarios::processes_of({}), points);
-    fmt::print("estimate: {}\n", to_string(estimate));
+    say("estimate: {}\n", to_string(estimate));
     warn_of_size(estimate);
   }
   if (!plan.axes().empty()) {
     std::vector<std::string> axes;
     for (const scenarios::SweepAxis& axis : plan.axes())
       axes.push_back(fmt::format("{} values of {}", axis.values.size(), axis.pointer));
-    fmt::print("sweep: {} runs, at {} points: {}\n",
-               plan.points() * scenario->policies.size() * static_cast<std::size_t>(scenario->repetitions), plan.points(),
-               fmt::join(axes, " x "));
+    say("sweep: {} runs, at {} points: {}\n",
+        plan.points() * scenario->policies.size() * static_cast<std::size_t>(scenario->repetitions), plan.points(),
+        fmt::join(axes, " x "));
   }
   return kOk;
 }

@@ -32,6 +32,7 @@ struct RunArguments {
   std::string out;
   int processes = 0;
   bool watch = false;
+  bool replace = false;
 };
 
 struct SweepArguments {
@@ -150,7 +151,7 @@ std::vector<std::string> import_formats();
 std::vector<std::string> import_convergence_formats();
 std::vector<std::string> import_history_formats();
 
-/// Throws sim::InputError when it cannot be written.
+/// As sim::write_file: throws sim::InputError when it cannot be written.
 void write_text(const std::string& path, const std::string& text);
 
 /// What `list` can list.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/say.hpp"
 #include "scenarios/convergence_json.hpp"
 #include "sim/base/errors.hpp"
 #include "traces/measurements/convergence_csv.hpp"
@@ -37,24 +38,24 @@ std::string steps_error(const std::vector<workloads::StepCheck>& steps) {
 
 void print_batches(const PairErrors& errors) {
   if (std::none_of(errors.batches.begin(), errors.batches.end(), [](const BatchErrors& b) { return b.evaluations > 0; })) return;
-  fmt::print("  {:>8}{:>6}{:>14}{:>9}{:>9}{:>21}{:>24}\n", "batch", "rows", "metric error", "bias", "targets",
-             "examples to them, %", "steps after epoch 5, %");
+  say("  {:>8}{:>6}{:>14}{:>9}{:>9}{:>21}{:>24}\n", "batch", "rows", "metric error", "bias", "targets", "examples to them, %",
+      "steps after epoch 5, %");
   for (const BatchErrors& b : errors.batches) {
     if (b.evaluations == 0) continue;
-    fmt::print("  {:>8}{:>6}{:>14.4f}{:>+9.4f}{:>9}{:>21}{:>24}{}\n", b.batch, b.evaluations, b.metric_error, b.metric_bias,
-               b.examples_errors.size(), median(workloads::quantile(b.examples_errors, 0.5)), steps_error(b.steps),
-               b.inner ? "" : "  edge");
+    say("  {:>8}{:>6}{:>14.4f}{:>+9.4f}{:>9}{:>21}{:>24}{}\n", b.batch, b.evaluations, b.metric_error, b.metric_bias,
+        b.examples_errors.size(), median(workloads::quantile(b.examples_errors, 0.5)), steps_error(b.steps),
+        b.inner ? "" : "  edge");
   }
-  fmt::print("  inner batches: metric off by {} on average, median error of the examples to a target {} %\n",
-             fixed(errors.metric_error(true), "{:.4f}"), median(errors.examples_error(true)));
-  fmt::print("  all batches:   metric off by {} on average, median error of the examples to a target {} %\n",
-             fixed(errors.metric_error(false), "{:.4f}"), median(errors.examples_error(false)));
+  say("  inner batches: metric off by {} on average, median error of the examples to a target {} %\n",
+      fixed(errors.metric_error(true), "{:.4f}"), median(errors.examples_error(true)));
+  say("  all batches:   metric off by {} on average, median error of the examples to a target {} %\n",
+      fixed(errors.metric_error(false), "{:.4f}"), median(errors.examples_error(false)));
 }
 
 /// Epochs to each target, in lines.
 void print_targets(const PairErrors& errors) {
   if (errors.targets.empty()) return;
-  fmt::print("  {:>8}{:>8}{:>10}{:>8}{:>11}{:>8}\n", "batch", "target", "measured", "runs", "predicted", "error");
+  say("  {:>8}{:>8}{:>10}{:>8}{:>11}{:>8}\n", "batch", "target", "measured", "runs", "predicted", "error");
   const auto epochs = [](double x) { return std::isfinite(x) ? fmt::format("{:.1f}", x) : std::string("never"); };
   double last = 0;
   for (const TargetError& t : errors.targets) {
@@ -63,16 +64,16 @@ void print_targets(const PairErrors& errors) {
     const std::string error = both ? fmt::format("{:+.0f} %", 100 * (t.predicted_epochs / t.measured.mean_epochs - 1))
                               : reached == std::isfinite(t.predicted_epochs) ? "agrees"
                                                                              : "differs";
-    fmt::print("  {:>8}{:>8}{:>10}{:>8}{:>11}{:>8}{}\n", last == t.batch ? "" : fmt::format("{}", t.batch), t.measured.target,
-               epochs(reached ? t.measured.mean_epochs : NAN),
-               fmt::format("{}/{}", t.measured.reached, t.measured.reached + t.measured.never), epochs(t.predicted_epochs), error,
-               t.inner || last == t.batch ? "" : "  edge");
+    say("  {:>8}{:>8}{:>10}{:>8}{:>11}{:>8}{}\n", last == t.batch ? "" : fmt::format("{}", t.batch), t.measured.target,
+        epochs(reached ? t.measured.mean_epochs : NAN),
+        fmt::format("{}/{}", t.measured.reached, t.measured.reached + t.measured.never), epochs(t.predicted_epochs), error,
+        t.inner || last == t.batch ? "" : "  edge");
     last = t.batch;
   }
   const auto differs = [](const TargetError& t) { return t.measured.is_reached() != std::isfinite(t.predicted_epochs); };
-  fmt::print("  median error of the epochs to a target: inner batches {} %, all {} %; reached or never differs for {} of {}\n",
-             median(errors.epochs_error(true)), median(errors.epochs_error(false)),
-             std::count_if(errors.targets.begin(), errors.targets.end(), differs), errors.targets.size());
+  say("  median error of the epochs to a target: inner batches {} %, all {} %; reached or never differs for {} of {}\n",
+      median(errors.epochs_error(true)), median(errors.epochs_error(false)),
+      std::count_if(errors.targets.begin(), errors.targets.end(), differs), errors.targets.size());
 }
 
 void print(const PairErrors& errors) {
@@ -82,16 +83,16 @@ void print(const PairErrors& errors) {
 
 std::vector<MeasuredPair> load_pairs(const std::string& path) {
   const traces::ConvergenceList list = traces::read_convergence(path);
-  fmt::print("{}", to_string(list));
+  say("{}", to_string(list));
   return pairs_of(list.rows);
 }
 
 void print_fit(const workloads::FittedConvergence& fitted) {
-  fmt::print("  {:<34}{:>12}   {}\n", "parameter", "fitted", "one standard deviation");
+  say("  {:<34}{:>12}   {}\n", "parameter", "fitted", "one standard deviation");
   for (const auto& p : fitted.fitted)
-    fmt::print("  {:<34}{:>12.4g}   {}\n", p.name, p.value,
-               p.determined ? fmt::format("{:.4g} to {:.4g}", p.low, p.high) : "not determined by these rows: as usual");
-  for (const std::string& warning : fitted.warnings) fmt::print("  badly determined: {}\n", warning);
+    say("  {:<34}{:>12.4g}   {}\n", p.name, p.value,
+        p.determined ? fmt::format("{:.4g} to {:.4g}", p.low, p.high) : "not determined by these rows: as usual");
+  for (const std::string& warning : fitted.warnings) say("  badly determined: {}\n", warning);
 }
 
 }  // namespace
@@ -109,14 +110,14 @@ int import_convergence(const ImportArguments& arguments) {
   std::string text = traces::convergence_header();
   std::size_t rows = 0;
   for (const traces::ConvergenceList& list : format->read(arguments.paths)) {
-    fmt::print("{}", to_string(list));
+    say("{}", to_string(list));
     for (const workloads::ConvergencePoint& p : list.rows) text += traces::convergence_row(p);
     rows += list.rows.size();
   }
   if (rows == 0)
     throw sim::InputError({.file = arguments.paths.front(), .expected = "at least one row that can be used", .found = "none"});
   write_text(arguments.out, text);
-  fmt::print("{}: {} rows\n", arguments.out, rows);
+  say("{}: {} rows\n", arguments.out, rows);
   return kOk;
 }
 
@@ -127,19 +128,19 @@ int validate_convergence(const ValidateArguments& arguments) {
                            .found = arguments.hold_out == "models" ? "--hold-out models" : "--rows"});
   const bool hold_out = arguments.hold_out == "batches";
   for (const MeasuredPair& pair : load_pairs(arguments.measured.path)) {
-    fmt::print("\n{} on {}\n", pair.model, pair.dataset);
+    say("\n{} on {}\n", pair.model, pair.dataset);
     const workloads::ConvergenceParameters* known = workloads::find_convergence(pair.model, pair.dataset);
     if (hold_out && pair.batches().size() > 1) {
       const PairErrors errors = hold_out_batches(pair);
-      fmt::print("  each batch is predicted by a fit to the others, of {} parameters\n", errors.fitted_parameters);
+      say("  each batch is predicted by a fit to the others, of {} parameters\n", errors.fitted_parameters);
       print(errors);
     } else if (hold_out) {
-      fmt::print("  left out: a single batch size, of which none can be held back\n");
+      say("  left out: a single batch size, of which none can be held back\n");
     } else if (known != nullptr) {
-      fmt::print("  with the program's own parameters\n");
+      say("  with the program's own parameters\n");
       print(compare(pair, *known, pair.batches()));
     } else {
-      fmt::print("  left out: the program has no parameters of its own for it (fit them: --hold-out batches, or calibrate)\n");
+      say("  left out: the program has no parameters of its own for it (fit them: --hold-out batches, or calibrate)\n");
     }
   }
   return kOk;
@@ -148,7 +149,7 @@ int validate_convergence(const ValidateArguments& arguments) {
 int calibrate_convergence(const CalibrateArguments& arguments) {
   std::vector<workloads::ConvergenceParameters> fitted;
   for (const MeasuredPair& pair : load_pairs(arguments.measured.path)) {
-    fmt::print("\n{} on {}, batches {}\n", pair.model, pair.dataset, fmt::join(pair.batches(), ", "));
+    say("\n{} on {}, batches {}\n", pair.model, pair.dataset, fmt::join(pair.batches(), ", "));
     const workloads::FittedConvergence fit = fit_convergence(pair, reference_batch_of(pair));
     print_fit(fit);
     print(compare(pair, fit.parameters, pair.batches()));
@@ -156,7 +157,7 @@ int calibrate_convergence(const CalibrateArguments& arguments) {
     fitted.back().source = fmt::format("calibrated on {}", arguments.measured.path);
   }
   write_text(arguments.out, scenarios::convergence_json(fitted));
-  fmt::print("\n{}: convergence of {} pairs; a scenario takes the list under \"convergence\"\n", arguments.out, fitted.size());
+  say("\n{}: convergence of {} pairs; a scenario takes the list under \"convergence\"\n", arguments.out, fitted.size());
   return kOk;
 }
 

@@ -7,6 +7,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/jobs.hpp"
+#include "cli/output_option.hpp"
+#include "cli/say.hpp"
 #include "cli/text_file.hpp"
 #include "report/distribution_plot.hpp"
 #include "traces/jobs/native_rows.hpp"
@@ -41,7 +43,8 @@ std::vector<report::Distribution> duration_lines(const traces::Workload& workloa
   for (const auto& [gpus, durations] : workload.by_gpus()) sizes.emplace_back(-durations.count(), gpus);
   std::sort(sizes.begin(), sizes.end());
   for (std::size_t i = 0; i < std::min<std::size_t>(4, sizes.size()); ++i)
-    lines.push_back(cumulative(fmt::format("{} {}", sizes[i].second, sizes[i].second == 1 ? "GPU" : "GPUs"), workload.by_gpus().at(sizes[i].second)));
+    lines.push_back(cumulative(fmt::format("{} {}", sizes[i].second, sizes[i].second == 1 ? "GPU" : "GPUs"),
+                               workload.by_gpus().at(sizes[i].second)));
   return lines;
 }
 
@@ -88,13 +91,13 @@ void add_describe_commands(CLI::App& app, DescribeArguments& arguments) {
   CLI::App* synthesize = add("synthesize", "jobs drawn from a trace's arrivals, sizes and durations, as native CSV");
   synthesize->add_option("--count", arguments.count, "jobs (default: as many as the trace has)")
       ->check(CLI::Range(1, 1000000000));
-  synthesize->add_option("-o,--out", arguments.out, "the CSV file to write")->required();
+  add_output_option(*synthesize, "-o,--out", arguments.out, "the CSV file to write")->required();
 }
 
 int describe_command(const DescribeArguments& arguments) {
   traces::TraceStream stream = open_trace(arguments.trace);
   const traces::Workload workload = workload_of(stream);
-  fmt::print("{}\n{}", to_string(stream.report()), to_string(workload));
+  say("{}\n{}", to_string(stream.report()), to_string(workload));
   if (!arguments.plots.empty()) write_plots(workload, arguments.plots);
   return kOk;
 }
@@ -115,8 +118,8 @@ int synthesize_command(const DescribeArguments& arguments) {
     drawn.add(*job);
   }
   out.close();
-  fmt::print("{}{}: {} jobs, mean load {:.4g} GPUs (the trace's: {:.4g})\n", to_string(stream.report()), arguments.out, count,
-             drawn.mean_load_gpus(), workload.mean_load_gpus());
+  say("{}{}: {} jobs, mean load {:.4g} GPUs (the trace's: {:.4g})\n", to_string(stream.report()), arguments.out, count,
+      drawn.mean_load_gpus(), workload.mean_load_gpus());
   return kOk;
 }
 

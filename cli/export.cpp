@@ -6,6 +6,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/jobs.hpp"
+#include "cli/output_option.hpp"
+#include "cli/say.hpp"
 #include "cli/text_file.hpp"
 #include "traces/jobs/results.hpp"
 #include "traces/jobs/writers.hpp"
@@ -41,7 +43,7 @@ void add_export_command(CLI::App& app, ExportArguments& arguments) {
   jobs->add_option("--format", arguments.trace.format, "of the trace (default native)")
       ->check(CLI::IsMember(trace_format_names()));
   add_trace_options(*jobs, arguments.trace);
-  jobs->add_option("-o,--out", arguments.out, "the file to write")->required();
+  add_output_option(*jobs, "-o,--out", arguments.out, "the file to write")->required();
   CLI::App* results = command->add_subcommand("results", "the jobs of a run as batsim-jobs or paje");
   results->add_option("as", arguments.results_as, "the format to write")
       ->required()
@@ -49,7 +51,7 @@ void add_export_command(CLI::App& app, ExportArguments& arguments) {
   results->add_option("folder", arguments.folder, "the run's results")->required();
   results->add_option("--policy", arguments.policy, "whose jobs (default: the first policy's)");
   results->add_option("--repetition", arguments.repetition, "which one (default 0)");
-  results->add_option("-o,--out", arguments.out, "the file to write")->required();
+  add_output_option(*results, "-o,--out", arguments.out, "the file to write")->required();
 }
 
 int export_command(const ExportArguments& arguments) {
@@ -57,7 +59,7 @@ int export_command(const ExportArguments& arguments) {
     const std::string path = (std::filesystem::path(arguments.folder) / "jobs.csv").string();
     const std::vector<traces::ResultRow> rows = traces::read_results(path, arguments.policy, arguments.repetition);
     write_text(arguments.out, named(traces::result_formats(), arguments.results_as).write(rows));
-    fmt::print("{}: {} jobs\n", arguments.out, rows.size());
+    say("{}: {} jobs\n", arguments.out, rows.size());
     return kOk;
   }
   traces::TraceStream stream = open_trace(arguments.trace);
@@ -71,7 +73,7 @@ int export_command(const ExportArguments& arguments) {
   if (stream.report().jobs == 0) refuse_all(stream.report());
   written.end(out.text);
   out.close();
-  fmt::print("{}{}: {} jobs\n{}", to_string(stream.report()), arguments.out, written.jobs(), written.report());
+  say("{}{}: {} jobs\n{}", to_string(stream.report()), arguments.out, written.jobs(), written.report());
   return kOk;
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "cli/commands.hpp"
+#include "cli/say.hpp"
 #include "policies/place/groups.hpp"
 #include "report/graph_dot.hpp"
 #include "scenarios/catalogue.hpp"
@@ -39,7 +40,7 @@ bool is_file(const std::string& model) { return model.ends_with(".json"); }
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 void print_kinds(const sim::OpGraph& graph, double batch, const std::vector<double>& seconds) {
-  fmt::print("{:<14}{:>10}{:>14}{:>14}{:>14}\n", "kind", "operations", "GFLOP", "MB", "ms");
+  say("{:<14}{:>10}{:>14}{:>14}{:>14}\n", "kind", "operations", "GFLOP", "MB", "ms");
   for (std::size_t kind = 0; kind < traces::kOpKinds.size(); ++kind) {
     int count = 0;
     double flops = 0, bytes = 0, time_s = 0;
@@ -52,24 +53,23 @@ void print_kinds(const sim::OpGraph& graph, double batch, const std::vector<doub
       time_s += seconds[i];
     }
     if (count > 0)
-      fmt::print("{:<14}{:>10}{:>14.3f}{:>14.1f}{:>14.3f}\n", traces::kOpKinds[kind], count, flops / 1e9, bytes / 1e6,
-                 1e3 * time_s);
+      say("{:<14}{:>10}{:>14.3f}{:>14.1f}{:>14.3f}\n", traces::kOpKinds[kind], count, flops / 1e9, bytes / 1e6, 1e3 * time_s);
   }
 }
 
 void print_times(double all_s, double path_s, std::size_t path_ops, const std::string& device) {
-  fmt::print("one after the other on {}: {:.3f} ms; critical path: {:.3f} ms, {} operations: at most {:.2f} times as fast\n",
-             device, 1e3 * all_s, 1e3 * path_s, path_ops, path_s > 0 ? all_s / path_s : 1.0);
+  say("one after the other on {}: {:.3f} ms; critical path: {:.3f} ms, {} operations: at most {:.2f} times as fast\n", device,
+      1e3 * all_s, 1e3 * path_s, path_ops, path_s > 0 ? all_s / path_s : 1.0);
 }
 
 /// What belongs together, or joins of it.
 policies::Groups print_groups(const policies::GroupableGraph& graph, int count) {
   const policies::Groups given = colocate(graph, policies::ChainRule::none), chains = colocate(graph);
-  fmt::print("groups: {} of operations that belong together, {} by chains, {} by single consumers", given.count, chains.count,
-             colocate(graph, policies::ChainRule::single_consumer).count);
+  say("groups: {} of operations that belong together, {} by chains, {} by single consumers", given.count, chains.count,
+      colocate(graph, policies::ChainRule::single_consumer).count);
   const policies::Groups groups = count > 0 ? coarsen(graph, chains, count) : chains;
-  if (count > 0) fmt::print(", {} after coarsening", groups.count);
-  fmt::print("\n");
+  if (count > 0) say(", {} after coarsening", groups.count);
+  say("\n");
   return groups;
 }
 
@@ -94,13 +94,13 @@ void show(const GraphArguments& arguments, const sim::OpGraph& graph, workloads:
     flops += op.flops.at(batch);
     bytes += op.bytes.at(batch);
   }
-  fmt::print("{}, batch {}{}: {} operations, {} edges\n\n", graph.name, batch, arguments.unroll ? ", unrolled" : "",
-             graph.ops.size(), graph.edges.size());
+  say("{}, batch {}{}: {} operations, {} edges\n\n", graph.name, batch, arguments.unroll ? ", unrolled" : "", graph.ops.size(),
+      graph.edges.size());
   print_kinds(graph, batch, seconds);
-  fmt::print("\n{:.3f} GFLOP, {:.1f} MB moved, {:.2f} M parameters\n", flops / 1e9, bytes / 1e6, graph.parameters / 1e6);
+  say("\n{:.3f} GFLOP, {:.1f} MB moved, {:.2f} M parameters\n", flops / 1e9, bytes / 1e6, graph.parameters / 1e6);
   const workloads::MemoryModel memory(graph, optimizer);
-  fmt::print("memory: {:.2f} GB on one device, context included; tensors alive at once, in this order: {:.2f} GB\n",
-             memory.bytes(batch) / 1e9, peak_tensor_bytes(graph, batch) / 1e9);
+  say("memory: {:.2f} GB on one device, context included; tensors alive at once, in this order: {:.2f} GB\n",
+      memory.bytes(batch) / 1e9, peak_tensor_bytes(graph, batch) / 1e9);
   const sim::LongestPath path = longest_path(graph, seconds);
   print_times(sum(seconds), path.length, path.ops.size(), device.name);
   const policies::Groups groups = print_groups(policies::groupable(graph, batch, seconds), arguments.groups);
@@ -120,12 +120,11 @@ void show(const GraphArguments& arguments, const traces::ProfiledGraph& profiled
   }
   for (int tensor = 0; tensor < graph.tensors(); ++tensor)
     for (int reader : graph.readers_of(tensor)) shape.edges.push_back({graph.tensor(tensor).producer, reader, {}});
-  fmt::print("{}: {} operations, {} edges, {:.2f} GB resident", profiled.name, seconds.size(), profiled.edges.size(),
-             bytes / 1e9);
+  say("{}: {} operations, {} edges, {:.2f} GB resident", profiled.name, seconds.size(), profiled.edges.size(), bytes / 1e9);
   if (profiled.accelerators > 0)
-    fmt::print("; planned for {} accelerators of {:.2f} GB and {} CPUs", profiled.accelerators,
-               profiled.accelerator_memory_bytes / 1e9, profiled.cpus);
-  fmt::print("\n");
+    say("; planned for {} accelerators of {:.2f} GB and {} CPUs", profiled.accelerators, profiled.accelerator_memory_bytes / 1e9,
+        profiled.cpus);
+  say("\n");
   const sim::LongestPath path = longest_path(shape, seconds);
   print_times(sum(seconds), path.length, path.ops.size(), "the accelerator");
   const policies::Groups groups = print_groups(policies::groupable(graph, 0), arguments.groups);

@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 
 #include "cli/commands.hpp"
+#include "cli/say.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/write/output_file.hpp"
 #include "traces/histories/formats.hpp"
 #include "traces/histories/native.hpp"
 #include "traces/measurements/formats.hpp"
@@ -14,15 +13,7 @@
 
 namespace rehearse::cli {
 
-void write_text(const std::string& path, const std::string& text) {
-  errno = 0;
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.flush();
-  if (!out)
-    throw sim::InputError(
-        {.file = path, .expected = "a file that can be written", .found = errno != 0 ? std::strerror(errno) : "an error"});
-}
+void write_text(const std::string& path, const std::string& text) { sim::write_file(path, text); }
 
 namespace {
 
@@ -38,7 +29,7 @@ void import_measurements(const ImportArguments& arguments) {
   std::string text = traces::native_header();
   for (const workloads::Measurement& m : list.rows) text += traces::native_row(m);
   write_text(arguments.out, text);
-  fmt::print("{}{}: {} rows\n", to_string(list), arguments.out, list.rows.size());
+  say("{}{}: {} rows\n", to_string(list), arguments.out, list.rows.size());
 }
 
 void import_history(const ImportArguments& arguments) {
@@ -46,7 +37,7 @@ void import_history(const ImportArguments& arguments) {
   std::string text = traces::native_history_header();
   for (const workloads::PastRun& run : list.runs) text += traces::native_history_row(run);
   write_text(arguments.out, text);
-  fmt::print("{}{}: {} rows\n", to_string(list.report, "runs"), arguments.out, list.runs.size());
+  say("{}{}: {} rows\n", to_string(list.report, "runs"), arguments.out, list.runs.size());
 }
 
 template <class Format>

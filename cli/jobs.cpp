@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/number_option.hpp"
+#include "cli/say.hpp"
 #include "cli/text_file.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/read/civil_date.hpp"
@@ -79,7 +80,7 @@ int import_jobs_command(const ImportJobsArguments& arguments) {
   }
   if (stream.report().jobs == 0) refuse_all(stream.report());
   out.close();
-  fmt::print("{}{}: {} jobs\n", to_string(stream.report()), arguments.out, stream.report().jobs);
+  say("{}{}: {} jobs\n", to_string(stream.report()), arguments.out, stream.report().jobs);
   return kOk;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/say.hpp"
 #include "policies/place/methods.hpp"
 #include "policies/registry.hpp"
 #include "policies/search/methods.hpp"
@@ -15,64 +16,62 @@ namespace rehearse::cli {
 namespace {
 
 void list_models() {
-  fmt::print("{:<14}{:>12}{:>16}{:>8}  {:<20}{}\n", "model", "parameters", "forward GFLOP", "batch", "dataset",
-             "accuracy is modelled on");
+  say("{:<14}{:>12}{:>16}{:>8}  {:<20}{}\n", "model", "parameters", "forward GFLOP", "batch", "dataset",
+      "accuracy is modelled on");
   for (const workloads::ZooEntry& entry : workloads::zoo()) {
     const sim::OpGraph graph = workloads::zoo_graph(entry.name);
     std::string modelled;
     for (const workloads::ConvergenceParameters& c : workloads::convergence_table())
       if (c.model == entry.name) modelled += (modelled.empty() ? "" : ", ") + c.dataset;
-    fmt::print("{:<14}{:>10.2f} M{:>16.2f}{:>8}  {:<20}{}\n", entry.name, graph.parameters / 1e6,
-               2e-9 * workloads::forward_multiply_adds(graph), entry.global_batch, entry.dataset,
-               modelled.empty() ? "-" : modelled);
+    say("{:<14}{:>10.2f} M{:>16.2f}{:>8}  {:<20}{}\n", entry.name, graph.parameters / 1e6,
+        2e-9 * workloads::forward_multiply_adds(graph), entry.global_batch, entry.dataset, modelled.empty() ? "-" : modelled);
   }
 }
 
 void list_devices() {
   scenarios::Catalogue catalogue;
   catalogue.add_own();
-  fmt::print("{:<20}{:<6}{:>12}{:>12}{:>12}{:>10}{:>10}  {}\n", "device", "kind", "fp32 TFLOP/s", "memory GiB", "GB/s", "idle W",
-             "busy W", "source");
+  say("{:<20}{:<6}{:>12}{:>12}{:>12}{:>10}{:>10}  {}\n", "device", "kind", "fp32 TFLOP/s", "memory GiB", "GB/s", "idle W",
+      "busy W", "source");
   for (const sim::Device& d : catalogue.devices())
-    fmt::print("{:<20}{:<6}{:>12.2f}{:>12.1f}{:>12.0f}{:>10}{:>10}  {}\n", d.name, d.kind == sim::DeviceKind::gpu ? "gpu" : "cpu",
-               d.peak_fp32_flops / 1e12, d.memory_bytes / 0x1p30, d.memory_bandwidth_bytes_per_s / 1e9, d.idle_w, d.busy_w,
-               d.source.substr(0, 60));
+    say("{:<20}{:<6}{:>12.2f}{:>12.1f}{:>12.0f}{:>10}{:>10}  {}\n", d.name, d.kind == sim::DeviceKind::gpu ? "gpu" : "cpu",
+        d.peak_fp32_flops / 1e12, d.memory_bytes / 0x1p30, d.memory_bandwidth_bytes_per_s / 1e9, d.idle_w, d.busy_w,
+        d.source.substr(0, 60));
 }
 
 void list_instances() {
   scenarios::Catalogue catalogue;
   catalogue.add_own();
-  fmt::print("{:<16}{:>12}{:>12}{:>8}  {}\n", "instance", "$/hour", "spot", "vCPUs", "devices");
+  say("{:<16}{:>12}{:>12}{:>8}  {}\n", "instance", "$/hour", "spot", "vCPUs", "devices");
   for (const scenarios::InstanceEntry& entry : catalogue.instances()) {
     std::string devices;
     for (const auto& named : entry.devices)
       devices += fmt::format("{}{} x {}", devices.empty() ? "" : ", ", named.count, named.device);
     const double spot = entry.instance.spot_price_usd_per_hour;
-    fmt::print("{:<16}{:>12}{:>12}{:>8}  {}\n", entry.instance.name, entry.instance.price_usd_per_hour,
-               spot == spot ? fmt::format("{}", spot) : "-", entry.instance.vcpus, devices);
+    say("{:<16}{:>12}{:>12}{:>8}  {}\n", entry.instance.name, entry.instance.price_usd_per_hour,
+        spot == spot ? fmt::format("{}", spot) : "-", entry.instance.vcpus, devices);
   }
 }
 
 template <class Entry>
 void list_entries(std::string_view decision, const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
-    fmt::print("{:<11}{:<20}{}\n", decision, entry.name, entry.help);
+    say("{:<11}{:<20}{}\n", decision, entry.name, entry.help);
     for (const policies::ParameterDeclaration& p : entry.parameters) {
       const std::string fallback = std::holds_alternative<double>(p.fallback) ? fmt::format("{}", std::get<double>(p.fallback))
                                    : std::holds_alternative<bool>(p.fallback) ? (std::get<bool>(p.fallback) ? "true" : "false")
                                    : std::holds_alternative<std::string>(p.fallback) ? std::get<std::string>(p.fallback)
                                                                                      : "{}";
-      fmt::print("{:<31}  {} ({}): {}{}\n", "", p.name, fallback, p.help,
-                 p.choices.empty() ? "" : fmt::format("; one of {}", fmt::join(p.choices, ", ")));
+      say("{:<31}  {} ({}): {}{}\n", "", p.name, fallback, p.help,
+          p.choices.empty() ? "" : fmt::format("; one of {}", fmt::join(p.choices, ", ")));
     }
   }
 }
 
 void list_policies() {
-  fmt::print(
-      "A policy is a configure strategy's name, with data-parallel, recommended and fifo; or an object with a name and\nany of "
+  say("A policy is a configure strategy's name, with data-parallel, recommended and fifo; or an object with a name and\nany of "
       "configure, place, threads, queue (see: rehearse list strategies).\n\n");
-  for (const policies::ConfigureEntry& entry : policies::configure_strategies()) fmt::print("{:<20}{}\n", entry.name, entry.help);
+  for (const policies::ConfigureEntry& entry : policies::configure_strategies()) say("{:<20}{}\n", entry.name, entry.help);
 }
 
 void list_strategies() {
@@ -85,11 +84,11 @@ void list_strategies() {
 }
 
 void list_studies() {
-  for (const scenarios::StudyKind& study : scenarios::studies()) fmt::print("{:<18}{}\n", study.name, study.help);
+  for (const scenarios::StudyKind& study : scenarios::studies()) say("{:<18}{}\n", study.name, study.help);
 }
 
 void list_formats() {
-  for (const traces::TraceFormat& format : traces::trace_formats()) fmt::print("{:<22}{}\n", format.name, format.description);
+  for (const traces::TraceFormat& format : traces::trace_formats()) say("{:<22}{}\n", format.name, format.description);
 }
 
 }  // namespace

@@ -3,17 +3,22 @@
 #include <CLI/CLI.hpp>
 #include <Eigen/Core>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "cli/commands.hpp"
 #include "cli/jobs.hpp"
 #include "cli/number_option.hpp"
+#include "cli/output_option.hpp"
 #include "cli/plot.hpp"
 #include "cli/regress.hpp"
+#include "cli/say.hpp"
 #include "scenarios/run.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
 #include "sim/base/names.hpp"
+#include "sim/base/version.hpp"
 
 namespace rehearse::cli {
 
@@ -36,7 +41,7 @@ void suggest_command(const CLI::App& app, int argc, char** argv) {
     commands.push_back(command->get_name());
   if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
   const std::string nearest = sim::nearest_name(argv[1], commands);
-  if (!nearest.empty()) fmt::print(stderr, "did you mean \"{}\"?\n", nearest);
+  if (!nearest.empty()) say(stderr, "did you mean \"{}\"?\n", nearest);
 }
 
 struct Arguments {
@@ -67,7 +72,8 @@ void add_train_command(CLI::App& app, TrainArguments& arguments) {
       ->required()
       ->check(CLI::IsMember({"staged-rl", "rl-transfer"}));
   add_scenario_arguments(*train, arguments.scenario);
-  train->add_option("-o,--out", arguments.out, "the agent's file; its learning curve goes beside it, as .csv")->required();
+  add_output_option(*train, "-o,--out", arguments.out, "the agent's file; its learning curve goes beside it, as .csv")
+      ->required();
   train->add_option("--resume", arguments.resume, "go on from this agent's file");
   train->add_option("--iterations", arguments.iterations, "steps of the optimiser")->check(CLI::Range(0, 1000000));
 }
@@ -79,7 +85,7 @@ void add_measurement_commands(CLI::App& app, Arguments& arguments) {
     CLI::App* kind = import->add_subcommand(name, help);
     kind->add_option("format", arguments.import.format, "whose files")->required()->check(CLI::IsMember(formats));
     kind->add_option("file", arguments.import.path, "the file")->required();
-    kind->add_option("-o,--out", arguments.import.out, "the CSV file to write")->required();
+    add_output_option(*kind, "-o,--out", arguments.import.out, "the CSV file to write")->required();
     return kind;
   };
   add_import("measurements", "measured step times, as CSV for validate and calibrate", import_formats());
@@ -92,13 +98,13 @@ void add_measurement_commands(CLI::App& app, Arguments& arguments) {
       ->required()
       ->check(CLI::IsMember(import_convergence_formats()));
   trainings->add_option("files", arguments.import.paths, "the files, or folders of them")->required();
-  trainings->add_option("-o,--out", arguments.import.out, "the CSV file to write")->required();
+  add_output_option(*trainings, "-o,--out", arguments.import.out, "the CSV file to write")->required();
   CLI::App* jobs = import->add_subcommand("jobs", "job traces, as CSV for a scenario's jobs");
   jobs->add_option("format", arguments.import_jobs.trace.format, "whose files (docs/traces.md)")
       ->required()
       ->check(CLI::IsMember(trace_format_names()));
   jobs->add_option("file", arguments.import_jobs.trace.path, "the file")->required();
-  jobs->add_option("-o,--out", arguments.import_jobs.out, "the CSV file to write")->required();
+  add_output_option(*jobs, "-o,--out", arguments.import_jobs.out, "the CSV file to write")->required();
   add_trace_options(*jobs, arguments.import_jobs.trace);
   const auto measured = [](CLI::App& command, MeasuredArguments& into) {
     command.add_option("measurements", into.path, "CSV file of measurements")->required();
@@ -110,10 +116,10 @@ void add_measurement_commands(CLI::App& app, Arguments& arguments) {
   measured(*validate, arguments.validate.measured);
   validate->add_option("--hold-out", arguments.validate.hold_out, "calibrate each device without these, and predict them")
       ->check(CLI::IsMember({"nothing", "batches", "models", "limits"}));
-  validate->add_option("--rows", arguments.validate.rows, "write each row's predictions to this CSV file");
+  add_output_option(*validate, "--rows", arguments.validate.rows, "write each row's predictions to this CSV file");
   CLI::App* calibrate = app.add_subcommand("calibrate", "fit devices to measurements, and write them as a catalogue file");
   measured(*calibrate, arguments.calibrate.measured);
-  calibrate->add_option("-o,--out", arguments.calibrate.out, "the catalogue file to write")->required();
+  add_output_option(*calibrate, "-o,--out", arguments.calibrate.out, "the catalogue file to write")->required();
 }
 
 void add_graph_command(CLI::App& app, GraphArguments& arguments) {
@@ -132,8 +138,8 @@ void add_graph_command(CLI::App& app, GraphArguments& arguments) {
       ->take_all()
       ->allow_extra_args(false);
   graph->add_option("--groups", arguments.groups, "coarsen the groups to this number")->check(CLI::Range(1, 1000000));
-  graph->add_option("--dot", arguments.dot, "write a Graphviz file, a node for each group");
-  graph->add_option("--json", arguments.json, "write the graph as JSON (docs/graphs.md)");
+  add_output_option(*graph, "--dot", arguments.dot, "write a Graphviz file, a node for each group");
+  add_output_option(*graph, "--json", arguments.json, "write the graph as JSON (docs/graphs.md)");
 }
 
 void add_profile_command(CLI::App& app, ProfileArguments& arguments) {
@@ -141,7 +147,8 @@ void add_profile_command(CLI::App& app, ProfileArguments& arguments) {
   profile->add_option("--sweep", arguments.sweep, "what is generated: cnn or rnn")
       ->required()
       ->check(CLI::IsMember({"cnn", "rnn"}));
-  profile->add_option("-o,--out", arguments.out, "the CSV file to write, a row for each network, device and batch")->required();
+  add_output_option(*profile, "-o,--out", arguments.out, "the CSV file to write, a row for each network, device and batch")
+      ->required();
   profile->add_option("--networks", arguments.networks, "how many (default 80)")->check(CLI::Range(5, 100000));
   profile->add_option("--noise", arguments.noise, "deviation of a measured time's logarithm (default 0.03)")
       ->check(number_between(0, 1));
@@ -193,7 +200,7 @@ void add_rate_command(CLI::App& app, RateArguments& arguments) {
 void add_report_command(CLI::App& app, ReportArguments& arguments) {
   CLI::App* report = app.add_subcommand("report", "make the HTML report of earlier results, as run does (docs/report.md)");
   report->add_option("results", arguments.folders, "results folders")->required();
-  report->add_option("-o,--out", arguments.out, "the file to write (default: report.html in the folder)");
+  add_output_option(*report, "-o,--out", arguments.out, "the file to write (default: report.html in the folder)");
   report->add_flag("--timing", arguments.timing, "also show how long policies took, which differs from run to run");
 }
 
@@ -236,19 +243,19 @@ int guarded(const CLI::App& app, const Arguments& arguments) {
     if (app.got_subcommand("calibrate")) return calibrate_command(arguments.calibrate);
     return list_command(arguments.what);
   } catch (const sim::InputError& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    say(stderr, "{}\n", error.what());
     return kInvalidInput;
   } catch (const scenarios::Interrupted&) {
-    fmt::print(stderr, "interrupted; nothing was written\n");
+    say(stderr, "interrupted; nothing was written\n");
     return kInterrupted;
   } catch (const sim::MemoryExhausted& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    say(stderr, "{}\n", error.what());
     return kInvalidInput;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "{}\n", sim::memory_exhausted_text());
+    say(stderr, "{}\n", sim::memory_exhausted_text());
     return kInvalidInput;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "this is a bug of rehearse, please report it: {}\n", error.what());
+    say(stderr, "this is a bug of rehearse, please report it: {}\n", error.what());
     return kBug;
   }
 }
@@ -259,7 +266,7 @@ int main(int argc, char** argv) {
       "and compares\nwhat resource policies would have cost.",
       "rehearse");
   app.require_subcommand(1);
-  app.set_version_flag("--version", REHEARSE_VERSION);
+  app.set_version_flag("--version", std::string(sim::program_version()));
   app.footer(
       "Exit status: 0 ok, 1 a bug of ours, 2 wrong usage, 3 invalid input, 4 a policy got worse, 5 a policy failed, 130 "
       "interrupted.\n`./rehearse "
@@ -268,6 +275,7 @@ int main(int argc, char** argv) {
   CLI::App* run = app.add_subcommand("run", "run a scenario: every policy on the same jobs, side by side");
   add_scenario_arguments(*run, arguments.run.scenario);
   run->add_option("--out", arguments.run.out, "results folder (default: results/<scenario's name>)");
+  run->add_flag("--replace", arguments.run.replace, "let the results take the place of another scenario's");
   run->add_option("--processes", arguments.run.processes, "runs at once (default: as many as there are processors)")
       ->check(CLI::Range(1, 4096));
   run->add_flag("--watch", arguments.run.watch,
@@ -298,13 +306,17 @@ int main(int argc, char** argv) {
     if (app.exit(error) == 0) return kOk;
     suggest_command(app, argc, argv);
     return kUsage;
+  } catch (const sim::InputError& error) {  // of an output that cannot be written
+    say(stderr, "{}\n", error.what());
+    return kInvalidInput;
   }
   Eigen::setCpuCacheSizes(32768, 262144, 2097152);  // matrix products block by these: the same bytes on every machine
   sim::limit_memory(max_memory_bytes > 0 ? static_cast<double>(max_memory_bytes) : 0.8 * sim::machine_memory_bytes());
   if (max_memory_bytes > 0) arguments.sweep.max_memory = std::to_string(max_memory_bytes);
+  errno = 0;
   const int status = guarded(app, arguments);
-  if (std::fflush(stdout) == 0) return status;
-  fmt::print(stderr, "standard output cannot be written\n");
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  say(stderr, "standard output cannot be written{}\n", errno == ENOSPC ? fmt::format(": {}", std::strerror(errno)) : "");
   return status == kOk ? kInvalidInput : status;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/say.hpp"
 #include "scenarios/places.hpp"
 #include "sim/base/errors.hpp"
 #include "traces/measurements/native.hpp"
@@ -19,7 +20,7 @@ Measured load_measured(const MeasuredArguments& arguments) {
   mistakes.throw_if_any();
   traces::MeasurementList list = traces::read_native_measurements(
       arguments.path, {.devices = catalogue.device_names(), .instances = catalogue.instance_names()});
-  fmt::print("{}", to_string(list));
+  say("{}", to_string(list));
   std::vector<workloads::Place> places;
   for (const workloads::Measurement& m : list.rows) places.push_back(place_of(m, catalogue));
   workloads::MeasurementModel model(list.rows);
@@ -34,8 +35,8 @@ std::vector<std::size_t> slipped_units(const Measured& measured) {
     const double ratio = m.step_s / measured.model.step_s(m, measured.places[i]);
     if (std::abs(std::log10(ratio)) < kOrders) continue;
     slipped.push_back(i);
-    fmt::print(stderr, "warning: {}:{}: step_s is {:.3g} times the prediction: {}?\n", measured.list.file, m.line, ratio,
-               ratio > 1 ? "milliseconds in a column of seconds" : "a time in thousands of seconds");
+    say(stderr, "warning: {}:{}: step_s is {:.3g} times the prediction: {}?\n", measured.list.file, m.line, ratio,
+        ratio > 1 ? "milliseconds in a column of seconds" : "a time in thousands of seconds");
   }
   return slipped;
 }

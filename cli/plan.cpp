@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cli/commands.hpp"
+#include "cli/say.hpp"
 #include "scenarios/plan_files.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/replay/costs.hpp"
@@ -29,16 +30,16 @@ std::string what(const PlanChoice& c, const sim::Cluster& cluster) {
 }
 
 void print_choice(const char* label, const PlanChoice& c, const sim::Cluster& cluster) {
-  fmt::print("{:<13}{:<44}{:>10}{:>12.2f} kWh{:>11.2f} $\n", label, what(c, cluster), duration(c.time_s.expected),
-             c.energy_j.expected / 3.6e6, c.cost_usd.expected);
+  say("{:<13}{:<44}{:>10}{:>12.2f} kWh{:>11.2f} $\n", label, what(c, cluster), duration(c.time_s.expected),
+      c.energy_j.expected / 3.6e6, c.cost_usd.expected);
 }
 
 void print_best(const PlanChoice& c) {
-  fmt::print("\nof the recommended, with the range that holds 80 of 100 networks:\n");
+  say("\nof the recommended, with the range that holds 80 of 100 networks:\n");
   const auto line = [](const char* name, const Interval& i, double scale, const char* unit) {
-    fmt::print("  {:<22}{:>10.4g}  ({:.4g} to {:.4g}) {}\n", name, i.expected * scale, i.low * scale, i.high * scale, unit);
+    say("  {:<22}{:>10.4g}  ({:.4g} to {:.4g}) {}\n", name, i.expected * scale, i.low * scale, i.high * scale, unit);
   };
-  fmt::print("  {:<22}{:>10.4g}\n", "epochs", c.epochs);
+  say("  {:<22}{:>10.4g}\n", "epochs", c.epochs);
   line("a step", c.step_s, 1e3, "ms");
   line("all of it", c.time_s, 1 / 3600.0, "h");
   line("energy", c.energy_j, 1 / 3.6e6, "kWh");
@@ -49,13 +50,13 @@ void print_best(const PlanChoice& c) {
 
 void print_limits(const policies::Recommendation& r, policies::Goal goal, const sim::Cluster& cluster) {
   if (r.costs.empty()) {
-    fmt::print("\nno limit costs anything\n");
+    say("\nno limit costs anything\n");
     return;
   }
-  fmt::print("\nwithout one limit, the others as they are:\n");
+  say("\nwithout one limit, the others as they are:\n");
   for (const policies::LimitCost& cost : r.costs) {
     print_choice(("  " + cost.limit).c_str(), cost.without, cluster);
-    if (r.best) fmt::print("{:<13}the limit costs {:.1f} % of it\n", "", 100 * (r.best->by(goal) / cost.without.by(goal) - 1));
+    if (r.best) say("{:<13}the limit costs {:.1f} % of it\n", "", 100 * (r.best->by(goal) / cost.without.by(goal) - 1));
   }
 }
 
@@ -115,7 +116,7 @@ void export_files(const std::string& folder, const scenarios::PlanRequest& reque
   std::filesystem::create_directories(folder, failed);
   if (failed) throw sim::InputError({.file = folder, .expected = "a folder that can be made", .found = failed.message()});
   for (const traces::DeployedFile& file : files) write_text(folder + "/" + file.name, file.text);
-  fmt::print("\nwrote {} files to run the recommended with to {}: begin with README.md\n", files.size(), folder);
+  say("\nwrote {} files to run the recommended with to {}: begin with README.md\n", files.size(), folder);
 }
 
 }  // namespace
@@ -128,8 +129,8 @@ int plan_command(const PlanArguments& arguments) {
   const policies::Recommender recommender(cluster, plan->scenario.costs, estimators);
   const policies::Recommendation r = recommender.recommend(request.job, request.limits, request.goal);
   if (!r.best) refuse(request, r, cluster, arguments.job);
-  fmt::print("{}: {}{}\n\n", request.name, request.model, request.why.empty() ? "" : " (" + request.why + ")");
-  fmt::print("{:<13}{:<44}{:>10}{:>16}{:>13}\n", "", "resources", "time", "energy", "money");
+  say("{}: {}{}\n\n", request.name, request.model, request.why.empty() ? "" : " (" + request.why + ")");
+  say("{:<13}{:<44}{:>10}{:>16}{:>13}\n", "", "resources", "time", "energy", "money");
   print_choice("recommended", *r.best, cluster);
   for (const PlanChoice& other : r.alternatives) print_choice("or", other, cluster);
   print_best(*r.best);

@@ -6,7 +6,9 @@
 #include <filesystem>
 
 #include "cli/commands.hpp"
+#include "cli/output_option.hpp"
 #include "cli/run_gnuplot.hpp"
+#include "cli/say.hpp"
 #include "report/plots/gnuplot.hpp"
 #include "sim/base/errors.hpp"
 
@@ -57,7 +59,7 @@ void add_plot_command(CLI::App& app, PlotArguments& arguments) {
   CLI::App* plot = app.add_subcommand("plot", "draw a figure for a paper, of results");
   plot->add_option("kind", arguments.kind, "what is drawn")->required()->check(CLI::IsMember(kind_names()));
   plot->add_option("results", arguments.request.results, "folders of results, or a file of the kind's")->required();
-  plot->add_option("-o,--out", arguments.out, "the figure: FILE.pdf, FILE.svg or FILE.png")->required();
+  add_output_option(*plot, "-o,--out", arguments.out, "the figure: FILE.pdf, FILE.svg or FILE.png")->required();
   plot->add_option("--size", arguments.size, "one-column (3.5 in, the default) or two-column (7.16 in)")
       ->check(CLI::IsMember({"one-column", "two-column"}));
   plot->add_option("--where", arguments.where, "COLUMN=VALUE: only these rows; may be repeated")
@@ -93,7 +95,7 @@ int plot_command(const PlotArguments& arguments) {
     write_text(arguments.data + "/" + setting.name + ".dat", data);
   }
   run_gnuplot({.script = script, .data = data, .setting = setting, .out = arguments.out});
-  fmt::print("{}{}\n", arguments.out, figure.note.empty() ? "" : fmt::format(": {} (--where chooses)", figure.note));
+  say("{}{}\n", arguments.out, figure.note.empty() ? "" : fmt::format(": {} (--where chooses)", figure.note));
   return kOk;
 }
 

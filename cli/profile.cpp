@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cli/commands.hpp"
+#include "cli/say.hpp"
 #include "policies/harness/curve_terms.hpp"
 #include "policies/harness/held_out.hpp"
 #include "report/row_writer.hpp"
@@ -40,7 +41,7 @@ std::vector<sim::Device> devices_named(const ProfileArguments& arguments) {
 
 void write_sweep(const std::string& path, const std::vector<workloads::SweepNetwork>& networks,
                  const std::vector<sim::Device>& devices, const std::vector<workloads::SweepRow>& rows) {
-  report::RowWriter out(path);
+  report::RowWriter out{sim::OutputFile(path)};
   out.line(
       "device,network,conv_layers,filters,kernel_side,dense_layers,dense_nodes,recurrent_layers,hidden,recurrent_steps,"
       "input_elements,parameters,forward_flops,batch_size,samples,iterations,step_s,time_s,memory_bytes,utilization_fraction,"
@@ -77,9 +78,9 @@ std::vector<policies::ProfiledStep> steps_of(const std::vector<workloads::SweepN
 
 void print_device(const sim::Device& device, const std::vector<policies::ProfiledStep>& steps) {
   const policies::HeldOut h = policies::held_out(steps, device.peak_fp32_flops);
-  fmt::print("{:<14}{:>6}{:>10.1f}{:>8.1f}{:>12.1f}{:>8.1f}{:>10.1f}{:>10.1f}{:>10.0f}\n", device.name, h.rows,
-             100 * h.step_time.median, 100 * h.step_time.p90, 100 * h.flops_only.median, 100 * h.flops_only.p90,
-             100 * h.energy.median, 100 * h.memory.median, 100 * h.coverage);
+  say("{:<14}{:>6}{:>10.1f}{:>8.1f}{:>12.1f}{:>8.1f}{:>10.1f}{:>10.1f}{:>10.0f}\n", device.name, h.rows, 100 * h.step_time.median,
+      100 * h.step_time.p90, 100 * h.flops_only.median, 100 * h.flops_only.p90, 100 * h.energy.median, 100 * h.memory.median,
+      100 * h.coverage);
 }
 
 void print_terms(const sim::Device& device, const std::vector<policies::ProfiledStep>& steps) {
@@ -87,7 +88,7 @@ void print_terms(const sim::Device& device, const std::vector<policies::Profiled
   std::string terms;
   for (const int term : estimator.step_time().chosen())
     terms += fmt::format("{}{}", terms.empty() ? "" : ", ", policies::curve_term_names()[static_cast<std::size_t>(term)]);
-  fmt::print("  {:<14}{}\n", device.name, terms);
+  say("  {:<14}{}\n", device.name, terms);
 }
 
 }  // namespace
@@ -102,12 +103,12 @@ int profile_command(const ProfileArguments& arguments) {
   const std::vector<workloads::SweepNetwork> networks = sweep_networks(settings);
   const std::vector<workloads::SweepRow> rows = sweep_rows(networks, devices, kNoLimit, settings);
   write_sweep(arguments.out, networks, devices, rows);
-  fmt::print("{} networks, {} rows in {}\n\nerrors on held-out networks, in percent: structure beside FLOPs alone\n",
-             networks.size(), rows.size(), arguments.out);
-  fmt::print("{:<14}{:>6}{:>10}{:>8}{:>12}{:>8}{:>10}{:>10}{:>10}\n", "device", "rows", "median", "p90", "FLOPs only", "p90",
-             "energy", "memory", "covered");
+  say("{} networks, {} rows in {}\n\nerrors on held-out networks, in percent: structure beside FLOPs alone\n", networks.size(),
+      rows.size(), arguments.out);
+  say("{:<14}{:>6}{:>10}{:>8}{:>12}{:>8}{:>10}{:>10}{:>10}\n", "device", "rows", "median", "p90", "FLOPs only", "p90", "energy",
+      "memory", "covered");
   for (std::size_t d = 0; d < devices.size(); ++d) print_device(devices[d], steps_of(networks, rows, static_cast<int>(d)));
-  fmt::print("\nterms of a step's time, as chosen\n");
+  say("\nterms of a step's time, as chosen\n");
   for (std::size_t d = 0; d < devices.size(); ++d) print_terms(devices[d], steps_of(networks, rows, static_cast<int>(d)));
   return kOk;
 }

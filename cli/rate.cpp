@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "cli/commands.hpp"
+#include "cli/say.hpp"
 #include "policies/harness/rate_finder.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
@@ -48,8 +49,8 @@ void print(const std::optional<policies::FoundRate>& found, const std::string& w
     throw sim::InputError({.file = where,
                            .expected = "a ramp of at least 12 readings that rises by more than chance before it diverges",
                            .found = "none"});
-  fmt::print("learning rate {:.4g}: the middle of {:.4g} to {:.4g}, where the curve is at least half as steep as anywhere\n",
-             found->rate, found->low, found->high);
+  say("learning rate {:.4g}: the middle of {:.4g} to {:.4g}, where the curve is at least half as steep as anywhere\n",
+      found->rate, found->low, found->high);
 }
 
 }  // namespace
@@ -67,10 +68,10 @@ int rate_command(const RateArguments& arguments) {
   settings.last_rate = best * 10;
   settings.random_key = sim::stream_key(static_cast<std::uint64_t>(arguments.seed), 0, "rate finder", convergence.model);
   const std::vector<policies::RampPoint> ramp = simulated_ramp(convergence, settings);
-  fmt::print("{} on {}, batch {}: {} readings from {:.3g} to {:.3g}\n", convergence.model, convergence.dataset, batch,
-             ramp.size(), ramp.front().rate, ramp.back().rate);
+  say("{} on {}, batch {}: {} readings from {:.3g} to {:.3g}\n", convergence.model, convergence.dataset, batch, ramp.size(),
+      ramp.front().rate, ramp.back().rate);
   print(policies::find_rate(ramp), convergence.model);
-  fmt::print("most useful by the simulated training's own equations: {:.4g}\n", best);
+  say("most useful by the simulated training's own equations: {:.4g}\n", best);
   return kOk;
 }
 

@@ -6,6 +6,8 @@
 #include <cstdlib>
 
 #include "cli/commands.hpp"
+#include "cli/output_option.hpp"
+#include "cli/say.hpp"
 #include "scenarios/regression_suite.hpp"
 
 namespace rehearse::cli {
@@ -20,6 +22,7 @@ void add_regress_command(CLI::App& app, RegressArguments& arguments) {
       regress->add_option("--against", arguments.against, "hold results of a run against these, instead of a suite")
           ->excludes(update);
   regress->add_option("--out", arguments.out, "where the suite's results go (default: results/regression)")->excludes(against);
+  regress->add_flag("--replace", arguments.replace, "also where they take the place of another scenario's")->excludes(against);
   regress->add_option("--processes", arguments.processes, "runs at once (default: as many as there are processors)")
       ->check(CLI::Range(1, 4096));
   regress->add_option("--policy-seed", arguments.policy_seed, "of the policies' own random choices, instead of the scenarios'")
@@ -30,8 +33,8 @@ void add_regress_command(CLI::App& app, RegressArguments& arguments) {
       ->take_all()
       ->allow_extra_args(false)
       ->excludes(update);
-  regress->add_option("--markdown", arguments.markdown, "write the verdicts to this file as Markdown")->excludes(update);
-  regress->add_option("--junit", arguments.junit, "write the verdicts to this file as JUnit XML")->excludes(update);
+  add_output_option(*regress, "--markdown", arguments.markdown, "write the verdicts to this file as Markdown")->excludes(update);
+  add_output_option(*regress, "--junit", arguments.junit, "write the verdicts to this file as JUnit XML")->excludes(update);
   regress->parse_complete_callback([suite, against] {
     if (against->count() > 0 && suite->count() == 0)
       throw CLI::ValidationError(
@@ -49,19 +52,20 @@ int regress_command(const RegressArguments& arguments) {
     const scenarios::RegressionSuite suite = scenarios::read_suite(arguments.suite);
     const scenarios::SuiteOptions options{.out = arguments.out,
                                           .processes = arguments.processes,
+                                          .replace = arguments.replace,
                                           .progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr,
                                           .policy_seed = arguments.policy_seed,
                                           .policies = arguments.policies};
     if (arguments.update) {
       record_suite(suite, options);
-      fmt::print("recorded {} scenarios in {}/recorded\n", suite.scenarios.size(), suite.folder);
+      say("recorded {} scenarios in {}/recorded\n", suite.scenarios.size(), suite.folder);
       return kOk;
     }
     found = check_suite(suite, options);
   }
   if (!arguments.markdown.empty()) write_text(arguments.markdown, regression_markdown(found));
   if (!arguments.junit.empty()) write_text(arguments.junit, regression_junit(found));
-  fmt::print("{}", regression_text(found));
+  say("{}", regression_text(found));
   return has_alarm(found) ? kRegression : kOk;
 }
 

@@ -13,6 +13,7 @@ struct RegressArguments {
   std::string suite = "scenarios/regression";  ///< a folder; with `against`, results
   std::string against;                         ///< other results, instead of a suite's recorded ones
   bool update = false;
+  bool replace = false;
   std::string out = "results/regression";
   int processes = 0;
   std::optional<std::uint64_t> policy_seed;

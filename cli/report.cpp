@@ -2,6 +2,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/embedded.hpp"
+#include "cli/say.hpp"
 #include "report/html_report.hpp"
 #include "sim/base/errors.hpp"
 
@@ -17,7 +18,7 @@ int report_command(const ReportArguments& arguments) {
   for (const std::string& folder : arguments.folders) {
     const std::string out = arguments.out.empty() ? folder + "/report.html" : arguments.out;
     write_text(out, report::html_report({.folder = folder, .page = report_page(), .timing = arguments.timing}));
-    fmt::print("{}\n", out);
+    say("{}\n", out);
   }
   return kOk;
 }

@@ -10,6 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/embedded.hpp"
 #include "cli/load.hpp"
+#include "cli/say.hpp"
 #include "scenarios/studies/study.hpp"
 
 namespace rehearse::cli {
@@ -18,36 +19,36 @@ namespace {
 
 void print_inputs(const std::vector<report::InputReport>& inputs, double origin_s) {
   for (const report::InputReport& input : inputs) {
-    fmt::print("{}: {} rows, {} used", input.path, input.rows, input.jobs);
-    if (origin_s > 0) fmt::print("; first submit date {:.0f} s, subtracted from all", origin_s);
-    fmt::print("\n");
+    say("{}: {} rows, {} used", input.path, input.rows, input.jobs);
+    if (origin_s > 0) say("; first submit date {:.0f} s, subtracted from all", origin_s);
+    say("\n");
     const auto print = [](std::string_view what, const std::vector<report::InputReport::Reason>& reasons) {
       for (const report::InputReport::Reason& reason : reasons)
-        fmt::print("  {} {}: {}{}\n", what, reason.rows, reason.reason,
-                   reason.first_lines.empty() ? "" : fmt::format(" (first lines: {})", fmt::join(reason.first_lines, ", ")));
+        say("  {} {}: {}{}\n", what, reason.rows, reason.reason,
+            reason.first_lines.empty() ? "" : fmt::format(" (first lines: {})", fmt::join(reason.first_lines, ", ")));
     };
     print("dropped", input.dropped);
     print("repaired", input.repaired);
-    for (const std::string& note : input.notes) fmt::print("  {}\n", note);
+    for (const std::string& note : input.notes) say("  {}\n", note);
   }
-  if (!inputs.empty()) fmt::print("\n");
+  if (!inputs.empty()) say("\n");
 }
 
 void print_results(const scenarios::Scenario& scenario, const std::string& out) {
-  fmt::print("Results: {}\n", out);
+  say("Results: {}\n", out);
   if (scenario.output.report && report_page().empty())
-    fmt::print("This program was built without the HTML report; \"rehearse report\" says how to get it.\n");
+    say("This program was built without the HTML report; \"rehearse report\" says how to get it.\n");
 }
 
 int run_study_command(scenarios::Scenario& scenario, const scenarios::RunOptions& options) {
   bool policy_failed = false;
   const report::StudySummary summary = scenarios::run_study(scenario, options, policy_failed);
-  if (!scenario.description.empty()) fmt::print("{}: {}\n\n", scenario.name, scenario.description);
+  if (!scenario.description.empty()) say("{}: {}\n\n", scenario.name, scenario.description);
   print_inputs(summary.inputs, 0);
   for (const report::Table& table : summary.tables)
-    if (const std::string text = report::table_text(table); !text.empty()) fmt::print("{}\n", text);
-  for (const std::string& note : summary.notes) fmt::print("{}\n", note);
-  fmt::print("\n");
+    if (const std::string text = report::table_text(table); !text.empty()) say("{}\n", text);
+  for (const std::string& note : summary.notes) say("{}\n", note);
+  say("\n");
   print_results(scenario, options.out);
   return policy_failed ? kPolicyFailed : kOk;
 }
@@ -56,17 +57,21 @@ int run_study_command(scenarios::Scenario& scenario, const scenarios::RunOptions
 
 int run_command(const RunArguments& arguments) {
   const auto scenario = load(arguments.scenario);
-  for (const std::string& warning : scenario->warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const std::string& warning : scenario->warnings) say(stderr, "warning: {}\n", warning);
   const bool progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   const std::string out = arguments.out.empty() ? "results/" + scenario->name : arguments.out;
-  const scenarios::RunOptions options{
-      .out = out, .processes = arguments.processes, .progress = progress, .report_page = report_page(), .watch = arguments.watch};
+  const scenarios::RunOptions options{.out = out,
+                                      .replace = arguments.replace,
+                                      .processes = arguments.processes,
+                                      .progress = progress,
+                                      .report_page = report_page(),
+                                      .watch = arguments.watch};
   if (!scenario->study) warn_of_size(estimate_run(*scenario, processes_of(options)));
   if (scenario->study) return run_study_command(*scenario, options);
   const report::Summary summary = scenarios::run_scenario(*scenario, options);
-  if (!scenario->description.empty()) fmt::print("{}: {}\n\n", scenario->name, scenario->description);
+  if (!scenario->description.empty()) say("{}: {}\n\n", scenario->name, scenario->description);
   print_inputs(summary.inputs, summary.origin_s);
-  fmt::print("{}\n", terminal_table(summary));
+  say("{}\n", terminal_table(summary));
   print_results(*scenario, out);
   const bool failed =
       std::any_of(summary.rows.begin(), summary.rows.end(), [](const report::SummaryRow& row) { return !row.ok; });

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/say.hpp"
 #include "policies/harness/mixed_split.hpp"
 #include "scenarios/loader_parts.hpp"
 #include "scenarios/plan_files.hpp"
@@ -87,45 +88,44 @@ PoolWorkers in_pool(const Asked& asked, const scenarios::PlanCluster& plan) {
 }
 
 void print_workers(const MixedSplit& uneven, const sim::Cluster& cluster) {
-  fmt::print("{:<32}{:>8}{:>9}{:>9}\n", "workers", "number", "samples", "weight");
+  say("{:<32}{:>8}{:>9}{:>9}\n", "workers", "number", "samples", "weight");
   for (const sim::Group& group : uneven.configuration.groups)
-    fmt::print("{:<32}{:>8}{:>9}{:>9.4f}\n", cluster.pools[static_cast<std::size_t>(group.pool)].name, group.workers,
-               group.batch_per_worker, group.batch_per_worker / uneven.split.batch);
+    say("{:<32}{:>8}{:>9}{:>9.4f}\n", cluster.pools[static_cast<std::size_t>(group.pool)].name, group.workers,
+        group.batch_per_worker, group.batch_per_worker / uneven.split.batch);
 }
 
 void print_step(const char* label, const MixedSplit& one, double than_s) {
   if (std::isfinite(one.simulated_s))
-    fmt::print("{:<32}{:>9.4f} s{:>+9.1f} %\n", label, one.simulated_s, 100 * (one.simulated_s / than_s - 1));
+    say("{:<32}{:>9.4f} s{:>+9.1f} %\n", label, one.simulated_s, 100 * (one.simulated_s / than_s - 1));
   else
-    fmt::print("{:<32}{:>11}\n", label, "does not fit");
+    say("{:<32}{:>11}\n", label, "does not fit");
 }
 
 /// Of the batch that is trained, whatever the split: gradients count by their workers' shares.
 void print_rate(const std::string& model, const std::string& dataset, double batch) {
   const auto* convergence = workloads::find_convergence(model, dataset);
   if (convergence == nullptr) {
-    fmt::print("\nlearning rate: that of the global batch; no training of {} on {} is modelled that would say which\n", model,
-               dataset);
+    say("\nlearning rate: that of the global batch; no training of {} on {} is modelled that would say which\n", model, dataset);
     return;
   }
   const double reference = convergence->reference_batch;
-  fmt::print("\nlearning rate {:.4g}, the most useful one for {} samples at the start ({:.4g} for the publication's {})\n",
-             most_useful_rate(*convergence, {}, 0, batch), batch, most_useful_rate(*convergence, {}, 0, reference), reference);
+  say("\nlearning rate {:.4g}, the most useful one for {} samples at the start ({:.4g} for the publication's {})\n",
+      most_useful_rate(*convergence, {}, 0, batch), batch, most_useful_rate(*convergence, {}, 0, reference), reference);
 }
 
 void print_verdict(const policies::MixedComparison& c) {
   if (c.slow_pay && !std::isfinite(c.fast_alone.simulated_s))
-    fmt::print("the slow ones pay: the fast ones alone do not hold the batch\n");
+    say("the slow ones pay: the fast ones alone do not hold the batch\n");
   else if (c.slow_pay)
-    fmt::print("the slow ones pay: {:.1f} % less time a step than the fast ones alone\n",
-               100 * (1 - c.uneven.simulated_s / c.fast_alone.simulated_s));
+    say("the slow ones pay: {:.1f} % less time a step than the fast ones alone\n",
+        100 * (1 - c.uneven.simulated_s / c.fast_alone.simulated_s));
   else if (c.all_fast)
-    fmt::print("all are equally fast\n");
+    say("all are equally fast\n");
   else if (c.uneven.mix == c.fast_alone.mix)
-    fmt::print("the slow ones do not pay: they would only hold the others up\n");
+    say("the slow ones do not pay: they would only hold the others up\n");
   else
-    fmt::print("the slow ones do not pay: the fast ones alone take {:.1f} % less time a step\n",
-               100 * (1 - c.fast_alone.simulated_s / c.uneven.simulated_s));
+    say("the slow ones do not pay: the fast ones alone take {:.1f} % less time a step\n",
+        100 * (1 - c.fast_alone.simulated_s / c.uneven.simulated_s));
 }
 
 }  // namespace
@@ -167,9 +167,9 @@ int split_command(const SplitArguments& arguments) {
     throw sim::InputError({.pointer = "--batch",
                            .expected = fmt::format("at most {:.0f} samples: what the memories hold", c.uneven.split.batch),
                            .found = std::to_string(arguments.batch)});
-  fmt::print("{} on {}, global batch {}\n\n", arguments.model, dataset, arguments.batch);
+  say("{} on {}, global batch {}\n\n", arguments.model, dataset, arguments.batch);
   print_workers(c.uneven, cluster);
-  fmt::print("\na simulated step\n");
+  say("\na simulated step\n");
   print_step("uneven split", c.uneven, c.uneven.simulated_s);
   print_step("equal split", c.equal, c.uneven.simulated_s);
   print_step("the fast ones alone", c.fast_alone, c.uneven.simulated_s);

@@ -13,6 +13,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
+#include "cli/output_option.hpp"
+#include "cli/say.hpp"
 #include "scenarios/process_pool.hpp"
 #include "scenarios/run_policies.hpp"
 #include "scenarios/sweep/launchers.hpp"
@@ -66,17 +68,17 @@ double cpu_seconds() {
 }
 
 void print_summary(const scenarios::SweepPlan& plan, const scenarios::SweepSummary& summary, const SweepArguments& arguments) {
-  fmt::print("{}: {} rows at {} points\n", plan.name(), summary.planned, plan.points());
-  for (const scenarios::SweepAxis& axis : plan.axes()) fmt::print("  {}: {} values\n", axis.pointer, axis.values.size());
+  say("{}: {} rows at {} points\n", plan.name(), summary.planned, plan.points());
+  for (const scenarios::SweepAxis& axis : plan.axes()) say("  {}: {} values\n", axis.pointer, axis.values.size());
   for (const auto& count : summary.counts)
-    fmt::print("{} {}{}\n", count.runs, count.status, count.reason.empty() ? "" : ", the first of them: " + count.reason);
-  fmt::print("{} runs, {} of them were there{}\n", summary.distinct, summary.there,
-             summary.is_other_program ? "; earlier rows are of another build of this program" : "");
+    say("{} {}{}\n", count.runs, count.status, count.reason.empty() ? "" : ", the first of them: " + count.reason);
+  say("{} runs, {} of them were there{}\n", summary.distinct, summary.there,
+      summary.is_other_program ? "; earlier rows are of another build of this program" : "");
   if (summary.ran > 0 && arguments.launcher == "local") {
     const int processes = scenarios::processes_of({.out = {}, .processes = arguments.processes});
-    fmt::print("{} run in {:.1f} s by {} processes; outside the runs themselves: {:.1f} % of that, {:.1f} % of the CPU time\n",
-               summary.ran, summary.elapsed_s, processes, 100 * (1 - summary.run_s / (summary.elapsed_s * processes)),
-               100 * (1 - summary.cpu_s / cpu_seconds()));
+    say("{} run in {:.1f} s by {} processes; outside the runs themselves: {:.1f} % of that, {:.1f} % of the CPU time\n",
+        summary.ran, summary.elapsed_s, processes, 100 * (1 - summary.run_s / (summary.elapsed_s * processes)),
+        100 * (1 - summary.cpu_s / cpu_seconds()));
   }
 }
 
@@ -119,7 +121,7 @@ void add_sweep_command(CLI::App& app, SweepArguments& arguments) {
   add_scenario_arguments(*sweep, arguments.scenario);
   sweep->add_option("--out", arguments.out,
                     "the database, which an earlier start may have begun (default: results/<scenario's name>.sqlite)");
-  sweep->add_option("--csv", arguments.csv, "write the results to this CSV file as well");
+  add_output_option(*sweep, "--csv", arguments.csv, "write the results to this CSV file as well");
   sweep->add_option("--processes", arguments.processes, "runs at once (default: as many as there are processors)")
       ->check(CLI::Range(1, 4096));
   sweep->add_option("--limit", arguments.limit, "refuse more runs than this (default 1000000)")
@@ -142,7 +144,7 @@ int sweep_command(const SweepArguments& arguments) {
                                   static_cast<std::size_t>(arguments.limit));
   plan.refuse_study();
   if (!arguments.task.empty()) return task_command(plan, arguments);
-  for (const std::string& warning : plan.first().warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const std::string& warning : plan.first().warnings) say(stderr, "warning: {}\n", warning);
   warn_of_size(estimate_run(plan.first(), scenarios::processes_of({.out = {}, .processes = arguments.processes}),
                             static_cast<double>(plan.points())));
   Counter counter;
@@ -155,13 +157,12 @@ int sweep_command(const SweepArguments& arguments) {
                        .launch = launcher(arguments, out, plan.name()),
                        .on_progress = [&](std::size_t done, std::size_t of) { counter.draw(done, of); }});
   if (summary.interrupted) {
-    fmt::print(stderr, "interrupted; {} of {} runs are in {}, and the same command goes on from there{}\n",
-               summary.there + summary.ran, summary.distinct, out,
-               arguments.launcher == "slurm" ? "; the job array goes on meanwhile" : "");
+    say(stderr, "interrupted; {} of {} runs are in {}, and the same command goes on from there{}\n", summary.there + summary.ran,
+        summary.distinct, out, arguments.launcher == "slurm" ? "; the job array goes on meanwhile" : "");
     return kInterrupted;
   }
   print_summary(plan, summary, arguments);
-  fmt::print("Results: {}\n", out);
+  say("Results: {}\n", out);
   return status_of(summary);
 }
 

@@ -1,18 +1,16 @@
 // A text file written piece by piece: there under its name only when it is whole.
 #pragma once
 
-#include <fstream>
 #include <string>
+
+#include "sim/write/output_file.hpp"
 
 namespace rehearse::cli {
 
 class TextFile {
  public:
   /// Throws sim::InputError when it cannot be created, or is the file `input` that is read meanwhile.
-  TextFile(std::string path, const std::string& input);
-  ~TextFile();
-  TextFile(const TextFile&) = delete;
-  TextFile& operator=(const TextFile&) = delete;
+  TextFile(const std::string& path, const std::string& input);
 
   /// What is to be written next: append to it, then call pass_on().
   std::string text;
@@ -26,8 +24,7 @@ class TextFile {
  private:
   static constexpr std::size_t kPiece = std::size_t{1} << 20;
   void flush();
-  std::string path_, part_;
-  std::ofstream file_;
+  sim::OutputFile file_;
 };
 
 }  // namespace rehearse::cli

@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
+#include "cli/say.hpp"
 #include "scenarios/agent_training.hpp"
 #include "scenarios/placement_training.hpp"
 
@@ -23,9 +24,9 @@ int train_command(const TrainArguments& arguments) {
                   .iterations = arguments.iterations,
                   .command = command,
                   .progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr});
-  fmt::print("{} of {} iterations; the agent of iteration {} {} {:.2f} % of the untrained one{}\n{}\n", result.iterations,
-             arguments.iterations, result.best_iteration, places ? "makes steps that take" : "costs", 100 * result.cost_ratio,
-             places ? "'s" : " on the validation jobs", arguments.out);
+  say("{} of {} iterations; the agent of iteration {} {} {:.2f} % of the untrained one{}\n{}\n", result.iterations,
+      arguments.iterations, result.best_iteration, places ? "makes steps that take" : "costs", 100 * result.cost_ratio,
+      places ? "'s" : " on the validation jobs", arguments.out);
   return result.interrupted ? kInterrupted : kOk;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/convergence.hpp"
 #include "cli/measured.hpp"
+#include "cli/say.hpp"
 #include "cli/validate_tables.hpp"
 #include "traces/measurements/convergence_csv.hpp"
 #include "traces/measurements/native.hpp"
@@ -53,14 +54,14 @@ void print(const Table& table, const Measured& measured, const std::vector<Predi
     if (table.wanted(measured.list.rows[i]) && std::isfinite(predicted[i].*table.shown.field))
       rows[table.key(measured.list.rows[i])].push_back(i);
   if (rows.empty()) return;
-  fmt::print("\n{}, errors in %\n{:<34}{:>6}{:>9}{:>8}{:>9}", table.title, table.first_column, "rows", "median", "p90", "bias");
-  for (const Baseline& b : table.beside) fmt::print("{:>16}", b.name);
-  fmt::print("\n");
+  say("\n{}, errors in %\n{:<34}{:>6}{:>9}{:>8}{:>9}", table.title, table.first_column, "rows", "median", "p90", "bias");
+  for (const Baseline& b : table.beside) say("{:>16}", b.name);
+  say("\n");
   for (const auto& [key, indices] : rows) {
     const auto s = summary(measured, predicted, table.shown.field, indices);
-    fmt::print("{:<34}{:>6}{:>9}{:>8}{:>+9.1f}", key, s.rows, percent(s.median), percent(s.p90), 100 * s.bias);
-    for (const Baseline& b : table.beside) fmt::print("{:>16}", percent(summary(measured, predicted, b.field, indices).median));
-    fmt::print("\n");
+    say("{:<34}{:>6}{:>9}{:>8}{:>+9.1f}", key, s.rows, percent(s.median), percent(s.p90), 100 * s.bias);
+    for (const Baseline& b : table.beside) say("{:>16}", percent(summary(measured, predicted, b.field, indices).median));
+    say("\n");
   }
 }
 
@@ -127,9 +128,9 @@ int validate_command(const ValidateArguments& arguments) {
   if (arguments.hold_out == "batches") hold_out = workloads::HoldOut::batches;
   if (arguments.hold_out == "models") hold_out = workloads::HoldOut::models;
   if (arguments.hold_out == "limits") hold_out = workloads::HoldOut::limits;
-  fmt::print("{}\n", hold_out ? fmt::format("Each device is calibrated on its rows but the {} held back, which are predicted.",
-                                            arguments.hold_out == "limits" ? "power limits" : arguments.hold_out)
-                              : "Devices are as the catalogue has them.");
+  say("{}\n", hold_out ? fmt::format("Each device is calibrated on its rows but the {} held back, which are predicted.",
+                                     arguments.hold_out == "limits" ? "power limits" : arguments.hold_out)
+                       : "Devices are as the catalogue has them.");
   const std::vector<Predicted> predicted = predict(measured.list.rows, measured.places, measured.model, hold_out);
   for (const Table& table : tables()) print(table, measured, predicted);
   print_energy(measured.list.rows, predicted);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/say.hpp"
 #include "workloads/fidelity/energy.hpp"
 #include "workloads/fidelity/error_summary.hpp"
 #include "workloads/fidelity/knees.hpp"
@@ -25,11 +26,11 @@ double median(const std::vector<Compared>& pairs) { return 100 * workloads::summ
 void print_orders(std::span<const workloads::Measurement> rows, std::span<const workloads::Predicted> predicted) {
   const auto orders = workloads::setting_orders(rows, predicted);
   if (orders.empty()) return;
-  fmt::print("\nSettings (batch, power limit) by energy an epoch: rank correlation\n{:<34}{:>6}{:>9}{:>7}{:>16}{:>16}\n",
-             "device, model", "rows", "ten best", "all", "ten within, %", "choice over, %");
+  say("\nSettings (batch, power limit) by energy an epoch: rank correlation\n{:<34}{:>6}{:>9}{:>7}{:>16}{:>16}\n",
+      "device, model", "rows", "ten best", "all", "ten within, %", "choice over, %");
   for (const workloads::SettingOrder& o : orders)
-    fmt::print("{:<34}{:>6}{:>9.2f}{:>7.2f}{:>16.1f}{:>16.1f}\n", o.device + " " + o.subject, o.settings, o.correlation,
-               o.correlation_all, 100 * o.spread, 100 * o.regret);
+    say("{:<34}{:>6}{:>9.2f}{:>7.2f}{:>16.1f}{:>16.1f}\n", o.device + " " + o.subject, o.settings, o.correlation,
+        o.correlation_all, 100 * o.spread, 100 * o.regret);
 }
 
 }  // namespace
@@ -45,12 +46,12 @@ void print_energy(std::span<const workloads::Measurement> rows, std::span<const 
     group.power.push_back({predicted[i].power_w, rows[i].power_w});
   }
   if (by_model.empty()) return;
-  fmt::print("\nEnergy an epoch, errors in %\n{:<34}{:>6}{:>9}{:>8}{:>9}{:>16}{:>16}\n", "device, model", "rows", "median", "p90",
-             "bias", "of time", "of power");
+  say("\nEnergy an epoch, errors in %\n{:<34}{:>6}{:>9}{:>8}{:>9}{:>16}{:>16}\n", "device, model", "rows", "median", "p90",
+      "bias", "of time", "of power");
   for (const auto& [name, group] : by_model) {
     const auto s = workloads::summarise(group.energy);
-    fmt::print("{:<34}{:>6}{:>9.1f}{:>8.1f}{:>+9.1f}{:>16.1f}{:>16.1f}\n", name, s.rows, 100 * s.median, 100 * s.p90,
-               100 * s.bias, median(group.time), median(group.power));
+    say("{:<34}{:>6}{:>9.1f}{:>8.1f}{:>+9.1f}{:>16.1f}{:>16.1f}\n", name, s.rows, 100 * s.median, 100 * s.p90, 100 * s.bias,
+        median(group.time), median(group.power));
   }
   print_orders(rows, predicted);
 }
@@ -68,9 +69,9 @@ void print_knees(std::span<const workloads::Measurement> rows, std::span<const w
     count.near += knee.counts_off <= 1 ? 1 : 0;
   }
   if (by_instance.empty()) return;
-  fmt::print("\nKnees of curves over workers with parameter servers, tested worker counts off\n{:<34}{:>7}{:>7}{:>14}\n",
-             "instance", "curves", "none", "at most one");
-  for (const auto& [name, count] : by_instance) fmt::print("{:<34}{:>7}{:>7}{:>14}\n", name, count.curves, count.at, count.near);
+  say("\nKnees of curves over workers with parameter servers, tested worker counts off\n{:<34}{:>7}{:>7}{:>14}\n", "instance",
+      "curves", "none", "at most one");
+  for (const auto& [name, count] : by_instance) say("{:<34}{:>7}{:>7}{:>14}\n", name, count.curves, count.at, count.near);
 }
 
 }  // namespace rehearse::cli

@@ -37,11 +37,13 @@ def run(scenario, out=None, *, overrides=(), options=()):
     """Runs a scenario and returns its Results.
 
     scenario: path of a scenario file, or a dict (its paths are then relative to the working folder)
-    out: the results folder; results/NAME if left out
+    out: the results folder; results/NAME if left out. Results of a dict take the place of whichever are there
     overrides: {JSON pointer: value} or pairs of them, as --set takes them
     options: further options of `rehearse run`, such as ["--processes", "1"]
     Raises ScenarioError, RunError. A policy that fails is a row of the results.
     """
+    if isinstance(scenario, dict):
+        options = ["--replace", *options]  # its file has another name each time
     with _ScenarioFile(scenario) as path:
         return _run_file(path, out, overrides, options)
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 
 #include "report/row_writer.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/read/csv.hpp"
+#include "sim/write/output_file.hpp"
 
 namespace rehearse::report {
 
@@ -38,13 +38,6 @@ void copy_columns(const std::string& from, const std::string& to, const std::vec
   out.close();
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw sim::InputError({.file = path, .expected = "a file that can be written", .found = "an error"});
-}
-
 std::string summary_of(const Results& results) {
   std::string text = fmt::format("{{\n  \"scenario\": {},\n  \"seed\": {},\n  \"repetitions\": {},\n  \"policies\": [",
                                  json_string(results.scenario), results.seed, results.repetitions);
@@ -66,7 +59,7 @@ void copy_file(const std::string& from, const std::string& to) {
 void write_recorded(const std::string& results, const std::string& folder, const ChanceTable& chance) {
   copy_file(results + "/repetitions.csv", folder + "/repetitions.csv");
   copy_file(results + "/timing.json", folder + "/timing.json");
-  write_file(folder + "/summary.json", summary_of(read_results(results, {})));
+  sim::write_file(folder + "/summary.json", summary_of(read_results(results, {})));
   copy_columns(results + "/jobs.csv", folder + "/jobs.csv",
                {"policy", "repetition", "job", "state", "pool", "deadline_met", "accuracy_met", "cost_limit_met", "submit_s",
                 "end_s", "workers", "batch_size", "cost_usd", "effective_cost_usd", "energy_j"},

@@ -26,8 +26,8 @@ const std::string kHeader = header();
 
 const RecordFile kRepetitionsFile{"repetitions.csv", kHeader};
 
-void write_repetition(const std::string& folder, const RepetitionRow& row, const RunMetrics& metrics) {
-  RowWriter out(folder + "/" + std::string(kRepetitionsFile.name));
+void write_repetition(const sim::OwnFolder& folder, const RepetitionRow& row, const RunMetrics& metrics) {
+  RowWriter out(folder.file(kRepetitionsFile.name));
   out.line(kRepetitionsFile.header);
   out.text(row.policy).integer(row.repetition);
   for_each_field([&](const MetricField& field) { out.number(metrics.*field.value); });

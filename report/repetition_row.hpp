@@ -19,6 +19,6 @@ struct RepetitionRow {
 };
 
 /// Writes the file of one run into `folder`. Throws sim::InputError when it cannot.
-void write_repetition(const std::string& folder, const RepetitionRow& row, const RunMetrics& metrics);
+void write_repetition(const sim::OwnFolder& folder, const RepetitionRow& row, const RunMetrics& metrics);
 
 }  // namespace rehearse::report

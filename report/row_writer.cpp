@@ -2,22 +2,14 @@
 
 #include <fmt/compile.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <iterator>
-
-#include "sim/base/errors.hpp"
 
 namespace rehearse::report {
 
 namespace {
 
 constexpr std::size_t kBufferBytes = 1u << 18;
-
-[[noreturn]] void fail(const std::string& path) {
-  throw sim::InputError({.file = path, .expected = "a file that can be written", .found = std::strerror(errno)});
-}
 
 /// A format that is compiled, as parsing it for each field took a tenth of a large replay.
 template <class Number>
@@ -26,15 +18,6 @@ void append(fmt::memory_buffer& buffer, Number value) {
 }
 
 }  // namespace
-
-RowWriter::RowWriter(std::string path) : path_(std::move(path)), file_(std::fopen(path_.c_str(), "wb")) {
-  if (file_ == nullptr) fail(path_);
-  std::setvbuf(file_, nullptr, _IONBF, 0);  // ours is the only buffer
-}
-
-RowWriter::~RowWriter() {
-  if (file_ != nullptr) std::fclose(file_);
-}
 
 void RowWriter::separate() {
   if (!first_) buffer_.push_back(',');
@@ -86,16 +69,15 @@ void RowWriter::line(std::string_view text) {
 }
 
 void RowWriter::flush() {
-  if (std::fwrite(buffer_.data(), 1, buffer_.size(), file_) != buffer_.size()) fail(path_);
+  file_.write({buffer_.data(), buffer_.size()});
   buffer_.clear();
 }
 
 void RowWriter::close() {
-  if (file_ == nullptr) return;
+  if (is_closed_) return;
   flush();
-  const int status = std::fclose(file_);
-  file_ = nullptr;
-  if (status != 0) fail(path_);
+  file_.close();
+  is_closed_ = true;
 }
 
 }  // namespace rehearse::report

@@ -1,23 +1,25 @@
-// Writes rows of CSV or JSON Lines into a file, through one large buffer. Errors surface at the latest in close().
+// Writes rows of CSV or JSON Lines into a file, through one large buffer. Errors surface at the latest in close(); what was not
+// closed is not there.
 #pragma once
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <string>
 #include <string_view>
 
 #include "sim/read/shown.hpp"
+#include "sim/write/output_file.hpp"
 
 namespace rehearse::report {
 
 class RowWriter {
  public:
-  /// Creates the file; throws InputError when it cannot.
-  explicit RowWriter(std::string path);
+  /// Creates a file of a folder of our own; throws InputError when it cannot.
+  explicit RowWriter(std::string path) : RowWriter(sim::OutputFile::in_place(std::move(path))) {}
+  /// Of a path that the user gave: sim::OutputFile(path).
+  explicit RowWriter(sim::OutputFile file) : file_(std::move(file)) {}
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
-  ~RowWriter();
 
   /// One field; fields of a row are separated by commas.
   RowWriter& text(std::string_view value);  ///< quoted where it must be (RFC 4180)
@@ -34,8 +36,8 @@ class RowWriter {
  private:
   void separate();
   void flush();
-  std::string path_;
-  std::FILE* file_ = nullptr;
+  sim::OutputFile file_;
+  bool is_closed_ = false;
   fmt::memory_buffer buffer_;
   bool first_ = true;
 };

@@ -45,8 +45,8 @@ RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
 }
 
 std::unique_ptr<RowWriter> RunRecorder::open(const RecordFile& file, bool wanted) const {
-  if (!wanted) return nullptr;
-  auto writer = std::make_unique<RowWriter>(setup_.folder + "/" + std::string(file.name));
+  if (!wanted || !setup_.folder) return nullptr;
+  auto writer = std::make_unique<RowWriter>(setup_.folder.file(file.name));
   if (!file.header.empty()) writer->line(file.header);
   return writer;
 }

@@ -10,6 +10,7 @@
 #include "report/outcome.hpp"
 #include "report/row_writer.hpp"
 #include "sim/replay/records.hpp"
+#include "sim/write/own_folder.hpp"
 
 namespace rehearse::report {
 
@@ -35,7 +36,7 @@ extern const RecordFile kJobsFile, kJobsFileWithCarbon, kDecisionsFile, kEventsF
     kUtilizationFile, kLifeFile, kNodesFile;
 
 struct RunRecorderSetup {
-  std::string folder;  ///< exists; not looked at when no file is written
+  sim::OwnFolder folder;  ///< none: no file is written, whichever are asked for
   std::string policy;
   int repetition = 0;
   RecordFiles files;

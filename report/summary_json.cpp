@@ -1,6 +1,7 @@
 #include "report/comparison.hpp"
 #include "report/row_writer.hpp"
 #include "report/table.hpp"
+#include "sim/base/version.hpp"
 
 namespace rehearse::report {
 
@@ -37,9 +38,11 @@ std::string json_inputs(const std::vector<InputReport>& inputs) {
 
 std::string summary_json(const Summary& s) {
   std::string text = fmt::format(
-      "{{\n  \"scenario\": {},\n  \"seed\": {},\n  \"repetitions\": {},\n  \"baseline\": {},\n  \"origin_s\": {},\n  \"inputs\": "
+      "{{\n  \"scenario\": {},\n  \"version\": {},\n  \"seed\": {},\n  \"repetitions\": {},\n  \"baseline\": {},\n  "
+      "\"origin_s\": {},\n  \"inputs\": "
       "{},\n",
-      json_string(s.scenario), s.seed, s.repetitions, json_string(s.baseline), json_number(s.origin_s), json_inputs(s.inputs));
+      json_string(s.scenario), json_string(sim::program_version()), s.seed, s.repetitions, json_string(s.baseline),
+      json_number(s.origin_s), json_inputs(s.inputs));
   if (s.measure)
     text += fmt::format("  \"measure\": {{\"warmup_s\": {}, \"until_s\": {}}},\n", json_number(s.measure->warmup_s),
                         json_number(s.measure->until_s));
@@ -64,8 +67,10 @@ std::string summary_json(const Summary& s) {
 
 std::string study_json(const StudySummary& s) {
   std::string text = fmt::format(
-      "{{\n  \"scenario\": {},\n  \"study\": {},\n  \"seed\": {},\n  \"repetitions\": {},\n  \"inputs\": {},\n  \"notes\": [",
-      json_string(s.scenario), json_string(s.study), s.seed, s.repetitions, json_inputs(s.inputs));
+      "{{\n  \"scenario\": {},\n  \"version\": {},\n  \"study\": {},\n  \"seed\": {},\n  \"repetitions\": {},\n  \"inputs\": "
+      "{},\n  \"notes\": [",
+      json_string(s.scenario), json_string(sim::program_version()), json_string(s.study), s.seed, s.repetitions,
+      json_inputs(s.inputs));
   for (std::size_t n = 0; n < s.notes.size(); ++n) text += (n == 0 ? "" : ", ") + json_string(s.notes[n]);
   text += "],\n  \"tables\": {";
   bool first = true;

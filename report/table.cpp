@@ -7,6 +7,7 @@
 
 #include "report/row_writer.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/printable.hpp"
 
 namespace rehearse::report {
 
@@ -79,8 +80,13 @@ std::string table_text(const Table& table) {
   return table.title + "\n" + aligned(rows, left);
 }
 
-std::string aligned(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& left) {
-  const std::size_t columns = rows.front().size();
+std::string aligned(const std::vector<std::vector<std::string>>& given, const std::vector<bool>& left) {
+  const std::size_t columns = given.front().size();
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& row : given) {
+    rows.emplace_back();
+    for (const std::string& cell : row) rows.back().push_back(sim::printable(cell, sim::kWholeText));
+  }
   std::vector<std::size_t> widths(columns, 0);
   for (const auto& row : rows)
     for (std::size_t c = 0; row.size() == columns && c < columns; ++c) widths[c] = std::max(widths[c], row[c].size());

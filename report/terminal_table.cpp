@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "report/comparison.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/base/units.hpp"
 
 namespace rehearse::report {
@@ -97,8 +98,9 @@ std::string measured(const Summary& s) {
   for (const SummaryRow& row : s.rows) {
     if (!row.ok) continue;
     const double from_s = row.of("steady_from_s").mean;
-    text += std::isnan(from_s) ? fmt::format(" {}: no steady state found (MSER-5).", row.policy)
-                               : fmt::format(" {}: steady from {:.0f} s on, mean JCT {} (MSER-5).", row.policy, from_s,
+    const std::string policy = sim::printable(row.policy, sim::kWholeText);
+    text += std::isnan(from_s) ? fmt::format(" {}: no steady state found (MSER-5).", policy)
+                               : fmt::format(" {}: steady from {:.0f} s on, mean JCT {} (MSER-5).", policy, from_s,
                                              duration(row.of("jct_steady_mean_s").mean));
   }
   return text + "\n";
@@ -112,8 +114,9 @@ std::string terminal_table(const Summary& s) {
   for (const SummaryRow& row : s.rows)
     if (row.ok) jobs = row.of("jobs").mean;
   text += fmt::format("\n{:.6g} jobs, {} repetition{}, seed {}. ", jobs, s.repetitions, s.repetitions == 1 ? "" : "s", s.seed);
-  text += fmt::format("Saving: against {}, over the jobs whose limits both keep{}.\n", s.baseline,
-                      s.repetitions > 1 ? ", with its 95 % confidence interval" : "");
+  text +=
+      fmt::format("Saving: against {}, over the jobs whose limits both keep{}.\n", sim::printable(s.baseline, sim::kWholeText),
+                  s.repetitions > 1 ? ", with its 95 % confidence interval" : "");
   text +=
       "Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of\n"
       "|predicted / actual - 1|. Profiling is included in cost and saving.\n";
@@ -121,7 +124,8 @@ std::string terminal_table(const Summary& s) {
   for (const SummaryRow& row : s.rows) {
     const double profiling = row.of("profiling_cost_usd").mean;
     if (profiling > 0)
-      text += fmt::format("Without profiling, {} saves {}.\n", row.policy, saving(row.of("saving_without_profiling_percent")));
+      text += fmt::format("Without profiling, {} saves {}.\n", sim::printable(row.policy, sim::kWholeText),
+                          saving(row.of("saving_without_profiling_percent")));
   }
   return text;
 }

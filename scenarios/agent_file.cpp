@@ -2,11 +2,9 @@
 
 #include <fmt/compile.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <iterator>
 
 #include "report/row_writer.hpp"
@@ -14,6 +12,7 @@
 #include "sim/read/json.hpp"
 #include "sim/read/object_reader.hpp"
 #include "sim/read/shown.hpp"
+#include "sim/write/output_file.hpp"
 
 namespace rehearse::scenarios {
 
@@ -47,6 +46,7 @@ class Reader {
     mistakes_.throw_if_any();
     state.origin.seed = static_cast<std::uint64_t>(object.integer("seed", sim::at_least(0)));
     state.origin.command = object.text("command");
+    state.origin.version = object.text("version", state.origin.version);
     object.required("parameters", "a list of matrices");
     for (const sim::JsonValue value : object.list("parameters")) read_matrix(value, state.matrices);
     object.finish();
@@ -141,13 +141,15 @@ policies::NetworkState read_agent_file(const std::string& path, const policies::
 }
 
 std::string agent_text(const policies::NetworkState& state) {
-  const auto& [kind, seed, command] = state.origin;
+  const auto& [kind, seed, command, version] = state.origin;
   sim::check(static_cast<double>(seed) < sim::kIntegerLimit && !kind.empty() && !command.empty() && sim::is_utf8(command),
              "a network's origin that JSON can hold");
   fmt::memory_buffer out;
   const auto add = [&](auto format, const auto&... values) { fmt::format_to(std::back_inserter(out), format, values...); };
-  add(FMT_COMPILE("{{\n  \"{}\": {},\n  \"kind\": {},\n  \"seed\": {},\n  \"command\": {},\n  \"parameters\": ["), kVersionKey,
-      policies::kNetworkVersion, report::json_string(kind), seed, report::json_string(command));
+  add(FMT_COMPILE(
+          "{{\n  \"{}\": {},\n  \"kind\": {},\n  \"seed\": {},\n  \"command\": {},\n  \"version\": {},\n  \"parameters\": ["),
+      kVersionKey, policies::kNetworkVersion, report::json_string(kind), seed, report::json_string(command),
+      report::json_string(version));
   for (const NamedMatrix& m : state.matrices) {
     add(FMT_COMPILE("{}\n    {{\"name\": {}, \"shape\": [{}, {}], \"numbers\": ["), &m == &state.matrices[0] ? "" : ",",
         report::json_string(m.is.name), m.is.shape.rows, m.is.shape.columns);
@@ -163,21 +165,7 @@ std::string agent_text(const policies::NetworkState& state) {
 }
 
 void write_agent_file(const std::string& path, const policies::NetworkState& state) {
-  const std::string part = fmt::format("{}.{}.part", path, getpid());
-  std::error_code error;
-  try {
-    report::RowWriter file(part);
-    file.line(agent_text(state));
-    file.close();
-  } catch (...) {
-    std::filesystem::remove(part, error);
-    throw;
-  }
-  std::filesystem::rename(part, path, error);
-  if (!error) return;
-  std::error_code ignored;
-  std::filesystem::remove(part, ignored);
-  throw sim::InputError({.file = path, .expected = "a file that can be written", .found = error.message()});
+  sim::write_file(path, agent_text(state) + "\n");
 }
 
 }  // namespace rehearse::scenarios

@@ -1,5 +1,5 @@
-// Trained networks as JSON files: {"rehearse_network": 1, "kind", "seed", "command", "parameters": [{"name", "shape": [rows,
-// columns], "numbers": [row after row]}]}.
+// Trained networks as JSON files: {"rehearse_network": 1, "kind", "seed", "command", "version", "parameters": [{"name", "shape":
+// [rows, columns], "numbers": [row after row]}]}.
 #pragma once
 
 #include <string>
@@ -18,8 +18,7 @@ policies::NetworkState read_agent_file(const std::string& path, const policies::
 /// Each number in the shortest form that reads back to the same bits. One that is not finite is a failed check, as are a seed
 /// of 2^53 or more, no kind, no command, or one that is not UTF-8.
 std::string agent_text(const policies::NetworkState& state);
-/// Under a temporary name beside it first: a file of that name is always a whole one. Throws InputError when it cannot be
-/// written.
+/// As sim::write_file. Throws InputError when it cannot be written.
 void write_agent_file(const std::string& path, const policies::NetworkState& state);
 
 /// The agent that ships for a strategy: its path among the embedded files.

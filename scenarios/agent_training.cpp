@@ -8,6 +8,8 @@
 #include "scenarios/process_pool.hpp"
 #include "scenarios/progress_bar.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/version.hpp"
+#include "sim/write/output_file.hpp"
 
 namespace rehearse::scenarios {
 
@@ -24,6 +26,7 @@ void write_point(report::RowWriter& curve, const policies::LearningPoint& point)
 }  // namespace
 
 std::string curve_path(std::string out) {
+  if (sim::is_streamed(out)) return "/dev/null";  // an agent that goes through a pipe has nothing beside it
   constexpr std::string_view kEnding = ".json";
   if (out.ends_with(kEnding)) out.resize(out.size() - kEnding.size());
   return out + ".csv";
@@ -44,11 +47,14 @@ TrainResult train_staged_rl(const Scenario& scenario, const TrainOptions& option
                                     .model_error = scenario.world_errors.model_error,
                                     .seed = scenario.seed});
   const HeldInterrupts interrupts;
-  report::RowWriter curve(curve_path(options.out));
+  report::RowWriter curve(sim::OutputFile(curve_path(options.out)));
   curve.line("iteration,cost_ratio,critic_error,late_fraction,short_fraction,late_price,short_price");
   policies::LearningPoint best = training.validate();  // the untrained agent, which all others are measured by
   write_point(curve, best);
-  const policies::NetworkOrigin origin{.kind = policies::StagedAgent::kKind, .seed = scenario.seed, .command = options.command};
+  const policies::NetworkOrigin origin{.kind = policies::StagedAgent::kKind,
+                                       .seed = scenario.seed,
+                                       .command = options.command,
+                                       .version = std::string(sim::program_version())};
   if (!options.resume.empty()) {
     training.agent().load_from(read_agent_file(options.resume, policies::StagedAgent::blueprint()));
     best = training.validate();

@@ -170,9 +170,8 @@ std::string stem_of(const std::string& path) {
 void read_head(sim::ObjectReader& in, const std::string& path, Scenario& scenario, sim::Mistakes& mistakes) {
   in.maybe_text("$schema");
   scenario.name = in.text("name", stem_of(path));
-  if (scenario.name.find_first_of(std::string_view("/\0", 2)) != std::string::npos || scenario.name == "." ||
-      scenario.name == "..")
-    in.child("name").value_or(in.value()).refuse("a name without slashes", mistakes);
+  scenario.file = path.substr(folder_of(path).size());
+  refuse_as_file_name(in.child("name").value_or(in.value()), scenario.name, "a name", mistakes);
   scenario.description = in.has("description") ? in.text("description") : std::string();
   scenario.seed = static_cast<std::uint64_t>(in.integer("seed", at_least(0), 0));
   scenario.policy_seed =
@@ -197,6 +196,21 @@ std::optional<std::size_t> known_choice(sim::JsonValue value, std::span<const st
   const std::size_t before = mistakes.size();
   const std::size_t index = sim::read_choice(value, names, mistakes);
   return mistakes.size() == before ? std::optional(index) : std::nullopt;
+}
+
+void refuse_as_file_name(sim::JsonValue value, std::string_view name, const std::string& what, sim::Mistakes& mistakes) {
+  const auto refuse = [&](std::string expected, std::string found) {
+    mistakes.add_from([&] {
+      sim::Mistake mistake = value.mistake(std::move(expected));
+      mistake.found = std::move(found);
+      return mistake;
+    });
+  };
+  if (name.find_first_of(std::string_view("/\0", 2)) != name.npos || name == "." || name == "..")
+    refuse(what + " without slashes", sim::shown(name));
+  else if (name.size() > kLongestFileNamePart)
+    refuse(fmt::format("{} of at most {} bytes, as files are named by it", what, kLongestFileNamePart),
+           fmt::format("one of {}", name.size()));
 }
 
 void refuse_again(sim::JsonValue value, std::string_view name, std::string expected, sim::Mistakes& mistakes) {

@@ -42,6 +42,11 @@ struct OwnModels {
   std::vector<workloads::ConvergenceParameters> convergence;
 };
 
+/// Of names that become parts of files' names.
+inline constexpr std::size_t kLongestFileNamePart = 200;  // bytes; Linux takes 255, and endings are put behind
+/// A mistake when the name is no file's: with a slash, a NUL character, too long, "." or "..". `what` begins with its article.
+void refuse_as_file_name(sim::JsonValue value, std::string_view name, const std::string& what, sim::Mistakes& mistakes);
+
 OwnModels read_own_models(sim::ObjectReader& in, sim::Mistakes& mistakes);
 std::vector<std::string> model_names(const OwnModels& own);
 std::vector<std::string> dataset_names(const OwnModels& own);

@@ -7,23 +7,19 @@
 #include <sstream>
 
 #include "scenarios/process_pool.hpp"
+#include "scenarios/reason_pipe.hpp"
 #include "scenarios/run_policies.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
+#include "sim/write/output_file.hpp"
 
 namespace rehearse::scenarios {
 
 namespace {
 
 constexpr const char* kSubfolder = "tasks";
-constexpr int kOutOfMemory = 2;  // exit status of a child
 
-bool write(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.flush();
-  return static_cast<bool>(out);
-}
+enum ChildStatus : int { kOk = 0, kBug = 1, kOutOfMemory = 2, kInvalid = 3 };
 
 std::string read(const std::string& path) {
   std::ostringstream text;
@@ -37,29 +33,39 @@ std::vector<std::string> map_processes(int tasks, int processes, const ResultsFo
                                        const std::function<std::string(int task)>& work) {
   const std::string files = folder.make_subfolder(kSubfolder);
   const auto file = [&](int task) { return fmt::format("{}/{}", files, task); };
+  ReasonPipe reasons;
+  const auto guarded = [&](int task) {
+    try {
+      auto out = sim::OutputFile::in_place(file(task));
+      out.write(work(task));
+      out.close();
+      return kOk;
+    } catch (const sim::InputError& error) {
+      reasons.tell(task, error.what());
+      return kInvalid;
+    } catch (const std::bad_alloc&) {
+      reasons.tell(task, sim::memory_exhausted_text());
+      return kOutOfMemory;
+    } catch (const std::exception& error) {
+      reasons.tell(task, error.what());
+      return kBug;
+    }
+  };
+  const auto ended = [&](const ChildEnd& end) {
+    if (end.exit_status == kOk) return;
+    reasons.read();
+    const std::string reason = end.signal != 0 ? strsignal(end.signal) : reasons.of(end.task);
+    if (end.exit_status == kOutOfMemory) throw sim::MemoryExhausted(reason);
+    if (end.exit_status == kInvalid) throw sim::InputError({.found = reason});
+    throw sim::CheckFailed(fmt::format("task {} failed: {}", end.task, reason));
+  };
   const bool whole = run_processes({.tasks = tasks,
                                     .processes = processes,
-                                    .work =
-                                        [&](int task, const auto&) {
-                                          try {
-                                            return write(file(task), work(task)) ? 0 : 1;
-                                          } catch (const std::bad_alloc&) {
-                                            write(file(task), sim::memory_exhausted_text());
-                                            return kOutOfMemory;
-                                          } catch (const std::exception& error) {
-                                            write(file(task), error.what());
-                                            return 1;
-                                          }
-                                        },
-                                    .on_end =
-                                        [&](const ChildEnd& end) {
-                                          if (end.exit_status == 0) return;
-                                          const std::string reason =
-                                              end.signal != 0 ? strsignal(end.signal) : read(file(end.task));
-                                          if (end.exit_status == kOutOfMemory) throw sim::MemoryExhausted(reason);
-                                          throw sim::CheckFailed(fmt::format("task {} failed: {}", end.task, reason));
-                                        },
-                                    .on_progress = [](int, const sim::ReplayProgress&) {}});
+                                    .work = [&](int task, const auto&) -> int { return guarded(task); },
+                                    .on_end = ended,
+                                    .on_progress = [](int, const sim::ReplayProgress&) {},
+                                    .also_fd = reasons.reading(),
+                                    .on_also = [&] { reasons.read(); }});
   if (!whole) throw Interrupted();
   std::vector<std::string> texts;
   for (int task = 0; task < tasks; ++task) texts.push_back(read(file(task)));

@@ -6,6 +6,8 @@
 #include "scenarios/process_pool.hpp"
 #include "scenarios/progress_bar.hpp"
 #include "scenarios/studies/placement.hpp"
+#include "sim/base/version.hpp"
+#include "sim/write/output_file.hpp"
 
 namespace rehearse::scenarios {
 
@@ -21,7 +23,7 @@ TrainResult train_rl_transfer(const Scenario& scenario, const TrainOptions& opti
   for (const NamedCase& c : cases) setup.cases.push_back({c.name, &c.placed.graph, &c.placed.machine, &c.placed.groups});
   policies::TransferTraining training(std::move(setup));
   const HeldInterrupts interrupts;
-  report::RowWriter curve(curve_path(options.out));
+  report::RowWriter curve(sim::OutputFile(curve_path(options.out)));
   curve.line("iteration,time_over_heft");
   const auto validated = [&] {
     const double ratio = training.time_ratio();
@@ -30,7 +32,10 @@ TrainResult train_rl_transfer(const Scenario& scenario, const TrainOptions& opti
     return ratio;
   };
   const double untrained = validated();
-  const policies::NetworkOrigin origin{.kind = policies::GraphLayers::kKind, .seed = scenario.seed, .command = options.command};
+  const policies::NetworkOrigin origin{.kind = policies::GraphLayers::kKind,
+                                       .seed = scenario.seed,
+                                       .command = options.command,
+                                       .version = std::string(sim::program_version())};
   double best = untrained;
   if (!options.resume.empty()) {
     load(read_agent_file(options.resume, policies::GraphLayers::blueprint()), training.parameters());

@@ -160,10 +160,8 @@ void read_policies(sim::ObjectReader& in, const Paths& paths, const Extensions& 
   std::vector<std::string> names;
   for (const sim::JsonValue value : in.list("policies")) {
     policies::PolicySpec spec = read_policy(value, paths, extensions, scenario, mistakes);
-    if (spec.name.find('/') != std::string::npos || spec.name.find('\0') != std::string::npos || spec.name == "." ||
-        spec.name == "..")
-      (value.is_object() ? *sim::ObjectReader(value, mistakes).child("name") : value)
-          .refuse("a policy name without slashes", mistakes);
+    refuse_as_file_name(value.is_object() ? sim::ObjectReader(value, mistakes).child("name").value_or(value) : value, spec.name,
+                        "a policy name", mistakes);
     if (!spec.name.empty() && std::find(names.begin(), names.end(), spec.name) != names.end())
       refuse_again(value, spec.name, "a policy name that is given once", mistakes);
     names.push_back(spec.name);

@@ -59,7 +59,7 @@ std::unique_ptr<Scenario> load(const RegressionSuite& suite, const std::string& 
 }
 
 void run(const Scenario& scenario, const SuiteOptions& options, const std::string& out) {
-  run_scenario(scenario, {.out = out, .processes = options.processes, .progress = options.progress});
+  run_scenario(scenario, {.out = out, .replace = options.replace, .processes = options.processes, .progress = options.progress});
 }
 
 report::Results without_failures(const std::string& folder, const RegressionSuite& suite) {

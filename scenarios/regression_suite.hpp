@@ -23,8 +23,9 @@ struct RegressionSuite {
 RegressionSuite read_suite(const std::string& folder);
 
 struct SuiteOptions {
-  std::string out;    ///< results of each scenario go to OUT/NAME
-  int processes = 0;  ///< at once; 0: as many as there are processors
+  std::string out;       ///< results of each scenario go to OUT/NAME
+  int processes = 0;     ///< at once; 0: as many as there are processors
+  bool replace = false;  ///< another suite's results in OUT too
   bool progress = false;
   std::optional<std::uint64_t> policy_seed;  ///< instead of the scenarios' own
   std::vector<std::string> policies;         ///< only these; empty: all

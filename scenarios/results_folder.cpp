@@ -1,7 +1,6 @@
 #include "scenarios/results_folder.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
@@ -9,9 +8,10 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
+#include "scenarios/results_exchange.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/write/output_file.hpp"
 
 namespace rehearse::scenarios {
 
@@ -21,13 +21,6 @@ namespace {
 
 [[noreturn]] void fail(const std::string& path, std::string expected, std::string found) {
   throw sim::InputError({.file = path, .expected = std::move(expected), .found = std::move(found)});
-}
-
-/// Our summary.json begins with the scenario's name.
-bool holds_our_results(const fs::path& folder) {
-  std::ifstream file(folder / "summary.json");
-  std::string first, second;
-  return std::getline(file, first) && std::getline(file, second) && first == "{" && second.starts_with("  \"scenario\": ");
 }
 
 class File {
@@ -58,75 +51,50 @@ void append(const std::string& target, const std::string& source, std::size_t sk
 
 }  // namespace
 
-ResultsFolder::ResultsFolder(std::string path) : path_(std::move(path)) {
-  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
-  std::error_code error;
-  const fs::file_status status = fs::status(path_, error);
-  if (fs::exists(status)) {
-    if (!fs::is_directory(status)) fail(path_, "a folder for the results", "a file");
-    if (!fs::is_empty(path_, error) && !holds_our_results(path_))
-      fail(path_, "a folder that is new, empty or holds earlier results", "a folder with other files");
-  }
-  error.clear();  // a folder that does not exist yet is no error
-  part_ = fmt::format("{}.{}.part", path_, getpid());
-  error.clear();  // a folder that does not exist yet is one
-  const fs::path parent = fs::path(path_).parent_path();
-  if (!parent.empty()) fs::create_directories(parent, error);
-  if (!error) fs::create_directory(part_, error);
-  if (error) fail(path_, "a folder that can be written", error.message());
-}
+ResultsFolder::ResultsFolder(ResultsPlace place) : place_(std::move(place)), part_(make_part_folder(place_)) {}
 
 ResultsFolder::~ResultsFolder() {
   std::error_code ignored;
-  if (!published_) fs::remove_all(part_, ignored);
+  if (!published_) fs::remove_all(part_.path, ignored);
+  if (part_.lock >= 0) close(part_.lock);
 }
 
 std::string ResultsFolder::make_subfolder(const std::string& name) const {
   std::error_code error;
-  fs::create_directory(part_ + "/" + name, error);
-  if (error) fail(part_ + "/" + name, "a folder that can be written", error.message());
-  return part_ + "/" + name;
+  fs::create_directory(part() + "/" + name, error);
+  if (error) fail(part() + "/" + name, "a folder that can be written", error.message());
+  return part() + "/" + name;
 }
 
 void ResultsFolder::drop_subfolder(const std::string& name) const {
   std::error_code ignored;
-  fs::remove_all(part_ + "/" + name, ignored);
+  fs::remove_all(part() + "/" + name, ignored);
 }
 
 void ResultsFolder::write(const std::string& name, std::string_view text) const {
-  const std::string path = part_ + "/" + name;
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  const bool whole = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (!whole || !closed) fail(path, "a file that can be written", std::strerror(errno));
+  auto file = sim::OutputFile::in_place(part() + "/" + name);
+  file.write(text);
+  file.close();
 }
 
 void ResultsFolder::join(const std::string& name, std::string_view header, const std::vector<std::string>& files) const {
-  const std::string target = part_ + "/" + name;
+  const std::string target = part() + "/" + name;
   bool exists = false;
   for (const std::string& file : files) {
-    if (!fs::exists(file)) continue;
+    std::error_code error;
+    if (!fs::exists(file, error)) continue;
     if (exists)
       append(target, file, header.empty() ? 0 : header.size() + 1);
-    else
-      fs::rename(file, target);
+    else if (std::rename(file.c_str(), target.c_str()) != 0)
+      fail(target, "a file that can be written", std::strerror(errno));
     exists = true;
   }
 }
 
 void ResultsFolder::publish() {
-  std::error_code error;
-  const std::string old = fmt::format("{}.{}.old", path_, getpid());
-  const bool replaces = fs::exists(path_);
-  if (replaces) fs::rename(path_, old, error);
-  if (!error) fs::rename(part_, path_, error);
-  if (error) {
-    std::error_code ignored;
-    if (replaces) fs::rename(old, path_, ignored);
-    fail(path_, "a folder that can be replaced", error.message());
-  }
-  published_ = true;
-  if (replaces) fs::remove_all(old, error);
+  write(kManifestFile, manifest_json(manifest_of(part(), place_.owner)));
+  published_ = true;  // whatever comes now, the results stay
+  exchange_results(part(), part_.target, place_.tell);
 }
 
 }  // namespace rehearse::scenarios

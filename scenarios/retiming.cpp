@@ -12,6 +12,7 @@
 #include "sim/base/errors.hpp"
 #include "sim/engine/child.hpp"
 #include "sim/step/step_timer.hpp"
+#include "sim/write/output_file.hpp"
 
 namespace rehearse::scenarios {
 
@@ -24,7 +25,7 @@ std::vector<std::string> lines_of(const std::vector<RunTask>& tasks) {
   std::vector<std::string> lines;
   std::set<std::string> seen;
   for (const RunTask& task : tasks) {
-    std::ifstream in(task.folder + "/" + kFile);
+    std::ifstream in(task.folder.file(kFile));
     for (std::string line; lines.size() < kMostRetimed && std::getline(in, line);)
       if (seen.insert(line).second) lines.push_back(line);
   }
@@ -67,10 +68,11 @@ void time_again(const Scenario& scenario, const workloads::TimedReplica& timed) 
   });
 }
 
-void write_timed_replicas(const std::string& folder, const std::vector<workloads::TimedReplica>& timed) {
+void write_timed_replicas(const sim::OwnFolder& folder, const std::vector<workloads::TimedReplica>& timed) {
   if (timed.empty()) return;
-  std::ofstream out(folder + "/" + kFile);
-  for (const workloads::TimedReplica& one : timed) out << to_text(one) << '\n';
+  auto out = sim::OutputFile::in_place(folder.file(kFile));
+  for (const workloads::TimedReplica& one : timed) out.write(to_text(one) + '\n');
+  out.close();
 }
 
 void time_again(const Scenario& scenario, const std::vector<RunTask>& tasks, int processes, const ResultsFolder& folder) {

@@ -12,7 +12,7 @@
 namespace rehearse::scenarios {
 
 /// In a run: leaves what it timed for its parent. No file when there is nothing.
-void write_timed_replicas(const std::string& folder, const std::vector<workloads::TimedReplica>& timed);
+void write_timed_replicas(const sim::OwnFolder& folder, const std::vector<workloads::TimedReplica>& timed);
 
 /// In the parent, after the runs: up to kMostRetimed distinct ones of all runs, in their order, in `processes` children. Throws
 /// CheckFailed when two timers differ by more than kTimersAgree of the step.

@@ -19,7 +19,7 @@ void join_files(const Scenario& scenario, const PolicyRuns& runs, const ResultsF
         &kCurvesFile, &kPredictionsFile, &kUtilizationFile, &kLifeFile, &kNodesFile, &kRepetitionsFile}) {
     std::vector<std::string> parts;
     for (const RunTask& task : runs.tasks)
-      if (runs.results[task.policy].ok) parts.push_back(task.folder + "/" + std::string(file->name));
+      if (runs.results[task.policy].ok) parts.push_back(task.folder.file(file->name));
     folder.join(std::string(file->name), file->header, parts);
   }
 }
@@ -29,7 +29,7 @@ void keep_logs(const PolicyRuns& runs, const ResultsFolder& folder) {
   namespace fs = std::filesystem;
   std::string logs;
   for (std::size_t t = 0; t < runs.tasks.size(); ++t) {
-    for (const auto& entry : fs::directory_iterator(runs.tasks[t].folder)) {
+    for (const auto& entry : fs::directory_iterator(runs.tasks[t].folder.path())) {
       const std::string name = entry.path().filename();
       if (!name.starts_with(kLogPrefix)) continue;
       if (logs.empty()) logs = folder.make_subfolder("logs");
@@ -56,7 +56,7 @@ std::vector<report::PoolFacts> pool_facts(const sim::Cluster& cluster) {
 
 report::Summary run_scenario(const Scenario& scenario, const RunOptions& options) {
   const HeldInterrupts interrupts;  // before the folder: when it lets go, nothing half-written is left
-  ResultsFolder folder(options.out.empty() ? "results/" + scenario.name : options.out);
+  ResultsFolder folder(place_of(scenario, options));
   const PolicyRuns runs = run_policies(scenario, options, folder);
   join_files(scenario, runs, folder);
   keep_logs(runs, folder);

@@ -37,15 +37,14 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                  .stage_rules = scenario.stages,
                                  .policy_seed = scenario.policy_seed,
                                  .repetition = task.repetition,
-                                 .folder = task.folder});
-  const bool writes = !task.folder.empty();
-  const OutputSettings out = writes ? scenario.output : OutputSettings{Events::none, false, false, false, false, false};
+                                 .folder = task.folder.path()});
+  const OutputSettings& out = scenario.output;
   report::RunRecorder recorder(
       {.folder = task.folder,
        .policy = spec.name,
        .repetition = task.repetition,
-       .files = {.jobs = writes,
-                 .decisions = writes,
+       .files = {.jobs = true,
+                 .decisions = true,
                  .events = out.events == Events::all || (out.events == Events::first && task.repetition == 0),
                  .stages = out.stages,
                  .curves = out.curves,
@@ -79,7 +78,7 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                                 .sources = {&source},
                                                 .recorder = &recorder,
                                                 .infeasible = scenario.infeasible,
-                                                .pool_samples = out.utilization,
+                                                .pool_samples = task.folder && out.utilization,
                                                 .network_solver = scenario.network_solver,
                                                 .on_progress = on_progress},
                                                drive);
@@ -96,7 +95,7 @@ void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& 
                             .repetition = task.repetition,
                             .step_evaluations = replayed.step_evaluations},
                            replayed.outcome.metrics);
-  report::write_outcome(task.folder + "/" + kOutcomeFile, replayed.outcome);
+  report::write_outcome(task.folder.file(kOutcomeFile), replayed.outcome);
 }
 
 }  // namespace rehearse::scenarios

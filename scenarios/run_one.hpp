@@ -8,6 +8,7 @@
 #include "scenarios/process_pool.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/write/own_folder.hpp"
 #include "workloads/placed_step.hpp"
 
 namespace rehearse::scenarios {
@@ -15,11 +16,10 @@ namespace rehearse::scenarios {
 struct RunTask {
   std::size_t policy = 0;  ///< index into Scenario::policies
   int repetition = 0;
-  std::string folder;  ///< for its files; exists; empty: it writes none
+  sim::OwnFolder folder = {};  ///< for its files; none: it writes none
 };
 
 inline constexpr const char* kOutcomeFile = "outcome.bin";
-inline constexpr const char* kReasonFile = "reason.txt";
 
 struct Replayed {
   report::RunOutcome outcome;

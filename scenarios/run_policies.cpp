@@ -4,17 +4,17 @@
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <thread>
 
 #include "scenarios/process_pool.hpp"
 #include "scenarios/progress_bar.hpp"
+#include "scenarios/reason_pipe.hpp"
 #include "scenarios/retiming.hpp"
 #include "scenarios/watch_board.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
+#include "sim/base/printable.hpp"
 
 namespace rehearse::scenarios {
 
@@ -22,33 +22,25 @@ namespace {
 
 enum ChildStatus : int { kOk = 0, kBug = 1, kInvalid = 3, kPolicyFailed = 5 };
 
-void write_reason(const std::string& folder, const std::string& reason) { std::ofstream(folder + "/" + kReasonFile) << reason; }
-
-std::string read_reason(const std::string& folder) {
-  std::ostringstream text;
-  text << std::ifstream(folder + "/" + kReasonFile).rdbuf();
-  return text.str();
-}
-
 /// In the child: whatever goes wrong becomes a status and a reason.
-int guarded_run(const std::function<void()>& run, const std::string& folder) {
+int guarded_run(const std::function<void()>& run, const std::function<void(const char*)>& tell) {
   try {
     run();
     return kOk;
   } catch (const sim::PolicyError& error) {
-    write_reason(folder, error.what());
+    tell(error.what());
     return kPolicyFailed;
   } catch (const sim::InputError& error) {
-    write_reason(folder, error.what());
+    tell(error.what());
     return kInvalid;
   } catch (const sim::MemoryExhausted& error) {
-    write_reason(folder, error.what());
+    tell(error.what());
     return kPolicyFailed;
   } catch (const std::bad_alloc&) {
-    write_reason(folder, sim::memory_exhausted_text());
+    tell(sim::memory_exhausted_text().c_str());
     return kPolicyFailed;
   } catch (const std::exception& error) {
-    write_reason(folder, error.what());
+    tell(error.what());
     return kBug;
   }
 }
@@ -87,7 +79,8 @@ class Runner {
                                       .work =
                                           [&](int index, const auto& tell) {
                                             const RunTask& task = runs_.tasks[static_cast<std::size_t>(index)];
-                                            return guarded_run([&] { options_.run(scenario_, task, tell); }, task.folder);
+                                            return guarded_run([&] { options_.run(scenario_, task, tell); },
+                                                               [&](const char* reason) { reasons_.tell(index, reason); });
                                           },
                                       .on_end =
                                           [&](const ChildEnd& end) {
@@ -99,7 +92,9 @@ class Runner {
                                           [&](int task, const sim::ReplayProgress& progress) {
                                             bar.update(static_cast<std::size_t>(task), progress.jobs_ended);
                                             board.update(static_cast<std::size_t>(task), progress);
-                                          }});
+                                          },
+                                      .also_fd = reasons_.reading(),
+                                      .on_also = [&] { reasons_.read(); }});
     if (!whole) throw Interrupted();
   }
 
@@ -109,9 +104,10 @@ class Runner {
     result.run_cpu_s += end.cpu_s;
     result.max_rss_bytes = std::max(result.max_rss_bytes, end.max_rss_bytes);
     // A policy that ends the process has no outcome, whatever its status.
-    const bool whole = std::filesystem::exists(task.folder + "/" + kOutcomeFile);
+    const bool whole = std::filesystem::exists(task.folder.file(kOutcomeFile));
     if (end.exit_status == kOk && whole) return;
-    std::string reason = read_reason(task.folder);
+    reasons_.read();  // it was told before the process ended
+    std::string reason = reasons_.of(end.task);
     if (reason.empty())
       reason = end.signal != 0 ? fmt::format("killed by signal {} ({})", end.signal, strsignal(end.signal))
                                : fmt::format("ended with status {} and no result", end.exit_status);
@@ -135,7 +131,7 @@ class Runner {
     }
     for (const RunTask& task : runs_.tasks)
       if (runs_.results[task.policy].ok)
-        runs_.results[task.policy].repetitions.push_back(report::read_outcome(task.folder + "/" + kOutcomeFile));
+        runs_.results[task.policy].repetitions.push_back(report::read_outcome(task.folder.file(kOutcomeFile)));
   }
 
   struct Failure {
@@ -145,11 +141,21 @@ class Runner {
   const Scenario& scenario_;
   const RunOptions& options_;
   PolicyRuns runs_;
+  ReasonPipe reasons_;
   std::vector<Failure> failures_;
   std::map<std::string, int> first_failure_;
 };
 
 }  // namespace
+
+void print_warning(const std::string& text) { fmt::print(stderr, "warning: {}\n", sim::printable(text, sim::kWholeText)); }
+
+ResultsPlace place_of(const Scenario& scenario, const RunOptions& options) {
+  return {.path = options.out.empty() ? "results/" + scenario.name : options.out,
+          .owner = {.scenario = scenario.name, .file = scenario.file},
+          .replace = options.replace,
+          .tell = options.tell};
+}
 
 int processes_of(const RunOptions& options) {
   return options.processes > 0 ? options.processes : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));

@@ -13,15 +13,24 @@
 
 namespace rehearse::scenarios {
 
+/// One line on standard error, fit for a terminal.
+void print_warning(const std::string& text);
+
 struct RunOptions {
   std::string out;                    ///< results folder; empty: results/<name>
+  bool replace = false;               ///< another scenario's results too
   int processes = 0;                  ///< at most so many at once; 0: as many as there are processors
   bool progress = false;              ///< a bar on stderr
   std::string_view report_page = {};  ///< report/html's page; empty: no HTML report is written
   bool watch = false;                 ///< instead of it a board on stderr: what each policy's cluster is doing
+  /// Hears what the user should know but that stops nothing; by default it goes to standard error.
+  std::function<void(const std::string&)> tell = print_warning;
   /// What each child does; throws what went wrong.
   std::function<void(const Scenario&, const RunTask&, const TellProgress& on_progress)> run = run_one;
 };
+
+/// Where a scenario's results go: RunOptions::out, or results/NAME.
+ResultsPlace place_of(const Scenario& scenario, const RunOptions& options);
 
 /// At most so many children at once.
 int processes_of(const RunOptions& options);

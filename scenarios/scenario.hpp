@@ -39,6 +39,7 @@ struct OutputSettings {
 
 struct Scenario {
   std::string name;
+  std::string file;  ///< its name, without folders
   std::string description;
   std::uint64_t seed = 0;
   std::uint64_t policy_seed = 0;

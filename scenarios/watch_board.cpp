@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "sim/base/printable.hpp"
 #include "sim/base/units.hpp"
 
 namespace rehearse::scenarios {
@@ -54,7 +55,8 @@ std::string board_text(const std::vector<WatchedRun>& runs, std::size_t jobs, st
 WatchBoard::WatchBoard(bool wanted, std::size_t tasks, std::size_t jobs_a_task,
                        const std::function<std::string(std::size_t task)>& name)
     : wanted_(wanted), terminal_(isatty(STDERR_FILENO) != 0), jobs_(jobs_a_task) {
-  for (std::size_t task = 0; task < tasks; ++task) runs_.push_back({.name = name(task), .progress = {}});
+  for (std::size_t task = 0; task < tasks; ++task)
+    runs_.push_back({.name = sim::printable(name(task), sim::kWholeText), .progress = {}});
 }
 
 void WatchBoard::update(std::size_t task, const sim::ReplayProgress& progress) {

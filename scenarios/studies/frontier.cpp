@@ -110,7 +110,7 @@ class Frontier final : public Study {
   }
 
   static void read_outcomes(const RunTask& task, double gap_s, Outcomes& outcomes) {
-    sim::CsvReader jobs(task.folder + "/jobs.csv",
+    sim::CsvReader jobs(task.folder.file("jobs.csv"),
                         {.required = {"submit_s", "start_s", "end_s", "state", "pool", "workers", "batch_size", "deadline_met",
                                       "accuracy", "accuracy_met", "cost_usd", "cost_limit_met"}});
     while (sim::CsvRow* row = jobs.next()) {
@@ -128,7 +128,7 @@ class Frontier final : public Study {
       out.workers = row->number("workers", {}, kNan);
       out.batch_size = row->number("batch_size", {}, kNan);
     }
-    sim::CsvReader decisions(task.folder + "/decisions.csv", {.required = {"time_s", "decision", "rank", "feasible"}});
+    sim::CsvReader decisions(task.folder.file("decisions.csv"), {.required = {"time_s", "decision", "rank", "feasible"}});
     while (sim::CsvRow* row = decisions.next())
       if (row->text("decision") == "configure" && row->number("rank") == 0 && std::fmod(row->number("time_s"), gap_s) == 0)
         outcomes.at(static_cast<std::size_t>(row->number("time_s") / gap_s)).infeasible += row->text("feasible") == "false";

@@ -128,13 +128,13 @@ class Staged final : public Study {
     const std::size_t first = scenario.jobs.size() * static_cast<std::size_t>(task.repetition);
     std::map<std::string, std::size_t, std::less<>> index;
     for (std::size_t i = 0; i < scenario.jobs.size(); ++i) index[scenario.jobs[i].name] = i;
-    sim::CsvReader jobs(task.folder + "/jobs.csv", {.required = {"job", "state", "deadline_met", "accuracy_met", "cost_usd"}});
+    sim::CsvReader jobs(task.folder.file("jobs.csv"), {.required = {"job", "state", "deadline_met", "accuracy_met", "cost_usd"}});
     while (sim::CsvRow* row = jobs.next())
       of.jobs[first + index.at(std::string(row->text("job")))] = {.cost_usd = row->number("cost_usd"),
                                                                   .keeps = row->text("state") == "finished" &&
                                                                            row->text("deadline_met") != "false" &&
                                                                            row->text("accuracy_met") != "false"};
-    sim::CsvReader stages(task.folder + "/stages.csv", {.required = {"job", "stage", "workers", "batch_size"}});
+    sim::CsvReader stages(task.folder.file("stages.csv"), {.required = {"job", "stage", "workers", "batch_size"}});
     while (sim::CsvRow* row = stages.next()) {
       const sim::Job& job = scenario.jobs[index.at(std::string(row->text("job")))];
       StageMeans& means = of.stages[static_cast<int>(row->integer("stage"))];

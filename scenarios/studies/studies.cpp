@@ -57,7 +57,7 @@ const std::vector<StudyKind>& studies() {
 
 report::StudySummary run_study(Scenario& scenario, const RunOptions& options, bool& policy_failed) {
   const HeldInterrupts interrupts;
-  ResultsFolder folder(options.out.empty() ? "results/" + scenario.name : options.out);
+  ResultsFolder folder(place_of(scenario, options));
   StudyResult result = dynamic_cast<const Study&>(*scenario.study).run(scenario, options, folder);
   policy_failed = result.policy_failed;
   report::StudySummary summary{.scenario = scenario.name,

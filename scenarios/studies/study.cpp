@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/read/sha256.hpp"
+
 namespace rehearse::scenarios {
 
 std::vector<double> powers_of_two(int from, int to) {
@@ -27,7 +29,9 @@ std::string file_name(std::string_view name) {
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
     safe += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
   }
-  return safe;
+  if (safe.size() <= kLongestFileNamePart) return safe;
+  const std::string fingerprint = sim::sha256_of_text(name).substr(0, 16);  // two long names stay two
+  return safe.substr(0, kLongestFileNamePart - fingerprint.size() - 1) + "-" + fingerprint;
 }
 
 }  // namespace rehearse::scenarios

@@ -5,12 +5,16 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 
 #include "report/comparison.hpp"
 #include "report/row_writer.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/version.hpp"
+#include "sim/write/output_file.hpp"
 
 namespace rehearse::scenarios {
 
@@ -38,11 +42,12 @@ class Lock {
     struct flock whole {};
     whole.l_type = F_WRLCK;
     if (fd_ >= 0 && fcntl(fd_, F_SETLK, &whole) == 0) return;
+    const int number = errno;
     const bool is_held = fd_ >= 0;
     if (fd_ >= 0) close(fd_);
     throw sim::InputError({.file = path,
                            .expected = "a file that can be written",
-                           .found = is_held ? "one that another sweep writes to" : "a folder that cannot be written"});
+                           .found = is_held ? "one that another sweep writes to" : std::strerror(number)});
   }
   ~Lock() {
     unlink(path_.c_str());
@@ -60,30 +65,40 @@ class Lock {
 
 class SweepDatabase::Connection {
  public:
-  Connection(const std::string& path, bool commits_often) : path_(path), lock_(path) {
+  Connection(const std::string& path, bool commits_often) : path_(path), lock_(path), is_empty_(access(path.c_str(), F_OK) != 0) {
     try {
       open_file(commits_often);
     } catch (...) {
-      sqlite3_close(db_);
+      close();
       throw;
     }
   }
   ~Connection() {
     sqlite3_exec(db_, "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);  // leaves one file
-    sqlite3_close(db_);
+    close();
   }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   [[noreturn]] void fail() const {
-    throw sim::InputError({.file = path_, .expected = "a database that can be read and written", .found = sqlite3_errmsg(db_)});
+    const bool is_full = sqlite3_errcode(db_) == SQLITE_FULL || sqlite3_system_errno(db_) == ENOSPC;
+    throw sim::InputError({.file = path_,
+                           .expected = "a database that can be read and written",
+                           .found = is_full ? std::strerror(ENOSPC) : sqlite3_errmsg(db_)});
   }
   void execute(const std::string& sql) const {
     if (sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail();
   }
   sqlite3* get() const { return db_; }
+  /// There is something in it that is worth a file.
+  void keep() { is_empty_ = false; }
 
  private:
+  void close() {
+    sqlite3_close(db_);
+    if (!is_empty_) return;
+    for (const char* ending : {"", "-wal", "-shm", "-journal"}) unlink((path_ + ending).c_str());
+  }
   void open_file(bool commits_often) {
     if (sqlite3_open_v2(path_.c_str(), &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr) != SQLITE_OK) fail();
     sqlite3_busy_timeout(db_, 10'000);  // for those who read meanwhile
@@ -95,6 +110,7 @@ class SweepDatabase::Connection {
 
   std::string path_;
   Lock lock_;
+  bool is_empty_;  ///< and new: no file is left of it
   sqlite3* db_ = nullptr;
 };
 
@@ -201,7 +217,10 @@ SweepDatabase::SweepDatabase(const std::string& path, bool commits_often) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   std::error_code ignored;  // opening the file tells
   if (!parent.empty()) std::filesystem::create_directories(parent, ignored);
-  connection_ = std::make_unique<Connection>(path, commits_often);
+  sim::check_output(path);
+  if (sim::is_streamed(path))
+    throw sim::InputError({.file = path, .expected = "a file, which a database can be", .found = "a pipe or a device"});
+  connection_ = std::make_unique<Connection>(sim::behind_links(path), commits_often);  // one lock, whatever the name
 }
 
 SweepDatabase::~SweepDatabase() = default;
@@ -236,6 +255,7 @@ void SweepDatabase::set_plan(const SweepPlan& plan, const std::vector<PlannedRun
     meta.text("scenario").text(plan.text()).step(db);
     meta.text("name").text(plan.name()).step(db);
     meta.text("program").text(SweepPlan::program()).step(db);
+    meta.text("version").text(sim::program_version()).step(db);
     meta.text("baseline").text(plan.first().baseline).step(db);
     Statement point(db, "INSERT INTO points VALUES (?" + places + ")");
     for (std::size_t p = 0; p < plan.points(); ++p) {
@@ -253,6 +273,7 @@ void SweepDatabase::set_plan(const SweepPlan& plan, const std::vector<PlannedRun
           .step(db);
     db.execute("CREATE INDEX plan_of_point ON plan(point, repetition, policy)");
   });
+  connection_->keep();
 }
 
 std::string SweepDatabase::program() const {
@@ -302,7 +323,7 @@ std::vector<SweepDatabase::Count> SweepDatabase::counts() const {
 
 void SweepDatabase::write_csv(const std::string& path) const {
   Statement all(*connection_, "SELECT * FROM results ORDER BY row");
-  report::RowWriter out(path);
+  report::RowWriter out{sim::OutputFile(path)};
   const int columns = sqlite3_column_count(all.get());
   for (int c = 0; c < columns; ++c) out.text(sqlite3_column_name(all.get(), c));
   out.end_row();

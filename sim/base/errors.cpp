@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/printable.hpp"
+
 namespace rehearse::sim {
 
 std::string to_string(const Mistake& m) {
@@ -9,25 +11,25 @@ std::string to_string(const Mistake& m) {
   const auto separate = [&text] {
     if (!text.empty()) text += ": ";
   };
-  text += m.file;
+  text += printable(m.file, kWholeText);
   if (m.line > 0) text += fmt::format("{}{}", text.empty() ? "line " : ":", m.line);
   if (m.line > 0 && m.column > 0) text += fmt::format(":{}", m.column);
   if (!m.pointer.empty()) {
     separate();
-    text += m.pointer;
+    text += printable(m.pointer, kWholeText);
   }
   if (!m.expected.empty()) {
     separate();
-    text += "expected " + m.expected;
+    text += "expected " + printable_lines(m.expected);
   }
   if (!m.found.empty()) {
     if (m.expected.empty())
       separate();
     else
       text += ", ";
-    text += "found " + m.found;
+    text += "found " + printable_lines(m.found);
   }
-  if (!m.nearest.empty()) text += fmt::format("; did you mean \"{}\"?", m.nearest);
+  if (!m.nearest.empty()) text += fmt::format("; did you mean \"{}\"?", printable(m.nearest, kWholeText));
   return text;
 }
 

@@ -20,9 +20,9 @@ const std::string kGood = R"({
   "policies": [ "manual" ] })";
 
 /// Beside report.html, which is there only when the program was built with npm at hand.
-const std::set<std::string> kResults{"curves.csv", "decisions.csv",   "events.jsonl",    "jobs.csv",
-                                     "nodes.csv",  "predictions.csv", "repetitions.csv", "scenario.json",
-                                     "stages.csv", "summary.json",    "timing.json",     "utilization.csv"};
+const std::set<std::string> kResults{"curves.csv",   "decisions.csv",   "events.jsonl",    "jobs.csv",      "manifest.json",
+                                     "nodes.csv",    "predictions.csv", "repetitions.csv", "scenario.json", "stages.csv",
+                                     "summary.json", "timing.json",     "utilization.csv"};
 
 std::set<std::string> names_in(const std::string& folder) {
   std::set<std::string> names;
@@ -204,8 +204,10 @@ TEST_CASE("earlier results are replaced; anything else is left as it is") {
   folder.write("s.json", kGood);
   const auto run_to = [&](const std::string& out) { return run_program(folder.path(), {"run", "s.json", "--out", out}); };
   CHECK(run_to("out").status == 0);
-  folder.write("out/stale.csv", "");
+  folder.write("out/notes.txt", "mine");
   CHECK(run_to("out").status == 0);
+  CHECK(text_of(folder.path() + "/out/notes.txt") == "mine");
+  fs::remove(folder.path() + "/out/notes.txt");
   CHECK(results_in(folder.path() + "/out") == kResults);
 
   fs::create_directory(folder.path() + "/empty");
@@ -280,7 +282,7 @@ TEST_CASE("an interrupt ends training with the best agent so far, from which it 
     "jobs": [ { "generate": "mixed-cnn-rnn", "count": 2, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
     "policies": [ "manual" ] })");
   const Program program(folder.path(), {"train", "staged-rl", "s.json", "-o", "agent.json", "--iterations", "1000000"});
-  while (names_in(folder.path()).count("agent.csv") == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  while (names_in(folder.path()).size() < 2) std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the curve's part
   program.send(SIGINT);
   const Ended ended = program.wait();
   CHECK(ended.status == 130);

@@ -10,32 +10,29 @@ const std::vector<Room>& rooms() {
   static const std::vector<Room> table = {
       {"sim/base", {}},
       {"sim/read", {"sim/base"}},
+      {"sim/write", {"sim/base"}},
       {"sim/cluster", {"sim/base"}},
       {"sim/engine", {"sim/base"}},
       {"sim/step", {"sim/base", "sim/cluster", "sim/engine"}},
       {"sim/replay", {"sim/base", "sim/cluster", "sim/engine", "sim/step"}},
       {"workloads", {"sim/base", "sim/cluster", "sim/engine", "sim/step", "sim/replay"}},
       {"policies", {"sim/base", "sim/cluster", "sim/engine", "sim/step", "sim/replay", "workloads"}},
-      {"traces", {"sim/base", "sim/read", "sim/cluster", "sim/engine", "sim/step", "sim/replay", "workloads"}},
-      {"report", {"sim/base", "sim/read", "sim/cluster", "sim/engine", "sim/step", "sim/replay"}},
+      {"traces", {"sim/base", "sim/read", "sim/write", "sim/cluster", "sim/engine", "sim/step", "sim/replay", "workloads"}},
+      {"report", {"sim/base", "sim/read", "sim/write", "sim/cluster", "sim/engine", "sim/step", "sim/replay"}},
       {"scenarios",
-       {"sim/base", "sim/read", "sim/cluster", "sim/engine", "sim/step", "sim/replay", "workloads", "policies", "traces",
-        "report"}},
+       {"sim/base", "sim/read", "sim/write", "sim/cluster", "sim/engine", "sim/step", "sim/replay", "workloads", "policies",
+        "traces", "report"}},
       {"cli",
-       {"sim/base", "sim/read", "sim/cluster", "sim/engine", "sim/step", "sim/replay", "workloads", "policies", "traces",
-        "report", "scenarios"}},
+       {"sim/base", "sim/read", "sim/write", "sim/cluster", "sim/engine", "sim/step", "sim/replay", "workloads", "policies",
+        "traces", "report", "scenarios"}},
   };
   return table;
 }
 
 const std::vector<Fenced>& fenced() {
   static const std::vector<Fenced> table = {
-      {"simgrid/", "sim/engine"},
-      {"xbt/", "sim/engine"},  // SimGrid's tool box
-      {"nlohmann/", "sim/read"},
-      {"CLI/", "cli"},
-      {"sqlite3.h", "scenarios"},
-      {"sqlite3.h", "scenarios"},
+      {"simgrid/", "sim/engine"}, {"xbt/", "sim/engine"},  // SimGrid's tool box
+      {"nlohmann/", "sim/read"},  {"CLI/", "cli"},        {"sqlite3.h", "scenarios"}, {"sqlite3.h", "scenarios"},
   };
   return table;
 }

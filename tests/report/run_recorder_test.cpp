@@ -215,7 +215,8 @@ TEST_CASE("a job that never ran has a row without a start, and pays its referenc
 
 TEST_CASE("a folder that is not there is the user's mistake") {
   const Cluster none;
-  CHECK_THROWS_AS(RunRecorder({.folder = "/no/such/folder", .policy = "p", .cluster = &none}), rehearse::sim::InputError);
+  CHECK_THROWS_AS(RunRecorder({.folder = std::string("/no/such/folder"), .policy = "p", .cluster = &none}),
+                  rehearse::sim::InputError);
 }
 
 TEST_CASE("the life of a job, and what happens to its node") {

@@ -49,6 +49,7 @@ TEST_CASE("an agent's file as it is written") {
   "kind": "staged-rl",
   "seed": 7,
   "command": "rehearse train \"s.json\"",
+  "version": "0.1.0",
   "parameters": [
     {"name": "actor/weight", "shape": [2, 3], "numbers": [1, -2, 0.5, 1e-300, 0.1, 3]},
     {"name": "actor/bias", "shape": [1, 3], "numbers": [0, 0, 4]}
@@ -82,6 +83,14 @@ TEST_CASE("an agent's file reads back to the same bits") {
   CHECK(bits(parse_agent(agent_text(ends), "a.json", kBlueprint)) == bits(ends));
 }
 
+TEST_CASE("an agent's file names the version that trained it; without one it was the first") {
+  NetworkState later = kState;
+  later.origin.version = "7.8.9";
+  CHECK(parse_agent(agent_text(later), "a.json", kBlueprint).origin.version == "7.8.9");
+  const std::string earlier = with(agent_text(later), "  \"version\": \"7.8.9\",\n", "");
+  CHECK(parse_agent(earlier, "a.json", kBlueprint).origin.version == "0.1.0");
+}
+
 TEST_CASE("matrices in another order are put into the network's") {
   NetworkState swapped = kState;
   std::swap(swapped.matrices[0], swapped.matrices[1]);
@@ -105,25 +114,25 @@ TEST_CASE("agent files that are refused") {
         "a.json:1:1: expected a key \"command\" (a text in double quotes), found none\n"
         "a.json:5:3: /comand: found unknown key \"comand\"; did you mean \"command\"?");
   CHECK(refused("actor/bias", "actor/bios") ==
-        "a.json:8:14: /parameters/1/name: expected one of \"actor/weight\", \"actor/bias\", found \"actor/bios\"; did you mean "
+        "a.json:9:14: /parameters/1/name: expected one of \"actor/weight\", \"actor/bias\", found \"actor/bios\"; did you mean "
         "\"actor/bias\"?");
   CHECK(refused("actor/bias", "actor/weight") ==
-        "a.json:8:14: /parameters/1/name: expected each matrix once, found \"actor/weight\"");
+        "a.json:9:14: /parameters/1/name: expected each matrix once, found \"actor/weight\"");
   CHECK(refused("[2, 3]", "[3, 2]") ==
-        "a.json:7:39: /parameters/0/shape: expected [2, 3], the shape in this network, found [3, 2]");
+        "a.json:8:39: /parameters/0/shape: expected [2, 3], the shape in this network, found [3, 2]");
   CHECK(refused("[2, 3]", "[2, \"3\"]") ==
-        "a.json:7:39: /parameters/0/shape: expected [2, 3], the shape in this network, found a list");
-  CHECK(refused("[2, 3]", "6") == "a.json:7:39: /parameters/0/shape: expected [2, 3], the shape in this network, found 6");
-  CHECK(refused(", 0.5", "") == "a.json:7:58: /parameters/0/numbers: expected 6 numbers (2 x 3), found a list of 5");
-  CHECK(refused("0.5", "null") == "a.json:7:66: /parameters/0/numbers/2: expected a number, found null");
-  CHECK(refused("0.5", "\"NaN\"") == "a.json:7:66: /parameters/0/numbers/2: expected a number, found \"NaN\"");
-  CHECK(refused("[0, 0, 4]", "0") == "a.json:8:56: /parameters/1/numbers: expected a list, found 0");
+        "a.json:8:39: /parameters/0/shape: expected [2, 3], the shape in this network, found a list");
+  CHECK(refused("[2, 3]", "6") == "a.json:8:39: /parameters/0/shape: expected [2, 3], the shape in this network, found 6");
+  CHECK(refused(", 0.5", "") == "a.json:8:58: /parameters/0/numbers: expected 6 numbers (2 x 3), found a list of 5");
+  CHECK(refused("0.5", "null") == "a.json:8:66: /parameters/0/numbers/2: expected a number, found null");
+  CHECK(refused("0.5", "\"NaN\"") == "a.json:8:66: /parameters/0/numbers/2: expected a number, found \"NaN\"");
+  CHECK(refused("[0, 0, 4]", "0") == "a.json:9:56: /parameters/1/numbers: expected a list, found 0");
   CHECK(refused(",\n    {\"name\": \"actor/bias\", \"shape\": [1, 3], \"numbers\": [0, 0, 4]}", "") ==
-        "a.json:6:17: /parameters: expected the matrix \"actor/bias\" (1 x 3), found none of that name");
+        "a.json:7:17: /parameters: expected the matrix \"actor/bias\" (1 x 3), found none of that name");
   // No number of JSON is NaN or infinite.
   for (const char* number : {"NaN", "nan", "Infinity", "-Infinity", "1e999", "-1e999", "0x1p3", "1,", ""}) {
     INFO(number);
-    CHECK_THAT(refused("0.5", number), Catch::StartsWith("a.json:7:"));
+    CHECK_THAT(refused("0.5", number), Catch::StartsWith("a.json:8:"));
   }
   CHECK_THAT(complaints_about_agent("[]"), Catch::StartsWith("a.json:1:1: expected an object"));
   CHECK_THROWS_AS(read_agent_file("/does/not/exist.json", kBlueprint), sim::InputError);

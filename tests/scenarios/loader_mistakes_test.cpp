@@ -69,6 +69,8 @@ TEST_CASE("wrong types and numbers out of range") {
       {"{ 'pools': [ { 'name': 'gpu', 'instance': 'p3.2xlarge', 'nodes': 2 } ] }", "[ 1 ]",
        "s.json:2:14: /cluster: expected an object, found a list"},
       {"'seed': 1", "'name': 'a/b'", R"(s.json:1:11: /name: expected a name without slashes, found "a/b")"},
+      {"'seed': 1", "'name': '" + std::string(201, 'n') + "'",
+       "s.json:1:11: /name: expected a name of at most 200 bytes, as files are named by it, found one of 201"},
       {"'seed': 1", "'name': 'a\\u0000b'", R"(s.json:1:11: /name: expected a name without slashes, found "a\x00b")"},
       {"'seed': 1", "'billing': 'alocated'",
        R"(s.json:1:14: /billing: expected one of "allocated", "pool", found "alocated"; did you mean "allocated"?)"},

@@ -15,7 +15,7 @@ using namespace rehearse;
 TEST_CASE("texts come back in order, whatever they hold and however many processes there are") {
   const TemporaryFolder place;
   const scenarios::HeldInterrupts held;
-  const scenarios::ResultsFolder folder(place.path() + "/out");
+  const scenarios::ResultsFolder folder({.path = place.path() + "/out"});
   const auto work = [](int task) {
     return task == 2 ? std::string() : std::string(static_cast<std::size_t>(task), 'x') + '\0' + "\n";
   };
@@ -29,7 +29,7 @@ TEST_CASE("texts come back in order, whatever they hold and however many process
 TEST_CASE("a child that throws or dies ends all, with the reason") {
   const TemporaryFolder place;
   const scenarios::HeldInterrupts held;
-  const scenarios::ResultsFolder folder(place.path() + "/out");
+  const scenarios::ResultsFolder folder({.path = place.path() + "/out"});
   const auto throws = [](int task) -> std::string {
     if (task == 1) throw std::runtime_error("no answer");
     return "";

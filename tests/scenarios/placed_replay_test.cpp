@@ -52,7 +52,7 @@ TEST_CASE("a step that the reference timer times otherwise fails the run") {
   const TemporaryFolder folder;
   const auto scenario = scenarios::load_scenario(folder.write("s.json", kScenario), {});
   const scenarios::HeldInterrupts held;
-  const scenarios::ResultsFolder results(folder.path() + "/out");
+  const scenarios::ResultsFolder results({.path = folder.path() + "/out"});
   const std::string task = results.make_subfolder("heft-0");
   workloads::TimedReplica timed{.profile = 0, .pool = 0, .gpus = 2, .batch = 32, .time_factor = 1.1};
   const sim::Profile& profile = scenario->profiles.profiles()[0];

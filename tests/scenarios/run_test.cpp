@@ -212,7 +212,7 @@ TEST_CASE("a results folder replaces only results") {
   const TemporaryFolder folder;
   const std::string out = folder.path() + "/out";
   const auto publish = [&](const std::string& path, std::string_view text) {
-    scenarios::ResultsFolder results(path);
+    scenarios::ResultsFolder results({.path = path});
     results.write("summary.json", text);
     results.publish();
   };
@@ -242,7 +242,7 @@ TEST_CASE("a results folder replaces only results") {
 TEST_CASE("what was not published is removed") {
   const TemporaryFolder folder;
   {
-    const scenarios::ResultsFolder results(folder.path() + "/out");
+    const scenarios::ResultsFolder results({.path = folder.path() + "/out"});
     results.write("jobs.csv", "half");
     results.make_subfolder("policy-0");
     CHECK(names_in(folder.path()).size() == 1);
@@ -255,7 +255,7 @@ TEST_CASE("a results folder without a parent in its name lies in the working fol
   const fs::path before = fs::current_path();
   fs::current_path(folder.path());
   {
-    scenarios::ResultsFolder results("out");
+    scenarios::ResultsFolder results({.path = "out"});
     results.publish();
   }
   fs::current_path(before);
@@ -264,7 +264,7 @@ TEST_CASE("a results folder without a parent in its name lies in the working fol
 
 TEST_CASE("files are joined in order, with one header; what is missing is skipped") {
   const TemporaryFolder folder;
-  scenarios::ResultsFolder results(folder.path() + "/out");
+  scenarios::ResultsFolder results({.path = folder.path() + "/out"});
   const auto part = [&](const std::string& name, std::string_view text) {
     std::ofstream(results.make_subfolder(name) + "/jobs.csv") << text;
     return results.part() + "/" + name + "/jobs.csv";

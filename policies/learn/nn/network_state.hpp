@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "policies/learn/nn/parameter_set.hpp"
+#include "sim/base/version.hpp"
 
 namespace rehearse::policies {
 
@@ -15,9 +16,10 @@ inline constexpr int kNetworkVersion = 1;
 
 /// Where a network comes from.
 struct NetworkOrigin {
-  std::string kind;        ///< what it is trained for: "staged-rl"
-  std::uint64_t seed = 0;  ///< below 2^53
-  std::string command;     ///< that trains it again
+  std::string kind;                         ///< what it is trained for: "staged-rl"
+  std::uint64_t seed = 0;                   ///< below 2^53
+  std::string command;                      ///< that trains it again
+  std::string version{sim::kFirstVersion};  ///< of the program that trained it
   bool operator==(const NetworkOrigin&) const = default;
 };
 
