@@ -76,18 +76,24 @@ void ReplayRun::look_for_progress(double now_s) {
     if (!more_will_arrive() && ++dates_without_end_ >= kDatesBetweenLooks) events_.cancel(wake_);
     return;
   }
-  if (dates_without_end_++ == 0) looked_since_s_ = now_s;
+  if (dates_without_end_++ == 0) {
+    looked_s_ = now_s;
+    was_hopeless_ = false;
+  }
   if (dates_without_end_ % kDatesBetweenLooks != 0) return;
-  const double since_s = std::exchange(looked_since_s_, now_s);
+  const double since_s = std::exchange(looked_s_, now_s);
   if (anyone_got_further(now_s)) {
     dates_without_end_ = 0;
     return;
   }
-  if (dates_without_end_ < kMostDates && (anyone_holds_since(since_s) || may_still_change(now_s))) return;
-  throw PolicyError(
-      fmt::format("policy \"{}\", queue, at {:.6f} s: no job has come, ended or got any further since {:.6f} s, in {} "
-                  "decisions; {} jobs wait forever: {}",
-                  setup_.policy.name, now_s, since_s, kDatesBetweenLooks, active_, what_waits()));
+  const bool hopeless = !anyone_holds_since(since_s) && !may_still_change(now_s);
+  // Twice: what was waited for may have come just now.
+  const bool ends = (hopeless && was_hopeless_) || dates_without_end_ >= kMostDates;
+  was_hopeless_ = hopeless;
+  if (!ends) return;
+  throw PolicyError(fmt::format(
+      "policy \"{}\", queue, at {:.6f} s: since {:.6f} s no job has come, ended or got any further, and {} wait forever: {}",
+      setup_.policy.name, now_s, since_s, active_, what_waits()));
 }
 
 /// Does every job wait for nodes that are gone for good?

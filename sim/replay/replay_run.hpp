@@ -165,7 +165,8 @@ class ReplayRun final : public EventHandler, public Truth {
   EventHandle wake_;
   double wake_due_s_ = kNever;           ///< of that event, until it has come
   std::uint64_t dates_without_end_ = 0;  ///< of decisions, since a job came, ended or was seen to have got further
-  double looked_since_s_ = 0;            ///< from then on, or from the last look at it
+  double looked_s_ = 0;                  ///< at the first of those dates, then at the last look
+  bool was_hopeless_ = false;            ///< at that look
   std::deque<HeldRecord> held_;
   ReplayTotals totals_;
   std::uint64_t active_ = 0;   ///< jobs that have arrived and not ended

@@ -1,6 +1,7 @@
 // The ends of stages at which `configure` is asked again, worked by hand in the toy world: an epoch is 1.25 s on any devices, a
 // node of one GPU costs 0.001 dollars a second.
 #include <catch2/catch.hpp>
+#include <utility>
 
 #include "policies/queue/fifo.hpp"
 #include "sim/base/errors.hpp"
@@ -73,9 +74,12 @@ class ResizesAtSix final : public Queue {
  public:
   void decide(const QueueView& view, QueueAnswer& answer) override {
     for (const JobSlot slot : view.queued) answer.starts.push_back({.job = slot, .entry = 0});
-    if (view.now_s == 6) answer.resizes.push_back({.job = 0, .entry = 1});
+    if (view.now_s == 6 && !std::exchange(resized_, true)) answer.resizes.push_back({.job = 0, .entry = 1});
     if (view.now_s < 6) answer.wake_at_s = 6;
   }
+
+ private:
+  bool resized_ = false;
 };
 
 TEST_CASE("a queue resizes a job to a choice whose stage lies behind it: that stage is the rest of the epoch under way") {
