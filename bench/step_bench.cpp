@@ -7,6 +7,7 @@
 #include <queue>
 
 #include "sim/base/random.hpp"
+#include "sim/base/ticks.hpp"
 #include "sim/step/step_timer.hpp"
 
 namespace {
@@ -92,7 +93,7 @@ class HeapLoop {
           }
           const Route route = machine_.route(device, to);
           const double bytes = static_cast<double>(graph_.tensor(t).bytes);
-          events_.push({now + route.latency + step_ticks(bytes / route.bandwidth_bytes_per_s), reader, true});
+          events_.push({now + route.latency + ticks_up(bytes / route.bandwidth_bytes_per_s), reader, true});
         }
       start(device, now);
     }

@@ -11,6 +11,7 @@
 #include "cli/embedded.hpp"
 #include "cli/load.hpp"
 #include "cli/say.hpp"
+#include "scenarios/our_bug.hpp"
 #include "scenarios/studies/study.hpp"
 
 namespace rehearse::cli {
@@ -73,9 +74,10 @@ int run_command(const RunArguments& arguments) {
   print_inputs(summary.inputs, summary.origin_s);
   say("{}\n", terminal_table(summary));
   print_results(*scenario, out);
-  const bool failed =
-      std::any_of(summary.rows.begin(), summary.rows.end(), [](const report::SummaryRow& row) { return !row.ok; });
-  return failed ? kPolicyFailed : kOk;
+  int status = kOk;
+  for (const report::SummaryRow& row : summary.rows)
+    if (!row.ok && status != kBug) status = scenarios::names_our_bug(row.reason) ? kBug : kPolicyFailed;
+  return status;
 }
 
 }  // namespace rehearse::cli

@@ -22,7 +22,9 @@ auto make(const std::vector<Entry>& entries, const StrategyChoice& choice) {
 std::unique_ptr<sim::Place> make_place(const StrategyChoice& choice, const OutsideInputs& outside) {
   if (choice.outside != nullptr) return choice.outside->place(outside);
   const PlaceEntry& entry = entry_of(place_strategies(), choice);
-  return entry.make(Parameters(entry.parameters, choice.parameters), {.belief = outside.belief, .seed = outside.policy_seed});
+  return entry.make(
+      Parameters(entry.parameters, choice.parameters),
+      {.belief = outside.belief, .seed = outside.policy_seed, .repetition = static_cast<std::uint64_t>(outside.repetition)});
 }
 
 std::unique_ptr<sim::Threads> make_threads(const StrategyChoice& choice, const OutsideInputs& outside) {

@@ -63,15 +63,17 @@ RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOut
   m.co2_kg = jobs.empty() ? kNan : sums.co2_kg;
   double idle_co2_kg = 0;
   double idle_usd = 0, busy_usd = 0, pool_usd = 0;
+  const bool is_shared_out = totals.shared_idle_usd > 0;
   for (const sim::PoolTotals& pool : totals.pools) {
-    idle_usd += pool.idle_usd;
+    // Left out rather than subtracted: what is shared out, summed over jobs, differs from it by rounding.
+    if (!is_shared_out || pool.jobs_usd == 0) idle_usd += pool.idle_usd;
     pool_usd += pool.pool_usd;
     if (pool.pool_device_s > 0) busy_usd += pool.pool_usd * (pool.busy_device_s / pool.pool_device_s);
     m.idle_energy_kwh += pool.idle_energy_j / sim::kJoulesPerKwh;
     idle_co2_kg += pool.idle_co2_kg;
   }
   if (!std::isnan(m.co2_kg)) m.idle_co2_kg = idle_co2_kg;
-  m.idle_cost_usd = idle_usd - totals.shared_idle_usd;
+  m.idle_cost_usd = idle_usd;
   m.utilization_fraction = fraction(busy_usd, pool_usd);
   m.jct_mean_s = mean(completion_s);
   m.jct_p95_s = quantile(std::move(completion_s), 0.95);

@@ -28,7 +28,7 @@ const std::vector<std::string> kKinds{"gpu", "cpu"};
 
 // Defaults of a device that says no more than its peak: docs/model.md, "Defaults of own hardware".
 constexpr double kFlopsPerByte = 15;
-constexpr double kFlopsPerMultiprocessor = 1.8e11;
+constexpr double kFlopsPerMultiprocessor = 1.8e11, kMostMultiprocessors = 1e6;
 
 sim::Efficiency read_efficiency(sim::JsonValue value, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
@@ -102,8 +102,9 @@ sim::Device read_device(sim::JsonValue value, sim::Mistakes& mistakes) {
   }
   d.memory_bytes = in.number("memory_bytes", kBytes, (cpu ? 64 : 16) * kGib);
   d.memory_bandwidth_bytes_per_s = in.number("memory_bandwidth_bytes_per_s", kBytes, d.peak_fp32_flops / kFlopsPerByte);
-  d.multiprocessors = static_cast<int>(in.integer(
-      "multiprocessors", between(1, 1e6), std::max<std::int64_t>(1, std::llround(d.peak_fp32_flops / kFlopsPerMultiprocessor))));
+  const double multiprocessors = std::clamp(std::round(d.peak_fp32_flops / kFlopsPerMultiprocessor), 1.0, kMostMultiprocessors);
+  d.multiprocessors = static_cast<int>(
+      in.integer("multiprocessors", between(1, kMostMultiprocessors), static_cast<std::int64_t>(multiprocessors)));
   d.cores = static_cast<int>(in.integer("cores", between(1, 1e5), 16));
   d.sockets = static_cast<int>(in.integer("sockets", between(1, 64), 1));
   d.threads_per_core = static_cast<int>(in.integer("threads_per_core", between(1, 16), 1));

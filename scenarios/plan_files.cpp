@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "scenarios/loader_parts.hpp"
+#include "sim/base/whole.hpp"
 #include "sim/read/object_reader.hpp"
 #include "traces/measurements/subject_json.hpp"
 #include "traces/networks/network_file.hpp"
@@ -129,7 +130,7 @@ std::vector<policies::BatchOption> options(const std::vector<double>& batches, c
       found.push_back({batch, epochs});
       continue;
     }
-    const int cap = static_cast<int>(epochs > 0 ? epochs : 3 * trained.convergence->reference_epochs);
+    const int cap = sim::whole<int>(epochs > 0 ? epochs : 3 * trained.convergence->reference_epochs, "epochs");
     const auto reached = epochs_to_target(*trained.convergence, {}, {.global_batch = batch}, target, cap);
     if (reached.epochs) found.push_back({batch, static_cast<double>(*reached.epochs)});
   }

@@ -8,6 +8,7 @@
 #include "sim/base/names.hpp"
 #include "sim/base/units.hpp"
 #include "sim/replay/costs.hpp"
+#include "sim/replay/least_interval.hpp"
 #include "traces/formats.hpp"
 #include "traces/job_list.hpp"
 #include "traces/job_rules.hpp"
@@ -69,7 +70,8 @@ void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Sce
   job.stop = choice(in, "stop", traces::stop_names(), sim::Stop::target);
   job.on_deadline = choice(in, "on_deadline", traces::on_deadline_names(), sim::OnDeadline::continue_);
   job.walltime_s = in.maybe_number("walltime_s", traces::kDurations).value_or(sim::kNever);
-  job.checkpoint_interval_s = in.maybe_number("checkpoint_interval_s", traces::kDurations).value_or(0);
+  job.checkpoint_interval_s =
+      in.maybe_number("checkpoint_interval_s", between(sim::kLeastCheckpointInterval_s, traces::kLastDate_s)).value_or(0);
   job.checkpoint_write_s = in.maybe_number("checkpoint_write_s", traces::kWriteTimes).value_or(sim::kUnset);
   for (const sim::JsonValue name : in.list("after")) job.after.emplace_back(sim::read_text(name, mistakes));
   job.after_failed = choice(in, "after_failed", traces::after_failed_names(), sim::AfterFailed::fail);

@@ -7,6 +7,7 @@
 #include "scenarios/loader_parts.hpp"
 #include "sim/base/names.hpp"
 #include "sim/read/sha256.hpp"
+#include "sim/replay/least_interval.hpp"
 #include "traces/job_rules.hpp"
 #include "traces/outages.hpp"
 
@@ -29,7 +30,8 @@ void read_checkpoint(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& m
   if (!value) return;
   sim::ObjectReader checkpoint(*value, mistakes);
   sim::CheckpointRules& rules = scenario.checkpoints;
-  rules.interval_s = checkpoint.maybe_number("interval_s", kDurations).value_or(sim::kNever);
+  rules.interval_s =
+      checkpoint.maybe_number("interval_s", between(sim::kLeastCheckpointInterval_s, traces::kLastDate_s)).value_or(sim::kNever);
   rules.young_daly = checkpoint.has("interval");
   if (rules.young_daly) checkpoint.choice("interval", kIntervals);
   rules.write_s = checkpoint.maybe_number("write_s", between(0, 1e6)).value_or(sim::kUnset);

@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "scenarios/our_bug.hpp"
 #include "scenarios/process_pool.hpp"
 #include "scenarios/progress_bar.hpp"
 #include "scenarios/reason_pipe.hpp"
@@ -111,9 +112,10 @@ class Runner {
     if (reason.empty())
       reason = end.signal != 0 ? fmt::format("killed by signal {} ({})", end.signal, strsignal(end.signal))
                                : fmt::format("ended with status {} and no result", end.exit_status);
-    if (end.exit_status == kInvalid) throw sim::InputError({.found = reason});
-    if (end.exit_status == kBug)
-      throw sim::CheckFailed(fmt::format("policy \"{}\", repetition {}: {}", result.policy, task.repetition, reason));
+    if (end.exit_status == kInvalid)
+      throw sim::InputError({.pointer = fmt::format("policy \"{}\", repetition {}: {}", result.policy, task.repetition, reason)});
+    // It says nothing against the other policies: they are compared all the same.
+    if (end.exit_status == kBug) reason.insert(0, kOurBug);
     failures_.push_back(
         {.task = end.task,
          .reason = scenario_.repetitions > 1 ? fmt::format("repetition {}: {}", task.repetition, reason) : reason});

@@ -44,8 +44,8 @@ struct PolicyRuns {
   std::vector<report::PolicyResult> results;  ///< one a policy
 };
 
-/// A policy that failed is a failed result. Throws InputError when a file cannot be written, CheckFailed when a run found a bug
-/// of ours, Interrupted. Interrupts must be held (HeldInterrupts).
+/// A policy that failed, by its own fault or by a bug of ours in its run (our_bug.hpp), is a failed result. Throws InputError when
+/// a file cannot be written, Interrupted. Interrupts must be held (HeldInterrupts).
 PolicyRuns run_policies(const Scenario& scenario, const RunOptions& options, const ResultsFolder& folder);
 
 }  // namespace rehearse::scenarios

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/read/csv.hpp"
+#include "sim/replay/least_interval.hpp"
 #include "traces/job_collector.hpp"
 #include "traces/job_rules.hpp"
 
@@ -52,6 +53,8 @@ void read_choice(Draft& draft, std::string_view column, std::span<const std::str
   if (const std::optional<std::size_t> index = read_name(draft, column, names)) field = static_cast<Enum>(*index);
 }
 
+constexpr sim::NumberRange kIntervals{.low = sim::kLeastCheckpointInterval_s, .high = kLastDate_s};
+
 struct Column {
   std::string_view name;
   void (*read)(Draft&);
@@ -84,7 +87,7 @@ constexpr Column kColumns[] = {
     {"objective", [](Draft& d) { read_choice(d, "objective", objective_names(), d.job.objective); }},
     {"stop", [](Draft& d) { read_choice(d, "stop", stop_names(), d.job.stop); }},
     {"on_deadline", [](Draft& d) { read_choice(d, "on_deadline", on_deadline_names(), d.job.on_deadline); }},
-    {"checkpoint_interval_s", [](Draft& d) { read_number(d, "checkpoint_interval_s", kDurations, d.job.checkpoint_interval_s); }},
+    {"checkpoint_interval_s", [](Draft& d) { read_number(d, "checkpoint_interval_s", kIntervals, d.job.checkpoint_interval_s); }},
     {"checkpoint_write_s", [](Draft& d) { read_number(d, "checkpoint_write_s", kWriteTimes, d.job.checkpoint_write_s); }},
     {"after", [](Draft& d) { d.job.after = split_names(d.row.text("after")); }},
     {"after_failed", [](Draft& d) { read_choice(d, "after_failed", after_failed_names(), d.job.after_failed); }},

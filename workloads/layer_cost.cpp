@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "sim/base/whole.hpp"
 #include "workloads/conv_forms.hpp"
 
 namespace rehearse::workloads {
@@ -184,7 +185,7 @@ LayerCost cost(const Embedding& e, const Shape& out) {
 LayerCost cost(const Recurrent& r, const Shape& in) {
   const double directions = r.bidirectional ? 2 : 1, width = in.channels, hidden = r.hidden, steps = in.height;
   const double gated = gates(r.cell) * hidden;
-  const int repeats = static_cast<int>(steps * directions);
+  const int repeats = sim::whole<int>(steps * directions, "time steps of a recurrent layer");
   LayerCost result;
   result.weights = directions * gated * (width + hidden);
   result.bias = directions * gated;
@@ -200,7 +201,7 @@ LayerCost cost(const Recurrent& r, const Shape& in) {
       reading_output(product("/gradient", OpKind::rnn, {a_sample(1), fixed(hidden), fixed(gated)}, step_bytes, repeats))};
   result.backward[0].op.output_bytes = traffic(0, gate_numbers);
   for (LayerOp* op : {&result.forward[0], &result.backward[0]})
-    op->op.output_shape = {static_cast<int>(directions * gated), static_cast<int>(steps), 1};
+    op->op.output_shape = {sim::whole<int>(directions * gated, "width of a recurrent layer"), static_cast<int>(steps), 1};
   result.data_gradient = {
       product("/data_gradient", OpKind::gemm, {a_sample(steps), fixed(width), fixed(directions * gated)}, input_bytes)};
   const Affine gradient_bytes = traffic(result.weights, in.elements() + gate_numbers + state_numbers);
@@ -224,7 +225,7 @@ LayerCost cost(const Attention& a, std::span<const Shape> in) {
                     product("", OpKind::gemm, {a_sample(rows), value_depth, keys}, context_bytes)};
   for (LayerOp* op : {&result.forward[0], &result.forward[1]}) {
     op->op.output_bytes = traffic(0, weights);
-    op->op.output_shape = {key.height, static_cast<int>(rows), 1};
+    op->op.output_shape = {key.height, sim::whole<int>(rows, "rows of an attention matrix"), 1};
   }
   result.backward = {summing_steps(reading_input(
                          product("/value_gradient", OpKind::gemm, {a_sample(columns), value_depth, queries}, context_bytes))),

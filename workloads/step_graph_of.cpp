@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/whole.hpp"
 #include "workloads/memory.hpp"
 
 namespace rehearse::workloads {
@@ -38,7 +39,8 @@ class Converter {
   /// Half precision halves what grows with the batch, as in MemoryModel.
   std::int64_t bytes(const sim::Affine& size) const {
     const double part = options_.conditions.precision == sim::Precision::fp16 ? 0.5 : 1;
-    return static_cast<std::int64_t>(std::ceil(size.fixed + part * size.per_sample * options_.conditions.batch));
+    return sim::whole<std::int64_t>(std::ceil(size.fixed + part * size.per_sample * options_.conditions.batch),
+                                    "bytes of a tensor");
   }
 
   /// From a term of a gradient to the next time step's, which adds to it.
@@ -70,7 +72,7 @@ class Converter {
     if (const auto terms = term_bytes_.find(index); terms != term_bytes_.end()) work.bytes.fixed += terms->second;
     std::vector<double> durations_s;
     for (const sim::Device& device : devices_) durations_s.push_back(op_duration_s(work, device, options_.conditions));
-    const auto parameters = static_cast<std::int64_t>(std::ceil(op.parameter_bytes));
+    const auto parameters = sim::whole<std::int64_t>(std::ceil(op.parameter_bytes), "bytes of an operation's parameters");
     builder_.add_op({.name = op.name,
                      .kind = op.kind,
                      .phase = op.phase,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/whole.hpp"
+
 namespace rehearse::policies {
 
 namespace {
@@ -67,7 +69,7 @@ HistoryPredictors::Training HistoryPredictors::predict_training(const sim::Job& 
   const Accuracies* predictor = accuracies(job, run.asynchronous);
   if (predictor == nullptr) return out;
   if (job.has_target()) {
-    const int whole_cap = static_cast<int>(std::floor(cap));
+    const int whole_cap = sim::whole<int>(std::floor(cap), "epochs of a job");
     out.epochs = fewest_epochs(*predictor, run, job.target_accuracy, whole_cap).value_or(cap);
     out.expected_epochs = rehearse::policies::expected_epochs(*predictor, run, job.target_accuracy, whole_cap).value_or(cap);
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "policies/configure/menu.hpp"
+#include "sim/base/whole.hpp"
 
 namespace rehearse::policies {
 
@@ -114,8 +115,9 @@ sim::Configuration ManualRules::configuration(const sim::Job& job, const sim::Cl
   sim::Configuration choice;
   int workers = std::max(1, least);
   while (workers > 1 && binding_batch(job) > 0 && split_batch(job, pool, workers, batch).empty()) --workers;
-  choice.groups = {
-      {.pool = pool, .workers = workers, .batch_per_worker = static_cast<int>(std::max(1.0, std::round(batch / workers)))}};
+  choice.groups = {{.pool = pool,
+                    .workers = workers,
+                    .batch_per_worker = sim::whole<int>(std::max(1.0, std::round(batch / workers)), "samples of a worker")}};
   if (!set.workers && !(least > 0 && fits_memory(job, cluster, belief, choice))) {
     std::erase_if(fitting, [&](const sim::Configuration& c) { return c.workers() < least; });
     for (sim::Configuration& c : fitting) set_by_hand(set, c);

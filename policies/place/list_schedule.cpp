@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/ticks.hpp"
 
 namespace rehearse::policies {
 
@@ -76,7 +77,7 @@ std::int32_t ListSchedule::roomiest() const {
 sim::Tick transfer_ticks(const sim::Machine& machine, std::int64_t bytes, std::int32_t from, std::int32_t to) {
   if (from == to) return 0;
   const sim::Route route = machine.route(from, to);
-  return route.latency + sim::step_ticks(static_cast<double>(bytes) / route.bandwidth_bytes_per_s);
+  return route.latency + sim::ticks_up(static_cast<double>(bytes) / route.bandwidth_bytes_per_s);
 }
 
 std::vector<double> upward_ranks(const PlacementView& view, std::span<const std::int32_t> devices) {

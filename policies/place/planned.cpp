@@ -54,7 +54,8 @@ sim::StepPlan PlannedPlacement::found(const sim::PlaceView& view, double batch) 
   TimerScorer scorer(*timer, machine, groups);
   const std::string entity =
       fmt::format("{}/{}/{}/{}/{}", view.graph->name, view.worker->name, view.workers_on_node, batch, group.pool);
-  const PlacementView placement(graph, machine, groups, sim::stream_key(inputs_.seed, 0, "place " + options_.name, entity),
+  const PlacementView placement(graph, machine, groups,
+                                sim::stream_key(inputs_.seed, inputs_.repetition, "place " + options_.name, entity),
                                 PlacementView::Cpu::may_be_missing);
   const PlacementAnswer answer = run_placement(*method_, placement, scorer, options_.evaluations);
   const std::vector<std::int32_t> devices = device_of_op(groups, answer.device_of_group);

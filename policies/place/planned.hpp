@@ -16,7 +16,8 @@ namespace rehearse::policies {
 /// What a place strategy is made with. The belief must outlive it.
 struct PlaceInputs {
   const workloads::Belief* belief = nullptr;
-  std::uint64_t seed = 0;  ///< of searches: the scenario's
+  std::uint64_t seed = 0;        ///< of searches: the scenario's
+  std::uint64_t repetition = 0;  ///< each searches by itself
 };
 
 /// How a method is used in replays.

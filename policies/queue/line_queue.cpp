@@ -1,6 +1,7 @@
 #include "policies/queue/line_queue.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace rehearse::policies {
 
@@ -11,11 +12,9 @@ const sim::Configuration& configuration_of(const sim::QueueJob& job) {
   return job.menu.ranked[static_cast<std::size_t>(entry)].configuration;
 }
 
-bool is_part(const sim::QueueJob& job) { return job.service.fraction < 1; }
-
 /// What a running job holds.
 void add_held(const sim::QueueJob& job, sim::PoolId pool, sim::FreeDevices& free) {
-  if (is_part(job))
+  if (free.holds_part(job))
     free.give_back_part(job);
   else
     free.of(pool) += job.service.devices;
@@ -76,16 +75,27 @@ sim::FreeDevices LineQueue::free_soon(const Line& line, sim::PoolId pool, const 
   return free;
 }
 
-/// Jobs on parts of devices from which others do not go need not go either: the first in order stay.
-void LineQueue::spare_parts(const sim::QueueJob& head, const Line& line, const sim::QueueView& view) {
+/// Those without whom there is room all the same need not go: a later one let go of more, or others stay on its device. The first
+/// in order stay. `free`: with what all of them hold.
+void LineQueue::spare(const sim::QueueJob& head, const Line& line, const sim::QueueView& view, sim::FreeDevices free) {
   const sim::Configuration& wanted = configuration_of(head);
   const sim::Group& group = wanted.groups.front();
   for (std::size_t i = victims_.size(); i-- > 0;) {
-    if (!is_part(view.jobs[victims_[i]])) continue;
-    sim::FreeDevices free = free_soon(line, group.pool, view);
-    for (std::size_t j = 0; j < victims_.size(); ++j)
-      if (j != i) add_held(view.jobs[victims_[j]], group.pool, free);
-    if (free.fits(wanted, group)) victims_.erase(victims_.begin() + static_cast<std::ptrdiff_t>(i));
+    const sim::QueueJob& victim = view.jobs[victims_[i]];
+    const bool part = free.holds_part(victim);
+    sim::FreeDevices before = part ? std::exchange(free, free_soon(line, group.pool, view)) : sim::FreeDevices();
+    if (part)
+      for (std::size_t j = 0; j < victims_.size(); ++j) {
+        if (j != i) add_held(view.jobs[victims_[j]], group.pool, free);
+      }
+    else
+      free.of(group.pool) -= victim.service.devices;
+    if (free.fits(wanted, group))
+      victims_.erase(victims_.begin() + static_cast<std::ptrdiff_t>(i));
+    else if (part)
+      free = std::move(before);
+    else
+      free.of(group.pool) += victim.service.devices;
   }
 }
 
@@ -103,11 +113,11 @@ void LineQueue::preempt_for(const Item& head, Line& line, const sim::QueueView& 
     enough = free.fits(wanted, group);
   }
   if (!enough) return;
-  spare_parts(view.jobs[head.slot], line, view);
+  spare(view.jobs[head.slot], line, view, std::move(free));
   for (const sim::JobSlot slot : victims_) {
     answer.preempts.push_back(slot);
     line.running.remove(slot);
-    if (is_part(view.jobs[slot])) {
+    if (free_.holds_part(view.jobs[slot])) {
       line.parts_coming.push_back(slot);
       continue;
     }

@@ -49,7 +49,7 @@ class LineQueue : public sim::Queue {
   void let_go(sim::JobSlot slot);
   void serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& answer);
   sim::FreeDevices free_soon(const Line& line, sim::PoolId pool, const sim::QueueView& view) const;
-  void spare_parts(const sim::QueueJob& head, const Line& line, const sim::QueueView& view);
+  void spare(const sim::QueueJob& head, const Line& line, const sim::QueueView& view, sim::FreeDevices free);
   void preempt_for(const Item& head, Line& line, const sim::QueueView& view, sim::QueueAnswer& answer);
 
   sim::Placement placement_;

@@ -87,6 +87,30 @@ void UserShares::book(const sim::QueueView& view, sim::JobSlot slot) {
                                                         : Book::leaving);
 }
 
+/// Those without whom there is room all the same run on: a later one let go of more. Whom it hit last stays first.
+void UserShares::spare(const std::vector<sim::Group>& groups, const Pass& pass, std::vector<sim::JobSlot>& victims) {
+  std::vector<int> spare(capacity_.size(), 0);
+  for (std::size_t p = 0; p < spare.size(); ++p) spare[p] = pass.free[p] + pass.leaving[p];
+  const auto count = [&](const std::vector<sim::Group>& of, int sign) {
+    for (const sim::Group& group : of) spare[pool_of(group)] += sign * group.workers;
+  };
+  for (const sim::JobSlot victim : victims) count(entries_[victim].groups, 1);
+  count(groups, -1);
+  const auto has_room = [&] {
+    return std::all_of(groups.begin(), groups.end(), [&](const sim::Group& group) { return spare[pool_of(group)] >= 0; });
+  };
+  for (std::size_t v = victims.size(); v-- > 0;) {
+    const std::vector<sim::Group>& held = entries_[victims[v]].groups;
+    count(held, -1);
+    if (!has_room()) {
+      count(held, 1);
+      continue;
+    }
+    move(victims[v], Book::running);
+    victims.erase(victims.begin() + static_cast<std::ptrdiff_t>(v));
+  }
+}
+
 /// Can devices come free so that the groups fit, and every user who loses some still has more than this one? Then preempts.
 bool UserShares::make_room(int claimant, const std::vector<sim::Group>& groups, Pass& pass, sim::QueueAnswer& answer) {
   const double least = share(users_[static_cast<std::size_t>(claimant)]);
@@ -115,6 +139,7 @@ bool UserShares::make_room(int claimant, const std::vector<sim::Group>& groups, 
     pass.failed_need[p] = std::min(pass.failed_need[p], asked);
     break;
   }
+  if (enough) spare(groups, pass, victims);
   for (const sim::JobSlot victim : victims) {
     if (!enough) {
       move(victim, Book::running);

@@ -63,6 +63,7 @@ class UserShares final : public sim::Queue {
   void move(sim::JobSlot slot, Book to);
   void serve(const sim::QueueView& view, Pass& pass, sim::QueueAnswer& answer);
   bool serve_user(int user, Pass& pass, const sim::QueueView& view, sim::QueueAnswer& answer);
+  void spare(const std::vector<sim::Group>& groups, const Pass& pass, std::vector<sim::JobSlot>& victims);
   bool make_room(int user, const std::vector<sim::Group>& groups, Pass& pass, sim::QueueAnswer& answer);
 
   UserSharesParameters parameters_;

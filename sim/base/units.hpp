@@ -22,7 +22,6 @@ inline double on_step_grid(double seconds) { return std::ceil(seconds * 0x1p30) 
 /// A date or duration of the step level as a count of kStepGrid.
 using Tick = std::int64_t;
 
-inline Tick step_ticks(double seconds) { return static_cast<Tick>(std::ceil(seconds * 0x1p30)); }
 inline double seconds_of(Tick ticks) { return static_cast<double>(ticks) * kStepGrid; }
 
 }  // namespace rehearse::sim

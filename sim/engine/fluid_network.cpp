@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/ticks.hpp"
 
 namespace rehearse::sim {
 namespace {
@@ -106,7 +107,7 @@ Tick FluidNetwork::settle(Tick own) {
   ended_.clear();
   Tick date = own;
   for (double end = first_end(); end < kInfinity && end <= static_cast<double>(date) + kSeenEarly; end = first_end()) {
-    const auto seen = static_cast<Tick>(std::ceil(end - kSeenEarly));
+    const auto seen = whole_ticks(std::ceil(end - kSeenEarly));
     const bool first = ended_.empty() && seen < own;
     if (first) date = seen;
     const auto at = static_cast<double>(date);

@@ -17,6 +17,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
+#include "sim/base/whole.hpp"
 #include "sim/engine/child.hpp"
 #include "sim/engine/simgrid_setup.hpp"
 
@@ -135,7 +136,7 @@ Platform understood(std::string_view text) {
       platform.hosts.push_back({.name = f[1],
                                 .zone = zone_of.at(f[2]),
                                 .core_flops = number(f[3]),
-                                .cores = static_cast<int>(number(f[4])),
+                                .cores = whole<int>(number(f[4]), "cores of host " + f[1]),
                                 .card_bytes_per_s = number(f[5]),
                                 .latency_s = number(f[6]),
                                 .properties = {}});

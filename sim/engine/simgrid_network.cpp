@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/ticks.hpp"
 #include "sim/engine/simgrid_setup.hpp"
 
 namespace rehearse::sim {
@@ -105,7 +106,7 @@ class StepEvents final : public Model {
   void take(Action& action, double now) {
     const auto found = flows_.find(action.get_activity());
     if (found == flows_.end()) return;
-    if (ended_.empty()) seen_ = static_cast<Tick>(std::ceil(now * 0x1p30 - kSeenEarly));
+    if (ended_.empty()) seen_ = whole_ticks(std::ceil(now * 0x1p30 - kSeenEarly));
     ended_.push_back(found->second.flow);
     dropped_.push_back(std::move(found->second.comm));
     flows_.erase(found);

@@ -1,6 +1,9 @@
 #include "sim/replay/checkpoints.hpp"
 
+#include <algorithm>
 #include <cmath>
+
+#include "sim/replay/least_interval.hpp"
 
 namespace rehearse::sim {
 
@@ -17,6 +20,7 @@ CheckpointTimes checkpoint_times(const Job& job, const CheckpointRules& rules, d
   if (!std::isnan(job.checkpoint_write_s)) times.write_s = job.checkpoint_write_s;
   times.interval_s = rules.young_daly ? young_daly_interval_s(times.write_s, mtbf_s) : rules.interval_s;
   if (job.checkpoint_interval_s > 0) times.interval_s = job.checkpoint_interval_s;
+  times.interval_s = std::max(times.interval_s, kLeastCheckpointInterval_s);  // Young and Daly's follows writes of any length
   return times;
 }
 

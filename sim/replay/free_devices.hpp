@@ -17,7 +17,9 @@ class FreeDevices {
   /// Takes the configuration's devices, if there is room for all of them, as the replay will: it needs a part of a device and
   /// starts with Start::shares, or whole ones.
   bool take(const Configuration& configuration, Placement placement);
-  /// Adds what a job on a part of a device will let go of: that part, or the device when it is the last one there.
+  /// Whether a job that holds part of a device leaves others room on it; without shares it has the device for itself.
+  bool holds_part(const QueueJob& job) const { return !seen_.empty() && job.service.fraction < 1; }
+  /// Adds what such a job will let go of: that part, or the device when it is the last one there.
   void give_back_part(const QueueJob& job);
 
  private:

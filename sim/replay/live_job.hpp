@@ -49,7 +49,8 @@ struct LiveJob {
   EventHandle phase_end;  ///< of starting, running or checkpointing
   EventHandle deadline, walltime;
   int restarts = 0;
-  int waits_for = 0;  ///< jobs of `after` that have not ended
+  int waits_for = 0;    ///< jobs of `after` that have not ended
+  double furthest = 0;  ///< of its work, ever, as far as it was looked at (ReplayRun::look_for_progress)
 };
 
 }  // namespace rehearse::sim

@@ -97,6 +97,7 @@ void ReplayRun::find_first_fitting(JobSlot slot) {
 void ReplayRun::arrive(std::size_t source, double now_s) {
   const JobSlot slot = new_slot(std::move(*next_of_source_[source]));
   next_of_source_[source].reset();
+  dates_without_end_ = 0;
   tell(now_s, JobEvent::submitted, slot);
   make_menu(slot, now_s);
   QueueJob& queued = jobs_[slot];
@@ -162,6 +163,7 @@ void ReplayRun::decide(double now_s) {
       setup_.recorder->on_pool_sample(sample);
     }
   }
+  look_for_progress(now_s);
   if (!node_watch_) return;
   if (active_ == 0 && !more_will_arrive()) stop_node_events();
   check_nodes_are_waited_for(now_s);
@@ -245,9 +247,12 @@ void ReplayRun::apply(const QueueAnswer& answer, double now_s) {
     start(s, now_s);
   }
   if (answer.wake_at_s != kNever) {
-    require(answer.wake_at_s > now_s, 0, "asks to be woken in the past");
+    if (!(answer.wake_at_s > now_s))
+      throw PolicyError(fmt::format("policy \"{}\", queue, at {:.6f} s: asks to be woken in the past, at {:.6f} s",
+                                    setup_.policy.name, now_s, answer.wake_at_s));
     events_.cancel(wake_);
-    wake_ = events_.push({on_date_grid(answer.wake_at_s), EventClass::timer, kWake});
+    wake_due_s_ = on_date_grid(answer.wake_at_s);
+    wake_ = events_.push({wake_due_s_, EventClass::timer, kWake});
   }
 }
 
@@ -275,7 +280,9 @@ void ReplayRun::handle(const Event& event) {
     arrive(event.subject, event.date_s);
   } else if (event.event_class == EventClass::failure) {
     on_node_event(event.subject, event.date_s);
-  } else if (event.subject != kWake) {
+  } else if (event.subject == kWake) {
+    if (event.date_s == wake_due_s_) wake_due_s_ = kNever;
+  } else {
     const JobSlot slot = event.subject / kTimers;
     switch (static_cast<JobTimer>(event.subject % kTimers)) {
       case JobTimer::phase_end:

@@ -10,6 +10,7 @@ StageSeen ReplayRun::see(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   const Job& job = jobs_[slot].job;
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
+  check(!live.course.epochs.empty(), "a stage without an epoch shows nothing", now_s);
   hold_running(slot, now_s);
   const double servers_usd = servers_usd_per_s(setup_.costs, configuration) * (now_s - live.stage_start_s);  // not yet charged
   const Progress& end = live.course.end;

@@ -156,6 +156,7 @@ ReplayProgress ReplayRun::progress_now(double now_s) const {
 void ReplayRun::end_job(JobSlot slot, FailureReason reason, double now_s) {
   LiveJob& live = live_[slot];
   now_s_ = now_s;
+  dates_without_end_ = 0;
   events_.cancel(live.deadline);
   events_.cancel(live.walltime);
   live.state = reason == FailureReason::none ? JobState::finished : JobState::failed;

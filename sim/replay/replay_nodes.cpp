@@ -22,12 +22,14 @@ void ReplayRun::stop_node_events() {
   node_watch_->live = 0;
 }
 
-/// A queue that starts nothing although every node is up that ever will be, and nothing else will happen, waits forever.
+/// A queue that starts nothing although every node is up that ever will be, and nothing else will happen, waits forever. One that
+/// has itself woken may start something later, but not on nodes that are gone.
 void ReplayRun::check_nodes_are_waited_for(double now_s) {
-  if (active_ == 0 || events_.live() > node_watch_->live) return;
+  const bool wakes = wake_due_s_ != kNever;
+  if (active_ == 0 || events_.live() > node_watch_->live + (wakes ? 1 : 0)) return;
   int out = 0;
   for (const Nodes& nodes : nodes_) out += nodes.nodes_out();
-  if (out > node_watch_->gone) return;
+  if (out > node_watch_->gone || (wakes && !waits_for_lost_nodes())) return;
   end_waiting(now_s);
   events_.push({now_s, EventClass::timer, kWake});
 }
@@ -43,8 +45,8 @@ void ReplayRun::end_waiting(double now_s) {
     }
   }
   if (active_ > 0)
-    throw PolicyError(
-        fmt::format("policy \"{}\", queue, at {:.6f} s: leaves {} jobs waiting forever", setup_.policy.name, now_s, active_));
+    throw PolicyError(fmt::format("policy \"{}\", queue, at {:.6f} s: leaves {} jobs waiting forever: {}", setup_.policy.name,
+                                  now_s, active_, what_waits()));
 }
 
 void ReplayRun::on_node_event(std::size_t stream, double now_s) {

@@ -3,6 +3,7 @@
 //   replay_again.cpp         the end of a stage at which `configure` is asked again
 //   replay_dependencies.cpp  jobs that wait for others
 //   replay_ends.cpp          the ends of stages and jobs: work, money, records
+//   replay_progress.cpp      whether jobs get any further, and what waits for what when they do not
 //   replay_network.cpp       how fast a job's course passes beside the jobs with which it shares the network
 //   replay_nodes.cpp         nodes that fail, slow down and go into maintenance
 //   replay_sharing.cpp       jobs that need a part of a GPU
@@ -78,6 +79,14 @@ class ReplayRun final : public EventHandler, public Truth {
   bool change_speed(JobSlot slot, double now_s);
   void follow_speed(JobSlot slot, double now_s);
   void end_waiting(double now_s);
+  void look_for_progress(double now_s);
+  bool anyone_got_further(double now_s);
+  bool anyone_holds_since(double date_s) const;
+  bool may_still_change(double now_s) const;
+  bool waits_for_lost_nodes() const;
+  double work_done(JobSlot slot, double now_s) const;
+  std::string what_waits(JobSlot slot) const;
+  std::string what_waits() const;
   ReplayProgress progress_now(double now_s) const;
   bool more_will_arrive() const;
 
@@ -154,6 +163,10 @@ class ReplayRun final : public EventHandler, public Truth {
   std::vector<JobSlot> queued_, started_, changed_, ended_;  // since the queue was last asked
   QueueAnswer answer_;
   EventHandle wake_;
+  double wake_due_s_ = kNever;           ///< of that event, until it has come
+  std::uint64_t dates_without_end_ = 0;  ///< of decisions, since a job came, ended or was seen to have got further
+  double looked_s_ = 0;                  ///< at the first of those dates, then at the last look
+  bool was_hopeless_ = false;            ///< at that look
   std::deque<HeldRecord> held_;
   ReplayTotals totals_;
   std::uint64_t active_ = 0;   ///< jobs that have arrived and not ended

@@ -17,8 +17,10 @@ void train_course(const StageInputs& in, const Models& models, const StepTiming&
   const double slower = course.step_s / timing.step_s;
   Progress before = *in.progress;
   course.end = before;
-  const TrainingEnd end = train_epochs(job, in.choice->configuration, std::min(cap, in.choice->until_epochs), *models.convergence,
-                                       course.end, [&](const EpochStep& step, const Progress& now) {
+  // A queue may resize the job to a choice whose stage lies behind it: that one ends with the epoch under way.
+  const double until = std::max(in.choice->until_epochs, std::floor(before.epochs_trained) + 1);
+  const TrainingEnd end = train_epochs(job, in.choice->configuration, std::min(cap, until), *models.convergence, course.end,
+                                       [&](const EpochStep& step, const Progress& now) {
                                          EpochPoint point{.begin_s = course.length_s, .before = before, .after = now};
                                          course.length_s += step.part * times.training_s * slower;
                                          if (!step.outcome.diverged) course.length_s += times.evaluation_s * slower;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/whole.hpp"
 
 namespace rehearse::sim {
 
@@ -14,7 +15,8 @@ double writing_before(const CheckpointTimes& times, double course_s) {
 StageClock::StageClock(double begin_s, double length_s, const CheckpointTimes& checkpoints, double speed)
     : since_s_(begin_s), length_s_(length_s), times_(checkpoints), speed_(speed) {
   check(times_.interval_s > 0 && speed > 0, "a stage without speed, or checkpoints without an interval", begin_s);
-  if (times_.interval_s < length_s_) all_ = static_cast<std::uint64_t>(std::ceil(length_s_ / times_.interval_s)) - 1;
+  if (times_.interval_s < length_s_)
+    all_ = sim::whole<std::uint64_t>(std::ceil(length_s_ / times_.interval_s), "checkpoints of a stage") - 1;
 }
 
 StageReading StageClock::at(double now_s) const {
@@ -31,8 +33,8 @@ StageReading StageClock::at(double now_s) const {
     if (left_s >= first_s) {
       left_s -= first_s;
       const double period_s = times_.interval_s / speed_ + times_.write_s;
-      const auto more =
-          static_cast<std::uint64_t>(std::min(std::floor(left_s / period_s), static_cast<double>(all_ - r.checkpoints - 1)));
+      const auto more = sim::whole<std::uint64_t>(
+          std::min(std::floor(left_s / period_s), static_cast<double>(all_ - r.checkpoints - 1)), "checkpoints of a stage");
       left_s -= static_cast<double>(more) * period_s;
       r.writing_s += times_.write_s * static_cast<double>(more + 1) - written_s_;
       r.checkpoints += more + 1;

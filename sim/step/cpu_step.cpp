@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/ticks.hpp"
 #include "sim/step/cpu_cores.hpp"
 #include "sim/step/cpu_speeds.hpp"
 
@@ -237,7 +238,8 @@ class CpuStep {
     set_speeds(machine_, cores_, teams_);
     for (Running& one : running_) {
       check(std::isfinite(one.team.speed), "an operation takes time", now_s());
-      one.end = now_ + std::max<Tick>(one.left > 0 ? 1 : 0, step_ticks(one.left / one.team.speed));
+      one.end = now_ + std::max<Tick>(one.left > 0 ? 1 : 0, ticks_up(one.left / one.team.speed));
+      whole_ticks(static_cast<double>(one.end));  // a whole step, too, is of a length that dates can have
     }
   }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/ticks.hpp"
 
 namespace rehearse::sim {
 
@@ -71,7 +72,7 @@ void MachineBuilder::add_way(const Given* route) {
   way.first = static_cast<std::int32_t>(machine_.way_links_.size());
   if (route == nullptr) return;
   way.count = static_cast<std::int32_t>(route->links.size());
-  way.latency = step_ticks(route->latency_s);
+  way.latency = ticks_up(route->latency_s);
   way.bandwidth_bytes_per_s = machine_.links_[route->links[0]].bandwidth_bytes_per_s;
   for (const std::int32_t link : route->links) {
     machine_.way_links_.push_back(link);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/whole.hpp"
 #include "sim/step/machine.hpp"
 
 namespace rehearse::sim {
@@ -64,7 +65,7 @@ class Wiring {
   }
 
   std::int64_t usable(double bytes, double context_bytes) const {
-    return static_cast<std::int64_t>(std::max(0.0, options_.usable_memory * bytes - context_bytes));
+    return whole<std::int64_t>(std::max(0.0, options_.usable_memory * bytes - context_bytes), "bytes of a device's memory");
   }
 
   void add_node(int node, int cpu_class, int gpu_class) {

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <queue>
 
+#include "sim/base/ticks.hpp"
+
 namespace rehearse::sim {
 namespace {
 
@@ -31,7 +33,7 @@ int StepGraphBuilder::add_op(StepOp op, std::span<const double> durations_s) {
   for (std::size_t c = 0; c < durations_s.size(); ++c) {
     const double d = durations_s[c];
     if (d >= 0 && d * 0x1p30 < kLargest) {
-      graph_.durations_.push_back(step_ticks(d));
+      graph_.durations_.push_back(ticks_up(d));
       continue;
     }
     graph_.durations_.push_back(0);

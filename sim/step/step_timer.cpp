@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/ticks.hpp"
 #include "sim/engine/child.hpp"
 #include "sim/engine/fluid_network.hpp"
 #include "sim/engine/simgrid_network.hpp"
@@ -148,7 +149,7 @@ void critical_path(const StepGraph& graph, const Machine& machine, std::span<con
         std::int64_t way = out[reader];
         if (const int to = device_of_op[reader]; to != device) {
           const Route route = machine.route(device, to);
-          way += route.latency + step_ticks(static_cast<double>(graph.tensor(t).bytes) / route.bandwidth_bytes_per_s);
+          way += route.latency + ticks_up(static_cast<double>(graph.tensor(t).bytes) / route.bandwidth_bytes_per_s);
         }
         longest = std::max(longest, way);
       }

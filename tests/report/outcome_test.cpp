@@ -13,11 +13,12 @@ using rehearse::sim::InputError;
 
 TEST_CASE("totals of a run by hand") {
   // Two pools. The first costs 10 $ for 100 device-seconds of which 40 compute, 3 $ idle; the second 30 $, 25 of 100, 9 $ idle.
-  // Money-weighted use: (10 x 0.4 + 30 x 0.25) / 40. Of the idle 12 $, jobs were charged 5.
+  // Money-weighted use: (10 x 0.4 + 30 x 0.25) / 40. Of the idle 12 $, the jobs of the second pool were charged its 9.
   rehearse::sim::ReplayTotals totals{.jobs = 3, .finished = 2, .failed = 1, .first_submit_s = 10, .last_end_s = 510};
-  totals.pools = {{.pool_device_s = 100, .idle_usd = 3, .pool_usd = 10, .idle_energy_j = 3.6e6, .busy_device_s = 40},
-                  {.pool_device_s = 100, .idle_usd = 9, .pool_usd = 30, .idle_energy_j = 7.2e6, .busy_device_s = 25}};
-  totals.shared_idle_usd = 5;
+  totals.pools = {
+      {.pool_device_s = 100, .idle_usd = 3, .pool_usd = 10, .idle_energy_j = 3.6e6, .busy_device_s = 40},
+      {.pool_device_s = 100, .jobs_usd = 21, .idle_usd = 9, .pool_usd = 30, .idle_energy_j = 7.2e6, .busy_device_s = 25}};
+  totals.shared_idle_usd = 9;
   std::vector<JobOutcome> jobs(3);
   jobs[0] = {.accuracy_short = 0.02, .completion_s = 100, .finished = true, .has_target = true, .accuracy_met = true};
   jobs[1] = {.seconds_late = 50, .completion_s = 200, .finished = true, .has_deadline = true};
@@ -35,7 +36,7 @@ TEST_CASE("totals of a run by hand") {
   CHECK(m.time_error_median == Approx(0.2));  // of 0.1, 0.2, 0.4
   CHECK(m.cost_error_median == Approx(0.4));  // midway between 0.3 and 0.5
   CHECK(m.utilization_fraction == Approx((10 * 0.4 + 30 * 0.25) / 40));
-  CHECK(m.idle_cost_usd == Approx(12 - 5));
+  CHECK(m.idle_cost_usd == Approx(12 - 9));
   CHECK(m.idle_energy_kwh == Approx(3));
   CHECK(m.energy_kwh == Approx(2));
   CHECK(m.makespan_s == 500);
@@ -54,6 +55,15 @@ TEST_CASE("totals of a run by hand") {
   CHECK(std::isnan(nothing.deadline_met_fraction));
   CHECK(std::isnan(nothing.utilization_fraction));
   CHECK(nothing.cost_usd == 0);
+}
+
+TEST_CASE("idle money that jobs were charged for leaves nothing over, not even what rounding makes of it") {
+  // 0.3 $ charged to three jobs: 0.1 + 0.1 + 0.1 is more than 0.3.
+  rehearse::sim::ReplayTotals totals;
+  totals.pools = {{.jobs_usd = 1, .idle_usd = 0.3, .pool_usd = 1.3}};
+  totals.shared_idle_usd = 0.1 + 0.1 + 0.1;
+  REQUIRE(totals.shared_idle_usd > 0.3);
+  CHECK(run_metrics(totals, {}, {}).idle_cost_usd == 0);
 }
 
 TEST_CASE("an outcome comes back from its file as it was") {

@@ -120,14 +120,10 @@ TEST_CASE("if the baseline fails there is no saving, and the others are still to
   CHECK(summary.rows[0].of("cost_usd").mean > 0);
 }
 
-TEST_CASE("a bug of ours ends the run, names policy and repetition, and leaves nothing behind") {
-  const TemporaryFolder folder;
-  const auto scenario = scenarios::load_scenario(folder.write("s.json", kScenario), {});
-  const scenarios::RunOptions options{
-      .out = folder.path() + "/out", .processes = 1, .run = but_bad([] { sim::fail_check("money is lost", 5); })};
-  CHECK_THROWS_WITH(scenarios::run_scenario(*scenario, options),
-                    "policy \"bad\", repetition 0: check failed at simulated time 5.000000 s: money is lost");
-  CHECK(names_in(folder.path()) == std::set<std::string>{"s.json"});
+TEST_CASE("a bug of ours in one policy's run is one failed row, named as what it is") {
+  check_one_failed_row(
+      run_with_bad([] { sim::fail_check("money is lost", 5); }),
+      "repetition 0: a bug of rehearse, please report it: check failed at simulated time 5.000000 s: money is lost");
 }
 
 TEST_CASE("a full disk ends the run as the user's trouble") {

@@ -2,6 +2,7 @@
 // together, makes bytes of the times.
 #include <fmt/format.h>
 
+#include "sim/base/whole.hpp"
 #include "traces/graphs/profiled_graph.hpp"
 
 namespace rehearse::traces {
@@ -29,7 +30,9 @@ sim::Machine planned_machine(const ProfiledGraph& graph) {
   for (int a = 0; a < graph.accelerators; ++a) {
     const std::string name = fmt::format("accelerator{}", a);
     builder.add_device(
-        {.name = name, .device_class = accelerator, .memory_bytes = static_cast<std::int64_t>(graph.accelerator_memory_bytes)});
+        {.name = name,
+         .device_class = accelerator,
+         .memory_bytes = sim::whole<std::int64_t>(graph.accelerator_memory_bytes, "bytes of an accelerator's memory")});
     up.push_back({builder.add_link({.name = name + " up", .kind = sim::LinkKind::pcie, .bandwidth_bytes_per_s = bandwidth})});
     down.push_back({builder.add_link({.name = name + " down", .kind = sim::LinkKind::pcie, .bandwidth_bytes_per_s = bandwidth})});
   }

@@ -6,13 +6,14 @@
 #include <map>
 #include <utility>
 
+#include "sim/base/whole.hpp"
 #include "sim/read/shown.hpp"
 #include "traces/graphs/forward_order.hpp"
 
 namespace rehearse::traces {
 namespace {
 
-std::int64_t whole_bytes(double bytes) { return static_cast<std::int64_t>(std::ceil(bytes)); }
+std::int64_t whole_bytes(double bytes) { return sim::whole<std::int64_t>(std::ceil(bytes), "bytes of an operation"); }
 
 }  // namespace
 

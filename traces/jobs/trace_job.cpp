@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "sim/replay/least_interval.hpp"
 #include "traces/job_rules.hpp"
 
 namespace rehearse::traces {
@@ -37,7 +38,7 @@ std::span<const TraceColumn> trace_columns() {
       {"walltime_s", &J::walltime_s, kDurations},
       {"after", &J::after},
       {"after_failed", &J::after_failed},
-      {"checkpoint_interval_s", &J::checkpoint_interval_s, kDurations},
+      {"checkpoint_interval_s", &J::checkpoint_interval_s, sim::between(sim::kLeastCheckpointInterval_s, kLastDate_s)},
       {"checkpoint_write_s", &J::checkpoint_write_s, sim::between(0, 1e6)},
       {"status", &J::status},
   };

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/whole.hpp"
 #include "sim/read/csv.hpp"
 #include "traces/measurements/convergence_formats.hpp"
 #include "workloads/datasets.hpp"
@@ -75,7 +76,7 @@ ConvergencePoint point_of(sim::CsvRow& row, const Application& application, doub
   const double square = row.number("grad_sqr"), variance = row.number("grad_var");
   if (square > 0 && variance > 0) p.noise_scale = variance / square * application.smallest_batch;
   if (application.epochs_a_phase > 0)
-    p.phase = static_cast<int>((p.progress - 1) * application.smallest_batch / samples / application.epochs_a_phase);
+    p.phase = sim::whole<int>((p.progress - 1) * application.smallest_batch / samples / application.epochs_a_phase, "phase");
   return p;
 }
 

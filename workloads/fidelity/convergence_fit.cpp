@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/whole.hpp"
 #include "workloads/fidelity/convergence_passage.hpp"
 #include "workloads/fidelity/convergence_start.hpp"
 
@@ -134,7 +135,7 @@ class Fit {
     double longest = 0, highest = 0;
     for (const TargetReached& t : s.targets)
       if (t.is_reached()) longest = std::max(longest, t.mean_epochs), highest = t.target;
-    const int epochs = static_cast<int>(std::ceil(kHorizon * longest));
+    const int epochs = sim::whole<int>(std::ceil(kHorizon * longest), "epochs to a target");
     const std::vector<double> accuracies = epoch_accuracies(c, setting_of(s.batch, s.learning_rate), epochs, highest);
     const double ceiling = accuracy_ceiling(c, {}, {.progress = 1, .examples = 1, .log2_batch_examples = std::log2(s.batch)});
     for (const TargetReached& t : s.targets) {
@@ -142,7 +143,7 @@ class Fit {
         residuals.push_back(kMetricWeight * std::max(0.0, ceiling - t.target));
         continue;
       }
-      const int horizon = static_cast<int>(std::ceil(kHorizon * t.mean_epochs));
+      const int horizon = sim::whole<int>(std::ceil(kHorizon * t.mean_epochs), "epochs to a target");
       const FirstPassage passage = first_passage(accuracies, horizon, t.target, c.validation_samples);
       const double last = accuracies[std::min(accuracies.size(), static_cast<std::size_t>(horizon)) - 1];
       const double missed = kMetricWeight * passage.never * std::max(0.0, t.target - last);

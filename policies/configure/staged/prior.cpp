@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/whole.hpp"
+
 namespace rehearse::policies {
 
 namespace {
@@ -20,7 +22,7 @@ const std::string& instance_of(const sim::Cluster& cluster, std::size_t pool) {
 }
 
 sim::Configuration configuration_of(const PastRun& run, int pool) {
-  const int batch = std::max(1, static_cast<int>(std::lround(run.batch_size / run.workers)));
+  const int batch = std::max(1, sim::whole<int>(std::round(run.batch_size / run.workers), "samples of a worker in a past run"));
   return {.groups = {{.pool = pool, .workers = run.workers, .batch_per_worker = batch}}};
 }
 

@@ -8,6 +8,7 @@
 #include "policies/queue/fifo.hpp"
 #include "policies/queue/finish_time_fairness.hpp"
 #include "policies/queue/gavel.hpp"
+#include "policies/queue/least_attained_service.hpp"
 #include "policies/queue/user_shares.hpp"
 #include "tests/policies/queue/random_world.hpp"
 
@@ -96,6 +97,22 @@ TEST_CASE("partitions: users of none are rejected; quotas of more than the pool 
   CHECK(world.keeper.of("a").start_s == 10);
   CHECK(world.keeper.of("b2").start_s == 20);
   CHECK(world.keeper.of("c").reason == FailureReason::rejected);
+}
+
+TEST_CASE("partitions: a job that needs a part of a GPU has it for itself, and lets go of all of it when it is preempted") {
+  // One GPU. half runs from 0; at 5 it has attained 2.5 GPU-seconds and is in the second level: whole takes the GPU until 6, its
+  // own second level, and goes on by arrival only after half, which ends at 16.
+  World world{.cluster = cluster({{1, 1}})};
+  Partitioned queue({{.name = "all", .quota = {{"pool0", 1}}}}, [] {
+    return std::make_unique<LeastAttainedService>(LeastAttainedServiceParameters{.threshold_device_s = 1});
+  });
+  Job half = of("a", rigid("half", 0, 1, 15));
+  half.gpu_fraction = 0.5;
+  world.run({half, of("b", rigid("whole", 5, 1, 10))}, queue);
+  CHECK(world.keeper.of("half").preemptions == 1);
+  CHECK(world.keeper.of("whole").start_s == 5);
+  CHECK(world.keeper.of("half").end_s == 16);
+  CHECK(world.keeper.of("whole").end_s == 25);
 }
 
 TEST_CASE("partitions: quotas are kept by every discipline, and every job ends") {

@@ -112,6 +112,31 @@ TEST_CASE("shortest job first, and shortest remaining time first", "[queue]") {
   CHECK(second.keeper.of("d").preemptions == 0);
 }
 
+TEST_CASE("shortest remaining time first: nobody is stopped who need not be", "[queue]") {
+  // 8 GPUs: A 1 GPU 1000 s, B 7 GPUs 500 s, X 4 GPUs 10 s at 100. A has most left and is asked first, but B alone suffices.
+  World world = one_node(8);
+  ShortestJob srtf({.preempt = true});
+  world.run({rigid("A", 0, 1, 1000), rigid("B", 0, 7, 500), rigid("X", 100, 4, 10)}, srtf);
+  CHECK(world.keeper.of("A").preemptions == 0);
+  CHECK(world.keeper.of("A").end_s == 1000);
+  CHECK(world.keeper.of("B").end_s == 510);
+  CHECK(world.keeper.of("X").end_s == 110);
+}
+
+TEST_CASE("priority: parts and whole GPUs, and nobody is stopped who need not be", "[queue]") {
+  // 2 GPUs: low of a half on the first, whole of one on the second. X needs one GPU at 5: low, the weakest, alone makes room.
+  // Y needs a half at 6, beside nobody: X runs until 15, and whole is stronger than low, which waits; so Y takes whole's GPU.
+  World world = one_node(2);
+  Priority queue;
+  Job low = with_priority(rigid("low", 0, 1, 20), 0), half = with_priority(rigid("Y", 6, 1, 4), 3);
+  low.gpu_fraction = half.gpu_fraction = 0.5;
+  world.run({low, with_priority(rigid("whole", 0, 1, 20), 1), with_priority(rigid("X", 5, 1, 10), 4), half}, queue);
+  CHECK(world.keeper.of("low").preemptions == 1);
+  CHECK(world.keeper.of("whole").preemptions == 1);
+  CHECK(world.keeper.of("X").start_s == 5);
+  CHECK(world.keeper.of("Y").start_s == 6);
+}
+
 TEST_CASE("durations: the user's word, or the truth for oracles", "[queue]") {
   // The user gives a 3 s, so that it is before b, which in truth is shorter; after 3 s its limit ends it.
   const std::vector<Job> jobs{rigid("running", 0, 1, 10), with_walltime(rigid("a", 1, 1, 8), 3),

@@ -7,7 +7,9 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/names.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/ticks.hpp"
 #include "sim/base/units.hpp"
+#include "sim/base/whole.hpp"
 
 using namespace rehearse::sim;
 
@@ -22,6 +24,27 @@ TEST_CASE("a mistake's message names place, expectation, finding and the nearest
   CHECK(to_string(m) == "a.json:3:7: /pools/0/nodes: expected a whole number of at least 1, found -2");
   CHECK(to_string(Mistake{.found = "unknown key \"nods\"", .nearest = "nodes"}) ==
         "found unknown key \"nods\"; did you mean \"nodes\"?");
+}
+
+TEST_CASE("a double becomes an integer only where one can hold it") {
+  CHECK(whole<int>(2147483647.9, "gpus") == 2147483647);
+  CHECK(whole<int>(-2147483648.0, "gpus") == std::numeric_limits<int>::min());
+  CHECK(whole<std::int64_t>(-0x1p63, "bytes") == std::numeric_limits<std::int64_t>::min());
+  CHECK(whole<std::uint64_t>(0x1.fffffffffffffp63, "checkpoints") == 0xFFFFFFFFFFFFF800u);
+  CHECK_THROWS_AS(whole<int>(2147483648.0, "gpus"), InputError);
+  CHECK_THROWS_AS(whole<std::int64_t>(0x1p63, "bytes"), InputError);
+  CHECK_THROWS_AS(whole<std::uint64_t>(0x1p64, "checkpoints"), InputError);
+  CHECK_THROWS_AS(whole<std::uint64_t>(-1.0, "checkpoints"), InputError);
+  CHECK_THROWS_AS(whole<int>(std::nan(""), "gpus"), InputError);
+  CHECK_THROWS_WITH(whole<std::uint64_t>(3.6e303, "checkpoints of a stage"),
+                    "checkpoints of a stage: expected less than 1.845e+19, found 3.6e+303");
+}
+
+TEST_CASE("durations of the step level are counted in ticks up to 2^32 s") {
+  CHECK(ticks_up(1 + 0x1p-31) == (Tick{1} << 30) + 1);
+  CHECK(seconds_of(ticks_up(0x1p32 - 1)) == 0x1p32 - 1);
+  CHECK_THROWS_AS(ticks_up(0x1p32), InputError);
+  CHECK_THROWS_AS(ticks_up(std::nan("")), InputError);
 }
 
 TEST_CASE("mistakes beyond the limit are counted, not listed") {

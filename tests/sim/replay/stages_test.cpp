@@ -1,6 +1,7 @@
 // The ends of stages at which `configure` is asked again, worked by hand in the toy world: an epoch is 1.25 s on any devices, a
 // node of one GPU costs 0.001 dollars a second.
 #include <catch2/catch.hpp>
+#include <utility>
 
 #include "policies/queue/fifo.hpp"
 #include "sim/base/errors.hpp"
@@ -66,6 +67,38 @@ TEST_CASE("another configuration costs a checkpoint on the old devices and a sta
   CHECK(job.reconfigurations == 1);
   CHECK(job.workers == 2);
   CHECK(job.accuracy == Approx(0.4));
+}
+
+/// Starts the one job at once, and resizes it at 6 s to its second entry.
+class ResizesAtSix final : public Queue {
+ public:
+  void decide(const QueueView& view, QueueAnswer& answer) override {
+    for (const JobSlot slot : view.queued) answer.starts.push_back({.job = slot, .entry = 0});
+    if (view.now_s == 6 && !std::exchange(resized_, true)) answer.resizes.push_back({.job = 0, .entry = 1});
+    if (view.now_s < 6) answer.wake_at_s = 6;
+  }
+
+ private:
+  bool resized_ = false;
+};
+
+TEST_CASE("a queue resizes a job to a choice whose stage lies behind it: that stage is the rest of the epoch under way") {
+  // One GPU: 4.8 of 8 epochs in 6 s. The other entry's stage ended after epoch 2, so that it asks again after epoch 5: a fifth of
+  // an epoch on two GPUs, 20 samples of 50 a step in 0.2 x 1 s, and its evaluation of 0.25 s.
+  World world{.cluster = cluster({{2, 1}})};
+  Staged staged;
+  staged.menus = {{.ranked = {until(8, choice(0, 1, 100)), until(2, choice(0, 2, 50))}}, {.ranked = {choice(0, 2, 50)}}};
+  ResizesAtSix queue;
+  Job job = four_epochs("t");
+  job.target_accuracy = 0.8;
+  world.run({job}, queue, &staged);
+  REQUIRE(staged.seen.size() == 1);
+  CHECK(staged.seen[0].epochs == 5);
+  CHECK(staged.seen[0].examples == Approx(500));
+  CHECK(staged.seen[0].noise_scale == 10);
+  CHECK(staged.seen[0].step_s == 1);
+  CHECK(world.keeper.of("t").state == JobState::finished);
+  CHECK(world.keeper.of("t").accuracy == Approx(0.8));
 }
 
 TEST_CASE("what a strategy is told at the end of a stage") {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/ticks.hpp"
 #include "sim/step/step_timer.hpp"
 #include "traces/graphs/native.hpp"
 #include "traces/graphs/profiled_graph.hpp"
@@ -166,7 +167,7 @@ TEST_CASE("a PipeDream profile of three layers, by hand", "[graph_files]") {
   const sim::StepGraph step = step_graph(graph, "k80", "cpu");
   CHECK(step.ops() == 6);
   CHECK(step.readers_of(step.first_tensor(0)).size() == 4);
-  CHECK(step.duration(0, 0) == sim::step_ticks(0.002));
+  CHECK(step.duration(0, 0) == sim::ticks_up(0.002));
   CHECK(step.op(5).group == step.op(0).group);
   CHECK(read_pipedream_graph(file.path(), {.training = false}).ops.size() == 3);
 }

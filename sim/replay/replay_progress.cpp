@@ -1,0 +1,149 @@
+// Whether jobs get any further. A queue that has itself woken in rounds, or that stops jobs as soon as they run, decides for
+// ever; such a run ends with what waits for what.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/replay/replay_run.hpp"
+
+namespace rehearse::sim {
+
+namespace {
+
+/// Dates of decisions between two looks: enough for any queue that tries one thing after the other, a matter of seconds to
+/// decide.
+constexpr std::uint64_t kDatesBetweenLooks = 10'000;
+/// Without progress, whatever may still come: 19 years of rounds of a minute.
+constexpr std::uint64_t kMostDates = 10'000'000;
+constexpr std::size_t kNamed = 3;  // of the jobs that wait
+
+bool changes_after(const std::optional<StepSeries>& series, double now_s) {
+  return series && series->steps().back().time_s > now_s;
+}
+
+bool holds_devices(JobState state) {
+  return state == JobState::starting || state == JobState::running || state == JobState::checkpointing;
+}
+
+}  // namespace
+
+/// Of its work, in the units of its kind. What a job does in its present stage counts, whether it keeps it or not: the furthest
+/// that it has ever been is compared with itself.
+double ReplayRun::work_done(JobSlot slot, double now_s) const {
+  const LiveJob& live = live_[slot];
+  const Progress now = live.state == JobState::running || live.state == JobState::checkpointing
+                           ? progress_at(inputs_of(slot), live.course, setup_.models, reading_of(slot, now_s).done_s)
+                           : live.progress;
+  return jobs_[slot].job.work == Work::train ? now.epochs_trained : now.work_done;
+}
+
+bool ReplayRun::anyone_got_further(double now_s) {
+  bool any = false;
+  for (JobSlot slot = 0; slot < live_.size(); ++slot) {
+    LiveJob& live = live_[slot];
+    if (!live.in_use || live.state >= JobState::finished) continue;
+    const double done = work_done(slot, now_s);
+    any = any || done > live.furthest;
+    live.furthest = std::max(live.furthest, done);
+  }
+  return any;
+}
+
+/// A job that nobody has disturbed for so long: its start-up, its training or its checkpoint will end.
+bool ReplayRun::anyone_holds_since(double date_s) const {
+  return std::any_of(live_.begin(), live_.end(), [date_s](const LiveJob& live) {
+    return live.in_use && holds_devices(live.state) && live.stage_start_s <= date_s;
+  });
+}
+
+/// Arrivals, nodes that come back, prices that change, deadlines that end a job: all of them are worth waiting for. That a node
+/// may fail is not.
+bool ReplayRun::may_still_change(double now_s) const {
+  int out = node_watch_ ? -node_watch_->gone : 0;
+  for (const Nodes& nodes : nodes_) out += nodes.nodes_out();
+  return more_will_arrive() || out > 0 || changes_after(cluster_.carbon_g_per_kwh, now_s) ||
+         std::any_of(cluster_.pools.begin(), cluster_.pools.end(),
+                     [now_s](const Pool& pool) { return changes_after(pool.prices_usd_per_hour, now_s); }) ||
+         std::any_of(live_.begin(), live_.end(), [](const LiveJob& live) {
+           return live.in_use && live.state < JobState::finished && live.deadline.slot != EventHandle::kNone;
+         });
+}
+
+void ReplayRun::look_for_progress(double now_s) {
+  if (active_ == 0) {  // nobody is left for whom the queue could be woken
+    if (!more_will_arrive() && ++dates_without_end_ >= kDatesBetweenLooks) events_.cancel(wake_);
+    return;
+  }
+  if (dates_without_end_++ == 0) {
+    looked_s_ = now_s;
+    was_hopeless_ = false;
+  }
+  if (dates_without_end_ % kDatesBetweenLooks != 0) return;
+  const double since_s = std::exchange(looked_s_, now_s);
+  if (anyone_got_further(now_s)) {
+    dates_without_end_ = 0;
+    return;
+  }
+  const bool hopeless = !anyone_holds_since(since_s) && !may_still_change(now_s);
+  // Twice: what was waited for may have come just now.
+  const bool ends = (hopeless && was_hopeless_) || dates_without_end_ >= kMostDates;
+  was_hopeless_ = hopeless;
+  if (!ends) return;
+  throw PolicyError(fmt::format(
+      "policy \"{}\", queue, at {:.6f} s: since {:.6f} s no job has come, ended or got any further, and {} wait forever: {}",
+      setup_.policy.name, now_s, since_s, active_, what_waits()));
+}
+
+/// Does every job wait for nodes that are gone for good?
+bool ReplayRun::waits_for_lost_nodes() const {
+  if (!node_watch_ || node_watch_->gone == 0 || holding_ > 0) return false;
+  for (JobSlot slot = 0; slot < live_.size(); ++slot) {
+    if (!live_[slot].in_use || live_[slot].state != JobState::queued) continue;
+    for (const Choice& choice : jobs_[slot].menu.ranked) {
+      const Configuration& c = choice.configuration;
+      if (could_ever_fit(cluster_, c) && std::all_of(c.groups.begin(), c.groups.end(), [&](const Group& group) {
+            const Nodes& nodes = nodes_[static_cast<std::size_t>(group.pool)];
+            return c.workers_of(group.pool) <=
+                   static_cast<long>(nodes.node_count() - nodes.nodes_out()) * nodes.devices_per_node();
+          }))
+        return false;
+    }
+  }
+  return true;
+}
+
+std::string ReplayRun::what_waits(JobSlot slot) const {
+  const QueueJob& queued = jobs_[slot];
+  const LiveJob& live = live_[slot];
+  if (live.state == JobState::held)
+    return fmt::format("job \"{}\" for job \"{}\"", queued.job.name, fmt::join(queued.job.after, "\", \""));
+  const bool holds = holds_devices(live.state);
+  std::string text = fmt::format("job \"{}\" ", queued.job.name);
+  if (holds) text += fmt::format("({}, preempted {} times) ", name_of(live.state), live.preemptions);
+  const Configuration& c = entry_of(slot, holds ? live.entry : queued.first_fitting_entry).configuration;
+  for (const Group& group : c.groups) {
+    const Nodes& nodes = nodes_[static_cast<std::size_t>(group.pool)];
+    text += fmt::format("{} {} of pool \"{}\"", &group == &c.groups.front() ? (holds ? "with" : "for") : " and", group.workers,
+                        cluster_.pools[static_cast<std::size_t>(group.pool)].name);
+    if (!holds)
+      text += fmt::format(" ({} of {} free, {} of {} nodes away)", nodes.free_devices(), nodes.capacity(), nodes.nodes_out(),
+                          nodes.node_count());
+  }
+  return text;
+}
+
+/// The first of them in order of arrival.
+std::string ReplayRun::what_waits() const {
+  std::vector<JobSlot> waiting;
+  for (JobSlot slot = 0; slot < live_.size(); ++slot)
+    if (live_[slot].in_use && live_[slot].state < JobState::finished) waiting.push_back(slot);
+  std::sort(waiting.begin(), waiting.end(), [this](JobSlot a, JobSlot b) { return jobs_[a].number < jobs_[b].number; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kNamed, waiting.size()); ++i) text += (i > 0 ? ", " : "") + what_waits(waiting[i]);
+  if (waiting.size() > kNamed) text += fmt::format(" and {} more", waiting.size() - kNamed);
+  return text;
+}
+
+}  // namespace rehearse::sim

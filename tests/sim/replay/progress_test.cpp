@@ -1,0 +1,155 @@
+// A run in which nothing gets any further ends, and says what waits for what; one that waits for something goes on.
+#include <catch2/catch.hpp>
+#include <memory>
+#include <set>
+
+#include "sim/base/errors.hpp"
+#include "tests/sim/replay/toy_queues.hpp"
+
+using namespace toy;
+
+namespace {
+
+/// Has itself woken every so often for as long as there are jobs, and does what a test says with what has happened.
+class Rounds final : public Queue {
+ public:
+  using Decide = std::function<void(const QueueView&, QueueAnswer&)>;
+  Rounds(double round_s, Decide decide) : round_s_(round_s), decide_(std::move(decide)) {}
+  void decide(const QueueView& view, QueueAnswer& answer) override {
+    active_.insert(view.queued.begin(), view.queued.end());
+    for (const JobSlot slot : view.ended) active_.erase(slot);
+    decide_(view, answer);
+    if (!active_.empty()) answer.wake_at_s = view.now_s + round_s_;
+  }
+
+ private:
+  double round_s_;
+  std::set<JobSlot> active_;
+  Decide decide_;
+};
+
+Rounds::Decide nothing() {
+  return [](const QueueView&, QueueAnswer&) {};
+}
+
+/// As Greedy, once a date comes.
+Rounds::Decide greedy_from(double date_s) {
+  return [date_s, greedy = std::make_shared<Greedy>(), early = std::vector<JobSlot>()](const QueueView& view,
+                                                                                       QueueAnswer& answer) mutable {
+    early.insert(early.end(), view.queued.begin(), view.queued.end());
+    if (view.now_s < date_s) return;
+    QueueView now = view;
+    now.queued = early;
+    greedy->decide(now, answer);
+    early.clear();
+  };
+}
+
+}  // namespace
+
+TEST_CASE("a queue that is woken for ever and starts nothing: the run ends, and names what waits for what") {
+  World world{.cluster = cluster({{2, 4}})};
+  Rounds queue(60, nothing());
+  Job b = rigid("b", 0, 1, 1);
+  b.after = {"a"};
+  Job a = rigid("a", 0, 2, 1);
+  a.is_awaited = true;
+  CHECK_THROWS_AS(world.run({a, b}, queue), PolicyError);
+  World again{.cluster = cluster({{2, 4}})};
+  Rounds same(60, nothing());
+  // The first decision at 0, the 10,000th 9,999 minutes later, the 20,000th after 19,999.
+  CHECK_THROWS_WITH(
+      again.run({a, b}, same),
+      "policy \"toy\", queue, at 1199940.000000 s: since 599940.000000 s no job has come, ended or got any further, and 2 wait "
+      "forever: job \"a\" for 2 of pool \"pool0\" (8 of 8 free, 0 of 2 nodes away), job \"b\" for job \"a\"");
+}
+
+TEST_CASE("a queue that stops jobs as soon as they run: the run ends") {
+  // Start-up takes 60 s; whoever runs is preempted at once.
+  World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 60, .checkpoint_s = 10}};
+  world.menus.menu.ranked = {choice(0, 1, 100)};
+  Rounds queue(1000, [](const QueueView& view, QueueAnswer& answer) {
+    for (const JobSlot slot : view.queued) answer.starts.push_back({.job = slot, .entry = 0});
+    for (const JobSlot slot : view.changed)
+      if (view.jobs[slot].service.state == JobState::running) answer.preempts.push_back(slot);
+  });
+  CHECK_THROWS_WITH(world.run({stepping("a", 0, 10)}, queue),
+                    Catch::Matchers::Contains("no job has come, ended or got any further") &&
+                        Catch::Matchers::Contains("job \"a\" (") && Catch::Matchers::Contains("with 1 of pool \"pool0\""));
+}
+
+TEST_CASE("a queue with rounds that waits for nodes which are gone for good: its jobs have failed, as without rounds") {
+  World world{.cluster = cluster({{1, 1}})};
+  world.cluster.pools[0].prices_usd_per_hour = StepSeries({{0, 3.6}, {10, 36}});
+  world.cluster.pools[0].spot = Spot{.bid_usd_per_hour = 10, .warning_s = 0};
+  Rounds queue(60, greedy_from(0));
+  world.run({rigid("a", 0, 1, 100)}, queue);
+  CHECK(world.keeper.of("a").reason == FailureReason::node_failure);
+  CHECK(world.keeper.of("a").end_s == 10);
+}
+
+TEST_CASE("long waits that end: a job that runs, starts up, or waits for nodes, prices, arrivals and its deadline") {
+  // A round a second; everything takes 30,000 of them.
+  const double long_s = 30'000;
+  SECTION("it runs") {
+    World world{.cluster = cluster({{1, 1}})};
+    Rounds queue(1, greedy_from(0));
+    world.run({rigid("a", 0, 1, long_s)}, queue);
+    CHECK(world.keeper.of("a").end_s == long_s);
+  }
+  SECTION("it starts up") {
+    World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = long_s, .checkpoint_s = 0}};
+    world.menus.menu.ranked = {choice(0, 1, 100)};
+    Rounds queue(1, greedy_from(0));
+    world.run({stepping("a", 0, 10)}, queue);
+    CHECK(world.keeper.of("a").end_s == long_s + 10);
+  }
+  SECTION("maintenance") {
+    World world{.cluster = cluster({{1, 1}})};
+    world.nodes.maintenance = {{.nodes = 1, .start_s = 0, .duration_s = long_s}};
+    Rounds queue(1, greedy_from(0));
+    world.run({rigid("a", 1, 1, 10)}, queue);
+    CHECK(world.keeper.of("a").end_s == long_s + 10);
+  }
+  SECTION("a lower price") {
+    World world{.cluster = cluster({{1, 1}})};
+    world.cluster.pools[0].prices_usd_per_hour = StepSeries({{0, 36}, {long_s, 3.6}});
+    Rounds queue(1, greedy_from(long_s));
+    world.run({rigid("a", 0, 1, 10)}, queue);
+    CHECK(world.keeper.of("a").end_s == long_s + 10);
+  }
+  SECTION("another job") {
+    World world{.cluster = cluster({{1, 2}})};
+    Rounds queue(1, greedy_from(long_s));
+    world.run({rigid("a", 0, 1, 10), rigid("b", long_s, 2, 1)}, queue);
+    CHECK(world.keeper.of("a").end_s == long_s + 10);
+  }
+  SECTION("its deadline") {
+    World world{.cluster = cluster({{1, 1}})};
+    Rounds queue(1, nothing());
+    Job job = rigid("a", 0, 1, 10);
+    job.deadline_s = long_s;
+    job.on_deadline = OnDeadline::stop;
+    world.run({job}, queue);
+    CHECK(world.keeper.of("a").reason == FailureReason::deadline_stop);
+  }
+}
+
+TEST_CASE("a queue that is woken for ever after the last job: the run ends") {
+  World world{.cluster = cluster({{1, 1}})};
+  struct Insomniac final : Queue {
+    Greedy inner;
+    void decide(const QueueView& view, QueueAnswer& answer) override {
+      inner.decide(view, answer);
+      answer.wake_at_s = view.now_s + 1;
+    }
+  } queue;
+  CHECK(world.run({rigid("a", 0, 1, 10)}, queue).last_end_s == 10);
+}
+
+TEST_CASE("a wake-up in the past is told of the queue, not of a job") {
+  World world{.cluster = cluster({{1, 1}})};
+  Rounds queue(-5, nothing());
+  CHECK_THROWS_WITH(world.run({rigid("a", 100, 1, 10)}, queue),
+                    "policy \"toy\", queue, at 100.000000 s: asks to be woken in the past, at 95.000000 s");
+}
