@@ -14,15 +14,21 @@ namespace {
 
 const std::vector<std::string> kPricing{"on-demand", "spot"};
 
-std::optional<sim::Autoscale> read_autoscale(sim::ObjectReader& pool, int nodes, sim::Mistakes& mistakes) {
+/// Under node billing an empty node is given back at once, and none is kept: nobody would pay for it.
+std::optional<sim::Autoscale> read_autoscale(sim::ObjectReader& pool, int nodes, sim::Billing billing, sim::Mistakes& mistakes) {
   const auto value = pool.child("autoscale");
   if (!value) return std::nullopt;
   sim::ObjectReader in(*value, mistakes);
   sim::Autoscale rules;
+  const bool rents = billing == sim::Billing::node;
+  if (rents) rules.idle_s = 0;
   rules.min_nodes = static_cast<int>(in.integer("min_nodes", sim::between(0, 1e6), rules.min_nodes));
   rules.boot_s = in.number("boot_s", sim::between(0, 1e6), rules.boot_s);
   rules.idle_s = in.number("idle_s", sim::between(0, 1e9), rules.idle_s);
   in.finish();
+  for (const char* key : {"min_nodes", "idle_s"})
+    if (rents && in.has(key) && (rules.min_nodes > 0 || rules.idle_s > 0))
+      in.child(key)->refuse("0 under \"billing\": \"node\", where a node is given back when it has no job", mistakes);
   if (rules.min_nodes > nodes) in.child("min_nodes").value_or(*value).refuse("at most the pool's nodes", mistakes);
   return rules;
 }
@@ -54,7 +60,7 @@ void read_pool(sim::JsonValue value, const Catalogue& catalogue, const Paths& pa
   const auto prices = in.child("prices_usd_per_hour");
   if (prices) pool.prices_usd_per_hour = read_series(*prices, paths, scenario, mistakes);
   pool.spot = read_spot(in, spot, prices.has_value(), mistakes);
-  pool.autoscale = read_autoscale(in, pool.nodes, mistakes);
+  pool.autoscale = read_autoscale(in, pool.nodes, scenario.costs.billing, mistakes);
   in.finish();
   const InstanceEntry* entry = catalogue.find_instance(instance);
   if (entry == nullptr && !instance.empty())

@@ -131,11 +131,11 @@ sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Confi
     expected_epochs = trained.expected_epochs;
   }
   out.time_s = costs.start_s + out.epochs * epoch.safe * time_scale;
-  const double usd_per_s = sim::usd_per_s(cluster_, costs, c);
+  const auto usd = [&](double time_s) { return sim::usd_for(cluster_, costs, c, time_s); };
   const double expected_s = expected_epochs * epoch.smooth * money_scale, cautious_s = expected_epochs * epoch.safe * time_scale;
-  out.cost_usd = usd_per_s * (costs.start_s + expected_s);
-  out.ranked_cost_usd = usd_per_s * (costs.start_s + (1 - kCaution) * expected_s + kCaution * cautious_s);
-  out.safe_cost_usd = std::max(out.cost_usd, usd_per_s * out.time_s);
+  out.cost_usd = usd(costs.start_s + expected_s);
+  out.ranked_cost_usd = usd(costs.start_s + (1 - kCaution) * expected_s + kCaution * cautious_s);
+  out.safe_cost_usd = std::max(out.cost_usd, usd(out.time_s));
   return out;
 }
 

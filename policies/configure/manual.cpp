@@ -12,16 +12,6 @@ namespace {
 
 constexpr double kLimitShare = 0.8;  // what a careful user leaves for surprises
 
-/// Powers of two of workers that hold their share of the batch.
-std::vector<sim::Configuration> that_fit(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief,
-                                         int pool, double batch) {
-  std::vector<sim::Configuration> fitting;
-  for (long workers = 1; workers <= most_workers(job, cluster, pool); workers *= 2)
-    for (sim::Configuration& c : split_batch(job, pool, static_cast<int>(workers), batch))
-      if (fits_memory(job, cluster, belief, c)) fitting.push_back(c);
-  return fitting;
-}
-
 /// What a choice of pool looks at.
 struct PoolQuestion {
   const sim::Job& job;
@@ -31,10 +21,26 @@ struct PoolQuestion {
   double batch;
 };
 
+/// Powers of two times `least` of workers that hold their share of the batch.
+std::vector<sim::Configuration> that_fit(const PoolQuestion& ask, int pool, int least) {
+  std::vector<sim::Configuration> fitting;
+  for (long workers = least; workers <= most_workers(ask.job, ask.cluster, pool); workers *= 2)
+    for (sim::Configuration& c : split_batch(ask.job, pool, static_cast<int>(workers), ask.batch))
+      if (fits_memory(ask.job, ask.cluster, ask.belief, c)) fitting.push_back(c);
+  return fitting;
+}
+
+/// Who pays for whole nodes uses every device of them, where the batch can be divided so.
+std::vector<sim::Configuration> that_fit(const PoolQuestion& ask, int pool) {
+  const int least = ask.costs.billing == sim::Billing::node ? sim::workers_per_node(ask.cluster, pool) : 1;
+  std::vector<sim::Configuration> fitting = that_fit(ask, pool, least);
+  return fitting.empty() && least > 1 ? that_fit(ask, pool, 1) : fitting;
+}
+
 /// What a predicted sample takes with the fewest workers that hold the batch: worker-seconds for who wants the fastest pool, else
 /// dollars. Infinite when none holds it.
 double taken_by_sample(const PoolQuestion& ask, int pool, PoolHabit habit) {
-  for (const sim::Configuration& c : that_fit(ask.job, ask.cluster, ask.belief, pool, ask.batch)) {
+  for (const sim::Configuration& c : that_fit(ask, pool)) {
     const sim::Layout layout = sim::empty_cluster_layout(ask.cluster, c);
     const std::vector<sim::Plans> plans(1, {.threads = {.intra_op = std::max(1, sim::worker_device(ask.cluster, pool).cores)}});
     const double step_s = ask.belief.models().step_times->timing(ask.job, c, layout, plans).step_s;
@@ -98,16 +104,17 @@ sim::Configuration ManualRules::configuration(const sim::Job& job, const sim::Cl
   const ManualOverride set = for_job(job);
   double batch =
       job.batch_size > 0 ? job.batch_size : set.batch_size.value_or(belief.profiles().of(*job.profile).publication_batch);
+  const auto ask = [&] { return PoolQuestion{job, cluster, costs, belief, batch}; };
   const auto chosen_pool = [&] {
     if (job.pool >= 0) return job.pool;
-    return set.pool ? *set.pool : habitual_pool({job, cluster, costs, belief, batch}, set.pool_habit);
+    return set.pool ? *set.pool : habitual_pool(ask(), set.pool_habit);
   };
   int pool = chosen_pool();
-  std::vector<sim::Configuration> fitting = that_fit(job, cluster, belief, pool, batch);
+  std::vector<sim::Configuration> fitting = that_fit(ask(), pool);
   while (fitting.empty() && binding_batch(job) == 0 && batch > 1) {
     batch = std::floor(batch / 2);
     pool = chosen_pool();
-    fitting = that_fit(job, cluster, belief, pool, batch);
+    fitting = that_fit(ask(), pool);
   }
   // A hand-set number of workers stands; the trace's stands where it fits, else it is a lower bound. A fixed batch is shared
   // evenly: by the most of them that can.

@@ -3,7 +3,7 @@
 //   pool     the one the job names, else the pool of median price for a predicted sample, or the cheapest, or the fastest;
 //   workers  the GPUs the trace gave the job, or the most of them that share its batch evenly where that is fixed; else the
 //            smallest power of two whose data-sheet time meets 0.8 x deadline; where none does, the fastest. With the objective
-//            min-time the fastest within 0.8 x cost limit; where none is, the cheapest.
+//            min-time the fastest within 0.8 x cost limit; where none is, the cheapest. Under node billing whole nodes.
 #pragma once
 
 #include <map>

@@ -48,11 +48,40 @@ double servers_usd_per_s(const CostRules& rules, const Configuration& configurat
   return configuration.sync.servers * rules.parameter_server_usd_per_hour / kSecondsPerHour;
 }
 
+namespace {
+
+/// Dollars a second of the nodes that the configuration rents where it runs alone.
+double nodes_usd_per_s(const Cluster& cluster, const Configuration& configuration) {
+  double rate = 0;
+  for (std::size_t g = 0; g < configuration.groups.size(); ++g) {
+    const PoolId pool = configuration.groups[g].pool;
+    // Groups of one pool share its nodes: counted with the first of them.
+    const bool is_first =
+        std::none_of(configuration.groups.begin(), configuration.groups.begin() + static_cast<std::ptrdiff_t>(g),
+                     [&](const Group& other) { return other.pool == pool; });
+    const int per_node = workers_per_node(cluster, pool);
+    if (is_first)
+      rate += static_cast<double>((configuration.workers_of(pool) + per_node - 1) / per_node) * per_node *
+              worker_usd_per_s(cluster, pool);
+  }
+  return rate;
+}
+
+}  // namespace
+
 double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration) {
   double rate = servers_usd_per_s(rules, configuration);
+  if (rules.billing == Billing::node) return rate + nodes_usd_per_s(cluster, configuration);
   for (const Group& group : configuration.groups)
     rate += group.workers * configuration.share.fraction * worker_usd_per_s(cluster, group.pool);
   return rate;
+}
+
+double usd_for(const Cluster& cluster, const CostRules& rules, const Configuration& configuration, double time_s) {
+  double usd = usd_per_s(cluster, rules, configuration) * time_s;
+  if (rules.billing == Billing::node && time_s < rules.minimum_node_s)
+    usd += nodes_usd_per_s(cluster, configuration) * (rules.minimum_node_s - time_s);
+  return usd;
 }
 
 double mean_usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration, double from_s,
@@ -128,7 +157,8 @@ Menu rigid_menu(const Job& job, const Cluster& cluster, const CostRules& rules) 
   while (pool < pools && !holds()) ++pool;
   if (pool == pools) return menu;
   choice.predicted.time_s = job.duration_s;
-  choice.predicted.cost_usd = usd_per_s(cluster, rules, choice.configuration) * job.duration_s * job.gpu_fraction;
+  choice.predicted.cost_usd = usd_for(cluster, rules, choice.configuration, job.duration_s);
+  if (rules.billing != Billing::node) choice.predicted.cost_usd *= job.gpu_fraction;
   menu.ranked.push_back(std::move(choice));
   return menu;
 }

@@ -9,10 +9,13 @@
 
 namespace rehearse::sim {
 
-enum class Billing : std::uint8_t { allocated, pool };
+/// Who pays for what (docs/model.md, "Money"): each job for the devices it holds; for whole nodes, as a cloud rents them; all
+/// jobs for all nodes.
+enum class Billing : std::uint8_t { allocated, node, pool };
 
 struct CostRules {
   Billing billing = Billing::allocated;
+  double minimum_node_s = 0;  ///< under node billing: a node is paid for at least so long
   double preload_bytes_per_s = std::numeric_limits<double>::infinity();  ///< copying the data set to a job's nodes, at each start
   double collect_s = 0;                         ///< fetching the results, before a job that has ended lets go
   double start_s = 30;                          ///< of a modelled job: containers, libraries, first batch
@@ -43,8 +46,12 @@ double worker_busy_w(const Cluster& cluster, PoolId pool);
 /// Dollars a second of the configuration's parameter servers.
 double servers_usd_per_s(const CostRules& rules, const Configuration& configuration);
 
-/// Dollars a second while the configuration holds its devices, parameter servers included.
+/// Dollars a second while the configuration holds its devices, parameter servers included; under node billing of the nodes that
+/// it would rent alone, whole ones. Under pool billing the price of its devices: what a job can change there.
 double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration);
+
+/// What the configuration pays for holding its devices so long: usd_per_s, and under node billing the nodes' minimum time.
+double usd_for(const Cluster& cluster, const CostRules& rules, const Configuration& configuration, double time_s);
 
 /// The mean over these dates, where prices change; else usd_per_s.
 double mean_usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration, double from_s,

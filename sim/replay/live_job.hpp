@@ -41,6 +41,8 @@ struct LiveJob {
   int start_phase = 0;      ///< the next one, while starting
   bool collects = false;    ///< its results: trained to the end, and still holds its devices
   std::vector<Holding> holdings;
+  std::vector<NodeRent> rents;  ///< under node billing
+  double stage_start_usd = 0;   ///< charged when the stage began
   JobMeter meter;
   CostParts cost;
   TimeParts time;

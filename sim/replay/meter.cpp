@@ -16,7 +16,11 @@ Meter::Meter(const Cluster& cluster, const CostRules& rules)
   for (std::size_t p = 0; p < cluster.pools.size(); ++p) {
     const auto pool = static_cast<PoolId>(p);
     scalers_.push_back(cluster.pools[p].autoscale ? std::make_unique<Autoscaler>(cluster.pools[p]) : nullptr);
-    const int nodes = scalers_[p] ? scalers_[p]->nodes_up() : cluster.pools[p].nodes;
+    const bool rents = rules.billing == Billing::node;
+    if (rents)
+      rented_.emplace_back(cluster.pools[p], worker_usd_per_s(cluster, pool) * workers_per_node(cluster, pool),
+                           rules.minimum_node_s);
+    const int nodes = scalers_[p] ? scalers_[p]->nodes_up() : rents ? 0 : cluster.pools[p].nodes;
     now_.push_back({.devices = nodes * workers_per_node(cluster, pool),
                     .usd_per_device_s = worker_usd_per_s(cluster, pool),
                     .idle_w_per_device = worker_idle_w(cluster, pool),
@@ -54,7 +58,7 @@ void Meter::settle_held(PoolId pool, double now_s) {
   if (dt == 0) return;
   const double idle = n.devices - n.allocated;
   t.idle_device_s += idle * dt;
-  t.idle_usd += n.prices != nullptr ? idle * n.usd(since_s, now_s) : idle * n.usd_per_device_s * dt;
+  if (rented_.empty()) t.idle_usd += n.prices != nullptr ? idle * n.usd(since_s, now_s) : idle * n.usd_per_device_s * dt;
   if (carbon_ != nullptr) {
     const double kg_per_w = co2_kg_per_w(since_s, now_s);
     t.idle_co2_kg += idle * n.idle_w_per_device * kg_per_w;
@@ -77,7 +81,7 @@ void Meter::settle_devices(PoolId pool, double now_s) {
   const double since_s = std::exchange(n.devices_since_s, now_s);
   const double device_s = n.devices * (now_s - since_s);
   t.pool_device_s += device_s;
-  t.pool_usd += n.prices != nullptr ? n.devices * n.usd(since_s, now_s) : device_s * n.usd_per_device_s;
+  if (rented_.empty()) t.pool_usd += n.prices != nullptr ? n.devices * n.usd(since_s, now_s) : device_s * n.usd_per_device_s;
 }
 
 void Meter::set_nodes(PoolId pool, int nodes, double now_s) {
@@ -102,9 +106,47 @@ void Meter::give_back_nodes(double now_s, PoolId pool, std::span<const NodeShare
   if (Autoscaler* scaler = scalers_[static_cast<std::size_t>(pool)].get(); scaler != nullptr) scaler->give_back(now_s, shares);
 }
 
+std::vector<NodeRent> Meter::rent(double now_s, const Configuration& configuration, const Layout& layout) {
+  std::vector<NodeRent> rents;
+  if (rented_.empty()) return rents;
+  for (std::size_t g = 0; g < layout.size(); ++g) {
+    const PoolId pool = configuration.groups[g].pool;
+    for (const NodeShare& share : layout[g])
+      rents.push_back(
+          rented_[static_cast<std::size_t>(pool)].take(now_s, pool, share.node, share.devices * configuration.share.fraction));
+    count_rented(pool, now_s);
+  }
+  return rents;
+}
+
+void Meter::settle_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job) {
+  for (NodeRent& rent : rents) charge_rent(rent.pool, rented_[static_cast<std::size_t>(rent.pool)].settle(now_s, rent), job);
+}
+
+void Meter::end_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job) {
+  for (NodeRent& rent : rents) {
+    RentedNodes& rented = rented_[static_cast<std::size_t>(rent.pool)];
+    charge_rent(rent.pool, rented.give_back(now_s, rent), job);
+    totals_[static_cast<std::size_t>(rent.pool)].pool_usd = rented.ended_usd();
+    count_rented(rent.pool, now_s);
+  }
+  rents.clear();
+}
+
+void Meter::charge_rent(PoolId pool, double usd, JobMeter& job) {
+  totals_[static_cast<std::size_t>(pool)].jobs_usd += usd;
+  job.usd += usd;
+}
+
+/// Only nodes that are rented are there; an autoscaler counts them itself.
+void Meter::count_rented(PoolId pool, double now_s) {
+  if (!scalers_[static_cast<std::size_t>(pool)]) set_nodes(pool, rented_[static_cast<std::size_t>(pool)].rented(), now_s);
+}
+
 void Meter::lose_node(double now_s, PoolId pool, int node) {
   settle(pool, now_s);
   Autoscaler* scaler = scalers_[static_cast<std::size_t>(pool)].get();
+  if (scaler == nullptr && !rented_.empty()) return;  // nobody rents it, or it has just been given back
   if (scaler != nullptr) scaler->lose(node);
   set_nodes(pool, scaler != nullptr ? scaler->nodes_up() : now_[static_cast<std::size_t>(pool)].nodes - 1, now_s);
 }
@@ -112,6 +154,7 @@ void Meter::lose_node(double now_s, PoolId pool, int node) {
 void Meter::replace_node(double now_s, PoolId pool, int node) {
   settle(pool, now_s);
   Autoscaler* scaler = scalers_[static_cast<std::size_t>(pool)].get();
+  if (scaler == nullptr && !rented_.empty()) return;
   if (scaler != nullptr) scaler->replace(node);
   set_nodes(pool, scaler != nullptr ? scaler->nodes_up() : now_[static_cast<std::size_t>(pool)].nodes + 1, now_s);
 }
@@ -135,7 +178,9 @@ void Meter::give_back(double now_s, double since_s, const Holding& holding, JobM
   check(n.allocated >= 0, "a pool's devices are given back twice", now_s);
   const double held_s = now_s - since_s;
   const double device_s = holding.devices * held_s;
-  const double usd = n.prices != nullptr ? holding.devices * n.usd(since_s, now_s) : device_s * n.usd_per_device_s;
+  const double usd = !rented_.empty()      ? 0  // charged by node
+                     : n.prices != nullptr ? holding.devices * n.usd(since_s, now_s)
+                                           : device_s * n.usd_per_device_s;
   const double energy = holding.power_w * held_s;
   const double co2_kg = holding.power_w * co2_kg_per_w(since_s, now_s);
   PoolTotals& t = totals_[static_cast<std::size_t>(holding.pool)];

@@ -9,6 +9,7 @@
 #include "sim/replay/autoscaler.hpp"
 #include "sim/replay/costs.hpp"
 #include "sim/replay/pool_totals.hpp"
+#include "sim/replay/rented_nodes.hpp"
 
 namespace rehearse::sim {
 
@@ -40,6 +41,10 @@ class Meter {
   /// the last. Seconds until all of the nodes have booted.
   double take_nodes(double now_s, PoolId pool, std::span<const NodeShare> shares);
   void give_back_nodes(double now_s, PoolId pool, std::span<const NodeShare> shares);
+  /// Under node billing, what the job now pays for of its nodes; else nothing. Before the first take, after the last give_back.
+  std::vector<NodeRent> rent(double now_s, const Configuration& configuration, const Layout& layout);
+  void settle_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job);
+  void end_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job);
   /// A node is not there meanwhile: nobody pays for it, and it draws nothing. No job may hold devices of it.
   void lose_node(double now_s, PoolId pool, int node);
   void replace_node(double now_s, PoolId pool, int node);
@@ -75,11 +80,14 @@ class Meter {
   void settle_held(PoolId pool, double now_s);
   void set_nodes(PoolId pool, int nodes, double now_s);
   void settle_devices(PoolId pool, double now_s);
+  void charge_rent(PoolId pool, double usd, JobMeter& job);
+  void count_rented(PoolId pool, double now_s);
   double co2_kg_per_w(double from_s, double to_s) const;
   bool per_pool_money_;
   const StepSeries* carbon_;  ///< null: not reckoned
   std::vector<PoolNow> now_;
   std::vector<std::unique_ptr<Autoscaler>> scalers_;  ///< by pool; null where all nodes are always there
+  std::vector<RentedNodes> rented_;                   ///< by pool, under node billing
   std::vector<PoolTotals> totals_;
   double parameter_servers_usd_ = 0;
 };

@@ -30,7 +30,7 @@ struct ReplaySetup {
   Recorder* recorder = nullptr;
   Infeasible infeasible = Infeasible::best_effort;
   bool pool_samples = false;
-  NetworkSolver network_solver = NetworkSolver::fast;         ///< of a cluster with a network
+  NetworkSolver network_solver = NetworkSolver::fast;      ///< of a cluster with a network
   std::function<void(const ReplayProgress&)> on_progress;  ///< at each end of a job; may be empty
 };
 

@@ -28,10 +28,12 @@ void ReplayRun::end_stage(JobSlot slot, const StageReading& cut, bool keeps_all,
   const bool ran = live.state != JobState::starting;
   const Progress from = live.progress;
   const Progress to = ran ? progress_at(inputs_of(slot), live.course, setup_.models, keeps_all ? cut.done_s : cut.saved_s) : from;
-  // Prices may have changed meanwhile: each second of the stage counts alike.
-  const double rate = mean_usd_per_s(cluster_, setup_.costs, configuration, live.stage_start_s, now_s);
   let_go(slot, now_s);
   const double held_s = now_s - live.stage_start_s;
+  // Prices and, under node billing, neighbours may have changed meanwhile: each second of the stage counts alike.
+  const double rate = setup_.costs.billing == Billing::node
+                          ? (held_s > 0 ? (live.meter.usd - live.stage_start_usd) / held_s : 0)
+                          : mean_usd_per_s(cluster_, setup_.costs, configuration, live.stage_start_s, now_s);
   const double stage_usd = rate * held_s;
   TimeParts time{.switch_s = held_s};
   if (ran) {
@@ -131,7 +133,7 @@ void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
   ++(reason == FailureReason::none ? totals_.finished : totals_.failed);
   for (std::size_t s = 0; s < setup_.sources.size(); ++s)
     if (setup_.sources[s]->on_end(record)) pull(s);
-  if (setup_.costs.billing == Billing::allocated) {
+  if (setup_.costs.billing != Billing::pool) {
     setup_.recorder->on_job(record);
     return;
   }

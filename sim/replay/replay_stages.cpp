@@ -39,6 +39,8 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted, Placement placement
     free_devices_[pool] = nodes_[pool].free_devices();
     live.boot_s = std::max(live.boot_s, meter_.take_nodes(now_s, configuration.groups[g].pool, live.layout[g]));
   }
+  live.rents = meter_.rent(now_s, configuration, live.layout);
+  live.stage_start_usd = live.meter.usd;
   if (node_watch_) node_watch_->enter(configuration, live.layout, slot);
   setup_.recorder->on_devices(now_s, true, jobs_[slot].job, configuration, live.layout);
 }
@@ -131,6 +133,7 @@ void ReplayRun::hold(JobSlot slot, double busy_fraction, double power_fraction, 
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   for (const Holding& holding : live.holdings) meter_.give_back(now_s, live.held_since_s, holding, live.meter);
+  meter_.settle_rent(now_s, live.rents, live.meter);
   live.holdings.clear();
   live.held_since_s = now_s;
   for (const Group& group : configuration.groups) {
@@ -166,6 +169,7 @@ void ReplayRun::let_go(JobSlot slot, double now_s) {
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   for (const Holding& holding : live.holdings) meter_.give_back(now_s, live.held_since_s, holding, live.meter);
   live.holdings.clear();
+  meter_.end_rent(now_s, live.rents, live.meter);
   leave_network(slot);
   if (configuration.sync.servers > 0) {
     meter_.charge_parameter_servers(servers_usd_per_s(setup_.costs, configuration) * (now_s - live.stage_start_s), live.meter);
