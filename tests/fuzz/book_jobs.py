@@ -59,9 +59,6 @@ def signs(books):
 
 
 def flags(books):
-    quiet = books.scenario.get("world", {}).get("evaluation_noise", None)
-    if quiet is None:
-        quiet = books.scenario.get("world", {}).get("model_error", 0.1) * 10
     for run in books.runs.values():
         for row in run.rows["jobs.csv"]:
             late = number(row["end_s"]) - number(row["submit_s"]) - number(row["deadline_s"])
@@ -72,8 +69,6 @@ def flags(books):
                 above = number(row["accuracy"]) - number(row["target_accuracy"])
                 if row["accuracy_met"] == "true" and not finished or row["accuracy_met"] == "false" and finished and above >= 0:
                     yield f"{run}: job {row['job']}: accuracy_met {row['accuracy_met']}, {above} above its floor, {row['state']}"
-                if quiet == 0 and finished and row["accuracy_met"] == "true" and above < -1e-9:
-                    yield f"{run}: job {row['job']}: accuracy_met, {above} above its floor, and evaluations have no noise"
             if row["cost_limit_usd"]:
                 over = number(row["cost_usd"]) - number(row["cost_limit_usd"])
                 if abs(over) > 1e-9 and row["cost_limit_met"] == "true" and over > 0:
