@@ -17,9 +17,9 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 SHORT = {
     "elasticflow-195": [], "side-by-side": ["/repetitions=2"], "peers": ["/repetitions=1", "/jobs/0/count=30"],
     "contributions": ["/repetitions=1"], "learning-curve": ["/repetitions=1", "/jobs/0/count=40", "/study/runs=[5,20]"],
-    "measured-runs": ["/repetitions=1"], "placement-paper": ["/study/evaluations=100"], "placement-zoo": ["/study/evaluations=20"],
-    "placement-tensorflow": ["/study/evaluations=50"], "placement-pipedream": ["/study/evaluations=50"],
-    "placement-splits": ["/study/evaluations=50"], "placement-transfer": ["/study/evaluations=50"], "placement-replay": ["/repetitions=1"],
+    "measured-runs": ["/repetitions=1"], "placement-paper": ["/study/evaluations=20"], "placement-zoo": ["/study/evaluations=20"],
+    "placement-tensorflow": ["/study/evaluations=10"], "placement-pipedream": ["/study/evaluations=20"],
+    "placement-splits": ["/study/evaluations=20"], "placement-transfer": ["/study/evaluations=20"], "placement-replay": ["/repetitions=1"],
     "search-cells": ["/repetitions=2", "/study/evaluations=200"], "search-cluster": ["/repetitions=1", "/study/evaluations=40"],
     "search-cnn": ["/repetitions=2", "/study/evaluations=100"], "search-rnn": ["/repetitions=2", "/study/evaluations=100"],
     "staged-rl": ["/jobs/0/count=20"], "staged-ablation": ["/jobs/0/count=20"], "threads-paper": ["/repetitions=1"],

@@ -32,7 +32,7 @@ class Registry:
         self.parameters = {}  # (decision, name): parameters
         for line in listed("strategies"):
             if not line.startswith(" "):
-                decision, name = line[:11].strip(), line[11:31].strip()  # columns: the longest name fills its own
+                decision, name = line[:11].strip(), line[11:31].strip()
                 self.strategies.setdefault(decision, []).append(name)
                 self.parameters[decision, name] = []
             elif " (" in line:
@@ -116,7 +116,7 @@ class Generator:
         for key in ("billing", "infeasible"):
             if self.chance(0.5):
                 scenario[key] = self.schema.draw(top[key], self.rng)
-        if self.chance(0.08):
+        if self.chance(0.04):  # it takes a process and thousands of messages
             scenario["network_solver"] = "simgrid"
         if self.chance(0.3):
             scenario["profiling_reuse_jobs"] = self.schema.draw(top["profiling_reuse_jobs"], self.rng, 1, 1000)
