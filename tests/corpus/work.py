@@ -15,7 +15,7 @@ from generate import Registry, default_schema, generate, write
 HERE = os.path.dirname(os.path.realpath(__file__))
 # What keeps the paths through the code and saves the minutes.
 SHORT = {
-    "elasticflow-195": [], "side-by-side": ["/repetitions=2"], "peers": ["/repetitions=1", "/jobs/0/count=30"],
+    "side-by-side": ["/repetitions=2"], "peers": ["/repetitions=1", "/jobs/0/count=30"],
     "contributions": ["/repetitions=1"], "learning-curve": ["/repetitions=1", "/jobs/0/count=40", "/study/runs=[5,20]"],
     "measured-runs": ["/repetitions=1"], "placement-paper": ["/study/evaluations=20"], "placement-zoo": ["/study/evaluations=20"],
     "placement-tensorflow": ["/study/evaluations=10"], "placement-pipedream": ["/study/evaluations=20"],
@@ -23,7 +23,7 @@ SHORT = {
     "search-cells": ["/repetitions=2", "/study/evaluations=200"], "search-cluster": ["/repetitions=1", "/study/evaluations=40"],
     "search-cnn": ["/repetitions=2", "/study/evaluations=100"], "search-rnn": ["/repetitions=2", "/study/evaluations=100"],
     "staged-rl": ["/jobs/0/count=20"], "staged-ablation": ["/jobs/0/count=20"], "threads-paper": ["/repetitions=1"],
-    "threads-replay": ["/repetitions=1", "/jobs/0/count=20"], "train-staged-rl": ["/jobs/0/count=20"], "frontier": [], "thesis": [],
+    "threads-replay": ["/repetitions=1", "/jobs/0/count=20"], "train-staged-rl": ["/jobs/0/count=20"], "thesis": ["/study/deadline_factors=[0.5,4]"],
     "heterogeneity": ["/repetitions=1"], "spot": ["/repetitions=1"], "priority": ["/repetitions=1"], "deadlines": ["/repetitions=1"],
     "failures": ["/repetitions=1"], "network": ["/repetitions=1"], "sharing": ["/repetitions=1"],
 }

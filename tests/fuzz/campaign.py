@@ -156,7 +156,7 @@ def main():
     arguments.add_argument("--minutes", type=float, default=1)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--count", type=int, help="at most so many scenarios")
-    arguments.add_argument("--limit-s", type=float, default=20, help="of one run; more is a finding")
+    arguments.add_argument("--limit-s", type=float, default=20, help="processor time of one run; more is a finding, as is ten times as long without")
     arguments.add_argument("--minimise-s", type=float, default=60, help="for each finding; 0: not at all")
     arguments.add_argument("--found", default=os.path.join(ROOT, "build", "fuzz", "findings"))
     arguments.add_argument("--known", action="append", default=[], metavar="TEXT", help="findings with this in their signature are counted alone")

@@ -229,7 +229,7 @@ class Generator:
                 pool["prices_usd_per_hour"] = self.series(f"prices-{number}.csv", 2, last=1.0)
             if pool.get("pricing") == "spot" and self.chance(0.6):
                 pool["spot"] = self.some("spot", 0.5, {"mean_up_s": (5e4, 1e6), "down_s": (60, 3600), "warning_s": (0, 600)}, leave_out=("bid_usd_per_hour",))
-                if "prices_usd_per_hour" in pool and self.chance(0.6):
+                if "prices_usd_per_hour" in pool:  # a price above the bid for ever would leave jobs waiting for ever
                     pool["spot"]["bid_usd_per_hour"] = round(rng.uniform(1.0, 3), 3)
             if self.chance(0.2):
                 pool["autoscale"] = self.some("autoscale", 0.6, {"min_nodes": (0, nodes), "boot_s": (0, 600), "idle_s": (0, 3600)})

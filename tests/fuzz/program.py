@@ -89,7 +89,7 @@ def is_sanitized(path):
 
 def finding(ended: Ended, what):
     """The signature of a defect that this end shows, without numbers and names so that equal defects are told once; or None."""
-    if ended.timed_out or ended.status in (-signal.SIGXCPU, -signal.SIGKILL) and ended.wall_s > 1:
+    if ended.timed_out or ended.status == -signal.SIGXCPU or ended.status == -signal.SIGKILL and ended.wall_s > 1:
         return f"{what}: no end"
     report = re.search(r"(AddressSanitizer|UndefinedBehaviorSanitizer|LeakSanitizer|runtime error): ([^\n]*)", ended.text)
     if report:
@@ -97,7 +97,9 @@ def finding(ended: Ended, what):
         return f"{what}: {general(report.group(0))} {os.path.basename(place.group(1)) if place else ''}".strip()
     if ended.status < 0:
         return f"{what}: signal {-ended.status}"
-    killed = re.search(r"killed by signal \d+", ended.text)
+    killed = re.search(r"killed by signal (\d+)", ended.text)
+    if killed and int(killed.group(1)) == signal.SIGXCPU:
+        return f"{what}: no end"
     if killed:
         return f"{what}: a child was {killed.group(0)}"
     if ended.status == BUG or "this is a bug of rehearse" in ended.text:
@@ -137,8 +139,8 @@ class Scratch:
 class Server:
     """The driver that reads and runs scenarios in forks of itself (scenario_server.cpp): quicker than a program for each."""
 
-    def __init__(self, path, wall_s):
-        self.program, self.wall_s = Program(path), wall_s
+    def __init__(self, path, cpu_s):
+        self.program, self.cpu_s = Program(path), cpu_s
         self.child = None
 
     def start(self):
@@ -163,10 +165,10 @@ class Server:
         return Ended(status, "", tail(self.said), time.monotonic() - begun, no_end)
 
     def check(self, path):
-        return self.ask("check", path, self.wall_s)
+        return self.ask("check", path, self.cpu_s)
 
     def run(self, path, out, processes):
-        return self.ask("run", path, self.wall_s, out, processes)
+        return self.ask("run", path, self.cpu_s, out, processes)
 
     def close(self):
         if self.child is not None:

@@ -1,8 +1,8 @@
 // Reads scenarios, and runs them, a forked child each: what an exec and the linker cost is paid once. For tests/fuzz/campaign.py.
 //   check <TAB> PATH <TAB> SECONDS
 //   run <TAB> PATH <TAB> SECONDS <TAB> RESULTS <TAB> PROCESSES
-// Each line on the standard input is answered by one on the standard output: an exit status as the program's, a signal's number
-// with a minus, or "no end". What the child says is on the standard error.
+// SECONDS are of processor time. Each line on the standard input is answered by one on the standard output: an exit status as the
+// program's, a signal's number with a minus, or "no end". What the child says is on the standard error.
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -31,9 +31,12 @@ namespace {
 
 enum Status : int { kOk = 0, kBug = 1, kUsage = 2, kInvalid = 3, kPolicyFailed = 5 };
 
+/// Seconds of waiting for each of processor time: the machine may be busy, and a run that waits for itself uses none.
+constexpr double kWaits = 10;
+
 struct Request {
   std::string what, path;
-  double seconds = 10;
+  double seconds = 10;  ///< of processor time, of each process
   std::string results;
   int processes = 1;
 };
@@ -114,14 +117,14 @@ int serve() {
     if (child < 0) return kBug;
     if (child == 0) {
       setpgid(0, 0);
-      const rlimit cpu{static_cast<rlim_t>(2 * request.seconds) + 1, static_cast<rlim_t>(2 * request.seconds) + 2};
+      const rlimit cpu{static_cast<rlim_t>(request.seconds) + 1, static_cast<rlim_t>(request.seconds) + 2};
       setrlimit(RLIMIT_CPU, &cpu);
       const int status = answer(request);
       std::fflush(nullptr);
       _exit(status);
     }
     setpgid(child, child);
-    std::cout << ended(child, request.seconds) << std::endl;
+    std::cout << ended(child, kWaits * request.seconds) << std::endl;
   }
   return kOk;
 }

@@ -93,5 +93,6 @@ def differences(first, second):
     return sorted(different + odd)
 
 
-def default_limits(wall_s):
-    return Limits(wall_s=wall_s, cpu_s=int(2 * wall_s) + 1)
+def default_limits(cpu_s):
+    """The machine may be busy, and a run that waits for itself uses no processor time: waiting has a limit of its own."""
+    return Limits(wall_s=10 * cpu_s, cpu_s=int(cpu_s) + 1)
