@@ -56,14 +56,14 @@ void list_instances() {
 template <class Entry>
 void list_entries(std::string_view decision, const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
-    say("{:<11}{:<20}{}\n", decision, entry.name, entry.help);
+    say("{:<11}{:<21}{}\n", decision, entry.name, entry.help);  // finish-time-fairness has 20 letters
     for (const policies::ParameterDeclaration& p : entry.parameters) {
       const std::string fallback = std::holds_alternative<double>(p.fallback) ? fmt::format("{}", std::get<double>(p.fallback))
                                    : std::holds_alternative<bool>(p.fallback) ? (std::get<bool>(p.fallback) ? "true" : "false")
                                    : std::holds_alternative<std::string>(p.fallback) ? std::get<std::string>(p.fallback)
                                                                                      : "{}";
-      say("{:<31}  {} ({}): {}{}\n", "", p.name, fallback, p.help,
-          p.choices.empty() ? "" : fmt::format("; one of {}", fmt::join(p.choices, ", ")));
+      say("{:<32}  {} ({}): {}{}\n", "", p.name, fallback, p.help,
+                 p.choices.empty() ? "" : fmt::format("; one of {}", fmt::join(p.choices, ", ")));
     }
   }
 }

@@ -44,6 +44,24 @@ void Partitioned::hold(const sim::QueueJob& job, sim::JobSlot slot) {
   for (const sim::Group& group : held) left[static_cast<std::size_t>(group.pool)] -= group.workers;
 }
 
+bool Partitioned::has_room(sim::JobSlot slot, const sim::Configuration& configuration) const {
+  const Job& job = jobs_[slot];
+  if (job.part < 0) return true;
+  std::vector<int> left = parts_[static_cast<std::size_t>(job.part)].left;
+  for (const sim::Group& group : job.held) left[static_cast<std::size_t>(group.pool)] += group.workers;
+  return std::all_of(configuration.groups.begin(), configuration.groups.end(),
+                     [&](const sim::Group& group) { return (left[static_cast<std::size_t>(group.pool)] -= group.workers) >= 0; });
+}
+
+void Partitioned::take(sim::JobSlot slot, const sim::Configuration& configuration) {
+  Job& job = jobs_[slot];
+  if (job.part < 0) return;
+  std::vector<int>& left = parts_[static_cast<std::size_t>(job.part)].left;
+  for (const sim::Group& group : job.held) left[static_cast<std::size_t>(group.pool)] += group.workers;
+  job.held = configuration.groups;
+  for (const sim::Group& group : job.held) left[static_cast<std::size_t>(group.pool)] -= group.workers;
+}
+
 /// Shows the job as it is now to its partition. False when it has none, or nothing in it that fits.
 bool Partitioned::take_up(const sim::QueueView& view, sim::JobSlot slot) {
   if (jobs_.size() <= slot) {

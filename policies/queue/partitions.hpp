@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/replay/decisions.hpp"
+#include "sim/replay/quotas.hpp"
 
 namespace rehearse::policies {
 
@@ -21,7 +21,7 @@ struct Partition {
 /// Quotas are upper limits: nothing is borrowed. They count devices, not certain nodes; where they add up to more than a pool,
 /// the partitions are served in their order. A job that no entry of its menu fits into its partition, or whose user has none, is
 /// rejected.
-class Partitioned final : public sim::OracleQueue {
+class Partitioned final : public sim::OracleQueue, public sim::Quotas {
  public:
   /// `make` gives each partition its discipline.
   template <class Make>
@@ -30,6 +30,8 @@ class Partitioned final : public sim::OracleQueue {
   }
   void learn(const sim::Truth& truth) override;
   void decide(const sim::QueueView& view, sim::QueueAnswer& answer) override;
+  bool has_room(sim::JobSlot slot, const sim::Configuration& configuration) const override;
+  void take(sim::JobSlot slot, const sim::Configuration& configuration) override;
 
  private:
   struct Part {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "sim/base/errors.hpp"
 
@@ -65,17 +66,17 @@ Genes Evolution::child(sim::Random& random) const {
 std::vector<Genes> Evolution::next_round() {
   const bool is_first = members_.empty();
   const auto wanted = static_cast<std::size_t>(is_first ? options_.population : options_.children);
-  std::vector<Genes> bred, asked;
+  std::vector<Genes> asked;
+  std::set<Genes> bred;  // a small space has fewer candidates than are wanted: each draw must be cheap until they are given up
   for (int idle = 0; idle < kMostIdleDraws && asked.size() < wanted; ++idle) {
     sim::Random random(sim::Random::mix(setup_.random_key) + rounds_++);
-    bred.push_back(is_first ? random_genes(setup_, random) : child(random));
-    asked = known_.unknown(bred);
+    const Genes own = known_.canonical(is_first ? random_genes(setup_, random) : child(random));
     // A child that is known already costs nothing: it joins the population at once.
-    const Genes own = known_.canonical(bred.back());
     if (const Objectives* objectives = known_.find(own)) {
       members_.push_back({own, *objectives});
       members_.pop_front();
-      bred.pop_back();
+    } else if (bred.insert(own).second) {
+      asked.push_back(own);
     }
   }
   return asked;

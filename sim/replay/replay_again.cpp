@@ -1,5 +1,6 @@
 // The end of a stage at which `configure` is asked again: the job goes on as it is, or checkpoints and starts with another
 // choice.
+#include "sim/replay/quotas.hpp"
 #include "sim/replay/replay_run.hpp"
 #include "sim/replay/validate.hpp"
 
@@ -59,6 +60,9 @@ void ReplayRun::ask_again(JobSlot slot, double now_s) {
 /// Free now, or once the job has let go of what it holds?
 bool ReplayRun::is_free_for(JobSlot slot, const Configuration& configuration) const {
   const Configuration& held = entry_of(slot, live_[slot].entry).configuration;
+  if (configuration == held) return true;
+  const auto* quotas = dynamic_cast<const Quotas*>(setup_.policy.queue);
+  if (quotas != nullptr && !quotas->has_room(slot, configuration)) return false;
   for (const Group& group : configuration.groups)
     if (configuration.workers_of(group.pool) > free_devices_[static_cast<std::size_t>(group.pool)] + held.workers_of(group.pool))
       return false;
@@ -89,12 +93,17 @@ void ReplayRun::take_next_menu(JobSlot slot, double now_s) {
   live.next_menu.reset();
   find_first_fitting(slot);
   const int entries = static_cast<int>(jobs_[slot].menu.ranked.size());
+  auto* quotas = dynamic_cast<Quotas*>(setup_.policy.queue);
+  const auto may_take = [&](const Configuration& configuration) {
+    return is_free(configuration, {}) && (quotas == nullptr || quotas->has_room(slot, configuration));
+  };
   int entry = 0;
-  while (entry < entries && !is_free(entry_of(slot, entry).configuration, {})) ++entry;
+  while (entry < entries && !may_take(entry_of(slot, entry).configuration)) ++entry;
   if (entry == entries) {
     enqueue(slot, now_s);
     return;
   }
+  if (quotas != nullptr) quotas->take(slot, entry_of(slot, entry).configuration);
   live.state = JobState::queued;
   start({.job = slot, .entry = entry}, now_s);
 }

@@ -1,15 +1,45 @@
 #!/usr/bin/env bash
-# Fuzzes the readers of job traces, each for SECONDS (default 2) from tests/fuzz/corpus and the inputs that FOLDER (if given) has
-# from earlier times and gets now. Needs Clang; ends at the first input that breaks one, which it leaves in build/fuzz.
-#   tests/fuzz/run.sh [SECONDS [FOLDER]]
+# Fuzzes the readers of job traces (needs Clang), then mutated and generated scenarios, each kind for so many minutes from a fixed seed.
+#   tests/fuzz/run.sh --minutes N [OPTIONS]
+#   tests/fuzz/run.sh [SECONDS [FOLDER]]     the readers alone, each of the formats for SECONDS (default 2)
+# Options:
+#   --only readers|mutated|generated         one kind
+#   --seed N                                 of scenarios (default 1); runs of other seeds look elsewhere
+#   --folder FOLDER                          inputs that the fuzzers have found, from earlier times and now (default build/fuzz/found)
+#   --program FILE, --server FILE            the program (default build/release/cli/rehearse), and scenario_server, best both built with
+#                                            the sanitizers (default: that of build/sanitize, else of build/release, if it is there)
+# An input that breaks a reader is left in build/fuzz and ends the run; scenarios that break the program are minimised and left in
+# build/fuzz/findings. Status 1 when anything was found. Mended ones go into tests/fuzz/corpus and tests/fuzz/cases.
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
-seconds=${1:-2}
-found=$(realpath -m "${2:-$root/build/fuzz/found}")
-
 cd "$root"
-cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz
+minutes='' seconds=2 only='' seed=1 found=build/fuzz/found program=build/release/cli/rehearse server=''
+for candidate in build/release/tests/scenario_server build/sanitize/tests/scenario_server; do
+  if [[ -x $candidate ]]; then server=$candidate; fi
+done
+if [[ ${1:-} == [0-9]* ]]; then
+  seconds=$1 found=${2:-$found} only=readers
+  set --
+fi
+while (($#)); do
+  case $1 in
+    --minutes) minutes=$2 ;;
+    --only) only=$2 ;;
+    --seed) seed=$2 ;;
+    --folder) found=$2 ;;
+    --program) program=$2 ;;
+    --server) server=$2 ;;
+    *) sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+  esac
+  shift 2
+done
+found=$(realpath -m "$found")
+
+has_clang() {
+  local made
+  made=$(mktemp)
+  printf 'int main() {}' | clang++ -fsanitize=address -x c++ -o "$made" - 2>/dev/null && rm "$made"
+}
 
 # One compressed kilobyte is a thousand plain ones: memory is what a reader may not waste on it.
 fuzz() {
@@ -25,4 +55,27 @@ fuzz() {
 }
 export -f fuzz
 export root
-printf '%s\n' build/fuzz/tests/fuzz/fuzz_*[!.]* | xargs -P "$(nproc)" -I PROGRAM bash -c 'fuzz PROGRAM '"$seconds '$found'"
+
+# The minutes are those of all formats together: each gets its part, side by side on all processors.
+fuzz_readers() {
+  if ! has_clang; then
+    printf 'no Clang with sanitizers: the readers are not fuzzed\n'
+    return
+  fi
+  cmake --preset fuzz >/dev/null
+  cmake --build --preset fuzz
+  local programs=(build/fuzz/tests/fuzz/fuzz_*[!.]*)
+  if [[ $minutes ]]; then
+    seconds=$(awk -v m="$minutes" -v n="${#programs[@]}" -v p="$(nproc)" 'BEGIN { s = int(60 * m * p / n); print s < 1 ? 1 : s }')
+  fi
+  printf '%s\n' "${programs[@]}" | xargs -P "$(nproc)" -I PROGRAM bash -c 'fuzz PROGRAM '"$seconds '$found'"
+}
+
+fuzz_scenarios() {
+  python3 -B tests/fuzz/campaign.py "$1" --minutes "${minutes:-1}" --seed "$seed" --program "$program" ${server:+--server "$server"}
+}
+
+for kind in readers mutated generated; do
+  if [[ $only && $only != "$kind" ]]; then continue; fi
+  if [[ $kind == readers ]]; then fuzz_readers; else fuzz_scenarios "$kind"; fi
+done

@@ -19,10 +19,10 @@ constexpr int kSide = 12;
 /// last gene means nothing.
 class ToySpace final : public SearchSpace {
  public:
-  ToySpace() {
+  explicit ToySpace(int side = kSide) {
     for (const char* name : {"a", "b", "c", "d"}) {
       genes_.push_back({.name = name, .levels = {}});
-      for (int level = 0; level < kSide; ++level) genes_.back().levels.push_back(std::to_string(level));
+      for (int level = 0; level < side; ++level) genes_.back().levels.push_back(std::to_string(level));
     }
   }
   const std::vector<Gene>& genes() const override { return genes_; }
@@ -51,9 +51,29 @@ std::vector<Evaluation> searched(const std::string& method, std::uint64_t key, d
   return run_search(space, *made, kGoals, {.evaluations = evaluations});
 }
 
+/// More is asked than a space of 2 x 2 x 2 different candidates has.
+std::vector<Evaluation> exhausted(const SearchEntry& entry) {
+  const ToySpace space(2);
+  const auto made = entry.make(Parameters(entry.parameters, {}), setup_of(space, kGoals.size(), 1));
+  return run_search(space, *made, kGoals, {.evaluations = 1000});
+}
+
 double volume(const std::vector<Evaluation>& search) { return hypervolume(full_objectives(search, kGoals), Objectives{1, 300}); }
 
 }  // namespace
+
+TEST_CASE("a space of fewer candidates than a population is searched to its end, and soon") {
+  for (const SearchEntry& entry : search_methods()) {
+    INFO(entry.name);
+    std::set<Genes> full;
+    for (const Evaluation& evaluation : exhausted(entry))
+      if (evaluation.trial.share == 1) full.insert(evaluation.trial.genes);
+    if (entry.halves)
+      CHECK(!full.empty());  // only the best of a few train in full
+    else
+      CHECK(full.size() == 8);
+  }
+}
 
 TEST_CASE("every search method keeps to its budget, asks nothing twice and is its seed's") {
   for (const SearchEntry& entry : search_methods()) {

@@ -1,0 +1,174 @@
+"""Rules about money and energy: price x time, and what jobs and idle devices make together is the pool's."""
+import collections
+import csv
+import math
+import os
+
+from book_values import by_job, close, integral, keeps_limits, number
+
+
+def prices(books, pool):
+    """Dollars an hour of a node, as a series; None where its file is not there any more."""
+    given = books.pools[pool].get("prices_usd_per_hour")
+    if given is None:
+        return [(0.0, books.pools[pool]["price_usd_per_hour"])]
+    if "steps" in given:
+        return [(step["time_s"], step["value"]) for step in given["steps"]]
+    path = os.path.join(books.beside, given["file"]) if books.beside else None
+    if path is None or not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        return [(float(row["time_s"]), float(row["value"])) for row in csv.DictReader(file)]
+
+
+def may_have_servers(books):
+    """Parameter servers cost money that no device shows: only a scenario's `manual`, or a process, asks for them."""
+    return "servers" in str(books.scenario.get("manual", {})) or "process" in str(books.scenario.get("policies", []))
+
+
+def device_money(books, run):
+    """Of each job, for the devices that it held; None where prices are not known."""
+    series = {pool: prices(books, pool) for pool in books.pools}
+    money = collections.defaultdict(float)
+    for row in run.rows["nodes.csv"]:
+        if series[row["pool"]] is None:
+            return None
+        node_hours = integral(series[row["pool"]], number(row["start_s"]), number(row["end_s"])) / 3600
+        money[row["job"]] += node_hours * number(row["devices"]) / books.pools[row["pool"]]["devices_per_node"]
+    return money
+
+
+def is_whole(money, price, seconds):
+    """Money over what devices cost is that of a whole number of servers."""
+    servers = money / (price / 3600 * seconds) if price * seconds > 0 else 0
+    return abs(servers - round(servers)) < 1e-5 * max(1.0, servers)
+
+
+def price_times_time(books):
+    if "nodes.csv" not in books.files or books.scenario.get("billing", "allocated") not in ("allocated", "pool"):
+        return
+    shared = books.scenario.get("billing") == "pool"
+    for run in books.runs.values():
+        money = device_money(books, run)
+        if money is None:
+            continue
+        for row in run.rows["jobs.csv"]:
+            cost, devices = number(row["cost_usd"]), money[row["job"]]
+            more = shared or may_have_servers(books)
+            if cost < devices * (1 - 1e-8) - 1e-9 or not more and not close(cost, devices, 1e-8):
+                yield f"{run}: job {row['job']} cost {cost}, its devices {devices}"
+
+
+def stage_money(books):
+    """Stages' money is the job's, but for its share of idle devices."""
+    if "stages.csv" not in books.files:
+        return
+    shared = books.scenario.get("billing") == "pool"
+    for run in books.runs.values():
+        of_job = by_job(run.rows["stages.csv"])
+        for row in run.rows["jobs.csv"]:
+            cost, parts = number(row["cost_usd"]), sum(number(stage["cost_usd"]) for stage in of_job[row["job"]])
+            if shared and cost < parts * (1 - 1e-8) - 1e-9 or not shared and not close(cost, parts, 1e-8):
+                yield f"{run}: job {row['job']} cost {cost}, its stages {parts}"
+        for row in run.rows["stages.csv"]:
+            if number(row["switch_cost_usd"]) > number(row["cost_usd"]) * (1 + 1e-8) + 1e-9:
+                yield f"{run}: job {row['job']}, stage {row['stage']}: {row['switch_cost_usd']} of {row['cost_usd']} for switching"
+
+
+def parts(books):
+    """Compute, switch, wait and lost are what the jobs' money bought."""
+    for run in books.runs.values():
+        for row in run.rows["repetitions.csv"]:
+            cost = number(row["cost_usd"]) - number(row["profiling_cost_usd"])
+            bought = sum(number(row[f"cost_{part}_usd"]) for part in ("compute", "switch", "wait", "lost"))
+            if not close(cost, bought, 1e-8, number(row["cost_usd"])):
+                yield f"{run}: the jobs cost {cost}, for {bought} of compute, switch, wait and lost"
+
+
+def span(run):
+    """First submission and last end."""
+    rows = run.rows["jobs.csv"]
+    return min(number(row["submit_s"]) for row in rows), max(number(row["end_s"]) for row in rows)
+
+
+def conservation(books):
+    """Jobs + idle = pool, in money; where nodes come and go only their own books know the pool."""
+    if books.scenario.get("billing", "allocated") not in ("allocated", "pool") or may_have_servers(books):
+        return
+    if not all(books.is_plain(pool) for pool in books.pools):
+        return
+    for run in books.runs.values():
+        if not run.rows["repetitions.csv"] or not run.rows["jobs.csv"]:
+            continue
+        start, end = span(run)
+        series = {pool: prices(books, pool) for pool in books.pools}
+        if None in series.values():
+            continue
+        pool_usd = sum(books.pools[pool]["nodes"] * integral(series[pool], start, end) / 3600 for pool in books.pools)
+        jobs_usd = sum(number(row["cost_usd"]) for row in run.rows["jobs.csv"])
+        idle_usd = number(run.rows["repetitions.csv"][0]["idle_cost_usd"])
+        if not close(jobs_usd + idle_usd, pool_usd, 1e-8):
+            yield f"{run}: jobs {jobs_usd} + idle {idle_usd} = {jobs_usd + idle_usd}, the pools cost {pool_usd}"
+
+
+def samples(run, pool):
+    """(date, row) of a pool, one for each date: the last."""
+    found = {}
+    for row in run.rows["utilization.csv"]:
+        if row["pool"] == pool:
+            found[number(row["time_s"])] = row
+    return sorted(found.items())
+
+
+def sampled(run, pool, column, start, end):
+    """The integral of a column of utilization.csv."""
+    rows = samples(run, pool)
+    return integral([(date, number(row[column])) for date, row in rows], max(start, rows[0][0]), end) if rows else 0.0
+
+
+def energy(books):
+    """Power over time is the jobs' energy and the idle devices'."""
+    if "utilization.csv" not in books.files or any("autoscale" in pool for pool in books.pools.values()):
+        return
+    for run in books.runs.values():
+        if not run.rows["repetitions.csv"] or not run.rows["jobs.csv"]:
+            continue
+        start, end = span(run)
+        power = sum(sampled(run, pool, "power_w", start, end) for pool in books.pools)
+        jobs = sum(number(row["energy_j"]) for row in run.rows["jobs.csv"])
+        idle = number(run.rows["repetitions.csv"][0]["idle_energy_kwh"]) * 3.6e6
+        if not close(power, jobs + idle, 1e-7):
+            yield f"{run}: power over time is {power} J, jobs {jobs} + idle {idle} = {jobs + idle}"
+
+
+def effective(books):
+    for run in books.runs.values():
+        for row in run.rows["jobs.csv"]:
+            cost, with_penalty = number(row["cost_usd"]), number(row["effective_cost_usd"])
+            if keeps_limits(row) and with_penalty != cost or with_penalty < cost * (1 - 1e-9):
+                yield f"{run}: job {row['job']}: effective cost {with_penalty}, cost {cost}, limits {'kept' if keeps_limits(row) else 'broken'}"
+
+
+def utilization(books):
+    """The share of the money that devices were busy for."""
+    if "utilization.csv" not in books.files or not all(books.is_plain(pool) for pool in books.pools):
+        return
+    for run in books.runs.values():
+        if not run.rows["repetitions.csv"] or not run.rows["jobs.csv"]:
+            continue
+        start, end = span(run)
+        busy_usd = all_usd = 0.0
+        for pool in books.pools:
+            series = prices(books, pool)
+            if series is None or end <= start:
+                return
+            usd = books.pools[pool]["nodes"] * integral(series, start, end) / 3600
+            all_usd += usd
+            busy_usd += usd * sampled(run, pool, "busy_devices", start, end) / (books.devices(pool) * (end - start))
+        claimed = number(run.rows["repetitions.csv"][0]["utilization_fraction"])
+        if all_usd > 0 and not close(claimed, busy_usd / all_usd, 1e-7) or all_usd == 0 and not math.isnan(claimed):
+            yield f"{run}: utilization {claimed}, {busy_usd / all_usd if all_usd else None} by utilization.csv"
+
+
+RULES = {"price x time": price_times_time, "stages' money": stage_money, "parts of money": parts, "conservation": conservation,
+         "energy": energy, "effective cost": effective, "utilization": utilization}

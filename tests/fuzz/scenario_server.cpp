@@ -1,0 +1,134 @@
+// Reads scenarios, and runs them, a forked child each: what an exec and the linker cost is paid once. For tests/fuzz/campaign.py.
+//   check <TAB> PATH <TAB> SECONDS
+//   run <TAB> PATH <TAB> SECONDS <TAB> RESULTS <TAB> PROCESSES
+// SECONDS are of processor time. Each line on the standard input is answered by one on the standard output: an exit status as the
+// program's, a signal's number with a minus, or "no end". What the child says is on the standard error.
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "scenarios/run.hpp"
+#include "scenarios/studies/study.hpp"
+#include "scenarios/sweep/plan.hpp"
+#include "sim/base/errors.hpp"
+
+namespace rehearse {
+
+namespace {
+
+enum Status : int { kOk = 0, kBug = 1, kUsage = 2, kInvalid = 3, kPolicyFailed = 5 };
+
+/// Seconds of waiting for each of processor time: the machine may be busy, and a run that waits for itself uses none.
+constexpr double kWaits = 10;
+
+struct Request {
+  std::string what, path;
+  double seconds = 10;  ///< of processor time, of each process
+  std::string results;
+  int processes = 1;
+};
+
+std::vector<std::string> split(const std::string& line) {
+  std::vector<std::string> words{""};
+  for (const char c : line) {
+    if (c == '\t')
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  return words;
+}
+
+int run(const Request& request) {
+  const auto scenario = scenarios::load_scenario(request.path, {});
+  const scenarios::RunOptions options{.out = request.results, .processes = request.processes};
+  if (scenario->study) {
+    bool failed = false;
+    scenarios::run_study(*scenario, options, failed);
+    return failed ? kPolicyFailed : kOk;
+  }
+  bool failed = false;
+  for (const report::SummaryRow& row : scenarios::run_scenario(*scenario, options).rows) {
+    if (!row.ok) fmt::print(stderr, "FAILED: {}\n", row.reason);
+    failed |= !row.ok;
+  }
+  return failed ? kPolicyFailed : kOk;
+}
+
+int answer(const Request& request) {
+  try {
+    if (request.what == "run") return run(request);
+    if (request.what != "check") return kUsage;
+    const scenarios::SweepPlan plan(request.path, {});
+    return kOk;
+  } catch (const sim::InputError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return kInvalid;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "this is a bug of rehearse, please report it: {}\n", error.what());
+    return kBug;
+  }
+}
+
+/// Waits for the child, at most so long; what it has started ends with it.
+std::string ended(pid_t child, double seconds) {
+  const auto ends = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  int status = 0;
+  bool late = false;
+  for (auto pause = std::chrono::microseconds(200); waitpid(child, &status, WNOHANG) == 0;
+       pause = std::min(2 * pause, std::chrono::microseconds(5000))) {
+    if (!late && std::chrono::steady_clock::now() > ends) {
+      late = true;
+      kill(-child, SIGKILL);
+      kill(child, SIGKILL);
+    }
+    std::this_thread::sleep_for(pause);
+  }
+  kill(-child, SIGKILL);
+  if (late) return "no end";
+  return fmt::format("{}", WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+}  // namespace
+
+int serve() {
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    const std::vector<std::string> words = split(line);
+    Request request{.what = words[0]};
+    if (words.size() > 1) request.path = words[1];
+    if (words.size() > 2) request.seconds = std::atof(words[2].c_str());
+    if (words.size() > 3) request.results = words[3];
+    if (words.size() > 4) request.processes = std::atoi(words[4].c_str());
+    const pid_t child = fork();
+    if (child < 0) return kBug;
+    if (child == 0) {
+      setpgid(0, 0);
+      const rlimit cpu{static_cast<rlim_t>(request.seconds) + 1, static_cast<rlim_t>(request.seconds) + 2};
+      setrlimit(RLIMIT_CPU, &cpu);
+      const int status = answer(request);
+      std::fflush(nullptr);
+      _exit(status);
+    }
+    setpgid(child, child);
+    std::cout << ended(child, kWaits * request.seconds) << std::endl;
+  }
+  return kOk;
+}
+
+}  // namespace rehearse
+
+int main() { return rehearse::serve(); }
