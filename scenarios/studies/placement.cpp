@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <set>
 #include <tuple>
 
@@ -15,6 +14,7 @@
 #include "scenarios/studies/placement_cases.hpp"
 #include "scenarios/studies/placement_pictures.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/statistics.hpp"
 #include "sim/step/step_timer.hpp"
 #include "workloads/zoo.hpp"
 
@@ -23,7 +23,7 @@ namespace rehearse::scenarios {
 namespace {
 
 constexpr std::string_view kHowToGet = "take it from the GitHub repositories msr-fiddle/dnn-partitioning or msr-fiddle/pipedream";
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using sim::kNan;
 
 struct PlacementParameters {
   std::vector<GraphChoice> graphs;
