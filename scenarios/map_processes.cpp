@@ -4,11 +4,11 @@
 
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 #include "scenarios/process_pool.hpp"
 #include "scenarios/run_policies.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/read/file.hpp"
 
 namespace rehearse::scenarios {
 
@@ -21,12 +21,6 @@ bool write(const std::string& path, const std::string& text) {
   out << text;
   out.flush();
   return static_cast<bool>(out);
-}
-
-std::string read(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
 }
 
 }  // namespace
@@ -50,13 +44,13 @@ std::vector<std::string> map_processes(int tasks, int processes, const ResultsFo
                                         [&](const ChildEnd& end) {
                                           if (end.exit_status == 0) return;
                                           const std::string reason =
-                                              end.signal != 0 ? strsignal(end.signal) : read(file(end.task));
+                                              end.signal != 0 ? strsignal(end.signal) : sim::text_of_file(file(end.task));
                                           throw sim::CheckFailed(fmt::format("task {} failed: {}", end.task, reason));
                                         },
                                     .on_progress = [](int, const sim::ReplayProgress&) {}});
   if (!whole) throw Interrupted();
   std::vector<std::string> texts;
-  for (int task = 0; task < tasks; ++task) texts.push_back(read(file(task)));
+  for (int task = 0; task < tasks; ++task) texts.push_back(sim::text_of_file(file(task)));
   folder.drop_subfolder(kSubfolder);
   return texts;
 }

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <sstream>
 #include <thread>
 
 #include "scenarios/process_pool.hpp"
@@ -14,6 +13,7 @@
 #include "scenarios/retiming.hpp"
 #include "scenarios/watch_board.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/read/file.hpp"
 
 namespace rehearse::scenarios {
 
@@ -22,12 +22,6 @@ namespace {
 enum ChildStatus : int { kOk = 0, kBug = 1, kInvalid = 3, kPolicyFailed = 5 };
 
 void write_reason(const std::string& folder, const std::string& reason) { std::ofstream(folder + "/" + kReasonFile) << reason; }
-
-std::string read_reason(const std::string& folder) {
-  std::ostringstream text;
-  text << std::ifstream(folder + "/" + kReasonFile).rdbuf();
-  return text.str();
-}
 
 /// In the child: whatever goes wrong becomes a status and a reason.
 int guarded_run(const std::function<void()>& run, const std::string& folder) {
@@ -104,7 +98,7 @@ class Runner {
     // A policy that ends the process has no outcome, whatever its status.
     const bool whole = std::filesystem::exists(task.folder + "/" + kOutcomeFile);
     if (end.exit_status == kOk && whole) return;
-    std::string reason = read_reason(task.folder);
+    std::string reason = sim::text_of_file(task.folder + "/" + kReasonFile);
     if (reason.empty())
       reason = end.signal != 0 ? fmt::format("killed by signal {} ({})", end.signal, strsignal(end.signal))
                                : fmt::format("ended with status {} and no result", end.exit_status);

@@ -10,6 +10,7 @@
 #include <list>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/pipe.hpp"
 
 namespace rehearse::sim {
 namespace {
@@ -51,17 +52,14 @@ std::string read_all(int file) {
 class Child {
  public:
   Child(int task, const std::function<std::string(int)>& work) {
-    int ends[2];
-    check(pipe(ends) == 0, "a pipe could not be made");
+    Pipe pipe;
     process_ = fork();
     if (process_ == 0) {
-      close(ends[0]);
-      be_child(ends[1], task, work);
+      close(pipe.take_reading());
+      be_child(pipe.writing(), task, work);
     }
-    close(ends[1]);
-    if (process_ < 0) close(ends[0]);
     check(process_ > 0, "a child could not be forked");
-    answer_ = ends[0];
+    answer_ = pipe.take_reading();
   }
   ~Child() {
     close(answer_);

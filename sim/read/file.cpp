@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "sim/base/errors.hpp"
@@ -67,6 +69,12 @@ std::string read_file(const std::string& path, std::size_t max_bytes) {
   }
   text.resize(used);
   return text;
+}
+
+std::string text_of_file(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
 }
 
 }  // namespace rehearse::sim

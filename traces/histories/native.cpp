@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/read/csv.hpp"
+#include "sim/read/csv_text.hpp"
 #include "sim/read/sha256.hpp"
 
 namespace rehearse::traces {
@@ -29,14 +30,6 @@ PastRun read_row(sim::CsvRow& row) {
           .servers = static_cast<int>(row.integer("servers", sim::between(0, 1e6), 0)),
           .learning_rate = row.number("learning_rate", sim::above(0), 0.0),
           .price_usd_per_hour = row.number("price_usd_per_hour", sim::above(0), std::nan(""))};
-}
-
-/// RFC 4180: quoted when it must be.
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
 }
 
 }  // namespace
@@ -73,8 +66,8 @@ std::string native_history_header() {
 }
 
 std::string native_history_row(const PastRun& run) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{:d},{:d},{},{},{}\n", quoted(run.model), quoted(run.dataset),
-                     quoted(run.instance), run.workers, run.batch_size, run.samples, run.epochs, run.time_s, run.accuracy,
+  return fmt::format("{},{},{},{},{},{},{},{},{},{:d},{:d},{},{},{}\n", sim::csv_text(run.model), sim::csv_text(run.dataset),
+                     sim::csv_text(run.instance), run.workers, run.batch_size, run.samples, run.epochs, run.time_s, run.accuracy,
                      run.asynchronous, run.censored, run.servers,
                      run.learning_rate > 0 ? fmt::format("{}", run.learning_rate) : "",
                      std::isnan(run.price_usd_per_hour) ? "" : fmt::format("{}", run.price_usd_per_hour));
