@@ -6,9 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "policies/learn/nn/parameter_set.hpp"
+#include "policies/learn/nn/shape.hpp"
 
 namespace rehearse::policies {
+
+class ParameterSet;
 
 /// Of what stands in NetworkState. A reader takes this version alone.
 inline constexpr int kNetworkVersion = 1;
