@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kSubfolder = "tasks";
 
-bool write(const std::string& path, const std::string& text) {
+bool write_text_of_task(const std::string& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
   out << text;
   out.flush();
@@ -34,9 +34,9 @@ std::vector<std::string> map_processes(int tasks, int processes, const ResultsFo
                                     .work =
                                         [&](int task, const auto&) {
                                           try {
-                                            return write(file(task), work(task)) ? 0 : 1;
+                                            return write_text_of_task(file(task), work(task)) ? 0 : 1;
                                           } catch (const std::exception& error) {
-                                            write(file(task), error.what());
+                                            write_text_of_task(file(task), error.what());
                                             return 1;
                                           }
                                         },

@@ -18,7 +18,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double kWorthwhile = 0.99;  // of the error before: less gain than that is no term's own
-constexpr double kLeast = 1e-3;       // of a prediction over its value, so that logarithms stay finite
+constexpr double kLeastRatio = 1e-3;  // of a prediction over its value, so that logarithms stay finite
 
 /// Rows whose least squares equal those of all rows: the triangle of a QR decomposition, with the ones on the right.
 struct Reduced {
@@ -69,7 +69,7 @@ class Folds {
     for (const Fold& fold : folds_) {
       const VectorXd x = solve(fold.rest, terms);
       const VectorXd ratio = relative_(fold.held_out, terms) * x;
-      for (const double one : ratio) found.push_back(std::max(kLeast, one));
+      for (const double one : ratio) found.push_back(std::max(kLeastRatio, one));
     }
     return found;
   }

@@ -22,7 +22,8 @@ namespace rehearse::scenarios {
 
 namespace {
 
-constexpr std::string_view kHowToGet = "take it from the GitHub repositories msr-fiddle/dnn-partitioning or msr-fiddle/pipedream";
+constexpr std::string_view kHowToGetGraphs =
+    "take it from the GitHub repositories msr-fiddle/dnn-partitioning or msr-fiddle/pipedream";
 using sim::kNan;
 
 struct PlacementParameters {
@@ -285,7 +286,7 @@ GraphChoice read_graph(sim::JsonValue value, const Paths& paths, sim::Mistakes& 
   // A name that resolves to no path is one mistake, not several.
   const auto path_of = [&](const char* key) {
     const std::string given = in.text(key, std::string());
-    const std::string path = given.empty() ? given : paths.resolve(*in.child(key), mistakes, kHowToGet);
+    const std::string path = given.empty() ? given : paths.resolve(*in.child(key), mistakes, kHowToGetGraphs);
     return path.empty() ? given : path;
   };
   choice.file = path_of("file");

@@ -14,7 +14,7 @@ namespace {
 
 using workloads::PastRun;
 
-PastRun read_row(sim::CsvRow& row) {
+PastRun read_run(sim::CsvRow& row) {
   const auto flag = [&](std::string_view column) { return row.integer(column, sim::between(0, 1), 0) == 1; };
   return {.model = std::string(row.text("model")),
           .dataset = std::string(row.text("dataset")),
@@ -43,7 +43,7 @@ HistoryList read_native_history(const std::string& path) {
   sim::Mistakes mistakes;
   while (sim::CsvRow* row = csv.next()) {
     ++list.report.rows;
-    PastRun run = read_row(*row);
+    PastRun run = read_run(*row);
     for (const sim::Mistake& mistake : row->mistakes()) mistakes.add(mistake);
     if (!row->mistakes().empty()) continue;
     for (sim::Mistake& mistake : mistakes_in(run)) {  // a name that is missing

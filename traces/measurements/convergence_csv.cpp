@@ -39,7 +39,7 @@ double metric_of(sim::CsvRow& row) {
   return metric;
 }
 
-ConvergencePoint read_row(sim::CsvRow& row) {
+ConvergencePoint read_point(sim::CsvRow& row) {
   ConvergencePoint p{.line = row.line(), .model = name_of(row, "model"), .dataset = name_of(row, "dataset")};
   const auto maybe = [&](std::string_view column, const sim::NumberRange& range) {
     return row.maybe_number(column, range).value_or(workloads::kNotMeasured);
@@ -70,7 +70,7 @@ ConvergenceList read_convergence(const std::string& path) {
                                .others_allowed = false});
   ConvergenceCollector collector(path);
   while (sim::CsvRow* row = reader.next()) {
-    ConvergencePoint p = read_row(*row);
+    ConvergencePoint p = read_point(*row);
     if (row->mistakes().empty()) {
       collector.add(std::move(p));
       continue;

@@ -26,7 +26,7 @@ constexpr sim::NumberRange kSeconds{.low = 0, .high = 1e7};
 constexpr sim::NumberRange kWatts{.low = 0, .high = 1e6};
 constexpr sim::NumberRange kSpreads{.low = 0, .high = 1e3};
 
-struct Names {
+struct KnownNames {
   std::vector<std::string> models, datasets;
   const MeasurementNames& given;
 };
@@ -65,7 +65,7 @@ void check_whole(sim::CsvRow& row, const Measurement& m) {
     row.refuse("servers", "servers with sync servers-sync or servers-async, and none with ring");
 }
 
-Measurement read_row(sim::CsvRow& row, const Names& names) {
+Measurement read_measurement(sim::CsvRow& row, const KnownNames& names) {
   Measurement m{.line = row.line()};
   const auto integer = [&](std::string_view column, std::int64_t fallback) {
     return static_cast<int>(row.maybe_integer(column, kCounts).value_or(fallback));
@@ -108,7 +108,7 @@ std::string count(int n, int omitted) { return n == omitted ? "" : fmt::format("
 }  // namespace
 
 MeasurementList read_native_measurements(const std::string& path, const MeasurementNames& given) {
-  Names names{.given = given};
+  KnownNames names{.given = given};
   for (const workloads::ZooEntry& entry : workloads::zoo()) names.models.emplace_back(entry.name);
   for (const workloads::Dataset& dataset : workloads::datasets()) names.datasets.emplace_back(dataset.name);
   sim::CsvReader reader(
@@ -119,7 +119,7 @@ MeasurementList read_native_measurements(const std::string& path, const Measurem
              .others_allowed = false});
   MeasurementCollector collector(path);
   while (sim::CsvRow* row = reader.next()) {
-    Measurement m = read_row(*row, names);
+    Measurement m = read_measurement(*row, names);
     if (row->mistakes().empty()) {
       collector.add(std::move(m));
       continue;
