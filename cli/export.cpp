@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/commands.hpp"
+#include "cli/format_names.hpp"
 #include "cli/jobs.hpp"
 #include "cli/output_option.hpp"
 #include "cli/say.hpp"
@@ -13,24 +14,6 @@
 #include "traces/jobs/writers.hpp"
 
 namespace rehearse::cli {
-
-namespace {
-
-template <class Format>
-std::vector<std::string> names_of(std::span<const Format> formats) {
-  std::vector<std::string> names;
-  for (const Format& format : formats) names.emplace_back(format.name);
-  return names;
-}
-
-template <class Format>
-const Format& named(std::span<const Format> formats, const std::string& name) {
-  const auto format = std::find_if(formats.begin(), formats.end(), [&](const Format& f) { return f.name == name; });
-  sim::check(format != formats.end(), "a format that the command line should have refused");
-  return *format;
-}
-
-}  // namespace
 
 void add_export_command(CLI::App& app, ExportArguments& arguments) {
   CLI::App* command = app.add_subcommand("export", "write our files in other people's formats");

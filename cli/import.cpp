@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/commands.hpp"
+#include "cli/format_names.hpp"
 #include "cli/say.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/write/output_file.hpp"
@@ -16,13 +17,6 @@ namespace rehearse::cli {
 void write_text(const std::string& path, const std::string& text) { sim::write_file(path, text); }
 
 namespace {
-
-template <class Format>
-const Format& named(std::span<const Format> formats, const std::string& name) {
-  const auto format = std::find_if(formats.begin(), formats.end(), [&](const Format& f) { return f.name == name; });
-  sim::check(format != formats.end(), "a format that the command line should have refused");
-  return *format;
-}
 
 void import_measurements(const ImportArguments& arguments) {
   const traces::MeasurementList list = named(traces::measurement_formats(), arguments.format).read(arguments.path);
@@ -38,13 +32,6 @@ void import_history(const ImportArguments& arguments) {
   for (const workloads::PastRun& run : list.runs) text += traces::native_history_row(run);
   write_text(arguments.out, text);
   say("{}{}: {} rows\n", to_string(list.report, "runs"), arguments.out, list.runs.size());
-}
-
-template <class Format>
-std::vector<std::string> names_of(std::span<const Format> formats) {
-  std::vector<std::string> names;
-  for (const Format& format : formats) names.emplace_back(format.name);
-  return names;
 }
 
 }  // namespace

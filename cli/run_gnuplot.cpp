@@ -5,11 +5,10 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "cli/commands.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/read/file.hpp"
 #include "sim/read/shown.hpp"
 
 namespace rehearse::cli {
@@ -59,12 +58,6 @@ int run_in(const std::string& folder, const std::string& script) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-std::string text_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 /// Cairo 1.16 puts the date into a PDF, as plain text; another of the same length changes nothing else.
 std::string undated(std::string figure) {
   constexpr std::string_view kKey = "/CreationDate (D:", kDate = "20000101000000";
@@ -88,8 +81,8 @@ void run_gnuplot(const GnuplotRun& run) {
                            .found = "none in the path"});
   if (status != 0 || !fs::exists(figure) || fs::file_size(figure) == 0)
     throw sim::InputError(
-        {.file = run.out, .expected = "a figure from gnuplot", .found = sim::printable(text_of(folder / "said"), 400)});
-  write_text(run.out, undated(text_of(figure)));
+        {.file = run.out, .expected = "a figure from gnuplot", .found = sim::printable(sim::text_of_file(folder / "said"), 400)});
+  write_text(run.out, undated(sim::text_of_file(figure)));
 }
 
 }  // namespace rehearse::cli

@@ -153,7 +153,7 @@ ConfigureEntry least_energy_entry() {
   return entry;
 }
 
-ConfigureEntry random_search_entry() {
+ConfigureEntry random_runs_entry() {
   const auto make = [](const Parameters&) -> std::unique_ptr<Configure> {
     return std::make_unique<FromHistory>(std::make_unique<MeasuredRuns>());
   };
@@ -252,7 +252,7 @@ const std::vector<ConfigureEntry>& configure_strategies() {
       isotonic_entry("static-isotonic",
                      "cheapest (resources, batch size) predicted to keep the limits, by isotonic regression on past runs",
                      make_isotonic<Frozen::nothing>),
-      random_search_entry(),
+      random_runs_entry(),
       history_entry("nearest-run", "a peer: every choice is like the most similar past run", make_guessing<NearestRun>,
                     guess_parameters()),
       history_entry("ernest", "a peer: step time as 1, batch/n, log n, n with coefficients >= 0 (Venkataraman et al., NSDI 2016)",

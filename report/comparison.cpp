@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <span>
 
 #include "report/metric_fields.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace rehearse::report {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using sim::kNan;
 
 /// One repetition of a policy beside the baseline's.
 struct Pairing {

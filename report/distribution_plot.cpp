@@ -12,11 +12,13 @@ namespace rehearse::report {
 
 namespace {
 
-constexpr double kWidth = 640, kHeight = 360, kLeft = 60, kRight = 20, kTop = 36, kBottom = 48;
+constexpr PlotFrame kCurveFrame{.width = 640, .height = 360, .left = 60, .right = 20, .top = 36, .bottom = 48};
 constexpr std::size_t kMostLabels = 24;  // under bars
 constexpr Mark kAxis{.stroke = "#222222"}, kGrid{.stroke = "#dddddd"};
 
-double y_of(double part) { return kHeight - kBottom - part * (kHeight - kTop - kBottom); }
+double y_of(double part) {
+  return kCurveFrame.height - kCurveFrame.bottom - part * (kCurveFrame.height - kCurveFrame.top - kCurveFrame.bottom);
+}
 
 /// 1, 2 or 5 times a power of ten, so that the largest value is reached in two to five of them.
 double linear_tick(double most) {
@@ -28,15 +30,16 @@ double linear_tick(double most) {
 }
 
 void draw_axes(Svg& svg, std::string_view title, std::string_view x_heading) {
-  svg.text(kLeft, 22, title);
-  svg.text((kLeft + kWidth - kRight) / 2, kHeight - 8, x_heading, Anchor::middle);
-  svg.polyline({{kLeft, y_of(1)}, {kLeft, y_of(0)}, {kWidth - kRight, y_of(0)}}, kAxis);
+  svg.text(kCurveFrame.left, 22, title);
+  svg.text((kCurveFrame.left + kCurveFrame.width - kCurveFrame.right) / 2, kCurveFrame.height - 8, x_heading, Anchor::middle);
+  svg.polyline({{kCurveFrame.left, y_of(1)}, {kCurveFrame.left, y_of(0)}, {kCurveFrame.width - kCurveFrame.right, y_of(0)}},
+               kAxis);
 }
 
 }  // namespace
 
 std::string distribution_svg(std::string_view title, std::string_view x_heading, const std::vector<Distribution>& distributions) {
-  Svg svg(kWidth, kHeight, title);
+  Svg svg(kCurveFrame.width, kCurveFrame.height, title);
   double low = 0, high = 0;
   for (const Distribution& one : distributions)
     for (const auto& [value, part] : one.points) {
@@ -45,11 +48,12 @@ std::string distribution_svg(std::string_view title, std::string_view x_heading,
     }
   if (!(high > low)) high = 2 * (low = low > 0 ? low : 1);
   const auto x_of = [&](double value) {
-    return kLeft + std::log(value / low) / std::log(high / low) * (kWidth - kLeft - kRight);
+    return kCurveFrame.left +
+           std::log(value / low) / std::log(high / low) * (kCurveFrame.width - kCurveFrame.left - kCurveFrame.right);
   };
   for (const double part : {0.25, 0.5, 0.75, 1.0}) {
-    svg.polyline({{kLeft, y_of(part)}, {kWidth - kRight, y_of(part)}}, kGrid);
-    svg.text(kLeft - 6, y_of(part) + 4, fmt::format("{}", part), Anchor::end);
+    svg.polyline({{kCurveFrame.left, y_of(part)}, {kCurveFrame.width - kCurveFrame.right, y_of(part)}}, kGrid);
+    svg.text(kCurveFrame.left - 6, y_of(part) + 4, fmt::format("{}", part), Anchor::end);
   }
   for (const double value : ticks_125(low, high)) {
     const double power = std::log10(value);
@@ -67,28 +71,29 @@ std::string distribution_svg(std::string_view title, std::string_view x_heading,
     }
     svg.polyline(line, {.stroke = distinct_colour(i), .stroke_width = 1.5});
     if (distributions.size() > 1)
-      svg.text(kWidth - kRight - 6, y_of(0) - 10 - 16 * static_cast<double>(i), distributions[i].name, Anchor::end,
-               distinct_colour(i));
+      svg.text(kCurveFrame.width - kCurveFrame.right - 6, y_of(0) - 10 - 16 * static_cast<double>(i), distributions[i].name,
+               Anchor::end, distinct_colour(i));
   }
   return std::move(svg).finish();
 }
 
 std::string bars_svg(std::string_view title, std::string_view x_heading, std::string_view y_heading,
                      const std::vector<std::pair<std::string, double>>& bars) {
-  Svg svg(kWidth, kHeight, title);
+  Svg svg(kCurveFrame.width, kCurveFrame.height, title);
   double most = 0;
   for (const auto& [label, value] : bars) most = std::max(most, value);
   const double tick = linear_tick(most), top_value = tick * std::max(1.0, std::ceil(most / tick - 1e-9));
   for (int i = 0; i * tick <= top_value * (1 + 1e-9); ++i) {
     const double y = y_of(i * tick / top_value);
-    if (i > 0) svg.polyline({{kLeft, y}, {kWidth - kRight, y}}, kGrid);
-    svg.text(kLeft - 6, y + 4, fmt::format("{:g}", i * tick), Anchor::end);
+    if (i > 0) svg.polyline({{kCurveFrame.left, y}, {kCurveFrame.width - kCurveFrame.right, y}}, kGrid);
+    svg.text(kCurveFrame.left - 6, y + 4, fmt::format("{:g}", i * tick), Anchor::end);
   }
-  svg.text(kWidth - kRight, 22, y_heading, Anchor::end);
-  const double step = (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(bars.size(), 1));
+  svg.text(kCurveFrame.width - kCurveFrame.right, 22, y_heading, Anchor::end);
+  const double step =
+      (kCurveFrame.width - kCurveFrame.left - kCurveFrame.right) / static_cast<double>(std::max<std::size_t>(bars.size(), 1));
   const std::size_t every = (bars.size() + kMostLabels - 1) / kMostLabels;
   for (std::size_t i = 0; i < bars.size(); ++i) {
-    const double x = kLeft + step * static_cast<double>(i), top = y_of(bars[i].second / top_value);
+    const double x = kCurveFrame.left + step * static_cast<double>(i), top = y_of(bars[i].second / top_value);
     svg.rectangle(x + 0.1 * step, top, 0.8 * step, y_of(0) - top, {.fill = "#0072b2"});
     if (i % every == 0) svg.text(x + 0.5 * step, y_of(0) + 16, bars[i].first, Anchor::middle);
   }

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kNoDevice = "#ffffff";
 
-/// As a quoted identifier of the DOT language, where a backslash is the only other character with a meaning.
-std::string quoted(std::string_view text) {
+/// As a dot_text identifier of the DOT language, where a backslash is the only other character with a meaning.
+std::string dot_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -24,7 +24,7 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-std::string_view colour(int device) { return device < 0 ? kNoDevice : distinct_colour(static_cast<std::size_t>(device)); }
+std::string_view device_colour(int device) { return device < 0 ? kNoDevice : distinct_colour(static_cast<std::size_t>(device)); }
 
 std::string size_text(double bytes) {
   return bytes < 1e6 ? fmt::format("{:.1f} kB", bytes / 1e3) : fmt::format("{:.1f} MB", bytes / 1e6);
@@ -34,8 +34,8 @@ std::string legend(std::span<const std::string> devices) {
   if (devices.empty()) return {};
   std::string text = "  subgraph cluster_devices {\n    label=\"devices\";\n";
   for (std::size_t i = 0; i < devices.size(); ++i)
-    text += fmt::format("    device{} [label={}, shape=box, fillcolor=\"{}\"];\n", i, quoted(devices[i]),
-                        colour(static_cast<int>(i)));
+    text += fmt::format("    device{} [label={}, shape=box, fillcolor=\"{}\"];\n", i, dot_text(devices[i]),
+                        device_colour(static_cast<int>(i)));
   return text + "  }\n";
 }
 
@@ -83,12 +83,12 @@ std::string to_dot(const DotGraph& graph, std::span<const int> device_of_node, s
   sim::check(device_of_node.size() == graph.nodes.size(), "a device for each node");
   std::string text =
       fmt::format("digraph {} {{\n  rankdir=TB;\n  node [style=filled, shape=ellipse, fontname=\"sans-serif\"];\n{}",
-                  quoted(graph.name), legend(devices));
+                  dot_text(graph.name), legend(devices));
   for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
     const int device = device_of_node[node];
     sim::check(device < static_cast<int>(devices.size()), "a device of the list");
-    text += fmt::format("  op{} [label={}, fillcolor=\"{}\"{}];\n", node, quoted(graph.nodes[node].label), colour(device),
-                        graph.nodes[node].is_backward ? ", style=\"filled,dashed\"" : "");
+    text += fmt::format("  op{} [label={}, fillcolor=\"{}\"{}];\n", node, dot_text(graph.nodes[node].label),
+                        device_colour(device), graph.nodes[node].is_backward ? ", style=\"filled,dashed\"" : "");
   }
   for (const DotGraph::Edge& edge : graph.edges) {
     const bool crosses = device_of_node[edge.from] != device_of_node[edge.to];

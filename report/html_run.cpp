@@ -27,9 +27,9 @@ constexpr std::size_t kJobRows = 60'000, kNodeRows = 60'000, kDecisionRows = 30'
 constexpr std::size_t kQuantiles = 201;         ///< of a distribution
 constexpr std::size_t kUtilizationSteps = 400;  ///< of a pool over time
 
-constexpr auto text = Packing::text;
-constexpr auto number = Packing::number;
-constexpr auto date = Packing::date;
+constexpr auto kText = Packing::text;
+constexpr auto kNumber = Packing::number;
+constexpr auto kDate = Packing::date;
 
 struct DetailFile {
   std::string key, name;
@@ -47,46 +47,46 @@ const std::vector<DetailFile>& detail_files() {
         {"user"},
         {"model"},
         {"dataset"},
-        {"submit_s", date},
-        {"start_s", date},
-        {"end_s", date},
+        {"submit_s", kDate},
+        {"start_s", kDate},
+        {"end_s", kDate},
         {"state"},
         {"reason"},
         {"pool"},
-        {"workers", number},
-        {"batch_size", number},
-        {"epochs", number},
-        {"deadline_s", number},
+        {"workers", kNumber},
+        {"batch_size", kNumber},
+        {"epochs", kNumber},
+        {"deadline_s", kNumber},
         {"deadline_met"},
-        {"target_accuracy", number},
-        {"accuracy", number},
+        {"target_accuracy", kNumber},
+        {"accuracy", kNumber},
         {"accuracy_met"},
-        {"cost_usd", number},
-        {"effective_cost_usd", number},
-        {"energy_j", number},
-        {"preemptions", number},
-        {"reconfigurations", number},
-        {"cost_limit_usd", number},
+        {"cost_usd", kNumber},
+        {"effective_cost_usd", kNumber},
+        {"energy_j", kNumber},
+        {"preemptions", kNumber},
+        {"reconfigurations", kNumber},
+        {"cost_limit_usd", kNumber},
         {"cost_limit_met"}}},
       {"nodes",
        "nodes.csv",
        kNodeRows,
-       {{"policy"}, {"job"}, {"pool"}, {"node", number}, {"devices", number}, {"start_s", date}, {"end_s", date}}},
+       {{"policy"}, {"job"}, {"pool"}, {"node", kNumber}, {"devices", kNumber}, {"start_s", kDate}, {"end_s", kDate}}},
       {"decisions",
        "decisions.csv",
        kDecisionRows,
        {{"policy"},
-        {"time_s", date},
+        {"time_s", kDate},
         {"job"},
         {"decision"},
-        {"rank", number},
+        {"rank", kNumber},
         {"pool"},
-        {"workers", number},
-        {"batch_size", number},
-        {"learning_rate", number},
-        {"predicted_time_s", number},
-        {"predicted_accuracy", number},
-        {"predicted_cost_usd", number},
+        {"workers", kNumber},
+        {"batch_size", kNumber},
+        {"learning_rate", kNumber},
+        {"predicted_time_s", kNumber},
+        {"predicted_accuracy", kNumber},
+        {"predicted_cost_usd", kNumber},
         {"feasible"},
         {"extrapolated"},
         {"note"}}},
@@ -95,21 +95,21 @@ const std::vector<DetailFile>& detail_files() {
        kStageRows,
        {{"policy"},
         {"job"},
-        {"stage", number},
+        {"stage", kNumber},
         {"pool"},
-        {"workers", number},
-        {"batch_size", number},
-        {"learning_rate", number},
-        {"start_s", date},
-        {"end_s", date},
-        {"step_s", number},
-        {"accuracy", number},
-        {"cost_usd", number},
-        {"switch_cost_usd", number}}},
+        {"workers", kNumber},
+        {"batch_size", kNumber},
+        {"learning_rate", kNumber},
+        {"start_s", kDate},
+        {"end_s", kDate},
+        {"step_s", kNumber},
+        {"accuracy", kNumber},
+        {"cost_usd", kNumber},
+        {"switch_cost_usd", kNumber}}},
       {"predictions",
        "predictions.csv",
        kPredictionRows,
-       {{"policy"}, {"job"}, {"quantity"}, {"predicted", number}, {"actual", number}}},
+       {{"policy"}, {"job"}, {"quantity"}, {"predicted", kNumber}, {"actual", kNumber}}},
   };
   return files;
 }
@@ -254,8 +254,8 @@ std::string utilization_json(const std::string& folder) {
                  for (std::size_t q = 0; q < quantities.size(); ++q)
                    sample.values[q] = row.maybe_number(quantities[q]).value_or(0);
                });
-  std::vector<PackedColumn> columns{{"policy"}, {"pool"}, {"time_s", date}};
-  for (const std::string& quantity : quantities) columns.push_back({quantity, number});
+  std::vector<PackedColumn> columns{{"policy"}, {"pool"}, {"time_s", kDate}};
+  for (const std::string& quantity : quantities) columns.push_back({quantity, kNumber});
   PackedTable table(columns);
   for (const auto& key : order) {
     for (const StepSample<4>& sample : step_means(samples[key], kUtilizationSteps)) {

@@ -12,10 +12,10 @@ namespace rehearse::report {
 
 namespace {
 
-constexpr double kWidth = 640, kHeight = 400, kLeft = 76, kRight = 180, kTop = 40, kBottom = 52;
+constexpr PlotFrame kLineFrame{.width = 640, .height = 400, .left = 76, .right = 180, .top = 40, .bottom = 52};
 
 /// A logarithmic axis from pixel `begin` to pixel `end`.
-struct Axis {
+struct LogAxis {
   double low = std::numeric_limits<double>::infinity(), high = 0;
   double begin = 0, end = 0;
 
@@ -33,7 +33,7 @@ struct Axis {
 
 bool is_drawn(const PlotPoint& point) { return std::isfinite(point.x) && std::isfinite(point.y) && point.x > 0 && point.y > 0; }
 
-void draw_axes(Svg& svg, const LinePlot& plot, const Axis& x, const Axis& y) {
+void draw_axes(Svg& svg, const LinePlot& plot, const LogAxis& x, const LogAxis& y) {
   for (const double tick : ticks_125(x.low, x.high)) {
     svg.polyline({{x.at(tick), y.begin}, {x.at(tick), y.end}}, {.stroke = "#e6e6e6"});
     svg.text(x.at(tick), y.begin + 16, fmt::format("{:g}", tick), Anchor::middle);
@@ -43,12 +43,12 @@ void draw_axes(Svg& svg, const LinePlot& plot, const Axis& x, const Axis& y) {
     svg.text(x.begin - 6, y.at(tick) + 4, fmt::format("{:g}", tick), Anchor::end);
   }
   svg.polyline({{x.begin, y.end}, {x.begin, y.begin}, {x.end, y.begin}}, {.stroke = "#222222"});
-  svg.text((x.begin + x.end) / 2, kHeight - 14, plot.x_heading, Anchor::middle);
-  svg.text(12, kTop - 8, plot.y_heading);
+  svg.text((x.begin + x.end) / 2, kLineFrame.height - 14, plot.x_heading, Anchor::middle);
+  svg.text(12, kLineFrame.top - 8, plot.y_heading);
   svg.text(12, 18, plot.title);
 }
 
-void draw_line(Svg& svg, const PlotLine& line, std::string_view colour, const Axis& x, const Axis& y) {
+void draw_line(Svg& svg, const PlotLine& line, std::string_view colour, const LogAxis& x, const LogAxis& y) {
   std::vector<std::pair<double, double>> run;
   const auto end_run = [&] {
     if (run.size() > 1) svg.polyline(run, {.stroke = colour, .stroke_width = 2});
@@ -79,7 +79,8 @@ std::vector<double> ticks_125(double low, double high) {
 }
 
 std::string line_plot_svg(const LinePlot& plot) {
-  Axis x{.begin = kLeft, .end = kWidth - kRight}, y{.begin = kHeight - kBottom, .end = kTop};
+  LogAxis x{.begin = kLineFrame.left, .end = kLineFrame.width - kLineFrame.right},
+      y{.begin = kLineFrame.height - kLineFrame.bottom, .end = kLineFrame.top};
   for (const PlotLine& line : plot.lines) {
     for (const PlotPoint& point : line.points) {
       if (!is_drawn(point)) continue;
@@ -89,13 +90,13 @@ std::string line_plot_svg(const LinePlot& plot) {
   }
   x.widen();
   y.widen();
-  Svg svg(kWidth, kHeight, plot.title);
+  Svg svg(kLineFrame.width, kLineFrame.height, plot.title);
   draw_axes(svg, plot, x, y);
   for (std::size_t i = 0; i < plot.lines.size(); ++i) {
     draw_line(svg, plot.lines[i], distinct_colour(i), x, y);
-    const double label_y = kTop + 12 + 20 * static_cast<double>(i);
-    svg.circle(kWidth - kRight + 20, label_y - 4, 4, {.fill = distinct_colour(i)});
-    svg.text(kWidth - kRight + 30, label_y, plot.lines[i].name);
+    const double label_y = kLineFrame.top + 12 + 20 * static_cast<double>(i);
+    svg.circle(kLineFrame.width - kLineFrame.right + 20, label_y - 4, 4, {.fill = distinct_colour(i)});
+    svg.text(kLineFrame.width - kLineFrame.right + 30, label_y, plot.lines[i].name);
   }
   return std::move(svg).finish();
 }

@@ -4,18 +4,18 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 #include <memory>
 
 #include "report/statistics.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/statistics.hpp"
 #include "sim/base/units.hpp"
 
 namespace rehearse::report {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using sim::kNan;
 
 double fraction(double part, double whole) { return whole > 0 ? part / whole : kNan; }
 

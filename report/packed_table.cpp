@@ -18,7 +18,7 @@ std::string number_json(double value, Packing packing) {
   return fmt::format("{:.6g}", value);
 }
 
-bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 }  // namespace
 
@@ -57,7 +57,7 @@ std::string PackedTable::json(const Column& column) const {
   }
   const auto& numbers = column.numbers;
   const Packing packing = column.header.packing;
-  if (std::all_of(numbers.begin(), numbers.end(), [&](double number) { return same(number, numbers.front()); }))
+  if (std::all_of(numbers.begin(), numbers.end(), [&](double number) { return same_value(number, numbers.front()); }))
     return fmt::format(R"({{"all":{}}})", numbers.empty() ? "null" : number_json(numbers.front(), packing));
   for (const double number : numbers) text += (text.empty() ? "" : ",") + number_json(number, packing);
   return fmt::format(R"({{"numbers":[{}]}})", text);

@@ -7,15 +7,15 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
-#include <limits>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace rehearse::report {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using sim::kNan;
 
 double mean_of_defined(const std::vector<double>& values) { return estimate(values).mean; }
 

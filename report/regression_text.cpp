@@ -20,7 +20,7 @@ constexpr std::size_t kReasonInTable = 40, kReasonInFull = 2000;  ///< character
 
 using Row = std::vector<std::string>;
 
-std::string number(double value) { return std::isnan(value) ? "-" : fmt::format("{:.5g}", value); }
+std::string five_digits(double value) { return std::isnan(value) ? "-" : fmt::format("{:.5g}", value); }
 
 std::string difference(double value, bool absolute) {
   if (std::isnan(value)) return "-";
@@ -46,9 +46,15 @@ Row cells(const std::string& scenario, const Finding& f) {
   const std::string tolerance = f.metric.empty() ? "-"
                                 : f.absolute     ? fmt::format("{:.2f}", f.tolerance)
                                                  : fmt::format("{:.2f} %", 100 * f.tolerance);
-  return {scenario,           f.policy,      f.metric.empty() ? "-" : f.metric,
-          number(f.recorded), number(f.now), difference(f.change.mean, f.absolute),
-          interval(f),        tolerance,     verdict(f, kReasonInTable)};
+  return {scenario,
+          f.policy,
+          f.metric.empty() ? "-" : f.metric,
+          five_digits(f.recorded),
+          five_digits(f.now),
+          difference(f.change.mean, f.absolute),
+          interval(f),
+          tolerance,
+          verdict(f, kReasonInTable)};
 }
 
 std::vector<Row> rows_that_differ(const std::vector<ScenarioFindings>& scenarios) {

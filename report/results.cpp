@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/statistics.hpp"
 #include "sim/read/csv.hpp"
 #include "sim/read/json.hpp"
 #include "sim/read/object_reader.hpp"
@@ -15,7 +15,7 @@ namespace rehearse::report {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using sim::kNan;
 
 void read_summary(const std::string& path, Results& results) {
   const sim::JsonDocument document = sim::read_json_file(path);

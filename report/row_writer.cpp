@@ -5,6 +5,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "sim/read/csv_text.hpp"
+
 namespace rehearse::report {
 
 namespace {
@@ -26,16 +28,7 @@ void RowWriter::separate() {
 
 RowWriter& RowWriter::text(std::string_view value) {
   separate();
-  if (value.find_first_of(",\"\r\n") == std::string_view::npos) {
-    buffer_.append(value.data(), value.data() + value.size());
-    return *this;
-  }
-  buffer_.push_back('"');
-  for (const char c : value) {
-    if (c == '"') buffer_.push_back('"');
-    buffer_.push_back(c);
-  }
-  buffer_.push_back('"');
+  sim::append_csv_text(buffer_, value);
   return *this;
 }
 

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
-#include <limits>
+
+#include "sim/base/statistics.hpp"
 
 namespace rehearse::report {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using sim::kNan;
 
 }  // namespace
 
@@ -30,18 +31,6 @@ Estimate estimate(std::span<const double> values) {
   const double t = boost::math::quantile(boost::math::students_t(n - 1), 0.975);
   const double half = t * std::sqrt(squares / (n - 1) / n);
   return {m, m - half, m + half};
-}
-
-double quantile(std::vector<double> values, double p) {
-  if (values.empty()) return kNan;
-  const double position = p * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const auto nth = values.begin() + static_cast<std::ptrdiff_t>(below);
-  std::nth_element(values.begin(), nth, values.end());
-  const double low = *nth;
-  if (below + 1 >= values.size()) return low;
-  const double high = *std::min_element(nth + 1, values.end());
-  return low + (high - low) * (position - static_cast<double>(below));
 }
 
 }  // namespace rehearse::report

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "sim/base/statistics.hpp"
+
 namespace rehearse::report {
 
 /// Mean with its 95 % confidence interval by Student's t; the bounds are NaN with fewer than two values. The mean of no values
@@ -15,8 +17,7 @@ struct Estimate {
 };
 Estimate estimate(std::span<const double> values);
 
-/// The p-quantile, 0 <= p <= 1, linear between order statistics (Hyndman and Fan 1996, definition 7); NaN of nothing.
-double quantile(std::vector<double> values, double p);
+using sim::quantile;
 
 double mean(std::span<const double> values);
 

@@ -17,6 +17,11 @@ struct Mark {
   double stroke_width = 1;
 };
 
+/// A picture's size, and what is left around the part that data are drawn in.
+struct PlotFrame {
+  double width, height, left, right, top, bottom;
+};
+
 class Svg {
  public:
   /// White, with the title for screen readers.

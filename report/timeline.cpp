@@ -11,11 +11,12 @@ namespace rehearse::report {
 
 namespace {
 
-constexpr double kWidth = 960, kLeastLeft = 76, kRight = 150, kTop = 40, kBottom = 40, kMostRowHeight = 14, kHeight = 480;
-constexpr double kCharacter = 7;  // of the widest names' font, about
+constexpr PlotFrame kRowsFrame{.width = 960, .height = 480, .left = 76, .right = 150, .top = 40, .bottom = 40};
+constexpr double kMostRowHeight = 14;
+constexpr double kNameCharacter = 7;  // of the widest names' font, about
 
 /// Not black, which would hide where slices meet.
-std::string_view colour(std::size_t kind) { return distinct_colour(kind + 1); }
+std::string_view kind_colour(std::size_t kind) { return distinct_colour(kind + 1); }
 
 }  // namespace
 
@@ -35,29 +36,30 @@ std::string timeline_json(const Timeline& timeline) {
 
 std::string timeline_svg(const Timeline& timeline, double from_s, double to_s, const std::vector<std::string>& kinds) {
   const double rows = std::max<double>(1, static_cast<double>(timeline.rows.size()));
-  const double row_height = std::min(kMostRowHeight, (kHeight - kTop - kBottom) / rows);
+  const double row_height = std::min(kMostRowHeight, (kRowsFrame.height - kRowsFrame.top - kRowsFrame.bottom) / rows);
   const auto every = std::max<std::size_t>(1, static_cast<std::size_t>(12 / row_height + 1));
-  double left = kLeastLeft;
+  double left = kRowsFrame.left;
   for (std::size_t row = 0; row < timeline.rows.size(); row += every)
-    left = std::max(left, 12 + kCharacter * static_cast<double>(timeline.rows[row].size()));
-  const double bottom = kTop + rows * row_height, scale = (kWidth - left - kRight) / (to_s - from_s);
-  Svg svg(kWidth, bottom + kBottom, timeline.title);
+    left = std::max(left, 12 + kNameCharacter * static_cast<double>(timeline.rows[row].size()));
+  const double bottom = kRowsFrame.top + rows * row_height,
+               scale = (kRowsFrame.width - left - kRowsFrame.right) / (to_s - from_s);
+  Svg svg(kRowsFrame.width, bottom + kRowsFrame.bottom, timeline.title);
   svg.text(12, 18, timeline.title);
   for (std::size_t row = 0; row < timeline.rows.size(); row += every)
-    svg.text(left - 6, kTop + (static_cast<double>(row) + 0.8) * row_height, timeline.rows[row], Anchor::end);
+    svg.text(left - 6, kRowsFrame.top + (static_cast<double>(row) + 0.8) * row_height, timeline.rows[row], Anchor::end);
   for (const TimelineSlice& slice : timeline.slices) {
     const double begin = std::max(slice.start_s, from_s), end = std::min(slice.end_s, to_s);
     if (end > begin)
-      svg.rectangle(left + (begin - from_s) * scale, kTop + slice.row * row_height, (end - begin) * scale, row_height,
-                    {.fill = colour(static_cast<std::size_t>(slice.kind))});
+      svg.rectangle(left + (begin - from_s) * scale, kRowsFrame.top + slice.row * row_height, (end - begin) * scale, row_height,
+                    {.fill = kind_colour(static_cast<std::size_t>(slice.kind))});
   }
   for (const double part : {0.0, 0.25, 0.5, 0.75, 1.0})
-    svg.text(left + part * (kWidth - left - kRight), bottom + 18,
+    svg.text(left + part * (kRowsFrame.width - left - kRowsFrame.right), bottom + 18,
              fmt::format("{:.4g} ms", 1e3 * (from_s + part * (to_s - from_s))), Anchor::middle);
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-    const double y = kTop + 12 + 20 * static_cast<double>(kind);
-    svg.circle(kWidth - kRight + 20, y - 4, 4, {.fill = colour(kind)});
-    svg.text(kWidth - kRight + 30, y, kinds[kind]);
+    const double y = kRowsFrame.top + 12 + 20 * static_cast<double>(kind);
+    svg.circle(kRowsFrame.width - kRowsFrame.right + 20, y - 4, 4, {.fill = kind_colour(kind)});
+    svg.text(kRowsFrame.width - kRowsFrame.right + 30, y, kinds[kind]);
   }
   return std::move(svg).finish();
 }

@@ -25,9 +25,9 @@ constexpr std::string_view kVersionKey = "rehearse_network";
 
 std::string text_of(policies::Shape shape) { return fmt::format("{} x {}", shape.rows, shape.columns); }
 
-class Reader {
+class AgentReader {
  public:
-  Reader(const policies::NetworkBlueprint& expected, sim::Mistakes& mistakes) : expected_(expected), mistakes_(mistakes) {
+  AgentReader(const policies::NetworkBlueprint& expected, sim::Mistakes& mistakes) : expected_(expected), mistakes_(mistakes) {
     for (const NamedShape& matrix : expected.matrices) names_.push_back(matrix.name);
   }
 
@@ -125,7 +125,7 @@ class Reader {
 
 policies::NetworkState read_document(const sim::JsonDocument& document, const policies::NetworkBlueprint& expected) {
   sim::Mistakes mistakes;
-  policies::NetworkState state = Reader(expected, mistakes).read(document.root());
+  policies::NetworkState state = AgentReader(expected, mistakes).read(document.root());
   mistakes.throw_if_any();
   return state;
 }

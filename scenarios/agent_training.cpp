@@ -15,8 +15,6 @@ namespace rehearse::scenarios {
 
 namespace {
 
-constexpr int kValidateEvery = 50;
-
 void write_point(report::RowWriter& curve, const policies::LearningPoint& point) {
   curve.integer(point.iteration).number(point.cost_ratio).number(point.critic_error).number(point.late).number(point.short_of);
   curve.number(point.late_price).number(point.short_price);

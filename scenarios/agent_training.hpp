@@ -7,6 +7,8 @@
 
 namespace rehearse::scenarios {
 
+inline constexpr int kValidateEvery = 50;  ///< iterations
+
 struct TrainOptions {
   std::string out;     ///< the agent's file; the learning curve is `out` with .csv instead of .json
   std::string resume;  ///< an agent's file to go on from; empty: untrained

@@ -24,7 +24,7 @@ constexpr double kGib = 1024.0 * 1024 * 1024;
 constexpr NumberRange kFlops{.low = 1e6, .high = 1e21};
 constexpr NumberRange kBytes{.low = 1e3, .high = 1e18};
 constexpr NumberRange kWatts{.low = 0, .high = 1e6};
-const std::vector<std::string> kKinds{"gpu", "cpu"};
+const std::vector<std::string> kDeviceKinds{"gpu", "cpu"};
 
 // Defaults of a device that says no more than its peak: docs/model.md, "Defaults of own hardware".
 constexpr double kFlopsPerByte = 15;
@@ -92,7 +92,7 @@ sim::Device read_device(sim::JsonValue value, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
   sim::Device d;
   d.name = in.text("name");
-  const bool cpu = in.choice("kind", kKinds, 0) == 1;
+  const bool cpu = in.choice("kind", kDeviceKinds, 0) == 1;
   d.kind = cpu ? sim::DeviceKind::cpu : sim::DeviceKind::gpu;
   if (const auto peak = in.required("peak_flops", "an object with fp32")) {
     sim::ObjectReader flops(*peak, mistakes);

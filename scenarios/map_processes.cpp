@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 #include "scenarios/process_pool.hpp"
 #include "scenarios/reason_pipe.hpp"
@@ -12,6 +11,7 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
 #include "sim/write/output_file.hpp"
+#include "sim/read/file.hpp"
 
 namespace rehearse::scenarios {
 
@@ -20,12 +20,6 @@ namespace {
 constexpr const char* kSubfolder = "tasks";
 
 enum ChildStatus : int { kOk = 0, kBug = 1, kOutOfMemory = 2, kInvalid = 3 };
-
-std::string read(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 }  // namespace
 
@@ -68,7 +62,7 @@ std::vector<std::string> map_processes(int tasks, int processes, const ResultsFo
                                     .on_also = [&] { reasons.read(); }});
   if (!whole) throw Interrupted();
   std::vector<std::string> texts;
-  for (int task = 0; task < tasks; ++task) texts.push_back(read(file(task)));
+  for (int task = 0; task < tasks; ++task) texts.push_back(sim::text_of_file(file(task)));
   folder.drop_subfolder(kSubfolder);
   return texts;
 }

@@ -11,11 +11,7 @@
 
 namespace rehearse::scenarios {
 
-namespace {
-
-constexpr int kValidateEvery = 50;
-
-}  // namespace
+namespace {}  // namespace
 
 TrainResult train_rl_transfer(const Scenario& scenario, const TrainOptions& options) {
   const std::vector<NamedCase> cases = placement_cases(scenario);

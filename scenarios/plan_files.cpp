@@ -53,7 +53,7 @@ void read_own_dataset(sim::JsonValue value, PlanData& data, sim::Mistakes& mista
   d.name = data.name;
 }
 
-bool read_dataset(sim::ObjectReader& in, const std::string& fallback, PlanData& data, sim::Mistakes& mistakes) {
+bool read_plan_dataset(sim::ObjectReader& in, const std::string& fallback, PlanData& data, sim::Mistakes& mistakes) {
   const auto value = in.child("dataset");
   if (value && value->is_object()) {
     const std::size_t before = mistakes.size();
@@ -218,7 +218,7 @@ PlanRequest load_plan_job(const std::string& path, const PlanCluster& cluster) {
   const OwnModels none;
   if (!request.model.empty()) known_name(*in.child("model"), request.model, model_names(none), "model", mistakes);
   if (network && !request.model.empty()) network->refuse("either a model or a network", mistakes);
-  const bool has_data = read_dataset(in, default_dataset(none, request.model), data, mistakes);
+  const bool has_data = read_plan_dataset(in, default_dataset(none, request.model), data, mistakes);
   read_limits(in, cluster, request, mistakes);
   if (in.has("epochs") && epochs == 0) in.child("epochs")->refuse("a number above 0", mistakes);
   mistakes.throw_if_any();

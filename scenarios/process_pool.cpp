@@ -1,6 +1,5 @@
 #include "scenarios/process_pool.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -20,6 +19,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
+#include "sim/base/pipe.hpp"
 
 namespace rehearse::scenarios {
 
@@ -69,26 +69,6 @@ class SignalHandlers {
   std::array<struct sigaction, kSignals.size()> old_{};
 };
 
-class Pipe {
- public:
-  Pipe() {
-    sim::check(pipe2(ends_.data(), O_CLOEXEC) == 0, "no pipe could be made");
-    fcntl(ends_[0], F_SETFL, O_NONBLOCK);
-    fcntl(ends_[1], F_SETFL, O_NONBLOCK);  // progress may be lost, never waited for
-  }
-  ~Pipe() {
-    close(ends_[0]);
-    close(ends_[1]);
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  int reading() const { return ends_[0]; }
-  int writing() const { return ends_[1]; }
-
- private:
-  std::array<int, 2> ends_{-1, -1};
-};
-
 /// At most ten frames a second from a child, and the last one.
 class Teller {
  public:
@@ -126,7 +106,7 @@ class Children {
  public:
   explicit Children(const ProcessPoolSetup& setup) : setup_(setup) {}
 
-  void start(int task, const Pipe& pipe, const SignalHandlers& handlers) {
+  void start(int task, const sim::Pipe& pipe, const SignalHandlers& handlers) {
     std::fflush(nullptr);
     const pid_t parent = getpid();
     const pid_t child = fork();
@@ -172,7 +152,7 @@ class Children {
 
  private:
   /// Whatever happens in a child ends there: the parent's frames below are not its own to unwind.
-  [[noreturn]] void work(int task, const Pipe& pipe) const noexcept {
+  [[noreturn]] void work(int task, const sim::Pipe& pipe) const noexcept {
     Teller teller(pipe.writing(), task);
     const int status = setup_.work(task, std::ref(teller));
     teller.send();
@@ -208,7 +188,9 @@ bool run_processes(const ProcessPoolSetup& setup) {
   const HeldInterrupts held;
   sigset_t while_waiting;
   sigemptyset(&while_waiting);
-  const Pipe pipe;
+  const sim::Pipe pipe;
+  sim::never_wait(pipe.reading());
+  sim::never_wait(pipe.writing());  // progress may be lost, never waited for
   wake_fd = pipe.writing();
   interrupted = 0;
   const SignalHandlers handlers;

@@ -18,9 +18,9 @@ constexpr const char* kNumbers[] = {"memory_bytes", "price_usd_per_hour",      "
                                     "host_busy_w",  "spot_price_usd_per_hour", "storage_bandwidth_bytes_per_s"};
 constexpr double kDefaultCard = 1.25e9, kDefaultLatency = 5e-5;  // of an instance that says nothing
 
-class Reader {
+class PlatformReader {
  public:
-  Reader(const sim::Platform& platform, const std::string& path, const Catalogue& catalogue, sim::Mistakes& mistakes)
+  PlatformReader(const sim::Platform& platform, const std::string& path, const Catalogue& catalogue, sim::Mistakes& mistakes)
       : platform_(platform), path_(path), catalogue_(catalogue), mistakes_(mistakes) {}
 
   PlatformCluster read() {
@@ -122,7 +122,7 @@ class Reader {
 
 PlatformCluster platform_cluster(const sim::Platform& platform, const std::string& path, const Catalogue& catalogue,
                                  sim::Mistakes& mistakes) {
-  return Reader(platform, path, catalogue, mistakes).read();
+  return PlatformReader(platform, path, catalogue, mistakes).read();
 }
 
 }  // namespace rehearse::scenarios

@@ -20,10 +20,10 @@ namespace {
 
 /// The trace's names, and what they are here. It names no data sets: a usual one stands in, as only the ratios between the step
 /// times on different numbers of GPUs matter.
-struct ModelName {
+struct ElasticFlowModel {
   std::string_view theirs, model, dataset;
 };
-constexpr ModelName kModels[] = {
+constexpr ElasticFlowModel kModels[] = {
     {"resnet50", "resnet50", "imagenet"},
     {"vgg16", "vgg16", "imagenet"},
     {"inception3", "inception-v3", "imagenet"},
@@ -42,22 +42,22 @@ void require_file(const std::string& path) {
 }
 
 /// A row as it stands. Checked in both modes, so that both have the same jobs.
-struct TraceRow {
-  const ModelName* model = nullptr;
+struct ElasticFlowRow {
+  const ElasticFlowModel* model = nullptr;
   double submission_s = 0, deadline_s = 0, duration_s = 0;  ///< the deadline is a date
   double iterations = 0, batch_size = 0, gpus = 0;
 };
 
-TraceRow read_row(sim::CsvRow& row) {
+ElasticFlowRow read_job_row(sim::CsvRow& row) {
   const auto model = std::find_if(std::begin(kModels), std::end(kModels),
-                                  [name = row.text("model_name")](const ModelName& m) { return m.theirs == name; });
-  TraceRow r{.model = model,
-             .submission_s = row.number("submission_time", kDates),
-             .deadline_s = row.number("deadline", kDates),
-             .duration_s = row.number("duration", kDurations),
-             .iterations = static_cast<double>(row.integer("num_iteration", kStepCounts)),
-             .batch_size = static_cast<double>(row.integer("batch_size", kBatchSizes)),
-             .gpus = static_cast<double>(row.integer("num_gpu", kGpuCounts))};
+                                  [name = row.text("model_name")](const ElasticFlowModel& m) { return m.theirs == name; });
+  ElasticFlowRow r{.model = model,
+                   .submission_s = row.number("submission_time", kDates),
+                   .deadline_s = row.number("deadline", kDates),
+                   .duration_s = row.number("duration", kDurations),
+                   .iterations = static_cast<double>(row.integer("num_iteration", kStepCounts)),
+                   .batch_size = static_cast<double>(row.integer("batch_size", kBatchSizes)),
+                   .gpus = static_cast<double>(row.integer("num_gpu", kGpuCounts))};
   if (model == std::end(kModels)) row.refuse("model_name", "a model of the trace's authors");
   if (row.text("job_id").empty()) row.refuse("job_id", "a name");
   if (row.mistakes().empty() && r.deadline_s <= r.submission_s) row.refuse("deadline", "a date after submission_time");
@@ -67,7 +67,7 @@ TraceRow read_row(sim::CsvRow& row) {
 /// The smallest batch of at least `batch_size` that gives every GPU as much.
 double divisible_batch(double batch_size, double gpus) { return std::ceil(batch_size / gpus) * gpus; }
 
-sim::Job job_of(sim::CsvRow& row, const TraceRow& r, ElasticFlowMode mode) {
+sim::Job job_of(sim::CsvRow& row, const ElasticFlowRow& r, ElasticFlowMode mode) {
   sim::Job job{.name = std::string(row.text("job_id")),
                .submit_s = r.submission_s,
                .work = mode == ElasticFlowMode::elastic ? sim::Work::steps : sim::Work::rigid,
@@ -87,13 +87,13 @@ JobList read_elasticflow(const std::string& path, ElasticFlowMode mode, const Tr
                          workloads::ProfileTable& profiles) {
   require_file(path);
   std::vector<std::string> names;
-  for (const ModelName& model : kModels) names.emplace_back(model.theirs);
+  for (const ElasticFlowModel& model : kModels) names.emplace_back(model.theirs);
   JobCollector collector(path, {{"model_name", names}}, options.cluster);
   sim::CsvReader reader(path, {.required = {"job_id", "submission_time", "num_iteration", "model_name", "deadline", "batch_size",
                                             "num_gpu", "duration"}});
   std::int64_t jobs = 0, impossible = 0;
   while (sim::CsvRow* row = reader.next()) {
-    const TraceRow r = read_row(*row);
+    const ElasticFlowRow r = read_job_row(*row);
     sim::Job* const job = collector.add(*row, job_of(*row, r, mode), {.date = "submission_time", .gpus = "num_gpu"});
     if (job == nullptr) continue;
     job->profile = profiles.intern(r.model->model, r.model->dataset);

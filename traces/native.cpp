@@ -55,13 +55,13 @@ void read_choice(Draft& draft, std::string_view column, std::span<const std::str
 
 constexpr sim::NumberRange kIntervals{.low = sim::kLeastCheckpointInterval_s, .high = kLastDate_s};
 
-struct Column {
+struct JobColumn {
   std::string_view name;
   void (*read)(Draft&);
 };
 
 constexpr std::size_t kRequired = 2;
-constexpr Column kColumns[] = {
+constexpr JobColumn kJobColumns[] = {
     {"job_id", [](Draft& d) { d.job.name = d.row.text("job_id"); }},
     {"submit_s", [](Draft& d) { d.job.submit_s = d.row.number("submit_s", kDates); }},
     {"gpus", [](Draft& d) { d.job.gpus = static_cast<int>(d.row.maybe_integer("gpus", kGpuCounts).value_or(0)); }},
@@ -101,7 +101,7 @@ constexpr Column kColumns[] = {
 
 sim::CsvColumns columns() {
   sim::CsvColumns wanted{.others_allowed = false};
-  for (const Column& column : kColumns)
+  for (const JobColumn& column : kJobColumns)
     (wanted.required.size() < kRequired ? wanted.required : wanted.optional).emplace_back(column.name);
   return wanted;
 }
@@ -142,15 +142,15 @@ JobList read_native(const std::string& path, const TraceOptions& options, worklo
                           {"after_failed", after_failed_names()}},
                          options.cluster);
   sim::CsvReader reader(path, columns());
-  std::vector<Column> present;
-  for (const Column& column : kColumns)
+  std::vector<JobColumn> present;
+  for (const JobColumn& column : kJobColumns)
     if (reader.has_column(column.name)) present.push_back(column);
 
   const bool has_gpu_type = reader.has_column("gpu_type");
   std::int64_t batches_set_aside = 0;
   while (sim::CsvRow* row = reader.next()) {
     Draft draft{.row = *row, .names = names};
-    for (const Column& column : present) column.read(draft);
+    for (const JobColumn& column : present) column.read(draft);
     check_whole(draft);
     sim::Job* const job = collector.add(*row, std::move(draft.job), {.date = "submit_s", .gpus = "gpus"});
     if (job == nullptr) continue;

@@ -13,9 +13,6 @@ using sim::Affine;
 /// Of the fused kernels, beside a plain product on DeepBench's GPUs: transforms take turns with multiplications.
 constexpr double kFusedEfficiency = 0.75;
 
-Affine fixed(double x) { return {x, 0}; }
-Affine a_sample(double x) { return {0, x}; }
-
 /// Fourier transforms pay for wider windows (Mathieu et al., "Fast Training of Convolutional Networks through FFTs", ICLR 2014).
 bool has_fourier(const Window& w) {
   constexpr int kNarrowest = 4, kWidest = 16;

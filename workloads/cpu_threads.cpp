@@ -14,15 +14,8 @@ namespace {
 
 using sim::OpKind;
 
-constexpr double kTile = 32;            // side of a thread's piece of a product
-constexpr double kVector = 16;          // numbers of single precision in a vector register (AVX-512)
-constexpr double kChunkBytes = 16384;   // of a thread's piece of a streaming operation
-constexpr double kShortestSplit = 256;  // of the inner dimension, worth a piece of its own
+constexpr double kShortestPiece = 256;  // of the inner dimension, worth a piece of its own
 constexpr double kPiecesPerThread = 4;  // that a split of the inner dimension aims at
-
-double efficiency(const sim::Efficiency& e, OpKind kind) {
-  return kind == OpKind::conv ? e.conv : kind == OpKind::rnn ? e.rnn : e.gemm;
-}
 
 /// The longest that `pieces` of unequal length take on k threads, of their sum: Graham, SIAM J. Appl. Math. 17(2), 1969,
 /// theorem 1.
@@ -31,14 +24,14 @@ double granularity(double pieces, double k) { return 1 / k + (1 - 1 / k) / std::
 /// A convolution's filter gradient sums over all samples: each thread keeps a filter of its own.
 bool is_filter_gradient(const OpWork& work) { return work.kind == OpKind::conv && work.matrix.k.per_sample > 0; }
 
-struct Pieces {
+struct SplitPieces {
   double count = 1;
   double partial_bytes = 0;  // of results that are summed at the end
 };
 
-Pieces pieces_of(const OpWork& work, const Product& p, double k) {
-  const double tiles = std::ceil(p.m / kTile) * std::ceil(p.n / kTile), result_bytes = kBytesPerNumber * p.m * p.n;
-  const double most = std::max(1.0, std::floor(p.k / kShortestSplit));
+SplitPieces pieces_of(const OpWork& work, const Product& p, double k) {
+  const double tiles = std::ceil(p.m / kCpuTile) * std::ceil(p.n / kCpuTile), result_bytes = kBytesPerNumber * p.m * p.n;
+  const double most = std::max(1.0, std::floor(p.k / kShortestPiece));
   if (is_filter_gradient(work)) {
     const double splits = std::min(k, most);
     return {.count = tiles * most, .partial_bytes = splits > 1 ? splits * result_bytes : 0};
@@ -52,7 +45,7 @@ Pieces pieces_of(const OpWork& work, const Product& p, double k) {
 sim::CpuOpCost cpu_op_cost(const OpWork& work, const sim::Device& cpu, double batch, int threads, const ThreadFactors& factors) {
   const sim::Efficiency& e = cpu.efficiency;
   const double k = threads, repeats = work.repeats, bandwidth = cpu.memory_bandwidth_bytes_per_s * e.bandwidth;
-  const double core_flops = cpu.peak_fp32_flops / cpu.cores * efficiency(e, work.kind) * work.relative_efficiency;
+  const double core_flops = cpu.peak_fp32_flops / cpu.cores * efficiency_of(e, work.kind) * work.relative_efficiency;
   sim::check(core_flops > 0 && bandwidth > 0 && batch > 0 && threads > 0, "an operation needs samples, threads and a CPU");
   const sim::Threading& t = cpu.threading;
   const double thread_s = e.launch_s * (1 - t.dispatch_share) / cpu.cores * factors.per_thread;
@@ -61,12 +54,12 @@ sim::CpuOpCost cpu_op_cost(const OpWork& work, const sim::Device& cpu, double ba
   if (product.m <= 0) {
     const double one_core_s = work.flops.at(batch) / core_flops;
     cost.fixed_s += t.serial_share * one_core_s;
-    cost.arithmetic_s = (1 - t.serial_share) * one_core_s * granularity(cost.bytes / kChunkBytes, k);
+    cost.arithmetic_s = (1 - t.serial_share) * one_core_s * granularity(cost.bytes / kCpuChunkBytes, k);
     return cost;
   }
-  const double vectors = std::ceil(product.n / kVector) * kVector / product.n;
+  const double vectors = std::ceil(product.n / kCpuVector) * kCpuVector / product.n;
   const double one_core_s = repeats * product.flops() * vectors / core_flops;
-  const Pieces pieces = pieces_of(work, product, k);
+  const SplitPieces pieces = pieces_of(work, product, k);
   cost.further_bytes = repeats * pieces.partial_bytes * factors.partial_results;
   cost.fixed_s += t.serial_share * one_core_s + cost.further_bytes / bandwidth;
   cost.arithmetic_s = (1 - t.serial_share) * one_core_s * granularity(pieces.count, k);

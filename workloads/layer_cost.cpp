@@ -11,8 +11,6 @@ namespace {
 using sim::Affine;
 using sim::OpKind;
 
-Affine fixed(double x) { return {x, 0}; }
-Affine a_sample(double x) { return {0, x}; }
 double value(const Affine& x) { return x.fixed + x.per_sample; }  // of a pure one: fixed, or a sample's
 
 /// Bytes of `weights` numbers read or written once a step and `numbers` a sample.

@@ -12,6 +12,10 @@ namespace rehearse::workloads {
 
 inline constexpr double kBytesPerNumber = 4;  ///< of single precision, in which graphs are written
 
+/// A quantity that the batch does not change, and one that grows with it.
+inline sim::Affine fixed(double x) { return {x, 0}; }
+inline sim::Affine a_sample(double x) { return {0, x}; }
+
 /// One operation of a layer; its name is a suffix to the layer's.
 struct LayerOp {
   sim::Op op;

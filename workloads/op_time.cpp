@@ -19,9 +19,6 @@ constexpr double kReuseHalf = 8;            // multiply-adds a number fetched fo
 constexpr double kLargestReuse = 64;        // of tiles of 128 x 128, for which the efficiencies are stated
 constexpr double kShortestSplit = 256;      // of the inner dimension, worth a thread block of its own
 constexpr double kWaves = 4;            // that a split of the inner dimension aims at: at most a fifth of the last one is lost
-constexpr double kCpuTile = 32;         // side of a thread's piece of a product
-constexpr double kCpuVector = 16;       // numbers of single precision in a vector register (AVX-512)
-constexpr double kCpuChunk = 16384;     // bytes of a thread's piece of a streaming operation
 constexpr double kFixedDispatch = 0.5;  // of a CPU's launch time, the rest grows with the threads
 
 double equal_parts(double whole, double part) { return std::ceil(whole / part); }
@@ -33,10 +30,6 @@ bool equal(const sim::MatrixShape& a, const sim::MatrixShape& b) { return equal(
 bool equal(const sim::FastForm& a, const sim::FastForm& b) {
   return equal(a.matrix, b.matrix) && a.products == b.products && a.relative_efficiency == b.relative_efficiency &&
          equal(a.transform_bytes, b.transform_bytes);
-}
-
-double efficiency(const sim::Efficiency& e, OpKind kind) {
-  return kind == OpKind::conv ? e.conv : kind == OpKind::rnn ? e.rnn : e.gemm;
 }
 
 /// Half precision is never slower than single, which it can be converted to.
@@ -69,7 +62,7 @@ OpParts gpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
   const double bandwidth = d.memory_bandwidth_bytes_per_s * e.bandwidth, peak = peak_flops(d, c.precision);
   const auto parts_of = [&](const Product& p, double relative_efficiency) {
     const double used = p.m > 0 ? tiling_efficiency(p, d.multiprocessors, e.k_half) * relative_efficiency : 1;
-    return OpParts{.arithmetic_s = w.repeats * p.flops() / (peak * efficiency(e, w.kind) * used),
+    return OpParts{.arithmetic_s = w.repeats * p.flops() / (peak * efficiency_of(e, w.kind) * used),
                    .memory_s = bytes_of(w, c) / bandwidth,
                    .fixed_s = e.launch_s * c.launch_factor + (w.repeats - 1) * e.repeat_s,
                    .peak_s = w.repeats * p.flops() / peak,
@@ -111,7 +104,7 @@ double cpu_product_s(const Product& p, int repeats, double threads, double core_
 OpParts cpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
   const sim::Efficiency& e = d.efficiency;
   const double cores = d.cores, threads = c.threads > 0 ? std::min<double>(c.threads, cores) : cores;
-  const double core_flops = peak_flops(d, c.precision) / cores * efficiency(e, w.kind) * w.relative_efficiency;
+  const double core_flops = peak_flops(d, c.precision) / cores * efficiency_of(e, w.kind) * w.relative_efficiency;
   const double largest_bandwidth = d.memory_bandwidth_bytes_per_s * e.bandwidth;
   const double core_bandwidth = d.core_bandwidth_bytes_per_s > 0 ? d.core_bandwidth_bytes_per_s : largest_bandwidth;
   const double dispatch = kFixedDispatch + (1 - kFixedDispatch) * threads / cores;
@@ -120,7 +113,7 @@ OpParts cpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
                 .peak_s = w.flops.at(c.batch) / peak_flops(d, c.precision)};
   const Product product = product_of(w.matrix, c.batch);
   if (product.m <= 0) {
-    const double chunks = std::max(1.0, equal_parts(w.bytes.at(c.batch), kCpuChunk));
+    const double chunks = std::max(1.0, equal_parts(w.bytes.at(c.batch), kCpuChunkBytes));
     parts.arithmetic_s = parallel_s(w.flops.at(c.batch) / core_flops, chunks, threads, 1, 0);
     return parts;
   }
@@ -131,6 +124,10 @@ OpParts cpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
 }
 
 }  // namespace
+
+double efficiency_of(const sim::Efficiency& e, OpKind kind) {
+  return kind == OpKind::conv ? e.conv : kind == OpKind::rnn ? e.rnn : e.gemm;
+}
 
 Conditions corrected(Conditions c, const sim::Device& device, std::string_view model, std::string_view dataset) {
   const sim::ModelCorrection correction = sim::correction_of(device, model, dataset);

@@ -9,6 +9,13 @@
 
 namespace rehearse::workloads {
 
+inline constexpr double kCpuTile = 32;           ///< side of a CPU thread's piece of a product
+inline constexpr double kCpuVector = 16;         ///< numbers of single precision in a vector register (AVX-512)
+inline constexpr double kCpuChunkBytes = 16384;  ///< of a CPU thread's piece of a streaming operation
+
+/// Of operations of this kind, relative to the device's peak.
+double efficiency_of(const sim::Efficiency& efficiency, sim::OpKind kind);
+
 /// Under which an operation runs.
 struct Conditions {
   double batch = 1;  ///< samples on this device

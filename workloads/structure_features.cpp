@@ -8,7 +8,7 @@
 namespace rehearse::workloads {
 namespace {
 
-constexpr double kTile = 64;  // columns of a product that a GPU's multiprocessor takes at once
+constexpr double kGpuTile = 64;  // columns of a product that a GPU's multiprocessor takes at once
 
 void add_layer(StructureFeatures& f, const Conv& conv, double flops, const Shape&) {
   ++f.conv_layers;
@@ -17,7 +17,7 @@ void add_layer(StructureFeatures& f, const Conv& conv, double flops, const Shape
   double& of_kind = conv.window.area() == 1 ? f.pointwise_flops : conv.window.area() == 9 ? f.square3_flops : f.wide_flops;
   of_kind += flops;
   const double columns = static_cast<double>(conv.filters) / conv.groups;
-  f.padded_flops += flops * std::ceil(columns / kTile) * kTile / columns;
+  f.padded_flops += flops * std::ceil(columns / kGpuTile) * kGpuTile / columns;
 }
 
 void add_layer(StructureFeatures& f, const TransposedConv& conv, double flops, const Shape& in) {

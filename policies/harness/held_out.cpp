@@ -15,7 +15,7 @@ namespace {
 ErrorSpread spread_of(std::vector<double> errors) {
   if (errors.empty()) return {};
   std::ranges::sort(errors);
-  return {quantile(errors, 0.5), quantile(errors, 0.9),
+  return {quantile_of_ascending(errors, 0.5), quantile_of_ascending(errors, 0.9),
           std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size())};
 }
 

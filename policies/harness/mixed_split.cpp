@@ -11,8 +11,6 @@ namespace rehearse::policies {
 
 namespace {
 
-constexpr double kAlike = 1.05;  // times at the same batch, of workers that count as equally fast
-
 class MixTimer {
  public:
   MixTimer(const workloads::Belief& belief, const sim::Profile& profile)
@@ -64,7 +62,7 @@ class MixTimer {
     for (const PoolWorkers& one : mix) least = std::min(least, step_s(one, 1, share));
     std::vector<PoolWorkers> fast;
     for (const PoolWorkers& one : mix)
-      if (step_s(one, 1, share) <= kAlike * least) fast.push_back(one);
+      if (step_s(one, 1, share) <= kAlikeTimes * least) fast.push_back(one);
     return fast;
   }
 

@@ -11,8 +11,6 @@ namespace rehearse::policies {
 
 namespace {
 
-constexpr double kAlike = 1.05;  // times at the same batch, of workers of one kind
-
 Split finished(std::vector<int> samples, const std::vector<SplitWorker>& workers) {
   Split split{.samples = std::move(samples)};
   for (const int one : split.samples) split.batch += one;
@@ -29,14 +27,14 @@ double with_exchange(const Split& split, int batch, const std::function<double(i
   return split.step_s + exchange_s(static_cast<int>(taking_part));
 }
 
-/// Those that take no longer than kAlike times the quickest, at the same share of the batch.
+/// Those that take no longer than kAlikeTimes times the quickest, at the same share of the batch.
 std::vector<SplitWorker> fastest(const std::vector<SplitWorker>& workers, int batch) {
   const int share = std::max(1, batch / static_cast<int>(workers.size()));
   double least = std::numeric_limits<double>::infinity();
   for (const SplitWorker& w : workers) least = std::min(least, w.time_s(share));
   std::vector<SplitWorker> fast;
   for (const SplitWorker& w : workers)
-    if (w.time_s(share) <= kAlike * least) fast.push_back(w);
+    if (w.time_s(share) <= kAlikeTimes * least) fast.push_back(w);
   return fast;
 }
 

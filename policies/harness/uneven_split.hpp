@@ -9,6 +9,9 @@ namespace rehearse::policies {
 /// Seconds of a step of one worker at so many samples, from 1 on; rising. Without the exchange of gradients.
 using WorkerTime = std::function<double(int samples)>;
 
+/// Workers are alike that take no longer than so many times the quickest, at the same batch.
+inline constexpr double kAlikeTimes = 1.05;
+
 struct SplitWorker {
   WorkerTime time_s;
   int most_samples = 0;  ///< that its memory holds

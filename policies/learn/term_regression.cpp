@@ -18,7 +18,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double kWorthwhile = 0.99;  // of the error before: less gain than that is no term's own
-constexpr double kLeast = 1e-3;       // of a prediction over its value, so that logarithms stay finite
+constexpr double kLeastRatio = 1e-3;  // of a prediction over its value, so that logarithms stay finite
 
 /// Rows whose least squares equal those of all rows: the triangle of a QR decomposition, with the ones on the right.
 struct Reduced {
@@ -69,7 +69,7 @@ class Folds {
     for (const Fold& fold : folds_) {
       const VectorXd x = solve(fold.rest, terms);
       const VectorXd ratio = relative_(fold.held_out, terms) * x;
-      for (const double one : ratio) found.push_back(std::max(kLeast, one));
+      for (const double one : ratio) found.push_back(std::max(kLeastRatio, one));
     }
     return found;
   }
@@ -118,14 +118,6 @@ std::vector<int> select(const Folds& folds, int most) {
 
 }  // namespace
 
-double quantile(std::span<const double> ascending, double p) {
-  sim::check(!ascending.empty(), "a quantile of nothing");
-  const double at = p * static_cast<double>(ascending.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, ascending.size() - 1);
-  return ascending[below] + (at - static_cast<double>(below)) * (ascending[above] - ascending[below]);
-}
-
 TermRegression TermRegression::fit(const TermSamples& samples, const TermOptions& options) {
   const Folds folds(samples, options.folds);
   return fit_terms(samples, select(folds, options.most_terms), options);
@@ -150,8 +142,8 @@ double TermRegression::expected(const VectorXd& terms) const {
 
 Interval TermRegression::predict(const VectorXd& terms) const {
   const double middle = expected(terms);
-  return {middle, middle * std::exp(std::min(0.0, quantile(errors_, 0.1))),
-          middle * std::exp(std::max(0.0, quantile(errors_, 0.9)))};
+  return {middle, middle * std::exp(std::min(0.0, quantile_of_ascending(errors_, 0.1))),
+          middle * std::exp(std::max(0.0, quantile_of_ascending(errors_, 0.9)))};
 }
 
 }  // namespace rehearse::policies

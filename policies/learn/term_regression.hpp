@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "sim/base/statistics.hpp"
+
 namespace rehearse::policies {
 
 struct TermSamples {
@@ -44,7 +46,6 @@ class TermRegression {
   std::vector<double> errors_;
 };
 
-/// A quantile of ascending values, by linear interpolation; p in [0, 1].
-double quantile(std::span<const double> ascending, double p);
+using sim::quantile_of_ascending;
 
 }  // namespace rehearse::policies

@@ -44,12 +44,12 @@ PlacementEntry searching(PlacementEntry made, std::vector<ParameterDeclaration> 
   return made;
 }
 
-PlacementEntry random_entry() {
+PlacementEntry random_placement_entry() {
   return entry("random", "a yardstick: every group on any device",
                [](const Parameters&) -> std::unique_ptr<PlacementMethod> { return std::make_unique<RandomPlacement>(1); });
 }
 
-PlacementEntry random_search_entry() {
+PlacementEntry random_placements_entry() {
   return searching(
       entry("random-search", "a yardstick: the best of as many random placements as there are evaluations",
             [](const Parameters&) -> std::unique_ptr<PlacementMethod> { return std::make_unique<RandomPlacement>(0); }));
@@ -150,8 +150,8 @@ const std::vector<PlacementEntry>& placement_methods() {
       entry("single-cpu", "everything on the CPU", make<SingleCpu>),
       entry("single-gpu", "everything on the fastest GPU", make<SingleGpu>),
       entry("round-robin", "groups in topological order on the GPUs in turn", make<RoundRobin>),
-      random_entry(),
-      random_search_entry(),
+      random_placement_entry(),
+      random_placements_entry(),
       entry("expert", "LSTM layers, attention, softmax on GPUs in turn; else contiguous parts of equal time", make<Expert>),
       entry("scotch", "fewest bytes between devices, work by their speeds (SCOTCH)", make_scotch<true>),
       entry("min-cut", "scotch without the CPU (Mirhoseini et al. 2017)", make_scotch<false>),

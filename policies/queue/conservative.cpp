@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policies/queue/durations.hpp"
 #include "sim/base/units.hpp"
 
 namespace rehearse::policies {
@@ -9,8 +10,6 @@ namespace rehearse::policies {
 namespace {
 
 constexpr double kOutrun = 0.1;
-
-double end_of(double start_s, double need_s) { return need_s == sim::kNever ? need_s : sim::on_date_grid(start_s + need_s); }
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policies/queue/durations.hpp"
 #include "sim/base/units.hpp"
 #include "sim/replay/costs.hpp"
 
@@ -12,8 +13,6 @@ namespace {
 const sim::Configuration& entry_of(const sim::QueueJob& job, int entry) {
   return job.menu.ranked[static_cast<std::size_t>(entry)].configuration;
 }
-
-double end_of(double start_s, double need_s) { return need_s == sim::kNever ? need_s : sim::on_date_grid(start_s + need_s); }
 
 /// Of a menu, for each pool and number of workers the entry that is predicted to be quickest; fewest workers first.
 std::vector<int> shares_of(const sim::QueueView& view, const sim::QueueJob& job) {

@@ -1,9 +1,15 @@
 // How long a discipline believes a job still needs: what the user gave, what the menu predicts, or, for oracles alone, the truth.
 #pragma once
 
+#include "sim/base/units.hpp"
 #include "sim/replay/decisions.hpp"
 
 namespace rehearse::policies {
+
+/// The date at which something ends; never, if it needs for ever.
+inline double end_of(double start_s, double need_s) {
+  return need_s == sim::kNever ? need_s : sim::on_date_grid(start_s + need_s);
+}
 
 class Durations {
  public:

@@ -8,7 +8,7 @@ namespace rehearse::policies {
 
 namespace {
 
-using Made = std::unique_ptr<SearchMethod>;
+using MadeMethod = std::unique_ptr<SearchMethod>;
 
 int whole(const Parameters& p, std::string_view name) { return static_cast<int>(p.number(name)); }
 
@@ -32,14 +32,14 @@ std::vector<ParameterDeclaration> nsga2_parameters() {
           probability("mutation", defaults.mutation, "of each gene of a child")};
 }
 
-Made nsga2(const Parameters& p, const SearchSetup& setup) {
+MadeMethod nsga2(const Parameters& p, const SearchSetup& setup) {
   return make_nsga2(
       {.population = (whole(p, "population") + 3) / 4 * 4, .crossover = p.number("crossover"), .mutation = p.number("mutation")},
       setup);
 }
 
-SearchEntry entry(std::string name, std::string help, Made (*make)(const Parameters&, const SearchSetup&),
-                  std::vector<ParameterDeclaration> parameters) {
+SearchEntry search_entry(std::string name, std::string help, MadeMethod (*make)(const Parameters&, const SearchSetup&),
+                         std::vector<ParameterDeclaration> parameters) {
   SearchEntry made;
   made.name = std::move(name);
   made.help = std::move(help);
@@ -54,30 +54,31 @@ SearchEntry moead_entry() {
     const int population = whole(p, "population");
     return make_moead({.population = population, .neighbours = std::min(MoeadOptions().neighbours, population - 1)}, setup);
   };
-  return entry("moead", "decomposition into single objectives, differential evolution (Li and Zhang 2009; pagmo)", make,
-               {whole_number("population", defaults.population, "candidates, each with weights of its own", 8)});
+  return search_entry("moead", "decomposition into single objectives, differential evolution (Li and Zhang 2009; pagmo)", make,
+                      {whole_number("population", defaults.population, "candidates, each with weights of its own", 8)});
 }
 
-SearchEntry random_entry() {
-  return entry("random-search", "a yardstick: candidates at random, none twice",
-               [](const Parameters& p, const SearchSetup& setup) -> Made {
-                 return std::make_unique<RandomSearch>(whole(p, "side_by_side"), setup);
-               },
-               {whole_number("side_by_side", 40, "candidates that are tried at once", 1)});
+SearchEntry random_search_entry() {
+  return search_entry("random-search", "a yardstick: candidates at random, none twice",
+                      [](const Parameters& p, const SearchSetup& setup) -> MadeMethod {
+                        return std::make_unique<RandomSearch>(whole(p, "side_by_side"), setup);
+                      },
+                      {whole_number("side_by_side", 40, "candidates that are tried at once", 1)});
 }
 
 SearchEntry evolution_entry() {
   const EvolutionOptions defaults;
-  const auto make = [](const Parameters& p, const SearchSetup& setup) -> Made {
+  const auto make = [](const Parameters& p, const SearchSetup& setup) -> MadeMethod {
     return std::make_unique<Evolution>(
         EvolutionOptions{
             .population = whole(p, "population"), .sample = whole(p, "sample"), .children = whole(p, "side_by_side")},
         setup);
   };
-  return entry("evolution", "the oldest leave, mutants of the best of a sample come, by random weights (Real et al. 2019)", make,
-               {whole_number("population", defaults.population, "candidates that may have children", 2),
-                whole_number("sample", defaults.sample, "candidates of whom the best has a child", 1),
-                whole_number("side_by_side", defaults.children, "children that are tried at once", 1)});
+  return search_entry("evolution", "the oldest leave, mutants of the best of a sample come, by random weights (Real et al. 2019)",
+                      make,
+                      {whole_number("population", defaults.population, "candidates that may have children", 2),
+                       whole_number("sample", defaults.sample, "candidates of whom the best has a child", 1),
+                       whole_number("side_by_side", defaults.children, "children that are tried at once", 1)});
 }
 
 SearchEntry halving_entry() {
@@ -90,11 +91,11 @@ SearchEntry halving_entry() {
                         .high = 100});
   parameters.push_back(whole_number("rungs", defaults.rungs, "lengths of training, the last one the full length", 1));
   parameters.back().high = 10;
-  const auto make = [](const Parameters& p, const SearchSetup& setup) -> Made {
+  const auto make = [](const Parameters& p, const SearchSetup& setup) -> MadeMethod {
     return std::make_unique<Halving>(HalvingOptions{.factor = p.number("factor"), .rungs = whole(p, "rungs")}, nsga2(p, setup));
   };
-  SearchEntry made = entry("nsga2-halving", "nsga2 whose candidates train a little first, and only the best of them on", make,
-                           std::move(parameters));
+  SearchEntry made = search_entry("nsga2-halving", "nsga2 whose candidates train a little first, and only the best of them on",
+                                  make, std::move(parameters));
   made.halves = true;
   return made;
 }
@@ -103,9 +104,9 @@ SearchEntry halving_entry() {
 
 const std::vector<SearchEntry>& search_methods() {
   static const std::vector<SearchEntry> entries{
-      entry("nsga2", "non-dominated sorting genetic algorithm (Deb et al. 2002; pagmo with its defaults)", nsga2,
-            nsga2_parameters()),
-      moead_entry(), random_entry(), evolution_entry(), halving_entry()};
+      search_entry("nsga2", "non-dominated sorting genetic algorithm (Deb et al. 2002; pagmo with its defaults)", nsga2,
+                   nsga2_parameters()),
+      moead_entry(), random_search_entry(), evolution_entry(), halving_entry()};
   return entries;
 }
 

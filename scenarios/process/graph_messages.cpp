@@ -6,10 +6,10 @@ namespace rehearse::scenarios {
 
 namespace {
 
-constexpr std::array kKinds{"conv",        "gemm",    "rnn",       "batch_norm", "pool",
-                            "elementwise", "softmax", "embedding", "update",     "variable"};
+constexpr std::array kOpKinds{"conv",        "gemm",    "rnn",       "batch_norm", "pool",
+                              "elementwise", "softmax", "embedding", "update",     "variable"};
 constexpr std::array kPhases{"forward", "backward", "update"};
-static_assert(kKinds.size() == static_cast<std::size_t>(sim::OpKind::variable) + 1);
+static_assert(kOpKinds.size() == static_cast<std::size_t>(sim::OpKind::variable) + 1);
 static_assert(kPhases.size() == static_cast<std::size_t>(sim::Phase::update) + 1);
 
 /// [fixed, per_sample]; left out when both are 0.
@@ -19,7 +19,7 @@ void write_affine(std::string_view name, const sim::Affine& value, JsonLine& out
 }
 
 void write_op(const sim::Op& op, JsonLine& out) {
-  out.open('{').key("name").text(op.name).key("kind").text(kKinds[static_cast<std::size_t>(op.kind)]);
+  out.open('{').key("name").text(op.name).key("kind").text(kOpKinds[static_cast<std::size_t>(op.kind)]);
   out.key("phase").text(kPhases[static_cast<std::size_t>(op.phase)]).key("layer").number(op.layer);
   if (op.step != 0) out.key("step").number(op.step);
   write_affine("flops", op.flops, out);

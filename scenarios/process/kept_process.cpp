@@ -1,6 +1,5 @@
 #include "scenarios/process/kept_process.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,32 +12,11 @@
 
 #include "scenarios/process/keeper.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/pipe.hpp"
 
 namespace rehearse::scenarios {
 
 namespace {
-
-/// Both ends, closed at the end of the scope unless taken.
-class Pipe {
- public:
-  Pipe() { sim::check(pipe2(ends_.data(), O_CLOEXEC) == 0, "no pipe could be made"); }
-  ~Pipe() {
-    for (const int end : ends_)
-      if (end >= 0) close(end);
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  int reading() const { return ends_[0]; }
-  int writing() const { return ends_[1]; }
-  /// Our end, which then does not block.
-  int take(std::size_t end) {
-    fcntl(ends_[end], F_SETFL, O_NONBLOCK);
-    return std::exchange(ends_[end], -1);
-  }
-
- private:
-  std::array<int, 2> ends_{-1, -1};
-};
 
 /// No signal comes between a fork and what the child does about signals.
 class HeldSignals {
@@ -59,7 +37,7 @@ class HeldSignals {
 }  // namespace
 
 KeptProcess::KeptProcess(const ProcessCommand& command) {
-  Pipe input, output, errors, end;
+  sim::Pipe input, output, errors, end;
   std::vector<std::string> words = command.words;
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -76,10 +54,11 @@ KeptProcess::KeptProcess(const ProcessCommand& command) {
     if (keeper_ == 0) keep(task);
   }
   sim::check(keeper_ > 0, "no process could be started");
-  input_ = input.take(1);
-  output_ = output.take(0);
-  errors_ = errors.take(0);
-  end_ = end.take(0);
+  input_ = input.take_writing();
+  output_ = output.take_reading();
+  errors_ = errors.take_reading();
+  end_ = end.take_reading();
+  for (const int ours : {input_, output_, errors_, end_}) sim::never_wait(ours);
 }
 
 KeptProcess::~KeptProcess() {

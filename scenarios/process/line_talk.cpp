@@ -19,7 +19,7 @@ namespace rehearse::scenarios {
 namespace {
 
 constexpr std::size_t kTail = 2000;  // bytes of standard error that last words are looked for in
-constexpr std::size_t kShownCharacters = 200;
+constexpr std::size_t kShownOfLine = 200;
 constexpr std::chrono::milliseconds kUntilItsEndIsKnown{3000};
 
 /// A pipe that nobody reads any more is an error of write(), not a signal that ends us.
@@ -162,7 +162,7 @@ std::string LineTalk::last_words() const {
   if (end == std::string::npos) return {};
   const std::size_t before = errors_tail_.find_last_of("\r\n", end);
   const std::size_t begin = before == std::string::npos ? 0 : before + 1;
-  return sim::shown(std::string_view(errors_tail_).substr(begin, end + 1 - begin), kShownCharacters);
+  return sim::shown(std::string_view(errors_tail_).substr(begin, end + 1 - begin), kShownOfLine);
 }
 
 }  // namespace rehearse::scenarios

@@ -11,8 +11,8 @@ namespace rehearse::scenarios {
 
 namespace {
 
-constexpr std::size_t kShownCharacters = 100;  // of an answer that is wrong
-constexpr int kSeedBits = 53;                  // a JSON number of anyone's holds so many
+constexpr std::size_t kShownOfAnswer = 100;  // of an answer that is wrong
+constexpr int kSeedBits = 53;                // a JSON number of anyone's holds so many
 
 /// The parts of requests that are left out unless the process asks for them.
 const std::vector<std::string> kParts{"candidates", "nodes"};
@@ -65,13 +65,13 @@ void PolicyProcess::ask(const std::function<void(JsonLine&)>& write,
     if (mistakes.empty() && static_cast<std::uint64_t>(answered) != id)
       in.child("id")->refuse(fmt::format("the request's id {}", id), mistakes);
     mistakes.throw_if_any();
-    if (const auto error = in.maybe_text("error")) throw sim::PolicyError("it says " + sim::shown(*error, 2 * kShownCharacters));
+    if (const auto error = in.maybe_text("error")) throw sim::PolicyError("it says " + sim::shown(*error, 2 * kShownOfAnswer));
     read(in, mistakes);
   });
 }
 
 void PolicyProcess::read_answer(std::string line, const std::function<void(sim::ObjectReader&, sim::Mistakes&)>& read) {
-  const std::string shown = sim::shown(std::string_view(line).substr(0, 4 * kShownCharacters), kShownCharacters);
+  const std::string shown = sim::shown(std::string_view(line).substr(0, 4 * kShownOfAnswer), kShownOfAnswer);
   try {
     const sim::JsonDocument document = sim::parse_json(std::move(line), "its answer");
     sim::Mistakes mistakes;

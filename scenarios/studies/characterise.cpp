@@ -4,17 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "policies/configure/oracle.hpp"
 #include "scenarios/studies/characterise_grid.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace rehearse::scenarios {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using sim::kNan;
 
 struct CharacteriseParameters {
   std::vector<int> workers;

@@ -3,17 +3,17 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "policies/configure/oracle.hpp"
 #include "report/heat_map.hpp"
 #include "scenarios/studies/monotone.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace rehearse::scenarios {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using sim::kNan;
 
 std::string yes_or_no(bool value) { return value ? "true" : "false"; }
 

@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
+
+#include "sim/base/statistics.hpp"
 
 namespace rehearse::scenarios {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using sim::kNan;
 
 KnobSet bit(int knob) { return KnobSet{1} << knob; }
 KnobSet all_of(int knobs) { return bit(knobs) - 1; }

@@ -4,18 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "report/line_plot.hpp"
 #include "report/statistics.hpp"
+#include "sim/base/statistics.hpp"
 #include "sim/read/csv.hpp"
 
 namespace rehearse::scenarios {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using sim::kNan;
 /// Points are submitted so far apart that none waits for another, all within half of the dates that there are.
 constexpr double kLastSubmit_s = 4294967296.0;
 

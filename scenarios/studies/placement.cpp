@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <set>
 #include <tuple>
 
@@ -15,6 +14,7 @@
 #include "scenarios/studies/placement_cases.hpp"
 #include "scenarios/studies/placement_pictures.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/statistics.hpp"
 #include "sim/step/step_timer.hpp"
 #include "workloads/zoo.hpp"
 
@@ -22,8 +22,9 @@ namespace rehearse::scenarios {
 
 namespace {
 
-constexpr std::string_view kHowToGet = "take it from the GitHub repositories msr-fiddle/dnn-partitioning or msr-fiddle/pipedream";
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::string_view kHowToGetGraphs =
+    "take it from the GitHub repositories msr-fiddle/dnn-partitioning or msr-fiddle/pipedream";
+using sim::kNan;
 
 struct PlacementParameters {
   std::vector<GraphChoice> graphs;
@@ -285,7 +286,7 @@ GraphChoice read_graph(sim::JsonValue value, const Paths& paths, sim::Mistakes& 
   // A name that resolves to no path is one mistake, not several.
   const auto path_of = [&](const char* key) {
     const std::string given = in.text(key, std::string());
-    const std::string path = given.empty() ? given : paths.resolve(*in.child(key), mistakes, kHowToGet);
+    const std::string path = given.empty() ? given : paths.resolve(*in.child(key), mistakes, kHowToGetGraphs);
     return path.empty() ? given : path;
   };
   choice.file = path_of("file");

@@ -24,7 +24,7 @@ namespace {
 
 using policies::SearchGoal;
 
-constexpr std::string_view kHowToGet =
+constexpr std::string_view kHowToGetAccuracies =
     "put the accuracies of NAS-Bench-201 beside the latencies of github.com/HayeonLee/HELP, data/nasbench201/latency";
 
 std::vector<policies::Genes> every_candidate(const std::vector<policies::Gene>& genes) {
@@ -71,7 +71,7 @@ SpaceChoice read_cells(sim::ObjectReader& in, const Paths& paths, Scenario& scen
   if (const auto list = in.required("devices", "columns of latencies, without their ending _ms"); list && devices.empty())
     list->refuse("at least one", mistakes);
   in.finish();
-  const std::string path = paths.resolve(file, mistakes, kHowToGet);
+  const std::string path = paths.resolve(file, mistakes, kHowToGetAccuracies);
   if (path.empty() || devices.empty() || columns.accuracy.empty()) return {};
   std::vector<NamedSpace> spaces;
   try {

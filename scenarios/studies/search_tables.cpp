@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -10,6 +9,7 @@
 #include "report/statistics.hpp"
 #include "scenarios/studies/search_outcome.hpp"
 #include "scenarios/studies/study.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace rehearse::scenarios {
 
@@ -19,7 +19,7 @@ using policies::Evaluation;
 using policies::Measures;
 using policies::SearchGoal;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using sim::kNan;
 constexpr double kGood = 0.95;                            ///< of the reference's hypervolume
 constexpr std::string_view kYardstick = "random-search";  ///< that the others are compared with
 

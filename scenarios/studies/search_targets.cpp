@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 
+#include "sim/base/statistics.hpp"
 #include "sim/read/object_reader.hpp"
 
 namespace rehearse::scenarios {
@@ -13,7 +13,7 @@ namespace {
 
 using policies::Measures;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using sim::kNan;
 
 /// A figure, and where it is from.
 struct Measured {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <sstream>
 
 #include "policies/bundle.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/statistics.hpp"
 #include "sim/base/units.hpp"
 #include "sim/replay/replay.hpp"
 #include "traces/job_source.hpp"
@@ -17,7 +17,7 @@ namespace rehearse::scenarios {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using sim::kNan;
 
 ClusterFigures figures_of(const ScheduleLog& log, const policies::SearchJobs& search,
                           const policies::SearchJobsSettings& settings, const sim::Cluster& cluster) {

@@ -4,18 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "report/statistics.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/statistics.hpp"
 #include "sim/read/csv.hpp"
 
 namespace rehearse::scenarios {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using sim::kNan;
 constexpr double kGapS = 1048576;  ///< between jobs, so that none waits for another
 constexpr double kLeastGain = 0.02;
 constexpr int kResamples = 1000;

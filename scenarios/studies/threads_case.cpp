@@ -5,19 +5,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "report/line_plot.hpp"
 #include "report/statistics.hpp"
 #include "report/timeline.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace rehearse::scenarios {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using sim::kNan;
 /// A local rise and fall again by less is not seen in a measurement.
 constexpr double kUnimodalTolerance = 0.005;
 

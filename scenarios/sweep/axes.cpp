@@ -17,7 +17,7 @@ const std::vector<std::string> kScales{"linear", "log"};
 constexpr const char* kWhatBelongs = "a list of values, or an object with from, to and steps";
 
 /// RFC 6901, section 3.
-std::string escaped(std::string_view key) {
+std::string pointer_token(std::string_view key) {
   std::string out;
   for (const char c : key) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
   return out;
@@ -67,7 +67,7 @@ class AxisFinder {
       if (const auto sweep = sweep_of(value)) return read(value, *sweep, pointer);
     std::size_t position = 0;
     for (const sim::JsonValue element : value.elements()) find(element, fmt::format("{}/{}", pointer, position++));
-    for (const sim::JsonMember member : value.members()) find(member.value, pointer + "/" + escaped(member.key.text()));
+    for (const sim::JsonMember member : value.members()) find(member.value, pointer + "/" + pointer_token(member.key.text()));
   }
   std::vector<SweepAxis> axes() && { return std::move(axes_); }
 

@@ -35,10 +35,13 @@ std::string runs_table() {
   return sql + ") WITHOUT ROWID";
 }
 
+}  // namespace
+
 /// Held while a process writes to the database; the system lets go of it however the process ends, and children do not have it.
-class Lock {
+class DatabaseLock {
  public:
-  explicit Lock(const std::string& path) : path_(path + "-lock"), fd_(open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  explicit DatabaseLock(const std::string& path)
+      : path_(path + "-lock"), fd_(open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
     struct flock whole {};
     whole.l_type = F_WRLCK;
     if (fd_ >= 0 && fcntl(fd_, F_SETLK, &whole) == 0) return;
@@ -49,19 +52,17 @@ class Lock {
                            .expected = "a file that can be written",
                            .found = is_held ? "one that another sweep writes to" : std::strerror(number)});
   }
-  ~Lock() {
+  ~DatabaseLock() {
     unlink(path_.c_str());
     close(fd_);
   }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
+  DatabaseLock(const DatabaseLock&) = delete;
+  DatabaseLock& operator=(const DatabaseLock&) = delete;
 
  private:
   std::string path_;
   int fd_;
 };
-
-}  // namespace
 
 class SweepDatabase::Connection {
  public:
@@ -109,7 +110,7 @@ class SweepDatabase::Connection {
   void check_owner();
 
   std::string path_;
-  Lock lock_;
+  DatabaseLock lock_;
   bool is_empty_;  ///< and new: no file is left of it
   sqlite3* db_ = nullptr;
 };

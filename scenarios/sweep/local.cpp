@@ -1,6 +1,5 @@
 #include "scenarios/sweep/local.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "scenarios/run_policies.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
+#include "sim/base/pipe.hpp"
 
 namespace rehearse::scenarios {
 
@@ -93,28 +93,19 @@ class Worker {
 /// Lines that children write, each at once, as it is shorter than PIPE_BUF.
 class LinePipe {
  public:
-  LinePipe() {
-    sim::check(pipe2(ends_, O_CLOEXEC) == 0, "no pipe could be made");
-    fcntl(ends_[0], F_SETFL, O_NONBLOCK);
-  }
-  ~LinePipe() {
-    close(ends_[0]);
-    close(ends_[1]);
-  }
-  LinePipe(const LinePipe&) = delete;
-  LinePipe& operator=(const LinePipe&) = delete;
-  int reading() const { return ends_[0]; }
+  LinePipe() { sim::never_wait(pipe_.reading()); }
+  int reading() const { return pipe_.reading(); }
 
   bool write(const std::string& line) const {
     ssize_t written = -1;
-    do written = ::write(ends_[1], line.data(), line.size());
+    do written = ::write(pipe_.writing(), line.data(), line.size());
     while (written < 0 && errno == EINTR);
     return written == static_cast<ssize_t>(line.size());
   }
   /// The rows that are there.
   std::vector<SweepRow> rows() {
     char buffer[1 << 16];
-    for (ssize_t got = 0; (got = ::read(ends_[0], buffer, sizeof buffer)) > 0;)
+    for (ssize_t got = 0; (got = ::read(pipe_.reading(), buffer, sizeof buffer)) > 0;)
       text_.append(buffer, static_cast<std::size_t>(got));
     std::vector<SweepRow> rows;
     std::size_t begin = 0;
@@ -128,7 +119,7 @@ class LinePipe {
   }
 
  private:
-  int ends_[2] = {-1, -1};
+  sim::Pipe pipe_;
   std::string text_;
 };
 

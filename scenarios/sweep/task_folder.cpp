@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "sim/base/errors.hpp"
+#include "sim/read/file.hpp"
 
 namespace rehearse::scenarios {
 
@@ -53,16 +54,10 @@ class AppendedFile {
   int fd_;
 };
 
-std::string read(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 /// The whole rows of a file; an attempt that was killed may have left half of one at its end.
 std::vector<SweepRow> rows_in(const std::string& path) {
   std::vector<SweepRow> rows;
-  std::istringstream lines(read(path));
+  std::istringstream lines(sim::text_of_file(path));
   for (std::string line; std::getline(lines, line);)
     if (auto row = row_of(line + (lines.eof() ? "" : "\n"))) rows.push_back(std::move(*row));
   return rows;

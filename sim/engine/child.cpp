@@ -11,6 +11,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
+#include "sim/base/pipe.hpp"
 
 namespace rehearse::sim {
 namespace {
@@ -57,17 +58,14 @@ std::string read_all(int file) {
 class Child {
  public:
   Child(int task, int count, const std::function<std::string(int)>& work) {
-    int ends[2];
-    check(pipe(ends) == 0, "a pipe could not be made");
+    Pipe pipe;
     process_ = fork();
     if (process_ == 0) {
-      close(ends[0]);
-      be_child(ends[1], task, count, work);
+      close(pipe.take_reading());
+      be_child(pipe.writing(), task, count, work);
     }
-    close(ends[1]);
-    if (process_ < 0) close(ends[0]);
     check(process_ > 0, "a child could not be forked");
-    answer_ = ends[0];
+    answer_ = pipe.take_reading();
   }
   ~Child() {
     close(answer_);

@@ -23,7 +23,7 @@ namespace {
 namespace s4u = simgrid::s4u;
 
 /// SimGrid's precision of shares is absolute: bandwidths are scaled so that the largest is this.
-constexpr double kLargest = 1e9;
+constexpr double kLargestScaled = 1e9;
 constexpr std::uint64_t kNeverSent = std::uint64_t{1} << 60;  // bytes that no flow sends in the second that is simulated
 
 /// For a process that ends then: Comms that have not ended can neither be dropped nor outlive their engine, so both are left.
@@ -31,7 +31,7 @@ std::vector<double> rates_of(std::span<const double> capacities, std::span<const
   auto& engine = *new SimGridEngine({"--cfg=network/optim:Full"});
   double largest = *std::max_element(capacities.begin(), capacities.end());
   for (const CappedFlow& flow : flows) largest = std::max(largest, flow.cap);
-  const double scale = kLargest / largest;
+  const double scale = kLargestScaled / largest;
   s4u::NetZone* zone = s4u::create_full_zone("jobs");
   const auto link = [&](const std::string& name, double bandwidth) {
     return zone->create_link(name, bandwidth * scale)->set_latency(0)->seal();
@@ -97,7 +97,7 @@ std::vector<double> answer_of(const std::vector<double>& numbers) {
 }
 
 /// False at the end of what there is.
-bool read_all(int socket, void* bytes, std::size_t count) {
+bool receive_bytes(int socket, void* bytes, std::size_t count) {
   for (std::size_t done = 0; done < count;) {
     const ssize_t n = read(socket, static_cast<char*>(bytes) + done, count - done);
     if (n == 0 || (n < 0 && errno != EINTR)) return false;
@@ -106,7 +106,7 @@ bool read_all(int socket, void* bytes, std::size_t count) {
   return true;
 }
 
-bool write_all(int socket, const void* bytes, std::size_t count) {
+bool send_bytes(int socket, const void* bytes, std::size_t count) {
   for (std::size_t done = 0; done < count;) {
     const ssize_t n = send(socket, static_cast<const char*>(bytes) + done, count - done, MSG_NOSIGNAL);
     if (n < 0 && errno != EINTR) return false;
@@ -117,14 +117,14 @@ bool write_all(int socket, const void* bytes, std::size_t count) {
 
 bool send_numbers(int socket, const std::vector<double>& numbers) {
   const std::uint64_t count = numbers.size();
-  return write_all(socket, &count, sizeof count) && write_all(socket, numbers.data(), count * sizeof(double));
+  return send_bytes(socket, &count, sizeof count) && send_bytes(socket, numbers.data(), count * sizeof(double));
 }
 
 bool receive_numbers(int socket, std::vector<double>& numbers) {
   std::uint64_t count = 0;
-  if (!read_all(socket, &count, sizeof count)) return false;
+  if (!receive_bytes(socket, &count, sizeof count)) return false;
   numbers.resize(count);
-  return read_all(socket, numbers.data(), count * sizeof(double));
+  return receive_bytes(socket, numbers.data(), count * sizeof(double));
 }
 
 /// Until the other end is closed. An engine lives in a process of its own; no answer is the answer when it fails.

@@ -4,8 +4,12 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace rehearse::sim {
+
+/// What a text in UTF-8 may begin with.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 class ByteSource {
  public:

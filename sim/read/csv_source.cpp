@@ -8,8 +8,6 @@ namespace rehearse::sim {
 
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
 char* find(char* begin, char* end, char c) {
   return static_cast<char*>(std::memchr(begin, c, static_cast<std::size_t>(end - begin)));
 }

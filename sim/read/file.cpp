@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -98,6 +100,12 @@ std::string read_file(const std::string& path, std::size_t max_bytes) {
   }
   text.resize(used);
   return text;
+}
+
+std::string text_of_file(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
 }
 
 }  // namespace rehearse::sim

@@ -31,4 +31,7 @@ class InputFile {
 /// The whole file. Throws InputError also when it holds more than `max_bytes`.
 std::string read_file(const std::string& path, std::size_t max_bytes);
 
+/// The whole of a file of the program's own; empty when it is not there.
+std::string text_of_file(const std::string& path);
+
 }  // namespace rehearse::sim

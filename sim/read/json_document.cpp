@@ -86,7 +86,7 @@ std::string unescape(std::string_view token) {
 }
 
 /// Where an override goes: the nodes [begin, end) are replaced, or, if there are none, something is put before `begin`.
-struct Place {
+struct OverridePlace {
   std::vector<std::uint32_t> around;  ///< the containers that hold it, outermost first
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -111,7 +111,7 @@ class PlaceFinder {
       at = end;
     }
   }
-  Place place() && { return std::move(place_); }
+  OverridePlace place() && { return std::move(place_); }
 
  private:
   [[noreturn]] void refuse(std::string expected, std::string found, std::string nearest = {}) const {
@@ -180,11 +180,11 @@ class PlaceFinder {
 
   const JsonTree& tree_;
   std::string_view pointer_, from_;
-  Place place_;
+  OverridePlace place_;
 };
 
 /// The nodes of `value`, and of `key` before them if there is one, fit to be put into `tree` at index `begin`.
-std::vector<JsonNode> adopt(JsonTree& tree, const JsonTree& value, const Place& place, std::string_view from) {
+std::vector<JsonNode> adopt(JsonTree& tree, const JsonTree& value, const OverridePlace& place, std::string_view from) {
   const auto text_begin = static_cast<std::uint32_t>(tree.text.size() + 1);
   tree.sources.push_back({.begin = text_begin, .file = std::string(from), .has_lines = false});
   tree.text += '\n' + value.text;  // the line end keeps a number at the end of the text before from growing
@@ -235,7 +235,7 @@ JsonTree parse_override(std::string_view value_text, const std::vector<std::stri
 }  // namespace
 
 void JsonDocument::set(std::string_view pointer, std::string_view value_text, std::string_view from) {
-  const Place place = PlaceFinder(*tree_, pointer, from).place();
+  const OverridePlace place = PlaceFinder(*tree_, pointer, from).place();
   const JsonTree value = parse_override(value_text, place.inner_keys, from);
   const std::vector<JsonNode> added = adopt(*tree_, value, place, from);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
+#include "sim/read/byte_source.hpp"
 #include "sim/read/json.hpp"
 
 namespace rehearse::sim {
@@ -53,7 +54,6 @@ struct JsonTree {
   Mistake at(std::size_t offset) const;
 };
 
-inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 inline constexpr std::string_view kNumberCharacters = "+-.0123456789eE";
 
 /// Throws InputError.

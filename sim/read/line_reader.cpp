@@ -6,12 +6,6 @@
 
 namespace rehearse::sim {
 
-namespace {
-
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
-}  // namespace
-
 LineReader::LineReader(const std::string& path)
     : path_(path), source_(path), buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {
   fill();

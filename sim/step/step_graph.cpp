@@ -11,7 +11,7 @@
 namespace rehearse::sim {
 namespace {
 
-constexpr double kLargest = 0x1p62;  // of the sums of a whole step, in ticks or bytes
+constexpr double kLargestSum = 0x1p62;  // of the sums of a whole step, in ticks or bytes
 constexpr int kListedInCycle = 5;
 
 /// Positions of the first entry of each of `bins`, and the end: counts become sums.
@@ -32,7 +32,7 @@ int StepGraphBuilder::add_op(StepOp op, std::span<const double> durations_s) {
   check(durations_s.size() == graph_.classes_.size(), "an operation has a duration on each class of device");
   for (std::size_t c = 0; c < durations_s.size(); ++c) {
     const double d = durations_s[c];
-    if (d >= 0 && d * 0x1p30 < kLargest) {
+    if (d >= 0 && d * 0x1p30 < kLargestSum) {
       graph_.durations_.push_back(ticks_up(d));
       continue;
     }
@@ -64,7 +64,7 @@ void StepGraphBuilder::check_ops() {
     }
   for (const StepTensor& tensor : graph_.tensors_) bytes += static_cast<double>(tensor.bytes);
   for (const Tick duration : graph_.durations_) ticks += static_cast<double>(duration);
-  if (bytes >= kLargest || ticks >= kLargest)
+  if (bytes >= kLargestSum || ticks >= kLargestSum)
     mistakes_.add({.pointer = graph_.name_, .expected = "less than 2^62 bytes and ticks of 2^-30 s altogether", .found = "more"});
 }
 

@@ -49,12 +49,12 @@ TEST_CASE("too few values have no interval, undefined ones do not count") {
 
 TEST_CASE("quantiles lie linearly between order statistics") {
   // Positions p (n - 1): 0.95 x 3 = 2.85, that is 3 + 0.85 (4 - 3).
-  CHECK(quantile({4, 1, 3, 2}, 0.95) == Approx(3.85));
-  CHECK(quantile({4, 1, 3, 2}, 0.5) == Approx(2.5));
-  CHECK(quantile({30, 10, 20}, 0.25) == Approx(15));
-  CHECK(quantile({4, 1, 3, 2}, 0) == 1);
-  CHECK(quantile({4, 1, 3, 2}, 1) == 4);
-  CHECK(quantile({9}, 0.3) == 9);
+  CHECK(quantile(std::vector<double>{4, 1, 3, 2}, 0.95) == Approx(3.85));
+  CHECK(quantile(std::vector<double>{4, 1, 3, 2}, 0.5) == Approx(2.5));
+  CHECK(quantile(std::vector<double>{30, 10, 20}, 0.25) == Approx(15));
+  CHECK(quantile(std::vector<double>{4, 1, 3, 2}, 0) == 1);
+  CHECK(quantile(std::vector<double>{4, 1, 3, 2}, 1) == 4);
+  CHECK(quantile(std::vector<double>{9}, 0.3) == 9);
   CHECK(std::isnan(quantile({}, 0.5)));
 }
 

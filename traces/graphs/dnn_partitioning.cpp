@@ -14,7 +14,6 @@ namespace {
 using sim::at_least;
 using sim::between;
 
-constexpr double kMillisecond = 1e-3;
 constexpr double kLargest = 1e18;
 
 /// The repository writes truth as true, false, 1 and 0.

@@ -18,14 +18,14 @@ using sim::Affine;
 using sim::at_least;
 using sim::between;
 
-constexpr double kMostBytes = 1e18;  // or FLOPs; sums over a graph stay exact enough
+constexpr double kMostOfOp = 1e18;  // or FLOPs; sums over a graph stay exact enough
 constexpr double kMostSteps = 1e6;
 
 /// A number, or [fixed, per_sample].
 Affine read_affine(sim::ObjectReader& in, std::string_view key, sim::Mistakes& mistakes) {
   const auto value = in.child(key);
   if (!value) return {};
-  const sim::NumberRange range = between(0, kMostBytes);
+  const sim::NumberRange range = between(0, kMostOfOp);
   if (value->is_number()) return {sim::read_number(*value, range, mistakes), 0};
   if (!value->is_array() || value->size() != 2) {
     value->refuse("a number, or a list of two: fixed, and for each sample", mistakes);
@@ -126,7 +126,7 @@ class GraphReader {
     op.saved_bytes = read_affine(in, "saved_bytes", mistakes_);
     op.private_bytes = read_affine(in, "private_bytes", mistakes_);
     op.workspace_bytes = read_affine(in, "workspace_bytes", mistakes_);
-    op.parameter_bytes = in.number("parameter_bytes", between(0, kMostBytes), 0.0);
+    op.parameter_bytes = in.number("parameter_bytes", between(0, kMostOfOp), 0.0);
     parameter_bytes_ += op.parameter_bytes;
     for (const sim::JsonValue form : in.list("fast_forms")) op.fast_forms.push_back(read_fast_form(form, mistakes_));
     const int index = static_cast<int>(graph_.ops.size());

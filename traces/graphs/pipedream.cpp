@@ -14,11 +14,10 @@
 namespace rehearse::traces {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostFileBytes = std::size_t{64} << 20;
 constexpr std::string_view kSeparator = " -- ";
 constexpr std::string_view kNodeForm =
     "NODE -- LAYER -- forward_compute_time=MS, backward_compute_time=MS, activation_size=BYTES, parameter_size=BYTES";
-constexpr double kMillisecond = 1e-3;
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r");
@@ -61,7 +60,7 @@ struct Node {
 class Profile {
  public:
   explicit Profile(const std::string& path) : file_(path) {
-    const std::string text = sim::read_file(path, kMostBytes);
+    const std::string text = sim::read_file(path, kMostFileBytes);
     std::int64_t line = 0;
     for_each_line(text, [&](std::string_view content) {
       ++line;

@@ -11,6 +11,8 @@
 
 namespace rehearse::traces {
 
+inline constexpr double kMillisecond = 1e-3;  ///< in which profilers give times; in seconds
+
 struct ProfiledOp {
   std::string name, type;  ///< `type` as the file has it; may be empty
   std::int64_t id = 0;     ///< the file's

@@ -6,7 +6,7 @@ namespace rehearse::traces {
 
 namespace {
 
-constexpr HistoryFormat kFormats[] = {
+constexpr HistoryFormat kHistoryFormats[] = {
     {"native", "our own: CSV, a row a run", "", read_native_history},
     {"trimtuner", "cnn.csv of TrimTuner (MASCOTS 2020): parameter servers on t2 machines",
      "download dataset_NN_Tensorflow/cnn.csv of github.com/pedrogbmendes/TrimTuner", read_trimtuner_history},
@@ -14,6 +14,6 @@ constexpr HistoryFormat kFormats[] = {
 
 }  // namespace
 
-std::span<const HistoryFormat> history_formats() { return kFormats; }
+std::span<const HistoryFormat> history_formats() { return kHistoryFormats; }
 
 }  // namespace rehearse::traces

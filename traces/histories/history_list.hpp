@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "traces/job_list.hpp"
@@ -28,7 +29,7 @@ class HistoryCollector {
   void add(workloads::PastRun run, std::int64_t line, const std::optional<sim::Mistake>& repaired = {});
   /// Because of the first of its mistakes.
   void drop(const std::vector<sim::Mistake>& mistakes, std::int64_t line);
-  void note(std::string text) { list_.report.notes.push_back(std::move(text)); }
+  void note(std::string_view text) { list_.report.notes.emplace_back(text); }
 
   /// Call it once, last. Throws sim::InputError when no run is left.
   HistoryList finish();

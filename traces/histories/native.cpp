@@ -7,6 +7,7 @@
 #include <span>
 
 #include "sim/read/csv.hpp"
+#include "sim/read/csv_text.hpp"
 #include "sim/read/sha256.hpp"
 #include "traces/job_rules.hpp"
 
@@ -34,7 +35,7 @@ const std::string& name_of(std::span<const std::string> names, Enum value) {
   return names[static_cast<std::size_t>(value)];
 }
 
-PastRun read_row(sim::CsvRow& row) {
+PastRun read_run(sim::CsvRow& row) {
   const auto flag = [&](std::string_view column) { return row.integer(column, sim::between(0, 1), 0) == 1; };
   return {.model = std::string(row.text("model")),
           .dataset = std::string(row.text("dataset")),
@@ -54,14 +55,6 @@ PastRun read_row(sim::CsvRow& row) {
           .price_usd_per_hour = row.number("price_usd_per_hour", sim::above(0), std::nan(""))};
 }
 
-/// RFC 4180: quoted when it must be.
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
-}
-
 }  // namespace
 
 HistoryList read_native_history(const std::string& path) {
@@ -77,7 +70,7 @@ HistoryList read_native_history(const std::string& path) {
   sim::Mistakes mistakes;
   while (sim::CsvRow* row = csv.next()) {
     ++list.report.rows;
-    PastRun run = read_row(*row);
+    PastRun run = read_run(*row);
     for (const sim::Mistake& mistake : row->mistakes()) mistakes.add(mistake);
     if (!row->mistakes().empty()) continue;
     for (sim::Mistake& mistake : mistakes_in(run)) {  // a name that is missing
@@ -100,8 +93,8 @@ std::string native_history_header() {
 }
 
 std::string native_history_row(const PastRun& run) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{:d},{:d},{},{},{}\n", quoted(run.model), quoted(run.dataset),
-                     name_of(precision_names(), run.precision), name_of(lr_rule_names(), run.lr_rule), quoted(run.instance),
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{:d},{:d},{},{},{}\n", sim::csv_text(run.model), sim::csv_text(run.dataset),
+                     name_of(precision_names(), run.precision), name_of(lr_rule_names(), run.lr_rule), sim::csv_text(run.instance),
                      run.workers, run.batch_size, run.samples, run.epochs, run.time_s, run.accuracy, run.asynchronous,
                      run.censored, run.servers, run.learning_rate > 0 ? fmt::format("{}", run.learning_rate) : "",
                      std::isnan(run.price_usd_per_hour) ? "" : fmt::format("{}", run.price_usd_per_hour));

@@ -29,7 +29,7 @@ double machine_usd_per_hour(sim::CsvRow& row) {
   return 0;
 }
 
-workloads::PastRun read_row(sim::CsvRow& row) {
+workloads::PastRun run_of(sim::CsvRow& row) {
   const int workers = static_cast<int>(row.integer("n_workers", sim::between(1, 1e4)));
   const int servers = static_cast<int>(row.integer("n_ps", sim::between(1, 1e4)));
   const double batch_of_worker = static_cast<double>(row.integer("batch_size", sim::between(1, 1e6)));
@@ -64,7 +64,7 @@ HistoryList read_trimtuner_history(const std::string& path) {
   HistoryCollector out(path);
   const sim::Mistake cut{.pointer = "training_time", .expected = "below 595 s; marked as cut short at the limit of 600 s"};
   while (sim::CsvRow* row = reader.next()) {
-    workloads::PastRun run = read_row(*row);
+    workloads::PastRun run = run_of(*row);
     if (!row->mistakes().empty()) {
       out.drop(row->mistakes(), row->line());
       continue;

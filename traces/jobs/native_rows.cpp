@@ -4,24 +4,9 @@
 
 #include <iterator>
 
+#include "sim/read/csv_text.hpp"
+
 namespace rehearse::traces {
-
-namespace {
-
-void append_field(std::string& text, std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == field.npos) {
-    text += field;
-    return;
-  }
-  text += '"';
-  for (const char c : field) {
-    if (c == '"') text += '"';
-    text += c;
-  }
-  text += '"';
-}
-
-}  // namespace
 
 void append_native_header(std::string& text, const TraceColumns& columns) {
   std::string_view separator;
@@ -39,7 +24,7 @@ void append_native_row(std::string& text, const TraceJob& job, const TraceColumn
     text += separator;
     separator = ",";
     if (const auto* name = std::get_if<std::string TraceJob::*>(&column->field))
-      append_field(text, job.**name);
+      sim::append_csv_text(text, job.**name);
     else if (const double value = job.*std::get<double TraceJob::*>(column->field); is_given(value))
       fmt::format_to(std::back_inserter(text), "{}", value);
   }

@@ -16,7 +16,7 @@ namespace rehearse::traces {
 
 namespace {
 
-std::string quoted(std::string_view name) {
+std::string paje_string(std::string_view name) {
   std::string text = "\"";
   for (const char c : name) text += c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ' ? '_' : c;
   return text + '"';
@@ -166,12 +166,12 @@ std::string paje_trace(std::span<const ResultRow> rows) {
   std::map<std::string, std::string> pools;
   for (const ResultRow& row : rows)
     if (row.started() && pools.emplace(row.pool, fmt::format("p{}", pools.size())).second)
-      fmt::format_to(out, "4 0 {0} POOL c {1}\n7 0 BUSY {0} 0\n", pools[row.pool], quoted(row.pool));
+      fmt::format_to(out, "4 0 {0} POOL c {1}\n7 0 BUSY {0} 0\n", pools[row.pool], paje_string(row.pool));
   std::vector<Event> events;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const ResultRow& row = rows[i];
     const std::string job = fmt::format("j{}", i);
-    events.push_back({row.submit_s, fmt::format("{} JOB c {}", job, quoted(row.job)), 4});
+    events.push_back({row.submit_s, fmt::format("{} JOB c {}", job, paje_string(row.job)), 4});
     events.push_back({row.submit_s, fmt::format("STATE {} QUEUED", job), 6});
     if (row.started()) {
       events.push_back({row.start_s, fmt::format("STATE {} RUNNING", job), 6});

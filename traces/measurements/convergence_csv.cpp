@@ -8,6 +8,8 @@
 
 #include "sim/base/names.hpp"
 #include "sim/read/csv.hpp"
+#include "sim/read/csv_text.hpp"
+#include "traces/measurements/csv_fields.hpp"
 
 namespace rehearse::traces {
 namespace {
@@ -21,17 +23,6 @@ constexpr std::size_t kFirstAdaptive = 2;
 constexpr sim::NumberRange kBatches{.low = 1, .high = 1e9};
 constexpr sim::NumberRange kEpochs{.low = 0, .high = 1e6};
 constexpr sim::NumberRange kMany{.low = 0, .high = 1e15, .low_excluded = true};
-
-std::size_t choice(sim::CsvRow& row, std::string_view column, const std::vector<std::string>& names) {
-  if (!row.has(column)) return 0;
-  const std::string found(row.text(column));
-  const auto name = std::find(names.begin(), names.end(), found);
-  if (name != names.end()) return static_cast<std::size_t>(name - names.begin());
-  const std::string nearest = sim::nearest_name(found, names);
-  row.refuse(column,
-             fmt::format("{}{}", fmt::join(names, ", "), nearest.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", nearest)));
-  return 0;
-}
 
 std::string name_of(sim::CsvRow& row, std::string_view column) {
   std::string name(row.text(column));
@@ -48,14 +39,14 @@ double metric_of(sim::CsvRow& row) {
   return metric;
 }
 
-ConvergencePoint read_row(sim::CsvRow& row) {
+ConvergencePoint read_point(sim::CsvRow& row) {
   ConvergencePoint p{.line = row.line(), .model = name_of(row, "model"), .dataset = name_of(row, "dataset")};
   const auto maybe = [&](std::string_view column, const sim::NumberRange& range) {
     return row.maybe_number(column, range).value_or(workloads::kNotMeasured);
   };
   p.batch = row.number("batch_size", kBatches);
   p.metric = metric_of(row);
-  p.reading = static_cast<Reading>(choice(row, "reading", kReadings));
+  p.reading = static_cast<Reading>(choice_or_first(row, "reading", kReadings));
   p.epoch = maybe("epoch", kEpochs);
   if (p.reading != Reading::never && !row.has("epoch")) row.refuse("epoch", kEpochs.describe());
   if (p.reading == Reading::reached && p.epoch == 0) row.refuse("epoch", "an epoch above 0 for a target that was reached");
@@ -64,20 +55,10 @@ ConvergencePoint read_row(sim::CsvRow& row) {
   p.noise_scale = maybe("noise_scale", kMany);
   p.progress = maybe("progress", kMany);
   p.phase = static_cast<int>(row.maybe_integer("phase", sim::between(0, 1000)).value_or(-1));
-  p.adaptive = choice(row, "optimizer", kOptimizers) >= kFirstAdaptive;
+  p.adaptive = choice_or_first(row, "optimizer", kOptimizers) >= kFirstAdaptive;
   p.run = row.text("run");
   p.source = row.text("source");
   return p;
-}
-
-std::string number(double x) { return std::isfinite(x) ? fmt::format("{}", x) : ""; }
-
-/// RFC 4180: quoted when it must be.
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
 }
 
 }  // namespace
@@ -89,7 +70,7 @@ ConvergenceList read_convergence(const std::string& path) {
                                .others_allowed = false});
   ConvergenceCollector collector(path);
   while (sim::CsvRow* row = reader.next()) {
-    ConvergencePoint p = read_row(*row);
+    ConvergencePoint p = read_point(*row);
     if (row->mistakes().empty()) {
       collector.add(std::move(p));
       continue;
@@ -111,20 +92,20 @@ std::string convergence_header() {
 }
 
 std::string convergence_row(const ConvergencePoint& p) {
-  const std::array fields{quoted(p.model),
-                          quoted(p.dataset),
-                          number(p.batch),
-                          number(p.epoch),
-                          number(p.metric),
-                          p.learning_rate > 0 ? number(p.learning_rate) : "",
-                          number(p.examples),
+  const std::array fields{sim::csv_text(p.model),
+                          sim::csv_text(p.dataset),
+                          number_or_empty(p.batch),
+                          number_or_empty(p.epoch),
+                          number_or_empty(p.metric),
+                          p.learning_rate > 0 ? number_or_empty(p.learning_rate) : "",
+                          number_or_empty(p.examples),
                           p.reading == Reading::evaluation ? "" : kReadings[static_cast<std::size_t>(p.reading)],
-                          number(p.noise_scale),
-                          number(p.progress),
+                          number_or_empty(p.noise_scale),
+                          number_or_empty(p.progress),
                           p.phase >= 0 ? fmt::format("{}", p.phase) : "",
                           std::string(p.adaptive ? "adam" : ""),
-                          quoted(p.run),
-                          quoted(p.source)};
+                          sim::csv_text(p.run),
+                          sim::csv_text(p.source)};
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 

@@ -20,7 +20,7 @@ using workloads::ConvergencePoint;
 
 enum class Metric : std::uint8_t { share, per_cent, error_per_cent };
 
-struct Application {
+struct TrainedApplication {
   std::string_view theirs, model, dataset;
   double smallest_batch;
   Metric metric;
@@ -28,10 +28,11 @@ struct Application {
 };
 /// Section 5.1. ImageNet's script divides the rate by 10 every 30 epochs; the others lower it a little every epoch. BERT's metric
 /// is F1. YOLOv3 and NCF are not in the zoo.
-constexpr Application kApplications[] = {{"cifar10", "resnet18", "cifar10", 128, Metric::share, 0},
-                                         {"imagenet", "resnet50", "imagenet", 200, Metric::share, 30},
-                                         {"deepspeech2", "deepspeech2", "cmu-arctic", 20, Metric::error_per_cent, 0},
-                                         {"bert", "bert", "squad", 12, Metric::per_cent, 0}};
+constexpr TrainedApplication kTrainedApplications[] = {
+    {"cifar10", "resnet18", "cifar10", 128, Metric::share, 0},
+    {"imagenet", "resnet50", "imagenet", 200, Metric::share, 30},
+    {"deepspeech2", "deepspeech2", "cmu-arctic", 20, Metric::error_per_cent, 0},
+    {"bert", "bert", "squad", 12, Metric::per_cent, 0}};
 
 double share(Metric metric, double x) { return metric == Metric::share ? x : metric == Metric::per_cent ? x / 100 : 1 - x / 100; }
 
@@ -60,7 +61,7 @@ double batch_of(const fs::path& path) {
   return std::stod(digits);
 }
 
-ConvergencePoint point_of(sim::CsvRow& row, const Application& application, double batch) {
+ConvergencePoint point_of(sim::CsvRow& row, const TrainedApplication& application, double batch) {
   const double samples = workloads::dataset(application.dataset).training_samples;
   ConvergencePoint p{.line = row.line(),
                      .model = std::string(application.model),
@@ -80,15 +81,15 @@ ConvergencePoint point_of(sim::CsvRow& row, const Application& application, doub
   return p;
 }
 
-ConvergenceList read_file(const fs::path& path) {
+ConvergenceList read_epochs(const fs::path& path) {
   const double batch = batch_of(path);
   const std::string folder = fs::absolute(path).parent_path().filename().string();
-  const auto application =
-      std::find_if(std::begin(kApplications), std::end(kApplications), [&](const Application& a) { return a.theirs == folder; });
+  const auto application = std::find_if(std::begin(kTrainedApplications), std::end(kTrainedApplications),
+                                        [&](const TrainedApplication& a) { return a.theirs == folder; });
   sim::CsvReader reader(path.string(), {.required = {"progress", "iteration", "metric", "grad_sqr", "grad_var"}});
   ConvergenceCollector out(path.string());
   while (sim::CsvRow* row = reader.next()) {
-    if (application == std::end(kApplications)) {
+    if (application == std::end(kTrainedApplications)) {
       out.leave_out(row->line(), fmt::format("a model outside the zoo: {}", folder));
       continue;
     }
@@ -108,7 +109,7 @@ ConvergenceList read_file(const fs::path& path) {
 std::vector<ConvergenceList> read_pollux_convergence(const std::vector<std::string>& paths) {
   std::vector<ConvergenceList> lists;
   for (const std::string& path : paths)
-    for (const fs::path& file : files_in(path)) lists.push_back(read_file(file));
+    for (const fs::path& file : files_in(path)) lists.push_back(read_epochs(file));
   return lists;
 }
 

@@ -17,17 +17,17 @@ namespace {
 using workloads::ConvergencePoint;
 using workloads::Reading;
 
-struct Network {
+struct TrainedNetwork {
   std::string_view their_dataset, theirs, model, dataset;
   double scale, offset;  ///< of the target: per cent, an error rate
   bool adaptive;
 };
 /// LibriSpeech's target is a word error rate, SQuAD's F1, both in per cent. All optimizers are adaptive: Adadelta, Adam, AdamW.
 /// MovieLens and Sentiment140 are datasets that the program does not know.
-constexpr Network kNetworks[] = {{"cifar100", "shufflenetv2", "shufflenetv2", "cifar100", 1, 0, true},
-                                 {"imagenet", "resnet50", "resnet50", "imagenet", 1, 0, true},
-                                 {"librispeech", "deepspeech2", "deepspeech2", "librispeech-960h", -0.01, 1, true},
-                                 {"squad", "bert_base_uncased", "bert", "squad", 0.01, 0, true}};
+constexpr TrainedNetwork kTrainedNetworks[] = {{"cifar100", "shufflenetv2", "shufflenetv2", "cifar100", 1, 0, true},
+                                               {"imagenet", "resnet50", "resnet50", "imagenet", 1, 0, true},
+                                               {"librispeech", "deepspeech2", "deepspeech2", "librispeech-960h", -0.01, 1, true},
+                                               {"squad", "bert_base_uncased", "bert", "squad", 0.01, 0, true}};
 
 // A run that gains so many targets, five points of accuracy each, in one epoch after so many had its rate lowered there: it was
 // not at one rate. Two of five ImageNet runs at batches 128 and 192 are such, at epochs 31 and 61.
@@ -43,10 +43,10 @@ using RunKey = std::tuple<std::string, double, std::string>;
 RunKey key_of(const ConvergencePoint& p) { return {p.dataset, p.batch, p.run}; }
 
 Row row_of(sim::CsvRow& row) {
-  const auto network = std::find_if(std::begin(kNetworks), std::end(kNetworks), [&](const Network& n) {
+  const auto network = std::find_if(std::begin(kTrainedNetworks), std::end(kTrainedNetworks), [&](const TrainedNetwork& n) {
     return n.their_dataset == row.text("dataset") && n.theirs == row.text("network");
   });
-  if (network == std::end(kNetworks))
+  if (network == std::end(kTrainedNetworks))
     return {{.line = row.line()},
             fmt::format("a model or dataset that is not modelled: {} on {}", row.text("network"), row.text("dataset"))};
   ConvergencePoint p{.line = row.line(),
@@ -79,7 +79,7 @@ std::set<RunKey> with_lowered_rate(const std::vector<Row>& rows) {
   return lowered;
 }
 
-ConvergenceList read_file(const std::string& path) {
+ConvergenceList read_targets(const std::string& path) {
   sim::CsvReader reader(path, {.required = {"dataset", "network", "batch_size", "optimizer", "learning_rate", "run",
                                             "target_metric", "target_epoch"}});
   std::vector<Row> rows;
@@ -101,7 +101,7 @@ ConvergenceList read_file(const std::string& path) {
 
 std::vector<ConvergenceList> read_zeus_convergence(const std::vector<std::string>& paths) {
   std::vector<ConvergenceList> lists;
-  for (const std::string& path : paths) lists.push_back(read_file(path));
+  for (const std::string& path : paths) lists.push_back(read_targets(path));
   return lists;
 }
 

@@ -3,7 +3,7 @@
 namespace rehearse::traces {
 namespace {
 
-constexpr MeasurementFormat kFormats[] = {
+constexpr MeasurementFormat kMeasurementFormats[] = {
     {"gavel", "throughputs of Gavel (OSDI 2020), JSON: *_throughputs.json", read_gavel},
     {"pollux", "placements.csv or scalability.csv of an application of Pollux (OSDI 2021)", read_pollux},
     {"tf-benchmarks", "images a second of TensorFlow's performance benchmarks of 2017, CSV", read_tf_benchmarks},
@@ -14,6 +14,6 @@ constexpr MeasurementFormat kFormats[] = {
 
 }  // namespace
 
-std::span<const MeasurementFormat> measurement_formats() { return kFormats; }
+std::span<const MeasurementFormat> measurement_formats() { return kMeasurementFormats; }
 
 }  // namespace rehearse::traces

@@ -8,7 +8,9 @@
 
 #include "sim/base/names.hpp"
 #include "sim/read/csv.hpp"
+#include "sim/read/csv_text.hpp"
 #include "sim/read/json.hpp"
+#include "traces/measurements/csv_fields.hpp"
 #include "traces/measurements/subject_json.hpp"
 #include "workloads/zoo.hpp"
 
@@ -24,19 +26,10 @@ constexpr sim::NumberRange kSeconds{.low = 0, .high = 1e7};
 constexpr sim::NumberRange kWatts{.low = 0, .high = 1e6};
 constexpr sim::NumberRange kSpreads{.low = 0, .high = 1e3};
 
-struct Names {
+struct KnownNames {
   std::vector<std::string> models, datasets;
   const MeasurementNames& given;
 };
-
-std::size_t choice(sim::CsvRow& row, std::string_view column, const std::vector<std::string>& names, std::string_view what) {
-  const std::string found(row.text(column));
-  const auto name = std::find(names.begin(), names.end(), found);
-  if (name != names.end()) return static_cast<std::size_t>(name - names.begin());
-  const std::string nearest = sim::nearest_name(found, names);
-  row.refuse(column, fmt::format("{}{}", what, nearest.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", nearest)));
-  return 0;
-}
 
 std::string known(sim::CsvRow& row, std::string_view column, const std::vector<std::string>& names, std::string_view what) {
   if (!row.has(column)) return {};
@@ -72,7 +65,7 @@ void check_whole(sim::CsvRow& row, const Measurement& m) {
     row.refuse("servers", "servers with sync servers-sync or servers-async, and none with ring");
 }
 
-Measurement read_row(sim::CsvRow& row, const Names& names) {
+Measurement read_measurement(sim::CsvRow& row, const KnownNames& names) {
   Measurement m{.line = row.line()};
   const auto integer = [&](std::string_view column, std::int64_t fallback) {
     return static_cast<int>(row.maybe_integer(column, kCounts).value_or(fallback));
@@ -110,21 +103,12 @@ Measurement read_row(sim::CsvRow& row, const Names& names) {
   return m;
 }
 
-std::string number(double x) { return std::isfinite(x) ? fmt::format("{}", x) : ""; }
 std::string count(int n, int omitted) { return n == omitted ? "" : fmt::format("{}", n); }
-
-/// RFC 4180: quoted when it must be.
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
-}
 
 }  // namespace
 
 MeasurementList read_native_measurements(const std::string& path, const MeasurementNames& given) {
-  Names names{.given = given};
+  KnownNames names{.given = given};
   for (const workloads::ZooEntry& entry : workloads::zoo()) names.models.emplace_back(entry.name);
   for (const workloads::Dataset& dataset : workloads::datasets()) names.datasets.emplace_back(dataset.name);
   sim::CsvReader reader(
@@ -135,7 +119,7 @@ MeasurementList read_native_measurements(const std::string& path, const Measurem
              .others_allowed = false});
   MeasurementCollector collector(path);
   while (sim::CsvRow* row = reader.next()) {
-    Measurement m = read_row(*row, names);
+    Measurement m = read_measurement(*row, names);
     if (row->mistakes().empty()) {
       collector.add(std::move(m));
       continue;
@@ -159,25 +143,25 @@ std::string native_row(const Measurement& m) {
                                         m.device,
                                         kernel ? "" : fmt::format("{}", m.nodes),
                                         kernel ? "" : fmt::format("{}", m.workers_per_node),
-                                        kernel ? "" : number(m.batch_per_worker),
+                                        kernel ? "" : number_or_empty(m.batch_per_worker),
                                         kernel ? "" : kSyncs[static_cast<std::size_t>(m.sync.kind)],
-                                        number(m.step_s),
+                                        number_or_empty(m.step_s),
                                         kernel ? to_json(*m.kernel) : "",
                                         m.structure ? to_json(*m.structure) : "",
                                         kPrecisions[static_cast<std::size_t>(m.precision)],
                                         m.instance,
                                         count(m.workers, m.nodes * m.workers_per_node),
                                         count(m.sync.servers, 0),
-                                        number(m.forward_s),
-                                        number(m.backward_s),
-                                        number(m.sync_s),
+                                        number_or_empty(m.forward_s),
+                                        number_or_empty(m.backward_s),
+                                        number_or_empty(m.sync_s),
                                         count(m.threads, 0),
-                                        number(m.power_w),
-                                        m.power_limit_w > 0 ? number(m.power_limit_w) : "",
-                                        number(m.spread),
+                                        number_or_empty(m.power_w),
+                                        m.power_limit_w > 0 ? number_or_empty(m.power_limit_w) : "",
+                                        number_or_empty(m.spread),
                                         m.source};
   std::string line;
-  for (const std::string& field : fields) line += (&field == fields.data() ? "" : ",") + quoted(field);
+  for (const std::string& field : fields) line += (&field == fields.data() ? "" : ",") + sim::csv_text(field);
   return line + '\n';
 }
 

@@ -16,17 +16,17 @@ namespace {
 
 using workloads::Measurement;
 
-struct Application {
+struct TimedApplication {
   std::string_view theirs, model, dataset;
   sim::Precision precision = sim::Precision::fp32;
 };
 /// Section 5.1: ResNet-18 on CIFAR-10, ResNet-50 on ImageNet, DeepSpeech-2 on CMU-ARCTIC, BERT on SQuAD; YOLOv3 and NCF are not
 /// in the zoo. ResNet-50's 200 images of 224 x 224 a T4 fit its 16 GB in half precision alone, and 4.6 ms an image would be twice
 /// its single-precision peak.
-constexpr Application kApplications[] = {{"cifar10", "resnet18", "cifar10"},
-                                         {"imagenet", "resnet50", "imagenet", sim::Precision::fp16},
-                                         {"deepspeech2", "deepspeech2", "cmu-arctic"},
-                                         {"bert", "bert", "squad"}};
+constexpr TimedApplication kTimedApplications[] = {{"cifar10", "resnet18", "cifar10"},
+                                                   {"imagenet", "resnet50", "imagenet", sim::Precision::fp16},
+                                                   {"deepspeech2", "deepspeech2", "cmu-arctic"},
+                                                   {"bert", "bert", "squad"}};
 
 /// One digit from 1 to 9 a node.
 bool place(std::string_view digits, Measurement& m) {
@@ -43,14 +43,14 @@ bool place(std::string_view digits, Measurement& m) {
 
 MeasurementList read_pollux(const std::string& path) {
   const std::string folder = std::filesystem::absolute(path).parent_path().filename().string();
-  const auto application =
-      std::find_if(std::begin(kApplications), std::end(kApplications), [&](const Application& a) { return a.theirs == folder; });
+  const auto application = std::find_if(std::begin(kTimedApplications), std::end(kTimedApplications),
+                                        [&](const TimedApplication& a) { return a.theirs == folder; });
   sim::CsvReader reader(
       path, {.required = {"local_bsz", "step_time", "sync_time"}, .optional = {"placement", "num_nodes", "num_replicas"}});
   const bool digits = reader.has_column("placement");
   MeasurementCollector out(path);
   while (sim::CsvRow* row = reader.next()) {
-    if (application == std::end(kApplications)) {
+    if (application == std::end(kTimedApplications)) {
       out.leave_out(row->line(), fmt::format("a model outside the zoo: {}", folder));
       continue;
     }

@@ -15,14 +15,14 @@ namespace {
 
 using workloads::Measurement;
 
-struct Column {
+struct ModelColumn {
   std::string_view theirs, model;
 };
-constexpr Column kColumns[] = {{"InceptionV3", "inception-v3"},
-                               {"ResNet-50", "resnet50"},
-                               {"ResNet-152", "resnet152"},
-                               {"AlexNet", "alexnet"},
-                               {"VGG16", "vgg16"}};
+constexpr ModelColumn kModelColumns[] = {{"InceptionV3", "inception-v3"},
+                                         {"ResNet-50", "resnet50"},
+                                         {"ResNet-152", "resnet152"},
+                                         {"AlexNet", "alexnet"},
+                                         {"VGG16", "vgg16"}};
 constexpr int kGpusOfNode = 8;
 
 /// The batch of each column; 0 where the note says nothing.
@@ -35,8 +35,8 @@ std::vector<int> batches(std::string_view note) {
     all.push_back(value);
     note.remove_prefix(std::min<std::size_t>(note.size(), static_cast<std::size_t>(end - note.data()) + 1));
   }
-  if (all.size() == 1) all.resize(std::size(kColumns), all[0]);
-  all.resize(std::size(kColumns), 0);
+  if (all.size() == 1) all.resize(std::size(kModelColumns), all[0]);
+  all.resize(std::size(kModelColumns), 0);
   return all;
 }
 
@@ -53,7 +53,7 @@ std::optional<std::string> machine(std::string_view platform, std::string_view g
 
 MeasurementList read_tf_benchmarks(const std::string& path) {
   sim::CsvColumns columns{.required = {"platform", "gpu", "data", "batch_per_gpu_note", "gpus"}};
-  for (const Column& column : kColumns) columns.optional.emplace_back(column.theirs);
+  for (const ModelColumn& column : kModelColumns) columns.optional.emplace_back(column.theirs);
   sim::CsvReader reader(path, columns);
   MeasurementCollector out(path);
   while (sim::CsvRow* row = reader.next()) {
@@ -67,11 +67,11 @@ MeasurementList read_tf_benchmarks(const std::string& path) {
       out.leave_out(row->line(), fmt::format("{}: expected {}, found {}", first.pointer, first.expected, first.found));
       continue;
     }
-    for (std::size_t i = 0; i < std::size(kColumns); ++i) {
-      if (!row->has(kColumns[i].theirs)) continue;  // not measured
-      const double images_per_s = row->number(kColumns[i].theirs);
+    for (std::size_t i = 0; i < std::size(kModelColumns); ++i) {
+      if (!row->has(kModelColumns[i].theirs)) continue;  // not measured
+      const double images_per_s = row->number(kModelColumns[i].theirs);
       const int nodes = (gpus + kGpusOfNode - 1) / kGpusOfNode;
-      Measurement m{.line = row->line(), .model = std::string(kColumns[i].model), .dataset = "imagenet", .device = *where};
+      Measurement m{.line = row->line(), .model = std::string(kModelColumns[i].model), .dataset = "imagenet", .device = *where};
       m.nodes = nodes;
       m.workers_per_node = gpus / nodes;
       m.workers = gpus;

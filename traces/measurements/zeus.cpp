@@ -16,14 +16,14 @@ namespace {
 
 using workloads::Measurement;
 
-struct Network {
+struct MeteredNetwork {
   std::string_view their_dataset, theirs, model, dataset;
 };
 /// LibriSpeech is all 960 hours: a V100's epoch of 42,600 s in batches of 2 is 0.30 s a step with their 281,241 utterances, and
 /// would be 3 s with the 28,539 of the 100 hours' part.
-constexpr Network kNetworks[] = {{"imagenet", "resnet50", "resnet50", "imagenet"},
-                                 {"librispeech", "deepspeech2", "deepspeech2", "librispeech-960h"},
-                                 {"squad", "bert_base_uncased", "bert", "squad"}};
+constexpr MeteredNetwork kMeteredNetworks[] = {{"imagenet", "resnet50", "resnet50", "imagenet"},
+                                               {"librispeech", "deepspeech2", "deepspeech2", "librispeech-960h"},
+                                               {"squad", "bert_base_uncased", "bert", "squad"}};
 constexpr std::string_view kDevices[] = {"a40", "p100", "rtx6000", "v100"};
 
 }  // namespace
@@ -38,10 +38,10 @@ MeasurementList read_zeus(const std::string& path) {
       path, {.required = {"dataset", "network", "batch_size", "optimizer", "power_limit", "time_per_epoch", "average_power"}});
   MeasurementCollector out(path);
   while (sim::CsvRow* row = reader.next()) {
-    const auto network = std::find_if(std::begin(kNetworks), std::end(kNetworks), [&](const Network& n) {
+    const auto network = std::find_if(std::begin(kMeteredNetworks), std::end(kMeteredNetworks), [&](const MeteredNetwork& n) {
       return n.their_dataset == row->text("dataset") && n.theirs == row->text("network");
     });
-    if (network == std::end(kNetworks)) {
+    if (network == std::end(kMeteredNetworks)) {
       out.leave_out(row->line(), fmt::format("a model outside the zoo: {} on {}", row->text("network"), row->text("dataset")));
       continue;
     }

@@ -66,45 +66,43 @@ void collect_inputs(JsonValue value, std::vector<std::string>& names) {
   for (const sim::JsonMember m : value.members()) collect_inputs(m.value, names);
 }
 
-const std::vector<std::string_view> kPlain{"Rescaling", "Normalization", "Masking", "GaussianNoise", "ActivityRegularization"};
-const std::vector<std::string_view> kActivations{"Activation", "ReLU", "LeakyReLU", "PReLU", "ELU", "Softmax", "ThresholdedReLU"};
+const std::vector<std::string_view> kKerasPlain{"Rescaling", "Normalization", "Masking", "GaussianNoise",
+                                                "ActivityRegularization"};
+const std::vector<std::string_view> kKerasActivations{"Activation", "ReLU",    "LeakyReLU",      "PReLU",
+                                                      "ELU",        "Softmax", "ThresholdedReLU"};
 
-const std::vector<std::string_view> kOthers{"InputLayer",
-                                            "Conv1D",
-                                            "Conv2D",
-                                            "Conv2DTranspose",
-                                            "DepthwiseConv2D",
-                                            "SeparableConv2D",
-                                            "MaxPooling1D",
-                                            "MaxPooling2D",
-                                            "AveragePooling1D",
-                                            "AveragePooling2D",
-                                            "GlobalAveragePooling1D",
-                                            "GlobalAveragePooling2D",
-                                            "GlobalMaxPooling1D",
-                                            "GlobalMaxPooling2D",
-                                            "ZeroPadding2D",
-                                            "Dense",
-                                            "LSTM",
-                                            "GRU",
-                                            "SimpleRNN",
-                                            "Bidirectional",
-                                            "TimeDistributed",
-                                            "BatchNormalization",
-                                            "LayerNormalization",
-                                            "Dropout",
-                                            "SpatialDropout1D",
-                                            "SpatialDropout2D",
-                                            "GaussianDropout",
-                                            "AlphaDropout",
-                                            "Concatenate",
-                                            "Add",
-                                            "Flatten",
-                                            "Embedding"};
-
-bool is_one_of(std::string_view name, const std::vector<std::string_view>& names) {
-  return std::ranges::find(names, name) != names.end();
-}
+const std::vector<std::string_view> kKerasOthers{"InputLayer",
+                                                 "Conv1D",
+                                                 "Conv2D",
+                                                 "Conv2DTranspose",
+                                                 "DepthwiseConv2D",
+                                                 "SeparableConv2D",
+                                                 "MaxPooling1D",
+                                                 "MaxPooling2D",
+                                                 "AveragePooling1D",
+                                                 "AveragePooling2D",
+                                                 "GlobalAveragePooling1D",
+                                                 "GlobalAveragePooling2D",
+                                                 "GlobalMaxPooling1D",
+                                                 "GlobalMaxPooling2D",
+                                                 "ZeroPadding2D",
+                                                 "Dense",
+                                                 "LSTM",
+                                                 "GRU",
+                                                 "SimpleRNN",
+                                                 "Bidirectional",
+                                                 "TimeDistributed",
+                                                 "BatchNormalization",
+                                                 "LayerNormalization",
+                                                 "Dropout",
+                                                 "SpatialDropout1D",
+                                                 "SpatialDropout2D",
+                                                 "GaussianDropout",
+                                                 "AlphaDropout",
+                                                 "Concatenate",
+                                                 "Add",
+                                                 "Flatten",
+                                                 "Embedding"};
 
 /// GELU and swish need their input again (Activation).
 Activation activation(std::string_view name) { return {.in_place = name != "gelu" && name != "swish" && name != "silu"}; }
@@ -141,7 +139,7 @@ class KerasReader {
 
   void judge(JsonValue layer) {
     name_layer(layer);
-    if (!is_one_of(kind_, kOthers) && !is_one_of(kind_, kPlain) && !is_one_of(kind_, kActivations))
+    if (!is_one_of(kind_, kKerasOthers) && !is_one_of(kind_, kKerasPlain) && !is_one_of(kind_, kKerasActivations))
       refuse(layer, "a layer that is supported (docs/harness.md)");
   }
 
@@ -298,13 +296,13 @@ class KerasReader {
   }
 
   void add_simple(JsonValue layer, JsonValue config) {
-    if (is_one_of(kind_, kPlain))
+    if (is_one_of(kind_, kKerasPlain))
       net_.name(name_, inputs_[0]);
     else if (kind_ == "BatchNormalization")
       put(BatchNorm{});
     else if (kind_ == "LayerNormalization")
       put(LayerNorm{});
-    else if (is_one_of(kind_, kActivations))
+    else if (is_one_of(kind_, kKerasActivations))
       put(activation(text(config, "activation", "relu")));
     else if (kind_.find("Dropout") != std::string::npos)
       put(Dropout{});

@@ -1,8 +1,11 @@
 // What the readers of networks share: layers by name, padding by rule, unsupported layers told all at once.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/errors.hpp"
@@ -14,6 +17,9 @@ namespace rehearse::traces {
 struct Padding {
   int height = 0, width = 0;
 };
+
+/// Whether a type of layer is in a list of them.
+bool is_one_of(std::string_view type, const auto& names) { return std::ranges::find(names, type) != std::end(names); }
 
 class NetworkBuilder {
  public:

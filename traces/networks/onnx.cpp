@@ -16,38 +16,36 @@ namespace {
 
 using namespace workloads;
 
-constexpr std::array kPlain{"Identity", "Cast", "Transpose", "Unsqueeze", "Squeeze", "Constant", "Shape"};
-constexpr std::array kActivations{"Relu", "LeakyRelu", "PRelu",   "Elu",        "Selu",        "Sigmoid",
-                                  "Tanh", "Clip",      "Softmax", "LogSoftmax", "HardSigmoid", "HardSwish"};
+constexpr std::array kOnnxPlain{"Identity", "Cast", "Transpose", "Unsqueeze", "Squeeze", "Constant", "Shape"};
+constexpr std::array kOnnxActivations{"Relu", "LeakyRelu", "PRelu",   "Elu",        "Selu",        "Sigmoid",
+                                      "Tanh", "Clip",      "Softmax", "LogSoftmax", "HardSigmoid", "HardSwish"};
 
-constexpr std::array kOthers{"Conv",
-                             "ConvTranspose",
-                             "Gemm",
-                             "MatMul",
-                             "MaxPool",
-                             "AveragePool",
-                             "GlobalAveragePool",
-                             "GlobalMaxPool",
-                             "ReduceMean",
-                             "BatchNormalization",
-                             "LayerNormalization",
-                             "LRN",
-                             "Gelu",
-                             "LSTM",
-                             "GRU",
-                             "RNN",
-                             "Add",
-                             "Sum",
-                             "Mul",
-                             "Sub",
-                             "Div",
-                             "Concat",
-                             "Flatten",
-                             "Reshape",
-                             "Dropout",
-                             "Gather"};
-
-bool is_one_of(const std::string& type, const auto& names) { return std::ranges::find(names, type) != names.end(); }
+constexpr std::array kOnnxOthers{"Conv",
+                                 "ConvTranspose",
+                                 "Gemm",
+                                 "MatMul",
+                                 "MaxPool",
+                                 "AveragePool",
+                                 "GlobalAveragePool",
+                                 "GlobalMaxPool",
+                                 "ReduceMean",
+                                 "BatchNormalization",
+                                 "LayerNormalization",
+                                 "LRN",
+                                 "Gelu",
+                                 "LSTM",
+                                 "GRU",
+                                 "RNN",
+                                 "Add",
+                                 "Sum",
+                                 "Mul",
+                                 "Sub",
+                                 "Div",
+                                 "Concat",
+                                 "Flatten",
+                                 "Reshape",
+                                 "Dropout",
+                                 "Gather"};
 
 class OnnxReader {
  public:
@@ -56,7 +54,7 @@ class OnnxReader {
 
   Network read() {
     for (const OnnxNode& node : graph_.nodes)  // all unsupported ones, before any shape
-      if (!is_one_of(node.type, kPlain) && !is_one_of(node.type, kActivations) && !is_one_of(node.type, kOthers))
+      if (!is_one_of(node.type, kOnnxPlain) && !is_one_of(node.type, kOnnxActivations) && !is_one_of(node.type, kOnnxOthers))
         refuse(node, "an operation that is supported (docs/harness.md)");
     for (const auto& [name, sizes] : graph_.inputs) read_input(name, sizes);
     if (net_.good())
@@ -102,7 +100,7 @@ class OnnxReader {
     for (const std::string& name : node.inputs)
       if (const NetworkBuilder::Source* source = net_.find(name)) inputs_.push_back(source->layer);
     if (inputs_.empty()) {  // works on weights or constants alone: not a part of a training step
-      const bool constant = works_on_weights(node) || is_one_of(node.type, kPlain);
+      const bool constant = works_on_weights(node) || is_one_of(node.type, kOnnxPlain);
       if (!constant && net_.good()) refuse(node, "an input among the nodes before it");
       return;
     }
@@ -215,7 +213,7 @@ class OnnxReader {
       put(node, LocalResponseNorm{static_cast<int>(node.number("size", 5))});
     else if (type == "Gelu")
       put(node, Activation{.in_place = false});
-    else if (is_one_of(type, kActivations))
+    else if (is_one_of(type, kOnnxActivations))
       put(node, Activation{});
     else if (type == "LSTM" || type == "GRU" || type == "RNN")
       add_recurrent(node);
@@ -229,7 +227,7 @@ class OnnxReader {
       put(node, Dropout{});
     else if (type == "Gather")
       add_embedding(node);
-    else if (is_one_of(type, kPlain))
+    else if (is_one_of(type, kOnnxPlain))
       for (const std::string& name : node.outputs) net_.name(name, {inputs_[0]});
     else
       refuse(node, "an operation that is supported (docs/harness.md)");

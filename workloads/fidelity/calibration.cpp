@@ -17,7 +17,7 @@ namespace {
 /// What is fitted: an efficiency or (of a CPU) another figure of the device, how far from the data-sheet default devices were
 /// found to be (standard deviation of the logarithm: 0.1 to 0.3 over DeepBench's devices, wider where frameworks differ or the
 /// sheet only estimates), and its limits.
-struct Parameter {
+struct EfficiencyParameter {
   const char* name;
   double sim::Efficiency::*field;
   double prior_sd, low, high;
@@ -27,7 +27,7 @@ struct Parameter {
   double in(const sim::Device& device) const { return of_cpu != nullptr ? device.*of_cpu : device.efficiency.*field; }
   bool has(const sim::Device& device) const { return of_cpu == nullptr || device.kind == sim::DeviceKind::cpu; }
 };
-constexpr Parameter kParameters[] = {
+constexpr EfficiencyParameter kEfficiencyParameters[] = {
     {"conv", &sim::Efficiency::conv, 0.25, 0.005, 1},
     {"gemm", &sim::Efficiency::gemm, 0.3, 0.005, 1},
     {"rnn", &sim::Efficiency::rnn, 0.5, 0.005, 1},
@@ -52,13 +52,11 @@ void take_fitted(sim::Device& device, const sim::Device& fitted) {
   device.corrections = fitted.corrections;
 }
 
-constexpr double kDetermined = 0.85;  // of the prior's standard deviation must be left at most
-
 class DeviceFit {
  public:
   DeviceFit(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model)
       : measurements_(measurements), places_(places.begin(), places.end()), model_(model), start_(places_.front().device) {
-    for (const Parameter& p : kParameters)
+    for (const EfficiencyParameter& p : kEfficiencyParameters)
       if (p.has(start_) && p.in(start_) > 0) free_.push_back(&p);
     for (const Measurement& m : measurements) {
       const auto same = [&](const sim::ModelCorrection& c) { return c.model == m.model && c.dataset == m.dataset; };
@@ -69,7 +67,7 @@ class DeviceFit {
   /// Parameters that the measurements leave about as uncertain as they were keep their value; the others are fitted again.
   Calibration run() {
     const Eigen::VectorXd sd = solve().sd;
-    std::vector<const Parameter*> seen;
+    std::vector<const EfficiencyParameter*> seen;
     for (std::size_t j = 0; j < free_.size(); ++j)
       if (sd[static_cast<Eigen::Index>(j)] <= kDetermined * free_[j]->prior_sd) seen.push_back(free_[j]);
     free_ = std::move(seen);
@@ -81,7 +79,7 @@ class DeviceFit {
   sim::Device at(const Eigen::VectorXd& theta) const {
     sim::Device device = start_;
     Eigen::Index j = 0;
-    for (const Parameter* p : free_) p->in(device) = std::clamp(p->in(start_)*std::exp(theta[j++]), p->low, p->high);
+    for (const EfficiencyParameter* p : free_) p->in(device) = std::clamp(p->in(start_)*std::exp(theta[j++]), p->low, p->high);
     device.corrections = corrections_;
     for (sim::ModelCorrection& c : device.corrections) {
       c.time_factor = std::exp(theta[j++]);
@@ -108,7 +106,7 @@ class DeviceFit {
                        .low = Eigen::VectorXd::Constant(columns, std::log(kLowestFactor)),
                        .high = Eigen::VectorXd::Constant(columns, std::log(kHighestFactor))};
     Eigen::Index j = 0;
-    for (const Parameter* p : free_) {
+    for (const EfficiencyParameter* p : free_) {
       problem.prior_sd[j] = p->prior_sd;
       problem.low[j] = std::log(p->low / p->in(start_));
       problem.high[j++] = std::log(p->high / p->in(start_));
@@ -123,7 +121,7 @@ class DeviceFit {
                   .core_bandwidth_bytes_per_s = device.core_bandwidth_bytes_per_s,
                   .corrections = device.corrections,
                   .residual_sd = fitted.scale};
-    for (const Parameter& p : kParameters) {
+    for (const EfficiencyParameter& p : kEfficiencyParameters) {
       if (!p.has(start_)) continue;
       const auto found = std::find(free_.begin(), free_.end(), &p);
       const bool seen = found != free_.end();
@@ -141,11 +139,11 @@ class DeviceFit {
   std::vector<Place> places_;
   const MeasurementModel& model_;
   sim::Device start_;
-  std::vector<const Parameter*> free_;
+  std::vector<const EfficiencyParameter*> free_;
   std::vector<sim::ModelCorrection> corrections_;
 };
 
-std::string limit_of(const Measurement& m) {
+std::string limit_key(const Measurement& m) {
   return fmt::format("{:020.3f}", m.power_limit_w > 0 ? m.power_limit_w : 1e9);  // none is the highest
 }
 
@@ -192,7 +190,7 @@ std::vector<std::vector<std::size_t>> folds(std::span<const Measurement> measure
   std::map<std::string, std::map<std::string, std::vector<std::size_t>>> groups;  // subject, variant
   for (std::size_t i = 0; i < measurements.size(); ++i)
     if (by == HoldOut::limits)
-      groups[subject(measurements[i]) + " " + variant_of(measurements[i])][limit_of(measurements[i])].push_back(i);
+      groups[subject(measurements[i]) + " " + variant_of(measurements[i])][limit_key(measurements[i])].push_back(i);
     else
       groups[subject(measurements[i])][variant_of(measurements[i])].push_back(i);
   std::vector<std::vector<std::size_t>> result(by == HoldOut::models ? groups.size() : 2);

@@ -8,7 +8,7 @@
 namespace rehearse::workloads {
 namespace {
 
-constexpr double kDetermined = 0.5;  // posterior over prior standard deviation: half of it is the measurements' doing
+constexpr double kHalfDetermined = 0.5;  // posterior over prior standard deviation: half of it is the measurements' doing
 
 double to_scale(ParameterScale scale, double x) {
   switch (scale) {
@@ -79,7 +79,7 @@ std::vector<FittedConvergence::Parameter> FreeParameters::told(const FitResult& 
                     .value = value(i, theta),
                     .low = value(i, theta - sd),
                     .high = value(i, theta + sd),
-                    .determined = sd < kDetermined * all_[i].sd});
+                    .determined = sd < kHalfDetermined * all_[i].sd});
   }
   return told;
 }

@@ -3,6 +3,8 @@
 
 #include <span>
 
+#include "sim/base/statistics.hpp"
+
 namespace rehearse::workloads {
 
 struct Compared {
@@ -20,7 +22,6 @@ struct ErrorSummary {
 /// NaN in all fields without rows.
 ErrorSummary summarise(std::span<const Compared> pairs);
 
-/// The q quantile, linear between the values in order (R's type 7); NaN without values.
-double quantile(std::span<const double> values, double q);
+using sim::quantile;
 
 }  // namespace rehearse::workloads

@@ -9,7 +9,7 @@
 namespace rehearse::workloads {
 namespace {
 
-constexpr std::size_t kFewest = 3;
+constexpr std::size_t kFewestScales = 3;
 
 struct Point {
   const Measurement* measured = nullptr;
@@ -56,7 +56,7 @@ std::vector<Knee> knees(std::span<const Measurement> measurements, std::span<con
   }
   std::vector<Knee> result;
   for (const auto& [key, curve] : curves)
-    if (curve.size() >= kFewest) result.push_back(knee_of(curve));
+    if (curve.size() >= kFewestScales) result.push_back(knee_of(curve));
   return result;
 }
 

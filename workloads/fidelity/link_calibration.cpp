@@ -27,11 +27,10 @@ constexpr LinkParameter kLinkParameters[] = {
 };
 constexpr Eigen::Index kOverlap = 4, kBandwidths[] = {0, 2};
 constexpr double kSlowLink = 0.1;
-constexpr double kWorkerFactorSd = 1;    // of the logarithm, of a worker's time that nobody measured
-constexpr double kRepeatability = 0.01;  // of several workers' time over one's in the same campaign
-constexpr double kDetermined = 0.85;
+constexpr double kWorkerFactorSd = 1;        // of the logarithm, of a worker's time that nobody measured
+constexpr double kTimeRepeatability = 0.01;  // of several workers' time over one's in the same campaign
 
-std::string setting(const Measurement& m) {
+std::string setting_of_pair(const Measurement& m) {
   return fmt::format("{} batch {} {} threads {} {}", subject(m), m.batch_per_worker, static_cast<int>(m.sync.kind), m.threads,
                      m.source);
 }
@@ -61,9 +60,9 @@ class LinkFit {
       if (std::isfinite(one.one_s)) {
         row.log_measured_s -= std::log(one.one_s / worker_s(row.inputs));  // in the model's own seconds
       } else {
-        const auto known = std::find(settings_.begin(), settings_.end(), setting(*one.several));
+        const auto known = std::find(settings_.begin(), settings_.end(), setting_of_pair(*one.several));
         row.setting = known - settings_.begin();
-        if (known == settings_.end()) settings_.push_back(setting(*one.several));
+        if (known == settings_.end()) settings_.push_back(setting_of_pair(*one.several));
       }
       rows_.push_back(std::move(row));
     }
@@ -76,7 +75,7 @@ class LinkFit {
                        .prior_sd = Eigen::VectorXd::Constant(columns, kWorkerFactorSd),
                        .low = Eigen::VectorXd::Constant(columns, std::log(1e-3)),
                        .high = Eigen::VectorXd::Constant(columns, std::log(1e3)),
-                       .smallest_scale = kRepeatability,
+                       .smallest_scale = kTimeRepeatability,
                        .loss = RobustLoss::huber};
     Place before = place_;
     for (Eigen::Index j = 0; j < kLinks; ++j) {
@@ -149,7 +148,7 @@ class LinkFit {
 
 StepInputs inputs_of(const ScaledOut& measured, const MeasurementModel& model, const LinkCalibration& links) {
   const StepInputs inputs = model.step_inputs(*measured.several, links.place);
-  const auto factor = links.worker_factor.find(setting(*measured.several));
+  const auto factor = links.worker_factor.find(setting_of_pair(*measured.several));
   return factor == links.worker_factor.end() ? inputs : slower(inputs, factor->second);
 }
 

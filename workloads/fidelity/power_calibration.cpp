@@ -12,13 +12,13 @@
 namespace rehearse::workloads {
 namespace {
 
-struct Parameter {
+struct PowerParameter {
   const char* name;
   double sim::PowerLaw::*field;
   double prior_sd;  ///< of the logarithm
   double low, high;
 };
-constexpr Parameter kParameters[] = {
+constexpr PowerParameter kPowerParameters[] = {
     {"running_w", &sim::PowerLaw::running_w, 0.5, 1, 1e3},          {"clock_w", &sim::PowerLaw::clock_w, 0.5, 1, 1e4},
     {"arithmetic_w", &sim::PowerLaw::arithmetic_w, 0.5, 1, 1e4},    {"memory_w", &sim::PowerLaw::memory_w, 0.5, 1, 1e4},
     {"voltage_floor", &sim::PowerLaw::voltage_floor, 0.3, 0.3, 1},  {"voltage_slope", &sim::PowerLaw::voltage_slope, 0.5, 0.1, 5},
@@ -26,12 +26,11 @@ constexpr Parameter kParameters[] = {
 };
 
 /// Of a model: watts, seconds (limits may hold back even the least limited rows, from which the efficiencies are), and waiting.
-constexpr double kPowerFactorSd = 0.3, kTimeFactorSd = 0.25, kWaitSd = 1;
+constexpr double kPowerFactorSd = 0.3, kWorkFactorSd = 0.25, kWaitSd = 1;
 constexpr double kWait = 0.1, kLongestWait = 0.9;
 constexpr Eigen::Index kOfModel = 3;
 
-constexpr double kDetermined = 0.85;     // of the prior's standard deviation must be left at most
-constexpr double kRepeatability = 0.02;  // of mean watts, and of an epoch's seconds
+constexpr double kWattsRepeatability = 0.02;  // of mean watts, and of an epoch's seconds
 
 /// Shares of busy_w that a device without a law begins with: between those of four GPUs in Zeus's tables.
 sim::PowerLaw start_of(const sim::Device& device) {
@@ -54,21 +53,21 @@ class PowerFit {
         corrections_(places.front().device.corrections) {}
 
   PowerCalibration run() const {
-    const auto laws = static_cast<Eigen::Index>(std::size(kParameters));
+    const auto laws = static_cast<Eigen::Index>(std::size(kPowerParameters));
     const auto columns = laws + kOfModel * static_cast<Eigen::Index>(corrections_.size());
     FitProblem problem{.residuals = [this](const Eigen::VectorXd& theta) { return residuals(theta); },
                        .prior_sd = Eigen::VectorXd(columns),
                        .low = Eigen::VectorXd::Constant(columns, std::log(0.1)),
                        .high = Eigen::VectorXd::Constant(columns, std::log(10)),
-                       .smallest_scale = kRepeatability,
+                       .smallest_scale = kWattsRepeatability,
                        .loss = RobustLoss::huber};
     Eigen::Index j = 0;
-    for (const Parameter& p : kParameters) {
+    for (const PowerParameter& p : kPowerParameters) {
       problem.prior_sd[j] = p.prior_sd;
       problem.low[j] = std::log(p.low / start_.*p.field);
       problem.high[j++] = std::log(p.high / start_.*p.field);
     }
-    for (; j < columns; j += kOfModel) problem.prior_sd.segment<kOfModel>(j) << kPowerFactorSd, kTimeFactorSd, kWaitSd;
+    for (; j < columns; j += kOfModel) problem.prior_sd.segment<kOfModel>(j) << kPowerFactorSd, kWorkFactorSd, kWaitSd;
     return result(fit(problem));
   }
 
@@ -77,7 +76,7 @@ class PowerFit {
     const sim::Device device = at(fitted.theta);
     PowerCalibration result{.law = *device.power, .corrections = device.corrections, .residual_sd = fitted.scale};
     Eigen::Index j = 0;
-    for (const Parameter& p : kParameters) {
+    for (const PowerParameter& p : kPowerParameters) {
       result.parameters.push_back({.name = p.name,
                                    .value = result.law.*p.field,
                                    .before = start_.*p.field,
@@ -94,7 +93,8 @@ class PowerFit {
     sim::Device device = places_.front().device;
     sim::PowerLaw law = start_;
     Eigen::Index j = 0;
-    for (const Parameter& p : kParameters) law.*p.field = std::clamp(start_.*p.field * std::exp(theta[j++]), p.low, p.high);
+    for (const PowerParameter& p : kPowerParameters)
+      law.*p.field = std::clamp(start_.*p.field * std::exp(theta[j++]), p.low, p.high);
     law.launch_w = law.clock_w;  // gaps of tens of microseconds are too short for a clock to rest
     device.power = law;
     device.corrections = corrections_;
@@ -127,27 +127,27 @@ class PowerFit {
   std::vector<sim::ModelCorrection> corrections_;
 };
 
-std::string setting(const Measurement& m) {
+std::string setting_but_limit(const Measurement& m) {
   return fmt::format("{} {} {} {} {}", m.device, subject(m), m.batch_per_worker, m.source, m.threads);
 }
 
-double limit_of(const Measurement& m) { return m.power_limit_w > 0 ? m.power_limit_w : INFINITY; }
+double limit_w(const Measurement& m) { return m.power_limit_w > 0 ? m.power_limit_w : INFINITY; }
 
 }  // namespace
 
 bool has_power(const Measurement& m) { return !m.kernel && (std::isfinite(m.power_w) || m.power_limit_w > 0); }
 
-bool same_setting(const Measurement& a, const Measurement& b) { return setting(a) == setting(b); }
+bool same_setting(const Measurement& a, const Measurement& b) { return setting_but_limit(a) == setting_but_limit(b); }
 
 std::vector<std::size_t> least_limited(std::span<const Measurement> measurements) {
   std::map<std::string, double> highest;
   for (const Measurement& m : measurements) {
-    double& limit = highest[setting(m)];
-    limit = std::max(limit, limit_of(m));
+    double& limit = highest[setting_but_limit(m)];
+    limit = std::max(limit, limit_w(m));
   }
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < measurements.size(); ++i)
-    if (limit_of(measurements[i]) == highest[setting(measurements[i])]) result.push_back(i);
+    if (limit_w(measurements[i]) == highest[setting_but_limit(measurements[i])]) result.push_back(i);
   return result;
 }
 

@@ -24,6 +24,9 @@ struct FitProblem {
   RobustLoss loss = RobustLoss::cauchy;
 };
 
+/// A parameter is determined where at most so much of the prior's standard deviation is left.
+inline constexpr double kDetermined = 0.85;
+
 struct FitResult {
   Eigen::VectorXd theta;
   Eigen::VectorXd sd;  ///< posterior standard deviations (Gauss-Newton approximation)

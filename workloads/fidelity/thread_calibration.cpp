@@ -15,15 +15,14 @@ namespace rehearse::workloads {
 namespace {
 
 /// A share: how far from its default it may be (standard deviation of the logarithm; both are estimates), and its limits.
-struct Parameter {
+struct ThreadParameter {
   const char* name;
   double sim::Threading::*field;
   double prior_sd, low, high;
 };
-constexpr Parameter kParameters[] = {{"dispatch_share", &sim::Threading::dispatch_share, 1, 0.01, 1},
-                                     {"serial_share", &sim::Threading::serial_share, 2, 1e-6, 0.2}};
-constexpr Eigen::Index kCount = std::size(kParameters);
-constexpr double kDetermined = 0.85;  // of the prior's standard deviation must be left at most, as in calibration.cpp
+constexpr ThreadParameter kThreadParameters[] = {{"dispatch_share", &sim::Threading::dispatch_share, 1, 0.01, 1},
+                                                 {"serial_share", &sim::Threading::serial_share, 2, 1e-6, 0.2}};
+constexpr Eigen::Index kCount = std::size(kThreadParameters);
 
 std::string key_of(const Measurement& m) {
   std::string key = subject(m);
@@ -35,7 +34,7 @@ std::string key_of(const Measurement& m) {
 
 sim::Device at(sim::Device cpu, const Eigen::VectorXd& theta) {
   for (Eigen::Index j = 0; j < kCount; ++j) {
-    const Parameter& p = kParameters[j];
+    const ThreadParameter& p = kThreadParameters[j];
     cpu.threading.*p.field = std::clamp(cpu.threading.*p.field * std::exp(theta[j]), p.low, p.high);
   }
   return cpu;
@@ -106,7 +105,7 @@ std::optional<ThreadCalibration> calibrate_threads(std::span<const Measurement> 
                      .low = Eigen::VectorXd(kCount),
                      .high = Eigen::VectorXd(kCount)};
   for (Eigen::Index j = 0; j < kCount; ++j) {
-    const Parameter& p = kParameters[j];
+    const ThreadParameter& p = kThreadParameters[j];
     problem.prior_sd[j] = p.prior_sd;
     problem.low[j] = std::log(p.low / (cpu.threading.*p.field));
     problem.high[j] = std::log(p.high / (cpu.threading.*p.field));
@@ -115,7 +114,7 @@ std::optional<ThreadCalibration> calibrate_threads(std::span<const Measurement> 
   const sim::Device device = at(cpu, fitted.theta);
   ThreadCalibration result{.threading = cpu.threading};
   for (Eigen::Index j = 0; j < kCount; ++j) {
-    const Parameter& p = kParameters[j];
+    const ThreadParameter& p = kThreadParameters[j];
     const bool determined = fitted.sd[j] <= kDetermined * p.prior_sd;
     if (determined) result.threading.*p.field = device.threading.*p.field;
     result.parameters.push_back({.name = p.name,

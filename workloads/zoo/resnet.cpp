@@ -10,12 +10,12 @@
 namespace rehearse::workloads {
 namespace {
 
-struct Block {
+struct ResidualBlock {
   int filters, stride;
   bool bottleneck, projection;  // a 1 x 1 convolution on the shortcut
 };
 
-int residual(Network& net, const std::string& name, int from, const Block& b) {
+int residual(Network& net, const std::string& name, int from, const ResidualBlock& b) {
   const int out_filters = b.bottleneck ? 4 * b.filters : b.filters;
   if (b.bottleneck) {
     const int reduced = conv_bn_relu(net, name + "/conv1", from, b.filters, square(1));

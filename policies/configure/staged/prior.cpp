@@ -11,7 +11,7 @@ namespace {
 
 // Standard deviations, of logarithms but for the ceiling's (docs/model.md, "World and belief" and "Profiling").
 constexpr double kSpeedSpread = 0.10, kSyncSpread = 0.15;
-constexpr double kNoiseScaleSpread = 0.3, kCeilingSpread = 0.003, kExamplesSpread = 0.07;
+constexpr double kNoiseScaleSpread = 0.3, kCeilingSpread = 0.003;
 constexpr double kRunReading = 0.065;  ///< of a past run's time: its own noise, its stage's and its nodes'
 constexpr double kNodes = 0.03;        ///< of the nodes that the job will have
 constexpr double kStep = 1e-2;         ///< of central differences, in logarithms
@@ -27,15 +27,15 @@ sim::Configuration configuration_of(const PastRun& run, int pool) {
 }
 
 /// A mean and how sure it is, in one number of precision.
-struct Gaussian {
+struct LogBelief {
   double sum, precision;
   double mean() const { return sum / precision; }
   double spread() const { return 1 / std::sqrt(precision); }
 };
 
-Gaussian speed_of(const ConfigureView& view, int pool, const std::vector<PastRun>& runs) {
+LogBelief speed_of(const ConfigureView& view, int pool, const std::vector<PastRun>& runs) {
   sim::StageRunner& believed = view.believed->stages();
-  Gaussian speed{.sum = 0, .precision = 1 / (kSpeedSpread * kSpeedSpread)};
+  LogBelief speed{.sum = 0, .precision = 1 / (kSpeedSpread * kSpeedSpread)};
   for (const PastRun& run : runs) {
     if (run.asynchronous || run.servers > 0 || run.epochs <= 0) continue;
     const sim::Configuration c = configuration_of(run, pool);
@@ -112,7 +112,7 @@ Prior prior_of(const ConfigureView& view, const workloads::Belief& belief) {
   if (view.history == nullptr || view.history->runs().empty() || !belief.profiles().of(*view.job.profile).convergence)
     return prior;
   for (std::size_t pool = 0; pool < view.cluster.pools.size(); ++pool) {
-    const Gaussian speed =
+    const LogBelief speed =
         speed_of(view, static_cast<int>(pool), view.history->on_instance(*view.job.profile, instance_of(view.cluster, pool)));
     prior.mean.slower_on_pool.push_back(std::exp(speed.mean()));
     prior.speed_spreads.push_back(std::hypot(speed.spread(), kNodes));

@@ -9,7 +9,6 @@ namespace rehearse::policies {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kIntervals = 256;
 constexpr double kGapStep = 0.5;
 constexpr int kGaps = 17;
@@ -84,7 +83,7 @@ const StageTable::Needed& StageTable::needed(double accuracy, double ceiling_off
       state.progress = high;
       const auto reached = [&] { return workloads::accuracy(c, {.ceiling_offset = ceiling_offset}, state) >= accuracy; };
       if (!reached()) {
-        needed.push_back(kNever);
+        needed.push_back(sim::kNever);
         continue;
       }
       for (int step = 0; step < 24; ++step) {
@@ -206,11 +205,11 @@ class Looker {
     for (int round = 0; round < 3; ++round) {
       const double mean = (at.log2_batch_examples + left * log2_batch) / (at.examples + left);
       needed = StageTable::at_gap(*needed_, std::max(0.0, mean - log2_gap_));
-      if (needed == kNever) return kNever;
+      if (needed == sim::kNever) return sim::kNever;
       left = std::max(1.0, examples_at(k, needed) - seen);
     }
     const double epochs = std::max(1.0, std::ceil((left + lost_examples) / samples_ - 1e-9));
-    return at.epochs + epochs <= in_.epoch_cap ? epochs : kNever;
+    return at.epochs + epochs <= in_.epoch_cap ? epochs : sim::kNever;
   }
 
   double warmup_loss(double batch_before, double batch) const {
@@ -239,7 +238,7 @@ class Looker {
         const double s = epoch_s(a), t = epoch_s(b);
         return s != t ? s < t : usd_per_epoch(a) < usd_per_epoch(b);
       });
-      double least = kNever;
+      double least = sim::kNever;
       for (const int c : of)
         if (usd_per_epoch(c) < least) {
           least = usd_per_epoch(c);
@@ -258,7 +257,7 @@ class Looker {
                     .examples = from_.progress.training.examples,
                     .log2_batch_examples = from_.progress.training.log2_batch_examples,
                     .epochs = from_.progress.epochs_trained};
-    const double until = in_.ends.empty() ? kNever : in_.ends.front() - now.epochs;
+    const double until = in_.ends.empty() ? sim::kNever : in_.ends.front() - now.epochs;
     const int n = static_cast<int>(classes().size());
     for (int k = 0; k < n; ++k) {
       const double batch = classes()[static_cast<std::size_t>(k)].batch;
@@ -316,7 +315,7 @@ class Looker {
     option.stage_usd = option.switch_usd + f.stage * usd_per_epoch(c);
     option.kept_s = switch_s + f.to_end * epoch_s(c);
     option.kept_usd = option.switch_usd + f.to_end * usd_per_epoch(c);
-    option.fastest_s = option.plan_s = option.plan_usd = option.safe_usd = option.safest_s = kNever;
+    option.fastest_s = option.plan_s = option.plan_usd = option.safe_usd = option.safest_s = sim::kNever;
     const auto consider = [&](double switching_s, double seconds, double usd) {
       option.fastest_s = std::min(option.fastest_s, seconds);
       const double safe_s = switching_s + (seconds - switching_s) / (1 - in_.reserve);
@@ -347,7 +346,7 @@ class Looker {
         workloads::noise_scale(c, {.noise_scale_factor = in_.revision->noise_scale_factor}, progress, c.reference_batch);
     if (!to_target_) return;
     const double needed = StageTable::at_gap(*needed_, 0);
-    if (needed == kNever) return;
+    if (needed == sim::kNever) return;
     out.progress_share = progress / needed;
     for (StageOption& option : out.options)
       option.gain = option.gain > 0 ? std::min(1.0, (option.gain - progress) / std::max(1.0, needed - progress)) : 1.0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "policies/configure/staged/prior.hpp"
 #include "policies/configure/staged/staged.hpp"
 #include "sim/replay/epochs.hpp"
 
@@ -13,7 +14,6 @@ namespace {
 // Spreads of logarithms: of one reading, and of what is believed (docs/model.md, "World and belief").
 constexpr double kNoiseScaleReading = 0.3;
 constexpr double kSpeedReading = 0.04;
-constexpr double kExamplesSpread = 0.07;
 constexpr double kMostExamplesLog = 0.35;  ///< five spreads
 
 /// Mean of `n` readings with this sum, shrunk towards 0 (Gaussian posterior mean).

@@ -11,18 +11,18 @@ namespace rehearse::policies {
 
 namespace {
 
-constexpr double kLeast = -708.0;  // exp of it is still a normal number
-constexpr double kMost = 709.0;
+constexpr double kLeastExponent = -708.0;  // exp of it is still a normal number
+constexpr double kMostExponent = 709.0;
 constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
 
 /// exp(x) = power (1 + rest), with power = 2^n and rest = expm1(x - n ln 2), |x - n ln 2| <= ln(2)/2.
-struct Split {
+struct SplitExponent {
   double power, rest;
 };
 
-/// For |x| <= kMost. Cody and Waite, Software Manual for the Elementary Functions, 1980, chapter 6: n ln 2 is subtracted in
-/// two parts, the first of them exact. Adding 1.5 x 2^52 rounds to a whole number, which then stands in the lowest bits.
-inline Split split(double x) {
+/// For |x| <= kMostExponent. Cody and Waite, Software Manual for the Elementary Functions, 1980, chapter 6: n ln 2 is subtracted
+/// in two parts, the first of them exact. Adding 1.5 x 2^52 rounds to a whole number, which then stands in the lowest bits.
+inline SplitExponent split(double x) {
   constexpr double kRound = 0x1.8p52;
   constexpr double kLog2E = 0x1.71547652b82fep+0, kLn2High = 0x1.62e42fefa3800p-1, kLn2Low = 0x1.ef35793c76730p-45;
   const double shifted = x * kLog2E + kRound;
@@ -37,24 +37,24 @@ inline Split split(double x) {
   return {std::bit_cast<double>(exponent), r + r * r * tail};
 }
 
-inline double clamped(double x) { return x < kLeast ? kLeast : x > kMost ? kMost : x; }
+inline double clamped(double x) { return x < kLeastExponent ? kLeastExponent : x > kMostExponent ? kMostExponent : x; }
 
 inline double exp_of(double x) {
-  const Split s = split(clamped(x));
-  const double y = x < kLeast ? 0.0 : s.power + s.power * s.rest;
-  return x > kMost ? std::numeric_limits<double>::infinity() : y;
+  const SplitExponent s = split(clamped(x));
+  const double y = x < kLeastExponent ? 0.0 : s.power + s.power * s.rest;
+  return x > kMostExponent ? std::numeric_limits<double>::infinity() : y;
 }
 
 /// (exp(2|x|) - 1)/(exp(2|x|) + 1), the numerator without cancellation near 0; 1 beyond 20.
 inline double tanh_of(double x) {
   const double size = std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & ~kSign);
-  const Split s = split(2 * (size > 20 ? 20 : size));
+  const SplitExponent s = split(2 * (size > 20 ? 20 : size));
   const double e = s.power * s.rest + (s.power - 1);
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(e / (e + 2)) | (std::bit_cast<std::uint64_t>(x) & kSign));
 }
 
 inline double sigmoid_of(double x) {
-  const Split s = split(clamped(-x));
+  const SplitExponent s = split(clamped(-x));
   return 1 / (1 + (s.power + s.power * s.rest));
 }
 

@@ -5,16 +5,13 @@
 #include <cstddef>
 #include <span>
 
+#include "policies/learn/nn/shape.hpp"
+
 namespace rehearse::policies {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using MatrixView = Eigen::Map<Matrix>;
 using ConstMatrixView = Eigen::Map<const Matrix>;
-
-struct Shape {
-  Eigen::Index rows, columns;
-  bool operator==(const Shape&) const = default;
-};
 
 /// All numbers, row after row.
 inline std::span<double> numbers_of(MatrixView m) { return {m.data(), static_cast<std::size_t>(m.size())}; }

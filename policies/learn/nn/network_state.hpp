@@ -6,10 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "policies/learn/nn/parameter_set.hpp"
+#include "policies/learn/nn/shape.hpp"
 #include "sim/base/version.hpp"
 
 namespace rehearse::policies {
+
+class ParameterSet;
 
 /// Of what stands in NetworkState. A reader takes this version alone.
 inline constexpr int kNetworkVersion = 1;

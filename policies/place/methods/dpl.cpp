@@ -7,12 +7,11 @@
 #include "policies/place/methods/annealing.hpp"
 #include "policies/place/placement_graph.hpp"
 #include "policies/place/throughput.hpp"
+#include "sim/engine/flow_network.hpp"
 
 namespace rehearse::policies {
 
 namespace {
-
-constexpr sim::Tick kNever = std::numeric_limits<sim::Tick>::max();
 
 /// Of each tensor that passes between groups: its maker's and its readers' positions in the linear order.
 struct Passing {
@@ -45,7 +44,8 @@ class Parts {
     }
   }
 
-  /// For a part that ends before `end`, its load on the device by where it begins: element b for [b, end); kNever: too large.
+  /// For a part that ends before `end`, its load on the device by where it begins: element b for [b, end); sim::kNeverTick: too
+  /// large.
   std::vector<sim::Tick> loads(int end, std::int32_t device) const {
     std::vector<sim::Tick> result(static_cast<std::size_t>(end) + 1, 0);
     std::int64_t room = view_.machine().device(device).memory_bytes;
@@ -56,7 +56,7 @@ class Parts {
       for (const Passing& p : passing_[static_cast<std::size_t>(begin)])
         load += cost(p, begin, end, device) - cost(p, begin + 1, end, device);
       room -= groups_.resident_bytes(group);
-      result[static_cast<std::size_t>(begin)] = within_memory_ && room < 0 ? kNever : load;
+      result[static_cast<std::size_t>(begin)] = within_memory_ && room < 0 ? sim::kNeverTick : load;
     }
     return result;
   }
@@ -94,7 +94,7 @@ std::optional<DeviceOfGroup> best_parts(const PlacementView& view, const Placeme
   const Parts parts(view, groups, within_memory);
   const std::vector<std::int32_t> devices = line_of_devices(view.machine());
   const auto n = static_cast<std::size_t>(groups.groups());
-  std::vector<std::vector<sim::Tick>> best(devices.size() + 1, std::vector<sim::Tick>(n + 1, kNever));
+  std::vector<std::vector<sim::Tick>> best(devices.size() + 1, std::vector<sim::Tick>(n + 1, sim::kNeverTick));
   std::vector<std::vector<int>> begin_of(devices.size() + 1, std::vector<int>(n + 1, 0));
   best[0][0] = 0;
   for (std::size_t d = 0; d < devices.size(); ++d)
@@ -107,7 +107,7 @@ std::optional<DeviceOfGroup> best_parts(const PlacementView& view, const Placeme
         begin_of[d + 1][end] = static_cast<int>(begin);
       }
     }
-  if (best.back()[n] == kNever) return {};
+  if (best.back()[n] == sim::kNeverTick) return {};
   DeviceOfGroup answer(n);
   std::size_t end = n;
   for (std::size_t d = devices.size(); d > 0; --d) {

@@ -77,9 +77,9 @@ TEST_CASE("intervals hold four fifths of new values") {
 
 TEST_CASE("quantiles, by hand") {
   const std::vector<double> values{1, 2, 4, 8};
-  CHECK(quantile(values, 0) == 1);
-  CHECK(quantile(values, 1) == 8);
-  CHECK(quantile(values, 0.5) == 3);  // half way from the second to the third
+  CHECK(quantile_of_ascending(values, 0) == 1);
+  CHECK(quantile_of_ascending(values, 1) == 8);
+  CHECK(quantile_of_ascending(values, 0.5) == 3);  // half way from the second to the third
 }
 
 TEST_CASE("predictions scale with the values and do not hang on the order of rows") {

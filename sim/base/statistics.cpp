@@ -1,0 +1,22 @@
+#include "sim/base/statistics.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace rehearse::sim {
+
+double quantile(std::span<const double> values, double p) {
+  std::vector<double> ascending(values.begin(), values.end());
+  std::sort(ascending.begin(), ascending.end());
+  return quantile_of_ascending(ascending, p);
+}
+
+double quantile_of_ascending(std::span<const double> values, double p) {
+  if (values.empty()) return kNan;
+  const double at = p * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const double low = values[below], high = values[std::min(below + 1, values.size() - 1)];
+  return low == high ? low : low + (at - static_cast<double>(below)) * (high - low);  // infinities have no difference
+}
+
+}  // namespace rehearse::sim

@@ -1,0 +1,17 @@
+// What several rooms make of many numbers.
+#pragma once
+
+#include <limits>
+#include <span>
+
+namespace rehearse::sim {
+
+/// What is not known, or not defined.
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// The p-quantile, 0 <= p <= 1, linear between order statistics (Hyndman and Fan 1996, definition 7; R's type 7); NaN of nothing.
+double quantile(std::span<const double> values, double p);
+/// The same of values that are in ascending order.
+double quantile_of_ascending(std::span<const double> values, double p);
+
+}  // namespace rehearse::sim
