@@ -41,7 +41,8 @@ std::vector<report::Distribution> duration_lines(const traces::Workload& workloa
   for (const auto& [gpus, durations] : workload.by_gpus()) sizes.emplace_back(-durations.count(), gpus);
   std::sort(sizes.begin(), sizes.end());
   for (std::size_t i = 0; i < std::min<std::size_t>(4, sizes.size()); ++i)
-    lines.push_back(cumulative(fmt::format("{} {}", sizes[i].second, sizes[i].second == 1 ? "GPU" : "GPUs"), workload.by_gpus().at(sizes[i].second)));
+    lines.push_back(cumulative(fmt::format("{} {}", sizes[i].second, sizes[i].second == 1 ? "GPU" : "GPUs"),
+                               workload.by_gpus().at(sizes[i].second)));
   return lines;
 }
 
@@ -106,7 +107,7 @@ int synthesize_command(const DescribeArguments& arguments) {
   traces::SyntheticTrace synthetic(workload, count, arguments.trace.seed);
   TextFile out(arguments.out, arguments.trace.path);
   traces::TraceColumns columns;
-  for (const char* name : {"job_id", "submit_s", "gpus", "duration_s"}) columns.push_back(traces::find_trace_column(name));
+  for (const char* name : {"job_id", "submit_s", "gpus", "duration_s"}) columns.push_back(traces::find_job_field(name));
   append_native_header(out.text, columns);
   traces::Workload drawn;
   while (const auto job = synthetic.next()) {

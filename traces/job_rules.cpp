@@ -34,40 +34,33 @@ std::span<const std::string> after_failed_names() {
   return names;
 }
 
-sim::Work work_of(const sim::Job& job) {
-  if (job.steps > 0) return sim::Work::steps;
-  return job.epochs > 0 || job.has_target() ? sim::Work::train : sim::Work::rigid;
-}
-
-std::vector<JobMistake> job_mistakes(const sim::Job& job) {
+std::vector<JobMistake> job_mistakes(const TraceJob& job, bool of_trace) {
   std::vector<JobMistake> mistakes;
   const auto require = [&mistakes](bool ok, std::string_view column, std::string_view expected) {
     if (!ok) mistakes.push_back({column, expected});
   };
-  const bool has_duration = job.duration_s > 0, has_steps = job.steps > 0, has_epochs = job.epochs > 0;
-  require(!job.name.empty(), "job_id", "a name");
+  const bool has_duration = is_given(job.duration_s), has_steps = is_given(job.steps), has_epochs = is_given(job.epochs);
+  const bool has_target = is_given(job.target_accuracy), has_model = !job.model.empty();
+  require(has_model || (job.dataset.empty() && job.precision.empty() && job.lr_rule.empty()), "model",
+          "the model that dataset, precision or lr_rule is for");
+  require(!job.job_id.empty(), "job_id", "a name");
 
-  require(has_duration || has_steps || has_epochs || job.has_target(), "duration_s",
+  require(has_duration || has_steps || has_epochs || has_target, "duration_s",
           "the job's work: duration_s, or steps, or epochs and/or target_accuracy");
   require(!has_duration || !has_steps, "steps", "nothing beside duration_s");
   require(!has_epochs || !(has_duration || has_steps), "epochs", "nothing beside duration_s or steps");
-  require(!job.has_target() || !(has_duration || has_steps), "target_accuracy", "nothing beside duration_s or steps");
+  require(!has_target || !(has_duration || has_steps), "target_accuracy", "nothing beside duration_s or steps");
 
-  require(job.gpu_fraction == 1 || job.gpus == 1, "gpu_fraction", "a part of one GPU, not of several");
-  require(!has_duration || job.gpus > 0, "gpus", "how many GPUs it held for duration_s");
-  require(!has_steps || job.batch_size > 0, "batch_size", "the global batch of its steps");
-  require(!(has_steps || has_epochs || job.has_target()) || job.profile != nullptr, "model", "what it trains");
+  const bool needs_part = is_given(job.gpu_fraction) && job.gpu_fraction < 1;
+  require(!needs_part || of_trace || !(job.gpus > 1), "gpu_fraction", "a part of one GPU, not of several");
+  require(!has_duration || is_given(job.gpus) || needs_part, "gpus", "how many GPUs it held for duration_s");
+  require(!has_steps || is_given(job.batch_size), "batch_size", "the global batch of its steps");
+  require(!(has_steps || has_epochs || has_target) || has_model, "model", "what it trains");
 
-  require(job.stop != sim::Stop::budget || job.has_target(), "target_accuracy", "the target that the budget is for");
-  require(job.after_failed != sim::AfterFailed::run || !job.after.empty(), "after", "the jobs that it waits for");
-  require(job.on_deadline != sim::OnDeadline::stop || job.has_deadline(), "deadline_s", "the deadline to stop at");
+  require(job.stop != stop_names()[1] || has_target, "target_accuracy", "the target that the budget is for");
+  require(job.after_failed != after_failed_names()[1] || !job.after.empty(), "after", "the jobs that it waits for");
+  require(job.on_deadline != on_deadline_names()[1] || is_given(job.deadline_s), "deadline_s", "the deadline to stop at");
   return mistakes;
-}
-
-void take_gpu_fraction(sim::Job& job, double fraction) {
-  if (fraction == 1 || job.gpus > 1) return;
-  job.gpus = 1;
-  job.gpu_fraction = fraction;
 }
 
 std::vector<std::string> split_names(std::string_view text) {

@@ -153,6 +153,9 @@ void CsvReader::match_header(const CsvColumns& columns) {
     if (!missing && std::find(at + 1, header.end(), wanted[i]) != header.end())
       add("each column once", shown(wanted[i]) + " again", {});
   }
+  // Columns are found by going through their names: those that rows have come first.
+  std::stable_partition(row_.columns_.begin(), row_.columns_.end(),
+                        [](const CsvRow::Column& column) { return column.position != CsvRow::kAbsent; });
   if (!columns.others_allowed)
     for (const std::string& name : strangers) add({}, "unknown column " + shown(name), nearest_name(name, wanted));
   mistakes.throw_if_any();

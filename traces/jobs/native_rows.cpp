@@ -21,11 +21,25 @@ void append_field(std::string& text, std::string_view field) {
   text += '"';
 }
 
+/// One field of a job as text.
+struct AppendValue {
+  std::string& text;
+  const TraceJob& job;
+
+  void operator()(double TraceJob::*number) const {
+    if (is_given(job.*number)) fmt::format_to(std::back_inserter(text), "{}", job.*number);
+  }
+  void operator()(std::string TraceJob::*name) const { append_field(text, job.*name); }
+  void operator()(std::vector<std::string> TraceJob::*names) const {
+    append_field(text, fmt::format("{}", fmt::join(job.*names, ";")));
+  }
+};
+
 }  // namespace
 
 void append_native_header(std::string& text, const TraceColumns& columns) {
   std::string_view separator;
-  for (const TraceColumn* column : columns) {
+  for (const JobField* column : columns) {
     text += separator;
     text += column->name;
     separator = ",";
@@ -35,13 +49,10 @@ void append_native_header(std::string& text, const TraceColumns& columns) {
 
 void append_native_row(std::string& text, const TraceJob& job, const TraceColumns& columns) {
   std::string_view separator;
-  for (const TraceColumn* column : columns) {
+  for (const JobField* column : columns) {
     text += separator;
     separator = ",";
-    if (const auto* name = std::get_if<std::string TraceJob::*>(&column->field))
-      append_field(text, job.**name);
-    else if (const double value = job.*std::get<double TraceJob::*>(column->field); is_given(value))
-      fmt::format_to(std::back_inserter(text), "{}", value);
+    std::visit(AppendValue{text, job}, column->member);
   }
   text += '\n';
 }

@@ -1,7 +1,7 @@
 #include "traces/contradictions.hpp"
 
 #include "tests/traces/jobs/trace_file.hpp"
-#include "traces/formats.hpp"
+#include "traces/jobs/collect.hpp"
 
 using namespace rehearse;
 using namespace rehearse::tests;
@@ -75,7 +75,7 @@ TEST_CASE("other people's traces are compared with the cluster too") {
   const traces::JobList list = traces::read_trace("alibaba-gpu-2023", file.path(), {.cluster = kCluster}, profiles);
   CHECK(list.jobs.size() == 2);
   CHECK_THAT(to_string(list.report),
-             Contains("1 dropped: gpus: expected at most 8 GPUs, all of the largest pool; line 3 (found 9)") &&
+             Contains("1 dropped: gpus: expected at most 8 GPUs, all of the largest pool; line 3 (found \"9\")") &&
                  Contains("1 repaired: gpus: expected at most 4 GPUs, all of the largest node: spread over "
                           "several; line 2 (found \"8\")") &&
                  Contains("1 repaired: gpu_type: expected a GPU of the cluster: set aside, the job runs on "

@@ -29,7 +29,7 @@ std::string exported(std::string_view format, std::span<const traces::TraceJob> 
 /// Jobs as the rows of a native CSV with every column that `columns` names.
 std::string native(std::span<const traces::TraceJob> jobs, std::string_view columns) {
   traces::TraceColumns kept;
-  for (const traces::TraceColumn& column : traces::trace_columns())
+  for (const traces::JobField& column : traces::job_fields())
     if (("," + std::string(columns) + ",").find("," + std::string(column.name) + ",") != std::string::npos)
       kept.push_back(&column);
   std::string text;
@@ -101,7 +101,7 @@ TEST_CASE("native -> SWF -> native, and Batsim, keep every common field") {
       RC_ASSERT(native(again, entry.columns) == native(jobs, entry.columns));
       // And the native file itself is read as it was written.
       std::string all = "job_id";
-      for (const traces::TraceColumn& column : traces::trace_columns()) all += "," + std::string(column.name);
+      for (const traces::JobField& column : traces::job_fields()) all += "," + std::string(column.name);
       RC_ASSERT(native(read_back("native", native(jobs, all)), all) == native(jobs, all));
     });
   }
