@@ -67,13 +67,18 @@ std::vector<std::string> split_names(std::string_view text) {
   std::vector<std::string> names;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(';'), text.size());
-    std::string_view name = text.substr(0, end);
-    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
-    name = name.substr(0, name.find_last_not_of(' ') + 1);
-    if (!name.empty()) names.emplace_back(name);
+    if (end > 0) names.emplace_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return names;
+}
+
+void trim_names(std::vector<std::string>& names) {
+  for (std::string& name : names) {
+    name.erase(0, std::min(name.find_first_not_of(' '), name.size()));
+    name.erase(name.find_last_not_of(' ') + 1);
+  }
+  std::erase(names, std::string());
 }
 
 }  // namespace rehearse::traces

@@ -36,8 +36,10 @@ std::span<const std::string> stop_names();
 std::span<const std::string> on_deadline_names();
 std::span<const std::string> after_failed_names();
 
-/// The names in a column `after`: separated by semicolons; blanks around a name are not part of it.
+/// The names in a column `after`: separated by semicolons.
 std::vector<std::string> split_names(std::string_view text);
+/// Without the blanks around them, and without those that are nothing else.
+void trim_names(std::vector<std::string>& names);
 
 /// Both texts are literals.
 struct JobMistake {

@@ -73,18 +73,14 @@ std::string_view CsvRow::text(std::string_view column) {
   return {};
 }
 
-double CsvRow::number(std::string_view column, const NumberRange& range, std::optional<double> fallback) {
-  const std::string_view value = field(column);
-  if (value.empty() && fallback) return *fallback;
+double CsvRow::number_of(std::string_view column, std::string_view value, const NumberRange& range) {
   const std::optional<double> x = parsed(value);
   if (x && range.contains(*x)) return *x;
   refuse(column, range.describe());
   return range.some();
 }
 
-std::int64_t CsvRow::integer(std::string_view column, const NumberRange& range, std::optional<std::int64_t> fallback) {
-  const std::string_view value = field(column);
-  if (value.empty() && fallback) return *fallback;
+std::int64_t CsvRow::integer_of(std::string_view column, std::string_view value, const NumberRange& range) {
   const std::optional<double> x = parsed(value);
   std::string expected = x ? integer_expectation(*x, range) : range.describe("a whole number");
   if (expected.empty()) return static_cast<std::int64_t>(*x);
@@ -92,12 +88,24 @@ std::int64_t CsvRow::integer(std::string_view column, const NumberRange& range, 
   return static_cast<std::int64_t>(range.some());
 }
 
+double CsvRow::number(std::string_view column, const NumberRange& range, std::optional<double> fallback) {
+  const std::string_view value = field(column);
+  return value.empty() && fallback ? *fallback : number_of(column, value, range);
+}
+
+std::int64_t CsvRow::integer(std::string_view column, const NumberRange& range, std::optional<std::int64_t> fallback) {
+  const std::string_view value = field(column);
+  return value.empty() && fallback ? *fallback : integer_of(column, value, range);
+}
+
 std::optional<double> CsvRow::maybe_number(std::string_view column, const NumberRange& range) {
-  return has(column) ? std::optional(number(column, range)) : std::nullopt;
+  const std::string_view value = field(column);
+  return value.empty() ? std::nullopt : std::optional(number_of(column, value, range));
 }
 
 std::optional<std::int64_t> CsvRow::maybe_integer(std::string_view column, const NumberRange& range) {
-  return has(column) ? std::optional(integer(column, range)) : std::nullopt;
+  const std::string_view value = field(column);
+  return value.empty() ? std::nullopt : std::optional(integer_of(column, value, range));
 }
 
 CsvReader::CsvReader(const std::string& path, const CsvColumns& columns) : source_(std::make_unique<Source>(path)) {

@@ -57,6 +57,8 @@ class CsvRow {
 
   const Column& column(std::string_view name) const;
   std::string_view field(std::string_view column) const;
+  double number_of(std::string_view column, std::string_view value, const NumberRange& range);
+  std::int64_t integer_of(std::string_view column, std::string_view value, const NumberRange& range);
   void add(std::string_view column, std::string expected, std::string found);
 
   std::string file_;

@@ -1,7 +1,7 @@
 // The job traces of ElasticFlow (Gu et al., "ElasticFlow: An Elastic Serverless Training Platform for Distributed Deep Learning",
 // ASPLOS 2023): dates, durations and GPUs of two months in Microsoft's clusters, to which the authors added model, batch size,
 // iterations and deadline. Rigid: each job runs for its measured duration on its GPUs. Elastic: it does its iterations at its
-// global batch on any GPUs, scaled to take the measured duration on its own. Both drop a row for the same fields.
+// global batch on any GPUs, scaled to take the measured duration on its own. Of a file with all columns both drop the same rows.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -15,10 +15,7 @@ namespace {
 
 class ElasticFlow final : public CsvTrace {
  public:
-  ElasticFlow(const std::string& path, bool elastic)
-      : CsvTrace(path, {.required = {"job_id", "submission_time", "num_iteration", "model_name", "deadline", "batch_size",
-                                     "num_gpu", "duration"}}),
-        elastic_(elastic) {}
+  ElasticFlow(const std::string& path, bool elastic) : CsvTrace(path, columns_of(elastic)), elastic_(elastic) {}
 
   void kept(const TraceRow& row) override {
     ++jobs_;
@@ -32,6 +29,18 @@ class ElasticFlow final : public CsvTrace {
   }
 
  private:
+  static sim::CsvColumns columns_of(bool elastic) {
+    sim::CsvColumns columns{.required = {"job_id", "submission_time", "model_name", "deadline", "num_gpu", "duration"}};
+    for (const char* column : {"num_iteration", "batch_size"})
+      (elastic ? columns.required : columns.optional).emplace_back(column);
+    return columns;
+  }
+
+  /// The elastic reading alone needs the column.
+  double whole(sim::CsvRow& fields, std::string_view column, const sim::NumberRange& range) const {
+    return has_column(column) ? static_cast<double>(fields.integer(column, range)) : kNotGiven;
+  }
+
   void read(sim::CsvRow& fields, TraceRow& row) override {
     TraceJob& job = row.job;
     job.job_id = fields.text("job_id");
@@ -39,8 +48,7 @@ class ElasticFlow final : public CsvTrace {
     job.submit_s = fields.number("submission_time", kDates);
     const double deadline_date_s = fields.number("deadline", kDates);
     duration_s_ = fields.number("duration", kDurations);
-    const auto iterations = static_cast<double>(fields.integer("num_iteration", kStepCounts));
-    const auto batch_size = static_cast<double>(fields.integer("batch_size", kBatchSizes));
+    const double iterations = whole(fields, "num_iteration", kStepCounts), batch_size = whole(fields, "batch_size", kBatchSizes);
     job.gpus = static_cast<double>(fields.integer("num_gpu", kGpuCounts));
     if (job.job_id.empty()) fields.refuse("job_id", "a name");
     if (fields.mistakes().empty() && deadline_date_s <= job.submit_s) fields.refuse("deadline", "a date after submission_time");

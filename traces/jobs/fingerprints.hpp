@@ -17,9 +17,10 @@ class Fingerprints {
   /// False when it was there before.
   bool insert(std::string_view name) {
     if (2 * (used_ + 1) > slots_.size()) grow();
-    std::uint64_t& slot = slots_[place(of(name))];
+    const std::uint64_t fingerprint = of(name);
+    std::uint64_t& slot = slots_[place(fingerprint)];
     if (slot != 0) return false;
-    slot = of(name);
+    slot = fingerprint;
     ++used_;
     return true;
   }

@@ -26,9 +26,11 @@ struct ReadField {
   TraceJob& job;
 
   void operator()(double TraceJob::*number) const {
-    if (!fields.has(field.name)) return;
-    job.*number =
-        field.whole ? static_cast<double>(fields.integer(field.name, field.range)) : fields.number(field.name, field.range);
+    if (field.whole) {
+      if (const auto whole = fields.maybe_integer(field.name, field.range)) job.*number = static_cast<double>(*whole);
+    } else if (const auto given = fields.maybe_number(field.name, field.range)) {
+      job.*number = *given;
+    }
   }
   void operator()(std::string TraceJob::*text) const {
     job.*text = fields.text(field.name);

@@ -34,11 +34,22 @@ sim::Work work_of(const sim::Job& job) {
   return job.epochs > 0 || job.has_target() ? sim::Work::train : sim::Work::rigid;
 }
 
-/// The fields that both kinds of jobs have as the same number.
-template <class Visit>
-void for_each_number(Visit visit) {
+/// A number that both kinds of jobs have as it stands.
+struct SharedNumber {
+  double TraceJob::*given;
+  double sim::Job::*number;
+};
+
+std::vector<SharedNumber> find_shared_numbers() {
+  std::vector<SharedNumber> numbers;
   for (const JobField& field : job_fields())
-    if (field.in_job != nullptr) visit(std::get<double TraceJob::*>(field.member), field.in_job);
+    if (field.in_job != nullptr) numbers.push_back({std::get<double TraceJob::*>(field.member), field.in_job});
+  return numbers;
+}
+
+const std::vector<SharedNumber>& shared_numbers() {
+  static const std::vector<SharedNumber> numbers = find_shared_numbers();
+  return numbers;
 }
 
 }  // namespace
@@ -68,9 +79,8 @@ std::vector<std::string> known_names(NameOf kind, const TraceOptions& scenario) 
 
 sim::Job to_job(const TraceJob& from, const LookedUp& found, const TraceOptions& scenario, workloads::ProfileTable& profiles) {
   sim::Job job{.name = from.job_id, .user = from.user, .submit_s = from.submit_s};
-  for_each_number([&](double TraceJob::*given, double sim::Job::*number) {
+  for (const auto& [given, number] : shared_numbers())
     if (is_given(from.*given)) job.*number = from.*given;
-  });
   if (is_given(from.measured_s)) job.duration_s = from.measured_s;
   if (is_given(from.gpus)) job.gpus = static_cast<int>(from.gpus);
   if (is_given(from.gpu_fraction) && from.gpu_fraction < 1 && job.gpus <= 1) {
@@ -95,10 +105,10 @@ sim::Job to_job(const TraceJob& from, const LookedUp& found, const TraceOptions&
 TraceJob to_trace_job(const sim::Job& job, const std::vector<std::string>& pools) {
   static const sim::Job nothing;
   TraceJob plain{.job_id = job.name, .user = job.user, .after = job.after, .submit_s = job.submit_s};
-  for_each_number([&](double TraceJob::*given, double sim::Job::*number) {
+  for (const auto& [given, number] : shared_numbers()) {
     const bool is_default = job.*number == nothing.*number || job.*number != job.*number;
     if (!is_default) plain.*given = job.*number;
-  });
+  }
   if (job.gpus > 0) plain.gpus = job.gpus;
   if (job.gpu_fraction != 1) plain.gpu_fraction = job.gpu_fraction;
   if (job.pool >= 0) plain.pool = pools[static_cast<std::size_t>(job.pool)];
