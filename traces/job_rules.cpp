@@ -36,30 +36,28 @@ std::span<const std::string> after_failed_names() {
 
 std::vector<JobMistake> job_mistakes(const TraceJob& job, bool of_trace) {
   std::vector<JobMistake> mistakes;
-  const auto require = [&mistakes](bool ok, std::string_view column, std::string_view expected) {
-    if (!ok) mistakes.push_back({column, expected});
-  };
+  const auto add = [&mistakes](std::string_view column, std::string_view expected) { mistakes.push_back({column, expected}); };
   const bool has_duration = is_given(job.duration_s), has_steps = is_given(job.steps), has_epochs = is_given(job.epochs);
   const bool has_target = is_given(job.target_accuracy), has_model = !job.model.empty();
-  require(has_model || (job.dataset.empty() && job.precision.empty() && job.lr_rule.empty()), "model",
-          "the model that dataset, precision or lr_rule is for");
-  require(!job.job_id.empty(), "job_id", "a name");
-
-  require(has_duration || has_steps || has_epochs || has_target, "duration_s",
-          "the job's work: duration_s, or steps, or epochs and/or target_accuracy");
-  require(!has_duration || !has_steps, "steps", "nothing beside duration_s");
-  require(!has_epochs || !(has_duration || has_steps), "epochs", "nothing beside duration_s or steps");
-  require(!has_target || !(has_duration || has_steps), "target_accuracy", "nothing beside duration_s or steps");
-
   const bool needs_part = is_given(job.gpu_fraction) && job.gpu_fraction < 1;
-  require(!needs_part || of_trace || !(job.gpus > 1), "gpu_fraction", "a part of one GPU, not of several");
-  require(!has_duration || is_given(job.gpus) || needs_part, "gpus", "how many GPUs it held for duration_s");
-  require(!has_steps || is_given(job.batch_size), "batch_size", "the global batch of its steps");
-  require(!(has_steps || has_epochs || has_target) || has_model, "model", "what it trains");
+  if (!has_model && !(job.dataset.empty() && job.precision.empty() && job.lr_rule.empty()))
+    add("model", "the model that dataset, precision or lr_rule is for");
+  if (job.job_id.empty()) add("job_id", "a name");
 
-  require(job.stop != stop_names()[1] || has_target, "target_accuracy", "the target that the budget is for");
-  require(job.after_failed != after_failed_names()[1] || !job.after.empty(), "after", "the jobs that it waits for");
-  require(job.on_deadline != on_deadline_names()[1] || is_given(job.deadline_s), "deadline_s", "the deadline to stop at");
+  if (!has_duration && !has_steps && !has_epochs && !has_target)
+    add("duration_s", "the job's work: duration_s, or steps, or epochs and/or target_accuracy");
+  if (has_duration && has_steps) add("steps", "nothing beside duration_s");
+  if (has_epochs && (has_duration || has_steps)) add("epochs", "nothing beside duration_s or steps");
+  if (has_target && (has_duration || has_steps)) add("target_accuracy", "nothing beside duration_s or steps");
+
+  if (needs_part && !of_trace && job.gpus > 1) add("gpu_fraction", "a part of one GPU, not of several");
+  if (has_duration && !is_given(job.gpus) && !needs_part) add("gpus", "how many GPUs it held for duration_s");
+  if (has_steps && !is_given(job.batch_size)) add("batch_size", "the global batch of its steps");
+  if (!has_model && (has_steps || has_epochs || has_target)) add("model", "what it trains");
+
+  if (!has_target && job.stop == stop_names()[1]) add("target_accuracy", "the target that the budget is for");
+  if (job.after.empty() && job.after_failed == after_failed_names()[1]) add("after", "the jobs that it waits for");
+  if (!is_given(job.deadline_s) && job.on_deadline == on_deadline_names()[1]) add("deadline_s", "the deadline to stop at");
   return mistakes;
 }
 

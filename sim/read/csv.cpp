@@ -48,8 +48,9 @@ std::string_view wrong_separator(std::span<const std::string_view> header, const
 }  // namespace
 
 const CsvRow::Column& CsvRow::column(std::string_view name) const {
-  for (const Column& known : columns_)
-    if (known.name == name) return known;
+  if (++asked_ < columns_.size() && columns_[asked_].name == name) return columns_[asked_];
+  for (asked_ = 0; asked_ < columns_.size(); ++asked_)
+    if (columns_[asked_].name == name) return columns_[asked_];
   fail_check(fmt::format("no column \"{}\" was asked for", name));
 }
 
@@ -161,7 +162,7 @@ void CsvReader::match_header(const CsvColumns& columns) {
     if (!missing && std::find(at + 1, header.end(), wanted[i]) != header.end())
       add("each column once", shown(wanted[i]) + " again", {});
   }
-  // Columns are found by going through their names: those that rows have come first.
+  // Columns are found by going through their names: those that rows have, which alone are asked for in every row, come first.
   std::stable_partition(row_.columns_.begin(), row_.columns_.end(),
                         [](const CsvRow::Column& column) { return column.position != CsvRow::kAbsent; });
   if (!columns.others_allowed)

@@ -64,6 +64,7 @@ class CsvRow {
   std::string file_;
   std::int64_t line_ = 0;
   std::vector<Column> columns_;
+  mutable std::size_t asked_ = 0;  ///< the column found last: most readers then ask for the one behind it
   std::vector<std::string_view> fields_;
   std::vector<Mistake> mistakes_;
   bool is_whole_ = true;  ///< it has as many fields as the header; if not, that is its one mistake

@@ -25,6 +25,12 @@ class Fingerprints {
     return true;
   }
 
+  /// That the name will be inserted soon: of millions of names the place is in no cache, and waiting for it was a quarter of the
+  /// time of reading a trace.
+  void expect(std::string_view name) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[of(name) & (slots_.size() - 1)], 1);
+  }
+
  private:
   static std::uint64_t of(std::string_view name) {
     const std::uint64_t hash = std::hash<std::string_view>{}(name);

@@ -53,7 +53,7 @@ class NativeTrace final : public CsvTrace {
  private:
   void read(sim::CsvRow& fields, TraceRow& row) override {
     for (const JobField* field : present_) std::visit(ReadField{fields, *field, row.job}, field->member);
-    if (!fields.has("submit_s")) fields.refuse("submit_s", kDates.describe());
+    if (!is_given(row.job.submit_s)) fields.refuse("submit_s", kDates.describe());
   }
   std::string_view column_of(std::string_view field) const override { return field; }
 

@@ -108,6 +108,7 @@ std::string TraceStream::nearest(const sim::Mistake& mistake) const {
 
 /// False with mistakes: the row is dropped; without: it was not chosen.
 bool TraceStream::keep() {
+  names_.expect(row_.job.job_id);
   if (row_.mistakes.empty() && !choose()) return false;
   if (row_.has_fields()) {
     name_model();
