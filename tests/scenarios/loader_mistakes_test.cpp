@@ -268,6 +268,8 @@ TEST_CASE("jobs whose keys contradict each other") {
       {"'duration_s': 60", "'epochs': 3", "s.json:3:13: /jobs/0/model: expected what it trains, found none"},
       {"'duration_s': 60", "'duration_s': 60, 'dataset': 'cifar10'",
        "s.json:3:13: /jobs/0/model: expected the model that dataset, precision or lr_rule is for, found none"},
+      {"'duration_s': 60", "'duration_s': 60, 'precision': 'fp16'",
+       "s.json:3:13: /jobs/0/model: expected the model that dataset, precision or lr_rule is for, found none"},
       {"'duration_s': 60", "'duration_s': 60, 'on_deadline': 'stop'",
        "s.json:3:13: /jobs/0/deadline_s: expected the deadline to stop at, found none"},
       {"'duration_s': 60", "'epochs': 3, 'model': 'vgg16', 'stop': 'budget'",

@@ -82,3 +82,13 @@ TEST_CASE("other people's traces are compared with the cluster too") {
                           "any; line 4 (found \"T4\")") &&
                  Contains("their clock jumped: taken as it is; line 4 (found \"40000000\")"));
 }
+
+TEST_CASE("a row that is dropped for its size leaves its name to the next") {
+  const TraceFile file("job_id,submit_s,gpus,duration_s\na,0,9,60\na,1,2,60\na,2,2,60\n");
+  workloads::ProfileTable profiles;
+  const traces::JobList list = traces::read_trace("native", file.path(), {.cluster = kCluster}, profiles);
+  REQUIRE(list.jobs.size() == 1);
+  CHECK(list.jobs[0].gpus == 2);
+  CHECK_THAT(to_string(list.report), Contains("1 dropped: gpus: expected at most 8 GPUs, all of the largest pool; line 2") &&
+                                         Contains("1 dropped: job_id: expected a name that no job before has; line 4"));
+}
