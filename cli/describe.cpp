@@ -109,7 +109,7 @@ int synthesize_command(const DescribeArguments& arguments) {
   traces::SyntheticTrace synthetic(workload, count, arguments.trace.seed);
   TextFile out(arguments.out, arguments.trace.path);
   traces::TraceColumns columns;
-  for (const char* name : {"job_id", "submit_s", "gpus", "duration_s"}) columns.push_back(traces::find_trace_column(name));
+  for (const char* name : {"job_id", "submit_s", "gpus", "duration_s"}) columns.push_back(traces::find_job_field(name));
   append_native_header(out.text, columns);
   traces::Workload drawn;
   while (const auto job = synthetic.next()) {

@@ -55,7 +55,8 @@ void add_trace_options(CLI::App& command, TraceArguments& arguments) {
 
 std::vector<std::string> trace_format_names() {
   std::vector<std::string> names;
-  for (const traces::TraceReaderEntry& entry : traces::trace_readers()) names.emplace_back(entry.name);
+  for (const traces::TraceReaderEntry& entry : traces::trace_readers())
+    if (entry.has_native_form) names.emplace_back(entry.name);
   return names;
 }
 

@@ -7,7 +7,7 @@
 #include "policies/search/methods.hpp"
 #include "scenarios/catalogue.hpp"
 #include "scenarios/studies/study.hpp"
-#include "traces/formats.hpp"
+#include "traces/jobs/readers.hpp"
 #include "workloads/convergence_table.hpp"
 #include "workloads/zoo.hpp"
 
@@ -88,7 +88,8 @@ void list_studies() {
 }
 
 void list_formats() {
-  for (const traces::TraceFormat& format : traces::trace_formats()) say("{:<22}{}\n", format.name, format.description);
+  for (const traces::TraceReaderEntry& format : traces::trace_readers())
+    say("{:<22}{}\n", format.name, format.description);
 }
 
 }  // namespace

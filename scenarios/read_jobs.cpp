@@ -8,10 +8,11 @@
 #include "sim/base/names.hpp"
 #include "sim/base/units.hpp"
 #include "sim/replay/costs.hpp"
-#include "sim/replay/least_interval.hpp"
-#include "traces/formats.hpp"
 #include "traces/job_list.hpp"
 #include "traces/job_rules.hpp"
+#include "traces/jobs/collect.hpp"
+#include "traces/jobs/readers.hpp"
+#include "traces/jobs/to_job.hpp"
 #include "workloads/zoo.hpp"
 
 namespace rehearse::scenarios {
@@ -20,65 +21,49 @@ namespace {
 
 using sim::between;
 
-template <class Enum>
-Enum choice(sim::ObjectReader& in, std::string_view key, std::span<const std::string> names, Enum fallback) {
-  return static_cast<Enum>(in.choice(key, names, static_cast<std::size_t>(fallback)));
+traces::TraceOptions names_of(const OwnModels& own, const Scenario& scenario) {
+  traces::TraceOptions names{.datasets = dataset_names(own), .pools = pool_names(scenario.cluster)};
+  for (const std::string& model : model_names(own)) names.models.push_back({model, default_dataset(own, model)});
+  return names;
 }
 
-/// The profile of a model and a dataset that are known, checked; null after a mistake.
-const sim::Profile* read_profile(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes) {
-  const auto precision = choice(in, "precision", traces::precision_names(), sim::Precision::fp32);
-  const auto lr_rule = choice(in, "lr_rule", traces::lr_rule_names(), sim::LrRule::adascale);
-  const std::optional<std::string> model = in.maybe_text("model");
-  std::optional<std::string> dataset = in.maybe_text("dataset");
-  if (!model) {
-    if (dataset) in.value().refuse("a model for the dataset", mistakes);
-    return nullptr;
+/// One field of an object into its place in a job.
+struct ReadField {
+  sim::ObjectReader& in;
+  const traces::JobField& field;
+  traces::TraceJob& job;
+  sim::Mistakes& mistakes;
+
+  void operator()(double traces::TraceJob::*number) const {
+    if (!in.has(field.name)) return;
+    job.*number = field.whole ? static_cast<double>(in.integer(field.name, field.range)) : in.number(field.name, field.range);
   }
-  if (!known_name(*in.child("model"), *model, model_names(own), "model", mistakes)) return nullptr;
-  if (!dataset) dataset = default_dataset(own, *model);
-  if (in.has("dataset") && !known_name(*in.child("dataset"), *dataset, dataset_names(own), "dataset", mistakes)) return nullptr;
-  return scenario.profiles.intern(*model, *dataset, precision, lr_rule);
-}
+  void operator()(std::string traces::TraceJob::*text) const {
+    if (!in.has(field.name)) return;
+    job.*text = field.choices != nullptr ? field.choices()[in.choice(field.name, field.choices())] : in.text(field.name);
+  }
+  void operator()(std::vector<std::string> traces::TraceJob::*names) const {
+    for (const sim::JsonValue name : in.list(field.name)) (job.*names).emplace_back(sim::read_text(name, mistakes));
+  }
+};
 
-void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes) {
+void read_job(sim::JsonValue value, std::size_t index, const traces::TraceOptions& names, Scenario& scenario,
+              sim::Mistakes& mistakes) {
   const std::size_t before = mistakes.size();
   sim::ObjectReader in(value, mistakes);
-  sim::Job job;
-  job.name = in.text("job_id", fmt::format("job-{}", index + 1));
-  job.user = in.text("user", std::string("-"));
-  if (!in.has("user")) job.user.clear();
-  job.profile = read_profile(in, own, scenario, mistakes);
-  job.submit_s = sim::on_date_grid(in.number("submit_s", traces::kDates, 0.0));
-  job.gpus = static_cast<int>(in.maybe_integer("gpus", traces::kGpuCounts).value_or(0));
-  job.gpu_fraction = in.number("gpu_fraction", traces::kGpuFractions, 1.0);
-  if (job.gpu_fraction < 1 && job.gpus == 0) job.gpus = 1;
-  job.duration_s = in.maybe_number("duration_s", traces::kDurations).value_or(0);
-  job.steps = static_cast<double>(in.maybe_integer("steps", traces::kStepCounts).value_or(0));
-  job.batch_size = static_cast<double>(in.maybe_integer("batch_size", traces::kBatchSizes).value_or(0));
-  job.epochs = static_cast<double>(in.maybe_integer("epochs", traces::kEpochCounts).value_or(0));
-  job.target_accuracy = in.maybe_number("target_accuracy", traces::kAccuracies).value_or(sim::kUnset);
-  job.deadline_s = in.maybe_number("deadline_s", traces::kDurations).value_or(sim::kNever);
-  job.cost_limit_usd = in.maybe_number("cost_limit_usd", traces::kMoney).value_or(sim::kNever);
-  job.priority = in.number("priority", {}, 0.0);
-  if (const auto pool = in.maybe_text("pool")) {
-    const std::vector<std::string> pools = pool_names(scenario.cluster);
-    if (known_name(*in.child("pool"), *pool, pools, "pool", mistakes))
-      job.pool = static_cast<int>(std::find(pools.begin(), pools.end(), *pool) - pools.begin());
-  }
-  job.objective = choice(in, "objective", traces::objective_names(), sim::Objective::min_cost);
-  job.stop = choice(in, "stop", traces::stop_names(), sim::Stop::target);
-  job.on_deadline = choice(in, "on_deadline", traces::on_deadline_names(), sim::OnDeadline::continue_);
-  job.walltime_s = in.maybe_number("walltime_s", traces::kDurations).value_or(sim::kNever);
-  job.checkpoint_interval_s =
-      in.maybe_number("checkpoint_interval_s", between(sim::kLeastCheckpointInterval_s, traces::kLastDate_s)).value_or(0);
-  job.checkpoint_write_s = in.maybe_number("checkpoint_write_s", traces::kWriteTimes).value_or(sim::kUnset);
-  for (const sim::JsonValue name : in.list("after")) job.after.emplace_back(sim::read_text(name, mistakes));
-  job.after_failed = choice(in, "after_failed", traces::after_failed_names(), sim::AfterFailed::fail);
+  traces::TraceJob job;
+  for (const traces::JobField& field : traces::job_fields())
+    if (field.is_in(traces::kJson)) std::visit(ReadField{in, field, job, mistakes}, field.member);
   in.finish();
-  job.work = traces::work_of(job);
+  if (job.job_id.empty()) job.job_id = fmt::format("job-{}", index + 1);
+  job.submit_s = traces::is_given(job.submit_s) ? sim::on_date_grid(job.submit_s) : 0;
+  const traces::LookedUp found = traces::look_up(job, names);
+  for (const traces::JobField* field : traces::not_found(job, found)) {
+    const sim::JsonValue name = *in.child(field->name);
+    known_name(name, name.text(), traces::known_names(field->names, names), std::string(field->name), mistakes);
+  }
   if (mistakes.size() > before) return;
-  for (const traces::JobMistake& wrong : traces::job_mistakes(job)) {
+  for (const traces::JobMistake& wrong : traces::job_mistakes(job, false)) {
     const auto given = in.child(wrong.column);
     sim::Mistake mistake = given.value_or(value).mistake(std::string(wrong.expected));
     if (!given) {
@@ -87,7 +72,7 @@ void read_job(sim::JsonValue value, std::size_t index, const OwnModels& own, Sce
     }
     mistakes.add(std::move(mistake));
   }
-  if (mistakes.size() == before) scenario.jobs.push_back(std::move(job));
+  if (mistakes.size() == before) scenario.jobs.push_back(traces::to_job(job, found, names, scenario.profiles));
 }
 
 /// Drops the jobs of a trace whose floor nobody can tell, and accounts for them; a mistake when none is left, or with `stops`.
@@ -124,27 +109,25 @@ traces::ClusterLimits limits_of(const sim::Cluster& cluster) {
   return limits;
 }
 
-void read_trace_entry(sim::JsonValue value, const Paths& paths, const OwnModels& own, Scenario& scenario,
-                      sim::Mistakes& mistakes) {
+void read_trace_entry(sim::JsonValue value, const Paths& paths, const OwnModels& own, const traces::TraceOptions& names,
+                      Scenario& scenario, sim::Mistakes& mistakes) {
   static const std::vector<std::string> kOnContradiction{"drop", "stop"};
   sim::ObjectReader in(value, mistakes);
   std::vector<std::string> formats;
-  for (const traces::TraceFormat& format : traces::trace_formats()) formats.emplace_back(format.name);
+  for (const traces::TraceReaderEntry& format : traces::trace_readers()) formats.emplace_back(format.name);
   const std::string format = in.text("format", std::string("native"));
   const bool known = !in.has("format") || known_name(*in.child("format"), format, formats, "trace format", mistakes);
   std::string_view how_to_get;
-  for (const traces::TraceFormat& one : traces::trace_formats())
+  for (const traces::TraceReaderEntry& one : traces::trace_readers())
     if (one.name == format) how_to_get = one.source;
   const std::string path = paths.resolve(*in.child("trace"), mistakes, how_to_get);
-  traces::TraceOptions options{.datasets = dataset_names(own),
-                               .pools = pool_names(scenario.cluster),
-                               .cluster = mistakes.empty() ? limits_of(scenario.cluster) : traces::ClusterLimits{},
-                               .keep_origin = in.boolean("keep_origin", false)};
+  traces::TraceOptions options = names;
+  if (mistakes.empty()) options.cluster = limits_of(scenario.cluster);
+  options.keep_origin = in.boolean("keep_origin", false);
   /// "stop": not one row may be left out or changed.
   const bool stops = in.choice("on_contradiction", kOnContradiction, 0) == 1;
   in.finish();
   if (path.empty() || !known) return;
-  for (const std::string& model : model_names(own)) options.models.push_back({model, default_dataset(own, model)});
   try {
     traces::JobList list = traces::read_trace(format, path, options, scenario.profiles);
     if (stops) traces::refuse_any(list.report);
@@ -272,19 +255,19 @@ void check_accuracy_is_modelled(const Scenario& scenario, const std::vector<Entr
   }
 }
 
-void read_entry(sim::JsonValue value, std::size_t index, const Paths& paths, const OwnModels& own, Scenario& scenario,
-                sim::Mistakes& mistakes) {
+void read_entry(sim::JsonValue value, std::size_t index, const Paths& paths, const OwnModels& own,
+                const traces::TraceOptions& names, Scenario& scenario, sim::Mistakes& mistakes) {
   bool trace = false, generate = false;
   for (const sim::JsonMember member : value.members()) {
     trace = trace || member.key.text() == "trace";
     generate = generate || member.key.text() == "generate";
   }
   if (trace)
-    read_trace_entry(value, paths, own, scenario, mistakes);
+    read_trace_entry(value, paths, own, names, scenario, mistakes);
   else if (generate)
     read_generator(value, own, scenario, mistakes);
   else
-    read_job(value, index, own, scenario, mistakes);
+    read_job(value, index, names, scenario, mistakes);
 }
 
 }  // namespace
@@ -294,10 +277,11 @@ void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, 
   if (!list) return;
   if (list->is_array() && list->size() == 0) list->refuse("at least one job", mistakes);
   const std::size_t before = mistakes.size();
+  const traces::TraceOptions names = names_of(own, scenario);
   std::vector<Entry> entries;
   for (const sim::JsonValue value : sim::read_list(*list, mistakes)) {
     const std::size_t begin = scenario.jobs.size();
-    read_entry(value, entries.size(), paths, own, scenario, mistakes);
+    read_entry(value, entries.size(), paths, own, names, scenario, mistakes);
     entries.push_back({.value = value, .begin = begin, .end = scenario.jobs.size(), .generators = scenario.generators.size()});
   }
   // A trace alone has unique names: its reader sees to it.
@@ -310,7 +294,7 @@ void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, 
     entry->value.refuse(std::move(expected), mistakes);
   });
   mark_awaited(scenario.jobs);
-  traces::sort_by_date(scenario.jobs);
+  if (entries.size() > 1) traces::sort_by_date(scenario.jobs);  // a trace alone is sorted
 }
 
 }  // namespace rehearse::scenarios

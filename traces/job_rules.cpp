@@ -34,53 +34,49 @@ std::span<const std::string> after_failed_names() {
   return names;
 }
 
-sim::Work work_of(const sim::Job& job) {
-  if (job.steps > 0) return sim::Work::steps;
-  return job.epochs > 0 || job.has_target() ? sim::Work::train : sim::Work::rigid;
-}
-
-std::vector<JobMistake> job_mistakes(const sim::Job& job) {
+std::vector<JobMistake> job_mistakes(const TraceJob& job, bool of_trace) {
   std::vector<JobMistake> mistakes;
-  const auto require = [&mistakes](bool ok, std::string_view column, std::string_view expected) {
-    if (!ok) mistakes.push_back({column, expected});
-  };
-  const bool has_duration = job.duration_s > 0, has_steps = job.steps > 0, has_epochs = job.epochs > 0;
-  require(!job.name.empty(), "job_id", "a name");
+  const auto add = [&mistakes](std::string_view column, std::string_view expected) { mistakes.push_back({column, expected}); };
+  const bool has_duration = is_given(job.duration_s), has_steps = is_given(job.steps), has_epochs = is_given(job.epochs);
+  const bool has_target = is_given(job.target_accuracy), has_model = !job.model.empty();
+  const bool needs_part = is_given(job.gpu_fraction) && job.gpu_fraction < 1;
+  if (!has_model && !(job.dataset.empty() && job.precision.empty() && job.lr_rule.empty()))
+    add("model", "the model that dataset, precision or lr_rule is for");
+  if (job.job_id.empty()) add("job_id", "a name");
 
-  require(has_duration || has_steps || has_epochs || job.has_target(), "duration_s",
-          "the job's work: duration_s, or steps, or epochs and/or target_accuracy");
-  require(!has_duration || !has_steps, "steps", "nothing beside duration_s");
-  require(!has_epochs || !(has_duration || has_steps), "epochs", "nothing beside duration_s or steps");
-  require(!job.has_target() || !(has_duration || has_steps), "target_accuracy", "nothing beside duration_s or steps");
+  if (!has_duration && !has_steps && !has_epochs && !has_target)
+    add("duration_s", "the job's work: duration_s, or steps, or epochs and/or target_accuracy");
+  if (has_duration && has_steps) add("steps", "nothing beside duration_s");
+  if (has_epochs && (has_duration || has_steps)) add("epochs", "nothing beside duration_s or steps");
+  if (has_target && (has_duration || has_steps)) add("target_accuracy", "nothing beside duration_s or steps");
 
-  require(job.gpu_fraction == 1 || job.gpus == 1, "gpu_fraction", "a part of one GPU, not of several");
-  require(!has_duration || job.gpus > 0, "gpus", "how many GPUs it held for duration_s");
-  require(!has_steps || job.batch_size > 0, "batch_size", "the global batch of its steps");
-  require(!(has_steps || has_epochs || job.has_target()) || job.profile != nullptr, "model", "what it trains");
+  if (needs_part && !of_trace && job.gpus > 1) add("gpu_fraction", "a part of one GPU, not of several");
+  if (has_duration && !is_given(job.gpus) && !needs_part) add("gpus", "how many GPUs it held for duration_s");
+  if (has_steps && !is_given(job.batch_size)) add("batch_size", "the global batch of its steps");
+  if (!has_model && (has_steps || has_epochs || has_target)) add("model", "what it trains");
 
-  require(job.stop != sim::Stop::budget || job.has_target(), "target_accuracy", "the target that the budget is for");
-  require(job.after_failed != sim::AfterFailed::run || !job.after.empty(), "after", "the jobs that it waits for");
-  require(job.on_deadline != sim::OnDeadline::stop || job.has_deadline(), "deadline_s", "the deadline to stop at");
+  if (!has_target && job.stop == stop_names()[1]) add("target_accuracy", "the target that the budget is for");
+  if (job.after.empty() && job.after_failed == after_failed_names()[1]) add("after", "the jobs that it waits for");
+  if (!is_given(job.deadline_s) && job.on_deadline == on_deadline_names()[1]) add("deadline_s", "the deadline to stop at");
   return mistakes;
-}
-
-void take_gpu_fraction(sim::Job& job, double fraction) {
-  if (fraction == 1 || job.gpus > 1) return;
-  job.gpus = 1;
-  job.gpu_fraction = fraction;
 }
 
 std::vector<std::string> split_names(std::string_view text) {
   std::vector<std::string> names;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(';'), text.size());
-    std::string_view name = text.substr(0, end);
-    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
-    name = name.substr(0, name.find_last_not_of(' ') + 1);
-    if (!name.empty()) names.emplace_back(name);
+    if (end > 0) names.emplace_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return names;
+}
+
+void trim_names(std::vector<std::string>& names) {
+  for (std::string& name : names) {
+    name.erase(0, std::min(name.find_first_not_of(' '), name.size()));
+    name.erase(name.find_last_not_of(' ') + 1);
+  }
+  std::erase(names, std::string());
 }
 
 }  // namespace rehearse::traces

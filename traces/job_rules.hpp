@@ -1,5 +1,5 @@
-// What the fields of a job may hold, the same whether a user gives it as CSV or as JSON: a job's JSON keys are the native CSV's
-// columns (traces/native.hpp).
+// What the fields of a job may hold, each alone (its range, its words) and all together. The fields themselves:
+// traces/jobs/job_fields.hpp.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/read/number_range.hpp"
-#include "sim/replay/job.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {
 
@@ -36,14 +36,10 @@ std::span<const std::string> stop_names();
 std::span<const std::string> on_deadline_names();
 std::span<const std::string> after_failed_names();
 
-/// Which kind of work the fields that are set (above 0, or a target) ask for; rigid when none is.
-sim::Work work_of(const sim::Job& job);
-
-/// What a trace says of a job that needs `fraction` of each of its GPUs: of one it counts, of several all are whole.
-void take_gpu_fraction(sim::Job& job, double fraction);
-
-/// The names in a field `after`: separated by semicolons; blanks around a name are not part of it.
+/// The names in a column `after`: separated by semicolons.
 std::vector<std::string> split_names(std::string_view text);
+/// Without the blanks around them, and without those that are nothing else.
+void trim_names(std::vector<std::string>& names);
 
 /// Both texts are literals.
 struct JobMistake {
@@ -51,9 +47,10 @@ struct JobMistake {
   std::string_view expected;
 };
 
-/// What is wrong between the fields of a job as a user gives it: its work is exactly one of duration_s on its gpus, steps at its
-/// batch_size, and epochs and/or target_accuracy; only a rigid job may be without a profile. Each field alone is taken to be in
-/// its range above. Empty when all is well.
-std::vector<JobMistake> job_mistakes(const sim::Job& job);
+/// What is wrong between the fields of a job as a user or a trace gives it: its work is exactly one of duration_s on its gpus,
+/// steps at their batch_size, and epochs and/or target_accuracy; only a rigid job may be without a model. Each field alone is
+/// taken to be in its range above. Empty when all is well. `of_trace`: a part of each of several GPUs is none (to_job sets it
+/// aside) rather than a mistake.
+std::vector<JobMistake> job_mistakes(const TraceJob& job, bool of_trace);
 
 }  // namespace rehearse::traces

@@ -5,6 +5,7 @@
 #include "scenarios/loader_parts.hpp"
 #include "sim/replay/costs.hpp"
 #include "traces/job_rules.hpp"
+#include "traces/jobs/to_job.hpp"
 
 namespace rehearse::scenarios {
 
@@ -81,27 +82,24 @@ void write_cluster(const sim::Cluster& cluster, JsonLine& out) {
 }
 
 void write_job(const sim::Job& job, const sim::Cluster& cluster, JsonLine& out) {
-  const auto above_0 = [&](std::string_view name, double value) { out.maybe_number(name, value, 0); };
-  out.open('{').key("job_id").text(job.name).maybe_text("user", job.user);
-  if (job.profile != nullptr) {
-    out.key("model").text(job.profile->model).maybe_text("dataset", job.profile->dataset);
-    out.key("precision").text(word(traces::precision_names(), job.profile->precision));
-    out.key("lr_rule").text(word(traces::lr_rule_names(), job.profile->lr_rule));
-  }
-  out.key("submit_s").number(job.submit_s).key("work").text(word(job.work));
-  above_0("gpus", job.gpus);
-  out.maybe_number("gpu_fraction", job.gpu_fraction, 1);
-  above_0("duration_s", job.duration_s);
-  above_0("steps", job.steps);
-  above_0("batch_size", job.batch_size);
-  above_0("epochs", job.epochs);
-  out.maybe_number("target_accuracy", job.target_accuracy).maybe_number("deadline_s", job.deadline_s);
-  out.maybe_number("cost_limit_usd", job.cost_limit_usd).maybe_number("walltime_s", job.walltime_s);
-  above_0("priority", job.priority);
-  if (job.pool >= 0) out.key("pool").text(cluster.pools[static_cast<std::size_t>(job.pool)].name);
-  out.key("objective").text(word(traces::objective_names(), job.objective));
-  out.key("stop").text(word(traces::stop_names(), job.stop));
-  out.key("on_deadline").text(word(traces::on_deadline_names(), job.on_deadline)).close('}');
+  struct WriteField {
+    JsonLine& out;
+    const traces::JobField& field;
+    const traces::TraceJob& job;
+    void operator()(double traces::TraceJob::*number) const { out.maybe_number(field.name, job.*number); }
+    void operator()(std::string traces::TraceJob::*text) const { out.maybe_text(field.name, job.*text); }
+    void operator()(std::vector<std::string> traces::TraceJob::*names) const {
+      if ((job.*names).empty()) return;
+      out.key(field.name).open('[');
+      for (const std::string& name : job.*names) out.text(name);
+      out.close(']');
+    }
+  };
+  const traces::TraceJob plain = traces::to_trace_job(job, pool_names(cluster));
+  out.open('{');
+  for (const traces::JobField& field : traces::job_fields())
+    if (field.is_in(traces::kProcess)) std::visit(WriteField{out, field, plain}, field.member);
+  out.key("work").text(word(job.work)).close('}');
 }
 
 void write_configuration(const sim::Configuration& configuration, const sim::Cluster& cluster, JsonLine& out) {

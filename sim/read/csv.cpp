@@ -48,8 +48,9 @@ std::string_view wrong_separator(std::span<const std::string_view> header, const
 }  // namespace
 
 const CsvRow::Column& CsvRow::column(std::string_view name) const {
-  for (const Column& known : columns_)
-    if (known.name == name) return known;
+  if (++asked_ < columns_.size() && columns_[asked_].name == name) return columns_[asked_];
+  for (asked_ = 0; asked_ < columns_.size(); ++asked_)
+    if (columns_[asked_].name == name) return columns_[asked_];
   fail_check(fmt::format("no column \"{}\" was asked for", name));
 }
 
@@ -73,18 +74,14 @@ std::string_view CsvRow::text(std::string_view column) {
   return {};
 }
 
-double CsvRow::number(std::string_view column, const NumberRange& range, std::optional<double> fallback) {
-  const std::string_view value = field(column);
-  if (value.empty() && fallback) return *fallback;
+double CsvRow::number_of(std::string_view column, std::string_view value, const NumberRange& range) {
   const std::optional<double> x = parsed(value);
   if (x && range.contains(*x)) return *x;
   refuse(column, range.describe());
   return range.some();
 }
 
-std::int64_t CsvRow::integer(std::string_view column, const NumberRange& range, std::optional<std::int64_t> fallback) {
-  const std::string_view value = field(column);
-  if (value.empty() && fallback) return *fallback;
+std::int64_t CsvRow::integer_of(std::string_view column, std::string_view value, const NumberRange& range) {
   const std::optional<double> x = parsed(value);
   std::string expected = x ? integer_expectation(*x, range) : range.describe("a whole number");
   if (expected.empty()) return static_cast<std::int64_t>(*x);
@@ -92,12 +89,24 @@ std::int64_t CsvRow::integer(std::string_view column, const NumberRange& range, 
   return static_cast<std::int64_t>(range.some());
 }
 
+double CsvRow::number(std::string_view column, const NumberRange& range, std::optional<double> fallback) {
+  const std::string_view value = field(column);
+  return value.empty() && fallback ? *fallback : number_of(column, value, range);
+}
+
+std::int64_t CsvRow::integer(std::string_view column, const NumberRange& range, std::optional<std::int64_t> fallback) {
+  const std::string_view value = field(column);
+  return value.empty() && fallback ? *fallback : integer_of(column, value, range);
+}
+
 std::optional<double> CsvRow::maybe_number(std::string_view column, const NumberRange& range) {
-  return has(column) ? std::optional(number(column, range)) : std::nullopt;
+  const std::string_view value = field(column);
+  return value.empty() ? std::nullopt : std::optional(number_of(column, value, range));
 }
 
 std::optional<std::int64_t> CsvRow::maybe_integer(std::string_view column, const NumberRange& range) {
-  return has(column) ? std::optional(integer(column, range)) : std::nullopt;
+  const std::string_view value = field(column);
+  return value.empty() ? std::nullopt : std::optional(integer_of(column, value, range));
 }
 
 CsvReader::CsvReader(const std::string& path, const CsvColumns& columns) : source_(std::make_unique<Source>(path)) {
@@ -153,6 +162,9 @@ void CsvReader::match_header(const CsvColumns& columns) {
     if (!missing && std::find(at + 1, header.end(), wanted[i]) != header.end())
       add("each column once", shown(wanted[i]) + " again", {});
   }
+  // Columns are found by going through their names: those that rows have, which alone are asked for in every row, come first.
+  std::stable_partition(row_.columns_.begin(), row_.columns_.end(),
+                        [](const CsvRow::Column& column) { return column.position != CsvRow::kAbsent; });
   if (!columns.others_allowed)
     for (const std::string& name : strangers) add({}, "unknown column " + shown(name), nearest_name(name, wanted));
   mistakes.throw_if_any();

@@ -57,11 +57,14 @@ class CsvRow {
 
   const Column& column(std::string_view name) const;
   std::string_view field(std::string_view column) const;
+  double number_of(std::string_view column, std::string_view value, const NumberRange& range);
+  std::int64_t integer_of(std::string_view column, std::string_view value, const NumberRange& range);
   void add(std::string_view column, std::string expected, std::string found);
 
   std::string file_;
   std::int64_t line_ = 0;
   std::vector<Column> columns_;
+  mutable std::size_t asked_ = 0;  ///< the column found last: most readers then ask for the one behind it
   std::vector<std::string_view> fields_;
   std::vector<Mistake> mistakes_;
   bool is_whole_ = true;  ///< it has as many fields as the header; if not, that is its one mistake

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "sim/base/errors.hpp"
-#include "traces/formats.hpp"
+#include "traces/jobs/collect.hpp"
 #include "traces/jobs/native_rows.hpp"
 #include "traces/jobs/trace_stream.hpp"
 
@@ -75,7 +75,8 @@ void read_or_refuse(Read read) {
 
 bool is_imported(std::string_view format) {
   const auto readers = traces::trace_readers();
-  return std::any_of(readers.begin(), readers.end(), [&](const auto& reader) { return reader.name == format; });
+  return std::any_of(readers.begin(), readers.end(),
+                     [&](const auto& reader) { return reader.name == format && reader.has_native_form; });
 }
 
 }  // namespace

@@ -89,8 +89,8 @@ TEST_CASE("made-up lines: allowed") {
       {"policies/learn/isotonic.cpp", "#include \"policies/learn/isotonic.hpp\""},
       {"policies/configure/manual.cpp", "#include \"workloads/belief.hpp\""},
       {"report/table.cpp", "#include <fmt/format.h>"},
-      {"traces/native.cpp", "// #include <nlohmann/json.hpp>"},
-      {"traces/native.cpp", "const char* included = \"sim/read\";"},
+      {"traces/job_list.cpp", "// #include <nlohmann/json.hpp>"},
+      {"traces/job_list.cpp", "const char* included = \"sim/read\";"},
   }));
   INFO(path << ": " << line);
   CHECK(rule(path, line) == "");
@@ -105,7 +105,7 @@ TEST_CASE("made-up lines: forbidden") {
       {"sim/replay/replay.cpp", "#include \"sim/read/json.hpp\"", "sim/replay may not see sim/read"},
       {"sim/cluster/cluster.cpp", "#include \"workloads/zoo.hpp\"", "sim/cluster may not see workloads"},
       {"workloads/zoo.cpp", "#include <policies/queue/queue.hpp>", "workloads may not see policies"},
-      {"policies/queue/fifo.cpp", "#include \"traces/native.hpp\"", "policies may not see traces"},
+      {"policies/queue/fifo.cpp", "#include \"traces/job_list.hpp\"", "policies may not see traces"},
       {"report/table.cpp", "#include \"scenarios/loader.hpp\"", "report may not see scenarios"},
       {"report/table.cpp", "#include \"workloads/zoo.hpp\"", "report may not see workloads"},
       {"scenarios/loader.cpp", "#include \"cli/main.hpp\"", "scenarios may not see cli"},

@@ -13,7 +13,7 @@
 #include "scenarios/studies/study.hpp"
 #include "sim/read/number_range.hpp"
 #include "tests/scenarios/loading.hpp"
-#include "traces/formats.hpp"
+#include "traces/jobs/readers.hpp"
 
 namespace {
 
@@ -313,7 +313,7 @@ TEST_CASE("the schema has every study") {
 
 TEST_CASE("the schema has every format of traces") {
   std::vector<std::string> names;
-  for (const auto& format : rehearse::traces::trace_formats()) names.emplace_back(format.name);
+  for (const auto& format : rehearse::traces::trace_readers()) names.emplace_back(format.name);
   CHECK(definition("trace").at("properties").at("format").at("enum").get<std::vector<std::string>>() == names);
 }
 

@@ -59,7 +59,7 @@ class Batsim final : public JsonTrace {
     const auto walltime = in.maybe_number("walltime");
     if (walltime && *walltime > 0 && kDurations.contains(*walltime)) job.walltime_s = *walltime;  // -1 is none
     for (const sim::JsonValue dependency : in.has("dependencies") ? in.list("dependencies") : std::vector<sim::JsonValue>{})
-      job.after += (job.after.empty() ? "" : ";") + name_of(dependency, mistakes);
+      for (std::string& name : split_names(name_of(dependency, mistakes))) job.after.push_back(std::move(name));
     job.user = in.has("user") ? name_of(in.child("user"), mistakes) : std::string();
     job.partition = in.has("partition") ? name_of(in.child("partition"), mistakes) : std::string();
     const std::string name = name_of(in.required("profile", "the name of a profile"), mistakes);

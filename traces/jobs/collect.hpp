@@ -1,18 +1,18 @@
-// Other people's traces as jobs of a scenario.
+// A trace of any format as jobs of a scenario.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "traces/job_list.hpp"
-#include "traces/jobs/readers.hpp"
 #include "traces/trace_options.hpp"
 #include "workloads/profiles.hpp"
 
 namespace rehearse::traces {
 
-/// As read_native: sorted by date, from the first submission on, every dropped row accounted for. Throws InputError when no row
-/// is a job.
-JobList collect_jobs(const TraceReaderEntry& format, const std::string& path, const TraceOptions& options,
-                     workloads::ProfileTable& profiles);
+/// Sorted by date, from the first submission on, every dropped and repaired row accounted for. Throws InputError for a format
+/// that is not in the table, as its reader does, and when no row is a job.
+JobList read_trace(std::string_view format, const std::string& path, const TraceOptions& options,
+                   workloads::ProfileTable& profiles);
 
 }  // namespace rehearse::traces

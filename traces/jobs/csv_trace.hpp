@@ -15,21 +15,29 @@ class CsvTrace : public TraceReader {
  public:
   CsvTrace(const std::string& path, const sim::CsvColumns& columns) : reader_(path, columns) {}
   bool next(TraceRow& row) final {
-    sim::CsvRow* const fields = reader_.next();
-    if (fields == nullptr) return false;
-    row.line = fields->line();
-    read(*fields, row);
-    row.mistakes.insert(row.mistakes.end(), fields->mistakes().begin(), fields->mistakes().end());
+    fields_ = reader_.next();
+    if (fields_ == nullptr) return false;
+    row.line = fields_->line();
+    read(*fields_, row);
+    row.mistakes.insert(row.mistakes.end(), fields_->mistakes().begin(), fields_->mistakes().end());
     return true;
+  }
+  Written written(std::string_view field, double value) override {
+    const std::string_view column = column_of(field);
+    if (column.empty()) return TraceReader::written(field, value);
+    return {column, std::string(fields_->text(column))};
   }
 
  protected:
   /// Turns a row's fields into row.job; what cannot be read is refused in `fields` or in `row`.
   virtual void read(sim::CsvRow& fields, TraceRow& row) = 0;
+  /// The column that has our field as it stands; empty for one that the file has in other words.
+  virtual std::string_view column_of(std::string_view /*field*/) const { return {}; }
   bool has_column(std::string_view column) const { return reader_.has_column(column); }
 
  private:
   sim::CsvReader reader_;
+  sim::CsvRow* fields_ = nullptr;
 };
 
 /// The date in a column as seconds since 1970, in UTC where the text names no zone; a mistake of the row when it is none.

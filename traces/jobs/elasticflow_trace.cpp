@@ -1,4 +1,11 @@
-// ElasticFlow's traces (traces/elasticflow.hpp) as a stream of rigid jobs.
+// The job traces of ElasticFlow (Gu et al., "ElasticFlow: An Elastic Serverless Training Platform for Distributed Deep Learning",
+// ASPLOS 2023): dates, durations and GPUs of two months in Microsoft's clusters, to which the authors added model, batch size,
+// iterations and deadline. Rigid: each job runs for its measured duration on its GPUs. Elastic: it does its iterations at its
+// global batch on any GPUs, scaled to take the measured duration on its own. Of a file with all columns both drop the same rows.
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "traces/job_rules.hpp"
 #include "traces/jobs/csv_trace.hpp"
 #include "traces/jobs/readers.hpp"
@@ -8,25 +15,73 @@ namespace {
 
 class ElasticFlow final : public CsvTrace {
  public:
-  explicit ElasticFlow(const std::string& path)
-      : CsvTrace(path, {.required = {"job_id", "submission_time", "model_name", "deadline", "num_gpu", "duration"}}) {}
+  ElasticFlow(const std::string& path, bool elastic) : CsvTrace(path, columns_of(elastic)), elastic_(elastic) {}
+
+  void kept(const TraceRow& row) override {
+    ++jobs_;
+    if (row.job.deadline_s < duration_s_) ++impossible_;
+  }
+
+  std::vector<std::string> notes() const override {
+    if (jobs_ == 0) return {};
+    return {fmt::format("{} of {} deadlines ({:.1f} %) leave less time than the measured duration: no rigid schedule meets them",
+                        impossible_, jobs_, 100.0 * static_cast<double>(impossible_) / static_cast<double>(jobs_))};
+  }
 
  private:
+  static sim::CsvColumns columns_of(bool elastic) {
+    sim::CsvColumns columns{.required = {"job_id", "submission_time", "model_name", "deadline", "num_gpu", "duration"}};
+    for (const char* column : {"num_iteration", "batch_size"})
+      (elastic ? columns.required : columns.optional).emplace_back(column);
+    return columns;
+  }
+
+  /// The elastic reading alone needs the column.
+  double whole(sim::CsvRow& fields, std::string_view column, const sim::NumberRange& range) const {
+    return has_column(column) ? static_cast<double>(fields.integer(column, range)) : kNotGiven;
+  }
+
   void read(sim::CsvRow& fields, TraceRow& row) override {
     TraceJob& job = row.job;
     job.job_id = fields.text("job_id");
-    if (job.job_id.empty()) fields.refuse("job_id", "a name");
-    job.submit_s = fields.number("submission_time", kDates);
-    job.duration_s = fields.number("duration", kDurations);
-    job.gpus = static_cast<double>(fields.integer("num_gpu", kGpuCounts));
     job.model = fields.text("model_name");
-    job.deadline_s = fields.number("deadline", kDates) - job.submit_s;
-    if (fields.mistakes().empty() && job.deadline_s <= 0) fields.refuse("deadline", "a date after submission_time");
+    job.submit_s = fields.number("submission_time", kDates);
+    const double deadline_date_s = fields.number("deadline", kDates);
+    duration_s_ = fields.number("duration", kDurations);
+    const double iterations = whole(fields, "num_iteration", kStepCounts), batch_size = whole(fields, "batch_size", kBatchSizes);
+    job.gpus = static_cast<double>(fields.integer("num_gpu", kGpuCounts));
+    if (job.job_id.empty()) fields.refuse("job_id", "a name");
+    if (fields.mistakes().empty() && deadline_date_s <= job.submit_s) fields.refuse("deadline", "a date after submission_time");
+    job.deadline_s = deadline_date_s - job.submit_s;
+    if (!elastic_) {
+      job.duration_s = duration_s_;
+      return;
+    }
+    job.measured_s = duration_s_;
+    job.steps = iterations;
+    job.batch_size = std::ceil(batch_size / job.gpus) * job.gpus;  // the smallest of which every GPU has as much
+    if (job.batch_size != batch_size)
+      row.repairs.push_back({"batch_size", "a multiple of num_gpu: raised to the next", std::string(fields.text("batch_size"))});
   }
+
+  std::string_view column_of(std::string_view field) const override {
+    if (field == "submit_s") return "submission_time";
+    if (field == "gpus") return "num_gpu";
+    return {};
+  }
+
+  bool elastic_;
+  double duration_s_ = 0;  ///< of the row before
+  std::int64_t jobs_ = 0, impossible_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<TraceReader> open_elasticflow(const std::string& path) { return std::make_unique<ElasticFlow>(path); }
+std::unique_ptr<TraceReader> open_elasticflow_rigid(const std::string& path) {
+  return std::make_unique<ElasticFlow>(path, false);
+}
+std::unique_ptr<TraceReader> open_elasticflow_elastic(const std::string& path) {
+  return std::make_unique<ElasticFlow>(path, true);
+}
 
 }  // namespace rehearse::traces

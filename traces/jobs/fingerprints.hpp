@@ -17,11 +17,18 @@ class Fingerprints {
   /// False when it was there before.
   bool insert(std::string_view name) {
     if (2 * (used_ + 1) > slots_.size()) grow();
-    std::uint64_t& slot = slots_[place(of(name))];
+    const std::uint64_t fingerprint = of(name);
+    std::uint64_t& slot = slots_[place(fingerprint)];
     if (slot != 0) return false;
-    slot = of(name);
+    slot = fingerprint;
     ++used_;
     return true;
+  }
+
+  /// That the name will be inserted soon: of millions of names the place is in no cache, and waiting for it was a quarter of the
+  /// time of reading a trace.
+  void expect(std::string_view name) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[of(name) & (slots_.size() - 1)], 1);
   }
 
  private:

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "traces/jobs/trace_job.hpp"
+#include "traces/jobs/job_fields.hpp"
 
 namespace rehearse::traces {
 
-using TraceColumns = std::vector<const TraceColumn*>;
+using TraceColumns = std::vector<const JobField*>;
 
 /// Each appends one line with its end. Numbers have the shortest form that reads back; texts are quoted where they must be
 /// (RFC 4180).

@@ -1,7 +1,12 @@
-// Our own CSV as a stream, for what needs no scenario: filters, statistics, writers of other formats. Names of models, pools and
-// the like are passed on as they stand; read_native (traces/native.hpp) checks them.
+// Our own CSV: a row a job, the columns those of job_fields(). Names of models, datasets and pools are passed on as they stand:
+// they are a scenario's.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "traces/job_rules.hpp"
 #include "traces/jobs/csv_trace.hpp"
+#include "traces/jobs/job_fields.hpp"
 #include "traces/jobs/readers.hpp"
 
 namespace rehearse::traces {
@@ -9,36 +14,50 @@ namespace {
 
 sim::CsvColumns native_columns() {
   sim::CsvColumns wanted{.others_allowed = false};
-  for (const TraceColumn& column : trace_columns())
-    (wanted.required.size() < 2 ? wanted.required : wanted.optional).emplace_back(column.name);
+  for (const JobField& field : job_fields())
+    if (field.is_in(kCsv)) (wanted.required.size() < kRequiredInCsv ? wanted.required : wanted.optional).emplace_back(field.name);
   return wanted;
 }
+
+/// One field of a row into its place in a job.
+struct ReadField {
+  sim::CsvRow& fields;
+  const JobField& field;
+  TraceJob& job;
+
+  void operator()(double TraceJob::*number) const {
+    if (field.whole) {
+      if (const auto whole = fields.maybe_integer(field.name, field.range)) job.*number = static_cast<double>(*whole);
+    } else if (const auto given = fields.maybe_number(field.name, field.range)) {
+      job.*number = *given;
+    }
+  }
+  void operator()(std::string TraceJob::*text) const {
+    job.*text = fields.text(field.name);
+    if (field.choices == nullptr || (job.*text).empty()) return;
+    const std::span<const std::string> words = field.choices();
+    if (std::find(words.begin(), words.end(), job.*text) == words.end())
+      fields.refuse(field.name, fmt::format("{}", fmt::join(words, " or ")));
+  }
+  void operator()(std::vector<std::string> TraceJob::*names) const { job.*names = split_names(fields.text(field.name)); }
+};
 
 class NativeTrace final : public CsvTrace {
  public:
   explicit NativeTrace(const std::string& path) : CsvTrace(path, native_columns()) {
-    for (const TraceColumn& column : trace_columns())
-      if (has_column(column.name)) present_.push_back(&column);
+    for (const JobField& field : job_fields())
+      if (field.is_in(kCsv) && has_column(field.name)) present_.push_back(&field);
   }
-  std::vector<const TraceColumn*> columns() const override { return present_; }
+  std::vector<const JobField*> columns() const override { return present_; }
 
  private:
   void read(sim::CsvRow& fields, TraceRow& row) override {
-    for (const TraceColumn* column : present_) {
-      if (const auto* text = std::get_if<std::string TraceJob::*>(&column->field)) {
-        row.job.** text = fields.text(column->name);
-        continue;
-      }
-      double& field = row.job.*std::get<double TraceJob::*>(column->field);
-      if (!fields.has(column->name)) continue;
-      field = column->whole ? static_cast<double>(fields.integer(column->name, column->range))
-                            : fields.number(column->name, column->range);
-    }
-    if (row.job.job_id.empty()) fields.refuse("job_id", "a name");
-    if (!fields.has("submit_s")) fields.refuse("submit_s", kDates.describe());
+    for (const JobField* field : present_) std::visit(ReadField{fields, *field, row.job}, field->member);
+    if (!is_given(row.job.submit_s)) fields.refuse("submit_s", kDates.describe());
   }
+  std::string_view column_of(std::string_view field) const override { return field; }
 
-  std::vector<const TraceColumn*> present_;
+  std::vector<const JobField*> present_;
 };
 
 }  // namespace

@@ -4,15 +4,28 @@
 
 #include "sim/base/names.hpp"
 #include "sim/read/shown.hpp"
-#include "traces/elasticflow.hpp"
 
 namespace rehearse::traces {
 
+namespace {
+
+constexpr std::string_view kElasticFlowSource =
+    "download data/elasticflow-traces.tar.gz of the GitHub repository microsoft/elasticflow-traces and unpack it; the one of 195 "
+    "jobs is 195job.csv";
+
+}  // namespace
+
 std::span<const TraceReaderEntry> trace_readers() {
   static constexpr TraceReaderEntry kReaders[] = {
-      {"native", "our own CSV", {}, {}, open_native_trace},
+      {"native",
+       "our own CSV: job_id,submit_s and what is known of gpus, duration_s, model, deadline_s, ...",
+       {},
+       {},
+       open_native_trace},
       {"elasticflow-rigid", "ElasticFlow's CSV: every job runs for its measured duration on its GPUs", kElasticFlowSource,
-       "job_id,submit_s,gpus,duration_s,model,dataset,deadline_s", open_elasticflow},
+       "job_id,submit_s,gpus,duration_s,model,dataset,deadline_s", open_elasticflow_rigid},
+      {"elasticflow-elastic", "ElasticFlow's CSV: every job does its iterations on any GPUs, scaled to its measured duration",
+       kElasticFlowSource, "job_id,submit_s,gpus,model,dataset,batch_size,steps,deadline_s", open_elasticflow_elastic, false},
       {"philly", "Microsoft's Philly clusters, the CSV of Pollux's authors",
        "get simulator/traces/philly.csv of the GitHub repository petuum/adaptdl, branch osdi21-artifact",
        "job_id,submit_s,gpus,duration_s,user,partition", open_philly},

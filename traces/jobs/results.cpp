@@ -140,7 +140,7 @@ std::string batsim_jobs_csv(std::span<const ResultRow> rows) {
   for (const ResultRow& row : rows) {
     const bool finished = row.state == "finished";
     TraceJob name{.job_id = row.job};
-    append_native_row(text, name, {find_trace_column("job_id")});
+    append_native_row(text, name, {find_job_field("job_id")});
     text.pop_back();
     const auto out = std::back_inserter(text);
     fmt::format_to(out, ",rehearse,,{},{},,{},{},", row.submit_s, row.workers > 0 ? fmt::format("{}", row.workers) : "",

@@ -156,7 +156,7 @@ class Swf final : public TraceReader {
     if (is_given(job.walltime_s)) check(row, "requested time", job.walltime_s, kDurations);
     job.user = name(row, kUser, users_, "user");
     job.partition = name(row, known(kPartition) ? kPartition : kQueue, partitions_, "partition");
-    job.after = fields_[kPreceding] > 0 ? name(row, kPreceding, jobs_, "preceding job") : std::string{};
+    if (fields_[kPreceding] > 0) job.after = split_names(name(row, kPreceding, jobs_, "preceding job"));
     if (const auto model = executables_.find(whole(fields_[kExecutable])); model != executables_.end()) job.model = model->second;
     if (fields_[kThinkTime] > 0 && !job.after.empty()) ++think_times_;
     read_status(row);

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 
+#include "sim/base/names.hpp"
 #include "sim/base/random.hpp"
 #include "sim/read/shown.hpp"
+#include "traces/contradictions.hpp"
 #include "traces/job_rules.hpp"
 #include "traces/jobs/model_names.hpp"
 
@@ -24,6 +27,11 @@ void require_file(const TraceReaderEntry& format, const std::string& path) {
                                      .found = "no such file"});
 }
 
+const double* number_of(const TraceJob& job, const JobField& field) {
+  const auto* const number = std::get_if<double TraceJob::*>(&field.member);
+  return number != nullptr ? &(job.**number) : nullptr;
+}
+
 }  // namespace
 
 TraceStream::TraceStream(const TraceReaderEntry& format, const std::string& path, TraceChoices choices,
@@ -36,19 +44,21 @@ TraceStream::TraceStream(const TraceReaderEntry& format, const std::string& path
   if (std::isfinite(choices_.from_s)) origin_s_ = choices_.from_s;
 }
 
-std::vector<const TraceColumn*> TraceStream::columns() const {
+std::vector<const JobField*> TraceStream::columns() const {
   if (format_.columns.empty()) return reader_->columns();
-  std::vector<const TraceColumn*> columns;
-  for (const TraceColumn& column : trace_columns()) {
-    const std::size_t at = fmt::format(",{},", format_.columns).find(fmt::format(",{},", column.name));
-    if (at != std::string::npos) columns.push_back(&column);
-  }
+  const std::string names = fmt::format(",{},", format_.columns);
+  std::vector<const JobField*> columns;
+  for (const JobField& field : job_fields())
+    if (names.find(fmt::format(",{},", field.name)) != names.npos) columns.push_back(&field);
   return columns;
 }
 
 const TraceJob* TraceStream::next() {
   while (true) {
-    row_ = {};
+    std::destroy_at(&row_.job);  // both together take a quarter of an assignment's time
+    std::construct_at(&row_.job);
+    row_.mistakes.clear();
+    row_.repairs.clear();
     if (!reader_->next(row_)) {
       finish();
       return nullptr;
@@ -56,38 +66,63 @@ const TraceJob* TraceStream::next() {
     ++report_.rows;
     if (keep()) {
       ++report_.jobs;
-      for (const TraceRepair& repair : row_.repairs) {
-        ImportReason& reason = counted(report_.repaired, repair.column, repair.what);
-        if (wants_examples(reason))
-          reason.examples.push_back({.line = row_.line, .found = repair.found.empty() ? "" : sim::shown(repair.found)});
-      }
+      reader_->kept(row_);
+      count_repairs();
       return &row_.job;
     }
-    if (row_.mistakes.empty()) {
+    if (row_.mistakes.empty())
       ++report_.rows_left_out;
-      continue;
-    }
-    ++report_.rows_dropped;
-    for (const sim::Mistake& mistake : row_.mistakes) {
-      ImportReason& reason = counted(report_.dropped, mistake.pointer, mistake.expected);
-      if (wants_examples(reason))
-        reason.examples.push_back({.line = mistake.line, .found = mistake.found, .nearest = mistake.nearest});
-    }
+    else
+      count_drop();
   }
+}
+
+void TraceStream::count_repairs() {
+  for (const TraceRepair& repair : row_.repairs) {
+    ImportReason& reason = counted(report_.repaired, repair.column, repair.what);
+    if (wants_examples(reason))
+      reason.examples.push_back({.line = row_.line, .found = repair.found.empty() ? "" : sim::shown(repair.found)});
+  }
+}
+
+void TraceStream::count_drop() {
+  ++report_.rows_dropped;
+  for (const sim::Mistake& mistake : row_.mistakes) {
+    ImportReason& reason = counted(report_.dropped, mistake.pointer, mistake.expected);
+    if (wants_examples(reason))
+      reason.examples.push_back({.line = mistake.line, .found = mistake.found, .nearest = nearest(mistake)});
+  }
+}
+
+/// Looked for only when it is shown, as every row may have a name that is none.
+std::string TraceStream::nearest(const sim::Mistake& mistake) const {
+  const JobField* const field = format_.columns.empty() ? find_job_field(mistake.pointer) : nullptr;
+  if (field == nullptr || !std::holds_alternative<std::string TraceJob::*>(field->member)) return mistake.nearest;
+  const std::string& name = row_.job.*std::get<std::string TraceJob::*>(field->member);
+  if (field->choices != nullptr) {
+    const std::span<const std::string> words = field->choices();
+    return sim::nearest_name(name, {words.begin(), words.end()});
+  }
+  return choices_.scenario != nullptr ? sim::nearest_name(name, known_names(field->names, *choices_.scenario)) : std::string();
 }
 
 /// False with mistakes: the row is dropped; without: it was not chosen.
 bool TraceStream::keep() {
-  if (!row_.mistakes.empty() || !choose()) return false;
-  name_model();
-  check_work(row_);
-  if (!row_.mistakes.empty()) return false;
+  names_.expect(row_.job.job_id);
+  if (row_.mistakes.empty() && !choose()) return false;
+  if (row_.has_fields()) {
+    name_model();
+    look_up_names();
+  }
+  if (row_.mistakes.empty()) check_alone();
+  if (!row_.mistakes.empty() || !check_size() || !scale()) return false;
   if (!names_.insert(row_.job.job_id)) {
     row_.refuse("job_id", "a name that no job before has", sim::shown(row_.job.job_id));
     return false;
   }
   check_after();
-  return check_cluster() && scale();
+  compare();
+  return true;
 }
 
 bool TraceStream::choose() {
@@ -124,56 +159,83 @@ void TraceStream::name_model() {
     job.dataset.clear();
   } else {
     row_.refuse("model", "the name of a model (--map-model says which)", sim::shown(theirs));
+    job.model.clear();
   }
 }
 
-bool TraceStream::check_cluster() {
-  const ClusterLimits& cluster = choices_.cluster;
+void TraceStream::look_up_names() {
+  if (choices_.scenario == nullptr) return;
+  looked_up_ = look_up(row_.job, *choices_.scenario);
+  for (const JobField* field : not_found(row_.job, looked_up_))
+    row_.refuse(field->name, fmt::format("the name of a {}", field->name),
+                sim::shown(row_.job.*std::get<std::string TraceJob::*>(field->member)));
+}
+
+/// What its fields together show, with no other job and no cluster.
+void TraceStream::check_alone() {
+  for (const JobMistake& mistake : job_mistakes(row_.job, true)) {
+    const double* const number = number_of(row_.job, *find_job_field(mistake.column));
+    const bool has_number = number != nullptr && is_given(*number);
+    row_.refuse(mistake.column, std::string(mistake.expected),
+                has_number ? sim::shown(reader_->written(mistake.column, *number).text) : "nothing");
+  }
+}
+
+bool TraceStream::check_size() {
   const TraceJob& job = row_.job;
-  if (!job.gpu_type.empty() && !cluster.has_gpu_type(job.gpu_type))
-    row_.repairs.push_back({"gpu_type", std::string(kUnknownGpuType), job.gpu_type});
-  if (!is_given(job.duration_s)) return true;
-  if (std::string expected = cluster.too_many(job.gpus, -1); !expected.empty()) {
-    row_.refuse("gpus", std::move(expected), fmt::format("{}", job.gpus));
-    return false;
-  }
-  if (std::string expected = cluster.too_many_for_a_node(job.gpus); !expected.empty())
-    row_.repairs.push_back({"gpus", std::move(expected), fmt::format("{}", job.gpus)});
-  return true;
+  if (choices_.scenario == nullptr || !is_given(job.duration_s)) return true;
+  std::string expected = choices_.scenario->cluster.too_many(is_given(job.gpus) ? job.gpus : 1, looked_up_.pool);
+  if (expected.empty()) return true;
+  const Written gpus = reader_->written("gpus", job.gpus);
+  row_.refuse(gpus.column, std::move(expected), sim::shown(gpus.text));
+  return false;
 }
 
-/// A job can only follow one that was kept.
+/// A job can only follow one that was kept. A scenario has other jobs too: of a native trace it looks itself, and there blanks
+/// around a name are not part of it.
 void TraceStream::check_after() {
-  std::string& after = row_.job.after;
-  if (after.empty()) return;
-  std::string kept;
-  for (std::size_t begin = 0; begin <= after.size();) {
-    const std::size_t end = std::min(after.find(';', begin), after.size());
-    const std::string_view name = std::string_view(after).substr(begin, end - begin);
-    if (names_.contains(name) && name != row_.job.job_id)
-      kept += (kept.empty() ? "" : ";") + std::string(name);
-    else
-      row_.repairs.push_back({"after", "a job before this one that is kept: set aside", std::string(name)});
-    begin = end + 1;
-  }
-  after = kept;
+  TraceJob& job = row_.job;
+  if (job.after.empty()) return;
+  const bool is_of_scenario = choices_.scenario != nullptr;
+  if (!is_of_scenario || !format_.columns.empty())
+    std::erase_if(job.after, [&](const std::string& name) {
+      if (names_.contains(name) && name != job.job_id) return false;
+      row_.repairs.push_back({"after", "a job before this one that is kept: set aside", name});
+      return true;
+    });
+  if (is_of_scenario) trim_names(job.after);
+  if (job.after.empty()) job.after_failed.clear();
 }
 
 bool TraceStream::scale() {
   double& submit_s = row_.job.submit_s;
   if (!is_given(origin_s_)) origin_s_ = submit_s;
   if (choices_.scale_load != 1) submit_s = origin_s_ + (submit_s - origin_s_) / choices_.scale_load;
-  if (!kDates.contains(submit_s)) {
-    row_.refuse("submit_s", "a date from 0 to 2^33 s also after --scale-load", fmt::format("{}", submit_s));
-    return false;
-  }
-  if (submit_s < latest_s_)
-    row_.repairs.push_back(
-        {"submit_s", "dates that never decrease: whoever reads the jobs sorts them", fmt::format("{}", submit_s)});
-  if (submit_s - latest_s_ > kClockJump_s && latest_s_ >= 0)
-    row_.repairs.push_back({"submit_s", std::string(kClockJumps), fmt::format("{}", submit_s)});
-  latest_s_ = std::max(latest_s_, submit_s);
-  return true;
+  if (kDates.contains(submit_s)) return true;
+  row_.refuse("submit_s", "a date from 0 to 2^33 s also after --scale-load", fmt::format("{}", submit_s));
+  return false;
+}
+
+/// With the jobs before, and with the cluster's nodes and GPUs.
+void TraceStream::compare() {
+  const TraceJob& job = row_.job;
+  const auto repaired = [this](std::string_view field, double value, std::string what) {
+    Written at = reader_->written(field, value);
+    row_.repairs.push_back({at.column, std::move(what), std::move(at.text)});
+  };
+  if (job.submit_s < latest_s_)
+    repaired("submit_s", job.submit_s,
+             choices_.scenario != nullptr ? "dates that never decrease: sorted"
+                                          : "dates that never decrease: whoever reads the jobs sorts them");
+  if (job.submit_s - latest_s_ > kClockJump_s && latest_s_ >= 0) repaired("submit_s", job.submit_s, std::string(kClockJumps));
+  latest_s_ = std::max(latest_s_, job.submit_s);
+  if (choices_.scenario == nullptr) return;
+  const ClusterLimits& cluster = choices_.scenario->cluster;
+  if (is_given(job.duration_s))
+    if (std::string expected = cluster.too_many_for_a_node(is_given(job.gpus) ? job.gpus : 1); !expected.empty())
+      repaired("gpus", job.gpus, std::move(expected));
+  if (!job.gpu_type.empty() && !cluster.has_gpu_type(job.gpu_type))
+    row_.repairs.push_back({"gpu_type", std::string(kUnknownGpuType), job.gpu_type});
 }
 
 void TraceStream::finish() {

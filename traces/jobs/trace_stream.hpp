@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "traces/contradictions.hpp"
 #include "traces/job_list.hpp"
 #include "traces/jobs/fingerprints.hpp"
 #include "traces/jobs/readers.hpp"
+#include "traces/jobs/to_job.hpp"
 
 namespace rehearse::traces {
 
@@ -24,21 +24,25 @@ struct TraceChoices {
   double to_s = std::numeric_limits<double>::infinity();     ///< the first one not kept any more
   double scale_load = 1;                                     ///< dates move this much closer to `from_s` or the first job's
   std::vector<std::pair<std::string, std::string>> models;   ///< theirs, ours
-  ClusterLimits cluster;                                     ///< that the jobs are for
+  /// That the jobs are for: their names must be among its, and their sizes are compared with its cluster's. Null: names are
+  /// passed on as they stand.
+  const TraceOptions* scenario = nullptr;
 };
 
 class TraceStream {
  public:
-  /// A model that is neither among `known_models` nor the second of a pair in choices.models is left out, or the job is dropped
-  /// when its work needs one; the native format's are passed on as they stand. Throws InputError as the format's reader does, and
-  /// where there is no such file, saying how it is had.
+  /// Of other people's traces a model that is neither among `known_models` nor the second of a pair in choices.models is left
+  /// out, or the job is dropped when its work needs one. Throws InputError as the format's reader does, and where there is no
+  /// such file, saying how it is had.
   TraceStream(const TraceReaderEntry& format, const std::string& path, TraceChoices choices,
               std::vector<std::string> known_models);
 
   /// The next job that is kept, in the file's order, good until the next call; null at the end. Throws InputError as the reader.
   const TraceJob* next();
+  /// Its names in choices.scenario.
+  const LookedUp& looked_up() const { return looked_up_; }
   /// The native columns that its jobs may have.
-  std::vector<const TraceColumn*> columns() const;
+  std::vector<const JobField*> columns() const;
   /// Of what was read so far. After the end, with the notes on the whole file.
   const ImportReport& report() const { return report_; }
 
@@ -46,9 +50,15 @@ class TraceStream {
   bool keep();
   bool choose();
   void name_model();
-  bool check_cluster();
-  void check_after();
+  void look_up_names();
+  void check_alone();
+  bool check_size();
   bool scale();
+  void check_after();
+  void compare();
+  void count_repairs();
+  void count_drop();
+  std::string nearest(const sim::Mistake& mistake) const;
   void finish();
 
   const TraceReaderEntry& format_;
@@ -56,6 +66,7 @@ class TraceStream {
   std::vector<std::string> known_models_;
   std::unique_ptr<TraceReader> reader_;
   TraceRow row_;
+  LookedUp looked_up_;
   ImportReport report_;
   Fingerprints names_;
   double latest_s_ = -std::numeric_limits<double>::infinity();

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "sim/read/shown.hpp"
+#include "traces/jobs/job_fields.hpp"
 #include "traces/jobs/swf.hpp"
 
 namespace rehearse::traces {
@@ -18,16 +19,6 @@ namespace rehearse::traces {
 namespace {
 
 bool one_line(std::string_view name) { return name.find_first_of("\r\n") == name.npos; }
-
-/// Calls `visit` for each part of "a;b;c".
-template <class Visit>
-void for_each_name(std::string_view names, Visit visit) {
-  while (!names.empty()) {
-    const std::size_t end = std::min(names.find(';'), names.size());
-    visit(names.substr(0, end));
-    names.remove_prefix(std::min(end + 1, names.size()));
-  }
-}
 
 class SwfWriter final : public TraceWriter {
  public:
@@ -74,8 +65,8 @@ class SwfWriter final : public TraceWriter {
     return at->second;
   }
 
-  std::int64_t preceding(std::string_view after) const {
-    const auto found = numbers_.find(std::string(after.substr(0, after.find(';'))));
+  std::int64_t preceding(const std::vector<std::string>& after) const {
+    const auto found = after.empty() ? numbers_.end() : numbers_.find(after.front());
     return found != numbers_.end() ? found->second : -1;
   }
 
@@ -107,10 +98,10 @@ class BatsimWriter final : public TraceWriter {
     if (!job.after.empty()) {
       text += ", \"dependencies\": [";
       std::string_view separator;
-      for_each_name(job.after, [&](std::string_view name) {
+      for (const std::string& name : job.after) {
         fmt::format_to(out, "{}{}", separator, sim::json_string(name));
         separator = ", ";
-      });
+      }
       text += ']';
     }
     text += '}';
@@ -159,11 +150,8 @@ void TraceExport::add(std::string& text, const TraceJob& job) {
   ++jobs_;
   writer_->add(text, job);
   const std::string kept = fmt::format(",{},", entry_.columns);
-  for (const TraceColumn& column : trace_columns()) {
-    const auto* name = std::get_if<std::string TraceJob::*>(&column.field);
-    const bool given = name != nullptr ? !(job.**name).empty() : is_given(job.*std::get<double TraceJob::*>(column.field));
-    if (given && kept.find(fmt::format(",{},", column.name)) == kept.npos) ++set_aside_[column.name];
-  }
+  for (const JobField& field : job_fields())
+    if (is_given(job, field) && kept.find(fmt::format(",{},", field.name)) == kept.npos) ++set_aside_[field.name];
 }
 
 std::string TraceExport::report() const {

@@ -1,7 +1,7 @@
 #include "traces/contradictions.hpp"
 
 #include "tests/traces/jobs/trace_file.hpp"
-#include "traces/formats.hpp"
+#include "traces/jobs/collect.hpp"
 
 using namespace rehearse;
 using namespace rehearse::tests;
@@ -75,10 +75,20 @@ TEST_CASE("other people's traces are compared with the cluster too") {
   const traces::JobList list = traces::read_trace("alibaba-gpu-2023", file.path(), {.cluster = kCluster}, profiles);
   CHECK(list.jobs.size() == 2);
   CHECK_THAT(to_string(list.report),
-             Contains("1 dropped: gpus: expected at most 8 GPUs, all of the largest pool; line 3 (found 9)") &&
+             Contains("1 dropped: gpus: expected at most 8 GPUs, all of the largest pool; line 3 (found \"9\")") &&
                  Contains("1 repaired: gpus: expected at most 4 GPUs, all of the largest node: spread over "
                           "several; line 2 (found \"8\")") &&
                  Contains("1 repaired: gpu_type: expected a GPU of the cluster: set aside, the job runs on "
                           "any; line 4 (found \"T4\")") &&
                  Contains("their clock jumped: taken as it is; line 4 (found \"40000000\")"));
+}
+
+TEST_CASE("a row that is dropped for its size leaves its name to the next") {
+  const TraceFile file("job_id,submit_s,gpus,duration_s\na,0,9,60\na,1,2,60\na,2,2,60\n");
+  workloads::ProfileTable profiles;
+  const traces::JobList list = traces::read_trace("native", file.path(), {.cluster = kCluster}, profiles);
+  REQUIRE(list.jobs.size() == 1);
+  CHECK(list.jobs[0].gpus == 2);
+  CHECK_THAT(to_string(list.report), Contains("1 dropped: gpus: expected at most 8 GPUs, all of the largest pool; line 2") &&
+                                         Contains("1 dropped: job_id: expected a name that no job before has; line 4"));
 }

@@ -29,7 +29,7 @@ std::string exported(std::string_view format, std::span<const traces::TraceJob> 
 /// Jobs as the rows of a native CSV with every column that `columns` names.
 std::string native(std::span<const traces::TraceJob> jobs, std::string_view columns) {
   traces::TraceColumns kept;
-  for (const traces::TraceColumn& column : traces::trace_columns())
+  for (const traces::JobField& column : traces::job_fields())
     if (("," + std::string(columns) + ",").find("," + std::string(column.name) + ",") != std::string::npos)
       kept.push_back(&column);
   std::string text;
@@ -69,7 +69,7 @@ std::vector<traces::TraceJob> some_jobs() {
     job.partition = one_of<std::string>({"", "0", "gpu", "1"});
     job.model = one_of<std::string>({"", "resnet50", "vgg16"});
     job.status = one_of<std::string>({"", "failed", "completed", "cancelled"});
-    if (i > 0 && *rc::gen::arbitrary<bool>()) job.after = jobs[static_cast<std::size_t>(*rc::gen::inRange(0, i))].job_id;
+    if (i > 0 && *rc::gen::arbitrary<bool>()) job.after = {jobs[static_cast<std::size_t>(*rc::gen::inRange(0, i))].job_id};
     if (jobs.end() != std::find_if(jobs.begin(), jobs.end(), [&](const auto& other) { return other.job_id == job.job_id; }))
       continue;
     jobs.push_back(job);
@@ -81,7 +81,7 @@ std::vector<traces::TraceJob> some_jobs() {
 
 TEST_CASE("swf, line by line") {
   // 3 GiB on 2 GPUs: 3 x 2^20 / 2 = 1572864 KiB each.
-  traces::TraceJob a{.job_id = "7", .user = "alice", .status = "Pass"}, b{.job_id = "x", .after = "7"};
+  traces::TraceJob a{.job_id = "7", .user = "alice", .status = "Pass"}, b{.job_id = "x", .after = {"7"}};
   a.submit_s = 0, a.duration_s = 60, a.gpus = 2, a.memory_bytes = 3 * 0x1p30, a.deadline_s = 5;
   b.submit_s = 1.5, b.duration_s = 0.25, b.gpus = 1, b.walltime_s = 9;
   traces::TraceJob c = b;
@@ -101,7 +101,7 @@ TEST_CASE("native -> SWF -> native, and Batsim, keep every common field") {
       RC_ASSERT(native(again, entry.columns) == native(jobs, entry.columns));
       // And the native file itself is read as it was written.
       std::string all = "job_id";
-      for (const traces::TraceColumn& column : traces::trace_columns()) all += "," + std::string(column.name);
+      for (const traces::JobField& column : traces::job_fields()) all += "," + std::string(column.name);
       RC_ASSERT(native(read_back("native", native(jobs, all)), all) == native(jobs, all));
     });
   }

@@ -1,0 +1,127 @@
+#include "traces/jobs/to_job.hpp"
+
+#include <algorithm>
+
+#include "traces/job_rules.hpp"
+
+namespace rehearse::traces {
+
+namespace {
+
+template <class Names, class NameIn>
+int index_of(const std::string& name, const Names& names, NameIn name_in) {
+  if (name.empty()) return -1;
+  const auto at = std::find_if(names.begin(), names.end(), [&](const auto& one) { return name_in(one) == name; });
+  return at == names.end() ? -1 : static_cast<int>(at - names.begin());
+}
+
+const std::string& itself(const std::string& name) { return name; }
+const std::string& name_of_model(const KnownModel& model) { return model.name; }
+
+/// The first where nothing is given.
+template <class Enum>
+Enum chosen(const std::string& word, std::span<const std::string> words) {
+  return static_cast<Enum>(std::max(index_of(word, words, itself), 0));
+}
+
+template <class Enum>
+const std::string& word(std::span<const std::string> words, Enum value) {
+  return words[static_cast<std::size_t>(value)];
+}
+
+sim::Work work_of(const sim::Job& job) {
+  if (job.steps > 0) return sim::Work::steps;
+  return job.epochs > 0 || job.has_target() ? sim::Work::train : sim::Work::rigid;
+}
+
+/// A number that both kinds of jobs have as it stands.
+struct SharedNumber {
+  double TraceJob::*given;
+  double sim::Job::*number;
+};
+
+std::vector<SharedNumber> find_shared_numbers() {
+  std::vector<SharedNumber> numbers;
+  for (const JobField& field : job_fields())
+    if (field.in_job != nullptr) numbers.push_back({std::get<double TraceJob::*>(field.member), field.in_job});
+  return numbers;
+}
+
+const std::vector<SharedNumber>& shared_numbers() {
+  static const std::vector<SharedNumber> numbers = find_shared_numbers();
+  return numbers;
+}
+
+}  // namespace
+
+LookedUp look_up(const TraceJob& job, const TraceOptions& scenario) {
+  return {.model = index_of(job.model, scenario.models, name_of_model),
+          .dataset = index_of(job.dataset, scenario.datasets, itself),
+          .pool = index_of(job.pool, scenario.pools, itself)};
+}
+
+std::vector<const JobField*> not_found(const TraceJob& job, const LookedUp& found) {
+  std::vector<const JobField*> fields;
+  if (!job.model.empty() && found.model < 0) fields.push_back(find_job_field("model"));
+  if (!job.dataset.empty() && found.dataset < 0) fields.push_back(find_job_field("dataset"));
+  if (!job.pool.empty() && found.pool < 0) fields.push_back(find_job_field("pool"));
+  return fields;
+}
+
+std::vector<std::string> known_names(NameOf kind, const TraceOptions& scenario) {
+  if (kind == NameOf::dataset) return scenario.datasets;
+  if (kind == NameOf::pool) return scenario.pools;
+  std::vector<std::string> names;
+  if (kind == NameOf::model)
+    for (const KnownModel& model : scenario.models) names.push_back(model.name);
+  return names;
+}
+
+sim::Job to_job(const TraceJob& from, const LookedUp& found, const TraceOptions& scenario, workloads::ProfileTable& profiles) {
+  sim::Job job{.name = from.job_id, .user = from.user, .submit_s = from.submit_s};
+  for (const auto& [given, number] : shared_numbers())
+    if (is_given(from.*given)) job.*number = from.*given;
+  if (is_given(from.measured_s)) job.duration_s = from.measured_s;
+  if (is_given(from.gpus)) job.gpus = static_cast<int>(from.gpus);
+  if (is_given(from.gpu_fraction) && from.gpu_fraction < 1 && job.gpus <= 1) {
+    job.gpus = 1;
+    job.gpu_fraction = from.gpu_fraction;
+  }
+  job.work = work_of(job);
+  job.pool = found.pool;
+  job.objective = chosen<sim::Objective>(from.objective, objective_names());
+  job.stop = chosen<sim::Stop>(from.stop, stop_names());
+  job.on_deadline = chosen<sim::OnDeadline>(from.on_deadline, on_deadline_names());
+  job.after = from.after;
+  job.after_failed = chosen<sim::AfterFailed>(from.after_failed, after_failed_names());
+  if (found.model < 0) return job;
+  const KnownModel& model = scenario.models[static_cast<std::size_t>(found.model)];
+  job.profile = profiles.intern(model.name, from.dataset.empty() ? model.dataset : from.dataset,
+                                chosen<sim::Precision>(from.precision, precision_names()),
+                                chosen<sim::LrRule>(from.lr_rule, lr_rule_names()));
+  return job;
+}
+
+TraceJob to_trace_job(const sim::Job& job, const std::vector<std::string>& pools) {
+  static const sim::Job nothing;
+  TraceJob plain{.job_id = job.name, .user = job.user, .after = job.after, .submit_s = job.submit_s};
+  for (const auto& [given, number] : shared_numbers()) {
+    const bool is_default = job.*number == nothing.*number || job.*number != job.*number;
+    if (!is_default) plain.*given = job.*number;
+  }
+  if (job.gpus > 0) plain.gpus = job.gpus;
+  if (job.gpu_fraction != 1) plain.gpu_fraction = job.gpu_fraction;
+  if (job.pool >= 0) plain.pool = pools[static_cast<std::size_t>(job.pool)];
+  plain.objective = word(objective_names(), job.objective);
+  plain.stop = word(stop_names(), job.stop);
+  plain.on_deadline = word(on_deadline_names(), job.on_deadline);
+  plain.after_failed = word(after_failed_names(), job.after_failed);
+  if (job.profile == nullptr) return plain;
+  plain.model = job.profile->model;
+  plain.dataset = job.profile->dataset;
+  plain.precision = word(precision_names(), job.profile->precision);
+  plain.lr_rule = word(lr_rule_names(), job.profile->lr_rule);
+  return plain;
+}
+
+}  // namespace rehearse::traces
