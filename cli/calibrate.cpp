@@ -10,6 +10,7 @@
 #include "cli/measured.hpp"
 #include "scenarios/places.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/read/file.hpp"
 #include "traces/measurements/convergence_csv.hpp"
 #include "workloads/fidelity/calibration.hpp"
 #include "workloads/fidelity/error_summary.hpp"
@@ -198,7 +199,7 @@ int calibrate_command(const CalibrateArguments& arguments) {
     if (fitted != devices.end()) use_fit(rows.place.device, *fitted);
     if (auto entry = calibrated_links(rows, measured)) instances.push_back(std::move(*entry));
   }
-  write_text(arguments.out, scenarios::catalogue_json(devices, instances));
+  sim::write_file(arguments.out, scenarios::catalogue_json(devices, instances));
   fmt::print("\n{}: {} devices and {} instances; use it with --catalogue {}\n", arguments.out, devices.size(), instances.size(),
              arguments.out);
   return kOk;

@@ -1,28 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 
 #include "cli/commands.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/read/file.hpp"
 #include "traces/histories/formats.hpp"
 #include "traces/histories/native.hpp"
 #include "traces/measurements/formats.hpp"
 #include "traces/measurements/native.hpp"
 
 namespace rehearse::cli {
-
-void write_text(const std::string& path, const std::string& text) {
-  errno = 0;
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.flush();
-  if (!out)
-    throw sim::InputError(
-        {.file = path, .expected = "a file that can be written", .found = errno != 0 ? std::strerror(errno) : "an error"});
-}
 
 namespace {
 
@@ -37,7 +25,7 @@ void import_measurements(const ImportArguments& arguments) {
   const traces::MeasurementList list = named(traces::measurement_formats(), arguments.format).read(arguments.path);
   std::string text = traces::native_header();
   for (const workloads::Measurement& m : list.rows) text += traces::native_row(m);
-  write_text(arguments.out, text);
+  sim::write_file(arguments.out, text);
   fmt::print("{}{}: {} rows\n", to_string(list), arguments.out, list.rows.size());
 }
 
@@ -45,7 +33,7 @@ void import_history(const ImportArguments& arguments) {
   const traces::HistoryList list = named(traces::history_formats(), arguments.format).read(arguments.path);
   std::string text = traces::native_history_header();
   for (const workloads::PastRun& run : list.runs) text += traces::native_history_row(run);
-  write_text(arguments.out, text);
+  sim::write_file(arguments.out, text);
   fmt::print("{}{}: {} rows\n", to_string(list.report, "runs"), arguments.out, list.runs.size());
 }
 

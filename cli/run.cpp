@@ -49,6 +49,7 @@ int run_study_command(scenarios::Scenario& scenario, const scenarios::RunOptions
   for (const std::string& note : summary.notes) fmt::print("{}\n", note);
   fmt::print("\n");
   print_results(scenario, options.out);
+  if (!summary.figures_left_out.empty()) fmt::print("{}\n", summary.figures_left_out);
   return policy_failed ? kPolicyFailed : kOk;
 }
 

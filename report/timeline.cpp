@@ -3,19 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "report/row_writer.hpp"
-#include "report/svg.hpp"
 
 namespace rehearse::report {
 
 namespace {
 
-constexpr double kWidth = 960, kLeastLeft = 76, kRight = 150, kTop = 40, kBottom = 40, kMostRowHeight = 14, kHeight = 480;
-constexpr double kCharacter = 7;  // of the widest names' font, about
-
-/// Not black, which would hide where slices meet.
-std::string_view colour(std::size_t kind) { return distinct_colour(kind + 1); }
+constexpr double kMostRow_in = 0.15, kMostHeight_in = 4.2, kName_in = 0.12;
 
 }  // namespace
 
@@ -33,33 +29,25 @@ std::string timeline_json(const Timeline& timeline) {
                             json_string(timeline.title));
 }
 
-std::string timeline_svg(const Timeline& timeline, double from_s, double to_s, const std::vector<std::string>& kinds) {
-  const double rows = std::max<double>(1, static_cast<double>(timeline.rows.size()));
-  const double row_height = std::min(kMostRowHeight, (kHeight - kTop - kBottom) / rows);
-  const auto every = std::max<std::size_t>(1, static_cast<std::size_t>(12 / row_height + 1));
-  double left = kLeastLeft;
+Figure timeline_figure(const Timeline& timeline, double from_s, double to_s, const std::vector<std::string>& kinds) {
+  const auto rows = static_cast<double>(timeline.rows.size());
+  const double row_in = std::min(kMostRow_in, kMostHeight_in / std::max(1.0, rows));
+  const auto every = static_cast<std::size_t>(std::ceil(kName_in / row_in));
+  Figure figure{.title = timeline.title,
+                .x = {.label = "time, ms", .low = 1e3 * from_s, .high = 1e3 * to_s},
+                .y = {.label = {}, .low = 0.0, .high = rows},
+                .series = {},
+                .height_in = 0.5 + row_in * rows};
   for (std::size_t row = 0; row < timeline.rows.size(); row += every)
-    left = std::max(left, 12 + kCharacter * static_cast<double>(timeline.rows[row].size()));
-  const double bottom = kTop + rows * row_height, scale = (kWidth - left - kRight) / (to_s - from_s);
-  Svg svg(kWidth, bottom + kBottom, timeline.title);
-  svg.text(12, 18, timeline.title);
-  for (std::size_t row = 0; row < timeline.rows.size(); row += every)
-    svg.text(left - 6, kTop + (static_cast<double>(row) + 0.8) * row_height, timeline.rows[row], Anchor::end);
+    figure.y.tics.emplace_back(rows - static_cast<double>(row) - 0.5, timeline.rows[row]);
+  for (const std::string& kind : kinds) figure.series.push_back({.name = kind, .style = Style::slices, .rows = {}});
   for (const TimelineSlice& slice : timeline.slices) {
     const double begin = std::max(slice.start_s, from_s), end = std::min(slice.end_s, to_s);
+    const double top = rows - slice.row;
     if (end > begin)
-      svg.rectangle(left + (begin - from_s) * scale, kTop + slice.row * row_height, (end - begin) * scale, row_height,
-                    {.fill = colour(static_cast<std::size_t>(slice.kind))});
+      figure.series.at(static_cast<std::size_t>(slice.kind)).rows.push_back({1e3 * begin, 1e3 * end, top - 1, top});
   }
-  for (const double part : {0.0, 0.25, 0.5, 0.75, 1.0})
-    svg.text(left + part * (kWidth - left - kRight), bottom + 18,
-             fmt::format("{:.4g} ms", 1e3 * (from_s + part * (to_s - from_s))), Anchor::middle);
-  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-    const double y = kTop + 12 + 20 * static_cast<double>(kind);
-    svg.circle(kWidth - kRight + 20, y - 4, 4, {.fill = colour(kind)});
-    svg.text(kWidth - kRight + 30, y, kinds[kind]);
-  }
-  return std::move(svg).finish();
+  return figure;
 }
 
 }  // namespace rehearse::report

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "sim/base/errors.hpp"
+#include "sim/read/file.hpp"
 
 namespace rehearse::scenarios {
 
@@ -93,13 +93,7 @@ void ResultsFolder::drop_subfolder(const std::string& name) const {
   fs::remove_all(part_ + "/" + name, ignored);
 }
 
-void ResultsFolder::write(const std::string& name, std::string_view text) const {
-  const std::string path = part_ + "/" + name;
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  const bool whole = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (!whole || !closed) fail(path, "a file that can be written", std::strerror(errno));
-}
+void ResultsFolder::write(const std::string& name, std::string_view text) const { sim::write_file(part_ + "/" + name, text); }
 
 void ResultsFolder::join(const std::string& name, std::string_view header, const std::vector<std::string>& files) const {
   const std::string target = part_ + "/" + name;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -98,6 +99,14 @@ std::string read_file(const std::string& path, std::size_t max_bytes) {
   }
   text.resize(used);
   return text;
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  errno = 0;
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  const bool whole = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = file != nullptr && std::fclose(file) == 0;
+  if (!whole || !closed) refuse(path, "a file that can be written", errno != 0 ? std::strerror(errno) : "an error");
 }
 
 }  // namespace rehearse::sim

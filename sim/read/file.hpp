@@ -1,8 +1,9 @@
-// Reading files that users name.
+// Reading and writing files that users name.
 #pragma once
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace rehearse::sim {
 
@@ -30,5 +31,8 @@ class InputFile {
 
 /// The whole file. Throws InputError also when it holds more than `max_bytes`.
 std::string read_file(const std::string& path, std::size_t max_bytes);
+
+/// Replaces what is there. Throws InputError.
+void write_file(const std::string& path, std::string_view text);
 
 }  // namespace rehearse::sim
