@@ -214,8 +214,8 @@ std::string drawing(const Series& series, std::size_t index) {
       return "using 1:2 with boxes " + filled(look);
     case Style::boxes:
       return fmt::format("{} with boxxyerror {}", kBox, filled(look));
-    case Style::slices:
-      return fmt::format("{} with boxxyerror lc rgb '{}' fs solid 0.75 noborder", kBox, look.colour);
+    case Style::slices:  // not black, on which little can be told
+      return fmt::format("{} with boxxyerror lc rgb '{}' fs solid noborder", kBox, kLooks[(index + 1) % kLooks.size()].colour);
     case Style::cells:
       return fmt::format("{}:5 with boxxyerror lc palette fs solid border lc rgb '#ffffff'", kBox);
     case Style::grey_cells:

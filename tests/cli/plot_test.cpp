@@ -80,7 +80,7 @@ TEST_CASE("without gnuplot the program says how to get it") {
 // Two workers by two batches, one job: a heat map.
 const std::string kStudy = R"({ "name": "study", "study": { "name": "characterise", "workers": [1, 2], "batch_factors": [1, 2] },
   "cluster": { "pools": [ { "name": "v100", "instance": "p3.8xlarge", "nodes": 1 } ] },
-  "jobs": [ { "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9, "deadline_s": 86400 } ] })";
+  "jobs": [ { "job_id": "cnn", "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9, "deadline_s": 86400 } ] })";
 
 using Files = std::map<std::string, std::string>;
 
@@ -118,10 +118,10 @@ TEST_CASE("a study and describe without gnuplot: figures are left out, one line 
   const Ended ended = run_program(folder.path(), run);
   CHECK(ended.out == said);
   CHECK((files_in(folder.path() + "/r") == without));
-  const std::string figure = text_of(folder.path() + "/r/heat-job-0.svg");
+  const std::string figure = text_of(folder.path() + "/r/heat-cnn.svg");
   CHECK(figure.find("money over the least") != std::string::npos);
   REQUIRE(run_program(folder.path(), run).status == 0);
-  CHECK((text_of(folder.path() + "/r/heat-job-0.svg") == figure));
+  CHECK((text_of(folder.path() + "/r/heat-cnn.svg") == figure));
   CHECK_FALSE(has(run_program(folder.path(), describe).out, "left out"));
   CHECK(has(text_of(folder.path() + "/plots/sizes.svg"), "Jobs by size"));
 }
