@@ -11,6 +11,7 @@
 #include "cli/say.hpp"
 #include "scenarios/places.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/write/output_file.hpp"
 #include "traces/measurements/convergence_csv.hpp"
 #include "workloads/fidelity/calibration.hpp"
 #include "workloads/fidelity/error_summary.hpp"
@@ -197,7 +198,7 @@ int calibrate_command(const CalibrateArguments& arguments) {
     if (fitted != devices.end()) use_fit(rows.place.device, *fitted);
     if (auto entry = calibrated_links(rows, measured)) instances.push_back(std::move(*entry));
   }
-  write_text(arguments.out, scenarios::catalogue_json(devices, instances));
+  sim::write_file(arguments.out, scenarios::catalogue_json(devices, instances));
   say("\n{}: {} devices and {} instances; use it with --catalogue {}\n", arguments.out, devices.size(), instances.size(),
       arguments.out);
   return kOk;

@@ -151,9 +151,6 @@ std::vector<std::string> import_formats();
 std::vector<std::string> import_convergence_formats();
 std::vector<std::string> import_history_formats();
 
-/// As sim::write_file: throws sim::InputError when it cannot be written.
-void write_text(const std::string& path, const std::string& text);
-
 /// What `list` can list.
 const std::vector<std::string>& listable();
 

@@ -8,6 +8,7 @@
 #include "cli/say.hpp"
 #include "scenarios/convergence_json.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/write/output_file.hpp"
 #include "traces/measurements/convergence_csv.hpp"
 #include "traces/measurements/convergence_formats.hpp"
 #include "workloads/convergence_table.hpp"
@@ -116,7 +117,7 @@ int import_convergence(const ImportArguments& arguments) {
   }
   if (rows == 0)
     throw sim::InputError({.file = arguments.paths.front(), .expected = "at least one row that can be used", .found = "none"});
-  write_text(arguments.out, text);
+  sim::write_file(arguments.out, text);
   say("{}: {} rows\n", arguments.out, rows);
   return kOk;
 }
@@ -156,7 +157,7 @@ int calibrate_convergence(const CalibrateArguments& arguments) {
     fitted.push_back(fit.parameters);
     fitted.back().source = fmt::format("calibrated on {}", arguments.measured.path);
   }
-  write_text(arguments.out, scenarios::convergence_json(fitted));
+  sim::write_file(arguments.out, scenarios::convergence_json(fitted));
   say("\n{}: convergence of {} pairs; a scenario takes the list under \"convergence\"\n", arguments.out, fitted.size());
   return kOk;
 }

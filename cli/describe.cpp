@@ -10,7 +10,7 @@
 #include "cli/output_option.hpp"
 #include "cli/say.hpp"
 #include "cli/text_file.hpp"
-#include "report/distribution_plot.hpp"
+#include "report/plots/run_gnuplot.hpp"
 #include "traces/jobs/native_rows.hpp"
 #include "traces/jobs/synthetic.hpp"
 #include "traces/jobs/workload.hpp"
@@ -26,41 +26,59 @@ traces::Workload workload_of(traces::TraceStream& stream) {
   return workload;
 }
 
-report::Distribution cumulative(std::string name, const traces::LogHistogram& histogram) {
-  report::Distribution result{.name = std::move(name)};
+constexpr double kHeight_in = 3;
+constexpr std::size_t kMostLabels = 24;  // under bars
+
+report::Series cumulative(std::string name, const traces::LogHistogram& histogram) {
+  report::Series series{.name = std::move(name), .style = report::Style::steps, .rows = {}};
   double below = 0;
   for (const auto& [index, bin] : histogram.bins()) {
+    if (series.rows.empty()) series.rows.push_back({bin.most, 0});
     below += static_cast<double>(bin.count);
-    result.points.emplace_back(bin.most, below / static_cast<double>(histogram.count()));
+    series.rows.push_back({bin.most, below / static_cast<double>(histogram.count())});
   }
-  return result;
+  return series;
 }
 
 /// The four sizes with the most jobs each have a line of their own.
-std::vector<report::Distribution> duration_lines(const traces::Workload& workload) {
-  std::vector<report::Distribution> lines = {cumulative("all jobs", workload.durations())};
+report::NamedFigure durations(const traces::Workload& workload) {
+  report::Figure figure{.title = "Jobs that run at most so long",
+                        .x = {.label = "duration, s", .logarithmic = true},
+                        .y = {.label = "part of the jobs", .low = 0.0, .high = 1.0},
+                        .series = {cumulative("all jobs", workload.durations())},
+                        .height_in = kHeight_in};
   std::vector<std::pair<std::int64_t, int>> sizes;
-  for (const auto& [gpus, durations] : workload.by_gpus()) sizes.emplace_back(-durations.count(), gpus);
+  for (const auto& [gpus, of_size] : workload.by_gpus()) sizes.emplace_back(-of_size.count(), gpus);
   std::sort(sizes.begin(), sizes.end());
-  for (std::size_t i = 0; i < std::min<std::size_t>(4, sizes.size()); ++i)
-    lines.push_back(cumulative(fmt::format("{} {}", sizes[i].second, sizes[i].second == 1 ? "GPU" : "GPUs"),
-                               workload.by_gpus().at(sizes[i].second)));
-  return lines;
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, sizes.size()); ++i) {
+    const int gpus = sizes[i].second;
+    figure.series.push_back(cumulative(fmt::format("{} {}", gpus, gpus == 1 ? "GPU" : "GPUs"), workload.by_gpus().at(gpus)));
+  }
+  return {.name = "durations", .figure = std::move(figure)};
 }
 
-void write_plots(const traces::Workload& workload, const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  const auto path = [&folder](const char* name) { return (std::filesystem::path(folder) / name).string(); };
-  write_text(path("durations.svg"),
-             report::distribution_svg("Jobs that run at most so long", "duration, s", duration_lines(workload)));
-  std::vector<std::pair<std::string, double>> jobs, time;
-  for (const auto& [gpus, durations] : workload.by_gpus()) {
-    jobs.emplace_back(fmt::format("{}", gpus), static_cast<double>(durations.count()));
-    time.emplace_back(fmt::format("{}", gpus), gpus * durations.sum() / 3600);
+/// A bar for each (label, value).
+report::Figure bars(report::Figure figure, const std::vector<std::pair<std::string, double>>& values) {
+  const std::size_t every = (values.size() + kMostLabels - 1) / kMostLabels;
+  report::Series& series = figure.series.emplace_back(report::Series{.name = {}, .style = report::Style::bars, .rows = {}});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto at = static_cast<double>(i);
+    series.rows.push_back({at, values[i].second});
+    if (i % every == 0) figure.x.tics.emplace_back(at, values[i].first);
   }
-  write_text(path("sizes.svg"), report::bars_svg("Jobs by size", "GPUs", "jobs", jobs));
-  write_text(path("gpu_time.svg"), report::bars_svg("GPU time by size", "GPUs", "GPU-hours", time));
+  figure.x.low = -0.6;
+  figure.x.high = static_cast<double>(values.size()) - 0.4;
+  figure.y.low = 0.0;
+  figure.height_in = kHeight_in;
+  return figure;
+}
+
+std::vector<report::NamedFigure> pictures(const traces::Workload& workload) {
+  std::vector<std::pair<std::string, double>> jobs, time;
+  for (const auto& [gpus, of_size] : workload.by_gpus()) {
+    jobs.emplace_back(fmt::format("{}", gpus), static_cast<double>(of_size.count()));
+    time.emplace_back(fmt::format("{}", gpus), gpus * of_size.sum() / 3600);
+  }
   std::array<double, 24> by_hour{};
   std::map<std::int64_t, double> by_day;
   for (const auto& [hour, count] : workload.hours()) {
@@ -71,8 +89,14 @@ void write_plots(const traces::Workload& workload, const std::string& folder) {
   for (std::size_t hour = 0; hour < by_hour.size(); ++hour) day.emplace_back(fmt::format("{}", hour), by_hour[hour]);
   for (std::int64_t d = by_day.begin()->first; d <= by_day.rbegin()->first; ++d)
     days.emplace_back(fmt::format("{}", d - by_day.begin()->first), by_day.count(d) > 0 ? by_day[d] : 0);
-  write_text(path("hours.svg"), report::bars_svg("Submissions by hour of the day", "hour (UTC, or from 0 s on)", "jobs", day));
-  write_text(path("days.svg"), report::bars_svg("Submissions by day", "days since the first", "jobs", days));
+  const auto of = [](const char* title, const char* x, const char* y) {
+    return report::Figure{.title = title, .x = {.label = x}, .y = {.label = y}, .series = {}};
+  };
+  return {durations(workload),
+          {"sizes", bars(of("Jobs by size", "GPUs", "jobs"), jobs)},
+          {"gpu_time", bars(of("GPU time by size", "GPUs", "GPU-hours"), time)},
+          {"hours", bars(of("Submissions by hour of the day", "hour (UTC, or from 0 s on)", "jobs"), day)},
+          {"days", bars(of("Submissions by day", "days since the first", "jobs"), days)}};
 }
 
 }  // namespace
@@ -87,7 +111,8 @@ void add_describe_commands(CLI::App& app, DescribeArguments& arguments) {
     return command;
   };
   add("describe", "statistics of a job trace, with plots")
-      ->add_option("--plots", arguments.plots, "a folder for pictures (SVG): durations, sizes, gpu_time, hours, days");
+      ->add_option("--plots", arguments.plots,
+                   "a folder for pictures (SVG, by gnuplot): durations, sizes, gpu_time, hours, days");
   CLI::App* synthesize = add("synthesize", "jobs drawn from a trace's arrivals, sizes and durations, as native CSV");
   synthesize->add_option("--count", arguments.count, "jobs (default: as many as the trace has)")
       ->check(CLI::Range(1, 1000000000));
@@ -98,7 +123,11 @@ int describe_command(const DescribeArguments& arguments) {
   traces::TraceStream stream = open_trace(arguments.trace);
   const traces::Workload workload = workload_of(stream);
   say("{}\n{}", to_string(stream.report()), to_string(workload));
-  if (!arguments.plots.empty()) write_plots(workload, arguments.plots);
+  if (arguments.plots.empty()) return kOk;
+  std::error_code error;
+  std::filesystem::create_directories(arguments.plots, error);  // what is wrong with it shows when a file is written
+  if (const std::string left_out = draw_figures(pictures(workload), arguments.plots); !left_out.empty())
+    say("{}\n", left_out);
   return kOk;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/output_option.hpp"
 #include "cli/say.hpp"
 #include "cli/text_file.hpp"
+#include "sim/write/output_file.hpp"
 #include "traces/jobs/results.hpp"
 #include "traces/jobs/writers.hpp"
 
@@ -41,7 +42,7 @@ int export_command(const ExportArguments& arguments) {
   if (!arguments.results_as.empty()) {
     const std::string path = (std::filesystem::path(arguments.folder) / "jobs.csv").string();
     const std::vector<traces::ResultRow> rows = traces::read_results(path, arguments.policy, arguments.repetition);
-    write_text(arguments.out, named(traces::result_formats(), arguments.results_as).write(rows));
+    sim::write_file(arguments.out, named(traces::result_formats(), arguments.results_as).write(rows));
     say("{}: {} jobs\n", arguments.out, rows.size());
     return kOk;
   }

@@ -11,6 +11,7 @@
 #include "scenarios/catalogue.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/names.hpp"
+#include "sim/write/output_file.hpp"
 #include "sim/step/graph_facts.hpp"
 #include "traces/graphs/native.hpp"
 #include "traces/graphs/op_names.hpp"
@@ -80,7 +81,7 @@ void write_dot(const GraphArguments& arguments, const report::DotGraph& graph, c
   if (arguments.groups > 0) std::iota(colours.begin(), colours.end(), 0);
   if (arguments.groups > 0)
     for (int i = 0; i < groups.count; ++i) names.push_back(fmt::format("group {}", i));
-  write_text(arguments.dot, to_dot(grouped(graph, groups.of_op), colours, names));
+  sim::write_file(arguments.dot, to_dot(grouped(graph, groups.of_op), colours, names));
 }
 
 void show(const GraphArguments& arguments, const sim::OpGraph& graph, workloads::Optimizer optimizer) {
@@ -104,7 +105,7 @@ void show(const GraphArguments& arguments, const sim::OpGraph& graph, workloads:
   const sim::LongestPath path = longest_path(graph, seconds);
   print_times(sum(seconds), path.length, path.ops.size(), device.name);
   const policies::Groups groups = print_groups(policies::groupable(graph, batch, seconds), arguments.groups);
-  if (!arguments.json.empty()) write_text(arguments.json, traces::to_json(graph));
+  if (!arguments.json.empty()) sim::write_file(arguments.json, traces::to_json(graph));
   if (!arguments.dot.empty()) write_dot(arguments, report::dot_graph(graph, batch), groups);
 }
 

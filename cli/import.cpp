@@ -14,15 +14,13 @@
 
 namespace rehearse::cli {
 
-void write_text(const std::string& path, const std::string& text) { sim::write_file(path, text); }
-
 namespace {
 
 void import_measurements(const ImportArguments& arguments) {
   const traces::MeasurementList list = named(traces::measurement_formats(), arguments.format).read(arguments.path);
   std::string text = traces::native_header();
   for (const workloads::Measurement& m : list.rows) text += traces::native_row(m);
-  write_text(arguments.out, text);
+  sim::write_file(arguments.out, text);
   say("{}{}: {} rows\n", to_string(list), arguments.out, list.rows.size());
 }
 
@@ -30,7 +28,7 @@ void import_history(const ImportArguments& arguments) {
   const traces::HistoryList list = named(traces::history_formats(), arguments.format).read(arguments.path);
   std::string text = traces::native_history_header();
   for (const workloads::PastRun& run : list.runs) text += traces::native_history_row(run);
-  write_text(arguments.out, text);
+  sim::write_file(arguments.out, text);
   say("{}{}: {} rows\n", to_string(list.report, "runs"), arguments.out, list.runs.size());
 }
 

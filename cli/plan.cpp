@@ -7,6 +7,7 @@
 #include "cli/say.hpp"
 #include "scenarios/plan_files.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/write/output_file.hpp"
 #include "sim/replay/costs.hpp"
 #include "traces/deploy/deployment.hpp"
 
@@ -115,7 +116,7 @@ void export_files(const std::string& folder, const scenarios::PlanRequest& reque
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) throw sim::InputError({.file = folder, .expected = "a folder that can be made", .found = failed.message()});
-  for (const traces::DeployedFile& file : files) write_text(folder + "/" + file.name, file.text);
+  for (const traces::DeployedFile& file : files) sim::write_file(folder + "/" + file.name, file.text);
   say("\nwrote {} files to run the recommended with to {}: begin with README.md\n", files.size(), folder);
 }
 

@@ -7,10 +7,11 @@
 
 #include "cli/commands.hpp"
 #include "cli/output_option.hpp"
-#include "cli/run_gnuplot.hpp"
 #include "cli/say.hpp"
 #include "report/plots/gnuplot.hpp"
+#include "report/plots/run_gnuplot.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/write/output_file.hpp"
 
 namespace rehearse::cli {
 
@@ -45,12 +46,6 @@ std::vector<report::Condition> conditions(const std::vector<std::string>& where)
     list.emplace_back(one.substr(0, equals), one.substr(equals + 1));
   }
   return list;
-}
-
-bool has_points(const report::Figure& figure) {
-  return std::any_of(figure.series.begin(), figure.series.end(), [](const report::Series& s) {
-    return s.style != report::Style::guide && s.style != report::Style::dashed_guide && !s.rows.empty();
-  });
 }
 
 }  // namespace
@@ -91,10 +86,10 @@ int plot_command(const PlotArguments& arguments) {
   if (!arguments.data.empty()) {
     std::error_code error;
     fs::create_directories(arguments.data, error);
-    write_text(arguments.data + "/" + setting.name + ".gp", script);
-    write_text(arguments.data + "/" + setting.name + ".dat", data);
+    sim::write_file(arguments.data + "/" + setting.name + ".gp", script);
+    sim::write_file(arguments.data + "/" + setting.name + ".dat", data);
   }
-  run_gnuplot({.script = script, .data = data, .setting = setting, .out = arguments.out});
+  report::run_gnuplot({.script = script, .data = data, .setting = setting, .out = arguments.out});
   say("{}{}\n", arguments.out, figure.note.empty() ? "" : fmt::format(": {} (--where chooses)", figure.note));
   return kOk;
 }

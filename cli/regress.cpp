@@ -9,6 +9,7 @@
 #include "cli/output_option.hpp"
 #include "cli/say.hpp"
 #include "scenarios/regression_suite.hpp"
+#include "sim/write/output_file.hpp"
 
 namespace rehearse::cli {
 
@@ -63,8 +64,8 @@ int regress_command(const RegressArguments& arguments) {
     }
     found = check_suite(suite, options);
   }
-  if (!arguments.markdown.empty()) write_text(arguments.markdown, regression_markdown(found));
-  if (!arguments.junit.empty()) write_text(arguments.junit, regression_junit(found));
+  if (!arguments.markdown.empty()) sim::write_file(arguments.markdown, regression_markdown(found));
+  if (!arguments.junit.empty()) sim::write_file(arguments.junit, regression_junit(found));
   say("{}", regression_text(found));
   return has_alarm(found) ? kRegression : kOk;
 }

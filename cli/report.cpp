@@ -5,6 +5,7 @@
 #include "cli/say.hpp"
 #include "report/html_report.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/write/output_file.hpp"
 
 namespace rehearse::cli {
 
@@ -17,7 +18,7 @@ int report_command(const ReportArguments& arguments) {
     throw sim::InputError({.expected = "one results folder with --out", .found = fmt::format("{}", arguments.folders.size())});
   for (const std::string& folder : arguments.folders) {
     const std::string out = arguments.out.empty() ? folder + "/report.html" : arguments.out;
-    write_text(out, report::html_report({.folder = folder, .page = report_page(), .timing = arguments.timing}));
+    sim::write_file(out, report::html_report({.folder = folder, .page = report_page(), .timing = arguments.timing}));
     say("{}\n", out);
   }
   return kOk;

@@ -51,6 +51,7 @@ int run_study_command(scenarios::Scenario& scenario, const scenarios::RunOptions
   for (const std::string& note : summary.notes) say("{}\n", note);
   say("\n");
   print_results(scenario, options.out);
+  if (!summary.figures_left_out.empty()) say("{}\n", summary.figures_left_out);
   return policy_failed ? kPolicyFailed : kOk;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/measured.hpp"
 #include "cli/say.hpp"
 #include "cli/validate_tables.hpp"
+#include "sim/write/output_file.hpp"
 #include "traces/measurements/convergence_csv.hpp"
 #include "traces/measurements/native.hpp"
 #include "workloads/fidelity/error_summary.hpp"
@@ -75,7 +76,7 @@ void write_rows(const std::string& path, const Measured& measured, const std::ve
     text += fmt::format("{},{},{},{},{},{},{},{}", m.line, subject(m), number(p.model_s), number(p.model_s / m.step_s - 1),
                         number(p.power_w), number(p.scaled_s), number(p.perfect_linear_s), traces::native_row(m));
   }
-  write_text(path, text);
+  sim::write_file(path, text);
 }
 
 bool single(const Measurement& m) { return m.workers == 1 && !m.kernel; }

@@ -86,6 +86,7 @@ struct StudySummary {
   std::vector<InputReport> inputs;
   std::vector<Table> tables;
   std::vector<std::string> notes;  ///< what to know about them, a line each
+  std::string figures_left_out;    ///< a line for the terminal alone: which figures this machine could not draw; empty: none
 };
 
 /// Rows in the order of `results`. Savings pair each job with the same job under the baseline; regret with the policy named

@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
-#include "report/svg.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::report {
@@ -24,7 +23,13 @@ std::string dot_text(std::string_view text) {
   return out + '"';
 }
 
-std::string_view device_colour(int device) { return device < 0 ? kNoDevice : distinct_colour(static_cast<std::size_t>(device)); }
+/// Eight colours of Okabe and Ito (2008) that are told apart with any colour vision, a grey and a dark brown; then from the first
+/// again.
+std::string_view device_colour(int device) {
+  constexpr std::array<std::string_view, 10> kColours{"#000000", "#e69f00", "#56b4e9", "#009e73", "#d55e00",
+                                                      "#0072b2", "#cc79a7", "#f0e442", "#999999", "#5c2e00"};
+  return device < 0 ? kNoDevice : kColours[static_cast<std::size_t>(device) % kColours.size()];
+}
 
 std::string size_text(double bytes) {
   return bytes < 1e6 ? fmt::format("{:.1f} kB", bytes / 1e3) : fmt::format("{:.1f} MB", bytes / 1e6);

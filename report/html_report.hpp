@@ -19,7 +19,7 @@ std::string html_report(const HtmlReportSetup& setup);
 
 // Parts of it.
 
-/// The folder's details, as JSON: of a run (jobs.csv, decisions.csv, ...), and the pictures of a study.
+/// The folder's details, as JSON: of a run (jobs.csv, decisions.csv, ...), and the graphs and timelines of a study.
 std::string run_details_json(const std::string& folder);
 std::string study_details_json(const std::string& folder);
 

@@ -1,4 +1,4 @@
-// What the HTML report shows of a study beyond its tables, which summary.json has: its pictures, graphs and timelines.
+// What the HTML report shows of a study beyond its tables, which summary.json has: its graphs and timelines.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr std::size_t kMostBytes = 12'000'000;  ///< of all pictures together, b
 
 bool is_picture(const fs::path& file) {
   const std::string ending = file.extension(), name = file.filename();
-  return ending == ".svg" || ending == ".dot" || (ending == ".json" && name.starts_with("timeline"));
+  return ending == ".dot" || (ending == ".json" && name.starts_with("timeline"));
 }
 
 }  // namespace

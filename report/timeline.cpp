@@ -3,20 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "report/row_writer.hpp"
-#include "report/svg.hpp"
 
 namespace rehearse::report {
 
 namespace {
 
-constexpr PlotFrame kRowsFrame{.width = 960, .height = 480, .left = 76, .right = 150, .top = 40, .bottom = 40};
-constexpr double kMostRowHeight = 14;
-constexpr double kNameCharacter = 7;  // of the widest names' font, about
-
-/// Not black, which would hide where slices meet.
-std::string_view kind_colour(std::size_t kind) { return distinct_colour(kind + 1); }
+constexpr double kMostRow_in = 0.15, kMostHeight_in = 4.2, kName_in = 0.12;
 
 }  // namespace
 
@@ -34,34 +29,25 @@ std::string timeline_json(const Timeline& timeline) {
                             json_string(timeline.title));
 }
 
-std::string timeline_svg(const Timeline& timeline, double from_s, double to_s, const std::vector<std::string>& kinds) {
-  const double rows = std::max<double>(1, static_cast<double>(timeline.rows.size()));
-  const double row_height = std::min(kMostRowHeight, (kRowsFrame.height - kRowsFrame.top - kRowsFrame.bottom) / rows);
-  const auto every = std::max<std::size_t>(1, static_cast<std::size_t>(12 / row_height + 1));
-  double left = kRowsFrame.left;
+Figure timeline_figure(const Timeline& timeline, double from_s, double to_s, const std::vector<std::string>& kinds) {
+  const auto rows = static_cast<double>(timeline.rows.size());
+  const double row_in = std::min(kMostRow_in, kMostHeight_in / std::max(1.0, rows));
+  const auto every = static_cast<std::size_t>(std::ceil(kName_in / row_in));
+  Figure figure{.title = timeline.title,
+                .x = {.label = "time, ms", .low = 1e3 * from_s, .high = 1e3 * to_s},
+                .y = {.label = {}, .low = 0.0, .high = rows},
+                .series = {},
+                .height_in = 0.5 + row_in * rows};
   for (std::size_t row = 0; row < timeline.rows.size(); row += every)
-    left = std::max(left, 12 + kNameCharacter * static_cast<double>(timeline.rows[row].size()));
-  const double bottom = kRowsFrame.top + rows * row_height,
-               scale = (kRowsFrame.width - left - kRowsFrame.right) / (to_s - from_s);
-  Svg svg(kRowsFrame.width, bottom + kRowsFrame.bottom, timeline.title);
-  svg.text(12, 18, timeline.title);
-  for (std::size_t row = 0; row < timeline.rows.size(); row += every)
-    svg.text(left - 6, kRowsFrame.top + (static_cast<double>(row) + 0.8) * row_height, timeline.rows[row], Anchor::end);
+    figure.y.tics.emplace_back(rows - static_cast<double>(row) - 0.5, timeline.rows[row]);
+  for (const std::string& kind : kinds) figure.series.push_back({.name = kind, .style = Style::slices, .rows = {}});
   for (const TimelineSlice& slice : timeline.slices) {
     const double begin = std::max(slice.start_s, from_s), end = std::min(slice.end_s, to_s);
+    const double top = rows - slice.row;
     if (end > begin)
-      svg.rectangle(left + (begin - from_s) * scale, kRowsFrame.top + slice.row * row_height, (end - begin) * scale, row_height,
-                    {.fill = kind_colour(static_cast<std::size_t>(slice.kind))});
+      figure.series.at(static_cast<std::size_t>(slice.kind)).rows.push_back({1e3 * begin, 1e3 * end, top - 1, top});
   }
-  for (const double part : {0.0, 0.25, 0.5, 0.75, 1.0})
-    svg.text(left + part * (kRowsFrame.width - left - kRowsFrame.right), bottom + 18,
-             fmt::format("{:.4g} ms", 1e3 * (from_s + part * (to_s - from_s))), Anchor::middle);
-  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-    const double y = kRowsFrame.top + 12 + 20 * static_cast<double>(kind);
-    svg.circle(kRowsFrame.width - kRowsFrame.right + 20, y - 4, 4, {.fill = kind_colour(kind)});
-    svg.text(kRowsFrame.width - kRowsFrame.right + 30, y, kinds[kind]);
-  }
-  return std::move(svg).finish();
+  return figure;
 }
 
 }  // namespace rehearse::report

@@ -1,8 +1,10 @@
-// What ran when, in rows: for Perfetto and chrome://tracing (the Trace Event Format), and as a picture.
+// What ran when, in rows: for Perfetto and chrome://tracing (the Trace Event Format), and as a figure.
 #pragma once
 
 #include <string>
 #include <vector>
+
+#include "report/plots/figure.hpp"
 
 namespace rehearse::report {
 
@@ -10,7 +12,7 @@ struct TimelineSlice {
   int row = 0;
   std::string name;
   double start_s = 0, end_s = 0;
-  int kind = 0;  ///< slices of one kind have one colour in the picture
+  int kind = 0;  ///< slices of one kind look alike in the figure
 };
 
 struct Timeline {
@@ -22,7 +24,7 @@ struct Timeline {
 /// JSON; dates in microseconds.
 std::string timeline_json(const Timeline& timeline);
 
-/// SVG of the slices between two dates; `kinds` names the colours.
-std::string timeline_svg(const Timeline& timeline, double from_s, double to_s, const std::vector<std::string>& kinds);
+/// The slices between two dates, the first row at the top; `kinds` names the looks.
+Figure timeline_figure(const Timeline& timeline, double from_s, double to_s, const std::vector<std::string>& kinds);
 
 }  // namespace rehearse::report

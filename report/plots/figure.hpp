@@ -1,4 +1,4 @@
-// A figure for a paper: what is drawn, before anything is known of size, format or program.
+// A figure for a paper or beside a study's tables: what is drawn, before anything is known of size, format or program.
 #pragma once
 
 #include <optional>
@@ -20,11 +20,17 @@ struct Axis {
 enum class Style {
   line,         ///< x, y
   line_points,  ///< x, y
+  ring_line,    ///< x, y, 1 for a ring that no line leads to, else 0
   error_line,   ///< x, y, low, high
   points,       ///< x, y
+  rings,        ///< x, y
   steps,        ///< x, y: y holds from x on
-  bars,         ///< x, y, low, high: from 0, with a whisker
+  bars,         ///< x, y, and where there is a whisker low, high: from 0
   boxes,        ///< left, right, bottom, top
+  slices,       ///< the same, plain and without a border, of which there may be thousands
+  cells,        ///< left, right, bottom, top, value above 0: the least bright, by the logarithm, and the number inside
+  grey_cells,   ///< the same, but not coloured
+  frame,        ///< left, right, bottom, top: around a cell
   guide,        ///< x, y: a thin grey line
   dashed_guide,
 };
@@ -32,15 +38,26 @@ enum class Style {
 struct Series {
   std::string name;
   Style style = Style::line;
-  std::vector<std::vector<double>> rows;  ///< NaN: not drawn
+  std::vector<std::vector<double>> rows;  ///< NaN: not drawn; a line is broken there
 };
 
+constexpr double kUsualHeight_in = 2.2, kTall_in = 3.4;
+
 struct Figure {
+  std::string title = {};  ///< none on paper, where there is a caption
   Axis x, y;
   std::vector<Series> series;
   double bar_width = 0.8;
-  bool tall = false;  ///< as many rows as a picture of the usual height cannot show
-  std::string note;   ///< for the terminal: what of the data this is
+  double height_in = kUsualHeight_in;  ///< without title and legend
+  std::string note;                    ///< for the terminal: what of the data this is
+};
+
+/// Whether any point of it lies on its axes, guides aside.
+bool has_points(const Figure& figure);
+
+struct NamedFigure {
+  std::string name;  ///< of the file, without its ending
+  Figure figure;
 };
 
 }  // namespace rehearse::report

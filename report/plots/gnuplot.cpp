@@ -7,33 +7,47 @@
 #include <cmath>
 #include <limits>
 
-#include "report/line_plot.hpp"
 #include "sim/read/shown.hpp"
 
 namespace rehearse::report {
 
 namespace {
 
-/// Okabe and Ito (2008), without the yellow, which is faint on paper. Each has dashes and a symbol of its own: what is printed in
-/// grey can still be told apart.
+/// Okabe and Ito (2008), without the yellow, which is faint on paper; then a brown and an olive. Each has dashes and a symbol of
+/// its own: what is printed in grey can still be told apart.
 struct Look {
   const char* colour;
   const char* dashes;
   int symbol, pattern;  ///< pattern 0: a tint
 };
-constexpr std::array<Look, 8> kLooks{{{"#000000", "1", 7, 0},
-                                      {"#0072B2", "(12,4)", 5, 1},
-                                      {"#D55E00", "(3,3)", 9, 2},
-                                      {"#009E73", "(12,4,2,4)", 13, 4},
-                                      {"#CC79A7", "(6,3)", 6, 5},
-                                      {"#E69F00", "(2,5)", 4, 6},
-                                      {"#56B4E9", "(12,4,2,4,2,4)", 8, 7},
-                                      {"#777777", "(8,8)", 12, 3}}};
+constexpr std::array<Look, 10> kLooks{{{"#000000", "1", 7, 0},
+                                       {"#0072B2", "(12,4)", 5, 1},
+                                       {"#D55E00", "(3,3)", 9, 2},
+                                       {"#009E73", "(12,4,2,4)", 13, 4},
+                                       {"#CC79A7", "(6,3)", 6, 5},
+                                       {"#E69F00", "(2,5)", 4, 6},
+                                       {"#56B4E9", "(12,4,2,4,2,4)", 8, 7},
+                                       {"#777777", "(8,8)", 12, 3},
+                                       {"#5C2E00", "(2,2)", 11, 0},
+                                       {"#8A8A00", "(16,4)", 10, 1}}};
 
-constexpr double kOneColumnIn = 3.5, kTwoColumnsIn = 7.16, kHeightIn = 2.2, kTallIn = 3.4;
+constexpr double kOneColumnIn = 3.5, kTwoColumnsIn = 7.16, kTitleIn = 0.2;
+constexpr std::string_view kRing = "pt 6 ps 0.7";
+constexpr std::array<int, 5> kFilledSymbols{7, 5, 9, 13, 11};                 ///< beside rings
 constexpr double kLegendLineIn = 0.135, kLetterIn = 0.048, kSampleIn = 0.38;  ///< of the legend, at 7 points
 
 bool is_guide(Style style) { return style == Style::guide || style == Style::dashed_guide; }
+
+bool is_cell(Style style) { return style == Style::cells || style == Style::grey_cells; }
+
+/// Of two intervals.
+bool is_box(Style style) { return is_cell(style) || style == Style::boxes || style == Style::slices || style == Style::frame; }
+
+/// How many of a row's numbers, of which there are `columns`, lie on the axes.
+std::size_t coordinates(Style style, std::size_t columns) {
+  if (is_box(style)) return 4;
+  return style == Style::ring_line ? 2 : columns;
+}
 
 struct Layout {
   double width_in, height_in;
@@ -43,7 +57,7 @@ struct Layout {
 /// The legend stands above the axes, and the picture is so much higher.
 Layout layout_of(const Figure& figure, bool two_columns) {
   Layout layout{.width_in = two_columns ? kTwoColumnsIn : kOneColumnIn,
-                .height_in = figure.tall ? kTallIn : kHeightIn,
+                .height_in = figure.height_in + (figure.title.empty() ? 0 : kTitleIn),
                 .legend_columns = 1};
   std::size_t names = 0, longest = 1;
   for (const Series& series : figure.series) {
@@ -88,10 +102,9 @@ struct Bounds {
 Bounds bounds_of(const Figure& figure, bool of_x) {
   Bounds bounds;
   for (const Series& series : figure.series) {
-    const bool is_box = series.style == Style::boxes;
     for (const std::vector<double>& row : series.rows)
-      for (std::size_t c = 0; c < row.size(); ++c) {
-        const bool is_x = is_box ? c < 2 : c == 0;
+      for (std::size_t c = 0; c < coordinates(series.style, row.size()); ++c) {
+        const bool is_x = is_box(series.style) ? c < 2 : c == 0;
         if (is_x != of_x || !(row[c] > 0) || !std::isfinite(row[c])) continue;
         bounds.low = std::min(bounds.low, row[c]);
         bounds.high = std::max(bounds.high, row[c]);
@@ -108,6 +121,16 @@ std::string tic_number(double value, bool plain) {
   const std::string text = fmt::format("{:.0e}", value);  // 2e+05
   const std::size_t e = text.find('e');
   return fmt::format("{}e{}", text.substr(0, e), std::stoi(text.substr(e + 1)));
+}
+
+/// 1, 2 and 5 times powers of ten within [low, high], both positive; without any, the two ends.
+std::vector<double> ticks_125(double low, double high) {
+  std::vector<double> ticks;
+  for (int power = static_cast<int>(std::floor(std::log10(low))); std::pow(10, power) <= high; ++power)
+    for (const double digit : {1, 2, 5})
+      if (const double tick = digit * std::pow(10, power); tick >= low && tick <= high) ticks.push_back(tick);
+  if (ticks.empty()) ticks = {low, high};
+  return ticks;
 }
 
 /// Left to itself, gnuplot widens a logarithmic axis to whole decades. Within half a decade nothing needs one.
@@ -143,6 +166,29 @@ std::string filled(const Look& look) {
   return fmt::format("lc rgb '{0}' lw 0.75 fs {1} border lc rgb '{0}'", look.colour, fill);
 }
 
+constexpr std::string_view kBox = "using (0.5*($1+$2)):(0.5*($3+$4)):1:2:3:4";
+
+/// Of a box's middle, the number.
+constexpr std::string_view kNumber = "using (0.5*($1+$2)):(0.5*($3+$4)):(sprintf('%.3g',$5)) with labels";
+
+/// Colours of cells: each is bright enough for black numbers, and the brighter the better in grey as well.
+std::string palette(const Figure& figure) {
+  Bounds values;
+  for (const Series& series : figure.series)
+    if (series.style == Style::cells)
+      for (const std::vector<double>& row : series.rows) {
+        values.low = std::min(values.low, row.at(4));
+        values.high = std::max(values.high, row.at(4));
+      }
+  if (!(values.high > 0)) return {};
+  return fmt::format(
+      "set palette defined (0 '#fffcc0', 1 '#c7e9b4', 2 '#7fcdbb', 3 '#4db3c9')\n"
+      "set logscale cb\n"
+      "set cbrange [{:.9g}:{:.9g}]\n"
+      "unset colorbox\n",
+      values.low, std::max(values.high, 1.01 * values.low));
+}
+
 /// What is drawn of a block; `index` of a named series, for its looks.
 std::string drawing(const Series& series, std::size_t index) {
   const Look& look = kLooks[index % kLooks.size()];
@@ -153,21 +199,47 @@ std::string drawing(const Series& series, std::size_t index) {
       return "using 1:2 with lines " + line;
     case Style::line_points:
       return "using 1:2 with linespoints " + line + " " + symbol;
+    case Style::ring_line:
+      return fmt::format("using 1:($3==0?$2:NaN) with linespoints {} pt {} ps 0.5", line,
+                         kFilledSymbols[index % kFilledSymbols.size()]);
     case Style::error_line:
       return "using 1:2 with linespoints " + line + " " + symbol;
     case Style::points:
       return fmt::format("using 1:2 with points lc rgb '{}' {}", look.colour, symbol);
+    case Style::rings:
+      return fmt::format("using 1:2 with points lc rgb '{}' {}", look.colour, kRing);
     case Style::steps:
       return "using 1:2 with steps " + line;
     case Style::bars:
       return "using 1:2 with boxes " + filled(look);
     case Style::boxes:
-      return "using (0.5*($1+$2)):(0.5*($3+$4)):1:2:3:4 with boxxyerror " + filled(look);
+      return fmt::format("{} with boxxyerror {}", kBox, filled(look));
+    case Style::slices:  // not black, on which little can be told
+      return fmt::format("{} with boxxyerror lc rgb '{}' fs solid noborder", kBox, kLooks[(index + 1) % kLooks.size()].colour);
+    case Style::cells:
+      return fmt::format("{}:5 with boxxyerror lc palette fs solid border lc rgb '#ffffff'", kBox);
+    case Style::grey_cells:
+      return fmt::format("{} with boxxyerror lc rgb '#e0e0e0' fs solid border lc rgb '#ffffff'", kBox);
+    case Style::frame:
+      return fmt::format("{} with boxxyerror lc rgb '#D55E00' lw 2.5 fs empty border lc rgb '#D55E00'", kBox);
     case Style::guide:
       return "using 1:2 with lines lc rgb '#999999' dt 1 lw 0.75";
     case Style::dashed_guide:
       return "using 1:2 with lines lc rgb '#999999' dt (4,4) lw 0.75";
   }
+  return {};
+}
+
+/// What is drawn of the same block besides.
+std::string more_drawing(const Series& series, std::size_t index) {
+  const Look& look = kLooks[index % kLooks.size()];
+  if (is_cell(series.style)) return fmt::format("{} font ',7'", kNumber);
+  if (series.style == Style::ring_line)
+    return fmt::format("using 1:($3==0?NaN:$2) with points lc rgb '{}' {}", look.colour, kRing);
+  const bool is_bar = series.style == Style::bars;
+  if (series.style == Style::error_line || (is_bar && series.rows.front().size() > 2))
+    return fmt::format("using 1:3:(0):($4-$3) with vectors heads size graph 0.007,90 lc rgb '{}' lw 0.75",
+                       is_bar ? "#000000" : look.colour);
   return {};
 }
 
@@ -184,7 +256,14 @@ const char* heads(Style style) {
     case Style::bars:
       return "# x y low high";
     case Style::boxes:
+    case Style::slices:
+    case Style::frame:
       return "# left right bottom top";
+    case Style::cells:
+    case Style::grey_cells:
+      return "# left right bottom top value";
+    case Style::ring_line:
+      return "# x y ring";
     default:
       return "# x y";
   }
@@ -205,6 +284,17 @@ std::string plain(std::string_view text) {
 std::string here(std::string_view name, std::string_view ending) { return gnuplot_quoted(fmt::format("./{}.{}", name, ending)); }
 
 }  // namespace
+
+bool has_points(const Figure& figure) {
+  const auto lies_on = [](const Axis& axis, double value) { return std::isfinite(value) && (!axis.logarithmic || value > 0); };
+  const auto is_point = [&](Style style, const std::vector<double>& row) {
+    return lies_on(figure.x, row[0]) && lies_on(figure.y, row[is_box(style) ? 2 : 1]);
+  };
+  return std::any_of(figure.series.begin(), figure.series.end(), [&](const Series& series) {
+    return !is_guide(series.style) &&
+           std::any_of(series.rows.begin(), series.rows.end(), [&](const auto& row) { return is_point(series.style, row); });
+  });
+}
 
 std::string_view ending_of(PlotFormat format) {
   constexpr std::array<std::string_view, 3> kEndings{"pdf", "svg", "png"};
@@ -233,7 +323,6 @@ std::string gnuplot_script(const Figure& figure, const PlotSetting& setting) {
       "set encoding utf8\n"
       "set terminal {}\n"
       "set output {}\n"
-      "set datafile missing 'NaN'\n"
       "set border 3 lw 0.75\n"
       "set tics nomirror out scale 0.5\n"
       "set grid back lc rgb '#dddddd' dt 1 lw 0.5\n"
@@ -245,7 +334,8 @@ std::string gnuplot_script(const Figure& figure, const PlotSetting& setting) {
   Axis x = figure.x, y = figure.y;
   tighten(x, bounds_of(figure, true));
   tighten(y, bounds_of(figure, false));
-  text += axis_text('x', x) + axis_text('y', y);
+  text += axis_text('x', x) + axis_text('y', y) + palette(figure);
+  if (!figure.title.empty()) text += fmt::format("set title {}\n", gnuplot_quoted(figure.title));
   const std::string data = here(setting.name, "dat");
   std::string plots;
   std::size_t named = 0;
@@ -254,10 +344,8 @@ std::string gnuplot_script(const Figure& figure, const PlotSetting& setting) {
     if (series.rows.empty()) continue;
     const std::string title = series.name.empty() ? "notitle" : "title " + gnuplot_quoted(series.name);
     plots += fmt::format("{}{} index {} {} {}", plots.empty() ? "plot " : ", \\\n     ", data, i, drawing(series, named), title);
-    if (series.style == Style::bars || series.style == Style::error_line)
-      plots += fmt::format(
-          ", \\\n     {} index {} using 1:3:(0):($4-$3) with vectors heads size graph 0.007,90 lc rgb '{}' lw 0.75 notitle", data,
-          i, series.style == Style::bars ? "#000000" : kLooks[named % kLooks.size()].colour);
+    if (const std::string more = more_drawing(series, named); !more.empty())
+      plots += fmt::format(", \\\n     {} index {} {} notitle", data, i, more);
     if (!is_guide(series.style)) ++named;
   }
   return text + plots + "\n";

@@ -53,7 +53,7 @@ void check_higher(const std::vector<std::string>& higher, const std::string& x, 
 
 /// A row for each job, in order of start; stages by pool. Thin: submitted and waiting.
 Figure gantt(const PlotRequest& request) {
-  Figure figure{.x = {.label = "time, h"}, .y = {.label = "job, by start"}, .series = {}, .tall = true};
+  Figure figure{.x = {.label = "time, h"}, .y = {.label = "job, by start"}, .series = {}, .height_in = kTall_in};
   const std::string& results = request.results.front();
   PlotRows jobs(file_of(results, "jobs.csv"), {"policy", "repetition", "job", "submit_s", "start_s", "end_s", "pool"},
                 request.where);

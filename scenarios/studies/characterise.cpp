@@ -32,7 +32,7 @@ class Characterise final : public Study {
  public:
   explicit Characterise(CharacteriseParameters parameters) : parameters_(std::move(parameters)) {}
 
-  StudyResult run(Scenario& scenario, const RunOptions&, const ResultsFolder& folder) const override {
+  StudyResult run(Scenario& scenario, const RunOptions&, const ResultsFolder&) const override {
     AloneWorld alone(scenario);
     report::Table grid = grid_table(), monotone = monotone_table(parameters_.tolerance), batches = best_batch_table(),
                   resources = best_resources_table(), choices = choices_table(), apart = apart_table();
@@ -46,7 +46,7 @@ class Characterise final : public Study {
       add_best_resources_rows(scenario, of, resources);
       add_choices(alone, of, choices, apart);
       result.tables.push_back(heat_table(scenario, of));
-      folder.write(fmt::format("heat-{}.svg", file_name(job.name)), heat_picture(scenario, of));
+      result.figures.push_back({fmt::format("heat-{}", file_name(job.name)), heat_figure(scenario, of)});
     }
     for (report::Table* table : {&grid, &monotone, &batches, &resources, &choices, &apart})
       result.tables.push_back(std::move(*table));

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "policies/configure/oracle.hpp"
-#include "report/heat_map.hpp"
+#include "report/plots/heat_map.hpp"
 #include "scenarios/studies/monotone.hpp"
 #include "sim/base/statistics.hpp"
 
@@ -267,11 +267,10 @@ report::Table heat_table(const Scenario& scenario, const Characteristics& of) {
   return table;
 }
 
-std::string heat_picture(const Scenario& scenario, const Characteristics& of) {
+report::Figure heat_figure(const Scenario& scenario, const Characteristics& of) {
   const ChoiceGrid grid = of.choices();
   report::HeatMap map{.title = fmt::format("{} ({}, {}): money over the least that keeps the limits", of.job.name,
                                            of.job.profile->model, of.job.profile->dataset),
-                      .row_heading = "resources",
                       .column_heading = "global batch size",
                       .values = relative_costs(of, grid)};
   for (const Resources& resources : of.levels.resources) map.rows.push_back(name_of(scenario, resources));
@@ -279,7 +278,7 @@ std::string heat_picture(const Scenario& scenario, const Characteristics& of) {
   map.barred.assign(grid.resources, std::vector<bool>(grid.batches, false));
   for (std::size_t r = 0; r < grid.resources; ++r)
     for (std::size_t b = 0; b < grid.batches; ++b) map.barred[r][b] = !grid.at(r, b) || !grid.at(r, b)->predicted.feasible;
-  return report::heat_map_svg(map);
+  return report::heat_map_figure(map);
 }
 
 }  // namespace rehearse::scenarios

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "report/plots/figure.hpp"
 #include "report/table.hpp"
 #include "scenarios/studies/ways.hpp"
 #include "scenarios/studies/workload_grid.hpp"
@@ -41,8 +42,8 @@ void add_monotone_rows(const Characteristics& of, double tolerance, report::Tabl
 void add_best_batch_rows(const Scenario& scenario, const Characteristics& of, report::Table& table);
 void add_best_resources_rows(const Scenario& scenario, const Characteristics& of, report::Table& table);
 
-/// Money over the least that keeps the limits, for the terminal and as a picture.
+/// Money over the least that keeps the limits, for the terminal and as a figure.
 report::Table heat_table(const Scenario& scenario, const Characteristics& of);
-std::string heat_picture(const Scenario& scenario, const Characteristics& of);
+report::Figure heat_figure(const Scenario& scenario, const Characteristics& of);
 
 }  // namespace rehearse::scenarios

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 
-#include "report/line_plot.hpp"
 #include "report/statistics.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/read/csv.hpp"
@@ -63,7 +62,7 @@ class Frontier final : public Study {
     }
     for (const std::string& name : runs.subfolders) folder.drop_subfolder(name);
     add_tables({workloads, points, policies, outcomes}, scenario.baseline, result);
-    add_pictures({workloads, points, policies, outcomes}, folder);
+    add_figures({workloads, points, policies, outcomes}, result);
     return result;
   }
 
@@ -261,22 +260,25 @@ class Frontier final : public Study {
   }
 
   /// For each job and floor, money against the deadline.
-  void add_pictures(const Found& found, const ResultsFolder& folder) const {
+  void add_figures(const Found& found, StudyResult& result) const {
     const std::size_t deadlines = deadline_factors_.size();
     for (std::size_t first = 0; first < found.points.size(); first += deadlines) {
       const Limits& point = found.points[first];
       const std::string& job = found.workloads[point.job].name;
-      report::LinePlot plot{.title = fmt::format("{}: accuracy of at least {:.3f} (rings: a limit is broken)", job, point.floor),
-                            .x_heading = "deadline, s",
-                            .y_heading = "money, $"};
+      report::Figure figure{.title = fmt::format("{}: accuracy of at least {:.3f} (rings: a limit is broken)", job, point.floor),
+                            .x = {.label = "deadline, s", .logarithmic = true},
+                            .y = {.label = "money, $", .logarithmic = true},
+                            .series = {},
+                            .height_in = report::kTall_in};
       for (std::size_t p = 0; p < found.policies.size(); ++p) {
-        plot.lines.push_back({.name = found.policies[p]});
-        for (std::size_t i = first; i < first + deadlines; ++i)
-          plot.lines.back().points.push_back({.x = found.points[i].deadline_s,
-                                              .y = found.outcomes[p][i].mean_cost_usd(),
-                                              .hollow = !found.outcomes[p][i].keeps()});
+        report::Series& series =
+            figure.series.emplace_back(report::Series{.name = found.policies[p], .style = report::Style::ring_line, .rows = {}});
+        for (std::size_t i = first; i < first + deadlines; ++i) {
+          const Outcome& out = found.outcomes[p][i];
+          series.rows.push_back({found.points[i].deadline_s, out.mean_cost_usd(), out.keeps() ? 0.0 : 1.0});
+        }
       }
-      folder.write(fmt::format("frontier-{}-{:.3f}.svg", file_name(job), point.floor), report::line_plot_svg(plot));
+      result.figures.push_back({fmt::format("frontier-{}-{:.3f}", file_name(job), point.floor), std::move(figure)});
     }
   }
 

@@ -69,7 +69,7 @@ class SearchStudy final : public Study {
     }
     for (SpaceOutcome& outcome : outcomes) outcome.reference = reference_of(question, outcome);
     write_plan_jobs(outcomes, folder);
-    StudyResult result = result_of(question, outcomes, folder);
+    StudyResult result = result_of(question, outcomes);
     std::vector<std::vector<ArmFigures>> compared;
     for (std::size_t s = 0; parameters_.workload && s < outcomes.size(); ++s)
       compared.push_back(compare_arms(question, outcomes[s], figures[s]));
@@ -111,10 +111,9 @@ class SearchStudy final : public Study {
                              *method);
   }
 
-  static StudyResult result_of(const SearchQuestion& question, const std::vector<SpaceOutcome>& outcomes,
-                               const ResultsFolder& folder) {
-    draw_search(question, outcomes, folder);
+  static StudyResult result_of(const SearchQuestion& question, const std::vector<SpaceOutcome>& outcomes) {
     StudyResult result;
+    result.figures = search_figures(question, outcomes);
     result.tables = {search_table(question, outcomes), front_table(question, outcomes), progress_table(question, outcomes)};
     for (report::Table& table : change_tables(outcomes)) result.tables.push_back(std::move(table));
     for (const SpaceOutcome& outcome : outcomes)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "policies/search/search_run.hpp"
+#include "report/plots/figure.hpp"
 #include "report/table.hpp"
 #include "scenarios/results_folder.hpp"
 #include "scenarios/studies/search_spaces.hpp"
@@ -66,7 +67,7 @@ report::Table progress_table(const SearchQuestion& question, const std::vector<S
 /// One for the terminal with counts, one for the file with the architectures.
 std::vector<report::Table> change_tables(const std::vector<SpaceOutcome>& outcomes);
 
-/// front-SPACE-GOAL.svg: the first objective against each other one; hypervolume-SPACE.svg: against evaluations.
-void draw_search(const SearchQuestion& question, const std::vector<SpaceOutcome>& outcomes, const ResultsFolder& folder);
+/// front-SPACE-GOAL: the first objective against each other one; hypervolume-SPACE: against evaluations.
+std::vector<report::NamedFigure> search_figures(const SearchQuestion& question, const std::vector<SpaceOutcome>& outcomes);
 
 }  // namespace rehearse::scenarios

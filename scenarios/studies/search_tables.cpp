@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "report/line_plot.hpp"
 #include "report/statistics.hpp"
 #include "scenarios/studies/search_outcome.hpp"
 #include "scenarios/studies/study.hpp"
@@ -218,47 +217,54 @@ std::vector<report::Table> change_tables(const std::vector<SpaceOutcome>& outcom
   return {std::move(counts), std::move(changes)};
 }
 
-void draw_search(const SearchQuestion& question, const std::vector<SpaceOutcome>& outcomes, const ResultsFolder& folder) {
+std::vector<report::NamedFigure> search_figures(const SearchQuestion& question, const std::vector<SpaceOutcome>& outcomes) {
+  const auto heading = [&](std::size_t k) {
+    return question.goals[k] == SearchGoal::accuracy
+               ? std::string("error")
+               : std::string(policies::kSearchGoalNames[static_cast<std::size_t>(question.goals[k])]);
+  };
+  const auto figure_of = [](std::string title, std::string x, std::string y) {
+    return report::Figure{.title = std::move(title),
+                          .x = {.label = std::move(x), .logarithmic = true},
+                          .y = {.label = std::move(y), .logarithmic = true},
+                          .series = {},
+                          .height_in = report::kTall_in};
+  };
+  std::vector<report::NamedFigure> figures;
   for (const SpaceOutcome& outcome : outcomes) {
     const std::string space = file_name(outcome.space->name);
-    const auto add_line = [&](report::LinePlot& plot, const std::string& name, std::vector<policies::Objectives> points,
-                              std::size_t k) {
-      std::sort(points.begin(), points.end());
-      plot.lines.push_back({.name = name});
-      for (const policies::Objectives& point : points) plot.lines.back().points.push_back({.x = point[k], .y = point[0]});
-    };
-    const auto heading = [&](std::size_t k) {
-      return question.goals[k] == SearchGoal::accuracy
-                 ? std::string("error")
-                 : std::string(policies::kSearchGoalNames[static_cast<std::size_t>(question.goals[k])]);
-    };
     for (std::size_t k = 1; k < question.goals.size(); ++k) {
-      report::LinePlot plot{
-          .title = fmt::format("{}: fronts", outcome.space->name), .x_heading = heading(k), .y_heading = heading(0)};
+      report::Figure fronts = figure_of(fmt::format("{}: fronts", outcome.space->name), heading(k), heading(0));
+      const auto add_line = [&](const std::string& name, std::vector<policies::Objectives> points) {
+        std::sort(points.begin(), points.end());
+        report::Series line{.name = name, .style = report::Style::line_points, .rows = {}};
+        for (const policies::Objectives& point : points) line.rows.push_back({point[k], point[0]});
+        fronts.series.push_back(std::move(line));
+      };
       std::vector<policies::Objectives> reference;
       for (const Found& one : outcome.reference.front) reference.push_back(one.objectives);
-      add_line(plot, outcome.reference.is_exact ? "exact" : "best known", reference, k);
+      add_line(outcome.reference.is_exact ? "exact" : "best known", reference);
       for (std::size_t m = 0; m < question.methods.size(); ++m) {
         const std::vector<policies::Objectives> found = full_objectives(outcome.searches[m][0], question.goals);
         std::vector<policies::Objectives> best;
         for (const std::size_t i : policies::pareto_front(found)) best.push_back(found[i]);
-        add_line(plot, question.methods[m], std::move(best), k);
+        add_line(question.methods[m], std::move(best));
       }
-      folder.write(fmt::format("front-{}-{}.svg", space, heading(k)), report::line_plot_svg(plot));
+      figures.push_back({fmt::format("front-{}-{}", space, heading(k)), std::move(fronts)});
     }
-    report::LinePlot progress{.title = fmt::format("{}: hypervolume over the reference's, repetition 0", outcome.space->name),
-                              .x_heading = "evaluations",
-                              .y_heading = "hypervolume"};
+    report::Figure progress = figure_of(fmt::format("{}: hypervolume over the reference's, repetition 0", outcome.space->name),
+                                        "evaluations", "hypervolume");
     for (std::size_t m = 0; m < question.methods.size(); ++m) {
-      progress.lines.push_back({.name = question.methods[m]});
+      report::Series line{.name = question.methods[m], .style = report::Style::line_points, .rows = {}};
       const std::vector<Evaluation>& search = outcome.searches[m][0];
       for (const std::size_t count : checkpoints(search.size()))
-        progress.lines.back().points.push_back(
-            {.x = search[count - 1].evaluations,
-             .y = relative_volume(question, outcome.reference, std::span(search).first(count))});
+        line.rows.push_back(
+            {search[count - 1].evaluations, relative_volume(question, outcome.reference, std::span(search).first(count))});
+      progress.series.push_back(std::move(line));
     }
-    folder.write(fmt::format("hypervolume-{}.svg", space), report::line_plot_svg(progress));
+    figures.push_back({fmt::format("hypervolume-{}", space), std::move(progress)});
   }
+  return figures;
 }
 
 }  // namespace rehearse::scenarios

@@ -1,4 +1,5 @@
 #include "report/html_report.hpp"
+#include "report/plots/run_gnuplot.hpp"
 #include "scenarios/process_pool.hpp"
 #include "scenarios/studies/characterise.hpp"
 #include "scenarios/studies/contributions.hpp"
@@ -69,6 +70,7 @@ report::StudySummary run_study(Scenario& scenario, const RunOptions& options, bo
                                .notes = std::move(result.notes)};
   for (const report::Table& table : summary.tables)
     if (!table.name.empty()) report::write_csv(folder.part() + "/" + table.name + ".csv", table);
+  summary.figures_left_out = draw_figures(result.figures, folder.part());
   folder.write("scenario.json", scenario.resolved);
   folder.write("summary.json", study_json(summary));
   if (scenario.output.report && !options.report_page.empty())

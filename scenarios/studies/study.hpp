@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/comparison.hpp"
+#include "report/plots/figure.hpp"
 #include "scenarios/loader_parts.hpp"
 #include "scenarios/run_policies.hpp"
 
@@ -15,7 +16,8 @@ namespace rehearse::scenarios {
 struct StudyResult {
   std::vector<report::Table> tables;
   std::vector<std::string> notes;  ///< what to know about the tables, a line each
-  bool policy_failed = false;      ///< some policy failed: the exit status says so
+  std::vector<report::NamedFigure> figures;
+  bool policy_failed = false;  ///< some policy failed: the exit status says so
 };
 
 class Study : public StudyParameters {
@@ -37,7 +39,8 @@ void require_listed_jobs_with_floors(sim::ObjectReader& in, const Scenario& scen
 /// A name of anything as a part of a file's name: what is not a letter, digit, dot, underscore or hyphen becomes %xx.
 std::string file_name(std::string_view name);
 
-/// Runs the scenario's study and leaves the results folder: a CSV file for each table, summary.json, scenario.json.
+/// Runs the scenario's study and leaves the results folder: a CSV file for each table, a figure for each where gnuplot is,
+/// summary.json, scenario.json.
 report::StudySummary run_study(Scenario& scenario, const RunOptions& options, bool& policy_failed);
 
 }  // namespace rehearse::scenarios

@@ -74,8 +74,8 @@ class ThreadsStudy final : public Study {
       const sim::Device& cpu = cpu_of(scenario, pool);
       add_anchor_rows(pool.name, cpu, tables.anchors);
     }
-    for (const ThreadCase& one : cases) add_case(cases, one, tables, folder);
     StudyResult result;
+    for (const ThreadCase& one : cases) add_case(cases, one, tables, folder, result.figures);
     for (report::Table* table :
          {&tables.shapes, &tables.anchors, &tables.curves, &tables.estimators, &tables.classes, &tables.strategies})
       result.tables.push_back(std::move(*table));
@@ -137,7 +137,8 @@ class ThreadsStudy final : public Study {
     return {std::make_unique<policies::HillClimbing>(parameters_.strides.back()), strategies, use};
   }
 
-  void add_case(const std::deque<ThreadCase>& cases, const ThreadCase& one, Tables& tables, const ResultsFolder& folder) const {
+  void add_case(const std::deque<ThreadCase>& cases, const ThreadCase& one, Tables& tables, const ResultsFolder& folder,
+                std::vector<report::NamedFigure>& figures) const {
     const auto truth = policies::exact_belief(one.step);
     const auto regression = regression_for(cases, one);
     add_shape_row(one, *truth, tables.shapes);
@@ -157,8 +158,8 @@ class ThreadsStudy final : public Study {
     sim::CpuTimeline timeline;
     one.step_s(plan, &timeline);
     const std::string name = file_name(one.machine + "-" + one.job);
-    folder.write("threads-" + name + ".svg", threads_picture(one, *truth, plan));
-    folder.write("cores-" + name + ".svg", gantt_picture(one, timeline));
+    figures.push_back({"threads-" + name, threads_figure(one, *truth, plan)});
+    figures.push_back({"cores-" + name, gantt_figure(one, timeline)});
     folder.write("timeline-" + name + ".json", timeline_text(one, timeline));
   }
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <set>
 
-#include "report/line_plot.hpp"
 #include "report/statistics.hpp"
 #include "report/timeline.hpp"
 #include "sim/base/random.hpp"
@@ -281,26 +280,28 @@ void add_anchor_rows(const std::string& machine, const sim::Device& cpu, report:
   }
 }
 
-std::string threads_picture(const ThreadCase& one, const sim::CpuBelief& truth, const sim::CpuPlan& plan) {
-  report::LinePlot plot{.title = fmt::format("{} on {}: threads by operation", one.model, one.machine),
-                        .x_heading = "time on all cores, us",
-                        .y_heading = "threads",
-                        .lines = {{.name = "best alone"}, {.name = "planned"}}};
+report::Figure threads_figure(const ThreadCase& one, const sim::CpuBelief& truth, const sim::CpuPlan& plan) {
+  report::Series best{.name = "best alone", .style = report::Style::rings, .rows = {}};
+  report::Series planned{.name = "planned", .style = report::Style::points, .rows = {}};
   for (int c = 0; c < one.step.costs->classes(); ++c) {
     const auto first = static_cast<std::size_t>(one.step.classes.first_op[static_cast<std::size_t>(c)]);
     const double us = 1e6 * truth.alone(c, truth.cores);
-    plot.lines[0].points.push_back({us, static_cast<double>(truth.best(c, truth.cores)), true});
-    plot.lines[1].points.push_back({us, static_cast<double>(plan.threads[first]), true});
+    best.rows.push_back({us, static_cast<double>(truth.best(c, truth.cores))});
+    planned.rows.push_back({us, static_cast<double>(plan.threads[first])});
   }
-  return report::line_plot_svg(plot);
+  return {.title = fmt::format("{} on {}: threads by operation", one.model, one.machine),
+          .x = {.label = "time on all cores, us", .logarithmic = true},
+          .y = {.label = "threads", .logarithmic = true},
+          .series = {std::move(best), std::move(planned)},
+          .height_in = report::kTall_in};
 }
 
-std::string gantt_picture(const ThreadCase& one, const sim::CpuTimeline& timeline) {
+report::Figure gantt_figure(const ThreadCase& one, const sim::CpuTimeline& timeline) {
   sim::Tick end = 0;
   for (const sim::CpuTimeline::Run& run : timeline.runs) end = std::max(end, run.end);
   // A tenth of the step, from its middle on: the backward pass of most models.
   const double middle_s = sim::seconds_of(end) / 2;
-  return report::timeline_svg(cores_timeline(one, timeline), middle_s, 1.2 * middle_s, kind_names());
+  return report::timeline_figure(cores_timeline(one, timeline), middle_s, 1.2 * middle_s, kind_names());
 }
 
 std::string timeline_text(const ThreadCase& one, const sim::CpuTimeline& timeline) {

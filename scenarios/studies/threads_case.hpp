@@ -8,6 +8,7 @@
 
 #include "policies/threads/planner.hpp"
 #include "policies/threads/regression.hpp"
+#include "report/plots/figure.hpp"
 #include "report/table.hpp"
 #include "scenarios/scenario.hpp"
 
@@ -63,8 +64,8 @@ report::Table anchors_table();
 void add_anchor_rows(const std::string& machine, const sim::Device& cpu, report::Table& table);
 
 /// Threads chosen by operation, and what ran beside what.
-std::string threads_picture(const ThreadCase& one, const sim::CpuBelief& truth, const sim::CpuPlan& plan);
-std::string gantt_picture(const ThreadCase& one, const sim::CpuTimeline& timeline);
+report::Figure threads_figure(const ThreadCase& one, const sim::CpuBelief& truth, const sim::CpuPlan& plan);
+report::Figure gantt_figure(const ThreadCase& one, const sim::CpuTimeline& timeline);
 std::string timeline_text(const ThreadCase& one, const sim::CpuTimeline& timeline);
 
 }  // namespace rehearse::scenarios

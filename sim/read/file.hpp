@@ -1,8 +1,9 @@
-// Reading files that users name.
+// Reading and writing files that users name.
 #pragma once
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace rehearse::sim {
 

@@ -73,8 +73,9 @@ TEST_CASE("describe and synthesize") {
   const Ended described = program(folder, {"describe", "philly.csv", "--format", "philly", "--plots", "plots"});
   CHECK(described.status == 0);
   CHECK_THAT(described.out, Contains("2, 2 of them with a duration") && Contains("2017-10-10 06:13:03 UTC"));
-  for (const char* name : {"durations", "sizes", "gpu_time", "hours", "days"})
-    CHECK_THAT(text_of(folder.path() + "/plots/" + name + ".svg"), Contains("<svg") && Contains("</svg>"));
+  if (described.out.find("Figures are left out: gnuplot") == std::string::npos)
+    for (const char* name : {"durations", "sizes", "gpu_time", "hours", "days"})
+      CHECK_THAT(text_of(folder.path() + "/plots/" + name + ".svg"), Contains("<svg") && Contains("</svg>"));
   const Ended made = program(folder, {"synthesize", "philly.csv", "--format", "philly", "--count", "10", "-o", "new.csv"});
   CHECK(made.status == 0);
   CHECK_THAT(text_of(folder.path() + "/new.csv"), Contains("job_id,submit_s,gpus,duration_s\nsynthetic-1,0,1,"));

@@ -1,6 +1,9 @@
 // The command `plot`: the same bytes, every kind, hostile names, and a machine without gnuplot.
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "tests/cli/program.hpp"
 #include "tests/cli/shell.hpp"
@@ -72,6 +75,55 @@ TEST_CASE("without gnuplot the program says how to get it") {
   CHECK(ended.status == 3);
   CHECK(has(ended.err, "apt-get install gnuplot-nox"));
   CHECK_FALSE(fs::exists(folder.path() + "/cdf.svg"));
+}
+
+// Two workers by two batches, one job: a heat map.
+const std::string kStudy = R"({ "name": "study", "study": { "name": "characterise", "workers": [1, 2], "batch_factors": [1, 2] },
+  "cluster": { "pools": [ { "name": "v100", "instance": "p3.8xlarge", "nodes": 1 } ] },
+  "jobs": [ { "job_id": "cnn", "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9, "deadline_s": 86400 } ] })";
+
+using Files = std::map<std::string, std::string>;
+
+/// All but the figures.
+Files files_in(const std::string& folder) {
+  Files files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() != ".svg") files[entry.path().filename()] = text_of(entry.path());
+  return files;
+}
+
+TEST_CASE("a study and describe without gnuplot: figures are left out, one line says how to get them, all else is the same") {
+  const TemporaryFolder folder;
+  folder.write("study.json", kStudy);
+  folder.write("jobs.csv", "job_id,submit_s,gpus,duration_s\na,0,1,60\nb,3600,2,600\n");
+  const std::vector<std::string> run{"run", "study.json", "--out", "r"}, describe{"describe", "jobs.csv", "--plots", "plots"};
+  const std::string line =
+      "Figures are left out: gnuplot, which draws them, is not installed (Debian and Ubuntu: apt-get install gnuplot-nox).\n";
+  Files without;
+  std::string said;
+  {
+    const EnvironmentVariable path("PATH", folder.path().c_str());
+    const Ended ended = run_program(folder.path(), run);
+    INFO(ended.err);
+    REQUIRE(ended.status == 0);
+    REQUIRE(ended.out.ends_with(line));
+    said = ended.out.substr(0, ended.out.size() - line.size());
+    without = files_in(folder.path() + "/r");
+    const Ended described = run_program(folder.path(), describe);
+    CHECK(described.status == 0);
+    CHECK(described.out.ends_with(line));
+    CHECK(fs::is_empty(folder.path() + "/plots"));
+  }
+  if (!has_gnuplot(folder)) return;
+  const Ended ended = run_program(folder.path(), run);
+  CHECK(ended.out == said);
+  CHECK((files_in(folder.path() + "/r") == without));
+  const std::string figure = text_of(folder.path() + "/r/heat-cnn.svg");
+  CHECK(figure.find("money over the least") != std::string::npos);
+  REQUIRE(run_program(folder.path(), run).status == 0);
+  CHECK((text_of(folder.path() + "/r/heat-cnn.svg") == figure));
+  CHECK_FALSE(has(run_program(folder.path(), describe).out, "left out"));
+  CHECK(has(text_of(folder.path() + "/plots/sizes.svg"), "Jobs by size"));
 }
 
 TEST_CASE("wrong arguments of plot") {

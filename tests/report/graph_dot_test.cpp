@@ -3,8 +3,6 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "report/svg.hpp"
-
 using namespace rehearse::report;
 namespace sim = rehearse::sim;
 
@@ -26,7 +24,7 @@ sim::OpGraph three_ops() {
 
 TEST_CASE("a graph as Graphviz text, coloured by device", "[dot]") {
   const std::array<std::string, 2> devices{"cpu", "gpu0"};
-  const std::string grey = std::string(distinct_colour(0)), second = std::string(distinct_colour(1));
+  const std::string first = "#000000", second = "#e69f00";
   const std::string expected =
       "digraph \"g \\\"quoted\\\"\" {\n"
       "  rankdir=TB;\n"
@@ -34,14 +32,14 @@ TEST_CASE("a graph as Graphviz text, coloured by device", "[dot]") {
       "  subgraph cluster_devices {\n"
       "    label=\"devices\";\n"
       "    device0 [label=\"cpu\", shape=box, fillcolor=\"" +
-      grey +
+      first +
       "\"];\n"
       "    device1 [label=\"gpu0\", shape=box, fillcolor=\"" +
       second +
       "\"];\n"
       "  }\n"
       "  op0 [label=\"conv\\\\1\", fillcolor=\"" +
-      grey +
+      first +
       "\"];\n"
       "  op1 [label=\"relu\", fillcolor=\"" +
       second +

@@ -31,7 +31,8 @@ std::string skeleton(const std::string& script) {
 }
 
 Figure figure_with(const std::string& text) {
-  return {.x = {.label = text, .tics = {{0, text}, {1, text}}},
+  return {.title = text,
+          .x = {.label = text, .tics = {{0, text}, {1, text}}},
           .y = {.label = text},
           .series = {{.name = text, .style = Style::bars, .rows = {{0, 1, 1, 1}}},
                      {.name = text, .style = Style::line, .rows = {{0, 1}, {1, 2}}}}};

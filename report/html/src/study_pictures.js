@@ -1,4 +1,4 @@
-// Pictures that a study has left: plots as they are, placements as coloured graphs, steps as timelines.
+// Files that a study has left for pictures: placements as coloured graphs, steps as timelines.
 import { legend } from "./axes.js";
 import { barsCanvas, heightFor, zoomButtons } from "./bars_canvas.js";
 import { chart, drawn, frame, tooltip } from "./figure.js";
@@ -15,18 +15,6 @@ function titleOf(name) {
   } catch {
     return stem;
   }
-}
-
-/** An SVG file as a picture: as an image it runs no script and loads nothing. */
-function image(name, text) {
-  const { node, box } = frame({ title: titleOf(name) });
-  box.style.height = "auto";
-  const picture = document.createElement("img");
-  picture.alt = titleOf(name);
-  picture.addEventListener("load", () => drawn(node, 1));
-  picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
-  box.append(picture);
-  return { node };
 }
 
 /** A placement: each group of operations in the colour of its device, passed tensors as lines; thick ones between devices. */
@@ -119,7 +107,7 @@ function timeline(name, text) {
   };
 }
 
-const kinds = [[".svg", "Plots", image], [".dot", "Placements", placement], [".json", "Step timelines", timeline]];
+const kinds = [[".dot", "Placements", placement], [".json", "Step timelines", timeline]];
 
 export function pictures(main, { files = {}, left_out: leftOut = [] }) {
   for (const [ending, title, make] of kinds) {

@@ -5,6 +5,7 @@ import { csvText, fileName } from "../../../report/html/src/csv.js";
 import { lanesOf, ticks, zoomed } from "../../../report/html/src/bars_layout.js";
 import { distributionPoints, groupRows, numericColumns, studyTables, unpackTable } from "../../../report/html/src/data.js";
 import { layersOf, layout, readDot } from "../../../report/html/src/graph_layout.js";
+import { frontiers, heatColour, heatMaps } from "../../../report/html/src/study_data.js";
 import { filtersOf, startingView } from "../../../report/html/src/starting_view.js";
 import { columnLabel, deviation, duration, money, number, percent, share, tick, timeUnit } from "../../../report/html/src/format.js";
 
@@ -123,4 +124,29 @@ test("how far what happened is from what was predicted", () => {
   assert.equal(deviation(100, 87.7), "−12.3 %");
   assert.equal(deviation(100, 110), "+10.0 %");
   assert.equal(deviation(null, 1), "–");
+});
+
+test("a frontier's lines by job, floor and policy, in order of deadlines; a point that broke a limit once is marked", () => {
+  const row = (policy, target_accuracy, deadline_s, cost_usd, kept_fraction) => ({ job: "a", policy, target_accuracy, deadline_s, cost_usd, kept_fraction });
+  assert.deepEqual(frontiers([row("p", 0.9, 20, 3, 1), row("p", 0.9, 10, 4, 0.5), row("q", 0.9, 10, 5, 1), row("p", 0.8, 10, 2, 1)]), [{ job: "a", floors: [
+    { floor: 0.9, lines: [{ policy: "p", points: [[10, 4, false], [20, 3, true]] }, { policy: "q", points: [[10, 5, true]] }] },
+    { floor: 0.8, lines: [{ policy: "p", points: [[10, 2, true]] }] }] }]);
+});
+
+test("a heat map is over the least that keeps the limits, not over a cheaper cell that breaks one", () => {
+  const row = (workers, batch_size, cost_usd, keeps_limits) => ({ job: "a", pool: "k80", workers, batch_size, cost_usd, keeps_limits });
+  const [map] = heatMaps([row(1, 64, 5, "false"), row(1, 32, 20, "true"), row(2, 64, 10, "true")]);
+  assert.deepEqual([map.names, map.batches], [["k80 × 1", "k80 × 2"], [32, 64]]);
+  assert.deepEqual(map.cells.map((c) => [c.row, c.column, c.value, c.kept, c.best]),
+    [[0, 1, 0.5, false, false], [0, 0, 2, true, false], [1, 1, 1, true, true]]);
+  const [none] = heatMaps([row(1, 32, 8, "false"), row(1, 64, 4, "false")]);
+  assert.deepEqual(none.cells.map((c) => [c.value, c.best]), [[2, false], [1, false]]);
+});
+
+test("colours of a heat map go by the logarithm and end where the values do", () => {
+  assert.equal(heatColour(1, 100), "rgb(255,252,192)");
+  assert.equal(heatColour(100, 100), "rgb(77,179,201)");
+  assert.equal(heatColour(1e9, 100), "rgb(77,179,201)");
+  assert.equal(heatColour(10, 100), "rgb(163,219,184)"); // half way: between (199, 233, 180) and (127, 205, 187)
+  assert.equal(heatColour(1, 1), "rgb(255,252,192)");
 });

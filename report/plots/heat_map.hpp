@@ -1,14 +1,16 @@
-// A heat map: a number for each row and column, as a picture.
+// A heat map: a number for each row and column.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "report/plots/figure.hpp"
+
 namespace rehearse::report {
 
 struct HeatMap {
   std::string title;
-  std::string row_heading, column_heading;
+  std::string column_heading;
   std::vector<std::string> rows, columns;
   /// By row, then column, positive; NaN: there is no such cell. The colour follows the logarithm; the least number is the best.
   std::vector<std::vector<double>> values;
@@ -16,7 +18,7 @@ struct HeatMap {
   std::vector<std::vector<bool>> barred;
 };
 
-/// SVG. The best cell that is not barred has a frame; bright is good.
-std::string heat_map_svg(const HeatMap& map);
+/// The first row at the top. The best cell that is not barred has a frame; bright is good.
+Figure heat_map_figure(const HeatMap& map);
 
 }  // namespace rehearse::report

@@ -2,14 +2,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "report/plots/gnuplot.hpp"
 
-namespace rehearse::cli {
+namespace rehearse::report {
 
 struct GnuplotRun {
   std::string script, data;
-  report::PlotSetting setting;
+  PlotSetting setting;
   std::string out;  ///< the figure's file
 };
 
@@ -17,4 +18,8 @@ struct GnuplotRun {
 /// Throws sim::InputError: gnuplot is not there, or cannot draw this; the figure cannot be written.
 void run_gnuplot(const GnuplotRun& run);
 
-}  // namespace rehearse::cli
+/// Each as FOLDER/NAME.svg, as wide as two columns; one without points has no file. What gnuplot does not draw is left out:
+/// returns a line about that and how to get it, empty when all are there. Throws sim::InputError when a file cannot be written.
+std::string draw_figures(const std::vector<NamedFigure>& figures, const std::string& folder);
+
+}  // namespace rehearse::report
