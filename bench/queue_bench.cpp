@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "policies/registry.hpp"
+#include "policies/registry/registry.hpp"
 #include "sim/base/random.hpp"
 #include "sim/replay/replay.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "policies/configure/menu.hpp"
-#include "policies/configure/staged/staged_rl.hpp"
+#include "policies/staged/staged_rl.hpp"
 #include "tests/policies/configure/strategies.hpp"
 
 namespace {

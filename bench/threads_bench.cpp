@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "policies/threads/planner.hpp"
-#include "workloads/zoo.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace {
 

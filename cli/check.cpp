@@ -3,9 +3,9 @@
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
 #include "cli/say.hpp"
-#include "scenarios/load.hpp"
-#include "scenarios/run_policies.hpp"
-#include "scenarios/sweep/plan.hpp"
+#include "experiments/load.hpp"
+#include "experiments/run/run_policies.hpp"
+#include "experiments/sweep/plan.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::cli {

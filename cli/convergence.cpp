@@ -6,14 +6,14 @@
 #include <cmath>
 
 #include "cli/say.hpp"
-#include "scenarios/convergence_json.hpp"
+#include "scenarios/read/convergence_json.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/write/output_file.hpp"
+#include "sim/io/output_file.hpp"
 #include "traces/measurements/convergence_csv.hpp"
 #include "traces/measurements/convergence_formats.hpp"
-#include "workloads/convergence_table.hpp"
-#include "workloads/fidelity/convergence_validation.hpp"
-#include "workloads/fidelity/error_summary.hpp"
+#include "workloads/training/convergence_table.hpp"
+#include "workloads/calibration/convergence_validation.hpp"
+#include "workloads/calibration/error_summary.hpp"
 
 namespace rehearse::cli {
 namespace {

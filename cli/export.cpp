@@ -10,7 +10,7 @@
 #include "cli/output_option.hpp"
 #include "cli/say.hpp"
 #include "cli/text_file.hpp"
-#include "sim/write/output_file.hpp"
+#include "sim/io/output_file.hpp"
 #include "traces/jobs/results.hpp"
 #include "traces/jobs/writers.hpp"
 

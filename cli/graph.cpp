@@ -8,17 +8,17 @@
 #include "cli/say.hpp"
 #include "policies/place/groups.hpp"
 #include "report/graph_dot.hpp"
-#include "scenarios/catalogue.hpp"
+#include "scenarios/read/catalogue.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/names.hpp"
-#include "sim/write/output_file.hpp"
+#include "sim/io/output_file.hpp"
 #include "sim/step/graph_facts.hpp"
 #include "traces/graphs/native.hpp"
 #include "traces/graphs/op_names.hpp"
 #include "traces/graphs/profiled_graph.hpp"
-#include "workloads/memory.hpp"
-#include "workloads/op_time.hpp"
-#include "workloads/zoo.hpp"
+#include "workloads/steps/memory.hpp"
+#include "workloads/steps/op_time.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::cli {
 

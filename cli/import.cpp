@@ -6,7 +6,7 @@
 #include "cli/format_names.hpp"
 #include "cli/say.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/write/output_file.hpp"
+#include "sim/io/output_file.hpp"
 #include "traces/histories/formats.hpp"
 #include "traces/histories/native.hpp"
 #include "traces/measurements/formats.hpp"

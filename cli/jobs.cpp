@@ -10,10 +10,10 @@
 #include "cli/say.hpp"
 #include "cli/text_file.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/read/civil_date.hpp"
-#include "sim/read/shown.hpp"
+#include "sim/io/civil_date.hpp"
+#include "sim/io/shown.hpp"
 #include "traces/jobs/native_rows.hpp"
-#include "workloads/zoo.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::cli {
 

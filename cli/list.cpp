@@ -2,14 +2,14 @@
 
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
-#include "policies/place/methods.hpp"
-#include "policies/registry.hpp"
+#include "policies/registry/place_methods.hpp"
+#include "policies/registry/registry.hpp"
 #include "policies/search/methods.hpp"
-#include "scenarios/catalogue.hpp"
-#include "scenarios/studies/study.hpp"
+#include "scenarios/read/catalogue.hpp"
+#include "experiments/studies/study.hpp"
 #include "traces/jobs/readers.hpp"
-#include "workloads/convergence_table.hpp"
-#include "workloads/zoo.hpp"
+#include "workloads/training/convergence_table.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::cli {
 

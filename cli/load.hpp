@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "scenarios/estimate.hpp"
-#include "scenarios/scenario.hpp"
+#include "experiments/run/estimate.hpp"
+#include "scenarios/read/scenario.hpp"
 
 namespace rehearse::cli {
 

@@ -14,7 +14,7 @@
 #include "cli/plot.hpp"
 #include "cli/regress.hpp"
 #include "cli/say.hpp"
-#include "scenarios/run.hpp"
+#include "experiments/run/run.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
 #include "sim/base/names.hpp"

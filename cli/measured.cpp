@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "cli/say.hpp"
-#include "scenarios/places.hpp"
+#include "scenarios/read/places.hpp"
 #include "sim/base/errors.hpp"
 #include "traces/measurements/native.hpp"
 

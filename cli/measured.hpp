@@ -2,9 +2,9 @@
 #pragma once
 
 #include "cli/commands.hpp"
-#include "scenarios/catalogue.hpp"
+#include "scenarios/read/catalogue.hpp"
 #include "traces/measurements/measurement_list.hpp"
-#include "workloads/fidelity/measurement.hpp"
+#include "workloads/calibration/measurement.hpp"
 
 namespace rehearse::cli {
 

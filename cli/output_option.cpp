@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "sim/write/output_file.hpp"
+#include "sim/io/output_file.hpp"
 
 namespace rehearse::cli {
 

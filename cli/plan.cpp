@@ -5,11 +5,11 @@
 
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
-#include "scenarios/plan_files.hpp"
+#include "scenarios/read/plan_files.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/write/output_file.hpp"
-#include "sim/replay/costs.hpp"
-#include "traces/deploy/deployment.hpp"
+#include "sim/io/output_file.hpp"
+#include "sim/money/costs.hpp"
+#include "deploy/deployment.hpp"
 
 namespace rehearse::cli {
 

@@ -11,7 +11,7 @@
 #include "report/plots/gnuplot.hpp"
 #include "report/plots/run_gnuplot.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/write/output_file.hpp"
+#include "sim/io/output_file.hpp"
 
 namespace rehearse::cli {
 

@@ -8,11 +8,11 @@
 #include "policies/harness/curve_terms.hpp"
 #include "policies/harness/held_out.hpp"
 #include "report/row_writer.hpp"
-#include "scenarios/catalogue.hpp"
+#include "scenarios/read/catalogue.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/names.hpp"
 #include "traces/measurements/subject_json.hpp"
-#include "workloads/sweep.hpp"
+#include "workloads/generate/sweep.hpp"
 
 namespace rehearse::cli {
 

@@ -7,9 +7,9 @@
 #include "policies/harness/rate_finder.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
-#include "sim/read/csv.hpp"
-#include "workloads/convergence_table.hpp"
-#include "workloads/zoo.hpp"
+#include "sim/io/csv.hpp"
+#include "workloads/training/convergence_table.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::cli {
 

@@ -8,8 +8,8 @@
 #include "cli/commands.hpp"
 #include "cli/output_option.hpp"
 #include "cli/say.hpp"
-#include "scenarios/regression_suite.hpp"
-#include "sim/write/output_file.hpp"
+#include "experiments/regress/regression_suite.hpp"
+#include "sim/io/output_file.hpp"
 
 namespace rehearse::cli {
 

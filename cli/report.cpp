@@ -5,7 +5,7 @@
 #include "cli/say.hpp"
 #include "report/html_report.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/write/output_file.hpp"
+#include "sim/io/output_file.hpp"
 
 namespace rehearse::cli {
 

@@ -1,4 +1,4 @@
-#include "scenarios/run.hpp"
+#include "experiments/run/run.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,8 +11,8 @@
 #include "cli/embedded.hpp"
 #include "cli/load.hpp"
 #include "cli/say.hpp"
-#include "scenarios/our_bug.hpp"
-#include "scenarios/studies/study.hpp"
+#include "experiments/run/our_bug.hpp"
+#include "experiments/studies/study.hpp"
 
 namespace rehearse::cli {
 

@@ -8,12 +8,12 @@
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
 #include "policies/harness/mixed_split.hpp"
-#include "scenarios/loader_parts.hpp"
-#include "scenarios/plan_files.hpp"
+#include "scenarios/read/loader_parts.hpp"
+#include "scenarios/read/plan_files.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/names.hpp"
-#include "workloads/convergence_table.hpp"
-#include "workloads/zoo.hpp"
+#include "workloads/training/convergence_table.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::cli {
 

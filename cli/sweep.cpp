@@ -1,4 +1,4 @@
-#include "scenarios/sweep/sweep.hpp"
+#include "experiments/sweep/sweep.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -15,10 +15,10 @@
 #include "cli/load.hpp"
 #include "cli/output_option.hpp"
 #include "cli/say.hpp"
-#include "scenarios/process_pool.hpp"
-#include "scenarios/run_policies.hpp"
-#include "scenarios/sweep/launchers.hpp"
-#include "scenarios/sweep/task_folder.hpp"
+#include "experiments/run/process_pool.hpp"
+#include "experiments/run/run_policies.hpp"
+#include "experiments/sweep/launchers.hpp"
+#include "experiments/sweep/task_folder.hpp"
 
 namespace rehearse::cli {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "sim/write/output_file.hpp"
+#include "sim/io/output_file.hpp"
 
 namespace rehearse::cli {
 

@@ -6,8 +6,8 @@
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
 #include "cli/say.hpp"
-#include "scenarios/agent_training.hpp"
-#include "scenarios/placement_training.hpp"
+#include "experiments/train/agent_training.hpp"
+#include "experiments/train/placement_training.hpp"
 
 namespace rehearse::cli {
 

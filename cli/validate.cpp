@@ -9,11 +9,11 @@
 #include "cli/measured.hpp"
 #include "cli/say.hpp"
 #include "cli/validate_tables.hpp"
-#include "sim/write/output_file.hpp"
+#include "sim/io/output_file.hpp"
 #include "traces/measurements/convergence_csv.hpp"
 #include "traces/measurements/native.hpp"
-#include "workloads/fidelity/error_summary.hpp"
-#include "workloads/fidelity/validation.hpp"
+#include "workloads/calibration/error_summary.hpp"
+#include "workloads/calibration/validation.hpp"
 
 namespace rehearse::cli {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cli/say.hpp"
-#include "workloads/fidelity/energy.hpp"
-#include "workloads/fidelity/error_summary.hpp"
-#include "workloads/fidelity/knees.hpp"
+#include "workloads/calibration/energy.hpp"
+#include "workloads/calibration/error_summary.hpp"
+#include "workloads/calibration/knees.hpp"
 
 namespace rehearse::cli {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "workloads/fidelity/measurement.hpp"
-#include "workloads/fidelity/validation.hpp"
+#include "workloads/calibration/measurement.hpp"
+#include "workloads/calibration/validation.hpp"
 
 namespace rehearse::cli {
 

@@ -2,7 +2,7 @@
 # (docs/embedding.md); scenarios to start from. `cpack` makes two Debian packages of it, the program's and the libraries'.
 include(CMakePackageConfigHelpers)
 
-set(libraries sim workloads policies traces report scenarios)
+set(libraries sim workloads policies traces deploy report scenarios experiments)
 set(targets rehearse_options rehearse_partitioners rehearse_pagmo)
 foreach(library IN LISTS libraries)
   list(APPEND targets rehearse_${library})

@@ -9,9 +9,9 @@
 
 #include "report/xml_text.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/read/file.hpp"
-#include "sim/read/json.hpp"
-#include "sim/read/shown.hpp"
+#include "sim/io/file.hpp"
+#include "sim/io/json.hpp"
+#include "sim/io/shown.hpp"
 
 namespace rehearse::report {
 

@@ -15,7 +15,7 @@
 #include "report/row_writer.hpp"
 #include "report/statistics.hpp"
 #include "report/step_means.hpp"
-#include "sim/read/json.hpp"
+#include "sim/io/json.hpp"
 
 namespace rehearse::report {
 

@@ -7,7 +7,7 @@
 
 #include "report/html_report.hpp"
 #include "report/row_writer.hpp"
-#include "sim/read/file.hpp"
+#include "sim/io/file.hpp"
 
 namespace rehearse::report {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "sim/base/errors.hpp"
-#include "sim/read/csv.hpp"
+#include "sim/io/csv.hpp"
 
 namespace rehearse::report {
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/read/csv.hpp"
+#include "sim/io/csv.hpp"
 
 namespace rehearse::report {
 

@@ -6,8 +6,8 @@
 
 #include "report/row_writer.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/read/csv.hpp"
-#include "sim/write/output_file.hpp"
+#include "sim/io/csv.hpp"
+#include "sim/io/output_file.hpp"
 
 namespace rehearse::report {
 

@@ -7,9 +7,9 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/statistics.hpp"
-#include "sim/read/csv.hpp"
-#include "sim/read/json.hpp"
-#include "sim/read/object_reader.hpp"
+#include "sim/io/csv.hpp"
+#include "sim/io/json.hpp"
+#include "sim/io/object_reader.hpp"
 
 namespace rehearse::report {
 

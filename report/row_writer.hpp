@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "sim/read/shown.hpp"
-#include "sim/write/output_file.hpp"
+#include "sim/io/shown.hpp"
+#include "sim/io/output_file.hpp"
 
 namespace rehearse::report {
 

@@ -10,7 +10,7 @@
 #include "report/outcome.hpp"
 #include "report/row_writer.hpp"
 #include "sim/replay/records.hpp"
-#include "sim/write/own_folder.hpp"
+#include "sim/io/own_folder.hpp"
 
 namespace rehearse::report {
 

@@ -8,12 +8,12 @@
 #include <span>
 #include <vector>
 
-#include "policies/configure/staged/boundaries.hpp"
+#include "policies/configure/boundaries.hpp"
 #include "policies/learn/run_history.hpp"
 #include "sim/base/random.hpp"
 #include "sim/replay/alone.hpp"
 #include "sim/replay/decisions.hpp"
-#include "workloads/world.hpp"
+#include "workloads/world/world.hpp"
 
 namespace rehearse::policies {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "policies/configure/menu.hpp"
-#include "workloads/zoo.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::policies {
 

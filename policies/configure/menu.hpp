@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "sim/replay/costs.hpp"
+#include "sim/money/costs.hpp"
 #include "sim/replay/decisions.hpp"
-#include "workloads/world.hpp"
+#include "workloads/world/world.hpp"
 
 namespace rehearse::policies {
 

@@ -7,7 +7,7 @@
 
 #include "policies/harness/curve_terms.hpp"
 #include "sim/base/errors.hpp"
-#include "workloads/fidelity/robust_fit.hpp"
+#include "workloads/calibration/robust_fit.hpp"
 
 namespace rehearse::policies {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "policies/harness/estimator.hpp"
-#include "workloads/sweep.hpp"
+#include "workloads/generate/sweep.hpp"
 
 namespace rehearse::policies {
 

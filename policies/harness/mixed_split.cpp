@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "sim/replay/costs.hpp"
-#include "workloads/op_time.hpp"
-#include "workloads/profile_models.hpp"
-#include "workloads/synchronisation.hpp"
+#include "sim/money/costs.hpp"
+#include "workloads/steps/op_time.hpp"
+#include "workloads/steps/profile_models.hpp"
+#include "workloads/steps/synchronisation.hpp"
 
 namespace rehearse::policies {
 

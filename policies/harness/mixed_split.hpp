@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "policies/harness/uneven_split.hpp"
-#include "workloads/world.hpp"
+#include "workloads/world/world.hpp"
 
 namespace rehearse::policies {
 

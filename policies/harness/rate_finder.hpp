@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/convergence.hpp"
+#include "workloads/training/convergence.hpp"
 
 namespace rehearse::policies {
 

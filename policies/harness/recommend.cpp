@@ -6,9 +6,9 @@
 #include <tuple>
 
 #include "sim/base/errors.hpp"
-#include "workloads/layer_cost.hpp"
-#include "workloads/memory.hpp"
-#include "workloads/synchronisation.hpp"
+#include "workloads/layers/layer_cost.hpp"
+#include "workloads/steps/memory.hpp"
+#include "workloads/steps/synchronisation.hpp"
 
 namespace rehearse::policies {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "policies/harness/estimator_set.hpp"
-#include "sim/replay/costs.hpp"
+#include "sim/money/costs.hpp"
 
 namespace rehearse::policies {
 

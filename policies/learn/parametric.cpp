@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "workloads/fidelity/robust_fit.hpp"
+#include "workloads/calibration/robust_fit.hpp"
 
 namespace rehearse::policies {
 

@@ -7,7 +7,7 @@
 
 #include "policies/learn/run_history.hpp"
 #include "policies/learn/run_learner.hpp"
-#include "sim/replay/job.hpp"
+#include "sim/jobs/job.hpp"
 
 namespace rehearse::policies {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/past_run.hpp"
+#include "workloads/training/past_run.hpp"
 
 namespace rehearse::policies {
 

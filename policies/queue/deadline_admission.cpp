@@ -4,7 +4,7 @@
 
 #include "policies/queue/durations.hpp"
 #include "sim/base/units.hpp"
-#include "sim/replay/costs.hpp"
+#include "sim/money/costs.hpp"
 
 namespace rehearse::policies {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "policies/queue/usable_entries.hpp"
-#include "sim/replay/costs.hpp"
+#include "sim/money/costs.hpp"
 
 namespace rehearse::policies {
 

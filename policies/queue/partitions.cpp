@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/replay/costs.hpp"
+#include "sim/money/costs.hpp"
 
 namespace rehearse::policies {
 

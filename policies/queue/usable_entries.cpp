@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/replay/costs.hpp"
+#include "sim/money/costs.hpp"
 
 namespace rehearse::policies {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "policies/search/space.hpp"
-#include "workloads/nas_cell.hpp"
+#include "workloads/layers/nas_cell.hpp"
 
 namespace rehearse::policies {
 

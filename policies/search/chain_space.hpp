@@ -9,7 +9,7 @@
 #include "policies/search/space.hpp"
 #include "policies/threads/recommended.hpp"
 #include "sim/replay/alone.hpp"
-#include "workloads/world.hpp"
+#include "workloads/world/world.hpp"
 
 namespace rehearse::policies {
 

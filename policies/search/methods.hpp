@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "policies/registry.hpp"
+#include "policies/registry/registry.hpp"
 #include "policies/search/search_method.hpp"
 
 namespace rehearse::policies {

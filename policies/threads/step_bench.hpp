@@ -7,8 +7,8 @@
 
 #include "sim/base/random.hpp"
 #include "sim/step/cpu_step.hpp"
-#include "workloads/cpu_counters.hpp"
-#include "workloads/cpu_threads.hpp"
+#include "workloads/steps/cpu_counters.hpp"
+#include "workloads/steps/cpu_threads.hpp"
 
 namespace rehearse::policies {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/step/cpu_step.hpp"
-#include "workloads/cpu_threads.hpp"
+#include "workloads/steps/cpu_threads.hpp"
 
 namespace rehearse::policies {
 

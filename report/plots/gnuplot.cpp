@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sim/read/shown.hpp"
+#include "sim/io/shown.hpp"
 
 namespace rehearse::report {
 

@@ -11,8 +11,8 @@
 #include "report/plots/more_kinds.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/names.hpp"
-#include "sim/read/json.hpp"
-#include "sim/read/object_reader.hpp"
+#include "sim/io/json.hpp"
+#include "sim/io/object_reader.hpp"
 
 namespace rehearse::report {
 

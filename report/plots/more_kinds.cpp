@@ -11,7 +11,7 @@
 #include "report/statistics.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/names.hpp"
-#include "sim/read/shown.hpp"
+#include "sim/io/shown.hpp"
 
 namespace rehearse::report {
 

@@ -11,9 +11,9 @@
 #include <optional>
 
 #include "sim/base/errors.hpp"
-#include "sim/read/file.hpp"
-#include "sim/read/shown.hpp"
-#include "sim/write/output_file.hpp"
+#include "sim/io/file.hpp"
+#include "sim/io/shown.hpp"
+#include "sim/io/output_file.hpp"
 
 namespace rehearse::report {
 

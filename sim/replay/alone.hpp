@@ -5,9 +5,9 @@
 #include <unordered_map>
 
 #include "sim/replay/alone_stages.hpp"
-#include "sim/replay/costs.hpp"
+#include "sim/money/costs.hpp"
 #include "sim/replay/decisions.hpp"
-#include "sim/replay/models.hpp"
+#include "sim/jobs/models.hpp"
 
 namespace rehearse::sim {
 

@@ -5,9 +5,9 @@
 #include <map>
 #include <vector>
 
-#include "sim/replay/costs.hpp"
+#include "sim/money/costs.hpp"
 #include "sim/replay/decisions.hpp"
-#include "sim/replay/models.hpp"
+#include "sim/jobs/models.hpp"
 #include "sim/replay/stage.hpp"
 
 namespace rehearse::sim {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
-#include "sim/replay/configuration.hpp"
-#include "sim/replay/device_shares.hpp"
-#include "sim/replay/job.hpp"
-#include "sim/replay/models.hpp"
-#include "sim/replay/nodes.hpp"
+#include "sim/jobs/configuration.hpp"
+#include "sim/nodes/device_shares.hpp"
+#include "sim/jobs/job.hpp"
+#include "sim/jobs/models.hpp"
+#include "sim/nodes/nodes.hpp"
 #include "sim/step/op_graph.hpp"
 
 namespace rehearse::sim {

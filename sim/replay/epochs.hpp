@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/replay/models.hpp"
+#include "sim/jobs/models.hpp"
 #include "sim/replay/stage.hpp"
 
 namespace rehearse::sim {

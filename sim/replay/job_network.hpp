@@ -13,8 +13,8 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/engine/max_min.hpp"
 #include "sim/engine/simgrid_rates.hpp"
-#include "sim/replay/configuration.hpp"
-#include "sim/replay/models.hpp"
+#include "sim/jobs/configuration.hpp"
+#include "sim/jobs/models.hpp"
 
 namespace rehearse::sim {
 

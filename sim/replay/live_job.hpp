@@ -6,7 +6,7 @@
 
 #include "sim/engine/event_queue.hpp"
 #include "sim/replay/decisions.hpp"
-#include "sim/replay/meter.hpp"
+#include "sim/money/meter.hpp"
 #include "sim/replay/stage.hpp"
 #include "sim/replay/stage_clock.hpp"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "sim/replay/decisions.hpp"
-#include "sim/replay/node_events.hpp"
-#include "sim/replay/pool_totals.hpp"
+#include "sim/nodes/node_events.hpp"
+#include "sim/money/pool_totals.hpp"
 #include "sim/replay/stage.hpp"
 #include "sim/replay/stage_clock.hpp"
 

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "sim/engine/engine.hpp"
-#include "sim/replay/checkpoints.hpp"
-#include "sim/replay/costs.hpp"
+#include "sim/jobs/checkpoints.hpp"
+#include "sim/money/costs.hpp"
 #include "sim/replay/decisions.hpp"
 #include "sim/replay/job_network.hpp"
-#include "sim/replay/models.hpp"
+#include "sim/jobs/models.hpp"
 #include "sim/replay/records.hpp"
-#include "sim/replay/sharing.hpp"
+#include "sim/jobs/sharing.hpp"
 
 namespace rehearse::sim {
 

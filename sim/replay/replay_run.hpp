@@ -21,13 +21,13 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
-#include "sim/replay/dependencies.hpp"
-#include "sim/replay/device_shares.hpp"
+#include "sim/jobs/dependencies.hpp"
+#include "sim/nodes/device_shares.hpp"
 #include "sim/replay/job_network.hpp"
 #include "sim/replay/live_job.hpp"
-#include "sim/replay/meter.hpp"
-#include "sim/replay/node_watch.hpp"
-#include "sim/replay/nodes.hpp"
+#include "sim/money/meter.hpp"
+#include "sim/nodes/node_watch.hpp"
+#include "sim/nodes/nodes.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace rehearse::sim {

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "sim/replay/costs.hpp"
+#include "sim/money/costs.hpp"
 #include "sim/replay/decisions.hpp"
-#include "sim/replay/models.hpp"
+#include "sim/jobs/models.hpp"
 
 namespace rehearse::sim {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "sim/replay/checkpoints.hpp"
+#include "sim/jobs/checkpoints.hpp"
 
 namespace rehearse::sim {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "sim/base/errors.hpp"
-#include "sim/replay/costs.hpp"
+#include "sim/money/costs.hpp"
 #include "sim/step/cpu_step.hpp"
 
 namespace rehearse::sim {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/replay/decisions.hpp"
-#include "sim/replay/models.hpp"
+#include "sim/jobs/models.hpp"
 
 namespace rehearse::sim {
 

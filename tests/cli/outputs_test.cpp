@@ -11,7 +11,7 @@
 
 #include "tests/cli/program.hpp"
 #include "tests/cli/shell.hpp"
-#include "tests/scenarios/sweep/query.hpp"
+#include "tests/experiments/sweep/query.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "sim/read/csv.hpp"
+#include "sim/io/csv.hpp"
 #include "tests/cli/program.hpp"
 
 namespace {

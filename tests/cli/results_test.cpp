@@ -7,9 +7,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/load.hpp"
-#include "scenarios/scenario.hpp"
-#include "sim/read/csv.hpp"
+#include "experiments/load.hpp"
+#include "scenarios/read/scenario.hpp"
+#include "sim/io/csv.hpp"
 #include "tests/cli/program.hpp"
 
 namespace {

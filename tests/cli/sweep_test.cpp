@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "tests/cli/program.hpp"
-#include "tests/scenarios/sweep/query.hpp"
+#include "tests/experiments/sweep/query.hpp"
 
 namespace {
 

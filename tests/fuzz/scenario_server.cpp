@@ -20,9 +20,9 @@
 #include <thread>
 #include <vector>
 
-#include "scenarios/run.hpp"
-#include "scenarios/studies/study.hpp"
-#include "scenarios/sweep/plan.hpp"
+#include "experiments/run/run.hpp"
+#include "experiments/studies/study.hpp"
+#include "experiments/sweep/plan.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse {

@@ -70,9 +70,9 @@ TEST_CASE("the table runs one way, and nobody sees through a neighbour what the 
 }
 
 TEST_CASE("a broken rule names file, line and rule") {
-  CHECK(broken_rules("policies/queue/fifo.cpp", "#include <vector>\n\n  #  include \"sim/read/json.hpp\"  // why\n") ==
+  CHECK(broken_rules("policies/queue/fifo.cpp", "#include <vector>\n\n  #  include \"sim/io/json.hpp\"  // why\n") ==
         std::vector<std::string>{
-            "policies/queue/fifo.cpp:3: #include \"sim/read/json.hpp\"  // why: policies may not see sim/read"});
+            "policies/queue/fifo.cpp:3: #include \"sim/io/json.hpp\"  // why: policies may not see sim/read"});
   const auto two = broken_rules("sim/step/timer.cpp", "#include <simgrid/s4u.hpp>\n#include \"sim/replay/replay.hpp\"\n");
   REQUIRE(two.size() == 2);
   CHECK(two[0] == "sim/step/timer.cpp:1: #include <simgrid/s4u.hpp>: <simgrid/...> belongs to sim/engine alone");
@@ -82,15 +82,15 @@ TEST_CASE("a broken rule names file, line and rule") {
 TEST_CASE("made-up lines: allowed") {
   const auto [path, line] = GENERATE(table<const char*, const char*>({
       {"sim/engine/clock.cpp", "#include <simgrid/kernel/resource/Model.hpp>"},
-      {"sim/read/json.cpp", "#include <nlohmann/json.hpp>"},
+      {"sim/io/json.cpp", "#include <nlohmann/json.hpp>"},
       {"cli/main.cpp", "#include <CLI/CLI.hpp>"},
       {"cli/main.cpp", "#include \"scenarios/loader.hpp\""},
       {"sim/replay/replay.cpp", "#include \"sim/engine/events.hpp\""},
       {"policies/learn/isotonic.cpp", "#include \"policies/learn/isotonic.hpp\""},
       {"policies/configure/manual.cpp", "#include \"workloads/belief.hpp\""},
       {"report/table.cpp", "#include <fmt/format.h>"},
-      {"traces/job_list.cpp", "// #include <nlohmann/json.hpp>"},
-      {"traces/job_list.cpp", "const char* included = \"sim/read\";"},
+      {"traces/jobs/job_list.cpp", "// #include <nlohmann/json.hpp>"},
+      {"traces/jobs/job_list.cpp", "const char* included = \"sim/read\";"},
   }));
   INFO(path << ": " << line);
   CHECK(rule(path, line) == "");
@@ -102,26 +102,26 @@ TEST_CASE("made-up lines: forbidden") {
   const auto [path, line, expected] = GENERATE_COPY(table<const char*, const char*, std::string>({
       {"sim/base/errors.cpp", "#include \"sim/cluster/cluster.hpp\"", "sim/base may not see sim/cluster"},
       {"sim/engine/clock.cpp", "#include \"sim/step/op_graph.hpp\"", "sim/engine may not see sim/step"},
-      {"sim/replay/replay.cpp", "#include \"sim/read/json.hpp\"", "sim/replay may not see sim/read"},
-      {"sim/cluster/cluster.cpp", "#include \"workloads/zoo.hpp\"", "sim/cluster may not see workloads"},
-      {"workloads/zoo.cpp", "#include <policies/queue/queue.hpp>", "workloads may not see policies"},
-      {"policies/queue/fifo.cpp", "#include \"traces/job_list.hpp\"", "policies may not see traces"},
+      {"sim/replay/replay.cpp", "#include \"sim/io/json.hpp\"", "sim/replay may not see sim/read"},
+      {"sim/cluster/cluster.cpp", "#include \"workloads/zoo/zoo.hpp\"", "sim/cluster may not see workloads"},
+      {"workloads/zoo/zoo.cpp", "#include <policies/queue/queue.hpp>", "workloads may not see policies"},
+      {"policies/queue/fifo.cpp", "#include \"traces/jobs/job_list.hpp\"", "policies may not see traces"},
       {"report/table.cpp", "#include \"scenarios/loader.hpp\"", "report may not see scenarios"},
-      {"report/table.cpp", "#include \"workloads/zoo.hpp\"", "report may not see workloads"},
-      {"scenarios/loader.cpp", "#include \"cli/main.hpp\"", "scenarios may not see cli"},
+      {"report/table.cpp", "#include \"workloads/zoo/zoo.hpp\"", "report may not see workloads"},
+      {"scenarios/read/loader.cpp", "#include \"cli/main.hpp\"", "scenarios may not see cli"},
       {"policies/queue/fifo.cpp", "#include <nlohmann/json_fwd.hpp>", "<nlohmann/...> belongs to sim/read alone"},
-      {"scenarios/loader.cpp", "#include \"nlohmann/json.hpp\"", "<nlohmann/...> belongs to sim/read alone"},
+      {"scenarios/read/loader.cpp", "#include \"nlohmann/json.hpp\"", "<nlohmann/...> belongs to sim/read alone"},
       {"sim/replay/replay.cpp", "\t#include<simgrid/s4u.hpp>", "<simgrid/...> belongs to sim/engine alone"},
-      {"scenarios/run.cpp", "#include <CLI/CLI.hpp>", "<CLI/...> belongs to cli alone"},
-      {"sim/read/csv.cpp", "#include \"../base/errors.hpp\"", root_only},
-      {"sim/read/csv.cpp", "#include \"sim/read/../replay/replay.hpp\"", root_only},
-      {"sim/read/csv.cpp", "#include \"./csv.hpp\"", root_only},
-      {"sim/read/csv.cpp", "#include </usr/include/simgrid/s4u.hpp>", root_only},
-      {"sim/read/csv.cpp", "#include \"csv.hpp\"", "a header of ours is named from the repository's root, any other in <>"},
-      {"sim/read/csv.cpp", "#include HEADER", "an include names its file"},
-      {"sim/read/csv.cpp", "#include", "an include names its file"},
-      {"sim/read/csv.cpp", "#include \"sim/base/errors.hpp", "an include names its file"},
-      {"sim/read/csv.cpp", "#include \"sim/attic/old.hpp\"", no_row},
+      {"experiments/run/run.cpp", "#include <CLI/CLI.hpp>", "<CLI/...> belongs to cli alone"},
+      {"sim/io/csv.cpp", "#include \"../base/errors.hpp\"", root_only},
+      {"sim/io/csv.cpp", "#include \"sim/io/../replay/replay.hpp\"", root_only},
+      {"sim/io/csv.cpp", "#include \"./csv.hpp\"", root_only},
+      {"sim/io/csv.cpp", "#include </usr/include/simgrid/s4u.hpp>", root_only},
+      {"sim/io/csv.cpp", "#include \"csv.hpp\"", "a header of ours is named from the repository's root, any other in <>"},
+      {"sim/io/csv.cpp", "#include HEADER", "an include names its file"},
+      {"sim/io/csv.cpp", "#include", "an include names its file"},
+      {"sim/io/csv.cpp", "#include \"sim/base/errors.hpp", "an include names its file"},
+      {"sim/io/csv.cpp", "#include \"sim/attic/old.hpp\"", no_row},
       {"sim/attic/old.cpp", "int x;", no_row},
       {"sim/sim.cpp", "int x;", no_row},
   }));

@@ -6,7 +6,7 @@
 
 #include "sim/base/errors.hpp"
 #include "tests/report/outcomes.hpp"
-#include "tests/sim/read/temporary_file.hpp"
+#include "tests/sim/io/temporary_file.hpp"
 
 using namespace outcomes;
 using rehearse::sim::InputError;

@@ -8,7 +8,7 @@
 #include "report/plots/heat_map.hpp"
 #include "report/plots/run_gnuplot.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/read/file.hpp"
+#include "sim/io/file.hpp"
 #include "tests/cli/shell.hpp"
 
 namespace {

@@ -9,9 +9,9 @@
 #include <limits>
 
 #include "sim/base/errors.hpp"
-#include "sim/read/file.hpp"
-#include "sim/read/json.hpp"
-#include "tests/sim/read/temporary_file.hpp"
+#include "sim/io/file.hpp"
+#include "sim/io/json.hpp"
+#include "tests/sim/io/temporary_file.hpp"
 
 using namespace rehearse::report;
 using rehearse::sim::InputError;

@@ -7,7 +7,7 @@
 
 #include "policies/queue/fifo.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/read/file.hpp"
+#include "sim/io/file.hpp"
 #include "tests/sim/replay/toy.hpp"
 
 using namespace toy;

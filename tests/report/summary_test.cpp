@@ -2,7 +2,7 @@
 #include <set>
 
 #include "report/comparison.hpp"
-#include "sim/read/json.hpp"
+#include "sim/io/json.hpp"
 #include "tests/report/outcomes.hpp"
 
 using namespace outcomes;

@@ -4,12 +4,12 @@
 
 #include <set>
 
-#include "scenarios/process/messages.hpp"
+#include "experiments/process/messages.hpp"
 #include "tests/scenarios/generated_text.hpp"
 #include "tests/scenarios/loading.hpp"
 #include "traces/jobs/native_rows.hpp"
 #include "traces/jobs/to_job.hpp"
-#include "workloads/convergence_table.hpp"
+#include "workloads/training/convergence_table.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/load.hpp"
-#include "scenarios/scenario.hpp"
+#include "experiments/load.hpp"
+#include "scenarios/read/scenario.hpp"
 #include "sim/base/errors.hpp"
 #include "tests/scenarios/temporary_folder.hpp"
 

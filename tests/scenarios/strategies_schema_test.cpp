@@ -1,6 +1,6 @@
 // The registry declares every strategy's parameters; the schema's and the documentation's follow it. With REHEARSE_UPDATE set
 // they are written again.
-#include "policies/registry.hpp"
+#include "policies/registry/registry.hpp"
 #include "tests/scenarios/generated_text.hpp"
 
 namespace {

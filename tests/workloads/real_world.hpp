@@ -7,11 +7,11 @@
 
 #include "sim/base/errors.hpp"
 #include "tests/workloads/devices.hpp"
-#include "workloads/convergence_table.hpp"
-#include "workloads/datasets.hpp"
-#include "workloads/profiles.hpp"
-#include "workloads/world.hpp"
-#include "workloads/zoo.hpp"
+#include "workloads/training/convergence_table.hpp"
+#include "workloads/training/datasets.hpp"
+#include "workloads/steps/profiles.hpp"
+#include "workloads/world/world.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::tests {
 

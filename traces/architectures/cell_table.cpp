@@ -1,6 +1,6 @@
 #include "traces/architectures/cell_table.hpp"
 
-#include "sim/read/csv.hpp"
+#include "sim/io/csv.hpp"
 
 namespace rehearse::traces {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/nas_cell.hpp"
+#include "workloads/layers/nas_cell.hpp"
 
 namespace rehearse::traces {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <map>
 
-#include "sim/read/object_reader.hpp"
+#include "sim/io/object_reader.hpp"
 #include "traces/graphs/profiled_graph.hpp"
 
 namespace rehearse::traces {

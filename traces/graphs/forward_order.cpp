@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <queue>
 
-#include "sim/read/shown.hpp"
+#include "sim/io/shown.hpp"
 
 namespace rehearse::traces {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "sim/base/names.hpp"
-#include "sim/read/object_reader.hpp"
-#include "sim/read/shown.hpp"
+#include "sim/io/object_reader.hpp"
+#include "sim/io/shown.hpp"
 #include "traces/graphs/forward_order.hpp"
 #include "traces/graphs/native.hpp"
 #include "traces/graphs/op_names.hpp"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "sim/read/shown.hpp"
+#include "sim/io/shown.hpp"
 #include "traces/graphs/native.hpp"
 #include "traces/graphs/op_names.hpp"
 

@@ -6,9 +6,9 @@
 #include <map>
 #include <optional>
 
-#include "sim/read/file.hpp"
-#include "sim/read/number_range.hpp"
-#include "sim/read/shown.hpp"
+#include "sim/io/file.hpp"
+#include "sim/io/number_range.hpp"
+#include "sim/io/shown.hpp"
 #include "traces/graphs/profiled_graph.hpp"
 
 namespace rehearse::traces {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/base/whole.hpp"
-#include "sim/read/shown.hpp"
+#include "sim/io/shown.hpp"
 #include "traces/graphs/forward_order.hpp"
 
 namespace rehearse::traces {

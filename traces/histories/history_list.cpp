@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/read/sha256.hpp"
+#include "sim/io/sha256.hpp"
 #include "traces/histories/native.hpp"
 
 namespace rehearse::traces {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "traces/job_list.hpp"
-#include "workloads/past_run.hpp"
+#include "traces/jobs/job_list.hpp"
+#include "workloads/training/past_run.hpp"
 
 namespace rehearse::traces {
 

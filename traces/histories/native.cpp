@@ -6,10 +6,10 @@
 #include <cmath>
 #include <span>
 
-#include "sim/read/csv.hpp"
-#include "sim/read/csv_text.hpp"
-#include "sim/read/sha256.hpp"
-#include "traces/job_rules.hpp"
+#include "sim/io/csv.hpp"
+#include "sim/io/csv_text.hpp"
+#include "sim/io/sha256.hpp"
+#include "traces/jobs/job_rules.hpp"
 
 namespace rehearse::traces {
 

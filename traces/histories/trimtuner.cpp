@@ -3,7 +3,7 @@
 // on AWS's t2 machines. A run ends with its pass over the data, or after ten minutes.
 #include <array>
 
-#include "sim/read/csv.hpp"
+#include "sim/io/csv.hpp"
 #include "traces/histories/formats.hpp"
 
 namespace rehearse::traces {

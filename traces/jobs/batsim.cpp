@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "traces/job_rules.hpp"
+#include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/json_trace.hpp"
 #include "traces/jobs/readers.hpp"
 

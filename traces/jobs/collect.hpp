@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "traces/job_list.hpp"
-#include "traces/trace_options.hpp"
-#include "workloads/profiles.hpp"
+#include "traces/jobs/job_list.hpp"
+#include "traces/jobs/trace_options.hpp"
+#include "workloads/steps/profiles.hpp"
 
 namespace rehearse::traces {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/read/civil_date.hpp"
+#include "sim/io/civil_date.hpp"
 
 namespace rehearse::traces {
 

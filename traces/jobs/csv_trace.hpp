@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/read/csv.hpp"
+#include "sim/io/csv.hpp"
 #include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {

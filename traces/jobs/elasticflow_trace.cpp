@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "traces/job_rules.hpp"
+#include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/csv_trace.hpp"
 #include "traces/jobs/readers.hpp"
 

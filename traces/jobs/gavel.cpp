@@ -5,9 +5,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "sim/read/line_reader.hpp"
-#include "sim/read/shown.hpp"
-#include "traces/job_rules.hpp"
+#include "sim/io/line_reader.hpp"
+#include "sim/io/shown.hpp"
+#include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/readers.hpp"
 
 namespace rehearse::traces {

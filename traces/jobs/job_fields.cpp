@@ -1,8 +1,8 @@
 #include "traces/jobs/job_fields.hpp"
 
-#include "sim/replay/least_interval.hpp"
+#include "sim/jobs/least_interval.hpp"
 
-#include "traces/job_rules.hpp"
+#include "traces/jobs/job_rules.hpp"
 
 namespace rehearse::traces {
 

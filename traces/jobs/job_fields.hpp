@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "sim/read/number_range.hpp"
-#include "sim/replay/job.hpp"
+#include "sim/io/number_range.hpp"
+#include "sim/jobs/job.hpp"
 #include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "sim/read/json_items.hpp"
-#include "sim/read/object_reader.hpp"
+#include "sim/io/json_items.hpp"
+#include "sim/io/object_reader.hpp"
 #include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {

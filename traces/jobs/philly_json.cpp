@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "sim/read/civil_date.hpp"
-#include "traces/job_rules.hpp"
+#include "sim/io/civil_date.hpp"
+#include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/csv_trace.hpp"
 #include "traces/jobs/json_trace.hpp"
 #include "traces/jobs/readers.hpp"

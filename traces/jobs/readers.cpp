@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/names.hpp"
-#include "sim/read/shown.hpp"
+#include "sim/io/shown.hpp"
 
 namespace rehearse::traces {
 

@@ -8,8 +8,8 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/names.hpp"
-#include "sim/read/csv.hpp"
-#include "sim/read/shown.hpp"
+#include "sim/io/csv.hpp"
+#include "sim/io/shown.hpp"
 #include "traces/jobs/native_rows.hpp"
 
 namespace rehearse::traces {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "traces/job_rules.hpp"
+#include "traces/jobs/job_rules.hpp"
 
 namespace rehearse::traces {
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/replay/job.hpp"
+#include "sim/jobs/job.hpp"
 #include "traces/jobs/job_fields.hpp"
-#include "traces/trace_options.hpp"
-#include "workloads/profiles.hpp"
+#include "traces/jobs/trace_options.hpp"
+#include "workloads/steps/profiles.hpp"
 
 namespace rehearse::traces {
 

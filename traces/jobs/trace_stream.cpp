@@ -8,9 +8,9 @@
 
 #include "sim/base/names.hpp"
 #include "sim/base/random.hpp"
-#include "sim/read/shown.hpp"
-#include "traces/contradictions.hpp"
-#include "traces/job_rules.hpp"
+#include "sim/io/shown.hpp"
+#include "traces/jobs/contradictions.hpp"
+#include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/model_names.hpp"
 
 namespace rehearse::traces {

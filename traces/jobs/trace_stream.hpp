@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "traces/job_list.hpp"
+#include "traces/jobs/job_list.hpp"
 #include "traces/jobs/fingerprints.hpp"
 #include "traces/jobs/readers.hpp"
 #include "traces/jobs/to_job.hpp"

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <vector>
 
-#include "sim/read/shown.hpp"
+#include "sim/io/shown.hpp"
 
 namespace rehearse::traces {
 

@@ -10,7 +10,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "sim/read/shown.hpp"
+#include "sim/io/shown.hpp"
 #include "traces/jobs/job_fields.hpp"
 #include "traces/jobs/swf.hpp"
 

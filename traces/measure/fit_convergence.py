@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Fits the convergence parameters that stand in workloads/convergence_table.cpp on Pollux's measured curves, and prints them.
+"""Fits the convergence parameters that stand in workloads/training/convergence_table.cpp on Pollux's measured curves, and prints them.
 
 Data: the folder traces/ of Pollux's artifact (Qiao et al., Pollux, OSDI 2021), found at $REHEARSE_DATA/pollux_osdi21/traces.
 Needs numpy, scipy, pandas. Usage: fit_convergence.py [cifar10|imagenet|deepspeech2 ...]
@@ -127,7 +127,7 @@ def report(name, run):
     knots, x = fit_noise(curves, run)
     y = fit_accuracy(curves, run)
     n = len(knots)
-    print(f"== {name}: reference batch {b0}, {run['samples'] / b0:.2f} steps an epoch; as in workloads/convergence_table.cpp:")
+    print(f"== {name}: reference batch {b0}, {run['samples'] / b0:.2f} steps an epoch; as in workloads/training/convergence_table.cpp:")
     for knot, log_phi, g in zip(knots, x[:n], x[n:]):
         print(f"    {{{knot:.0f}, {np.exp(log_phi):.0f}, {g:.2f}}},")
     for k, begin in enumerate(run["phases"]):

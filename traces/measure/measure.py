@@ -9,14 +9,14 @@ import re
 import sys
 from collections import namedtuple
 
-Dataset = namedtuple("Dataset", "shape classes")  # workloads/datasets.cpp
+Dataset = namedtuple("Dataset", "shape classes")  # workloads/training/datasets.cpp
 DATASETS = {
     "cifar10": Dataset((3, 32, 32), 10), "cifar100": Dataset((3, 32, 32), 100), "imagenet": Dataset((3, 224, 224), 1000),
     "lsun-bedroom": Dataset((3, 64, 64), 1), "ptb": Dataset((35,), 10000), "wikitext-2": Dataset((35,), 33278),
     "cmu-arctic": Dataset((1, 161, 300), 29), "librispeech-100h": Dataset((1, 161, 1270), 29),
     "librispeech-960h": Dataset((1, 161, 1230), 29)}
 
-Model = namedtuple("Model", "datasets optimizer batches")  # workloads/zoo.cpp; the first dataset is the default
+Model = namedtuple("Model", "datasets optimizer batches")  # workloads/zoo/zoo.cpp; the first dataset is the default
 IMAGES, SMALL_IMAGES = ("imagenet",), ("imagenet", "cifar10", "cifar100")
 MODELS = {
     "alexnet": Model(IMAGES, "momentum", (16, 32, 64, 128)), "vgg16": Model(IMAGES, "momentum", (4, 8, 16, 32)),

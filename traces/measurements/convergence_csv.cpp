@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "sim/base/names.hpp"
-#include "sim/read/csv.hpp"
-#include "sim/read/csv_text.hpp"
+#include "sim/io/csv.hpp"
+#include "sim/io/csv_text.hpp"
 #include "traces/measurements/csv_fields.hpp"
 
 namespace rehearse::traces {

@@ -7,10 +7,10 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/names.hpp"
-#include "sim/read/shown.hpp"
+#include "sim/io/shown.hpp"
 #include "traces/measurements/convergence_csv.hpp"
-#include "workloads/datasets.hpp"
-#include "workloads/zoo.hpp"
+#include "workloads/training/datasets.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::traces {
 namespace {

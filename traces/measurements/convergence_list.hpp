@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "traces/measurements/measurement_list.hpp"
-#include "workloads/fidelity/convergence_runs.hpp"
+#include "workloads/calibration/convergence_runs.hpp"
 
 namespace rehearse::traces {
 

@@ -8,9 +8,9 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/whole.hpp"
-#include "sim/read/csv.hpp"
+#include "sim/io/csv.hpp"
 #include "traces/measurements/convergence_formats.hpp"
-#include "workloads/datasets.hpp"
+#include "workloads/training/datasets.hpp"
 
 namespace rehearse::traces {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "sim/read/csv.hpp"
+#include "sim/io/csv.hpp"
 #include "traces/measurements/convergence_formats.hpp"
 
 namespace rehearse::traces {

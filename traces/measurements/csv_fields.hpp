@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/read/csv.hpp"
+#include "sim/io/csv.hpp"
 
 namespace rehearse::traces {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
-#include "sim/read/file.hpp"
+#include "sim/io/file.hpp"
 #include "traces/measurements/formats.hpp"
 
 namespace rehearse::traces {

@@ -8,7 +8,7 @@
 #include <charconv>
 #include <optional>
 
-#include "sim/read/json.hpp"
+#include "sim/io/json.hpp"
 #include "traces/measurements/formats.hpp"
 
 namespace rehearse::traces {

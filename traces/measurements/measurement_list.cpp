@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "sim/base/errors.hpp"
-#include "sim/read/shown.hpp"
+#include "sim/io/shown.hpp"
 #include "traces/measurements/native.hpp"
 
 namespace rehearse::traces {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
-#include "workloads/fidelity/measurement.hpp"
+#include "workloads/calibration/measurement.hpp"
 
 namespace rehearse::traces {
 

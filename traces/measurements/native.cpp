@@ -7,12 +7,12 @@
 #include <optional>
 
 #include "sim/base/names.hpp"
-#include "sim/read/csv.hpp"
-#include "sim/read/csv_text.hpp"
-#include "sim/read/json.hpp"
+#include "sim/io/csv.hpp"
+#include "sim/io/csv_text.hpp"
+#include "sim/io/json.hpp"
 #include "traces/measurements/csv_fields.hpp"
 #include "traces/measurements/subject_json.hpp"
-#include "workloads/zoo.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::traces {
 namespace {

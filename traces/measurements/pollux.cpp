@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "sim/base/errors.hpp"
-#include "sim/read/csv.hpp"
+#include "sim/io/csv.hpp"
 #include "traces/measurements/formats.hpp"
 
 namespace rehearse::traces {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/read/object_reader.hpp"
+#include "sim/io/object_reader.hpp"
 
 namespace rehearse::traces {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "sim/read/json.hpp"
-#include "workloads/fidelity/measurement.hpp"
+#include "sim/io/json.hpp"
+#include "workloads/calibration/measurement.hpp"
 
 namespace rehearse::traces {
 

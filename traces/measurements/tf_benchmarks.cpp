@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
-#include "sim/read/csv.hpp"
+#include "sim/io/csv.hpp"
 #include "traces/measurements/formats.hpp"
 
 namespace rehearse::traces {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/errors.hpp"
-#include "sim/read/csv.hpp"
+#include "sim/io/csv.hpp"
 #include "traces/measurements/formats.hpp"
 
 namespace rehearse::traces {

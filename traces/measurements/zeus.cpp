@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "sim/base/errors.hpp"
-#include "sim/read/csv.hpp"
+#include "sim/io/csv.hpp"
 #include "traces/measurements/formats.hpp"
-#include "workloads/datasets.hpp"
+#include "workloads/training/datasets.hpp"
 
 namespace rehearse::traces {
 namespace {

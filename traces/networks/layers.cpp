@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include "sim/read/file.hpp"
-#include "sim/read/object_reader.hpp"
-#include "sim/read/shown.hpp"
+#include "sim/io/file.hpp"
+#include "sim/io/object_reader.hpp"
+#include "sim/io/shown.hpp"
 #include "traces/measurements/subject_json.hpp"
 #include "traces/networks/network_builder.hpp"
 #include "traces/networks/network_file.hpp"

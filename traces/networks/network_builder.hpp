@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
-#include "workloads/network.hpp"
+#include "workloads/layers/network.hpp"
 
 namespace rehearse::traces {
 

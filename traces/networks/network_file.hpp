@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "sim/read/json.hpp"
-#include "workloads/network.hpp"
+#include "sim/io/json.hpp"
+#include "workloads/layers/network.hpp"
 
 namespace rehearse::traces {
 

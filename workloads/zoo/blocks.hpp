@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "workloads/network.hpp"
+#include "workloads/layers/network.hpp"
 
 namespace rehearse::workloads {
 

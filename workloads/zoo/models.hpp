@@ -1,7 +1,7 @@
 // The zoo's builders: the network of each model for one sample of a dataset, its loss included.
 #pragma once
 
-#include "workloads/zoo.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::workloads {
 

@@ -1,7 +1,7 @@
 // Recurrent models: an LSTM language model, sequence-to-sequence translation with attention, DeepSpeech-2.
 #include <fmt/format.h>
 
-#include "workloads/structure.hpp"
+#include "workloads/layers/structure.hpp"
 #include "workloads/zoo/models.hpp"
 
 namespace rehearse::workloads {

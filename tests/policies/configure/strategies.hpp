@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "policies/bundle.hpp"
+#include "policies/registry/bundle.hpp"
 #include "policies/configure/menu.hpp"
 #include "tests/workloads/real_world.hpp"
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "workloads/network.hpp"
-#include "workloads/zoo.hpp"
+#include "workloads/layers/network.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::tests {
 

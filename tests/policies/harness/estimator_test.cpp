@@ -9,7 +9,7 @@
 #include "policies/harness/held_out.hpp"
 #include "sim/base/random.hpp"
 #include "tests/workloads/devices.hpp"
-#include "workloads/sweep.hpp"
+#include "workloads/generate/sweep.hpp"
 
 using namespace rehearse;
 using namespace rehearse::policies;

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "sim/base/random.hpp"
-#include "sim/read/csv.hpp"
+#include "sim/io/csv.hpp"
 
 using namespace rehearse;
 using namespace rehearse::policies;

@@ -10,11 +10,11 @@
 
 #include "policies/harness/curve_terms.hpp"
 #include "policies/harness/held_out.hpp"
-#include "scenarios/catalogue.hpp"
+#include "scenarios/read/catalogue.hpp"
 #include "tests/policies/harness/convnet_logs.hpp"
 #include "traces/measurements/formats.hpp"
-#include "workloads/sweep.hpp"
-#include "workloads/zoo.hpp"
+#include "workloads/generate/sweep.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 using namespace rehearse;
 using namespace rehearse::policies;

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "tests/workloads/real_world.hpp"
-#include "workloads/structure.hpp"
+#include "workloads/layers/structure.hpp"
 
 using namespace rehearse;
 using namespace rehearse::policies;

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "policies/harness/mixed_split.hpp"
-#include "sim/replay/costs.hpp"
+#include "sim/money/costs.hpp"
 #include "tests/workloads/real_world.hpp"
 
 using namespace rehearse;

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "sim/base/errors.hpp"
-#include "workloads/zoo.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 using namespace rehearse::policies;
 namespace sim = rehearse::sim;

@@ -1,4 +1,4 @@
-#include "policies/place/methods.hpp"
+#include "policies/registry/place_methods.hpp"
 
 #include <rapidcheck/catch.h>
 

@@ -6,7 +6,7 @@
 
 #include "policies/queue/conservative.hpp"
 #include "policies/queue/easy.hpp"
-#include "policies/registry.hpp"
+#include "policies/registry/registry.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/units.hpp"

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "policies/registry.hpp"
+#include "policies/registry/registry.hpp"
 #include "tests/sim/replay/auditor.hpp"
 
 using namespace rehearse::policies;

@@ -1,5 +1,5 @@
 // Staged strategies: the planner against brute force, the closed form of stages against the replay, and what must hold of each.
-#include "policies/configure/staged/staged.hpp"
+#include "policies/staged/staged.hpp"
 
 #include <rapidcheck/catch.h>
 
@@ -7,16 +7,16 @@
 #include <cmath>
 #include <functional>
 
-#include "policies/configure/staged/prior.hpp"
-#include "policies/configure/staged/stage_planner.hpp"
-#include "policies/configure/staged/staged_mpc.hpp"
+#include "policies/staged/prior.hpp"
+#include "policies/staged/stage_planner.hpp"
+#include "policies/staged/staged_mpc.hpp"
 #include "policies/queue/fifo.hpp"
 #include "sim/base/random.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/replay/replay.hpp"
 #include "tests/policies/configure/strategies.hpp"
-#include "traces/job_source.hpp"
-#include "workloads/plain_world.hpp"
+#include "traces/jobs/job_source.hpp"
+#include "workloads/world/plain_world.hpp"
 
 namespace {
 

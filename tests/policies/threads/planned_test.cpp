@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "policies/place/data_parallel.hpp"
-#include "policies/registry.hpp"
+#include "policies/registry/registry.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/replay/alone.hpp"
 #include "sim/replay/validate.hpp"

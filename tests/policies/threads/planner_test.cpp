@@ -6,7 +6,7 @@
 #include "policies/threads/regression.hpp"
 #include "policies/threads/type_counts.hpp"
 #include "tests/workloads/devices.hpp"
-#include "workloads/zoo.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace {
 

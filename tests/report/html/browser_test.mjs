@@ -111,11 +111,11 @@ const tests = {
   },
 
   "a study: its tables, charts and pictures"() {
-    const folder = run("frontier", path.join(source, "scenarios/frontier.json"), "--set", '/study={"name": "frontier", "accuracy_slack": [0.02], "deadline_factors": [0.5, 1, 2]}');
+    const folder = run("frontier", path.join(source, "scenarios/configure/frontier.json"), "--set", '/study={"name": "frontier", "accuracy_slack": [0.02], "deadline_factors": [0.5, 1, 2]}');
     const page = loaded(folder);
     assert.ok(page.figures.includes("frontier"));
     assert.equal(page.figures.filter((f) => f.startsWith("frontier ")).length, 2); // a chart a job
-    const characterised = loaded(run("characterised", path.join(source, "scenarios/characterise.json"), "--set", '/study={"name": "characterise", "workers": [1, 2], "batch_factors": [1, 2], "accuracy_slack": [0.02], "deadline_factors": [1]}'));
+    const characterised = loaded(run("characterised", path.join(source, "scenarios/configure/characterise.json"), "--set", '/study={"name": "characterise", "workers": [1, 2], "batch_factors": [1, 2], "accuracy_slack": [0.02], "deadline_factors": [1]}'));
     assert.ok(characterised.figures.some((f) => f.startsWith("heat ")));
     const placed = loaded(run("placed", write("placed.json", { name: "placed", seed: 1,
       cluster: { pools: [{ name: "k80", instance: "p2.8xlarge", nodes: 1 }] },

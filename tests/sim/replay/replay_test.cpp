@@ -6,7 +6,7 @@
 #include "policies/queue/fifo.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
-#include "sim/replay/nodes.hpp"
+#include "sim/nodes/nodes.hpp"
 #include "tests/sim/replay/toy.hpp"
 
 using namespace toy;

@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "sim/replay/sharing.hpp"
+#include "sim/jobs/sharing.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "sim/base/random.hpp"
-#include "sim/replay/nodes.hpp"
+#include "sim/nodes/nodes.hpp"
 #include "tests/sim/replay/toy.hpp"
 
 using namespace toy;

@@ -14,7 +14,7 @@
 #include "sim/step/step_timer.hpp"
 #include "traces/graphs/native.hpp"
 #include "traces/graphs/profiled_graph.hpp"
-#include "workloads/zoo.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 using namespace rehearse::traces;
 namespace sim = rehearse::sim;

@@ -1,4 +1,4 @@
-#include "traces/contradictions.hpp"
+#include "traces/jobs/contradictions.hpp"
 
 #include "tests/traces/jobs/trace_file.hpp"
 #include "traces/jobs/collect.hpp"

@@ -5,8 +5,8 @@
 #include "tests/scenarios/temporary_folder.hpp"
 #include "traces/networks/network_file.hpp"
 #include "traces/networks/onnx_graph.hpp"
-#include "workloads/structure_features.hpp"
-#include "workloads/zoo.hpp"
+#include "workloads/layers/structure_features.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 using namespace rehearse;
 using namespace rehearse::traces;

@@ -1,0 +1,24 @@
+// The values of a conversation with a policy's process, as JSON (docs/protocol.md).
+#pragma once
+
+#include <string>
+
+#include "policies/registry/outside.hpp"
+#include "experiments/process/json_line.hpp"
+#include "sim/io/object_reader.hpp"
+#include "sim/replay/decisions.hpp"
+
+namespace rehearse::scenarios {
+
+void write_cluster(const sim::Cluster& cluster, JsonLine& out);
+void write_job(const sim::Job& job, const sim::Cluster& cluster, JsonLine& out);
+void write_configuration(const sim::Configuration& configuration, const sim::Cluster& cluster, JsonLine& out);
+void write_prediction(const sim::Prediction& prediction, JsonLine& out);
+/// {"configuration", "predicted", "until_epochs"}
+void write_choice(const sim::Choice& choice, const sim::Cluster& cluster, JsonLine& out);
+void write_seen(const sim::StageSeen& seen, const sim::Cluster& cluster, JsonLine& out);
+
+sim::Configuration read_configuration(sim::JsonValue value, const sim::Cluster& cluster, sim::Mistakes& mistakes);
+sim::Prediction read_prediction(sim::JsonValue value, sim::Mistakes& mistakes);
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,26 @@
+// What a run will take, told before it starts: orders of magnitude, from measured runs.
+#pragma once
+
+#include <string>
+
+#include "scenarios/read/scenario.hpp"
+
+namespace rehearse::scenarios {
+
+struct RunEstimate {
+  double jobs = 0;          ///< of one run: a policy in one repetition
+  double events = 0;        ///< of one run, of jobs and nodes
+  double memory_bytes = 0;  ///< of all processes that run at once
+  double written_bytes = 0;
+  double duration_s = 0;  ///< of wall time
+};
+
+/// Of a scenario without a study. `processes` run at once; `points` of a sweep, whose runs write no files.
+RunEstimate estimate_run(const Scenario& scenario, int processes, double points = 0);
+
+std::string to_string(const RunEstimate& estimate);
+
+/// Above 1 GB of memory or files, or ten minutes.
+bool is_large(const RunEstimate& estimate);
+
+}  // namespace rehearse::scenarios

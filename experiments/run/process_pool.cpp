@@ -1,0 +1,217 @@
+#include "experiments/run/process_pool.hpp"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <type_traits>
+#include <utility>
+
+#include "sim/base/errors.hpp"
+#include "sim/base/memory_limit.hpp"
+#include "sim/base/pipe.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+/// Written whole to the pipe, as it is smaller than PIPE_BUF.
+struct Frame {
+  std::int64_t task = -1;  // -1: only a wake-up
+  sim::ReplayProgress progress;
+};
+static_assert(sizeof(Frame) <= PIPE_BUF && std::is_trivially_copyable_v<Frame>);
+
+// What a signal handler can reach; set while run_processes runs.
+volatile std::sig_atomic_t interrupted = 0;
+int wake_fd = -1;
+
+void on_signal(int signal) {
+  if (signal != SIGCHLD) interrupted = 1;
+  const Frame wake;
+  [[maybe_unused]] const ssize_t written = write(wake_fd, &wake, sizeof wake);
+}
+
+sigset_t interrupts() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+class SignalHandlers {
+ public:
+  SignalHandlers() {
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &old_[i]);
+  }
+  ~SignalHandlers() { restore(); }
+  SignalHandlers(const SignalHandlers&) = delete;
+  SignalHandlers& operator=(const SignalHandlers&) = delete;
+  void restore() const {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &old_[i], nullptr);
+  }
+
+ private:
+  static constexpr std::array kSignals{SIGINT, SIGTERM, SIGCHLD};
+  std::array<struct sigaction, kSignals.size()> old_{};
+};
+
+/// At most ten frames a second from a child, and the last one.
+class Teller {
+ public:
+  Teller(int fd, int task) : fd_(fd), task_(task) {}
+  void operator()(const sim::ReplayProgress& progress) {
+    frame_ = {task_, progress};
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(100);
+    send();
+  }
+  void send() {
+    if (frame_.task < 0) return;
+    [[maybe_unused]] const ssize_t written = write(fd_, &frame_, sizeof frame_);
+    frame_.task = -1;
+  }
+
+ private:
+  Frame frame_;  // not yet sent when it has a task
+  int fd_;
+  int task_;
+  std::chrono::steady_clock::time_point next_{};
+};
+
+ChildEnd end_of(int task, int status, const rusage& usage) {
+  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  return {.task = task,
+          .exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+          .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+          .cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime),
+          .max_rss_bytes = static_cast<double>(usage.ru_maxrss) * 1024};
+}
+
+class Children {
+ public:
+  explicit Children(const ProcessPoolSetup& setup) : setup_(setup) {}
+
+  void start(int task, const sim::Pipe& pipe, const SignalHandlers& handlers) {
+    std::fflush(nullptr);
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    sim::check(child >= 0, "no process could be started");
+    if (child > 0) {
+      running_[child] = task;
+      return;
+    }
+    handlers.restore();
+    std::signal(SIGINT, SIG_DFL);
+    const sigset_t held = interrupts();
+    sigprocmask(SIG_UNBLOCK, &held, nullptr);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(130);
+    sim::take_memory_share(std::min(setup_.tasks, std::max(1, setup_.processes)));
+    work(task, pipe);
+  }
+
+  /// Tells of whoever has ended; only our own children are waited for.
+  void reap() {
+    for (auto it = running_.begin(); it != running_.end();) {
+      int status = 0;
+      rusage usage{};
+      const pid_t ended = wait4(it->first, &status, WNOHANG, &usage);
+      if (ended != it->first) {
+        ++it;
+        continue;
+      }
+      const ChildEnd end = end_of(it->second, status, usage);
+      it = running_.erase(it);
+      setup_.on_end(end);
+    }
+  }
+
+  void kill_all() {
+    for (const auto& [pid, task] : running_) kill(pid, SIGKILL);
+    for (const auto& [pid, task] : running_)
+      while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {  // by the SIGCHLD of another
+      }
+    running_.clear();
+  }
+  int count() const { return static_cast<int>(running_.size()); }
+
+ private:
+  /// Whatever happens in a child ends there: the parent's frames below are not its own to unwind.
+  [[noreturn]] void work(int task, const sim::Pipe& pipe) const noexcept {
+    Teller teller(pipe.writing(), task);
+    const int status = setup_.work(task, std::ref(teller));
+    teller.send();
+    _exit(status);
+  }
+
+  const ProcessPoolSetup& setup_;
+  std::map<pid_t, int> running_;
+};
+
+void read_frames(int fd, const ProcessPoolSetup& setup) {
+  Frame frame;
+  while (read(fd, &frame, sizeof frame) == sizeof frame)
+    if (frame.task >= 0) setup.on_progress(static_cast<int>(frame.task), frame.progress);
+}
+
+}  // namespace
+
+HeldInterrupts::HeldInterrupts() {
+  const sigset_t held = interrupts();
+  sigprocmask(SIG_BLOCK, &held, &before_);
+}
+
+HeldInterrupts::~HeldInterrupts() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+bool HeldInterrupts::take() const {
+  const sigset_t held = interrupts();
+  const timespec now{};
+  return sigtimedwait(&held, nullptr, &now) > 0;
+}
+
+bool run_processes(const ProcessPoolSetup& setup) {
+  const HeldInterrupts held;
+  sigset_t while_waiting;
+  sigemptyset(&while_waiting);
+  const sim::Pipe pipe;
+  sim::never_wait(pipe.reading());
+  sim::never_wait(pipe.writing());  // progress may be lost, never waited for
+  wake_fd = pipe.writing();
+  interrupted = 0;
+  const SignalHandlers handlers;
+  Children children(setup);
+  try {
+    for (int next = 0; interrupted == 0 && (next < setup.tasks || children.count() > 0);) {
+      while (next < setup.tasks && children.count() < std::max(1, setup.processes)) children.start(next++, pipe, handlers);
+      std::array<pollfd, 2> waiting{
+          {{.fd = pipe.reading(), .events = POLLIN, .revents = 0}, {.fd = setup.also_fd, .events = POLLIN, .revents = 0}}};
+      const timespec a_second{.tv_sec = 1, .tv_nsec = 0};  // a full pipe takes no wake-up: wait no longer than this
+      ppoll(waiting.data(), waiting.size(), &a_second, &while_waiting);
+      read_frames(pipe.reading(), setup);
+      setup.on_also();
+      if (interrupted == 0) children.reap();
+    }
+  } catch (...) {
+    children.kill_all();
+    throw;
+  }
+  if (interrupted != 0) children.kill_all();
+  return interrupted == 0;
+}
+
+}  // namespace rehearse::scenarios

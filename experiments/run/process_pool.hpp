@@ -1,0 +1,56 @@
+// Runs tasks in forked children, a few at a time, and hears of their progress through one pipe.
+#pragma once
+
+#include <csignal>
+#include <functional>
+#include <string>
+
+#include "sim/replay/records.hpp"
+
+namespace rehearse::scenarios {
+
+using TellProgress = std::function<void(const sim::ReplayProgress&)>;
+
+/// Holds SIGINT and SIGTERM back while it lives, so that none comes between two writes; only run_processes lets them in while it
+/// waits.
+class HeldInterrupts {
+ public:
+  HeldInterrupts();
+  ~HeldInterrupts();
+  HeldInterrupts(const HeldInterrupts&) = delete;
+  HeldInterrupts& operator=(const HeldInterrupts&) = delete;
+  /// Whether one has come; it is then dealt with.
+  bool take() const;
+
+ private:
+  sigset_t before_;
+};
+
+/// Exit statuses of children, the program's own (docs/scenario.md) where both have one.
+enum ChildStatus : int { kOk = 0, kBug = 1, kOutOfMemory = 2, kInvalid = 3, kPolicyFailed = 5 };
+
+/// How a child ended.
+struct ChildEnd {
+  int task = 0;
+  int exit_status = 0;  ///< -1 when a signal ended it
+  int signal = 0;
+  double cpu_s = 0;
+  double max_rss_bytes = 0;
+};
+
+struct ProcessPoolSetup {
+  int tasks = 0;
+  int processes = 1;  ///< at most so many at once
+  /// In the child: does the task, tells how far it is, and returns the exit status.
+  std::function<int(int task, const TellProgress& tell)> work;
+  std::function<void(const ChildEnd&)> on_end;
+  std::function<void(int task, const sim::ReplayProgress& progress)> on_progress;
+  int also_fd = -1;                       ///< another pipe of the caller's that children write to
+  std::function<void()> on_also = [] {};  ///< something may be read from it
+};
+
+/// False when SIGINT or SIGTERM came: the children that were started are then killed and reaped. What on_end throws ends the
+/// others too. A child may take its share of the memory that is left (sim/base/memory_limit.hpp). The caller's handlers are restored. A child that throws out of its work is killed by SIGABRT.
+bool run_processes(const ProcessPoolSetup& setup);
+
+}  // namespace rehearse::scenarios

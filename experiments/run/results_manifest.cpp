@@ -1,0 +1,120 @@
+#include "experiments/run/results_manifest.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "sim/base/errors.hpp"
+#include "sim/base/version.hpp"
+#include "sim/io/json.hpp"
+#include "sim/io/object_reader.hpp"
+#include "sim/io/shown.hpp"
+
+namespace rehearse::scenarios {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Our summary.json begins with the scenario's name.
+bool holds_our_results(const std::string& folder) {
+  std::ifstream file(folder + "/summary.json");
+  std::string first, second;
+  return std::getline(file, first) && std::getline(file, second) && first == "{" && second.starts_with("  \"scenario\": ");
+}
+
+/// Files that versions without a manifest wrote, beside the tables of a study.
+bool is_name_of_ours(std::string_view path) {
+  static constexpr std::array<std::string_view, 14> kNames{
+      "jobs.csv", "decisions.csv",   "events.jsonl",  "stages.csv",  "curves.csv",   "predictions.csv", "utilization.csv",
+      "life.csv", "repetitions.csv", "scenario.json", "timing.json", "summary.json", "report.html",     "nodes.csv"};
+  static constexpr std::array<std::array<std::string_view, 2>, 10> kPatterns{{{"heat-", ".svg"},
+                                                                              {"frontier-", ".svg"},
+                                                                              {"front-", ".svg"},
+                                                                              {"hypervolume-", ".svg"},
+                                                                              {"threads-", ".svg"},
+                                                                              {"cores-", ".svg"},
+                                                                              {"placement-", ".dot"},
+                                                                              {"timeline-", ".json"},
+                                                                              {"logs/", ".txt"},
+                                                                              {"candidates/", ".json"}}};
+  return std::find(kNames.begin(), kNames.end(), path) != kNames.end() ||
+         std::any_of(kPatterns.begin(), kPatterns.end(),
+                     [&](const auto& p) { return path.starts_with(p[0]) && path.ends_with(p[1]); });
+}
+
+/// Every file below the folder, links not followed.
+std::set<std::string> files_in(const std::string& folder) {
+  std::set<std::string> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (!fs::is_directory(it->symlink_status())) files.insert(it->path().lexically_relative(folder).generic_string());
+  if (error) throw sim::InputError({.file = folder, .expected = "a folder that can be read", .found = error.message()});
+  return files;
+}
+
+/// Of a summary.json that we wrote.
+ResultsManifest without_manifest(const std::string& folder) {
+  const sim::JsonDocument document = sim::read_json_file(folder + "/summary.json");
+  ResultsManifest manifest;
+  std::set<std::string> tables;
+  for (const sim::JsonMember member : document.root().members()) {
+    if (member.key.text() == "scenario" && member.value.is_string()) manifest.owner.scenario = member.value.text();
+    if (member.key.text() != "tables" || !member.value.is_object()) continue;
+    for (const sim::JsonMember table : member.value.members()) tables.insert(std::string(table.key.text()) + ".csv");
+  }
+  for (const std::string& file : files_in(folder))
+    if (is_name_of_ours(file) || tables.contains(file)) manifest.files.insert(file);
+  return manifest;
+}
+
+}  // namespace
+
+bool ResultsManifest::has_folder(const std::string& path) const {
+  const auto first = files.lower_bound(path + "/");
+  return first != files.end() && first->starts_with(path + "/");
+}
+
+ResultsManifest manifest_of(const std::string& folder, ResultsOwner owner) {
+  ResultsManifest manifest{.owner = std::move(owner), .files = files_in(folder)};
+  manifest.files.insert(kManifestFile);
+  return manifest;
+}
+
+std::string manifest_json(const ResultsManifest& manifest) {
+  std::string text = fmt::format("{{\n  \"version\": {},\n  \"scenario\": {},\n  \"scenario_file\": {},\n  \"files\": [",
+                                 sim::json_string(sim::program_version()), sim::json_string(manifest.owner.scenario),
+                                 sim::json_string(manifest.owner.file));
+  for (const std::string& file : manifest.files)
+    text += fmt::format("{}\n    {}", file == *manifest.files.begin() ? "" : ",", sim::json_string(file));
+  return text + "\n  ]\n}\n";
+}
+
+std::optional<ResultsManifest> read_manifest(const std::string& folder) {
+  if (!holds_our_results(folder)) return {};
+  const std::string path = folder + "/" + kManifestFile;
+  std::error_code error;
+  if (!fs::exists(path, error)) return without_manifest(folder);
+  const sim::JsonDocument document = sim::read_json_file(path);
+  sim::Mistakes mistakes;
+  sim::ObjectReader in(document.root(), mistakes);
+  ResultsManifest manifest;
+  const auto text_of = [&](const char* key) {
+    const auto value = in.child(key);
+    return value && value->is_string() ? std::string(value->text()) : std::string();
+  };
+  manifest.owner = {.scenario = text_of("scenario"), .file = text_of("scenario_file")};
+  for (const sim::JsonValue file : in.list("files")) manifest.files.emplace(sim::read_text(file, mistakes));
+  mistakes.throw_if_any();
+  return manifest;
+}
+
+bool is_same_owner(const ResultsOwner& there, const ResultsOwner& now) {
+  return there.scenario == now.scenario && (there.file.empty() || there.file == now.file);
+}
+
+}  // namespace rehearse::scenarios

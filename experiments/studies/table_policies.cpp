@@ -1,0 +1,124 @@
+#include "experiments/studies/table_policies.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "policies/harness/table_probes.hpp"
+#include "sim/base/random.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+using namespace policies;
+
+std::size_t share_of(double fraction, std::size_t count) {
+  return std::max<std::size_t>(1, static_cast<std::size_t>(std::llround(fraction * static_cast<double>(count))));
+}
+
+/// The fewest with which a run of the task goes to its end: what a probe is told to be asked for.
+double epochs_to_the_end(const RunTable& table, std::size_t task) {
+  double fewest = std::nan("");
+  for (std::size_t option = 0; option < table.options().size(); ++option)
+    if (const TableOutcome* outcome = table.outcome(task, option); outcome != nullptr && !outcome->censored)
+      for (const PastRun& run : outcome->runs) fewest = std::fmin(fewest, run.epochs);
+  return std::isnan(fewest) ? 1 : fewest;
+}
+
+/// The thesis regresses on all past runs, and asks the regression alone.
+bool is_the_thesis_as_it_was(const StrategyChoice& choice) {
+  const auto features = choice.parameters.find("features");
+  return features != choice.parameters.end() && features->second == ParameterValue(std::string("thesis"));
+}
+
+TableFreedom freedom_of(Frozen frozen) {
+  return frozen == Frozen::batch       ? TableFreedom::resources
+         : frozen == Frozen::resources ? TableFreedom::batch
+                                       : TableFreedom::everything;
+}
+
+}  // namespace
+
+MeasuredCells shared_history(const RunTable& table, const TableHistory& history) {
+  std::vector<std::size_t> order(table.options().size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  sim::Random random(sim::stream_key(history.seed, static_cast<std::uint64_t>(history.repetition), "measured-runs", "history"));
+  random.shuffle(std::span(order));
+  MeasuredCells measured(table);
+  for (std::size_t i = 0; i < share_of(history.fraction, order.size()); ++i)
+    for (std::size_t task = 0; task < table.tasks().size(); ++task) measured.add(task, order[i]);
+  return measured;
+}
+
+TablePolicy::TablePolicy(const PolicySpec& spec)
+    : spec_(spec), entry_(find_strategy(configure_strategies(), spec.configure.name)) {
+  const std::string& name = spec.configure.name;
+  if (name == "oracle") {
+    kind_ = Kind::oracle;
+  } else if (name == "median-feasible") {
+    kind_ = Kind::median_feasible;
+  } else if (name == "random-feasible") {
+    kind_ = Kind::random_feasible;
+  } else if (name == "manual") {
+    kind_ = Kind::manual;
+  } else {
+    std::shared_ptr<const Configure> made;
+    if (entry_ != nullptr && entry_->make != nullptr)
+      made = entry_->make(Parameters(entry_->parameters, spec.configure.parameters));
+    learned_ = std::dynamic_pointer_cast<const FromHistory>(made);
+    if (learned_ == nullptr)
+      throw sim::InputError(
+          sim::Mistake{.expected = "configure strategies that can choose from a table", .found = fmt::format("\"{}\"", name)});
+  }
+}
+
+TableChoice TablePolicy::by_rule(const TableQuestion& question, const TableHistory& history, std::size_t job) const {
+  const TableJob& asked = question.jobs[job];
+  if (kind_ == Kind::manual)
+    return question.table->outcome(asked.task, question.fixed_option) ? TableChoice(question.fixed_option) : std::nullopt;
+  const std::vector<std::size_t> feasible = feasible_options(*question.table, asked);
+  if (feasible.empty()) return std::nullopt;
+  if (kind_ == Kind::oracle) return feasible.front();
+  if (kind_ == Kind::median_feasible) return feasible[(feasible.size() - 1) / 2];
+  sim::Random random(sim::stream_key(history.policy_seed, static_cast<std::uint64_t>(history.repetition), "measured-runs",
+                                     fmt::format("{} {}", name(), job)));
+  return feasible[random.below(feasible.size())];
+}
+
+MeasuredCells TablePolicy::past_runs(const TableQuestion& question, const TableHistory& history) const {
+  const RunTable& table = *question.table;
+  if (entry_->make_probes == nullptr || history.fraction >= 1) return shared_history(table, history);
+  MeasuredCells measured(table);
+  const auto chooser = entry_->make_probes(Parameters(entry_->parameters, spec_.configure.parameters));
+  for (const TableJob& typical : question.typical) {
+    const ProbeBudget budget{
+        .runs = share_of(history.fraction, table.options().size()),
+        .typical = typical,
+        .epochs = epochs_to_the_end(table, typical.task),
+        .random_key = sim::stream_key(history.policy_seed, static_cast<std::uint64_t>(history.repetition), "measured-runs",
+                                      fmt::format("{} probes of {}", name(), typical.task))};
+    probe_task(table, budget, *chooser, measured);
+  }
+  return measured;
+}
+
+TablePolicy::Answer TablePolicy::choose(const TableQuestion& question, const TableHistory& history) const {
+  Answer answer{.measured = MeasuredCells(*question.table)};
+  if (kind_ != Kind::learned) {
+    for (std::size_t job = 0; job < question.jobs.size(); ++job) answer.choices.push_back(by_rule(question, history, job));
+    return answer;
+  }
+  answer.measured = past_runs(question, history);
+  TableLearner learner(*question.table, answer.measured, learned_->learner(), entry_->make_probes != nullptr);
+  const LearnedChoice how{.measured = &answer.measured,
+                          .trusts_measured = !is_the_thesis_as_it_was(spec_.configure),
+                          .freedom = freedom_of(learned_->frozen()),
+                          .fixed_option = question.fixed_option};
+  for (const TableJob& job : question.jobs) answer.choices.push_back(cheapest_learned(*question.table, job, learner, how));
+  return answer;
+}
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,49 @@
+// The one file of a sweep's results, an SQLite database (docs/sweep.md has its tables).
+#pragma once
+
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "experiments/sweep/plan.hpp"
+#include "experiments/sweep/row.hpp"
+
+namespace rehearse::scenarios {
+
+class SweepDatabase {
+ public:
+  /// Opens the file, or makes it. Throws InputError when it cannot, when it is no sweep's or another version's, and when another
+  /// process writes to it. `commits_often`: with a write-ahead log, which wants a disk of this machine.
+  SweepDatabase(const std::string& path, bool commits_often);
+  ~SweepDatabase();
+  SweepDatabase(const SweepDatabase&) = delete;
+  SweepDatabase& operator=(const SweepDatabase&) = delete;
+
+  /// Replaces the plan that was there; rows of runs stay.
+  void set_plan(const SweepPlan& plan, const std::vector<PlannedRun>& runs);
+  /// SweepPlan::program of the plan that is there; empty without one.
+  std::string program() const;
+  /// Keys of the runs that have a row.
+  std::set<std::string> keys() const;
+  /// Drops rows that are not ok.
+  void forget_failed();
+  /// Adds rows, or replaces those of the same key: when it returns, they survive the death of this process.
+  void add(std::span<const SweepRow> rows);
+
+  struct Count {
+    std::string status, reason;  ///< the reason of the first run of them
+    std::size_t runs = 0;
+  };
+  /// How many rows of the plan have each status that occurs.
+  std::vector<Count> counts() const;
+  /// The view `results` as CSV, numbers in the shortest form that reads back. Throws InputError.
+  void write_csv(const std::string& path) const;
+
+ private:
+  class Connection;
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,40 @@
+// Runs what a sweep's database lacks.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "experiments/sweep/database.hpp"
+#include "experiments/sweep/local.hpp"
+
+namespace rehearse::scenarios {
+
+/// Does runs somewhere and hands their rows on, as run_here does: false when interrupted.
+using Launch = std::function<bool(const SweepPlan& plan, std::vector<PlannedRun> runs, const KeepRows& keep)>;
+
+struct SweepOptions {
+  std::string database;  ///< file
+  std::string csv;       ///< file to export to at the end; may be empty
+  bool retry = false;    ///< runs that are not ok are run again
+  bool is_local = true;  ///< runs end on this machine, one by one
+  Launch launch;
+  std::function<void(std::size_t done, std::size_t of)> on_progress = [](std::size_t, std::size_t) {};
+};
+
+struct SweepSummary {
+  std::size_t planned = 0;   ///< rows
+  std::size_t distinct = 0;  ///< runs: rows that ask the same share one
+  std::size_t there = 0;     ///< of these, were in the database
+  std::size_t ran = 0;
+  bool is_other_program = false;  ///< than the last that wrote to the database, whose rows are another's
+  double elapsed_s = 0;           ///< since the plan was made, CSV left out
+  double run_s = 0, cpu_s = 0;    ///< of the runs themselves, added up over processes
+  std::vector<SweepDatabase::Count> counts;
+  bool interrupted = false;
+};
+
+/// Throws InputError when a file cannot be written, CheckFailed, what `launch` throws. Interrupts must be held (HeldInterrupts).
+SweepSummary run_sweep(const SweepPlan& plan, const SweepOptions& options);
+
+}  // namespace rehearse::scenarios

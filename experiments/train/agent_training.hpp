@@ -1,0 +1,34 @@
+// Trains the agent of a strategy on a scenario's generated jobs, and leaves it as a file with its learning curve beside it.
+#pragma once
+
+#include <string>
+
+#include "scenarios/read/scenario.hpp"
+
+namespace rehearse::scenarios {
+
+inline constexpr int kValidateEvery = 50;  ///< iterations
+
+struct TrainOptions {
+  std::string out;     ///< the agent's file; the learning curve is `out` with .csv instead of .json
+  std::string resume;  ///< an agent's file to go on from; empty: untrained
+  int iterations = 1;
+  std::string command;  ///< as it stands in the file
+  bool progress = false;
+};
+
+struct TrainResult {
+  int iterations = 0;      ///< done
+  int best_iteration = 0;  ///< of the agent that was kept
+  double cost_ratio = 1;   ///< its money over the untrained agent's, on the validation jobs
+  bool interrupted = false;
+};
+
+/// Where the learning curve of an agent's file goes.
+std::string curve_path(std::string out);
+
+/// The agent of "staged-rl": the one that did best on the validation jobs, the first one's included. SIGINT and SIGTERM end
+/// training; the best so far is kept. Throws InputError when the scenario has no trainings or a file cannot be used.
+TrainResult train_staged_rl(const Scenario& scenario, const TrainOptions& options);
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,154 @@
+#include "policies/registry/bundle.hpp"
+
+#include "sim/base/errors.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+template <class Entry>
+const Entry& entry_of(const std::vector<Entry>& entries, const StrategyChoice& choice) {
+  const Entry* entry = find_strategy(entries, choice.name);
+  sim::check(entry != nullptr, "a strategy that is not registered");
+  return *entry;
+}
+
+template <class Entry>
+auto make(const std::vector<Entry>& entries, const StrategyChoice& choice) {
+  const Entry& entry = entry_of(entries, choice);
+  return entry.make(Parameters(entry.parameters, choice.parameters));
+}
+
+std::unique_ptr<sim::Place> make_place(const StrategyChoice& choice, const OutsideInputs& outside) {
+  if (choice.outside != nullptr) return choice.outside->place(outside);
+  const PlaceEntry& entry = entry_of(place_strategies(), choice);
+  return entry.make(
+      Parameters(entry.parameters, choice.parameters),
+      {.belief = outside.belief, .seed = outside.policy_seed, .repetition = static_cast<std::uint64_t>(outside.repetition)});
+}
+
+std::unique_ptr<sim::Threads> make_threads(const StrategyChoice& choice, const OutsideInputs& outside) {
+  if (choice.outside != nullptr) return choice.outside->threads(outside);
+  const ThreadsEntry& entry = entry_of(threads_strategies(), choice);
+  return entry.make(Parameters(entry.parameters, choice.parameters),
+                    sim::stream_key(outside.policy_seed, static_cast<std::uint64_t>(outside.repetition),
+                                    "policy " + outside.policy, "threads"));
+}
+
+std::unique_ptr<sim::Queue> make_queue(const StrategyChoice& choice, const OutsideInputs& outside) {
+  if (choice.outside != nullptr) return choice.outside->queue(outside);
+  const auto make_one = [&] { return make(queue_strategies(), choice); };
+  if (choice.partitions.empty()) return make_one();
+  return std::make_unique<Partitioned>(choice.partitions, make_one);
+}
+
+}  // namespace
+
+void Bundle::make_configure(const OutsideInputs& outside) {
+  const StrategyChoice& choice = spec_.configure;
+  if (choice.outside != nullptr) {
+    configure_ = choice.outside->configure(outside);
+    return;
+  }
+  const ConfigureEntry& entry = entry_of(configure_strategies(), choice);
+  const Parameters parameters(entry.parameters, choice.parameters);
+  if (entry.make_oracle != nullptr)
+    oracle_ = entry.make_oracle(parameters);
+  else if (entry.make_agent != nullptr)
+    configure_ = entry.make_agent(parameters, choice.network.get());
+  else
+    configure_ = entry.make(parameters);
+}
+
+Bundle::Bundle(const PolicySpec& spec, const BundleInputs& inputs) : spec_(spec), inputs_(inputs) {
+  const OutsideInputs outside{.policy = spec.name,
+                              .cluster = inputs.cluster,
+                              .belief = inputs.belief,
+                              .policy_seed = inputs.policy_seed,
+                              .repetition = inputs.repetition,
+                              .folder = inputs.folder};
+  make_configure(outside);
+  place_ = make_place(spec.place, outside);
+  threads_ = make_threads(spec.threads, outside);
+  queue_ = make_queue(spec.queue, outside);
+  believed_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.belief->models(), policy());
+  truth_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.world->models(), policy());
+  const sim::Policy reference{.name = "manual", .place = &reference_place_, .threads = &reference_threads_};
+  reference_believed_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.belief->models(), reference);
+  reference_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.world->models(), reference);
+}
+
+sim::Policy Bundle::policy() {
+  return {.name = spec_.name, .configure = this, .place = place_.get(), .threads = threads_.get(), .queue = queue_.get()};
+}
+
+sim::Prediction Bundle::estimate(const sim::Job& job, const sim::Configuration& configuration, sim::AloneRunner& believed) {
+  sim::Job to_target = job;
+  to_target.stop = sim::Stop::target;  // a budget is what this prediction says
+  const sim::AloneOutcome outcome = believed.run(to_target, {.configuration = configuration});
+  sim::Prediction p;
+  p.feasible = outcome.fits && outcome.failure == sim::FailureReason::none;
+  if (!outcome.fits) {
+    p.note = "does not fit";
+    return p;
+  }
+  p.time_s = outcome.time_s;
+  p.cost_usd = outcome.cost_usd;
+  p.accuracy = outcome.accuracy;
+  if (job.work == sim::Work::train) p.epochs = outcome.epochs;
+  return p;
+}
+
+sim::Menu Bundle::configure(const sim::Job& job, double now_s) { return ask(job, {}, now_s); }
+
+sim::Menu Bundle::configure_again(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s) {
+  return ask(job, seen, now_s);
+}
+
+sim::Menu Bundle::ask(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s) {
+  const sim::Configuration manual =
+      inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *believed_);
+  std::vector<sim::Configuration> candidates = candidate_configurations(job, *inputs_.cluster, *inputs_.belief, manual);
+  std::erase_if(candidates, [&](const sim::Configuration& c) { return !differ_only_in(spec_.free, c, manual); });
+  if (candidates.empty()) candidates.push_back(manual);  // so that the job can fail by its own reason
+  const std::function<sim::Prediction(const sim::Configuration&)> estimated = [&](const sim::Configuration& c) {
+    return estimate(job, c, *believed_);
+  };
+  const ConfigureView view{.job = job,
+                           .cluster = *inputs_.cluster,
+                           .costs = inputs_.costs,
+                           .now_s = now_s,
+                           .candidates = candidates,
+                           .manual = manual,
+                           .estimate = estimated,
+                           .history = inputs_.history,
+                           .random_key = sim::stream_key(inputs_.policy_seed, static_cast<std::uint64_t>(inputs_.repetition),
+                                                         "policy " + spec_.name, job.name),
+                           .stage_rules = inputs_.stage_rules,
+                           .believed = believed_.get()};
+  if (oracle_ != nullptr)
+    return seen.empty() ? oracle_->configure(view, *inputs_.world, *truth_)
+                        : oracle_->configure_again(view, seen, *inputs_.world, *truth_);
+  sim::Menu menu =
+      seen.empty() ? configure_->configure(view, *inputs_.belief) : configure_->configure_again(view, seen, *inputs_.belief);
+  if (spec_.configure.outside == nullptr) return menu;  // others choose among the candidates
+  for (const sim::Choice& choice : menu.ranked)
+    if (!differ_only_in(spec_.free, choice.configuration, manual))
+      throw sim::PolicyError("a choice that differs from the manual configuration in more than the policy's \"free\" says");
+  return menu;
+}
+
+double Bundle::manual_alone_usd(const sim::Job& job) {
+  if (job.work == sim::Work::rigid) {
+    const sim::Menu menu = sim::rigid_menu(job, *inputs_.cluster, inputs_.costs);
+    return menu.ranked.empty() ? 0 : job.gpu_fraction * reference_->run(job, menu.ranked.front()).cost_usd;
+  }
+  sim::Choice choice;
+  choice.configuration =
+      inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *reference_believed_);
+  choice.predicted = estimate(job, choice.configuration, *reference_believed_);
+  if (choice.configuration.workers() == 1) choice.configuration.share.fraction = job.gpu_fraction;
+  return reference_->run(job, choice).cost_usd;
+}
+
+}  // namespace rehearse::policies

@@ -1,0 +1,85 @@
+// A policy in the making: four strategies, named with their parameters, and the bundle that answers the replay with them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "policies/configure/manual.hpp"
+#include "policies/configure/menu.hpp"
+#include "policies/registry/outside.hpp"
+#include "policies/place/data_parallel.hpp"
+#include "policies/queue/partitions.hpp"
+#include "policies/registry/registry.hpp"
+#include "policies/threads/recommended.hpp"
+#include "sim/replay/alone.hpp"
+#include "workloads/world/world.hpp"
+
+namespace rehearse::policies {
+
+struct StrategyChoice {
+  std::string name;
+  std::map<std::string, ParameterValue> parameters;
+  std::vector<Partition> partitions = {};                 ///< of a queue: one for each, with these parameters; none: one for all
+  std::shared_ptr<const NetworkState> network = nullptr;  ///< of a strategy with an agent; none: an untrained one
+  std::shared_ptr<const OutsideStrategy> outside = nullptr;  ///< instead of a registered one; the name is then for messages alone
+};
+
+/// What is left out has its default.
+struct PolicySpec {
+  std::string name;
+  StrategyChoice configure{"manual", {}};
+  FreeKnobs free;  ///< what `configure` may choose otherwise than manual
+  StrategyChoice place{"data-parallel", {}};
+  StrategyChoice threads{"recommended", {}};
+  StrategyChoice queue{"fifo", {}};
+};
+
+struct BundleInputs {
+  const sim::Cluster* cluster = nullptr;
+  sim::CostRules costs;
+  const workloads::Belief* belief = nullptr;
+  const workloads::World* world = nullptr;  ///< handed on to oracles alone
+  const RunHistory* history = nullptr;
+  const ManualRules* manual = nullptr;
+  StageRules stage_rules;
+  std::uint64_t policy_seed = 0;
+  int repetition = 0;
+  std::string folder = {};  ///< for files about strategies that are made elsewhere; empty: none
+};
+
+/// The four strategies of one policy in one run. The inputs must outlive it.
+class Bundle final : public sim::Configurator {
+ public:
+  Bundle(const PolicySpec& spec, const BundleInputs& inputs);
+  sim::Menu configure(const sim::Job& job, double now_s) override;
+  sim::Menu configure_again(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s) override;
+  sim::Policy policy();
+
+  /// What the job's manual configuration costs alone on an empty cluster in the world, by the closed form; for a rigid job,
+  /// what its own run costs.
+  double manual_alone_usd(const sim::Job& job);
+
+ private:
+  void make_configure(const OutsideInputs& outside);
+  /// Asks the strategy, about a new job when nothing is seen of it yet.
+  sim::Menu ask(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s);
+  sim::Prediction estimate(const sim::Job& job, const sim::Configuration& configuration, sim::AloneRunner& believed);
+
+  const PolicySpec& spec_;
+  const BundleInputs inputs_;
+  std::unique_ptr<Configure> configure_;
+  std::unique_ptr<OracleConfigure> oracle_;
+  std::unique_ptr<sim::Place> place_;
+  std::unique_ptr<sim::Threads> threads_;
+  std::unique_ptr<sim::Queue> queue_;
+  std::unique_ptr<sim::AloneRunner> believed_;
+  std::unique_ptr<sim::AloneRunner> truth_;
+  /// The manual reference is the same for every policy: data-parallel, recommended threads.
+  DataParallel reference_place_;
+  RecommendedThreads reference_threads_;
+  std::unique_ptr<sim::AloneRunner> reference_believed_, reference_;
+};
+
+}  // namespace rehearse::policies

@@ -1,0 +1,307 @@
+#include "policies/registry/registry.hpp"
+
+#include <algorithm>
+
+#include "policies/configure/from_history.hpp"
+#include "policies/configure/least_energy.hpp"
+#include "policies/configure/manual.hpp"
+#include "policies/configure/oracle.hpp"
+#include "policies/staged/staged_mpc.hpp"
+#include "policies/staged/staged_oracle.hpp"
+#include "policies/staged/staged_rl.hpp"
+#include "policies/staged/staged_simple.hpp"
+#include "policies/configure/yardsticks.hpp"
+#include "policies/learn/boosted_learner.hpp"
+#include "policies/learn/ernest.hpp"
+#include "policies/learn/gaussian_learner.hpp"
+#include "policies/learn/isotonic_learner.hpp"
+#include "policies/learn/nearest_run.hpp"
+#include "policies/learn/parametric.hpp"
+#include "policies/threads/planned.hpp"
+#include "policies/threads/recommended.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+ThreadsEntry threads_entry(std::string name, std::string help,
+                           std::unique_ptr<sim::Threads> (*make)(const Parameters&, std::uint64_t),
+                           std::vector<ParameterDeclaration> parameters) {
+  ThreadsEntry entry;
+  entry.name = std::move(name);
+  entry.help = std::move(help);
+  entry.parameters = std::move(parameters);
+  entry.make = make;
+  return entry;
+}
+
+ParameterDeclaration probing_noise() {
+  return {.name = "noise",
+          .fallback = 0.05,
+          .help = "standard deviation of the logarithm of an operation's measured time",
+          .low = 0,
+          .high = 1};
+}
+
+std::vector<ParameterDeclaration> hill_climbing_parameters() {
+  const auto flag = [](const char* name, bool on, const char* help) {
+    return ParameterDeclaration{.name = name, .fallback = on, .help = help};
+  };
+  return {
+      {.name = "stride", .fallback = 4.0, .help = "between numbers of threads, at the end", .low = 1, .high = 64, .whole = true},
+      flag("own_counts", true, "S1: the quickest number for each operation"),
+      flag("type_counts", true, "S2: one number for all operations of a type; goes before S1"),
+      flag("co_run", true, "S3: ready operations on idle cores"),
+      flag("spare_threads", true, "S4: ready operations on further hardware threads"),
+      flag("only_if_quicker", true, "of uniform settings and all combinations of the strategies the one with the quickest steps"),
+      probing_noise()};
+}
+
+std::unique_ptr<sim::Threads> make_hill_climbing(const Parameters& p, std::uint64_t key) {
+  const ThreadStrategies strategies{.own_counts = p.flag("own_counts"),
+                                    .type_counts = p.flag("type_counts"),
+                                    .co_run = p.flag("co_run"),
+                                    .spare_threads = p.flag("spare_threads")};
+  const auto use = p.flag("only_if_quicker") ? StrategyPlanner::Use::or_uniform : StrategyPlanner::Use::as_given;
+  auto planner =
+      std::make_unique<StrategyPlanner>(std::make_unique<HillClimbing>(static_cast<int>(p.number("stride"))), strategies, use);
+  return std::make_unique<PlannedThreads>(std::move(planner), BenchNoise{.deviation = p.number("noise"), .key = key});
+}
+
+std::unique_ptr<sim::Threads> make_manual_best_threads(const Parameters& p, std::uint64_t key) {
+  return std::make_unique<PlannedThreads>(std::make_unique<ManualBestPlanner>(),
+                                          BenchNoise{.deviation = p.number("noise"), .key = key});
+}
+
+template <class Strategy>
+std::unique_ptr<Configure> make_configure(const Parameters&) {
+  return std::make_unique<Strategy>();
+}
+
+ParameterDeclaration margin_parameter(std::string help) {
+  return {.name = "margin_quantile", .fallback = 0.8, .help = std::move(help), .low = 0, .high = 1};
+}
+
+std::vector<ParameterDeclaration> isotonic_parameters() {
+  return {{.name = "features",
+           .fallback = std::string("global-batch"),
+           .help = "what the predictors are monotone in",
+           .choices = {"global-batch", "thesis"}},
+          margin_parameter("quantile of the leave-one-out residuals that is the safety margin")};
+}
+
+std::vector<ParameterDeclaration> guess_parameters() {
+  return {margin_parameter("quantile of the errors on held-out runs that is the safety margin")};
+}
+
+template <Frozen frozen>
+std::unique_ptr<Configure> make_isotonic(const Parameters& p) {
+  const IsotonicOptions options{.features = p.text("features") == "thesis" ? RunFeatures::thesis : RunFeatures::global_batch,
+                                .margin_quantile = p.number("margin_quantile")};
+  return std::make_unique<FromHistory>(std::make_unique<IsotonicLearner>(options), frozen);
+}
+
+template <class Learner>
+std::unique_ptr<Configure> make_guessing(const Parameters& p) {
+  return std::make_unique<FromHistory>(std::make_unique<Learner>(p.number("margin_quantile")));
+}
+
+ConfigureEntry configure_entry(std::string name, std::string help, std::unique_ptr<Configure> (*make)(const Parameters&)) {
+  ConfigureEntry entry;
+  entry.name = std::move(name);
+  entry.help = std::move(help);
+  entry.make = make;
+  return entry;
+}
+
+ConfigureEntry history_entry(std::string name, std::string help, std::unique_ptr<Configure> (*make)(const Parameters&),
+                             std::vector<ParameterDeclaration> parameters) {
+  ConfigureEntry entry = configure_entry(std::move(name), std::move(help), make);
+  entry.parameters = std::move(parameters);
+  entry.uses_history = true;
+  return entry;
+}
+
+ConfigureEntry isotonic_entry(std::string name, std::string help, std::unique_ptr<Configure> (*make)(const Parameters&)) {
+  return history_entry(std::move(name), std::move(help), make, isotonic_parameters());
+}
+
+ConfigureEntry boosting_entry() {
+  std::vector<ParameterDeclaration> parameters = guess_parameters();
+  parameters.push_back({.name = "rounds", .fallback = 200.0, .help = "trees", .low = 1, .high = 1e5, .whole = true});
+  parameters.push_back({.name = "rate", .fallback = 0.1, .help = "share of a tree that is added", .low = 1e-4, .high = 1});
+  parameters.push_back(
+      {.name = "depth", .fallback = 3.0, .help = "splits above a leaf, at most", .low = 1, .high = 12, .whole = true});
+  const auto make = [](const Parameters& p) -> std::unique_ptr<Configure> {
+    const TreesOptions trees{
+        .rounds = static_cast<int>(p.number("rounds")), .rate = p.number("rate"), .depth = static_cast<int>(p.number("depth"))};
+    return std::make_unique<FromHistory>(std::make_unique<BoostedLearner>(p.number("margin_quantile"), trees));
+  };
+  return history_entry("monotone-boosting",
+                       "a peer: boosted monotone trees (Friedman 2001; XGBoost's bounds) on the shared past runs", make,
+                       std::move(parameters));
+}
+
+ConfigureEntry least_energy_entry() {
+  ConfigureEntry entry = configure_entry(
+      "least-energy", "the harness: least energy predicted to keep the limits, by an estimator of network structures",
+      [](const Parameters& p) -> std::unique_ptr<Configure> {
+        return std::make_unique<LeastEnergy>(static_cast<int>(p.number("networks")));
+      });
+  entry.parameters = {
+      {.name = "networks", .fallback = 80.0, .help = "of the benchmark sweep", .low = 10, .high = 10000, .whole = true}};
+  return entry;
+}
+
+ConfigureEntry random_runs_entry() {
+  const auto make = [](const Parameters&) -> std::unique_ptr<Configure> {
+    return std::make_unique<FromHistory>(std::make_unique<MeasuredRuns>());
+  };
+  ConfigureEntry entry = history_entry(
+      "random-search",
+      "a peer: trains random configurations to the end and takes the best that it measured (Bergstra and Bengio 2012)", make, {});
+  entry.make_probes = [](const Parameters&) -> std::unique_ptr<ProbeChooser> { return std::make_unique<RandomProbes>(); };
+  return entry;
+}
+
+ConfigureEntry bayes_opt_entry() {
+  std::vector<ParameterDeclaration> parameters{margin_parameter("quantile of the posterior that limits are held against")};
+  parameters.push_back(
+      {.name = "initial", .fallback = 3.0, .help = "random probes of each instance", .low = 1, .high = 1e5, .whole = true});
+  ConfigureEntry entry = history_entry(
+      "bayes-opt",
+      "a peer: Gaussian processes, probes of largest expected improvement (CherryPick, NSDI 2017; TrimTuner, MASCOTS 2020)",
+      make_guessing<GaussianLearner>, std::move(parameters));
+  entry.make_probes = [](const Parameters& p) -> std::unique_ptr<ProbeChooser> {
+    return std::make_unique<BayesianProbes>(static_cast<int>(p.number("initial")));
+  };
+  return entry;
+}
+
+template <class Strategy>
+ConfigureEntry oracle_entry(std::string name, std::string help) {
+  ConfigureEntry entry = configure_entry(std::move(name), std::move(help), nullptr);
+  entry.make_oracle = [](const Parameters&) -> std::unique_ptr<OracleConfigure> { return std::make_unique<Strategy>(); };
+  return entry;
+}
+
+constexpr const char* kPastRuns = "past_runs";
+
+ParameterDeclaration past_runs_parameter() {
+  return {.name = kPastRuns, .fallback = true, .help = "correct the belief by past runs before a job's first stage"};
+}
+
+ParameterDeclaration reserve_parameter(double fallback) {
+  return {.name = "reserve",
+          .fallback = fallback,
+          .help = "share of the time to the deadline that is not planned with",
+          .low = 0,
+          .high = 0.9};
+}
+
+ConfigureEntry staged_mpc_entry() {
+  ConfigureEntry entry =
+      configure_entry("staged-mpc", "plans all stages to come anew at each, on the belief as measurements have corrected it",
+                      [](const Parameters& p) -> std::unique_ptr<Configure> {
+                        return std::make_unique<StagedMpc>(p.number("reserve"), p.flag(kPastRuns));
+                      });
+  entry.parameters = {reserve_parameter(0.1), past_runs_parameter()};
+  entry.uses_history = true;
+  return entry;
+}
+
+ConfigureEntry staged_oracle_entry() {
+  ConfigureEntry entry =
+      configure_entry("staged-oracle", "the cheapest plan over all stages, by dynamic programming in the true world", nullptr);
+  entry.make_oracle = [](const Parameters& p) -> std::unique_ptr<OracleConfigure> {
+    const std::string& knows = p.text("knows");
+    return std::make_unique<StagedOracle>(knows == "everything" ? Foresight::everything
+                                          : knows == "world"    ? Foresight::world
+                                                                : Foresight::world_later,
+                                          p.number("reserve"));
+  };
+  entry.parameters = {{.name = "knows",
+                       .fallback = std::string("everything"),
+                       .help = "all that will happen, what of the world lasts, or that from the end of the first stage on",
+                       .choices = {"everything", "world", "world-later"}},
+                      reserve_parameter(0)};
+  return entry;
+}
+
+ConfigureEntry staged_rl_entry() {
+  ConfigureEntry entry =
+      configure_entry("staged-rl", "each stage what a trained agent chooses, from what was measured so far", nullptr);
+  entry.parameters = {{.name = "agent", .fallback = std::string(), .help = "file of a trained agent; none: the one that ships"}};
+  entry.parameters.push_back(past_runs_parameter());
+  entry.uses_history = true;
+  entry.make_agent = [](const Parameters& p, const NetworkState* network) -> std::unique_ptr<Configure> {
+    return std::make_unique<StagedRl>(network, p.flag(kPastRuns));
+  };
+  entry.blueprint = StagedAgent::blueprint;
+  return entry;
+}
+
+}  // namespace
+
+const std::vector<ConfigureEntry>& configure_strategies() {
+  static const std::vector<ConfigureEntry> entries{
+      configure_entry("manual", "what an experienced user would set: the publication's batch, a usual pool, enough workers",
+                      make_configure<Manual>),
+      isotonic_entry("resource-only", "static-isotonic with the batch size of manual", make_isotonic<Frozen::batch>),
+      isotonic_entry("batch-only", "static-isotonic with the resources of manual", make_isotonic<Frozen::resources>),
+      isotonic_entry("static-isotonic",
+                     "cheapest (resources, batch size) predicted to keep the limits, by isotonic regression on past runs",
+                     make_isotonic<Frozen::nothing>),
+      random_runs_entry(),
+      history_entry("nearest-run", "a peer: every choice is like the most similar past run", make_guessing<NearestRun>,
+                    guess_parameters()),
+      history_entry("ernest", "a peer: step time as 1, batch/n, log n, n with coefficients >= 0 (Venkataraman et al., NSDI 2016)",
+                    make_guessing<Ernest>, guess_parameters()),
+      history_entry("parametric", "a peer: the model's own equations, fitted to the past runs (Pollux, OSDI 2021)",
+                    make_guessing<Parametric>, guess_parameters()),
+      boosting_entry(),
+      bayes_opt_entry(),
+      least_energy_entry(),
+      configure_entry("random-feasible", "a yardstick: any configuration that the belief finds feasible",
+                      make_configure<RandomFeasible>),
+      configure_entry("median-feasible", "a yardstick: the feasible configuration of median cost, by the belief",
+                      make_configure<MedianFeasible>),
+      oracle_entry<Oracle>("oracle", "the best candidate, found by running each alone in the true world"),
+      configure_entry("staged-greedy", "each stage: the batch nearest to the noise scale seen, on the cheapest feasible workers",
+                      make_configure<StagedGreedy>),
+      configure_entry("staged-random", "a yardstick: each stage any feasible configuration", make_configure<StagedRandom>),
+      staged_mpc_entry(),
+      staged_rl_entry(),
+      staged_oracle_entry(),
+  };
+  return entries;
+}
+
+bool uses_history(const ConfigureEntry& entry, const std::map<std::string, ParameterValue>& given) {
+  const auto declares = [](const ParameterDeclaration& parameter) { return parameter.name == kPastRuns; };
+  if (!entry.uses_history || std::none_of(entry.parameters.begin(), entry.parameters.end(), declares)) return entry.uses_history;
+  return Parameters(entry.parameters, given).flag(kPastRuns);
+}
+
+const std::vector<ThreadsEntry>& threads_strategies() {
+  static const std::vector<ThreadsEntry> entries{
+      threads_entry("recommended", "intra-op = physical cores, inter-op = sockets",
+                    [](const Parameters&, std::uint64_t) -> std::unique_ptr<sim::Threads> {
+                      return std::make_unique<RecommendedThreads>();
+                    },
+                    {}),
+      threads_entry("default", "intra-op = inter-op = logical cores",
+                    [](const Parameters&, std::uint64_t) -> std::unique_ptr<sim::Threads> {
+                      return std::make_unique<PlannedThreads>(std::make_unique<DefaultPlanner>(), BenchNoise{});
+                    },
+                    {}),
+      threads_entry("manual-best", "the quickest of all uniform settings, a profiling step each", make_manual_best_threads,
+                    {probing_noise()}),
+      threads_entry("hill-climbing",
+                    "threads of each operation by hill climbing, and what runs beside what (Liu et al., IPDPS 2019)",
+                    make_hill_climbing, hill_climbing_parameters()),
+  };
+  return entries;
+}
+
+}  // namespace rehearse::policies

@@ -1,0 +1,83 @@
+// Every strategy there is, in one visible place (registry.cpp, and registry_queue.cpp for the disciplines of queues): `rehearse
+// list policies` and `rehearse list strategies` read it, the scenario's loader checks names and parameters against it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policies/configure/configure.hpp"
+#include "policies/learn/nn/network_state.hpp"
+#include "policies/learn/probing.hpp"
+#include "policies/parameters.hpp"
+#include "policies/registry/place_planned.hpp"
+#include "sim/replay/decisions.hpp"
+
+namespace rehearse::policies {
+
+/// What every kind of strategy has in the registry.
+struct StrategyEntry {
+  std::string name;
+  std::string help;  ///< one line
+  std::vector<ParameterDeclaration> parameters;
+};
+
+/// Exactly one of the makers is set.
+struct ConfigureEntry : StrategyEntry {
+  std::unique_ptr<Configure> (*make)(const Parameters&) = nullptr;
+  std::unique_ptr<OracleConfigure> (*make_oracle)(const Parameters&) = nullptr;
+  /// Of a strategy that decides with a trained network of `blueprint`; null: an untrained one. Its parameter "agent" names the
+  /// file.
+  std::unique_ptr<Configure> (*make_agent)(const Parameters&, const NetworkState*) = nullptr;
+  NetworkBlueprint (*blueprint)() = nullptr;
+  bool uses_history = false;  ///< unless its parameter "past_runs", if it has one, says no
+  /// Null: the strategy takes the shared past runs. Else as many runs are measured as this chooses.
+  std::unique_ptr<ProbeChooser> (*make_probes)(const Parameters&) = nullptr;
+};
+
+template <class Interface>
+struct DecisionEntry : StrategyEntry {
+  std::unique_ptr<Interface> (*make)(const Parameters&) = nullptr;
+};
+/// `noise_key`: of the stream of what a planner measures.
+struct ThreadsEntry : StrategyEntry {
+  std::unique_ptr<sim::Threads> (*make)(const Parameters&, std::uint64_t noise_key) = nullptr;
+};
+struct PlaceEntry : StrategyEntry {
+  std::function<std::unique_ptr<sim::Place>(const Parameters&, const PlaceInputs&)> make;
+};
+using QueueEntry = DecisionEntry<sim::Queue>;
+
+template <class Interface>
+DecisionEntry<Interface> decision_entry(std::string name, std::string help, std::unique_ptr<Interface> (*make)(const Parameters&),
+                                        std::vector<ParameterDeclaration> parameters = {}) {
+  DecisionEntry<Interface> entry;
+  entry.name = std::move(name);
+  entry.help = std::move(help);
+  entry.parameters = std::move(parameters);
+  entry.make = make;
+  return entry;
+}
+
+const std::vector<ConfigureEntry>& configure_strategies();
+/// Whether the strategy learns from past runs with these parameters.
+bool uses_history(const ConfigureEntry& entry, const std::map<std::string, ParameterValue>& given);
+const std::vector<PlaceEntry>& place_strategies();  // policies/registry/place_strategies.cpp
+const std::vector<ThreadsEntry>& threads_strategies();
+const std::vector<QueueEntry>& queue_strategies();
+/// Those of them that share the cluster among users or jobs (registry_sharing.cpp).
+std::vector<QueueEntry> sharing_queue_strategies();
+
+/// Of a list above; null when there is none of this name.
+template <class Entry>
+const Entry* find_strategy(const std::vector<Entry>& entries, std::string_view name) {
+  for (const Entry& entry : entries)
+    if (entry.name == name) return &entry;
+  return nullptr;
+}
+
+}  // namespace rehearse::policies

@@ -1,0 +1,166 @@
+// The part of the registry that has the queue's disciplines.
+#include <algorithm>
+#include <iterator>
+
+#include "policies/queue/conservative.hpp"
+#include "policies/queue/deadline_admission.hpp"
+#include "policies/queue/earliest_deadline.hpp"
+#include "policies/queue/easy.hpp"
+#include "policies/queue/fifo.hpp"
+#include "policies/queue/least_attained_service.hpp"
+#include "policies/queue/oracle_queue.hpp"
+#include "policies/queue/priority.hpp"
+#include "policies/queue/shortest_job.hpp"
+#include "policies/registry/registry.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+using Made = std::unique_ptr<sim::Queue>;
+using Declared = std::vector<ParameterDeclaration>;
+
+constexpr const char* kPlacement = "placement";
+constexpr const char* kDurations = "durations";
+constexpr const char* kPreempt = "preempt";
+constexpr const char* kDepth = "depth";
+
+ParameterDeclaration placement_parameter() {
+  return {.name = kPlacement,
+          .fallback = std::string("consolidated"),
+          .help = "which free devices a job takes: the fewest nodes, the smallest gaps, or evenly on the emptiest nodes",
+          .choices = {"consolidated", "best-fit", "spread", "network-aware"}};
+}
+
+ParameterDeclaration durations_parameter(std::string fallback) {
+  return {.name = kDurations,
+          .fallback = std::move(fallback),
+          .help = "what a job is believed to take: its menu's prediction, or the user's walltime_s (without one, the prediction)",
+          .choices = {"predicted", "user"}};
+}
+
+ParameterDeclaration preempt_parameter() {
+  return {.name = kPreempt, .fallback = true, .help = "running jobs that come later give way"};
+}
+
+ParameterDeclaration depth_parameter(double fallback) {
+  return {.name = kDepth,
+          .fallback = fallback,
+          .help = "waiting jobs looked at, from the first",
+          .low = 1,
+          .high = 1e9,
+          .whole = true};
+}
+
+sim::Placement placement(const Parameters& p) {
+  const std::string& name = p.text(kPlacement);
+  if (name == "best-fit") return sim::Placement::best_fit;
+  if (name == "network-aware") return sim::Placement::network_aware;
+  return name == "spread" ? sim::Placement::spread : sim::Placement::consolidated;
+}
+
+Durations::Source durations(const Parameters& p) {
+  return p.text(kDurations) == "user" ? Durations::Source::user : Durations::Source::predicted;
+}
+
+template <bool preempt>
+ShortestJobParameters shortest(const Parameters& p) {
+  return {.preempt = preempt, .durations = durations(p), .placement = placement(p)};
+}
+
+BackfillParameters backfill(const Parameters& p) {
+  return {.durations = durations(p), .depth = static_cast<int>(p.number(kDepth)), .placement = placement(p)};
+}
+
+template <bool preempt>
+Made make_oracle(const Parameters& p) {
+  return std::make_unique<WithTruth<ShortestJob>>(ShortestJob({.preempt = preempt, .placement = placement(p)}));
+}
+
+Declared priority_parameters() {
+  return {{.name = "ageing_per_hour", .fallback = 0.0, .help = "priority that a job gains each hour", .low = 0, .high = 1e9},
+          preempt_parameter(),
+          placement_parameter()};
+}
+
+Made make_priority(const Parameters& p) {
+  return std::make_unique<Priority>(
+      PriorityParameters{.ageing_per_hour = p.number("ageing_per_hour"), .preempt = p.flag(kPreempt), .placement = placement(p)});
+}
+
+Declared las_parameters() {
+  return {{.name = "levels", .fallback = 2.0, .help = "queues of attained service", .low = 1, .high = 1000, .whole = true},
+          {.name = "threshold_device_s",
+           .fallback = 3600.0,
+           .help = "service after which a job leaves the first level",
+           .low = 1e-3,
+           .high = 1e12},
+          {.name = "ratio", .fallback = 10.0, .help = "of a level's threshold and the one before", .low = 1.001, .high = 1e6},
+          {.name = "gittins", .fallback = false, .help = "order levels by the Gittins index of the jobs that have ended"},
+          {.name = "promote_after",
+           .fallback = 0.0,
+           .help = "a job that waited so many times as long as it ran goes back to the first level; 0: never",
+           .low = 0,
+           .high = 1e9},
+          placement_parameter()};
+}
+
+Made make_las(const Parameters& p) {
+  return std::make_unique<LeastAttainedService>(
+      LeastAttainedServiceParameters{.levels = static_cast<int>(p.number("levels")),
+                                     .threshold_device_s = p.number("threshold_device_s"),
+                                     .ratio = p.number("ratio"),
+                                     .gittins = p.flag("gittins"),
+                                     .promote_after = p.number("promote_after"),
+                                     .placement = placement(p)});
+}
+
+Made make_fifo(const Parameters& p) {
+  return std::make_unique<Fifo>(FifoParameters{.per_pool = p.flag("per_pool"), .placement = placement(p)});
+}
+
+Made make_edf(const Parameters& p) {
+  return std::make_unique<EarliestDeadline>(EarliestDeadlineParameters{.preempt = p.flag(kPreempt), .placement = placement(p)});
+}
+
+Made make_admission(const Parameters& p) {
+  return std::make_unique<DeadlineAdmission>(DeadlineAdmissionParameters{.durations = durations(p), .placement = placement(p)});
+}
+
+}  // namespace
+
+const std::vector<QueueEntry>& queue_strategies() {
+  const auto entry = decision_entry<sim::Queue>;
+  static const std::vector<QueueEntry> entries = [&] {
+    std::vector<QueueEntry> all{
+        entry("fifo", "first come, first served; nobody overtakes", make_fifo,
+              {{.name = "per_pool", .fallback = false, .help = "one line a pool instead of one for all"}, placement_parameter()}),
+        entry("priority", "highest priority first, with ageing and preemption", make_priority, priority_parameters()),
+        entry("sjf", "shortest job first",
+              [](const Parameters& p) -> Made { return std::make_unique<ShortestJob>(shortest<false>(p)); },
+              {durations_parameter("predicted"), placement_parameter()}),
+        entry("srtf", "shortest remaining time first, with preemption",
+              [](const Parameters& p) -> Made { return std::make_unique<ShortestJob>(shortest<true>(p)); },
+              {durations_parameter("predicted"), placement_parameter()}),
+        entry("oracle-sjf", "a yardstick: shortest job first by true durations", make_oracle<false>, {placement_parameter()}),
+        entry("oracle-srtf", "a yardstick: shortest remaining time first by true durations", make_oracle<true>,
+              {placement_parameter()}),
+        entry("easy", "EASY backfilling: who overtakes must not delay the first in line (Lifka, JSSPP 1995)",
+              [](const Parameters& p) -> Made { return std::make_unique<Easy>(backfill(p)); },
+              {durations_parameter("user"), depth_parameter(1000), placement_parameter()}),
+        entry("conservative", "conservative backfilling: who overtakes must delay nobody (Mu'alem and Feitelson, TPDS 2001)",
+              [](const Parameters& p) -> Made { return std::make_unique<Conservative>(backfill(p)); },
+              {durations_parameter("user"), depth_parameter(100), placement_parameter()}),
+        entry("edf", "earliest deadline first", make_edf, {preempt_parameter(), placement_parameter()}),
+        entry("deadline-admission", "jobs that cannot keep their deadlines are rejected at once (ElasticFlow, ASPLOS 2023)",
+              make_admission, {durations_parameter("predicted"), placement_parameter()}),
+        entry("las", "least attained service in discrete levels, with preemption (Tiresias, NSDI 2019)", make_las,
+              las_parameters()),
+    };
+    std::ranges::move(sharing_queue_strategies(), std::back_inserter(all));
+    return all;
+  }();
+  return entries;
+}
+
+}  // namespace rehearse::policies

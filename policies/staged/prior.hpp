@@ -1,0 +1,43 @@
+// What is believed of a job's models before it trains: the tables as they stand, corrected by past runs of the same profile.
+// Staged strategies go on correcting it by the job's own stages.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "policies/configure/configure.hpp"
+#include "workloads/world/revised_belief.hpp"
+
+namespace rehearse::policies {
+
+/// Of a run's examples factor: the standard deviation of its logarithm (docs/model.md, "World and belief").
+inline constexpr double kExamplesSpread = 0.07;
+
+/// Means, and the standard deviations of logarithms that are left around them.
+struct Prior {
+  workloads::Revision mean;
+  double noise_scale_spread = 0.3;
+  std::vector<double> speed_spreads;  ///< of step times by pool
+
+  double speed_spread(std::size_t pool) const { return pool < speed_spreads.size() ? speed_spreads[pool] : 0.1; }
+};
+
+/// Gaussian posterior of logarithms, given the view's past runs of the job's profile. Step times of a pool: runs of its
+/// instance, each weighing the less the more of its step is synchronisation, which errs on its own. Noise scale and ceiling
+/// together: the accuracies of runs on all instances, linearised (Gauss-Newton); each run's own examples factor is part of the
+/// noise. Without past runs what the tables say.
+Prior prior_of(const ConfigureView& view, const workloads::Belief& belief);
+
+/// Priors by profile, each made once.
+class Priors {
+ public:
+  /// `learns`: from past runs.
+  explicit Priors(bool learns = true) : learns_(learns) {}
+  const Prior& of(const ConfigureView& view, const workloads::Belief& belief);
+
+ private:
+  const bool learns_;
+  std::map<int, Prior> priors_;
+};
+
+}  // namespace rehearse::policies

@@ -1,0 +1,49 @@
+// Stages chosen by a trained agent (staged_agent.hpp), from what the job has shown so far.
+#pragma once
+
+#include <memory>
+
+#include "policies/configure/configure.hpp"
+#include "policies/staged/prior.hpp"
+#include "policies/staged/staged_agent.hpp"
+
+namespace rehearse::policies {
+
+/// Everything about one decision; `from` points into `seen` or the table.
+struct AgentDecision {
+  Outlook outlook;
+  AgentInputs inputs;
+  sim::Standing from;
+  std::vector<double> ends;  ///< of the stages to come
+};
+
+/// What a decision needs that does not change while a job trains.
+struct AgentBasis {
+  const workloads::Belief& belief;
+  const StageTable& table;
+  std::span<const double> ends;  ///< of all stages but the last
+  const Prior& prior;
+};
+
+/// What the agent is asked: the prior corrected by the stages seen (`revise`), the outlook, its features. No options when nothing
+/// fits.
+AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::StageSeen> seen, const AgentBasis& basis);
+
+class StagedRl final : public Configure {
+ public:
+  /// Null: an untrained agent, which decides by the outlook alone.
+  StagedRl(const NetworkState* network, bool past_runs);
+  sim::Menu configure(const ConfigureView& view, const workloads::Belief& belief) override;
+  sim::Menu configure_again(const ConfigureView& view, std::span<const sim::StageSeen> seen,
+                            const workloads::Belief& belief) override;
+
+ private:
+  const StageTable& table_of(const ConfigureView& view, const workloads::Belief& belief);
+
+  StagedAgent agent_;
+  Tape tape_;
+  Priors priors_;
+  std::map<int, std::unique_ptr<StageTable>> tables_;  ///< by profile; made anew when the candidates change
+};
+
+}  // namespace rehearse::policies

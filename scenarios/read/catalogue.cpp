@@ -1,0 +1,319 @@
+#include "scenarios/read/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/read/embedded.hpp"
+#include "scenarios/read/loader_parts.hpp"
+#include "sim/base/names.hpp"
+#include "sim/io/object_reader.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+using sim::above;
+using sim::at_least;
+using sim::between;
+using sim::NumberRange;
+
+constexpr double kGib = 1024.0 * 1024 * 1024;
+// Wide enough for any hardware, narrow enough that no product of them leaves the range of a double.
+constexpr NumberRange kFlops{.low = 1e6, .high = 1e21};
+constexpr NumberRange kBytes{.low = 1e3, .high = 1e18};
+constexpr NumberRange kWatts{.low = 0, .high = 1e6};
+const std::vector<std::string> kDeviceKinds{"gpu", "cpu"};
+
+// Defaults of a device that says no more than its peak: docs/model.md, "Defaults of own hardware".
+constexpr double kFlopsPerByte = 15;
+constexpr double kFlopsPerMultiprocessor = 1.8e11, kMostMultiprocessors = 1e6;
+
+sim::Efficiency read_efficiency(sim::JsonValue value, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  const NumberRange fraction{.low = 0, .high = 1, .low_excluded = true};
+  sim::Efficiency e;
+  e.conv = in.number("conv", fraction, e.conv);
+  e.gemm = in.number("gemm", fraction, e.gemm);
+  e.rnn = in.number("rnn", fraction, e.rnn);
+  e.fp16 = in.number("fp16", fraction, e.fp16);
+  e.bandwidth = in.number("bandwidth", fraction, e.bandwidth);
+  e.k_half = in.number("k_half", between(0, 1e6), e.k_half);
+  e.launch_s = in.number("launch_s", between(0, 1), e.launch_s);
+  e.repeat_s = in.number("repeat_s", between(0, 1), e.repeat_s);
+  e.host_s_per_op = in.number("host_s_per_op", between(0, 1), e.host_s_per_op);
+  in.finish();
+  return e;
+}
+
+sim::ModelCorrection read_correction(sim::JsonValue value, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  sim::ModelCorrection c{.model = in.text("model"), .dataset = in.text("dataset")};
+  c.time_factor = in.number("time_factor", between(1e-3, 1e3), 1.0);
+  c.launch_factor = in.number("launch_factor", between(1e-3, 1e3), 1.0);
+  c.power_factor = in.number("power_factor", between(1e-3, 1e3), 1.0);
+  c.wait_share = in.number("wait_share", between(0, 0.99), 0.0);
+  in.finish();
+  return c;
+}
+
+sim::Threading read_threading(sim::JsonValue value, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  sim::Threading t;
+  t.cores_per_tile = static_cast<int>(in.integer("cores_per_tile", between(1, 1e3), t.cores_per_tile));
+  t.tile_cache_bytes = in.number("tile_cache_bytes", between(0, 1e12), t.tile_cache_bytes);
+  t.smt_yield = in.number("smt_yield", between(0.1, 16), t.smt_yield);
+  t.serial_share = in.number("serial_share", between(0, 1), t.serial_share);
+  t.dispatch_share = in.number("dispatch_share", between(0, 1), t.dispatch_share);
+  t.wake_s = in.number("wake_s", between(0, 1), t.wake_s);
+  t.time_slice_s = in.number("time_slice_s", between(0, 1), t.time_slice_s);
+  in.finish();
+  return t;
+}
+
+sim::PowerLaw read_power(sim::JsonValue value, const sim::PowerLaw& fallback, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  const NumberRange relative{.low = 0, .high = 1, .low_excluded = true};
+  sim::PowerLaw law;
+  law.running_w = in.number("running_w", kWatts, fallback.running_w);
+  law.clock_w = in.number("clock_w", kWatts, fallback.clock_w);
+  law.launch_w = in.number("launch_w", kWatts, fallback.launch_w);
+  law.arithmetic_w = in.number("arithmetic_w", kWatts, fallback.arithmetic_w);
+  law.memory_w = in.number("memory_w", kWatts, fallback.memory_w);
+  law.voltage_floor = in.number("voltage_floor", relative, fallback.voltage_floor);
+  law.voltage_slope = in.number("voltage_slope", between(0, 10), fallback.voltage_slope);
+  law.lowest_clock = in.number("lowest_clock", relative, fallback.lowest_clock);
+  in.finish();
+  return law;
+}
+
+sim::Device read_device(sim::JsonValue value, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  sim::Device d;
+  d.name = in.text("name");
+  const bool cpu = in.choice("kind", kDeviceKinds, 0) == 1;
+  d.kind = cpu ? sim::DeviceKind::cpu : sim::DeviceKind::gpu;
+  if (const auto peak = in.required("peak_flops", "an object with fp32")) {
+    sim::ObjectReader flops(*peak, mistakes);
+    d.peak_fp32_flops = flops.number("fp32", kFlops);
+    d.peak_fp16_flops = flops.number("fp16", kFlops, d.peak_fp32_flops);
+    flops.finish();
+  }
+  d.memory_bytes = in.number("memory_bytes", kBytes, (cpu ? 64 : 16) * kGib);
+  d.memory_bandwidth_bytes_per_s = in.number("memory_bandwidth_bytes_per_s", kBytes, d.peak_fp32_flops / kFlopsPerByte);
+  const double multiprocessors = std::clamp(std::round(d.peak_fp32_flops / kFlopsPerMultiprocessor), 1.0, kMostMultiprocessors);
+  d.multiprocessors = static_cast<int>(
+      in.integer("multiprocessors", between(1, kMostMultiprocessors), static_cast<std::int64_t>(multiprocessors)));
+  d.cores = static_cast<int>(in.integer("cores", between(1, 1e5), 16));
+  d.sockets = static_cast<int>(in.integer("sockets", between(1, 64), 1));
+  d.threads_per_core = static_cast<int>(in.integer("threads_per_core", between(1, 16), 1));
+  d.core_bandwidth_bytes_per_s =
+      in.number("core_bandwidth_bytes_per_s", kBytes,
+                std::min(d.memory_bandwidth_bytes_per_s, 2 * d.memory_bandwidth_bytes_per_s / d.cores));
+  d.idle_w = in.number("idle_w", kWatts, 30.0);
+  d.busy_w = in.number("busy_w", kWatts, std::max(250.0, d.idle_w));
+  if (d.busy_w < d.idle_w) value.refuse("busy_w of at least idle_w", mistakes);
+  if (const auto efficiency = in.child("efficiency")) d.efficiency = read_efficiency(*efficiency, mistakes);
+  if (const auto threading = in.child("threading")) d.threading = read_threading(*threading, mistakes);
+  if (const auto power = in.child("power")) d.power = read_power(*power, sim::power_law(d), mistakes);
+  for (const sim::JsonValue one : in.list("corrections")) d.corrections.push_back(read_correction(one, mistakes));
+  d.source = in.text("source", "the scenario");
+  in.finish();
+  return d;
+}
+
+sim::Link read_link(sim::JsonValue value, const sim::Link& fallback, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  const sim::Link link{.bandwidth_bytes_per_s = in.number("bandwidth_bytes_per_s", kBytes, fallback.bandwidth_bytes_per_s),
+                       .latency_s = in.number("latency_s", between(0, 1), fallback.latency_s)};
+  in.finish();
+  return link;
+}
+
+InstanceEntry read_instance(sim::JsonValue value, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  InstanceEntry entry;
+  sim::Instance& i = entry.instance;
+  i.name = in.text("name");
+  const auto add = [&](sim::JsonValue where, std::string device, int count) {
+    const sim::Mistake place = where.mistake("");
+    entry.devices.push_back({.device = std::move(device),
+                             .count = count,
+                             .file = place.file,
+                             .pointer = place.pointer,
+                             .line = place.line,
+                             .column = place.column});
+  };
+  for (const sim::JsonValue device : in.list("devices")) {
+    sim::ObjectReader one(device, mistakes);
+    std::string name = one.text("device");
+    const auto count = static_cast<int>(one.integer("count", between(1, 1024), 1));
+    one.finish();
+    if (!name.empty()) add(device, std::move(name), count);
+  }
+  if (const auto cpu = in.child("cpu")) add(*cpu, std::string(sim::read_text(*cpu, mistakes)), 1);
+  i.cpu_share = in.number("cpu_share", {.low = 0, .high = 64, .low_excluded = true}, 1.0);
+  i.vcpus = static_cast<int>(in.integer("vcpus", at_least(0), 0));
+  i.memory_bytes = in.number("memory_bytes", kBytes, 64 * kGib);
+  entry.has_price = in.has("price_usd_per_hour");
+  i.price_usd_per_hour = in.number("price_usd_per_hour", between(0, 1e6), 0.0);
+  i.spot_price_usd_per_hour = in.maybe_number("spot_price_usd_per_hour", between(0, 1e6)).value_or(i.spot_price_usd_per_hour);
+  i.inside = {1e10, 1e-5};
+  i.network = {1.25e9, 5e-5};
+  if (const auto inside = in.child("inside")) i.inside = read_link(*inside, i.inside, mistakes);
+  if (const auto network = in.child("network")) i.network = read_link(*network, i.network, mistakes);
+  i.overlap = in.number("overlap", between(1, 10), i.overlap);
+  i.server_bytes_per_s = in.number("server_bytes_per_s", kBytes, i.server_bytes_per_s);
+  i.server_overlap = in.number("server_overlap", between(1, 10), i.server_overlap);
+  i.storage_bandwidth_bytes_per_s = in.number("storage_bandwidth_bytes_per_s", kBytes, 5e8);
+  i.host_idle_w = in.number("host_idle_w", kWatts, 100.0);
+  i.host_busy_w = in.number("host_busy_w", kWatts, std::max(200.0, i.host_idle_w));
+  i.source = in.text("source", "the scenario");
+  in.finish();
+  if (!in.has("devices") && !in.has("cpu")) value.refuse("devices, or a cpu, or both", mistakes);
+  if (const auto list = in.child("devices"); list && list->is_array() && list->size() == 0 && !in.has("cpu"))
+    list->refuse("at least one device", mistakes);
+  return entry;
+}
+
+/// Adds what is new, replaces what came from an earlier place, refuses a name given twice in this place.
+template <class Entry, class NameOf>
+void merge(std::vector<Entry>& all, std::vector<std::pair<Entry, sim::JsonValue>> added, NameOf name_of,
+           sim::Mistakes& mistakes) {
+  std::vector<std::string> here;
+  for (auto& [entry, value] : added) {
+    const std::string name = name_of(entry);
+    if (name.empty()) continue;
+    if (std::find(here.begin(), here.end(), name) != here.end()) {
+      refuse_again(value, name, "a name that is given once", mistakes);
+      continue;
+    }
+    here.push_back(name);
+    const auto old = std::find_if(all.begin(), all.end(), [&](const Entry& e) { return name_of(e) == name; });
+    if (old != all.end())
+      *old = std::move(entry);
+    else
+      all.push_back(std::move(entry));
+  }
+}
+
+const std::string& device_name(const sim::Device& device) { return device.name; }
+const std::string& instance_name(const InstanceEntry& entry) { return entry.instance.name; }
+
+}  // namespace
+
+void Catalogue::add(sim::JsonValue object, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(object, mistakes);
+  std::vector<std::pair<sim::Device, sim::JsonValue>> devices;
+  for (const sim::JsonValue value : in.list("devices")) devices.emplace_back(read_device(value, mistakes), value);
+  merge(devices_, std::move(devices), device_name, mistakes);
+  std::vector<std::pair<InstanceEntry, sim::JsonValue>> instances;
+  for (const sim::JsonValue value : in.list("instances")) instances.emplace_back(read_instance(value, mistakes), value);
+  merge(instances_, std::move(instances), instance_name, mistakes);
+}
+
+void Catalogue::add_file(const std::string& path, sim::Mistakes& mistakes) {
+  const sim::JsonDocument document = sim::read_json_file(path);
+  sim::ObjectReader whole(document.root(), mistakes);
+  for (const char* key : {"devices", "instances", "$schema"}) whole.has(key);
+  whole.finish();
+  if (document.root().is_object()) add(document.root(), mistakes);
+}
+
+void Catalogue::add_own() {
+  sim::check(devices_.empty() && instances_.empty(), "the program's own catalogue comes first");
+  static const Catalogue own = [] {  // parsed once: a sweep reads thousands of scenarios
+    Catalogue parsed;
+    sim::Mistakes mistakes;
+    for (const char* name : {"sim/cluster/catalogue/devices.json", "sim/cluster/catalogue/instances.json"}) {
+      const sim::JsonDocument document = sim::parse_json(std::string(embedded_file(name)), name);
+      parsed.add(document.root(), mistakes);
+    }
+    sim::check(mistakes.empty(), "the program's own catalogue has mistakes");
+    return parsed;
+  }();
+  *this = own;
+}
+
+std::vector<std::string> Catalogue::device_names() const {
+  std::vector<std::string> names;
+  for (const sim::Device& device : devices_) names.push_back(device.name);
+  return names;
+}
+
+std::vector<std::string> Catalogue::instance_names() const {
+  std::vector<std::string> names;
+  for (const InstanceEntry& entry : instances_) names.push_back(entry.instance.name);
+  return names;
+}
+
+const InstanceEntry* Catalogue::find_instance(std::string_view name) const {
+  const auto found =
+      std::find_if(instances_.begin(), instances_.end(), [&](const InstanceEntry& e) { return e.instance.name == name; });
+  return found == instances_.end() ? nullptr : &*found;
+}
+
+const sim::Device* Catalogue::find_device(std::string_view name) const {
+  const auto found = std::find_if(devices_.begin(), devices_.end(), [&](const sim::Device& d) { return d.name == name; });
+  return found == devices_.end() ? nullptr : &*found;
+}
+
+namespace {
+
+/// The part of a CPU that an instance owns, as a device of its own; its memory is the instance's.
+sim::Device owned_part(const sim::Device& cpu, const sim::Instance& instance, double share) {
+  sim::Device part = cpu;
+  if (share != 1) part.name = cpu.name + "/" + instance.name;
+  part.memory_bytes = instance.memory_bytes;
+  part.peak_fp32_flops *= share;
+  part.peak_fp16_flops *= share;
+  part.cores = std::max(1, static_cast<int>(std::lround(cpu.cores * share)));
+  part.sockets = std::max(1, static_cast<int>(std::lround(cpu.sockets * share)));
+  part.memory_bandwidth_bytes_per_s = std::max(cpu.memory_bandwidth_bytes_per_s * share,
+                                               std::min(cpu.core_bandwidth_bytes_per_s, cpu.memory_bandwidth_bytes_per_s));
+  return part;
+}
+
+int index_of_device(sim::Cluster& cluster, const sim::Device& device) {
+  for (std::size_t d = 0; d < cluster.devices.size(); ++d)
+    if (cluster.devices[d].name == device.name && cluster.devices[d].memory_bytes == device.memory_bytes)
+      return static_cast<int>(d);
+  cluster.devices.push_back(device);
+  return static_cast<int>(cluster.devices.size()) - 1;
+}
+
+}  // namespace
+
+int add_to_cluster(const InstanceEntry& entry, const Catalogue& catalogue, sim::Cluster& cluster, sim::Mistakes& mistakes) {
+  const std::size_t before = mistakes.size();
+  sim::Instance instance = entry.instance;
+  const auto refuse = [&](const InstanceEntry::Named& named, std::string expected, std::string nearest) {
+    mistakes.add({.file = named.file,
+                  .line = named.line,
+                  .column = named.column,
+                  .pointer = named.pointer,
+                  .expected = std::move(expected),
+                  .found = "\"" + named.device + "\"",
+                  .nearest = std::move(nearest)});
+  };
+  for (const InstanceEntry::Named& named : entry.devices) {
+    const sim::Device* device = catalogue.find_device(named.device);
+    if (device == nullptr) {
+      refuse(named, "the name of a device", sim::nearest_name(named.device, catalogue.device_names()));
+    } else if (device->kind == sim::DeviceKind::cpu) {
+      if (instance.cpu >= 0) refuse(named, "one kind of CPU in a node", {});
+      instance.cpu_share *= named.count;
+      instance.cpu = index_of_device(cluster, owned_part(*device, instance, instance.cpu_share));
+    } else {
+      if (!instance.gpus.empty()) refuse(named, "one kind of GPU in a node", {});
+      instance.gpus.push_back({.device = index_of_device(cluster, *device), .count = named.count});
+    }
+  }
+  // Without a device when the entry itself had a mistake, which is told.
+  if (mistakes.size() > before || (instance.gpus.empty() && instance.cpu < 0)) return kNoInstance;
+  cluster.instances.push_back(std::move(instance));
+  return static_cast<int>(cluster.instances.size()) - 1;
+}
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,55 @@
+// Devices and instances by name: the program's own catalogue, then catalogue files, then what a scenario defines itself. A later
+// entry of the same name overrides an earlier one; the same name twice in one place is a mistake.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/io/json.hpp"
+
+namespace rehearse::scenarios {
+
+/// An instance type as it is written down: devices by name.
+struct InstanceEntry {
+  sim::Instance instance;  ///< `gpus` and `cpu` not yet set
+  struct Named {
+    std::string device;
+    int count = 1;
+    std::string file, pointer;  ///< for messages
+    std::int64_t line = 0, column = 0;
+  };
+  std::vector<Named> devices;
+  bool has_price = false;
+};
+
+class Catalogue {
+ public:
+  /// Takes "devices" and "instances", either of which may be missing. Records mistakes and goes on.
+  void add(sim::JsonValue object_with_lists, sim::Mistakes& mistakes);
+  /// As add(), of a file of nothing but these two lists. Throws InputError when it cannot be read.
+  void add_file(const std::string& path, sim::Mistakes& mistakes);
+  /// The program's own devices and instances; before anything else is added.
+  void add_own();
+
+  const std::vector<sim::Device>& devices() const { return devices_; }
+  const std::vector<InstanceEntry>& instances() const { return instances_; }
+  std::vector<std::string> device_names() const;
+  std::vector<std::string> instance_names() const;
+  const InstanceEntry* find_instance(std::string_view name) const;
+  const sim::Device* find_device(std::string_view name) const;
+
+ private:
+  std::vector<sim::Device> devices_;
+  std::vector<InstanceEntry> instances_;
+};
+
+/// Of a pool whose instance has a mistake.
+inline constexpr int kNoInstance = -1;
+
+/// Appends the instance and the devices it uses to the cluster, and returns its index; kNoInstance after a mistake. A CPU of
+/// which it owns a part becomes a device of its own with that part of the cores, arithmetic and bandwidth. Devices that nobody
+/// knows are mistakes.
+int add_to_cluster(const InstanceEntry& entry, const Catalogue& catalogue, sim::Cluster& cluster, sim::Mistakes& mistakes);
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,308 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "report/row_writer.hpp"
+#include "scenarios/read/loader_parts.hpp"
+#include "scenarios/read/axes.hpp"
+#include "sim/base/names.hpp"
+#include "sim/io/shown.hpp"
+#include "traces/jobs/job_list.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+using sim::at_least;
+using sim::between;
+
+const std::vector<std::string> kBilling{"allocated", "node", "pool"};  // in Billing's order
+const std::vector<std::string> kInfeasible{"best-effort", "reject"};
+const std::vector<std::string> kNetworkSolvers{"fast", "simgrid"};
+const std::vector<std::string> kEvents{"none", "first", "all"};
+constexpr std::size_t kManyJobs = 10'000;  // above it the detailed records are off unless asked for
+
+void read_world(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto value = in.child("world");
+  if (!value) return;
+  sim::ObjectReader world(*value, mistakes);
+  workloads::WorldErrors e = workloads::WorldErrors::scaled(world.number("model_error", between(0, 2), 0.10));
+  e.sync_error = world.number("sync_error", between(0, 2), e.sync_error);
+  e.noise_scale_error = world.number("noise_scale_error", between(0, 5), e.noise_scale_error);
+  e.ceiling_error = world.number("ceiling_error", between(0, 1), e.ceiling_error);
+  e.examples_error = world.number("examples_error", between(0, 2), e.examples_error);
+  e.step_noise = world.number("step_noise", between(0, 1), e.step_noise);
+  e.evaluation_noise = world.number("evaluation_noise", between(0, 100), e.evaluation_noise);
+  world.finish();
+  scenario.world_errors = e;
+}
+
+void read_switching(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+  scenario.costs.billing = static_cast<sim::Billing>(in.choice("billing", kBilling, 0));
+  scenario.costs.minimum_node_s = in.number("minimum_node_s", between(0, 1e9), 0.0);
+  if (scenario.costs.billing != sim::Billing::node && in.has("minimum_node_s"))
+    in.child("minimum_node_s")->refuse("\"billing\": \"node\" beside it: other billings know no minimum", mistakes);
+  scenario.infeasible = in.choice("infeasible", kInfeasible, 0) == 1 ? sim::Infeasible::reject : sim::Infeasible::best_effort;
+  scenario.network_solver = static_cast<sim::NetworkSolver>(in.choice("network_solver", kNetworkSolvers, 0));
+  const auto value = in.child("switching");
+  if (!value) return;
+  sim::ObjectReader switching(*value, mistakes);
+  scenario.costs.preload_bytes_per_s =
+      switching.number("preload_bytes_per_s", between(1e3, 1e15), scenario.costs.preload_bytes_per_s);
+  scenario.costs.collect_s = switching.number("collect_s", between(0, 1e6), scenario.costs.collect_s);
+  scenario.costs.start_s = switching.number("start_s", between(0, 1e6), scenario.costs.start_s);
+  scenario.costs.checkpoint_s = switching.number("checkpoint_s", between(0, 1e6), scenario.costs.checkpoint_s);
+  scenario.costs.restore_bytes_per_s =
+      switching.number("restore_bytes_per_s", between(1e3, 1e15), scenario.costs.restore_bytes_per_s);
+  scenario.costs.warmup_epochs = switching.number("warmup_epochs", between(0, 100), scenario.costs.warmup_epochs);
+  scenario.costs.parameter_server_usd_per_hour =
+      switching.number("parameter_server_usd_per_hour", between(0, 1e6), scenario.costs.parameter_server_usd_per_hour);
+  switching.finish();
+}
+
+const std::vector<std::string> kStagesBy{"epochs", "accuracy"};
+
+void read_stages(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto value = in.child("stages");
+  if (!value) return;
+  sim::ObjectReader stages(*value, mistakes);
+  scenario.stages.count = static_cast<int>(stages.integer("count", between(1, 20), scenario.stages.count));
+  scenario.stages.by = static_cast<policies::StagesBy>(stages.choice("by", kStagesBy, 0));
+  stages.finish();
+}
+
+void read_output(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+  std::size_t jobs = scenario.jobs.size();
+  for (const workloads::GeneratorSettings& generator : scenario.generators) jobs += static_cast<std::size_t>(generator.count);
+  OutputSettings& out = scenario.output;
+  out.stages = out.curves = out.predictions = out.utilization = out.report = jobs <= kManyJobs;
+  out.nodes = out.report;
+  out.life = in.has("checkpoint") || in.has("failures") || in.has("stragglers") || in.has("maintenance");
+  const auto value = in.child("output");
+  if (!value) return;
+  sim::ObjectReader output(*value, mistakes);
+  out.events = static_cast<Events>(output.choice("events", kEvents, static_cast<std::size_t>(out.events)));
+  out.stages = output.boolean("stages", out.stages);
+  out.curves = output.boolean("curves", out.curves);
+  out.predictions = output.boolean("predictions", out.predictions);
+  out.utilization = output.boolean("utilization", out.utilization);
+  out.life = output.boolean("life", out.life);
+  out.report = output.boolean("report", out.report);
+  out.nodes = output.boolean("nodes", out.report);
+  if (output.boolean("timeline", false))
+    output.child("timeline")->refuse("false: this version writes no timeline.json", mistakes);
+  output.integer("max_timeline_jobs", at_least(0), 0);
+  output.finish();
+}
+
+void read_measure(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto value = in.child("measure");
+  if (!value) return;
+  sim::ObjectReader measure(*value, mistakes);
+  report::MeasureWindow& window = scenario.measure.emplace();
+  window.warmup_s = measure.number("warmup_s", between(0, 0x1p33), window.warmup_s);
+  window.until_s = measure.maybe_number("until_s", sim::above(0)).value_or(window.until_s);
+  measure.finish();
+  if (window.until_s <= window.warmup_s) measure.child("until_s").value_or(*value).refuse("a date after warmup_s", mistakes);
+}
+
+/// Says so when a pool beats another in speed and cost for every model: savings over a dominated pool mean nothing.
+void warn_of_dominated_pools(Scenario& scenario) {
+  const workloads::Belief belief(scenario.cluster, scenario.profile_models);
+  const std::size_t pools = scenario.cluster.pools.size();
+  const auto sample_s = [&](const sim::Profile& profile, std::size_t pool) {
+    const workloads::ProfileModel& model = scenario.profile_models.of(profile);
+    const sim::Device& device = sim::worker_device(scenario.cluster, static_cast<int>(pool));
+    const double batch =
+        std::min(model.publication_batch, static_cast<double>(model.memory.largest_batch(device, profile.precision)));
+    if (batch < 1) return sim::kNever;
+    const workloads::Conditions conditions{.batch = batch, .precision = profile.precision, .threads = device.cores};
+    return model.step.compute_time(device, corrected(conditions, device, model.model, model.dataset)).total_s() / batch;
+  };
+  if (scenario.profiles.profiles().empty()) return;
+  for (std::size_t better = 0; better < pools; ++better) {
+    for (std::size_t worse = 0; worse < pools; ++worse) {
+      if (better == worse) continue;
+      const auto beats = [&](const sim::Profile& profile) {
+        const double a = sample_s(profile, better), b = sample_s(profile, worse);
+        return a < b && a * sim::worker_usd_per_s(scenario.cluster, static_cast<int>(better)) <
+                            b * sim::worker_usd_per_s(scenario.cluster, static_cast<int>(worse));
+      };
+      if (std::all_of(scenario.profiles.profiles().begin(), scenario.profiles.profiles().end(), beats))
+        scenario.warnings.push_back(fmt::format(
+            "pool \"{}\" is faster and cheaper than pool \"{}\" for every model: savings over the latter mean nothing",
+            scenario.cluster.pools[better].name, scenario.cluster.pools[worse].name));
+    }
+  }
+}
+
+/// A resolved scenario names the files that it was run with.
+void warn_of_changed_files(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto recorded = in.child("sha256");
+  if (!recorded) return;
+  if (!recorded->is_object()) recorded->refuse("an object", mistakes);
+  for (const sim::JsonMember member : recorded->members()) {
+    const std::string path(member.key.text()), hash(sim::read_text(member.value, mistakes));
+    const auto now = scenario.sha256_of_file.find(path);
+    if (now != scenario.sha256_of_file.end() && now->second != hash)
+      scenario.warnings.push_back(fmt::format("\"{}\" has changed since this scenario was resolved", path));
+  }
+}
+
+/// Ends all references into the document.
+std::string resolved_text(sim::JsonDocument& document, const Scenario& scenario) {
+  std::string fingerprints;
+  for (const auto& [path, hash] : scenario.sha256_of_file)
+    fingerprints += fmt::format("{}{}: \"{}\"", fingerprints.empty() ? "" : ", ", report::json_string(path), hash);
+  if (!fingerprints.empty()) document.set("/sha256", "{" + fingerprints + "}");
+  return document.dump();
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+}
+
+std::string stem_of(const std::string& path) {
+  std::string name = path.substr(folder_of(path).size());
+  if (name.size() > 5 && name.ends_with(".json")) name.resize(name.size() - 5);
+  return name;
+}
+
+void read_head(sim::ObjectReader& in, const std::string& path, Scenario& scenario, sim::Mistakes& mistakes) {
+  in.maybe_text("$schema");
+  scenario.name = in.text("name", stem_of(path));
+  scenario.file = path.substr(folder_of(path).size());
+  refuse_as_file_name(in.child("name").value_or(in.value()), scenario.name, "a name", mistakes);
+  scenario.description = in.has("description") ? in.text("description") : std::string();
+  scenario.seed = static_cast<std::uint64_t>(in.integer("seed", at_least(0), 0));
+  scenario.policy_seed =
+      static_cast<std::uint64_t>(in.integer("policy_seed", at_least(0), static_cast<std::int64_t>(scenario.seed)));
+  scenario.repetitions = static_cast<int>(in.integer("repetitions", between(1, 10'000), 1));
+}
+
+}  // namespace
+
+bool known_name(sim::JsonValue value, std::string_view name, const std::vector<std::string>& names, const std::string& what,
+                sim::Mistakes& mistakes) {
+  if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+  const bool vowel = std::string_view("aeiou").find(what.front()) != std::string_view::npos;
+  sim::Mistake mistake = value.mistake((vowel ? "the name of an " : "the name of a ") + what);
+  mistake.found = "\"" + std::string(name) + "\"";
+  mistake.nearest = sim::nearest_name(name, names);
+  mistakes.add(std::move(mistake));
+  return false;
+}
+
+std::optional<std::size_t> known_choice(sim::JsonValue value, std::span<const std::string> names, sim::Mistakes& mistakes) {
+  const std::size_t before = mistakes.size();
+  const std::size_t index = sim::read_choice(value, names, mistakes);
+  return mistakes.size() == before ? std::optional(index) : std::nullopt;
+}
+
+void refuse_as_file_name(sim::JsonValue value, std::string_view name, const std::string& what, sim::Mistakes& mistakes) {
+  const auto refuse = [&](std::string expected, std::string found) {
+    mistakes.add_from([&] {
+      sim::Mistake mistake = value.mistake(std::move(expected));
+      mistake.found = std::move(found);
+      return mistake;
+    });
+  };
+  if (name.find_first_of(std::string_view("/\0", 2)) != name.npos || name == "." || name == "..")
+    refuse(what + " without slashes", sim::shown(name));
+  else if (name.size() > kLongestFileNamePart)
+    refuse(fmt::format("{} of at most {} bytes, as files are named by it", what, kLongestFileNamePart),
+           fmt::format("one of {}", name.size()));
+}
+
+void refuse_again(sim::JsonValue value, std::string_view name, std::string expected, sim::Mistakes& mistakes) {
+  mistakes.add_from([&] {
+    sim::Mistake mistake = value.mistake(std::move(expected));
+    mistake.found = sim::shown(name) + " again";
+    return mistake;
+  });
+}
+
+void add_at(sim::JsonValue value, const sim::InputError& error, sim::Mistakes& mistakes) {
+  for (const sim::Mistake& wrong : error.mistakes()) {
+    if (wrong.line > 0) {
+      mistakes.add(wrong);
+      continue;
+    }
+    sim::Mistake placed = value.mistake(wrong.expected);
+    if (!wrong.pointer.empty()) placed.pointer += (wrong.pointer.front() == '/' ? "" : "/") + wrong.pointer;
+    placed.found = wrong.found + (wrong.file.empty() ? "" : ": " + wrong.file);
+    placed.nearest = wrong.nearest;
+    mistakes.add(std::move(placed));
+  }
+}
+
+std::string Paths::resolve(sim::JsonValue value, sim::Mistakes& mistakes, std::string_view how_to_get) const {
+  std::string path(sim::read_text(value, mistakes));
+  constexpr std::string_view kData = "${REHEARSE_DATA}";
+  if (path.starts_with(kData)) {
+    const char* data = std::getenv("REHEARSE_DATA");
+    if (data == nullptr || *data == '\0') {
+      std::string expected =
+          "the environment variable REHEARSE_DATA to name the folder of the optional data (README, \"Optional data\")";
+      if (!how_to_get.empty()) expected += fmt::format(", or --set {}=FILE; to get the file, {}", value.pointer(), how_to_get);
+      value.refuse(std::move(expected), mistakes);
+      return {};
+    }
+    return data + path.substr(kData.size());
+  }
+  return path.empty() || path.front() == '/' || value.mistake("").file == "--set" ? path : folder + path;
+}
+
+std::vector<sim::Job> Scenario::jobs_of(int repetition) const {
+  std::vector<sim::Job> all = jobs;
+  if (generators.empty()) return all;
+  const workloads::Belief belief(cluster, profile_models);
+  for (const workloads::GeneratorSettings& generator : generators) {
+    std::vector<sim::Job> made = generate_jobs(generator, belief, seed, repetition);
+    all.insert(all.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
+  }
+  traces::sort_by_date(all);
+  return all;
+}
+
+std::unique_ptr<Scenario> read_scenario(const std::string& path, const LoadOptions& options, const Extensions& extensions) {
+  sim::JsonDocument document = sim::read_json_file(path);
+  for (const Override& change : options.overrides) document.set(change.pointer, change.value);
+  refuse_sweeps(document.root());
+  return read_scenario(std::move(document), path, options, extensions);
+}
+
+std::unique_ptr<Scenario> read_scenario(sim::JsonDocument document, const std::string& path, const LoadOptions& options,
+                                        const Extensions& extensions) {
+  auto scenario = std::make_unique<Scenario>();
+  sim::Mistakes mistakes;
+  sim::ObjectReader in(document.root(), mistakes);
+  const Paths paths{folder_of(path)};
+  read_head(in, path, *scenario, mistakes);
+  read_world(in, *scenario, mistakes);
+  read_switching(in, *scenario, mistakes);
+  const Needs needs = read_study_name(in, extensions, *scenario, mistakes);
+  if (needs.cluster || in.has("cluster")) read_cluster(in, paths, options, *scenario, mistakes);
+  read_life(in, paths, *scenario, mistakes);
+  const OwnModels own = read_own_models(in, mistakes);
+  read_sharing(in, own, *scenario, mistakes);
+  if (needs.jobs || in.has("jobs")) read_jobs(in, paths, own, *scenario, mistakes);
+  if (needs.policies || in.has("policies") || in.has("baseline")) read_policies(in, paths, extensions, *scenario, mistakes);
+  read_manual(in, own, *scenario, mistakes);
+  read_history(in, paths, *scenario, mistakes);
+  read_stages(in, *scenario, mistakes);
+  read_output(in, *scenario, mistakes);
+  read_measure(in, *scenario, mistakes);
+  read_study(in, paths, extensions, *scenario, mistakes);
+  warn_of_changed_files(in, *scenario, mistakes);
+  in.finish();
+  mistakes.throw_if_any();
+  scenario->resolved = resolved_text(document, *scenario);
+  add_profile_models(own, scenario->profiles, scenario->profile_models);
+  warn_of_dominated_pools(*scenario);
+  return scenario;
+}
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,134 @@
+#include "scenarios/read/places.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "sim/io/shown.hpp"
+
+namespace rehearse::scenarios {
+namespace {
+
+constexpr sim::Link kInside{1e10, 1e-5}, kNetwork{1.25e9, 5e-5};  // as of an instance that says nothing
+
+int count_of(const InstanceEntry& entry, const std::string& device) {
+  for (const InstanceEntry::Named& named : entry.devices)
+    if (named.device == device) return named.count;
+  return 0;
+}
+
+const InstanceEntry* smallest_with(const Catalogue& catalogue, const std::string& device, int count) {
+  const InstanceEntry* best = nullptr;
+  for (const InstanceEntry& entry : catalogue.instances()) {
+    const int has = count_of(entry, device);
+    if (has >= count && (best == nullptr || has < count_of(*best, device))) best = &entry;
+  }
+  return best;
+}
+
+std::string threading_json(const sim::Threading& t) {
+  return fmt::format(
+      "\"threading\": {{\"cores_per_tile\": {}, \"tile_cache_bytes\": {}, \"smt_yield\": {}, \"serial_share\": {}, "
+      "\"dispatch_share\": {}, \"wake_s\": {}, \"time_slice_s\": {}}}",
+      t.cores_per_tile, t.tile_cache_bytes, t.smt_yield, t.serial_share, t.dispatch_share, t.wake_s, t.time_slice_s);
+}
+
+std::string device_json(const sim::Device& d) {
+  const sim::Efficiency& e = d.efficiency;
+  const std::string units = d.kind == sim::DeviceKind::gpu ? fmt::format("\"multiprocessors\": {}", d.multiprocessors)
+                                                           : fmt::format(
+                                                                 "\"cores\": {}, \"sockets\": {}, \"threads_per_core\": {}, "
+                                                                 "\"core_bandwidth_bytes_per_s\": {},\n      {}",
+                                                                 d.cores, d.sockets, d.threads_per_core,
+                                                                 d.core_bandwidth_bytes_per_s, threading_json(d.threading));
+  std::string corrections;
+  for (const sim::ModelCorrection& c : d.corrections)
+    corrections += fmt::format(
+        "{}\n        {{\"model\": {}, \"dataset\": {}, \"time_factor\": {}, \"launch_factor\": {}, \"power_factor\": {}, "
+        "\"wait_share\": {}}}",
+        corrections.empty() ? "" : ",", sim::json_string(c.model), sim::json_string(c.dataset), c.time_factor, c.launch_factor,
+        c.power_factor, c.wait_share);
+  std::string power;
+  if (d.power)
+    power = fmt::format(
+        "      \"power\": {{\"running_w\": {}, \"clock_w\": {}, \"launch_w\": {}, \"arithmetic_w\": {}, \"memory_w\": {}, "
+        "\"voltage_floor\": {}, "
+        "\"voltage_slope\": {}, \"lowest_clock\": {}}},\n",
+        d.power->running_w, d.power->clock_w, d.power->launch_w, d.power->arithmetic_w, d.power->memory_w, d.power->voltage_floor,
+        d.power->voltage_slope, d.power->lowest_clock);
+  return fmt::format(
+      "    {{ \"name\": {}, \"kind\": \"{}\",\n"
+      "      \"peak_flops\": {{\"fp32\": {}, \"fp16\": {}}}, \"memory_bytes\": {}, \"memory_bandwidth_bytes_per_s\": {},\n"
+      "      {}, \"idle_w\": {}, \"busy_w\": {},\n"
+      "      \"efficiency\": {{\"conv\": {}, \"gemm\": {}, \"rnn\": {}, \"fp16\": {}, \"bandwidth\": {}, \"k_half\": {}, "
+      "\"launch_s\": {}, \"repeat_s\": {}, \"host_s_per_op\": {}}},\n{}"
+      "      \"corrections\": [{}],\n"
+      "      \"source\": {} }}",
+      sim::json_string(d.name), d.kind == sim::DeviceKind::gpu ? "gpu" : "cpu", d.peak_fp32_flops, d.peak_fp16_flops,
+      d.memory_bytes, d.memory_bandwidth_bytes_per_s, units, d.idle_w, d.busy_w, e.conv, e.gemm, e.rnn, e.fp16, e.bandwidth,
+      e.k_half, e.launch_s, e.repeat_s, e.host_s_per_op, power, corrections, sim::json_string(d.source));
+}
+
+std::string link_json(const sim::Link& link) {
+  return fmt::format("{{\"bandwidth_bytes_per_s\": {}, \"latency_s\": {}}}", link.bandwidth_bytes_per_s, link.latency_s);
+}
+
+std::string instance_json(const InstanceEntry& entry) {
+  const sim::Instance& i = entry.instance;
+  std::string devices, prices;
+  for (const InstanceEntry::Named& named : entry.devices)
+    devices += fmt::format("{}{{\"device\": {}, \"count\": {}}}", devices.empty() ? "" : ", ", sim::json_string(named.device),
+                           named.count);
+  if (entry.has_price) prices += fmt::format("\"price_usd_per_hour\": {}, ", i.price_usd_per_hour);
+  if (std::isfinite(i.spot_price_usd_per_hour))
+    prices += fmt::format("\"spot_price_usd_per_hour\": {}, ", i.spot_price_usd_per_hour);
+  return fmt::format(
+      "    {{ \"name\": {}, \"devices\": [{}],\n"
+      "      \"cpu_share\": {}, \"vcpus\": {}, \"memory_bytes\": {}, {}\"storage_bandwidth_bytes_per_s\": {},\n"
+      "      \"inside\": {}, \"network\": {}, \"overlap\": {},\n"
+      "      \"server_bytes_per_s\": {}, \"server_overlap\": {}, \"host_idle_w\": {}, \"host_busy_w\": {},\n"
+      "      \"source\": {} }}",
+      sim::json_string(i.name), devices, i.cpu_share, i.vcpus, i.memory_bytes, prices, i.storage_bandwidth_bytes_per_s,
+      link_json(i.inside), link_json(i.network), i.overlap, i.server_bytes_per_s, i.server_overlap, i.host_idle_w, i.host_busy_w,
+      sim::json_string(i.source));
+}
+
+template <class Entry, class Written>
+std::string list_json(const std::vector<Entry>& entries, Written written) {
+  std::string text;
+  for (const Entry& entry : entries) text += (text.empty() ? "" : ",\n") + written(entry);
+  return text;
+}
+
+}  // namespace
+
+const InstanceEntry* instance_of(const workloads::Measurement& m, const Catalogue& catalogue) {
+  return m.instance.empty() ? smallest_with(catalogue, m.device, m.workers_per_node) : catalogue.find_instance(m.instance);
+}
+
+workloads::Place place_of(const workloads::Measurement& m, const Catalogue& catalogue) {
+  const sim::Device* device = catalogue.find_device(m.device);
+  sim::check(device != nullptr, "a measurement on a device that the catalogue lacks");
+  workloads::Place place{.device = *device, .inside = kInside, .network = kNetwork};
+  const InstanceEntry* entry = instance_of(m, catalogue);
+  if (entry == nullptr) return place;
+  sim::Cluster cluster;
+  sim::Mistakes mistakes;
+  const int instance = add_to_cluster(*entry, catalogue, cluster, mistakes);
+  if (instance == kNoInstance) return place;
+  const sim::Instance& found = cluster.instances[static_cast<std::size_t>(instance)];
+  place.inside = found.inside;
+  place.network = found.network;
+  place.overlap = found.overlap;
+  place.server_bytes_per_s = found.server_bytes_per_s;
+  place.server_overlap = found.server_overlap;
+  if (device->kind == sim::DeviceKind::cpu && found.cpu >= 0) place.device = cluster.devices[static_cast<std::size_t>(found.cpu)];
+  return place;
+}
+
+std::string catalogue_json(const std::vector<sim::Device>& devices, const std::vector<InstanceEntry>& instances) {
+  return fmt::format("{{\n  \"devices\": [\n{}\n  ],\n  \"instances\": [\n{}\n  ]\n}}\n", list_json(devices, device_json),
+                     list_json(instances, instance_json));
+}
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,54 @@
+// The two files of `rehearse plan`: what is to be trained under which limits, and on what cluster (docs/harness.md).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policies/harness/recommend.hpp"
+#include "scenarios/read/scenario.hpp"
+#include "workloads/training/convergence.hpp"
+#include "workloads/zoo/zoo.hpp"
+
+namespace rehearse::scenarios {
+
+struct PlanRequest {
+  std::string name;
+  std::string model;  ///< of the zoo, or the network's own name
+  std::string why;    ///< of a model that was recommended; empty: the user's own
+  policies::PlanJob job;
+  policies::PlanLimits limits;
+  policies::Goal goal = policies::Goal::energy;
+  double target_accuracy = 0;  ///< 0: none
+  workloads::Network network;
+  workloads::Optimizer optimizer = workloads::Optimizer::momentum;
+  std::string dataset;
+  double bytes_per_sample = 0;                                    ///< of the data set, as stored
+  std::optional<workloads::Task> task;                            ///< of a model of the zoo
+  const workloads::ConvergenceParameters* convergence = nullptr;  ///< of model and data set; null: not modelled
+};
+
+struct PlanCluster {
+  Scenario scenario;              ///< of which only the cluster and what was said of it are set
+  std::vector<int> free_devices;  ///< by pool; empty: all are free
+};
+
+/// {"cluster": as in a scenario, "free_devices": {pool: count}}. Throws sim::InputError with all mistakes.
+std::unique_ptr<PlanCluster> load_plan_cluster(const std::string& path);
+
+/// Throws sim::InputError with all mistakes; those of a network's layers name them.
+PlanRequest load_plan_job(const std::string& path, const PlanCluster& cluster);
+
+/// What to train for a task on so much data, with the reason.
+struct RecommendedModel {
+  std::string model, why;
+};
+/// `side`: of an image, in pixels; `length`: of a sequence, in tokens; whichever the task has.
+struct TaskData {
+  double samples = 0;
+  int side = 0, length = 0;
+};
+/// Tasks: "image-classification", "language-model", "translation", "speech"; another one is a failed check.
+RecommendedModel recommended_model(const std::string& task, const TaskData& data);
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,176 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+#include "scenarios/read/loader_parts.hpp"
+#include "scenarios/read/read_platform.hpp"
+#include "sim/io/sha256.hpp"
+#include "traces/jobs/job_rules.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+const std::vector<std::string> kPricing{"on-demand", "spot"};
+
+/// Under node billing an empty node is given back at once, and none is kept: nobody would pay for it.
+std::optional<sim::Autoscale> read_autoscale(sim::ObjectReader& pool, int nodes, sim::Billing billing, sim::Mistakes& mistakes) {
+  const auto value = pool.child("autoscale");
+  if (!value) return std::nullopt;
+  sim::ObjectReader in(*value, mistakes);
+  sim::Autoscale rules;
+  const bool rents = billing == sim::Billing::node;
+  if (rents) rules.idle_s = 0;
+  rules.min_nodes = static_cast<int>(in.integer("min_nodes", sim::between(0, 1e6), rules.min_nodes));
+  rules.boot_s = in.number("boot_s", sim::between(0, 1e6), rules.boot_s);
+  rules.idle_s = in.number("idle_s", sim::between(0, 1e9), rules.idle_s);
+  in.finish();
+  for (const char* key : {"min_nodes", "idle_s"})
+    if (rents && in.has(key) && (rules.min_nodes > 0 || rules.idle_s > 0))
+      in.child(key)->refuse("0 under \"billing\": \"node\", where a node is given back when it has no job", mistakes);
+  if (rules.min_nodes > nodes) in.child("min_nodes").value_or(*value).refuse("at most the pool's nodes", mistakes);
+  return rules;
+}
+
+std::optional<sim::Spot> read_spot(sim::ObjectReader& pool, bool is_spot, bool has_prices, sim::Mistakes& mistakes) {
+  const auto value = pool.child("spot");
+  if (!value) return std::nullopt;
+  sim::ObjectReader in(*value, mistakes);
+  sim::Spot rules;
+  rules.bid_usd_per_hour = in.number("bid_usd_per_hour", sim::between(0, 1e6), rules.bid_usd_per_hour);
+  rules.mean_up_s = in.number("mean_up_s", {.low = 1, .high = traces::kLastDate_s}, rules.mean_up_s);
+  rules.down_s = in.number("down_s", {.low = 1, .high = traces::kLastDate_s}, rules.down_s);
+  rules.warning_s = in.number("warning_s", sim::between(0, 1e6), rules.warning_s);
+  in.finish();
+  if (!is_spot) value->refuse("pricing \"spot\" beside it", mistakes);
+  if (in.has("bid_usd_per_hour") && !has_prices)
+    in.child("bid_usd_per_hour")->refuse("prices_usd_per_hour of the pool that the bid is against", mistakes);
+  return rules;
+}
+
+void read_pool(sim::JsonValue value, const Catalogue& catalogue, const Paths& paths, Scenario& scenario,
+               sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  sim::Pool pool;
+  pool.name = in.text("name");
+  const std::string instance = in.text("instance");
+  pool.nodes = static_cast<int>(in.integer("nodes", sim::between(1, 1e6)));
+  const bool spot = in.choice("pricing", kPricing, 0) == 1;
+  const auto prices = in.child("prices_usd_per_hour");
+  if (prices) pool.prices_usd_per_hour = read_series(*prices, paths, scenario, mistakes);
+  pool.spot = read_spot(in, spot, prices.has_value(), mistakes);
+  pool.autoscale = read_autoscale(in, pool.nodes, scenario.costs.billing, mistakes);
+  in.finish();
+  const InstanceEntry* entry = catalogue.find_instance(instance);
+  if (entry == nullptr && !instance.empty())
+    known_name(*in.child("instance"), instance, catalogue.instance_names(), "instance", mistakes);
+  pool.instance = entry == nullptr ? kNoInstance : add_to_cluster(*entry, catalogue, scenario.cluster, mistakes);
+  if (pool.instance == kNoInstance) {
+    scenario.cluster.pools.push_back(std::move(pool));  // never run; what names the pool is right
+    return;
+  }
+  sim::Instance& chosen = scenario.cluster.instances.back();
+  if (spot && std::isnan(chosen.spot_price_usd_per_hour)) value.refuse("an instance with a spot price", mistakes);
+  // Nobody bids more than what an on-demand node costs.
+  if (pool.spot && std::isinf(pool.spot->bid_usd_per_hour) && entry->has_price)
+    pool.spot->bid_usd_per_hour = chosen.price_usd_per_hour;
+  if (spot) chosen.price_usd_per_hour = chosen.spot_price_usd_per_hour;
+  if (pool.prices_usd_per_hour) chosen.price_usd_per_hour = pool.prices_usd_per_hour->at(0);  // what policies reckon with
+  if (!entry->has_price && !prices)
+    scenario.warnings.push_back(fmt::format("instance \"{}\" has no price_usd_per_hour: it costs nothing", instance));
+  const int per_node = chosen.gpus.empty() ? 1 : chosen.gpus.front().count;
+  if (static_cast<double>(pool.nodes) * per_node > 1e7) value.refuse("at most 10,000,000 devices in a pool", mistakes);
+  scenario.cluster.pools.push_back(std::move(pool));
+}
+
+/// The cluster that a platform file describes, with its definitions in the catalogue.
+std::optional<sim::JsonDocument> read_platform_key(sim::ObjectReader& cluster, const Paths& paths, Catalogue& catalogue,
+                                                   Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto file = cluster.child("platform");
+  if (!file) return std::nullopt;
+  const std::string path = paths.resolve(*file, mistakes);
+  if (path.empty()) return std::nullopt;
+  try {
+    PlatformCluster platform = platform_cluster(sim::read_platform(path), path, catalogue, mistakes);
+    scenario.sha256_of_file[std::string(file->text())] = sim::sha256_of_file(path);
+    scenario.cluster.network.emplace().racks = std::move(platform.racks);
+    sim::JsonDocument document = sim::parse_json(std::move(platform.json), path);
+    sim::Mistakes within;
+    catalogue.add(document.root(), within);
+    for (sim::Mistake mistake : within.listed()) {  // the text between is nobody's
+      mistake.line = mistake.column = 0;
+      mistakes.add(std::move(mistake));
+    }
+    return document;
+  } catch (const sim::InputError& error) {
+    add_at(*file, error, mistakes);
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+const sim::Instance* instance_or_null(const sim::Cluster& cluster, sim::PoolId pool) {
+  const int instance = cluster.pools[static_cast<std::size_t>(pool)].instance;
+  return instance == kNoInstance ? nullptr : &cluster.instances[static_cast<std::size_t>(instance)];
+}
+
+std::vector<std::string> pool_names(const sim::Cluster& cluster) {
+  std::vector<std::string> names;
+  for (const sim::Pool& pool : cluster.pools) names.push_back(pool.name);
+  return names;
+}
+
+void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& options, Scenario& scenario,
+                  sim::Mistakes& mistakes) {
+  Catalogue catalogue;
+  catalogue.add_own();
+  const auto add_file = [&](const std::string& path, std::string_view as_written, const auto& told) {
+    try {
+      catalogue.add_file(path, mistakes);
+      scenario.sha256_of_file[std::string(as_written)] = sim::sha256_of_file(path);
+    } catch (const sim::InputError& error) {
+      told(error);
+    }
+  };
+  const auto value = in.required("cluster", "an object with pools");
+  if (!value) return;
+  sim::ObjectReader cluster(*value, mistakes);
+  for (const sim::JsonValue path : cluster.list("catalogues")) {
+    const std::string resolved = paths.resolve(path, mistakes);
+    if (!resolved.empty()) add_file(resolved, path.text(), [&](const sim::InputError& error) { add_at(path, error, mistakes); });
+  }
+  cluster.has("devices");
+  cluster.has("instances");
+  if (value->is_object()) catalogue.add(*value, mistakes);
+  for (const std::string& path : options.catalogues)
+    add_file(path, path, [&](const sim::InputError& error) { mistakes.add_all(error); });
+
+  std::set<std::string> names;
+  const auto platform = read_platform_key(cluster, paths, catalogue, scenario, mistakes);
+  const auto pools = cluster.child("pools");
+  if (value->is_object() && pools.has_value() == cluster.has("platform")) value->refuse("either pools or a platform", mistakes);
+  if (pools && pools->is_array() && pools->size() == 0) pools->refuse("at least one pool", mistakes);
+  for (const sim::JsonValue pool :
+       platform ? sim::ObjectReader(platform->root(), mistakes).list("pools") : cluster.list("pools")) {
+    read_pool(pool, catalogue, paths, scenario, mistakes);
+    const std::string& name = scenario.cluster.pools.back().name;
+    if (!name.empty() && !names.insert(name).second) refuse_again(pool, name, "a name that is given once", mistakes);
+  }
+  if (const auto network = cluster.child("network")) {
+    sim::ObjectReader net(*network, mistakes);
+    if (scenario.cluster.network) network->refuse("no network beside a platform, which has its own", mistakes);
+    sim::Network& shared = scenario.cluster.network.emplace();
+    shared.oversubscription = net.number("oversubscription", sim::between(1, 1000), shared.oversubscription);
+    shared.nodes_per_rack = static_cast<int>(net.integer("nodes_per_rack", sim::between(1, 1e6), shared.nodes_per_rack));
+    net.finish();
+  }
+  if (const auto bandwidth = cluster.maybe_number("storage_bandwidth_bytes_per_s", sim::between(1e3, 1e18)))
+    scenario.cluster.storage_bandwidth_bytes_per_s = *bandwidth;
+  if (const auto carbon = cluster.child("carbon_g_per_kwh"))
+    scenario.cluster.carbon_g_per_kwh = read_series(*carbon, paths, scenario, mistakes);
+  cluster.finish();
+}
+
+}  // namespace rehearse::scenarios

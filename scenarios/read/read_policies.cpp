@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "scenarios/read/loader_parts.hpp"
+#include "scenarios/read/read_agent.hpp"
+#include "scenarios/read/read_partitions.hpp"
+#include "scenarios/read/read_strategy.hpp"
+#include "sim/base/names.hpp"
+#include "traces/histories/native.hpp"
+#include "traces/jobs/job_rules.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+using sim::between;
+
+/// The knobs that a list names; all when there is none.
+policies::FreeKnobs read_free(sim::ObjectReader& in, sim::Mistakes& mistakes) {
+  static const std::vector<std::string> kKnobs{"pool", "workers", "batch"};
+  if (!in.has("free")) return {};
+  policies::FreeKnobs free{.pool = false, .workers = false, .batch = false};
+  bool* const knobs[] = {&free.pool, &free.workers, &free.batch};
+  for (const sim::JsonValue name : in.list("free")) *knobs[sim::read_choice(name, kKnobs, mistakes)] = true;
+  return free;
+}
+
+void read_network(sim::JsonValue value, const AgentReading& reading, policies::StrategyChoice& choice) {
+  const auto* entry = policies::find_strategy(policies::configure_strategies(), choice.name);
+  if (entry != nullptr && entry->blueprint != nullptr) choice.network = read_agent(value, reading, choice, entry->blueprint());
+}
+
+/// Whether the value of a decision's key names a process.
+bool is_process(sim::JsonValue strategy) {
+  for (const sim::JsonMember member : strategy.members())
+    if (member.key.text() == "process") return true;
+  return false;
+}
+
+policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, const Extensions& extensions, Scenario& scenario,
+                                 sim::Mistakes& mistakes) {
+  policies::PolicySpec spec;
+  if (value.is_string()) {
+    spec.name = std::string(value.text());
+    read_strategy(value, policies::configure_strategies(), "policy", spec.configure, mistakes);
+    read_network(value, {paths, scenario, mistakes}, spec.configure);
+    return spec;
+  }
+  if (!value.is_object()) {
+    value.refuse("the name of a policy, or an object with its name and strategies", mistakes);
+    return spec;
+  }
+  sim::ObjectReader in(value, mistakes);
+  spec.name = in.text("name");
+  const auto from_process = [&](sim::JsonValue v, policies::StrategyChoice& out) {
+    if (!is_process(v)) return false;
+    out = extensions.read_process(v, paths, scenario, mistakes);
+    return true;
+  };
+  if (const auto v = in.child("configure"); v && !from_process(*v, spec.configure)) {
+    read_strategy(*v, policies::configure_strategies(), "configure strategy", spec.configure, mistakes);
+    read_network(*v, {paths, scenario, mistakes}, spec.configure);
+  }
+  spec.free = read_free(in, mistakes);
+  if (const auto v = in.child("place"); v && !from_process(*v, spec.place))
+    read_strategy(*v, policies::place_strategies(), "place strategy", spec.place, mistakes);
+  if (const auto v = in.child("threads"); v && !from_process(*v, spec.threads))
+    read_strategy(*v, policies::threads_strategies(), "threads strategy", spec.threads, mistakes);
+  if (const auto v = in.child("queue"); v && !from_process(*v, spec.queue))
+    read_strategy(*v, policies::queue_strategies(), "queue strategy", spec.queue, mistakes,
+                  [&](sim::ObjectReader& queue, policies::StrategyChoice& choice) {
+                    choice.partitions = read_partitions(queue, scenario.cluster, mistakes);
+                  });
+  in.finish();
+  return spec;
+}
+
+const std::vector<std::string> kPoolHabits{"median", "cheapest", "fastest"};
+
+/// The name of a pool or of a habit; a pool that is called like a habit goes first.
+void read_manual_pool(sim::JsonValue value, const Scenario& scenario, policies::ManualOverride& set, sim::Mistakes& mistakes) {
+  const std::string_view name = sim::read_text(value, mistakes);
+  if (name.empty()) return;
+  std::vector<std::string> names = pool_names(scenario.cluster);
+  const std::size_t pools = names.size();
+  names.insert(names.end(), kPoolHabits.begin(), kPoolHabits.end());
+  if (!known_name(value, name, names, "pool, or \"median\", \"cheapest\" or \"fastest\"", mistakes)) return;
+  const auto found = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  if (found < pools)
+    set.pool = static_cast<int>(found);
+  else
+    set.pool_habit = static_cast<policies::PoolHabit>(found - pools);
+}
+
+void read_manual_batch(sim::JsonValue value, policies::ManualOverride& set, sim::Mistakes& mistakes) {
+  if (!value.is_string())
+    set.batch_size = static_cast<double>(sim::read_integer(value, traces::kBatchSizes, mistakes));
+  else if (value.text() != "publication")
+    value.refuse("a whole number from 1 to 1000000000, or \"publication\"", mistakes);
+}
+
+policies::ManualOverride read_override(sim::ObjectReader& in, const Scenario& scenario, sim::Mistakes& mistakes) {
+  policies::ManualOverride set;
+  if (const auto pool = in.child("pool")) read_manual_pool(*pool, scenario, set, mistakes);
+  if (const auto workers = in.maybe_integer("workers", between(1, 1e6))) set.workers = static_cast<int>(*workers);
+  if (const auto batch = in.child("batch_size")) read_manual_batch(*batch, set, mistakes);
+  set.learning_rate = in.maybe_number("learning_rate", sim::above(0));
+  if (in.has("sync") || in.has("servers")) {
+    sim::Sync sync{.kind = static_cast<sim::SyncKind>(in.choice("sync", sync_kind_names(), 0))};
+    sync.servers = static_cast<int>(in.integer("servers", between(0, 1e4), sync.kind == sim::SyncKind::ring ? 0 : 1));
+    if ((sync.kind == sim::SyncKind::ring) != (sync.servers == 0))
+      in.value().refuse("servers with sync servers-sync or servers-async, and none with ring", mistakes);
+    set.sync = sync;
+  }
+  return set;
+}
+
+/// Past runs may be of more than this scenario has; what matches nothing at all is rather a slip.
+void warn_of_unknown_instances(Scenario& scenario) {
+  std::vector<std::string> known;
+  for (const sim::Instance& instance : scenario.cluster.instances) known.push_back(instance.name);
+  std::set<std::string> told;
+  for (const policies::PastRun& run : scenario.history.own) {
+    const std::string nearest = sim::nearest_name(run.instance, known);
+    if (std::find(known.begin(), known.end(), run.instance) != known.end() || nearest.empty() ||
+        !told.insert(run.instance).second)
+      continue;
+    scenario.warnings.push_back(fmt::format("history: no pool has instance \"{}\"; did you mean \"{}\"?", run.instance, nearest));
+  }
+}
+
+void read_history_file(const std::string& path, sim::JsonValue value, Scenario& scenario, sim::Mistakes& mistakes) {
+  try {
+    traces::HistoryList list = traces::read_native_history(path);
+    scenario.history.own = std::move(list.runs);
+    warn_of_unknown_instances(scenario);
+    for (const std::string& note : list.report.notes) scenario.warnings.push_back("history: " + note);
+    add_input(list.report, value.text(), scenario);
+  } catch (const sim::InputError& error) {
+    add_at(value, error, mistakes);
+  }
+}
+
+}  // namespace
+
+const std::vector<std::string>& sync_kind_names() {
+  static const std::vector<std::string> names{"ring", "servers-sync", "servers-async"};
+  return names;
+}
+
+void read_policies(sim::ObjectReader& in, const Paths& paths, const Extensions& extensions, Scenario& scenario,
+                   sim::Mistakes& mistakes) {
+  in.has("baseline");  // a known key also where there is no policy
+  const auto list = in.required("policies", "a list of policies");
+  if (!list) return;
+  if (list->is_array() && list->size() == 0) list->refuse("at least one policy", mistakes);
+  std::vector<std::string> names;
+  for (const sim::JsonValue value : in.list("policies")) {
+    policies::PolicySpec spec = read_policy(value, paths, extensions, scenario, mistakes);
+    refuse_as_file_name(value.is_object() ? sim::ObjectReader(value, mistakes).child("name").value_or(value) : value, spec.name,
+                        "a policy name", mistakes);
+    if (!spec.name.empty() && std::find(names.begin(), names.end(), spec.name) != names.end())
+      refuse_again(value, spec.name, "a policy name that is given once", mistakes);
+    names.push_back(spec.name);
+    scenario.policies.push_back(std::move(spec));
+  }
+  if (names.empty()) return;
+  scenario.baseline = in.text("baseline", names.front());
+  if (in.has("baseline")) known_name(*in.child("baseline"), scenario.baseline, names, "listed policy", mistakes);
+}
+
+void read_manual(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto value = in.child("manual");
+  if (!value) return;
+  sim::ObjectReader manual(*value, mistakes);
+  const policies::ManualOverride for_all = read_override(manual, scenario, mistakes);
+  std::map<std::string, policies::ManualOverride> by_model;
+  if (const auto models = manual.child("by_model")) {
+    if (!models->is_object()) models->refuse("an object with models as keys", mistakes);
+    for (const sim::JsonMember member : models->members()) {
+      if (!known_name(member.key, member.key.text(), model_names(own), "model", mistakes)) continue;
+      sim::ObjectReader one(member.value, mistakes);
+      by_model[std::string(member.key.text())] = read_override(one, scenario, mistakes);
+      one.finish();
+    }
+  }
+  manual.finish();
+  scenario.manual = policies::ManualRules(for_all, std::move(by_model));
+}
+
+void read_history(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
+  scenario.profiling_reuse_jobs = in.number("profiling_reuse_jobs", {.low = 1, .high = 1e12}, 50.0);
+  const auto value = in.child("history");
+  if (!value) return;
+  sim::ObjectReader history(*value, mistakes);
+  scenario.history.runs = static_cast<int>(history.integer("runs", between(1, 1e5), scenario.history.runs));
+  scenario.history.noise = history.number("noise", between(0, 2), scenario.history.noise);
+  if (const auto file = history.child("file")) {
+    const std::string path = paths.resolve(*file, mistakes);
+    if (!path.empty()) read_history_file(path, *file, scenario, mistakes);
+  }
+  history.finish();
+}
+
+}  // namespace rehearse::scenarios

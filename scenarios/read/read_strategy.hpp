@@ -1,0 +1,51 @@
+// A strategy named in a scenario, with its parameters, checked against its entry in a registry.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policies/registry/bundle.hpp"
+#include "policies/registry/registry.hpp"
+#include "scenarios/read/loader_parts.hpp"
+
+namespace rehearse::scenarios {
+
+/// Nothing after a mistake.
+std::optional<policies::ParameterValue> read_parameter(sim::JsonValue value, const policies::ParameterDeclaration& declared,
+                                                       sim::Mistakes& mistakes);
+
+/// A strategy by name, or as an object with its name and parameters; nothing changes after a mistake. `more` reads what else such
+/// an object may have.
+template <class Entry>
+void read_strategy(sim::JsonValue value, const std::vector<Entry>& entries, const std::string& what,
+                   policies::StrategyChoice& out, sim::Mistakes& mistakes,
+                   const std::function<void(sim::ObjectReader&, policies::StrategyChoice&)>& more = {}) {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries) names.push_back(entry.name);
+  if (value.is_string()) {
+    if (known_name(value, value.text(), names, what, mistakes)) out = {std::string(value.text()), {}};
+    return;
+  }
+  if (!value.is_object()) {
+    value.refuse("the name of a " + what + ", or an object with its name and parameters", mistakes);
+    return;
+  }
+  sim::ObjectReader in(value, mistakes);
+  const std::string name = in.text("name");
+  const Entry* entry = policies::find_strategy(entries, name);
+  if (entry == nullptr) {
+    if (!name.empty()) known_name(*in.child("name"), name, names, what, mistakes);
+    return;
+  }
+  policies::StrategyChoice choice{name, {}};
+  for (const policies::ParameterDeclaration& declared : entry->parameters)
+    if (const auto given = in.child(declared.name))
+      if (const auto parameter = read_parameter(*given, declared, mistakes)) choice.parameters[declared.name] = *parameter;
+  if (more) more(in, choice);
+  in.finish();
+  out = std::move(choice);
+}
+
+}  // namespace rehearse::scenarios

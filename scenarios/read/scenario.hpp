@@ -1,0 +1,97 @@
+// A scenario as it was read: everything a run needs, checked.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policies/registry/bundle.hpp"
+#include "report/comparison.hpp"
+#include "report/run_recorder.hpp"
+#include "scenarios/read/extensions.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/io/json.hpp"
+#include "sim/money/costs.hpp"
+#include "sim/replay/replay.hpp"
+#include "workloads/generate/generator.hpp"
+#include "workloads/steps/profile_models.hpp"
+#include "workloads/steps/profiles.hpp"
+#include "workloads/world/world.hpp"
+
+namespace rehearse::scenarios {
+
+/// Past runs that strategies learn from: simulated profiling in the world, or the user's own.
+struct HistorySettings {
+  int runs = 20;                       ///< of each (model, instance) pair
+  double noise = 0.05;                 ///< coefficient of variation of a measured time
+  std::vector<policies::PastRun> own;  ///< of a file; then nothing is profiled
+};
+
+enum class Events : std::uint8_t { none, first, all };
+
+struct OutputSettings {
+  Events events = Events::first;
+  bool stages = true, curves = true, predictions = true, utilization = true, life = false, report = true, nodes = true;
+};
+
+struct Scenario {
+  std::string name;
+  std::string file;  ///< its name, without folders
+  std::string description;
+  std::uint64_t seed = 0;
+  std::uint64_t policy_seed = 0;
+  int repetitions = 1;
+  std::string baseline;
+  sim::Cluster cluster;
+  sim::CostRules costs;
+  sim::CheckpointRules checkpoints;
+  sim::NodeRules nodes;  ///< but for seed and repetition
+  sim::SharingRules sharing;
+  sim::Infeasible infeasible = sim::Infeasible::best_effort;
+  sim::NetworkSolver network_solver = sim::NetworkSolver::fast;
+  workloads::WorldErrors world_errors;
+  workloads::ProfileTable profiles;
+  workloads::ProfileModels profile_models;
+  std::vector<sim::Job> jobs;  ///< of the scenario and its traces, by submit date; the same in every repetition
+  std::vector<workloads::GeneratorSettings> generators;
+  std::vector<policies::PolicySpec> policies;
+  policies::ManualRules manual;
+  policies::StageRules stages;
+  HistorySettings history;
+  double profiling_reuse_jobs = 50;
+  OutputSettings output;
+  std::optional<report::MeasureWindow> measure;
+  std::string study_name;
+  std::shared_ptr<const StudyParameters> study;  ///< what is asked instead of one table of policies; may be null
+  std::vector<report::InputReport> inputs;
+  std::vector<std::string> warnings;
+  double origin_s = 0;
+  /// SHA-256 of every file that was read, by its path as it is written in the scenario.
+  std::map<std::string, std::string> sha256_of_file;
+  std::string resolved;  ///< the scenario's text after overrides, with these fingerprints: enough to run again
+
+  /// Jobs of all sources in this repetition, by submit date.
+  std::vector<sim::Job> jobs_of(int repetition) const;
+};
+
+/// `--set /pointer=value`, in order.
+struct Override {
+  std::string pointer;
+  std::string value;
+};
+
+struct LoadOptions {
+  std::vector<Override> overrides;
+  std::vector<std::string> catalogues;  ///< files, after the scenario's own
+};
+
+/// Reads and checks a scenario file. Throws InputError with all mistakes at once, also for a scenario that sweeps.
+std::unique_ptr<Scenario> read_scenario(const std::string& path, const LoadOptions& options, const Extensions& extensions);
+/// Of a document that has its overrides; `path` names it, and relative paths begin in its folder.
+std::unique_ptr<Scenario> read_scenario(sim::JsonDocument document, const std::string& path, const LoadOptions& options,
+                                        const Extensions& extensions);
+
+}  // namespace rehearse::scenarios

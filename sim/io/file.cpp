@@ -1,0 +1,111 @@
+#include "sim/io/file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "sim/base/errors.hpp"
+#include "sim/base/names.hpp"
+#include "sim/io/shown.hpp"
+
+namespace rehearse::sim {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const std::string& path, std::string expected, std::string found, std::string nearest = {}) {
+  constexpr std::size_t kLongestPath = 4096;
+  throw InputError(Mistake{.file = path.empty() ? "\"\"" : printable(path, kLongestPath),
+                           .expected = std::move(expected),
+                           .found = std::move(found),
+                           .nearest = std::move(nearest)});
+}
+
+/// A file of this name one folder deeper or higher up, or of nearly this name beside it: what was moved, or mistyped.
+std::string nearest_file(const fs::path& path) {
+  if (!path.has_filename()) return {};
+  constexpr int kMostEntries = 10'000;
+  std::error_code none;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (const fs::path above = folder.lexically_normal().parent_path() / path.filename();
+      fs::is_regular_file(above, none) && above != path)
+    return above;
+  std::vector<std::string> names, deeper;
+  int seen = 0;
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    if (++seen > kMostEntries) return {};
+    if (entry.is_regular_file(none)) names.push_back(entry.path().filename());
+    if (const fs::path inside = entry.path() / path.filename(); entry.is_directory(none) && fs::is_regular_file(inside, none))
+      deeper.push_back(path.has_parent_path() ? inside : inside.lexically_normal());
+  }
+  if (!deeper.empty()) return *std::min_element(deeper.begin(), deeper.end());
+  std::sort(names.begin(), names.end());
+  const std::string name = nearest_name(path.filename().string(), names);
+  return name.empty() ? name : (path.parent_path() / name).string();
+}
+
+[[noreturn]] void refuse_unreadable(const std::string& path) {
+  if (errno != ENOENT) refuse(path, "a readable file", fmt::format("an error: {}", std::strerror(errno)));
+  refuse(path, "a readable file", "no such file", nearest_file(path));
+}
+
+}  // namespace
+
+InputFile::InputFile(const std::string& path) : path_(path) {
+  if (path.find('\0') != std::string::npos) refuse(path, "a file's name", "a name with a NUL character");
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) refuse_unreadable(path);
+  if (S_ISDIR(status.st_mode)) refuse(path, "a readable file", "a directory");
+  if (S_ISREG(status.st_mode)) bytes_ = static_cast<std::size_t>(status.st_size);
+  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) refuse_unreadable(path);
+}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::size_t InputFile::read(char* into, std::size_t count) {
+  while (true) {
+    const ::ssize_t got = ::read(descriptor_, into, count);
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) refuse_unreadable(path_);
+  }
+}
+
+int InputFile::release() { return std::exchange(descriptor_, -1); }
+
+std::string read_file(const std::string& path, std::size_t max_bytes) {
+  const auto refuse_size = [&] { refuse(path, fmt::format("a file of at most {} MiB", max_bytes >> 20), "a larger one"); };
+  InputFile file(path);
+  if (file.bytes() > max_bytes) refuse_size();
+  std::string text;
+  text.resize(file.bytes() + 1);  // one more, so that a file of the announced size ends without growing the buffer
+  std::size_t used = 0;
+  while (const std::size_t got = file.read(text.data() + used, text.size() - used)) {
+    used += got;
+    if (used > max_bytes) refuse_size();
+    if (used == text.size()) text.resize(std::max<std::size_t>(std::size_t{1} << 16, 2 * used));
+  }
+  text.resize(used);
+  return text;
+}
+
+std::string text_of_file(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+}  // namespace rehearse::sim

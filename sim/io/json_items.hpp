@@ -1,0 +1,52 @@
+// The elements of one list, or the members of one object, of a JSON file larger than memory: one item's text at a time, plain or
+// compressed with gzip or xz.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/io/byte_source.hpp"
+
+namespace rehearse::sim {
+
+struct JsonItem {
+  std::string name;       ///< a member's key as it is written, escapes and all; empty for an element
+  std::string text;       ///< for parse_json; here only its brackets and quotes have been looked at
+  std::int64_t line = 0;  ///< on which it starts, from 1
+};
+
+class JsonItems {
+ public:
+  static constexpr std::size_t kMaxItemBytes = std::size_t{16} << 20;
+
+  /// `key` names the root object's member whose items are read; without it, the root's own are. Throws InputError when the file
+  /// cannot be read, is not JSON on the way there, has no such key, or has something there that is neither list nor object.
+  explicit JsonItems(const std::string& path, std::string_view key = {});
+
+  /// False at the end of the list or object; what follows it in the file is not looked at. Throws InputError where reading cannot
+  /// go on: brackets that do not close, an item over kMaxItemBytes, a damaged file.
+  bool next(JsonItem& item);
+
+ private:
+  int peek();
+  int get();
+  int skip_blanks();  ///< and peek
+  void expect(char c, std::string_view expected);
+  void take_string(std::string* into);
+  void take_value(std::string* into);
+  void find(std::string_view key);
+  [[noreturn]] void refuse(std::string_view expected);
+  void append(std::string* into, int c);
+
+  std::string path_;
+  ByteSource source_;
+  std::vector<char> buffer_;
+  std::size_t at_ = 0, end_ = 0;
+  std::int64_t line_ = 1;
+  char close_ = ']';
+  bool first_ = true, done_ = false;
+};
+
+}  // namespace rehearse::sim

@@ -1,0 +1,158 @@
+// Jobs as submitted, and what became of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/jobs/configuration.hpp"
+
+namespace rehearse::sim {
+
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+inline constexpr double kUnset = std::numeric_limits<double>::quiet_NaN();
+
+/// How the learning rate follows the batch size (docs/model.md, "Convergence").
+enum class LrRule : std::uint8_t { adascale, linear_warmup, sqrt, fixed };
+
+/// What many jobs have in common: what they train, on which data, how. A job refers to one.
+struct Profile {
+  int index = 0;  ///< among the scenario's profiles; models keep what they computed for it under this index
+  std::string model;
+  std::string dataset;
+  Precision precision = Precision::fp32;
+  LrRule lr_rule = LrRule::adascale;
+};
+
+enum class Work : std::uint8_t {
+  rigid,  ///< a measured duration on the GPUs it asked for
+  steps,  ///< a number of steps at a given global batch size
+  train,  ///< epochs, a target accuracy, or both
+};
+enum class Objective : std::uint8_t { min_cost, max_accuracy, min_time };
+enum class Stop : std::uint8_t { target, budget };
+enum class OnDeadline : std::uint8_t { continue_, stop };
+/// What becomes of a job when one that it waits for has failed.
+enum class AfterFailed : std::uint8_t { fail, run };
+
+struct Job {
+  std::string name;
+  std::string user;
+  const Profile* profile = nullptr;  ///< null only for rigid jobs of which nothing else is known
+  double submit_s = 0;
+  Work work = Work::rigid;
+  int gpus = 0;             ///< workers that the trace gave it; 0: free to choose
+  double gpu_fraction = 1;  ///< in (0, 1], that it needs of its one GPU; 1 with more than one
+  double duration_s =
+      0;  ///< rigid: its length; steps: measured length on `gpus` workers, to which step times are scaled (0: not scaled)
+  double steps = 0;                  ///< of Work::steps
+  double batch_size = 0;             ///< global, of Work::steps; 0: free to choose
+  double epochs = 0;                 ///< of Work::train: exactly so many, or the cap where there is a target; 0: the default cap
+  double target_accuracy = kUnset;   ///< floor in 0..1; NaN: none
+  double deadline_s = kNever;        ///< counted from submit_s
+  double cost_limit_usd = kNever;    ///< on the job's own money, profiling not counted
+  double priority = 0;               ///< larger is more urgent
+  double checkpoint_interval_s = 0;  ///< of training, between two periodic checkpoints; 0: as the scenario has it
+  double checkpoint_write_s = kUnset;  ///< of each; NaN: as the scenario has it
+  int pool = -1;                       ///< index into Cluster::pools that it names, -1: none
+  Objective objective = Objective::min_cost;
+  Stop stop = Stop::target;
+  OnDeadline on_deadline = OnDeadline::continue_;
+  double walltime_s = kNever;      ///< of holding devices, all its starts together; then it is ended as failed
+  std::vector<std::string> after;  ///< names of the jobs that must have ended before it queues
+  AfterFailed after_failed = AfterFailed::fail;
+  bool is_awaited = false;  ///< named in the `after` of another job
+
+  bool has_target() const { return target_accuracy == target_accuracy; }
+  bool has_deadline() const { return deadline_s != kNever; }
+  bool has_cost_limit() const { return cost_limit_usd != kNever; }
+  bool has_walltime() const { return walltime_s != kNever; }
+};
+
+enum class JobState : std::uint8_t { held, queued, starting, running, checkpointing, finished, failed };
+enum class FailureReason : std::uint8_t {
+  none,
+  rejected,
+  does_not_fit,
+  out_of_memory,
+  cannot_converge,
+  deadline_stop,
+  walltime_stop,
+  node_failure,
+  dependency_failed
+};
+
+std::string_view name_of(JobState state);
+std::string_view name_of(FailureReason reason);
+
+/// What a job's money paid for.
+struct CostParts {
+  double compute_usd = 0;  ///< training steps and evaluations that counted
+  double switch_usd = 0;   ///< start-up and checkpoints
+  double wait_usd = 0;     ///< share of idle nodes, under pool billing
+  double lost_usd = 0;     ///< training thrown away: by divergence, by failures, by preemptions that lose it
+  double total() const { return compute_usd + switch_usd + wait_usd + lost_usd; }
+};
+
+/// What a job did with the time in which it held devices.
+struct TimeParts {
+  double train_s = 0;   ///< steps and evaluations that counted
+  double switch_s = 0;  ///< start-up and checkpoints
+  double lost_s = 0;    ///< training thrown away
+  double held_s() const { return train_s + switch_s + lost_s; }
+};
+
+/// The final record of a job: a row of jobs.csv (docs/metrics.md).
+struct JobRecord {
+  const Job* job = nullptr;
+  std::uint64_t number = 0;  ///< in order of arrival, from 0
+  JobState state = JobState::finished;
+  FailureReason reason = FailureReason::none;
+  double start_s = kUnset;  ///< NaN when it never started
+  double end_s = 0;
+  int pool = -1;
+  int workers = 0;
+  double batch_size = 0;           ///< global, of the last stage
+  double epochs = 0;               ///< trained, lost ones included
+  double accuracy = kUnset;        ///< noise-free, of the final weights
+  double accuracy_deviation = 0;   ///< standard deviation of one evaluation at that accuracy
+  bool predicted_feasible = true;  ///< the policy found a configuration that it expects to keep the limits
+  const Choice* choice = nullptr;  ///< the entry it ran last; null when it never started
+  CostParts cost;
+  TimeParts time;
+  double energy_j = 0;
+  double co2_kg = kUnset;  ///< NaN where the cluster has no carbon intensity
+  double device_s = 0;
+  int preemptions = 0;
+  int reconfigurations = 0;
+  int restarts = 0;               ///< times that a node failed under it and it went back to the queue
+  std::uint64_t checkpoints = 0;  ///< periodic ones, whole
+
+  bool meets_deadline() const { return state == JobState::finished && end_s - job->submit_s <= job->deadline_s; }
+  /// Two standard deviations are allowed: one lucky reading ends a job; a strict comparison would fail most jobs.
+  bool meets_accuracy() const { return state == JobState::finished && accuracy >= job->target_accuracy - 2 * accuracy_deviation; }
+  bool meets_cost_limit() const { return state == JobState::finished && cost.total() <= job->cost_limit_usd; }
+  /// Every limit that the job has.
+  bool keeps_limits() const {
+    return state == JobState::finished && (!job->has_deadline() || meets_deadline()) &&
+           (!job->has_target() || meets_accuracy()) && (!job->has_cost_limit() || meets_cost_limit());
+  }
+};
+
+/// Where jobs come from: a trace, a generator, a search. Dates never decrease.
+class JobSource {
+ public:
+  virtual ~JobSource() = default;
+  /// The next job, or nothing; after `on_end` a drained source may be asked again.
+  virtual std::optional<Job> next() = 0;
+  /// A job of any source has ended. True when this source may have become able to give more.
+  virtual bool on_end(const JobRecord& /*record*/) { return false; }
+};
+
+}  // namespace rehearse::sim

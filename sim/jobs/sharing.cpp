@@ -1,0 +1,13 @@
+#include "sim/jobs/sharing.hpp"
+
+namespace rehearse::sim {
+
+double SharingRules::slowdown(const Job& job, const Job& other) const {
+  if (job.profile != nullptr && other.profile != nullptr) {
+    const auto found = slowdowns_.find({job.profile->model, other.profile->model});
+    if (found != slowdowns_.end()) return found->second;
+  }
+  return job.work == Work::rigid ? 1 : default_slowdown;
+}
+
+}  // namespace rehearse::sim

@@ -1,0 +1,30 @@
+// How jobs on one device slow each other down (docs/model.md, "Devices that jobs share").
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/jobs/job.hpp"
+
+namespace rehearse::sim {
+
+/// Median over the 633 ordered pairs that Gavel's authors measured on a V100 and in which both ran (Narayanan et al., OSDI 2020;
+/// scheduler/notebooks/figures/motivation/oracle_throughputs.json of their repository).
+inline constexpr double kMeasuredSlowdown = 1.385;
+
+class SharingRules {
+ public:
+  /// Of every pair that was not set; at least 1.
+  double default_slowdown = kMeasuredSlowdown;
+  /// By how much a job of this model is slowed by one of the other beside it; at least 1.
+  void set(const std::string& model, const std::string& other, double slowdown) { slowdowns_[{model, other}] = slowdown; }
+  /// A rigid job's length was measured with whatever ran beside it then: where its pair was not set, nothing slows it.
+  double slowdown(const Job& job, const Job& other) const;
+
+ private:
+  std::map<std::pair<std::string, std::string>, double> slowdowns_;
+};
+
+}  // namespace rehearse::sim

@@ -1,0 +1,166 @@
+#include "sim/money/costs.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "sim/base/units.hpp"
+#include "sim/nodes/nodes.hpp"
+
+namespace rehearse::sim {
+
+namespace {
+
+const Instance& instance_of(const Cluster& cluster, PoolId pool) {
+  return cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(pool)].instance)];
+}
+
+}  // namespace
+
+bool has_gpus(const Cluster& cluster, PoolId pool) { return !instance_of(cluster, pool).gpus.empty(); }
+
+int workers_per_node(const Cluster& cluster, PoolId pool) {
+  const Instance& instance = instance_of(cluster, pool);
+  return instance.gpus.empty() ? 1 : instance.gpus.front().count;
+}
+
+const Device& worker_device(const Cluster& cluster, PoolId pool) {
+  const Instance& instance = instance_of(cluster, pool);
+  return cluster.devices[static_cast<std::size_t>(instance.gpus.empty() ? instance.cpu : instance.gpus.front().device)];
+}
+
+double worker_usd_per_s(const Cluster& cluster, PoolId pool) {
+  return instance_of(cluster, pool).price_usd_per_hour / kSecondsPerHour / workers_per_node(cluster, pool);
+}
+
+double worker_idle_w(const Cluster& cluster, PoolId pool) {
+  const Instance& instance = instance_of(cluster, pool);
+  if (instance.gpus.empty()) return instance.host_idle_w;
+  return worker_device(cluster, pool).idle_w + instance.host_idle_w / workers_per_node(cluster, pool);
+}
+
+double worker_busy_w(const Cluster& cluster, PoolId pool) {
+  const Instance& instance = instance_of(cluster, pool);
+  if (instance.gpus.empty()) return instance.host_busy_w;
+  return worker_device(cluster, pool).busy_w + instance.host_busy_w / workers_per_node(cluster, pool);
+}
+
+double servers_usd_per_s(const CostRules& rules, const Configuration& configuration) {
+  return configuration.sync.servers * rules.parameter_server_usd_per_hour / kSecondsPerHour;
+}
+
+namespace {
+
+/// Dollars a second of the nodes that the configuration rents where it runs alone.
+double nodes_usd_per_s(const Cluster& cluster, const Configuration& configuration) {
+  double rate = 0;
+  for (std::size_t g = 0; g < configuration.groups.size(); ++g) {
+    const PoolId pool = configuration.groups[g].pool;
+    // Groups of one pool share its nodes: counted with the first of them.
+    const bool is_first =
+        std::none_of(configuration.groups.begin(), configuration.groups.begin() + static_cast<std::ptrdiff_t>(g),
+                     [&](const Group& other) { return other.pool == pool; });
+    const int per_node = workers_per_node(cluster, pool);
+    if (is_first)
+      rate += static_cast<double>((configuration.workers_of(pool) + per_node - 1) / per_node) * per_node *
+              worker_usd_per_s(cluster, pool);
+  }
+  return rate;
+}
+
+}  // namespace
+
+double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration) {
+  double rate = servers_usd_per_s(rules, configuration);
+  if (rules.billing == Billing::node) return rate + nodes_usd_per_s(cluster, configuration);
+  for (const Group& group : configuration.groups)
+    rate += group.workers * configuration.share.fraction * worker_usd_per_s(cluster, group.pool);
+  return rate;
+}
+
+double usd_for(const Cluster& cluster, const CostRules& rules, const Configuration& configuration, double time_s) {
+  double usd = usd_per_s(cluster, rules, configuration) * time_s;
+  if (rules.billing == Billing::node && time_s < rules.minimum_node_s)
+    usd += nodes_usd_per_s(cluster, configuration) * (rules.minimum_node_s - time_s);
+  return usd;
+}
+
+double mean_usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration, double from_s,
+                      double to_s) {
+  double rate = servers_usd_per_s(rules, configuration);
+  for (const Group& group : configuration.groups) {
+    const auto& prices = cluster.pools[static_cast<std::size_t>(group.pool)].prices_usd_per_hour;
+    const double worker = !prices         ? worker_usd_per_s(cluster, group.pool)
+                          : to_s > from_s ? worker_usd(cluster, group.pool, from_s, to_s) / (to_s - from_s)
+                                          : 0;
+    rate += group.workers * configuration.share.fraction * worker;
+  }
+  return rate;
+}
+
+double worker_usd(const Cluster& cluster, PoolId pool, double from_s, double to_s) {
+  const auto& prices = cluster.pools[static_cast<std::size_t>(pool)].prices_usd_per_hour;
+  if (!prices) return worker_usd_per_s(cluster, pool) * (to_s - from_s);
+  return prices->integral(from_s, to_s) / kSecondsPerHour / workers_per_node(cluster, pool);
+}
+
+double power_w(const Cluster& cluster, const Configuration& configuration, const Group& group, double power_fraction) {
+  const double idle = worker_idle_w(cluster, group.pool), busy = worker_busy_w(cluster, group.pool);
+  const Device& device = worker_device(cluster, group.pool);
+  const double device_w = device.idle_w + (device.busy_w - device.idle_w) * power_fraction;
+  const double limit_w = configuration.power_limit_w;
+  const double over = limit_w > 0 ? std::max(0.0, device_w - limit_w) : 0;
+  const double of_others = idle * (1 - configuration.share.fraction);
+  return group.workers * (std::max(idle, idle + (busy - idle) * power_fraction - over) - of_others);
+}
+
+double power_w(const Cluster& cluster, const Configuration& configuration, double power_fraction) {
+  double watts = 0;
+  for (const Group& group : configuration.groups) watts += power_w(cluster, configuration, group, power_fraction);
+  return watts;
+}
+
+Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configuration) {
+  Layout layout;
+  if (configuration.groups.size() == 1) {
+    const Group& group = configuration.groups.front();
+    const int per_node = workers_per_node(cluster, group.pool);
+    std::vector<NodeShare>& shares = layout.emplace_back();
+    for (int left = group.workers; left > 0; left -= per_node)
+      shares.push_back({static_cast<int>(shares.size()), std::min(left, per_node)});
+    return layout;
+  }
+  std::map<PoolId, Nodes> nodes;  // groups of one pool share its nodes
+  for (const Group& group : configuration.groups) {
+    const auto pool = nodes.try_emplace(group.pool, cluster.pools[static_cast<std::size_t>(group.pool)].nodes,
+                                        workers_per_node(cluster, group.pool));
+    pool.first->second.take_consolidated(group.workers, layout.emplace_back());
+  }
+  return layout;
+}
+
+bool could_ever_fit(const Cluster& cluster, const Configuration& configuration) {
+  return std::all_of(configuration.groups.begin(), configuration.groups.end(), [&](const Group& group) {
+    const long nodes = cluster.pools[static_cast<std::size_t>(group.pool)].nodes;
+    return configuration.workers_of(group.pool) <= nodes * workers_per_node(cluster, group.pool);
+  });
+}
+
+Menu rigid_menu(const Job& job, const Cluster& cluster, const CostRules& rules) {
+  Menu menu;
+  Choice choice;
+  choice.configuration.groups.push_back({.pool = std::max(job.pool, 0), .workers = job.gpus});
+  PoolId& pool = choice.configuration.groups.front().pool;
+  const int pools = job.pool >= 0 ? pool + 1 : static_cast<int>(cluster.pools.size());
+  const auto holds = [&] {
+    return could_ever_fit(cluster, choice.configuration) && (job.gpu_fraction == 1 || has_gpus(cluster, pool));
+  };
+  while (pool < pools && !holds()) ++pool;
+  if (pool == pools) return menu;
+  choice.predicted.time_s = job.duration_s;
+  choice.predicted.cost_usd = usd_for(cluster, rules, choice.configuration, job.duration_s);
+  if (rules.billing != Billing::node) choice.predicted.cost_usd *= job.gpu_fraction;
+  menu.ranked.push_back(std::move(choice));
+  return menu;
+}
+
+}  // namespace rehearse::sim

@@ -1,0 +1,77 @@
+// What holding devices costs in money and power, and what switching costs in time.
+#pragma once
+
+#include <limits>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/jobs/configuration.hpp"
+#include "sim/jobs/models.hpp"
+
+namespace rehearse::sim {
+
+/// Who pays for what (docs/model.md, "Money"): each job for the devices it holds; for whole nodes, as a cloud rents them; all
+/// jobs for all nodes.
+enum class Billing : std::uint8_t { allocated, node, pool };
+
+struct CostRules {
+  Billing billing = Billing::allocated;
+  double minimum_node_s = 0;  ///< under node billing: a node is paid for at least so long
+  double preload_bytes_per_s = std::numeric_limits<double>::infinity();  ///< copying the data set to a job's nodes, at each start
+  double collect_s = 0;                         ///< fetching the results, before a job that has ended lets go
+  double start_s = 30;                          ///< of a modelled job: containers, libraries, first batch
+  double checkpoint_s = 10;                     ///< writing a checkpoint, before a preempted or resized job lets go
+  double restore_bytes_per_s = 500e6;           ///< reading a checkpoint, when a job starts again
+  double warmup_epochs = 0.1;                   ///< of the learning rate, after another batch size was taken up
+  double parameter_server_usd_per_hour = 0.34;  ///< of each parameter server: a c5.2xlarge
+};
+
+bool has_gpus(const Cluster& cluster, PoolId pool);
+
+/// Devices of a node that count as workers: its GPUs, or the node itself.
+int workers_per_node(const Cluster& cluster, PoolId pool);
+
+/// The device that a worker of this pool is.
+const Device& worker_device(const Cluster& cluster, PoolId pool);
+
+/// price/3600 x devices held / devices of the node, in dollars a second. One worker, at the instance's price.
+double worker_usd_per_s(const Cluster& cluster, PoolId pool);
+
+/// Dollars of one worker between two dates, at the prices of then.
+double worker_usd(const Cluster& cluster, PoolId pool, double from_s, double to_s);
+
+/// Watts of one worker and its share of the node, idle and computing.
+double worker_idle_w(const Cluster& cluster, PoolId pool);
+double worker_busy_w(const Cluster& cluster, PoolId pool);
+
+/// Dollars a second of the configuration's parameter servers.
+double servers_usd_per_s(const CostRules& rules, const Configuration& configuration);
+
+/// Dollars a second while the configuration holds its devices, parameter servers included; under node billing of the nodes that
+/// it would rent alone, whole ones. Under pool billing the price of its devices: what a job can change there.
+double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration);
+
+/// What the configuration pays for holding its devices so long: usd_per_s, and under node billing the nodes' minimum time.
+double usd_for(const Cluster& cluster, const CostRules& rules, const Configuration& configuration, double time_s);
+
+/// The mean over these dates, where prices change; else usd_per_s.
+double mean_usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration, double from_s,
+                      double to_s);
+
+/// Watts of the workers of one group of the configuration at this StepTiming::power_fraction, 0 when idle; no device draws more
+/// than its `power_limit_w`. A job that shares a device: its share of what an idle one draws, and all that it draws beyond that.
+double power_w(const Cluster& cluster, const Configuration& configuration, const Group& group, double power_fraction);
+
+/// Watts of all workers.
+double power_w(const Cluster& cluster, const Configuration& configuration, double power_fraction);
+
+/// Where the replay puts the configuration on an empty cluster: on the fewest nodes, from node 0 on. It must fit.
+Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configuration);
+
+/// Could this ever run, on an empty cluster?
+bool could_ever_fit(const Cluster& cluster, const Configuration& configuration);
+
+/// The menu of a rigid job: one entry, its GPUs in the pool that it names, else in the first that could ever hold them; empty
+/// when none could. A part of a GPU is of a pool that has some.
+Menu rigid_menu(const Job& job, const Cluster& cluster, const CostRules& rules);
+
+}  // namespace rehearse::sim

@@ -1,0 +1,95 @@
+// Money, energy and device-seconds as integrals, settled lazily at each change. Jobs, idle devices and pools are integrated
+// separately, so that their balance at the end proves something.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sim/nodes/autoscaler.hpp"
+#include "sim/money/costs.hpp"
+#include "sim/money/pool_totals.hpp"
+#include "sim/money/rented_nodes.hpp"
+
+namespace rehearse::sim {
+
+/// What one job holds of one pool.
+struct Holding {
+  PoolId pool = 0;
+  double devices = 0;  ///< a multiple of kShareGrid: sums are exact
+  double power_w = 0;
+  double busy_devices = 0;
+};
+
+/// A job's integrals.
+struct JobMeter {
+  double device_s = 0;
+  double energy_j = 0;
+  double co2_kg = 0;
+  double usd = 0;
+  std::vector<double> usd_of_pool;  ///< only under pool billing
+};
+
+class Meter {
+ public:
+  Meter(const Cluster& cluster, const CostRules& rules);
+  /// A job takes hold of devices, or changes what they draw (give up the old holding first).
+  void take(double now_s, const Holding& holding);
+  /// Ends a holding that began at `since_s`, and charges the job.
+  void give_back(double now_s, double since_s, const Holding& holding, JobMeter& job);
+  /// A job takes, or gives back, devices of these nodes, with its holdings: take_nodes before the first, give_back_nodes after
+  /// the last. Seconds until all of the nodes have booted.
+  double take_nodes(double now_s, PoolId pool, std::span<const NodeShare> shares);
+  void give_back_nodes(double now_s, PoolId pool, std::span<const NodeShare> shares);
+  /// Under node billing, what the job now pays for of its nodes; else nothing. Before the first take, after the last give_back.
+  std::vector<NodeRent> rent(double now_s, const Configuration& configuration, const Layout& layout);
+  void settle_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job);
+  void end_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job);
+  /// A node is not there meanwhile: nobody pays for it, and it draws nothing. No job may hold devices of it.
+  void lose_node(double now_s, PoolId pool, int node);
+  void replace_node(double now_s, PoolId pool, int node);
+  void charge_parameter_servers(double usd, JobMeter& job);
+  /// Pools exist from the first submit on.
+  void open(double now_s);
+  /// Settles everything; no job may hold anything.
+  void close(double now_s);
+  PoolSample sample(double now_s, PoolId pool);
+  /// Writes down devices, and jobs' money as it was last settled.
+  void tell(ReplayProgress& progress) const;
+  const std::vector<PoolTotals>& totals() const { return totals_; }
+  double parameter_servers_usd() const { return parameter_servers_usd_; }
+  /// Fails a check unless jobs + idle = pool to 1e-9, for device-seconds, money, energy and carbon dioxide.
+  void check_balance(double now_s) const;
+
+ private:
+  struct PoolNow {
+    double since_s = 0;
+    double devices_since_s = 0;  ///< so many devices as now
+    int devices = 0;
+    double allocated = 0;
+    double jobs_power_w = 0;
+    double busy = 0;
+    double usd_per_device_s = 0;
+    double idle_w_per_device = 0;
+    const StepSeries* prices = nullptr;  ///< of a node, in dollars an hour; null: constant
+    int nodes = 0;                       ///< that are there
+    int devices_per_node = 1;
+    double usd(double from_s, double to_s) const;  ///< of one device, where prices change
+  };
+  void settle(PoolId pool, double now_s);
+  void settle_held(PoolId pool, double now_s);
+  void set_nodes(PoolId pool, int nodes, double now_s);
+  void settle_devices(PoolId pool, double now_s);
+  void charge_rent(PoolId pool, double usd, JobMeter& job);
+  void count_rented(PoolId pool, double now_s);
+  double co2_kg_per_w(double from_s, double to_s) const;
+  bool per_pool_money_;
+  const StepSeries* carbon_;  ///< null: not reckoned
+  std::vector<PoolNow> now_;
+  std::vector<std::unique_ptr<Autoscaler>> scalers_;  ///< by pool; null where all nodes are always there
+  std::vector<RentedNodes> rented_;                   ///< by pool, under node billing
+  std::vector<PoolTotals> totals_;
+  double parameter_servers_usd_ = 0;
+};
+
+}  // namespace rehearse::sim

@@ -1,0 +1,51 @@
+// Nodes of one pool as a cloud rents them out: each is paid for, whole, from the first device that a job takes of it until no job
+// has one, and at least for a minimum time. Its price is split over the jobs on it by the devices that they hold; what nobody
+// holds is theirs to pay too.
+#pragma once
+
+#include <vector>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/jobs/configuration.hpp"
+
+namespace rehearse::sim {
+
+/// What a job holds of one node.
+struct NodeRent {
+  PoolId pool = 0;
+  int node = 0;
+  double devices = 0;         ///< a multiple of kShareGrid: sums are exact
+  double usd_per_device = 0;  ///< the node's integral when the job was last charged
+};
+
+class RentedNodes {
+ public:
+  RentedNodes(const Pool& pool, double usd_per_node_s, double minimum_s);
+  NodeRent take(double now_s, PoolId pool, int node, double devices);
+  /// Dollars since the job was last charged.
+  double settle(double now_s, NodeRent& rent);
+  /// The same, and the job leaves; the last one on the node also pays the rest of its minimum time.
+  double give_back(double now_s, NodeRent& rent);
+  int rented() const { return rented_; }
+  /// Of all rentals that have ended: the pool's bill, reckoned from their dates alone.
+  double ended_usd() const { return ended_usd_; }
+
+ private:
+  struct Node {
+    double held = 0;            // devices
+    double since_s = 0;         // the integral is up to here
+    double usd_per_device = 0;  // integral of the node's price over the devices held
+    double rented_since_s = 0;
+    double paid_until_s = 0;   // by the minimum time of an earlier job; before that nobody pays again
+    double billed_from_s = 0;  // of the rental under way, by ended_usd_
+  };
+  double usd(double from_s, double to_s) const;
+  Node& advanced(double now_s, int node);
+  const StepSeries* prices_;  // of a node, in dollars an hour; null: constant
+  double usd_per_node_s_, minimum_s_;
+  std::vector<Node> nodes_;
+  int rented_ = 0;
+  double ended_usd_ = 0;
+};
+
+}  // namespace rehearse::sim

@@ -1,0 +1,203 @@
+#include "sim/nodes/node_events.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "sim/base/units.hpp"
+
+namespace rehearse::sim {
+
+std::string_view name_of(NodeChange change) {
+  switch (change) {
+    case NodeChange::failed:
+      return "node_failed";
+    case NodeChange::repaired:
+      return "node_repaired";
+    case NodeChange::slow:
+      return "node_slow";
+    case NodeChange::normal:
+      return "node_normal";
+    case NodeChange::announced:
+      return "maintenance_announced";
+    case NodeChange::closed:
+      return "maintenance_begins";
+    case NodeChange::opened:
+      return "maintenance_ends";
+    case NodeChange::warned:
+      return "spot_warned";
+    case NodeChange::revoked:
+      return "spot_revoked";
+    case NodeChange::replaced:
+      return "spot_replaced";
+  }
+  return "";
+}
+
+std::string node_name(const Cluster& cluster, PoolId pool, int node) {
+  return fmt::format("{}/{}", cluster.pools[static_cast<std::size_t>(pool)].name, node);
+}
+
+bool has_node_events(const Cluster& cluster, const NodeRules& rules) {
+  return rules.outages.law != FailureLaw::none || !rules.measured.empty() || rules.slow.between_s != kNever ||
+         !rules.maintenance.empty() ||
+         std::any_of(cluster.pools.begin(), cluster.pools.end(), [](const Pool& pool) { return pool.spot.has_value(); });
+}
+
+double failure_rate(const Cluster& cluster, const NodeRules& rules, PoolId pool) {
+  double rate = rules.outages.law == FailureLaw::none ? 0 : 1 / rules.outages.mtbf_s;
+  double outages = 0, span_s = 0;
+  for (const Outage& outage : rules.measured) {
+    outages += outage.pool == pool;
+    span_s = std::max(span_s, outage.time_s + outage.down_s);
+  }
+  const Pool& of = cluster.pools[static_cast<std::size_t>(pool)];
+  if (outages > 0) rate += outages / span_s / of.nodes;
+  if (of.spot) rate += 1 / of.spot->mean_up_s;
+  return rate;
+}
+
+NodeEvents::NodeEvents(const Cluster& cluster, const NodeRules& rules) : rules_(rules) {
+  if (rules.outages.law != FailureLaw::none || rules.slow.between_s != kNever) add_streams_of_nodes(cluster);
+  add_measured();
+  for (std::size_t p = 0; p < cluster.pools.size(); ++p) {
+    if (!cluster.pools[p].spot) continue;
+    const auto pool = static_cast<PoolId>(p);
+    for (int node = 0; node < cluster.pools[p].nodes; ++node) {
+      streams_.push_back({.kind = Kind::spot, .pool = pool, .node = node, .first = spot_nodes_.size()});
+      spot_nodes_.push_back({.revocations = {cluster, pool, node, rules.seed, rules.repetition}, .now = {}});
+    }
+  }
+  for (std::size_t m = 0; m < rules.maintenance.size(); ++m) {
+    const Maintenance& window = rules.maintenance[m];
+    streams_.push_back(
+        {.kind = Kind::maintenance, .pool = window.pool, .node = window.first_node, .nodes = window.nodes, .first = m});
+  }
+}
+
+void NodeEvents::add_streams_of_nodes(const Cluster& cluster) {
+  for (std::size_t p = 0; p < cluster.pools.size(); ++p) {
+    for (int node = 0; node < cluster.pools[p].nodes; ++node) {
+      const auto pool = static_cast<PoolId>(p);
+      const auto add = [&](Kind kind, std::string_view purpose) {
+        const Random random(stream_key(rules_.seed, rules_.repetition, purpose, node_name(cluster, pool, node)));
+        streams_.push_back({.kind = kind, .pool = pool, .node = node, .random = random});
+      };
+      if (rules_.outages.law != FailureLaw::none) add(Kind::outages, "failures");
+      if (rules_.slow.between_s != kNever) add(Kind::slow, "stragglers");
+    }
+  }
+}
+
+void NodeEvents::add_measured() {
+  std::vector<Outage> sorted = rules_.measured;
+  std::sort(sorted.begin(), sorted.end(), [](const Outage& a, const Outage& b) {
+    return std::tie(a.pool, a.node, a.time_s, a.down_s) < std::tie(b.pool, b.node, b.time_s, b.down_s);
+  });
+  for (const Outage& outage : sorted) {
+    const bool same_node = !measured_.empty() && measured_.back().pool == outage.pool && measured_.back().node == outage.node;
+    if (same_node && outage.time_s <= measured_.back().time_s + measured_.back().down_s) {
+      Outage& before = measured_.back();
+      before.down_s = std::max(before.down_s, outage.time_s + outage.down_s - before.time_s);
+      continue;
+    }
+    if (!same_node)
+      streams_.push_back({.kind = Kind::measured, .pool = outage.pool, .node = outage.node, .first = measured_.size()});
+    measured_.push_back(outage);
+    streams_.back().end = measured_.size();
+  }
+}
+
+/// Weibull's law by inversion; its mean is scale x Gamma(1 + 1/shape).
+double NodeEvents::time_up(Random& random) const {
+  const Outages& o = rules_.outages;
+  if (o.law == FailureLaw::exponential) return random.exponential(o.mtbf_s);
+  return o.mtbf_s / std::tgamma(1 + 1 / o.shape) * std::pow(random.exponential(1), 1 / o.shape);
+}
+
+double NodeEvents::time_down(Random& random) const {
+  const Outages& o = rules_.outages;
+  return o.repair == RepairLaw::fixed ? o.repair_s : random.exponential(o.repair_s);
+}
+
+NodeEvent NodeEvents::next_outage(Stream& stream) const {
+  const bool fails = stream.count % 2 == 0;
+  const double seconds = fails ? time_up(stream.random) : time_down(stream.random);
+  return {.date_s = on_date_grid(stream.last_s + seconds), .change = fails ? NodeChange::failed : NodeChange::repaired};
+}
+
+NodeEvent NodeEvents::next_spell(Stream& stream) const {
+  const bool slow = stream.count % 2 == 0;
+  const double seconds = stream.random.exponential(slow ? rules_.slow.between_s : rules_.slow.lasts_s);
+  return {.date_s = on_date_grid(stream.last_s + seconds), .change = slow ? NodeChange::slow : NodeChange::normal};
+}
+
+NodeEvent NodeEvents::next_measured(const Stream& stream) const {
+  const std::size_t index = stream.first + stream.count / 2;
+  if (index == stream.end) return {};
+  const Outage& outage = measured_[index];
+  if (stream.count % 2 == 0) return {.date_s = on_date_grid(outage.time_s), .change = NodeChange::failed};
+  return {.date_s = on_date_grid(outage.time_s + outage.down_s), .change = NodeChange::repaired};
+}
+
+NodeEvent NodeEvents::next_maintenance(const Stream& stream) const {
+  const Maintenance& window = rules_.maintenance[stream.first];
+  const std::uint64_t round = stream.count / 3;
+  if (round > 0 && window.every_s == kNever) return {};
+  const double start_s = window.start_s + (round > 0 ? static_cast<double>(round) * window.every_s : 0);
+  switch (stream.count % 3) {
+    case 0:
+      return {.date_s = on_date_grid(std::max(0.0, start_s - window.announced_s)), .change = NodeChange::announced};
+    case 1:
+      return {.date_s = on_date_grid(start_s), .change = NodeChange::closed};
+    default:
+      return {.date_s = on_date_grid(start_s + window.duration_s), .change = NodeChange::opened};
+  }
+}
+
+NodeEvent NodeEvents::next_revocation(const Stream& stream) {
+  SpotNode& node = spot_nodes_[stream.first];
+  switch (stream.count % 3) {
+    case 0: {
+      const auto next = node.revocations.next();
+      if (!next) return {};
+      node.now = *next;
+      return {.date_s = on_date_grid(std::max(stream.last_s, node.now.time_s - node.now.warned_s)), .change = NodeChange::warned};
+    }
+    case 1:
+      return {.date_s = on_date_grid(node.now.time_s), .change = NodeChange::revoked};
+    default:
+      if (node.now.down_s == kNever) return {};
+      return {.date_s = on_date_grid(node.now.time_s + node.now.down_s), .change = NodeChange::replaced};
+  }
+}
+
+NodeEvent NodeEvents::next(std::size_t stream) {
+  Stream& s = streams_[stream];
+  const auto draw = [&]() -> NodeEvent {
+    switch (s.kind) {
+      case Kind::outages:
+        return next_outage(s);
+      case Kind::slow:
+        return next_spell(s);
+      case Kind::measured:
+        return next_measured(s);
+      case Kind::maintenance:
+        return next_maintenance(s);
+      case Kind::spot:
+        return next_revocation(s);
+    }
+    return {};
+  };
+  NodeEvent event = draw();
+  event.pool = s.pool;
+  event.first_node = s.node;
+  event.nodes = s.nodes;
+  s.last_s = event.date_s;
+  ++s.count;
+  return event;
+}
+
+}  // namespace rehearse::sim

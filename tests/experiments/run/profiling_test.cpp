@@ -1,0 +1,113 @@
+// Past runs made for those who learn: shared by all, or chosen one after the other by one policy.
+#include "experiments/run/profiling.hpp"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "experiments/load.hpp"
+#include "sim/base/errors.hpp"
+#include "tests/scenarios/loading.hpp"
+
+namespace {
+
+using namespace rehearse;
+
+/// Two instances; of the model's three jobs the one in the middle has a deadline of 2000 s.
+const std::string kScenario = R"({ "name": "probes", "seed": 3, "history": { "runs": 4 },
+  "cluster": { "pools": [ { "name": "a", "instance": "p3.2xlarge", "nodes": 2 }, { "name": "b", "instance": "g4dn.12xlarge", "nodes": 1 },
+                          { "name": "c", "instance": "p3.2xlarge", "nodes": 1 } ] },
+  "jobs": [ { "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.8, "deadline_s": 3000 },
+            { "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.7, "deadline_s": 1000 },
+            { "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9, "deadline_s": 2000 } ],
+  "policies": [ "manual" ] })";
+
+/// Always the last of the pool; notes what it was shown.
+struct LastOfAll final : policies::ProbeChooser {
+  std::vector<policies::Probe> taken;
+  std::vector<std::size_t> pools, seen;
+  std::set<std::uint64_t> keys;
+  double deadline_s = 0;
+  std::size_t next(const policies::ProbeView& view) override {
+    pools.push_back(view.pool.size());
+    seen.push_back(view.seen.size());
+    keys.insert(view.random_key);
+    deadline_s = view.typical.deadline_s;
+    taken.push_back(view.pool.back());
+    return view.pool.size() - 1;
+  }
+};
+
+struct Made {
+  TemporaryFolder folder;
+  std::unique_ptr<scenarios::Scenario> scenario = scenarios::load_scenario(folder.write("s.json", kScenario), {});
+  workloads::Belief belief{scenario->cluster, scenario->profile_models};
+  workloads::World world{belief, scenario->world_errors, scenario->seed, 0};
+
+  scenarios::Profiled profiled(policies::ProbeChooser* chooser, const std::string& policy = "p") {
+    return profile_models(*scenario, scenario->jobs, belief, world, 0, {.chooser = chooser, .policy = policy});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("shared runs: as many for each instance, whoever asks") {
+  Made made;
+  const scenarios::Profiled shared = made.profiled(nullptr);
+  REQUIRE(shared.history.runs().size() == 8);
+  CHECK(shared.history.on_instance(made.scenario->profiles.profiles().front(), "p3.2xlarge").size() == 4);
+  CHECK(shared.cost_usd[0] > 0);
+  CHECK(made.profiled(nullptr, "another").history.runs()[3].time_s == shared.history.runs()[3].time_s);
+}
+
+TEST_CASE("who chooses gets as many runs, each once, and pays what they cost") {
+  Made made;
+  LastOfAll chooser;
+  const scenarios::Profiled own = made.profiled(&chooser);
+  const std::vector<policies::PastRun>& runs = own.history.runs();
+  REQUIRE(chooser.taken.size() == 8);
+  REQUIRE(runs.size() == 8);
+  CHECK(chooser.deadline_s == 2000);
+  CHECK(chooser.keys.size() == 8);
+  double cost_usd = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const policies::Probe& probe = chooser.taken[i];
+    CHECK(chooser.seen[i] == i);
+    CHECK(chooser.pools[i] == chooser.pools[0] - i);
+    CHECK(runs[i].instance == probe.instance);
+    CHECK(runs[i].workers == probe.run.workers);
+    CHECK(runs[i].batch_size == probe.run.batch_size);
+    CHECK(runs[i].epochs == probe.epochs);
+    CHECK(runs[i].samples == 50'000);
+    cost_usd += probe.usd_per_s * (probe.start_s + runs[i].time_s);
+  }
+  // The money is of the true times, the runs' are as measured: 5 % off each.
+  CHECK(own.cost_usd[0] == Approx(cost_usd).epsilon(0.2));
+  CHECK(own.cost_usd[0] != made.profiled(nullptr).cost_usd[0]);
+
+  // The same runs measure the same, whoever takes them; another policy draws other numbers.
+  LastOfAll again, other;
+  CHECK(made.profiled(&again).history.runs()[5].time_s == runs[5].time_s);
+  CHECK(made.profiled(&other, "q").history.runs()[5].time_s == runs[5].time_s);
+  CHECK(again.keys == chooser.keys);
+  CHECK(other.keys != chooser.keys);
+}
+
+TEST_CASE("a probe that is not in the pool is refused; own past runs leave nothing to choose") {
+  Made made;
+  struct Beyond final : policies::ProbeChooser {
+    std::size_t next(const policies::ProbeView& view) override { return view.pool.size(); }
+  } beyond;
+  CHECK_THROWS_AS(made.profiled(&beyond), sim::CheckFailed);
+  made.scenario->history.own = {made.profiled(nullptr).history.runs().front()};
+  CHECK(made.profiled(&beyond).history.runs().size() == 1);
+  CHECK(made.profiled(&beyond).cost_usd[0] == 0);
+}
+
+TEST_CASE("no more is probed than there is") {
+  Made made;
+  made.scenario->history.runs = 100'000;
+  LastOfAll chooser;
+  const std::size_t runs = made.profiled(&chooser).history.runs().size();
+  CHECK(runs <= chooser.pools.at(0));
+  CHECK(chooser.pools.back() == 1);
+}

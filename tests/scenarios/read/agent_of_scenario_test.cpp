@@ -1,0 +1,82 @@
+// The agents that scenarios name: read with the scenario, refused with their place.
+#include <catch2/catch.hpp>
+
+#include "policies/staged/staged_agent.hpp"
+#include "scenarios/read/agent_file.hpp"
+#include "experiments/train/agent_training.hpp"
+#include "scenarios/read/embedded.hpp"
+#include "experiments/load.hpp"
+#include "tests/scenarios/loading.hpp"
+
+using namespace rehearse;
+
+namespace {
+
+constexpr const char* kScenario = R"({ "seed": 1,
+  "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 2 } ] },
+  "jobs": [ { "generate": "mixed-cnn-rnn", "count": 3, "accuracy_slack": [0.1, 0.3],
+              "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
+  "policies": [ { "name": "rl", "configure": { "name": "staged-rl", "agent": "agent.json" } } ] })";
+
+std::string shipped() { return std::string(scenarios::embedded_file(scenarios::agent_of("staged-rl"))); }
+
+}  // namespace
+
+TEST_CASE("the agent that ships fits its network and says how it was trained") {
+  const policies::NetworkState state = scenarios::parse_agent(shipped(), "shipped", policies::StagedAgent::blueprint());
+  CHECK(state.origin.kind == "staged-rl");
+  CHECK(state.origin.command.starts_with("rehearse train staged-rl scenarios/staged/train-staged-rl.json"));
+}
+
+TEST_CASE("a scenario's agent is read, and a bad one refused") {
+  const TemporaryFolder folder;
+  const auto said = [&](const std::string& agent) {
+    folder.write("agent.json", agent);
+    return complaints(folder, kScenario);
+  };
+  CHECK(said(shipped()) == "");
+  CHECK_THAT(said(shipped().substr(0, 400)), Catch::Contains("agent.json"));
+  CHECK_THAT(said(with(shipped(), "\"rehearse_network\": 1", "\"rehearse_network\": 2")),
+             Catch::Contains("version 1, the one that this program reads, found 2"));
+  CHECK_THAT(said(with(shipped(), "\"shape\": [29, 32]", "\"shape\": [27, 32]")), Catch::Contains("[29, 32]"));
+  CHECK_THAT(said(with(shipped(), "\"shape\": [29, 32], \"numbers\": [", "\"shape\": [29, 32], \"numbers\": [NaN, ")),
+             Catch::Contains("agent.json"));
+  CHECK_THAT(said(with(shipped(), "\"staged-rl\"", "\"schedule-rl\"")), Catch::Contains("staged-rl"));
+  CHECK_THAT(complaints(folder, with(kScenario, "agent.json", "none.json")), Catch::Contains("no such file"));
+}
+
+TEST_CASE("an agent is tuned to the job at hand") {
+  const TemporaryFolder folder;
+  folder.write("agent.json", shipped());
+  const auto trained = [&](const std::string& jobs, const std::string& name) {
+    const std::string text = with(kScenario, R"({ "generate": "mixed-cnn-rnn", "count": 3, "accuracy_slack": [0.1, 0.3],
+              "models": [ { "model": "resnet18", "dataset": "cifar10" } ] })",
+                                  jobs);
+    const auto scenario = scenarios::load_scenario(folder.write(name + ".json", text), {});
+    const std::string out = folder.path() + "/" + name + "-agent.json";
+    scenarios::train_staged_rl(*scenario,
+                               {.out = out, .resume = folder.path() + "/agent.json", .iterations = 1, .command = "train"});
+    return scenarios::read_agent_file(out, policies::StagedAgent::blueprint());
+  };
+  const auto tuned =
+      trained(R"({ "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.8, "deadline_s": 20000 })", "mine");
+  CHECK(tuned.origin.kind == "staged-rl");
+  CHECK_THROWS_AS(trained(R"({ "gpus": 1, "duration_s": 100 })", "rigid"), sim::InputError);
+}
+
+TEST_CASE("training leaves an agent and its curve; the same seed the same bytes; it goes on from a file") {
+  const TemporaryFolder folder;
+  folder.write("agent.json", shipped());
+  const auto scenario = scenarios::load_scenario(folder.write("s.json", kScenario), {});
+  const auto trained = [&](const std::string& name, const std::string& resume) {
+    const std::string out = folder.path() + "/" + name + ".json";
+    const scenarios::TrainResult result =
+        scenarios::train_staged_rl(*scenario, {.out = out, .resume = resume, .iterations = 1, .command = "train"});
+    CHECK(result.iterations == 1);
+    CHECK(!result.interrupted);
+    return scenarios::agent_text(scenarios::read_agent_file(out, policies::StagedAgent::blueprint()));
+  };
+  const std::string first = trained("a", "");
+  CHECK(first == trained("b", ""));
+  CHECK(trained("c", folder.path() + "/agent.json") != first);
+}

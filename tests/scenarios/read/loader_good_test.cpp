@@ -1,0 +1,295 @@
+// Good scenarios: what the loader makes of them.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <sstream>
+
+#include "scenarios/read/convergence_json.hpp"
+#include "experiments/load.hpp"
+#include "tests/scenarios/loading.hpp"
+
+namespace {
+
+using rehearse::scenarios::convergence_json;
+using rehearse::scenarios::load_scenario;
+using rehearse::scenarios::Scenario;
+
+const std::string kMinimal = R"({
+  "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 2 } ] },
+  "jobs": [ { "gpus": 1, "duration_s": 60 } ],
+  "policies": [ "manual" ] })";
+
+TEST_CASE("a minimal scenario, and its defaults") {
+  const TemporaryFolder folder;
+  const auto scenario = load_scenario(folder.write("my own.json", kMinimal), {});
+  CHECK(scenario->name == "my own");
+  CHECK(scenario->seed == 0);
+  CHECK(scenario->policy_seed == 0);
+  CHECK(scenario->repetitions == 1);
+  CHECK(scenario->baseline == "manual");
+  CHECK(scenario->policies.front().queue.name == "fifo");
+  CHECK(scenario->jobs.front().name == "job-1");
+  CHECK(scenario->jobs.front().work == rehearse::sim::Work::rigid);
+  CHECK(scenario->cluster.pools.front().nodes == 2);
+  CHECK(scenario->warnings.empty());
+}
+
+TEST_CASE("policy_seed follows seed unless given") {
+  const TemporaryFolder folder;
+  const auto load = [&](const std::string& head) {
+    return load_scenario(folder.write("s.json", with(kMinimal, R"("cluster")", head + R"("cluster")")), {});
+  };
+  CHECK(load(R"("seed": 5, )")->policy_seed == 5);
+  CHECK(load(R"("seed": 5, "policy_seed": 6, )")->policy_seed == 6);
+  CHECK(load(R"("seed": 5.0, )")->seed == 5);
+}
+
+TEST_CASE("the resolved scenario has the overrides, and loads again") {
+  const TemporaryFolder folder;
+  const auto scenario = load_scenario(folder.write("s.json", kMinimal), {.overrides = {{"/seed", "7"}, {"/name", "renamed"}}});
+  CHECK(scenario->seed == 7);
+  CHECK(scenario->name == "renamed");
+  const auto again = load_scenario(folder.write("again.json", scenario->resolved), {});
+  CHECK(again->seed == 7);
+  CHECK(again->name == "renamed");
+  CHECK(again->resolved == scenario->resolved);
+}
+
+TEST_CASE("the resolved scenario has its files' fingerprints, and tells of a file that has changed") {
+  const TemporaryFolder folder;
+  folder.write("jobs.csv", "job_id,submit_s,gpus,duration_s\na,0,1,60\n");
+  const auto scenario = load_scenario(
+      folder.write("s.json", with(kMinimal, R"({ "gpus": 1, "duration_s": 60 })", R"({ "trace": "jobs.csv" })")), {});
+  CHECK(scenario->resolved.find("\"jobs.csv\": \"" + scenario->inputs.at(0).sha256) != std::string::npos);
+  const std::string again = folder.write("again.json", scenario->resolved);
+  CHECK(load_scenario(again, {})->warnings.empty());
+  folder.write("jobs.csv", "job_id,submit_s,gpus,duration_s\na,0,1,61\n");
+  CHECK(load_scenario(again, {})->warnings ==
+        std::vector<std::string>{"\"jobs.csv\" has changed since this scenario was resolved"});
+}
+
+TEST_CASE("jobs are sorted by date, in the file's order at one date, on the grid of dates") {
+  const TemporaryFolder folder;
+  const auto scenario = load_scenario(folder.write("s.json", with(kMinimal, R"({ "gpus": 1, "duration_s": 60 })", R"(
+      { "job_id": "late", "submit_s": 10, "gpus": 1, "duration_s": 60 },
+      { "job_id": "a", "submit_s": 5, "gpus": 1, "duration_s": 60 },
+      { "job_id": "b", "submit_s": 5, "gpus": 1, "duration_s": 60 },
+      { "job_id": "off-grid", "submit_s": 0.1, "gpus": 1, "duration_s": 60 })")),
+                                      {});
+  std::vector<std::string> names;
+  for (const auto& job : scenario->jobs) names.push_back(job.name);
+  CHECK(names == std::vector<std::string>{"off-grid", "a", "b", "late"});
+  // 0.1 * 2^20 = 104857.6, rounded up.
+  CHECK(scenario->jobs.front().submit_s == 104858 / 1048576.0);
+}
+
+const std::string kHardware = R"({
+  "cluster": {
+    "catalogues": [ "site.json" ],
+    "devices": [ { "name": "npu", "kind": "gpu", "peak_flops": { "fp32": 3e13 } } ],
+    "instances": [
+      { "name": "npu.2x", "devices": [ { "device": "npu", "count": 2 } ], "cpu": "xeon-e5-2686-v4", "price_usd_per_hour": 2 },
+      { "name": "site.big", "devices": [ { "device": "v100", "count": 8 } ], "price_usd_per_hour": 7 } ],
+    "pools": [ { "name": "mine", "instance": "npu.2x", "nodes": 1 }, { "name": "big", "instance": "site.big", "nodes": 1 },
+               { "name": "small", "instance": "site.small", "nodes": 1 } ] },
+  "jobs": [ { "gpus": 1, "duration_s": 60 } ],
+  "policies": [ "manual" ] })";
+
+// What comes later wins: the program's own, then files that the scenario names, the scenario itself, files of the command line.
+TEST_CASE("a later entry of the same name overrides an earlier one") {
+  const TemporaryFolder folder;
+  folder.write("site.json", R"({
+    "devices": [ { "name": "v100", "kind": "gpu", "peak_flops": { "fp32": 1e13 } } ],
+    "instances": [
+      { "name": "site.big", "devices": [ { "device": "k80", "count": 4 } ], "price_usd_per_hour": 3 },
+      { "name": "site.small", "devices": [ { "device": "v100" } ], "price_usd_per_hour": 1 } ] })");
+  const std::string path = folder.write("s.json", kHardware);
+  const auto price_of = [](const Scenario& s, std::size_t pool) {
+    return s.cluster.instances[static_cast<std::size_t>(s.cluster.pools[pool].instance)].price_usd_per_hour;
+  };
+  const auto gpus_of = [](const Scenario& s, std::size_t pool) {
+    return s.cluster.instances[static_cast<std::size_t>(s.cluster.pools[pool].instance)].gpus.front();
+  };
+  const auto scenario = load_scenario(path, {});
+  CHECK(price_of(*scenario, 0) == 2);
+  CHECK(price_of(*scenario, 1) == 7);  // the scenario's, not the file's 3
+  CHECK(gpus_of(*scenario, 1).count == 8);
+  CHECK(price_of(*scenario, 2) == 1);
+  const auto& v100 = scenario->cluster.devices[static_cast<std::size_t>(gpus_of(*scenario, 2).device)];
+  CHECK(v100.peak_fp32_flops == 1e13);  // the file's, not the program's 1.57e13
+
+  const std::string last = folder.write(
+      "last.json", R"({"instances": [{"name": "site.big", "devices": [{"device": "t4"}], "price_usd_per_hour": 9}]})");
+  CHECK(price_of(*load_scenario(path, {.catalogues = {last}}), 1) == 9);
+}
+
+TEST_CASE("a name twice in one catalogue file is a mistake with the file's own place") {
+  const TemporaryFolder folder;
+  folder.write("site.json", R"({ "instances": [
+    { "name": "site.big", "devices": [ { "device": "k80" } ] },
+    { "name": "site.small", "devices": [ { "device": "k80" } ] },
+    { "name": "site.big", "devices": [ { "device": "t4" } ] } ], "device": [] })");
+  CHECK(complaints(folder, kHardware) ==
+        "site.json:4:66: /device: found unknown key \"device\"; did you mean \"devices\"?\n"
+        "site.json:4:5: /instances/2: expected a name that is given once, found \"site.big\" again");
+}
+
+TEST_CASE("own hardware has documented defaults; without a price it costs nothing, and the user is told") {
+  const TemporaryFolder folder;
+  const auto scenario = load_scenario(folder.write("s.json", R"({
+    "cluster": {
+      "devices": [ { "name": "npu", "kind": "gpu", "peak_flops": { "fp32": 3e13 } } ],
+      "instances": [ { "name": "box", "devices": [ { "device": "npu" } ] } ],
+      "pools": [ { "name": "p", "instance": "box", "nodes": 1 } ] },
+    "jobs": [ { "gpus": 1, "duration_s": 60 } ], "policies": [ "manual" ] })"),
+                                      {});
+  const auto& npu = scenario->cluster.devices.front();
+  CHECK(npu.peak_fp16_flops == 3e13);
+  CHECK(npu.memory_bytes == 16.0 * 1024 * 1024 * 1024);
+  CHECK(npu.memory_bandwidth_bytes_per_s == Approx(3e13 / 15));
+  CHECK(npu.multiprocessors == 167);  // 3e13 / 1.8e11 = 166.7
+  CHECK(scenario->warnings == std::vector<std::string>{"instance \"box\" has no price_usd_per_hour: it costs nothing"});
+}
+
+TEST_CASE("own model, dataset and convergence carry a job with a target") {
+  const TemporaryFolder folder;
+  const auto scenario = load_scenario(folder.write("s.json", R"({
+    "datasets": [ { "name": "flowers", "training_samples": 6000, "validation_samples": 1000 } ],
+    "models": [ { "name": "tiny", "dataset": "flowers", "global_batch": 64, "optimizer": "adam",
+                  "cnn": { "conv_layers": 2, "filters": 8, "nodes": 32, "classes": 102 } } ],
+    "convergence": [ { "model": "tiny", "dataset": "flowers", "reference_batch": 64, "reference_epochs": 20,
+      "noise_scale": [ { "progress": 0, "samples": 500 } ],
+      "phases": [ { "start_progress": 0, "ceiling": 0.9, "scale": 3, "exponent": 1 } ] } ],
+    "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 2 } ] },
+    "jobs": [ { "model": "tiny", "target_accuracy": 0.8 } ],
+    "policies": [ "manual" ] })"),
+                                      {});
+  const auto& job = scenario->jobs.front();
+  CHECK(job.profile->dataset == "flowers");  // the model's own
+  const auto& model = scenario->profile_models.of(*job.profile);
+  CHECK(model.training_samples == 6000);
+  CHECK(model.publication_batch == 64);
+  CHECK(model.convergence->reference_epochs == 20);
+}
+
+TEST_CASE("fitted convergence reads back as it was written") {
+  const rehearse::workloads::ConvergenceParameters c{.model = "resnet18",
+                                                     .dataset = "cifar10",
+                                                     .metric = "top-1",
+                                                     .source = "my \"own\" curves\\",
+                                                     .reference_batch = 64,
+                                                     .reference_learning_rate = 0.3,
+                                                     .reference_rate_fraction = 0.4,
+                                                     .rate_exponent = 0.5,
+                                                     .reference_epochs = 33,
+                                                     .start_accuracy = 0.1,
+                                                     .gap_batch = 77.7,
+                                                     .staleness_loss = 0.01,
+                                                     .noise = {{10, 123.456, 0.25}, {1e4, 1e4 / 3, 0}},
+                                                     .phases = {{0, 0.7, 100, 1.5, 0.001}, {1000, 0.9, 20.5, 8, 0}}};
+  const TemporaryFolder folder;
+  std::string list = convergence_json({c});
+  list = list.substr(list.find('[', list.find("\"convergence\"")));
+  list = list.substr(0, list.rfind(']') + 1);
+  const auto scenario = load_scenario(folder.write("s.json", R"({
+    "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 2 } ] },
+    "convergence": )" + list + R"(,
+    "jobs": [ { "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.8 } ],
+    "policies": [ "manual" ] })"),
+                                      {});
+  const auto& read = scenario->profile_models.of(*scenario->jobs.front().profile).convergence;
+  REQUIRE(read.has_value());
+  CHECK(convergence_json({*read}) == convergence_json({c}));
+  CHECK(read->source == c.source);
+  CHECK(read->rate_exponent == 0.5);
+  CHECK(read->noise[1].noise_scale == c.noise[1].noise_scale);
+  CHECK(read->phases[1].exponent == 8);
+}
+
+TEST_CASE("relative paths begin at the scenario's folder; ${REHEARSE_DATA} at the optional data") {
+  const TemporaryFolder folder, data;
+  folder.write("jobs.csv", "job_id,submit_s,gpus,duration_s\na,100,1,60\nb,130,2,60\n");
+  data.write("more.csv", "job_id,submit_s,gpus,duration_s\nc,7,1,60\n");
+  const EnvironmentVariable set("REHEARSE_DATA", data.path().c_str());
+  const auto scenario = load_scenario(
+      folder.write("s.json", with(kMinimal, R"({ "gpus": 1, "duration_s": 60 })",
+                                  R"({ "trace": "jobs.csv" }, { "trace": "${REHEARSE_DATA}/more.csv", "keep_origin": true })")),
+      {});
+  std::vector<std::pair<std::string, double>> jobs;
+  for (const auto& job : scenario->jobs) jobs.emplace_back(job.name, job.submit_s);
+  CHECK(jobs == std::vector<std::pair<std::string, double>>{{"a", 0}, {"c", 7}, {"b", 30}});
+  CHECK(scenario->inputs.at(1).path == "${REHEARSE_DATA}/more.csv");  // as written: results do not depend on the machine
+  CHECK(scenario->inputs.at(0).sha256.size() == 64);
+}
+
+TEST_CASE("a trace's jobs with a floor that is not modelled are dropped and accounted for") {
+  const TemporaryFolder folder;
+  folder.write("jobs.csv",
+               "job_id,submit_s,model,dataset,epochs,target_accuracy\n"
+               "a,0,bert,squad,2,0.8\nb,1,resnet18,cifar10,,0.8\nc,2,bert,squad,2,\n");
+  const auto scenario = load_scenario(
+      folder.write("s.json", with(kMinimal, R"({ "gpus": 1, "duration_s": 60 })", R"({ "trace": "jobs.csv" })")), {});
+  REQUIRE(scenario->jobs.size() == 2);
+  CHECK(scenario->jobs[0].name == "b");
+  CHECK(scenario->inputs.at(0).jobs == 2);
+  REQUIRE(scenario->inputs.at(0).dropped.size() == 1);
+  CHECK(scenario->inputs.at(0).dropped[0].rows == 1);
+}
+
+TEST_CASE("a history of one's own") {
+  const TemporaryFolder folder;
+  folder.write("past.csv",
+               "model,dataset,instance,workers,batch_size,samples,epochs,time_s,accuracy\n"
+               "vgg16,imagenet,p3.2xlarge,1,64,1000,1,10,0.5\n");
+  const auto scenario = load_scenario(
+      folder.write("s.json", with(kMinimal, R"("cluster")", R"("history": { "file": "past.csv" }, "cluster")")), {});
+  REQUIRE(scenario->history.own.size() == 1);
+  CHECK(scenario->history.own.front().time_s == 10);
+  CHECK(scenario->warnings == std::vector<std::string>{"history: without column precision: all runs count as fp32",
+                                                       "history: without column lr_rule: all runs count as adascale"});
+}
+
+TEST_CASE("every shipped scenario loads") {
+  const TemporaryFolder folder;
+  int loaded = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(REHEARSE_SOURCE_DIR "/scenarios")) {
+    if (entry.path().extension() != ".json" || entry.path().filename() == "scenario.schema.json") continue;
+    // A suite of regressions names scenarios beside it; what is recorded of them are results.
+    if (entry.path().filename() == "suite.json" || entry.path().string().find("/recorded/") != std::string::npos) continue;
+    INFO(entry.path());
+    const std::string said = complaints_about(folder, entry.path().string());
+    // Without the optional data every mistake is that it is missing.
+    std::istringstream lines(said);
+    for (std::string line; std::getline(lines, line);) {
+      INFO(line);
+      CHECK((std::getenv("REHEARSE_DATA") == nullptr && line.find("variable REHEARSE_DATA") != std::string::npos));
+    }
+    ++loaded;
+  }
+  CHECK(loaded >= 3);
+}
+
+}  // namespace
+
+TEST_CASE("a pool is dominated by what was measured of the models, not by the data sheet alone") {
+  const TemporaryFolder folder;
+  const auto warnings = [&](const std::string& corrections) {
+    return load_scenario(folder.write("s.json", R"({
+      "cluster": {
+        "devices": [
+          { "name": "new", "peak_flops": { "fp32": 2e13 }, "corrections": [)" +
+                                                    corrections + R"(] },
+          { "name": "old", "peak_flops": { "fp32": 1e13 } } ],
+        "instances": [
+          { "name": "new.1x", "devices": [ { "device": "new" } ], "price_usd_per_hour": 1 },
+          { "name": "old.1x", "devices": [ { "device": "old" } ], "price_usd_per_hour": 4 } ],
+        "pools": [ { "name": "new", "instance": "new.1x", "nodes": 1 }, { "name": "old", "instance": "old.1x", "nodes": 1 } ] },
+      "jobs": [ { "model": "resnet50", "dataset": "imagenet", "epochs": 1 } ],
+      "policies": [ "manual" ] })"),
+                         {})
+        ->warnings;
+  };
+  CHECK(warnings("") == std::vector<std::string>{"pool \"new\" is faster and cheaper than pool \"old\" for every model: savings "
+                                                 "over the latter mean nothing"});
+  CHECK(warnings(R"({ "model": "resnet50", "dataset": "imagenet", "time_factor": 5 })").empty());
+  CHECK(warnings(R"({ "model": "vgg16", "dataset": "imagenet", "time_factor": 5 })").size() == 1);  // of another model
+}

@@ -1,0 +1,117 @@
+#include "scenarios/read/places.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/scenarios/temporary_folder.hpp"
+
+using namespace rehearse;
+
+TEST_CASE("a written catalogue is read as it was", "[places]") {
+  scenarios::Catalogue own;
+  own.add_own();
+  sim::Device device = *own.find_device("v100");
+  device.source = "a \"quoted\" source";
+  device.power = sim::PowerLaw{.running_w = 61,
+                               .clock_w = 52,
+                               .launch_w = 3,
+                               .arithmetic_w = 143,
+                               .memory_w = 34,
+                               .voltage_floor = 0.55,
+                               .voltage_slope = 1.25,
+                               .lowest_clock = 0.15};
+  device.corrections = {{.model = "resnet50",
+                         .dataset = "imagenet",
+                         .time_factor = 1.5,
+                         .launch_factor = 0.5,
+                         .power_factor = 0.75,
+                         .wait_share = 0.25}};
+  scenarios::InstanceEntry entry = *own.find_instance("p3.8xlarge");
+  entry.instance.inside = {3e10, 2e-6};
+  entry.instance.network = {1.5e9, 3e-5};
+  entry.instance.overlap = 2.5;
+  entry.instance.server_bytes_per_s = 4e8;
+  entry.instance.server_overlap = 1.5;
+
+  const TemporaryFolder folder;
+  scenarios::Catalogue again;
+  again.add_own();
+  sim::Mistakes mistakes;
+  again.add_file(folder.write("c.json", scenarios::catalogue_json({device}, {entry})), mistakes);
+  mistakes.throw_if_any();
+  const sim::Device& read = *again.find_device("v100");
+  CHECK(read.peak_fp16_flops == device.peak_fp16_flops);
+  CHECK(read.source == device.source);
+  REQUIRE(read.power);
+  CHECK(read.power->running_w == 61);
+  CHECK(read.power->clock_w == 52);
+  CHECK(read.power->launch_w == 3);
+  CHECK(read.power->arithmetic_w == 143);
+  CHECK(read.power->memory_w == 34);
+  CHECK(read.power->voltage_floor == 0.55);
+  CHECK(read.power->voltage_slope == 1.25);
+  CHECK(read.power->lowest_clock == 0.15);
+  REQUIRE(read.corrections.size() == 1);
+  CHECK(read.corrections[0].power_factor == 0.75);
+  CHECK(read.corrections[0].wait_share == 0.25);
+  const scenarios::InstanceEntry& there = *again.find_instance("p3.8xlarge");
+  CHECK(there.instance.inside.bandwidth_bytes_per_s == 3e10);
+  CHECK(there.instance.network.latency_s == 3e-5);
+  CHECK(there.instance.overlap == 2.5);
+  CHECK(there.instance.server_bytes_per_s == 4e8);
+  CHECK(there.instance.server_overlap == 1.5);
+  CHECK(there.instance.price_usd_per_hour == entry.instance.price_usd_per_hour);
+  CHECK(there.has_price);
+  CHECK(there.instance.vcpus == entry.instance.vcpus);
+  CHECK(there.instance.host_busy_w == entry.instance.host_busy_w);
+  CHECK(there.devices.size() == entry.devices.size());
+
+  // Measurements on it take the links.
+  const workloads::Measurement four{
+      .model = "resnet50", .dataset = "imagenet", .device = "v100", .workers_per_node = 4, .workers = 4};
+  CHECK(instance_of(four, again) == &there);
+  const workloads::Place place = place_of(four, again);
+  CHECK(place.inside.bandwidth_bytes_per_s == 3e10);
+  CHECK(place.overlap == 2.5);
+  CHECK(place.server_bytes_per_s == 4e8);
+  CHECK(place.server_overlap == 1.5);
+  CHECK(place.device.power);
+}
+
+TEST_CASE("a device's name and source are written as they are, tabs and quotes included", "[places]") {
+  scenarios::Catalogue own;
+  own.add_own();
+  sim::Device device = *own.find_device("v100");
+  device.name = "my\tgpu";
+  device.source = "\"quoted\" \\ and\nbroken";
+  const TemporaryFolder folder;
+  scenarios::Catalogue again;
+  sim::Mistakes mistakes;
+  again.add_file(folder.write("c.json", scenarios::catalogue_json({device}, {})), mistakes);
+  mistakes.throw_if_any();
+  REQUIRE(again.find_device("my\tgpu") != nullptr);
+  CHECK(again.find_device("my\tgpu")->source == device.source);
+}
+
+TEST_CASE("every instance of the catalogue can be written and read", "[places]") {
+  scenarios::Catalogue own;
+  own.add_own();
+  const TemporaryFolder folder;
+  scenarios::Catalogue again;
+  sim::Mistakes mistakes;
+  again.add_file(folder.write("c.json", scenarios::catalogue_json(own.devices(), own.instances())), mistakes);
+  mistakes.throw_if_any();
+  CHECK(again.device_names() == own.device_names());
+  REQUIRE(again.instance_names() == own.instance_names());
+  for (const std::string& name : own.instance_names()) {
+    INFO(name);
+    sim::Cluster a, b;
+    add_to_cluster(*own.find_instance(name), own, a, mistakes);
+    add_to_cluster(*again.find_instance(name), again, b, mistakes);
+    mistakes.throw_if_any();
+    CHECK(a.devices.size() == b.devices.size());
+    CHECK(a.instances[0].memory_bytes == b.instances[0].memory_bytes);
+    CHECK(a.instances[0].storage_bandwidth_bytes_per_s == b.instances[0].storage_bandwidth_bytes_per_s);
+    CHECK(a.instances[0].gpus.size() == b.instances[0].gpus.size());
+    CHECK(a.devices[0].cores == b.devices[0].cores);
+  }
+}

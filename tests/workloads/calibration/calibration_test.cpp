@@ -1,0 +1,258 @@
+#include "workloads/calibration/calibration.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "tests/workloads/devices.hpp"
+#include "workloads/calibration/error_summary.hpp"
+#include "workloads/calibration/robust_fit.hpp"
+#include "workloads/calibration/validation.hpp"
+
+using namespace rehearse::workloads;
+namespace sim = rehearse::sim;
+namespace tests = rehearse::tests;
+
+namespace {
+
+Measurement step(const char* model, const char* dataset, double batch) {
+  return {.model = model, .dataset = dataset, .device = "v100", .batch_per_worker = batch, .source = "test"};
+}
+
+/// What the model says of a device with other efficiencies: measurements without noise.
+std::vector<Measurement> made_up(const sim::Device& truth, std::initializer_list<std::pair<const char*, const char*>> models) {
+  std::vector<Measurement> all;
+  for (const auto& [model, dataset] : models)
+    for (const double batch : {8, 16, 32, 64, 128}) all.push_back(step(model, dataset, batch));
+  const MeasurementModel model(all);
+  for (Measurement& m : all) m.step_s = model.step_s(m, {.device = truth});
+  return all;
+}
+
+/// On a V100 as it is believed to be.
+Calibration fit_v100(const std::vector<Measurement>& rows) {
+  const std::vector<Place> places(rows.size(), {.device = tests::v100()});
+  return calibrate(rows, places, MeasurementModel(rows));
+}
+
+std::vector<Compared> compare(const std::vector<Measurement>& rows, const sim::Device& device) {
+  const MeasurementModel model(rows);
+  std::vector<Compared> pairs;
+  for (const Measurement& m : rows) pairs.push_back({model.step_s(m, {.device = device}), m.step_s});
+  return pairs;
+}
+
+}  // namespace
+
+TEST_CASE("errors, by hand", "[fidelity]") {
+  // |p/m - 1|: 0.1, 0.5, 0, 1. In order 0, 0.1, 0.5, 1: median 0.3; the 0.9 quantile is at 2.7: 0.5 + 0.7 x 0.5 = 0.85.
+  // Bias: (1.1 x 0.5 x 1 x 2)^(1/4) - 1 = 1.1^(1/4) - 1.
+  const Compared pairs[] = {{1.1, 1}, {1, 2}, {3, 3}, {4, 2}};
+  const ErrorSummary s = summarise(pairs);
+  CHECK(s.rows == 4);
+  CHECK(s.median == Approx(0.3));
+  CHECK(s.p90 == Approx(0.85));
+  CHECK(s.bias == Approx(std::pow(1.1, 0.25) - 1));
+  CHECK(std::isnan(summarise({}).median));
+}
+
+TEST_CASE("a robust fit with a prior, by hand", "[fidelity]") {
+  // One parameter, five residuals theta - 0.5 of scale 0.05 and one of theta - 9. With Cauchy's loss the wild one pulls by
+  // r/s^2 / (1 + (r/(2.385 s))^2), r = 8.5: 3400 / 5082 = 0.669; the five pull 5/0.0025 = 2000 a unit, the prior of sd 1 by 1 a
+  // unit: theta is (2000 x 0.5 + 0.669) / 2001 = 0.50008. Least squares would give 1.92.
+  FitProblem problem{.residuals =
+                         [](const Eigen::VectorXd& theta) {
+                           Eigen::VectorXd r = Eigen::VectorXd::Constant(6, theta[0] - 0.5);
+                           r[5] = theta[0] - 9;
+                           return r;
+                         },
+                     .prior_sd = Eigen::VectorXd::Constant(1, 1),
+                     .low = Eigen::VectorXd::Constant(1, -20),
+                     .high = Eigen::VectorXd::Constant(1, 20)};
+  const FitResult fitted = fit(problem);
+  CHECK(fitted.scale == Approx(0.05));
+  CHECK(fitted.theta[0] == Approx(0.50008).epsilon(1e-5));
+  // Precision: 5/0.0025 + 1 + the wild one's weight 1/5082 / 0.0025 = 0.08.
+  CHECK(fitted.sd[0] == Approx(1 / std::sqrt(2001 + 0.08)).epsilon(1e-5));
+  // A bound holds.
+  problem.high[0] = 0.2;
+  CHECK(fit(problem).theta[0] == Approx(0.2));
+}
+
+TEST_CASE("a device that made the measurements is found again", "[fidelity]") {
+  sim::Device truth = tests::v100();
+  truth.efficiency.conv = 0.4;
+  truth.efficiency.launch_s = 4e-5;
+  const auto rows = made_up(truth, {{"resnet50", "imagenet"}, {"vgg16", "imagenet"}, {"inception-v3", "imagenet"}});
+  REQUIRE(summarise(compare(rows, tests::v100())).median > 0.2);
+  const Calibration c = fit_v100(rows);
+  CHECK(summarise(compare(rows, calibrated(tests::v100(), c))).p90 < 0.03);
+  // Three models cannot tell a slow device from slow software of their own: a fourth is foretold better, but not exactly.
+  const auto fourth = made_up(truth, {{"resnet152", "imagenet"}});
+  const sim::Device fitted = calibrated(tests::v100(), c);
+  CHECK(summarise(compare(fourth, fitted)).median < 0.7 * summarise(compare(fourth, tests::v100())).median);
+  for (const FittedParameter& p : c.parameters) {
+    INFO(p.name);
+    CHECK(p.relative_sd > 0);
+    CHECK(p.relative_sd <= p.prior_sd);
+    if (!p.determined) CHECK(p.value == p.before);
+  }
+  CHECK(c.warnings.empty());
+}
+
+TEST_CASE("kernels tell a device's efficiencies", "[fidelity]") {
+  sim::Device truth = tests::v100();
+  truth.efficiency.conv = 0.4;
+  truth.efficiency.launch_s = 4e-5;
+  truth.efficiency.repeat_s = 1e-4;
+  std::vector<Measurement> rows;
+  for (const int batch : {1, 4, 16, 64}) {
+    const Measurement row{.device = "v100", .source = "test"};
+    for (const int side : {1, 3})
+      for (const Pass pass : {Pass::forward, Pass::data_gradient, Pass::filter_gradient}) {
+        rows.push_back(row);
+        rows.back().kernel = ConvKernel{batch, 28, 28, 128, 256, {side, side, 1, 1, side / 2, side / 2}, pass};
+      }
+    for (const int steps : {5, 50}) {
+      rows.push_back(row);
+      rows.back().kernel = RecurrentKernel{.batch = batch, .hidden = 512, .steps = steps};
+    }
+  }
+  const MeasurementModel model(rows);
+  for (Measurement& m : rows) m.step_s = model.step_s(m, {.device = truth});
+  const Calibration c = fit_v100(rows);
+  CHECK(c.efficiency.conv == Approx(0.4).epsilon(0.05));
+  CHECK(c.efficiency.launch_s == Approx(4e-5).epsilon(0.1));
+  CHECK(c.efficiency.repeat_s == Approx(1e-4).epsilon(0.05));
+}
+
+TEST_CASE("what measurements cannot tell keeps its default, and is said", "[fidelity]") {
+  const auto convolutions = made_up(tests::v100(), {{"resnet50", "imagenet"}});
+  const Calibration c = fit_v100(convolutions);
+  const auto parameter = [&](std::string_view name) {
+    return *std::find_if(c.parameters.begin(), c.parameters.end(), [&](const FittedParameter& p) { return p.name == name; });
+  };
+  CHECK(parameter("launch_s").determined);    // what does not grow with the batch
+  CHECK_FALSE(parameter("conv").determined);  // one model's software may be as slow as the device
+  CHECK_FALSE(parameter("rnn").determined);   // there is no recurrent layer
+  CHECK(parameter("rnn").value == tests::kGpuEfficiency.rnn);
+  REQUIRE(c.warnings.size() == 1);
+  CHECK(c.warnings[0].find("only resnet50/imagenet") == 0);
+
+  const std::vector<Measurement> one{convolutions[0]};
+  CHECK(fit_v100(one).warnings.size() == 2);  // and one batch size
+  const Calibration none = fit_v100({});
+  CHECK(none.efficiency.conv == tests::kGpuEfficiency.conv);
+  CHECK(none.warnings.size() == 1);
+}
+
+TEST_CASE("a worker that talks to parameter servers is fitted with the links of its place", "[fidelity]") {
+  std::vector<Measurement> rows = made_up(tests::v100(), {{"resnet50", "imagenet"}});
+  const Place place{.device = tests::v100(), .inside = {1e10, 1e-5}, .network = {1e9, 5e-5}};
+  for (Measurement& m : rows) m.sync = {sim::SyncKind::servers_sync, 1};
+  const MeasurementModel model(rows);
+  for (Measurement& m : rows) m.step_s = model.step_s(m, place);
+  const std::vector<Place> places(rows.size(), place);
+  // Made by the device as it is: nothing needs to move.
+  CHECK(calibrate(rows, places, model).efficiency.conv == Approx(tests::kGpuEfficiency.conv).epsilon(0.01));
+  for (const HoldOut by : {HoldOut::batches, HoldOut::models})
+    for (const Predicted& p : predict(rows, places, model, by)) CHECK(std::isfinite(p.model_s));
+}
+
+TEST_CASE("rows of several thread counts find what a CPU's core draws from memory", "[fidelity]") {
+  sim::Device truth = tests::knl();
+  truth.core_bandwidth_bytes_per_s = 6e9;
+  truth.efficiency.gemm = 0.5;
+  std::vector<Measurement> rows;
+  for (const int threads : {1, 4, 17, 68}) {
+    for (const int numbers : {1'000'000, 3'000'000, 10'000'000, 30'000'000})
+      rows.push_back({.kernel = ElementwiseKernel{numbers, 2}, .device = "knl-7250", .threads = threads});
+    for (const int n : {256, 512, 1024, 2048})
+      rows.push_back({.kernel = GemmKernel{n, n, n}, .device = "knl-7250", .threads = threads});
+  }
+  const MeasurementModel model(rows);
+  for (Measurement& m : rows) m.step_s = model.step_s(m, {.device = truth});
+  const std::vector<Place> places(rows.size(), {.device = tests::knl()});
+  const Calibration c = calibrate(rows, places, model);
+  CHECK(c.core_bandwidth_bytes_per_s == Approx(6e9).epsilon(0.1));
+  CHECK(calibrated(tests::knl(), c).core_bandwidth_bytes_per_s == c.core_bandwidth_bytes_per_s);
+  CHECK(c.efficiency.gemm == Approx(0.5).epsilon(0.1));
+  CHECK(c.parameters.back().name == "core_bandwidth_bytes_per_s");
+  CHECK(c.parameters.back().determined);
+  // All cores together draw what memory gives: a core's share cannot be told, and stays. 68 x 12 GB/s is more than 450 x 0.84.
+  std::vector<Measurement> all_cores;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(all_cores), [](const Measurement& m) { return m.threads == 68; });
+  const Calibration blind = calibrate(all_cores, std::vector<Place>(all_cores.size(), {.device = tests::knl()}), model);
+  CHECK_FALSE(blind.parameters.back().determined);
+  CHECK(blind.core_bandwidth_bytes_per_s == 12e9);
+  // Different sizes are different shapes to hold back: two folds, of four shapes a kind each alternate.
+  CHECK(folds(rows, HoldOut::batches).size() == 2);
+}
+
+TEST_CASE("folds hold everything back once", "[fidelity]") {
+  std::vector<Measurement> rows;
+  for (const double batch : {64, 8, 16, 32}) rows.push_back(step("resnet50", "imagenet", batch));
+  rows.push_back(step("vgg16", "imagenet", 8));
+  // In order of batch: 8, 16, 32, 64 of ResNet-50 alternate; VGG-16's only batch goes to the first fold.
+  const auto by_batch = folds(rows, HoldOut::batches);
+  REQUIRE(by_batch.size() == 2);
+  CHECK(by_batch[0] == std::vector<std::size_t>{1, 3, 4});
+  CHECK(by_batch[1] == std::vector<std::size_t>{2, 0});
+  const auto by_model = folds(rows, HoldOut::models);
+  REQUIRE(by_model.size() == 2);
+  CHECK(by_model[0].size() == 4);
+  CHECK(by_model[1] == std::vector<std::size_t>{4});
+}
+
+TEST_CASE("baselines, by hand", "[fidelity]") {
+  // Steps of 0.1 + 0.01 batch: a straight line through the other batches is exact. Twice the model's seconds with two workers.
+  std::vector<Measurement> rows;
+  for (const double batch : {10, 20, 40}) {
+    rows.push_back(step("resnet50", "imagenet", batch));
+    rows.back().step_s = 0.1 + 0.01 * batch;
+  }
+  rows.push_back(rows[1]);
+  rows[3].workers = rows[3].workers_per_node = 2;
+  rows[3].step_s = 0.36;
+  const MeasurementModel model(rows);
+  const std::vector<Place> places(rows.size(), {.device = tests::v100(), .inside = {1e10, 1e-5}, .network = {1e9, 5e-5}});
+  const auto predicted = predict(rows, places, model, std::nullopt);
+  for (int i = 0; i < 3; ++i) CHECK(predicted[i].straight_line_s == Approx(rows[i].step_s));
+  CHECK(predicted[3].perfect_linear_s == 0.1 + 0.01 * 20);
+  const double slowdown = model.step_s(rows[3], places[3]) / model.step_s(rows[1], places[1]);
+  CHECK(slowdown > 1);
+  CHECK(predicted[3].scaled_s == Approx(0.3 * slowdown));
+
+  // A CPU's rows of two threads have a line of their own: 0.08 + 0.006 batch.
+  for (std::size_t i = 0; i < 3; ++i) {
+    rows[i].threads = 1;
+    rows.push_back(rows[i]);
+    rows.back().threads = 2;
+    rows.back().step_s = 0.08 + 0.006 * rows[i].batch_per_worker;
+  }
+  const std::vector<Place> cpus(rows.size(), {.device = tests::knl(), .inside = {1e10, 1e-5}, .network = {1e9, 5e-5}});
+  const auto by_threads = predict(rows, cpus, MeasurementModel(rows), std::nullopt);
+  for (const std::size_t i : {0, 1, 2, 4, 5, 6}) CHECK(by_threads[i].straight_line_s == Approx(rows[i].step_s));
+}
+
+TEST_CASE("kernels are the layers' own operations", "[fidelity]") {
+  // 1760 x 16 x 1760: 2 m n k FLOPs, 4 (m k + k n + m n) bytes.
+  const auto gemm = kernel_work(GemmKernel{1760, 16, 1760});
+  REQUIRE(gemm.size() == 1);
+  CHECK(gemm[0].flops.fixed == 2.0 * 1760 * 16 * 1760);
+  CHECK(gemm[0].bytes.fixed == 4.0 * (1760 * 1760 + 2 * 16 * 1760));
+  // An addition of two tensors of 1,000 numbers: 3 x 4,000 bytes.
+  CHECK(kernel_work(ElementwiseKernel{1000, 2})[0].bytes.fixed == 12'000);
+  CHECK(kernel_work(ElementwiseKernel{1000, 2})[0].flops.fixed == 1000);
+  // DeepBench's first convolution: 700 x 161, 4 images, 32 filters of 20 x 5, stride 2: 341 x 79 positions. Its sheet for the M40
+  // has 0.224 ms at 3.0787428571 TFLOP/s: 0.68964 GFLOP.
+  ConvKernel conv{.batch = 4, .height = 161, .width = 700, .channels = 1, .filters = 32, .window = {5, 20, 2, 2, 0, 0}};
+  CHECK(kernel_work(conv)[0].flops.fixed == Approx(0.224e-3 * 3.0787428571e12));
+  conv.pass = Pass::backward;
+  CHECK(kernel_work(conv).size() == 2);
+  // An LSTM of 512 at batch 16 over 25 steps: 2 x 4 x 512 x 512 x 16 x 25 FLOPs in each pass (P100's sheet: 1.478 ms at
+  // 0.5675668 TFLOP/s).
+  for (const Pass pass : {Pass::forward, Pass::data_gradient, Pass::filter_gradient})
+    CHECK(kernel_work(RecurrentKernel{.batch = 16, .hidden = 512, .steps = 25, .pass = pass})[0].flops.fixed ==
+          2.0 * 4 * 512 * 512 * 16 * 25);
+}

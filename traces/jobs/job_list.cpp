@@ -1,0 +1,106 @@
+#include "traces/jobs/job_list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "sim/base/errors.hpp"
+#include "sim/io/shown.hpp"
+
+namespace rehearse::traces {
+
+namespace {
+
+void append(std::string& text, const ImportReason& reason, std::string_view verb) {
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "  {} {}: {}{}expected {}; ", reason.rows, verb, reason.column, reason.column.empty() ? "" : ": ",
+                 reason.expected);
+  text += reason.rows == 1 ? "line " : "lines ";
+  std::string_view separator;
+  for (const ImportExample& example : reason.examples) {
+    fmt::format_to(out, "{}{}", separator, example.line);
+    if (!example.found.empty()) fmt::format_to(out, " (found {})", example.found);
+    if (!example.nearest.empty()) fmt::format_to(out, " (did you mean \"{}\"?)", example.nearest);
+    separator = ", ";
+  }
+  text += reason.rows > static_cast<std::int64_t>(reason.examples.size()) ? ", ...\n" : "\n";
+}
+
+}  // namespace
+
+ImportReason& counted(std::vector<ImportReason>& reasons, std::string_view column, std::string_view expected) {
+  auto reason = std::find_if(reasons.begin(), reasons.end(),
+                             [&](const ImportReason& r) { return r.column == column && r.expected == expected; });
+  if (reason == reasons.end())
+    reason = reasons.insert(reasons.end(), {.column = std::string(column), .expected = std::string(expected)});
+  ++reason->rows;
+  return *reason;
+}
+
+void require_regular(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path.c_str(), ignored);
+  if (!std::filesystem::is_other(status)) return;  // whatever else is wrong, the readers say it
+  throw sim::InputError(
+      sim::Mistake{.file = sim::printable(path, 4096), .expected = "a regular file", .found = "a pipe, a device or a socket"});
+}
+
+void refuse_any(const ImportReport& report) {
+  std::vector<sim::Mistake> mistakes;
+  std::int64_t left_out = 0;
+  for (const auto* reasons : {&report.dropped, &report.repaired})
+    for (const ImportReason& reason : *reasons) {
+      left_out += reason.rows - static_cast<std::int64_t>(reason.examples.size());
+      for (const ImportExample& example : reason.examples)
+        mistakes.push_back({.file = sim::printable(report.file, 4096),
+                            .line = example.line,
+                            .pointer = reason.column,
+                            .expected = reason.expected,
+                            .found = example.found,
+                            .nearest = example.nearest});
+    }
+  if (!mistakes.empty()) throw sim::InputError(std::move(mistakes), left_out);
+}
+
+void refuse_all(const ImportReport& report) {
+  const std::string file = sim::printable(report.file, 4096);
+  if (report.rows == 0) throw sim::InputError(sim::Mistake{.file = file, .expected = "a row for each job", .found = "no rows"});
+  if (report.dropped.empty())
+    throw sim::InputError(sim::Mistake{.file = file,
+                                       .expected = "a job among what is asked for",
+                                       .found = fmt::format("{} rows, all of them left out", report.rows)});
+  refuse_any(report);
+  sim::fail_check("rows that are neither kept nor dropped");
+}
+
+void finish(JobList& list, bool keep_origin) {
+  std::vector<sim::Job>& jobs = list.jobs;
+  list.report.jobs = static_cast<std::int64_t>(jobs.size());
+  sort_by_date(jobs);
+  if (keep_origin) return;
+  list.origin_s = jobs.front().submit_s;
+  for (sim::Job& job : jobs) job.submit_s -= list.origin_s;
+  if (list.origin_s != 0)
+    list.report.notes.push_back(fmt::format("dates count from the first submission, at {:.15g} s in the file", list.origin_s));
+}
+
+void sort_by_date(std::vector<sim::Job>& jobs) {
+  const auto earlier = [](const sim::Job& a, const sim::Job& b) { return a.submit_s < b.submit_s; };
+  if (!std::is_sorted(jobs.begin(), jobs.end(), earlier)) std::stable_sort(jobs.begin(), jobs.end(), earlier);
+}
+
+std::string to_string(const ImportReport& report, std::string_view what) {
+  std::string text =
+      fmt::format("{}: {} rows, {} {}, {} rows dropped{}\n", sim::printable(report.file, 4096), report.rows, report.jobs, what,
+                  report.rows_dropped, report.rows_left_out > 0 ? fmt::format(", {} left out", report.rows_left_out) : "");
+  for (const ImportReason& reason : report.dropped) append(text, reason, "dropped");
+  for (const ImportReason& reason : report.repaired) append(text, reason, "repaired");
+  for (const std::string& note : report.notes) text += "  " + note + "\n";
+  return text;
+}
+
+}  // namespace rehearse::traces

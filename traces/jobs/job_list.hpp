@@ -1,0 +1,70 @@
+// What reading a trace gives: its jobs, and an account of every row that did not become one as it stood.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/jobs/job.hpp"
+
+namespace rehearse::traces {
+
+/// One of the rows that a reason applies to.
+struct ImportExample {
+  std::int64_t line = 0;  ///< from 1
+  std::string found;      ///< the field, quoted; may be empty
+  std::string nearest;    ///< the valid name that was probably meant; may be empty
+};
+
+/// Why rows were dropped or repaired.
+struct ImportReason {
+  static constexpr std::size_t kMostExamples = 5;
+  std::string column;    ///< may be empty: the row as a whole
+  std::string expected;  ///< and for a repair what was done about it
+  std::int64_t rows = 0;
+  std::vector<ImportExample> examples;  ///< the first kMostExamples
+};
+
+/// rows = jobs + rows_dropped + rows_left_out, always. A row with several mistakes is counted under each of them.
+struct ImportReport {
+  std::string file;
+  std::string sha256;
+  std::int64_t rows = 0;
+  std::int64_t jobs = 0;
+  std::int64_t rows_dropped = 0;
+  std::int64_t rows_left_out = 0;      ///< good ones that were not asked for
+  std::vector<ImportReason> dropped;   ///< in order of first occurrence
+  std::vector<ImportReason> repaired;  ///< of the rows that were kept
+  std::vector<std::string> notes;
+};
+
+struct JobList {
+  std::vector<sim::Job> jobs;  ///< by submit_s; jobs of one date in the file's order
+  ImportReport report;
+  double origin_s = 0;  ///< was subtracted from the file's dates
+};
+
+/// The reason for (column, expected), counted once more. There are few: both come from literals and ranges.
+ImportReason& counted(std::vector<ImportReason>& reasons, std::string_view column, std::string_view expected);
+inline bool wants_examples(const ImportReason& reason) { return reason.examples.size() < ImportReason::kMostExamples; }
+
+/// Throws InputError for a pipe, which gives its bytes once, and for a device, which has no end.
+void require_regular(const std::string& path);
+
+/// Throws InputError for a file with a row that did not become a job as it stands: its reasons, with their examples.
+void refuse_any(const ImportReport& report);
+
+/// The InputError of a file without one good row: its reasons, with their examples.
+[[noreturn]] void refuse_all(const ImportReport& report);
+
+/// Sorts the jobs, at least one, counts them in the report, and moves the first submission to 0 unless keep_origin.
+void finish(JobList& list, bool keep_origin);
+
+/// By submit_s; jobs of one date keep their order. Sorted jobs, as most traces have them, are neither moved nor copied.
+void sort_by_date(std::vector<sim::Job>& jobs);
+
+/// For the terminal: one line of totals, one a reason, one a note; each ends with a line end. `what` the rows became.
+std::string to_string(const ImportReport& report, std::string_view what = "jobs");
+
+}  // namespace rehearse::traces

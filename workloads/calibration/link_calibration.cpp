@@ -1,0 +1,185 @@
+#include "workloads/calibration/link_calibration.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "workloads/calibration/robust_fit.hpp"
+
+namespace rehearse::workloads {
+namespace {
+
+struct LinkParameter {
+  const char* name;
+  double& (*of)(Place&);
+  double prior_sd;  ///< of the logarithm: what collectives make of a link is known worse than the link
+  double low, high;
+};
+constexpr LinkParameter kLinkParameters[] = {
+    {"inside bandwidth_bytes_per_s", [](Place& p) -> double& { return p.inside.bandwidth_bytes_per_s; }, 1, 1e6, 1e13},
+    {"inside latency_s", [](Place& p) -> double& { return p.inside.latency_s; }, 1, 1e-8, 0.1},
+    {"network bandwidth_bytes_per_s", [](Place& p) -> double& { return p.network.bandwidth_bytes_per_s; }, 1, 1e6, 1e13},
+    {"network latency_s", [](Place& p) -> double& { return p.network.latency_s; }, 1, 1e-8, 0.1},
+    {"overlap", [](Place& p) -> double& { return p.overlap; }, 0.7, 1, 10},
+    {"server_bytes_per_s", [](Place& p) -> double& { return p.server_bytes_per_s; }, 2, 1e5, 1e13},
+    {"server_overlap", [](Place& p) -> double& { return p.server_overlap; }, 0.7, 1, 10},
+};
+constexpr Eigen::Index kOverlap = 4, kBandwidths[] = {0, 2};
+constexpr double kSlowLink = 0.1;
+constexpr double kWorkerFactorSd = 1;        // of the logarithm, of a worker's time that nobody measured
+constexpr double kTimeRepeatability = 0.01;  // of several workers' time over one's in the same campaign
+
+std::string setting_of_pair(const Measurement& m) {
+  return fmt::format("{} batch {} {} threads {} {}", subject(m), m.batch_per_worker, static_cast<int>(m.sync.kind), m.threads,
+                     m.source);
+}
+
+/// One worker's time, by a factor.
+StepInputs slower(StepInputs inputs, double factor) {
+  ComputeTime& c = inputs.compute;
+  for (double* part : {&c.forward_s, &c.backward_s, &c.update_s, &c.host_s, &inputs.input_s}) *part *= factor;
+  return inputs;
+}
+
+double worker_s(const StepInputs& inputs) { return std::max({inputs.compute.total_s(), inputs.compute.host_s, inputs.input_s}); }
+
+void use_links(StepInputs& inputs, const Place& place) {
+  inputs.overlap = place.overlap;
+  inputs.ring.inside = place.inside;
+  inputs.ring.network = inputs.servers.network = place.network;
+  inputs.servers.apply_s = inputs.gradient_bytes / place.server_bytes_per_s;
+  inputs.servers.overlap = place.server_overlap;
+}
+
+class LinkFit {
+ public:
+  LinkFit(std::span<const ScaledOut> measured, const MeasurementModel& model, const Place& place) : place_(place) {
+    for (const ScaledOut& one : measured) {
+      Row row{.inputs = model.step_inputs(*one.several, place), .log_measured_s = std::log(one.several->step_s)};
+      if (std::isfinite(one.one_s)) {
+        row.log_measured_s -= std::log(one.one_s / worker_s(row.inputs));  // in the model's own seconds
+      } else {
+        const auto known = std::find(settings_.begin(), settings_.end(), setting_of_pair(*one.several));
+        row.setting = known - settings_.begin();
+        if (known == settings_.end()) settings_.push_back(setting_of_pair(*one.several));
+      }
+      rows_.push_back(std::move(row));
+    }
+  }
+
+  LinkCalibration run() const {
+    constexpr auto kLinks = static_cast<Eigen::Index>(std::size(kLinkParameters));
+    const Eigen::Index columns = kLinks + static_cast<Eigen::Index>(settings_.size());
+    FitProblem problem{.residuals = [this](const Eigen::VectorXd& theta) { return residuals(theta); },
+                       .prior_sd = Eigen::VectorXd::Constant(columns, kWorkerFactorSd),
+                       .low = Eigen::VectorXd::Constant(columns, std::log(1e-3)),
+                       .high = Eigen::VectorXd::Constant(columns, std::log(1e3)),
+                       .smallest_scale = kTimeRepeatability,
+                       .loss = RobustLoss::huber};
+    Place before = place_;
+    for (Eigen::Index j = 0; j < kLinks; ++j) {
+      const LinkParameter& p = kLinkParameters[j];
+      problem.prior_sd[j] = p.prior_sd;
+      problem.low[j] = std::log(p.low / p.of(before));
+      problem.high[j] = std::log(p.high / p.of(before));
+    }
+    // Where overlap or fast links hide the whole exchange, no link makes a difference: begin without overlap, where every
+    // parameter does, and once more from slow links, for rows that are far from the links that one begins with.
+    problem.start = Eigen::VectorXd::Zero(columns);
+    problem.start[kOverlap] = problem.low[kOverlap];
+    const FitResult near = fit(problem);
+    for (const Eigen::Index bandwidth : kBandwidths) problem.start[bandwidth] = std::log(kSlowLink);
+    const FitResult far = fit(problem);
+    const FitResult& free = far.scale < near.scale ? far : near;
+    problem.start = free.theta;
+    for (Eigen::Index j = 0; j < kLinks; ++j)
+      if (free.sd[j] > kDetermined * problem.prior_sd[j]) problem.start[j] = problem.low[j] = problem.high[j] = 0;
+    return result(fit(problem), free.sd, before);
+  }
+
+ private:
+  struct Row {
+    StepInputs inputs;
+    double log_measured_s = 0;
+    Eigen::Index setting = -1;  ///< whose worker's time is fitted; -1: it was measured
+  };
+
+  LinkCalibration result(const FitResult& fitted, const Eigen::VectorXd& sd, Place before) const {
+    LinkCalibration result{.place = at(fitted.theta), .residual_sd = fitted.scale};
+    Eigen::Index j = 0;
+    for (const LinkParameter& p : kLinkParameters) {
+      result.parameters.push_back({.name = p.name,
+                                   .value = p.of(result.place),
+                                   .before = p.of(before),
+                                   .relative_sd = sd[j],
+                                   .prior_sd = p.prior_sd,
+                                   .determined = sd[j] <= kDetermined * p.prior_sd});
+      ++j;
+    }
+    for (const std::string& name : settings_) result.worker_factor[name] = std::exp(fitted.theta[j++]);
+    return result;
+  }
+
+  Place at(const Eigen::VectorXd& theta) const {
+    Place place = place_;
+    Eigen::Index j = 0;
+    for (const LinkParameter& p : kLinkParameters) p.of(place) = std::clamp(p.of(place) * std::exp(theta[j++]), p.low, p.high);
+    return place;
+  }
+
+  Eigen::VectorXd residuals(const Eigen::VectorXd& theta) const {
+    const Place place = at(theta);
+    constexpr auto kLinks = static_cast<Eigen::Index>(std::size(kLinkParameters));
+    Eigen::VectorXd r(static_cast<Eigen::Index>(rows_.size()));
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const Row& row = rows_[i];
+      StepInputs inputs = row.setting < 0 ? row.inputs : slower(row.inputs, std::exp(theta[kLinks + row.setting]));
+      use_links(inputs, place);
+      r[static_cast<Eigen::Index>(i)] = std::log(step_time(inputs).step_s) - row.log_measured_s;
+    }
+    return r;
+  }
+
+  Place place_;
+  std::vector<Row> rows_;
+  std::vector<std::string> settings_;
+};
+
+StepInputs inputs_of(const ScaledOut& measured, const MeasurementModel& model, const LinkCalibration& links) {
+  const StepInputs inputs = model.step_inputs(*measured.several, links.place);
+  const auto factor = links.worker_factor.find(setting_of_pair(*measured.several));
+  return factor == links.worker_factor.end() ? inputs : slower(inputs, factor->second);
+}
+
+}  // namespace
+
+ScaledOut against_one(const Measurement& m, std::span<const Measurement> all) {
+  const auto one = std::find_if(all.begin(), all.end(), [&](const Measurement& other) {
+    return other.workers == 1 && !other.kernel && other.device == m.device && subject(other) == subject(m) &&
+           other.source == m.source && other.instance == m.instance && other.batch_per_worker == m.batch_per_worker &&
+           other.sync.kind == m.sync.kind;
+  });
+  return {&m, one == all.end() ? kNotMeasured : one->step_s};
+}
+
+bool tells_of_links(const ScaledOut& measured) {
+  return std::isfinite(measured.one_s) || measured.several->sync.kind != sim::SyncKind::ring;
+}
+
+LinkCalibration calibrate_links(std::span<const ScaledOut> measured, const MeasurementModel& model, const Place& place) {
+  return LinkFit(measured, model, place).run();
+}
+
+double scaled_out_s(const ScaledOut& measured, const MeasurementModel& model, const LinkCalibration& links) {
+  const StepInputs inputs = inputs_of(measured, model, links);
+  const double factor = std::isfinite(measured.one_s) ? measured.one_s / worker_s(inputs) : 1;
+  return factor * step_time(inputs).step_s;
+}
+
+double knee_workers(const ScaledOut& measured, const MeasurementModel& model, const LinkCalibration& links) {
+  const StepInputs inputs = inputs_of(measured, model, links);
+  return saturation_workers(worker_s(inputs), push_s(inputs.gradient_bytes, inputs.servers), inputs.servers);
+}
+
+}  // namespace rehearse::workloads

@@ -1,0 +1,188 @@
+#include "workloads/calibration/validation.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "workloads/calibration/error_summary.hpp"
+#include "workloads/calibration/link_calibration.hpp"
+#include "workloads/calibration/power_calibration.hpp"
+
+namespace rehearse::workloads {
+namespace {
+
+using Indices = std::vector<std::size_t>;
+
+class Comparison {
+ public:
+  Comparison(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model)
+      : measurements_(measurements), places_(places), model_(model), result_(measurements.size()) {}
+
+  std::vector<Predicted> run(std::optional<HoldOut> hold_out) {
+    for (std::size_t i = 0; i < measurements_.size(); ++i)
+      if (!hold_out) say(i, places_[i]);
+    for (const auto& [device, rows] : single_workers()) {
+      std::vector<Measurement> own;
+      for (const std::size_t i : rows) own.push_back(measurements_[i]);
+      const bool kernels = own.front().kernel.has_value();
+      for (const Indices& fold : folds(own, hold_out.value_or(kernels ? HoldOut::batches : HoldOut::models)))
+        compare(rows, fold, hold_out);
+    }
+    scale_out(hold_out.has_value());
+    return std::move(result_);
+  }
+
+ private:
+  const Measurement& at(std::size_t i) const { return measurements_[i]; }
+
+  std::map<std::string, Indices> single_workers() const {
+    std::map<std::string, Indices> by_device;
+    for (std::size_t i = 0; i < measurements_.size(); ++i)
+      if (at(i).workers == 1) by_device[at(i).device + (at(i).kernel ? " kernels" : "")].push_back(i);
+    return by_device;
+  }
+
+  void say(std::size_t i, const Place& place) {
+    result_[i].model_s = model_.step_s(at(i), place);
+    if (!at(i).kernel) result_[i].power_w = model_.power_w(at(i), place);
+  }
+
+  /// Brings the prediction to the level of its setting's other power limits: only what a limit does is then predicted.
+  void as_in_its_setting(std::size_t i, const Indices& training, const Place& place) {
+    std::vector<double> seconds, watts;
+    for (const std::size_t j : training) {
+      if (!same_setting(at(i), at(j))) continue;
+      seconds.push_back(at(j).step_s / model_.step_s(at(j), place));
+      if (std::isfinite(at(j).power_w)) watts.push_back(at(j).power_w / model_.power_w(at(j), place));
+    }
+    if (!seconds.empty()) result_[i].model_s *= quantile(seconds, 0.5);
+    if (!watts.empty()) result_[i].power_w *= quantile(watts, 0.5);
+  }
+
+  /// `held` are indices into `rows`.
+  void compare(const Indices& rows, const Indices& held, std::optional<HoldOut> hold_out) {
+    const bool calibrated = hold_out.has_value();
+    const std::set<std::size_t> back(held.begin(), held.end());
+    Indices training;
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      if (!back.contains(k)) training.push_back(rows[k]);
+    std::vector<Measurement> known;
+    std::vector<Place> where;
+    for (const std::size_t i : training) {
+      known.push_back(at(i));
+      where.push_back(places_[i]);
+    }
+    const bool fitted = calibrated && !known.empty();
+    const DeviceCalibration calibration = fitted ? calibrate_device(known, where, model_) : DeviceCalibration{};
+    for (const std::size_t k : held) {
+      Place place = places_[rows[k]];
+      if (fitted) place.device = workloads::calibrated(place.device, calibration);
+      if (calibrated) say(rows[k], place);
+      if (fitted && hold_out == HoldOut::limits) as_in_its_setting(rows[k], training, place);
+      baselines(rows[k], training);
+    }
+    if (!calibrated &&
+        !at(rows.front()).kernel)  // a line needs the same model's other batches, which the folds by model hold back
+      for (const std::size_t k : held) result_[rows[k]].straight_line_s = straight_line(rows[k], rows);
+  }
+
+  void baselines(std::size_t i, const Indices& training) {
+    std::vector<double> seconds_a_flop;
+    for (const std::size_t j : training) seconds_a_flop.push_back(at(j).step_s / model_.flops(at(j)));
+    result_[i].flops_only_s = quantile(seconds_a_flop, 0.5) * model_.flops(at(i));
+    result_[i].regression_s = regression(i, training);
+    result_[i].straight_line_s = straight_line(i, training);
+  }
+
+  /// Columns, in units that keep them near 1: TFLOP, TB, thousands of operations.
+  Eigen::Vector3d features(std::size_t i) const {
+    return {1e-12 * model_.flops(at(i)), 1e-12 * model_.bytes(at(i)), 1e-3 * model_.operations(at(i))};
+  }
+
+  double regression(std::size_t i, const Indices& training) const {
+    if (training.size() < 4) return kNotMeasured;
+    Eigen::MatrixXd a(static_cast<Eigen::Index>(training.size()), 3);
+    for (std::size_t r = 0; r < training.size(); ++r)
+      a.row(static_cast<Eigen::Index>(r)) = features(training[r]).transpose() / at(training[r]).step_s;
+    const Eigen::Vector3d x = a.completeOrthogonalDecomposition().solve(Eigen::VectorXd::Ones(a.rows()));
+    const double predicted_s = x.dot(features(i));
+    return predicted_s > 0 ? predicted_s : kNotMeasured;
+  }
+
+  /// a + b batch through the other batch sizes of the same model, least squares on relative errors.
+  double straight_line(std::size_t i, const Indices& training) const {
+    Indices same;
+    std::set<double> batches;
+    for (const std::size_t j : training) {
+      if (subject(at(j)) != subject(at(i)) || at(j).batch_per_worker == at(i).batch_per_worker || at(j).kernel) continue;
+      if (at(j).power_limit_w != at(i).power_limit_w || at(j).threads != at(i).threads) continue;
+      same.push_back(j);
+      batches.insert(at(j).batch_per_worker);
+    }
+    if (batches.size() < 2) return kNotMeasured;
+    Eigen::MatrixXd a(static_cast<Eigen::Index>(same.size()), 2);
+    for (std::size_t r = 0; r < same.size(); ++r)
+      a.row(static_cast<Eigen::Index>(r)) << 1 / at(same[r]).step_s, at(same[r]).batch_per_worker / at(same[r]).step_s;
+    const Eigen::Vector2d x = a.colPivHouseholderQr().solve(Eigen::VectorXd::Ones(a.rows()));
+    const double predicted_s = x[0] + x[1] * at(i).batch_per_worker;
+    return predicted_s > 0 ? predicted_s : kNotMeasured;
+  }
+
+  ScaledOut against_one(std::size_t i) const { return workloads::against_one(at(i), measurements_); }
+
+  /// Several workers against one. With a hold-out the links are calibrated on every other placement, by instance.
+  void scale_out(bool calibrated) {
+    std::map<std::string, std::map<std::string, Indices>> groups;  // instance, placement
+    for (std::size_t i = 0; i < measurements_.size(); ++i) {
+      if (at(i).workers == 1) continue;
+      const ScaledOut pair = against_one(i);
+      result_[i].perfect_linear_s = pair.one_s;
+      if (!tells_of_links(pair)) continue;
+      if (!calibrated) result_[i].scaled_s = scaled_out_s(pair, model_, {.place = places_[i]});
+      groups[at(i).device + " " + at(i).instance + " " + at(i).source]
+            [fmt::format("{:04} {:04} {:04}", at(i).nodes, at(i).workers, at(i).workers_per_node)]
+                .push_back(i);
+    }
+    if (!calibrated) return;
+    for (const auto& [instance, placements] : groups)
+      for (const std::size_t fold : {0, 1}) hold_out_links(placements, fold);
+  }
+
+  void hold_out_links(const std::map<std::string, Indices>& placements, std::size_t fold) {
+    std::vector<ScaledOut> training;
+    Indices held;
+    std::size_t p = 0;
+    for (const auto& [placement, rows] : placements) {
+      const bool back = p++ % 2 == fold;
+      for (const std::size_t i : rows)
+        if (back)
+          held.push_back(i);
+        else
+          training.push_back(against_one(i));
+    }
+    if (held.empty() || training.empty()) return;
+    const LinkCalibration links = calibrate_links(training, model_, places_[held.front()]);
+    for (const std::size_t i : held) {
+      result_[i].scaled_s = scaled_out_s(against_one(i), model_, links);
+      if (at(i).sync.kind != sim::SyncKind::ring) result_[i].knee_workers = knee_workers(against_one(i), model_, links);
+    }
+  }
+
+  std::span<const Measurement> measurements_;
+  std::span<const Place> places_;
+  const MeasurementModel& model_;
+  std::vector<Predicted> result_;
+};
+
+}  // namespace
+
+std::vector<Predicted> predict(std::span<const Measurement> measurements, std::span<const Place> places,
+                               const MeasurementModel& model, std::optional<HoldOut> hold_out) {
+  return Comparison(measurements, places, model).run(hold_out);
+}
+
+}  // namespace rehearse::workloads

@@ -1,0 +1,32 @@
+// Predictions beside measurements, and beside what simpler models would have said.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "workloads/calibration/calibration.hpp"
+#include "workloads/calibration/measurement.hpp"
+
+namespace rehearse::workloads {
+
+/// Seconds of one measurement's step; NaN where a model says nothing.
+struct Predicted {
+  double model_s = kNotMeasured;
+  double power_w = kNotMeasured;  ///< of one worker's device
+  /// Of several workers: what one worker was measured to take in the same setting, and that times the model's slowdown.
+  double perfect_linear_s = kNotMeasured, scaled_s = kNotMeasured;
+  double knee_workers = kNotMeasured;  ///< of workers with parameter servers, under a hold-out: see link_calibration.hpp
+  /// Baselines, each from the device's other measurements of one worker: those of other models (kernels: other shapes), or under
+  /// a hold-out those that are not held back.
+  double flops_only_s = kNotMeasured;     ///< the median of seconds a FLOP
+  double regression_s = kNotMeasured;     ///< linear in FLOPs, bytes and operations, least squares on relative errors
+  double straight_line_s = kNotMeasured;  ///< in the batch, of the same model and threads: needs two other batch sizes
+};
+
+/// One a measurement. `places` has one a measurement. With a hold-out, each device is calibrated on its single-worker
+/// measurements outside of a fold, to predict those inside; measurements of several workers then have no model_s.
+std::vector<Predicted> predict(std::span<const Measurement> measurements, std::span<const Place> places,
+                               const MeasurementModel& model, std::optional<HoldOut> hold_out);
+
+}  // namespace rehearse::workloads

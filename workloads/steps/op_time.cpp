@@ -1,0 +1,197 @@
+#include "workloads/steps/op_time.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sim/base/errors.hpp"
+#include "sim/base/units.hpp"
+#include "workloads/layers/layer_cost.hpp"
+#include "workloads/steps/power.hpp"
+
+namespace rehearse::workloads {
+namespace {
+
+using sim::OpKind;
+
+constexpr double kTiles[] = {32, 64, 128};  // sides of the tiles of cuBLAS and cuDNN
+constexpr double kReuseHalf = 8;            // multiply-adds a number fetched for a tile, at which fetching takes half of the time
+constexpr double kLargestReuse = 64;        // of tiles of 128 x 128, for which the efficiencies are stated
+constexpr double kShortestSplit = 256;      // of the inner dimension, worth a thread block of its own
+constexpr double kWaves = 4;            // that a split of the inner dimension aims at: at most a fifth of the last one is lost
+constexpr double kFixedDispatch = 0.5;  // of a CPU's launch time, the rest grows with the threads
+
+double equal_parts(double whole, double part) { return std::ceil(whole / part); }
+
+bool equal(const sim::Affine& a, const sim::Affine& b) { return a.fixed == b.fixed && a.per_sample == b.per_sample; }
+
+bool equal(const sim::MatrixShape& a, const sim::MatrixShape& b) { return equal(a.m, b.m) && equal(a.n, b.n) && equal(a.k, b.k); }
+
+bool equal(const sim::FastForm& a, const sim::FastForm& b) {
+  return equal(a.matrix, b.matrix) && a.products == b.products && a.relative_efficiency == b.relative_efficiency &&
+         equal(a.transform_bytes, b.transform_bytes);
+}
+
+/// Half precision is never slower than single, which it can be converted to.
+double peak_flops(const sim::Device& d, sim::Precision precision) {
+  return precision == sim::Precision::fp16 ? std::max(d.efficiency.fp16 * d.peak_fp16_flops, d.peak_fp32_flops)
+                                           : d.peak_fp32_flops;
+}
+
+/// Relative to single precision.
+double number_size(sim::Precision precision) { return precision == sim::Precision::fp16 ? 0.5 : 1; }
+
+/// Optimisers keep single precision.
+double bytes_of(const OpWork& w, const Conditions& c) {
+  return w.bytes.at(c.batch) * (w.kind == OpKind::update ? 1 : number_size(c.precision));
+}
+
+Product product_of(const sim::MatrixShape& shape, double batch) {
+  return {.m = shape.m.at(batch), .n = shape.n.at(batch), .k = shape.k.at(batch)};
+}
+
+/// (a^4 + b^4)^(1/4): the longer of the two when they differ, somewhat more when they are alike.
+double smooth_maximum(double a, double b) {
+  const double a2 = a * a, b2 = b * b;
+  return std::sqrt(std::sqrt(a2 * a2 + b2 * b2));
+}
+
+/// The quickest, each at the clock that a power limit leaves it, of a product and its faster forms.
+OpParts gpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
+  const sim::Efficiency& e = d.efficiency;
+  const double bandwidth = d.memory_bandwidth_bytes_per_s * e.bandwidth, peak = peak_flops(d, c.precision);
+  const auto parts_of = [&](const Product& p, double relative_efficiency) {
+    const double used = p.m > 0 ? tiling_efficiency(p, d.multiprocessors, e.k_half) * relative_efficiency : 1;
+    return OpParts{.arithmetic_s = w.repeats * p.flops() / (peak * efficiency_of(e, w.kind) * used),
+                   .memory_s = bytes_of(w, c) / bandwidth,
+                   .fixed_s = e.launch_s * c.launch_factor + (w.repeats - 1) * e.repeat_s,
+                   .peak_s = w.repeats * p.flops() / peak,
+                   .overlap = OpParts::Overlap::smooth};
+  };
+  const sim::PowerLaw law = sim::power_law(d);
+  const auto limited_s = [&](const OpParts& parts) { return duration_s(parts, clock_under_limit(parts, law, c)); };
+  OpParts best = parts_of(product_of(w.matrix, c.batch), w.relative_efficiency);
+  for (const sim::FastForm& form : w.fast_forms) {
+    Product product = product_of(form.matrix, c.batch);
+    product.count = form.products;
+    product.splits = false;
+    OpParts parts = parts_of(product, form.relative_efficiency);
+    parts.transform_s = form.transform_bytes.at(c.batch) * number_size(c.precision) / bandwidth;
+    if (limited_s(parts) < limited_s(best)) best = parts;
+  }
+  return best;
+}
+
+/// Pieces of work of `one_core_s` altogether on `threads`, one after the other. When they leave threads idle each is cut along
+/// the inner dimension, into at most `most` parts, of which each makes its own sum, in `sum_s`: as long as that pays.
+double parallel_s(double one_core_s, double pieces, double threads, double most, double sum_s) {
+  double best_s = std::numeric_limits<double>::infinity();
+  for (double splits = 1; splits <= most; ++splits) {
+    const double parts = pieces * splits;
+    best_s = std::min(best_s, one_core_s * equal_parts(parts, threads) / parts + (splits > 1 ? splits * sum_s : 0));
+  }
+  return best_s;
+}
+
+/// Of a product's arithmetic. Vectors lie along its rows; the last of a row does a whole one's work.
+double cpu_product_s(const Product& p, int repeats, double threads, double core_flops, double bandwidth) {
+  const double tiles = equal_parts(p.m, kCpuTile) * equal_parts(p.n, kCpuTile);
+  const double vectors = equal_parts(p.n, kCpuVector) * kCpuVector / p.n;
+  const double most = std::clamp(std::floor(kWaves * threads / tiles), 1.0, std::max(1.0, std::floor(p.k / kShortestSplit)));
+  return repeats * parallel_s(vectors * p.flops() / core_flops, tiles, threads, most, kBytesPerNumber * p.m * p.n / bandwidth);
+}
+
+OpParts cpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
+  const sim::Efficiency& e = d.efficiency;
+  const double cores = d.cores, threads = c.threads > 0 ? std::min<double>(c.threads, cores) : cores;
+  const double core_flops = peak_flops(d, c.precision) / cores * efficiency_of(e, w.kind) * w.relative_efficiency;
+  const double largest_bandwidth = d.memory_bandwidth_bytes_per_s * e.bandwidth;
+  const double core_bandwidth = d.core_bandwidth_bytes_per_s > 0 ? d.core_bandwidth_bytes_per_s : largest_bandwidth;
+  const double dispatch = kFixedDispatch + (1 - kFixedDispatch) * threads / cores;
+  OpParts parts{.memory_s = bytes_of(w, c) / std::min(threads * core_bandwidth, largest_bandwidth),
+                .fixed_s = w.repeats * e.launch_s * c.launch_factor * dispatch,
+                .peak_s = w.flops.at(c.batch) / peak_flops(d, c.precision)};
+  const Product product = product_of(w.matrix, c.batch);
+  if (product.m <= 0) {
+    const double chunks = std::max(1.0, equal_parts(w.bytes.at(c.batch), kCpuChunkBytes));
+    parts.arithmetic_s = parallel_s(w.flops.at(c.batch) / core_flops, chunks, threads, 1, 0);
+    return parts;
+  }
+  parts.arithmetic_s = cpu_product_s(product, w.repeats, threads, core_flops, largest_bandwidth);
+  // Convolutions keep their data in blocks from layer to layer; other products pack theirs first.
+  if (w.kind != OpKind::conv) parts.overlap = OpParts::Overlap::none;
+  return parts;
+}
+
+}  // namespace
+
+double efficiency_of(const sim::Efficiency& e, OpKind kind) {
+  return kind == OpKind::conv ? e.conv : kind == OpKind::rnn ? e.rnn : e.gemm;
+}
+
+Conditions corrected(Conditions c, const sim::Device& device, std::string_view model, std::string_view dataset) {
+  const sim::ModelCorrection correction = sim::correction_of(device, model, dataset);
+  c.time_factor *= correction.time_factor;
+  c.launch_factor *= correction.launch_factor;
+  c.power_factor *= correction.power_factor;
+  c.wait_share = correction.wait_share;
+  return c;
+}
+
+bool OpWork::operator==(const OpWork& o) const {
+  return kind == o.kind && repeats == o.repeats && relative_efficiency == o.relative_efficiency && equal(flops, o.flops) &&
+         equal(bytes, o.bytes) && equal(matrix, o.matrix) &&
+         std::equal(fast_forms.begin(), fast_forms.end(), o.fast_forms.begin(), o.fast_forms.end(),
+                    [](const sim::FastForm& a, const sim::FastForm& b) { return equal(a, b); });
+}
+
+OpWork work_of(const sim::Op& op) {
+  return {op.kind, op.flops, op.bytes, op.matrix, op.repeats, op.relative_efficiency, op.fast_forms};
+}
+
+double tiling_efficiency(const Product& p, int multiprocessors, double k_half) {
+  const double processors = multiprocessors;
+  double best = 0;
+  for (double tile_m : kTiles)
+    for (double tile_n : kTiles) {
+      const double tiles = equal_parts(p.m, tile_m) * equal_parts(p.n, tile_n);
+      const double inside = p.m * p.n / (tiles * tile_m * tile_n), reuse = tile_m * tile_n / (tile_m + tile_n);
+      const double fed = reuse / (reuse + kReuseHalf) * (kLargestReuse + kReuseHalf) / kLargestReuse;
+      const double most = p.splits ? std::max(1.0, std::floor(p.k / kShortestSplit)) : 1;
+      const double splits = std::clamp(std::floor(kWaves * processors / (tiles * p.count)), 1.0, most);
+      for (double split : {1.0, splits}) {
+        const double blocks = tiles * p.count * split, used = blocks / (processors * equal_parts(blocks, processors));
+        best = std::max(best, inside * fed * used * (p.k / split) / (p.k / split + k_half));
+      }
+    }
+  return best;
+}
+
+OpParts op_parts(const OpWork& work, const sim::Device& device, const Conditions& conditions) {
+  const bool gpu = device.kind == sim::DeviceKind::gpu;
+  sim::check(conditions.batch > 0 && device.memory_bandwidth_bytes_per_s > 0 && peak_flops(device, conditions.precision) > 0 &&
+                 (gpu ? device.multiprocessors : device.cores) > 0,
+             "an operation needs samples, and a device with memory and arithmetic");
+  OpParts parts = gpu ? gpu_parts(work, device, conditions) : cpu_parts(work, device, conditions);
+  const double waiting_s = conditions.wait_share * duration_s(parts, 1);
+  for (double* part : {&parts.arithmetic_s, &parts.memory_s, &parts.transform_s, &parts.fixed_s})
+    *part *= 1 - conditions.wait_share;
+  parts.fixed_s += waiting_s;
+  return parts;
+}
+
+double duration_s(const OpParts& parts, double clock) {
+  const double a = parts.arithmetic_s / clock, m = parts.memory_s;
+  const double overlapped_s = parts.overlap == OpParts::Overlap::full     ? std::max(a, m)
+                              : parts.overlap == OpParts::Overlap::smooth ? smooth_maximum(a, m)
+                                                                          : a + m;
+  return overlapped_s + parts.transform_s + parts.fixed_s;
+}
+
+double op_duration_s(const OpWork& work, const sim::Device& device, const Conditions& conditions) {
+  const OpParts parts = op_parts(work, device, conditions);
+  const double clock = clock_under_limit(parts, sim::power_law(device), conditions);
+  return sim::on_step_grid(conditions.time_factor * duration_s(parts, clock));
+}
+
+}  // namespace rehearse::workloads

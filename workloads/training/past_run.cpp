@@ -1,0 +1,42 @@
+#include "workloads/training/past_run.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace rehearse::workloads {
+
+bool is_of(const PastRun& run, const sim::Profile& profile) {
+  return run.model == profile.model && run.dataset == profile.dataset && run.precision == profile.precision &&
+         run.lr_rule == profile.lr_rule;
+}
+
+std::vector<sim::Mistake> mistakes_in(const PastRun& run) {
+  std::vector<sim::Mistake> mistakes;
+  const auto expect = [&](bool ok, const char* column, const char* expected, double found) {
+    if (!ok) mistakes.push_back({.pointer = column, .expected = expected, .found = fmt::format("{}", found)});
+  };
+  const auto expect_positive = [&](const char* column, double value) {
+    expect(std::isfinite(value) && value > 0, column, "a number above 0", value);
+  };
+  const auto expect_name = [&](const char* column, const std::string& name) {
+    if (name.empty()) mistakes.push_back({.pointer = column, .expected = "a name", .found = "nothing"});
+  };
+  expect_name("model", run.model);
+  expect_name("dataset", run.dataset);
+  expect_name("instance", run.instance);
+  expect(run.workers >= 1, "workers", "a whole number of at least 1", run.workers);
+  expect_positive("batch_size", run.batch_size);
+  expect_positive("samples", run.samples);
+  expect_positive("epochs", run.epochs);
+  expect_positive("time_s", run.time_s);
+  expect(run.servers >= 0, "servers", "a whole number of at least 0", run.servers);
+  expect(std::isfinite(run.learning_rate) && run.learning_rate >= 0, "learning_rate", "a number of at least 0",
+         run.learning_rate);
+  expect(std::isnan(run.price_usd_per_hour) || (std::isfinite(run.price_usd_per_hour) && run.price_usd_per_hour > 0),
+         "price_usd_per_hour", "a number above 0", run.price_usd_per_hour);
+  expect(run.accuracy >= 0 && run.accuracy <= 1, "accuracy", "a number from 0 to 1", run.accuracy);
+  return mistakes;
+}
+
+}  // namespace rehearse::workloads

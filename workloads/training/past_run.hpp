@@ -1,0 +1,39 @@
+// A finished training run as it was measured: a row of the native history CSV.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "sim/base/errors.hpp"
+#include "sim/jobs/job.hpp"
+
+namespace rehearse::workloads {
+
+/// The fields have the columns' names.
+struct PastRun {
+  std::string model, dataset;
+  sim::Precision precision = sim::Precision::fp32;
+  sim::LrRule lr_rule = sim::LrRule::adascale;
+  std::string instance;
+  int workers = 1;
+  double batch_size = 0;  ///< global: of all workers together, also where each pushes on its own
+  double samples = 0;     ///< training samples an epoch
+  double epochs = 0;
+  double time_s = 0;    ///< of all epochs
+  double accuracy = 0;  ///< after the last epoch, in [0, 1]
+  bool asynchronous = false;
+  /// Cut short: its epochs would have taken longer than `time_s` and reached no less than `accuracy`.
+  bool censored = false;
+  int servers = 0;                                                       ///< parameter servers
+  double learning_rate = 0;                                              ///< 0: not said
+  double price_usd_per_hour = std::numeric_limits<double>::quiet_NaN();  ///< of all that it used; NaN: not said
+};
+
+/// Whether it trained what jobs of the profile train, in the same way.
+bool is_of(const PastRun& run, const sim::Profile& profile);
+
+/// What is wrong with a run, the column's name in `pointer`; file and line are left to the reader.
+std::vector<sim::Mistake> mistakes_in(const PastRun& run);
+
+}  // namespace rehearse::workloads
