@@ -7,8 +7,8 @@
 
 namespace rehearse::tests {
 
-/// A room of the house: a folder, and the rooms that its files may include from. A file belongs to the longest path that
-/// fits. Every room may see itself.
+/// A room of the house: a folder, and the rooms that its files may include from: those it is built on, and what they are built
+/// on. A file belongs to the folder in which it lies. Every room may see itself.
 struct Room {
   std::string_view path;
   std::vector<std::string_view> sees;
@@ -17,10 +17,10 @@ struct Room {
 /// From the ground up: a room sees only rooms above it in this list, so nothing runs in a circle.
 const std::vector<Room>& rooms();
 
-/// A library's headers that only one room may include; everybody else goes through that room's own interface.
+/// A library's headers that only these rooms may include; everybody else goes through their own interfaces.
 struct Fenced {
   std::string_view prefix;
-  std::string_view room;
+  std::vector<std::string_view> rooms;
 };
 
 const std::vector<Fenced>& fenced();
