@@ -100,7 +100,7 @@ void add_measurement_commands(CLI::App& app, Arguments& arguments) {
   trainings->add_option("files", arguments.import.paths, "the files, or folders of them")->required();
   add_output_option(*trainings, "-o,--out", arguments.import.out, "the CSV file to write")->required();
   CLI::App* jobs = import->add_subcommand("jobs", "job traces, as CSV for a scenario's jobs");
-  jobs->add_option("format", arguments.import_jobs.trace.format, "whose files (docs/traces.md)")
+  jobs->add_option("format", arguments.import_jobs.trace.format, "whose files (docs/guide/traces.md)")
       ->required()
       ->check(CLI::IsMember(trace_format_names()));
   jobs->add_option("file", arguments.import_jobs.trace.path, "the file")->required();
@@ -139,7 +139,7 @@ void add_graph_command(CLI::App& app, GraphArguments& arguments) {
       ->allow_extra_args(false);
   graph->add_option("--groups", arguments.groups, "coarsen the groups to this number")->check(CLI::Range(1, 1000000));
   add_output_option(*graph, "--dot", arguments.dot, "write a Graphviz file, a node for each group");
-  add_output_option(*graph, "--json", arguments.json, "write the graph as JSON (docs/graphs.md)");
+  add_output_option(*graph, "--json", arguments.json, "write the graph as JSON (docs/guide/graphs.md)");
 }
 
 void add_profile_command(CLI::App& app, ProfileArguments& arguments) {
@@ -163,7 +163,7 @@ void add_profile_command(CLI::App& app, ProfileArguments& arguments) {
 
 void add_plan_command(CLI::App& app, PlanArguments& arguments) {
   CLI::App* plan = app.add_subcommand(
-      "plan", "recommend resources, batch and power limit for a job: the least energy under its limits (docs/harness.md)");
+      "plan", "recommend resources, batch and power limit for a job: the least energy under its limits (docs/guide/harness.md)");
   plan->add_option("job", arguments.job, "the job's JSON file")->required();
   plan->add_option("--cluster", arguments.cluster, "the cluster's JSON file: its pools, and what of them is free")->required();
   plan->add_option("--export", arguments.export_to,
@@ -198,7 +198,7 @@ void add_rate_command(CLI::App& app, RateArguments& arguments) {
 }
 
 void add_report_command(CLI::App& app, ReportArguments& arguments) {
-  CLI::App* report = app.add_subcommand("report", "make the HTML report of earlier results, as run does (docs/report.md)");
+  CLI::App* report = app.add_subcommand("report", "make the HTML report of earlier results, as run does (docs/guide/report.md)");
   report->add_option("results", arguments.folders, "results folders")->required();
   add_output_option(*report, "-o,--out", arguments.out, "the file to write (default: report.html in the folder)");
   report->add_flag("--timing", arguments.timing, "also show how long policies took, which differs from run to run");

@@ -117,7 +117,7 @@ scenarios::Launch launcher(const SweepArguments& arguments, const std::string& o
 
 void add_sweep_command(CLI::App& app, SweepArguments& arguments) {
   CLI::App* sweep =
-      app.add_subcommand("sweep", "run every policy with all combinations of the values that a scenario sweeps (docs/sweep.md)");
+      app.add_subcommand("sweep", "run every policy with all combinations of the values that a scenario sweeps (docs/guide/sweep.md)");
   add_scenario_arguments(*sweep, arguments.scenario);
   sweep->add_option("--out", arguments.out,
                     "the database, which an earlier start may have begun (default: results/<scenario's name>.sqlite)");

@@ -1,5 +1,5 @@
 # What `cmake --install` leaves: the program; its libraries and headers with a CMake package, so that others embed the simulator
-# (docs/embedding.md); scenarios to start from. `cpack` makes two Debian packages of it, the program's and the libraries'.
+# (docs/guide/embedding.md); scenarios to start from. `cpack` makes two Debian packages of it, the program's and the libraries'.
 include(CMakePackageConfigHelpers)
 
 set(libraries sim workloads policies traces deploy report scenarios experiments)

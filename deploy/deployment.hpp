@@ -1,4 +1,4 @@
-// The files to run a planned training with: TensorFlow and Horovod code, a container, Kubernetes, Slurm (docs/harness.md).
+// The files to run a planned training with: TensorFlow and Horovod code, a container, Kubernetes, Slurm (docs/guide/harness.md).
 #pragma once
 
 #include <optional>

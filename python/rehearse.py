@@ -1,6 +1,6 @@
 """Rehearse from Python: run a scenario and read its results, be a policy, or be the environment of an agent that learns.
 
-Standard library only, Python 3.9 or later. docs/python.md has examples, docs/protocol.md what a policy is asked and may answer.
+Standard library only, Python 3.9 or later. docs/guide/python.md has examples, docs/reference/protocol.md what a policy is asked and may answer.
 """
 
 import csv
@@ -106,7 +106,7 @@ class Results:
 
     @property
     def policies(self):
-        """{policy: {quantity: mean}}, without those that failed. docs/metrics.md defines the quantities."""
+        """{policy: {quantity: mean}}, without those that failed. docs/reference/metrics.md defines the quantities."""
         return {row["policy"]: {name: value["mean"] for name, value in row.items() if isinstance(value, dict)}
                 for row in self._rows_of_summary() if row["status"] == "ok"}
 
@@ -164,7 +164,7 @@ def _value(name, text):
 class Policy:
     """A policy in a process of its own: override what it decides, and call serve().
 
-    Requests and answers are those of docs/protocol.md as dicts, without type and id. For convenience `graph` of a request is the
+    Requests and answers are those of docs/reference/protocol.md as dicts, without type and id. For convenience `graph` of a request is the
     graph itself, and a queue's requests have `present`: {job_id: everything that is known of it}, in order of arrival.
     """
 

@@ -54,7 +54,7 @@ def _spaces():
 class Environment(gymnasium.Env if gymnasium else object):
     """One decision of a policy, taken by whoever calls step(). Subclasses say what an agent sees, does and is paid:
 
-    observe(request): an observation; here the request itself (docs/protocol.md)
+    observe(request): an observation; here the request itself (docs/reference/protocol.md)
     answer(action, request): what is answered; here the action itself, members of an answer
     reward(request): of what happened since the last step, at a step that does not end the episode; here 0
     final_reward(results): when the run has ended, of its rehearse.Results; here minus the policy's effective cost in dollars

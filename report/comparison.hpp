@@ -1,4 +1,4 @@
-// Policies side by side: what each would have cost, paired over jobs and repetitions (docs/metrics.md).
+// Policies side by side: what each would have cost, paired over jobs and repetitions (docs/reference/metrics.md).
 #pragma once
 
 #include <cstdint>

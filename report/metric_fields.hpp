@@ -1,4 +1,4 @@
-// The quantities of a run by the names that they have in files (docs/metrics.md), in the files' order.
+// The quantities of a run by the names that they have in files (docs/reference/metrics.md), in the files' order.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Did a policy get worse? Verdicts on two results of one scenario, from differences paired over repetitions (docs/regression.md).
+// Did a policy get worse? Verdicts on two results of one scenario, from differences paired over repetitions (docs/guide/regression.md).
 #pragma once
 
 #include <map>

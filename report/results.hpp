@@ -1,4 +1,4 @@
-// A run's results read back from their folder: what regression needs of them (docs/metrics.md has the files).
+// A run's results read back from their folder: what regression needs of them (docs/reference/metrics.md has the files).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Writes the records of one run (a policy in one repetition) into a folder, as they come (docs/metrics.md has the columns).
+// Writes the records of one run (a policy in one repetition) into a folder, as they come (docs/reference/metrics.md has the columns).
 #pragma once
 
 #include <functional>

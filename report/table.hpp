@@ -11,7 +11,7 @@ namespace rehearse::report {
 using Cell = std::variant<double, std::string>;
 
 struct Column {
-  std::string name;               ///< in files, with the unit as its ending: step_s (docs/metrics.md)
+  std::string name;               ///< in files, with the unit as its ending: step_s (docs/reference/metrics.md)
   std::string heading;            ///< on the terminal; empty: not shown there
   std::string format = "{:.4g}";  ///< of a number on the terminal (fmt)
 };

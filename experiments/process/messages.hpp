@@ -1,4 +1,4 @@
-// The values of a conversation with a policy's process, as JSON (docs/protocol.md).
+// The values of a conversation with a policy's process, as JSON (docs/reference/protocol.md).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A decision that a process makes: the conversation with it, from "hello" to "bye" (docs/protocol.md).
+// A decision that a process makes: the conversation with it, from "hello" to "bye" (docs/reference/protocol.md).
 #pragma once
 
 #include <cstdint>

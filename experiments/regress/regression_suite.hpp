@@ -1,5 +1,5 @@
 // A suite of the policy regression benchmark: scenarios, the results recorded for them, and how far each metric may move
-// (docs/regression.md).
+// (docs/guide/regression.md).
 #pragma once
 
 #include <cstdint>

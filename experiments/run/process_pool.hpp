@@ -26,7 +26,7 @@ class HeldInterrupts {
   sigset_t before_;
 };
 
-/// Exit statuses of children, the program's own (docs/scenario.md) where both have one.
+/// Exit statuses of children, the program's own (docs/reference/scenario.md) where both have one.
 enum ChildStatus : int { kOk = 0, kBug = 1, kOutOfMemory = 2, kInvalid = 3, kPolicyFailed = 5 };
 
 /// How a child ended.

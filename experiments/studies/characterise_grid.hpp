@@ -32,7 +32,7 @@ struct Characteristics {
 
 Characteristics characterise(AloneWorld& alone, const sim::Job& job, const GridLevels& levels);
 
-/// Empty tables, and the rows that a job adds (docs/metrics.md, "Studies").
+/// Empty tables, and the rows that a job adds (docs/reference/metrics.md, "Studies").
 report::Table grid_table();
 report::Table monotone_table(double tolerance);
 report::Table best_batch_table();

@@ -6,7 +6,7 @@
 
 namespace rehearse::scenarios {
 
-/// Parameters: "table" (a CSV file), "format", "epochs", "fractions", "floors", "deadlines" (docs/scenario.md).
+/// Parameters: "table" (a CSV file), "format", "epochs", "fractions", "floors", "deadlines" (docs/reference/scenario.md).
 std::unique_ptr<StudyParameters> read_measured_runs(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
                                                     sim::Mistakes& mistakes);
 

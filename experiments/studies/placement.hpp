@@ -9,7 +9,7 @@
 
 namespace rehearse::scenarios {
 
-/// Parameters: "graphs", "machines", "methods", "evaluations" (docs/scenario.md).
+/// Parameters: "graphs", "machines", "methods", "evaluations" (docs/reference/scenario.md).
 std::unique_ptr<StudyParameters> read_placement(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
                                                 sim::Mistakes& mistakes);
 

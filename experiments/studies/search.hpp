@@ -7,7 +7,7 @@
 namespace rehearse::scenarios {
 
 /// Parameters: "space", "objectives", "methods", "evaluations", "gpu_hours", "cost_usd", "accuracy_above", "targets",
-/// "workload" (docs/scenario.md).
+/// "workload" (docs/reference/scenario.md).
 std::unique_ptr<StudyParameters> read_search(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
                                              sim::Mistakes& mistakes);
 

@@ -60,7 +60,7 @@ double relative_volume(const SearchQuestion& question, const SearchReference& re
 const policies::Evaluation* first_to_reach(const SearchQuestion& question, const SearchReference& reference,
                                            std::span<const policies::Evaluation> evaluations, double volume);
 
-/// docs/metrics.md, "Studies".
+/// docs/reference/metrics.md, "Studies".
 report::Table search_table(const SearchQuestion& question, const std::vector<SpaceOutcome>& outcomes);
 report::Table front_table(const SearchQuestion& question, const std::vector<SpaceOutcome>& outcomes);
 report::Table progress_table(const SearchQuestion& question, const std::vector<SpaceOutcome>& outcomes);

@@ -5,7 +5,7 @@
 
 namespace rehearse::scenarios {
 
-/// Asked of every space; docs/metrics.md says what is measured for each.
+/// Asked of every space; docs/reference/metrics.md says what is measured for each.
 struct SearchTargets {
   double accuracy = 0.95;            ///< at least
   double latency_s = 0.010;          ///< at most

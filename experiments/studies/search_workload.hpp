@@ -53,7 +53,7 @@ struct ArmFigures {
 std::vector<ArmFigures> compare_arms(const SearchQuestion& question, const SpaceOutcome& outcome,
                                      const std::vector<std::vector<ClusterFigures>>& figures);
 
-/// docs/metrics.md, "Studies". `arms`: of each space, by compare_arms.
+/// docs/reference/metrics.md, "Studies". `arms`: of each space, by compare_arms.
 report::Table cluster_table(const SearchQuestion& question, const std::vector<SpaceOutcome>& outcomes,
                             const std::vector<std::vector<std::vector<ClusterFigures>>>& figures,
                             const std::vector<std::vector<ArmFigures>>& arms);

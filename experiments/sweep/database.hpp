@@ -1,4 +1,4 @@
-// The one file of a sweep's results, an SQLite database (docs/sweep.md has its tables).
+// The one file of a sweep's results, an SQLite database (docs/guide/sweep.md has its tables).
 #pragma once
 
 #include <memory>

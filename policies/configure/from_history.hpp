@@ -1,6 +1,6 @@
 // Static configuration from past runs: epoch time and accuracy as a learner predicts them, and the best configuration that is
 // predicted to keep the limits. With isotonic regression it is the static co-configuration of resources and batch size
-// (docs/model.md, "Static isotonic"); with other learners its peers.
+// (docs/explain/model.md, "Static isotonic"); with other learners its peers.
 #pragma once
 
 #include <memory>

@@ -42,7 +42,7 @@ struct SplitComparison {
 SplitComparison compare_splits(const std::vector<SplitWorker>& workers, int batch,
                                const std::function<double(int workers)>& exchange_s);
 
-/// The learning rate after the global batch changed, by the noise scale phi (docs/model.md, "Convergence"): the rate that is as
+/// The learning rate after the global batch changed, by the noise scale phi (docs/explain/model.md, "Convergence"): the rate that is as
 /// useful, rate (1 + phi/before)^e / (1 + phi/after)^e. Equal batches keep it, whatever the split: the weights see to that.
 double retuned_rate(double rate, double batch_before, double batch_after, double noise_scale, double exponent = 1);
 

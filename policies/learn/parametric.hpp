@@ -1,4 +1,4 @@
-// The equations of docs/model.md with their constants fitted to past runs: A. Qiao et al., "Pollux: Co-adaptive Cluster
+// The equations of docs/explain/model.md with their constants fitted to past runs: A. Qiao et al., "Pollux: Co-adaptive Cluster
 // Scheduling for Goodput-Optimized Deep Learning", OSDI 2021, equations 7 to 10 (step time) and 5 (statistical efficiency).
 #pragma once
 

@@ -9,7 +9,7 @@ namespace rehearse::policies {
 
 namespace {
 
-// Standard deviations, of logarithms but for the ceiling's (docs/model.md, "World and belief" and "Profiling").
+// Standard deviations, of logarithms but for the ceiling's (docs/explain/model.md, "World and belief" and "Profiling").
 constexpr double kSpeedSpread = 0.10, kSyncSpread = 0.15;
 constexpr double kNoiseScaleSpread = 0.3, kCeilingSpread = 0.003;
 constexpr double kRunReading = 0.065;  ///< of a past run's time: its own noise, its stage's and its nodes'

@@ -10,7 +10,7 @@
 
 namespace rehearse::policies {
 
-/// Of a run's examples factor: the standard deviation of its logarithm (docs/model.md, "World and belief").
+/// Of a run's examples factor: the standard deviation of its logarithm (docs/explain/model.md, "World and belief").
 inline constexpr double kExamplesSpread = 0.07;
 
 /// Means, and the standard deviations of logarithms that are left around them.

@@ -11,7 +11,7 @@ namespace rehearse::policies {
 
 namespace {
 
-// Spreads of logarithms: of one reading, and of what is believed (docs/model.md, "World and belief").
+// Spreads of logarithms: of one reading, and of what is believed (docs/explain/model.md, "World and belief").
 constexpr double kNoiseScaleReading = 0.3;
 constexpr double kSpeedReading = 0.04;
 constexpr double kMostExamplesLog = 0.35;  ///< five spreads

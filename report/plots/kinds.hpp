@@ -1,4 +1,4 @@
-// The kinds of figures there are, each from the files of a run's or study's results (docs/gallery.md).
+// The kinds of figures there are, each from the files of a run's or study's results (docs/evidence/gallery.md).
 #pragma once
 
 #include <string>

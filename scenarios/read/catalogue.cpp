@@ -26,7 +26,7 @@ constexpr NumberRange kBytes{.low = 1e3, .high = 1e18};
 constexpr NumberRange kWatts{.low = 0, .high = 1e6};
 const std::vector<std::string> kDeviceKinds{"gpu", "cpu"};
 
-// Defaults of a device that says no more than its peak: docs/model.md, "Defaults of own hardware".
+// Defaults of a device that says no more than its peak: docs/explain/model.md, "Defaults of own hardware".
 constexpr double kFlopsPerByte = 15;
 constexpr double kFlopsPerMultiprocessor = 1.8e11, kMostMultiprocessors = 1e6;
 

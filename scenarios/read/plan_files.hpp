@@ -1,4 +1,4 @@
-// The two files of `rehearse plan`: what is to be trained under which limits, and on what cluster (docs/harness.md).
+// The two files of `rehearse plan`: what is to be trained under which limits, and on what cluster (docs/guide/harness.md).
 #pragma once
 
 #include <optional>

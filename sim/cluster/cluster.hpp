@@ -16,7 +16,7 @@ enum class DeviceKind : std::uint8_t { gpu, cpu };
 enum class Precision : std::uint8_t { fp32, fp16 };
 
 /// Fractions of the data sheet's peaks that real kernels reach, and the fixed costs of an operation
-/// (docs/model.md, "GPU operation time" and "CPU operation time", which name the defaults' source).
+/// (docs/explain/model.md, "GPU operation time" and "CPU operation time", which name the defaults' source).
 struct Efficiency {
   double conv = 0.75;            ///< fraction of peak FLOP/s, convolutions
   double gemm = 0.78;            ///< fraction of peak FLOP/s, matrix products
@@ -29,7 +29,7 @@ struct Efficiency {
   double host_s_per_op = 10e-6;  ///< of the host, to issue one operation
 };
 
-/// How a CPU's cores hang together, and what threads cost (docs/model.md, "Threads", which names the defaults' sources).
+/// How a CPU's cores hang together, and what threads cost (docs/explain/model.md, "Threads", which names the defaults' sources).
 struct Threading {
   int cores_per_tile = 1;         ///< that share an L2 cache
   double tile_cache_bytes = 1e6;  ///< of that cache
@@ -40,7 +40,7 @@ struct Threading {
   double time_slice_s = 7.5e-4;   ///< of the system, when a core has more threads than its hardware
 };
 
-/// What a device draws while it trains, and at which clock it keeps a limit (docs/model.md, "Power and energy"). Watts are those
+/// What a device draws while it trains, and at which clock it keeps a limit (docs/explain/model.md, "Power and energy"). Watts are those
 /// at full clock.
 struct PowerLaw {
   double running_w = 0;        ///< ready, with nothing to do: leakage, memory's refresh, fans

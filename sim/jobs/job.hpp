@@ -18,7 +18,7 @@ namespace rehearse::sim {
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 inline constexpr double kUnset = std::numeric_limits<double>::quiet_NaN();
 
-/// How the learning rate follows the batch size (docs/model.md, "Convergence").
+/// How the learning rate follows the batch size (docs/explain/model.md, "Convergence").
 enum class LrRule : std::uint8_t { adascale, linear_warmup, sqrt, fixed };
 
 /// What many jobs have in common: what they train, on which data, how. A job refers to one.
@@ -108,7 +108,7 @@ struct TimeParts {
   double held_s() const { return train_s + switch_s + lost_s; }
 };
 
-/// The final record of a job: a row of jobs.csv (docs/metrics.md).
+/// The final record of a job: a row of jobs.csv (docs/reference/metrics.md).
 struct JobRecord {
   const Job* job = nullptr;
   std::uint64_t number = 0;  ///< in order of arrival, from 0

@@ -1,4 +1,4 @@
-// How jobs on one device slow each other down (docs/model.md, "Devices that jobs share").
+// How jobs on one device slow each other down (docs/explain/model.md, "Devices that jobs share").
 #pragma once
 
 #include <map>

@@ -9,7 +9,7 @@
 
 namespace rehearse::sim {
 
-/// Who pays for what (docs/model.md, "Money"): each job for the devices it holds; for whole nodes, as a cloud rents them; all
+/// Who pays for what (docs/explain/model.md, "Money"): each job for the devices it holds; for whole nodes, as a cloud rents them; all
 /// jobs for all nodes.
 enum class Billing : std::uint8_t { allocated, node, pool };
 

@@ -1,5 +1,5 @@
 // Jobs over several nodes share the nodes' network cards and the racks' uplinks: each is one flow over all links of its ring,
-// with the bytes a second that it asks for as its cap, and rates are max-min (docs/model.md, "Shared network"). So is the file
+// with the bytes a second that it asks for as its cap, and rates are max-min (docs/explain/model.md, "Shared network"). So is the file
 // system from which all jobs read: one more link, with a flow of each job that reads.
 #pragma once
 

@@ -19,8 +19,8 @@ used() {
 cmake --install "$build" --prefix "$scratch/usr" >/dev/null
 used "$scratch/usr/bin/rehearse" "$scratch/usr/share/rehearse/scenarios/quickstart.json"
 
-# The program of docs/embedding.md, outside the tree, by the CMake package alone.
-cp -r "$root/docs/embedding" "$scratch/embedding"
+# The program of docs/guide/embedding.md, outside the tree, by the CMake package alone.
+cp -r "$root/docs/guide/embedding" "$scratch/embedding"
 cmake -S "$scratch/embedding" -B "$scratch/embedding/build" -DCMAKE_PREFIX_PATH="$scratch/usr" >/dev/null
 cmake --build "$scratch/embedding/build" >/dev/null
 mine=$("$scratch/embedding/build/smallest_first")

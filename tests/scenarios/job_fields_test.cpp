@@ -44,7 +44,7 @@ std::string values_of(const JobField& field) {
   return field.unit.empty() ? text : fmt::format("{} {}", text, field.unit);
 }
 
-/// The columns of docs/scenario.md.
+/// The columns of docs/reference/scenario.md.
 std::string row_of(const JobField& field) {
   const std::string fallback = field.choices != nullptr ? fmt::format("`{}`", field.choices()[0]) : std::string(field.fallback);
   return fmt::format("| `{}`{} | {} | {} | {} |\n", field.name, field.is_in(traces::kJson) ? "" : " (CSV alone)",
@@ -105,10 +105,10 @@ TEST_CASE("the documentation's keys of a job are those of the table of fields") 
       told_to_no_process += fmt::format("{}`{}`", told_to_no_process.empty() ? "" : ", ", field.name);
   }
   compare_or_update(
-      "docs/scenario.md",
+      "docs/reference/scenario.md",
       "These keys are also the columns of the native CSV.\n\n| key | values | default | meaning |\n|---|---|---|---|\n",
       "\nA job's work is exactly one of:", wanted);
-  compare_or_update("docs/protocol.md", "A `job` has the [scenario's keys](scenario.md#a-job) but ", ", without those",
+  compare_or_update("docs/reference/protocol.md", "A `job` has the [scenario's keys](scenario.md#a-job) but ", ", without those",
                     told_to_no_process);
 }
 

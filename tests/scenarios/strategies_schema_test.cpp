@@ -120,7 +120,7 @@ TEST_CASE("the schema's strategies have the parameters that the registry declare
 }
 
 TEST_CASE("the documentation's parameters of strategies are those that the registry declares") {
-  compare_or_update("docs/scenario.md",
+  compare_or_update("docs/reference/scenario.md",
                     "| decision | strategy | parameter | values | default | meaning |\n|---|---|---|---|---|---|\n",
                     "\nThe searches of `place`",
                     rows_of("configure", policies::configure_strategies()) + rows_of("place", policies::place_strategies()) +

@@ -1,4 +1,4 @@
-// Operation graphs as JSON, our own format (docs/graphs.md): read and written without loss.
+// Operation graphs as JSON, our own format (docs/guide/graphs.md): read and written without loss.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Operation graphs with measured times, as other people's profilers and planners wrote them (docs/graphs.md).
+// Operation graphs with measured times, as other people's profilers and planners wrote them (docs/guide/graphs.md).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // All that can be said of a job, in one table: whoever reads or writes jobs (the scenario's JSON, the native CSV, the messages to
-// policies in processes), the schema and docs/scenario.md follow it.
+// policies in processes), the schema and docs/reference/scenario.md follow it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// All readers of job traces, one small file each, in one table. docs/traces.md has a section for each.
+// All readers of job traces, one small file each, in one table. docs/guide/traces.md has a section for each.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The jobs of a run (results/NAME/jobs.csv, docs/metrics.md) for other people's tools.
+// The jobs of a run (results/NAME/jobs.csv, docs/reference/metrics.md) for other people's tools.
 #pragma once
 
 #include <cstdint>

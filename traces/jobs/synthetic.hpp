@@ -1,4 +1,4 @@
-// Jobs drawn from what a trace's distributions look like; none of its own jobs, names or dates (docs/traces.md, "Synthetic
+// Jobs drawn from what a trace's distributions look like; none of its own jobs, names or dates (docs/guide/traces.md, "Synthetic
 // traces").
 #pragma once
 

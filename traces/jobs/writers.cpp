@@ -70,7 +70,7 @@ class SwfWriter final : public TraceWriter {
     return found != numbers_.end() ? found->second : -1;
   }
 
-  /// Other traces' words count too (docs/traces.md).
+  /// Other traces' words count too (docs/guide/traces.md).
   static int status(std::string word) {
     std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     for (const SwfStatus& known : kSwfStatuses)

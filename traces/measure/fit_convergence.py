@@ -52,7 +52,7 @@ def noise_scale(x, knots, run, p, batch):
 
 
 def examples_needed(x, knots, run, p, batch, fine=40):
-    """Integral of B0 (phi + B) / (phi + B0) dp from 0 to each p (r of docs/model.md), by the trapezium rule on a fine grid."""
+    """Integral of B0 (phi + B) / (phi + B0) dp from 0 to each p (r of docs/explain/model.md), by the trapezium rule on a fine grid."""
     b0 = run["batches"][0]
     grid = np.concatenate([np.linspace(a, b, fine, endpoint=False) for a, b in zip(np.concatenate([[0], p[:-1]]), p)] + [[p[-1]]])
     phi = noise_scale(x, knots, run, grid, batch)

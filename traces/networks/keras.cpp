@@ -140,7 +140,7 @@ class KerasReader {
   void judge(JsonValue layer) {
     name_layer(layer);
     if (!is_one_of(kind_, kKerasOthers) && !is_one_of(kind_, kKerasPlain) && !is_one_of(kind_, kKerasActivations))
-      refuse(layer, "a layer that is supported (docs/harness.md)");
+      refuse(layer, "a layer that is supported (docs/guide/harness.md)");
   }
 
   void read_layer(JsonValue layer) {
@@ -315,7 +315,7 @@ class KerasReader {
     else if (kind_ == "Embedding")
       put(Embedding{whole(config, "input_dim"), whole(config, "output_dim")});
     else
-      refuse(layer, "a layer that is supported (docs/harness.md)");
+      refuse(layer, "a layer that is supported (docs/guide/harness.md)");
   }
 
   /// [[top, bottom], [left, right]], [height, width] or one number; taken by the next window.

@@ -1,4 +1,4 @@
-// Networks from other people's files: Keras's model.to_json(), ONNX, and lists of layers of our own (docs/harness.md).
+// Networks from other people's files: Keras's model.to_json(), ONNX, and lists of layers of our own (docs/guide/harness.md).
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ workloads::Network read_network(const std::string& path);
 
 /// Sequential and functional models of Keras 2 and 3, images channels-last.
 workloads::Network read_keras(sim::JsonValue model);
-/// {"name", "layers": [{"name", "type", "inputs": [names], ...}]}: docs/harness.md has types and keys.
+/// {"name", "layers": [{"name", "type", "inputs": [names], ...}]}: docs/guide/harness.md has types and keys.
 workloads::Network read_layers(sim::JsonValue model);
 /// A network as read_layers reads it, a layer a line. Windows must be square, and no layer of a kind that those lists do not
 /// have.

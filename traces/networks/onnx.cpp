@@ -55,7 +55,7 @@ class OnnxReader {
   Network read() {
     for (const OnnxNode& node : graph_.nodes)  // all unsupported ones, before any shape
       if (!is_one_of(node.type, kOnnxPlain) && !is_one_of(node.type, kOnnxActivations) && !is_one_of(node.type, kOnnxOthers))
-        refuse(node, "an operation that is supported (docs/harness.md)");
+        refuse(node, "an operation that is supported (docs/guide/harness.md)");
     for (const auto& [name, sizes] : graph_.inputs) read_input(name, sizes);
     if (net_.good())
       for (const OnnxNode& node : graph_.nodes) read_node(node);
@@ -230,7 +230,7 @@ class OnnxReader {
     else if (is_one_of(type, kOnnxPlain))
       for (const std::string& name : node.outputs) net_.name(name, {inputs_[0]});
     else
-      refuse(node, "an operation that is supported (docs/harness.md)");
+      refuse(node, "an operation that is supported (docs/guide/harness.md)");
   }
 
   void add_embedding(const OnnxNode& node) {

@@ -1,4 +1,4 @@
-// How much memory of its device one worker needs, and the largest batch that fits (docs/model.md, "Memory of a device").
+// How much memory of its device one worker needs, and the largest batch that fits (docs/explain/model.md, "Memory of a device").
 #pragma once
 
 #include "sim/cluster/cluster.hpp"

@@ -1,4 +1,4 @@
-// What a device draws, and at which clock it keeps a power limit (docs/model.md, "Power and energy").
+// What a device draws, and at which clock it keeps a power limit (docs/explain/model.md, "Power and energy").
 #pragma once
 
 #include "workloads/steps/op_time.hpp"

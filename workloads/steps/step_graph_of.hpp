@@ -1,4 +1,4 @@
-// An operation graph at one batch size on given devices: what the step timers take (docs/model.md, "Step level").
+// An operation graph at one batch size on given devices: what the step timers take (docs/explain/model.md, "Step level").
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // What data-parallel workers spend on exchanging gradients, and how it combines with their computation
-// (docs/model.md, "Synchronisation"). Pure functions of seconds, bytes and counts.
+// (docs/explain/model.md, "Synchronisation"). Pure functions of seconds, bytes and counts.
 #pragma once
 
 #include "sim/cluster/cluster.hpp"

@@ -1,5 +1,5 @@
 // How training converges: accuracy against examples seen, global batch and learning rate. Progress counts steps at the reference
-// batch; the gradient noise scale decides how much one step at another batch advances it (docs/model.md, "Convergence").
+// batch; the gradient noise scale decides how much one step at another batch advances it (docs/explain/model.md, "Convergence").
 // McCandlish et al., An Empirical Model of Large-Batch Training, 2018; Johnson et al., AdaScale SGD, ICML 2020; Qiao et al.,
 // Pollux, OSDI 2021.
 #pragma once

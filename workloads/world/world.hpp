@@ -12,7 +12,7 @@
 
 namespace rehearse::workloads {
 
-/// How far the world is from the belief (docs/model.md, "World and belief"). Standard deviations of logarithms, but for the
+/// How far the world is from the belief (docs/explain/model.md, "World and belief"). Standard deviations of logarithms, but for the
 /// ceiling's; `evaluation_noise` scales the deviation of an evaluation.
 struct WorldErrors {
   double model_error = 0.10;        ///< step compute time of a (model, device)

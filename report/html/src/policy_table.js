@@ -59,6 +59,6 @@ export function policyTable({ summary, policies, timing }) {
   return [
     table(main, summary.policies, "Policies side by side: means over repetitions, 95 % confidence intervals in brackets"),
     ran.length > 0 && more.length > 1 ? table(more, ran, "More of the same") : null,
-    element("p", { class: "note" }, "Means over repetitions; in brackets 95 % confidence intervals. Every column is defined in docs/metrics.md."),
+    element("p", { class: "note" }, "Means over repetitions; in brackets 95 % confidence intervals. Every column is defined in docs/reference/metrics.md."),
   ].filter(Boolean);
 }

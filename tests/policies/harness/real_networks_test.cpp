@@ -112,7 +112,7 @@ TEST_CASE("Gavel's table", "[data]") {
   if (path.empty()) return;
   for (const auto& [device, steps] : by_device(traces::read_gavel(path).rows)) {
     const Mean mean = left_out("gavel", device, steps);
-    CHECK(mean.rows == 14);  // two CNNs and one RNN say little of each other: docs/harness.md has what is printed
+    CHECK(mean.rows == 14);  // two CNNs and one RNN say little of each other: docs/guide/harness.md has what is printed
   }
 }
 
@@ -125,5 +125,5 @@ TEST_CASE("convnet-benchmarks: three networks in Caffe", "[data]") {
                      .batch = log.batch,
                      .step_s = tests::forward_backward_s(data((std::string("convnet_benchmarks/caffe/") + log.file).c_str()))});
   const Mean mean = left_out("convnet_benchmarks", "titan-x-maxwell", steps);
-  CHECK(mean.rows == 3);  // one batch each: docs/validation.md has what is printed
+  CHECK(mean.rows == 3);  // one batch each: docs/evidence/validation.md has what is printed
 }

@@ -1,4 +1,4 @@
-// The slowdowns of docs/model.md, "Devices that jobs share", from what Gavel's authors measured on a V100. Optional data.
+// The slowdowns of docs/explain/model.md, "Devices that jobs share", from what Gavel's authors measured on a V100. Optional data.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>

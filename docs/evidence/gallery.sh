@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes the figures of docs/gallery.md from scenarios that ship: docs/gallery.sh [FOLDER], by default docs/gallery. It needs gnuplot.
+# Makes the figures of docs/evidence/gallery.md from scenarios that ship: docs/evidence/gallery.sh [FOLDER], by default docs/evidence/gallery. It needs gnuplot.
 # REHEARSE names the program (default: ./rehearse).
 set -euo pipefail
-cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/.."
+cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../.."
 program=${REHEARSE:-./rehearse}
-out=${1:-docs/gallery}
+out=${1:-docs/evidence/gallery}
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 mkdir -p "$out"
@@ -14,10 +14,10 @@ plot() { "$program" plot "$1" "$results/$2" -o "$out/$1.svg" "${@:3}"; }
 
 run side-by-side --set /jobs/0/count=60
 run cluster/priority
-run frontier
-run learning-curve --set /jobs/0/count=40 --set '/study/runs=[5,10,20,50,100]' --set '/study/model_errors=[0.1]'
-run threads-paper --set /repetitions=1
-run characterise
+run configure/frontier
+run configure/learning-curve --set /jobs/0/count=40 --set '/study/runs=[5,10,20,50,100]' --set '/study/model_errors=[0.1]'
+run threads/threads-paper --set /repetitions=1
+run configure/characterise
 
 plot savings side-by-side
 plot cdf side-by-side
