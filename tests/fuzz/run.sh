@@ -5,6 +5,7 @@
 # Options:
 #   --only readers|mutated|generated         one kind
 #   --seed N                                 of scenarios (default 1); runs of other seeds look elsewhere
+#   --count N                                at most so many scenarios of a kind: the same ones on every machine
 #   --folder FOLDER                          inputs that the fuzzers have found, from earlier times and now (default build/fuzz/found)
 #   --program FILE, --server FILE            the program (default build/release/cli/rehearse), and scenario_server, best both built with
 #                                            the sanitizers (default: that of build/sanitize, else of build/release, if it is there)
@@ -13,7 +14,7 @@
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 cd "$root"
-minutes='' seconds=2 only='' seed=1 found=build/fuzz/found program=build/release/cli/rehearse server=''
+minutes='' seconds=2 only='' seed=1 count='' found=build/fuzz/found program=build/release/cli/rehearse server=''
 for candidate in build/release/tests/scenario_server build/sanitize/tests/scenario_server; do
   if [[ -x $candidate ]]; then server=$candidate; fi
 done
@@ -26,6 +27,7 @@ while (($#)); do
     --minutes) minutes=$2 ;;
     --only) only=$2 ;;
     --seed) seed=$2 ;;
+    --count) count=$2 ;;
     --folder) found=$2 ;;
     --program) program=$2 ;;
     --server) server=$2 ;;
@@ -72,7 +74,7 @@ fuzz_readers() {
 }
 
 fuzz_scenarios() {
-  python3 -B tests/fuzz/campaign.py "$1" --minutes "${minutes:-1}" --seed "$seed" --program "$program" ${server:+--server "$server"}
+  python3 -B tests/fuzz/campaign.py "$1" --minutes "${minutes:-1}" --seed "$seed" --program "$program" ${server:+--server "$server"} ${count:+--count "$count"}
 }
 
 for kind in readers mutated generated; do
