@@ -45,14 +45,14 @@ std::string nearest_file(const fs::path& path) {
   int seen = 0;
   for (const auto& entry : fs::directory_iterator(folder, none)) {
     if (++seen > kMostEntries) return {};
-    if (entry.is_regular_file(none)) names.push_back(entry.path().filename());
+    if (entry.is_regular_file(none) && entry.path().extension() == path.extension()) names.push_back(entry.path().stem());
     if (const fs::path inside = entry.path() / path.filename(); entry.is_directory(none) && fs::is_regular_file(inside, none))
       deeper.push_back(path.has_parent_path() ? inside : inside.lexically_normal());
   }
   if (!deeper.empty()) return *std::min_element(deeper.begin(), deeper.end());
   std::sort(names.begin(), names.end());
-  const std::string name = nearest_name(path.filename().string(), names);
-  return name.empty() ? name : (path.parent_path() / name).string();
+  const std::string name = nearest_name(path.stem().string(), names);
+  return name.empty() ? name : (path.parent_path() / (name + path.extension().string())).string();
 }
 
 [[noreturn]] void refuse_unreadable(const std::string& path) {

@@ -43,7 +43,7 @@ TEST_CASE("check reads a study by its own reader and tells all its mistakes; onl
   const Ended ended = run_program(folder.path(), {"check", "s.json"});
   CHECK(ended.status == 3);
   for (const char* pointer : {"/study/graphs/0", "/study/machines/0/pool", "/study/methods/0"}) CHECK(has(ended.err, pointer));
-  const std::string shipped = REHEARSE_SOURCE_DIR "/scenarios/placement-zoo.json";
+  const std::string shipped = REHEARSE_SOURCE_DIR "/scenarios/place/placement-zoo.json";
   const Ended swept = run_program(folder.path(), {"sweep", shipped});
   CHECK(swept.status == 3);
   CHECK(has(swept.err, "/study: expected a scenario without a study to sweep"));

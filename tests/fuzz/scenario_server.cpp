@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "experiments/load.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/studies/study.hpp"
 #include "experiments/sweep/plan.hpp"

@@ -51,7 +51,7 @@ function placement(name, text) {
   });
 }
 
-/** Rows and bars of a file of the Trace Event Format, as report/timeline.cpp and step_timeline.cpp write it; seconds. */
+/** Rows and bars of a file of the Trace Event Format, as report/plots/timeline.cpp and step_timeline.cpp write it; seconds. */
 export function traceBars(text) {
   const rows = [];
   const place = new Map();

@@ -15,7 +15,7 @@
 namespace {
 
 const std::string kExamples = REHEARSE_SOURCE_DIR "/python/examples/";
-const std::string kTests = REHEARSE_SOURCE_DIR "/tests/scenarios/process/";
+const std::string kTests = REHEARSE_SOURCE_DIR "/tests/experiments/process/";
 
 const std::string kScenario = R"({ "name": "equal", "seed": 11, "repetitions": 2,
   "cluster": { "pools": [

@@ -124,7 +124,7 @@ class HostileRun {
  public:
   HostileRun(const std::string& world, const std::string& policies, const std::vector<Case>& cases) {
     const Leftovers leftovers;
-    std::filesystem::copy_file(REHEARSE_SOURCE_DIR "/tests/scenarios/process/hostile.py", folder_.path() + "/hostile.py");
+    std::filesystem::copy_file(REHEARSE_SOURCE_DIR "/tests/experiments/process/hostile.py", folder_.path() + "/hostile.py");
     const std::string text = R"({"name": "hostile", "world": {"model_error": 0}, "policies": [)" + policies + "], " + world + "}";
     const auto scenario = scenarios::load_scenario(folder_.write("s.json", text), {});
     for (policies::PolicySpec& spec : scenario->policies)

@@ -12,7 +12,7 @@ namespace {
 
 using namespace rehearse;
 
-std::string case_file(const std::string& name) { return REHEARSE_SOURCE_DIR "/tests/scenarios/cases/" + name + ".json"; }
+std::string case_file(const std::string& name) { return REHEARSE_SOURCE_DIR "/tests/cases/" + name + ".json"; }
 
 struct Ran {
   report::Summary summary;

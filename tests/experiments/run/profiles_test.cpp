@@ -14,7 +14,7 @@ namespace {
 
 using namespace rehearse;
 
-std::string case_path(const std::string& name) { return REHEARSE_SOURCE_DIR "/tests/scenarios/cases/" + name + ".json"; }
+std::string case_path(const std::string& name) { return REHEARSE_SOURCE_DIR "/tests/cases/" + name + ".json"; }
 
 std::vector<std::string> lines_of(const std::string& path) {
   std::vector<std::string> lines;

@@ -51,7 +51,7 @@ TEST_CASE("a learning curve: more runs cost more profiling, and manual is the sa
   CHECK(number(table, 3, "profiling_cost_usd") > number(table, 1, "profiling_cost_usd"));
   std::set<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(out)) files.insert(entry.path().filename());
-  CHECK(files == std::set<std::string>{"learning.csv", "scenario.json", "summary.json"});
+  CHECK(files == std::set<std::string>{"learning.csv", "manifest.json", "scenario.json", "summary.json"});
   // A study's results are results: they may be replaced.
   CHECK_NOTHROW(scenarios::run_study(*scenario, {.out = out, .processes = 1}, failed));
 }

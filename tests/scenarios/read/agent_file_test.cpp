@@ -2,6 +2,8 @@
 
 #include <rapidcheck/catch.h>
 
+#include <Eigen/Core>
+
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -144,7 +144,7 @@ TEST_CASE("mistakes in them") {
   CHECK(sharing(R"({ "models": [ "resnet50", "vgg16" ], "slowdown": [ 2, 0.5 ] })").find("from 1 to 1000") != std::string::npos);
   CHECK(said(R"("checkpoint": { "interval": "young-daly", "write_s": 0 })").find("a write_s above 0") != std::string::npos);
   CHECK(said(R"("checkpoint": { "interval_s": 0 })") ==
-        "s.json:1:33: /checkpoint/interval_s: expected a number above 0 and of at most 8589934592, found 0");
+        "s.json:1:33: /checkpoint/interval_s: expected a number from 0.001 to 8589934592, found 0");
   CHECK(said(R"("failures": { })") ==
         "s.json:1:15: /failures: expected mtbf_s, a file of measured failures, or both, found an empty object");
   CHECK(said(R"("failures": { "mtbf_s": 100, "shape": 2 })").find("law weibull for the shape") != std::string::npos);
