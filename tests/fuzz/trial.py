@@ -9,7 +9,7 @@ from program import INVALID, OK, POLICY_FAILED, Limits, finding, general
 
 # A policy may fail where its answer is the user's own program's, or where a mutant asked for what cannot be.
 OWN_ANSWERS = re.compile(r"process|enough evaluations for exact")
-NOT_COMPARED = {"timing.json", "report.html"}  # the driver has no report to write
+NOT_COMPARED = {"timing.json", "report.html", "manifest.json"}  # the driver has no report to write, so its manifest names none
 
 
 class Trial:

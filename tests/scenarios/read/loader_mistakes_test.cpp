@@ -73,7 +73,7 @@ TEST_CASE("wrong types and numbers out of range") {
        "s.json:1:11: /name: expected a name of at most 200 bytes, as files are named by it, found one of 201"},
       {"'seed': 1", "'name': 'a\\u0000b'", R"(s.json:1:11: /name: expected a name without slashes, found "a\x00b")"},
       {"'seed': 1", "'billing': 'alocated'",
-       R"(s.json:1:14: /billing: expected one of "allocated", "pool", found "alocated"; did you mean "allocated"?)"},
+       R"(s.json:1:14: /billing: expected one of "allocated", "node", "pool", found "alocated"; did you mean "allocated"?)"},
   });
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("unknown keys, at every level") {
   check_all({
       {"'seed': 1", "'sed': 1", R"(s.json:1:3: /sed: found unknown key "sed"; did you mean "seed"?)"},
       {"'seed': 1", "'qqqqqqqq': 1",
-       R"(s.json:1:3: /qqqqqqqq: expected one of "$schema", "name", "description", "seed", "policy_seed", "repetitions", "world", "billing", "infeasible", "network_solver", "switching", "study", "cluster", "checkpoint", "failures", "stragglers", "maintenance", "datasets", "models", "convergence", "sharing", "jobs", "baseline", "policies", "manual", "profiling_reuse_jobs", "history", "stages", "output", "measure", "sha256", found unknown key "qqqqqqqq")"},
+       R"(s.json:1:3: /qqqqqqqq: expected one of "$schema", "name", "description", "seed", "policy_seed", "repetitions", "world", "billing", "minimum_node_s", "infeasible", "network_solver", "switching", "study", "cluster", "checkpoint", "failures", "stragglers", "maintenance", "datasets", "models", "convergence", "sharing", "jobs", "baseline", "policies", "manual", "profiling_reuse_jobs", "history", "stages", "output", "measure", "sha256", found unknown key "qqqqqqqq")"},
       {"'seed': 1", "'world': { 'model_eror': 0 }",
        R"(s.json:1:14: /world/model_eror: found unknown key "model_eror"; did you mean "model_error"?)"},
       {"'seed': 1", "'switching': { 'strat_s': 0 }",
