@@ -111,6 +111,38 @@ def conservation(books):
             yield f"{run}: jobs {jobs_usd} + idle {idle_usd} = {jobs_usd + idle_usd}, the pools cost {pool_usd}"
 
 
+def rented_spans(run):
+    """(pool, node): the times in which some job held a device of it, joined, as (start, end)."""
+    held = collections.defaultdict(list)
+    for row in run.rows["nodes.csv"]:
+        held[row["pool"], row["node"]].append((number(row["start_s"]), number(row["end_s"])))
+    joined = {}
+    for node, spans in held.items():
+        joined[node] = []
+        for start, end in sorted(spans):
+            if joined[node] and start <= joined[node][-1][1]:
+                joined[node][-1] = (joined[node][-1][0], max(end, joined[node][-1][1]))
+            else:
+                joined[node].append((start, end))
+    return joined
+
+
+def rented(books):
+    """Under node billing all jobs together pay for whole nodes, from the first device that somebody took until nobody had one."""
+    if "nodes.csv" not in books.files or books.scenario.get("billing") != "node" or books.scenario.get("minimum_node_s", 0) > 0:
+        return
+    if may_have_servers(books):
+        return
+    for run in books.runs.values():
+        series = {pool: prices(books, pool) for pool in books.pools}
+        if None in series.values() or not run.rows["jobs.csv"]:
+            continue
+        bill = sum(integral(series[pool], start, end) / 3600 for (pool, _), spans in rented_spans(run).items() for start, end in spans)
+        paid = sum(number(row["cost_usd"]) for row in run.rows["jobs.csv"])
+        if not close(paid, bill, 1e-8):
+            yield f"{run}: the jobs paid {paid}, the nodes that they rented cost {bill}"
+
+
 def samples(run, pool):
     """(date, row) of a pool, one for each date: the last."""
     found = {}
@@ -153,6 +185,8 @@ def utilization(books):
     """The share of the money that devices were busy for."""
     if "utilization.csv" not in books.files or not all(books.is_plain(pool) for pool in books.pools):
         return
+    if books.scenario.get("billing") == "node":  # of rented nodes, which come and go
+        return
     for run in books.runs.values():
         if not run.rows["repetitions.csv"] or not run.rows["jobs.csv"]:
             continue
@@ -170,5 +204,5 @@ def utilization(books):
             yield f"{run}: utilization {claimed}, {busy_usd / all_usd if all_usd else None} by utilization.csv"
 
 
-RULES = {"price x time": price_times_time, "stages' money": stage_money, "parts of money": parts, "conservation": conservation,
+RULES = {"price x time": price_times_time, "stages' money": stage_money, "parts of money": parts, "conservation": conservation, "rented": rented,
          "energy": energy, "effective cost": effective, "utilization": utilization}

@@ -68,9 +68,12 @@ class Campaign:
         self.registry = Registry(self.program.path)
         self.findings = {}
 
+    # A queue whose rounds are shorter than jobs take to start gets nobody any further, and the program says so.
+    NO_FINDING = ("got any further",)
+
     def told(self, signature, scenario, files, trial, valid, thorough):
         """A finding is told, minimised and kept once for each signature."""
-        if signature in self.findings or any(known in signature for known in self.options.known):
+        if signature in self.findings or any(known in signature for known in (*self.NO_FINDING, *self.options.known)):
             self.findings[signature] = self.findings.get(signature, 0) + 1
             return
         self.findings[signature] = 1

@@ -116,6 +116,10 @@ class Generator:
         for key in ("billing", "infeasible"):
             if self.chance(0.5):
                 scenario[key] = self.schema.draw(top[key], self.rng)
+        if scenario.get("billing") == "node":  # an empty node is given back at once
+            for pool in scenario["cluster"].get("pools", []):
+                for key in ("min_nodes", "idle_s"):
+                    pool.get("autoscale", {}).pop(key, None)
         if self.chance(0.04):  # it takes a process and thousands of messages
             scenario["network_solver"] = "simgrid"
         if self.chance(0.3):
