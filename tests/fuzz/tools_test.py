@@ -68,10 +68,12 @@ def first(**values):
 
 
 class BooksTest(unittest.TestCase):
+    BILLING = "allocated"
+
     @classmethod
     def setUpClass(cls):
         cls.scratch = tempfile.mkdtemp()
-        path = write(os.path.join(cls.scratch, "case"), SCENARIO, FILES)
+        path = write(os.path.join(cls.scratch, "case"), {**SCENARIO, "billing": cls.BILLING}, FILES)
         cls.results = os.path.join(cls.scratch, "results")
         ended = Program(PROGRAM, Limits(wall_s=300, cpu_s=300))("run", path, "--out", cls.results)
         assert ended.status == OK, ended.text
@@ -238,6 +240,17 @@ class BooksTest(unittest.TestCase):
             source = file.read()
         for rule in books.RULES:
             self.assertGreaterEqual(source.count(f'"{rule}"'), 1, rule)
+
+
+class RentedBooksTest(BooksTest):
+    """The same scenario where jobs rent whole nodes."""
+    BILLING = "node"
+
+    def test_rented(self):
+        self.told("rented", "jobs.csv", set_in("j0", cost_usd=lambda usd: usd * 1.0001))
+        self.told("rented", "nodes.csv", lambda rows: rows.pop(0))
+
+    test_price_times_time = test_conservation = test_utilization = None  # rules of the other billings
 
 
 class GeneratorTest(unittest.TestCase):
