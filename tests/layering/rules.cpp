@@ -84,7 +84,7 @@ const std::vector<Fenced> kFenced = {
     {"sqlite3.h", {"experiments/sweep"}},
     {"SQLiteCpp/", {"experiments/sweep"}},
     {"boost/graph/", {"sim/step", "policies/learn", "policies/place"}},
-    {"boost/math/", {"report"}},
+    {"boost/math/", {"policies/learn", "report"}},
     {"boost/iostreams/", {"sim/io"}},
     {"Eigen/",
      {"workloads/calibration", "policies/learn", "policies/learn/nn", "policies/harness", "policies/queue", "policies/threads",
