@@ -85,7 +85,6 @@ const std::vector<Fenced> kFenced = {
     {"SQLiteCpp/", {"experiments/sweep"}},
     {"boost/graph/", {"sim/step", "policies/learn", "policies/place"}},
     {"boost/math/", {"policies/learn", "report"}},
-    {"boost/iostreams/", {"sim/io"}},
     {"Eigen/",
      {"workloads/calibration", "policies/learn", "policies/learn/nn", "policies/harness", "policies/queue", "policies/threads",
       "policies/place/rl", "cli"}},  // cli: the block sizes of products, set once
