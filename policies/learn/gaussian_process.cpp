@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -96,12 +97,7 @@ double expected_improvement(double best, const Gaussian& value) {
 
 double normal_quantile(double quantile) {
   sim::check(quantile > 0 && quantile < 1, "the quantile of a normal variable lies outside (0, 1)");
-  double low = -40, high = 40;
-  while (high - low > 1e-12) {
-    const double middle = (low + high) / 2;
-    (normal_share(middle) < quantile ? low : high) = middle;
-  }
-  return low;
+  return boost::math::quantile(boost::math::normal(), quantile);
 }
 
 }  // namespace rehearse::policies

@@ -10,7 +10,7 @@ namespace rehearse::policies {
 using Objectives = std::vector<double>;
 
 /// No larger anywhere, smaller somewhere. Equal points do not dominate each other.
-bool dominates(std::span<const double> a, std::span<const double> b);
+bool dominates(const Objectives& a, const Objectives& b);
 
 /// Indices by front: the first is dominated by nobody, each next one only by those before it. Increasing within a front.
 std::vector<std::vector<std::size_t>> non_dominated_fronts(std::span<const Objectives> points);

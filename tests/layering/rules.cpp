@@ -83,9 +83,8 @@ const std::vector<Fenced> kFenced = {
     {"scotch.h", {"policies/place/methods"}},
     {"sqlite3.h", {"experiments/sweep"}},
     {"SQLiteCpp/", {"experiments/sweep"}},
-    {"boost/graph/", {"sim/step", "policies/learn", "policies/place"}},
-    {"boost/math/", {"report"}},
-    {"boost/iostreams/", {"sim/io"}},
+    {"boost/graph/", {"policies/learn", "policies/place"}},
+    {"boost/math/", {"policies/learn", "report"}},
     {"Eigen/",
      {"workloads/calibration", "policies/learn", "policies/learn/nn", "policies/harness", "policies/queue", "policies/threads",
       "policies/place/rl", "cli"}},  // cli: the block sizes of products, set once

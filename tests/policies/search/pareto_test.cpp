@@ -102,6 +102,30 @@ TEST_CASE("hypervolumes are exact for one to four objectives") {
   });
 }
 
+TEST_CASE("a hypervolume is the same to the last digit whatever the points' order, and whichever dominated ones are there") {
+  rc::prop("", [](std::vector<std::uint8_t> numbers) {
+    const auto objectives = static_cast<std::size_t>(whole(1, 4));
+    Points points;
+    for (std::size_t i = 0; i + objectives <= numbers.size(); i += objectives) {
+      Objectives& point = points.emplace_back();
+      for (std::size_t k = 0; k < objectives; ++k) point.push_back(numbers[i + k] / 300.0);
+    }
+    const Objectives reference(objectives, 1);
+    Points others(points.rbegin(), points.rend());
+    for (const Objectives& point : points) {
+      others.push_back(point);
+      for (double& number : others.back()) number = (1 + number) / 2;
+    }
+    RC_ASSERT(hypervolume(points, reference) == hypervolume(others, reference));
+  });
+}
+
+TEST_CASE("one point, and none, are fronts too") {
+  CHECK(non_dominated_fronts(Points{}).empty());
+  CHECK(non_dominated_fronts(Points{{1, 2}}) == std::vector<std::vector<std::size_t>>{{0}});
+  CHECK(hypervolume(Points{{1, 2}}, Objectives{3, 3}) == 2);
+}
+
 TEST_CASE("crowding distances by hand") {
   // Ranges 4 and 8. The middle point: (4 - 0) / 4 + (8 - 0) / 8 = 2; the ends are infinite.
   const Points points{{0, 8}, {9, 9}, {1, 2}, {4, 0}};

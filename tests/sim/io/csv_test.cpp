@@ -79,6 +79,17 @@ TEST_CASE("gzip files are read the same") {
   CHECK(outcome(damaged) == ": expected a readable file, found an error: incorrect data check");
 }
 
+TEST_CASE("gzip files may be several in a row and padded with zeros; one of another length than it says is refused") {
+  const std::string head = "job_id,submit_s,gpus\na,0,1\n", tail = "b,1,2\n";
+  CHECK(outcome(compressed(head) + compressed(tail)) == outcome(head + tail));
+  CHECK(outcome(compressed(head) + std::string(512, '\0')) == outcome(head));
+  CHECK(outcome(compressed(head) + compressed(tail).substr(0, 20)) ==
+        ": expected a readable file, found an error: unexpected end of file");
+  std::string longer = compressed(head);
+  longer[longer.size() - 4] ^= 1;  // the length's lowest byte
+  CHECK(outcome(longer) == ": expected a readable file, found an error: incorrect length check");
+}
+
 TEST_CASE("a bad field is the row's mistake, and reading goes on") {
   CHECK(outcome("job_id,submit_s,gpus,model\n"
                 "a,zero,0,\n"

@@ -21,6 +21,18 @@ std::string xz(const std::string& text) {
   return packed;
 }
 
+/// An xz file that says it was packed with a dictionary of this size: (2 | b & 1) << b / 2 + 11 bytes (the format's
+/// section 5.3.1).
+std::string with_dictionary(std::string packed, int b) {
+  const std::size_t header = 12, bytes = 4 * (static_cast<std::size_t>(packed[header]) + 1);
+  const std::size_t filter = packed.find("\x21\x01", header);  // LZMA2, one byte of properties
+  REQUIRE(filter < header + bytes - 4);
+  packed[filter + 2] = static_cast<char>(b);
+  const std::uint32_t sum = ::lzma_crc32(reinterpret_cast<const std::uint8_t*>(&packed[header]), bytes - 4, 0);
+  for (std::size_t i = 0; i < 4; ++i) packed[header + bytes - 4 + i] = static_cast<char>(sum >> 8 * i);
+  return packed;
+}
+
 std::string many_jobs(int count) {
   std::string text = "job_id,submit_s,gpus,duration_s\n";
   for (int i = 0; i < count; ++i) text += "job-" + std::to_string(i) + "," + std::to_string(10 * i) + ",1,5\n";
@@ -49,6 +61,12 @@ TEST_CASE("xz files are read the same, several in a row too, and damaged ones ar
   std::string damaged = packed;
   damaged[packed.size() / 2] = static_cast<char>(damaged[packed.size() / 2] ^ 0x55);
   CHECK_THAT(refusal("native", damaged), Contains("damaged xz data"));
+}
+
+TEST_CASE("an xz file may want 128 MiB to unpack, but not 384") {
+  const std::string text = many_jobs(10);
+  CHECK(import_text("native", with_dictionary(xz(text), 30)).csv == text);
+  CHECK_THAT(refusal("native", with_dictionary(xz(text), 33)), Contains("it needs more than 256 MiB to unpack"));
 }
 
 TEST_CASE("a native trace that is imported stays as it is") {
