@@ -76,7 +76,7 @@ std::array<int, 3> read_shape(sim::ObjectReader& in, sim::Mistakes& mistakes) {
   return shape;
 }
 
-struct Input {
+struct OpInput {
   sim::JsonValue from;
   int to = 0;
   Affine bytes;
@@ -147,7 +147,7 @@ class GraphReader {
   }
 
   void connect() {
-    for (const Input& input : inputs_) {
+    for (const OpInput& input : inputs_) {
       const auto found = by_name_.find(input.from.text());
       if (found != by_name_.end())
         graph_.edges.push_back({found->second, input.to, input.bytes});
@@ -192,7 +192,7 @@ class GraphReader {
   sim::Mistakes mistakes_;
   sim::OpGraph graph_;
   std::vector<sim::JsonValue> values_;  // of the operations
-  std::vector<Input> inputs_;
+  std::vector<OpInput> inputs_;
   std::map<std::string, int, std::less<>> by_name_;
   double parameter_bytes_ = 0;
 };
