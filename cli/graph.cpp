@@ -10,7 +10,7 @@
 #include "report/graph_dot.hpp"
 #include "scenarios/read/catalogue.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
 #include "sim/step/graph_facts.hpp"
 #include "traces/graphs/native.hpp"

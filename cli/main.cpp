@@ -17,7 +17,7 @@
 #include "experiments/run/run.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/base/version.hpp"
 
 namespace rehearse::cli {

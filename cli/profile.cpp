@@ -10,7 +10,7 @@
 #include "report/row_writer.hpp"
 #include "scenarios/read/catalogue.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "traces/measurements/subject_json.hpp"
 #include "workloads/generate/sweep.hpp"
 

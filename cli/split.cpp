@@ -11,7 +11,7 @@
 #include "scenarios/read/loader_parts.hpp"
 #include "scenarios/read/plan_files.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "workloads/training/convergence_table.hpp"
 #include "workloads/zoo/zoo.hpp"
 

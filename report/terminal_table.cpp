@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "report/comparison.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 
 namespace rehearse::report {

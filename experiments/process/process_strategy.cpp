@@ -8,7 +8,7 @@
 #include "experiments/process/process_place.hpp"
 #include "experiments/process/process_queue.hpp"
 #include "experiments/process/process_threads.hpp"
-#include "sim/io/sha256.hpp"
+#include "sim/io/file.hpp"
 
 namespace rehearse::scenarios {
 

@@ -14,7 +14,7 @@
 
 #include "experiments/run/results_manifest.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text.hpp"
 
 namespace rehearse::scenarios {
 

@@ -8,7 +8,7 @@
 #include "experiments/run/process_pool.hpp"
 #include "scenarios/read/scenario.hpp"
 #include "sim/engine/engine.hpp"
-#include "sim/io/own_folder.hpp"
+#include "sim/io/output_file.hpp"
 #include "workloads/steps/placed_step.hpp"
 
 namespace rehearse::scenarios {

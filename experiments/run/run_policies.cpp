@@ -15,7 +15,7 @@
 #include "experiments/run/watch_board.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text.hpp"
 
 namespace rehearse::scenarios {
 

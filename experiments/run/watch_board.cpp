@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "sim/base/printable.hpp"
+#include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 
 namespace rehearse::scenarios {

@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/studies/study.hpp"
 #include "policies/search/cell_space.hpp"
 #include "policies/search/chain_space.hpp"
-#include "experiments/studies/study.hpp"
-#include "sim/io/sha256.hpp"
+#include "sim/io/file.hpp"
 #include "traces/architectures/cell_table.hpp"
 #include "traces/measurements/subject_json.hpp"
 #include "traces/networks/network_file.hpp"
+#include "workloads/steps/graph_builder.hpp"
 #include "workloads/training/architecture_accuracy.hpp"
 #include "workloads/training/convergence_table.hpp"
 #include "workloads/training/datasets.hpp"
-#include "workloads/steps/graph_builder.hpp"
 #include "workloads/zoo/nas_cell_network.hpp"
 
 namespace rehearse::scenarios {

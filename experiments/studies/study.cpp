@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/io/sha256.hpp"
+#include "sim/io/file.hpp"
 
 namespace rehearse::scenarios {
 

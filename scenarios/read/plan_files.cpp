@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "scenarios/read/loader_parts.hpp"
-#include "sim/base/whole.hpp"
+#include "sim/base/units.hpp"
 #include "sim/io/object_reader.hpp"
 #include "traces/measurements/subject_json.hpp"
 #include "traces/networks/network_file.hpp"

@@ -2,7 +2,7 @@
 
 #include "scenarios/read/agent_file.hpp"
 #include "scenarios/read/embedded.hpp"
-#include "sim/io/sha256.hpp"
+#include "sim/io/file.hpp"
 
 namespace rehearse::scenarios {
 

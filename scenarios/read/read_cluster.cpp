@@ -5,7 +5,7 @@
 
 #include "scenarios/read/loader_parts.hpp"
 #include "scenarios/read/read_platform.hpp"
-#include "sim/io/sha256.hpp"
+#include "sim/io/file.hpp"
 #include "traces/jobs/job_rules.hpp"
 
 namespace rehearse::scenarios {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "scenarios/read/loader_parts.hpp"
-#include "sim/base/names.hpp"
-#include "sim/io/sha256.hpp"
+#include "sim/base/text.hpp"
+#include "sim/io/file.hpp"
 #include "sim/jobs/least_interval.hpp"
 #include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/outages.hpp"

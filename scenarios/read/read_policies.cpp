@@ -8,7 +8,7 @@
 #include "scenarios/read/read_agent.hpp"
 #include "scenarios/read/read_partitions.hpp"
 #include "scenarios/read/read_strategy.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "traces/histories/native.hpp"
 #include "traces/jobs/job_rules.hpp"
 

@@ -1,6 +1,6 @@
 #include "scenarios/read/loader_parts.hpp"
 #include "sim/io/csv.hpp"
-#include "sim/io/sha256.hpp"
+#include "sim/io/file.hpp"
 
 namespace rehearse::scenarios {
 namespace {

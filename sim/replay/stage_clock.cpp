@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/whole.hpp"
+#include "sim/base/units.hpp"
 
 namespace rehearse::sim {
 

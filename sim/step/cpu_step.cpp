@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/ticks.hpp"
+#include "sim/base/units.hpp"
 #include "sim/step/cpu_cores.hpp"
 #include "sim/step/cpu_speeds.hpp"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/whole.hpp"
+#include "sim/base/units.hpp"
 #include "sim/step/machine.hpp"
 
 namespace rehearse::sim {

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/graphs/forward_order.hpp"

@@ -2,7 +2,7 @@
 // together, makes bytes of the times.
 #include <fmt/format.h>
 
-#include "sim/base/whole.hpp"
+#include "sim/base/units.hpp"
 #include "traces/graphs/profiled_graph.hpp"
 
 namespace rehearse::traces {

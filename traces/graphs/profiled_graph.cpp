@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "sim/base/whole.hpp"
+#include "sim/base/units.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/graphs/forward_order.hpp"
 

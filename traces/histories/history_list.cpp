@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/io/sha256.hpp"
+#include "sim/io/file.hpp"
 #include "traces/histories/native.hpp"
 
 namespace rehearse::traces {

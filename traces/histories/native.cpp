@@ -7,8 +7,7 @@
 #include <span>
 
 #include "sim/io/csv.hpp"
-#include "sim/io/csv_text.hpp"
-#include "sim/io/sha256.hpp"
+#include "sim/io/file.hpp"
 #include "traces/jobs/job_rules.hpp"
 
 namespace rehearse::traces {
@@ -93,10 +92,11 @@ std::string native_history_header() {
 }
 
 std::string native_history_row(const PastRun& run) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{:d},{:d},{},{},{}\n", sim::csv_text(run.model), sim::csv_text(run.dataset),
-                     name_of(precision_names(), run.precision), name_of(lr_rule_names(), run.lr_rule), sim::csv_text(run.instance),
-                     run.workers, run.batch_size, run.samples, run.epochs, run.time_s, run.accuracy, run.asynchronous,
-                     run.censored, run.servers, run.learning_rate > 0 ? fmt::format("{}", run.learning_rate) : "",
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{:d},{:d},{},{},{}\n", sim::csv_text(run.model),
+                     sim::csv_text(run.dataset), name_of(precision_names(), run.precision), name_of(lr_rule_names(), run.lr_rule),
+                     sim::csv_text(run.instance), run.workers, run.batch_size, run.samples, run.epochs, run.time_s, run.accuracy,
+                     run.asynchronous, run.censored, run.servers,
+                     run.learning_rate > 0 ? fmt::format("{}", run.learning_rate) : "",
                      std::isnan(run.price_usd_per_hour) ? "" : fmt::format("{}", run.price_usd_per_hour));
 }
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/io/sha256.hpp"
+#include "sim/io/file.hpp"
 #include "traces/jobs/to_job.hpp"
 #include "traces/jobs/trace_stream.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/io/number_range.hpp"
+#include "sim/io/shown.hpp"
 #include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {

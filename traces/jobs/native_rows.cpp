@@ -4,7 +4,7 @@
 
 #include <iterator>
 
-#include "sim/io/csv_text.hpp"
+#include "sim/io/csv.hpp"
 
 namespace rehearse::traces {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::traces {

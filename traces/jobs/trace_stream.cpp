@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "sim/base/names.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/jobs/contradictions.hpp"
 #include "traces/jobs/job_rules.hpp"

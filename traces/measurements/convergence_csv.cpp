@@ -6,9 +6,8 @@
 #include <array>
 #include <cmath>
 
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
-#include "sim/io/csv_text.hpp"
 #include "traces/measurements/csv_fields.hpp"
 
 namespace rehearse::traces {

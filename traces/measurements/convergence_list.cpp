@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/measurements/convergence_csv.hpp"
 #include "workloads/training/datasets.hpp"

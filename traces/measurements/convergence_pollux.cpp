@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/whole.hpp"
+#include "sim/base/units.hpp"
 #include "sim/io/csv.hpp"
 #include "traces/measurements/convergence_formats.hpp"
 #include "workloads/training/datasets.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 
 namespace rehearse::traces {
 

@@ -6,9 +6,8 @@
 #include <cmath>
 #include <optional>
 
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
-#include "sim/io/csv_text.hpp"
 #include "sim/io/json.hpp"
 #include "traces/measurements/csv_fields.hpp"
 #include "traces/measurements/subject_json.hpp"

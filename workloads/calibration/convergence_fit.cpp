@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/whole.hpp"
+#include "sim/base/units.hpp"
 #include "workloads/calibration/convergence_passage.hpp"
 #include "workloads/calibration/convergence_start.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/whole.hpp"
+#include "sim/base/units.hpp"
 #include "workloads/steps/memory.hpp"
 
 namespace rehearse::workloads {

@@ -1,4 +1,4 @@
-#include "sim/base/whole.hpp"
+#include "sim/base/units.hpp"
 
 #include <fmt/format.h>
 

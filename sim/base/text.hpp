@@ -1,11 +1,20 @@
-// Text of the user's, fit for a terminal: names can hold escape sequences, which must not steer it.
+// Text of the user's: what a mistaken name was meant to be, and what is fit for a terminal.
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace rehearse::sim {
+
+// Finding the valid name that a mistaken one was probably meant to be.
+
+/// The candidate with the smallest edit distance (insert, delete, replace, swap neighbours; letter case ignored), or empty when
+/// none is near: a distance of at most 1 + a third of the name's length. Ties go to the earlier candidate.
+std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
+
+// Text of the user's, fit for a terminal: names can hold escape sequences, which must not steer it.
 
 /// Length in bytes of the well-formed UTF-8 sequence at the start of `text` (The Unicode Standard, table 3-7), 0 if there is
 /// none.
