@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "sim/replay/epochs.hpp"
+#include "sim/replay/stage.hpp"
 
 namespace rehearse::policies {
 

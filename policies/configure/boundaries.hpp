@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "sim/replay/alone_stages.hpp"
+#include "sim/replay/alone.hpp"
 
 namespace rehearse::policies {
 

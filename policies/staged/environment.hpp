@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "sim/replay/alone_stages.hpp"
+#include "sim/replay/alone.hpp"
 
 namespace rehearse::policies {
 

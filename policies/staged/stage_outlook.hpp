@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/replay/alone_stages.hpp"
+#include "sim/replay/alone.hpp"
 #include "workloads/steps/profile_models.hpp"
 #include "workloads/world/revised_belief.hpp"
 

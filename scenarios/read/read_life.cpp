@@ -7,7 +7,7 @@
 #include "scenarios/read/loader_parts.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/file.hpp"
-#include "sim/jobs/least_interval.hpp"
+#include "sim/jobs/checkpoints.hpp"
 #include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/outages.hpp"
 

@@ -7,8 +7,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/units.hpp"
-#include "sim/step/cpu_cores.hpp"
-#include "sim/step/cpu_speeds.hpp"
+#include "sim/step/cpu_machine.hpp"
 
 namespace rehearse::sim {
 
