@@ -16,8 +16,8 @@
 #include "traces/graphs/native.hpp"
 #include "traces/graphs/op_names.hpp"
 #include "traces/graphs/profiled_graph.hpp"
-#include "workloads/steps/memory.hpp"
 #include "workloads/steps/op_time.hpp"
+#include "workloads/steps/profiles.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::cli {

@@ -12,7 +12,7 @@
 #include "scenarios/read/plan_files.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
-#include "workloads/training/convergence_table.hpp"
+#include "workloads/training/convergence.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::cli {

@@ -7,13 +7,13 @@
 #include <set>
 #include <sstream>
 
-#include "policies/place/throughput.hpp"
 #include "experiments/studies/process_scorer.hpp"
+#include "policies/place/throughput.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/step/step_timer.hpp"
 #include "traces/graphs/native.hpp"
 #include "traces/graphs/profiled_graph.hpp"
-#include "workloads/steps/step_graph_of.hpp"
+#include "workloads/steps/placed_step.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::scenarios {

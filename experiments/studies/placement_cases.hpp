@@ -12,7 +12,7 @@
 #include "sim/step/machine.hpp"
 #include "sim/step/step_graph.hpp"
 #include "workloads/steps/graph_builder.hpp"
-#include "workloads/steps/step_graph_of.hpp"
+#include "workloads/steps/placed_step.hpp"
 
 namespace rehearse::scenarios {
 

@@ -14,7 +14,7 @@
 #include "traces/networks/network_file.hpp"
 #include "workloads/steps/graph_builder.hpp"
 #include "workloads/training/architecture_accuracy.hpp"
-#include "workloads/training/convergence_table.hpp"
+#include "workloads/training/convergence.hpp"
 #include "workloads/training/datasets.hpp"
 #include "workloads/zoo/nas_cell_network.hpp"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "workloads/layers/structure_features.hpp"
+#include "workloads/layers/structure.hpp"
 
 namespace rehearse::policies {
 

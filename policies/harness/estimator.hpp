@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "policies/learn/term_regression.hpp"
-#include "workloads/layers/structure_features.hpp"
+#include "workloads/layers/structure.hpp"
 
 namespace rehearse::policies {
 

@@ -4,8 +4,8 @@
 
 #include "sim/money/costs.hpp"
 #include "workloads/steps/op_time.hpp"
-#include "workloads/steps/profile_models.hpp"
-#include "workloads/steps/synchronisation.hpp"
+#include "workloads/steps/profiles.hpp"
+#include "workloads/steps/step_model.hpp"
 
 namespace rehearse::policies {
 

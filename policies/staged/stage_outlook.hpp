@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sim/replay/alone.hpp"
-#include "workloads/steps/profile_models.hpp"
-#include "workloads/world/revised_belief.hpp"
+#include "workloads/steps/profiles.hpp"
+#include "workloads/world/world.hpp"
 
 namespace rehearse::policies {
 

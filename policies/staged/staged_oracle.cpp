@@ -1,7 +1,7 @@
 #include "policies/staged/staged_oracle.hpp"
 
 #include "policies/staged/staged.hpp"
-#include "workloads/world/plain_world.hpp"
+#include "workloads/world/world.hpp"
 
 namespace rehearse::policies {
 

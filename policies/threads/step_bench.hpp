@@ -7,7 +7,6 @@
 
 #include "sim/base/random.hpp"
 #include "sim/step/cpu_step.hpp"
-#include "workloads/steps/cpu_counters.hpp"
 #include "workloads/steps/cpu_threads.hpp"
 
 namespace rehearse::policies {

@@ -4,7 +4,7 @@
 #include "sim/base/text.hpp"
 #include "traces/measurements/subject_json.hpp"
 #include "workloads/layers/structure.hpp"
-#include "workloads/training/convergence_table.hpp"
+#include "workloads/training/convergence.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::scenarios {

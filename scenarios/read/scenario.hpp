@@ -17,7 +17,6 @@
 #include "sim/money/costs.hpp"
 #include "sim/replay/replay.hpp"
 #include "workloads/generate/generator.hpp"
-#include "workloads/steps/profile_models.hpp"
 #include "workloads/steps/profiles.hpp"
 #include "workloads/world/world.hpp"
 

@@ -10,7 +10,7 @@
 #include "scenarios/read/places.hpp"
 #include "traces/measurements/formats.hpp"
 #include "workloads/calibration/energy.hpp"
-#include "workloads/calibration/knees.hpp"
+#include "workloads/calibration/validation.hpp"
 
 using namespace rehearse;
 using workloads::Measurement;
