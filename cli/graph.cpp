@@ -14,7 +14,6 @@
 #include "sim/io/output_file.hpp"
 #include "sim/step/graph_facts.hpp"
 #include "traces/graphs/native.hpp"
-#include "traces/graphs/op_names.hpp"
 #include "traces/graphs/profiled_graph.hpp"
 #include "workloads/steps/op_time.hpp"
 #include "workloads/steps/profiles.hpp"

@@ -7,7 +7,7 @@
 #include "report/repetition_row.hpp"
 #include "report/run_recorder.hpp"
 #include "sim/replay/replay.hpp"
-#include "traces/jobs/job_source.hpp"
+#include "traces/jobs/job_list.hpp"
 #include "workloads/world/world.hpp"
 
 namespace rehearse::scenarios {

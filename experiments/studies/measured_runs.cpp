@@ -9,7 +9,7 @@
 #include "experiments/run/map_processes.hpp"
 #include "experiments/studies/choice_scores.hpp"
 #include "experiments/studies/table_policies.hpp"
-#include "traces/histories/formats.hpp"
+#include "traces/histories/history_list.hpp"
 
 namespace rehearse::scenarios {
 

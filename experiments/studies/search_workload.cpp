@@ -11,7 +11,7 @@
 #include "sim/base/statistics.hpp"
 #include "sim/base/units.hpp"
 #include "sim/replay/replay.hpp"
-#include "traces/jobs/job_source.hpp"
+#include "traces/jobs/job_list.hpp"
 
 namespace rehearse::scenarios {
 

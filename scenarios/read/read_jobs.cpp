@@ -8,7 +8,6 @@
 #include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 #include "sim/money/costs.hpp"
-#include "traces/jobs/collect.hpp"
 #include "traces/jobs/job_list.hpp"
 #include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/readers.hpp"

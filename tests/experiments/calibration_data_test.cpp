@@ -8,7 +8,7 @@
 #include <string>
 
 #include "scenarios/read/places.hpp"
-#include "traces/measurements/formats.hpp"
+#include "traces/measurements/measurement_list.hpp"
 #include "workloads/calibration/energy.hpp"
 #include "workloads/calibration/validation.hpp"
 

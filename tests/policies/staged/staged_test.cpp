@@ -15,7 +15,7 @@
 #include "sim/engine/engine.hpp"
 #include "sim/replay/replay.hpp"
 #include "tests/policies/configure/strategies.hpp"
-#include "traces/jobs/job_source.hpp"
+#include "traces/jobs/job_list.hpp"
 #include "workloads/world/world.hpp"
 
 namespace {
