@@ -5,7 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
-#include "policies/harness/curve_terms.hpp"
+#include "policies/harness/estimator.hpp"
 #include "policies/harness/held_out.hpp"
 #include "report/row_writer.hpp"
 #include "scenarios/read/catalogue.hpp"

@@ -7,7 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
-#include "policies/harness/mixed_split.hpp"
+#include "policies/harness/uneven_split.hpp"
 #include "scenarios/read/loader_parts.hpp"
 #include "scenarios/read/plan_files.hpp"
 #include "sim/base/errors.hpp"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "policies/configure/oracle.hpp"
 #include "experiments/studies/characterise_grid.hpp"
+#include "policies/configure/yardsticks.hpp"
 #include "sim/base/statistics.hpp"
 
 namespace rehearse::scenarios {

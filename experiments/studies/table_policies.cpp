@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "policies/harness/table_probes.hpp"
+#include "policies/harness/table_choice.hpp"
 #include "sim/base/random.hpp"
 
 namespace rehearse::scenarios {

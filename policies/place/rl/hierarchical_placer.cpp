@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "policies/learn/nn/initialise.hpp"
+#include "policies/learn/nn/parameter_set.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::policies {

@@ -1,6 +1,6 @@
 #include "policies/place/rl/seq2seq_placer.hpp"
 
-#include "policies/learn/nn/initialise.hpp"
+#include "policies/learn/nn/parameter_set.hpp"
 
 namespace rehearse::policies {
 

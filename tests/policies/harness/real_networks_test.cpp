@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <map>
 
-#include "policies/harness/curve_terms.hpp"
+#include "policies/harness/estimator.hpp"
 #include "policies/harness/held_out.hpp"
 #include "scenarios/read/catalogue.hpp"
 #include "tests/policies/harness/convnet_logs.hpp"

@@ -1,4 +1,4 @@
-#include "policies/configure/boundaries.hpp"
+#include "policies/configure/configure.hpp"
 
 #include <cmath>
 
