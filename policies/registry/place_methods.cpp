@@ -1,18 +1,7 @@
 #include "policies/registry/place_methods.hpp"
 
-#include "policies/place/methods/annealing.hpp"
-#include "policies/place/methods/dpl.hpp"
-#include "policies/place/methods/exact.hpp"
-#include "policies/place/methods/expert.hpp"
-#include "policies/place/methods/heft.hpp"
-#include "policies/place/methods/m_etf.hpp"
-#include "policies/place/methods/m_sct.hpp"
-#include "policies/place/methods/m_topo.hpp"
-#include "policies/place/methods/metis.hpp"
+#include "policies/place/methods/methods.hpp"
 #include "policies/place/rl/rl.hpp"
-#include "policies/place/rl/rl_transfer.hpp"
-#include "policies/place/methods/scotch.hpp"
-#include "policies/place/methods/simple.hpp"
 
 namespace rehearse::policies {
 

@@ -114,7 +114,7 @@ TEST_CASE("made-up lines: forbidden") {
       {"scenarios/read/loader.cpp", "#include \"nlohmann/json.hpp\"", "<nlohmann/...> belongs to sim/io alone"},
       {"sim/replay/replay.cpp", "\t#include<simgrid/s4u.hpp>", "<simgrid/...> belongs to sim/engine alone"},
       {"experiments/run/run.cpp", "#include <CLI/CLI.hpp>", "<CLI/...> belongs to cli alone"},
-      {"policies/place/placement.cpp", "#include \"policies/place/methods/heft.hpp\"",
+      {"policies/place/placement.cpp", "#include \"policies/place/methods/methods.hpp\"",
        "policies/place may not see policies/place/methods"},
       {"scenarios/read/loader.cpp", "#include \"experiments/studies/study.hpp\"",
        "scenarios/read may not see experiments/studies"},
