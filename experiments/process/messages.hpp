@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "policies/registry/outside.hpp"
 #include "experiments/process/json_line.hpp"
+#include "policies/registry/bundle.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/replay/decisions.hpp"
 

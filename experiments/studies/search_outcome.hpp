@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "policies/search/search_run.hpp"
-#include "report/plots/figure.hpp"
-#include "report/table.hpp"
 #include "experiments/run/results_folder.hpp"
 #include "experiments/studies/search_spaces.hpp"
+#include "policies/search/search_method.hpp"
+#include "report/plots/figure.hpp"
+#include "report/table.hpp"
 
 namespace rehearse::scenarios {
 

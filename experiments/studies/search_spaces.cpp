@@ -6,8 +6,7 @@
 #include <cmath>
 
 #include "experiments/studies/study.hpp"
-#include "policies/search/cell_space.hpp"
-#include "policies/search/chain_space.hpp"
+#include "policies/search/spaces.hpp"
 #include "sim/io/file.hpp"
 #include "traces/architectures/cell_table.hpp"
 #include "traces/measurements/subject_json.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "policies/search/space.hpp"
+#include "policies/search/search_method.hpp"
 #include "scenarios/read/loader_parts.hpp"
 
 namespace rehearse::scenarios {

@@ -13,10 +13,9 @@
 #include "policies/learn/nearest_run.hpp"
 #include "policies/learn/parametric.hpp"
 #include "policies/staged/staged_mpc.hpp"
-#include "policies/staged/staged_oracle.hpp"
 #include "policies/staged/staged_rl.hpp"
-#include "policies/staged/staged_simple.hpp"
-#include "policies/threads/planned.hpp"
+#include "policies/staged/staged_yardsticks.hpp"
+#include "policies/threads/planner.hpp"
 #include "policies/threads/recommended.hpp"
 
 namespace rehearse::policies {

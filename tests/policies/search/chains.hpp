@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "policies/search/chain_space.hpp"
+#include "policies/search/spaces.hpp"
 #include "tests/workloads/real_world.hpp"
 #include "workloads/steps/graph_builder.hpp"
 #include "workloads/steps/profiles.hpp"

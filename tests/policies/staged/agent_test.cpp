@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "policies/queue/fifo.hpp"
-#include "policies/staged/advantages.hpp"
 #include "policies/staged/agent_training.hpp"
 #include "policies/staged/environment.hpp"
 #include "policies/staged/staged_rl.hpp"

@@ -1,17 +1,38 @@
-// Chains of layers and what they are trained on, together: architectures that a scenario's profiles stand for, and pool, workers
-// and batch size of their training.
+// The spaces there are: measured cells of NAS-Bench-201, and chains of layers.
 #pragma once
 
 #include <map>
 #include <memory>
 
 #include "policies/place/data_parallel.hpp"
-#include "policies/search/space.hpp"
+#include "policies/search/search_method.hpp"
 #include "policies/threads/recommended.hpp"
 #include "sim/replay/alone.hpp"
+#include "workloads/layers/nas_cell.hpp"
 #include "workloads/world/world.hpp"
 
 namespace rehearse::policies {
+
+// NAS-Bench-201: every cell, with its accuracy and its latency on one device as they were measured.
+
+workloads::NasCell cell_of(const Genes& genes);
+
+class CellSpace final : public SearchSpace {
+ public:
+  /// By workloads::nas_cell_index; accuracies in [0, 1], latencies in seconds.
+  CellSpace(std::vector<double> accuracy, std::vector<double> latency_s);
+  const std::vector<Gene>& genes() const override { return genes_; }
+  std::string name(const Genes& genes) const override;
+  /// Accuracy, of full training whatever the share, and latency.
+  Measures measure(const Genes& genes, double share) const override;
+
+ private:
+  std::vector<double> accuracy_, latency_s_;
+  std::vector<Gene> genes_;
+};
+
+// Chains of layers and what they are trained on, together: architectures that a scenario's profiles stand for, and pool, workers
+// and batch size of their training.
 
 /// Genes of the architecture, and the profile of each combination of their levels, the last gene's level changing quickest.
 struct Architectures {
