@@ -6,7 +6,7 @@
 
 #include "experiments/studies/monotone.hpp"
 #include "policies/configure/yardsticks.hpp"
-#include "report/plots/heat_map.hpp"
+#include "report/plots/figure.hpp"
 #include "sim/base/statistics.hpp"
 
 namespace rehearse::scenarios {

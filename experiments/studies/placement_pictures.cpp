@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "report/graph_dot.hpp"
-#include "report/plots/step_timeline.hpp"
+#include "report/plots/timeline.hpp"
 #include "sim/step/step_timer.hpp"
 
 namespace rehearse::scenarios {

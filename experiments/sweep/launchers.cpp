@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <set>
 
-#include "deploy/quoting.hpp"
+#include "deploy/template.hpp"
 #include "experiments/run/process_pool.hpp"
 #include "experiments/sweep/task_folder.hpp"
 #include "sim/base/errors.hpp"

@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 
-#include "report/plots/more_kinds.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/json.hpp"

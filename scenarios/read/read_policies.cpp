@@ -4,9 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "scenarios/read/agent_file.hpp"
 #include "scenarios/read/loader_parts.hpp"
-#include "scenarios/read/read_agent.hpp"
-#include "scenarios/read/read_partitions.hpp"
 #include "scenarios/read/read_strategy.hpp"
 #include "sim/base/text.hpp"
 #include "traces/histories/history_list.hpp"

@@ -1,4 +1,4 @@
-#include "report/plots/heat_map.hpp"
+#include "report/plots/figure.hpp"
 
 #include <limits>
 
