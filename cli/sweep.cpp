@@ -16,7 +16,7 @@
 #include "cli/output_option.hpp"
 #include "cli/say.hpp"
 #include "experiments/run/process_pool.hpp"
-#include "experiments/run/run_policies.hpp"
+#include "experiments/run/run.hpp"
 #include "experiments/sweep/launchers.hpp"
 #include "experiments/sweep/task_folder.hpp"
 
@@ -116,8 +116,8 @@ scenarios::Launch launcher(const SweepArguments& arguments, const std::string& o
 }  // namespace
 
 void add_sweep_command(CLI::App& app, SweepArguments& arguments) {
-  CLI::App* sweep =
-      app.add_subcommand("sweep", "run every policy with all combinations of the values that a scenario sweeps (docs/guide/sweep.md)");
+  CLI::App* sweep = app.add_subcommand(
+      "sweep", "run every policy with all combinations of the values that a scenario sweeps (docs/guide/sweep.md)");
   add_scenario_arguments(*sweep, arguments.scenario);
   sweep->add_option("--out", arguments.out,
                     "the database, which an earlier start may have begun (default: results/<scenario's name>.sqlite)");

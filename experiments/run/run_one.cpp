@@ -1,6 +1,5 @@
 #include "experiments/run/run_one.hpp"
 
-#include "experiments/run/counted_place.hpp"
 #include "experiments/run/profiling.hpp"
 #include "experiments/run/retiming.hpp"
 #include "policies/registry/bundle.hpp"

@@ -1,5 +1,4 @@
-#include "experiments/studies/characterise.hpp"
-
+// Resources and batch size together: what both do to a job on a grid, and what choosing them apart costs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 #include <map>
 
 #include "experiments/studies/characterise_grid.hpp"
+#include "experiments/studies/studies.hpp"
 #include "policies/configure/yardsticks.hpp"
 #include "sim/base/statistics.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "experiments/studies/monotone.hpp"
+#include "experiments/studies/workload_grid.hpp"
 #include "policies/configure/yardsticks.hpp"
 #include "report/plots/figure.hpp"
 #include "sim/base/statistics.hpp"

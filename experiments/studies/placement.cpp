@@ -1,5 +1,4 @@
-#include "experiments/studies/placement.hpp"
-
+// Placement methods side by side: what a training step takes where each of them puts its operations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 
 #include "experiments/run/map_processes.hpp"
 #include "experiments/studies/placement_cases.hpp"
-#include "experiments/studies/placement_pictures.hpp"
+#include "experiments/studies/studies.hpp"
 #include "scenarios/read/agent_file.hpp"
 #include "scenarios/read/read_strategy.hpp"
 #include "sim/base/random.hpp"

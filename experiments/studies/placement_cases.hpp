@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/run/results_folder.hpp"
 #include "policies/place/groups.hpp"
 #include "policies/registry/place_methods.hpp"
 #include "scenarios/read/scenario.hpp"
@@ -108,5 +109,12 @@ PlacementFigures place(const PlacementTask& task);
 /// As text for the way between processes.
 std::string to_text(const PlacementFigures& figures);
 PlacementFigures figures_of(const std::string& text);
+
+// What a placement looks like: its graph coloured by device, and the timeline of its step.
+
+/// `placement-NAME.dot` (Graphviz; a node for each group that lies on one device, else for each operation) and
+/// `timeline-NAME.json` (Perfetto, chrome://tracing; by the fast timer).
+void write_pictures(const ResultsFolder& folder, const std::string& name, const PlacementCase& placed,
+                    const std::vector<std::int32_t>& device_of_op);
 
 }  // namespace rehearse::scenarios

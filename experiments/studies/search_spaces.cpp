@@ -1,10 +1,9 @@
-#include "experiments/studies/search_spaces.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/studies/search_parts.hpp"
 #include "experiments/studies/study.hpp"
 #include "policies/search/spaces.hpp"
 #include "sim/io/file.hpp"

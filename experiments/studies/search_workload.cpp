@@ -1,11 +1,10 @@
-#include "experiments/studies/search_workload.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <sstream>
 
+#include "experiments/studies/search_parts.hpp"
 #include "policies/registry/bundle.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/statistics.hpp"

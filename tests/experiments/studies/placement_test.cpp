@@ -1,5 +1,3 @@
-#include "experiments/studies/placement.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include <tuple>
 
 #include "experiments/studies/process_scorer.hpp"
+#include "experiments/studies/studies.hpp"
 #include "policies/place/rl/placers.hpp"
 #include "policies/place/throughput.hpp"
 #include "scenarios/read/agent_file.hpp"

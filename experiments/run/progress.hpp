@@ -1,7 +1,8 @@
-// What each run of a scenario is doing, while it does it: a board on stderr that is drawn anew a few times a second.
+// How far a run is, on stderr: a bar, or a board of all runs.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -9,6 +10,29 @@
 #include "sim/replay/records.hpp"
 
 namespace rehearse::scenarios {
+
+// A progress bar on stderr for long runs: silent in the first second, and where it is not wanted.
+
+class ProgressBar {
+ public:
+  ProgressBar(bool wanted, std::size_t tasks, std::size_t jobs_a_task);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+  void update(std::size_t task, std::uint64_t jobs_done);
+  void ended(std::size_t task);
+
+ private:
+  void draw();
+  bool wanted_;
+  bool drawn_ = false;
+  std::vector<std::uint64_t> done_;
+  std::size_t jobs_a_task_;
+  std::size_t ended_ = 0;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
+
+// What each run of a scenario is doing, while it does it: a board on stderr that is drawn anew a few times a second.
 
 /// One run's line.
 struct WatchedRun {
