@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "policies/learn/isotonic.hpp"
-#include "policies/learn/leave_one_out.hpp"
+#include "policies/learn/isotonic_learner.hpp"
 #include "sim/base/random.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "policies/learn/nn/layers.hpp"
-#include "policies/learn/nn/optimiser.hpp"
+#include "policies/learn/nn/parameter_set.hpp"
 
 namespace {
 

@@ -2,8 +2,7 @@
 // operation a group of its own.
 #include <benchmark/benchmark.h>
 
-#include "policies/place/methods/heft.hpp"
-#include "policies/place/methods/m_etf.hpp"
+#include "policies/place/methods/methods.hpp"
 #include "sim/base/random.hpp"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <queue>
 
 #include "sim/base/random.hpp"
-#include "sim/base/ticks.hpp"
+#include "sim/base/units.hpp"
 #include "sim/step/step_timer.hpp"
 
 namespace {

@@ -12,7 +12,7 @@
 #include "scenarios/read/places.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/io/output_file.hpp"
-#include "traces/measurements/convergence_csv.hpp"
+#include "traces/measurements/convergence_list.hpp"
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/calibration/error_summary.hpp"
 #include "workloads/calibration/link_calibration.hpp"

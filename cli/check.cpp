@@ -4,7 +4,7 @@
 #include "cli/load.hpp"
 #include "cli/say.hpp"
 #include "experiments/load.hpp"
-#include "experiments/run/run_policies.hpp"
+#include "experiments/run/run.hpp"
 #include "experiments/sweep/plan.hpp"
 #include "sim/base/errors.hpp"
 
@@ -34,9 +34,9 @@ int check_command(const ScenarioArguments& arguments) {
   const scenarios::Scenario* scenario = &plan.first();
   for (const std::string& warning : scenario->warnings) say(stderr, "warning: {}\n", warning);
   say("{}: no mistakes; {}jobs: {}{}, pools: {}, policies: {}, repetitions: {}\n", arguments.path,
-             !scenario->study_name.empty() ? "study: " + scenario->study_name + ", " : "", scenario->jobs.size(),
-             scenario->generators.empty() ? "" : " and generated ones", scenario->cluster.pools.size(), scenario->policies.size(),
-             scenario->repetitions);
+      !scenario->study_name.empty() ? "study: " + scenario->study_name + ", " : "", scenario->jobs.size(),
+      scenario->generators.empty() ? "" : " and generated ones", scenario->cluster.pools.size(), scenario->policies.size(),
+      scenario->repetitions);
   const double points = plan.axes().empty() ? 0 : static_cast<double>(plan.points());
   if (scenario->study_name.empty()) {
     const scenarios::RunEstimate estimate = estimate_run(*scenario, scenarios::processes_of({}), points);

@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "cli/options.hpp"
 
 namespace rehearse::cli {
 
@@ -143,8 +141,8 @@ int check_command(const ScenarioArguments& arguments);
 int list_command(const std::string& what);
 
 /// The scenario's file, --set and --catalogue.
-void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments);
-void add_sweep_command(CLI::App& app, SweepArguments& arguments);
+void add_scenario_arguments(Command command, ScenarioArguments& arguments);
+void add_sweep_command(Command app, SweepArguments& arguments);
 
 /// The formats that can be imported: of measurements, of trainings, and of past runs.
 std::vector<std::string> import_formats();

@@ -9,11 +9,10 @@
 #include "scenarios/read/convergence_json.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/io/output_file.hpp"
-#include "traces/measurements/convergence_csv.hpp"
-#include "traces/measurements/convergence_formats.hpp"
-#include "workloads/training/convergence_table.hpp"
+#include "traces/measurements/convergence_list.hpp"
 #include "workloads/calibration/convergence_validation.hpp"
 #include "workloads/calibration/error_summary.hpp"
+#include "workloads/training/convergence.hpp"
 
 namespace rehearse::cli {
 namespace {
@@ -44,13 +43,13 @@ void print_batches(const PairErrors& errors) {
   for (const BatchErrors& b : errors.batches) {
     if (b.evaluations == 0) continue;
     say("  {:>8}{:>6}{:>14.4f}{:>+9.4f}{:>9}{:>21}{:>24}{}\n", b.batch, b.evaluations, b.metric_error, b.metric_bias,
-               b.examples_errors.size(), percent_or_never(workloads::quantile(b.examples_errors, 0.5)), steps_error(b.steps),
-               b.inner ? "" : "  edge");
+        b.examples_errors.size(), percent_or_never(workloads::quantile(b.examples_errors, 0.5)), steps_error(b.steps),
+        b.inner ? "" : "  edge");
   }
   say("  inner batches: metric off by {} on average, median error of the examples to a target {} %\n",
-             fixed(errors.metric_error(true), "{:.4f}"), percent_or_never(errors.examples_error(true)));
+      fixed(errors.metric_error(true), "{:.4f}"), percent_or_never(errors.examples_error(true)));
   say("  all batches:   metric off by {} on average, median error of the examples to a target {} %\n",
-             fixed(errors.metric_error(false), "{:.4f}"), percent_or_never(errors.examples_error(false)));
+      fixed(errors.metric_error(false), "{:.4f}"), percent_or_never(errors.examples_error(false)));
 }
 
 /// Epochs to each target, in lines.
@@ -73,8 +72,8 @@ void print_targets(const PairErrors& errors) {
   }
   const auto differs = [](const TargetError& t) { return t.measured.is_reached() != std::isfinite(t.predicted_epochs); };
   say("  median error of the epochs to a target: inner batches {} %, all {} %; reached or never differs for {} of {}\n",
-             percent_or_never(errors.epochs_error(true)), percent_or_never(errors.epochs_error(false)),
-             std::count_if(errors.targets.begin(), errors.targets.end(), differs), errors.targets.size());
+      percent_or_never(errors.epochs_error(true)), percent_or_never(errors.epochs_error(false)),
+      std::count_if(errors.targets.begin(), errors.targets.end(), differs), errors.targets.size());
 }
 
 void print(const PairErrors& errors) {

@@ -1,13 +1,12 @@
 // describe: what a trace asks of a cluster. synthesize: jobs drawn from such a description.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <filesystem>
 
 #include "cli/commands.hpp"
 #include "cli/jobs.hpp"
-#include "cli/output_option.hpp"
+#include "cli/options.hpp"
 #include "cli/say.hpp"
 #include "cli/text_file.hpp"
 #include "report/plots/run_gnuplot.hpp"
@@ -101,22 +100,19 @@ std::vector<report::NamedFigure> pictures(const traces::Workload& workload) {
 
 }  // namespace
 
-void add_describe_commands(CLI::App& app, DescribeArguments& arguments) {
+void add_describe_commands(Command app, DescribeArguments& arguments) {
   const auto add = [&](const char* name, const char* help) {
-    CLI::App* command = app.add_subcommand(name, help);
-    command->add_option("file", arguments.trace.path, "the trace")->required();
-    command->add_option("--format", arguments.trace.format, "of the trace (default native)")
-        ->check(CLI::IsMember(trace_format_names()));
-    add_trace_options(*command, arguments.trace);
+    Command command = app.subcommand(name, help);
+    command.option("file", arguments.trace.path, "the trace").required();
+    command.option("--format", arguments.trace.format, "of the trace (default native)").choices(trace_format_names());
+    add_trace_options(command, arguments.trace);
     return command;
   };
   add("describe", "statistics of a job trace, with plots")
-      ->add_option("--plots", arguments.plots,
-                   "a folder for pictures (SVG, by gnuplot): durations, sizes, gpu_time, hours, days");
-  CLI::App* synthesize = add("synthesize", "jobs drawn from a trace's arrivals, sizes and durations, as native CSV");
-  synthesize->add_option("--count", arguments.count, "jobs (default: as many as the trace has)")
-      ->check(CLI::Range(1, 1000000000));
-  add_output_option(*synthesize, "-o,--out", arguments.out, "the CSV file to write")->required();
+      .option("--plots", arguments.plots, "a folder for pictures (SVG, by gnuplot): durations, sizes, gpu_time, hours, days");
+  Command synthesize = add("synthesize", "jobs drawn from a trace's arrivals, sizes and durations, as native CSV");
+  synthesize.option("--count", arguments.count, "jobs (default: as many as the trace has)").range(1, 1000000000);
+  synthesize.output("-o,--out", arguments.out, "the CSV file to write").required();
 }
 
 int describe_command(const DescribeArguments& arguments) {
@@ -126,8 +122,7 @@ int describe_command(const DescribeArguments& arguments) {
   if (arguments.plots.empty()) return kOk;
   std::error_code error;
   std::filesystem::create_directories(arguments.plots, error);  // what is wrong with it shows when a file is written
-  if (const std::string left_out = draw_figures(pictures(workload), arguments.plots); !left_out.empty())
-    say("{}\n", left_out);
+  if (const std::string left_out = draw_figures(pictures(workload), arguments.plots); !left_out.empty()) say("{}\n", left_out);
   return kOk;
 }
 

@@ -1,13 +1,12 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 
 #include "cli/commands.hpp"
 #include "cli/format_names.hpp"
 #include "cli/jobs.hpp"
-#include "cli/output_option.hpp"
+#include "cli/options.hpp"
 #include "cli/say.hpp"
 #include "cli/text_file.hpp"
 #include "sim/io/output_file.hpp"
@@ -16,26 +15,21 @@
 
 namespace rehearse::cli {
 
-void add_export_command(CLI::App& app, ExportArguments& arguments) {
-  CLI::App* command = app.add_subcommand("export", "write our files in other people's formats");
-  command->require_subcommand(1);
-  CLI::App* jobs = command->add_subcommand("jobs", "native CSV of jobs (or --format's) as swf or batsim");
-  jobs->add_option("as", arguments.jobs_as, "the format to write")
-      ->required()
-      ->check(CLI::IsMember(names_of(traces::trace_writers())));
-  jobs->add_option("file", arguments.trace.path, "the trace")->required();
-  jobs->add_option("--format", arguments.trace.format, "of the trace (default native)")
-      ->check(CLI::IsMember(trace_format_names()));
-  add_trace_options(*jobs, arguments.trace);
-  add_output_option(*jobs, "-o,--out", arguments.out, "the file to write")->required();
-  CLI::App* results = command->add_subcommand("results", "the jobs of a run as batsim-jobs or paje");
-  results->add_option("as", arguments.results_as, "the format to write")
-      ->required()
-      ->check(CLI::IsMember(names_of(traces::result_formats())));
-  results->add_option("folder", arguments.folder, "the run's results")->required();
-  results->add_option("--policy", arguments.policy, "whose jobs (default: the first policy's)");
-  results->add_option("--repetition", arguments.repetition, "which one (default 0)");
-  add_output_option(*results, "-o,--out", arguments.out, "the file to write")->required();
+void add_export_command(Command app, ExportArguments& arguments) {
+  Command command = app.subcommand("export", "write our files in other people's formats");
+  command.require_subcommand();
+  Command jobs = command.subcommand("jobs", "native CSV of jobs (or --format's) as swf or batsim");
+  jobs.option("as", arguments.jobs_as, "the format to write").required().choices(names_of(traces::trace_writers()));
+  jobs.option("file", arguments.trace.path, "the trace").required();
+  jobs.option("--format", arguments.trace.format, "of the trace (default native)").choices(trace_format_names());
+  add_trace_options(jobs, arguments.trace);
+  jobs.output("-o,--out", arguments.out, "the file to write").required();
+  Command results = command.subcommand("results", "the jobs of a run as batsim-jobs or paje");
+  results.option("as", arguments.results_as, "the format to write").required().choices(names_of(traces::result_formats()));
+  results.option("folder", arguments.folder, "the run's results").required();
+  results.option("--policy", arguments.policy, "whose jobs (default: the first policy's)");
+  results.option("--repetition", arguments.repetition, "which one (default 0)");
+  results.output("-o,--out", arguments.out, "the file to write").required();
 }
 
 int export_command(const ExportArguments& arguments) {

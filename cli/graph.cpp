@@ -10,14 +10,13 @@
 #include "report/graph_dot.hpp"
 #include "scenarios/read/catalogue.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
 #include "sim/step/graph_facts.hpp"
 #include "traces/graphs/native.hpp"
-#include "traces/graphs/op_names.hpp"
 #include "traces/graphs/profiled_graph.hpp"
-#include "workloads/steps/memory.hpp"
 #include "workloads/steps/op_time.hpp"
+#include "workloads/steps/profiles.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::cli {

@@ -7,9 +7,8 @@
 #include "cli/say.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/io/output_file.hpp"
-#include "traces/histories/formats.hpp"
-#include "traces/histories/native.hpp"
-#include "traces/measurements/formats.hpp"
+#include "traces/histories/history_list.hpp"
+#include "traces/measurements/measurement_list.hpp"
 #include "traces/measurements/native.hpp"
 
 namespace rehearse::cli {

@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 
 #include "cli/commands.hpp"
-#include "cli/number_option.hpp"
+#include "cli/options.hpp"
 #include "cli/say.hpp"
 #include "cli/text_file.hpp"
 #include "sim/base/errors.hpp"
@@ -40,17 +39,15 @@ std::pair<std::string, std::string> model_option(const std::string& text) {
 
 }  // namespace
 
-void add_trace_options(CLI::App& command, TraceArguments& arguments) {
-  command.add_option("--sample", arguments.sample, "keep each job with this probability (default 1)")
-      ->check(number_between(0, 1));
-  command.add_option("--seed", arguments.seed, "of --sample (default 0)");
-  command.add_option("--from", arguments.from, "leave out jobs submitted before: seconds as the file counts, or a date");
-  command.add_option("--to", arguments.to, "leave out jobs submitted then or later");
-  command.add_option("--scale-load", arguments.scale_load, "divide the times between submissions by this (default 1)")
-      ->check(number_between(1e-6, 1e6));
-  command.add_option("--map-model", arguments.map_models, "THEIRS=OURS: what the trace calls one of our models; may be repeated")
-      ->take_all()
-      ->allow_extra_args(false);
+void add_trace_options(Command command, TraceArguments& arguments) {
+  command.option("--sample", arguments.sample, "keep each job with this probability (default 1)").between(0, 1);
+  command.option("--seed", arguments.seed, "of --sample (default 0)");
+  command.option("--from", arguments.from, "leave out jobs submitted before: seconds as the file counts, or a date");
+  command.option("--to", arguments.to, "leave out jobs submitted then or later");
+  command.option("--scale-load", arguments.scale_load, "divide the times between submissions by this (default 1)")
+      .between(1e-6, 1e6);
+  command.option("--map-model", arguments.map_models, "THEIRS=OURS: what the trace calls one of our models; may be repeated")
+      .repeated();
 }
 
 std::vector<std::string> trace_format_names() {

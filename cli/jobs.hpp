@@ -5,11 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/options.hpp"
 #include "traces/jobs/trace_stream.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace rehearse::cli {
 
@@ -23,7 +20,7 @@ struct TraceArguments {
   std::vector<std::string> map_models;  ///< theirs=ours
 };
 
-void add_trace_options(CLI::App& command, TraceArguments& arguments);
+void add_trace_options(Command command, TraceArguments& arguments);
 std::vector<std::string> trace_format_names();
 
 /// Throws sim::InputError for options that make no sense, and as the format's reader does.
@@ -41,7 +38,7 @@ struct ExportArguments {
   std::int64_t repetition = 0;
 };
 
-void add_export_command(CLI::App& app, ExportArguments& arguments);
+void add_export_command(Command app, ExportArguments& arguments);
 int export_command(const ExportArguments& arguments);
 
 struct DescribeArguments {
@@ -50,7 +47,7 @@ struct DescribeArguments {
   std::int64_t count = 0;  ///< 0: as many as the trace has
 };
 
-void add_describe_commands(CLI::App& app, DescribeArguments& arguments);
+void add_describe_commands(Command app, DescribeArguments& arguments);
 int describe_command(const DescribeArguments& arguments);
 int synthesize_command(const DescribeArguments& arguments);
 

@@ -2,13 +2,13 @@
 
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
+#include "experiments/studies/study.hpp"
 #include "policies/registry/place_methods.hpp"
 #include "policies/registry/registry.hpp"
 #include "policies/search/methods.hpp"
 #include "scenarios/read/catalogue.hpp"
-#include "experiments/studies/study.hpp"
 #include "traces/jobs/readers.hpp"
-#include "workloads/training/convergence_table.hpp"
+#include "workloads/training/convergence.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::cli {
@@ -63,7 +63,7 @@ void list_entries(std::string_view decision, const std::vector<Entry>& entries) 
                                    : std::holds_alternative<std::string>(p.fallback) ? std::get<std::string>(p.fallback)
                                                                                      : "{}";
       say("{:<32}  {} ({}): {}{}\n", "", p.name, fallback, p.help,
-                 p.choices.empty() ? "" : fmt::format("; one of {}", fmt::join(p.choices, ", ")));
+          p.choices.empty() ? "" : fmt::format("; one of {}", fmt::join(p.choices, ", ")));
     }
   }
 }
@@ -88,8 +88,7 @@ void list_studies() {
 }
 
 void list_formats() {
-  for (const traces::TraceReaderEntry& format : traces::trace_readers())
-    say("{:<22}{}\n", format.name, format.description);
+  for (const traces::TraceReaderEntry& format : traces::trace_readers()) say("{:<22}{}\n", format.name, format.description);
 }
 
 }  // namespace

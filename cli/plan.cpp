@@ -5,11 +5,11 @@
 
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
+#include "deploy/deployment.hpp"
 #include "scenarios/read/plan_files.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/io/output_file.hpp"
 #include "sim/money/costs.hpp"
-#include "deploy/deployment.hpp"
 
 namespace rehearse::cli {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "cli/commands.hpp"
-#include "cli/output_option.hpp"
+#include "cli/options.hpp"
 #include "cli/say.hpp"
 #include "report/plots/gnuplot.hpp"
 #include "report/plots/run_gnuplot.hpp"
@@ -50,24 +50,20 @@ std::vector<report::Condition> conditions(const std::vector<std::string>& where)
 
 }  // namespace
 
-void add_plot_command(CLI::App& app, PlotArguments& arguments) {
-  CLI::App* plot = app.add_subcommand("plot", "draw a figure for a paper, of results");
-  plot->add_option("kind", arguments.kind, "what is drawn")->required()->check(CLI::IsMember(kind_names()));
-  plot->add_option("results", arguments.request.results, "folders of results, or a file of the kind's")->required();
-  add_output_option(*plot, "-o,--out", arguments.out, "the figure: FILE.pdf, FILE.svg or FILE.png")->required();
-  plot->add_option("--size", arguments.size, "one-column (3.5 in, the default) or two-column (7.16 in)")
-      ->check(CLI::IsMember({"one-column", "two-column"}));
-  plot->add_option("--where", arguments.where, "COLUMN=VALUE: only these rows; may be repeated")
-      ->take_all()
-      ->allow_extra_args(false);
-  plot->add_option("--x", arguments.request.x, "another column than the kind's, of pareto and errors");
-  plot->add_option("--y", arguments.request.y, "another column, of pareto and errors; another quantity, of savings");
-  plot->add_option("--by", arguments.request.by, "column that tells points apart, of pareto and errors");
-  plot->add_option("--higher", arguments.request.higher, "column of which more is better, of pareto; may be repeated")
-      ->take_all()
-      ->allow_extra_args(false);
-  plot->add_option("--data", arguments.data, "also leave gnuplot's script and its data in this folder, to change them");
-  plot->footer(list_of_kinds());
+void add_plot_command(Command app, PlotArguments& arguments) {
+  Command plot = app.subcommand("plot", "draw a figure for a paper, of results");
+  plot.option("kind", arguments.kind, "what is drawn").required().choices(kind_names());
+  plot.option("results", arguments.request.results, "folders of results, or a file of the kind's").required();
+  plot.output("-o,--out", arguments.out, "the figure: FILE.pdf, FILE.svg or FILE.png").required();
+  plot.option("--size", arguments.size, "one-column (3.5 in, the default) or two-column (7.16 in)")
+      .choices({"one-column", "two-column"});
+  plot.option("--where", arguments.where, "COLUMN=VALUE: only these rows; may be repeated").repeated();
+  plot.option("--x", arguments.request.x, "another column than the kind's, of pareto and errors");
+  plot.option("--y", arguments.request.y, "another column, of pareto and errors; another quantity, of savings");
+  plot.option("--by", arguments.request.by, "column that tells points apart, of pareto and errors");
+  plot.option("--higher", arguments.request.higher, "column of which more is better, of pareto; may be repeated").repeated();
+  plot.option("--data", arguments.data, "also leave gnuplot's script and its data in this folder, to change them");
+  plot.footer(list_of_kinds());
 }
 
 int plot_command(const PlotArguments& arguments) {

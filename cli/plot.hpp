@@ -1,9 +1,9 @@
 // The command `plot`: figures for papers.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "cli/options.hpp"
 #include "report/plots/kinds.hpp"
 
 namespace rehearse::cli {
@@ -17,7 +17,7 @@ struct PlotArguments {
   std::string data;  ///< a folder for script and data; may be empty
 };
 
-void add_plot_command(CLI::App& app, PlotArguments& arguments);
+void add_plot_command(Command app, PlotArguments& arguments);
 int plot_command(const PlotArguments& arguments);
 
 }  // namespace rehearse::cli

@@ -5,12 +5,12 @@
 
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
-#include "policies/harness/curve_terms.hpp"
+#include "policies/harness/estimator.hpp"
 #include "policies/harness/held_out.hpp"
 #include "report/row_writer.hpp"
 #include "scenarios/read/catalogue.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "traces/measurements/subject_json.hpp"
 #include "workloads/generate/sweep.hpp"
 

@@ -8,7 +8,7 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
 #include "sim/io/csv.hpp"
-#include "workloads/training/convergence_table.hpp"
+#include "workloads/training/convergence.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::cli {

@@ -6,41 +6,36 @@
 #include <cstdlib>
 
 #include "cli/commands.hpp"
-#include "cli/output_option.hpp"
+#include "cli/options.hpp"
 #include "cli/say.hpp"
 #include "experiments/regress/regression_suite.hpp"
 #include "sim/io/output_file.hpp"
 
 namespace rehearse::cli {
 
-void add_regress_command(CLI::App& app, RegressArguments& arguments) {
-  CLI::App* regress = app.add_subcommand(
+void add_regress_command(Command app, RegressArguments& arguments) {
+  Command regress = app.subcommand(
       "regress", "run the policy regression suite, and say which policies got worse since its results were recorded");
-  CLI::Option* suite = regress->add_option(
+  const Option suite = regress.option(
       "suite", arguments.suite, "folder of the suite (default: scenarios/regression); with --against, of results (no default)");
-  CLI::Option* update = regress->add_flag("--update", arguments.update, "record what the policies do now");
-  CLI::Option* against =
-      regress->add_option("--against", arguments.against, "hold results of a run against these, instead of a suite")
-          ->excludes(update);
-  regress->add_option("--out", arguments.out, "where the suite's results go (default: results/regression)")->excludes(against);
-  regress->add_flag("--replace", arguments.replace, "also where they take the place of another scenario's")->excludes(against);
-  regress->add_option("--processes", arguments.processes, "runs at once (default: as many as there are processors)")
-      ->check(CLI::Range(1, 4096));
-  regress->add_option("--policy-seed", arguments.policy_seed, "of the policies' own random choices, instead of the scenarios'")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{2'000'000'000}))
-      ->excludes(update)
-      ->excludes(against);
-  regress->add_option("--policy", arguments.policies, "only this policy; may be repeated")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->excludes(update);
-  add_output_option(*regress, "--markdown", arguments.markdown, "write the verdicts to this file as Markdown")->excludes(update);
-  add_output_option(*regress, "--junit", arguments.junit, "write the verdicts to this file as JUnit XML")->excludes(update);
-  regress->parse_complete_callback([suite, against] {
-    if (against->count() > 0 && suite->count() == 0)
-      throw CLI::ValidationError(
-          "--against", "the folder of the results to hold against these is missing: rehearse regress RESULTS --against " +
-                           against->as<std::string>());
+  const Option update = regress.flag("--update", arguments.update, "record what the policies do now");
+  const Option against =
+      regress.option("--against", arguments.against, "hold results of a run against these, instead of a suite").excludes(update);
+  regress.option("--out", arguments.out, "where the suite's results go (default: results/regression)").excludes(against);
+  regress.flag("--replace", arguments.replace, "also where they take the place of another scenario's").excludes(against);
+  regress.option("--processes", arguments.processes, "runs at once (default: as many as there are processors)").range(1, 4096);
+  regress.option("--policy-seed", arguments.policy_seed, "of the policies' own random choices, instead of the scenarios'")
+      .range(0, 2'000'000'000)
+      .excludes(update)
+      .excludes(against);
+  regress.option("--policy", arguments.policies, "only this policy; may be repeated").repeated().excludes(update);
+  regress.output("--markdown", arguments.markdown, "write the verdicts to this file as Markdown").excludes(update);
+  regress.output("--junit", arguments.junit, "write the verdicts to this file as JUnit XML").excludes(update);
+  regress.when_read([suite, against] {
+    if (against.is_given() && !suite.is_given())
+      refuse_option(
+          "--against",
+          "the folder of the results to hold against these is missing: rehearse regress RESULTS --against " + against.text());
   });
 }
 

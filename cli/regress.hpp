@@ -1,11 +1,12 @@
 // The command `regress`: did a policy get worse?
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "cli/options.hpp"
 
 namespace rehearse::cli {
 
@@ -21,7 +22,7 @@ struct RegressArguments {
   std::string markdown, junit;  ///< files to write; may be empty
 };
 
-void add_regress_command(CLI::App& app, RegressArguments& arguments);
+void add_regress_command(Command app, RegressArguments& arguments);
 int regress_command(const RegressArguments& arguments);
 
 }  // namespace rehearse::cli

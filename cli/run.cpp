@@ -11,7 +11,7 @@
 #include "cli/embedded.hpp"
 #include "cli/load.hpp"
 #include "cli/say.hpp"
-#include "experiments/run/our_bug.hpp"
+#include "experiments/run/process_pool.hpp"
 #include "experiments/studies/study.hpp"
 
 namespace rehearse::cli {

@@ -1,6 +1,6 @@
 #include "cli/say.hpp"
 
-#include "sim/base/printable.hpp"
+#include "sim/base/text.hpp"
 
 namespace rehearse::cli {
 

@@ -16,7 +16,7 @@ void say(std::FILE* to, fmt::format_string<Values...> format, Values&&... values
   say_text(to, fmt::format(format, std::forward<Values>(values)...));
 }
 
-/// On standard output, or beside a file that goes there (cli/output_option.hpp).
+/// On standard output, or beside a file that goes there (Command::output).
 template <class... Values>
 void say(fmt::format_string<Values...> format, Values&&... values) {
   say_text(stdout, fmt::format(format, std::forward<Values>(values)...));

@@ -7,12 +7,12 @@
 
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
-#include "policies/harness/mixed_split.hpp"
+#include "policies/harness/uneven_split.hpp"
 #include "scenarios/read/loader_parts.hpp"
 #include "scenarios/read/plan_files.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/names.hpp"
-#include "workloads/training/convergence_table.hpp"
+#include "sim/base/text.hpp"
+#include "workloads/training/convergence.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::cli {

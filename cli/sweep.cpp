@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -13,10 +12,10 @@
 
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
-#include "cli/output_option.hpp"
+#include "cli/options.hpp"
 #include "cli/say.hpp"
 #include "experiments/run/process_pool.hpp"
-#include "experiments/run/run_policies.hpp"
+#include "experiments/run/run.hpp"
 #include "experiments/sweep/launchers.hpp"
 #include "experiments/sweep/task_folder.hpp"
 
@@ -115,27 +114,24 @@ scenarios::Launch launcher(const SweepArguments& arguments, const std::string& o
 
 }  // namespace
 
-void add_sweep_command(CLI::App& app, SweepArguments& arguments) {
-  CLI::App* sweep =
-      app.add_subcommand("sweep", "run every policy with all combinations of the values that a scenario sweeps (docs/guide/sweep.md)");
-  add_scenario_arguments(*sweep, arguments.scenario);
-  sweep->add_option("--out", arguments.out,
-                    "the database, which an earlier start may have begun (default: results/<scenario's name>.sqlite)");
-  add_output_option(*sweep, "--csv", arguments.csv, "write the results to this CSV file as well");
-  sweep->add_option("--processes", arguments.processes, "runs at once (default: as many as there are processors)")
-      ->check(CLI::Range(1, 4096));
-  sweep->add_option("--limit", arguments.limit, "refuse more runs than this (default 1000000)")
-      ->check(CLI::Range(1, 100'000'000));
-  sweep->add_flag("--retry", arguments.retry, "run those again that have failed");
+void add_sweep_command(Command app, SweepArguments& arguments) {
+  Command sweep = app.subcommand(
+      "sweep", "run every policy with all combinations of the values that a scenario sweeps (docs/guide/sweep.md)");
+  add_scenario_arguments(sweep, arguments.scenario);
+  sweep.option("--out", arguments.out,
+               "the database, which an earlier start may have begun (default: results/<scenario's name>.sqlite)");
+  sweep.output("--csv", arguments.csv, "write the results to this CSV file as well");
+  sweep.option("--processes", arguments.processes, "runs at once (default: as many as there are processors)").range(1, 4096);
+  sweep.option("--limit", arguments.limit, "refuse more runs than this (default 1000000)").range(1, 100'000'000);
+  sweep.flag("--retry", arguments.retry, "run those again that have failed");
   sweep
-      ->add_option("--launcher", arguments.launcher,
-                   "who runs: local (default), slurm as a job array, parallel by GNU parallel over hosts")
-      ->check(CLI::IsMember({"local", "slurm", "parallel"}));
-  sweep
-      ->add_option("--tasks", arguments.tasks, "into how many tasks slurm and parallel divide the runs (default: 50 runs a task)")
-      ->check(CLI::Range(1, 1'000'000));
-  sweep->add_option("--hosts", arguments.hosts, "of parallel, as its --sshlogin: [JOBS/]HOST,... (default: this machine)");
-  sweep->add_option("--task", arguments.task)->group("");  // what slurm and parallel start
+      .option("--launcher", arguments.launcher,
+              "who runs: local (default), slurm as a job array, parallel by GNU parallel over hosts")
+      .choices({"local", "slurm", "parallel"});
+  sweep.option("--tasks", arguments.tasks, "into how many tasks slurm and parallel divide the runs (default: 50 runs a task)")
+      .range(1, 1'000'000);
+  sweep.option("--hosts", arguments.hosts, "of parallel, as its --sshlogin: [JOBS/]HOST,... (default: this machine)");
+  sweep.option("--task", arguments.task).hidden();  // what slurm and parallel start
 }
 
 int sweep_command(const SweepArguments& arguments) {

@@ -7,7 +7,6 @@
 #include "cli/load.hpp"
 #include "cli/say.hpp"
 #include "experiments/train/agent_training.hpp"
-#include "experiments/train/placement_training.hpp"
 
 namespace rehearse::cli {
 

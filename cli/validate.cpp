@@ -10,7 +10,7 @@
 #include "cli/say.hpp"
 #include "cli/validate_tables.hpp"
 #include "sim/io/output_file.hpp"
-#include "traces/measurements/convergence_csv.hpp"
+#include "traces/measurements/convergence_list.hpp"
 #include "traces/measurements/native.hpp"
 #include "workloads/calibration/error_summary.hpp"
 #include "workloads/calibration/validation.hpp"

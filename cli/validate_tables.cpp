@@ -10,7 +10,7 @@
 #include "cli/say.hpp"
 #include "workloads/calibration/energy.hpp"
 #include "workloads/calibration/error_summary.hpp"
-#include "workloads/calibration/knees.hpp"
+#include "workloads/calibration/validation.hpp"
 
 namespace rehearse::cli {
 namespace {

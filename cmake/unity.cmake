@@ -2,12 +2,12 @@
 # build. Without it a missing #include shows.
 option(REHEARSE_UNITY "Compile several sources at a time" ON)
 
-# rehearse_unity(TARGET SIZE n [SMALL n ROOMS folder...] [TOGETHER file...]): at most SIZE sources at a time, those of a folder
+# rehearse_unity(TARGET SIZE n [SMALL n ROOMS folder...]): at most SIZE sources at a time, those of a folder
 # together, the ones of small folders with each other. In ROOMS, where people add and change files one by one, at most SMALL, so
-# that a change compiles little. TOGETHER are one unit, whatever their number. Call it after the target's sources are named;
-# sources with compile options of their own stay alone.
+# that a change compiles little. Call it after the target's sources are named; sources with compile options of their own stay
+# alone.
 function(rehearse_unity target)
-  cmake_parse_arguments(PARSE_ARGV 1 U "" "SIZE;SMALL" "ROOMS;TOGETHER")
+  cmake_parse_arguments(PARSE_ARGV 1 U "" "SIZE;SMALL" "ROOMS")
   if(NOT REHEARSE_UNITY)
     return()
   endif()
@@ -22,8 +22,8 @@ function(rehearse_unity target)
       continue()
     endif()
     cmake_path(GET source PARENT_PATH room)
-    if(source IN_LIST U_TOGETHER)
-      set(room "TOGETHER")
+    if(room STREQUAL "")
+      set(room ".")
     endif()
     string(MAKE_C_IDENTIFIER "_${room}" key)
     list(APPEND rooms "${room}")
@@ -34,9 +34,7 @@ function(rehearse_unity target)
   foreach(room IN LISTS rooms)
     string(MAKE_C_IDENTIFIER "_${room}" key)
     list(LENGTH of${key} count)
-    if(room STREQUAL "TOGETHER")
-      rehearse_unity_groups("${target}${key}" ${count} ${of${key}})
-    elseif(room IN_LIST U_ROOMS)
+    if(room IN_LIST U_ROOMS)
       rehearse_unity_groups("${target}${key}" ${U_SMALL} ${of${key}})
     elseif(count GREATER few)
       rehearse_unity_groups("${target}${key}" ${U_SIZE} ${of${key}})

@@ -7,10 +7,9 @@
 #include <numeric>
 #include <string_view>
 
-#include "sim/base/errors.hpp"
-#include "deploy/keras_network.hpp"
-#include "deploy/quoting.hpp"
+#include "deploy/keras.hpp"
 #include "deploy/template.hpp"
+#include "sim/base/errors.hpp"
 
 namespace rehearse::traces {
 

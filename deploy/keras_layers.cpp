@@ -1,7 +1,7 @@
-#include "deploy/keras_layers.hpp"
-
+// One layer of a network as Keras code.
 #include <fmt/format.h>
 
+#include "deploy/keras.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::traces {

@@ -1,5 +1,4 @@
-#include "deploy/keras_network.hpp"
-
+// A network as Python code that builds it with Keras.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,9 +6,9 @@
 #include <set>
 #include <span>
 
+#include "deploy/keras.hpp"
+#include "deploy/template.hpp"
 #include "sim/base/errors.hpp"
-#include "deploy/keras_layers.hpp"
-#include "deploy/quoting.hpp"
 
 namespace rehearse::traces {
 

@@ -14,7 +14,6 @@
 #include "report/packed_table.hpp"
 #include "report/row_writer.hpp"
 #include "report/statistics.hpp"
-#include "report/step_means.hpp"
 #include "sim/io/json.hpp"
 
 namespace rehearse::report {

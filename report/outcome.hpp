@@ -48,7 +48,7 @@ struct RunMetrics {
   double jobs_infeasible = 0;  ///< for which the policy predicted no configuration to keep the limits
   double co2_kg = std::numeric_limits<double>::quiet_NaN(), idle_co2_kg = co2_kg;  ///< NaN: no carbon intensity is known
   bool measured = false;  ///< in a MeasureWindow; else the next two are not set
-  /// From the first job on that MSER-5 keeps (report/steady_state.hpp): its submission, and the mean completion time.
+  /// From the first job on that MSER-5 keeps (report/statistics.hpp): its submission, and the mean completion time.
   double steady_from_s = std::numeric_limits<double>::quiet_NaN(), jct_steady_mean_s = steady_from_s;
   double decision_time_s = 0;  ///< wall-clock seconds of the policy; goes to timing.json
 };

@@ -1,9 +1,8 @@
-#include "report/recorded.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 
+#include "report/regression.hpp"
 #include "report/row_writer.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/io/csv.hpp"

@@ -1,16 +1,45 @@
-// Did a policy get worse? Verdicts on two results of one scenario, from differences paired over repetitions (docs/guide/regression.md).
+// A run's results read back from their folder: what regression needs of them (docs/reference/metrics.md has the files).
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "report/results.hpp"
 #include "report/statistics.hpp"
 
 namespace rehearse::report {
+
+struct PolicyValues {
+  std::string policy;
+  bool ok = true;
+  std::string reason;  ///< of the failure
+  /// By metric (a column of repetitions.csv), a value for each repetition; NaN: undefined in it.
+  std::map<std::string, std::vector<double>, std::less<>> metrics;
+  double decision_time_s = 0;  ///< summed over repetitions; NaN: unknown
+};
+
+struct Results {
+  std::string folder;
+  std::string scenario;
+  std::uint64_t seed = 0;
+  int repetitions = 1;
+  std::vector<PolicyValues> policies;  ///< in the scenario's order
+
+  /// Null when there is none of this name.
+  const PolicyValues* find(std::string_view policy) const;
+};
+
+/// These metrics, from summary.json, repetitions.csv and, where it is there, timing.json; one that the file does not have is
+/// undefined in each repetition. Throws sim::InputError: a file is missing or damaged, a repetition of a policy that did not fail
+/// is missing.
+Results read_results(const std::string& folder, const std::vector<std::string>& metrics);
+
+// Did a policy get worse? Verdicts on two results of one scenario, from differences paired over repetitions
+// (docs/guide/regression.md).
 
 enum class Verdict { better, same, worse, broken };
 std::string_view name_of(Verdict verdict);
@@ -71,5 +100,16 @@ ChanceTable estimate_chance(const std::vector<std::string>& policies, const std:
 
 /// One run of a scenario on unchanged code, with other policy seeds, alarms with at most this probability.
 inline constexpr double kAlarmProbability = 0.001;
+
+// The recorded results of a regression suite: of a results folder what regression needs, small enough to live beside the
+// scenarios.
+
+/// Writes into `folder` (which exists) from the results folder `results`: repetitions.csv as it is, summary.json with policies
+/// and their status, timing.json, chance.csv, and of jobs.csv and decisions.csv the columns and rows that changes_of looks at,
+/// their numbers with seven digits. Throws sim::InputError.
+void write_recorded(const std::string& results, const std::string& folder, const ChanceTable& chance);
+
+/// chance.csv of a recorded folder; empty without one. Throws sim::InputError for a damaged one.
+ChanceTable read_chance(const std::string& folder);
 
 }  // namespace rehearse::report

@@ -8,7 +8,7 @@
 #include "report/table.hpp"
 #include "report/xml_text.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::report {

@@ -1,10 +1,9 @@
-#include "report/results.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "report/regression.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/io/csv.hpp"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "sim/io/csv_text.hpp"
+#include "sim/io/csv.hpp"
 
 namespace rehearse::report {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/steady_state.hpp"
+#include "report/statistics.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::report {

@@ -1,4 +1,5 @@
-// Writes the records of one run (a policy in one repetition) into a folder, as they come (docs/reference/metrics.md has the columns).
+// Writes the records of one run (a policy in one repetition) into a folder, as they come (docs/reference/metrics.md has the
+// columns).
 #pragma once
 
 #include <functional>
@@ -9,8 +10,8 @@
 
 #include "report/outcome.hpp"
 #include "report/row_writer.hpp"
+#include "sim/io/output_file.hpp"
 #include "sim/replay/records.hpp"
-#include "sim/io/own_folder.hpp"
 
 namespace rehearse::report {
 

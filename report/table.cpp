@@ -7,7 +7,7 @@
 
 #include "report/row_writer.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text.hpp"
 
 namespace rehearse::report {
 

@@ -1,12 +1,14 @@
 // The values of a conversation with a policy's process, as JSON (docs/reference/protocol.md).
 #pragma once
 
+#include <map>
 #include <string>
 
-#include "policies/registry/outside.hpp"
 #include "experiments/process/json_line.hpp"
+#include "policies/registry/bundle.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/replay/decisions.hpp"
+#include "sim/step/op_graph.hpp"
 
 namespace rehearse::scenarios {
 
@@ -20,5 +22,16 @@ void write_seen(const sim::StageSeen& seen, const sim::Cluster& cluster, JsonLin
 
 sim::Configuration read_configuration(sim::JsonValue value, const sim::Cluster& cluster, sim::Mistakes& mistakes);
 sim::Prediction read_prediction(sim::JsonValue value, sim::Mistakes& mistakes);
+
+// Operation graphs, as a process is told of them: each once, then by its number.
+
+class ToldGraphs {
+ public:
+  /// Members "graph", a number, and "new_graph" when the process does not know it. The graph must outlive this.
+  void write(const sim::OpGraph& graph, JsonLine& out);
+
+ private:
+  std::map<const sim::OpGraph*, int> number_;
+};
 
 }  // namespace rehearse::scenarios

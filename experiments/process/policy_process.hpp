@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "policies/registry/outside.hpp"
 #include "experiments/process/json_line.hpp"
 #include "experiments/process/line_talk.hpp"
+#include "policies/registry/bundle.hpp"
 #include "sim/io/object_reader.hpp"
 
 namespace rehearse::scenarios {

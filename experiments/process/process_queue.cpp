@@ -1,9 +1,8 @@
-#include "experiments/process/process_queue.hpp"
-
 #include <algorithm>
 
-#include "scenarios/read/loader_parts.hpp"
 #include "experiments/process/messages.hpp"
+#include "experiments/process/process_decisions.hpp"
+#include "scenarios/read/loader_parts.hpp"
 #include "traces/jobs/job_rules.hpp"
 
 namespace rehearse::scenarios {

@@ -4,11 +4,8 @@
 
 #include <filesystem>
 
-#include "experiments/process/process_configure.hpp"
-#include "experiments/process/process_place.hpp"
-#include "experiments/process/process_queue.hpp"
-#include "experiments/process/process_threads.hpp"
-#include "sim/io/sha256.hpp"
+#include "experiments/process/process_decisions.hpp"
+#include "sim/io/file.hpp"
 
 namespace rehearse::scenarios {
 

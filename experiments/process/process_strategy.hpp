@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "policies/registry/outside.hpp"
-#include "scenarios/read/loader_parts.hpp"
 #include "experiments/process/policy_process.hpp"
+#include "policies/registry/bundle.hpp"
+#include "scenarios/read/loader_parts.hpp"
 
 namespace rehearse::scenarios {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "report/recorded.hpp"
 #include "experiments/load.hpp"
 #include "experiments/run/run.hpp"
+#include "report/regression.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"

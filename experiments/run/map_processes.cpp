@@ -6,12 +6,11 @@
 #include <fstream>
 
 #include "experiments/run/process_pool.hpp"
-#include "experiments/run/reason_pipe.hpp"
-#include "experiments/run/run_policies.hpp"
+#include "experiments/run/run.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
-#include "sim/io/output_file.hpp"
 #include "sim/io/file.hpp"
+#include "sim/io/output_file.hpp"
 
 namespace rehearse::scenarios {
 

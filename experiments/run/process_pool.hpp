@@ -3,7 +3,9 @@
 
 #include <csignal>
 #include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 
 #include "sim/replay/records.hpp"
 
@@ -50,7 +52,38 @@ struct ProcessPoolSetup {
 };
 
 /// False when SIGINT or SIGTERM came: the children that were started are then killed and reaped. What on_end throws ends the
-/// others too. A child may take its share of the memory that is left (sim/base/memory_limit.hpp). The caller's handlers are restored. A child that throws out of its work is killed by SIGABRT.
+/// others too. A child may take its share of the memory that is left (sim/base/memory_limit.hpp). The caller's handlers are
+/// restored. A child that throws out of its work is killed by SIGABRT.
 bool run_processes(const ProcessPoolSetup& setup);
+
+// Why tasks in forked children failed, told to their parent through a pipe: it works when the disk is full.
+
+class ReasonPipe {
+ public:
+  ReasonPipe();
+  ~ReasonPipe();
+  ReasonPipe(const ReasonPipe&) = delete;
+  ReasonPipe& operator=(const ReasonPipe&) = delete;
+
+  /// For poll().
+  int reading() const { return ends_[0]; }
+  /// In a child. What is longer than a pipe takes at once is cut.
+  void tell(int task, std::string_view reason) const;
+  /// In the parent: takes what is there.
+  void read();
+  /// Of what was read; empty when nothing was told.
+  std::string of(int task) const;
+
+ private:
+  int ends_[2] = {-1, -1};
+  std::string text_;  ///< not whole yet
+  std::map<int, std::string> reasons_;
+};
+
+// How a failed row says that it failed by a bug of the program, not by its policy.
+
+inline constexpr std::string_view kOurBug = "a bug of rehearse, please report it: ";
+
+inline bool names_our_bug(std::string_view reason) { return reason.find(kOurBug) != std::string_view::npos; }
 
 }  // namespace rehearse::scenarios

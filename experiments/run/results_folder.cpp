@@ -1,15 +1,21 @@
 #include "experiments/run/results_folder.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
-#include "experiments/run/results_exchange.hpp"
+#include "experiments/run/results_place.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
 
 namespace rehearse::scenarios {
@@ -94,6 +100,110 @@ void ResultsFolder::publish() {
   write(kManifestFile, manifest_json(manifest_of(part(), place_.owner)));
   published_ = true;  // whatever comes now, the results stay
   exchange_results(part(), part_.target, place_.tell);
+}
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void fail(const std::string& part, const std::string& target, int number) {
+  throw sim::InputError({.file = target,
+                         .expected = "a folder that can be replaced",
+                         .found = fmt::format("{}; the results are in {}", std::strerror(number), part)});
+}
+
+/// Whether the file system cannot exchange two folders, or the kernel not on this one.
+bool is_unknown(int number) { return number == EINVAL || number == ENOSYS || number == EOPNOTSUPP; }
+
+/// After it, what was at `target` is at the path that it returns.
+std::string exchange(const std::string& part, const std::string& target) {
+  if (renameat2(AT_FDCWD, part.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) return part;
+  if (!is_unknown(errno)) fail(part, target, errno);
+  const std::string old = fs::path(part).replace_extension(".old").string();
+  if (std::rename(target.c_str(), old.c_str()) != 0) fail(part, target, errno);
+  if (std::rename(part.c_str(), target.c_str()) == 0) return old;
+  const int number = errno;
+  std::rename(old.c_str(), target.c_str());
+  fail(part, target, number);
+}
+
+/// Never over something that is there.
+bool move(const std::string& from, const std::string& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  std::error_code error;
+  return is_unknown(errno) && !fs::exists(fs::symlink_status(to, error)) && std::rename(from.c_str(), to.c_str()) == 0;
+}
+
+class MovedBack {
+ public:
+  MovedBack(std::string old, std::string target, const ResultsManifest& manifest)
+      : old_(std::move(old)), target_(std::move(target)), manifest_(manifest) {}
+
+  /// Every entry of the old folder: moved back if it is not ours, else deleted.
+  void take(const std::string& folder) {
+    for (const std::string& name : names_in(folder)) {
+      const std::string path = folder.empty() ? name : folder + "/" + name;
+      std::error_code error;
+      const bool is_folder = fs::is_directory(fs::symlink_status(old_ + "/" + path, error));
+      const bool is_in_both = is_folder && fs::is_directory(fs::symlink_status(target_ + "/" + path, error));
+      if (is_in_both || (is_folder && manifest_.has_folder(path)))
+        take(path);
+      else if (!is_folder && manifest_.has_file(path))
+        unlink((old_ + "/" + path).c_str());
+      else
+        give_back(folder, path);
+    }
+    rmdir((old_ + "/" + folder).c_str());  // goes only when it is empty
+  }
+  const std::vector<std::string>& stuck() const { return stuck_; }
+
+ private:
+  std::vector<std::string> names_in(const std::string& folder) const {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator it(old_ + "/" + folder, error), end; !error && it != end; it.increment(error))
+      names.push_back(it->path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  void give_back(const std::string& folder, const std::string& path) {
+    std::error_code error;
+    if (!folder.empty()) fs::create_directories(target_ + "/" + folder, error);
+    if (!move(old_ + "/" + path, target_ + "/" + path)) stuck_.push_back(path);
+  }
+
+  std::string old_, target_;
+  const ResultsManifest& manifest_;
+  std::vector<std::string> stuck_;
+};
+
+/// None of the old folder's files is ours when it cannot be told which are.
+ResultsManifest manifest_in(const std::string& folder) {
+  try {
+    return read_manifest(folder).value_or(ResultsManifest());
+  } catch (const sim::InputError&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+void exchange_results(const std::string& part, const std::string& target, const std::function<void(const std::string&)>& tell) {
+  std::error_code error;
+  if (!fs::exists(target, error)) {
+    if (std::rename(part.c_str(), target.c_str()) != 0) fail(part, target, errno);
+    return;
+  }
+  const std::string old = exchange(part, target);
+  const ResultsManifest manifest = manifest_in(old);
+  MovedBack back(old, target, manifest);
+  back.take("");
+  if (!fs::exists(old, error)) return;
+  const std::string kept = fs::path(old).replace_extension(".old").string();
+  if (kept != old) std::rename(old.c_str(), kept.c_str());
+  std::vector<std::string> names;
+  for (const std::string& name : back.stuck()) names.push_back(sim::printable(name));
+  tell(fmt::format("what is not the program's and could not stay in {} is in {}: {}", target, kept, fmt::join(names, ", ")));
 }
 
 }  // namespace rehearse::scenarios

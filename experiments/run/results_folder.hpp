@@ -1,6 +1,7 @@
 // The folder of a run's results: written under another name, and moved into place when whole.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,5 +36,13 @@ class ResultsFolder {
   PartFolder part_;
   bool published_ = false;
 };
+
+// Puts whole results where earlier ones are, without losing what is not ours.
+
+/// Moves the folder `part` to `target`. Results that are there change places with it in one step where the system knows how, and
+/// their files are deleted; what their manifest does not name is moved back, one rename each. What has no place any more (the
+/// new results have a file of its name) stays in a folder beside, NAME.XXXXXX.old, which `tell` hears of. Throws sim::InputError
+/// when the folders could not be exchanged: both are then as they were.
+void exchange_results(const std::string& part, const std::string& target, const std::function<void(const std::string&)>& tell);
 
 }  // namespace rehearse::scenarios

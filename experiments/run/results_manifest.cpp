@@ -1,5 +1,3 @@
-#include "experiments/run/results_manifest.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "experiments/run/results_place.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/version.hpp"
 #include "sim/io/json.hpp"

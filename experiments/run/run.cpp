@@ -1,12 +1,22 @@
 #include "experiments/run/run.hpp"
 
-#include <filesystem>
+#include <fmt/format.h>
 
-#include "report/html_report.hpp"
-#include "report/repetition_row.hpp"
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <thread>
+
 #include "experiments/process/policy_process.hpp"
 #include "experiments/run/process_pool.hpp"
+#include "experiments/run/progress.hpp"
 #include "experiments/run/results_folder.hpp"
+#include "experiments/run/retiming.hpp"
+#include "report/html_report.hpp"
+#include "report/repetition_row.hpp"
+#include "sim/base/errors.hpp"
+#include "sim/base/memory_limit.hpp"
+#include "sim/base/text.hpp"
 
 namespace rehearse::scenarios {
 
@@ -78,6 +88,154 @@ report::Summary run_scenario(const Scenario& scenario, const RunOptions& options
   if (interrupts.take()) throw Interrupted();
   folder.publish();
   return summary;
+}
+
+namespace {
+
+/// In the child: whatever goes wrong becomes a status and a reason.
+int guarded_run(const std::function<void()>& run, const std::function<void(const char*)>& tell) {
+  try {
+    run();
+    return kOk;
+  } catch (const sim::PolicyError& error) {
+    tell(error.what());
+    return kPolicyFailed;
+  } catch (const sim::InputError& error) {
+    tell(error.what());
+    return kInvalid;
+  } catch (const sim::MemoryExhausted& error) {
+    tell(error.what());
+    return kPolicyFailed;
+  } catch (const std::bad_alloc&) {
+    tell(sim::memory_exhausted_text().c_str());
+    return kPolicyFailed;
+  } catch (const std::exception& error) {
+    tell(error.what());
+    return kBug;
+  }
+}
+
+class Runner {
+ public:
+  Runner(const Scenario& scenario, const RunOptions& options, const ResultsFolder& folder)
+      : scenario_(scenario), options_(options) {
+    for (std::size_t p = 0; p < scenario.policies.size(); ++p) {
+      runs_.results.push_back({.policy = scenario.policies[p].name});
+      for (int r = 0; r < scenario.repetitions; ++r) {
+        runs_.subfolders.push_back(fmt::format("{}-{}", scenario.policies[p].name, r));
+        runs_.tasks.push_back({.policy = p, .repetition = r, .folder = folder.make_subfolder(runs_.subfolders.back())});
+      }
+    }
+  }
+
+  PolicyRuns run() {
+    run_all();
+    collect();
+    return std::move(runs_);
+  }
+
+ private:
+  void run_all() {
+    std::size_t jobs = scenario_.jobs.size();
+    for (const workloads::GeneratorSettings& generator : scenario_.generators) jobs += static_cast<std::size_t>(generator.count);
+    ProgressBar bar(options_.progress && !options_.watch, runs_.tasks.size(), jobs);
+    WatchBoard board(options_.watch, runs_.tasks.size(), jobs, [&](std::size_t index) {
+      const RunTask& task = runs_.tasks[index];
+      return scenario_.repetitions > 1 ? fmt::format("{} {}", scenario_.policies[task.policy].name, task.repetition)
+                                       : scenario_.policies[task.policy].name;
+    });
+    const bool whole = run_processes({.tasks = static_cast<int>(runs_.tasks.size()),
+                                      .processes = processes_of(options_),
+                                      .work =
+                                          [&](int index, const auto& tell) {
+                                            const RunTask& task = runs_.tasks[static_cast<std::size_t>(index)];
+                                            return guarded_run([&] { options_.run(scenario_, task, tell); },
+                                                               [&](const char* reason) { reasons_.tell(index, reason); });
+                                          },
+                                      .on_end =
+                                          [&](const ChildEnd& end) {
+                                            ended(end);
+                                            bar.ended(static_cast<std::size_t>(end.task));
+                                            board.ended(static_cast<std::size_t>(end.task));
+                                          },
+                                      .on_progress =
+                                          [&](int task, const sim::ReplayProgress& progress) {
+                                            bar.update(static_cast<std::size_t>(task), progress.jobs_ended);
+                                            board.update(static_cast<std::size_t>(task), progress);
+                                          },
+                                      .also_fd = reasons_.reading(),
+                                      .on_also = [&] { reasons_.read(); }});
+    if (!whole) throw Interrupted();
+  }
+
+  void ended(const ChildEnd& end) {
+    const RunTask& task = runs_.tasks[static_cast<std::size_t>(end.task)];
+    report::PolicyResult& result = runs_.results[task.policy];
+    result.run_cpu_s += end.cpu_s;
+    result.max_rss_bytes = std::max(result.max_rss_bytes, end.max_rss_bytes);
+    // A policy that ends the process has no outcome, whatever its status.
+    const bool whole = std::filesystem::exists(task.folder.file(kOutcomeFile));
+    if (end.exit_status == kOk && whole) return;
+    reasons_.read();  // it was told before the process ended
+    std::string reason = reasons_.of(end.task);
+    if (reason.empty())
+      reason = end.signal != 0 ? fmt::format("killed by signal {} ({})", end.signal, strsignal(end.signal))
+                               : fmt::format("ended with status {} and no result", end.exit_status);
+    if (end.exit_status == kInvalid)
+      throw sim::InputError({.pointer = fmt::format("policy \"{}\", repetition {}: {}", result.policy, task.repetition, reason)});
+    // It says nothing against the other policies: they are compared all the same.
+    if (end.exit_status == kBug) reason.insert(0, kOurBug);
+    failures_.push_back(
+        {.task = end.task,
+         .reason = scenario_.repetitions > 1 ? fmt::format("repetition {}: {}", task.repetition, reason) : reason});
+  }
+
+  void collect() {
+    // Whatever the order in which processes ended, the first repetition that failed gives the reason.
+    for (const Failure& failure : failures_) {
+      report::PolicyResult& result = runs_.results[runs_.tasks[static_cast<std::size_t>(failure.task)].policy];
+      if (result.ok || failure.task < first_failure_[result.policy]) {
+        result.ok = false;
+        result.reason = failure.reason;
+        first_failure_[result.policy] = failure.task;
+      }
+    }
+    for (const RunTask& task : runs_.tasks)
+      if (runs_.results[task.policy].ok)
+        runs_.results[task.policy].repetitions.push_back(report::read_outcome(task.folder.file(kOutcomeFile)));
+  }
+
+  struct Failure {
+    int task;
+    std::string reason;
+  };
+  const Scenario& scenario_;
+  const RunOptions& options_;
+  PolicyRuns runs_;
+  ReasonPipe reasons_;
+  std::vector<Failure> failures_;
+  std::map<std::string, int> first_failure_;
+};
+
+}  // namespace
+
+void print_warning(const std::string& text) { fmt::print(stderr, "warning: {}\n", sim::printable(text, sim::kWholeText)); }
+
+ResultsPlace place_of(const Scenario& scenario, const RunOptions& options) {
+  return {.path = options.out.empty() ? "results/" + scenario.name : options.out,
+          .owner = {.scenario = scenario.name, .file = scenario.file},
+          .replace = options.replace,
+          .tell = options.tell};
+}
+
+int processes_of(const RunOptions& options) {
+  return options.processes > 0 ? options.processes : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+PolicyRuns run_policies(const Scenario& scenario, const RunOptions& options, const ResultsFolder& folder) {
+  PolicyRuns runs = Runner(scenario, options, folder).run();
+  time_again(scenario, runs.tasks, processes_of(options), folder);
+  return runs;
 }
 
 }  // namespace rehearse::scenarios

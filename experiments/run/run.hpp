@@ -1,9 +1,54 @@
-// Runs a scenario: every policy in every repetition, each in a forked process; joins their files and compares them.
+// Every policy of a scenario in every repetition, each in a forked process.
 #pragma once
 
-#include "experiments/run/run_policies.hpp"
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "experiments/run/results_folder.hpp"
+#include "experiments/run/run_one.hpp"
+#include "report/comparison.hpp"
+#include "scenarios/read/scenario.hpp"
 
 namespace rehearse::scenarios {
+
+/// One line on standard error, fit for a terminal.
+void print_warning(const std::string& text);
+
+struct RunOptions {
+  std::string out;                    ///< results folder; empty: results/<name>
+  bool replace = false;               ///< another scenario's results too
+  int processes = 0;                  ///< at most so many at once; 0: as many as there are processors
+  bool progress = false;              ///< a bar on stderr
+  std::string_view report_page = {};  ///< report/html's page; empty: no HTML report is written
+  bool watch = false;                 ///< instead of it a board on stderr: what each policy's cluster is doing
+  /// Hears what the user should know but that stops nothing; by default it goes to standard error.
+  std::function<void(const std::string&)> tell = print_warning;
+  /// What each child does; throws what went wrong.
+  std::function<void(const Scenario&, const RunTask&, const TellProgress& on_progress)> run = run_one;
+};
+
+/// Where a scenario's results go: RunOptions::out, or results/NAME.
+ResultsPlace place_of(const Scenario& scenario, const RunOptions& options);
+
+/// At most so many children at once.
+int processes_of(const RunOptions& options);
+
+/// SIGINT or SIGTERM ended the run; nothing is left behind.
+class Interrupted : public std::exception {};
+
+struct PolicyRuns {
+  std::vector<RunTask> tasks;                 ///< in the order of policies, then repetitions
+  std::vector<std::string> subfolders;        ///< of the results folder, one a task, with the task's files
+  std::vector<report::PolicyResult> results;  ///< one a policy
+};
+
+/// A policy that failed, by its own fault or by a bug of ours in its run (names_our_bug), is a failed result. Throws InputError
+/// when a file cannot be written, Interrupted. Interrupts must be held (HeldInterrupts).
+PolicyRuns run_policies(const Scenario& scenario, const RunOptions& options, const ResultsFolder& folder);
+
+// Runs a scenario: every policy in every repetition, each in a forked process; joins their files and compares them.
 
 /// Leaves the results folder whole or not at all. A policy that failed is a failed row. Throws InputError when the folder cannot
 /// be written or holds something else, CheckFailed when a run found a bug of ours, Interrupted.

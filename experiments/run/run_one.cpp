@@ -1,14 +1,13 @@
 #include "experiments/run/run_one.hpp"
 
+#include "experiments/run/profiling.hpp"
+#include "experiments/run/retiming.hpp"
 #include "policies/registry/bundle.hpp"
 #include "report/repetition_row.hpp"
 #include "report/run_recorder.hpp"
-#include "experiments/run/counted_place.hpp"
-#include "experiments/run/profiling.hpp"
-#include "experiments/run/retiming.hpp"
 #include "sim/replay/replay.hpp"
-#include "traces/jobs/job_source.hpp"
-#include "workloads/world/steps_timed.hpp"
+#include "traces/jobs/job_list.hpp"
+#include "workloads/world/world.hpp"
 
 namespace rehearse::scenarios {
 

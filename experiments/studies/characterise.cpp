@@ -1,13 +1,13 @@
-#include "experiments/studies/characterise.hpp"
-
+// Resources and batch size together: what both do to a job on a grid, and what choosing them apart costs.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "policies/configure/oracle.hpp"
 #include "experiments/studies/characterise_grid.hpp"
+#include "experiments/studies/studies.hpp"
+#include "policies/configure/yardsticks.hpp"
 #include "sim/base/statistics.hpp"
 
 namespace rehearse::scenarios {

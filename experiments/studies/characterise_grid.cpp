@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "policies/configure/oracle.hpp"
-#include "report/plots/heat_map.hpp"
-#include "experiments/studies/monotone.hpp"
+#include "experiments/studies/workload_grid.hpp"
+#include "policies/configure/yardsticks.hpp"
+#include "report/plots/figure.hpp"
 #include "sim/base/statistics.hpp"
 
 namespace rehearse::scenarios {

@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "experiments/studies/workload_grid.hpp"
 #include "report/plots/figure.hpp"
 #include "report/table.hpp"
-#include "experiments/studies/ways.hpp"
-#include "experiments/studies/workload_grid.hpp"
 
 namespace rehearse::scenarios {
 

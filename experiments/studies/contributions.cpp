@@ -1,5 +1,4 @@
-#include "experiments/studies/contributions.hpp"
-
+// Where a policy's saving comes from: its knobs switched on one after the other, from manual to the whole policy.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "experiments/studies/studies.hpp"
 #include "sim/base/statistics.hpp"
 
 namespace rehearse::scenarios {

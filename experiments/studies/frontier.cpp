@@ -1,11 +1,11 @@
-#include "experiments/studies/frontier.hpp"
-
+// The cost-deadline-accuracy frontier: what each policy charges for a job under a grid of deadlines and accuracy floors.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "experiments/studies/studies.hpp"
 #include "report/statistics.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/io/csv.hpp"

@@ -1,9 +1,10 @@
-#include "experiments/studies/learning_curve.hpp"
-
+// What past runs are worth: the scenario's policies for several sizes of the history and several errors of the model.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
+
+#include "experiments/studies/studies.hpp"
 
 namespace rehearse::scenarios {
 

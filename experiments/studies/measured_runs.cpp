@@ -1,5 +1,5 @@
-#include "experiments/studies/measured_runs.hpp"
-
+// Configure strategies on a table of measured runs: what they choose when a part of the table is their past runs, and what the
+// whole table knows about it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "experiments/run/map_processes.hpp"
-#include "experiments/studies/choice_scores.hpp"
+#include "experiments/studies/studies.hpp"
 #include "experiments/studies/table_policies.hpp"
-#include "traces/histories/formats.hpp"
+#include "traces/histories/history_list.hpp"
 
 namespace rehearse::scenarios {
 

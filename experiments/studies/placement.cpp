@@ -1,5 +1,4 @@
-#include "experiments/studies/placement.hpp"
-
+// Placement methods side by side: what a training step takes where each of them puts its operations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,10 +8,10 @@
 #include <tuple>
 
 #include "experiments/run/map_processes.hpp"
-#include "scenarios/read/read_agent.hpp"
-#include "scenarios/read/read_strategy.hpp"
 #include "experiments/studies/placement_cases.hpp"
-#include "experiments/studies/placement_pictures.hpp"
+#include "experiments/studies/studies.hpp"
+#include "scenarios/read/agent_file.hpp"
+#include "scenarios/read/read_strategy.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/step/step_timer.hpp"

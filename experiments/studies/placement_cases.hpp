@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "experiments/run/results_folder.hpp"
 #include "policies/place/groups.hpp"
 #include "policies/registry/place_methods.hpp"
 #include "scenarios/read/scenario.hpp"
 #include "sim/step/machine.hpp"
 #include "sim/step/step_graph.hpp"
 #include "workloads/steps/graph_builder.hpp"
-#include "workloads/steps/step_graph_of.hpp"
+#include "workloads/steps/placed_step.hpp"
 
 namespace rehearse::scenarios {
 
@@ -108,5 +109,12 @@ PlacementFigures place(const PlacementTask& task);
 /// As text for the way between processes.
 std::string to_text(const PlacementFigures& figures);
 PlacementFigures figures_of(const std::string& text);
+
+// What a placement looks like: its graph coloured by device, and the timeline of its step.
+
+/// `placement-NAME.dot` (Graphviz; a node for each group that lies on one device, else for each operation) and
+/// `timeline-NAME.json` (Perfetto, chrome://tracing; by the fast timer).
+void write_pictures(const ResultsFolder& folder, const std::string& name, const PlacementCase& placed,
+                    const std::vector<std::int32_t>& device_of_op);
 
 }  // namespace rehearse::scenarios

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/replay/records.hpp"
-#include "workloads/steps/profile_models.hpp"
+#include "workloads/steps/profiles.hpp"
 
 namespace rehearse::scenarios {
 

@@ -1,15 +1,14 @@
-#include "experiments/studies/search.hpp"
-
+// Architectures searched for several objectives at once: methods side by side on a space of candidates, over and over from
+// different seeds.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "policies/search/methods.hpp"
 #include "experiments/run/map_processes.hpp"
+#include "experiments/studies/search_parts.hpp"
+#include "experiments/studies/studies.hpp"
+#include "policies/search/methods.hpp"
 #include "scenarios/read/read_strategy.hpp"
-#include "experiments/studies/search_outcome.hpp"
-#include "experiments/studies/search_targets.hpp"
-#include "experiments/studies/search_workload.hpp"
 #include "sim/base/random.hpp"
 
 namespace rehearse::scenarios {

@@ -1,5 +1,3 @@
-#include "experiments/studies/search_outcome.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "experiments/studies/search_parts.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::scenarios {

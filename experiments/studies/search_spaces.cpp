@@ -1,21 +1,19 @@
-#include "experiments/studies/search_spaces.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "policies/search/cell_space.hpp"
-#include "policies/search/chain_space.hpp"
+#include "experiments/studies/search_parts.hpp"
 #include "experiments/studies/study.hpp"
-#include "sim/io/sha256.hpp"
+#include "policies/search/spaces.hpp"
+#include "sim/io/file.hpp"
 #include "traces/architectures/cell_table.hpp"
 #include "traces/measurements/subject_json.hpp"
 #include "traces/networks/network_file.hpp"
-#include "workloads/training/architecture_accuracy.hpp"
-#include "workloads/training/convergence_table.hpp"
-#include "workloads/training/datasets.hpp"
 #include "workloads/steps/graph_builder.hpp"
+#include "workloads/training/architecture_accuracy.hpp"
+#include "workloads/training/convergence.hpp"
+#include "workloads/training/datasets.hpp"
 #include "workloads/zoo/nas_cell_network.hpp"
 
 namespace rehearse::scenarios {

@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "report/statistics.hpp"
-#include "experiments/studies/search_outcome.hpp"
+#include "experiments/studies/search_parts.hpp"
 #include "experiments/studies/study.hpp"
+#include "report/statistics.hpp"
 #include "sim/base/statistics.hpp"
 
 namespace rehearse::scenarios {

@@ -1,9 +1,8 @@
-#include "experiments/studies/search_targets.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
+#include "experiments/studies/search_parts.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/io/object_reader.hpp"
 

@@ -1,17 +1,16 @@
-#include "experiments/studies/search_workload.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <sstream>
 
+#include "experiments/studies/search_parts.hpp"
 #include "policies/registry/bundle.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/base/units.hpp"
 #include "sim/replay/replay.hpp"
-#include "traces/jobs/job_source.hpp"
+#include "traces/jobs/job_list.hpp"
 
 namespace rehearse::scenarios {
 

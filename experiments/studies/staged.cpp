@@ -1,11 +1,11 @@
-#include "experiments/studies/staged.hpp"
-
+// Staged strategies held against the static and the staged optimum, job by job: each job alone on the cluster.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "experiments/studies/studies.hpp"
 #include "report/statistics.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/statistics.hpp"

@@ -1,15 +1,15 @@
 // A study: a question that is more than one table of policies. The scenario names it ("study": NAME, or an object with its name
-// and parameters); it answers with tables. studies.cpp lists all there are.
+// and parameters); it answers with tables. study.cpp lists all there are.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "experiments/run/run.hpp"
 #include "report/comparison.hpp"
 #include "report/plots/figure.hpp"
 #include "scenarios/read/loader_parts.hpp"
-#include "experiments/run/run_policies.hpp"
 
 namespace rehearse::scenarios {
 

@@ -1,13 +1,13 @@
-#include "experiments/studies/threads.hpp"
-
+// Threads of operations on many-core CPUs: planners and strategies against the recommended setting, model by model.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <deque>
 #include <set>
 
-#include "report/statistics.hpp"
+#include "experiments/studies/studies.hpp"
 #include "experiments/studies/threads_case.hpp"
+#include "report/statistics.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::scenarios {

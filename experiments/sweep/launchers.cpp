@@ -15,12 +15,12 @@
 #include <filesystem>
 #include <set>
 
+#include "deploy/template.hpp"
 #include "experiments/run/process_pool.hpp"
 #include "experiments/sweep/task_folder.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/io/sha256.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/shown.hpp"
-#include "deploy/quoting.hpp"
 
 namespace rehearse::scenarios {
 

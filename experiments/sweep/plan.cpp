@@ -9,7 +9,7 @@
 
 #include "experiments/load.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/io/sha256.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::scenarios {

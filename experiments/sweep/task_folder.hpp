@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/sweep/local.hpp"
+#include "experiments/sweep/sweep.hpp"
 
 namespace rehearse::scenarios {
 

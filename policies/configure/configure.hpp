@@ -1,6 +1,4 @@
-// The interface of configure strategies: a job and what may be known of it in, a ranked menu of configurations out.
-// Answered at the job's arrival, for the whole job; staged strategies answer again at the ends of stages. What a strategy keeps
-// (fits, tables) must not change a later answer.
+// Where a job's training is cut into stages: the same for every staged strategy, so that they differ in what they choose alone.
 #pragma once
 
 #include <functional>
@@ -8,14 +6,30 @@
 #include <span>
 #include <vector>
 
-#include "policies/configure/boundaries.hpp"
-#include "policies/learn/run_history.hpp"
+#include "policies/learn/run_learner.hpp"
 #include "sim/base/random.hpp"
 #include "sim/replay/alone.hpp"
 #include "sim/replay/decisions.hpp"
 #include "workloads/world/world.hpp"
 
 namespace rehearse::policies {
+
+enum class StagesBy : std::uint8_t { epochs, accuracy };
+
+struct StageRules {
+  int count = 5;  ///< at most; fewer when there are fewer epochs
+  StagesBy by = StagesBy::epochs;
+};
+
+/// Trained epochs, whole and increasing, at which all stages but the last end: equal shares of the epochs that the job is
+/// believed to train with `usual`, or those at which that training has gained equal shares of its accuracy. Empty: a single
+/// stage.
+std::vector<double> stage_ends(const sim::Job& job, const sim::Configuration& usual, const StageRules& rules,
+                               sim::StageRunner& believed);
+
+// The interface of configure strategies: a job and what may be known of it in, a ranked menu of configurations out.
+// Answered at the job's arrival, for the whole job; staged strategies answer again at the ends of stages. What a strategy keeps
+// (fits, tables) must not change a later answer.
 
 /// One job, and what every strategy may ask about it. Read-only.
 struct ConfigureView {

@@ -1,8 +1,10 @@
 #include "policies/configure/from_history.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "policies/configure/menu.hpp"
+#include "sim/base/units.hpp"
 
 namespace rehearse::policies {
 
@@ -41,6 +43,138 @@ sim::Menu FromHistory::configure(const ConfigureView& view, const workloads::Bel
     if (manual != menu.ranked.end()) std::rotate(menu.ranked.begin(), manual, manual + 1);
   }
   return menu;
+}
+
+namespace {
+
+constexpr std::size_t kEnoughRuns = 10;  // with fewer on an instance, those of another one join in
+
+/// Of the way from an epoch's expected to its pessimistic time, for the money that choices are ranked by: of many uncertain ones
+/// the one that looks cheapest is rather the one that is most underestimated (the winner's curse).
+constexpr double kCaution = 0.5;
+
+const std::string& instance_name(const sim::Cluster& cluster, int pool) {
+  return cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(pool)].instance)].name;
+}
+
+void add_note(std::string& note, const char* text) { note += (note.empty() ? "" : "; ") + std::string(text); }
+
+}  // namespace
+
+/// Seconds of one worker's step of a batch that fits both, `to` over `from`.
+double HistoryPredictors::roofline_ratio(const sim::Profile& profile, const std::string& from, const std::string& to) const {
+  const workloads::ProfileModel& model = belief_.profiles().of(profile);
+  const auto worker_of = [&](const std::string& name) -> const sim::Device* {
+    for (const sim::Instance& instance : cluster_.instances)
+      if (instance.name == name)
+        return &cluster_.devices[static_cast<std::size_t>(instance.gpus.empty() ? instance.cpu : instance.gpus.front().device)];
+    return nullptr;
+  };
+  const sim::Device *a = worker_of(from), *b = worker_of(to);
+  if (a == nullptr || b == nullptr) return 1;
+  const double fits =
+      std::min(model.memory.largest_batch(*a, profile.precision), model.memory.largest_batch(*b, profile.precision));
+  const double batch = std::max(1.0, std::min(model.publication_batch, fits));
+  const auto seconds = [&](const sim::Device& device) {
+    const workloads::Conditions conditions{.batch = batch, .precision = profile.precision, .threads = device.cores};
+    const workloads::ComputeTime time =
+        model.step.compute_time(device, corrected(conditions, device, model.model, model.dataset));
+    return std::max(time.total_s(), time.host_s);
+  };
+  return seconds(*b) / seconds(*a);
+}
+
+const HistoryPredictors::InstanceTimes& HistoryPredictors::epoch_times(const sim::Job& job, const std::string& instance) {
+  const auto key = std::make_pair(job.profile->index, instance);
+  const auto known = epoch_times_.find(key);
+  if (known != epoch_times_.end()) return known->second;
+  const RunHistory::Gathered gathered = history_.on_instance_or_borrowed(
+      *job.profile, instance, kEnoughRuns,
+      [&](const std::string& from, const std::string& to) { return roofline_ratio(*job.profile, from, to); });
+  return epoch_times_.emplace(key, InstanceTimes{learner_.epoch_times(gathered.runs), gathered.borrowed}).first->second;
+}
+
+const Accuracies* HistoryPredictors::accuracies(const sim::Job& job, bool asynchronous) {
+  const auto key = std::make_pair(job.profile->index, asynchronous);
+  const auto known = accuracies_.find(key);
+  if (known != accuracies_.end()) return known->second.get();
+  return accuracies_.emplace(key, learner_.accuracies(history_.of(*job.profile), asynchronous)).first->second.get();
+}
+
+HistoryPredictors::Training HistoryPredictors::predict_training(const sim::Job& job, const PlannedRun& run) {
+  const double cap = job.epochs > 0 ? job.epochs : belief_.models().convergence->default_epoch_cap(*job.profile);
+  Training out{.epochs = cap, .expected_epochs = cap};
+  const Accuracies* predictor = accuracies(job, run.asynchronous);
+  if (predictor == nullptr) return out;
+  if (job.has_target()) {
+    const int whole_cap = sim::whole<int>(std::floor(cap), "epochs of a job");
+    out.epochs = fewest_epochs(*predictor, run, job.target_accuracy, whole_cap).value_or(cap);
+    out.expected_epochs = rehearse::policies::expected_epochs(*predictor, run, job.target_accuracy, whole_cap).value_or(cap);
+  }
+  const Prediction accuracy = predictor->accuracy(run, out.epochs);
+  out.accuracy = std::clamp(accuracy.safe, 0.0, 1.0);
+  out.extrapolated = accuracy.extrapolated;
+  return out;
+}
+
+/// Kept, as it is the same for every pool.
+const HistoryPredictors::Training& HistoryPredictors::training(const sim::Job& job, const PlannedRun& run) {
+  const TrainingKey key{
+      job.profile->index, run.batch_size, run.workers, run.asynchronous, job.has_target() ? job.target_accuracy : -1, job.epochs};
+  const auto known = trainings_.find(key);
+  return known != trainings_.end() ? known->second : trainings_.emplace(key, predict_training(job, run)).first->second;
+}
+
+sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Configuration& c, const sim::CostRules& costs) {
+  sim::Prediction out;
+  const sim::Group& group = c.groups.front();
+  const double samples = belief_.profiles().of(*job.profile).training_samples;
+  const bool asynchronous = c.sync.kind == sim::SyncKind::servers_async;
+  const PlannedRun run{.workers = c.workers(),
+                       .batch_size = c.batch_size() * (asynchronous ? c.workers() : 1),
+                       .samples = samples,
+                       .asynchronous = asynchronous};
+  // A budget is trained also where nothing says how long that takes.
+  if (job.work == sim::Work::train && job.stop == sim::Stop::budget) out.epochs = training(job, run).epochs;
+  const InstanceTimes& instance = epoch_times(job, instance_name(cluster_, group.pool));
+  if (instance.times == nullptr) {
+    out.note = "no past run of this profile";
+    out.feasible = false;
+    return out;
+  }
+  const Prediction epoch = instance.times->epoch_time_s(run);
+  out.extrapolated = epoch.extrapolated;
+  if (instance.borrowed) out.note = "times of another instance, scaled";
+  if (std::isnan(epoch.expected)) {
+    out.note = "never measured";
+    out.feasible = false;
+    return out;
+  }
+  double time_scale = 1, money_scale = 1, expected_epochs = 0;
+  if (job.work == sim::Work::steps) {
+    out.epochs = expected_epochs = job.steps * job.batch_size / samples;
+    if (job.duration_s > 0) {  // the trace says how long it takes on the GPUs it had
+      const Prediction there =
+          instance.times->epoch_time_s({.workers = job.gpus, .batch_size = job.batch_size, .samples = samples});
+      time_scale = job.duration_s / (out.epochs * there.expected);
+      money_scale = job.duration_s / (out.epochs * there.smooth);
+    }
+  } else {
+    const Training& trained = training(job, run);
+    out.epochs = trained.epochs;
+    out.accuracy = trained.accuracy;
+    out.extrapolated = out.extrapolated || trained.extrapolated;
+    if (job.has_target() && std::isnan(out.accuracy))
+      add_note(out.note, "no past run of this profile that combined gradients likewise");
+    expected_epochs = trained.expected_epochs;
+  }
+  out.time_s = costs.start_s + out.epochs * epoch.safe * time_scale;
+  const auto usd = [&](double time_s) { return sim::usd_for(cluster_, costs, c, time_s); };
+  const double expected_s = expected_epochs * epoch.smooth * money_scale, cautious_s = expected_epochs * epoch.safe * time_scale;
+  out.cost_usd = usd(costs.start_s + expected_s);
+  out.ranked_cost_usd = usd(costs.start_s + (1 - kCaution) * expected_s + kCaution * cautious_s);
+  out.safe_cost_usd = std::max(out.cost_usd, usd(out.time_s));
+  return out;
 }
 
 }  // namespace rehearse::policies

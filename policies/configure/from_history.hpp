@@ -1,14 +1,60 @@
+// Predicts a whole job from past runs alone: whatever a learner says of epoch times and accuracies, put together.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "policies/configure/configure.hpp"
+#include "policies/learn/run_learner.hpp"
+
+namespace rehearse::policies {
+
+class HistoryPredictors {
+ public:
+  /// Everything must outlive the predictors. Fits are made when first asked for.
+  HistoryPredictors(const RunHistory& history, const sim::Cluster& cluster, const workloads::Belief& belief,
+                    const RunLearner& learner)
+      : history_(history), cluster_(cluster), belief_(belief), learner_(learner) {}
+
+  /// Time (pessimistic, start-up included), accuracy (pessimistic), money (expected) and epochs. What no run says anything about
+  /// is NaN, and the prediction is then not feasible.
+  sim::Prediction predict(const sim::Job& job, const sim::Configuration& configuration, const sim::CostRules& costs);
+
+ private:
+  struct InstanceTimes {
+    std::unique_ptr<EpochTimes> times;  ///< null: no run to learn from
+    bool borrowed = false;
+  };
+  const InstanceTimes& epoch_times(const sim::Job& job, const std::string& instance);
+  const Accuracies* accuracies(const sim::Job& job, bool asynchronous);
+  double roofline_ratio(const sim::Profile& profile, const std::string& from, const std::string& to) const;
+  /// What a job's training will take, wherever it runs.
+  struct Training {
+    double epochs = 0;           ///< the fewest that are sure to reach the floor, else the cap
+    double expected_epochs = 0;  ///< to reckon money with
+    double accuracy = sim::kUnset;
+    bool extrapolated = false;
+  };
+  Training predict_training(const sim::Job& job, const PlannedRun& run);
+  const Training& training(const sim::Job& job, const PlannedRun& run);
+  /// Profile, batch, workers where they matter, asynchronous, floor (-1: none), cap.
+  using TrainingKey = std::tuple<int, double, int, bool, double, double>;
+
+  const RunHistory& history_;
+  const sim::Cluster& cluster_;
+  const workloads::Belief& belief_;
+  const RunLearner& learner_;
+  std::map<std::pair<int, std::string>, InstanceTimes> epoch_times_;
+  std::map<std::pair<int, bool>, std::unique_ptr<Accuracies>> accuracies_;
+  std::map<TrainingKey, Training> trainings_;
+};
+
 // Static configuration from past runs: epoch time and accuracy as a learner predicts them, and the best configuration that is
 // predicted to keep the limits. With isotonic regression it is the static co-configuration of resources and batch size
 // (docs/explain/model.md, "Static isotonic"); with other learners its peers.
-#pragma once
-
-#include <memory>
-
-#include "policies/configure/configure.hpp"
-#include "policies/configure/history_predictors.hpp"
-
-namespace rehearse::policies {
 
 /// Which knob stays where the manual configuration has it.
 enum class Frozen { nothing, batch, resources };

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "policies/configure/menu.hpp"
-#include "sim/base/whole.hpp"
+#include "sim/base/units.hpp"
 
 namespace rehearse::policies {
 

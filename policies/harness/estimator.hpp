@@ -2,11 +2,15 @@
 // the device, from the structure of a network alone. Fitted to a benchmark sweep, a regression for each type and power limit.
 #pragma once
 
+#include <Eigen/Core>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "policies/learn/term_regression.hpp"
-#include "workloads/layers/structure_features.hpp"
+#include "workloads/generate/sweep.hpp"
+#include "workloads/layers/structure.hpp"
 
 namespace rehearse::policies {
 
@@ -58,5 +62,41 @@ class Estimator {
 
 /// The step times as a regression takes them.
 TermSamples step_time_samples(std::span<const ProfiledStep> steps);
+
+// The candidate terms of an estimator's regressions: a network's structure features, alone and against the batch.
+
+/// Names of the terms, in the order of `curve_terms`.
+std::span<const std::string_view> curve_term_names();
+
+/// One number a term, for a step of this batch on one device; none is negative.
+Eigen::VectorXd curve_terms(const workloads::StructureFeatures& features, double batch);
+
+/// Columns of the terms of a FLOPs-only regression: a constant, and batch x FLOPs. What an estimator has to beat.
+std::span<const int> flops_only_terms();
+
+// Estimators of all devices of a cluster, each under several power limits: fitted to one sweep of generated networks.
+
+/// The shares of a GPU's busy_w that are tried as limits; 1 is none.
+inline constexpr double kLimitShares[] = {1, 0.85, 0.7, 0.55};
+
+class EstimatorSet {
+ public:
+  /// Of the devices that workers of the cluster's pools are.
+  EstimatorSet(const sim::Cluster& cluster, const workloads::SweepSettings& settings);
+
+  struct Limited {
+    double power_limit_w = 0;  ///< 0: none
+    Estimator estimator;
+  };
+  /// None first.
+  const std::vector<Limited>& of_pool(int pool) const { return by_device_[device_of_pool_[static_cast<std::size_t>(pool)]]; }
+
+ private:
+  std::vector<std::size_t> device_of_pool_;
+  std::vector<std::vector<Limited>> by_device_;
+};
+
+/// The sweep for a network of this structure: of RNNs where it has a recurrent layer.
+workloads::SweepSettings sweep_for(const workloads::StructureFeatures& features);
 
 }  // namespace rehearse::policies

@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "policies/harness/curve_terms.hpp"
+#include "policies/harness/estimator.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::policies {

@@ -7,8 +7,8 @@
 
 #include "sim/base/errors.hpp"
 #include "workloads/layers/layer_cost.hpp"
-#include "workloads/steps/memory.hpp"
-#include "workloads/steps/synchronisation.hpp"
+#include "workloads/steps/profiles.hpp"
+#include "workloads/steps/step_model.hpp"
 
 namespace rehearse::policies {
 

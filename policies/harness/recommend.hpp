@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "policies/harness/estimator_set.hpp"
+#include "policies/harness/estimator.hpp"
 #include "sim/money/costs.hpp"
 
 namespace rehearse::policies {

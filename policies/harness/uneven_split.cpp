@@ -6,6 +6,10 @@
 #include <queue>
 
 #include "sim/base/errors.hpp"
+#include "sim/money/costs.hpp"
+#include "workloads/steps/op_time.hpp"
+#include "workloads/steps/profiles.hpp"
+#include "workloads/steps/step_model.hpp"
 
 namespace rehearse::policies {
 
@@ -85,6 +89,123 @@ SplitComparison compare_splits(const std::vector<SplitWorker>& workers, int batc
 
 double retuned_rate(double rate, double batch_before, double batch_after, double noise_scale, double exponent) {
   return rate * std::pow((1 + noise_scale / batch_before) / (1 + noise_scale / batch_after), exponent);
+}
+
+namespace {
+
+class MixTimer {
+ public:
+  MixTimer(const workloads::Belief& belief, const sim::Profile& profile)
+      : belief_(belief), profile_(profile), model_(belief.profiles().of(profile)), cluster_(belief.cluster()) {}
+
+  /// A worker of each of the mix, pool after pool; its time has the exchange with all the others in it.
+  std::vector<SplitWorker> workers(const std::vector<PoolWorkers>& mix) const {
+    int nodes = 0;
+    for (const PoolWorkers& one : mix) nodes += (one.workers + on_node(one) - 1) / on_node(one);
+    std::vector<SplitWorker> found;
+    for (const PoolWorkers& one : mix) {
+      const int most = model_.memory.largest_batch(sim::worker_device(cluster_, one.pool), profile_.precision);
+      const SplitWorker worker{[this, one, nodes](int samples) { return step_s(one, nodes, samples); }, most};
+      found.insert(found.end(), static_cast<std::size_t>(one.workers), worker);
+    }
+    return found;
+  }
+
+  MixedSplit timed(std::vector<PoolWorkers> mix, Split split, int batch) const {
+    MixedSplit one{.mix = std::move(mix), .split = std::move(split)};
+    if (one.split.samples.empty() || one.split.batch < batch) return one;
+    one.predicted_s = one.split.step_s;
+    std::size_t worker = 0;
+    for (const PoolWorkers& pool : one.mix)
+      for (int i = 0; i < pool.workers; ++i) add(one.configuration, pool.pool, one.split.samples[worker++]);
+    one.simulated_s = simulated_s(one.configuration);
+    return one;
+  }
+
+  /// Without those that get no sample: the others exchange among fewer then.
+  MixedSplit uneven(std::vector<PoolWorkers> mix, int batch) const {
+    while (true) {
+      Split split = uneven_split(workers(mix), batch);
+      std::vector<PoolWorkers> taking_part;
+      std::size_t first = 0;
+      for (const PoolWorkers& one : mix) {
+        const auto begin = split.samples.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto count = std::count_if(begin, begin + one.workers, [](int n) { return n > 0; });
+        if (count > 0) taking_part.push_back({one.pool, static_cast<int>(count)});
+        first += static_cast<std::size_t>(one.workers);
+      }
+      if (taking_part == mix || taking_part.empty()) return timed(std::move(mix), std::move(split), batch);
+      mix = std::move(taking_part);
+    }
+  }
+
+  std::vector<PoolWorkers> fastest(const std::vector<PoolWorkers>& mix, int share) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const PoolWorkers& one : mix) least = std::min(least, step_s(one, 1, share));
+    std::vector<PoolWorkers> fast;
+    for (const PoolWorkers& one : mix)
+      if (step_s(one, 1, share) <= kAlikeTimes * least) fast.push_back(one);
+    return fast;
+  }
+
+ private:
+  int on_node(const PoolWorkers& one) const { return std::min(one.workers, sim::workers_per_node(cluster_, one.pool)); }
+
+  double step_s(const PoolWorkers& one, int nodes, int samples) const {
+    const sim::Pool& pool = cluster_.pools[static_cast<std::size_t>(one.pool)];
+    const sim::Instance& instance = cluster_.instances[static_cast<std::size_t>(pool.instance)];
+    const sim::Device& device = sim::worker_device(cluster_, one.pool);
+    const workloads::Conditions conditions{.batch = static_cast<double>(samples), .precision = profile_.precision};
+    const double storage = instance.storage_bandwidth_bytes_per_s / on_node(one);
+    return workloads::step_time(
+               {.compute = model_.step.compute_time(device, corrected(conditions, device, model_.model, model_.dataset)),
+                .input_s = model_.step.input_s(samples, storage),
+                .gradient_bytes = model_.step.gradient_bytes(profile_.precision),
+                .ring =
+                    {.nodes = nodes, .workers_per_node = on_node(one), .inside = instance.inside, .network = instance.network},
+                .overlap = instance.overlap,
+                .straggling = workloads::straggling(nodes * on_node(one))})
+        .step_s;
+  }
+
+  static void add(sim::Configuration& configuration, sim::PoolId pool, int samples) {
+    for (sim::Group& group : configuration.groups)
+      if (group.pool == pool && group.batch_per_worker == samples) {
+        ++group.workers;
+        return;
+      }
+    configuration.groups.push_back({.pool = pool, .workers = 1, .batch_per_worker = samples});
+  }
+
+  double simulated_s(const sim::Configuration& configuration) const {
+    const sim::Job job{.profile = &profile_, .work = sim::Work::train};
+    std::vector<sim::Plans> plans;
+    for (const sim::Group& group : configuration.groups)
+      plans.push_back({.threads = {.intra_op = std::max(1, sim::worker_device(cluster_, group.pool).cores)}});
+    return belief_.models()
+        .step_times->timing(job, configuration, sim::empty_cluster_layout(cluster_, configuration), plans)
+        .step_s;
+  }
+
+  const workloads::Belief& belief_;
+  const sim::Profile& profile_;
+  const workloads::ProfileModel& model_;
+  const sim::Cluster& cluster_;
+};
+
+}  // namespace
+
+MixedComparison compare_mixed(const workloads::Belief& belief, const sim::Profile& profile, const std::vector<PoolWorkers>& mix,
+                              int batch) {
+  const MixTimer timer(belief, profile);
+  int workers = 0;
+  for (const PoolWorkers& one : mix) workers += one.workers;
+  const std::vector<PoolWorkers> fast = timer.fastest(mix, std::max(1, batch / workers));
+  MixedComparison c{.uneven = timer.uneven(mix, batch), .fast_alone = timer.uneven(fast, batch)};
+  if (batch >= workers) c.equal = timer.timed(mix, equal_split(timer.workers(mix), batch), batch);
+  c.all_fast = fast == mix;
+  c.slow_pay = !c.all_fast && c.uneven.simulated_s < c.fast_alone.simulated_s;
+  return c;
 }
 
 }  // namespace rehearse::policies

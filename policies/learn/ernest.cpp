@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "policies/learn/least_squares.hpp"
+#include "policies/learn/term_regression.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::policies {

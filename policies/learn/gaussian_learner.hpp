@@ -1,10 +1,68 @@
-// Gaussian processes over past runs: what Bayesian optimisation believes between its probes.
+// Regression by a Gaussian process with a Matern 5/2 kernel, and what one may hope of a point: C. E. Rasmussen, C. K. I.
+// Williams, Gaussian Processes for Machine Learning, 2006, sections 2.2, 4.2 and 5.4.1; expected improvement: Jones, Schonlau,
+// Welch, Journal of Global Optimization 13 (1998), equation 15.
 #pragma once
 
-#include "policies/learn/gaussian_process.hpp"
+#include <Eigen/Core>
+#include <span>
+#include <vector>
+
 #include "policies/learn/run_learner.hpp"
 
 namespace rehearse::policies {
+
+struct GaussianSamples {
+  std::size_t dimension = 1;
+  std::vector<double> x;  ///< rows x dimension, row-major, in units in which a step of about 1 matters
+  std::vector<double> y;  ///< one a row
+
+  std::span<const double> features(std::size_t row) const { return std::span(x).subspan(row * dimension, dimension); }
+};
+
+struct Kernel {
+  double length = 1;     ///< over which values are alike
+  double deviation = 1;  ///< of the function around its mean
+  double noise = 0.1;    ///< standard deviation of a measurement, in units of `deviation`; above 0
+  double mean = 0;       ///< far from every sample
+};
+
+/// k(r)/deviation^2 at distance r, in units of the length: (1 + sqrt5 r + 5/3 r^2) exp(-sqrt5 r).
+double matern52(double r);
+
+struct Gaussian {
+  double mean = 0;
+  double deviation = 0;  ///< of the function, measuring noise not counted
+};
+
+class GaussianProcess {
+ public:
+  /// At least one row.
+  GaussianProcess(GaussianSamples samples, const Kernel& kernel);
+  /// Mean: that of the rows. Length 2^-1..2^4 and noise 0.03, 0.1, 0.3: the likeliest of these, the deviation by its closed form
+  /// for each.
+  static GaussianProcess fit(const GaussianSamples& samples);
+
+  Gaussian at(std::span<const double> x) const;
+  const Kernel& kernel() const { return kernel_; }
+  /// Logarithm of the marginal likelihood of the rows.
+  double log_likelihood() const;
+
+ private:
+  GaussianSamples samples_;
+  Kernel kernel_;
+  Eigen::MatrixXd factor_;   ///< lower Cholesky factor of K/deviation^2 + noise^2 I
+  Eigen::VectorXd weights_;  ///< its inverse times (y - mean)
+  double fit_ = 0;           ///< (y - mean)' times that
+};
+
+/// Of a normal variable.
+double probability_at_most(double limit, const Gaussian& value);
+/// The expectation of max(0, best - value): how much a smaller value may bring.
+double expected_improvement(double best, const Gaussian& value);
+/// The number of deviations that a share `quantile` in (0, 1) of normal variables stays below.
+double normal_quantile(double quantile);
+
+// Gaussian processes over past runs: what Bayesian optimisation believes between its probes.
 
 /// Seconds an epoch: log of the worker-seconds a sample on log2 of (workers, global batch).
 class GaussianTimes final : public EpochTimes {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "policies/learn/leave_one_out.hpp"
+#include "policies/learn/isotonic_learner.hpp"
 
 namespace rehearse::policies {
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include "policies/learn/run_history.hpp"
 #include "policies/learn/run_learner.hpp"
 #include "sim/jobs/job.hpp"
 

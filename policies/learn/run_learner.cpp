@@ -1,7 +1,9 @@
 #include "policies/learn/run_learner.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <map>
 
 namespace rehearse::policies {
 
@@ -41,6 +43,55 @@ std::optional<int> fewest_epochs(const Accuracies& accuracies, const PlannedRun&
 
 std::optional<int> expected_epochs(const Accuracies& accuracies, const PlannedRun& run, double floor, int cap) {
   return first_enough(cap, [&](int epochs) { return accuracies.smooth_accuracy(run, epochs) >= floor; });
+}
+
+RunHistory::RunHistory(std::vector<PastRun> runs) : runs_(std::move(runs)) {
+  sim::Mistakes all;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    for (sim::Mistake& mistake : mistakes_in(runs_[i])) {
+      mistake.line = static_cast<std::int64_t>(i) + 1;
+      all.add(std::move(mistake));
+    }
+  }
+  all.throw_if_any();
+}
+
+std::vector<PastRun> RunHistory::of(const sim::Profile& profile) const {
+  std::vector<PastRun> found;
+  std::ranges::copy_if(runs_, std::back_inserter(found), [&](const PastRun& r) { return is_of(r, profile); });
+  return found;
+}
+
+std::vector<PastRun> RunHistory::on_instance(const sim::Profile& profile, std::string_view instance) const {
+  std::vector<PastRun> found;
+  std::ranges::copy_if(runs_, std::back_inserter(found),
+                       [&](const PastRun& r) { return r.instance == instance && is_of(r, profile); });
+  return found;
+}
+
+RunHistory::Gathered RunHistory::on_instance_or_borrowed(const sim::Profile& profile, std::string_view instance,
+                                                         std::size_t enough, const TimeRatio& ratio) const {
+  Gathered gathered{.runs = on_instance(profile, instance)};
+  if (gathered.runs.size() >= enough || !ratio) return gathered;
+  const std::string from = richest_other_instance(profile, instance);
+  if (from.empty()) return gathered;
+  const double scale = ratio(from, std::string(instance));
+  sim::check(std::isfinite(scale) && scale > 0, "the time ratio of two instances is not a number above 0");
+  gathered.borrowed = true;
+  for (PastRun& run : on_instance(profile, from)) {
+    run.time_s *= scale;
+    gathered.runs.push_back(std::move(run));
+  }
+  return gathered;
+}
+
+std::string RunHistory::richest_other_instance(const sim::Profile& profile, std::string_view instance) const {
+  std::map<std::string, std::size_t> count;
+  for (const PastRun& r : runs_)
+    if (r.instance != instance && is_of(r, profile)) ++count[r.instance];
+  const auto richest =
+      std::ranges::max_element(count, {}, [](const auto& entry) { return entry.second; });  // the first of equals
+  return richest == count.end() ? std::string{} : richest->first;
 }
 
 }  // namespace rehearse::policies

@@ -17,7 +17,7 @@ struct TermSamples {
 };
 
 struct TermOptions {
-  int folds = 5;       ///< fewer where there are fewer groups
+  int folds = 5;        ///< fewer where there are fewer groups
   int most_terms = 12;  ///< that are chosen
 };
 
@@ -47,5 +47,11 @@ class TermRegression {
 };
 
 using sim::quantile_of_ascending;
+
+// Least squares with coefficients that are not negative: the active-set method of Lawson and Hanson, Solving Least Squares
+// Problems, 1974, chapter 23.
+
+/// The x >= 0 that minimises |a x - b|; a has at least one row and one column. A column that others make up for exactly gets 0.
+Eigen::VectorXd nonnegative_least_squares(const Eigen::MatrixXd& a, const Eigen::VectorXd& b);
 
 }  // namespace rehearse::policies

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "policies/place/group_graph.hpp"
+#include "policies/place/groups.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::policies {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/ticks.hpp"
+#include "sim/base/units.hpp"
 
 namespace rehearse::policies {
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <vector>
 
+#include "policies/queue/availability.hpp"
 #include "policies/queue/durations.hpp"
 #include "policies/queue/ordered_queue.hpp"
 
@@ -73,6 +74,48 @@ class BackfillQueue : public sim::Queue {
   std::vector<Line> lines_;  // by pool
   std::vector<Held> held_;   // by slot
   std::vector<int> free_;    // by pool, less what this answer has given away
+};
+
+// EASY backfilling: the first job of a line has a reservation at the date by which enough devices are expected to be free; others
+// may overtake it if they are expected to end by then, or use devices that it leaves over (Lifka, JSSPP 1995; Mu'alem and
+// Feitelson, IEEE TPDS 12(6), 2001, section 2). With durations that are upper bounds the reservation never moves later.
+
+class Easy final : public BackfillQueue {
+ public:
+  explicit Easy(const BackfillParameters& parameters = {}) : BackfillQueue(parameters) {}
+
+ private:
+  struct Reservation {
+    double start_s;
+    int left_over;  ///< devices that the job does not need then
+  };
+  Reservation reserve(const Line& line, const Waiting& head, double now_s) const;
+  void serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& answer) override;
+};
+
+// Conservative backfilling: every waiting job (up to `depth`) has a reservation, made when it joins at the first date that
+// delays no other. When a job ends early, reservations move to earlier dates, in order of arrival (Mu'alem and Feitelson, IEEE
+// TPDS 12(6), 2001, section 2).
+
+class Conservative final : public BackfillQueue {
+ public:
+  explicit Conservative(const BackfillParameters& parameters = {}) : BackfillQueue(parameters) {}
+
+ private:
+  struct Plan {
+    Availability available;
+    bool early = false;                    ///< something was let go of early since the last call
+    double gained_until_s = -sim::kNever;  ///< nothing beyond has become free since everybody last looked for an earlier date
+  };
+  Plan& plan_of(const Line& line);
+  void serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& answer) override;
+  void let_go_early(Line& line, double expected_s, int devices) override;
+  void give_up(Line& line, const Waiting& waiting) override;
+  void rebuild(Line& line, Plan& plan, double now_s);
+  void compress(Line& line, Plan& plan, double now_s);
+  std::size_t planned(const Line& line) const;
+
+  std::vector<Plan> plans_;  // by pool
 };
 
 }  // namespace rehearse::policies

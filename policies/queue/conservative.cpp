@@ -1,7 +1,6 @@
-#include "policies/queue/conservative.hpp"
-
 #include <algorithm>
 
+#include "policies/queue/backfill_queue.hpp"
 #include "policies/queue/durations.hpp"
 #include "sim/base/units.hpp"
 

@@ -1,6 +1,8 @@
 // How long a discipline believes a job still needs: what the user gave, what the menu predicts, or, for oracles alone, the truth.
 #pragma once
 
+#include <utility>
+
 #include "sim/base/units.hpp"
 #include "sim/replay/decisions.hpp"
 
@@ -33,6 +35,19 @@ class Durations {
  private:
   Source source_;
   const sim::Truth* truth_ = nullptr;
+};
+
+// A discipline that is told true durations instead of believed ones; its name in the registry begins with "oracle".
+
+template <class Discipline>
+class WithTruth final : public sim::OracleQueue {
+ public:
+  explicit WithTruth(Discipline discipline) : discipline_(std::move(discipline)) {}
+  void learn(const sim::Truth& truth) override { discipline_.durations().learn(truth); }
+  void decide(const sim::QueueView& view, sim::QueueAnswer& answer) override { discipline_.decide(view, answer); }
+
+ private:
+  Discipline discipline_;
 };
 
 }  // namespace rehearse::policies

@@ -1,7 +1,6 @@
-#include "policies/queue/easy.hpp"
-
 #include <algorithm>
 
+#include "policies/queue/backfill_queue.hpp"
 #include "sim/base/units.hpp"
 
 namespace rehearse::policies {

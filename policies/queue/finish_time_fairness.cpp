@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-#include "policies/queue/usable_entries.hpp"
+#include "policies/queue/job_plan.hpp"
 
 namespace rehearse::policies {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "policies/queue/usable_entries.hpp"
+#include "policies/queue/job_plan.hpp"
 #include "sim/money/costs.hpp"
 
 namespace rehearse::policies {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/replay/quotas.hpp"
+#include "sim/replay/decisions.hpp"
 
 namespace rehearse::policies {
 

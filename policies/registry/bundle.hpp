@@ -1,22 +1,48 @@
-// A policy in the making: four strategies, named with their parameters, and the bundle that answers the replay with them.
+// Strategies that are made elsewhere: by a process of the user's own, say (scenarios/process). They stand in a policy in the
+// place of a registered one.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
 
+#include "policies/configure/configure.hpp"
 #include "policies/configure/manual.hpp"
 #include "policies/configure/menu.hpp"
-#include "policies/registry/outside.hpp"
 #include "policies/place/data_parallel.hpp"
 #include "policies/queue/partitions.hpp"
+#include "policies/registry/place_planned.hpp"
 #include "policies/registry/registry.hpp"
 #include "policies/threads/recommended.hpp"
 #include "sim/replay/alone.hpp"
+#include "sim/replay/decisions.hpp"
 #include "workloads/world/world.hpp"
 
 namespace rehearse::policies {
+
+/// What such a strategy is made with, in one run. Pointers must outlive it.
+struct OutsideInputs {
+  std::string policy;  ///< its name
+  const sim::Cluster* cluster = nullptr;
+  const workloads::Belief* belief = nullptr;
+  std::uint64_t policy_seed = 0;
+  int repetition = 0;
+  std::string folder;  ///< for files about it; empty: none
+};
+
+/// Makes one for whichever decision it stands in for. Throws PolicyError when it cannot.
+class OutsideStrategy {
+ public:
+  virtual ~OutsideStrategy() = default;
+  virtual std::unique_ptr<Configure> configure(const OutsideInputs& inputs) const = 0;
+  virtual std::unique_ptr<sim::Place> place(const OutsideInputs& inputs) const = 0;
+  virtual std::unique_ptr<sim::Threads> threads(const OutsideInputs& inputs) const = 0;
+  virtual std::unique_ptr<sim::Queue> queue(const OutsideInputs& inputs) const = 0;
+};
+
+// A policy in the making: four strategies, named with their parameters, and the bundle that answers the replay with them.
 
 struct StrategyChoice {
   std::string name;

@@ -5,11 +5,6 @@
 #include "policies/configure/from_history.hpp"
 #include "policies/configure/least_energy.hpp"
 #include "policies/configure/manual.hpp"
-#include "policies/configure/oracle.hpp"
-#include "policies/staged/staged_mpc.hpp"
-#include "policies/staged/staged_oracle.hpp"
-#include "policies/staged/staged_rl.hpp"
-#include "policies/staged/staged_simple.hpp"
 #include "policies/configure/yardsticks.hpp"
 #include "policies/learn/boosted_learner.hpp"
 #include "policies/learn/ernest.hpp"
@@ -17,7 +12,10 @@
 #include "policies/learn/isotonic_learner.hpp"
 #include "policies/learn/nearest_run.hpp"
 #include "policies/learn/parametric.hpp"
-#include "policies/threads/planned.hpp"
+#include "policies/staged/staged_mpc.hpp"
+#include "policies/staged/staged_rl.hpp"
+#include "policies/staged/staged_yardsticks.hpp"
+#include "policies/threads/planner.hpp"
 #include "policies/threads/recommended.hpp"
 
 namespace rehearse::policies {

@@ -66,10 +66,10 @@ DecisionEntry<Interface> decision_entry(std::string name, std::string help, std:
 const std::vector<ConfigureEntry>& configure_strategies();
 /// Whether the strategy learns from past runs with these parameters.
 bool uses_history(const ConfigureEntry& entry, const std::map<std::string, ParameterValue>& given);
-const std::vector<PlaceEntry>& place_strategies();  // policies/registry/place_strategies.cpp
+const std::vector<PlaceEntry>& place_strategies();  // policies/registry/place_methods.cpp
 const std::vector<ThreadsEntry>& threads_strategies();
 const std::vector<QueueEntry>& queue_strategies();
-/// Those of them that share the cluster among users or jobs (registry_sharing.cpp).
+/// Those of them that share the cluster among users or jobs.
 std::vector<QueueEntry> sharing_queue_strategies();
 
 /// Of a list above; null when there is none of this name.

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "policies/search/chain_space.hpp"
-#include "policies/search/search_run.hpp"
+#include "policies/search/search_method.hpp"
+#include "policies/search/spaces.hpp"
 
 namespace rehearse::policies {
 

@@ -6,10 +6,9 @@
 
 #include "policies/configure/menu.hpp"
 #include "policies/place/data_parallel.hpp"
-#include "policies/threads/recommended.hpp"
-#include "policies/staged/advantages.hpp"
 #include "policies/staged/environment.hpp"
 #include "policies/staged/staged_rl.hpp"
+#include "policies/threads/recommended.hpp"
 
 namespace rehearse::policies {
 

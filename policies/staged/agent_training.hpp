@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
+#include "policies/configure/configure.hpp"
 #include "policies/configure/manual.hpp"
-#include "policies/configure/boundaries.hpp"
+#include "policies/learn/nn/parameter_set.hpp"
 #include "policies/staged/staged_agent.hpp"
-#include "policies/learn/nn/optimiser.hpp"
 #include "workloads/generate/generator.hpp"
 
 namespace rehearse::policies {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/whole.hpp"
+#include "sim/base/units.hpp"
 
 namespace rehearse::policies {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "policies/configure/configure.hpp"
-#include "workloads/world/revised_belief.hpp"
+#include "workloads/world/world.hpp"
 
 namespace rehearse::policies {
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "sim/replay/alone_stages.hpp"
-#include "workloads/steps/profile_models.hpp"
-#include "workloads/world/revised_belief.hpp"
+#include "sim/replay/alone.hpp"
+#include "workloads/steps/profiles.hpp"
+#include "workloads/world/world.hpp"
 
 namespace rehearse::policies {
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/replay/alone_stages.hpp"
+#include "sim/replay/alone.hpp"
 
 namespace rehearse::policies {
 

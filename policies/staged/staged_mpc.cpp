@@ -5,7 +5,7 @@
 
 #include "policies/staged/prior.hpp"
 #include "policies/staged/staged.hpp"
-#include "sim/replay/epochs.hpp"
+#include "sim/replay/stage.hpp"
 
 namespace rehearse::policies {
 

@@ -4,7 +4,7 @@
 
 #include "policies/staged/staged.hpp"
 #include "policies/staged/staged_mpc.hpp"
-#include "sim/replay/epochs.hpp"
+#include "sim/replay/stage.hpp"
 
 namespace rehearse::policies {
 

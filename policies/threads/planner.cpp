@@ -1,5 +1,7 @@
 #include "policies/threads/planner.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -200,6 +202,23 @@ double thread_lower_bound_s(const workloads::CpuStepModel& model) {
   const double yield = *std::max_element(model.machine.smt_yield.begin(), model.machine.smt_yield.end());
   return std::max({*std::max_element(levels.begin(), levels.end()), arithmetic_s / cores / yield,
                    bytes / model.machine.bandwidth_bytes_per_s});
+}
+
+sim::ThreadPlan PlannedThreads::plan(const sim::OpGraph& graph, const sim::Device& cpu, double batch) {
+  const std::tuple key{&graph, &cpu, batch};
+  const auto known = known_.find(key);
+  return known != known_.end() ? known->second : known_.emplace(key, made(graph, cpu, batch)).first->second;
+}
+
+sim::ThreadPlan PlannedThreads::made(const sim::OpGraph& graph, const sim::Device& cpu, double batch) const {
+  const workloads::CpuStepModel model = workloads::cpu_step_model(graph, cpu, batch);
+  const std::string entity = fmt::format("{}/{}/{}", graph.name, cpu.name, batch);
+  StepBench bench(model, cpu, batch, {.deviation = noise_.deviation, .key = sim::stream_key(noise_.key, 0, "threads", entity)});
+  sim::CpuPlan plan = planner_->plan(bench);
+  sim::ThreadPlan answer = RecommendedThreads().plan(graph, cpu, batch);
+  answer.profiling_steps = bench.profiled_s() / workloads::recommended_step_s(model);
+  answer.schedule = std::make_shared<const sim::CpuPlan>(std::move(plan));
+  return answer;
 }
 
 }  // namespace rehearse::policies

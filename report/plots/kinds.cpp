@@ -8,9 +8,8 @@
 #include <limits>
 #include <map>
 
-#include "report/plots/more_kinds.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"
 

@@ -1,13 +1,41 @@
-// The kinds of figures there are, each from the files of a run's or study's results (docs/evidence/gallery.md).
+// Rows of a results file, chosen by the values of columns.
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "report/plots/figure.hpp"
-#include "report/plots/plot_rows.hpp"
 
 namespace rehearse::report {
+
+/// COLUMN=VALUE: as text, or as numbers within 1e-9.
+using Condition = std::pair<std::string, std::string>;
+
+class PlotRows {
+ public:
+  /// These columns of the rows that meet the conditions. Throws sim::InputError when the file cannot be read, a column is missing
+  /// or no row is left.
+  PlotRows(const std::string& path, const std::vector<std::string>& columns, const std::vector<Condition>& where);
+
+  std::size_t size() const { return rows_.size(); }
+  const std::string& text(std::size_t row, std::string_view column) const;
+  /// NaN where there is no number.
+  double number(std::size_t row, std::string_view column) const;
+  /// Values of the column, each once, in the file's order.
+  std::vector<std::string> values(std::string_view column) const;
+  /// Unless one value is left in the column, keeps the rows with `wanted`, or with the first value there is. Adds what it chose
+  /// to `note`.
+  void keep_one(std::string_view column, std::string& note, const std::string& wanted = {});
+
+ private:
+  std::size_t at(std::string_view column) const;
+  std::vector<std::string> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// The kinds of figures there are, each from the files of a run's or study's results (docs/evidence/gallery.md).
 
 struct PlotRequest {
   std::vector<std::string> results;  ///< folders; a file of the kind that the figure is from may stand for its folder
@@ -34,5 +62,19 @@ struct PlotKind {
 void check_request(const PlotKind& kind, const PlotRequest& request);
 
 const std::vector<PlotKind>& plot_kinds();
+
+// Figures that kinds.cpp lists, and what they share with it.
+
+/// The file in a results folder; a file stands for itself. Throws sim::InputError when the folder has none, and says what makes
+/// it: the study, or a run where `study` is empty.
+std::string file_of(const std::string& results, const std::string& name, const std::string& study = {});
+/// With several results, names its folder too.
+std::string series_name(const PlotRequest& request, std::size_t results, const std::string& name);
+
+Figure gantt(const PlotRequest& request);
+Figure utilization(const PlotRequest& request);
+Figure pareto(const PlotRequest& request);
+Figure speedup(const PlotRequest& request);
+Figure errors(const PlotRequest& request);
 
 }  // namespace rehearse::report

@@ -1,5 +1,3 @@
-#include "report/plots/more_kinds.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,9 +6,10 @@
 #include <limits>
 #include <map>
 
+#include "report/plots/kinds.hpp"
 #include "report/statistics.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::report {

@@ -1,5 +1,3 @@
-#include "report/plots/plot_rows.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "report/plots/kinds.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/io/csv.hpp"
 

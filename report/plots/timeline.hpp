@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "report/plots/figure.hpp"
+#include "sim/step/step_timer.hpp"
 
 namespace rehearse::report {
 
@@ -26,5 +27,11 @@ std::string timeline_json(const Timeline& timeline);
 
 /// The slices between two dates, the first row at the top; `kinds` names the looks.
 Figure timeline_figure(const Timeline& timeline, double from_s, double to_s, const std::vector<std::string>& kinds);
+
+// The timeline of one training step in the Trace Event Format that Perfetto and chrome://tracing open: a row for each device with
+// its operations, and rows for each link with the transfers over it.
+
+/// JSON. Times are microseconds. Transfers that share a link stand on rows below each other; links that carry nothing have none.
+std::string step_timeline_json(const sim::StepGraph& graph, const sim::Machine& machine, const sim::StepTimeline& timeline);
 
 }  // namespace rehearse::report

@@ -8,11 +8,13 @@
 #include <iterator>
 
 #include "report/row_writer.hpp"
+#include "scenarios/read/embedded.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"
-#include "sim/io/shown.hpp"
 #include "sim/io/output_file.hpp"
+#include "sim/io/shown.hpp"
 
 namespace rehearse::scenarios {
 
@@ -166,6 +168,26 @@ std::string agent_text(const policies::NetworkState& state) {
 
 void write_agent_file(const std::string& path, const policies::NetworkState& state) {
   sim::write_file(path, agent_text(state) + "\n");
+}
+
+std::shared_ptr<const policies::NetworkState> read_agent(sim::JsonValue value, const AgentReading& reading,
+                                                         const policies::StrategyChoice& choice,
+                                                         const policies::NetworkBlueprint& expected) {
+  try {
+    if (!choice.parameters.contains("agent")) {
+      const std::string file = agent_of(choice.name);
+      return std::make_shared<policies::NetworkState>(parse_agent(std::string(embedded_file(file)), file, expected));
+    }
+    const sim::JsonValue named = *sim::ObjectReader(value, reading.mistakes).child("agent");
+    const std::string path = reading.paths.resolve(named, reading.mistakes);
+    if (path.empty()) return nullptr;
+    auto network = std::make_shared<policies::NetworkState>(read_agent_file(path, expected));
+    reading.scenario.sha256_of_file[std::string(named.text())] = sim::sha256_of_file(path);
+    return network;
+  } catch (const sim::InputError& error) {
+    add_at(value, error, reading.mistakes);
+    return nullptr;
+  }
 }
 
 }  // namespace rehearse::scenarios

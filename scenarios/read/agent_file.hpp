@@ -2,9 +2,13 @@
 // [rows, columns], "numbers": [row after row]}]}.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "policies/learn/nn/network_state.hpp"
+#include "policies/registry/bundle.hpp"
+#include "scenarios/read/loader_parts.hpp"
+#include "scenarios/read/scenario.hpp"
 
 namespace rehearse::scenarios {
 
@@ -23,5 +27,18 @@ void write_agent_file(const std::string& path, const policies::NetworkState& sta
 
 /// The agent that ships for a strategy: its path among the embedded files.
 inline std::string agent_of(const std::string& strategy) { return "policies/agents/" + strategy + ".json"; }
+
+// The trained network of a strategy that has one.
+
+struct AgentReading {
+  const Paths& paths;
+  Scenario& scenario;  ///< gets the file's hash
+  sim::Mistakes& mistakes;
+};
+
+/// From the file that the parameter "agent" names, else the one that ships. `value` is the strategy; null after a mistake.
+std::shared_ptr<const policies::NetworkState> read_agent(sim::JsonValue value, const AgentReading& reading,
+                                                         const policies::StrategyChoice& choice,
+                                                         const policies::NetworkBlueprint& expected);
 
 }  // namespace rehearse::scenarios

@@ -7,7 +7,7 @@
 
 #include "scenarios/read/embedded.hpp"
 #include "scenarios/read/loader_parts.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/object_reader.hpp"
 
 namespace rehearse::scenarios {

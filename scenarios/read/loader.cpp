@@ -4,9 +4,9 @@
 #include <cstdlib>
 
 #include "report/row_writer.hpp"
-#include "scenarios/read/loader_parts.hpp"
 #include "scenarios/read/axes.hpp"
-#include "sim/base/names.hpp"
+#include "scenarios/read/loader_parts.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/jobs/job_list.hpp"
 

@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "scenarios/read/loader_parts.hpp"
-#include "sim/base/whole.hpp"
+#include "sim/base/units.hpp"
 #include "sim/io/object_reader.hpp"
 #include "traces/measurements/subject_json.hpp"
 #include "traces/networks/network_file.hpp"
-#include "workloads/training/convergence_table.hpp"
+#include "workloads/training/convergence.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::scenarios {

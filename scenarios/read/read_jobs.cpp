@@ -5,12 +5,11 @@
 #include <set>
 
 #include "scenarios/read/loader_parts.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 #include "sim/money/costs.hpp"
 #include "traces/jobs/job_list.hpp"
 #include "traces/jobs/job_rules.hpp"
-#include "traces/jobs/collect.hpp"
 #include "traces/jobs/readers.hpp"
 #include "traces/jobs/to_job.hpp"
 #include "workloads/zoo/zoo.hpp"

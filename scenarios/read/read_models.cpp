@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "scenarios/read/loader_parts.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "traces/measurements/subject_json.hpp"
-#include "workloads/training/convergence_table.hpp"
 #include "workloads/layers/structure.hpp"
+#include "workloads/training/convergence.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::scenarios {

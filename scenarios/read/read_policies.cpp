@@ -4,12 +4,11 @@
 #include <cmath>
 #include <set>
 
+#include "scenarios/read/agent_file.hpp"
 #include "scenarios/read/loader_parts.hpp"
-#include "scenarios/read/read_agent.hpp"
-#include "scenarios/read/read_partitions.hpp"
 #include "scenarios/read/read_strategy.hpp"
-#include "sim/base/names.hpp"
-#include "traces/histories/native.hpp"
+#include "sim/base/text.hpp"
+#include "traces/histories/history_list.hpp"
 #include "traces/jobs/job_rules.hpp"
 
 namespace rehearse::scenarios {

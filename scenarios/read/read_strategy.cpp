@@ -1,5 +1,8 @@
 #include "scenarios/read/read_strategy.hpp"
 
+#include <algorithm>
+#include <set>
+
 namespace rehearse::scenarios {
 
 std::optional<policies::ParameterValue> read_parameter(sim::JsonValue value, const policies::ParameterDeclaration& declared,
@@ -23,6 +26,54 @@ std::optional<policies::ParameterValue> read_parameter(sim::JsonValue value, con
   }
   if (declared.choices.empty()) return std::string(sim::read_text(value, mistakes));
   return declared.choices[sim::read_choice(value, declared.choices, mistakes)];
+}
+
+namespace {
+
+policies::Partition read_partition(sim::JsonValue value, const sim::Cluster& cluster, std::set<std::string>& users,
+                                   sim::Mistakes& mistakes) {
+  policies::Partition partition;
+  sim::ObjectReader in(value, mistakes);
+  partition.name = in.text("name");
+  for (const sim::JsonValue user : in.list("users")) {
+    const std::string name(sim::read_text(user, mistakes));
+    if (!name.empty() && !users.insert(name).second) refuse_again(user, name, "a user of one partition", mistakes);
+    partition.users.push_back(name);
+  }
+  const auto quota = in.required("quota", "nodes of each pool");
+  if (quota && !quota->is_object()) quota->refuse("an object with pools as keys", mistakes);
+  if (quota && quota->is_object()) {
+    const std::vector<std::string> pools = pool_names(cluster);
+    for (const sim::JsonMember member : quota->members()) {
+      const std::string pool(member.key.text());
+      if (!known_name(member.key, pool, pools, "pool", mistakes)) continue;
+      const auto at = static_cast<std::size_t>(std::find(pools.begin(), pools.end(), pool) - pools.begin());
+      partition.quota[pool] =
+          static_cast<int>(sim::read_integer(member.value, sim::between(0, cluster.pools[at].nodes), mistakes));
+    }
+  }
+  in.finish();
+  return partition;
+}
+
+}  // namespace
+
+std::vector<policies::Partition> read_partitions(sim::ObjectReader& in, const sim::Cluster& cluster, sim::Mistakes& mistakes) {
+  std::vector<policies::Partition> partitions;
+  const auto list = in.child("partitions");
+  if (!list) return partitions;
+  if (list->is_array() && list->size() == 0) list->refuse("at least one partition", mistakes);
+  std::set<std::string> names, users;
+  bool for_others = false;
+  for (const sim::JsonValue value : in.list("partitions")) {
+    partitions.push_back(read_partition(value, cluster, users, mistakes));
+    const policies::Partition& partition = partitions.back();
+    if (!partition.name.empty() && !names.insert(partition.name).second)
+      refuse_again(value, partition.name, "a partition's name that is given once", mistakes);
+    if (partition.users.empty() && for_others) value.refuse("users: another partition has all others", mistakes);
+    for_others = for_others || partition.users.empty();
+  }
+  return partitions;
 }
 
 }  // namespace rehearse::scenarios

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/queue/partitions.hpp"
 #include "policies/registry/bundle.hpp"
 #include "policies/registry/registry.hpp"
 #include "scenarios/read/loader_parts.hpp"
@@ -47,5 +48,10 @@ void read_strategy(sim::JsonValue value, const std::vector<Entry>& entries, cons
   in.finish();
   out = std::move(choice);
 }
+
+// The partitions of a queue strategy.
+
+/// Key "partitions"; none when it is not there.
+std::vector<policies::Partition> read_partitions(sim::ObjectReader& in, const sim::Cluster& cluster, sim::Mistakes& mistakes);
 
 }  // namespace rehearse::scenarios

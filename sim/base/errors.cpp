@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/base/printable.hpp"
+#include "sim/base/text.hpp"
 
 namespace rehearse::sim {
 

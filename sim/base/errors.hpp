@@ -22,7 +22,7 @@ struct Mistake {
   std::string nearest;  ///< the valid name that was probably meant
 };
 
-/// "file:line:column: /pointer: expected ..., found ...; did you mean ...?", fit for a terminal (sim/base/printable.hpp).
+/// "file:line:column: /pointer: expected ..., found ...; did you mean ...?", fit for a terminal (sim/base/text.hpp).
 std::string to_string(const Mistake& mistake);
 
 /// Everything wrong with the user's input, all of it at once. Caught in `main` alone; exit status 3.

@@ -1,10 +1,14 @@
-// Units and the grid of dates. Names carry units: _s, _usd, _j, _w, _bytes, _flops.
+// Units and the grid of dates; doubles made integers. Names carry units: _s, _usd, _j, _w, _bytes, _flops.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <string_view>
 
 namespace rehearse::sim {
+
+// Units and the grid of dates. Names carry units: _s, _usd, _j, _w, _bytes, _flops.
 
 inline constexpr double kSecondsPerHour = 3600.0;
 inline constexpr double kJoulesPerKwh = 3.6e6;
@@ -23,5 +27,37 @@ inline double on_step_grid(double seconds) { return std::ceil(seconds * 0x1p30) 
 using Tick = std::int64_t;
 
 inline double seconds_of(Tick ticks) { return static_cast<double>(ticks) * kStepGrid; }
+
+// Doubles made integers. A cast to an integer that cannot hold the value is undefined behaviour, and what the user gives can make
+// any quantity too large for one: intervals of 1e-300 s, devices of 1e20 FLOP/s.
+
+[[noreturn]] void refuse_whole(double value, std::string_view what, double most);
+
+/// `value` without its fraction. Throws InputError ("WHAT: expected ..., found ...") when an `Integer` cannot hold it, or it is
+/// no number.
+template <class Integer>
+Integer whole(double value, std::string_view what) {
+  using Limits = std::numeric_limits<Integer>;
+  constexpr double kEnd = 2.0 * static_cast<double>(Limits::max() / 2 + 1);  // a power of two, so exact
+  constexpr auto kLow = static_cast<double>(Limits::min());
+  if (!(value >= kLow && value < kEnd)) [[unlikely]]
+    refuse_whole(value, what, kEnd);
+  return static_cast<Integer>(value);
+}
+
+// Durations of the step level as counts of its grid.
+
+/// Of one duration or transfer: half of what a Tick holds, so that a date and one more duration always fit.
+inline constexpr double kMostTicks = 0x1p62;
+
+/// A count of ticks, whole or not, without its fraction. Throws InputError where it is not below kMostTicks.
+inline Tick whole_ticks(double ticks) {
+  if (!(ticks < kMostTicks)) [[unlikely]]
+    refuse_whole(ticks, "a duration in ticks of 2^-30 s", kMostTicks);
+  return static_cast<Tick>(ticks);
+}
+
+/// Rounded up to the grid. Not negative, and below 2^32 s.
+inline Tick ticks_up(double seconds) { return whole_ticks(std::ceil(seconds * 0x1p30)); }
 
 }  // namespace rehearse::sim

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/base/errors.hpp"
+
 namespace rehearse::sim {
 
 ModelCorrection correction_of(const Device& device, std::string_view model, std::string_view dataset) {
@@ -14,6 +16,32 @@ PowerLaw power_law(const Device& device) {
   if (device.power) return *device.power;
   const double busy = device.busy_w - device.idle_w;
   return {.running_w = device.idle_w, .clock_w = busy, .launch_w = busy};
+}
+
+StepSeries::StepSeries(std::vector<Step> steps) : steps_(std::move(steps)) {
+  check(!steps_.empty(), "a series has a step at least");
+  double sum = 0;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    before_.push_back(sum);
+    if (i + 1 == steps_.size()) break;
+    check(steps_[i].time_s < steps_[i + 1].time_s, "the times of a series increase");
+    sum += steps_[i].value * (steps_[i + 1].time_s - steps_[i].time_s);
+  }
+}
+
+std::size_t StepSeries::index_at(double time_s) const {
+  const auto next =
+      std::upper_bound(steps_.begin() + 1, steps_.end(), time_s, [](double t, const Step& step) { return t < step.time_s; });
+  return static_cast<std::size_t>(next - steps_.begin()) - 1;
+}
+
+double StepSeries::at(double time_s) const { return steps_[index_at(time_s)].value; }
+
+double StepSeries::integral(double from_s, double to_s) const {
+  const std::size_t first = index_at(from_s), last = index_at(to_s);
+  if (first == last) return steps_[first].value * (to_s - from_s);
+  return steps_[first].value * (steps_[first + 1].time_s - from_s) + (before_[last] - before_[first + 1]) +
+         steps_[last].value * (to_s - steps_[last].time_s);
 }
 
 }  // namespace rehearse::sim

@@ -1,4 +1,4 @@
-// Devices, instance types, pools and the network between them: plain values. The data lives in sim/cluster/catalogue/*.json.
+// A quantity that is constant between dates: a price, the carbon intensity of power.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,28 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/cluster/step_series.hpp"
-
 namespace rehearse::sim {
+
+class StepSeries {
+ public:
+  struct Step {
+    double time_s = 0;  ///< from then on
+    double value = 0;
+  };
+  /// At least one step; times increase. Before the first the value is the first one's.
+  explicit StepSeries(std::vector<Step> steps);
+  double at(double time_s) const;
+  /// Exact, in units of the value times seconds; within one step it is value x (to_s - from_s). `from_s` <= `to_s`.
+  double integral(double from_s, double to_s) const;
+  const std::vector<Step>& steps() const { return steps_; }
+
+ private:
+  std::size_t index_at(double time_s) const;
+  std::vector<Step> steps_;
+  std::vector<double> before_;  // of each step: integral from the first to it
+};
+
+// Devices, instance types, pools and the network between them: plain values. The data lives in sim/cluster/catalogue/*.json.
 
 enum class DeviceKind : std::uint8_t { gpu, cpu };
 enum class Precision : std::uint8_t { fp32, fp16 };
@@ -40,8 +59,8 @@ struct Threading {
   double time_slice_s = 7.5e-4;   ///< of the system, when a core has more threads than its hardware
 };
 
-/// What a device draws while it trains, and at which clock it keeps a limit (docs/explain/model.md, "Power and energy"). Watts are those
-/// at full clock.
+/// What a device draws while it trains, and at which clock it keeps a limit (docs/explain/model.md, "Power and energy"). Watts
+/// are those at full clock.
 struct PowerLaw {
   double running_w = 0;        ///< ready, with nothing to do: leakage, memory's refresh, fans
   double clock_w = 0;          ///< on top while an operation computes or moves data

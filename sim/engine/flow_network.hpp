@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
+#include "sim/engine/max_min.hpp"
 
 namespace rehearse::sim {
 
@@ -48,6 +49,57 @@ class FlowNetwork {
   virtual ~FlowNetwork() = default;
   /// From date 0, without flows, until nothing is left to happen.
   virtual void run(FlowClient& client) = 0;
+};
+
+// Our own network of flows: max-min rates, flat arrays, nothing allocated once the arrays have grown.
+
+/// Flows of one way have one rate, so that each way keeps count of the bytes that a flow of it has received since the way was
+/// last idle, and its flows wait in the order of the count at which they end.
+class FluidNetwork final : public FlowNetwork {
+ public:
+  explicit FluidNetwork(const Ways& ways);
+  void run(FlowClient& client) override;
+
+ private:
+  struct Waiting {
+    double served;  // bytes at which the flow ends
+    std::int32_t flow;
+    bool operator>(const Waiting& o) const { return served != o.served ? served > o.served : flow > o.flow; }
+  };
+  struct Way {
+    double rate = 0;             // bytes a tick
+    double served = 0;           // to each flow, at `updated`
+    double updated = 0;          // ticks
+    std::vector<Waiting> flows;  // a heap
+  };
+  void clear();
+  void start(const FlowStart& flow);
+  /// The next date, not after `own`; ends the flows that end until then.
+  Tick settle(Tick own);
+  void end_flows(double until);
+  void share();
+  void advance(Way& way) const;
+  double first_end() const;
+
+  MaxMin rates_;
+  std::vector<Way> ways_;
+  std::vector<std::int32_t> active_;    // ways with flows
+  std::vector<double> ends_;            // of each of them: when its first flow ends, in ticks
+  std::vector<std::int32_t> position_;  // of a way in active_
+  std::vector<std::int32_t> ended_;
+  double now_ = 0;  // ticks
+};
+
+// SimGrid's network of flows: each is a Comm between two hosts, whose route is the flow's way. The reference for FluidNetwork.
+
+class SimGridNetwork final : public FlowNetwork {
+ public:
+  explicit SimGridNetwork(const Ways& ways) : ways_(ways) {}
+  /// At most one call of this or run_with_simgrid in a process.
+  void run(FlowClient& client) override;
+
+ private:
+  const Ways& ways_;
 };
 
 }  // namespace rehearse::sim

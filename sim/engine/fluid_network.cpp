@@ -1,11 +1,10 @@
-#include "sim/engine/fluid_network.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/ticks.hpp"
+#include "sim/base/units.hpp"
+#include "sim/engine/flow_network.hpp"
 
 namespace rehearse::sim {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
-#include "sim/base/whole.hpp"
+#include "sim/base/units.hpp"
 #include "sim/engine/child.hpp"
 #include "sim/engine/simgrid_setup.hpp"
 

@@ -1,5 +1,3 @@
-#include "sim/engine/simgrid_network.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -8,7 +6,8 @@
 #include <unordered_map>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/ticks.hpp"
+#include "sim/base/units.hpp"
+#include "sim/engine/flow_network.hpp"
 #include "sim/engine/simgrid_setup.hpp"
 
 namespace rehearse::sim {

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/csv_source.hpp"
 #include "sim/io/shown.hpp"
 

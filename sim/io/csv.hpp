@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
-#include "sim/io/number_range.hpp"
+#include "sim/io/shown.hpp"
 
 namespace rehearse::sim {
 
@@ -98,5 +98,28 @@ class CsvReader {
   CsvRow row_;
   std::size_t field_count_ = 0;
 };
+
+// A text as a field of a CSV file (RFC 4180): in double quotes where it must be.
+
+/// `out` is a std::string or a buffer that grows like one.
+template <class Text>
+void append_csv_text(Text& out, std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) {
+    out.append(text.data(), text.data() + text.size());
+    return;
+  }
+  out.push_back('"');
+  for (const char c : text) {
+    if (c == '"') out.push_back('"');
+    out.push_back(c);
+  }
+  out.push_back('"');
+}
+
+inline std::string csv_text(std::string_view text) {
+  std::string out;
+  append_csv_text(out, text);
+  return out;
+}
 
 }  // namespace rehearse::sim

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sha2.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -15,7 +17,7 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::sim {
@@ -106,6 +108,24 @@ std::string text_of_file(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
+}
+
+std::string sha256_of_file(const std::string& path) {
+  InputFile file(path);
+  SHA2_CTX state;
+  SHA256Init(&state);
+  std::vector<char> buffer(std::size_t{1} << 18);
+  while (const std::size_t got = file.read(buffer.data(), buffer.size()))
+    SHA256Update(&state, reinterpret_cast<const std::uint8_t*>(buffer.data()), got);
+  std::array<char, SHA256_DIGEST_STRING_LENGTH> digits{};
+  SHA256End(&state, digits.data());
+  return digits.data();
+}
+
+std::string sha256_of_text(std::string_view text) {
+  std::array<char, SHA256_DIGEST_STRING_LENGTH> digits{};
+  SHA256Data(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), digits.data());
+  return digits.data();
 }
 
 }  // namespace rehearse::sim

@@ -35,4 +35,11 @@ std::string read_file(const std::string& path, std::size_t max_bytes);
 /// The whole of a file of the program's own; empty when it is not there.
 std::string text_of_file(const std::string& path);
 
+// Fingerprints of the files that a run read, for its resolved scenario.
+
+/// SHA-256 (FIPS 180-4) of a file's bytes, 64 lower-case hexadecimal digits. Throws InputError when the file cannot be read.
+std::string sha256_of_file(const std::string& path);
+/// Of a text's bytes.
+std::string sha256_of_text(std::string_view text);
+
 }  // namespace rehearse::sim

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/json_tree.hpp"
 #include "sim/io/shown.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::sim {

@@ -11,7 +11,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/io/json.hpp"
-#include "sim/io/number_range.hpp"
+#include "sim/io/shown.hpp"
 
 namespace rehearse::sim {
 

@@ -228,4 +228,11 @@ bool is_mount_point(const std::string& path) {
          (here.st_dev != above.st_dev || here.st_ino == above.st_ino);
 }
 
+std::string OwnFolder::file(std::string_view name) const {
+  check(!path_.empty(), fmt::format("{} is to be written by a run without a folder", name));
+  check(!name.empty() && name != "." && name != ".." && name.find('/') == name.npos,
+        fmt::format("{} is to be written outside the run's folder", name));
+  return fmt::format("{}/{}", path_, name);
+}
+
 }  // namespace rehearse::sim

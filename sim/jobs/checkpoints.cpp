@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/jobs/least_interval.hpp"
-
 namespace rehearse::sim {
 
 double young_daly_interval_s(double write_s, double mtbf_s) {

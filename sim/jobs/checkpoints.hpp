@@ -1,9 +1,15 @@
-// How often running jobs write checkpoints, and what that saves them from.
+// How close to each other periodic checkpoints may be.
 #pragma once
 
 #include "sim/jobs/job.hpp"
 
 namespace rehearse::sim {
+
+/// Seconds of training between two of them, at least: those of the longest stage can still be counted, and no job writes one in
+/// every step.
+inline constexpr double kLeastCheckpointInterval_s = 1e-3;
+
+// How often running jobs write checkpoints, and what that saves them from.
 
 /// What a preemption does with the work since the last checkpoint.
 enum class Preemption : std::uint8_t {

@@ -1,15 +1,103 @@
-// A whole job alone on an empty cluster, in closed form: what estimates, the oracle and the manual reference cost are made of.
-// Equal to a replay of that one job, to rounding.
+// A job alone on an empty cluster, stage by stage: what staged strategies plan and learn with. Equal to a replay of that one job
+// with the same choices, to rounding.
 #pragma once
 
+#include <map>
 #include <unordered_map>
+#include <vector>
 
-#include "sim/replay/alone_stages.hpp"
+#include "sim/jobs/models.hpp"
 #include "sim/money/costs.hpp"
 #include "sim/replay/decisions.hpp"
-#include "sim/jobs/models.hpp"
+#include "sim/replay/stage.hpp"
 
 namespace rehearse::sim {
+
+/// Where the job stands between two stages.
+struct Standing {
+  Progress progress;
+  int stages = 0;                       ///< ended
+  const Configuration* held = nullptr;  ///< of the last stage; null before the first
+  double time_s = 0;                    ///< since the job took its first devices
+  double cost_usd = 0;
+  double energy_j = 0;
+  double step_s = 0;       ///< of the last stage, its noise included
+  double noise_scale = 0;  ///< true, at the end of the last stage
+  bool ended = false;
+  FailureReason failure = FailureReason::none;
+};
+
+/// Training to the end of a stage. It depends on batch, rate and staleness, not on where it runs.
+struct StageTraining {
+  Progress end;
+  double epochs = 0;  ///< of training time, lost ones included
+  int evaluations = 0;
+  double noise_scale = 0;
+  bool ended = false;  ///< the job, not only the stage
+  FailureReason failure = FailureReason::none;
+};
+
+/// What an epoch takes and what holding the devices costs, without noise.
+struct StageRates {
+  bool fits = false;  ///< cluster and memory; otherwise nothing else is set
+  EpochTimes epoch;
+  double step_s = 0;
+  double profiling_s = 0;  ///< at each start
+  double usd_per_s = 0;
+  double idle_w = 0, busy_w = 0;
+};
+
+/// Money, seconds and energy.
+struct StageCost {
+  double time_s = 0, cost_usd = 0, energy_j = 0;
+  StageCost& operator+=(const StageCost& other);
+};
+
+class StageRunner {
+ public:
+  /// Everything must outlive the runner.
+  StageRunner(const Cluster& cluster, const CostRules& rules, const Models& models, const Policy& policy)
+      : cluster_(cluster), rules_(rules), models_(models), policy_(policy) {}
+
+  /// Runs the choice until its stage or the job ends. False when it does not fit; the standing is then as it was. The choice's
+  /// configuration must outlive the standing.
+  bool run(const Job& job, const Choice& choice, Standing& standing);
+
+  // The parts of `run`, for planners that try many choices from one standing.
+
+  /// Memoised.
+  const StageRates& rates(const Job& job, const Configuration& configuration);
+  /// Up to the choice's `until_epochs`; `batch_before` as in take_up_batch.
+  StageTraining train(const Job& job, const Choice& choice, Progress from, double batch_before) const;
+  /// From letting go of `held` (null: nothing) to the first step of `next`; nothing when they are the same.
+  StageCost switching(const Job& job, const Configuration* held, const Configuration& next);
+  /// Of the stage's training and evaluations, `slower` times as long as the rates say.
+  static StageCost running(const StageRates& rates, const StageTraining& training, double slower);
+  /// How much slower than its rates this stage (from 0) is.
+  double noise(const Job& job, const Configuration& configuration, int stage) const;
+  const Models& models() const { return models_; }
+
+ private:
+  struct Key {
+    int profile;
+    std::vector<Group> groups;
+    Sync sync;
+    double power_limit_w;
+  };
+  struct Less {
+    bool operator()(const Key& a, const Key& b) const;
+  };
+  StageRates compute(const Job& job, const Configuration& configuration) const;
+
+  const Cluster& cluster_;
+  const CostRules rules_;
+  const Models models_;
+  const Policy policy_;
+  std::map<Key, StageRates, Less> rates_;
+};
+
+// A whole job alone on an empty cluster, in closed form: what estimates, the oracle and the manual reference cost are made of.
+// Equal to a replay of that one job, to rounding.
 
 struct AloneOutcome {
   bool fits = false;  ///< on the cluster and in memory; otherwise nothing else is set

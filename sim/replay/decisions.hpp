@@ -8,9 +8,9 @@
 
 #include "sim/cluster/cluster.hpp"
 #include "sim/jobs/configuration.hpp"
-#include "sim/nodes/device_shares.hpp"
 #include "sim/jobs/job.hpp"
 #include "sim/jobs/models.hpp"
+#include "sim/nodes/device_shares.hpp"
 #include "sim/nodes/nodes.hpp"
 #include "sim/step/op_graph.hpp"
 
@@ -148,6 +148,18 @@ struct Policy {
   Place* place = nullptr;
   Threads* threads = nullptr;
   Queue* queue = nullptr;
+};
+
+// What a queue may have beside its decisions: limits on what jobs hold together. A job that takes other devices at the end of a
+// stage is not started by the queue, and keeps to them too.
+
+class Quotas {
+ public:
+  virtual ~Quotas() = default;
+  /// May the job hold this instead of what it holds?
+  virtual bool has_room(JobSlot slot, const Configuration& configuration) const = 0;
+  /// It does so from now on; the queue hears of it at its next decision as well.
+  virtual void take(JobSlot slot, const Configuration& configuration) = 0;
 };
 
 }  // namespace rehearse::sim

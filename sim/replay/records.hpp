@@ -4,11 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/replay/decisions.hpp"
+#include "sim/money/meter.hpp"
 #include "sim/nodes/node_events.hpp"
-#include "sim/money/pool_totals.hpp"
+#include "sim/replay/decisions.hpp"
 #include "sim/replay/stage.hpp"
-#include "sim/replay/stage_clock.hpp"
 
 namespace rehearse::sim {
 

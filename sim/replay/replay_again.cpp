@@ -1,6 +1,6 @@
 // The end of a stage at which `configure` is asked again: the job goes on as it is, or checkpoints and starts with another
 // choice.
-#include "sim/replay/quotas.hpp"
+#include "sim/replay/decisions.hpp"
 #include "sim/replay/replay_run.hpp"
 #include "sim/replay/validate.hpp"
 

@@ -2,11 +2,15 @@
 // nothing in it depends on other jobs but how fast it passes (StageClock); the replay only schedules its end.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <vector>
 
+#include "sim/jobs/checkpoints.hpp"
+#include "sim/jobs/models.hpp"
 #include "sim/money/costs.hpp"
 #include "sim/replay/decisions.hpp"
-#include "sim/jobs/models.hpp"
 
 namespace rehearse::sim {
 
@@ -88,5 +92,87 @@ double lost_seconds(const StageCourse& course, double elapsed_s);
 /// What `place` and `threads` answer for each group of a layout.
 std::vector<Plans> ask_plans(const Policy& policy, const StepTimes& step_times, const Cluster& cluster, const Job& job,
                              const Configuration& configuration, const Layout& layout);
+
+// How far a stage is at a date: training at a speed that may change, with a checkpoint after each interval of training. In closed
+// form from change to change, so that checkpoints are no events.
+
+/// Where a stage stands. Course seconds are those of StageCourse: training at full speed. The others are as they passed.
+struct StageReading {
+  double done_s = 0;              ///< course seconds trained
+  double trained_s = 0;           ///< that they took
+  double saved_s = 0;             ///< course seconds in the last whole checkpoint of this stage
+  double saved_trained_s = 0;     ///< that those took
+  double writing_s = 0;           ///< spent on periodic checkpoints, begun ones included
+  std::uint64_t checkpoints = 0;  ///< whole ones
+};
+
+/// Seconds of periodic checkpoints before so many seconds of a course are trained.
+double writing_before(const CheckpointTimes& times, double course_s);
+
+class StageClock {
+ public:
+  StageClock() = default;
+  /// A stage whose first step is at `begin_s` and whose course takes `length_s` at full speed. The last checkpoint is the last
+  /// one before the end.
+  StageClock(double begin_s, double length_s, const CheckpointTimes& checkpoints, double speed = 1);
+  /// From now on `speed` course seconds are trained in a second; positive. Writing is as fast as before.
+  void set_speed(double now_s, double speed);
+  double speed() const { return speed_; }
+  /// `now_s` must not be before the last change of speed.
+  StageReading at(double now_s) const;
+  /// All of the course, as it stands at end_s().
+  StageReading whole() const;
+  /// Date of the end, not on the grid of dates.
+  double end_s() const;
+  /// Course seconds trained in a second, on average from the last change of speed to the end: speed and writing.
+  double mean_speed() const;
+
+ private:
+  double left_s() const;  // from since_s_ to the end
+  double since_s_ = 0;    // last change of speed
+  StageReading base_;     // then
+  double length_s_ = 0;
+  CheckpointTimes times_;
+  double speed_ = 1;
+  double written_s_ = 0;   // of a checkpoint begun, at since_s_
+  std::uint64_t all_ = 0;  // checkpoints of the whole stage
+};
+
+// Training, epoch after epoch: the one loop behind stages, estimates and plans.
+
+enum class TrainingEnd : std::uint8_t { epochs, target, failed };
+
+/// What one epoch did; `part` of a whole one.
+struct EpochStep {
+  double part = 1;
+  EpochOutcome outcome;
+};
+
+/// Trains until `until` epochs are trained, the target is measured (Stop::target), or the job diverges for the last time. A part
+/// of an epoch, where it begins inside one or ends with `until`, is evaluated like a whole one. After each epoch `on_epoch(const
+/// EpochStep&, const Progress& now)`.
+template <class OnEpoch>
+TrainingEnd train_epochs(const Job& job, const Configuration& configuration, double until, const Convergence& convergence,
+                         Progress& now, OnEpoch&& on_epoch) {
+  const double samples = convergence.samples_per_epoch(*job.profile);
+  const bool stops_at_target = job.has_target() && job.stop == Stop::target;
+  while (now.epochs_trained < until) {
+    const double end = std::min(until, std::floor(now.epochs_trained) + 1);
+    EpochStep step{.part = end - now.epochs_trained};
+    step.outcome = convergence.train(job, configuration, step.part * samples, now.training);
+    ++now.epochs;
+    if (step.outcome.diverged) {
+      ++now.divergences;
+    } else {
+      now.epochs_trained = end;
+      now.accuracy = convergence.accuracy(job, now.training);
+      now.measured_accuracy = convergence.measured_accuracy(job, now.epochs, now.accuracy);
+    }
+    on_epoch(step, now);
+    if (now.divergences >= kMostDivergences) return TrainingEnd::failed;
+    if (stops_at_target && !step.outcome.diverged && now.measured_accuracy >= job.target_accuracy) return TrainingEnd::target;
+  }
+  return TrainingEnd::epochs;
+}
 
 }  // namespace rehearse::sim

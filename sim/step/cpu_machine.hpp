@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
@@ -70,5 +71,65 @@ struct CpuGraph {
 
 /// `class_of`: one for each operation.
 CpuGraph cpu_graph(const OpGraph& graph, double batch, std::vector<std::int32_t> class_of);
+
+// Which cores are whose: free ones are handed out in whole tiles first, and every core remembers the size of its last team.
+
+struct CoreShare {
+  std::int32_t core = 0, threads = 0;
+};
+
+/// A core's own thread (or threads, where teams overlap), and spare ones on its further hardware threads.
+class CpuCores {
+ public:
+  explicit CpuCores(const CpuMachine& machine);
+
+  /// Without an own thread.
+  int idle() const { return idle_; }
+  /// With an own thread, and a further hardware thread that is free.
+  int spare() const { return spare_; }
+  int threads_on(int core) const { return own_of_[static_cast<std::size_t>(core)] + spare_of_[static_cast<std::size_t>(core)]; }
+
+  /// `count` idle cores, from the lowest or from the highest, those in tiles that are all idle first.
+  void take_idle(int count, bool from_top, std::vector<CoreShare>& out);
+  /// Spare threads, from the highest core.
+  void take_spare(int count, std::vector<CoreShare>& out);
+  /// `count` threads from this core on, round and round, whoever is there.
+  void take_from(int core, int count, std::vector<CoreShare>& out);
+  void give_back(const std::vector<CoreShare>& shares, bool spare);
+
+  /// The size of the last team that the core's own (or its spare) thread was in, 0: none; then it is `threads`.
+  int swap_team(int core, bool spare, int threads);
+
+ private:
+  void add(int core, int threads, bool spare, std::vector<CoreShare>& out);
+  void count(int core, int sign);
+  const CpuMachine& machine_;
+  std::vector<std::int32_t> own_of_, spare_of_, team_, spare_team_;
+  std::vector<std::int32_t> whole_, broken_;  // scratch
+  int idle_ = 0, spare_ = 0;
+};
+
+// How fast operations go that run side by side on a CPU. Each asks of its cores the part of its time in which it computes, and of
+// its sockets' memory its mean traffic; a core that is asked for too much is shared in proportion, bandwidth by max-min.
+
+/// One operation that runs.
+struct CpuTeam {
+  CpuOpCost cost;  ///< what changing teams costs included
+  int threads = 1;
+  std::vector<CoreShare> shares;
+  std::vector<double> on_socket;     ///< the part of its traffic: its data lie evenly on the sockets of its cores
+  double bandwidth_bytes_per_s = 0;  ///< that its cores can draw
+
+  double arithmetic_s = 0;  ///< alone on its cores
+  double load = 0;          ///< the part of its time alone in which it computes
+  double alone_s = 0;       ///< at the present share of its cores, with all the bandwidth
+  double speed = 0;         ///< of the whole operation, a second
+};
+
+/// Fills in what follows from the shares.
+void settle_team(const CpuMachine& machine, CpuTeam& team);
+
+/// The speed of each team; all running ones must be given.
+void set_speeds(const CpuMachine& machine, const CpuCores& cores, std::span<CpuTeam* const> teams);
 
 }  // namespace rehearse::sim

@@ -6,9 +6,8 @@
 #include <limits>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/ticks.hpp"
-#include "sim/step/cpu_cores.hpp"
-#include "sim/step/cpu_speeds.hpp"
+#include "sim/base/units.hpp"
+#include "sim/step/cpu_machine.hpp"
 
 namespace rehearse::sim {
 

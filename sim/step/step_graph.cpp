@@ -6,7 +6,7 @@
 #include <numeric>
 #include <queue>
 
-#include "sim/base/ticks.hpp"
+#include "sim/base/units.hpp"
 
 namespace rehearse::sim {
 namespace {

@@ -1,16 +1,99 @@
-// The one scheduler of a training step (docs/explain/model.md, "Step level"): what runs where and when, which tensors go where, what lies
-// in memory. The network decides how long transfers take.
-//
-// At one date: operations end in the order of their indices; transfers whose latency is over begin; tensors arrive in the order
-// of their producers; every free device takes its first ready operation.
+// The one scheduler of a training step (docs/explain/model.md, "Step level"): what runs where and when, and what it keeps. For
+// this room's sources alone.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "sim/engine/flow_network.hpp"
-#include "sim/step/ready_queues.hpp"
-#include "sim/step/step_memory.hpp"
 #include "sim/step/step_timer.hpp"
 
 namespace rehearse::sim {
+
+// The operations that are ready on each device, in the order in which they are to run. One flat array, as each operation is
+// ready once.
+
+class ReadyQueues {
+ public:
+  /// Empty queues, each with room for all operations that are placed on its device. `dated`: keys never decrease, as dates do.
+  void clear(int devices, std::span<const std::int32_t> device_of_op, bool dated) {
+    dated_ = dated;
+    first_.assign(devices + 1, 0);
+    for (const std::int32_t device : device_of_op) ++first_[device + 1];
+    for (int d = 0; d < devices; ++d) first_[d + 1] += first_[d];
+    end_.assign(first_.begin(), first_.end() - 1);
+    entries_.resize(device_of_op.size());
+  }
+  bool empty(int device) const { return first_[device] == end_[device]; }
+  /// The smallest key comes first, of equal ones the smallest operation.
+  void push(int device, std::int64_t key, std::int32_t op) {
+    const Entry entry{key, op};
+    std::int32_t at = end_[device]++;
+    if (dated_) {
+      for (; at > first_[device] && Later()(entries_[at - 1], entry); --at) entries_[at] = entries_[at - 1];
+      entries_[at] = entry;
+    } else {
+      entries_[at] = entry;
+      std::push_heap(entries_.begin() + first_[device], entries_.begin() + end_[device], Later());
+    }
+  }
+  std::int32_t pop(int device) {
+    if (dated_) return entries_[first_[device]++].op;
+    std::pop_heap(entries_.begin() + first_[device], entries_.begin() + end_[device], Later());
+    return entries_[--end_[device]].op;
+  }
+
+ private:
+  struct Entry {
+    std::int64_t key;
+    std::int32_t op;
+  };
+  struct Later {
+    bool operator()(const Entry& a, const Entry& b) const { return a.key != b.key ? a.key > b.key : a.op > b.op; }
+  };
+  std::vector<std::int32_t> first_, end_;  // of each device's part of entries_: sorted when `dated`, else a heap
+  std::vector<Entry> entries_;
+  bool dated_ = true;
+};
+
+// The memory of a machine's devices during one step: what lies there now, the most that ever did, the first that found no room.
+
+class StepMemory {
+ public:
+  explicit StepMemory(const Machine& machine) {
+    for (int d = 0; d < machine.devices(); ++d) capacity_.push_back(machine.device(d).memory_bytes);
+    clear();
+  }
+  void clear() {
+    used_.assign(capacity_.size(), 0);
+    peak_.assign(capacity_.size(), 0);
+    out_of_memory_ = {};
+  }
+  /// For operation `op`.
+  void take(int device, std::int64_t bytes, int op) {
+    const std::int64_t used = used_[device] += bytes;
+    if (used <= peak_[device]) return;
+    peak_[device] = used;
+    if (used > capacity_[device] && !out_of_memory_.happened())
+      out_of_memory_ = {device, op, bytes, std::max<std::int64_t>(0, capacity_[device] - (used - bytes))};
+  }
+  void give(int device, std::int64_t bytes) { used_[device] -= bytes; }
+  std::int64_t used(int device) const { return used_[device]; }
+  const std::vector<std::int64_t>& peak() const { return peak_; }
+  const OutOfMemory& out_of_memory() const { return out_of_memory_; }
+
+ private:
+  std::vector<std::int64_t> capacity_, used_, peak_;
+  OutOfMemory out_of_memory_;
+};
+
+// The one scheduler of a training step (docs/explain/model.md, "Step level"): what runs where and when, which tensors go where,
+// what lies in memory. The network decides how long transfers take.
+//
+// At one date: operations end in the order of their indices; transfers whose latency is over begin; tensors arrive in the order
+// of their producers; every free device takes its first ready operation.
 
 /// The machine's ways, as networks take them.
 Ways ways_of(const Machine& machine);

@@ -6,10 +6,9 @@
 #include <string>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/ticks.hpp"
+#include "sim/base/units.hpp"
 #include "sim/engine/child.hpp"
-#include "sim/engine/fluid_network.hpp"
-#include "sim/engine/simgrid_network.hpp"
+#include "sim/engine/flow_network.hpp"
 #include "sim/step/step_scheduler.hpp"
 
 namespace rehearse::sim {

@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "deploy/keras.hpp"
 #include "sim/base/errors.hpp"
-#include "deploy/keras_network.hpp"
 #include "workloads/layers/structure.hpp"
 
 using namespace rehearse;

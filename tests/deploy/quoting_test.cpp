@@ -1,5 +1,3 @@
-#include "deploy/quoting.hpp"
-
 #include <fmt/format.h>
 #include <rapidcheck/catch.h>
 
@@ -8,10 +6,10 @@
 #include <cstdint>
 #include <set>
 
+#include "deploy/template.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/io/shown.hpp"
 #include "tests/cli/shell.hpp"
-#include "deploy/template.hpp"
 
 using namespace rehearse;
 using namespace rehearse::traces;

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "scenarios/read/places.hpp"
-#include "traces/measurements/formats.hpp"
+#include "traces/measurements/measurement_list.hpp"
 #include "workloads/calibration/energy.hpp"
-#include "workloads/calibration/knees.hpp"
+#include "workloads/calibration/validation.hpp"
 
 using namespace rehearse;
 using workloads::Measurement;

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "sim/base/errors.hpp"
-#include "traces/jobs/collect.hpp"
 #include "traces/jobs/native_rows.hpp"
+#include "traces/jobs/to_job.hpp"
 #include "traces/jobs/trace_stream.hpp"
 
 using namespace rehearse;

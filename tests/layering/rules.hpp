@@ -17,10 +17,10 @@ struct Room {
 /// From the ground up: a room sees only rooms above it in this list, so nothing runs in a circle.
 const std::vector<Room>& rooms();
 
-/// A library's headers that only these rooms may include; everybody else goes through their own interfaces.
+/// A library's headers that only these rooms may include, or single files; everybody else goes through their own interfaces.
 struct Fenced {
   std::string_view prefix;
-  std::vector<std::string_view> rooms;
+  std::vector<std::string_view> owners;
 };
 
 const std::vector<Fenced>& fenced();

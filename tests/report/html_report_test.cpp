@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "report/packed_table.hpp"
-#include "report/step_means.hpp"
 #include "sim/base/errors.hpp"
 #include "tests/scenarios/temporary_folder.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "report/plots/heat_map.hpp"
+#include "report/plots/figure.hpp"
 #include "report/plots/run_gnuplot.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/io/file.hpp"

@@ -1,11 +1,10 @@
-#include "report/plots/step_timeline.hpp"
-
 #include <rapidcheck/catch.h>
 
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>
 
+#include "report/plots/timeline.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"
 #include "tests/sim/step/made_up.hpp"

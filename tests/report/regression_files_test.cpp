@@ -5,7 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "report/recorded.hpp"
+#include "report/regression.hpp"
 #include "report/regression_text.hpp"
 #include "report/xml_text.hpp"
 #include "sim/base/errors.hpp"

@@ -1,8 +1,7 @@
-#include "report/steady_state.hpp"
-
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "report/statistics.hpp"
 #include "sim/base/random.hpp"
 
 using namespace rehearse::report;

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/io/number_range.hpp"
+#include "sim/io/shown.hpp"
 
 inline std::string text_of_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

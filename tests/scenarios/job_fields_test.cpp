@@ -9,7 +9,7 @@
 #include "tests/scenarios/loading.hpp"
 #include "traces/jobs/native_rows.hpp"
 #include "traces/jobs/to_job.hpp"
-#include "workloads/training/convergence_table.hpp"
+#include "workloads/training/convergence.hpp"
 
 namespace {
 

@@ -7,9 +7,9 @@
 
 #include "sim/base/errors.hpp"
 #include "tests/workloads/devices.hpp"
-#include "workloads/training/convergence_table.hpp"
-#include "workloads/training/datasets.hpp"
 #include "workloads/steps/profiles.hpp"
+#include "workloads/training/convergence.hpp"
+#include "workloads/training/datasets.hpp"
 #include "workloads/world/world.hpp"
 #include "workloads/zoo/zoo.hpp"
 

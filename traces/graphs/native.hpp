@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/step/op_graph.hpp"
 
@@ -16,5 +17,13 @@ sim::OpGraph parse_graph(std::string text, std::string file);
 
 /// What parse_graph reads back as an equal graph, when each operation's name is its own.
 std::string to_json(const sim::OpGraph& graph);
+
+// The names that kinds and phases of operations have in files.
+
+/// In the order of sim::OpKind and sim::Phase.
+inline const std::vector<std::string> kOpKinds{"conv",        "gemm",    "rnn",       "batch_norm", "pool",
+                                               "elementwise", "softmax", "embedding", "update",     "variable"};
+inline const std::vector<std::string> kPhases{"forward", "backward", "update"};
+inline constexpr const char* kGraphFormat = "rehearse-graph-1";
 
 }  // namespace rehearse::traces

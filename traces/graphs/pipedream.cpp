@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "sim/io/file.hpp"
-#include "sim/io/number_range.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/graphs/profiled_graph.hpp"
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/step/machine.hpp"
@@ -78,5 +81,18 @@ void wait_for_forward(ProfiledGraph& graph);
 
 /// Reorders operations so that every edge goes forward. Throws sim::InputError for a cycle.
 void order_forward(ProfiledGraph& graph, std::string_view file);
+
+// An order of operations in which every edge goes forward, or the cycle that forbids it.
+
+struct ForwardOrder {
+  std::vector<int> ops;    ///< all of them; of those that may come next the smallest index
+  std::vector<int> cycle;  ///< when there is none: some operations that wait for each other, in the edges' direction
+};
+
+/// Of operations 0 to count - 1.
+ForwardOrder forward_order(int count, std::span<const std::pair<int, int>> edges);
+
+/// "a cycle through \"a\", \"b\", \"c\" and 5 more", for messages.
+std::string cycle_text(const std::vector<int>& cycle, const std::function<std::string_view(int)>& name_of);
 
 }  // namespace rehearse::traces

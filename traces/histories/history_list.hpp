@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,5 +39,33 @@ class HistoryCollector {
   HistoryList list_;
   std::set<std::string> rows_;
 };
+
+// Our own format of past runs: CSV, one row a run.
+
+/// Reads a CSV file, plain or gzip-compressed, with the columns model, dataset, instance, workers, batch_size (global), samples,
+/// epochs, time_s, accuracy and any of precision, lr_rule (without them a job's defaults, and the report says so), asynchronous
+/// (0 or 1), censored (0 or 1: cut short), servers, learning_rate and price_usd_per_hour (of workers, servers and all else that
+/// the run used). It is the user's own file: throws InputError with every mistake in it, and when it cannot be read or has no
+/// row.
+HistoryList read_native_history(const std::string& path);
+
+/// The header line, and a row, each with its line end; numbers in the shortest form that reads back the same.
+std::string native_history_header();
+std::string native_history_row(const workloads::PastRun& run);
+
+// Past runs in several formats: a reader for each, in one table (history_list.cpp).
+
+struct HistoryFormat {
+  std::string_view name, description;
+  std::string_view source;  ///< how to get such a file; empty for one's own
+  /// Throws sim::InputError when the file cannot be read or holds nothing that can be used.
+  HistoryList (*read)(const std::string& path);
+};
+
+/// Our own comes first.
+std::span<const HistoryFormat> history_formats();
+
+/// Rows that cannot be used are dropped, and the report says so.
+HistoryList read_trimtuner_history(const std::string& path);
 
 }  // namespace rehearse::traces

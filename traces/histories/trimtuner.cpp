@@ -4,7 +4,7 @@
 #include <array>
 
 #include "sim/io/csv.hpp"
-#include "traces/histories/formats.hpp"
+#include "traces/histories/history_list.hpp"
 
 namespace rehearse::traces {
 

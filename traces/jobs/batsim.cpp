@@ -6,7 +6,6 @@
 #include <map>
 
 #include "traces/jobs/job_rules.hpp"
-#include "traces/jobs/json_trace.hpp"
 #include "traces/jobs/readers.hpp"
 
 namespace rehearse::traces {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "traces/jobs/job_rules.hpp"
-#include "traces/jobs/csv_trace.hpp"
 #include "traces/jobs/readers.hpp"
 
 namespace rehearse::traces {

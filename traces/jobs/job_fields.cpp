@@ -1,7 +1,6 @@
 #include "traces/jobs/job_fields.hpp"
 
-#include "sim/jobs/least_interval.hpp"
-
+#include "sim/jobs/checkpoints.hpp"
 #include "traces/jobs/job_rules.hpp"
 
 namespace rehearse::traces {

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/io/number_range.hpp"
+#include "sim/io/shown.hpp"
 #include "sim/jobs/job.hpp"
 #include "traces/jobs/trace_job.hpp"
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,5 +68,23 @@ void sort_by_date(std::vector<sim::Job>& jobs);
 
 /// For the terminal: one line of totals, one a reason, one a note; each ends with a line end. `what` the rows became.
 std::string to_string(const ImportReport& report, std::string_view what = "jobs");
+
+// Jobs that are known beforehand, as the replay asks for them.
+
+class VectorSource final : public sim::JobSource {
+ public:
+  /// The jobs, by date, must outlive the source.
+  explicit VectorSource(std::span<const sim::Job> jobs) : left_(jobs) {}
+
+  std::optional<sim::Job> next() override {
+    if (left_.empty()) return std::nullopt;
+    const sim::Job& job = left_.front();
+    left_ = left_.subspan(1);
+    return job;
+  }
+
+ private:
+  std::span<const sim::Job> left_;
+};
 
 }  // namespace rehearse::traces

@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
 #include "traces/jobs/job_rules.hpp"
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "sim/base/names.hpp"
+#include <algorithm>
+
+#include "sim/base/text.hpp"
+#include "sim/io/civil_date.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::traces {
@@ -67,6 +70,68 @@ const TraceReaderEntry& trace_reader(std::string_view name) {
   throw sim::InputError(sim::Mistake{.expected = fmt::format("a format of traces: {}", fmt::join(names, ", ")),
                                      .found = sim::shown(name),
                                      .nearest = sim::nearest_name(name, names)});
+}
+
+double read_date(sim::CsvRow& fields, std::string_view column, std::int64_t& zoneless) {
+  const auto date = sim::parse_civil_date(fields.text(column));
+  if (!date) {
+    fields.refuse(column, "a date like 2017-10-09 07:01:55");
+    return 0;
+  }
+  if (!date->has_zone) ++zoneless;
+  return date->unix_s;
+}
+
+std::vector<std::string> note_of_zones(std::int64_t zoneless) {
+  if (zoneless == 0) return {};
+  return {
+      fmt::format("{} dates name no time zone: taken as UTC; where the clock was changed for summer, an hour is missing or "
+                  "there twice",
+                  zoneless)};
+}
+
+namespace {
+
+/// "/attempts/12/start_time" is the column "attempts/start_time": an element's place makes no reason of its own.
+std::string column_of(std::string_view pointer) {
+  std::string column;
+  for (std::size_t begin = 1; begin <= pointer.size();) {
+    const std::size_t end = std::min(pointer.find('/', begin), pointer.size());
+    const std::string_view part = pointer.substr(begin, end - begin);
+    if (part.find_first_not_of("0123456789") != part.npos) column.append(column.empty() ? "" : "/").append(part);
+    begin = end + 1;
+  }
+  return column;
+}
+
+}  // namespace
+
+std::optional<sim::JsonDocument> parse_item(const sim::JsonItem& item, const std::string& path, TraceRow& row) {
+  try {
+    return sim::parse_json(item.text, path);
+  } catch (const sim::InputError& error) {
+    for (sim::Mistake mistake : error.mistakes()) {
+      mistake.line += item.line - 1;
+      row.mistakes.push_back(std::move(mistake));
+    }
+    return std::nullopt;
+  }
+}
+
+bool JsonTrace::next(TraceRow& row) {
+  sim::JsonItem item;
+  if (!items_.next(item)) return false;
+  row.line = item.line;
+  const auto document = parse_item(item, path_, row);
+  if (!document) return true;
+  sim::Mistakes mistakes;
+  read(document->root(), row, mistakes);
+  for (sim::Mistake mistake : mistakes.listed()) {
+    mistake.line += item.line - 1;
+    mistake.pointer = column_of(mistake.pointer);
+    row.mistakes.push_back(std::move(mistake));
+  }
+  return true;
 }
 
 }  // namespace rehearse::traces

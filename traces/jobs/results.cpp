@@ -7,7 +7,7 @@
 #include <map>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/jobs/native_rows.hpp"

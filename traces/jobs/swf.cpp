@@ -14,7 +14,7 @@
 namespace rehearse::traces {
 namespace {
 
-constexpr std::size_t kFields = 18;
+constexpr std::size_t kSwfFields = 18;
 /// The places of the fields that are used, from 0.
 enum Field : std::size_t {
   kNumber,
@@ -93,7 +93,7 @@ class Swf final : public TraceReader {
       line.remove_prefix(begin);
       const std::string_view text = line.substr(0, line.find_first_of(" \t"));
       line.remove_prefix(text.size());
-      if (count < kFields) {
+      if (count < kSwfFields) {
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), fields_[count]);
         if (error != std::errc{} || end != text.data() + text.size() || !sim::NumberRange{}.contains(fields_[count])) {
           row.refuse(fmt::format("field {}", count + 1), "a number", sim::shown(text));
@@ -102,7 +102,7 @@ class Swf final : public TraceReader {
       }
       ++count;
     }
-    if (count == kFields) return true;
+    if (count == kSwfFields) return true;
     row.refuse({}, "18 fields", fmt::format("{}", count));
     return false;
   }
@@ -171,7 +171,7 @@ class Swf final : public TraceReader {
   }
 
   sim::LineReader lines_;
-  std::array<double, kFields> fields_{};
+  std::array<double, kSwfFields> fields_{};
   Names jobs_, users_, partitions_, executables_;
   std::string start_;
   std::int64_t think_times_ = 0;

@@ -1,7 +1,6 @@
 // The traces of Tiresias' simulator (Gu et al., "Tiresias: A GPU Cluster Manager for Distributed Deep Learning", NSDI 2019):
 // job_id,num_gpu,submit_time,iterations,model_name,duration,interval, in two layouts that name their columns.
 #include "traces/jobs/job_rules.hpp"
-#include "traces/jobs/csv_trace.hpp"
 #include "traces/jobs/readers.hpp"
 
 namespace rehearse::traces {

@@ -1,15 +1,32 @@
-// From what a user or a trace says of a job to the replay's job, and back: the one place where a job's names are looked up.
+// What a reader of traces is told about the world that the trace is for.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/jobs/job.hpp"
 #include "traces/jobs/job_fields.hpp"
-#include "traces/jobs/trace_options.hpp"
+#include "traces/jobs/job_list.hpp"
+#include "traces/jobs/job_rules.hpp"
 #include "workloads/steps/profiles.hpp"
 
 namespace rehearse::traces {
+
+struct KnownModel {
+  std::string name;
+  std::string dataset;  ///< of jobs that name none
+};
+
+struct TraceOptions {
+  std::vector<KnownModel> models;
+  std::vector<std::string> datasets;
+  std::vector<std::string> pools;  ///< in the order of Cluster::pools
+  ClusterLimits cluster;
+  bool keep_origin = false;  ///< false: dates count from the first submission
+};
+
+// From what a user or a trace says of a job to the replay's job, and back: the one place where a job's names are looked up.
 
 /// Indices into the scenario's names; -1: not given, or none of them.
 struct LookedUp {
@@ -28,5 +45,12 @@ sim::Job to_job(const TraceJob& from, const LookedUp& found, const TraceOptions&
 /// The job as plain values, as far as it differs from one of which nothing is said; but choices always. `pools` in the order of
 /// Cluster::pools.
 TraceJob to_trace_job(const sim::Job& job, const std::vector<std::string>& pools);
+
+// A trace of any format as jobs of a scenario.
+
+/// Sorted by date, from the first submission on, every dropped and repaired row accounted for. Throws InputError for a format
+/// that is not in the table, as its reader does, and when no row is a job.
+JobList read_trace(std::string_view format, const std::string& path, const TraceOptions& options,
+                   workloads::ProfileTable& profiles);
 
 }  // namespace rehearse::traces

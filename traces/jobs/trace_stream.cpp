@@ -6,12 +6,10 @@
 #include <filesystem>
 #include <memory>
 
-#include "sim/base/names.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
-#include "traces/jobs/contradictions.hpp"
 #include "traces/jobs/job_rules.hpp"
-#include "traces/jobs/model_names.hpp"
 
 namespace rehearse::traces {
 
@@ -243,6 +241,15 @@ void TraceStream::finish() {
   report_.notes = reader_->notes();
   if (outside_ > 0) report_.notes.push_back(fmt::format("{} rows lie outside --from and --to", outside_));
   if (not_sampled_ > 0) report_.notes.push_back(fmt::format("{} rows were not drawn by --sample", not_sampled_));
+}
+
+const ModelName* find_model_name(std::string_view theirs) {
+  // inception3: ElasticFlow and Tiresias. The others: Gavel, whose ResNet-18 trains on CIFAR-10 (Narayanan et al., table 2).
+  static constexpr ModelName kNames[] = {
+      {"inception3", "inception-v3", {}}, {"ResNet-18", "resnet18", "cifar10"}, {"ResNet-50", "resnet50", "imagenet"}};
+  for (const ModelName& name : kNames)
+    if (name.theirs == theirs) return &name;
+  return nullptr;
 }
 
 }  // namespace rehearse::traces

@@ -1,15 +1,71 @@
-// What a trace asks of a cluster: counted job by job, in memory that grows with the trace's hours, sizes and users, not its jobs.
+// How often values of which size occurred, in memory that does not grow with their number: bins 2 % wide, so that every quantile
+// is within 1 % (Masson, Rim, Lee: "DDSketch: A Fast and Fully-Mergeable Quantile Sketch with Relative-Error Guarantees", VLDB
+// 2019).
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <string>
 
-#include "traces/jobs/log_histogram.hpp"
 #include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {
+
+class LogHistogram {
+ public:
+  struct Bin {
+    std::int64_t count = 0;
+    double least = 0, most = 0;  ///< of the values in it
+    /// The value that more than half of them have, if there is one, and by how many it outvotes the others at least (Boyer,
+    /// Moore: "MJRTY: A Fast Majority Vote Algorithm", 1991).
+    double common = 0;
+    std::int64_t votes = 0;
+  };
+
+  /// `value` above 0.
+  void add(double value) {
+    Bin& bin = bins_[index(value)];
+    bin.least = bin.count == 0 ? value : std::min(bin.least, value);
+    bin.most = std::max(bin.most, value);
+    if (bin.votes == 0) bin.common = value;
+    bin.votes += value == bin.common ? 1 : -1;
+    ++bin.count;
+    ++count_;
+    sum_ += value;
+  }
+
+  std::int64_t count() const { return count_; }
+  double sum() const { return sum_; }
+  double mean() const { return sum_ / static_cast<double>(count_); }
+
+  /// The smallest value that at least this part of them does not exceed, within 1 %; 0 for an empty histogram.
+  double quantile(double part) const {
+    double below = 0;
+    for (const auto& [index, bin] : bins_) {
+      below += static_cast<double>(bin.count);
+      if (below >= part * static_cast<double>(count_)) return std::sqrt(bin.least * bin.most);
+    }
+    return 0;
+  }
+
+  /// By size; a bin's index tells its edges.
+  const std::map<int, Bin>& bins() const { return bins_; }
+  static double lower_edge(int index) { return std::exp(index * kWidth); }
+  static double upper_edge(int index) { return std::exp((index + 1) * kWidth); }
+
+ private:
+  static constexpr double kWidth = 0.02;
+  static int index(double value) { return static_cast<int>(std::floor(std::log(value) / kWidth)); }
+
+  std::map<int, Bin> bins_;
+  std::int64_t count_ = 0;
+  double sum_ = 0;
+};
+
+// What a trace asks of a cluster: counted job by job, in memory that grows with the trace's hours, sizes and users, not its jobs.
 
 class Workload {
  public:

@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/whole.hpp"
+#include "sim/base/units.hpp"
 #include "sim/io/csv.hpp"
-#include "traces/measurements/convergence_formats.hpp"
+#include "traces/measurements/convergence_list.hpp"
 #include "workloads/training/datasets.hpp"
 
 namespace rehearse::traces {

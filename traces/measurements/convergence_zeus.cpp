@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "sim/io/csv.hpp"
-#include "traces/measurements/convergence_formats.hpp"
+#include "traces/measurements/convergence_list.hpp"
 
 namespace rehearse::traces {
 namespace {

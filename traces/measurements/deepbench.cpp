@@ -10,7 +10,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/io/file.hpp"
-#include "traces/measurements/formats.hpp"
+#include "traces/measurements/measurement_list.hpp"
 
 namespace rehearse::traces {
 namespace {

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "sim/io/json.hpp"
-#include "traces/measurements/formats.hpp"
+#include "traces/measurements/measurement_list.hpp"
 
 namespace rehearse::traces {
 namespace {

@@ -65,4 +65,21 @@ class MeasurementCollector {
 /// One line of totals, one for each reason, each with a line end.
 std::string to_string(const MeasurementList& list);
 
+// Other people's measurements: a reader for each format, in one table (measurement_list.cpp).
+
+struct MeasurementFormat {
+  std::string_view name, description;
+  /// Throws sim::InputError when the file cannot be read or holds nothing that can be used.
+  MeasurementList (*read)(const std::string& path);
+};
+
+std::span<const MeasurementFormat> measurement_formats();
+
+MeasurementList read_gavel(const std::string& path);
+MeasurementList read_pollux(const std::string& path);
+MeasurementList read_tf_benchmarks(const std::string& path);
+MeasurementList read_deepbench(const std::string& path);
+MeasurementList read_trimtuner(const std::string& path);
+MeasurementList read_zeus(const std::string& path);
+
 }  // namespace rehearse::traces

@@ -6,15 +6,14 @@
 #include <cmath>
 #include <optional>
 
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
-#include "sim/io/csv_text.hpp"
 #include "sim/io/json.hpp"
-#include "traces/measurements/csv_fields.hpp"
 #include "traces/measurements/subject_json.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::traces {
+
 namespace {
 
 using workloads::Measurement;
@@ -164,5 +163,20 @@ std::string native_row(const Measurement& m) {
   for (const std::string& field : fields) line += (&field == fields.data() ? "" : ",") + sim::csv_text(field);
   return line + '\n';
 }
+
+std::size_t choice(sim::CsvRow& row, std::string_view column, const std::vector<std::string>& names, std::string_view what) {
+  const std::string found(row.text(column));
+  const auto name = std::find(names.begin(), names.end(), found);
+  if (name != names.end()) return static_cast<std::size_t>(name - names.begin());
+  const std::string nearest = sim::nearest_name(found, names);
+  row.refuse(column, fmt::format("{}{}", what, nearest.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", nearest)));
+  return 0;
+}
+
+std::size_t choice_or_first(sim::CsvRow& row, std::string_view column, const std::vector<std::string>& names) {
+  return row.has(column) ? choice(row, column, names, fmt::format("{}", fmt::join(names, ", "))) : 0;
+}
+
+std::string number_or_empty(double x) { return std::isfinite(x) ? fmt::format("{}", x) : ""; }
 
 }  // namespace rehearse::traces

@@ -3,8 +3,10 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "sim/io/csv.hpp"
 #include "traces/measurements/measurement_list.hpp"
 
 namespace rehearse::traces {
@@ -25,5 +27,16 @@ MeasurementList read_native_measurements(const std::string& path, const Measurem
 /// The header line, and a row, each with its line end; numbers in the shortest form that reads back the same.
 std::string native_header();
 std::string native_row(const workloads::Measurement& measurement);
+
+// What readers and writers of native CSV files of measurements share.
+
+/// The position of the field among `names`. Another text is a mistake of the row, `what` is what was expected; it then stands for
+/// the first.
+std::size_t choice(sim::CsvRow& row, std::string_view column, const std::vector<std::string>& names, std::string_view what);
+/// An empty field, or no such column, is the first name.
+std::size_t choice_or_first(sim::CsvRow& row, std::string_view column, const std::vector<std::string>& names);
+
+/// The shortest form that reads back; empty for what was not measured.
+std::string number_or_empty(double x);
 
 }  // namespace rehearse::traces

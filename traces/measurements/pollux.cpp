@@ -9,7 +9,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/io/csv.hpp"
-#include "traces/measurements/formats.hpp"
+#include "traces/measurements/measurement_list.hpp"
 
 namespace rehearse::traces {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/io/csv.hpp"
-#include "traces/measurements/formats.hpp"
+#include "traces/measurements/measurement_list.hpp"
 #include "workloads/training/datasets.hpp"
 
 namespace rehearse::traces {

@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/whole.hpp"
-#include "workloads/calibration/convergence_passage.hpp"
+#include "sim/base/units.hpp"
 #include "workloads/calibration/convergence_start.hpp"
 
 namespace rehearse::workloads {
+
 namespace {
 
 using Residuals = std::vector<double>;
@@ -175,6 +175,35 @@ class Fit {
 FittedConvergence fit_convergence(const MeasuredPair& pair, double reference_batch) {
   sim::check(!pair.runs.empty() || !pair.settings.empty(), "a fit needs measurements");
   return Fit(pair, reference_batch).run();
+}
+
+StepSetting setting_of(double batch, double learning_rate) { return {.global_batch = batch, .learning_rate = learning_rate}; }
+
+std::vector<double> epoch_accuracies(const ConvergenceParameters& c, const StepSetting& setting, int epochs, double enough) {
+  constexpr double kSurely = 0.05;
+  std::vector<double> accuracies;
+  TrainingState state;
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    advance(c, {}, state, setting, c.training_samples);
+    accuracies.push_back(accuracy(c, {}, state));
+    if (accuracies.back() > enough + kSurely) break;
+  }
+  return accuracies;
+}
+
+FirstPassage first_passage(const std::vector<double>& accuracies, int epochs, double target, double validation_samples) {
+  FirstPassage passage{.mean_epochs = 0, .never = 1};
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    passage.mean_epochs += passage.never;
+    const auto at = static_cast<std::size_t>(epoch);
+    const double a = at < accuracies.size() ? accuracies[at] : HUGE_VAL;
+    // The chance that a reading stays below the target.
+    const double below =
+        std::isfinite(a) ? std::erfc((a - target) / evaluation_deviation(a, validation_samples) / std::sqrt(2.0)) / 2 : 0.0;
+    passage.never *= below;
+    if (passage.never < 1e-9) break;
+  }
+  return passage;
 }
 
 }  // namespace rehearse::workloads

@@ -1,9 +1,8 @@
-#include "workloads/calibration/convergence_free_parameters.hpp"
-
 #include <algorithm>
 #include <cmath>
 
 #include "sim/base/errors.hpp"
+#include "workloads/calibration/convergence_start.hpp"
 
 namespace rehearse::workloads {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "sim/base/errors.hpp"
-#include "workloads/calibration/convergence_passage.hpp"
+#include "workloads/calibration/convergence_fit.hpp"
 #include "workloads/calibration/error_summary.hpp"
 
 namespace rehearse::workloads {

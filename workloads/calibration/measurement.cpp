@@ -6,7 +6,7 @@
 
 #include "sim/base/errors.hpp"
 #include "workloads/layers/layer_cost.hpp"
-#include "workloads/steps/power.hpp"
+#include "workloads/steps/op_time.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::workloads {

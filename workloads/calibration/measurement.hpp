@@ -13,10 +13,9 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/jobs/configuration.hpp"
 #include "workloads/layers/network.hpp"
+#include "workloads/layers/structure.hpp"
 #include "workloads/steps/op_time.hpp"
 #include "workloads/steps/step_model.hpp"
-#include "workloads/layers/structure.hpp"
-#include "workloads/steps/synchronisation.hpp"
 
 namespace rehearse::workloads {
 

@@ -8,8 +8,8 @@
 
 #include "sim/base/random.hpp"
 #include "workloads/steps/graph_builder.hpp"
-#include "workloads/steps/memory.hpp"
-#include "workloads/steps/power.hpp"
+#include "workloads/steps/op_time.hpp"
+#include "workloads/steps/profiles.hpp"
 #include "workloads/steps/step_model.hpp"
 
 namespace rehearse::workloads {

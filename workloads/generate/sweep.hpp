@@ -9,7 +9,7 @@
 
 #include "sim/cluster/cluster.hpp"
 #include "workloads/calibration/measurement.hpp"
-#include "workloads/layers/structure_features.hpp"
+#include "workloads/layers/structure.hpp"
 
 namespace rehearse::workloads {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "sim/base/whole.hpp"
+#include "sim/base/units.hpp"
 #include "workloads/layers/conv_forms.hpp"
 
 namespace rehearse::workloads {

@@ -3,10 +3,19 @@
 
 #include <deque>
 #include <map>
+#include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 
+#include "sim/cluster/cluster.hpp"
 #include "sim/jobs/job.hpp"
+#include "sim/step/machine.hpp"
+#include "sim/step/op_graph.hpp"
+#include "workloads/steps/graph_builder.hpp"
+#include "workloads/steps/step_model.hpp"
+#include "workloads/training/convergence.hpp"
 
 namespace rehearse::workloads {
 
@@ -29,6 +38,69 @@ class ProfileTable {
   using Key = std::tuple<std::string_view, std::string_view, sim::Precision, sim::LrRule>;  // views into profiles_
   std::deque<sim::Profile> profiles_;
   std::map<Key, const sim::Profile*> by_key_;
+};
+
+// How much memory of its device one worker needs, and the largest batch that fits (docs/explain/model.md, "Memory of a device").
+
+using sim::kContextBytes;
+using sim::kUsableMemory;
+inline constexpr double kBucketBytes = 2 * 64e6;  ///< in which gradients are exchanged
+inline constexpr double kLargestWorkspaceBytes = 512e6;
+
+/// Sums over a graph, so that a batch's need is a few operations.
+class MemoryModel {
+ public:
+  MemoryModel(const sim::OpGraph& graph, Optimizer optimizer);
+
+  /// 4 P (2 + s) + b x saved outputs + largest workspace + buckets + context. Half precision halves what grows with the batch
+  /// and changes nothing else: 2-byte weights and gradients beside 4-byte master weights.
+  double bytes(double batch, sim::Precision precision = sim::Precision::fp32) const;
+  bool fits(double batch, const sim::Device& device, sim::Precision precision = sim::Precision::fp32) const;
+  /// The largest whole batch that fits; 0 when not even one sample does. At most 2^30.
+  int largest_batch(const sim::Device& device, sim::Precision precision = sim::Precision::fp32) const;
+
+ private:
+  double fixed_bytes_ = 0;
+  double saved_bytes_per_sample_ = 0;
+  double workspace_bytes_per_sample_ = 0;  // of the largest
+};
+
+// What is computed once for each profile (model, dataset, precision): its graph, the sums behind step time and memory, and what
+// is believed of its convergence.
+
+struct ProfileModel {
+  sim::OpGraph graph;
+  StepModel step;
+  MemoryModel memory;
+  std::string model, dataset;
+  Optimizer optimizer = Optimizer::momentum;
+  double training_samples = 0;
+  double validation_samples = 0;
+  double publication_batch = 0;                      ///< global
+  double checkpoint_bytes = 0;                       ///< parameters and what the optimiser keeps of each
+  std::optional<ConvergenceParameters> convergence;  ///< none: cost only, its accuracy is not modelled
+};
+
+/// How to make a ProfileModel. `optimizer` counts for memory and the update.
+struct ProfileModelInputs {
+  sim::OpGraph graph;
+  std::string model, dataset;  ///< the profile's
+  Optimizer optimizer = Optimizer::momentum;
+  double training_samples = 0;
+  double validation_samples = 0;
+  double publication_batch = 0;
+  std::optional<ConvergenceParameters> convergence;
+};
+
+/// By Profile::index.
+class ProfileModels {
+ public:
+  void add(ProfileModelInputs inputs);
+  const ProfileModel& of(const sim::Profile& profile) const { return models_[static_cast<std::size_t>(profile.index)]; }
+  std::size_t size() const { return models_.size(); }
+
+ private:
+  std::deque<ProfileModel> models_;
 };
 
 }  // namespace rehearse::workloads

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "sim/cluster/cluster.hpp"
 #include "workloads/steps/op_time.hpp"
 
 namespace rehearse::workloads {
@@ -41,5 +42,77 @@ class StepModel {
   double parameters_ = 0;
   sim::Affine input_bytes_;
 };
+
+// What data-parallel workers spend on exchanging gradients, and how it combines with their computation
+// (docs/explain/model.md, "Synchronisation"). Pure functions of seconds, bytes and counts.
+
+/// Spread of the step times of equal workers, of which a synchronous step waits for the slowest (coefficient of variation).
+inline constexpr double kWorkerSpread = 0.01;
+
+/// Seconds for `ranks` ends to sum `bytes` in a ring: 2 (n-1)/n S/B + 2 (n-1) a. 0 for one rank.
+double ring_all_reduce_s(double bytes, int ranks, const sim::Link& link);
+
+/// Bytes that each rank sends, and receives, in that ring: 2 (n-1)/n S.
+inline double ring_bytes(double bytes, int ranks) { return 2.0 * (ranks - 1) / ranks * bytes; }
+
+/// Workers in equal numbers on each node.
+struct RingPlan {
+  int nodes = 1, workers_per_node = 1;
+  sim::Link inside;   ///< between two workers of a node
+  sim::Link network;  ///< the node's NIC
+  int workers() const { return nodes * workers_per_node; }
+};
+
+/// Scatter and gather inside each node, and between them one ring over the nodes for each worker's share, all sharing the NIC.
+double hierarchical_all_reduce_s(double bytes, const RingPlan& plan);
+
+struct ParameterServers {
+  int servers = 1;
+  sim::Link network;   ///< of one server, and of one worker
+  double apply_s = 0;  ///< a server's time to apply one worker's gradients of all parameters
+  double overlap = 4;  ///< g of the smooth maximum, in [1, 10]
+};
+
+/// Seconds in which one server would push, apply and pull all parameters for one worker: 2 S/B + 2 a + t_apply.
+double push_s(double bytes, const ParameterServers& ps);
+
+/// Asynchronous: pushes a second of `workers` that compute `worker_s` a step: 1/X = ((T_w/n)^g + (t_push/n_ps)^g)^(1/g).
+double asynchronous_pushes_per_s(double worker_s, int workers, double push, const ParameterServers& ps);
+
+/// The number of workers at which the servers are as busy as the workers: n* = T_w n_ps / t_push.
+double saturation_workers(double worker_s, double push, const ParameterServers& ps);
+
+/// Expected maximum of n independent standard normal numbers; 0 for n = 1.
+double expected_normal_maximum(int n);
+
+/// By how much, relatively, the slowest of `workers` is expected to take longer than the mean.
+inline double straggling(int workers) { return kWorkerSpread * expected_normal_maximum(workers); }
+
+/// (max(0, a)^g + b^g)^(1/g), for g >= 1; never less than the larger, never more than the sum.
+double overlapped(double a, double b, double g);
+
+enum class Exchange { ring, parameter_servers_synchronous, parameter_servers_asynchronous };
+
+struct StepInputs {
+  ComputeTime compute;  ///< of the slowest worker
+  double input_s = 0;   ///< to read its samples
+  double gradient_bytes = 0;
+  Exchange exchange = Exchange::ring;
+  RingPlan ring;  ///< how the workers are spread; also counts the workers under parameter servers
+  ParameterServers servers;
+  double overlap = 4;     ///< g, of synchronisation with the backward pass, in [1, 10] (Pollux, OSDI 2021, section 3.2)
+  double straggling = 0;  ///< how much longer the slowest worker takes, as straggling() has it: synchronous steps wait for it
+  double exchange_factor = 1;  ///< multiplies the time of the exchange: how the world differs from the belief
+};
+
+struct StepTime {
+  double worker_s = 0;                   ///< max(operations, host, input): SEMANTICS applies the two outside the timers
+  double straggler_s = 0;                ///< waiting for the slowest worker
+  double exposed_synchronisation_s = 0;  ///< what overlap does not hide
+  double step_s = 0;                     ///< the sum; asynchronous: the mean time between two pushes of one worker
+  double steps_per_s = 0;                ///< global ones: 1 / step_s when synchronous, pushes a second when asynchronous
+};
+
+StepTime step_time(const StepInputs& inputs);
 
 }  // namespace rehearse::workloads

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "workloads/layers/structure_features.hpp"
+#include "workloads/layers/structure.hpp"
 
 namespace rehearse::workloads {
 

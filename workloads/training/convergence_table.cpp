@@ -1,10 +1,9 @@
-#include "workloads/training/convergence_table.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "sim/base/errors.hpp"
+#include "workloads/training/convergence.hpp"
 #include "workloads/training/datasets.hpp"
 
 namespace rehearse::workloads {

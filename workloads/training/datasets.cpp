@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 
 namespace rehearse::workloads {
 namespace {

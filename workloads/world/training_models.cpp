@@ -10,8 +10,8 @@
 #include "sim/base/random.hpp"
 #include "sim/money/costs.hpp"
 #include "workloads/steps/cpu_threads.hpp"
-#include "workloads/steps/power.hpp"
-#include "workloads/steps/synchronisation.hpp"
+#include "workloads/steps/op_time.hpp"
+#include "workloads/steps/step_model.hpp"
 
 namespace rehearse::workloads {
 

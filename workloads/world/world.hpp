@@ -5,15 +5,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "sim/jobs/models.hpp"
 #include "workloads/steps/placed_step.hpp"
-#include "workloads/steps/profile_models.hpp"
+#include "workloads/steps/profiles.hpp"
 
 namespace rehearse::workloads {
 
-/// How far the world is from the belief (docs/explain/model.md, "World and belief"). Standard deviations of logarithms, but for the
-/// ceiling's; `evaluation_noise` scales the deviation of an evaluation.
+/// How far the world is from the belief (docs/explain/model.md, "World and belief"). Standard deviations of logarithms, but for
+/// the ceiling's; `evaluation_noise` scales the deviation of an evaluation.
 struct WorldErrors {
   double model_error = 0.10;        ///< step compute time of a (model, device)
   double sync_error = 0.15;         ///< synchronisation time of a pool
@@ -60,5 +61,93 @@ class World {
  private:
   std::unique_ptr<TrainingModels> models_;
 };
+
+// The world without what nobody can know beforehand: the speed of single stages and nodes, and what an evaluation happens to
+// read. What is left lasts: speeds of models and networks, noise scales, ceilings, the examples that a job needs. A job ends with
+// the first evaluation that reads its target, one of several near it, so that each is taken to read one deviation more than there
+// is. For yardsticks alone.
+
+class PlainWorld final : public sim::StepTimes, public sim::Convergence {
+ public:
+  /// The world must outlive it.
+  explicit PlainWorld(const World& world) : world_(world.models()), evaluation_noise_(world.evaluation_noise()) {}
+  sim::Models models() const { return {this, this}; }
+
+  const sim::OpGraph& graph(const sim::Profile& profile) const override { return world_.step_times->graph(profile); }
+  sim::StepTiming timing(const sim::Job& job, const sim::Configuration& configuration, const sim::Layout& layout,
+                         std::span<const sim::Plans> plans) const override {
+    return world_.step_times->timing(job, configuration, layout, plans);
+  }
+  double noise(const sim::Job&, const sim::Configuration&, const sim::Layout&, int) const override { return 1; }
+  double checkpoint_bytes(const sim::Profile& profile) const override { return world_.step_times->checkpoint_bytes(profile); }
+
+  std::uint64_t individuality(const sim::Job& job) const override { return world_.convergence->individuality(job); }
+  double samples_per_epoch(const sim::Profile& profile) const override { return world_.convergence->samples_per_epoch(profile); }
+  double evaluation_samples(const sim::Profile& profile) const override {
+    return world_.convergence->evaluation_samples(profile);
+  }
+  double default_epoch_cap(const sim::Profile& profile) const override { return world_.convergence->default_epoch_cap(profile); }
+  sim::EpochOutcome train(const sim::Job& job, const sim::Configuration& configuration, double examples,
+                          sim::TrainingState& state) const override {
+    return world_.convergence->train(job, configuration, examples, state);
+  }
+  double accuracy(const sim::Job& job, const sim::TrainingState& state) const override {
+    return world_.convergence->accuracy(job, state);
+  }
+  double measured_accuracy(const sim::Job& job, int, double accuracy) const override {
+    return accuracy + evaluation_noise_ * evaluation_deviation(*job.profile, accuracy);
+  }
+  double evaluation_deviation(const sim::Profile& profile, double accuracy) const override {
+    return world_.convergence->evaluation_deviation(profile, accuracy);
+  }
+
+ private:
+  const sim::Models world_;
+  const double evaluation_noise_;
+};
+
+// A belief about one job, corrected by what it or others like it have shown: the noise scale, the ceilings, the examples that it
+// needs, the speed of pools.
+
+struct Revision {
+  double noise_scale_factor = 1;
+  double ceiling_offset = 0;           ///< added to every phase's ceiling
+  double examples_factor = 1;          ///< the same progress needs so many times the examples
+  std::vector<double> slower_on_pool;  ///< step times over the believed ones; 1 for pools beyond its end
+};
+
+class RevisedBelief final : public sim::StepTimes, public sim::Convergence {
+ public:
+  /// The belief must outlive it.
+  RevisedBelief(const Belief& belief, Revision revision);
+  sim::Models models() const { return {this, this}; }
+
+  const sim::OpGraph& graph(const sim::Profile& profile) const override;
+  sim::StepTiming timing(const sim::Job& job, const sim::Configuration& configuration, const sim::Layout& layout,
+                         std::span<const sim::Plans> plans) const override;
+  double noise(const sim::Job& job, const sim::Configuration& configuration, const sim::Layout& layout, int stage) const override;
+  double checkpoint_bytes(const sim::Profile& profile) const override;
+
+  std::uint64_t individuality(const sim::Job&) const override { return 0; }
+  double samples_per_epoch(const sim::Profile& profile) const override;
+  double evaluation_samples(const sim::Profile& profile) const override;
+  double default_epoch_cap(const sim::Profile& profile) const override;
+  sim::EpochOutcome train(const sim::Job& job, const sim::Configuration& configuration, double examples,
+                          sim::TrainingState& state) const override;
+  double accuracy(const sim::Job& job, const sim::TrainingState& state) const override;
+  double measured_accuracy(const sim::Job&, int, double accuracy) const override { return accuracy; }
+  double evaluation_deviation(const sim::Profile& profile, double accuracy) const override;
+
+ private:
+  ConvergenceErrors errors() const;
+
+  const TrainingModels& base_;
+  const Revision revision_;
+};
+
+// How much a policy asks of the step model.
+
+/// How many different steps of the belief were timed so far.
+std::uint64_t steps_timed(const Belief& belief);
 
 }  // namespace rehearse::workloads

@@ -1,4 +1,4 @@
-#include "workloads/zoo/blocks.hpp"
+#include "workloads/zoo/models.hpp"
 
 namespace rehearse::workloads {
 

@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "workloads/zoo/blocks.hpp"
 #include "workloads/zoo/models.hpp"
 
 namespace rehearse::workloads {

@@ -1,7 +1,6 @@
 // BERT-base with the question-answering head (Devlin et al., NAACL 2019) and GPT-2 small (Radford et al. 2019).
 #include <fmt/format.h>
 
-#include "workloads/zoo/blocks.hpp"
 #include "workloads/zoo/models.hpp"
 
 namespace rehearse::workloads {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/names.hpp"
+#include "sim/base/text.hpp"
 #include "workloads/zoo/models.hpp"
 
 namespace rehearse::workloads {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "policies/learn/nn/initialise.hpp"
+#include "policies/learn/nn/parameter_set.hpp"
 
 namespace rehearse::policies {
 

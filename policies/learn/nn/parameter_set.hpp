@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policies/learn/nn/matrix.hpp"
+#include "sim/base/random.hpp"
 
 namespace rehearse::policies {
 
@@ -50,6 +51,42 @@ class ParameterSet {
   const Entry& entry(ParameterId id) const { return entries_.at(id.index); }
 
   std::vector<Entry> entries_;
+};
+
+// Where learning starts from.
+
+/// Uniform in +-gain sqrt(6/(rows + columns)) (Glorot and Bengio, AISTATS 2010, equation 16).
+Matrix glorot_uniform(Shape shape, double gain, sim::Random& random);
+
+/// Orthogonal rows or columns, whichever are fewer, of length `gain` (Saxe, McClelland, Ganguli, ICLR 2014): normal numbers,
+/// made orthogonal by Gram and Schmidt.
+Matrix orthogonal(Shape shape, double gain, sim::Random& random);
+
+// Steps against the gradients of a parameter set.
+
+/// value -= rate * gradient.
+void sgd_step(ParameterSet& parameters, double rate);
+
+struct AdamOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+};
+
+/// Kingma and Ba, "Adam: a method for stochastic optimization", ICLR 2015, algorithm 1.
+class Adam {
+ public:
+  explicit Adam(AdamOptions options = {}) : options_(options) {}
+  /// Always the same set; it may have grown.
+  void step(ParameterSet& parameters, double rate);
+
+ private:
+  struct Moments {
+    Matrix first, second;
+    double decay1 = 1, decay2 = 1;  ///< beta1^t, beta2^t
+  };
+  AdamOptions options_;
+  std::vector<Moments> moments_;
 };
 
 }  // namespace rehearse::policies

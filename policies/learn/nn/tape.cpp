@@ -5,8 +5,7 @@
 #include <functional>
 #include <numeric>
 
-#include "policies/learn/nn/elementwise.hpp"
-#include "policies/learn/nn/product.hpp"
+#include "policies/learn/nn/arithmetic.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::policies {

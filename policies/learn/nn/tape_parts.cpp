@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "policies/learn/nn/elementwise.hpp"
+#include "policies/learn/nn/arithmetic.hpp"
 #include "policies/learn/nn/tape.hpp"
 #include "sim/base/errors.hpp"
 

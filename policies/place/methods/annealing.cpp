@@ -1,9 +1,10 @@
-#include "policies/place/methods/annealing.hpp"
-
+// Simulated annealing (Kirkpatrick, Gelatt, Vecchi, Science 220, 1983) on the devices of groups, from the best placement on a
+// single device.
 #include <cmath>
 #include <set>
 #include <tuple>
 
+#include "policies/place/methods/methods.hpp"
 #include "policies/place/placement_graph.hpp"
 #include "sim/base/random.hpp"
 

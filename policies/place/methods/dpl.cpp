@@ -1,10 +1,10 @@
-#include "policies/place/methods/dpl.hpp"
-
+// Contiguous parts for the best throughput by dynamic programming over one linear order of the graph: DPL of Tarnawski et al.,
+// "Efficient Algorithms for Device Placement of DNN Graph Operators", NeurIPS 2020, section 5.
 #include <algorithm>
 #include <limits>
 #include <optional>
 
-#include "policies/place/methods/annealing.hpp"
+#include "policies/place/methods/methods.hpp"
 #include "policies/place/placement_graph.hpp"
 #include "policies/place/throughput.hpp"
 #include "sim/engine/flow_network.hpp"

@@ -1,12 +1,11 @@
-#include "policies/place/methods/exact.hpp"
-
+// The best placement there is under the timer, by branch and bound (Land and Doig, Econometrica 28(3), 1960): what a part of the
+// groups' devices makes sure of bounds all that can follow.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "policies/place/list_schedule.hpp"
-#include "policies/place/methods/annealing.hpp"
-#include "policies/place/methods/heft.hpp"
+#include "policies/place/methods/methods.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::policies {

@@ -1,8 +1,9 @@
-#include "policies/place/methods/expert.hpp"
-
+// The hand-made placements of Mirhoseini et al. 2017 (section 4.2): recurrent networks layer by layer over the GPUs, attention
+// and softmax apart (Sutskever et al. 2014; Wu et al. 2016); others in contiguous parts that take equally long.
 #include <algorithm>
 #include <map>
 
+#include "policies/place/methods/methods.hpp"
 #include "policies/place/placement_graph.hpp"
 
 namespace rehearse::policies {

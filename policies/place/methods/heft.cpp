@@ -1,7 +1,9 @@
-#include "policies/place/methods/heft.hpp"
-
+// HEFT: heterogeneous earliest finish time (Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002): operations by falling upward rank,
+// each on the device where it ends first, gaps used. Our additions: co-location groups and the devices' memory.
 #include <algorithm>
 #include <numeric>
+
+#include "policies/place/methods/methods.hpp"
 
 namespace rehearse::policies {
 

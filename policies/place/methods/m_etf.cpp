@@ -1,10 +1,11 @@
-#include "policies/place/methods/m_etf.hpp"
-
+// m-ETF (Baechi: Jeon et al., SoCC 2020, section 3.2; ETF: Hwang, Chow, Anger, Lee, SIAM J. Computing 18(2), 1989): always the
+// operation and GPU with the earliest start, as far as the GPU's memory goes.
 #include <algorithm>
 #include <optional>
 #include <queue>
 #include <tuple>
 
+#include "policies/place/methods/methods.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::policies {

@@ -1,12 +1,12 @@
-#include "policies/place/methods/m_sct.hpp"
-
+// m-SCT (Baechi: Jeon et al., SoCC 2020, section 3.3; SCT: Hanen and Munier, Discrete Applied Mathematics 108, 2001): m-ETF in
+// which an operation's favourite successor follows it on its device. A linear programme says which successors are favourites.
 #include <coin/ClpSimplex.hpp>
 #include <coin/CoinPackedMatrix.hpp>
 #include <coin/CoinPackedVector.hpp>
 #include <map>
 #include <utility>
 
-#include "policies/place/methods/m_etf.hpp"
+#include "policies/place/methods/methods.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::policies {

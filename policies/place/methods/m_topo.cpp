@@ -1,8 +1,9 @@
-#include "policies/place/methods/m_topo.hpp"
-
+// m-TOPO (Baechi: Jeon et al., SoCC 2020, section 3.1): groups in topological order fill one GPU after the other, each up to an
+// equal share of the memory.
 #include <algorithm>
 
 #include "policies/place/list_schedule.hpp"
+#include "policies/place/methods/methods.hpp"
 
 namespace rehearse::policies {
 

@@ -1,10 +1,11 @@
-#include "policies/place/methods/metis.hpp"
-
+// METIS (Karypis and Kumar, SIAM J. Scientific Computing 20(1), 1998): the fewest bytes between devices, work in the ratio of
+// their speeds.
 #include <metis.h>
 
 #include <array>
 
-#include "policies/place/partition_graph.hpp"
+#include "policies/place/methods/methods.hpp"
+#include "policies/place/placement_graph.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::policies {

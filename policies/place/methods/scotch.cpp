@@ -1,13 +1,15 @@
-#include "policies/place/methods/scotch.hpp"
-
+// SCOTCH (Pellegrini and Roman, HPCN Europe 1996): the fewest bytes between devices, work in the ratio of their speeds. The two
+// graph partitioners of Mirhoseini et al. 2017 (section 4.2): over all devices, and "MinCut", without the CPU.
 #include <cstdio>
+
+#include "policies/place/methods/methods.hpp"
 // scotch.h names FILE without including it.
 #include <scotch.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "policies/place/partition_graph.hpp"
+#include "policies/place/placement_graph.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::policies {

@@ -1,7 +1,7 @@
-#include "policies/place/methods/simple.hpp"
-
+// Placements that need no thought: yardsticks for the others.
 #include <algorithm>
 
+#include "policies/place/methods/methods.hpp"
 #include "policies/place/placement_graph.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"

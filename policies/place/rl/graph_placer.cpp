@@ -1,7 +1,10 @@
-#include "policies/place/rl/graph_placer.hpp"
-
+// A network that places graphs and machines of any size: messages between neighbours make an embedding of each group (Placeto:
+// Addanki et al., NeurIPS 2019, section 3.2; GDP: Zhou et al., arXiv:1910.01578, section 3.1), and each device is judged for
+// it by what stands there already. What it learns on some graphs can be used on others.
 #include <algorithm>
 #include <cmath>
+
+#include "policies/place/rl/placers.hpp"
 
 namespace rehearse::policies {
 

@@ -1,9 +1,11 @@
-#include "policies/place/rl/hierarchical_placer.hpp"
-
+// The network of "A hierarchical model for device placement" (Mirhoseini et al., ICLR 2018): a feed-forward grouper puts each
+// group of co-located operations into one of a few bundles, an LSTM names a device for each bundle, and reads the device that it
+// named before. Both are learnt together; a bundle moves as one.
 #include <algorithm>
 #include <cmath>
 
-#include "policies/learn/nn/initialise.hpp"
+#include "policies/learn/nn/parameter_set.hpp"
+#include "policies/place/rl/placers.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::policies {

@@ -5,8 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "policies/learn/nn/matrix.hpp"
 #include "policies/learn/nn/tape.hpp"
 #include "policies/place/placement.hpp"
+#include "policies/place/placement_graph.hpp"
 #include "sim/base/random.hpp"
 
 namespace rehearse::policies {
@@ -49,5 +51,20 @@ class RowChoices {
 
 /// The choice that a number in [0, 1) makes among columns with these log probabilities.
 std::int32_t drawn(std::span<const double> log_probabilities, double uniform);
+
+// What the placement networks see of each group: kinds of operations, sizes of outputs, neighbours.
+
+inline constexpr int kOpKinds = 10;     ///< of sim::OpKind
+inline constexpr int kOutputSizes = 6;  ///< as many outputs of a group are looked at, the largest; fewer: zeros (the paper pads)
+
+/// Rows are groups in PlacementGraph::order().
+struct GroupFeatures {
+  std::vector<std::int32_t> group;  ///< of each row
+  Matrix kinds;                     ///< n x kOpKinds: share of the group's operations
+  Matrix sizes;                     ///< n x kOutputSizes: log10(1 + bytes) / 10 of tensors that leave the group, falling
+  Matrix neighbours;                ///< n x n: 1 where a tensor passes between two groups
+};
+
+GroupFeatures group_features(const PlacementView& view, const PlacementGraph& graph);
 
 }  // namespace rehearse::policies

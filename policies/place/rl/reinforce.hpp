@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "policies/learn/nn/optimiser.hpp"
+#include "policies/learn/nn/parameter_set.hpp"
 #include "policies/place/rl/placement_network.hpp"
 
 namespace rehearse::policies {

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "policies/place/methods/annealing.hpp"
-#include "policies/place/methods/heft.hpp"
-#include "policies/place/rl/graph_placer.hpp"
-#include "policies/place/rl/hierarchical_placer.hpp"
-#include "policies/place/rl/seq2seq_placer.hpp"
+#include "policies/place/methods/methods.hpp"
+#include "policies/place/rl/placers.hpp"
 
 namespace rehearse::policies {
 
@@ -78,6 +75,25 @@ DeviceOfGroup Rl::place(const PlacementView& view, PlacementEvaluator& evaluator
     const DeviceOfGroup start = evaluator.best();
     anneal(view, evaluator, start, evaluator.best_score(), {.hottest = 0.02, .coldest = 0.0001});
   }
+  return evaluator.best();
+}
+
+RlTransfer::RlTransfer(const ReinforceOptions& options, const NetworkState* weights)
+    : options_(options), random_(0), layers_({parameters_, random_}) {
+  if (weights != nullptr) load(*weights, parameters_);
+}
+
+DeviceOfGroup RlTransfer::place(const PlacementView& view, PlacementEvaluator& evaluator) {
+  const GraphPlacer placer(layers_, view);
+  Reinforce learner(view, placer, parameters_, options_);
+  Tape tape(static_cast<const ParameterSet&>(parameters_));
+  const PlacementSamples first = placer.sample(tape, {.drawn = {}, .likeliest = true});
+  learner.offer(first.placements, evaluator.score(first.placements));
+  Adam adam;
+  const auto budget = static_cast<double>(evaluator.left());
+  while (evaluator.left() > 0)
+    learner.update(evaluator, adam, static_cast<std::size_t>(std::min<std::int64_t>(options_.samples, evaluator.left())),
+                   static_cast<double>(evaluator.left()) / budget);
   return evaluator.best();
 }
 

@@ -1,6 +1,8 @@
-#include "policies/place/rl/seq2seq_placer.hpp"
-
-#include "policies/learn/nn/initialise.hpp"
+// The network of "Device placement optimization with reinforcement learning" (Mirhoseini et al., ICML 2017, section 3.2): an LSTM
+// reads the groups; another one, with attention to what the first made of them, names a device for each, and reads the
+// device that it named before.
+#include "policies/learn/nn/parameter_set.hpp"
+#include "policies/place/rl/placers.hpp"
 
 namespace rehearse::policies {
 

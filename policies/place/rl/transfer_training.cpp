@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "policies/place/methods/heft.hpp"
+#include "policies/place/methods/methods.hpp"
 #include "sim/step/step_timer.hpp"
 
 namespace rehearse::policies {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "policies/place/rl/graph_placer.hpp"
+#include "policies/place/rl/placers.hpp"
 #include "policies/place/rl/reinforce.hpp"
 
 namespace rehearse::policies {

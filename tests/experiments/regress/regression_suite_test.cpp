@@ -6,10 +6,10 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "policies/registry/registry.hpp"
-#include "report/recorded.hpp"
 #include "experiments/load.hpp"
 #include "experiments/run/run.hpp"
+#include "policies/registry/registry.hpp"
+#include "report/regression.hpp"
 #include "sim/base/errors.hpp"
 #include "tests/scenarios/temporary_folder.hpp"
 

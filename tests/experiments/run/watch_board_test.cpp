@@ -1,6 +1,6 @@
-#include "experiments/run/watch_board.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "experiments/run/progress.hpp"
 
 using namespace rehearse;
 using scenarios::board_text;

@@ -1,8 +1,7 @@
-#include "experiments/studies/characterise.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "experiments/studies/studies.hpp"
 #include "tests/experiments/studies/study_files.hpp"
 
 namespace {

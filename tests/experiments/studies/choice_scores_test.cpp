@@ -1,7 +1,7 @@
-#include "experiments/studies/choice_scores.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
+
+#include "experiments/studies/table_policies.hpp"
 
 namespace {
 

@@ -1,11 +1,10 @@
-#include "experiments/studies/contributions.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
 
 #include "experiments/load.hpp"
 #include "experiments/run/run.hpp"
+#include "experiments/studies/studies.hpp"
 #include "tests/experiments/studies/study_files.hpp"
 
 namespace {

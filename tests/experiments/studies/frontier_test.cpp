@@ -1,9 +1,8 @@
-#include "experiments/studies/frontier.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
 
+#include "experiments/studies/studies.hpp"
 #include "tests/experiments/studies/study_files.hpp"
 
 namespace {

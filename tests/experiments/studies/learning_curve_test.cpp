@@ -1,11 +1,10 @@
-#include "experiments/studies/learning_curve.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
 #include <set>
 
 #include "experiments/load.hpp"
+#include "experiments/studies/studies.hpp"
 #include "tests/scenarios/loading.hpp"
 
 namespace {

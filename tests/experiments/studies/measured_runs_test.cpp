@@ -1,11 +1,10 @@
-#include "experiments/studies/measured_runs.hpp"
-
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include "experiments/load.hpp"
+#include "experiments/studies/studies.hpp"
 #include "tests/scenarios/loading.hpp"
 
 namespace {

@@ -1,9 +1,9 @@
-#include "experiments/studies/monotone.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "experiments/studies/workload_grid.hpp"
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include "experiments/studies/placement.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,11 +7,12 @@
 #include <set>
 #include <tuple>
 
-#include "policies/place/rl/graph_placer.hpp"
+#include "experiments/studies/process_scorer.hpp"
+#include "experiments/studies/studies.hpp"
+#include "policies/place/rl/placers.hpp"
 #include "policies/place/throughput.hpp"
 #include "scenarios/read/agent_file.hpp"
 #include "scenarios/read/embedded.hpp"
-#include "experiments/studies/process_scorer.hpp"
 #include "tests/experiments/studies/study_files.hpp"
 #include "traces/graphs/profiled_graph.hpp"
 

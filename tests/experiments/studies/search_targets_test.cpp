@@ -1,8 +1,7 @@
-#include "experiments/studies/search_targets.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "experiments/studies/search_parts.hpp"
 #include "tests/experiments/studies/study_files.hpp"
 
 namespace rehearse::tests {

@@ -1,5 +1,3 @@
-#include "experiments/studies/search.hpp"
-
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -8,9 +6,10 @@
 #include <set>
 
 #include "experiments/load.hpp"
-#include "scenarios/read/plan_files.hpp"
 #include "experiments/studies/schedule_log.hpp"
-#include "experiments/studies/search_outcome.hpp"
+#include "experiments/studies/search_parts.hpp"
+#include "experiments/studies/studies.hpp"
+#include "scenarios/read/plan_files.hpp"
 #include "tests/experiments/studies/study_files.hpp"
 
 namespace rehearse::tests {

@@ -1,7 +1,7 @@
-#include "experiments/studies/staged.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
+
+#include "experiments/studies/studies.hpp"
 
 using rehearse::scenarios::gain_ratio;
 using rehearse::scenarios::GainRatio;

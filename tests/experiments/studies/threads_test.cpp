@@ -1,9 +1,8 @@
-#include "experiments/studies/threads.hpp"
-
 #include <catch2/catch.hpp>
 #include <set>
 
 #include "experiments/load.hpp"
+#include "experiments/studies/studies.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/json.hpp"
 #include "tests/scenarios/loading.hpp"

@@ -1,9 +1,9 @@
-#include "experiments/studies/ways.hpp"
-
 #include <rapidcheck.h>
 
 #include <catch2/catch.hpp>
 #include <map>
+
+#include "experiments/studies/workload_grid.hpp"
 
 namespace {
 

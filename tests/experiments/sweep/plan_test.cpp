@@ -4,7 +4,7 @@
 #include <set>
 
 #include "experiments/load.hpp"
-#include "sim/io/sha256.hpp"
+#include "sim/io/file.hpp"
 #include "tests/scenarios/mistakes.hpp"
 
 namespace {

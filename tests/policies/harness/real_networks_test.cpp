@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <map>
 
-#include "policies/harness/curve_terms.hpp"
+#include "policies/harness/estimator.hpp"
 #include "policies/harness/held_out.hpp"
 #include "scenarios/read/catalogue.hpp"
 #include "tests/policies/harness/convnet_logs.hpp"
-#include "traces/measurements/formats.hpp"
+#include "traces/measurements/measurement_list.hpp"
 #include "workloads/generate/sweep.hpp"
 #include "workloads/zoo/zoo.hpp"
 

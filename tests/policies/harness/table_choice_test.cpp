@@ -8,7 +8,6 @@
 
 #include "policies/learn/isotonic_learner.hpp"
 #include "policies/learn/nearest_run.hpp"
-#include "policies/harness/table_probes.hpp"
 #include "sim/base/random.hpp"
 
 using namespace rehearse::policies;

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "policies/harness/mixed_split.hpp"
 #include "sim/money/costs.hpp"
 #include "tests/workloads/real_world.hpp"
 

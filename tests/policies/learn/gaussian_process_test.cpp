@@ -1,11 +1,10 @@
-#include "policies/learn/gaussian_process.hpp"
-
 #include <rapidcheck/catch.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
 
+#include "policies/learn/gaussian_learner.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
 

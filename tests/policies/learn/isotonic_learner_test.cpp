@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "policies/learn/leave_one_out.hpp"
 #include "sim/base/random.hpp"
 
 using namespace rehearse;

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "policies/learn/partial_order.hpp"
+#include "policies/learn/upper_set.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
 

@@ -1,10 +1,9 @@
-#include "policies/learn/least_squares.hpp"
-
 #include <rapidcheck/catch.h>
 
 #include <Eigen/QR>
 #include <catch2/catch.hpp>
 
+#include "policies/learn/term_regression.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
 

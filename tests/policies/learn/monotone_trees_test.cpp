@@ -1,10 +1,9 @@
-#include "policies/learn/monotone_trees.hpp"
-
 #include <rapidcheck/catch.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "policies/learn/boosted_learner.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
 

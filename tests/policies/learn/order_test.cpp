@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "policies/learn/partial_order.hpp"
 #include "policies/learn/upper_set.hpp"
 #include "sim/base/errors.hpp"
 

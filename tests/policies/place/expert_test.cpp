@@ -1,7 +1,6 @@
-#include "policies/place/methods/expert.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "policies/place/methods/methods.hpp"
 #include "tests/policies/place/toys.hpp"
 
 namespace rehearse::tests {

@@ -1,9 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "policies/place/methods/heft.hpp"
-#include "policies/place/methods/m_etf.hpp"
-#include "policies/place/methods/m_sct.hpp"
-#include "policies/place/methods/m_topo.hpp"
+#include "policies/place/methods/methods.hpp"
 #include "tests/policies/place/toys.hpp"
 
 namespace rehearse::tests {

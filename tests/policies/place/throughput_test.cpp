@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 #include <optional>
 
-#include "policies/place/methods/dpl.hpp"
+#include "policies/place/methods/methods.hpp"
 #include "policies/place/placement_graph.hpp"
 #include "tests/policies/place/toys.hpp"
 

@@ -5,7 +5,6 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "policies/queue/linear_programme.hpp"
 #include "sim/base/random.hpp"
 
 using namespace rehearse::policies;

@@ -4,8 +4,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "policies/queue/conservative.hpp"
-#include "policies/queue/easy.hpp"
+#include "policies/queue/backfill_queue.hpp"
 #include "policies/registry/registry.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "policies/queue/finish_time_fairness.hpp"
-#include "policies/queue/usable_entries.hpp"
+#include "policies/queue/job_plan.hpp"
 
 class PlainFinishTimeFairness final : public rehearse::sim::Queue {
  public:

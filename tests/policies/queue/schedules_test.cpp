@@ -2,16 +2,12 @@
 #include <catch2/catch.hpp>
 
 #include "policies/queue/availability.hpp"
-#include "policies/queue/conservative.hpp"
+#include "policies/queue/backfill_queue.hpp"
 #include "policies/queue/deadline_admission.hpp"
-#include "policies/queue/earliest_deadline.hpp"
-#include "policies/queue/easy.hpp"
+#include "policies/queue/durations.hpp"
 #include "policies/queue/fifo.hpp"
 #include "policies/queue/least_attained_service.hpp"
-#include "policies/queue/oracle_queue.hpp"
-#include "policies/queue/priority.hpp"
-#include "policies/queue/service_levels.hpp"
-#include "policies/queue/shortest_job.hpp"
+#include "policies/queue/line_orders.hpp"
 #include "tests/sim/replay/toy.hpp"
 
 using namespace rehearse::policies;

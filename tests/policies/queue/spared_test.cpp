@@ -5,8 +5,7 @@
 #include <set>
 
 #include "policies/queue/least_attained_service.hpp"
-#include "policies/queue/priority.hpp"
-#include "policies/queue/shortest_job.hpp"
+#include "policies/queue/line_orders.hpp"
 #include "policies/queue/user_shares.hpp"
 #include "tests/policies/queue/random_world.hpp"
 

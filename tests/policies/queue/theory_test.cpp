@@ -5,8 +5,7 @@
 #include <functional>
 
 #include "policies/queue/fifo.hpp"
-#include "policies/queue/priority.hpp"
-#include "policies/queue/shortest_job.hpp"
+#include "policies/queue/line_orders.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/units.hpp"
 #include "tests/sim/replay/toy.hpp"

@@ -9,7 +9,7 @@
 #include "sim/replay/alone.hpp"
 #include "sim/replay/validate.hpp"
 #include "tests/workloads/real_world.hpp"
-#include "workloads/steps/synchronisation.hpp"
+#include "workloads/steps/step_model.hpp"
 
 using namespace rehearse;
 using namespace rehearse::policies;

@@ -1,8 +1,7 @@
-#include "policies/search/chain_space.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "policies/search/spaces.hpp"
 #include "tests/policies/search/chains.hpp"
 
 using namespace rehearse;

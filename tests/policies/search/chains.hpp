@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "policies/search/chain_space.hpp"
+#include "policies/search/spaces.hpp"
 #include "tests/workloads/real_world.hpp"
-#include "workloads/training/architecture_accuracy.hpp"
-#include "workloads/training/convergence_table.hpp"
 #include "workloads/steps/graph_builder.hpp"
 #include "workloads/steps/profiles.hpp"
+#include "workloads/training/architecture_accuracy.hpp"
+#include "workloads/training/convergence.hpp"
 
 namespace rehearse::tests {
 

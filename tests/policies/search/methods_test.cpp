@@ -4,8 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "policies/search/halving.hpp"
-#include "policies/search/search_run.hpp"
+#include "policies/search/search_method.hpp"
 #include "sim/base/errors.hpp"
 
 using namespace rehearse;

@@ -4,14 +4,13 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "policies/staged/advantages.hpp"
+#include "policies/queue/fifo.hpp"
 #include "policies/staged/agent_training.hpp"
 #include "policies/staged/environment.hpp"
 #include "policies/staged/staged_rl.hpp"
-#include "policies/queue/fifo.hpp"
 #include "sim/replay/replay.hpp"
 #include "tests/policies/configure/strategies.hpp"
-#include "traces/jobs/job_source.hpp"
+#include "traces/jobs/job_list.hpp"
 
 namespace {
 

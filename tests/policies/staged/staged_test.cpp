@@ -7,16 +7,16 @@
 #include <cmath>
 #include <functional>
 
+#include "policies/queue/fifo.hpp"
 #include "policies/staged/prior.hpp"
 #include "policies/staged/stage_planner.hpp"
 #include "policies/staged/staged_mpc.hpp"
-#include "policies/queue/fifo.hpp"
 #include "sim/base/random.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/replay/replay.hpp"
 #include "tests/policies/configure/strategies.hpp"
-#include "traces/jobs/job_source.hpp"
-#include "workloads/world/plain_world.hpp"
+#include "traces/jobs/job_list.hpp"
+#include "workloads/world/world.hpp"
 
 namespace {
 

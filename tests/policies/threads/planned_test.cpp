@@ -1,9 +1,8 @@
-#include "policies/threads/planned.hpp"
-
 #include <catch2/catch.hpp>
 
 #include "policies/place/data_parallel.hpp"
 #include "policies/registry/registry.hpp"
+#include "policies/threads/planner.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/replay/alone.hpp"
 #include "sim/replay/validate.hpp"

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "policies/registry/registry.hpp"
 #include "experiments/load.hpp"
 #include "experiments/studies/study.hpp"
-#include "sim/io/number_range.hpp"
+#include "policies/registry/registry.hpp"
+#include "sim/io/shown.hpp"
 #include "tests/scenarios/loading.hpp"
 #include "traces/jobs/readers.hpp"
 

@@ -5,11 +5,9 @@
 #include <set>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/names.hpp"
 #include "sim/base/random.hpp"
-#include "sim/base/ticks.hpp"
+#include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
-#include "sim/base/whole.hpp"
 
 using namespace rehearse::sim;
 

@@ -1,10 +1,9 @@
-#include "sim/cluster/step_series.hpp"
-
 #include <rapidcheck/catch.h>
 
 #include <catch2/catch.hpp>
 
 #include "sim/base/random.hpp"
+#include "sim/cluster/cluster.hpp"
 
 using namespace rehearse::sim;
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/sha256.hpp"
+#include "sim/io/file.hpp"
 #include "tests/sim/io/temporary_file.hpp"
 
 using namespace rehearse::sim;

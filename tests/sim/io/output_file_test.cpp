@@ -9,8 +9,7 @@
 #include <thread>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/printable.hpp"
-#include "sim/io/own_folder.hpp"
+#include "sim/base/text.hpp"
 #include "tests/scenarios/temporary_folder.hpp"
 
 using namespace rehearse::sim;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "sim/cluster/step_series.hpp"
+#include "sim/cluster/cluster.hpp"
 
 using namespace rehearse::sim;
 
@@ -46,7 +46,8 @@ TEST_CASE("parts of a device count as parts") {
 }
 
 TEST_CASE("the last job pays the rest of a node's minimum time, and who comes within it pays only beyond it") {
-  // Minimum 60 s at 0.01 $/s. A: 0..20 pays 60 s. B: 30..50 is paid for. C: 55..90 pays 60..90. D: 100..110 begins a new rental: 60 s.
+  // Minimum 60 s at 0.01 $/s. A: 0..20 pays 60 s. B: 30..50 is paid for. C: 55..90 pays 60..90. D: 100..110 begins a new rental:
+  // 60 s.
   RentedNodes nodes(two_nodes(), 0.01, 60);
   NodeRent a = nodes.take(0, 0, 0, 1);
   CHECK(nodes.give_back(20, a) == Approx(0.6));

@@ -1,7 +1,6 @@
-#include "sim/nodes/spot.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "sim/nodes/node_events.hpp"
 #include "tests/sim/replay/toy_queues.hpp"
 
 using namespace toy;

@@ -4,7 +4,7 @@
 
 #include "policies/queue/fifo.hpp"
 #include "policies/queue/least_attained_service.hpp"
-#include "policies/queue/priority.hpp"
+#include "policies/queue/line_orders.hpp"
 #include "tests/sim/replay/toy_queues.hpp"
 
 using namespace toy;

@@ -1,11 +1,10 @@
-#include "sim/replay/stage_clock.hpp"
-
 #include <rapidcheck/catch.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
 
 #include "sim/base/random.hpp"
+#include "sim/replay/stage.hpp"
 
 using namespace rehearse::sim;
 

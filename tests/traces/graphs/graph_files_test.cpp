@@ -10,7 +10,7 @@
 #include <set>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/ticks.hpp"
+#include "sim/base/units.hpp"
 #include "sim/step/step_timer.hpp"
 #include "traces/graphs/native.hpp"
 #include "traces/graphs/profiled_graph.hpp"

@@ -11,8 +11,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
-#include "traces/histories/formats.hpp"
-#include "traces/histories/native.hpp"
+#include "traces/histories/history_list.hpp"
 
 using namespace rehearse::traces;
 using rehearse::workloads::PastRun;

@@ -1,7 +1,6 @@
-#include "traces/jobs/contradictions.hpp"
-
 #include "tests/traces/jobs/trace_file.hpp"
-#include "traces/jobs/collect.hpp"
+#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/to_job.hpp"
 
 using namespace rehearse;
 using namespace rehearse::tests;

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "tests/traces/jobs/trace_file.hpp"
-#include "traces/jobs/collect.hpp"
+#include "traces/jobs/to_job.hpp"
 
 using namespace rehearse;
 using namespace rehearse::tests;

@@ -1,5 +1,3 @@
-#include "traces/measurements/convergence_csv.hpp"
-
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -11,7 +9,7 @@
 #include <map>
 
 #include "sim/base/errors.hpp"
-#include "traces/measurements/convergence_formats.hpp"
+#include "traces/measurements/convergence_list.hpp"
 
 using namespace rehearse::traces;
 namespace sim = rehearse::sim;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "traces/measurements/convergence_formats.hpp"
+#include "traces/measurements/convergence_list.hpp"
 #include "workloads/calibration/convergence_validation.hpp"
 
 using namespace rehearse::traces;

@@ -7,7 +7,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/io/json.hpp"
-#include "traces/measurements/formats.hpp"
+#include "traces/measurements/measurement_list.hpp"
 #include "traces/measurements/native.hpp"
 #include "traces/measurements/subject_json.hpp"
 

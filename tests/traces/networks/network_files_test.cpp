@@ -5,7 +5,7 @@
 #include "tests/scenarios/temporary_folder.hpp"
 #include "traces/networks/network_file.hpp"
 #include "traces/networks/onnx_graph.hpp"
-#include "workloads/layers/structure_features.hpp"
+#include "workloads/layers/structure.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 using namespace rehearse;

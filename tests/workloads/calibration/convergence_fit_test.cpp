@@ -5,7 +5,6 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "workloads/calibration/convergence_passage.hpp"
 #include "workloads/calibration/convergence_validation.hpp"
 
 using namespace rehearse::workloads;

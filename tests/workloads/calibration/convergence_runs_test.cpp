@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "workloads/calibration/convergence_passage.hpp"
+#include "workloads/calibration/convergence_fit.hpp"
 
 using namespace rehearse::workloads;
 

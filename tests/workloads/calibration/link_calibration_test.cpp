@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tests/workloads/devices.hpp"
-#include "workloads/calibration/knees.hpp"
+#include "workloads/calibration/validation.hpp"
 
 using namespace rehearse::workloads;
 namespace sim = rehearse::sim;

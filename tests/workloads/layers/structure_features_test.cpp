@@ -1,11 +1,9 @@
-#include "workloads/layers/structure_features.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 
 #include "tests/workloads/devices.hpp"
-#include "workloads/layers/structure.hpp"
 #include "workloads/generate/sweep.hpp"
+#include "workloads/layers/structure.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 using namespace rehearse;

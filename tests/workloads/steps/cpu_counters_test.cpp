@@ -1,7 +1,7 @@
-#include "workloads/steps/cpu_counters.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
+
+#include "workloads/steps/cpu_threads.hpp"
 
 using namespace rehearse;
 using workloads::CpuCounters;

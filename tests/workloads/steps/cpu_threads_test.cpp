@@ -10,7 +10,7 @@
 
 #include "sim/step/cpu_step.hpp"
 #include "tests/workloads/devices.hpp"
-#include "traces/measurements/formats.hpp"
+#include "traces/measurements/measurement_list.hpp"
 #include "workloads/calibration/measurement.hpp"
 
 namespace {
@@ -60,8 +60,8 @@ TEST_CASE("each part of the equation by hand", "[cpu_threads]") {
 }
 
 TEST_CASE("the serial part is taken from the work, not added to it (Amdahl)", "[cpu_threads]") {
-  // A tenth serial, nothing to launch, 1000 x 1024 tiles: one thread takes all of W = 2 x 32768 x 32000 x 200 / 1e11 = 4.194304 s,
-  // ten take 0.1 W + 0.9 W / 10 = 0.19 W (pieces of unequal length add 8e-7 of it): 5.26 times as fast, Amdahl's bound.
+  // A tenth serial, nothing to launch, 1000 x 1024 tiles: one thread takes all of W = 2 x 32768 x 32000 x 200 / 1e11 = 4.194304
+  // s, ten take 0.1 W + 0.9 W / 10 = 0.19 W (pieces of unequal length add 8e-7 of it): 5.26 times as fast, Amdahl's bound.
   sim::Device cpu = round_cpu();
   cpu.threading.serial_share = 0.1;
   cpu.efficiency.launch_s = 0;

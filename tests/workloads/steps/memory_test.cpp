@@ -1,8 +1,7 @@
-#include "workloads/steps/memory.hpp"
-
 #include <catch2/catch.hpp>
 
 #include "tests/workloads/devices.hpp"
+#include "workloads/steps/profiles.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 using namespace rehearse::workloads;

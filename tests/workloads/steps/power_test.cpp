@@ -1,11 +1,10 @@
-#include "workloads/steps/power.hpp"
-
 #include <rapidcheck/catch.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
 
 #include "tests/workloads/devices.hpp"
+#include "workloads/steps/op_time.hpp"
 #include "workloads/steps/step_model.hpp"
 #include "workloads/zoo/zoo.hpp"
 

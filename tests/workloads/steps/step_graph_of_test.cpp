@@ -1,10 +1,9 @@
-#include "workloads/steps/step_graph_of.hpp"
-
 #include <catch2/catch.hpp>
 
 #include "sim/step/step_timer.hpp"
 #include "tests/workloads/devices.hpp"
-#include "workloads/steps/memory.hpp"
+#include "workloads/steps/placed_step.hpp"
+#include "workloads/steps/profiles.hpp"
 #include "workloads/steps/step_model.hpp"
 #include "workloads/zoo/zoo.hpp"
 

@@ -1,9 +1,9 @@
-#include "workloads/steps/synchronisation.hpp"
-
 #include <rapidcheck/catch.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
+
+#include "workloads/steps/step_model.hpp"
 
 using namespace rehearse::workloads;
 namespace sim = rehearse::sim;

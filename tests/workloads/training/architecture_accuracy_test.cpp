@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "workloads/training/convergence_table.hpp"
-#include "workloads/layers/structure_features.hpp"
+#include "workloads/layers/structure.hpp"
+#include "workloads/training/convergence.hpp"
 
 using namespace rehearse::workloads;
 

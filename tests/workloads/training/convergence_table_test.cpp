@@ -1,5 +1,3 @@
-#include "workloads/training/convergence_table.hpp"
-
 #include <fmt/core.h>
 
 #include <catch2/catch.hpp>
@@ -11,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/training/convergence.hpp"
 #include "workloads/training/datasets.hpp"
 
 using namespace rehearse::workloads;

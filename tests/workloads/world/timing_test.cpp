@@ -10,7 +10,7 @@
 #include "sim/base/units.hpp"
 #include "sim/replay/alone.hpp"
 #include "tests/workloads/real_world.hpp"
-#include "workloads/steps/synchronisation.hpp"
+#include "workloads/steps/step_model.hpp"
 
 using namespace rehearse::workloads;
 namespace sim = rehearse::sim;

@@ -4,8 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "workloads/layers/structure.hpp"
 #include "workloads/steps/graph_builder.hpp"
-#include "workloads/layers/structure_features.hpp"
 
 using namespace rehearse;
 using namespace rehearse::workloads;

@@ -1,5 +1,3 @@
-#include "policies/learn/nn/elementwise.hpp"
-
 #include <array>
 #include <bit>
 #include <catch2/catch.hpp>
@@ -7,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "policies/learn/nn/arithmetic.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "policies/learn/nn/layers.hpp"
 #include "policies/learn/nn/network_state.hpp"
-#include "policies/learn/nn/optimiser.hpp"
+#include "policies/learn/nn/parameter_set.hpp"
 
 using namespace rehearse;
 using namespace rehearse::policies;

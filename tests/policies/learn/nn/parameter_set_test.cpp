@@ -3,8 +3,6 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "policies/learn/nn/initialise.hpp"
-#include "policies/learn/nn/optimiser.hpp"
 #include "sim/base/errors.hpp"
 
 using namespace rehearse;

@@ -1,9 +1,8 @@
-#include "policies/learn/nn/product.hpp"
-
 #include <rapidcheck/catch.h>
 
 #include <catch2/catch.hpp>
 
+#include "policies/learn/nn/arithmetic.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
 

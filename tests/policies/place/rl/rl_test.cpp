@@ -4,10 +4,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "policies/place/rl/graph_placer.hpp"
-#include "policies/place/rl/hierarchical_placer.hpp"
+#include "policies/place/rl/placers.hpp"
 #include "policies/place/rl/reinforce.hpp"
-#include "policies/place/rl/seq2seq_placer.hpp"
 #include "tests/policies/place/toys.hpp"
 
 namespace rehearse::tests {
