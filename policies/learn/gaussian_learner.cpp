@@ -2,8 +2,8 @@
 
 #include <Eigen/Cholesky>
 #include <algorithm>
-#include <boost/math/distributions/normal.hpp>
 #include <array>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <numbers>
 #include <numeric>
