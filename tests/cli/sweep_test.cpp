@@ -144,6 +144,7 @@ TEST_CASE("by GNU parallel: the same rows, and no folder left") {
   CHECK(run_program(folder.path(), {"sweep", "s.json", "--out", "a.sqlite", "--csv", "a.csv"}).status == 0);
   const Ended ended = run_program(folder.path(), {"sweep", "s.json", "--out", "a b'c.sqlite", "--csv", "b.csv", "--launcher",
                                                   "parallel", "--hosts", "2/:", "--tasks", "7"});
+  INFO(ended.err);
   CHECK(ended.status == 0);
   CHECK(has(ended.out, "40 ok\n40 runs, 0 of them were there\n"));
   CHECK(text_of(folder.path() + "/a.csv") == text_of(folder.path() + "/b.csv"));
