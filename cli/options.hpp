@@ -78,7 +78,7 @@ class Command {
 
 enum class Parsed {
   to_do,  ///< a command was given
-  told,   ///< help or version, which was asked for
+  told,   ///< help or version: said, and the program ends
   wrong   ///< what is wrong was told
 };
 
