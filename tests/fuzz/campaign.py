@@ -67,14 +67,18 @@ class Campaign:
         self.server = Server(options.server, 4 * options.limit_s if is_sanitized(options.server) else options.limit_s) if options.server else None
         self.registry = Registry(self.program.path)
         self.findings = {}
+        self.expected = {}
 
     # A queue whose rounds are shorter than jobs take to start gets nobody any further, and the program says so.
     NO_FINDING = ("got any further",)
 
     def told(self, signature, scenario, files, trial, valid, thorough):
-        """A finding is told, minimised and kept once for each signature."""
-        if signature in self.findings or any(known in signature for known in (*self.NO_FINDING, *self.options.known)):
-            self.findings[signature] = self.findings.get(signature, 0) + 1
+        """A finding is told, minimised and kept once for each signature; what is expected is counted, and no finding."""
+        if any(known in signature for known in (*self.NO_FINDING, *self.options.known)):
+            self.expected[signature] = self.expected.get(signature, 0) + 1
+            return
+        if signature in self.findings:
+            self.findings[signature] += 1
             return
         self.findings[signature] = 1
         print(f"FOUND {signature}", flush=True)
@@ -92,7 +96,7 @@ class Campaign:
             scenario, files = generate(self.schema, self.registry, seed)
             signature = trial(scenario, files, valid=True)
             if signature:
-                print(f"seed {seed}:", end=" ")
+                print(f"seed {seed}: {signature}", flush=True)
                 self.told(signature, scenario, files, trial, True, True)
 
     def mutated(self, trial):
@@ -104,7 +108,7 @@ class Campaign:
             changed = mutant(rng, self.schema, scenario, others)
             signature = trial(changed, files, valid=False, thorough=False)
             if signature:
-                print(f"seed {seed}:", end=" ")
+                print(f"seed {seed}: {signature}", flush=True)
                 self.told(signature, changed, files, trial, False, False)
 
     def replay(self, trial):
@@ -143,6 +147,8 @@ class Campaign:
         for signature, times in self.findings.items():
             if isinstance(times, int) and times > 1:
                 print(f"{times} times: {signature}")
+        for signature, times in self.expected.items():
+            print(f"{times} times, as expected: {signature}")
         if self.options.what != "replay":
             print(f"{self.options.what}: {self.tried} scenarios from seed {self.options.seed} in {time.monotonic() - begun:.0f} s, {trial.accepted} accepted and {trial.ran} run "
                   f"(those of minimising included), {len(self.findings)} findings")
@@ -162,7 +168,7 @@ def main():
     arguments.add_argument("--limit-s", type=float, default=20, help="processor time of one run; more is a finding, as is ten times as long without")
     arguments.add_argument("--minimise-s", type=float, default=60, help="for each finding; 0: not at all")
     arguments.add_argument("--found", default=os.path.join(ROOT, "build", "fuzz", "findings"))
-    arguments.add_argument("--known", action="append", default=[], metavar="TEXT", help="findings with this in their signature are counted alone")
+    arguments.add_argument("--known", action="append", default=[], metavar="TEXT", help="findings with this in their signature are counted, and are no failure")
     sys.exit(Campaign(arguments.parse_args())())
 
 

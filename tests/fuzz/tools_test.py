@@ -1,5 +1,6 @@
 """The net's own tests: every rule of the books tells when it is broken; generated scenarios are accepted and the same for a seed;
 mutants and minimising. REHEARSE names the program."""
+import argparse
 import copy
 import csv
 import json
@@ -17,6 +18,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "corpus"))
 
 import books  # noqa: E402
 import same  # noqa: E402
+from campaign import Campaign  # noqa: E402
 from generate import Registry, default_schema, generate, write  # noqa: E402
 from minimise import minimised  # noqa: E402
 from mutate import mutant  # noqa: E402
@@ -65,6 +67,17 @@ def first(**values):
         for name, value in values.items():
             rows[0][name] = str(value(float(rows[0][name])) if callable(value) else value)
     return change
+
+
+class CampaignTest(unittest.TestCase):
+    def test_what_is_expected_is_counted_and_is_no_finding(self):
+        campaign = object.__new__(Campaign)
+        campaign.findings, campaign.expected = {}, {}
+        campaign.options = argparse.Namespace(known=["slow solver"])
+        for signature in ["run: since N s no job has come, ended or got any further", "run: slow solver of N"] * 2:
+            campaign.told(signature, {}, {}, None, True, True)
+        self.assertEqual(campaign.findings, {})
+        self.assertEqual(list(campaign.expected.values()), [2, 2])
 
 
 class BooksTest(unittest.TestCase):
