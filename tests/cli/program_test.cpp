@@ -36,8 +36,6 @@ std::set<std::string> results_in(const std::string& folder) {
   return names;
 }
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 TEST_CASE("wrong usage: status 2, help on stderr, nothing on stdout") {
   const TemporaryFolder folder;
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{

@@ -11,8 +11,6 @@
 
 namespace {
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 /// What of the quickstart's output is the same on every machine: all but the last column of the table's second block, a time.
 std::vector<std::string> steady_lines(const std::string& text) {
   std::vector<std::string> lines;

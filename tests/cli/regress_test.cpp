@@ -13,8 +13,6 @@ const std::string kScenario = R"({ "name": "small", "seed": 3, "repetitions": 2,
   "jobs": [ { "generate": "mixed-cnn-rnn", "count": 4, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
   "policies": [ "manual", "random-feasible" ] })";
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 /// With a suite of one scenario, recorded.
 class Recorded : public TemporaryFolder {
  public:

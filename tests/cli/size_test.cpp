@@ -14,8 +14,6 @@ const std::string kGenerated = R"({ "name": "s",
   "jobs": [ { "generate": "mixed-cnn-rnn", "count": 10, "arrivals_per_hour": 1000 } ],
   "policies": [ "manual" ] })";
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 /// Names of scenarios that need files of the optional data, which may not be there.
 bool needs_data(const fs::path& scenario) { return has(text_of(scenario), "${REHEARSE_DATA}"); }
 

@@ -13,7 +13,7 @@ namespace {
 using namespace rehearse;
 
 /// Two instances; of the model's three jobs the one in the middle has a deadline of 2000 s.
-const std::string kScenario = R"({ "name": "probes", "seed": 3, "history": { "runs": 4 },
+const std::string kProfiledScenario = R"({ "name": "probes", "seed": 3, "history": { "runs": 4 },
   "cluster": { "pools": [ { "name": "a", "instance": "p3.2xlarge", "nodes": 2 }, { "name": "b", "instance": "g4dn.12xlarge", "nodes": 1 },
                           { "name": "c", "instance": "p3.2xlarge", "nodes": 1 } ] },
   "jobs": [ { "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.8, "deadline_s": 3000 },
@@ -39,7 +39,7 @@ struct LastOfAll final : policies::ProbeChooser {
 
 struct Made {
   TemporaryFolder folder;
-  std::unique_ptr<scenarios::Scenario> scenario = scenarios::load_scenario(folder.write("s.json", kScenario), {});
+  std::unique_ptr<scenarios::Scenario> scenario = scenarios::load_scenario(folder.write("s.json", kProfiledScenario), {});
   workloads::Belief belief{scenario->cluster, scenario->profile_models};
   workloads::World world{belief, scenario->world_errors, scenario->seed, 0};
 

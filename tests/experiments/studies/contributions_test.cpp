@@ -61,7 +61,7 @@ TEST_CASE("the sets that are asked for are those that are run, whichever knob is
   }
 }
 
-const std::string kScenario = R"({ "seed": 3, "repetitions": 2, "study": "contributions",
+const std::string kContributionsScenario = R"({ "seed": 3, "repetitions": 2, "study": "contributions",
   "cluster": { "pools": [ { "name": "t4", "instance": "g4dn.12xlarge", "nodes": 4 },
                           { "name": "v100", "instance": "p3.8xlarge", "nodes": 4 } ] },
   "jobs": [ { "generate": "mixed-cnn-rnn", "count": 12, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
@@ -69,7 +69,7 @@ const std::string kScenario = R"({ "seed": 3, "repetitions": 2, "study": "contri
 
 TEST_CASE("contributions sum to the saving of the ordinary table, and knobs that are not free have none") {
   const TemporaryFolder folder, other;
-  const StudyRun run = run_text(folder, kScenario);
+  const StudyRun run = run_text(folder, kContributionsScenario);
   CHECK_FALSE(run.failed);
   const report::Table& table = run.table("contributions");
   std::map<std::string, std::map<std::string, std::vector<report::Cell>>> rows;
@@ -79,7 +79,7 @@ TEST_CASE("contributions sum to the saving of the ordinary table, and knobs that
   CHECK(rows.at("given").size() == 4);
 
   const std::string plain =
-      with(with(kScenario, R"("study": "contributions",)", ""), R"("manual", )", R"("manual", "resource-only", )");
+      with(with(kContributionsScenario, R"("study": "contributions",)", ""), R"("manual", )", R"("manual", "resource-only", )");
   const auto scenario = scenarios::load_scenario(other.write("s.json", plain), {});
   const report::Summary summary = scenarios::run_scenario(*scenario, {.out = other.path() + "/out", .processes = 2});
   std::map<std::string, report::SummaryRow> of;
@@ -101,7 +101,7 @@ TEST_CASE("contributions sum to the saving of the ordinary table, and knobs that
 
 TEST_CASE("a policy that fails is told, and has no rows") {
   const TemporaryFolder folder;
-  const auto scenario = scenarios::load_scenario(folder.write("s.json", kScenario), {});
+  const auto scenario = scenarios::load_scenario(folder.write("s.json", kContributionsScenario), {});
   const auto run = [](const scenarios::Scenario& s, const scenarios::RunTask& task, const auto& on_progress) {
     if (s.policies[task.policy].name == "static-isotonic (pool)") throw sim::PolicyError("no answer");
     scenarios::run_one(s, task, on_progress);
@@ -117,7 +117,8 @@ TEST_CASE("a policy that fails is told, and has no rows") {
 TEST_CASE("mistakes in the order of knobs") {
   const TemporaryFolder folder;
   const auto said = [&](const std::string& order) {
-    return complaints(folder, with(kScenario, R"("contributions")", R"({ "name": "contributions", "order": )" + order + " }"));
+    return complaints(
+        folder, with(kContributionsScenario, R"("contributions")", R"({ "name": "contributions", "order": )" + order + " }"));
   };
   CHECK(said(R"(["batch", "pool"])").empty());
   CHECK(said("[]").find("/study/order: expected at least one knob, found an empty list") != std::string::npos);

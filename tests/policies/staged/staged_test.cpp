@@ -15,6 +15,7 @@
 #include "sim/engine/engine.hpp"
 #include "sim/replay/replay.hpp"
 #include "tests/policies/configure/strategies.hpp"
+#include "tests/policies/staged/last_job.hpp"
 #include "traces/jobs/job_list.hpp"
 #include "workloads/world/world.hpp"
 
@@ -144,12 +145,6 @@ class Sequence final : public sim::Configurator {
   }
 };
 
-class LastJob final : public sim::Recorder {
- public:
-  sim::JobRecord record;
-  void on_job(const sim::JobRecord& r) override { record = r; }
-};
-
 TEST_CASE("an episode costs what the replay charges for the same decisions") {
   rc::prop("to 1e-9", [] {
     Instance in(*rc::gen::arbitrary<std::uint64_t>(), 0.1);
@@ -162,7 +157,7 @@ TEST_CASE("an episode costs what the replay charges for the same decisions") {
     for (const sim::Choice& choice : sequence.choices)
       if (!standing.ended) RC_PRE(in.runner.stages().run(in.job, choice, standing));
     policies::Fifo fifo;
-    LastJob last;
+    tests::LastJob last;
     const std::vector<sim::Job> jobs{in.job};
     traces::VectorSource source(jobs);
     sim::replay({.cluster = &in.real.cluster,
