@@ -36,7 +36,7 @@ TEST_CASE("the README shows what the quickstart prints") {
 
 TEST_CASE("the worked quickstart has the numbers of its run") {
   const TemporaryFolder folder;
-  const std::string sources = REHEARSE_SOURCE_DIR, page = text_of(sources + "/docs/tutorial/quickstart.md");
+  const std::string sources = REHEARSE_SOURCE_DIR, page = text_of(sources + "/docs/explain/worked-example.md");
   REQUIRE(run_program(folder.path(), {"run", sources + "/scenarios/quickstart.json", "--out", "q"}).status == 0);
   rehearse::sim::CsvReader csv(folder.path() + "/q/jobs.csv", {.required = {"policy", "submit_s", "start_s", "end_s", "pool",
                                                                             "workers", "batch_size", "epochs", "cost_usd"}});
