@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every command of the README and of the tutorials, and renews what they show of the output.
+"""Runs every command of the README and of the tutorials, and renews what they and other pages show of outputs and files.
 
   docs/refresh.py [PAGE...]            runs the pages' commands and writes changed outputs into the pages
   docs/refresh.py --check [PAGE...]    the same, but only says what differs (exit status 1)
@@ -11,21 +11,26 @@ and scenarios, python and the like are those of the checkout. A comment above a 
   <!-- file: NAME -->            the fence is saved as NAME before what follows runs
   <!-- output -->                the fence is what the last commands print on standard output, without times measured here
   <!-- output: "A" to "B" -->    of that, the lines from the first that holds A to the next that holds B; several, with commas
+  <!-- printed by COMMAND -->    the same of one command of its own; with lines as above: <!-- printed by COMMAND: "A" to "B" -->
+  <!-- from FILE -->             the fence is that file of the checkout
   <!-- tested by FILE -->        commands that do not run here, since that test runs them
 
-A fence marked `sh` without such a comment is run. In these pages every other fence needs one. Standard library only.
+In the README and the tutorials a fence marked `sh` without such a comment is run, and every other fence needs a comment; other pages
+may have fences of which this program knows nothing. Standard library only.
 """
 import argparse
 import difflib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ["README.md", "docs/tutorial/quickstart.md", "docs/tutorial/schedulers.md", "docs/tutorial/policy.md"]
+PAGES = ["README.md", "docs/tutorial/quickstart.md", "docs/tutorial/schedulers.md", "docs/tutorial/policy.md",
+         "docs/guide/cpp.md"]
 LONGEST = 800
 LONGEST_README = 150
 TIMED = "policy took"  # a column of wall-clock time, the last of its block
@@ -66,7 +71,7 @@ def chosen(lines, wanted):
     return out
 
 
-def run(commands, folder, program):
+def run(commands, folder):
     script = "set -eo pipefail\n" + "\n".join(commands) + "\n"
     environment = {**os.environ, "NO_COLOR": "1", "REHEARSE": str(folder / "rehearse"), "PYTHONPATH": str(ROOT / "python"),
                    "COLUMNS": "100"}
@@ -85,10 +90,11 @@ def prepared(folder, program):
     shim.chmod(0o755)
 
 
-def renewed(page, folder, program):
+def renewed(page, folder):
     """The page with what its commands print now."""
     lines = (ROOT / page).read_text(encoding="utf-8").split("\n")
     out, printed, at = [], None, 0
+    strict = page == "README.md" or page.startswith("docs/tutorial/")
     while at < len(lines):
         line = lines[at]
         out.append(line)
@@ -98,19 +104,25 @@ def renewed(page, folder, program):
         end = next(i for i in range(at, len(lines)) if lines[i] == "```")
         body, language = lines[at:end], line[3:].strip()
         above = lines[at - 2] if at >= 2 else ""
-        mark = re.fullmatch(r'<!-- (?:(file|output): (.+)|(output)|tested by (.+)) -->', above)
+        mark = re.fullmatch(r'<!-- (?:(file|output): (.+)|(output)|(from|tested by) (.+)|printed by (.+?)(?:: (".+))?) -->', above)
         try:
             if mark and mark.group(4):
-                if not (ROOT / mark.group(4)).exists():
-                    raise Mistake(f"there is no {mark.group(4)}")
+                if not (ROOT / mark.group(5)).exists():
+                    raise Mistake(f"there is no {mark.group(5)}")
+                if mark.group(4) == "from":
+                    body = (ROOT / mark.group(5)).read_text(encoding="utf-8").rstrip("\n").split("\n")
+            elif mark and mark.group(6):
+                body = chosen(steady(run([mark.group(6)], folder)), mark.group(7))
             elif mark and mark.group(1) == "file":
                 (folder / mark.group(2)).write_text("\n".join(body) + "\n", encoding="utf-8")
             elif mark:
                 if printed is None:
                     raise Mistake("an output without commands before it")
                 body = chosen(steady(printed), mark.group(2))
+            elif not strict:
+                pass
             elif language == "sh":
-                printed = run(body, folder, program)
+                printed = run(body, folder)
             else:
                 raise Mistake("a fence that is neither commands, nor an output, nor a file")
         except Mistake as mistake:
@@ -169,6 +181,9 @@ def main():
         found = links()
         print("\n".join(found) if found else "every link leads somewhere")
         return 1 if found else 0
+    if shutil.which("gnuplot") is None:
+        print("skipped: the pages draw figures, and there is no gnuplot")
+        return 77
     program = pathlib.Path(os.environ.get("REHEARSE", ROOT / "rehearse")).resolve()
     status = 0
     for page in arguments.pages:
@@ -176,7 +191,7 @@ def main():
             folder = pathlib.Path(name)
             prepared(folder, program)
             try:
-                now = renewed(page, folder, program)
+                now = renewed(page, folder)
             except Mistake as mistake:
                 print(mistake)
                 status = 1
