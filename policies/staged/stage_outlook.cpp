@@ -14,7 +14,7 @@ constexpr double kGapStep = 0.5;
 constexpr int kGaps = 17;
 constexpr std::size_t kMostCuts = 4;
 constexpr double kLeastUse = 1e-9;       // of a step at a rate that diverges: finite, and beyond any cap of epochs
-constexpr double kWarmupLoss = 1.0 / 3;  // of the examples of a warm-up (docs/explain/model.md, "Stages")
+constexpr double kWarmupLoss = 1.0 / 3;  // of the examples of a warm-up (docs/explain/strategies.md, "Stages")
 
 /// Set learning rate over the reference rate once its warm-up is over; 0 for adascale, which follows the noise scale.
 double relative_rate(const sim::Profile& profile, const workloads::ConvergenceParameters& c, const sim::Configuration& of) {

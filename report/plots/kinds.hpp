@@ -35,7 +35,7 @@ class PlotRows {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// The kinds of figures there are, each from the files of a run's or study's results (docs/evidence/gallery.md).
+// The kinds of figures there are, each from the files of a run's or study's results (docs/guide/figures.md).
 
 struct PlotRequest {
   std::vector<std::string> results;  ///< folders; a file of the kind that the figure is from may stand for its folder
