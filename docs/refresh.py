@@ -10,7 +10,8 @@ and scenarios, python and the like are those of the checkout. A comment above a 
 
   <!-- file: NAME -->            the fence is saved as NAME before what follows runs
   <!-- output -->                the fence is what the last commands print on standard output, without times measured here
-  <!-- output: "A" to "B" -->    of that, the lines from the first that holds A to the next that holds B; several, with commas
+  <!-- output: "A" to "B" -->    of that, the lines from the first that holds A to the next that holds B; several, with commas;
+                                 `last line` is the last one
   <!-- printed by COMMAND -->    the same of one command of its own; with lines as above: <!-- printed by COMMAND: "A" to "B" -->
   <!-- from FILE -->             the fence is that file of the checkout
   <!-- tested by FILE -->        commands that do not run here, since that test runs them
@@ -55,7 +56,7 @@ def steady(text):
 
 
 def chosen(lines, wanted):
-    """The ranges `"A" to "B", "C" to "D"` of the lines."""
+    """The ranges `"A" to "B", "C", last line` of the lines."""
     if not wanted:
         return lines
     out, at = [], 0
@@ -68,6 +69,8 @@ def chosen(lines, wanted):
             raise Mistake(f'no line with "{last}" after the one with "{first}"')
         out += ([""] if out else []) + lines[begin : end + 1]
         at = end + 1
+    if wanted.endswith("last line"):
+        out += ([""] if out else []) + lines[-1:]
     return out
 
 
