@@ -171,6 +171,17 @@ def links():
     for page in pages[3:]:
         if page not in indexed and page != ROOT / "docs" / "README.md":
             found.append(f"{page.relative_to(ROOT)}: not in the index, docs/README.md")
+    kinds = ["*.cpp", "*.hpp", "*.py", "*.sh", "*.cmake", "*.txt", "*.json", "*.mjs", "*.md"]
+    git = shutil.which("git")
+    tracked = subprocess.run([git, "ls-files", *kinds], cwd=ROOT, text=True, stdout=subprocess.PIPE).stdout.split() if git else []
+    for name in tracked:  # what code and data say of pages: docs/explain/step.md, "Step level"
+        if name.startswith(("tests/compatibility/", "tests/cases/")) or not (ROOT / name).exists():
+            continue
+        text = re.sub(r"\n *(//|#)?/? *", " ", (ROOT / name).read_text(encoding="utf-8", errors="replace"))
+        for path, section in re.findall(r'(?<![\w/.])(docs/[\w/.-]+\.(?:md|py|sh))(?:, "([^"]+)")?', text):
+            page = ROOT / path
+            if not page.exists() or (section and page in anchors and anchor(section) not in anchors[page]):
+                found.append(f"{name}: nothing at {path}" + (f', "{section}"' if section else ""))
     return found
 
 
