@@ -57,6 +57,7 @@ double effective(const JobOutcome& job) { return job.effective_cost_usd + job.pr
 Regret regret(const RunOutcome& run, const RunOutcome& oracle) {
   std::vector<double> values;
   for (std::size_t j = 0; j < run.jobs.size(); ++j) values.push_back(effective(run.jobs[j]) - effective(oracle.jobs[j]));
+  if (std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); })) return {};
   return {mean(values), quantile(values, 0.9)};
 }
 
@@ -65,6 +66,14 @@ Estimate over(const std::vector<RunOutcome>& repetitions, Value&& value) {
   std::vector<double> values;
   for (std::size_t r = 0; r < repetitions.size(); ++r) values.push_back(value(r));
   return estimate(values);
+}
+
+constexpr Estimate kUndefined{kNan, kNan, kNan};
+
+/// Whether every repetition has an effective cost: of one that has none the others would say too little.
+bool is_priced(const std::vector<RunOutcome>& repetitions) {
+  return std::none_of(repetitions.begin(), repetitions.end(),
+                      [](const RunOutcome& run) { return std::isnan(run.metrics.effective_cost_usd); });
 }
 
 const PolicyResult* find_ok(const std::vector<PolicyResult>& results, std::string_view name) {
@@ -103,8 +112,11 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
                    .max_rss_bytes = result.max_rss_bytes};
     if (result.ok) {
       const std::vector<RunOutcome>& runs = result.repetitions;
+      const bool has_price = is_priced(runs), compares = has_price && base != nullptr && is_priced(base->repetitions);
       for (const MetricField& field : kMetricFields)
-        row.fields.push_back({field.name, over(runs, [&](std::size_t r) { return runs[r].metrics.*field.value; })});
+        row.fields.push_back({field.name, !has_price && field.value == &RunMetrics::effective_cost_usd
+                                              ? kUndefined
+                                              : over(runs, [&](std::size_t r) { return runs[r].metrics.*field.value; })});
       const auto add = [&](std::span<const MetricField> fields) {
         for (const MetricField& field : fields)
           row.fields.push_back({field.name, over(runs, [&](std::size_t r) { return runs[r].metrics.*field.value; })});
@@ -123,7 +135,8 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
       row.fields.push_back({"saving_without_profiling_percent",
                             over(runs, [&](std::size_t r) { return pairs[r].saving_without_profiling_percent; })});
       row.fields.push_back(
-          {"effective_saving_percent", over(runs, [&](std::size_t r) { return pairs[r].effective_saving_percent; })});
+          {"effective_saving_percent",
+           compares ? over(runs, [&](std::size_t r) { return pairs[r].effective_saving_percent; }) : kUndefined});
       row.fields.push_back(
           {"both_keep_limits_fraction", over(runs, [&](std::size_t r) { return pairs[r].both_keep_limits_fraction; })});
       row.fields.push_back({"regret_mean_usd", over(runs, [&](std::size_t r) { return regrets[r].mean; })});

@@ -11,6 +11,7 @@
 #include "report/outcome.hpp"
 #include "report/statistics.hpp"
 #include "report/table.hpp"
+#include "sim/money/costs.hpp"
 
 namespace rehearse::report {
 
@@ -70,6 +71,8 @@ struct Summary {
   std::uint64_t seed = 0;
   int repetitions = 1;
   std::string baseline;
+  sim::Billing billing = sim::Billing::allocated;
+  double minimum_node_s = 0;
   std::vector<InputReport> inputs;
   std::vector<SummaryRow> rows;
   std::optional<MeasureWindow> measure;  ///< of the jobs that count; none: all do
@@ -97,6 +100,9 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
 std::string summary_json(const Summary& summary);
 std::string timing_json(const Summary& summary);
 std::string study_json(const StudySummary& summary);
+
+/// One line, or two: who paid for what, and so what was compared.
+std::string billing_line(sim::Billing billing, double minimum_node_s);
 
 /// The table of a terminal, and what to know about it below.
 std::string terminal_table(const Summary& summary);

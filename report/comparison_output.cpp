@@ -48,10 +48,10 @@ std::string json_inputs(const std::vector<InputReport>& inputs) {
 std::string summary_json(const Summary& s) {
   std::string text = fmt::format(
       "{{\n  \"scenario\": {},\n  \"version\": {},\n  \"seed\": {},\n  \"repetitions\": {},\n  \"baseline\": {},\n  "
-      "\"origin_s\": {},\n  \"inputs\": "
+      "\"billing\": {},\n  \"minimum_node_s\": {},\n  \"origin_s\": {},\n  \"inputs\": "
       "{},\n",
       json_string(s.scenario), json_string(sim::program_version()), s.seed, s.repetitions, json_string(s.baseline),
-      json_number(s.origin_s), json_inputs(s.inputs));
+      json_string(sim::name_of(s.billing)), json_number(s.minimum_node_s), json_number(s.origin_s), json_inputs(s.inputs));
   if (s.measure)
     text += fmt::format("  \"measure\": {{\"warmup_s\": {}, \"until_s\": {}}},\n", json_number(s.measure->warmup_s),
                         json_number(s.measure->until_s));
@@ -199,6 +199,20 @@ std::string measured(const Summary& s) {
 
 }  // namespace
 
+std::string billing_line(sim::Billing billing, double minimum_node_s) {
+  switch (billing) {
+    case sim::Billing::allocated:
+      return "Billing: allocated: a job pays for the devices that it holds; idle devices are nobody's.";
+    case sim::Billing::node:
+      return fmt::format("Billing: node: whole nodes from provisioning to release{}, split over the jobs on them.",
+                         minimum_node_s > 0 ? fmt::format(", {:g} s each at least", minimum_node_s) : "");
+    case sim::Billing::pool:
+      return "Billing: pool: every node from first submission to last end, idle ones shared out; policies minimise\n"
+             "price-weighted device-seconds of the pools that a job uses, until it ends.";
+  }
+  return "";
+}
+
 std::string terminal_table(const Summary& s) {
   std::string text = money_table(s) + time_table(s);
   double jobs = 0;
@@ -211,6 +225,7 @@ std::string terminal_table(const Summary& s) {
   text +=
       "Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of\n"
       "|predicted / actual - 1|. Profiling is included in cost and saving.\n";
+  text += billing_line(s.billing, s.minimum_node_s) + "\n";
   if (s.measure) text += measured(s);
   for (const SummaryRow& row : s.rows) {
     const double profiling = row.of("profiling_cost_usd").mean;

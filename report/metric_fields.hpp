@@ -19,6 +19,7 @@ inline constexpr MetricField kMetricFields[] = {
     {"jobs_failed", &RunMetrics::jobs_failed},
     {"jobs_infeasible", &RunMetrics::jobs_infeasible},
     {"cost_usd", &RunMetrics::cost_usd},
+    {"marginal_cost_usd", &RunMetrics::marginal_cost_usd},
     {"effective_cost_usd", &RunMetrics::effective_cost_usd},
     {"limits_broken", &RunMetrics::limits_broken},
     {"deadline_met_fraction", &RunMetrics::deadline_met_fraction},

@@ -37,6 +37,7 @@ RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOut
   completion_s.reserve(jobs.size());
   for (const JobOutcome& job : jobs) {
     m.cost_usd += job.cost_usd + job.profiling_usd;
+    m.marginal_cost_usd += job.marginal_cost_usd + job.profiling_usd;
     m.effective_cost_usd += job.effective_cost_usd + job.profiling_usd;
     m.profiling_cost_usd += job.profiling_usd;
     deadlines += job.has_deadline;

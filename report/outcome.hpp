@@ -19,8 +19,10 @@ struct MeasureWindow {
 
 /// One job under one policy; the comparison pairs them by number across policies. Plain bytes in a file between processes.
 struct JobOutcome {
-  double cost_usd = 0;
-  double effective_cost_usd = 0;
+  double cost_usd = 0;           ///< its share of the bill
+  double marginal_cost_usd = 0;  ///< what the bill would be less without it
+  double effective_cost_usd =
+      0;                      ///< what policies are compared by; NaN: it broke a limit, and manual's configuration fits nowhere
   double profiling_usd = 0;   ///< its share of what was spent on profiling its model
   double seconds_late = 0;    ///< 0 when in time or without a deadline
   double accuracy_short = 0;  ///< below the target, 0 when reached or without one
@@ -35,7 +37,8 @@ struct JobOutcome {
 /// Totals of one run. NaN: undefined (no job has such a limit, no job finished).
 struct RunMetrics {
   double jobs = 0, jobs_completed = 0, jobs_failed = 0;
-  double cost_usd = 0, effective_cost_usd = 0, profiling_cost_usd = 0, idle_cost_usd = 0;
+  double cost_usd = 0, marginal_cost_usd = 0, profiling_cost_usd = 0, idle_cost_usd = 0;
+  double effective_cost_usd = 0;  ///< NaN where a job's is
   double cost_compute_usd = 0, cost_switch_usd = 0, cost_wait_usd = 0, cost_lost_usd = 0;
   double deadline_met_fraction = 0, accuracy_met_fraction = 0;
   double energy_kwh = 0, idle_energy_kwh = 0;

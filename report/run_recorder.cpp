@@ -13,7 +13,7 @@ const RecordFile kJobsFile{
     "policy,repetition,job,user,model,dataset,submit_s,start_s,end_s,state,reason,pool,workers,batch_size,epochs,deadline_s,"
     "deadline_met,"
     "target_accuracy,accuracy,accuracy_met,cost_usd,effective_cost_usd,energy_j,device_s,preemptions,reconfigurations,"
-    "cost_limit_usd,cost_limit_met"};
+    "cost_limit_usd,cost_limit_met,marginal_cost_usd"};
 const std::string kJobsHeaderWithCarbon = std::string(kJobsFile.header) + ",co2_kg";
 const RecordFile kJobsFileWithCarbon{"jobs.csv", kJobsHeaderWithCarbon};
 const RecordFile kDecisionsFile{"decisions.csv",
@@ -58,6 +58,7 @@ std::string_view RunRecorder::pool_name(int pool) const {
 void RunRecorder::on_job(const sim::JobRecord& r) {
   const sim::Job& job = *r.job;
   JobOutcome outcome{.cost_usd = r.cost.total(),
+                     .marginal_cost_usd = r.marginal_usd,
                      .profiling_usd = setup_.profiling_usd ? setup_.profiling_usd(job) : 0,
                      .completion_s = r.end_s - job.submit_s,
                      .submit_s = job.submit_s,
@@ -128,6 +129,7 @@ void RunRecorder::write_row(const sim::JobRecord& r, const JobOutcome& outcome) 
     out.number(job.cost_limit_usd).flag(r.meets_cost_limit());
   else
     out.empty().empty();
+  out.number(outcome.marginal_cost_usd);
   if (setup_.cluster->carbon_g_per_kwh) out.number(r.co2_kg);
   out.end_row();
 }

@@ -74,6 +74,8 @@ report::Summary run_scenario(const Scenario& scenario, const RunOptions& options
                           .seed = scenario.seed,
                           .repetitions = scenario.repetitions,
                           .baseline = scenario.baseline,
+                          .billing = scenario.costs.billing,
+                          .minimum_node_s = scenario.costs.minimum_node_s,
                           .inputs = scenario.inputs,
                           .rows = report::compare(runs.results, scenario.baseline),
                           .measure = scenario.measure,

@@ -7,6 +7,16 @@
 
 namespace rehearse::policies {
 
+namespace {
+
+/// By the scenario's billing; of a pool that all pay for, the part that the job's devices are.
+double entry_usd_per_s(const sim::QueueView& view, const sim::QueueJob& job, int entry) {
+  return sim::share_usd_per_s(*view.cluster, view.costs != nullptr ? *view.costs : sim::CostRules{},
+                              configuration_of(job, entry));
+}
+
+}  // namespace
+
 std::vector<sim::JobSlot> Gavel::active() const {
   std::vector<sim::JobSlot> slots;
   for (const OrderedQueue* queue : {&plan_.planned(), &plan_.unplanned()})
@@ -27,10 +37,7 @@ void Gavel::meet(const sim::QueueView& view, sim::JobSlot slot) {
 }
 
 void Gavel::take_up(const sim::QueueView& view) {
-  if (pools_ == 0) {
-    pools_ = view.free_devices.size();
-    for (std::size_t p = 0; p < pools_; ++p) price_.push_back(sim::worker_usd_per_s(*view.cluster, static_cast<sim::PoolId>(p)));
-  }
+  if (pools_ == 0) pools_ = view.free_devices.size();
   account(view);
   changed_ = changed_ || !view.ended.empty();
   for (const sim::JobSlot slot : view.ended)
@@ -64,13 +71,10 @@ GavelProblem Gavel::problem_of(const sim::QueueView& view, const std::vector<sim
                        .devices = Eigen::MatrixXd::Zero(jobs, pools),
                        .capacity = Eigen::VectorXd(pools),
                        .weight = Eigen::VectorXd::Ones(jobs),
-                       .price = Eigen::VectorXd(pools),
+                       .usd_per_s = Eigen::MatrixXd::Zero(jobs, pools),
                        .least_throughput = Eigen::VectorXd::Zero(jobs)};
   const std::vector<int> sizes = pool_sizes(*view.cluster);
-  for (Eigen::Index p = 0; p < pools; ++p) {
-    problem.capacity(p) = sizes[static_cast<std::size_t>(p)];
-    problem.price(p) = price_[static_cast<std::size_t>(p)];
-  }
+  for (Eigen::Index p = 0; p < pools; ++p) problem.capacity(p) = sizes[static_cast<std::size_t>(p)];
   for (Eigen::Index j = 0; j < jobs; ++j) {
     const sim::JobSlot slot = slots[static_cast<std::size_t>(j)];
     const sim::QueueJob& job = view.jobs[slot];
@@ -79,6 +83,7 @@ GavelProblem Gavel::problem_of(const sim::QueueView& view, const std::vector<sim
       if (entry < 0) continue;
       problem.throughput(j, p) = 1 / expected_remaining_s(job, entry, view.now_s);
       problem.devices(j, p) = configuration_of(job, entry).workers();
+      problem.usd_per_s(j, p) = entry_usd_per_s(view, job, entry);
     }
     const double left_s = job.job.submit_s + job.job.deadline_s - view.now_s;
     if (job.job.has_deadline() && left_s > 0) problem.least_throughput(j) = 1 / left_s;
@@ -149,7 +154,7 @@ void Gavel::fill(const sim::QueueView& view) {
     for (std::size_t p = 0; p < pools_; ++p) {
       const int entry = on(slot, p).entry;
       if (entry < 0) continue;
-      const double per_s = parameters_.objective == GavelObjective::cost ? price_[p] * configuration_of(job, entry).workers() : 1;
+      const double per_s = parameters_.objective == GavelObjective::cost ? entry_usd_per_s(view, job, entry) : 1;
       ways.emplace_back(expected_remaining_s(job, entry, view.now_s) * per_s, entry);
     }
     if (ways.empty()) ways.emplace_back(0, job.first_fitting_entry);

@@ -48,7 +48,6 @@ class Gavel final : public sim::Queue {
   GavelParameters parameters_;
   JobPlan plan_;
   std::size_t pools_ = 0;
-  std::vector<double> price_;    // dollars a device-second, by pool
   std::vector<OnPool> on_pool_;  // by slot and pool
   bool changed_ = false;         // jobs came or went since the last programme
   double accounted_s_ = 0;

@@ -91,9 +91,8 @@ MatrixXd normalised(const GavelProblem& problem) {
 }
 
 MatrixXd dollars_a_second(const GavelProblem& problem) {
-  const double dearest = problem.price.maxCoeff();
-  const VectorXd price = dearest > 0 ? VectorXd(problem.price.cwiseMax(dearest * kLeastPrice)) : VectorXd::Ones(problem.pools());
-  return problem.devices * price.asDiagonal();
+  const double dearest = (problem.devices.array() > 0).select(problem.usd_per_s.cwiseQuotient(problem.devices), 0.0).maxCoeff();
+  return dearest > 0 ? MatrixXd(problem.usd_per_s.cwiseMax(problem.devices * (dearest * kLeastPrice))) : problem.devices;
 }
 
 /// Progress in units of what the job's best pool gives for a dollar.

@@ -16,7 +16,7 @@ struct GavelProblem {
   Eigen::MatrixXd devices;           ///< that it holds there
   Eigen::VectorXd capacity;          ///< devices of each pool
   Eigen::VectorXd weight;            ///< of each job in max-min, > 0
-  Eigen::VectorXd price;             ///< dollars a device-second in each pool, >= 0
+  Eigen::MatrixXd usd_per_s;         ///< that its devices there cost it, >= 0
   Eigen::VectorXd least_throughput;  ///< that a job needs to meet its deadline; 0: it has none
 
   Eigen::Index jobs() const { return throughput.rows(); }

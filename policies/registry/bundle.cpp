@@ -141,14 +141,17 @@ sim::Menu Bundle::ask(const sim::Job& job, std::span<const sim::StageSeen> seen,
 double Bundle::manual_alone_usd(const sim::Job& job) {
   if (job.work == sim::Work::rigid) {
     const sim::Menu menu = sim::rigid_menu(job, *inputs_.cluster, inputs_.costs);
-    return menu.ranked.empty() ? 0 : job.gpu_fraction * reference_->run(job, menu.ranked.front()).cost_usd;
+    if (menu.ranked.empty()) return sim::kUnset;
+    const double part = inputs_.costs.billing == sim::Billing::allocated ? job.gpu_fraction : 1;
+    return part * reference_->run(job, menu.ranked.front()).cost_usd;
   }
   sim::Choice choice;
   choice.configuration =
       inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *reference_believed_);
   choice.predicted = estimate(job, choice.configuration, *reference_believed_);
   if (choice.configuration.workers() == 1) choice.configuration.share.fraction = job.gpu_fraction;
-  return reference_->run(job, choice).cost_usd;
+  const sim::AloneOutcome outcome = reference_->run(job, choice);
+  return outcome.fits ? outcome.cost_usd : sim::kUnset;
 }
 
 }  // namespace rehearse::policies

@@ -17,7 +17,6 @@ namespace {
 using sim::at_least;
 using sim::between;
 
-const std::vector<std::string> kBilling{"allocated", "node", "pool"};  // in Billing's order
 const std::vector<std::string> kInfeasible{"best-effort", "reject"};
 const std::vector<std::string> kNetworkSolvers{"fast", "simgrid"};
 const std::vector<std::string> kEvents{"none", "first", "all"};
@@ -39,10 +38,7 @@ void read_world(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistak
 }
 
 void read_switching(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
-  scenario.costs.billing = static_cast<sim::Billing>(in.choice("billing", kBilling, 0));
-  scenario.costs.minimum_node_s = in.number("minimum_node_s", between(0, 1e9), 0.0);
-  if (scenario.costs.billing != sim::Billing::node && in.has("minimum_node_s"))
-    in.child("minimum_node_s")->refuse("\"billing\": \"node\" beside it: other billings know no minimum", mistakes);
+  read_billing(in, sim::Billing::allocated, scenario.costs, mistakes);
   scenario.infeasible = in.choice("infeasible", kInfeasible, 0) == 1 ? sim::Infeasible::reject : sim::Infeasible::best_effort;
   scenario.network_solver = static_cast<sim::NetworkSolver>(in.choice("network_solver", kNetworkSolvers, 0));
   const auto value = in.child("switching");

@@ -60,6 +60,8 @@ void add_profile_models(const OwnModels& own, const workloads::ProfileTable& pro
 
 void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& options, Scenario& scenario,
                   sim::Mistakes& mistakes);
+/// The keys billing and minimum_node_s.
+void read_billing(sim::ObjectReader& in, sim::Billing fallback, sim::CostRules& costs, sim::Mistakes& mistakes);
 /// The keys checkpoint, failures, stragglers and maintenance. After the cluster and `switching`.
 void read_life(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
 /// The key sharing.

@@ -189,6 +189,7 @@ std::unique_ptr<PlanCluster> load_plan_cluster(const std::string& path) {
   sim::ObjectReader in(document.root(), mistakes);
   const Paths paths{path.substr(0, path.rfind('/') + 1)};
   read_cluster(in, paths, {}, plan->scenario, mistakes);
+  read_billing(in, sim::Billing::node, plan->scenario.costs, mistakes);
   const sim::Cluster& cluster = plan->scenario.cluster;
   if (const auto free = in.child("free_devices")) {
     mistakes.throw_if_any();  // how many devices there are is known of pools without mistakes alone

@@ -125,6 +125,7 @@ struct JobRecord {
   bool predicted_feasible = true;  ///< the policy found a configuration that it expects to keep the limits
   const Choice* choice = nullptr;  ///< the entry it ran last; null when it never started
   CostParts cost;
+  double marginal_usd = 0;  ///< what the bill would be less without it (docs/explain/model.md, "Money")
   TimeParts time;
   double energy_j = 0;
   double co2_kg = kUnset;  ///< NaN where the cluster has no carbon intensity

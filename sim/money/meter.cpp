@@ -20,6 +20,8 @@ Meter::Meter(const Cluster& cluster, const CostRules& rules)
     if (rents)
       rented_.emplace_back(cluster.pools[p], worker_usd_per_s(cluster, pool) * workers_per_node(cluster, pool),
                            rules.minimum_node_s);
+    if (per_pool_money_)
+      kept_.emplace_back(cluster.pools[p], worker_usd_per_s(cluster, pool) * workers_per_node(cluster, pool), 0, !scalers_[p]);
     const int nodes = scalers_[p] ? scalers_[p]->nodes_up() : rents ? 0 : cluster.pools[p].nodes;
     now_.push_back({.devices = nodes * workers_per_node(cluster, pool),
                     .usd_per_device_s = worker_usd_per_s(cluster, pool),
@@ -108,6 +110,16 @@ void Meter::give_back_nodes(double now_s, PoolId pool, std::span<const NodeShare
 
 std::vector<NodeRent> Meter::rent(double now_s, const Configuration& configuration, const Layout& layout) {
   std::vector<NodeRent> rents;
+  for (std::size_t g = 0; g < layout.size() && !kept_.empty(); ++g) {
+    const PoolId pool = configuration.groups[g].pool;
+    const bool as_one = !scalers_[static_cast<std::size_t>(pool)];
+    for (const NodeShare& share : layout[g]) {
+      const int node = as_one ? 0 : share.node;
+      const auto has = [&](const NodeRent& rent) { return rent.pool == pool && rent.node == node; };
+      if (std::none_of(rents.begin(), rents.end(), has))
+        rents.push_back(kept_[static_cast<std::size_t>(pool)].take(now_s, pool, node, 1));
+    }
+  }
   if (rented_.empty()) return rents;
   for (std::size_t g = 0; g < layout.size(); ++g) {
     const PoolId pool = configuration.groups[g].pool;
@@ -120,23 +132,28 @@ std::vector<NodeRent> Meter::rent(double now_s, const Configuration& configurati
 }
 
 void Meter::settle_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job) {
-  for (NodeRent& rent : rents) charge_rent(rent.pool, rented_[static_cast<std::size_t>(rent.pool)].settle(now_s, rent), job);
+  for (NodeRent& rent : rents) charge_rent(rent.pool, renting(rent.pool).settle(now_s, rent), job);
 }
 
 void Meter::end_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job) {
   for (NodeRent& rent : rents) {
-    RentedNodes& rented = rented_[static_cast<std::size_t>(rent.pool)];
+    RentedNodes& rented = renting(rent.pool);
     charge_rent(rent.pool, rented.give_back(now_s, rent), job);
+    if (rented_.empty()) continue;
     totals_[static_cast<std::size_t>(rent.pool)].pool_usd = rented.ended_usd();
     count_rented(rent.pool, now_s);
   }
   rents.clear();
 }
 
-void Meter::charge_rent(PoolId pool, double usd, JobMeter& job) {
-  totals_[static_cast<std::size_t>(pool)].jobs_usd += usd;
-  job.usd += usd;
+void Meter::charge_rent(PoolId pool, const RentCharge& charge, JobMeter& job) {
+  job.marginal_usd += charge.usd - charge.shared_usd;
+  if (rented_.empty()) return;  // the pool's bill is another
+  totals_[static_cast<std::size_t>(pool)].jobs_usd += charge.usd;
+  job.usd += charge.usd;
 }
+
+RentedNodes& Meter::renting(PoolId pool) { return (rented_.empty() ? kept_ : rented_)[static_cast<std::size_t>(pool)]; }
 
 /// Only nodes that are rented are there; an autoscaler counts them itself.
 void Meter::count_rented(PoolId pool, double now_s) {
@@ -192,6 +209,7 @@ void Meter::give_back(double now_s, double since_s, const Holding& holding, JobM
   job.energy_j += energy;
   job.co2_kg += co2_kg;
   job.usd += usd;
+  if (!per_pool_money_) job.marginal_usd += usd;
   if (per_pool_money_) {
     job.usd_of_pool.resize(now_.size(), 0.0);
     job.usd_of_pool[static_cast<std::size_t>(holding.pool)] += usd;
@@ -201,6 +219,7 @@ void Meter::give_back(double now_s, double since_s, const Holding& holding, JobM
 void Meter::charge_parameter_servers(double usd, JobMeter& job) {
   parameter_servers_usd_ += usd;
   job.usd += usd;
+  job.marginal_usd += usd;
 }
 
 void Meter::close(double now_s) {

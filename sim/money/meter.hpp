@@ -61,6 +61,7 @@ struct JobMeter {
   double energy_j = 0;
   double co2_kg = 0;
   double usd = 0;
+  double marginal_usd = 0;          ///< what the bill would be less without it (docs/explain/model.md, "Money")
   std::vector<double> usd_of_pool;  ///< only under pool billing
 };
 
@@ -75,7 +76,8 @@ class Meter {
   /// the last. Seconds until all of the nodes have booted.
   double take_nodes(double now_s, PoolId pool, std::span<const NodeShare> shares);
   void give_back_nodes(double now_s, PoolId pool, std::span<const NodeShare> shares);
-  /// Under node billing, what the job now pays for of its nodes; else nothing. Before the first take, after the last give_back.
+  /// Under node billing, what the job now pays for of its nodes; under pool billing, what it alone keeps from being given back;
+  /// else nothing. Before the first take, after the last give_back.
   std::vector<NodeRent> rent(double now_s, const Configuration& configuration, const Layout& layout);
   void settle_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job);
   void end_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job);
@@ -114,7 +116,8 @@ class Meter {
   void settle_held(PoolId pool, double now_s);
   void set_nodes(PoolId pool, int nodes, double now_s);
   void settle_devices(PoolId pool, double now_s);
-  void charge_rent(PoolId pool, double usd, JobMeter& job);
+  void charge_rent(PoolId pool, const RentCharge& charge, JobMeter& job);
+  RentedNodes& renting(PoolId pool);
   void count_rented(PoolId pool, double now_s);
   double co2_kg_per_w(double from_s, double to_s) const;
   bool per_pool_money_;
@@ -122,6 +125,7 @@ class Meter {
   std::vector<PoolNow> now_;
   std::vector<std::unique_ptr<Autoscaler>> scalers_;  ///< by pool; null where all nodes are always there
   std::vector<RentedNodes> rented_;                   ///< by pool, under node billing
+  std::vector<RentedNodes> kept_;                     ///< by pool, under pool billing: each pool as one, autoscaled ones by node
   std::vector<PoolTotals> totals_;
   double parameter_servers_usd_ = 0;
 };

@@ -10,6 +10,7 @@
 #include "sim/jobs/configuration.hpp"
 #include "sim/jobs/job.hpp"
 #include "sim/jobs/models.hpp"
+#include "sim/money/costs.hpp"
 #include "sim/nodes/device_shares.hpp"
 #include "sim/nodes/nodes.hpp"
 #include "sim/step/op_graph.hpp"
@@ -125,6 +126,7 @@ struct QueueView {
   std::span<const int> free_devices;          ///< by pool
   std::span<const Nodes> nodes;               ///< by pool: how the free devices lie on its nodes
   std::span<const DeviceShares> shares = {};  ///< by pool: the room beside jobs that need parts of devices; empty: unknown
+  const CostRules* costs = nullptr;           ///< how devices are paid for; null: as CostRules has it
 };
 
 /// `queue`: which job runs next, where.

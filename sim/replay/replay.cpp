@@ -140,7 +140,8 @@ void ReplayRun::decide(double now_s) {
                        .jobs = jobs_,
                        .free_devices = free_devices_,
                        .nodes = nodes_,
-                       .shares = shares_};
+                       .shares = shares_,
+                       .costs = &setup_.costs};
   answer_.clear();
   ask_policy("queue", nullptr, now_s, [&] { setup_.policy.queue->decide(view, answer_); });
   queued_.clear();

@@ -111,6 +111,7 @@ void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
                    .epochs = static_cast<double>(live.progress.epochs),
                    .accuracy = live.progress.accuracy,
                    .cost = live.cost,
+                   .marginal_usd = live.meter.marginal_usd,
                    .time = live.time,
                    .energy_j = live.meter.energy_j,
                    .co2_kg = cluster_.carbon_g_per_kwh ? live.meter.co2_kg : kUnset,

@@ -173,9 +173,49 @@ def energy(books):
             yield f"{run}: power over time is {power} J, jobs {jobs} + idle {idle} = {jobs + idle}"
 
 
+def alone_money(books, run):
+    """Of each job, its nodes' price while no other job is on them; with pool billing its pools' while no other has any of them."""
+    series = {pool: prices(books, pool) for pool in books.pools}
+    if None in series.values():
+        return None
+    as_one = books.scenario.get("billing") == "pool"
+    held = collections.defaultdict(list)
+    for row in run.rows["nodes.csv"]:
+        one = as_one and "autoscale" not in books.pools[row["pool"]]
+        held[row["pool"], None if one else row["node"]].append((number(row["start_s"]), number(row["end_s"]), row["job"]))
+    money = collections.defaultdict(float)
+    for (pool, node), spans in held.items():
+        dates = sorted({date for start, end, _ in spans for date in (start, end)})
+        for begin, end in zip(dates, dates[1:]):
+            jobs = {job for start, stop, job in spans if start <= begin and stop >= end}
+            if len(jobs) == 1:
+                times = books.pools[pool]["nodes"] if node is None else 1
+                money[jobs.pop()] += times * integral(series[pool], begin, end) / 3600
+    return money
+
+
+def marginal(books):
+    """What would not have been needed without a job."""
+    billing = books.scenario.get("billing", "allocated")
+    for run in books.runs.values():
+        rows = run.rows["jobs.csv"]
+        if not rows or "marginal_cost_usd" not in rows[0]:
+            return
+        known = billing != "allocated" and "nodes.csv" in books.files and not may_have_servers(books) and not books.scenario.get("minimum_node_s")
+        alone = alone_money(books, run) if known else None
+        for row in rows:
+            cost, added = number(row["cost_usd"]), number(row["marginal_cost_usd"])
+            if billing == "allocated" and not close(added, cost, 1e-8) or billing == "node" and added > cost * (1 + 1e-8) + 1e-9:
+                yield f"{run}: job {row['job']} costs {cost} and adds {added}"
+            if alone is not None and not close(added, alone[row["job"]], 1e-7, 1e-3):
+                yield f"{run}: job {row['job']} adds {added}, {alone[row['job']]} by nodes.csv"
+
+
 def effective(books):
     for run in books.runs.values():
         for row in run.rows["jobs.csv"]:
+            if not row["effective_cost_usd"] and not keeps_limits(row):
+                continue  # manual's configuration fits nowhere
             cost, with_penalty = number(row["cost_usd"]), number(row["effective_cost_usd"])
             if keeps_limits(row) and with_penalty != cost or with_penalty < cost * (1 - 1e-9):
                 yield f"{run}: job {row['job']}: effective cost {with_penalty}, cost {cost}, limits {'kept' if keeps_limits(row) else 'broken'}"
@@ -204,5 +244,5 @@ def utilization(books):
             yield f"{run}: utilization {claimed}, {busy_usd / all_usd if all_usd else None} by utilization.csv"
 
 
-RULES = {"price x time": price_times_time, "stages' money": stage_money, "parts of money": parts, "conservation": conservation, "rented": rented,
+RULES = {"price x time": price_times_time, "stages' money": stage_money, "parts of money": parts, "conservation": conservation, "rented": rented, "marginal cost": marginal,
          "energy": energy, "effective cost": effective, "utilization": utilization}

@@ -46,6 +46,7 @@ def figures(books, run):
     found = {
         "jobs": len(rows), "jobs_completed": len(finished), "jobs_failed": len(rows) - len(finished),
         "cost_usd": sum(number(row["cost_usd"]) for row in rows) + profiling,
+        "marginal_cost_usd": sum(number(row["marginal_cost_usd"]) for row in rows) + profiling,
         "effective_cost_usd": sum(number(row["effective_cost_usd"]) for row in rows) + profiling,
         "limits_broken": sum(not keeps_limits(row) for row in rows),
         "deadline_met_fraction": fraction(rows, "deadline_s", "deadline_met"),
@@ -104,6 +105,8 @@ def summary(books):
             if not isinstance(claimed, dict) or name not in runs[0].rows["repetitions.csv"][0]:
                 continue
             values = [number(run.rows["repetitions.csv"][0][name]) for run in runs]
+            if name == "effective_cost_usd" and any(map(math.isnan, values)):  # of one that has none the others say too little
+                values = []
             values = [value for value in values if not math.isnan(value)]
             middle = mean(values)
             scale = max(map(abs, values), default=0)

@@ -255,6 +255,10 @@ class BooksTest(unittest.TestCase):
             self.assertGreaterEqual(source.count(f'"{rule}"'), 1, rule)
 
 
+    def test_marginal_cost(self):
+        self.told("marginal cost", "jobs.csv", set_in("j0", marginal_cost_usd=lambda usd: usd * 1.01 + 0.01))
+
+
 class RentedBooksTest(BooksTest):
     """The same scenario where jobs rent whole nodes."""
     BILLING = "node"

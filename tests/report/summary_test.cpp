@@ -154,7 +154,26 @@ careful    100.0 s  100.0 s   200.0 s            -        0.500        0        
 2 jobs, 1 repetition, seed 7. Saving: against manual, over the jobs whose limits both keep.
 Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of
 |predicted / actual - 1|. Profiling is included in cost and saving.
+Billing: allocated: a job pays for the devices that it holds; idle devices are nobody's.
 )");
+}
+
+TEST_CASE("the footer and summary.json say who pays for what") {
+  Summary two = summary(1, three_policies());
+  const auto footer = [&](rehearse::sim::Billing billing, double minimum_node_s) {
+    two.billing = billing;
+    two.minimum_node_s = minimum_node_s;
+    const JsonDocument document = parse_json(summary_json(two), "summary.json");
+    CHECK(member(document.root(), "billing").text() == rehearse::sim::name_of(billing));
+    CHECK(member(document.root(), "minimum_node_s").number() == minimum_node_s);
+    const std::string table = terminal_table(two), line = table.substr(table.find("Billing: "));
+    return line.substr(0, line.find('\n'));
+  };
+  using rehearse::sim::Billing;
+  CHECK(footer(Billing::node, 0) == "Billing: node: whole nodes from provisioning to release, split over the jobs on them.");
+  CHECK(footer(Billing::node, 60) ==
+        "Billing: node: whole nodes from provisioning to release, 60 s each at least, split over the jobs on them.");
+  CHECK(footer(Billing::pool, 0).starts_with("Billing: pool: every node from first submission to last end"));
 }
 
 TEST_CASE("a failed policy and repetitions in the table") {
@@ -178,6 +197,7 @@ learned   100.0 s  100.0 s   200.0 s            -        0.500        0         
 1 jobs, 2 repetitions, seed 7. Saving: against manual, over the jobs whose limits both keep, with its 95 % confidence interval.
 Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of
 |predicted / actual - 1|. Profiling is included in cost and saving.
+Billing: allocated: a job pays for the devices that it holds; idle devices are nobody's.
 Without profiling, learned saves 50.0 % [-77.1, 177.1].
 )");
 }

@@ -21,16 +21,17 @@ GavelProblem problem_of(const MatrixXd& throughput, const VectorXd& price) {
           .devices = MatrixXd::Ones(jobs, pools),
           .capacity = VectorXd::Ones(pools),
           .weight = VectorXd::Ones(jobs),
-          .price = price,
+          .usd_per_s = price.transpose().replicate(jobs, 1),
           .least_throughput = VectorXd::Zero(jobs)};
 }
 
 GavelProblem random_problem(Random& random) {
   const auto jobs = static_cast<Eigen::Index>(1 + random.below(8)), pools = static_cast<Eigen::Index>(1 + random.below(3));
   GavelProblem problem = problem_of(MatrixXd::Zero(jobs, pools), VectorXd::Zero(pools));
+  VectorXd price(pools);
   for (Eigen::Index p = 0; p < pools; ++p) {
     problem.capacity(p) = 1 + static_cast<double>(random.below(16));
-    problem.price(p) = random.uniform(1e-4, 1e-2);
+    price(p) = random.uniform(1e-4, 1e-2);
   }
   for (Eigen::Index j = 0; j < jobs; ++j) {
     problem.weight(j) = random.uniform(0.5, 2);
@@ -40,6 +41,7 @@ GavelProblem random_problem(Random& random) {
       if (p == home || random.below(4) > 0) problem.throughput(j, p) = random.uniform(1e-6, 1e-3);
     }
   }
+  problem.usd_per_s = problem.devices * price.asDiagonal();
   return problem;
 }
 
@@ -187,7 +189,7 @@ TEST_CASE("max-min, makespan and cost against brute force on a grid") {
     Random random(seed);
     GavelProblem problem = problem_of(MatrixXd::Zero(2, 2), VectorXd::Zero(2));
     for (Eigen::Index i = 0; i < 4; ++i) problem.throughput(i / 2, i % 2) = random.uniform(1, 5);
-    for (Eigen::Index p = 0; p < 2; ++p) problem.price(p) = random.uniform(1, 3);
+    for (Eigen::Index p = 0; p < 2; ++p) problem.usd_per_s.col(p).setConstant(random.uniform(1, 3));
     constexpr int kParts = 20;
     double fair = 0, soonest = 0, cheapest = 0;
     GavelAllocation x(2, 2);

@@ -70,6 +70,18 @@ TEST_CASE("gavel, cost: where a dollar does most, but for deadlines") {
   }
 }
 
+TEST_CASE("gavel, cost: nodes that are rented are whole ones") {
+  // As above by the device, pool 1 is cheaper: half of a node of two. A job that pays for the whole node pays 0.001 dollars a
+  // second on either, and is done in 10 s instead of 18 in pool 0.
+  for (const auto& [billing, pool] : {std::pair{Billing::allocated, 1}, {Billing::node, 0}}) {
+    World world{.cluster = cluster({{1, 1}, {1, 2}}), .costs = {.billing = billing, .start_s = 0, .checkpoint_s = 0}};
+    world.menus.menu.ranked = {predicted_choice(0, 1, 100, 8), predicted_choice(1, 1, 50, 8)};
+    Gavel queue({.objective = GavelObjective::cost});
+    world.run({training("a", 8)}, queue);
+    CHECK(world.keeper.of("a").pool == pool);
+  }
+}
+
 TEST_CASE("gavel: every answer is valid, and every job ends") {
   rc::prop("all objectives, rounds of any length", [](std::uint64_t seed) {
     RandomJobs made = random_jobs(seed);
