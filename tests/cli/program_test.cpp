@@ -20,7 +20,7 @@ const std::string kGood = R"({
   "policies": [ "manual" ] })";
 
 /// Beside report.html, which is there only when the program was built with npm at hand.
-const std::set<std::string> kResults{"curves.csv",   "decisions.csv",   "events.jsonl",    "jobs.csv",      "manifest.json",
+const std::set<std::string> kResults{"decisions.csv",   "events.jsonl",    "jobs.csv",      "manifest.json",
                                      "nodes.csv",    "predictions.csv", "repetitions.csv", "scenario.json", "stages.csv",
                                      "summary.json", "timing.json",     "utilization.csv"};
 
