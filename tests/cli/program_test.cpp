@@ -194,7 +194,7 @@ TEST_CASE("report makes the page that run has made, or says how to get it") {
   CHECK(report({"out", "out", "-o", "one.html"}).status == 3);
   CHECK(report({"nowhere"}).status == 3);
   CHECK(report({}).status == 2);
-  CHECK(run_program(folder.path(), {"run", "s.json", "--out", "bare", "--set", "/output={\"report\": false}"}).status == 0);
+  CHECK(run_program(folder.path(), {"run", "s.json", "--out", "bare", "--set", "/output={\"report\": false, \"nodes\": false}"}).status == 0);
   CHECK_FALSE(fs::exists(folder.path() + "/bare/report.html"));
   CHECK_FALSE(fs::exists(folder.path() + "/bare/nodes.csv"));
 }

@@ -1,4 +1,6 @@
 // Runs that are killed at any moment and gone on with; and of which repetitions records are written.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdlib>
@@ -30,7 +32,7 @@ std::map<std::string, std::string> files_of(const std::string& results) {
   return files;
 }
 
-/// REHEARSE_KILLS: how many runs are disturbed; tests/slow/kills.sh has more of them.
+/// REHEARSE_KILLS: how many runs are disturbed (tests/cli/kills.sh).
 int kills() {
   const char* given = std::getenv("REHEARSE_KILLS");
   return given != nullptr ? std::atoi(given) : 10;
@@ -43,7 +45,7 @@ TEST_CASE("a run that is killed at any moment, and gone on with, leaves the byte
   REQUIRE(run_program(folder.path(), {"run", "s.json", "--out", "whole", "--processes", "2"}).status == 0);
   const std::chrono::duration<double> whole_s = Clock::now() - begun;
   const auto whole = files_of(folder.path() + "/whole");
-  std::mt19937 random(20261121);
+  std::mt19937 random(kills() == 10 ? 20261121 : std::random_device()());
   int kept = 0;
   for (int i = 0; i < kills(); ++i) {
     const std::vector<std::string> run{"run", "s.json", "--out", "out", "--processes", "2", "--resume"};
@@ -126,6 +128,41 @@ TEST_CASE("each record is of no repetition, of the first, or of all") {
   // Nor does a record of the first repetition on whether there are others of it.
   const std::string jobs = text_of(folder.path() + "/default/jobs.csv");
   CHECK(jobs.starts_with(text_of(folder.path() + "/other/jobs.csv").substr(0, 1000)));
+}
+
+TEST_CASE("the report of 50,000 jobs is made of a part of them, and is small") {
+  const TemporaryFolder folder;
+  std::string trace = "job_id,user,submit_s,gpus,duration_s,deadline_s\n";
+  std::mt19937 random(1);
+  double submit_s = 0;
+  for (int i = 0; i < 50000; ++i) {
+    submit_s += std::exponential_distribution<double>(1 / 30.0)(random);
+    const double duration_s = std::lognormal_distribution<double>(6.5, 1.8)(random);
+    trace += fmt::format("j{},u{},{:.3f},{},{:.3f},{:.2f}\n", i, random() % 200, submit_s, 1u << random() % 4, duration_s,
+                         3 * duration_s + 600);
+  }
+  folder.write("t.csv", trace);
+  folder.write("s.json", R"({ "cluster": { "pools": [ { "name": "v", "instance": "p3.16xlarge", "nodes": 60 } ] },
+    "jobs": [ { "trace": "t.csv" } ], "policies": [ { "name": "fifo" }, { "name": "sjf", "queue": "sjf" } ] })");
+  const Ended ended = run_program(folder.path(), {"run", "s.json", "--out", "r"});
+  INFO(ended.err);
+  REQUIRE(ended.status == 0);
+  const std::string report = folder.path() + "/r/report.html";
+  if (fs::exists(report)) CHECK(fs::file_size(report) < 8'000'000);  // without npm there is none
+}
+
+TEST_CASE("a run that would write more than 1 GB says so before it starts, and most of what") {
+  const TemporaryFolder folder;
+  folder.write("s.json", kScenario);
+  // 2 policies x 50 repetitions x 100,000 jobs x 235 bytes of jobs.csv are 2.4 GB; 2 x 5 x 100,000 x 36 epochs x 110 bytes of
+  // curves.csv are 4.0 GB.
+  const auto warned = [&](const std::string& set) {
+    return run_program(folder.path(), {"check", "s.json", "--set", "/jobs/0/count=100000", "--set", set}).err;
+  };
+  CHECK(warned("/output/jobs=\"none\"") == "");
+  CHECK(warned("/repetitions=50").find("GB of files (of which jobs.csv 2.4 GB; \"output\" in the scenario chooses") !=
+        std::string::npos);
+  CHECK(warned("/output/curves=\"all\"").find("(of which curves.csv 4 GB;") != std::string::npos);
 }
 
 TEST_CASE("results without a record: who reads it says so, and how to get it") {
