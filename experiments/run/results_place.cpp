@@ -178,7 +178,8 @@ std::string to_string(const Unfinished& u) {
                      u.finished, u.run.repetitions);
 }
 
-/// Other runs' folders beside the place that can be gone on with; of the others it tells.
+/// Other runs' folders beside the place that can be gone on with. What an interrupted run has left without anything finished
+/// goes; of what else is there it tells.
 std::vector<Unfinished> check_others(const ResultsPlace& place, const std::string& target) {
   std::vector<Unfinished> found;
   for (const std::string& other : beside(target)) {
@@ -192,10 +193,15 @@ std::vector<Unfinished> check_others(const ResultsPlace& place, const std::strin
     }
     const auto run = place.run ? read_identity(other) : std::nullopt;
     const std::size_t count = run ? finished_in(other).size() : 0;
-    if (count > 0)
+    if (count > 0) {
       found.push_back({.path = other, .run = *run, .finished = count, .difference = difference(*run, *place.run)});
-    else
+    } else if (run) {
+      std::error_code ignored;
+      fs::remove_all(other, ignored);
+      place.note(fmt::format("removed {}, which an interrupted run has left: nothing in it was finished", other));
+    } else {
       tell_of_leftovers(place, other);
+    }
   }
   return found;
 }

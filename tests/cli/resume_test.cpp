@@ -154,15 +154,15 @@ TEST_CASE("the report of 50,000 jobs is made of a part of them, and is small") {
 TEST_CASE("a run that would write more than 1 GB says so before it starts, and most of what") {
   const TemporaryFolder folder;
   folder.write("s.json", kScenario);
-  // 2 policies x 50 repetitions x 100,000 jobs x 235 bytes of jobs.csv are 2.4 GB; 2 x 5 x 100,000 x 36 epochs x 110 bytes of
-  // curves.csv are 4.0 GB.
+  // 2 policies x 2,000 repetitions x 2,000 jobs x 235 bytes of jobs.csv are 1.9 GB; 2 x 100 x 2,000 x 36 epochs x 110 bytes of
+  // curves.csv are 1.6 GB.
   const auto warned = [&](const std::string& set) {
-    return run_program(folder.path(), {"check", "s.json", "--set", "/jobs/0/count=100000", "--set", set}).err;
+    return run_program(folder.path(), {"check", "s.json", "--set", "/jobs/0/count=2000", "--set", set, "--set", R"(/output/nodes="none")"}).err;
   };
-  CHECK(warned("/output/jobs=\"none\"") == "");
-  CHECK(warned("/repetitions=50").find("GB of files (of which jobs.csv 2.4 GB; \"output\" in the scenario chooses") !=
-        std::string::npos);
-  CHECK(warned("/output/curves=\"all\"").find("(of which curves.csv 4 GB;") != std::string::npos);
+  CHECK(warned("/repetitions=5") == "");
+  CHECK_THAT(warned("/repetitions=2000"), Catch::Contains("GB of files (of which jobs.csv 1.9 GB; \"output\" in the scenario"));
+  folder.write("s.json", std::string(kScenario).replace(kScenario.find("\"repetitions\": 5"), 16, "\"output\": { \"curves\": \"all\" }"));
+  CHECK_THAT(warned("/repetitions=100"), Catch::Contains("(of which curves.csv 1.6 GB;"));
 }
 
 TEST_CASE("results without a record: who reads it says so, and how to get it") {

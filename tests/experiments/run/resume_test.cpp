@@ -181,6 +181,15 @@ TEST_CASE("where nothing is finished nothing is kept, and --resume begins anew")
   CHECK_THAT(runs.told.at(0), Contains("no finished repetition of an interrupted run"));
 }
 
+TEST_CASE("what a run that was killed has left goes where nothing in it was finished") {
+  Runs runs;
+  runs.interrupt();
+  for (const char* name : {"first-0", "first-1"}) fs::remove(runs.part() + "/" + name + "/finished.json");
+  runs.run(runs.options());
+  CHECK_THAT(runs.told.at(0), Contains("nothing in it was finished"));
+  CHECK(runs.part().empty());
+}
+
 TEST_CASE("while a run is at it nobody else goes on with its folder") {
   Runs runs;
   runs.interrupt();
