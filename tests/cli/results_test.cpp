@@ -87,8 +87,7 @@ TEST_CASE("the same bytes twice in a row, whatever the number of processes") {
     INFO(scenario);
     run(folder, scenario, "first", {"--replace"});
     const auto first = files_of(folder.path() + "/first");
-    const std::size_t files = scenario == kQuickstart ? 11 : 12;  // the other one asks for curves
-    CHECK(first.size() == files + (first.contains("report.html") ? 1 : 0));  // without npm there is no report
+    CHECK(first.size() == (first.contains("report.html") ? 13 : 12));  // without npm there is no report
     for (const auto& [name, text] : first) CHECK(text.size() > 0);
     for (const std::string processes : {"1", "2", "4"}) {
       INFO("--processes " << processes);
