@@ -215,8 +215,8 @@ int guarded(Command program, const Arguments& arguments) {
   } catch (const sim::InputError& error) {
     say(stderr, "{}\n", error.what());
     return kInvalidInput;
-  } catch (const scenarios::Interrupted&) {
-    say(stderr, "interrupted; nothing was written\n");
+  } catch (const scenarios::Interrupted& left) {
+    say(stderr, "interrupted; {}\n", left.what());
     return kInterrupted;
   } catch (const sim::MemoryExhausted& error) {
     say(stderr, "{}\n", error.what());
@@ -244,7 +244,9 @@ int main(int argc, char** argv) {
   Command run = app.subcommand("run", "run a scenario: every policy on the same jobs, side by side");
   add_scenario_arguments(run, arguments.run.scenario);
   run.option("--out", arguments.run.out, "results folder (default: results/<scenario's name>)");
-  run.flag("--replace", arguments.run.replace, "let the results take the place of another scenario's");
+  run.flag("--replace", arguments.run.replace,
+           "let the results take the place of another scenario's, and begin anew where an interrupted run has left some");
+  run.flag("--resume", arguments.run.resume, "go on with the finished repetitions of an interrupted run");
   run.option("--processes", arguments.run.processes, "runs at once (default: as many as there are processors)").range(1, 4096);
   run.flag("--watch", arguments.run.watch,
            "show meanwhile what each run's cluster is doing: date, jobs, queue, devices held, cost so far");

@@ -13,6 +13,7 @@
 #include "cli/say.hpp"
 #include "experiments/run/process_pool.hpp"
 #include "experiments/studies/study.hpp"
+#include "sim/base/errors.hpp"
 
 namespace rehearse::cli {
 
@@ -64,10 +65,17 @@ int run_command(const RunArguments& arguments) {
   const std::string out = arguments.out.empty() ? "results/" + scenario->name : arguments.out;
   const scenarios::RunOptions options{.out = out,
                                       .replace = arguments.replace,
+                                      .keep_finished = true,
+                                      .resume = arguments.resume,
                                       .processes = arguments.processes,
                                       .progress = progress,
                                       .report_page = report_page(),
                                       .watch = arguments.watch};
+  if (scenario->study && arguments.resume)
+    throw sim::InputError({.file = arguments.scenario.path,
+                           .pointer = "/study",
+                           .expected = "a scenario without a study (a study begins anew)",
+                           .found = "\"" + scenario->study_name + "\" and --resume"});
   if (!scenario->study) warn_of_size(estimate_run(*scenario, processes_of(options)));
   if (scenario->study) return run_study_command(*scenario, options);
   const report::Summary summary = scenarios::run_scenario(*scenario, options);

@@ -112,8 +112,9 @@ std::string decision(const DecisionChange& d) {
 
 /// What changed in the jobs; a line that begins with blanks is about the job above it.
 std::vector<std::string> lines_about(const JobChanges& c) {
-  std::vector<std::string> lines{
-      fmt::format("{} of {} jobs changed{}", c.changed, c.jobs, c.worst.empty() ? "" : "; the worst:")};
+  std::vector<std::string> lines;
+  if (c.jobs > 0 || c.notes.empty())
+    lines.push_back(fmt::format("{} of {} jobs changed{}", c.changed, c.jobs, c.worst.empty() ? "" : "; the worst:"));
   for (const JobChange& job : c.worst) {
     lines.push_back(fmt::format("job {} in repetition {}: {} -> {}", job.job, job.repetition, part(job.recorded, c.unit),
                                 part(job.now, c.unit)));
@@ -123,6 +124,7 @@ std::vector<std::string> lines_about(const JobChanges& c) {
   if (c.first)
     lines.push_back(fmt::format("the first decision of repetition {} that changed is about job {}: {}", c.first->repetition,
                                 c.first->job, decision(*c.first)));
+  lines.insert(lines.end(), c.notes.begin(), c.notes.end());
   return lines;
 }
 

@@ -32,6 +32,13 @@ const RecordFile kUtilizationFile{
 const RecordFile kLifeFile{"life.csv", "policy,repetition,job,held_s,train_s,switch_s,lost_s,cost_lost_usd,checkpoints,restarts"};
 const RecordFile kNodesFile{"nodes.csv", "policy,repetition,job,pool,node,devices,start_s,end_s"};
 
+std::string how_to_write(std::string_view file) {
+  for (const RecordFile* record : {&kJobsFile, &kDecisionsFile, &kEventsFile, &kStagesFile, &kCurvesFile, &kPredictionsFile,
+                                   &kUtilizationFile, &kLifeFile, &kNodesFile})
+    if (record->name == file) return fmt::format(R"("output": {{"{}": "all"}} writes it)", file.substr(0, file.rfind('.')));
+  return {};
+}
+
 RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
   jobs_ = open(setup_.cluster->carbon_g_per_kwh ? kJobsFileWithCarbon : kJobsFile, setup_.files.jobs);
   decisions_ = open(kDecisionsFile, setup_.files.decisions);

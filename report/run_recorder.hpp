@@ -36,6 +36,10 @@ struct RecordFile {
 extern const RecordFile kJobsFile, kJobsFileWithCarbon, kDecisionsFile, kEventsFile, kStagesFile, kCurvesFile, kPredictionsFile,
     kUtilizationFile, kLifeFile, kNodesFile;
 
+/// How a scenario asks for a file that a run may leave out, for who misses it: `"output": {"jobs": "all"} writes it`. Empty for
+/// any other file.
+std::string how_to_write(std::string_view file);
+
 struct RunRecorderSetup {
   sim::OwnFolder folder;  ///< none: no file is written, whichever are asked for
   std::string policy;

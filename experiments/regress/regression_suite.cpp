@@ -47,10 +47,14 @@ void check_wanted(const RegressionSuite& suite, const SuiteOptions& options) {
   report::check_policies(options.policies, names, suite.folder);
 }
 
+/// What is recorded, and what says which decision changed, whatever the scenario writes otherwise.
+void ask_for_records(Scenario& scenario) { scenario.output.jobs = scenario.output.decisions = Record::all; }
+
 /// Null when none of its policies is wanted.
 std::unique_ptr<Scenario> load(const RegressionSuite& suite, const std::string& name, const SuiteOptions& options) {
   std::unique_ptr<Scenario> scenario = load_scenario(suite.folder + "/" + name + ".json", {});
   if (options.policy_seed) scenario->policy_seed = *options.policy_seed;
+  ask_for_records(*scenario);
   if (!options.policies.empty())
     std::erase_if(scenario->policies, [&](const policies::PolicySpec& spec) {
       return std::find(options.policies.begin(), options.policies.end(), spec.name) == options.policies.end();
@@ -119,6 +123,7 @@ void record_suite(const RegressionSuite& suite, const SuiteOptions& options) {
   make_folder(options.out);
   for (const std::string& name : suite.scenarios) {
     const std::unique_ptr<Scenario> scenario = load_scenario(suite.folder + "/" + name + ".json", {});
+    ask_for_records(*scenario);
     const std::string out = options.out + "/" + name, another = out + "-another-seed";
     std::vector<report::Results> by_seed;
     for (int s = 0; s < suite.policy_seeds; ++s, ++scenario->policy_seed) {

@@ -38,19 +38,20 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                  .repetition = task.repetition,
                                  .folder = task.folder.path()});
   const OutputSettings& out = scenario.output;
+  const auto is_wanted = [&](Record record) { return is_written(record, task.repetition); };
   report::RunRecorder recorder(
       {.folder = task.folder,
        .policy = spec.name,
        .repetition = task.repetition,
-       .files = {.jobs = true,
-                 .decisions = true,
-                 .events = out.events == Events::all || (out.events == Events::first && task.repetition == 0),
-                 .stages = out.stages,
-                 .curves = out.curves,
-                 .predictions = out.predictions,
-                 .utilization = out.utilization,
-                 .life = out.life,
-                 .nodes = out.nodes},
+       .files = {.jobs = is_wanted(out.jobs),
+                 .decisions = is_wanted(out.decisions),
+                 .events = is_wanted(out.events),
+                 .stages = is_wanted(out.stages),
+                 .curves = is_wanted(out.curves),
+                 .predictions = is_wanted(out.predictions),
+                 .utilization = is_wanted(out.utilization),
+                 .life = is_wanted(out.life),
+                 .nodes = is_wanted(out.nodes)},
        .measure = scenario.measure,
        .cluster = &scenario.cluster,
        .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
@@ -77,7 +78,7 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                                 .sources = {&source},
                                                 .recorder = &recorder,
                                                 .infeasible = scenario.infeasible,
-                                                .pool_samples = task.folder && out.utilization,
+                                                .pool_samples = task.folder && is_wanted(out.utilization),
                                                 .network_solver = scenario.network_solver,
                                                 .on_progress = on_progress},
                                                drive);

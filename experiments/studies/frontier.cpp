@@ -106,7 +106,7 @@ class Frontier final : public Study {
       job.deadline_s = points[i].deadline_s;
       scenario.jobs.push_back(std::move(job));
     }
-    scenario.output = {.events = Events::none, .stages = false, .curves = false, .predictions = false, .utilization = false};
+    scenario.output = OutputSettings::of_jobs(scenario.output.report);
   }
 
   static void read_outcomes(const RunTask& task, const char* money, double gap_s, Outcomes& outcomes) {

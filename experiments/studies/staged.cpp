@@ -102,7 +102,8 @@ class Staged final : public Study {
     scenario.jobs = scenario.jobs_of(0);
     scenario.generators.clear();
     for (std::size_t i = 0; i < scenario.jobs.size(); ++i) scenario.jobs[i].submit_s = static_cast<double>(i) * kGapS;
-    scenario.output = {.events = Events::none, .stages = true, .curves = false, .predictions = false, .utilization = false};
+    scenario.output = OutputSettings::of_jobs(scenario.output.report);
+    scenario.output.stages = Record::all;
   }
 
   static std::vector<PolicyOutcomes> read_runs(const Scenario& scenario, const PolicyRuns& runs, StudyResult& result) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 
+#include "report/run_recorder.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/json.hpp"
@@ -19,11 +20,13 @@ namespace fs = std::filesystem;
 
 std::string file_of(const std::string& results, const std::string& name, const std::string& study) {
   if (!fs::is_directory(results)) return results;
-  if (!fs::exists(results + "/" + name))
+  if (!fs::exists(results + "/" + name)) {
+    const std::string how = how_to_write(name);
     throw sim::InputError({.file = results,
                            .expected = study.empty() ? fmt::format("results of a run, with {}", name)
                                                      : fmt::format("results of the study {}, with {}", study, name),
-                           .found = "a folder without it"});
+                           .found = how.empty() ? "a folder without it" : fmt::format("a folder without it ({})", how)});
+  }
   return results + "/" + name;
 }
 

@@ -19,8 +19,7 @@ using sim::between;
 
 const std::vector<std::string> kInfeasible{"best-effort", "reject"};
 const std::vector<std::string> kNetworkSolvers{"fast", "simgrid"};
-const std::vector<std::string> kEvents{"none", "first", "all"};
-constexpr std::size_t kManyJobs = 10'000;  // above it the detailed records are off unless asked for
+const std::vector<std::string> kRecords{"none", "first", "all"};
 
 void read_world(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
   const auto value = in.child("world");
@@ -68,24 +67,25 @@ void read_stages(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mista
   stages.finish();
 }
 
+/// Scenarios of before there was a choice say true for all repetitions, false for none.
+Record read_record(sim::ObjectReader& in, std::string_view key, Record fallback) {
+  const auto value = in.child(key);
+  if (value && value->is_boolean()) return in.boolean(key) ? Record::all : Record::none;
+  return static_cast<Record>(in.choice(key, kRecords, static_cast<std::size_t>(fallback)));
+}
+
 void read_output(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
-  std::size_t jobs = scenario.jobs.size();
-  for (const workloads::GeneratorSettings& generator : scenario.generators) jobs += static_cast<std::size_t>(generator.count);
   OutputSettings& out = scenario.output;
-  out.stages = out.curves = out.predictions = out.utilization = out.report = jobs <= kManyJobs;
-  out.nodes = out.report;
-  out.life = in.has("checkpoint") || in.has("failures") || in.has("stragglers") || in.has("maintenance");
+  if (in.has("checkpoint") || in.has("failures") || in.has("stragglers") || in.has("maintenance")) out.life = Record::first;
   const auto value = in.child("output");
   if (!value) return;
   sim::ObjectReader output(*value, mistakes);
-  out.events = static_cast<Events>(output.choice("events", kEvents, static_cast<std::size_t>(out.events)));
-  out.stages = output.boolean("stages", out.stages);
-  out.curves = output.boolean("curves", out.curves);
-  out.predictions = output.boolean("predictions", out.predictions);
-  out.utilization = output.boolean("utilization", out.utilization);
-  out.life = output.boolean("life", out.life);
+  const std::pair<std::string_view, Record*> records[] = {
+      {"jobs", &out.jobs},     {"decisions", &out.decisions},     {"events", &out.events},
+      {"stages", &out.stages}, {"curves", &out.curves},           {"predictions", &out.predictions},
+      {"nodes", &out.nodes},   {"utilization", &out.utilization}, {"life", &out.life}};
+  for (const auto& [key, record] : records) *record = read_record(output, key, *record);
   out.report = output.boolean("report", out.report);
-  out.nodes = output.boolean("nodes", out.report);
   if (output.boolean("timeline", false))
     output.child("timeline")->refuse("false: this version writes no timeline.json", mistakes);
   output.integer("max_timeline_jobs", at_least(0), 0);

@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 const std::string kQuickstart = REHEARSE_SOURCE_DIR "/scenarios/quickstart.json";
 
 const std::string kNoisy = R"({ "name": "noisy", "seed": 11, "repetitions": 2,
+  "output": { "decisions": "all", "stages": "all", "curves": "all", "predictions": "all", "utilization": "all", "events": "all" },
   "cluster": { "pools": [
     { "name": "t4", "instance": "g4dn.12xlarge", "nodes": 4 },
     { "name": "v100", "instance": "p3.8xlarge", "nodes": 4 },

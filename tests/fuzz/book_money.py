@@ -45,10 +45,12 @@ def is_whole(money, price, seconds):
 
 
 def price_times_time(books):
-    if "nodes.csv" not in books.files or books.scenario.get("billing", "allocated") not in ("allocated", "pool"):
+    if books.scenario.get("billing", "allocated") not in ("allocated", "pool"):
         return
     shared = books.scenario.get("billing") == "pool"
     for run in books.runs.values():
+        if not books.has(run, "nodes.csv"):
+            continue
         money = device_money(books, run)
         if money is None:
             continue
@@ -61,10 +63,10 @@ def price_times_time(books):
 
 def stage_money(books):
     """Stages' money is the job's, but for its share of idle devices."""
-    if "stages.csv" not in books.files:
-        return
     shared = books.scenario.get("billing") == "pool"
     for run in books.runs.values():
+        if not books.has(run, "stages.csv"):
+            continue
         of_job = by_job(run.rows["stages.csv"])
         for row in run.rows["jobs.csv"]:
             cost, parts = number(row["cost_usd"]), sum(number(stage["cost_usd"]) for stage in of_job[row["job"]])
@@ -129,13 +131,13 @@ def rented_spans(run):
 
 def rented(books):
     """Under node billing all jobs together pay for whole nodes, from the first device that somebody took until nobody had one."""
-    if "nodes.csv" not in books.files or books.scenario.get("billing") != "node" or books.scenario.get("minimum_node_s", 0) > 0:
+    if books.scenario.get("billing") != "node" or books.scenario.get("minimum_node_s", 0) > 0:
         return
     if may_have_servers(books):
         return
     for run in books.runs.values():
         series = {pool: prices(books, pool) for pool in books.pools}
-        if None in series.values() or not run.rows["jobs.csv"]:
+        if None in series.values() or not run.rows["jobs.csv"] or not books.has(run, "nodes.csv"):
             continue
         bill = sum(integral(series[pool], start, end) / 3600 for (pool, _), spans in rented_spans(run).items() for start, end in spans)
         paid = sum(number(row["cost_usd"]) for row in run.rows["jobs.csv"])
@@ -160,10 +162,10 @@ def sampled(run, pool, column, start, end):
 
 def energy(books):
     """Power over time is the jobs' energy and the idle devices'."""
-    if "utilization.csv" not in books.files or any("autoscale" in pool for pool in books.pools.values()):
+    if any("autoscale" in pool for pool in books.pools.values()):
         return
     for run in books.runs.values():
-        if not run.rows["repetitions.csv"] or not run.rows["jobs.csv"]:
+        if not run.rows["repetitions.csv"] or not run.rows["jobs.csv"] or not books.has(run, "utilization.csv"):
             continue
         start, end = span(run)
         power = sum(sampled(run, pool, "power_w", start, end) for pool in books.pools)
@@ -223,12 +225,12 @@ def effective(books):
 
 def utilization(books):
     """The share of the money that devices were busy for."""
-    if "utilization.csv" not in books.files or not all(books.is_plain(pool) for pool in books.pools):
+    if not all(books.is_plain(pool) for pool in books.pools):
         return
     if books.scenario.get("billing") == "node":  # of rented nodes, which come and go
         return
     for run in books.runs.values():
-        if not run.rows["repetitions.csv"] or not run.rows["jobs.csv"]:
+        if not run.rows["repetitions.csv"] or not run.rows["jobs.csv"] or not books.has(run, "utilization.csv"):
             continue
         start, end = span(run)
         busy_usd = all_usd = 0.0

@@ -57,7 +57,7 @@ def figures(books, run):
         "preemptions": sum(int(row["preemptions"]) for row in rows), "reconfigurations": sum(int(row["reconfigurations"]) for row in rows)}
     if everything:
         found["makespan_s"] = max(number(row["end_s"]) for row in everything) - min(number(row["submit_s"]) for row in everything)
-    if "predictions.csv" in books.files:
+    if books.has(run, "predictions.csv"):
         found["time_error_median"] = quantile(errors(run, rows, "time_s", "end_s"), 0.5)
         found["cost_error_median"] = quantile(errors(run, rows, "cost_usd", "cost_usd"), 0.5)
     if rows and "co2_kg" in rows[0]:
@@ -73,6 +73,8 @@ def repetitions(books):
     for run in books.runs.values():
         if len(run.rows["repetitions.csv"]) != 1:
             yield f"{run}: {len(run.rows['repetitions.csv'])} rows in repetitions.csv"
+            continue
+        if not books.has(run, "jobs.csv"):
             continue
         claimed = run.rows["repetitions.csv"][0]
         for name, value in figures(books, run).items():
@@ -128,7 +130,7 @@ def savings(books):
         return
     names = [row["policy"] for row in books.summary["policies"]]
     baseline = books.scenario.get("baseline", names[0])
-    if (baseline, 0) not in books.runs:
+    if (baseline, 0) not in books.runs or not books.has(books.runs[baseline, 0], "jobs.csv"):
         return
     base = {row["job"]: row for row in books.counted(books.runs[baseline, 0].rows["jobs.csv"])}
     for row in books.summary["policies"]:

@@ -147,8 +147,10 @@ class Generator:
             scenario["sharing"]["interference"] = [
                 {"models": [a, b], "slowdown": [round(self.rng.uniform(1, 3), 2)] * 2 if a == b else [round(self.rng.uniform(1, 3), 2) for _ in "12"]}
                 for a, b in [(self.rng.choice(models), self.rng.choice(models)) for _ in range(self.rng.randint(0, 3))]]
-        scenario["output"] = {"report": self.chance(0.1), "nodes": True, "events": self.rng.choice(["all", "all", "first"])}
-        if self.chance(0.15):
+        # Mostly what the books look at.
+        scenario["output"] = {"report": self.chance(0.1), "nodes": "all", "events": self.rng.choice(["all", "all", "first"]), "decisions": "all",
+                              "stages": "all", "predictions": "all", "utilization": "all", "life": "all", "curves": self.rng.choice(["all", "none"])}
+        if self.chance(0.25):
             scenario["output"].update(self.some("output", 0.2, leave_out=("events", "report", "timeline", "max_timeline_jobs")))
 
     def life(self, scenario):

@@ -123,7 +123,7 @@ TEST_CASE("a frontier under each billing, and says which") {
   // and on whole pools, nothing is cheaper than by the device, and no policy beats the oracle.
   const auto costs = [](const std::string& billing) {
     const TemporaryFolder folder;
-    const StudyRun one = run_text(folder, with(kScenario, R"("seed": 3)", R"("seed": 3, "billing": ")" + billing + '"'), 2);
+    const StudyRun one = run_text(folder, with(kFrontierScenario, R"("seed": 3)", R"("seed": 3, "billing": ")" + billing + '"'), 2);
     CHECK(one.summary.notes.back().find("Billing: " + billing) == 0);
     const report::Table& table = one.table("frontier");
     std::map<std::string, std::vector<std::pair<double, double>>> found;  // money, and whether limits were kept

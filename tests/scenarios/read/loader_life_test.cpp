@@ -44,12 +44,12 @@ TEST_CASE("checkpoints and what happens to nodes") {
   REQUIRE(s->nodes.maintenance.size() == 1);
   CHECK(s->nodes.maintenance[0].pool == 1);
   CHECK(s->nodes.maintenance[0].nodes == 2);  // all from the first on
-  CHECK(s->output.life);
+  CHECK(s->output.life == rehearse::scenarios::Record::first);
   CHECK(s->sha256_of_file.contains("down.csv"));
 
   const auto plain = load_scenario(folder.write("s.json", scenario_with("")), {});
   CHECK_FALSE(sim::has_node_events(plain->cluster, plain->nodes));
-  CHECK_FALSE(plain->output.life);
+  CHECK(plain->output.life == rehearse::scenarios::Record::none);
   const auto daly = load_scenario(folder.write("s.json", scenario_with(R"("checkpoint": { "interval": "young-daly" })")), {});
   CHECK(daly->checkpoints.young_daly);
   CHECK(daly->warnings.size() == 1);  // no node fails

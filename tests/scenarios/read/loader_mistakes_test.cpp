@@ -358,7 +358,7 @@ TEST_CASE("several mistakes are reported at once, each with its place") {
         "s.json:5:24: /jobs/2/trace: expected a readable file, found no such file: none.csv\n"
         "s.json:6:27: /policies/1: expected the name of a policy, found \"oracl\"; did you mean \"oracle\"?\n"
         "s.json:1:25: /baseline: expected the name of a listed policy, found \"orcale\"; did you mean \"oracl\"?\n"
-        "s.json:7:25: /output/stages: expected true or false, found 1\n"
+        "s.json:7:25: /output/stages: expected one of \"none\", \"first\", \"all\", found 1\n"
         R"(s.json:1:3: /sed: found unknown key "sed"; did you mean "seed"?)");
 }
 

@@ -178,7 +178,12 @@ std::string expectation(const ordered_json& value) {
     return expectation(definition(name));
   }
   if (value.contains("else")) return expectation(value.at("else"));  // what is no text
-  if (value.contains("enum")) return one_of(value.at("enum"));
+  if (value.contains("enum")) {
+    std::vector<std::string> names;  // beside them may stand what scenarios of earlier versions have
+    for (const ordered_json& name : value.at("enum"))
+      if (name.is_string()) names.push_back(name);
+    return one_of(names);
+  }
   if (value.contains("const")) return "true or false";
   const std::string type = value.at("type");
   if (type == "boolean") return "true or false";
