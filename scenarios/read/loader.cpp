@@ -303,6 +303,7 @@ std::unique_ptr<Scenario> read_scenario(sim::JsonDocument document, const std::s
   scenario->resolved = resolved_text(document, *scenario);
   add_profile_models(own, scenario->profiles, scenario->profile_models);
   warn_of_dominated_pools(*scenario);
+  foresee(*scenario);
   return scenario;
 }
 
