@@ -34,7 +34,8 @@ std::string rounded_percent(double percent) { return fmt::format("{:.{}f}", perc
 
 /// "21 % [12, 31]".
 std::string with_interval(const Estimate& e) {
-  if (std::isnan(e.ci95_low) || e.ci95_low == e.ci95_high) return rounded_percent(e.mean) + " %";
+  const bool has_width = rounded_percent(e.ci95_low) != rounded_percent(e.ci95_high);
+  if (std::isnan(e.ci95_low) || !has_width) return rounded_percent(e.mean) + " %";
   return fmt::format("{} % [{}, {}]", rounded_percent(e.mean), rounded_percent(e.ci95_low), rounded_percent(e.ci95_high));
 }
 

@@ -102,9 +102,14 @@ struct Found {
 void warn_of_jobs(Scenario& scenario) {
   Foresight foresight(scenario);
   Found too_large, too_late;
+  // A model that is spread over devices needs less memory on each than one that every device has whole.
+  const bool spreads = std::any_of(scenario.policies.begin(), scenario.policies.end(), [](const policies::PolicySpec& spec) {
+    return spec.place.name != policies::PolicySpec().place.name;
+  });
   for (const sim::Job& job : scenario.jobs) {
     const auto best = foresight.best(job);
     if (!best) break;
+    if (!best->fits && spreads && !is_rigid(job)) continue;
     if (!best->fits)
       too_large.add(job, "");
     else if (job.has_deadline() && best->time_s > job.deadline_s)
@@ -161,7 +166,7 @@ void check_floors(const Scenario& scenario, std::size_t begin, std::size_t end, 
       "beside \"jobs\" to say what becomes of it",
       std::floor(reachable * 1e4) / 1e4, first->name, first->profile->model, first->profile->dataset));
   mistake.found =
-      fmt::format("{:.6g}", first->target_accuracy) + (others == 0 ? "" : fmt::format(", and {} more such jobs", others));
+      fmt::format("{:.6g}", first->target_accuracy) + (others == 0 ? "" : fmt::format(", and {} more such job{}", others, others == 1 ? "" : "s"));
   mistakes.add(std::move(mistake));
 }
 
