@@ -252,7 +252,7 @@ std::string Paths::resolve(sim::JsonValue value, sim::Mistakes& mistakes, std::s
 }
 
 std::vector<sim::Job> Scenario::jobs_of(int repetition) const {
-  std::vector<sim::Job> all = jobs;
+  std::vector<sim::Job> all = resampling.blocks ? resampled(jobs, resampling.block_s, seed, repetition) : jobs;
   if (generators.empty()) return all;
   const workloads::Belief belief(cluster, profile_models);
   for (const workloads::GeneratorSettings& generator : generators) {
@@ -291,6 +291,7 @@ std::unique_ptr<Scenario> read_scenario(sim::JsonDocument document, const std::s
   read_stages(in, *scenario, mistakes);
   read_output(in, *scenario, mistakes);
   read_measure(in, *scenario, mistakes);
+  read_resampling(in, *scenario, mistakes);
   read_study(in, paths, extensions, *scenario, mistakes);
   warn_of_changed_files(in, *scenario, mistakes);
   in.finish();
@@ -298,6 +299,7 @@ std::unique_ptr<Scenario> read_scenario(sim::JsonDocument document, const std::s
   scenario->resolved = resolved_text(document, *scenario);
   add_profile_models(own, scenario->profiles, scenario->profile_models);
   warn_of_dominated_pools(*scenario);
+  foresee(*scenario);
   return scenario;
 }
 

@@ -116,6 +116,8 @@ class Generator:
         for key in ("billing", "infeasible"):
             if self.chance(0.5):
                 scenario[key] = self.schema.draw(top[key], self.rng)
+        if any("target_accuracy" in job for job in scenario["jobs"]) or any("target_accuracy" in str(text) for text in self.files.values()):
+            scenario.setdefault("infeasible", "best-effort")  # floors may be above what can be reached
         if scenario.get("billing") == "node":  # an empty node is given back at once
             for pool in scenario["cluster"].get("pools", []):
                 for key in ("min_nodes", "idle_s"):

@@ -15,8 +15,12 @@ using rehearse::sim::parse_json;
 namespace {
 
 Summary summary(int repetitions, const std::vector<PolicyResult>& results) {
-  return {
-      .scenario = "a \"test\"", .seed = 7, .repetitions = repetitions, .baseline = "manual", .rows = compare(results, "manual")};
+  return {.scenario = "a \"test\"",
+          .seed = 7,
+          .repetitions = repetitions,
+          .baseline = "manual",
+          .rows = compare(results, "manual"),
+          .verdict = judge(results, {.reference = "manual", .is_exact = repetitions == 1})};
 }
 
 JsonValue member(JsonValue object, std::string_view key) {
@@ -139,11 +143,11 @@ TEST_CASE("a cheaper policy that breaks limits is visibly not the winner") {
   const std::string table = "\n" + terminal_table(summary(1, three_policies()));
   INFO(table);
   CHECK(table == R"(
-policy    cost, $  profiling, $  effective, $  saving  deadlines  accuracy  verdict
--------------------------------------------------------------------------------------------------------------------
-manual      10.00        0.0000         10.00   0.0 %    100.0 %         -  keeps all limits
-reckless   2.0000        0.0000         12.00       -      0.0 %         -  breaks limits of 2 jobs
-careful    8.0000        0.0000        8.0000  20.0 %    100.0 %         -  lowest effective cost; keeps all limits
+policy    cost, $  profiling, $  effective, $   saving  deadlines  accuracy  where both keep  verdict
+--------------------------------------------------------------------------------------------------------------------------------------------------------
+manual      10.00        0.0000         10.00    0.0 %    100.0 %         -   0.0 % of 100 %  reference; 25 % dearer than careful; keeps all limits
+reckless   2.0000        0.0000         12.00  -20.0 %      0.0 %         -                -  does not keep limits: +100 points; breaks limits of 2 jobs
+careful    8.0000        0.0000        8.0000   20.0 %    100.0 %         -  20.0 % of 100 %  cheapest; keeps all limits
 
 policy    mean JCT  p95 JCT  makespan  utilization  energy, kWh  reconf.  cost error  policy took
 -------------------------------------------------------------------------------------------------
@@ -151,10 +155,13 @@ manual     100.0 s  100.0 s   200.0 s            -        0.500        0        
 reckless   100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
 careful    100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
 
-2 jobs, 1 repetition, seed 7. Saving: against manual, over the jobs whose limits both keep.
+2 jobs, 1 repetition, seed 7. Every error of the world is 0: figures are exact for these jobs.
+Saving: against manual, of effective cost, over all jobs; "where both keep": over the jobs whose limits both keep, and their share.
 Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of
 |predicted / actual - 1|. Profiling is included in cost and saving.
 Billing: allocated: a job pays for the devices that it holds; idle devices are nobody's.
+
+careful is the cheapest that keeps limits as well as manual: 20 % cheaper.
 )");
 }
 
@@ -183,22 +190,25 @@ TEST_CASE("a failed policy and repetitions in the table") {
       terminal_table(summary(2, {policy("manual", {run({{10}}), run({{10}})}), failed("broken", "crashed at 3 s"), profiled}));
   INFO(table);
   CHECK(table == R"(
-policy   cost, $  profiling, $  effective, $                 saving  deadlines  accuracy  verdict
----------------------------------------------------------------------------------------------------------------------------------
-manual     10.00        0.0000         10.00       0.0 % [0.0, 0.0]    100.0 %         -  keeps all limits
+policy   cost, $  profiling, $  effective, $                 saving  deadlines  accuracy  where both keep  verdict
+--------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------
+manual     10.00        0.0000         10.00       0.0 % [0.0, 0.0]    100.0 %         -   0.0 % of 100 %  reference; keeps all limits
 broken   FAILED: crashed at 3 s
-learned   6.0000        1.0000        6.0000  40.0 % [-87.1, 167.1]    100.0 %         -  lowest effective cost; keeps all limits
+learned   6.0000        1.0000        6.0000  40.8 % [-401.6, 93.0]    100.0 %         -  40.8 % of 100 %  limits undecided: 0.0 points, at most 100; about 367 repetitions more; keeps all limits
 
 policy   mean JCT  p95 JCT  makespan  utilization  energy, kWh  reconf.  cost error  policy took
 ------------------------------------------------------------------------------------------------
 manual    100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
 learned   100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
 
-1 jobs, 2 repetitions, seed 7. Saving: against manual, over the jobs whose limits both keep, with its 95 % confidence interval.
+1 jobs, 2 repetitions, seed 7. Intervals are over the world's noise; the jobs are always the same.
+Saving: against manual, of effective cost, over all jobs, with its 95 % confidence interval; "where both keep": over the jobs whose limits both keep, and their share.
 Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of
 |predicted / actual - 1|. Profiling is included in cost and saving.
 Billing: allocated: a job pays for the devices that it holds; idle devices are nobody's.
-Without profiling, learned saves 50.0 % [-77.1, 177.1].
+Without profiling, learned saves 51.0 % [-543.9, 96.3].
+
+No verdict yet: whether learned keeps limits as well as manual is undecided: about 367 repetitions more.
 )");
 }
 
@@ -210,4 +220,54 @@ TEST_CASE("nothing is shown as minus zero") {
   };
   CHECK_THAT(table(0.01), Catch::Matchers::Contains("0.0 % [-0.1, 0.1]"));
   CHECK_THAT(table(0.001), Catch::Matchers::Contains("0.0 % [0.0, 0.0]") && !Catch::Matchers::Contains("-0.0"));
+}
+
+TEST_CASE("the saving printed first is over all jobs; the one where both keep limits has its share behind it") {
+  // One job of two is kept by both and costs 9.7 % less. The other breaks its limit: 4.515 + 3.485 + 12 = 20, against 10.
+  const std::string table =
+      terminal_table(summary(1, {policy("manual", {run({{5}, {5}})}), policy("reckless", {run({{4.515}, {3.485, 12}})})}));
+  INFO(table);
+  CHECK_THAT(table, Catch::Contains("-100.0 %") && Catch::Contains("9.7 % of 50 %"));
+  CHECK(table.find("-100.0 %") < table.find("9.7 % of 50 %"));
+  CHECK_THAT(table, Catch::Contains("does not keep limits: +50 points"));
+}
+
+TEST_CASE("a mean completion time names the jobs that it is over where some have not finished") {
+  RunOutcome half = run({{1}, {1}});
+  half.metrics.jobs_completed = 1;
+  CHECK_THAT(terminal_table(summary(1, {policy("manual", {half})})), Catch::Contains("100.0 s (1 of 2)"));
+}
+
+TEST_CASE("the sentence under the table") {
+  const auto sentence = [](const std::vector<PolicyResult>& results, VerdictTerms terms) {
+    terms.reference = "manual";
+    return verdict_sentence(judge(results, terms));
+  };
+  const auto times = [](std::size_t n, const RunOutcome& outcome) { return std::vector<RunOutcome>(n, outcome); };
+  const VerdictTerms exact{.is_exact = true}, drawn{.unit_share = 1.0 / 6};
+  const PolicyResult manual = policy("manual", {run({{5}, {5}})});
+  CHECK(sentence({manual, policy("cheap", {run({{4}, {4}})})}, exact) ==
+        "cheap is the cheapest that keeps limits as well as manual: 20 % cheaper.");
+  CHECK(sentence({manual, policy("cheap", {run({{4}, {4}})}), policy("near", {run({{4}, {4}})})}, exact) ==
+        "cheap is the cheapest that keeps limits as well as manual: 20 % cheaper; near is level with it.");
+  CHECK(sentence({manual, policy("dear", {run({{6}, {5}})})}, exact) ==
+        "No policy that keeps limits as well as manual is cheaper than it.");
+  CHECK(sentence({manual, policy("same", {run({{5}, {5}})})}, exact) ==
+        "No policy that keeps limits as well as manual is cheaper than it: same costs the same.");
+  CHECK(sentence({manual, policy("late", {run({{1, 5}, {1, 5}})})}, exact) ==
+        "No policy keeps limits as well as manual: late comes nearest, and breaks those of 100 points more of the jobs.");
+  CHECK(sentence({manual, policy("late", {run({{1, 5}, {1, 5}})}), policy("cheap", {run({{4}, {4}})})}, exact) ==
+        "cheap is the cheapest that keeps limits as well as manual: 20 % cheaper.");
+  CHECK(sentence({manual}, exact) == "No verdict: there is no policy to hold against manual.");
+  CHECK(sentence({manual, failed("p", "crashed")}, exact) == "No verdict: there is no policy to hold against manual.");
+  CHECK(sentence({failed("manual", "crashed"), policy("p", {run({{5}})})}, exact) ==
+        "No verdict: manual, which the others are held against, failed.");
+  // 100 ln(20) / 6 = 49.9 repetitions.
+  CHECK(sentence({manual, policy("cheap", {run({{4}, {4}})})}, drawn) ==
+        "One repetition gives figures and no verdict: that takes about 50 repetitions at least.");
+  CHECK(sentence({policy("manual", times(5, run({{5}}))), policy("cheap", times(5, run({{4}})))}, drawn) ==
+        "No verdict yet: whether cheap keeps limits as well as manual is undecided: about 45 repetitions more.");
+  CHECK(sentence({policy("manual", times(50, run({{5, 5}}))), policy("cheap", times(50, run({{4, 5}})))}, drawn) ==
+        "cheap is the cheapest that keeps limits as well as manual: 10 % cheaper; manual itself breaks those of 100 % of the "
+        "jobs.");
 }
