@@ -14,15 +14,18 @@ namespace {
 
 using sim::kNan;
 
-/// One repetition of a policy beside the baseline's.
+/// One repetition of a policy beside the baseline's: logarithms of costs over the baseline's.
 struct Pairing {
-  double saving_percent = kNan;
-  double saving_without_profiling_percent = kNan;
-  double effective_saving_percent = kNan;
+  double both_keep = kNan;
+  double both_keep_without_profiling = kNan;
+  double effective = kNan;
   double both_keep_limits_fraction = kNan;
 };
 
-double saving(double cost, double baseline) { return baseline > 0 ? 100 * (1 - cost / baseline) : kNan; }
+double log_of_ratio(double cost, double baseline) {
+  if (!(baseline > 0)) return kNan;
+  return std::abs(cost - baseline) <= kSameCost * baseline ? 0 : std::log(cost / baseline);  // rounding is no saving
+}
 
 Pairing pair_up(const RunOutcome& run, const RunOutcome& baseline) {
   sim::check(run.jobs.size() == baseline.jobs.size(), "policies did not get the same jobs");
@@ -39,10 +42,10 @@ Pairing pair_up(const RunOutcome& run, const RunOutcome& baseline) {
   }
   Pairing p;
   if (!run.jobs.empty()) p.both_keep_limits_fraction = static_cast<double>(both) / static_cast<double>(run.jobs.size());
-  p.effective_saving_percent = saving(run.metrics.effective_cost_usd, baseline.metrics.effective_cost_usd);
+  p.effective = log_of_ratio(run.metrics.effective_cost_usd, baseline.metrics.effective_cost_usd);
   if (both == 0) return p;
-  p.saving_percent = saving(cost, base);
-  p.saving_without_profiling_percent = saving(bare_cost, bare_base);
+  p.both_keep = log_of_ratio(cost, base);
+  p.both_keep_without_profiling = log_of_ratio(bare_cost, bare_base);
   return p;
 }
 
@@ -65,6 +68,20 @@ Estimate over(const std::vector<RunOutcome>& repetitions, Value&& value) {
   std::vector<double> values;
   for (std::size_t r = 0; r < repetitions.size(); ++r) values.push_back(value(r));
   return estimate(values);
+}
+
+/// 100 (1 - exp(mean log ratio)).
+template <class Value>
+Estimate saving_over(const std::vector<RunOutcome>& repetitions, Value&& value) {
+  const Estimate e = over(repetitions, value);
+  const auto percent = [](double log) { return 0.0 - 100 * std::expm1(log); };
+  return {percent(e.mean), percent(e.ci95_high), percent(e.ci95_low)};
+}
+
+/// Undefined in one repetition, undefined altogether: a mean over the others would leave the worst out.
+template <class Value>
+bool is_whole(const std::vector<RunOutcome>& repetitions, Value&& value) {
+  return std::none_of(repetitions.begin(), repetitions.end(), [&](const RunOutcome& run) { return std::isnan(value(run)); });
 }
 
 const PolicyResult* find_ok(const std::vector<PolicyResult>& results, std::string_view name) {
@@ -99,12 +116,17 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
     SummaryRow row{.policy = result.policy,
                    .ok = result.ok,
                    .reason = result.reason,
+                   .is_yardstick = result.is_yardstick,
                    .run_cpu_s = result.run_cpu_s,
                    .max_rss_bytes = result.max_rss_bytes};
     if (result.ok) {
       const std::vector<RunOutcome>& runs = result.repetitions;
-      for (const MetricField& field : kMetricFields)
-        row.fields.push_back({field.name, over(runs, [&](std::size_t r) { return runs[r].metrics.*field.value; })});
+      const bool has_effective = is_whole(runs, [](const RunOutcome& run) { return run.metrics.effective_cost_usd; });
+      for (const MetricField& field : kMetricFields) {
+        const bool is_known = has_effective || field.value != &RunMetrics::effective_cost_usd;
+        row.fields.push_back(
+            {field.name, over(runs, [&](std::size_t r) { return is_known ? runs[r].metrics.*field.value : kNan; })});
+      }
       const auto add = [&](std::span<const MetricField> fields) {
         for (const MetricField& field : fields)
           row.fields.push_back({field.name, over(runs, [&](std::size_t r) { return runs[r].metrics.*field.value; })});
@@ -119,11 +141,13 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
         if (base != nullptr) pairs[r] = pair_up(runs[r], base->repetitions[r]);
         if (oracle != nullptr) regrets[r] = regret(runs[r], oracle->repetitions[r]);
       }
-      row.fields.push_back({"saving_percent", over(runs, [&](std::size_t r) { return pairs[r].saving_percent; })});
+      row.fields.push_back({"saving_percent", saving_over(runs, [&](std::size_t r) { return pairs[r].both_keep; })});
       row.fields.push_back({"saving_without_profiling_percent",
-                            over(runs, [&](std::size_t r) { return pairs[r].saving_without_profiling_percent; })});
+                            saving_over(runs, [&](std::size_t r) { return pairs[r].both_keep_without_profiling; })});
+      const bool is_paired = base != nullptr && has_effective &&
+                             is_whole(base->repetitions, [](const RunOutcome& run) { return run.metrics.effective_cost_usd; });
       row.fields.push_back(
-          {"effective_saving_percent", over(runs, [&](std::size_t r) { return pairs[r].effective_saving_percent; })});
+          {"effective_saving_percent", saving_over(runs, [&](std::size_t r) { return is_paired ? pairs[r].effective : kNan; })});
       row.fields.push_back(
           {"both_keep_limits_fraction", over(runs, [&](std::size_t r) { return pairs[r].both_keep_limits_fraction; })});
       row.fields.push_back({"regret_mean_usd", over(runs, [&](std::size_t r) { return regrets[r].mean; })});
@@ -132,6 +156,19 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+RunVerdict judge(const std::vector<PolicyResult>& results, const VerdictTerms& terms) {
+  VerdictInput input{.reference = terms.reference, .is_exact = terms.is_exact, .unit_share = terms.unit_share};
+  for (const PolicyResult& result : results) {
+    input.policies.push_back({.name = result.policy, .is_yardstick = result.is_yardstick});
+    if (!result.ok) continue;
+    for (const RunOutcome& run : result.repetitions)
+      input.policies.back().repetitions.push_back(
+          {.broken_share = run.metrics.jobs > 0 ? run.metrics.limits_broken / run.metrics.jobs : kNan,
+           .effective_cost_usd = run.metrics.effective_cost_usd});
+  }
+  return judge(input);
 }
 
 }  // namespace rehearse::report

@@ -11,6 +11,7 @@
 #include "report/outcome.hpp"
 #include "report/statistics.hpp"
 #include "report/table.hpp"
+#include "report/verdict.hpp"
 
 namespace rehearse::report {
 
@@ -19,6 +20,7 @@ struct PolicyResult {
   std::string policy;
   bool ok = true;
   std::string reason;  ///< of the failure
+  bool is_yardstick = false;
   std::vector<RunOutcome> repetitions;
   double run_cpu_s = 0;      ///< summed over repetitions
   double max_rss_bytes = 0;  ///< largest of them
@@ -36,6 +38,7 @@ struct SummaryRow {
   std::string policy;
   bool ok = true;
   std::string reason;
+  bool is_yardstick = false;
   std::vector<SummaryField> fields;
   double decision_time_s = 0, run_cpu_s = 0, max_rss_bytes = 0;
   /// NaN mean when the row has no such field.
@@ -65,6 +68,18 @@ struct PoolFacts {
   double price_usd_per_hour = 0;  ///< of a node, by the catalogue
 };
 
+/// What repetitions draw anew: what an interval is over.
+enum class Population { none, noise, workload, both };
+std::string_view name_of(Population population);
+
+/// What a verdict is asked with (report/verdict.hpp).
+struct VerdictTerms {
+  std::string reference;
+  Population population = Population::noise;
+  bool is_exact = false;
+  double unit_share = 1;
+};
+
 struct Summary {
   std::string scenario;
   std::uint64_t seed = 0;
@@ -75,6 +90,8 @@ struct Summary {
   std::optional<MeasureWindow> measure;  ///< of the jobs that count; none: all do
   std::vector<PoolFacts> pools;
   double origin_s = 0;  ///< first submit date of the input, subtracted from all dates
+  Population population = Population::noise;
+  RunVerdict verdict;
 };
 
 /// What a study found.
@@ -92,6 +109,21 @@ struct StudySummary {
 /// Rows in the order of `results`. Savings pair each job with the same job under the baseline; regret with the policy named
 /// "oracle". The outcomes of a failed policy are not looked at.
 std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::string_view baseline);
+
+/// Who wins: the share of broken limits and the effective cost of each repetition.
+RunVerdict judge(const std::vector<PolicyResult>& results, const VerdictTerms& terms);
+
+/// What a policy is called in tables and pictures: yardsticks are marked.
+std::string shown_name(std::string_view policy, bool is_yardstick);
+
+/// The sentence that a run ends with.
+std::string verdict_sentence(const RunVerdict& verdict);
+/// In a policy's row: where it stands, and if it cannot win, why.
+std::string verdict_in_row(const RunVerdict& verdict, std::string_view policy);
+/// What intervals are over.
+std::string population_line(const Summary& summary);
+std::string verdict_json(const Summary& summary);
+std::string json_estimate(const Estimate& e);
 
 /// summary.json and timing.json, as text.
 std::string summary_json(const Summary& summary);

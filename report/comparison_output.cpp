@@ -16,11 +16,6 @@ namespace rehearse::report {
 
 namespace {
 
-std::string json_estimate(const Estimate& e) {
-  return fmt::format(R"({{"mean": {}, "ci95_low": {}, "ci95_high": {}}})", json_number(e.mean), json_number(e.ci95_low),
-                     json_number(e.ci95_high));
-}
-
 std::string json_reasons(const std::vector<InputReport::Reason>& reasons) {
   std::string text;
   for (const InputReport::Reason& reason : reasons)
@@ -55,6 +50,7 @@ std::string summary_json(const Summary& s) {
   if (s.measure)
     text += fmt::format("  \"measure\": {{\"warmup_s\": {}, \"until_s\": {}}},\n", json_number(s.measure->warmup_s),
                         json_number(s.measure->until_s));
+  text += fmt::format("  \"verdict\": {},\n", verdict_json(s));
   text += "  \"pools\": [";
   for (std::size_t p = 0; p < s.pools.size(); ++p)
     text += fmt::format(
@@ -132,37 +128,48 @@ std::string saving(const Estimate& e) {
 }
 
 /// What the numbers of a row mean for choosing it.
-std::string verdict(const SummaryRow& row, bool is_best) {
+std::string verdict(const SummaryRow& row, const RunVerdict& of_all) {
   if (row.of("jobs").mean == 0) return "no job counts";
   const double broken = row.of("limits_broken").mean, infeasible = row.of("jobs_infeasible").mean;
-  std::string text = is_best ? "lowest effective cost; " : "";
+  std::string text = verdict_in_row(of_all, row.policy);
+  if (!text.empty()) text += "; ";
   text += broken > 0 ? fmt::format("breaks limits of {:.3g} jobs", broken) : "keeps all limits";
   if (infeasible > 0) text += fmt::format("; finds {:.3g} infeasible", infeasible);
   return text;
+}
+
+/// The saving over the jobs whose limits policy and baseline keep, and their share.
+std::string where_both_keep(const SummaryRow& row) {
+  const double percent_saved = row.of("saving_percent").mean;
+  if (std::isnan(percent_saved)) return "-";
+  return fmt::format("{:.1f} % of {:.0f} %", std::abs(percent_saved) < 0.05 ? 0.0 : percent_saved,
+                     100 * row.of("both_keep_limits_fraction").mean);
 }
 
 using Cells = std::vector<std::string>;
 
 /// Money and limits: which policy to choose.
 std::string money_table(const Summary& s) {
-  // Of the policies that fail the fewest jobs: a job that was not run costs nothing.
-  double fewest = std::numeric_limits<double>::infinity(), best = fewest;
-  for (const SummaryRow& row : s.rows)
-    if (row.ok) fewest = std::min(fewest, row.of("jobs_failed").mean);
-  for (const SummaryRow& row : s.rows)
-    if (row.ok && row.of("jobs_failed").mean <= fewest) best = std::min(best, row.of("effective_cost_usd").mean);
-  std::vector<Cells> rows{{"policy", "cost, $", "profiling, $", "effective, $", "saving", "deadlines", "accuracy", "verdict"}};
+  std::vector<Cells> rows{
+      {"policy", "cost, $", "profiling, $", "effective, $", "saving", "deadlines", "accuracy", "where both keep", "verdict"}};
   for (const SummaryRow& row : s.rows) {
     if (!row.ok) {
-      rows.push_back({row.policy, "FAILED: " + row.reason});
+      rows.push_back({shown_name(row.policy, row.is_yardstick), "FAILED: " + row.reason});
       continue;
     }
-    rows.push_back({row.policy, money(row.of("cost_usd").mean), money(row.of("profiling_cost_usd").mean),
-                    money(row.of("effective_cost_usd").mean), saving(row.of("saving_percent")),
-                    percent(row.of("deadline_met_fraction").mean), percent(row.of("accuracy_met_fraction").mean),
-                    verdict(row, row.of("jobs_failed").mean <= fewest && row.of("effective_cost_usd").mean <= best)});
+    rows.push_back({shown_name(row.policy, row.is_yardstick), money(row.of("cost_usd").mean),
+                    money(row.of("profiling_cost_usd").mean), money(row.of("effective_cost_usd").mean),
+                    saving(row.of("effective_saving_percent")), percent(row.of("deadline_met_fraction").mean),
+                    percent(row.of("accuracy_met_fraction").mean), where_both_keep(row), verdict(row, s.verdict)});
   }
-  return aligned(rows, {true, false, false, false, false, false, false, true});
+  return aligned(rows, {true, false, false, false, false, false, false, false, true});
+}
+
+/// The mean completion time; over how many jobs, where some have none.
+std::string mean_of_finished(const SummaryRow& row) {
+  const double jobs = row.of("jobs").mean, finished = row.of("jobs_completed").mean;
+  const std::string text = duration(row.of("jct_mean_s").mean);
+  return finished < jobs ? fmt::format("{} ({:.4g} of {:.4g})", text, finished, jobs) : text;
 }
 
 /// What it meant for time, energy and the policy's own work.
@@ -172,7 +179,7 @@ std::string time_table(const Summary& s) {
   for (const SummaryRow& row : s.rows) {
     if (!row.ok) continue;
     const double energy = row.of("energy_kwh").mean;
-    rows.push_back({row.policy, duration(row.of("jct_mean_s").mean), duration(row.of("jct_p95_s").mean),
+    rows.push_back({shown_name(row.policy, row.is_yardstick), mean_of_finished(row), duration(row.of("jct_p95_s").mean),
                     duration(row.of("makespan_s").mean), percent(row.of("utilization_fraction").mean),
                     energy < 10 ? fmt::format("{:.3f}", energy) : fmt::format("{:.1f}", energy),
                     fmt::format("{:g}", row.of("reconfigurations").mean), percent(row.of("cost_error_median").mean),
@@ -205,9 +212,14 @@ std::string terminal_table(const Summary& s) {
   for (const SummaryRow& row : s.rows)
     if (row.ok) jobs = row.of("jobs").mean;
   text += fmt::format("\n{:.6g} jobs, {} repetition{}, seed {}. ", jobs, s.repetitions, s.repetitions == 1 ? "" : "s", s.seed);
-  text +=
-      fmt::format("Saving: against {}, over the jobs whose limits both keep{}.\n", sim::printable(s.baseline, sim::kWholeText),
-                  s.repetitions > 1 ? ", with its 95 % confidence interval" : "");
+  if (const std::string population = population_line(s); !population.empty())
+    text += population + "\n";
+  else
+    text += "\n";
+  text += fmt::format(
+      "Saving: against {}, of effective cost, over all jobs{}; \"where both keep\": over the jobs whose limits both keep, and "
+      "their share.\n",
+      sim::printable(s.baseline, sim::kWholeText), s.repetitions > 1 ? ", with its 95 % confidence interval" : "");
   text +=
       "Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of\n"
       "|predicted / actual - 1|. Profiling is included in cost and saving.\n";
@@ -218,6 +230,7 @@ std::string terminal_table(const Summary& s) {
       text += fmt::format("Without profiling, {} saves {}.\n", sim::printable(row.policy, sim::kWholeText),
                           saving(row.of("saving_without_profiling_percent")));
   }
+  text += "\n" + verdict_sentence(s.verdict) + "\n";
   return text;
 }
 

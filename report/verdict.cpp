@@ -151,17 +151,17 @@ class VerdictJudge {
       policy.repetitions_more = first_that(repetitions(), [&](double n) { return high(n) <= kBrokenMargin; }) - repetitions();
   }
 
-  /// Half the width of an interval of a mean log ratio that holds for all comparisons together.
-  double half_width(double deviation, double n) const {
+  /// Half the width of an interval of a mean log ratio that holds for so many comparisons together.
+  double half_width(double deviation, double n, double comparisons) const {
     if (input_.is_exact || deviation == 0) return 0;
-    return student_quantile(n, kVerdictError / 2 / verdict_.comparisons) * deviation / std::sqrt(n);
+    return student_quantile(n, kVerdictError / 2 / comparisons) * deviation / std::sqrt(n);
   }
 
   /// 1 - exp(mean log ratio), or its opposite, in percent.
-  Estimate in_percent(const std::vector<double>& ratios, double sign) const {
+  Estimate in_percent(const std::vector<double>& ratios, double sign, double comparisons) const {
     const Spread s = spread(ratios);
     if (std::isnan(s.mean)) return kNoEstimate;
-    const double half = half_width(s.deviation, repetitions());
+    const double half = half_width(s.deviation, repetitions(), comparisons);
     const auto percent = [&](double log) { return 100 * sign * std::expm1(log); };
     return {percent(s.mean), percent(sign > 0 ? s.mean - half : s.mean + half),
             percent(sign > 0 ? s.mean + half : s.mean - half)};
@@ -169,17 +169,17 @@ class VerdictJudge {
 
   Standing compare_with_best(const VerdictPolicy& best, std::size_t p) {
     const Spread more = spread(log_ratios(given(p), best));  // at least 0, but for rounding
-    const double half = half_width(more.deviation, repetitions());
+    const double half = half_width(more.deviation, repetitions(), verdict_.comparisons);
     const auto is_dearer = [&](double h) { return more.mean - h > kSameCost; };
     const auto is_level = [&](double h) {
       return more.mean + h <= std::log1p(kLevelMargin) && more.mean - h >= std::log1p(-kLevelMargin);
     };
-    of(p).dearer_than_best_percent = in_percent(log_ratios(given(p), best), 1);
+    of(p).dearer_than_best_percent = in_percent(log_ratios(given(p), best), 1, verdict_.comparisons);
     if (is_dearer(half)) return Standing::dearer;
     if (is_level(half)) return Standing::level;
     of(p).repetitions_more = first_that(repetitions(),
                                         [&](double n) {
-                                          const double h = half_width(more.deviation, n);
+                                          const double h = half_width(more.deviation, n, verdict_.comparisons);
                                           return is_dearer(h) || is_level(h);
                                         }) -
                              repetitions();
@@ -191,7 +191,7 @@ class VerdictJudge {
     bool someone_keeps = false, someone_may = false;
     for (std::size_t p = 0; p < input_.policies.size(); ++p) {
       if (given(p).repetitions.empty()) continue;
-      of(p).cheaper_than_reference_percent = in_percent(log_ratios(given(p), *reference_), -1);
+      of(p).cheaper_than_reference_percent = in_percent(log_ratios(given(p), *reference_), -1, 1);
       someone_may |= of(p).keeping == Keeping::undecided;
       if (of(p).keeping != Keeping::yes) continue;
       someone_keeps |= !is_reference(p);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/statistics.hpp"
@@ -56,9 +57,10 @@ struct PolicyVerdict {
   double broken_share = 0;  ///< mean over repetitions
   /// Share of broken limits less the reference's: mean, and the upper bound that holds for all policies together.
   double more_broken = 0, more_broken_high = 0;
-  /// 1 - cost / the reference's, in percent, and what the policy costs above the best, in percent; intervals that hold together
-  /// for all policies. NaN: no such comparison.
-  Estimate cheaper_than_reference_percent{}, dearer_than_best_percent{};
+  /// 100 (1 - cost / the reference's), with its own 95 % interval. NaN: there is no such ratio.
+  Estimate cheaper_than_reference_percent{};
+  /// What it costs above the best, in percent; an interval that holds for all policies together. NaN: they are not compared.
+  Estimate dearer_than_best_percent{};
   /// So many more, with figures as they are, would decide what is undecided; infinity: more than kMostRepetitions.
   double repetitions_more = 0;
 };

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "experiments/process/policy_process.hpp"
+#include "experiments/run/chance.hpp"
 #include "experiments/run/process_pool.hpp"
 #include "experiments/run/progress.hpp"
 #include "experiments/run/results_folder.hpp"
@@ -79,6 +80,9 @@ report::Summary run_scenario(const Scenario& scenario, const RunOptions& options
                           .measure = scenario.measure,
                           .pools = pool_facts(scenario.cluster),
                           .origin_s = scenario.origin_s};
+  const report::VerdictTerms terms = verdict_terms(scenario);
+  summary.population = terms.population;
+  summary.verdict = judge(runs.results, terms);
   for (const std::string& name : runs.subfolders) folder.drop_subfolder(name);
   folder.write("scenario.json", scenario.resolved);
   folder.write("timing.json", timing_json(summary));
@@ -120,7 +124,8 @@ class Runner {
   Runner(const Scenario& scenario, const RunOptions& options, const ResultsFolder& folder)
       : scenario_(scenario), options_(options) {
     for (std::size_t p = 0; p < scenario.policies.size(); ++p) {
-      runs_.results.push_back({.policy = scenario.policies[p].name});
+      runs_.results.push_back(
+          {.policy = scenario.policies[p].name, .is_yardstick = policies::is_yardstick(scenario.policies[p])});
       for (int r = 0; r < scenario.repetitions; ++r) {
         runs_.subfolders.push_back(fmt::format("{}-{}", scenario.policies[p].name, r));
         runs_.tasks.push_back({.policy = p, .repetition = r, .folder = folder.make_subfolder(runs_.subfolders.back())});

@@ -15,8 +15,8 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                     void (*drive)(sim::EventQueue&, sim::EventHandler&)) {
   const policies::PolicySpec& spec = scenario.policies[task.policy];
   const std::vector<sim::Job> generated =
-      scenario.generators.empty() ? std::vector<sim::Job>() : scenario.jobs_of(task.repetition);
-  const std::vector<sim::Job>& jobs = scenario.generators.empty() ? scenario.jobs : generated;
+      scenario.redraws_jobs() ? scenario.jobs_of(task.repetition) : std::vector<sim::Job>();
+  const std::vector<sim::Job>& jobs = scenario.redraws_jobs() ? generated : scenario.jobs;
   const workloads::Belief belief(scenario.cluster, scenario.profile_models);
   const workloads::World world(belief, scenario.world_errors, scenario.seed, task.repetition);
   Profiled profiled;

@@ -42,7 +42,17 @@ std::unique_ptr<sim::Queue> make_queue(const StrategyChoice& choice, const Outsi
   return std::make_unique<Partitioned>(choice.partitions, make_one);
 }
 
+template <class Entry>
+bool is_yardstick(const std::vector<Entry>& entries, const StrategyChoice& choice) {
+  return choice.outside == nullptr && entry_of(entries, choice).is_yardstick;
+}
+
 }  // namespace
+
+bool is_yardstick(const PolicySpec& spec) {
+  return is_yardstick(configure_strategies(), spec.configure) || is_yardstick(place_strategies(), spec.place) ||
+         is_yardstick(threads_strategies(), spec.threads) || is_yardstick(queue_strategies(), spec.queue);
+}
 
 void Bundle::make_configure(const OutsideInputs& outside) {
   const StrategyChoice& choice = spec_.configure;

@@ -62,6 +62,9 @@ struct PolicySpec {
   StrategyChoice queue{"fifo", {}};
 };
 
+/// Whether one of its strategies is a yardstick.
+bool is_yardstick(const PolicySpec& spec);
+
 struct BundleInputs {
   const sim::Cluster* cluster = nullptr;
   sim::CostRules costs;

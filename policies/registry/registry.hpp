@@ -24,6 +24,7 @@ struct StrategyEntry {
   std::string name;
   std::string help;  ///< one line
   std::vector<ParameterDeclaration> parameters;
+  bool is_yardstick = false;  ///< to measure others by; no policy that anybody would use: it never wins
 };
 
 /// Exactly one of the makers is set.
@@ -51,6 +52,12 @@ struct PlaceEntry : StrategyEntry {
   std::function<std::unique_ptr<sim::Place>(const Parameters&, const PlaceInputs&)> make;
 };
 using QueueEntry = DecisionEntry<sim::Queue>;
+
+template <class Entry>
+Entry yardstick(Entry entry) {
+  entry.is_yardstick = true;
+  return entry;
+}
 
 template <class Interface>
 DecisionEntry<Interface> decision_entry(std::string name, std::string help, std::unique_ptr<Interface> (*make)(const Parameters&),

@@ -256,7 +256,7 @@ std::string Paths::resolve(sim::JsonValue value, sim::Mistakes& mistakes, std::s
 }
 
 std::vector<sim::Job> Scenario::jobs_of(int repetition) const {
-  std::vector<sim::Job> all = jobs;
+  std::vector<sim::Job> all = resampling.blocks ? resampled(jobs, resampling.block_s, seed, repetition) : jobs;
   if (generators.empty()) return all;
   const workloads::Belief belief(cluster, profile_models);
   for (const workloads::GeneratorSettings& generator : generators) {
@@ -295,6 +295,7 @@ std::unique_ptr<Scenario> read_scenario(sim::JsonDocument document, const std::s
   read_stages(in, *scenario, mistakes);
   read_output(in, *scenario, mistakes);
   read_measure(in, *scenario, mistakes);
+  read_resampling(in, *scenario, mistakes);
   read_study(in, paths, extensions, *scenario, mistakes);
   warn_of_changed_files(in, *scenario, mistakes);
   in.finish();

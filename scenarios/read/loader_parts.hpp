@@ -70,6 +70,11 @@ void check_dependencies(const Scenario& scenario, const std::function<void(std::
 void mark_awaited(std::vector<sim::Job>& jobs);
 /// A quantity over time: `steps`, or a `file` with columns time_s and value. Nothing after a mistake.
 std::optional<sim::StepSeries> read_series(sim::JsonValue value, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+/// The keys resample and resample_block_s. After the jobs.
+void read_resampling(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes);
+/// As many blocks of time as the jobs' dates span, drawn with replacement, each with the jobs that arrived in it; by date. A
+/// job's name tells the place of its block: NAME@PLACE.
+std::vector<sim::Job> resampled(const std::vector<sim::Job>& jobs, double block_s, std::uint64_t seed, int repetition);
 void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
 void read_policies(sim::ObjectReader& in, const Paths& paths, const Extensions& extensions, Scenario& scenario,
                    sim::Mistakes& mistakes);

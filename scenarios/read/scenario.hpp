@@ -65,6 +65,12 @@ struct OutputSettings {
   bool stages = true, curves = true, predictions = true, utilization = true, life = false, report = true, nodes = true;
 };
 
+/// What repetitions draw anew of jobs whose dates are given: nothing, or the blocks of time that they arrive in.
+struct Resampling {
+  bool blocks = false;
+  double block_s = 86400;
+};
+
 struct Scenario {
   std::string name;
   std::string file;  ///< its name, without folders
@@ -73,6 +79,7 @@ struct Scenario {
   std::uint64_t policy_seed = 0;
   int repetitions = 1;
   std::string baseline;
+  std::string reference;  ///< who the verdict holds all others against
   sim::Cluster cluster;
   sim::CostRules costs;
   sim::CheckpointRules checkpoints;
@@ -85,6 +92,7 @@ struct Scenario {
   workloads::ProfileModels profile_models;
   std::vector<sim::Job> jobs;  ///< of the scenario and its traces, by submit date; the same in every repetition
   std::vector<workloads::GeneratorSettings> generators;
+  Resampling resampling;
   std::vector<policies::PolicySpec> policies;
   policies::ManualRules manual;
   policies::StageRules stages;
@@ -101,6 +109,8 @@ struct Scenario {
   std::map<std::string, std::string> sha256_of_file;
   std::string resolved;  ///< the scenario's text after overrides, with these fingerprints: enough to run again
 
+  /// Whether repetitions have jobs of their own.
+  bool redraws_jobs() const { return !generators.empty() || (resampling.blocks && !jobs.empty()); }
   /// Jobs of all sources in this repetition, by submit date.
   std::vector<sim::Job> jobs_of(int repetition) const;
 };
