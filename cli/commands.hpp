@@ -31,6 +31,7 @@ struct RunArguments {
   int processes = 0;
   bool watch = false;
   bool replace = false;
+  bool certify = false;
 };
 
 struct SweepArguments {

@@ -67,6 +67,7 @@ int run_command(const RunArguments& arguments) {
                                       .processes = arguments.processes,
                                       .progress = progress,
                                       .report_page = report_page(),
+                                      .certify = arguments.certify,
                                       .watch = arguments.watch};
   if (!scenario->study) warn_of_size(estimate_run(*scenario, processes_of(options)));
   if (scenario->study) return run_study_command(*scenario, options);

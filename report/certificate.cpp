@@ -46,6 +46,11 @@ std::string joined(const std::vector<std::string>& parts) {
 
 }  // namespace
 
+bool CertifiedChange::is_located() const {
+  if (!falls()) return false;
+  return holds_to > 0 ? std::abs(std::log(falls_at / holds_to)) <= kReversalTolerance : falls_at <= kReversalTolerance * likely;
+}
+
 double CertifiedChange::distance() const {
   if (!falls()) return std::numeric_limits<double>::infinity();
   // On a scale of factors; a quantity that is 0 in the scenario has none.
@@ -84,7 +89,12 @@ std::string certificate_sentence(const Certificate& c) {
   const CertifiedChange* nearest = nullptr;
   for (const CertifiedChange& change : c.changes) {
     if (change.falls()) {
-      falls.push_back(fmt::format("at {} ({})", value_text(change, change.falls_at), change.instead));
+      const std::string where =
+          change.is_located()
+              ? value_text(change, change.falls_at)
+              : fmt::format("some{} between {:.2g} and {}", change.is_factor ? "where" : " " + change.quantity, change.holds_to,
+                            change.is_factor ? value_text(change, change.falls_at) : fmt::format("{:.2g}", change.falls_at));
+      falls.push_back(fmt::format("at {} ({})", where, change.instead));
       if (nearest == nullptr || change.distance() < nearest->distance()) nearest = &change;
     } else {
       holds.push_back(value_text(change, change.holds_to));
@@ -94,14 +104,16 @@ std::string certificate_sentence(const Certificate& c) {
   if (!holds.empty()) text += fmt::format("holds up to {}", joined(holds));
   if (!falls.empty()) text += fmt::format("{}falls {}", holds.empty() ? "" : "; it ", joined(falls));
   text += ".";
-  if (nearest != nullptr && !nearest->settled_by.empty()) text += fmt::format(" What would settle most: {}.", nearest->settled_by);
+  if (nearest != nullptr && !nearest->settled_by.empty())
+    text += fmt::format(" What would settle most: {}.", nearest->settled_by);
   return text;
 }
 
 std::string certificate_json(const Certificate& c) {
-  std::string text = fmt::format(R"({{"winner": {}, "repetitions": {}, "replays": {}, "run_share": {}, "sentence": {}, "changes": [)",
-                                 c.winner.empty() ? "null" : sim::json_string(c.winner), c.repetitions, c.replays,
-                                 json_number(c.run_share), sim::json_string(certificate_sentence(c)));
+  std::string text =
+      fmt::format(R"({{"winner": {}, "repetitions": {}, "replays": {}, "run_share": {}, "sentence": {}, "changes": [)",
+                  c.winner.empty() ? "null" : sim::json_string(c.winner), c.repetitions, c.replays, json_number(c.run_share),
+                  sim::json_string(certificate_sentence(c)));
   for (std::size_t i = 0; i < c.changes.size(); ++i) {
     const CertifiedChange& change = c.changes[i];
     text += fmt::format(

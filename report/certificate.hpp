@@ -10,6 +10,9 @@
 
 namespace rehearse::report {
 
+/// A reversal is located when it is known to about a tenth: the largest logarithm of falls_at / holds_to.
+inline constexpr double kReversalTolerance = 0.1;
+
 /// One quantity of the scenario, changed in one direction while all others stay.
 struct CertifiedChange {
   std::string quantity;    ///< "model error", "load", "price of pool t4", "switching times"
@@ -21,6 +24,8 @@ struct CertifiedChange {
   double likely = 1;       ///< how far the quantity may well be from what the scenario has: a value on the same scale
   std::string settled_by;  ///< what to measure to know it better
   bool falls() const { return falls_at == falls_at; }
+  /// Whether holds_to and falls_at are within kReversalTolerance of each other.
+  bool is_located() const;
   /// How far the reversal is, in units of how far the quantity may well be; infinity when nothing reversed it.
   double distance() const;
 };

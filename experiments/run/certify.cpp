@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "experiments/run/chance.hpp"
 #include "experiments/run/map_processes.hpp"
 #include "experiments/run/run_one.hpp"
 #include "policies/registry/bundle.hpp"
@@ -26,8 +27,6 @@ constexpr double kFarthestError = 0.60;
 constexpr double kLikelyLoad = 1.5, kFarthestLoad = 4;
 constexpr double kLikelyPrice = 1.25, kFarthestPrice = 4;
 constexpr double kLikelySwitching = 3, kFarthestSwitching = 10;
-/// A reversal is known to a tenth.
-constexpr double kTolerance = 0.1;
 
 /// What the winner spent most of its money on, by the first repetition's records.
 struct Spending {
@@ -55,11 +54,6 @@ Spending spending_of(const Scenario& scenario, const std::string& jobs_file, std
   return spending;
 }
 
-bool trains(const Scenario& scenario) {
-  return !scenario.generators.empty() ||
-         std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const sim::Job& job) { return job.work != sim::Work::rigid; });
-}
-
 bool arrives_over_time(const Scenario& scenario) {
   return !scenario.generators.empty() ||
          std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const sim::Job& job) { return job.submit_s > 0; });
@@ -70,6 +64,7 @@ struct Search {
   CertifiedChange change;
   ScenarioChange with;
   Bracket bracket;
+  bool is_main = true;  ///< the direction that a verdict is more likely to fall in
 };
 
 std::vector<Search> searches_of(const Scenario& scenario, const Spending& spending) {
@@ -83,10 +78,10 @@ std::vector<Search> searches_of(const Scenario& scenario, const Spending& spendi
     CertifiedChange down = change;
     down.likely = 1 / change.likely;
     add(down, with, 1 / farthest);
+    all.back().is_main = false;
   };
   const bool has_model = trains(scenario) && !spending.model.empty();
-  const std::string pool =
-      spending.pool < 0 ? "" : scenario.cluster.pools[static_cast<std::size_t>(spending.pool)].name;
+  const std::string pool = spending.pool < 0 ? "" : scenario.cluster.pools[static_cast<std::size_t>(spending.pool)].name;
   if (has_model) {
     const double error = scenario.world_errors.model_error;
     add({.quantity = "model error",
@@ -139,12 +134,13 @@ class Certifier {
 
   report::Certificate certify() {
     if (certificate_.winner.empty()) return certificate_;
-    std::vector<Search> searches = searches_of(scenario_, spending_of(scenario_, folder_.part() + "/jobs.csv", certificate_.winner));
-    plan(static_cast<double>(searches.size()));
+    std::vector<Search> searches =
+        searches_of(scenario_, spending_of(scenario_, folder_.part() + "/jobs.csv", certificate_.winner));
+    plan(searches);
     while (left_ > 0) {
       std::vector<Search*> now;
       for (Search& search : searches)
-        if (!search.bracket.is_done(kTolerance) && static_cast<int>(now.size()) < left_) now.push_back(&search);
+        if (!search.bracket.is_done() && static_cast<int>(now.size()) < left_) now.push_back(&search);
       if (now.empty()) break;
       try_all(now);
     }
@@ -158,16 +154,18 @@ class Certifier {
 
  private:
   /// Changed worlds that can be afforded, each with as many repetitions as leave five tries for every search.
-  void plan(double searches) {
-    constexpr double kTries = 5;
+  void plan(std::vector<Search>& searches) {
+    constexpr int kTries = 5;
     const double run = static_cast<double>(figures_.policies.size()) * scenario_.repetitions;
     const double replays = kCertificateShare * run, each = static_cast<double>(contestants_.size());
     const int all = std::max(1, static_cast<int>(figures_.policies[contestants_.front()].repetitions.size()));
-    int repetitions = std::clamp(static_cast<int>(replays / each / (kTries * searches)), 1, all);
+    int repetitions = std::clamp(static_cast<int>(replays / each / static_cast<double>(kTries * searches.size())), 1, all);
     // So many that the verdict is seen in them while nothing is changed.
-    while (repetitions < all && !reversal(first(repetitions), certificate_.winner).empty()) repetitions = std::min(all, 2 * repetitions);
+    while (repetitions < all && !reversal(first(repetitions), certificate_.winner).empty())
+      repetitions = std::min(all, 2 * repetitions);
     certificate_.repetitions = repetitions;
     left_ = static_cast<int>(replays / each / certificate_.repetitions);
+    if (left_ < kTries * static_cast<int>(searches.size())) std::erase_if(searches, [](const Search& s) { return !s.is_main; });
   }
 
   report::VerdictInput first(int repetitions) const {
@@ -204,15 +202,15 @@ class Certifier {
     }
     left_ -= static_cast<int>(searches.size());
     certificate_.replays += tasks;
-    certificate_.run_share =
-        certificate_.replays / (static_cast<double>(figures_.policies.size()) * scenario_.repetitions);
+    certificate_.run_share = certificate_.replays / (static_cast<double>(figures_.policies.size()) * scenario_.repetitions);
   }
 
   /// In the child: its copy of the scenario is its own.
   report::VerdictFigures replayed(const ScenarioChange& change, std::size_t policy, int repetition) const {
     apply(change, scenario_);
     const report::RunMetrics m =
-        replay_one(scenario_, {.policy = policy, .repetition = repetition}, [](const sim::ReplayProgress&) {}, sim::run_plain)
+        replay_one(
+            scenario_, {.policy = policy, .repetition = repetition}, [](const sim::ReplayProgress&) {}, sim::run_plain)
             .outcome.metrics;
     return {.broken_share = m.jobs > 0 ? m.limits_broken / m.jobs : 0, .effective_cost_usd = m.effective_cost_usd};
   }
@@ -265,10 +263,11 @@ void apply(const ScenarioChange& change, Scenario& scenario) {
   }
 }
 
-bool Bracket::is_done(double tolerance) const {
+bool Bracket::is_done() const {
   if (all_holds_) return true;
   if (std::isnan(falls_)) return false;
-  return holds_ > 0 ? std::abs(std::log(falls_ / holds_)) <= tolerance : falls_ <= tolerance * tolerance;
+  return holds_ > 0 ? std::abs(std::log(falls_ / holds_)) <= report::kReversalTolerance
+                    : falls_ <= report::kReversalTolerance * kUncalibratedError;
 }
 
 void Bracket::tried(bool holds) {

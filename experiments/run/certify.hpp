@@ -13,8 +13,8 @@ inline constexpr double kCertificateShare = 9;
 
 /// Varies one quantity at a time around the scenario, by bisection on a scale of factors, and judges each changed world by means
 /// over the same first repetitions: noise, arrivals and policies draw what they drew in the run. `figures` are those of the run
-/// itself, whose jobs.csv is in the folder. The scenario is as it was afterwards: only children change their copy. Interrupts must
-/// be held. Throws as map_processes does.
+/// itself, whose jobs.csv is in the folder. The scenario is as it was afterwards: only children change their copy. Interrupts
+/// must be held. Throws as map_processes does.
 report::Certificate certify(Scenario& scenario, const RunOptions& options, const ResultsFolder& folder,
                             const report::VerdictInput& figures, const report::RunVerdict& verdict);
 
@@ -37,8 +37,8 @@ class Bracket {
  public:
   /// `to` is tried first: when it holds, nothing nearer is.
   Bracket(double from, double to) : holds_(from), next_(to) {}
-  /// Nothing more to try: all holds, or the two are within `tolerance` of each other as logarithms.
-  bool is_done(double tolerance) const;
+  /// Nothing more to try: all holds, or the two are close as report::kReversalTolerance has it.
+  bool is_done() const;
   double next() const { return next_; }
   void tried(bool holds);
   double holds_to() const { return holds_; }
