@@ -32,6 +32,7 @@ struct RunArguments {
   bool watch = false;
   bool replace = false;
   bool resume = false;
+  bool certify = false;
 };
 
 struct SweepArguments {

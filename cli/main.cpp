@@ -244,6 +244,8 @@ int main(int argc, char** argv) {
   Command run = app.subcommand("run", "run a scenario: every policy on the same jobs, side by side");
   add_scenario_arguments(run, arguments.run.scenario);
   run.option("--out", arguments.run.out, "results folder (default: results/<scenario's name>)");
+  run.flag("--certify", arguments.run.certify,
+           "also say how much the model error, the load, prices and switching times may change before the verdict does");
   run.flag("--replace", arguments.run.replace,
            "let the results take the place of another scenario's, and begin anew where an interrupted run has left some");
   run.flag("--resume", arguments.run.resume, "go on with the finished repetitions of an interrupted run");

@@ -70,6 +70,7 @@ int run_command(const RunArguments& arguments) {
                                       .processes = arguments.processes,
                                       .progress = progress,
                                       .report_page = report_page(),
+                                      .certify = arguments.certify,
                                       .watch = arguments.watch};
   if (scenario->study && arguments.resume)
     throw sim::InputError({.file = arguments.scenario.path,

@@ -159,7 +159,7 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
   return rows;
 }
 
-RunVerdict judge(const std::vector<PolicyResult>& results, const VerdictTerms& terms) {
+VerdictInput verdict_input(const std::vector<PolicyResult>& results, const VerdictTerms& terms) {
   VerdictInput input{.reference = terms.reference, .is_exact = terms.is_exact, .unit_share = terms.unit_share};
   for (const PolicyResult& result : results) {
     input.policies.push_back({.name = result.policy, .is_yardstick = result.is_yardstick});
@@ -169,7 +169,7 @@ RunVerdict judge(const std::vector<PolicyResult>& results, const VerdictTerms& t
           {.broken_share = run.metrics.jobs > 0 ? run.metrics.limits_broken / run.metrics.jobs : kNan,
            .effective_cost_usd = run.metrics.effective_cost_usd});
   }
-  return judge(input);
+  return input;
 }
 
 }  // namespace rehearse::report

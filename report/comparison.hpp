@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/certificate.hpp"
 #include "report/metric_fields.hpp"
 #include "report/outcome.hpp"
 #include "report/statistics.hpp"
@@ -95,6 +96,7 @@ struct Summary {
   double origin_s = 0;  ///< first submit date of the input, subtracted from all dates
   Population population = Population::noise;
   RunVerdict verdict;
+  std::optional<Certificate> certificate;  ///< where it was asked for
 };
 
 /// What a study found.
@@ -113,8 +115,8 @@ struct StudySummary {
 /// "oracle". The outcomes of a failed policy are not looked at.
 std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::string_view baseline);
 
-/// Who wins: the share of broken limits and the effective cost of each repetition.
-RunVerdict judge(const std::vector<PolicyResult>& results, const VerdictTerms& terms);
+/// The share of broken limits and the effective cost of each repetition: what `judge` is given.
+VerdictInput verdict_input(const std::vector<PolicyResult>& results, const VerdictTerms& terms);
 
 /// What a policy is called in tables and pictures: yardsticks are marked.
 std::string shown_name(std::string_view policy, bool is_yardstick);

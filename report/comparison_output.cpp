@@ -51,6 +51,7 @@ std::string summary_json(const Summary& s) {
     text += fmt::format("  \"measure\": {{\"warmup_s\": {}, \"until_s\": {}}},\n", json_number(s.measure->warmup_s),
                         json_number(s.measure->until_s));
   text += fmt::format("  \"verdict\": {},\n", verdict_json(s));
+  if (s.certificate) text += fmt::format("  \"certificate\": {},\n", certificate_json(*s.certificate));
   text += "  \"pools\": [";
   for (std::size_t p = 0; p < s.pools.size(); ++p)
     text += fmt::format(
@@ -246,6 +247,7 @@ std::string terminal_table(const Summary& s) {
                           saving(row.of("saving_without_profiling_percent")));
   }
   text += "\n" + verdict_sentence(s.verdict) + "\n";
+  if (s.certificate) text += certificate_sentence(*s.certificate) + "\n";
   return text;
 }
 

@@ -62,7 +62,7 @@ std::unique_ptr<Scenario> load(const RegressionSuite& suite, const std::string& 
   return scenario->policies.empty() ? nullptr : std::move(scenario);
 }
 
-void run(const Scenario& scenario, const SuiteOptions& options, const std::string& out) {
+void run(Scenario& scenario, const SuiteOptions& options, const std::string& out) {
   run_scenario(scenario, {.out = out, .replace = options.replace, .processes = options.processes, .progress = options.progress});
 }
 

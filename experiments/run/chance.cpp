@@ -6,12 +6,12 @@
 
 namespace rehearse::scenarios {
 
-namespace {
-
 bool trains(const Scenario& scenario) {
   return !scenario.generators.empty() || std::any_of(scenario.jobs.begin(), scenario.jobs.end(),
                                                      [](const sim::Job& job) { return job.work != sim::Work::rigid; });
 }
+
+namespace {
 
 /// Largest share of the jobs that count of one model, if `by_model`, and of jobs of fixed length of one block of arrivals.
 double largest_unit_share(const Scenario& scenario, const std::vector<sim::Job>& jobs, bool by_model) {

@@ -6,6 +6,9 @@
 
 namespace rehearse::scenarios {
 
+/// Whether any of its jobs is modelled: the others have a fixed length.
+bool trains(const Scenario& scenario);
+
 /// Whether anything in the world of its repetitions is drawn: errors that act on its jobs, or what happens to nodes.
 bool has_noise(const Scenario& scenario);
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "experiments/process/policy_process.hpp"
+#include "experiments/run/certify.hpp"
 #include "experiments/run/chance.hpp"
 #include "experiments/run/process_pool.hpp"
 #include "experiments/run/progress.hpp"
@@ -65,11 +66,7 @@ std::vector<report::PoolFacts> pool_facts(const sim::Cluster& cluster) {
   return pools;
 }
 
-}  // namespace
-
-namespace {
-
-report::Summary run_into(const Scenario& scenario, const RunOptions& options, const HeldInterrupts& interrupts,
+report::Summary run_into(Scenario& scenario, const RunOptions& options, const HeldInterrupts& interrupts,
                          ResultsFolder& folder) {
   const PolicyRuns runs = run_policies(scenario, options, folder);
   join_files(scenario, runs, folder);
@@ -87,7 +84,9 @@ report::Summary run_into(const Scenario& scenario, const RunOptions& options, co
                           .origin_s = scenario.origin_s};
   const report::VerdictTerms terms = verdict_terms(scenario);
   summary.population = terms.population;
-  summary.verdict = judge(runs.results, terms);
+  const report::VerdictInput figures = verdict_input(runs.results, terms);
+  summary.verdict = judge(figures);
+  if (options.certify) summary.certificate = certify(scenario, options, folder, figures, summary.verdict);
   folder.write("scenario.json", scenario.resolved);
   folder.write("timing.json", timing_json(summary));
   folder.write("summary.json", summary_json(summary));
@@ -101,7 +100,7 @@ report::Summary run_into(const Scenario& scenario, const RunOptions& options, co
 
 }  // namespace
 
-report::Summary run_scenario(const Scenario& scenario, const RunOptions& options) {
+report::Summary run_scenario(Scenario& scenario, const RunOptions& options) {
   const HeldInterrupts interrupts;  // before the folder: when it lets go, nothing half-written is left
   ResultsPlace place = place_of(scenario, options);
   if (options.keep_finished)

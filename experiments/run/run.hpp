@@ -25,6 +25,7 @@ struct RunOptions {
   int processes = 0;                  ///< at most so many at once; 0: as many as there are processors
   bool progress = false;              ///< a bar on stderr
   std::string_view report_page = {};  ///< report/html's page; empty: no HTML report is written
+  bool certify = false;               ///< how firm the verdict is, too (experiments/run/certify.hpp)
   bool watch = false;                 ///< instead of it a board on stderr: what each policy's cluster is doing
   /// Hears what the user should know but that stops nothing; by default it goes to standard error.
   std::function<void(const std::string&)> tell = print_warning;
@@ -60,6 +61,6 @@ PolicyRuns run_policies(const Scenario& scenario, const RunOptions& options, con
 
 /// Leaves the results folder whole or not at all. A policy that failed is a failed row. Throws InputError when the folder cannot
 /// be written or holds something else, CheckFailed when a run found a bug of ours, Interrupted.
-report::Summary run_scenario(const Scenario& scenario, const RunOptions& options);
+report::Summary run_scenario(Scenario& scenario, const RunOptions& options);
 
 }  // namespace rehearse::scenarios
