@@ -70,16 +70,20 @@ REFERENCES = {
 AUTHORS = {
     ("philly-1000", "tiresias-fifo"): 153393.6, ("philly-1000", "sjf"): 26736.4, ("philly-1000", "tiresias-shortest"): 16908.2,
     ("philly-1000", "las"): 20609, ("philly-4098", "las"): 39706, ("philly-10245", "las"): 44654,
-    ("philly-1000", "tiresias-gittins"): 17774, ("philly-4098", "tiresias-gittins"): 25915,
+    ("philly-1000", "tiresias-gittins"): 17774, ("philly-10245", "tiresias-gittins"): 25915,
 }
-# Told and not held: what learning costs.
-NOT_HELD = {"tiresias-gittins, learned"}
+# Told and not held: what learning costs, and Tiresias' two figures that nothing reproduces (docs/evidence/peers.md).
+NOT_HELD = {("generated", "tiresias-gittins, learned"), ("philly-1000", "tiresias-gittins, learned"),
+            ("philly-4098", "tiresias-gittins, learned"), ("philly-10245", "tiresias-gittins, learned"),
+            ("philly-4098", "las"), ("philly-10245", "las")}
 
 
 def queue_of(preset, jobs):
     """Its reference and its authors' code know the services of all jobs; learned: it does not."""
     if preset == "tiresias-gittins":
         return {"name": preset, "services": {str(number): job[1] * job[2] for number, job in enumerate(jobs)}}
+    if preset == "conservative":  # the reference looks at all that wait
+        return {"name": preset, "depth": 1e9}
     return preset.partition(",")[0]
 
 
@@ -144,7 +148,7 @@ def main():
             far = [figure for figure in (reference, AUTHORS.get((trace, preset))) if figure and
                    abs(here[preset] / figure - 1) > WITHIN]
             kept += not far
-            if far and preset not in NOT_HELD:
+            if far and (trace, preset) not in NOT_HELD:
                 wrong.append(f"{trace}, {preset}: {here[preset]:.1f} s, not within {WITHIN:.0%} of {far}")
             if "--update" not in options and row not in document:
                 wrong.append(f"{trace}, {preset}: docs/evidence/peers.md has another figure")
