@@ -56,13 +56,15 @@ void list_instances() {
 template <class Entry>
 void list_entries(std::string_view decision, const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
-    say("{:<11}{:<21}{}\n", decision, entry.name, entry.help);  // finish-time-fairness has 20 letters
+    say("{:<11}{:<26}{}\n", decision, entry.name, entry.help);  // tiresias-shortest-service has 25 letters
+    if (!entry.paper.empty())
+      say("{0:<37}paper: {1}\n{0:<37}as its code: {2}\n{0:<37}differs: {3}\n", "", entry.paper, entry.equal, entry.differs);
     for (const policies::ParameterDeclaration& p : entry.parameters) {
       const std::string fallback = std::holds_alternative<double>(p.fallback) ? fmt::format("{}", std::get<double>(p.fallback))
                                    : std::holds_alternative<bool>(p.fallback) ? (std::get<bool>(p.fallback) ? "true" : "false")
                                    : std::holds_alternative<std::string>(p.fallback) ? std::get<std::string>(p.fallback)
                                                                                      : "{}";
-      say("{:<32}  {} ({}): {}{}\n", "", p.name, fallback, p.help,
+      say("{:<37}  {} ({}): {}{}\n", "", p.name, fallback, p.help,
           p.choices.empty() ? "" : fmt::format("; one of {}", fmt::join(p.choices, ", ")));
     }
   }

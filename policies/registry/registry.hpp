@@ -25,6 +25,9 @@ struct StrategyEntry {
   std::string help;  ///< one line
   std::vector<ParameterDeclaration> parameters;
   bool is_yardstick = false;  ///< to measure others by; no policy that anybody would use: it never wins
+  /// Of a preset, which is another strategy with a paper's setting: that paper, what is as in its authors' code, and what is not.
+  /// Its name ends with "-like" unless its figures are its authors' (docs/evidence/peers.md).
+  std::string paper = {}, equal = {}, differs = {};
 };
 
 /// Exactly one of the makers is set.
@@ -78,6 +81,8 @@ const std::vector<ThreadsEntry>& threads_strategies();
 const std::vector<QueueEntry>& queue_strategies();
 /// Those of them that share the cluster among users or jobs.
 std::vector<QueueEntry> sharing_queue_strategies();
+/// Presets of them: the settings of published schedulers.
+std::vector<QueueEntry> queue_presets(const std::vector<QueueEntry>& strategies);
 
 /// Of a list above; null when there is none of this name.
 template <class Entry>

@@ -209,3 +209,23 @@ TEST_CASE("max-min, makespan and cost against brute force on a grid") {
     RC_ASSERT(equals(progress_per_dollar(problem, gavel_cost(problem)), cheapest));
   });
 }
+
+TEST_CASE("finish-time fairness by programme: who has waited gets more") {
+  // One device, two jobs with 10 s left, of which the second came 10 s ago; alone, on half of it, each takes 20 s. Both are as
+  // badly off where 10/x = 10 + 10/(1 - x): x^2 - 3 x + 1 = 0, x = (3 - sqrt 5)/2 = 0.382, and 10/0.382/20 = 1.309.
+  GavelProblem problem{.throughput = Eigen::MatrixXd::Constant(2, 1, 0.1),
+                       .devices = Eigen::MatrixXd::Ones(2, 1),
+                       .capacity = Eigen::VectorXd::Ones(1),
+                       .weight = Eigen::VectorXd::Ones(2),
+                       .price = Eigen::VectorXd::Ones(1),
+                       .least_throughput = Eigen::VectorXd::Zero(2)};
+  problem.elapsed_s = Eigen::VectorXd(2);
+  problem.elapsed_s << 0, 10;
+  problem.alone_s = Eigen::VectorXd::Constant(2, 20);
+  CHECK(equal_shares(problem)(0, 0) == 0.5);
+  CHECK(worst_finish_time(problem, equal_shares(problem)) == Approx(1.5));  // (10 + 20)/20
+  const GavelAllocation shares = gavel_finish_time(problem);
+  CHECK(worst_finish_time(problem, shares) == Approx(1.309).epsilon(2e-3));
+  CHECK(shares(0, 0) == Approx((3 - std::sqrt(5)) / 2).epsilon(5e-3));
+  CHECK(shares(1, 0) == Approx((std::sqrt(5) - 1) / 2).epsilon(5e-3));
+}

@@ -21,6 +21,11 @@ std::unique_ptr<Queue> made(const QueueEntry& entry, std::map<std::string, Param
   return entry.make(Parameters(entry.parameters, given));
 }
 
+bool find_parameter(const QueueEntry& entry, const std::string& name) {
+  return std::any_of(entry.parameters.begin(), entry.parameters.end(),
+                     [&](const ParameterDeclaration& parameter) { return parameter.name == name; });
+}
+
 std::vector<Job> random_rigid(Random& random, int count, int most_gpus) {
   std::vector<Job> jobs;
   double submit_s = 0;
@@ -105,9 +110,18 @@ std::vector<std::string> events_under(const QueueEntry& entry, std::uint64_t see
   }
   std::map<std::string, ParameterValue> given;
   const std::size_t placement = random.below(3);
-  for (const ParameterDeclaration& parameter : entry.parameters)
+  const bool on_fewest = random.below(4) == 0;
+  for (const ParameterDeclaration& parameter : entry.parameters) {
     if (parameter.name == "placement") given["placement"] = parameter.choices[placement];
-  if (entry.name == "las") {
+    for (const char* choice : {"overtaking", "order", "measure"})
+      if (parameter.name == choice) given[choice] = parameter.choices[random.below(parameter.choices.size())];
+    if (parameter.name == "patience_s" && on_fewest) {
+      given["placement"] = std::string("consolidated-strict");
+      given["patience_s"] = static_cast<double>(random.below(3));
+    }
+  }
+  if (find_parameter(entry, "threshold_device_s")) {
+    given["quantum_device_s"] = 5.0;
     given["threshold_device_s"] = 3.0;
     given["levels"] = 3.0;
     given["gittins"] = random.below(2) == 0;
