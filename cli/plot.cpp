@@ -75,7 +75,7 @@ int plot_command(const PlotArguments& arguments) {
   const auto& kinds = report::plot_kinds();
   const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const report::PlotKind& k) { return k.name == arguments.kind; });
   check_request(*kind, request);
-  const report::Figure figure = kind->make(request);
+  const report::Figure figure = figure_of(*kind, request);
   if (!has_points(figure))
     throw sim::InputError({.file = request.results.front(), .expected = "something to draw", .found = "no points"});
   const std::string script = gnuplot_script(figure, setting), data = gnuplot_data(figure);

@@ -48,7 +48,7 @@ int run_study_command(scenarios::Scenario& scenario, const scenarios::RunOptions
   if (!scenario.description.empty()) say("{}: {}\n\n", scenario.name, scenario.description);
   print_inputs(summary.inputs, 0);
   for (const report::Table& table : summary.tables)
-    if (const std::string text = report::table_text(table); !text.empty()) say("{}\n", text);
+    if (const std::string text = report::shown_table(table, summary.yardsticks); !text.empty()) say("{}\n", text);
   for (const std::string& note : summary.notes) say("{}\n", note);
   say("\n");
   print_results(scenario, options.out);

@@ -107,8 +107,9 @@ struct StudySummary {
   int repetitions = 1;
   std::vector<InputReport> inputs;
   std::vector<Table> tables;
-  std::vector<std::string> notes;  ///< what to know about them, a line each
-  std::string figures_left_out;    ///< a line for the terminal alone: which figures this machine could not draw; empty: none
+  std::vector<std::string> notes;            ///< what to know about them, a line each
+  std::vector<std::string> yardsticks = {};  ///< policies that measure others and never win
+  std::string figures_left_out;  ///< a line for the terminal alone: which figures this machine could not draw; empty: none
 };
 
 /// Rows in the order of `results`. Savings pair each job with the same job under the baseline; regret with the policy named
@@ -118,8 +119,8 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
 /// The share of broken limits and the effective cost of each repetition: what `judge` is given.
 VerdictInput verdict_input(const std::vector<PolicyResult>& results, const VerdictTerms& terms);
 
-/// What a policy is called in tables and pictures: yardsticks are marked.
-std::string shown_name(std::string_view policy, bool is_yardstick);
+/// A study's table for people: yardsticks are marked.
+std::string shown_table(const Table& table, const std::vector<std::string>& yardsticks);
 
 /// The sentence that a run ends with.
 std::string verdict_sentence(const RunVerdict& verdict);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "report/comparison.hpp"
+#include "report/plots/figure.hpp"
 #include "report/row_writer.hpp"
 #include "report/table.hpp"
 #include "sim/base/text.hpp"
@@ -15,6 +16,12 @@
 namespace rehearse::report {
 
 namespace {
+
+std::string json_names(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + json_string(name);
+  return "[" + text + "]";
+}
 
 std::string json_reasons(const std::vector<InputReport::Reason>& reasons) {
   std::string text;
@@ -52,6 +59,10 @@ std::string summary_json(const Summary& s) {
                         json_number(s.measure->until_s));
   text += fmt::format("  \"verdict\": {},\n", verdict_json(s));
   if (s.certificate) text += fmt::format("  \"certificate\": {},\n", certificate_json(*s.certificate));
+  std::vector<std::string> yardsticks;
+  for (const SummaryRow& row : s.rows)
+    if (row.is_yardstick) yardsticks.push_back(row.policy);
+  text += fmt::format("  \"yardsticks\": {},\n", json_names(yardsticks));
   text += "  \"pools\": [";
   for (std::size_t p = 0; p < s.pools.size(); ++p)
     text += fmt::format(
@@ -78,7 +89,7 @@ std::string study_json(const StudySummary& s) {
       json_string(s.scenario), json_string(sim::program_version()), json_string(s.study), s.seed, s.repetitions,
       json_inputs(s.inputs));
   for (std::size_t n = 0; n < s.notes.size(); ++n) text += (n == 0 ? "" : ", ") + json_string(s.notes[n]);
-  text += "],\n  \"tables\": {";
+  text += fmt::format("],\n  \"yardsticks\": {},\n  \"tables\": {{", json_names(s.yardsticks));
   bool first = true;
   for (const Table& table : s.tables) {
     if (table.name.empty()) continue;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "report/comparison.hpp"
+#include "report/plots/figure.hpp"
 #include "report/row_writer.hpp"
 #include "sim/base/text.hpp"
 
@@ -129,8 +130,15 @@ std::string nobody_sentence(const RunVerdict& v) {
 
 }  // namespace
 
-std::string shown_name(std::string_view policy, bool is_yardstick) {
-  return std::string(policy) + (is_yardstick ? " (yardstick)" : "");
+std::string shown_table(const Table& table, const std::vector<std::string>& yardsticks) {
+  Table marked = table;
+  const auto column =
+      std::find_if(table.columns.begin(), table.columns.end(), [](const Column& c) { return c.name == "policy"; });
+  if (column == table.columns.end()) return table_text(table);
+  for (std::vector<Cell>& row : marked.rows)
+    if (auto* policy = std::get_if<std::string>(&row[static_cast<std::size_t>(column - table.columns.begin())]))
+      *policy = shown_name(*policy, std::find(yardsticks.begin(), yardsticks.end(), *policy) != yardsticks.end());
+  return table_text(marked);
 }
 
 std::string verdict_sentence(const RunVerdict& v) {

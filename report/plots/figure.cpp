@@ -6,6 +6,21 @@
 
 namespace rehearse::report {
 
+std::string shown_name(const std::string& policy, bool is_yardstick) { return policy + (is_yardstick ? " (yardstick)" : ""); }
+
+void mark_yardsticks(Figure& figure, const std::vector<std::string>& yardsticks) {
+  const auto mark = [&](std::string& name) {
+    for (const std::string& policy : yardsticks)
+      if (name == policy || name.starts_with(policy + " (")) {
+        name = shown_name(policy, true) + name.substr(policy.size());
+        return;
+      }
+  };
+  for (Series& series : figure.series) mark(series.name);
+  for (Axis* axis : {&figure.x, &figure.y})
+    for (auto& [place, name] : axis->tics) mark(name);
+}
+
 Figure heat_map_figure(const HeatMap& map) {
   constexpr double kRow_in = 0.2;
   sim::check(map.values.size() == map.rows.size() && map.barred.size() == map.rows.size(), "a heat map has a value for each row");

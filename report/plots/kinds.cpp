@@ -80,8 +80,9 @@ std::vector<PolicyEstimate> read_estimates(const std::string& path, const std::s
 
 /// Bars of each results folder side by side, a group for each policy.
 Figure savings(const PlotRequest& request) {
-  const std::string field = request.y.empty() ? "saving_percent" : request.y;
-  Figure figure{.x = {.slanted_tics = true}, .y = {.label = field == "saving_percent" ? "saving, %" : field}, .series = {}};
+  const std::string field = request.y.empty() ? "effective_saving_percent" : request.y;
+  Figure figure{
+      .x = {.slanted_tics = true}, .y = {.label = field == "effective_saving_percent" ? "saving, %" : field}, .series = {}};
   std::vector<std::string> policies;
   const double width = 0.8 / static_cast<double>(request.results.size());
   for (std::size_t i = 0; i < request.results.size(); ++i) {
@@ -205,6 +206,32 @@ std::string kinds_with(bool PlotOptions::*option) {
 }
 
 }  // namespace
+
+namespace {
+
+/// As the summaries beside the results name them; a file alone has none.
+std::vector<std::string> yardsticks_of(const PlotRequest& request) {
+  std::vector<std::string> names;
+  for (const std::string& results : request.results) {
+    const std::string path = (fs::is_directory(results) ? fs::path(results) : fs::path(results).parent_path()) / "summary.json";
+    if (!fs::exists(path)) continue;
+    const sim::JsonDocument document = sim::read_json_file(path);
+    for (const sim::JsonMember& member : document.root().members()) {
+      if (member.key.text() != "yardsticks" || !member.value.is_array()) continue;
+      for (const sim::JsonValue name : member.value.elements())
+        if (name.is_string()) names.emplace_back(name.text());
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+Figure figure_of(const PlotKind& kind, const PlotRequest& request) {
+  Figure figure = kind.make(request);
+  mark_yardsticks(figure, yardsticks_of(request));
+  return figure;
+}
 
 void check_request(const PlotKind& kind, const PlotRequest& request) {
   sim::Mistakes mistakes;

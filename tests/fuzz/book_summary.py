@@ -110,6 +110,8 @@ def summary(books):
             if name == "effective_cost_usd" and any(map(math.isnan, values)):  # of one that has none the others say too little
                 values = []
             values = [value for value in values if not math.isnan(value)]
+            if name == "effective_cost_usd" and len(values) < len(runs):
+                values = []  # null in one repetition, null altogether
             middle = mean(values)
             scale = max(map(abs, values), default=0)
             if not same(listed(claimed["mean"]), middle, scale):

@@ -55,11 +55,11 @@ export const moneyBars = (run) => bars(run, {
 });
 
 export function savings(run) {
-  const others = run.policies.filter((p) => p.policy !== run.summary.baseline);
+  const others = run.policies.filter((p) => p.own_name !== run.summary.baseline);
   return bars({ policies: others }, {
     title: `Saving against ${run.summary.baseline}`,
-    note: "Saving: over the jobs whose limits both keep. Effective saving: over all jobs, by effective cost. Lines: 95 % intervals.",
-    fields: [["saving_percent", "saving"], ["effective_saving_percent", "effective saving"]],
+    note: "Saving: of effective cost, over all jobs. Behind it: over the jobs whose limits both keep. Lines: 95 % intervals.",
+    fields: [["effective_saving_percent", "saving"], ["saving_percent", "where both keep limits"]],
     axis: "%",
     show: percent,
   });

@@ -1,4 +1,5 @@
 // The table of policies: what the terminal shows, and what only summary.json had.
+import { standingOf } from "./data.js";
 import { duration, money, number, percent, share } from "./format.js";
 import { element, table } from "./page.js";
 
@@ -7,7 +8,7 @@ function estimate(row, field, show, { intervals = true, tone } = {}) {
   const value = row[field];
   if (!value) return "–";
   const { mean, ci95_low: low, ci95_high: high } = value;
-  const node = element("span", { "data-policy": row.policy, "data-field": field, "data-mean": mean, class: tone?.(mean) }, show(mean));
+  const node = element("span", { "data-policy": row.own_name, "data-field": field, "data-mean": mean, class: tone?.(mean) }, show(mean));
   if (!intervals || low === null || low === undefined) return node;
   return element("span", {}, node, " ", element("span", { class: "interval" }, `[${show(low)}, ${show(high)}]`));
 }
@@ -15,25 +16,17 @@ function estimate(row, field, show, { intervals = true, tone } = {}) {
 const below1 = (mean) => (mean !== null && mean < 1 ? "bad" : undefined);
 const aboveZero = (mean) => (mean > 0 ? "bad" : undefined);
 
-/** Lowest effective cost among the policies that fail the fewest jobs, as the terminal's verdict. */
-export function bestPolicy(policies) {
-  const fewest = Math.min(...policies.map((p) => p.jobs_failed?.mean ?? Infinity));
-  const candidates = policies.filter((p) => p.jobs_failed?.mean === fewest && typeof p.effective_cost_usd?.mean === "number");
-  return candidates.sort((a, b) => a.effective_cost_usd.mean - b.effective_cost_usd.mean)[0]?.policy;
-}
-
 export function policyTable({ summary, policies, timing }) {
-  const best = bestPolicy(policies);
   const has = (field) => policies.some((p) => p[field] && p[field].mean !== null);
   const column = (label, field, show, options) => has(field) && { label, value: (row) => (row.status === "ok" ? estimate(row, field, show, options) : "") };
   const policy = { label: "policy", value: (row) => row.policy };
   const single = { intervals: false };
   const main = [
     policy,
-    { label: "verdict", left: true, value: (row) => (row.status === "ok" ? (row.policy === best ? "lowest effective cost" : "") : element("span", { class: "bad" }, `failed: ${row.reason}`)) },
+    { label: "verdict", left: true, value: (row) => (row.status === "ok" ? standingOf(summary.verdict, row.own_name) : element("span", { class: "bad" }, `failed: ${row.reason}`)) },
     column("cost", "cost_usd", money, single),
     column("effective cost", "effective_cost_usd", money),
-    column("saving", "saving_percent", percent),
+    column("saving", "effective_saving_percent", percent),
     column("limits broken", "limits_broken", number, { ...single, tone: aboveZero }),
     column("deadlines met", "deadline_met_fraction", share, { ...single, tone: below1 }),
     column("floors met", "accuracy_met_fraction", share, { ...single, tone: below1 }),
@@ -41,7 +34,8 @@ export function policyTable({ summary, policies, timing }) {
   ].filter(Boolean);
   const more = [
     policy,
-    column("effective saving", "effective_saving_percent", percent),
+    column("saving where both keep limits", "saving_percent", percent),
+    column("share of the jobs", "both_keep_limits_fraction", share, single),
     column("jobs failed", "jobs_failed", number, { ...single, tone: aboveZero }),
     column("95 % completion", "jct_p95_s", duration, single),
     column("makespan", "makespan_s", duration, single),
@@ -57,6 +51,7 @@ export function policyTable({ summary, policies, timing }) {
   ].filter(Boolean);
   const ran = summary.policies.filter((p) => p.status === "ok");
   return [
+    summary.verdict && element("p", { class: "verdict" }, summary.verdict.sentence),
     table(main, summary.policies, "Policies side by side: means over repetitions, 95 % confidence intervals in brackets"),
     ran.length > 0 && more.length > 1 ? table(more, ran, "More of the same") : null,
     element("p", { class: "note" }, "Means over repetitions; in brackets 95 % confidence intervals. Every column is defined in docs/reference/metrics.md."),

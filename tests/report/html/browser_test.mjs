@@ -47,7 +47,7 @@ if (!browser) skip("Chromium is not installed");
 const quickstart = run("quickstart", path.join(source, "scenarios/quickstart.json"), "--set", "/cluster/pools/1/nodes=1");
 if (!fs.existsSync(path.join(quickstart, "report.html"))) skip("the program was built without the HTML report");
 
-const shownAs = { cost_usd: money, effective_cost_usd: money, saving_percent: percent, effective_saving_percent: percent, limits_broken: number,
+const shownAs = { cost_usd: money, effective_cost_usd: money, saving_percent: percent, effective_saving_percent: percent, both_keep_limits_fraction: share, limits_broken: number,
   deadline_met_fraction: share, accuracy_met_fraction: share, jobs_failed: number, jct_mean_s: duration, jct_p95_s: duration,
   makespan_s: duration, utilization_fraction: share, energy_kwh: (kwh) => `${number(kwh)} kWh`, profiling_cost_usd: money,
   idle_cost_usd: money, time_error_median: share, cost_error_median: share, regret_mean_usd: money };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { csvText, fileName } from "../../../report/html/src/csv.js";
 import { lanesOf, ticks, zoomed } from "../../../report/html/src/bars_layout.js";
-import { distributionPoints, groupRows, numericColumns, studyTables, unpackTable } from "../../../report/html/src/data.js";
+import { distributionPoints, groupRows, markYardsticks, numericColumns, standingOf, studyTables, unpackTable } from "../../../report/html/src/data.js";
 import { layersOf, layout, readDot } from "../../../report/html/src/graph_layout.js";
 import { frontiers, heatColour, heatMaps } from "../../../report/html/src/study_data.js";
 import { filtersOf, startingView } from "../../../report/html/src/starting_view.js";
@@ -18,6 +18,38 @@ test("numbers have four digits at least, and whole ones all of theirs", () => {
   assert.equal(number(0.00001234), "1.234e-5");
   assert.equal(number(3e13), "3.000e+13");
   for (const nothing of [null, undefined, NaN]) assert.equal(number(nothing), "–");
+});
+
+test("yardsticks are marked in every table, and found in the files by their own names", () => {
+  const first = {
+    summary: { yardsticks: ["oracle"], policies: [{ policy: "manual" }, { policy: "oracle" }], tables: { frontier: [{ policy: "oracle", points: 3 }] } },
+    timing: { policies: [{ policy: "oracle" }] },
+  };
+  const detail = {
+    counted: { manual: { fates: {} }, oracle: { fates: {} } },
+    jobs: { table: { rows: 2, columns: { policy: { names: ["manual", "oracle"], codes: [0, 1] } } } },
+    utilization: { rows: 1, columns: { policy: { all: "oracle" } } },
+  };
+  markYardsticks(first, detail);
+  assert.deepEqual(first.summary.policies, [{ policy: "manual", own_name: "manual" }, { policy: "oracle (yardstick)", own_name: "oracle" }]);
+  assert.equal(first.timing.policies[0].policy, "oracle (yardstick)");
+  assert.equal(first.summary.tables.frontier[0].policy, "oracle (yardstick)");
+  assert.deepEqual(Object.keys(detail.counted), ["manual", "oracle (yardstick)"]);
+  assert.deepEqual(unpackTable(detail.jobs.table).policy, ["manual", "oracle (yardstick)"]);
+  assert.deepEqual(unpackTable(detail.utilization).policy, ["oracle (yardstick)"]);
+});
+
+test("a policy's standing in a few words", () => {
+  const verdict = { winner: "cheap", best: "cheap", reference: "manual", policies: [
+    { policy: "manual", yardstick: false, keeps_limits: "yes", standing: "dearer" },
+    { policy: "cheap", yardstick: false, keeps_limits: "yes", standing: "best" },
+    { policy: "late", yardstick: false, keeps_limits: "no", standing: null },
+    { policy: "oracle", yardstick: true, keeps_limits: null, standing: null } ] };
+  assert.equal(standingOf(verdict, "manual"), "reference; dearer than cheap");
+  assert.equal(standingOf(verdict, "cheap"), "cheapest");
+  assert.equal(standingOf(verdict, "late"), "does not keep limits");
+  assert.equal(standingOf(verdict, "oracle"), "yardstick");
+  assert.equal(standingOf(undefined, "manual"), "");
 });
 
 test("money, percent and shares", () => {
