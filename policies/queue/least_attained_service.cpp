@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "sim/base/units.hpp"
+
 namespace rehearse::policies {
 
 LeastAttainedService::LeastAttainedService(const LeastAttainedServiceParameters& parameters)
@@ -57,10 +59,9 @@ double LeastAttainedService::running_key(const sim::QueueView& view, sim::JobSlo
 /// Notes when a job that works from a date on reaches its next level or index.
 void LeastAttainedService::watch(sim::JobSlot slot, double since_s, double attained_device_s, double devices) {
   const Job& job = jobs_[slot];
-  // Where many jobs are known the index changes all the time: it is looked at again after a hundredth more service at least.
-  constexpr double kStep = 1.01;
   const double next_device_s =
-      parameters_.gittins ? std::max(index_.changes_at(attained_device_s), attained_device_s * kStep) : levels_.end(job.level);
+      parameters_.gittins ? std::max(index_.changes_at(attained_device_s), attained_device_s * (1 + parameters_.index_growth))
+                          : levels_.end(job.level);
   if (next_device_s == std::numeric_limits<double>::infinity()) return;
   crossings_.put(slot, since_s + (next_device_s - job.attained_device_s) / devices, job.number);
 }
@@ -94,10 +95,14 @@ void LeastAttainedService::pass_on(const sim::QueueView& view, sim::JobSlot slot
   const double attained = attained_device_s(view, slot);
   if (!parameters_.gittins) ++job.level;
   watch(slot, service.since_s, attained, service.devices * service.fraction);
-  if (parameters_.gittins)
-    change_key(slot, -index_.of(attained));
-  else
+  if (!parameters_.gittins) {
     move(slot, job.level);
+    return;
+  }
+  change_key(slot, -index_.of(attained));
+  // By rounding it may seem to be just short of the service that it has reached.
+  if (crossings_.contains(slot) && crossings_.key_of(slot) <= view.now_s)
+    crossings_.put(slot, view.now_s + sim::kDateGrid, job.number);
 }
 
 void LeastAttainedService::prepare(const sim::QueueView& view) {

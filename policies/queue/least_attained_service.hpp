@@ -55,6 +55,7 @@ struct LeastAttainedServiceParameters {
   double ratio = 10;                 ///< of the beginnings of a level and the one before
   bool gittins = false;
   double quantum_device_s = 3250;
+  double index_growth = 0.01;  ///< share of its service by which a running job's grows, at least, until its index is another one
   NumberOfName services = {};  ///< device-seconds of jobs that are known to end; none: those that have ended in the run
   double promote_after = 0;    ///< 0: never
   LineOptions line = {};

@@ -4,21 +4,23 @@
 #include "policies/queue/durations.hpp"
 #include "policies/queue/line_queue.hpp"
 #include "sim/base/units.hpp"
+#include "sim/money/costs.hpp"
 
 namespace rehearse::policies {
 
 // Earliest deadline first (Liu and Layland, JACM 20(1), 1973; Jackson's rule without preemption). Jobs without a deadline come
-// last.
+// last. A job may be scaled to the size with which it is predicted to end soonest (EDF of ElasticFlow's simulator).
 
 struct EarliestDeadlineParameters {
   bool preempt = true;
+  bool quickest = false;  ///< else each job's first entry that could ever fit
   LineOptions line = {};
 };
 
 class EarliestDeadline final : public LineQueue {
  public:
   explicit EarliestDeadline(const EarliestDeadlineParameters& parameters = {})
-      : LineQueue(parameters.line), preempt_(parameters.preempt) {}
+      : LineQueue(parameters.line), preempt_(parameters.preempt), quickest_(parameters.quickest) {}
 
  private:
   double waiting_key(const sim::QueueView& view, sim::JobSlot slot) override {
@@ -26,10 +28,24 @@ class EarliestDeadline final : public LineQueue {
     return job.submit_s + job.deadline_s;
   }
   double running_key(const sim::QueueView& view, sim::JobSlot slot) override { return waiting_key(view, slot); }
+  /// Of the quickest ones the one of fewest workers.
+  int entry_of(const sim::QueueView& view, const sim::QueueJob& job) override {
+    if (!quickest_) return job.first_fitting_entry;
+    int best = job.first_fitting_entry;
+    for (int entry = 0; entry < static_cast<int>(job.menu.ranked.size()); ++entry) {
+      const sim::Choice &choice = job.menu.ranked[static_cast<std::size_t>(entry)],
+                        &least = job.menu.ranked[static_cast<std::size_t>(best)];
+      const double time_s = choice.predicted.time_s, least_s = least.predicted.time_s;
+      const bool better =
+          time_s < least_s || (time_s == least_s && choice.configuration.workers() < least.configuration.workers());
+      if (better && sim::could_ever_fit(*view.cluster, choice.configuration)) best = entry;
+    }
+    return best;
+  }
   bool preempts() const override { return preempt_; }
   bool beats(const sim::QueueView&, const Item& waiting, const Item& running) const override { return waiting.key < running.key; }
 
-  bool preempt_;
+  bool preempt_, quickest_;
 };
 
 // Priority with ageing: a job's priority grows by `ageing_per_hour` from its submission on, as in Slurm's multifactor plugin

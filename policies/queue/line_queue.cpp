@@ -10,11 +10,6 @@ namespace {
 /// Numbers among equals: those that run are below it, those that wait above, the first to join at the front of the upper half.
 constexpr std::uint64_t kWaiting = std::uint64_t{1} << 62, kBack = kWaiting + (kWaiting >> 1);
 
-const sim::Configuration& configuration_of(const sim::QueueJob& job) {
-  const int entry = job.service.entry >= 0 ? job.service.entry : job.first_fitting_entry;
-  return job.menu.ranked[static_cast<std::size_t>(entry)].configuration;
-}
-
 /// What a running job holds.
 void add_held(const sim::QueueJob& job, sim::PoolId pool, sim::FreeDevices& free) {
   if (free.holds_part(job))
@@ -127,7 +122,7 @@ void LineQueue::settle(const sim::QueueView& view, sim::JobSlot slot) {
   const sim::QueueJob& job = view.jobs[slot];
   if (job.service.state != sim::JobState::checkpointing) let_go(slot);
   leave(slot);
-  const sim::Configuration& configuration = configuration_of(job);
+  const sim::Configuration& configuration = configuration_of(view, slot);
   line_of_slot_[slot] = options_.one_line ? 0 : configuration.groups.front().pool;
   if (job.service.state == sim::JobState::queued) {
     const double key = waiting_key(view, slot);
@@ -200,9 +195,8 @@ sim::FreeDevices LineQueue::free_soon(const Line& line, sim::PoolId pool, const 
 
 /// Those without whom there is room all the same need not go: a later one let go of more, or others stay on its device. The first
 /// in order stay. `without`: what there is without them, `free`: with what all of them hold.
-void LineQueue::spare(const sim::QueueJob& head, const sim::FreeDevices& without, const sim::QueueView& view,
+void LineQueue::spare(const sim::Configuration& wanted, const sim::FreeDevices& without, const sim::QueueView& view,
                       sim::FreeDevices free) {
-  const sim::Configuration& wanted = configuration_of(head);
   const sim::Group& group = wanted.groups.front();
   for (std::size_t i = victims_.size(); i-- > 0;) {
     const sim::QueueJob& victim = view.jobs[victims_[i]];
@@ -226,7 +220,7 @@ void LineQueue::spare(const sim::QueueJob& head, const sim::FreeDevices& without
 /// Adds to `soon` what they will let go of.
 void LineQueue::preempt_for(const Item& head, Line& line, sim::FreeDevices& soon, const sim::QueueView& view,
                             sim::QueueAnswer& answer) {
-  const sim::Configuration& wanted = configuration_of(view.jobs[head.slot]);
+  const sim::Configuration& wanted = configuration_of(view, head.slot);
   const sim::Group& group = wanted.groups.front();
   if (soon.fits(wanted, group) || line.running.empty() || !beats(view, head, *std::prev(line.running.end()))) return;
   sim::FreeDevices free = soon;
@@ -240,7 +234,7 @@ void LineQueue::preempt_for(const Item& head, Line& line, sim::FreeDevices& soon
     enough = free.fits(wanted, group);
   }
   if (!enough) return;
-  spare(view.jobs[head.slot], soon, view, std::move(free));
+  spare(wanted, soon, view, std::move(free));
   for (const sim::JobSlot slot : victims_) {
     answer.preempts.push_back(slot);
     line.running.remove(slot);
@@ -267,8 +261,7 @@ int LineQueue::keep_for(const sim::Configuration& wanted) {
 }
 
 /// Are there the fewest nodes that could ever hold the job, or is it tired of waiting for them?
-bool LineQueue::has_nodes(const sim::QueueView& view, const sim::QueueJob& job) {
-  const sim::Configuration& wanted = configuration_of(job);
+bool LineQueue::has_nodes(const sim::QueueView& view, const sim::QueueJob& job, const sim::Configuration& wanted) {
   if (!options_.fewest_nodes || wanted.share.is_part()) return true;
   const double tired_s = job.queued_since_s + options_.patience_s;
   if (view.now_s >= tired_s) return true;
@@ -292,9 +285,8 @@ void LineQueue::take_nodes(const sim::QueueView& view, const sim::Configuration&
 }
 
 void LineQueue::start(const sim::QueueView& view, sim::JobSlot slot, sim::QueueAnswer& answer) {
-  const sim::QueueJob& job = view.jobs[slot];
-  answer.starts.push_back({.job = slot, .entry = job.first_fitting_entry, .placement = options_.placement, .shares = true});
-  take_nodes(view, configuration_of(job));
+  answer.starts.push_back({.job = slot, .entry = entry_of(view, slot), .placement = options_.placement, .shares = true});
+  take_nodes(view, configuration_of(view, slot));
   line_of(slot).waiting.remove(slot);
   Seat& seat = seats_[slot];
   if (seat.served == kUnset) seat.served = services_++;
@@ -311,9 +303,9 @@ void LineQueue::serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& 
   while (WaitingJobs::Demand* demand = line.waiting.next()) {
     const Item head = *demand->next;
     const sim::QueueJob& job = view.jobs[head.slot];
-    const sim::Configuration& wanted = configuration_of(job);
+    const sim::Configuration& wanted = configuration_of(view, head.slot);
     const bool part = wanted.share.is_part();
-    if ((parts_open || !part) && has_nodes(view, job) && free_.take(wanted, options_.placement)) {
+    if ((parts_open || !part) && has_nodes(view, job, wanted) && free_.take(wanted, options_.placement)) {
       start(view, head.slot, answer);
       continue;
     }

@@ -76,6 +76,8 @@ class LineQueue : public sim::Queue {
   virtual double waiting_key(const sim::QueueView& view, sim::JobSlot slot) = 0;
   /// A running job's place; the largest is preempted first. Asked whenever the job begins to run.
   virtual double running_key(const sim::QueueView&, sim::JobSlot) { return 0; }
+  /// The entry of its menu that a waiting job is to start with; asked when it joins the queue, and when it starts.
+  virtual int entry_of(const sim::QueueView&, const sim::QueueJob& job) { return job.first_fitting_entry; }
   /// May a waiting job take running ones' devices?
   virtual bool preempts() const { return false; }
   /// This one's?
@@ -115,6 +117,13 @@ class LineQueue : public sim::Queue {
     std::uint64_t served = kUnset;  ///< counts first services
     std::uint64_t place = kUnset;   ///< among those that run, or among those that wait
   };
+  int entry_of(const sim::QueueView& view, sim::JobSlot slot) {
+    const sim::QueueJob& job = view.jobs[slot];
+    return job.service.entry >= 0 ? job.service.entry : entry_of(view, job);
+  }
+  const sim::Configuration& configuration_of(const sim::QueueView& view, sim::JobSlot slot) {
+    return view.jobs[slot].menu.ranked[static_cast<std::size_t>(entry_of(view, slot))].configuration;
+  }
   Line& line_of(sim::JobSlot slot) { return lines_[static_cast<std::size_t>(line_of_slot_[slot])]; }
   std::uint64_t number_of(const sim::QueueJob& job, sim::JobSlot slot);
   void settle(const sim::QueueView& view, sim::JobSlot slot);
@@ -123,10 +132,11 @@ class LineQueue : public sim::Queue {
   void let_go(sim::JobSlot slot);
   void serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& answer);
   void start(const sim::QueueView& view, sim::JobSlot slot, sim::QueueAnswer& answer);
-  bool has_nodes(const sim::QueueView& view, const sim::QueueJob& job);
+  bool has_nodes(const sim::QueueView& view, const sim::QueueJob& job, const sim::Configuration& wanted);
   void take_nodes(const sim::QueueView& view, const sim::Configuration& wanted);
   sim::FreeDevices free_soon(const Line& line, sim::PoolId pool, const sim::QueueView& view) const;
-  void spare(const sim::QueueJob& head, const sim::FreeDevices& without, const sim::QueueView& view, sim::FreeDevices free);
+  void spare(const sim::Configuration& wanted, const sim::FreeDevices& without, const sim::QueueView& view,
+             sim::FreeDevices free);
   void preempt_for(const Item& head, Line& line, sim::FreeDevices& soon, const sim::QueueView& view, sim::QueueAnswer& answer);
   int keep_for(const sim::Configuration& wanted);
   void seat_the_moved();

@@ -154,6 +154,11 @@ Declared las_parameters() {
        {.name = "ratio", .fallback = 10.0, .help = "of a level's threshold and the one before", .low = 1.001, .high = 1e6},
        {.name = "gittins", .fallback = false, .help = "no levels: each job by the Gittins index of its own service"},
        {.name = "quantum_device_s", .fallback = 3250.0, .help = "of the Gittins index", .low = 1e-3, .high = 1e12},
+       {.name = "index_growth",
+        .fallback = 0.01,
+        .help = "of the Gittins index: share by which a running job's service grows until it is looked at again",
+        .low = 0,
+        .high = 1},
        {.name = "services",
         .fallback = NumberOfName{},
         .help = "of the Gittins index: device-seconds after which known jobs end, by any names; none: of those that have ended",
@@ -174,6 +179,7 @@ Made make_las(const Parameters& p) {
                                      .ratio = p.number("ratio"),
                                      .gittins = p.flag("gittins"),
                                      .quantum_device_s = p.number("quantum_device_s"),
+                                     .index_growth = p.number("index_growth"),
                                      .services = p.numbers("services"),
                                      .promote_after = p.number("promote_after"),
                                      .line = line_options(p)});
@@ -184,7 +190,8 @@ Made make_fifo(const Parameters& p) {
 }
 
 Made make_edf(const Parameters& p) {
-  return std::make_unique<EarliestDeadline>(EarliestDeadlineParameters{.preempt = p.flag(kPreempt), .line = line_options(p)});
+  return std::make_unique<EarliestDeadline>(
+      EarliestDeadlineParameters{.preempt = p.flag(kPreempt), .quickest = p.text("size") == "quickest", .line = line_options(p)});
 }
 
 Made make_admission(const Parameters& p) {
@@ -218,7 +225,13 @@ const std::vector<QueueEntry>& queue_strategies() {
         entry("conservative", "conservative backfilling: who overtakes must delay nobody (Mu'alem and Feitelson, TPDS 2001)",
               [](const Parameters& p) -> Made { return std::make_unique<Conservative>(backfill(p)); },
               {durations_parameter("user"), depth_parameter(100), placement_parameter()}),
-        entry("edf", "earliest deadline first", make_edf, with_line({preempt_parameter()})),
+        entry(
+            "edf", "earliest deadline first", make_edf,
+            with_line({preempt_parameter(),
+                       {.name = "size",
+                        .fallback = std::string("first"),
+                        .help = "of a job: the first entry of its menu that could ever fit, or the one predicted to end soonest",
+                        .choices = {"first", "quickest"}}})),
         entry("deadline-admission", "jobs that cannot keep their deadlines are rejected at once (ElasticFlow, ASPLOS 2023)",
               make_admission, {durations_parameter("predicted"), placement_parameter()}),
         entry("las", "least attained service in discrete levels, with preemption (Tiresias, NSDI 2019)", make_las,

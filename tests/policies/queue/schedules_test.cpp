@@ -305,6 +305,26 @@ TEST_CASE("admission: the minimum satisfactory share is the fewest workers that 
   CHECK(world.keeper.of("d").workers == 1);
 }
 
+TEST_CASE("earliest deadline first, each at its quickest size", "[queue]") {
+  // 4 GPUs; a job takes 40 s on 1 GPU, 20 s on 2, and as long on 4 as on 2. At their first entries a and b run side by side,
+  // until 40; at their quickest on 2 GPUs each, until 20.
+  static const rehearse::sim::Profile profile{.model = "toy", .dataset = "tenths"};
+  for (const bool quickest : {false, true}) {
+    World world = one_node(4);
+    world.menus.menu.ranked = {choice(0, 1, 10), choice(0, 4, 5), choice(0, 2, 10)};
+    for (const auto& [entry, seconds] : {std::pair{0, 40.0}, {1, 20.0}, {2, 20.0}})
+      world.menus.menu.ranked[static_cast<std::size_t>(entry)].predicted.time_s = seconds;
+    const auto training = [](std::string name, double deadline_s) {
+      return Job{.name = std::move(name), .profile = &profile, .work = Work::train, .epochs = 5, .deadline_s = deadline_s};
+    };
+    EarliestDeadline queue({.quickest = quickest});
+    world.run({training("a", 100), training("b", 50)}, queue);
+    CHECK(world.keeper.of("a").workers == (quickest ? 2 : 1));
+    CHECK(world.keeper.of("b").start_s == 0);
+    CHECK(world.keeper.of("b").workers == (quickest ? 2 : 1));
+  }
+}
+
 TEST_CASE("least attained service: a job leaves the first level when it has had its share", "[queue]") {
   // One GPU, level 1 from 4 device-seconds on. a (10 s) runs 0..4, then is in level 1. b (6 s) comes at 2 and waits in level 0:
   // it takes the GPU at 4, reaches level 1 at 8; a, which came first, goes on 8..14 to its end; b's other 2 s: 14..16.
