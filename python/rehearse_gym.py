@@ -117,7 +117,8 @@ class Environment(gymnasium.Env if gymnasium else object):
         return 0.0
 
     def final_reward(self, results):
-        return -results.policies[self.policy]["effective_cost_usd"]
+        usd = results.policies[self.policy]["effective_cost_usd"]
+        return -math.inf if usd is None else -usd  # None: it broke limits of a job that manual cannot run anywhere
 
 
 class ConfigureEnvironment(Environment):

@@ -158,7 +158,7 @@ TEST_CASE("the manual reference is priced by the scenario's billing", "[bundle]"
     Bundled bundled(small());
     bundled.costs.billing = billing;
     const PolicySpec spec{.name = "manual"};
-    CHECK(Bundle(spec, bundled.inputs()).manual_alone_usd({.name = "r", .pool = 1, .gpus = 3, .duration_s = 3600}) ==
+    CHECK(Bundle(spec, bundled.inputs()).manual_alone_usd({.name = "r", .gpus = 3, .duration_s = 3600, .pool = 1}) ==
           Approx(usd));
   }
 }
