@@ -14,6 +14,7 @@
 #include "experiments/run/retiming.hpp"
 #include "report/html_report.hpp"
 #include "report/repetition_row.hpp"
+#include "scenarios/read/study_kinds.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
 #include "sim/base/text.hpp"
@@ -26,7 +27,7 @@ void join_files(const Scenario& scenario, const PolicyRuns& runs, const ResultsF
   using namespace report;
   for (const RecordFile* file :
        {scenario.cluster.carbon_g_per_kwh ? &kJobsFileWithCarbon : &kJobsFile, &kDecisionsFile, &kEventsFile, &kStagesFile,
-        &kCurvesFile, &kPredictionsFile, &kUtilizationFile, &kLifeFile, &kNodesFile, &kRepetitionsFile}) {
+        &kCurvesFile, &kPredictionsFile, &kUtilizationFile, &kLifeFile, &kNodesFile}) {
     std::vector<std::string> parts;
     for (const RunTask& task : runs.tasks)
       if (runs.results[task.policy].ok) parts.push_back(task.folder.file(file->name));
@@ -74,6 +75,7 @@ report::Summary run_scenario(const Scenario& scenario, const RunOptions& options
                           .seed = scenario.seed,
                           .repetitions = scenario.repetitions,
                           .baseline = scenario.baseline,
+                          .kinds = kinds_of(scenario),
                           .inputs = scenario.inputs,
                           .rows = report::compare(runs.results, scenario.baseline),
                           .measure = scenario.measure,
@@ -81,6 +83,7 @@ report::Summary run_scenario(const Scenario& scenario, const RunOptions& options
                           .origin_s = scenario.origin_s};
   for (const std::string& name : runs.subfolders) folder.drop_subfolder(name);
   folder.write("scenario.json", scenario.resolved);
+  folder.write(report::kRepetitionsFile, repetitions_csv(runs.results, summary.rows));
   folder.write("timing.json", timing_json(summary));
   folder.write("summary.json", summary_json(summary));
   if (scenario.output.report && !options.report_page.empty())

@@ -44,6 +44,11 @@ std::unique_ptr<sim::Queue> make_queue(const StrategyChoice& choice, const Outsi
 
 }  // namespace
 
+bool may_preempt(const StrategyChoice& queue) {
+  const QueueEntry* entry = queue.outside != nullptr ? nullptr : find_strategy(queue_strategies(), queue.name);
+  return entry != nullptr && entry->preempts != nullptr && entry->preempts(Parameters(entry->parameters, queue.parameters));
+}
+
 void Bundle::make_configure(const OutsideInputs& outside) {
   const StrategyChoice& choice = spec_.configure;
   if (choice.outside != nullptr) {
@@ -143,12 +148,25 @@ double Bundle::manual_alone_usd(const sim::Job& job) {
     const sim::Menu menu = sim::rigid_menu(job, *inputs_.cluster, inputs_.costs);
     return menu.ranked.empty() ? 0 : job.gpu_fraction * reference_->run(job, menu.ranked.front()).cost_usd;
   }
+  return reference_->run(job, manual_choice(job)).cost_usd;
+}
+
+sim::Choice Bundle::manual_choice(const sim::Job& job) {
   sim::Choice choice;
   choice.configuration =
       inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *reference_believed_);
   choice.predicted = estimate(job, choice.configuration, *reference_believed_);
   if (choice.configuration.workers() == 1) choice.configuration.share.fraction = job.gpu_fraction;
-  return reference_->run(job, choice).cost_usd;
+  return choice;
+}
+
+Bundle::AloneRun Bundle::manual_alone(const sim::Job& job) {
+  if (job.work == sim::Work::rigid)
+    return {.time_s = job.duration_s, .devices = job.gpus * job.gpu_fraction};
+  const sim::Choice choice = manual_choice(job);
+  const sim::AloneOutcome outcome = reference_->run(job, choice);
+  if (!outcome.fits) return {};
+  return {.time_s = outcome.time_s, .devices = choice.configuration.workers() * choice.configuration.share.fraction};
 }
 
 }  // namespace rehearse::policies

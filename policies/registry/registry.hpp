@@ -50,7 +50,10 @@ struct ThreadsEntry : StrategyEntry {
 struct PlaceEntry : StrategyEntry {
   std::function<std::unique_ptr<sim::Place>(const Parameters&, const PlaceInputs&)> make;
 };
-using QueueEntry = DecisionEntry<sim::Queue>;
+struct QueueEntry : DecisionEntry<sim::Queue> {
+  /// May it stop running jobs, with these parameters? Null: never.
+  bool (*preempts)(const Parameters&) = nullptr;
+};
 
 template <class Interface>
 DecisionEntry<Interface> decision_entry(std::string name, std::string help, std::unique_ptr<Interface> (*make)(const Parameters&),
