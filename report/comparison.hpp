@@ -28,12 +28,10 @@ struct PolicyResult {
   double max_rss_bytes = 0;  ///< largest of them
 };
 
-/// All that describe one run; what a run does not have is NaN.
-const std::vector<MetricField>& metric_fields();
-
 struct SummaryField {
   std::string_view name;
   Estimate value;
+  std::vector<double> by_repetition = {};  ///< of what stands in repetitions.csv
 };
 
 struct SummaryRow {
@@ -89,6 +87,7 @@ struct Summary {
   std::string baseline;
   sim::Billing billing = sim::Billing::allocated;
   double minimum_node_s = 0;
+  StudyKinds kinds{.configuration = true};
   std::vector<InputReport> inputs;
   std::vector<SummaryRow> rows;
   std::optional<MeasureWindow> measure;  ///< of the jobs that count; none: all do
@@ -112,8 +111,8 @@ struct StudySummary {
   std::string figures_left_out;  ///< a line for the terminal alone: which figures this machine could not draw; empty: none
 };
 
-/// Rows in the order of `results`. Savings pair each job with the same job under the baseline; regret with the policy named
-/// "oracle". The outcomes of a failed policy are not looked at.
+/// Rows in the order of `results`. Savings and speed-ups pair each job with the same job under the baseline, whose schedule is the
+/// reference of finish-time fairness; regret with the policy named "oracle". The outcomes of a failed policy are not looked at.
 std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::string_view baseline);
 
 /// The share of broken limits and the effective cost of each repetition: what `judge` is given.

@@ -199,7 +199,8 @@ void check_policies(const std::vector<std::string>& wanted, const std::vector<st
   mistakes.throw_if_any();
 }
 
-ScenarioFindings compare_folders(const FolderPair& folders, const std::vector<MetricRule>& rules, const ChanceTable& chance) {
+ScenarioFindings compare_folders(const FolderPair& folders, const std::vector<MetricRule>& given, const ChanceTable& chance) {
+  const std::vector<MetricRule> rules = given.empty() ? default_rules(read_kinds(folders.recorded)) : given;
   const std::vector<std::string> metrics = metrics_of(rules);
   Results old = read_results(folders.recorded, metrics);
   Results young = read_results(folders.now, metrics);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/schedule_metrics.hpp"
 #include "report/statistics.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/money/costs.hpp"
 
 namespace rehearse::report {
 
@@ -78,6 +80,13 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
   outcome.effective_cost_usd = outcome.cost_usd + (outcome.keeps_limits ? 0 : setup_.reference_cost_usd(job));
   if (job.has_deadline()) outcome.seconds_late = std::max(0.0, r.end_s - job.submit_s - job.deadline_s);
   if (job.has_target()) outcome.accuracy_short = std::max(0.0, job.target_accuracy - (std::isnan(r.accuracy) ? 0.0 : r.accuracy));
+  const bool fits_nowhere = job.work == sim::Work::rigid && r.reason == sim::FailureReason::does_not_fit;
+  if (setup_.reference_alone && !fits_nowhere) {
+    const AloneRun alone = setup_.reference_alone(job);
+    outcome.alone_s = alone.time_s;
+    outcome.alone_devices = alone.devices;
+  }
+  by_end_.push_back(static_cast<std::uint32_t>(r.number));
   if (outcome_.jobs.size() <= r.number) outcome_.jobs.resize(r.number + 1);
   outcome_.jobs[r.number] = outcome;
   if (!setup_.measure || setup_.measure->has(job.submit_s)) add_to_sums(r);
@@ -99,6 +108,16 @@ void RunRecorder::add_to_sums(const sim::JobRecord& r) {
   sums_.parts.lost_usd += r.cost.lost_usd;
   sums_.energy_j += r.energy_j;
   sums_.co2_kg += r.co2_kg;
+  if (r.state == sim::JobState::finished) sums_.waiting_s += std::max(0.0, r.end_s - r.job->submit_s - r.time.held_s());
+  sums_.held_device_s += r.device_s;
+  sums_.devices.train_device_s += r.devices.train_device_s;
+  sums_.devices.lost_device_s += r.devices.lost_device_s;
+  sums_.devices.checkpoint_device_s += r.devices.checkpoint_device_s;
+  sums_.checkpoint_usd += r.checkpoint_usd;
+  sums_.checkpoints += static_cast<double>(r.checkpoints);
+  sums_.restarts += r.restarts;
+  sums_.preemption_s += r.preemption_s;
+  sums_.jobs_rejected += r.reason == sim::FailureReason::rejected;
   sums_.preemptions += r.preemptions;
   sums_.reconfigurations += r.reconfigurations;
 }
@@ -297,8 +316,12 @@ RunOutcome RunRecorder::finish(const sim::ReplayTotals& totals) {
   for (const sim::PoolTotals& pool : totals.pools) pools_usd += pool.jobs_usd;
   sim::check(std::abs(usd - pools_usd) <= 1e-9 * std::max(1e-9, pools_usd),
              "the money in the jobs' records is not what the pools earned");
+  count_active_jobs(outcome_.jobs, by_end_);
   if (setup_.measure) std::erase_if(outcome_.jobs, [&](const JobOutcome& job) { return !setup_.measure->has(job.submit_s); });
   outcome_.metrics = run_metrics(totals, outcome_.jobs, std::move(sums_));
+  for (std::size_t p = 0; p < setup_.cluster->pools.size(); ++p)
+    outcome_.metrics.devices +=
+        static_cast<double>(setup_.cluster->pools[p].nodes) * sim::workers_per_node(*setup_.cluster, static_cast<sim::PoolId>(p));
   if (setup_.measure) measure_steady_state(outcome_);
   return std::move(outcome_);
 }

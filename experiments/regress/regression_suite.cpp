@@ -8,6 +8,7 @@
 #include "experiments/load.hpp"
 #include "experiments/run/run.hpp"
 #include "report/regression.hpp"
+#include "scenarios/read/study_kinds.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"
@@ -66,8 +67,8 @@ void run(Scenario& scenario, const SuiteOptions& options, const std::string& out
   run_scenario(scenario, {.out = out, .replace = options.replace, .processes = options.processes, .progress = options.progress});
 }
 
-report::Results without_failures(const std::string& folder, const RegressionSuite& suite) {
-  report::Results results = report::read_results(folder, report::metrics_of(suite.rules));
+report::Results without_failures(const std::string& folder, const std::vector<report::MetricRule>& rules) {
+  report::Results results = report::read_results(folder, report::metrics_of(rules));
   for (const report::PolicyValues& policy : results.policies)
     if (!policy.ok)
       throw sim::InputError({.file = folder,
@@ -97,7 +98,6 @@ RegressionSuite read_suite(const std::string& folder) {
   for (const sim::JsonValue value : in.list("metrics")) suite.rules.push_back(read_rule(value, mistakes));
   in.finish();
   mistakes.throw_if_any();
-  if (suite.rules.empty()) suite.rules = report::default_rules();
   return suite;
 }
 
@@ -125,16 +125,16 @@ void record_suite(const RegressionSuite& suite, const SuiteOptions& options) {
     const std::unique_ptr<Scenario> scenario = load_scenario(suite.folder + "/" + name + ".json", {});
     ask_for_records(*scenario);
     const std::string out = options.out + "/" + name, another = out + "-another-seed";
+    const std::vector<report::MetricRule> rules = suite.rules.empty() ? report::default_rules(kinds_of(*scenario)) : suite.rules;
     std::vector<report::Results> by_seed;
     for (int s = 0; s < suite.policy_seeds; ++s, ++scenario->policy_seed) {
       const std::string& into = s == 0 ? out : another;
       run(*scenario, options, into);
-      by_seed.push_back(without_failures(into, suite));
+      by_seed.push_back(without_failures(into, rules));
     }
     fs::remove_all(another);
     make_folder(suite.recorded(name));
-    report::write_recorded(out, suite.recorded(name),
-                           estimate_chance(choosing_by_chance(by_seed, suite.rules), by_seed, suite.rules));
+    report::write_recorded(out, suite.recorded(name), estimate_chance(choosing_by_chance(by_seed, rules), by_seed, rules));
   }
 }
 

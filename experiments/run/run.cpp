@@ -16,6 +16,7 @@
 #include "experiments/run/retiming.hpp"
 #include "report/html_report.hpp"
 #include "report/repetition_row.hpp"
+#include "scenarios/read/study_kinds.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
 #include "sim/base/text.hpp"
@@ -29,7 +30,7 @@ void join_files(const Scenario& scenario, const PolicyRuns& runs, const ResultsF
   using namespace report;
   for (const RecordFile* file :
        {scenario.cluster.carbon_g_per_kwh ? &kJobsFileWithCarbon : &kJobsFile, &kDecisionsFile, &kEventsFile, &kStagesFile,
-        &kCurvesFile, &kPredictionsFile, &kUtilizationFile, &kLifeFile, &kNodesFile, &kRepetitionsFile}) {
+        &kCurvesFile, &kPredictionsFile, &kUtilizationFile, &kLifeFile, &kNodesFile}) {
     std::vector<std::string> parts;
     for (const RunTask& task : runs.tasks)
       if (runs.results[task.policy].ok) parts.push_back(task.folder.file(file->name));
@@ -77,6 +78,7 @@ report::Summary run_into(Scenario& scenario, const RunOptions& options, const He
                           .baseline = scenario.baseline,
                           .billing = scenario.costs.billing,
                           .minimum_node_s = scenario.costs.minimum_node_s,
+                          .kinds = kinds_of(scenario),
                           .inputs = scenario.inputs,
                           .rows = report::compare(runs.results, scenario.baseline),
                           .measure = scenario.measure,
@@ -88,6 +90,7 @@ report::Summary run_into(Scenario& scenario, const RunOptions& options, const He
   summary.verdict = judge(figures);
   if (options.certify) summary.certificate = certify(scenario, options, folder, figures, summary.verdict);
   folder.write("scenario.json", scenario.resolved);
+  folder.write(report::kRepetitionsFile, repetitions_csv(runs.results, summary.rows));
   folder.write("timing.json", timing_json(summary));
   folder.write("summary.json", summary_json(summary));
   if (scenario.output.report && !options.report_page.empty())

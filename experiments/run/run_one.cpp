@@ -3,7 +3,6 @@
 #include "experiments/run/profiling.hpp"
 #include "experiments/run/retiming.hpp"
 #include "policies/registry/bundle.hpp"
-#include "report/repetition_row.hpp"
 #include "report/run_recorder.hpp"
 #include "sim/replay/replay.hpp"
 #include "traces/jobs/job_list.hpp"
@@ -55,6 +54,11 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
        .measure = scenario.measure,
        .cluster = &scenario.cluster,
        .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
+       .reference_alone =
+           [&](const sim::Job& job) {
+             const policies::Bundle::AloneRun alone = bundle.manual_alone(job);
+             return report::AloneRun{.time_s = alone.time_s, .devices = alone.devices};
+           },
        .profiling_usd =
            [&](const sim::Job& job) {
              return job.work == sim::Work::rigid || profiled.cost_usd.empty()
@@ -82,19 +86,14 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                                 .network_solver = scenario.network_solver,
                                                 .on_progress = on_progress},
                                                drive);
-  return {.outcome = recorder.finish(totals),
-          .timed = world.timed_replicas(),
-          .step_evaluations = static_cast<double>(workloads::steps_timed(belief)) + place.evaluations()};
+  Replayed replayed{.outcome = recorder.finish(totals), .timed = world.timed_replicas()};
+  replayed.outcome.metrics.step_evaluations = static_cast<double>(workloads::steps_timed(belief)) + place.evaluations();
+  return replayed;
 }
 
 void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress) {
   const Replayed replayed = replay_one(scenario, task, on_progress, sim::run_with_simgrid);
   write_timed_replicas(task.folder, replayed.timed);
-  report::write_repetition(task.folder,
-                           {.policy = scenario.policies[task.policy].name,
-                            .repetition = task.repetition,
-                            .step_evaluations = replayed.step_evaluations},
-                           replayed.outcome.metrics);
   report::write_outcome(task.folder.file(kOutcomeFile), replayed.outcome);
 }
 

@@ -27,7 +27,6 @@ inline constexpr const char* kOutcomeFile = "outcome.bin";
 struct Replayed {
   report::RunOutcome outcome;
   std::vector<workloads::TimedReplica> timed;  ///< steps that the fast timer timed
-  double step_evaluations = 0;                 ///< timings of steps that the policy used
 };
 
 /// Replays; with a folder, writes the run's files there. `drive` as sim::replay has it. Throws what went wrong.

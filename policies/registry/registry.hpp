@@ -54,7 +54,10 @@ struct ThreadsEntry : StrategyEntry {
 struct PlaceEntry : StrategyEntry {
   std::function<std::unique_ptr<sim::Place>(const Parameters&, const PlaceInputs&)> make;
 };
-using QueueEntry = DecisionEntry<sim::Queue>;
+struct QueueEntry : DecisionEntry<sim::Queue> {
+  /// May it stop running jobs, with these parameters? Null: never.
+  bool (*preempts)(const Parameters&) = nullptr;
+};
 
 template <class Entry>
 Entry yardstick(Entry entry) {

@@ -28,6 +28,21 @@ constexpr const char* kDepth = "depth";
 constexpr const char* kMeasure = "measure";
 constexpr const char* kStrict = "consolidated-strict";
 
+/// A discipline with the parameter "preempt" stops running jobs where that says so; others do not.
+QueueEntry queue_entry(std::string name, std::string help, Made (*make)(const Parameters&), Declared parameters) {
+  QueueEntry entry{decision_entry<sim::Queue>(std::move(name), std::move(help), make, std::move(parameters))};
+  const auto is_preempt = [](const ParameterDeclaration& declared) { return declared.name == kPreempt; };
+  if (std::ranges::any_of(entry.parameters, is_preempt)) entry.preempts = [](const Parameters& p) { return p.flag(kPreempt); };
+  return entry;
+}
+
+/// One that always may.
+QueueEntry preempting_entry(std::string name, std::string help, Made (*make)(const Parameters&), Declared parameters) {
+  QueueEntry entry = queue_entry(std::move(name), std::move(help), make, std::move(parameters));
+  entry.preempts = [](const Parameters&) { return true; };
+  return entry;
+}
+
 ParameterDeclaration placement_parameter() {
   return {.name = kPlacement,
           .fallback = std::string("consolidated"),
@@ -201,7 +216,8 @@ Made make_admission(const Parameters& p) {
 }  // namespace
 
 const std::vector<QueueEntry>& queue_strategies() {
-  const auto entry = decision_entry<sim::Queue>;
+  const auto entry = queue_entry;
+  const auto preempting = preempting_entry;
   static const std::vector<QueueEntry> entries = [&] {
     std::vector<QueueEntry> all{
         entry("fifo", "first come, first served; nobody overtakes", make_fifo,
@@ -211,13 +227,13 @@ const std::vector<QueueEntry>& queue_strategies() {
             "sjf", "shortest job first",
             [](const Parameters& p) -> Made { return std::make_unique<ShortestJob>(shortest<false>(p)); },
             with_line({durations_parameter("predicted"), measure_parameter()})),
-        entry(
+        preempting(
             "srtf", "shortest remaining time first, with preemption",
             [](const Parameters& p) -> Made { return std::make_unique<ShortestJob>(shortest<true>(p)); },
             with_line({durations_parameter("predicted"), measure_parameter()}, "fit-first")),
         yardstick(entry("oracle-sjf", "a yardstick: shortest job first by true durations", make_oracle<false>,
                         with_line({measure_parameter()}))),
-        yardstick(entry("oracle-srtf", "a yardstick: shortest remaining time first by true durations", make_oracle<true>,
+        yardstick(preempting("oracle-srtf", "a yardstick: shortest remaining time first by true durations", make_oracle<true>,
                         with_line({measure_parameter()}, "fit-first"))),
         entry("easy", "EASY backfilling: who overtakes must not delay the first in line (Lifka, JSSPP 1995)",
               [](const Parameters& p) -> Made { return std::make_unique<Easy>(backfill(p)); },
@@ -234,8 +250,8 @@ const std::vector<QueueEntry>& queue_strategies() {
                         .choices = {"first", "quickest"}}})),
         entry("deadline-admission", "jobs that cannot keep their deadlines are rejected at once (ElasticFlow, ASPLOS 2023)",
               make_admission, {durations_parameter("predicted"), placement_parameter()}),
-        entry("las", "least attained service in discrete levels, with preemption (Tiresias, NSDI 2019)", make_las,
-              las_parameters()),
+        preempting("las", "least attained service in discrete levels, with preemption (Tiresias, NSDI 2019)", make_las,
+                   las_parameters()),
     };
     std::ranges::move(sharing_queue_strategies(), std::back_inserter(all));
     std::ranges::move(queue_presets(all), std::back_inserter(all));
@@ -256,11 +272,11 @@ template <ShareMeasure measure>
 QueueEntry user_shares_entry(std::string name, std::string help, bool preempt) {
   const auto make = [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
     return std::make_unique<UserShares>(
-        UserSharesParameters{.measure = measure, .preempt = p.flag("preempt"), .weights = p.numbers("weights")});
+        UserSharesParameters{.measure = measure, .preempt = p.flag(kPreempt), .weights = p.numbers("weights")});
   };
-  return decision_entry<sim::Queue>(
+  return queue_entry(
       std::move(name), std::move(help), make,
-      {{.name = "preempt", .fallback = preempt, .help = "stop jobs of who has most for who has least"},
+      {{.name = kPreempt, .fallback = preempt, .help = "stop jobs of who has most for who has least"},
        {.name = "weights", .fallback = NumberOfName{}, .help = "of users; 1 for the others", .low = 1e-6, .high = 1e6}});
 }
 
@@ -270,9 +286,9 @@ QueueEntry elastic_entry(std::string name, std::string help, double round_s) {
     return std::make_unique<Elastic>(
         ElasticParameters{.gain = gain, .round_s = p.number("round_s"), .switch_s = p.number("switch_s")});
   };
-  return decision_entry<sim::Queue>(std::move(name), std::move(help), make,
-                                    {seconds_parameter("round_s", round_s, "how often devices are given out anew", 1),
-                                     seconds_parameter("switch_s", 40, "that another configuration must save", 0)});
+  return preempting_entry(std::move(name), std::move(help), make,
+                          {seconds_parameter("round_s", round_s, "how often devices are given out anew", 1),
+                           seconds_parameter("switch_s", 40, "that another configuration must save", 0)});
 }
 
 QueueEntry gavel_entry() {
@@ -287,7 +303,7 @@ QueueEntry gavel_entry() {
                                                    .fills = p.text("between_rounds") == "fill",
                                                    .aware = p.text("heterogeneity") == "aware"});
   };
-  return decision_entry<sim::Queue>(
+  return preempting_entry(
       "gavel", "each job's share of time on each pool by a linear programme, in rounds (OSDI 2020)", make,
       {{.name = "objective",
         .fallback = std::string("max-min"),
@@ -310,14 +326,14 @@ QueueEntry finish_time_fairness_entry() {
     return std::make_unique<FinishTimeFairness>(
         FinishTimeFairnessParameters{.lease_s = p.number("lease_s"), .filter = p.number("filter")});
   };
-  return decision_entry<sim::Queue>(
-      "finish-time-fairness", "leases for the jobs worst off against an equal part of the cluster (Themis, NSDI 2020)", make,
-      {seconds_parameter("lease_s", 1200, "that a job keeps its devices", 1),
-       {.name = "filter",
-        .fallback = 0.8,
-        .help = "devices are offered to all but this share of the jobs",
-        .low = 0,
-        .high = 1}});
+  return preempting_entry("finish-time-fairness",
+                          "leases for the jobs worst off against an equal part of the cluster (Themis, NSDI 2020)", make,
+                          {seconds_parameter("lease_s", 1200, "that a job keeps its devices", 1),
+                           {.name = "filter",
+                            .fallback = 0.8,
+                            .help = "devices are offered to all but this share of the jobs",
+                            .low = 0,
+                            .high = 1}});
 }
 
 }  // namespace

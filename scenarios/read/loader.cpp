@@ -6,6 +6,7 @@
 #include "report/row_writer.hpp"
 #include "scenarios/read/axes.hpp"
 #include "scenarios/read/loader_parts.hpp"
+#include "scenarios/read/study_kinds.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/jobs/job_list.hpp"
@@ -53,6 +54,7 @@ void read_switching(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mi
   scenario.costs.warmup_epochs = switching.number("warmup_epochs", between(0, 100), scenario.costs.warmup_epochs);
   scenario.costs.parameter_server_usd_per_hour =
       switching.number("parameter_server_usd_per_hour", between(0, 1e6), scenario.costs.parameter_server_usd_per_hour);
+  scenario.costs.rigid_jobs_switch = switching.boolean(kRigidJobsSwitch, scenario.costs.rigid_jobs_switch);
   switching.finish();
 }
 
@@ -294,6 +296,7 @@ std::unique_ptr<Scenario> read_scenario(sim::JsonDocument document, const std::s
   read_resampling(in, *scenario, mistakes);
   read_study(in, paths, extensions, *scenario, mistakes);
   warn_of_changed_files(in, *scenario, mistakes);
+  warn_of_free_preemption(in, *scenario);
   in.finish();
   mistakes.throw_if_any();
   scenario->resolved = resolved_text(document, *scenario);

@@ -20,6 +20,7 @@ struct CostRules {
   Billing billing = Billing::allocated;
   double minimum_node_s = 0;  ///< under node billing: a node is paid for at least so long
   double preload_bytes_per_s = std::numeric_limits<double>::infinity();  ///< copying the data set to a job's nodes, at each start
+  bool rigid_jobs_switch = false;               ///< stopping and starting again take rigid jobs time too
   double collect_s = 0;                         ///< fetching the results, before a job that has ended lets go
   double start_s = 30;                          ///< of a modelled job: containers, libraries, first batch
   double checkpoint_s = 10;                     ///< writing a checkpoint, before a preempted or resized job lets go
@@ -27,6 +28,9 @@ struct CostRules {
   double warmup_epochs = 0.1;                   ///< of the learning rate, after another batch size was taken up
   double parameter_server_usd_per_hour = 0.34;  ///< of each parameter server: a c5.2xlarge
 };
+
+/// Do stopping and starting again take the job any time? A rigid job's only where the rules say so.
+inline bool switches(const Job& job, const CostRules& rules) { return job.work != Work::rigid || rules.rigid_jobs_switch; }
 
 bool has_gpus(const Cluster& cluster, PoolId pool);
 

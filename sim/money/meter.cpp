@@ -52,7 +52,29 @@ void Meter::settle(PoolId pool, double now_s) {
   settle_held(pool, now_s);
 }
 
+/// By itself, so that what is summed elsewhere does not depend on who waits.
+void Meter::settle_waiting(PoolId pool, double now_s) {
+  PoolNow& n = now_[static_cast<std::size_t>(pool)];
+  const double since_s = std::exchange(n.waiting_since_s, now_s);
+  if (!work_waits_ || since_s == now_s) return;
+  const double usd = n.prices != nullptr ? n.usd(since_s, now_s) : n.usd_per_device_s * (now_s - since_s);
+  PoolTotals& t = totals_[static_cast<std::size_t>(pool)];
+  t.waiting_busy_usd += n.busy * usd;
+  t.waiting_pool_usd += n.devices * usd;
+}
+
+void Meter::set_waiting(double now_s, bool work_waits) {
+  if (work_waits == work_waits_) return;
+  for (std::size_t p = 0; p < now_.size(); ++p) {
+    const auto pool = static_cast<PoolId>(p);
+    if (scalers_[p]) settle(pool, now_s);  // nodes that have gone meanwhile went at dates of their own
+    settle_waiting(pool, now_s);
+  }
+  work_waits_ = work_waits;
+}
+
 void Meter::settle_held(PoolId pool, double now_s) {
+  if (work_waits_) settle_waiting(pool, now_s);
   PoolNow& n = now_[static_cast<std::size_t>(pool)];
   PoolTotals& t = totals_[static_cast<std::size_t>(pool)];
   const double dt = now_s - n.since_s;
@@ -73,7 +95,7 @@ void Meter::settle_held(PoolId pool, double now_s) {
 
 void Meter::open(double now_s) {
   std::fill(totals_.begin(), totals_.end(), PoolTotals{});  // nodes that came and went before are nobody's
-  for (PoolNow& n : now_) n.since_s = n.devices_since_s = now_s;
+  for (PoolNow& n : now_) n.since_s = n.devices_since_s = n.waiting_since_s = now_s;
 }
 
 /// Of the devices that have been there since the last time.

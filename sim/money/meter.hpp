@@ -42,6 +42,8 @@ struct PoolTotals {
   double jobs_energy_j = 0, idle_energy_j = 0, pool_energy_j = 0;
   double busy_device_s = 0;
   double jobs_co2_kg = 0, idle_co2_kg = 0, pool_co2_kg = 0;  ///< 0 where the cluster has no carbon intensity
+  /// While a job waits in the queue: the devices that compute, and all that are there, at their price.
+  double waiting_busy_usd = 0, waiting_pool_usd = 0;
 };
 
 // Money, energy and device-seconds as integrals, settled lazily at each change. Jobs, idle devices and pools are integrated
@@ -87,6 +89,8 @@ class Meter {
   void charge_parameter_servers(double usd, JobMeter& job);
   /// Pools exist from the first submit on.
   void open(double now_s);
+  /// From now on jobs wait in the queue, or none does.
+  void set_waiting(double now_s, bool work_waits);
   /// Settles everything; no job may hold anything.
   void close(double now_s);
   PoolSample sample(double now_s, PoolId pool);
@@ -101,6 +105,7 @@ class Meter {
   struct PoolNow {
     double since_s = 0;
     double devices_since_s = 0;  ///< so many devices as now
+    double waiting_since_s = 0;  ///< likewise so many that compute, while work waits or does not
     int devices = 0;
     double allocated = 0;
     double jobs_power_w = 0;
@@ -114,6 +119,7 @@ class Meter {
   };
   void settle(PoolId pool, double now_s);
   void settle_held(PoolId pool, double now_s);
+  void settle_waiting(PoolId pool, double now_s);
   void set_nodes(PoolId pool, int nodes, double now_s);
   void settle_devices(PoolId pool, double now_s);
   void charge_rent(PoolId pool, const RentCharge& charge, JobMeter& job);
@@ -121,6 +127,7 @@ class Meter {
   void count_rented(PoolId pool, double now_s);
   double co2_kg_per_w(double from_s, double to_s) const;
   bool per_pool_money_;
+  bool work_waits_ = false;
   const StepSeries* carbon_;  ///< null: not reckoned
   std::vector<PoolNow> now_;
   std::vector<std::unique_ptr<Autoscaler>> scalers_;  ///< by pool; null where all nodes are always there

@@ -76,6 +76,7 @@ struct Service {
   int shared_device = -1;             ///< that one, of its pool's DeviceShares
   double since_s = 0;                 ///< of the state
   double held_since_s = 0;            ///< the devices of this stage were taken
+  double restart_s = 0;               ///< of a rigid job that has been stopped: seconds of holding devices before it goes on
   double lets_go_at_s = kNever;       ///< checkpointing: when it ends
   double device_s = 0;                ///< devices x seconds held, until `since_s`
   double held_s = 0;                  ///< seconds for which it held devices, in the stages that have ended

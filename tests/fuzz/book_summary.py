@@ -18,6 +18,8 @@ def quantile(values, share):
     place = share * (len(values) - 1)
     below = int(place)
     above = min(below + 1, len(values) - 1)
+    if values[below] == values[above]:
+        return values[below]
     return values[below] + (place - below) * (values[above] - values[below])
 
 
@@ -41,6 +43,7 @@ def figures(books, run):
     jct = [number(row["end_s"]) - number(row["submit_s"]) for row in finished]
     late = [max(0.0, number(row["end_s"]) - number(row["submit_s"]) - number(row["deadline_s"])) for row in rows if row["deadline_s"]]
     short = [max(0.0, number(row["target_accuracy"]) - number(row["accuracy"] or 0)) for row in rows if row["target_accuracy"]]
+    done = jct + [math.inf] * (len(rows) - len(jct))  # who fails is never done
     claimed = run.rows["repetitions.csv"][0]
     profiling = number(claimed["profiling_cost_usd"])
     found = {
@@ -52,9 +55,16 @@ def figures(books, run):
         "deadline_met_fraction": fraction(rows, "deadline_s", "deadline_met"),
         "accuracy_met_fraction": fraction(rows, "target_accuracy", "accuracy_met"),
         "energy_kwh": sum(number(row["energy_j"]) for row in rows) / 3.6e6,
-        "jct_mean_s": mean(jct), "jct_p95_s": quantile(jct, 0.95),
+        "jct_mean_s": mean(jct), "jobs_rejected": sum(row["reason"] == "rejected" for row in rows),
         "seconds_late_mean": mean(late), "accuracy_short_mean": mean(short),
         "preemptions": sum(int(row["preemptions"]) for row in rows), "reconfigurations": sum(int(row["reconfigurations"]) for row in rows)}
+    found |= {f"jct_p{percent}_s": quantile(done, percent / 100) for percent in (50, 95, 99)}
+    if "life.csv" in books.files:
+        life = {row["job"]: row for row in run.rows["life.csv"]}
+        waiting = [number(row["end_s"]) - number(row["submit_s"]) - number(life[row["job"]]["held_s"]) for row in finished]
+        found |= {"waiting_mean_s": mean(waiting),
+                  "restarts": sum(int(life[row["job"]]["restarts"]) for row in rows),
+                  "checkpoints": sum(int(life[row["job"]]["checkpoints"]) for row in rows)}
     if everything:
         found["makespan_s"] = max(number(row["end_s"]) for row in everything) - min(number(row["submit_s"]) for row in everything)
     if books.has(run, "predictions.csv"):
@@ -79,12 +89,37 @@ def repetitions(books):
         claimed = run.rows["repetitions.csv"][0]
         for name, value in figures(books, run).items():
             scale = max((number(row["end_s"]) for row in run.rows["jobs.csv"]), default=0) * 1e-3 if name.endswith("_s") or name == "seconds_late_mean" else 0
+            value = math.nan if math.isinf(value) else value
             if name in claimed and not same(number(claimed[name]), value, scale):
                 yield f"{run}: {name} is {claimed[name]}, {value} by jobs.csv"
 
 
 def listed(value):
     return math.nan if value is None else float(value)
+
+
+def ratios(books, row, claimed, values):
+    """Of speed-ups the mean is the geometric one."""
+    middle = math.exp(mean(math.log(value) for value in values)) if values else math.nan
+    if not same(listed(claimed["mean"]), middle):
+        yield f"{row['policy']}: jct_speedup is {claimed['mean']}, the repetitions' geometric mean {middle}"
+
+
+def schedules(books):
+    """Speed-ups again, from the baseline's schedule and one's own: of the jobs that both finish."""
+    names = [row["policy"] for row in books.summary["policies"]]
+    baseline = books.scenario.get("baseline", names[0])
+    for run in books.runs.values():
+        base = books.runs.get((baseline, run.repetition))
+        if base is None or len(run.rows["repetitions.csv"]) != 1 or not base.rows["jobs.csv"]:
+            continue
+        claimed = run.rows["repetitions.csv"][0]
+        jct = {row["job"]: number(row["end_s"]) - number(row["submit_s"]) for row in books.counted(run.rows["jobs.csv"]) if row["state"] == "finished"}
+        other = {row["job"]: number(row["end_s"]) - number(row["submit_s"]) for row in books.counted(base.rows["jobs.csv"]) if row["state"] == "finished"}
+        both = [job for job in jct if job in other]
+        mine, theirs = sum(jct[job] for job in both), sum(other[job] for job in both)
+        if not same(number(claimed["speedup_jobs"]), len(both)) or mine > 0 and theirs > 0 and not same(number(claimed["jct_speedup"]), theirs / mine):
+            yield f"{run}: jct_speedup is {claimed['jct_speedup']} over {claimed['speedup_jobs']}, {theirs / mine if mine else math.nan} over {len(both)} by jobs.csv"
 
 
 def summary(books):
@@ -109,9 +144,12 @@ def summary(books):
             values = [number(run.rows["repetitions.csv"][0][name]) for run in runs]
             if name == "effective_cost_usd" and any(map(math.isnan, values)):  # of one that has none the others say too little
                 values = []
+            if name.startswith("jct_p") and any(map(math.isnan, values)):
+                continue  # never done in some repetition, or nobody there: no mean
             values = [value for value in values if not math.isnan(value)]
-            if name == "effective_cost_usd" and len(values) < len(runs):
-                values = []  # null in one repetition, null altogether
+            if name == "jct_speedup":
+                yield from ratios(books, row, claimed, values)
+                continue
             middle = mean(values)
             scale = max(map(abs, values), default=0)
             if not same(listed(claimed["mean"]), middle, scale):
@@ -151,4 +189,4 @@ def savings(books):
             yield f"{row['policy']}: saves {claimed} % over no jobs"
 
 
-RULES = {"repetitions": repetitions, "summary": summary, "savings": savings}
+RULES = {"repetitions": repetitions, "summary": summary, "savings": savings, "schedules": schedules}

@@ -132,6 +132,8 @@ class Generator:
             scenario["switching"] = self.some("switching", 0.4, {
                 "preload_bytes_per_s": (1e8, 1e12), "collect_s": (0, 600), "start_s": (0, 600), "checkpoint_s": (0, 300),
                 "restore_bytes_per_s": (1e7, 1e12), "parameter_server_usd_per_hour": (0, 10), "warmup_epochs": (0, 5)})
+            if self.chance(0.5):
+                scenario["switching"]["rigid_jobs"] = self.chance(0.8)
         if self.chance(0.3):
             scenario["stages"] = self.some("stages", 0.7, {"count": (1, 6)})
         if self.chance(0.3):

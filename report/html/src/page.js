@@ -56,7 +56,7 @@ function inputs(list) {
     element("li", {}, `${input.path}: ${number(input.rows)} rows, ${number(input.jobs)} used`)));
 }
 
-/** `columns` are { label, value(row) -> text or node, left }; the first cell of a row names it. */
+/** `columns` are { label, value(row) -> text or node, left, doc: what a pointer over it shows }; the first cell of a row names it. */
 export function table(columns, rows, caption) {
   const cell = (column, row, first) => {
     const value = column.value(row);
@@ -66,7 +66,7 @@ export function table(columns, rows, caption) {
     element("table", {},
       element("caption", {}, caption),
       element("thead", {}, element("tr", {}, ...columns.map((c, i) =>
-        element("th", { scope: "col", class: c.left || i === 0 ? "left" : undefined }, c.label)))),
+        element("th", { scope: "col", title: c.doc, class: c.left || i === 0 ? "left" : undefined }, c.label)))),
       element("tbody", {}, ...rows.map((row) => element("tr", {}, ...columns.map((c, i) => cell(c, row, i === 0)))))));
 }
 

@@ -9,11 +9,12 @@ import { costAgainst, predictions } from "./scatter_charts.js";
 import { busyOverTime, queueOverTime } from "./utilization_charts.js";
 
 /** What the figures of a run share: its policies that ran, and the unpacked details. */
-function contextOf({ summary, timing }, detail) {
+function contextOf({ summary, timing, tables }, detail) {
   const part = (name) => detail[name] && { ...unpackTable(detail[name].table), allRows: detail[name].all_rows };
   return {
     summary,
     timing,
+    tables: tables ?? [],
     policies: summary.policies.filter((p) => p.status === "ok"),
     names: summary.policies.map((p) => p.policy),
     pools: summary.pools ?? [],

@@ -261,3 +261,22 @@ TEST_CASE("the reservation of a waiting job that is stopped at its deadline is g
 TEST_CASE("two jobs that still need the same, but for rounding, do not take the devices from each other for ever") {
   for (const QueueEntry& entry : queue_strategies()) CHECK_NOTHROW(events_under(entry, 15869778));
 }
+
+TEST_CASE("only disciplines that say so stop running jobs, and all of them do", "[queue]") {
+  for (const QueueEntry& entry : queue_strategies()) {
+    INFO(entry.name);
+    std::size_t stopped = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed)
+      for (const std::string& event : events_under(entry, seed)) stopped += event.ends_with(" preempted");
+    const bool may = entry.preempts != nullptr && entry.preempts(Parameters(entry.parameters, {}));
+    CHECK((stopped > 0) == may);
+  }
+  const auto asked = [](const char* name, bool preempt) {
+    const QueueEntry& entry = *find_strategy(queue_strategies(), name);
+    return entry.preempts(Parameters(entry.parameters, {{"preempt", preempt}}));
+  };
+  for (const char* name : {"priority", "edf", "fair-share", "drf"}) {
+    CHECK(asked(name, true));
+    CHECK_FALSE(asked(name, false));
+  }
+}

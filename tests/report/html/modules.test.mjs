@@ -7,7 +7,7 @@ import { distributionPoints, groupRows, markYardsticks, numericColumns, standing
 import { layersOf, layout, readDot } from "../../../report/html/src/graph_layout.js";
 import { frontiers, heatColour, heatMaps } from "../../../report/html/src/study_data.js";
 import { filtersOf, startingView } from "../../../report/html/src/starting_view.js";
-import { columnLabel, deviation, duration, money, number, percent, share, tick, timeUnit } from "../../../report/html/src/format.js";
+import { columnLabel, deviation, duration, factor, money, number, percent, share, tick, timeUnit } from "../../../report/html/src/format.js";
 
 test("numbers have four digits at least, and whole ones all of theirs", () => {
   assert.equal(number(6.133838), "6.134");
@@ -58,6 +58,9 @@ test("money, percent and shares", () => {
   assert.equal(percent(-36.81), "−36.8 %");
   assert.equal(percent(-0.04), "0.0 %"); // no minus before nothing
   assert.equal(share(0.8725, 2), "87.25 %");
+  assert.equal(factor(1.5), "1.50");
+  assert.equal(factor(1234.4), "1,234");
+  assert.equal(factor(null), "–");
 });
 
 test("durations change their unit as the terminal's table does", () => {
