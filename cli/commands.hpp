@@ -52,6 +52,18 @@ struct ReportArguments {
   bool timing = false;
 };
 
+struct ExplainArguments {
+  std::string folder;  ///< of results
+  std::string job, policy;
+  int repetition = 0;
+  bool all = false;  ///< candidates
+};
+
+struct CompareArguments {
+  std::vector<std::string> folders;  ///< of results
+  std::vector<std::string> metrics;  ///< none: the usual ones
+};
+
 struct ImportArguments {
   bool history = false;  ///< past runs; else measurements
   std::string format, path, out;
@@ -124,6 +136,8 @@ struct SplitArguments {
   std::vector<std::string> catalogues;  ///< files
 };
 
+int explain_command(const ExplainArguments& arguments);
+int compare_command(const CompareArguments& arguments);
 int split_command(const SplitArguments& arguments);
 int rate_command(const RateArguments& arguments);
 int plan_command(const PlanArguments& arguments);
@@ -138,7 +152,7 @@ int report_command(const ReportArguments& arguments);
 int run_command(const RunArguments& arguments);
 int sweep_command(const SweepArguments& arguments);
 int check_command(const ScenarioArguments& arguments);
-int list_command(const std::string& what);
+int list_command(const std::string& what, const std::string& which);
 
 /// The scenario's file, --set and --catalogue.
 void add_scenario_arguments(Command command, ScenarioArguments& arguments);

@@ -103,6 +103,7 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
                    .max_rss_bytes = result.max_rss_bytes};
     if (result.ok) {
       const std::vector<RunOutcome>& runs = result.repetitions;
+      row.chosen = chosen_in(runs);
       for (const MetricField& field : kMetricFields)
         row.fields.push_back({field.name, over(runs, [&](std::size_t r) { return runs[r].metrics.*field.value; })});
       const auto add = [&](std::span<const MetricField> fields) {

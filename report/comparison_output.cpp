@@ -8,6 +8,7 @@
 #include "report/comparison.hpp"
 #include "report/row_writer.hpp"
 #include "report/table.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 #include "sim/base/version.hpp"
@@ -136,15 +137,20 @@ std::string verdict(const SummaryRow& row, bool is_best) {
   if (row.of("jobs").mean == 0) return "no job counts";
   const double broken = row.of("limits_broken").mean, infeasible = row.of("jobs_infeasible").mean;
   std::string text = is_best ? "lowest effective cost; " : "";
-  text += broken > 0 ? fmt::format("breaks limits of {:.3g} jobs", broken) : "keeps all limits";
-  if (infeasible > 0) text += fmt::format("; finds {:.3g} infeasible", infeasible);
+  text += broken > 0 ? fmt::format("breaks limits of {}", sim::counted(broken, "job")) : "keeps all limits";
+  if (infeasible > 0) text += fmt::format("; finds {} infeasible", sim::figure(infeasible));
   return text;
 }
 
 using Cells = std::vector<std::string>;
 
+Tone tone_of(const SummaryRow& row, bool is_best) {
+  if (!row.ok) return Tone::failed;
+  return is_best ? Tone::best : row.of("limits_broken").mean > 0 ? Tone::broken : Tone::plain;
+}
+
 /// Money and limits: which policy to choose.
-std::string money_table(const Summary& s) {
+std::string money_table(const Summary& s, bool in_colour) {
   // Of the policies that fail the fewest jobs: a job that was not run costs nothing.
   double fewest = std::numeric_limits<double>::infinity(), best = fewest;
   for (const SummaryRow& row : s.rows)
@@ -152,7 +158,10 @@ std::string money_table(const Summary& s) {
   for (const SummaryRow& row : s.rows)
     if (row.ok && row.of("jobs_failed").mean <= fewest) best = std::min(best, row.of("effective_cost_usd").mean);
   std::vector<Cells> rows{{"policy", "cost, $", "profiling, $", "effective, $", "saving", "deadlines", "accuracy", "verdict"}};
+  std::vector<Tone> tones{Tone::plain};
   for (const SummaryRow& row : s.rows) {
+    const bool is_best = row.ok && row.of("jobs_failed").mean <= fewest && row.of("effective_cost_usd").mean <= best;
+    tones.push_back(tone_of(row, is_best));
     if (!row.ok) {
       rows.push_back({row.policy, "FAILED: " + row.reason});
       continue;
@@ -160,9 +169,9 @@ std::string money_table(const Summary& s) {
     rows.push_back({row.policy, money(row.of("cost_usd").mean), money(row.of("profiling_cost_usd").mean),
                     money(row.of("effective_cost_usd").mean), saving(row.of("saving_percent")),
                     percent(row.of("deadline_met_fraction").mean), percent(row.of("accuracy_met_fraction").mean),
-                    verdict(row, row.of("jobs_failed").mean <= fewest && row.of("effective_cost_usd").mean <= best)});
+                    verdict(row, is_best)});
   }
-  return aligned(rows, {true, false, false, false, false, false, false, true});
+  return aligned(rows, {true, false, false, false, false, false, false, true}, in_colour ? tones : std::vector<Tone>());
 }
 
 /// What it meant for time, energy and the policy's own work.
@@ -199,12 +208,13 @@ std::string measured(const Summary& s) {
 
 }  // namespace
 
-std::string terminal_table(const Summary& s) {
-  std::string text = money_table(s) + time_table(s);
+std::string terminal_table(const Summary& s, bool in_colour) {
+  std::string text = money_table(s, in_colour) + time_table(s);
+  if (const std::string choices = choices_text(s); !choices.empty()) text += "\n" + choices;
   double jobs = 0;
   for (const SummaryRow& row : s.rows)
     if (row.ok) jobs = row.of("jobs").mean;
-  text += fmt::format("\n{:.6g} jobs, {} repetition{}, seed {}. ", jobs, s.repetitions, s.repetitions == 1 ? "" : "s", s.seed);
+  text += fmt::format("\n{}, {}, seed {}. ", sim::counted(jobs, "job"), sim::counted(s.repetitions, "repetition"), s.seed);
   text +=
       fmt::format("Saving: against {}, over the jobs whose limits both keep{}.\n", sim::printable(s.baseline, sim::kWholeText),
                   s.repetitions > 1 ? ", with its 95 % confidence interval" : "");

@@ -26,6 +26,9 @@ struct JobOutcome {
   double accuracy_short = 0;  ///< below the target, 0 when reached or without one
   double completion_s = 0;    ///< end - submit
   double submit_s = 0;
+  double batch_size = 0;  ///< with which it ran last, as are the next two; 0: none
+  int pool = -1;          ///< -1: it never started
+  int workers = 0;
   bool finished = false;
   bool has_deadline = false, deadline_met = false;
   bool has_target = false, accuracy_met = false;

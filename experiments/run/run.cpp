@@ -138,12 +138,14 @@ class Runner {
   void run_all() {
     std::size_t jobs = scenario_.jobs.size();
     for (const workloads::GeneratorSettings& generator : scenario_.generators) jobs += static_cast<std::size_t>(generator.count);
-    ProgressBar bar(options_.progress && !options_.watch, runs_.tasks.size(), jobs);
-    WatchBoard board(options_.watch, runs_.tasks.size(), jobs, [&](std::size_t index) {
+    const auto name = [&](std::size_t index) {
       const RunTask& task = runs_.tasks[index];
       return scenario_.repetitions > 1 ? fmt::format("{} {}", scenario_.policies[task.policy].name, task.repetition)
                                        : scenario_.policies[task.policy].name;
-    });
+    };
+    ProgressBar bar(
+        {.wanted = options_.progress && !options_.watch, .tasks = runs_.tasks.size(), .parts_a_task = jobs, .name = name});
+    WatchBoard board(options_.watch, runs_.tasks.size(), jobs, name);
     const bool whole = run_processes({.tasks = static_cast<int>(runs_.tasks.size()),
                                       .processes = processes_of(options_),
                                       .work =

@@ -20,7 +20,7 @@ struct RunOptions {
   std::string out;                    ///< results folder; empty: results/<name>
   bool replace = false;               ///< another scenario's results too
   int processes = 0;                  ///< at most so many at once; 0: as many as there are processors
-  bool progress = false;              ///< a bar on stderr
+  bool progress = false;              ///< how far it is, on stderr
   std::string_view report_page = {};  ///< report/html's page; empty: no HTML report is written
   bool watch = false;                 ///< instead of it a board on stderr: what each policy's cluster is doing
   /// Hears what the user should know but that stops nothing; by default it goes to standard error.
