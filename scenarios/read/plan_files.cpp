@@ -201,8 +201,8 @@ void refuse_scenario(const sim::JsonDocument& document, const std::string& path,
 std::unique_ptr<PlanCluster> load_plan_cluster(const std::string& path) {
   const sim::JsonDocument document = sim::read_json_file(path);
   refuse_scenario(document, path,
-                  "a cluster file: what a scenario has under \"cluster\", by itself, for instance "
-                  "{\"pools\": [{\"name\": \"gpu\", \"instance\": \"p3.2xlarge\", \"nodes\": 2}]}");
+                  "a cluster file: the scenario's \"cluster\" without jobs and policies, for instance "
+                  "{\"cluster\": {\"pools\": [{\"name\": \"gpu\", \"instance\": \"p3.2xlarge\", \"nodes\": 2}]}}");
   sim::Mistakes mistakes;
   auto plan = std::make_unique<PlanCluster>();
   sim::ObjectReader in(document.root(), mistakes);

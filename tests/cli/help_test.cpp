@@ -164,13 +164,13 @@ TEST_CASE("plan without a cluster, or with a scenario: what a cluster file is") 
   const TemporaryFolder folder;
   folder.write("s.json", kScenario);
   folder.write("job.json", R"({"model": "resnet18", "dataset": "cifar10", "epochs": 10})");
-  folder.write("cluster.json", R"({"pools": [{"name": "gpu", "instance": "p3.2xlarge", "nodes": 2}]})");
+  folder.write("cluster.json", R"({"cluster": {"pools": [{"name": "gpu", "instance": "p3.2xlarge", "nodes": 2}]}})");
   const Ended without = run_program(folder.path(), {"plan", "s.json"});
   CHECK(without.status == 2);
   CHECK(has(without.err, "--cluster is required: the cluster's JSON file"));
   const Ended as_cluster = run_program(folder.path(), {"plan", "job.json", "--cluster", "s.json"});
   CHECK(as_cluster.status == 3);
-  CHECK(has(as_cluster.err, "expected a cluster file: what a scenario has under \"cluster\", by itself"));
+  CHECK(has(as_cluster.err, "expected a cluster file: the scenario's \"cluster\" without jobs and policies"));
   CHECK(has(as_cluster.err, "found a scenario"));
   const Ended as_job = run_program(folder.path(), {"plan", "s.json", "--cluster", "cluster.json"});
   CHECK(as_job.status == 3);

@@ -69,8 +69,8 @@ TEST_CASE("a row's tone colours its line, and nothing else changes") {
   const std::vector<std::vector<std::string>> rows{{"policy", "cost"}, {"fifo", "12"}, {"sjf", "9"}, {"bad", "FAILED"}};
   const std::string plain = aligned(rows, {true, false});
   const std::string coloured = aligned(rows, {true, false}, {Tone::plain, Tone::broken, Tone::best, Tone::failed});
-  CHECK(coloured.find("\x1b[33mfifo      12\x1b[0m\n") != std::string::npos);
-  CHECK(coloured.find("\x1b[1;32msjf        9\x1b[0m\n") != std::string::npos);
+  CHECK(coloured.find("\x1b[33mfifo        12\x1b[0m\n") != std::string::npos);
+  CHECK(coloured.find("\x1b[1;32msjf          9\x1b[0m\n") != std::string::npos);
   CHECK(coloured.find("\x1b[31mbad     FAILED\x1b[0m\n") != std::string::npos);
   std::string bare = coloured;
   for (const std::string_view sequence : colour_sequences())
