@@ -55,6 +55,7 @@ struct ReportArguments {
 struct ExplainArguments {
   std::string folder;  ///< of results
   std::string job, policy;
+  std::string inputs;  ///< a folder
   int repetition = 0;
   bool all = false;  ///< candidates
 };

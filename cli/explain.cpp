@@ -222,8 +222,11 @@ bool is_same_menu(const JobStory& story, const sim::Cluster& cluster) {
 }  // namespace
 
 int explain_command(const ExplainArguments& arguments) {
-  const scenarios::Explained explained = scenarios::explain_job(
-      {.folder = arguments.folder, .job = arguments.job, .policy = arguments.policy, .repetition = arguments.repetition});
+  const scenarios::Explained explained = scenarios::explain_job({.folder = arguments.folder,
+                                                                 .job = arguments.job,
+                                                                 .policy = arguments.policy,
+                                                                 .repetition = arguments.repetition,
+                                                                 .inputs = arguments.inputs});
   const Scenario& scenario = *explained.scenario;
   bool is_first = true;
   for (const JobStory& story : explained.stories) {

@@ -177,6 +177,8 @@ void add_explain_command(Command app, ExplainArguments& arguments) {
   explain.option("job", arguments.job, "the job's name").required();
   explain.option("--policy", arguments.policy, "under this policy alone");
   explain.option("--repetition", arguments.repetition, "which (default 0)").range(0, 1000000);
+  explain.option("--inputs", arguments.inputs,
+                 "folder of the files that the scenario names by relative paths (default: the current one, then the results')");
   explain.flag("--all", arguments.all, "list every candidate");
 }
 

@@ -165,13 +165,47 @@ void rank_again(const Scenario& scenario, const ExplainRequest& request, JobStor
   }
 }
 
+/// Throws sim::InputError for a file that is not what the run has read.
+void require_same_files(sim::JsonValue stored, const Scenario& scenario) {
+  for (const sim::JsonMember member : stored.members()) {
+    if (member.key.text() != "sha256") continue;
+    for (const sim::JsonMember file : member.value.members()) {
+      const auto now = scenario.sha256_of_file.find(std::string(file.key.text()));
+      if (now != scenario.sha256_of_file.end() && now->second != file.value.text())
+        throw sim::InputError({.file = now->first, .expected = "the file that the run has read", .found = "another"});
+    }
+  }
+}
+
+/// The stored scenario. It keeps the paths of its files as they were written, and their sums, but not the folder that they are
+/// from: of the folders that may be meant, the first where they are what the run has read.
+std::unique_ptr<Scenario> stored_scenario(const ExplainRequest& request) {
+  const std::string stored = request.folder + "/scenario.json";
+  std::string why;
+  std::vector<std::string> folders{std::string(), request.folder + "/"};
+  if (!request.inputs.empty()) folders = {request.inputs + "/"};
+  for (const std::string& folder : folders) {
+    try {
+      sim::JsonDocument document = sim::read_json_file(stored);
+      auto scenario = load_scenario(document.copy(), folder + "scenario.json", {});
+      require_same_files(document.root(), *scenario);
+      return scenario;
+    } catch (const sim::InputError& error) {
+      if (why.empty()) why = to_string(error.mistakes().front());
+    }
+  }
+  throw sim::InputError({.file = stored,
+                         .expected = "its files as the run has read them, in the current folder or that of --inputs",
+                         .found = why});
+}
+
 }  // namespace
 
 Explained explain_job(const ExplainRequest& request) {
   Explained explained;
   explained.made_by = check_results(request.folder);
   explained.stories = StoryReader(request).read();
-  explained.scenario = load_scenario(request.folder + "/scenario.json", {});
+  explained.scenario = stored_scenario(request);
   for (JobStory& story : explained.stories) rank_again(*explained.scenario, request, story);
   return explained;
 }

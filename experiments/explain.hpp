@@ -17,6 +17,8 @@ struct ExplainRequest {
   std::string job;
   std::string policy = {};  ///< empty: each
   int repetition = 0;
+  /// Where the files are that the scenario names by relative paths; empty: in the current folder, or with the results.
+  std::string inputs = {};
 };
 
 /// A row of decisions.csv. NaN where it says nothing.

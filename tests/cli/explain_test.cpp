@@ -1,5 +1,6 @@
 // Results told again: why a job got what it got, and several results side by side.
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "tests/cli/program.hpp"
 
@@ -64,6 +65,24 @@ TEST_CASE("explain: a job, a policy or a repetition that is not there") {
   CHECK(rigid.status == 0);
   CHECK(has(rigid.out, "nobody configures it, the queue decides when it runs"));
   CHECK(has(rigid.out, "It waited 60 s and ran 60 s on 1 x gpu"));
+}
+
+TEST_CASE("explain finds the scenario's files, and takes no others") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() + "/mine");
+  std::filesystem::create_directory(folder.path() + "/elsewhere");
+  folder.write("mine/trace.csv", "job_id,submit_s,gpus,duration_s\na,0,1,60\nb,0,1,60\n");
+  folder.write("mine/s.json", R"({ "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 1 } ] },
+    "jobs": [ { "trace": "trace.csv" } ], "policies": [ "manual" ] })");
+  REQUIRE(run_program(folder.path(), {"run", "mine/s.json", "--out", "r"}).status == 0);
+  CHECK(run_program(folder.path() + "/mine", {"explain", "../r", "b"}).status == 0);
+  CHECK(run_program(folder.path(), {"explain", "r", "b", "--inputs", "mine"}).status == 0);
+  const Ended none = run_program(folder.path(), {"explain", "r", "b"});
+  CHECK(none.status == 3);
+  CHECK(has(none.err, "r/scenario.json: expected its files as the run has read them, in the current folder or that of --inputs"));
+  folder.write("elsewhere/trace.csv", "job_id,submit_s,gpus,duration_s\na,0,1,60\nb,0,1,90\n");
+  CHECK(has(run_program(folder.path(), {"explain", "r", "b", "--inputs", "elsewhere"}).err,
+            "trace.csv: expected the file that the run has read, found another"));
 }
 
 TEST_CASE("compare: results side by side, paired where seeds and repetitions agree") {

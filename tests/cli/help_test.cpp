@@ -108,6 +108,24 @@ TEST_CASE("every command's help has examples and fits a terminal") {
   }
 }
 
+TEST_CASE("no example of a command's help is wrong usage") {
+  const TemporaryFolder folder;  // without the files that they name: that is invalid input, and takes no time
+  std::istringstream lines(run_program(folder.path(), {"help", "--markdown"}).out);
+  int examples = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("  rehearse ")) continue;
+    INFO(line);
+    std::istringstream words(line.substr(0, line.find('>')));
+    std::vector<std::string> arguments;
+    for (std::string word; words >> word;) arguments.push_back(word);
+    arguments.erase(arguments.begin());
+    const int status = run_program(folder.path(), arguments).status;
+    CHECK((status == 0 || status == 3));
+    ++examples;
+  }
+  CHECK(examples > 40);
+}
+
 TEST_CASE("the page of all commands is what the program says") {
   const TemporaryFolder folder;
   const std::string path = REHEARSE_SOURCE_DIR "/docs/reference/commands.md",

@@ -40,7 +40,7 @@ TEST_CASE("the board by hand: runs under way first, what it cost so far, and no 
 TEST_CASE("progress says what, done of total, elapsed and left") {
   const scenarios::ProgressState half{.what = "fifo 3", .one_done = "run", .done = 12, .total = 40, .part = 0.415};
   CHECK(scenarios::progress_text(half, 12, 17.2, true) ==
-        "[########            ]  41 %  12 of 40 runs, 12 s, about 18 s left: fifo 3");
+        "[########            ]  41 %  12 of 40 runs, 12 s, about 17 s left: fifo 3");
   CHECK(scenarios::progress_text(half, 750, std::nan(""), false) == "12 of 40 runs (41 %), 12.5 min: fifo 3");
   CHECK(scenarios::progress_text({.one_done = "job", .done = 4970, .total = 10000, .part = 0.497}, 60, 60.7, false) ==
         "4,970 of 10,000 jobs (49 %), 60 s, about 61 s left");
