@@ -194,9 +194,7 @@ void add_max_memory(Command app, std::uint64_t& bytes) {
   for (Command command : app.subcommands()) {
     if (command.name() == "list" || command.name() == "help" || command.name() == "completion") continue;
     if (command.subcommands().empty())
-      command
-          .option("--max-memory", bytes,
-                  "memory that all processes together may take, for instance 4GB or 500MB (default: 80 % of the machine's)")
+      command.option("--max-memory", bytes, "memory of all processes together, as 4GB or 500MB (default: 80 % of all)")
           .size_between(50'000'000, std::uint64_t{1} << 60);
     else
       add_max_memory(command, bytes);

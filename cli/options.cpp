@@ -129,7 +129,8 @@ std::string commands_of(const CLI::App& app) {
 std::string help_of(const CLI::App& app) {
   std::string text = wrapped(app.get_description()) + "\n" + usage_of(app), arguments, options;
   for (const CLI::Option* option : app.get_options())
-    if (!is_hidden(*option)) (option->get_positional() ? arguments : options) += row_of(*option);
+    if (!is_hidden(*option) && (app.get_parent() == nullptr || option != app.get_help_ptr()))
+      (option->get_positional() ? arguments : options) += row_of(*option);
   if (!arguments.empty()) text += "\nArguments:\n" + arguments;
   text += commands_of(app);
   if (!options.empty()) text += "\nOptions:\n" + options;
