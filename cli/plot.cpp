@@ -20,9 +20,10 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string list_of_kinds() {
-  std::string text = "KIND is one of";
-  for (const report::PlotKind& kind : report::plot_kinds()) text += fmt::format("\n  {:<12}{}", kind.name, kind.help);
-  return text + "\nIt needs gnuplot.";
+  std::string text = "KIND is one of\n";
+  for (const report::PlotKind& kind : report::plot_kinds())
+    text += two_columns(std::string(kind.name), std::string(kind.help), 12);
+  return text + "It needs gnuplot.";
 }
 
 std::vector<std::string> kind_names() {

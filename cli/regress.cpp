@@ -1,14 +1,12 @@
 #include "cli/regress.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <cstdlib>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/say.hpp"
 #include "experiments/regress/regression_suite.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/io/output_file.hpp"
 
 namespace rehearse::cli {
@@ -49,12 +47,12 @@ int regress_command(const RegressArguments& arguments) {
     const scenarios::SuiteOptions options{.out = arguments.out,
                                           .processes = arguments.processes,
                                           .replace = arguments.replace,
-                                          .progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr,
+                                          .progress = true,
                                           .policy_seed = arguments.policy_seed,
                                           .policies = arguments.policies};
     if (arguments.update) {
       record_suite(suite, options);
-      say("recorded {} scenarios in {}/recorded\n", suite.scenarios.size(), suite.folder);
+      say("recorded {} in {}/recorded\n", sim::counted(static_cast<double>(suite.scenarios.size()), "scenario"), suite.folder);
       return kOk;
     }
     found = check_suite(suite, options);

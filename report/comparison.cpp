@@ -144,6 +144,7 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
                    .max_rss_bytes = result.max_rss_bytes};
     if (result.ok) {
       const std::vector<RunOutcome>& runs = result.repetitions;
+      row.chosen = chosen_in(runs);
       add_own_fields(runs, row);
       add_schedule_fields(runs, base, row);
       std::vector<Pairing> pairs(runs.size());

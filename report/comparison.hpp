@@ -34,12 +34,22 @@ struct SummaryField {
   std::vector<double> by_repetition = {};  ///< of what stands in repetitions.csv
 };
 
+/// A choice that a policy made, and for how many jobs of all its repetitions.
+struct ChosenCount {
+  int pool = 0;  ///< index into Summary::pools
+  int workers = 0;
+  double batch_size = 0;  ///< 0: the job has none
+  std::size_t jobs = 0;
+  bool operator==(const ChosenCount&) const = default;
+};
+
 struct SummaryRow {
   std::string policy;
   bool ok = true;
   std::string reason;
   bool is_yardstick = false;
   std::vector<SummaryField> fields;
+  std::vector<ChosenCount> chosen;  ///< the most frequent first
   double decision_time_s = 0, run_cpu_s = 0, max_rss_bytes = 0;
   /// NaN mean when the row has no such field.
   Estimate of(std::string_view field) const;
@@ -138,7 +148,12 @@ std::string study_json(const StudySummary& summary);
 /// One line, or two: who paid for what, and so what was compared.
 std::string billing_line(sim::Billing billing, double minimum_node_s);
 
-/// The table of a terminal, and what to know about it below.
-std::string terminal_table(const Summary& summary);
+/// What the jobs of these runs last ran with; equally frequent choices in the order of pool, workers, batch.
+std::vector<ChosenCount> chosen_in(const std::vector<RunOutcome>& repetitions);
+/// What each policy chose, in one line: its three most frequent choices. Empty when no job started.
+std::string choices_text(const Summary& summary);
+
+/// The table of a terminal, and what to know about it below. `in_colour`: best, failed and broken limits.
+std::string terminal_table(const Summary& summary, bool in_colour = false);
 
 }  // namespace rehearse::report

@@ -9,6 +9,7 @@
 #include "report/plots/figure.hpp"
 #include "report/row_writer.hpp"
 #include "report/table.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 #include "sim/base/version.hpp"
@@ -138,8 +139,8 @@ std::string verdict(const SummaryRow& row, const RunVerdict& of_all) {
   const double broken = row.of("limits_broken").mean, infeasible = row.of("jobs_infeasible").mean;
   std::string text = verdict_in_row(of_all, row.policy);
   if (!text.empty()) text += "; ";
-  text += broken > 0 ? fmt::format("breaks limits of {:.3g} jobs", broken) : "keeps all limits";
-  if (infeasible > 0) text += fmt::format("; finds {:.3g} infeasible", infeasible);
+  text += broken > 0 ? fmt::format("breaks limits of {}", sim::counted(broken, "job")) : "keeps all limits";
+  if (infeasible > 0) text += fmt::format("; finds {} infeasible", sim::figure(infeasible));
   return text;
 }
 
@@ -153,11 +154,18 @@ std::string where_both_keep(const SummaryRow& row) {
 
 using Cells = std::vector<std::string>;
 
+Tone tone_of(const SummaryRow& row, bool is_best) {
+  if (!row.ok) return Tone::failed;
+  return is_best ? Tone::best : row.of("limits_broken").mean > 0 ? Tone::broken : Tone::plain;
+}
+
 /// Money and limits: which policy to choose.
-std::string money_table(const Summary& s) {
+std::string money_table(const Summary& s, bool in_colour) {
   std::vector<Cells> rows{
       {"policy", "cost, $", "profiling, $", "effective, $", "saving", "deadlines", "accuracy", "where both keep", "verdict"}};
+  std::vector<Tone> tones{Tone::plain};
   for (const SummaryRow& row : s.rows) {
+    tones.push_back(tone_of(row, row.policy == s.verdict.winner));
     if (!row.ok) {
       rows.push_back({shown_name(row.policy, row.is_yardstick), "FAILED: " + row.reason});
       continue;
@@ -167,7 +175,8 @@ std::string money_table(const Summary& s) {
                     saving(row.of("effective_saving_percent")), percent(row.of("deadline_met_fraction").mean),
                     percent(row.of("accuracy_met_fraction").mean), where_both_keep(row), verdict(row, s.verdict)});
   }
-  return aligned(rows, {true, false, false, false, false, false, false, false, true});
+  return aligned(rows, {true, false, false, false, false, false, false, false, true},
+                 in_colour ? tones : std::vector<Tone>());
 }
 
 /// A ratio with its interval, or any other quantity; "(n)" behind it where it is over n jobs and not over all.
@@ -267,13 +276,14 @@ std::string billing_line(sim::Billing billing, double minimum_node_s) {
   return "";
 }
 
-std::string terminal_table(const Summary& s) {
+std::string terminal_table(const Summary& s, bool in_colour) {
   const MetricTables tables = metric_tables(s);
-  std::string text = tables.before + money_table(s) + tables.behind;
+  std::string text = tables.before + money_table(s, in_colour) + tables.behind;
+  if (const std::string choices = choices_text(s); !choices.empty()) text += "\n" + choices;
   double jobs = 0;
   for (const SummaryRow& row : s.rows)
     if (row.ok) jobs = row.of("jobs").mean;
-  text += fmt::format("\n{:.6g} jobs, {} repetition{}, seed {}. ", jobs, s.repetitions, s.repetitions == 1 ? "" : "s", s.seed);
+  text += fmt::format("\n{}, {}, seed {}. ", sim::counted(jobs, "job"), sim::counted(s.repetitions, "repetition"), s.seed);
   if (const std::string population = population_line(s); !population.empty())
     text += population + "\n";
   else

@@ -32,6 +32,9 @@ struct JobOutcome {
   /// run.
   double alone_s = std::numeric_limits<double>::quiet_NaN(), alone_devices = 0;
   double active_jobs = 1;  ///< mean number of them, itself included, while it is there
+  double batch_size = 0;  ///< with which it ran last, as are the next two; 0: none
+  int pool = -1;          ///< -1: it never started
+  int workers = 0;
   bool finished = false;
   bool has_deadline = false, deadline_met = false;
   bool has_target = false, accuracy_met = false;

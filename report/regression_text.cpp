@@ -8,6 +8,7 @@
 #include "report/table.hpp"
 #include "report/xml_text.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 
@@ -82,8 +83,9 @@ std::string tally(const std::vector<ScenarioFindings>& scenarios) {
       ++counts[static_cast<std::size_t>(f.verdict)];
     }
   }
-  std::string text = fmt::format("{} scenarios, {} policies: {} better, {} same, {} worse, {} broken", scenarios.size(), policies,
-                                 counts[0], counts[1], counts[2], counts[3]);
+  std::string text = fmt::format(
+      "{}, {}: {} better, {} same, {} worse, {} broken", sim::counted(static_cast<double>(scenarios.size()), "scenario"),
+      sim::counted(static_cast<double>(policies), "policy", "policies"), counts[0], counts[1], counts[2], counts[3]);
   if (const std::size_t fresh = unguarded(scenarios); fresh > 0) text += fmt::format(", {} not recorded", fresh);
   return text;
 }
@@ -114,7 +116,8 @@ std::string decision(const DecisionChange& d) {
 std::vector<std::string> lines_about(const JobChanges& c) {
   std::vector<std::string> lines;
   if (c.jobs > 0 || c.notes.empty())
-    lines.push_back(fmt::format("{} of {} jobs changed{}", c.changed, c.jobs, c.worst.empty() ? "" : "; the worst:"));
+    lines.push_back(fmt::format("{} of {} changed{}", c.changed, sim::counted(static_cast<double>(c.jobs), "job"),
+                                c.worst.empty() ? "" : "; the worst:"));
   for (const JobChange& job : c.worst) {
     lines.push_back(fmt::format("job {} in repetition {}: {} -> {}", job.job, job.repetition, part(job.recorded, c.unit),
                                 part(job.now, c.unit)));

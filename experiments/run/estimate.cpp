@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/number_words.hpp"
 #include "sim/money/costs.hpp"
 
 namespace rehearse::scenarios {
@@ -197,20 +198,17 @@ RunEstimate estimate_run(const Scenario& scenario, int processes, double points)
 }
 
 std::string to_string(const RunEstimate& e) {
-  const auto bytes = [](double b) { return b < 1e9 ? fmt::format("{:.2g} MB", b / 1e6) : fmt::format("{:.2g} GB", b / 1e9); };
-  const auto time = [](double s) {
-    return s < 120      ? fmt::format("{:.2g} s", s)
-           : s < 7200   ? fmt::format("{:.2g} min", s / 60)
-           : s < 172800 ? fmt::format("{:.2g} h", s / 3600)
-                        : fmt::format("{:.2g} days", s / 86400);
-  };
+  // No more digits than such figures have; jobs are known.
+  const auto rough = [](double number) { return number < 1 ? number : std::stod(fmt::format("{:.1e}", number)); };
+  const auto bytes = [&](double b) { return sim::figure(rough(b < 1e9 ? b / 1e6 : b / 1e9), 2) + (b < 1e9 ? " MB" : " GB"); };
   std::string most;
   const auto largest = std::max_element(e.files.begin(), e.files.end(),
                                         [](const FileEstimate& a, const FileEstimate& b) { return a.bytes < b.bytes; });
   if (e.written_bytes > kLargeBytes && largest != e.files.end())
     most = fmt::format(" (of which {} {}; \"output\" in the scenario chooses what is written)", largest->name, bytes(largest->bytes));
-  return fmt::format("about {:.2g} jobs and {:.2g} events a run; in all {} of memory, {} of files{}, {}", e.jobs, e.events,
-                     bytes(e.memory_bytes), bytes(e.written_bytes), most, time(e.duration_s));
+  return fmt::format("{} and about {} a run; in all about {} of memory, {} of files{}, {}", sim::counted(e.jobs, "job"),
+                     sim::counted(std::round(rough(e.events)), "event"), bytes(e.memory_bytes), bytes(e.written_bytes), most,
+                     sim::time_words(rough(e.duration_s)));
 }
 
 bool is_large(const RunEstimate& e) {

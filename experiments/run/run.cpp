@@ -180,12 +180,14 @@ class Runner {
   void run_all() {
     std::size_t jobs = scenario_.jobs.size();
     for (const workloads::GeneratorSettings& generator : scenario_.generators) jobs += static_cast<std::size_t>(generator.count);
-    ProgressBar bar(options_.progress && !options_.watch, runs_.tasks.size(), jobs);
-    WatchBoard board(options_.watch, runs_.tasks.size(), jobs, [&](std::size_t index) {
+    const auto name = [&](std::size_t index) {
       const RunTask& task = runs_.tasks[index];
       return scenario_.repetitions > 1 ? fmt::format("{} {}", scenario_.policies[task.policy].name, task.repetition)
                                        : scenario_.policies[task.policy].name;
-    });
+    };
+    ProgressBar bar(
+        {.wanted = options_.progress && !options_.watch, .tasks = runs_.tasks.size(), .parts_a_task = jobs, .name = name});
+    WatchBoard board(options_.watch, runs_.tasks.size(), jobs, name);
     std::vector<bool> waits(runs_.tasks.size(), false);
     for (const int task : waiting_) waits[static_cast<std::size_t>(task)] = true;
     for (std::size_t task = 0; task < runs_.tasks.size(); ++task) {

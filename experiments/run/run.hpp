@@ -23,7 +23,7 @@ struct RunOptions {
   bool keep_finished = false;         ///< when it is interrupted: its finished repetitions, for another start to go on with
   bool resume = false;                ///< go on with them
   int processes = 0;                  ///< at most so many at once; 0: as many as there are processors
-  bool progress = false;              ///< a bar on stderr
+  bool progress = false;              ///< how far it is, on stderr
   std::string_view report_page = {};  ///< report/html's page; empty: no HTML report is written
   bool certify = false;               ///< how firm the verdict is, too (experiments/run/certify.hpp)
   bool watch = false;                 ///< instead of it a board on stderr: what each policy's cluster is doing

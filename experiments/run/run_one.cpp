@@ -10,6 +10,29 @@
 
 namespace rehearse::scenarios {
 
+namespace {
+
+/// Hands every question on, and every menu as well to who listens.
+class HeardConfigurator final : public sim::Configurator {
+ public:
+  using OnMenu = std::function<void(const sim::Job&, const sim::Menu&)>;
+  HeardConfigurator(sim::Configurator& inner, OnMenu on_menu) : inner_(inner), on_menu_(std::move(on_menu)) {}
+  sim::Menu configure(const sim::Job& job, double now_s) override {
+    sim::Menu menu = inner_.configure(job, now_s);
+    on_menu_(job, menu);
+    return menu;
+  }
+  sim::Menu configure_again(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s) override {
+    return inner_.configure_again(job, seen, now_s);
+  }
+
+ private:
+  sim::Configurator& inner_;
+  OnMenu on_menu_;
+};
+
+}  // namespace
+
 Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress,
                     void (*drive)(sim::EventQueue&, sim::EventHandler&)) {
   const policies::PolicySpec& spec = scenario.policies[task.policy];
@@ -72,6 +95,10 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
   sim::Policy policy = bundle.policy();
   CountedPlace place(*policy.place);
   policy.place = &place;
+  HeardConfigurator heard(*policy.configure, [&](const sim::Job& job, const sim::Menu& menu) {
+    if (task.on_menu) task.on_menu(job, menu, belief);
+  });
+  if (task.on_menu) policy.configure = &heard;
   const sim::ReplayTotals totals = sim::replay({.cluster = &scenario.cluster,
                                                 .costs = scenario.costs,
                                                 .checkpoints = scenario.checkpoints,

@@ -198,7 +198,7 @@ TEST_CASE("a regression's texts name verdict, scenario, policy, jobs and decisio
   for (const char* part :
        {"+3.00 %", "[+2.00 %, +4.00 %]", "worse", "2 of 12 jobs changed", "job job-7 in repetition 1: $4 -> $5",
         "decided: at 0 s start 1 x k80 -> nothing", "queue: not recorded yet, run --update: fresh",
-        "1 scenarios, 1 policies: 0 better, 0 same, 1 worse, 0 broken, 1 not recorded"}) {
+        "1 scenario, 1 policy: 0 better, 0 same, 1 worse, 0 broken, 1 not recorded"}) {
     INFO(part);
     CHECK(text.find(part) != std::string::npos);
   }

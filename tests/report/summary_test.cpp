@@ -203,7 +203,7 @@ policy   mean JCT  p95 JCT  makespan  utilization  energy, kWh  reconf.  cost er
 manual    100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
 learned   100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
 
-1 jobs, 2 repetitions, seed 7. Intervals are over the world's noise; the jobs are always the same.
+1 job, 2 repetitions, seed 7. Intervals are over the world's noise; the jobs are always the same.
 Saving: against manual, of effective cost, over all jobs, with its 95 % confidence interval; "where both keep": over the jobs whose limits both keep, and their share.
 Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of
 |predicted / actual - 1|. Profiling is included in cost and saving.
@@ -337,4 +337,28 @@ TEST_CASE("a mixed study has the columns of both, each once") {
   CHECK(all.contains("goodput_fraction"));
   CHECK(study_kinds_of({"nodes", "queue"}) == StudyKinds{.queue = true, .nodes = true});
   CHECK(study_kinds_of({}) == StudyKinds{.configuration = true});
+}
+
+TEST_CASE("what each policy chose: its three most frequent choices in one line, counted by hand") {
+  // Of 8 jobs: 4 on one v100 at 128, 2 on two at 256, 1 each on four k80 at 64 and at 32: 50, 25, 12.5 and 12.5 %.
+  const auto job = [](int pool, int workers, double batch_size) {
+    return JobOutcome{.batch_size = batch_size, .pool = pool, .workers = workers};
+  };
+  RunOutcome mixed;
+  mixed.jobs = {job(1, 1, 128), job(1, 2, 256), job(1, 1, 128), job(0, 4, 64), job(1, 1, 128),
+                job(1, 2, 256), job(1, 1, 128), job(0, 4, 32),  job(-1, 0, 0)};
+  RunOutcome rigid;
+  rigid.jobs = {job(0, 8, 0), job(0, 8, 0)};
+  Summary s{.pools = {{.name = "k80"}, {.name = "v100"}}};
+  s.rows = {{.policy = "isotonic", .chosen = chosen_in({mixed})}, {.policy = "manual", .chosen = chosen_in({rigid, rigid})}};
+  CHECK(choices_text(s) ==
+        "What each policy chose: workers, pool and batch, of how many of the jobs that ran\n"
+        "isotonic  1 x v100, batch 128: 50 %;  2 x v100, batch 256: 25 %;  4 x k80, batch 32: 12 %\n"
+        "manual    8 x k80: 100 %\n");
+  s.rows[1].chosen = s.rows[0].chosen;
+  CHECK(choices_text(s) ==
+        "What the jobs ran on, under every policy\n"
+        "  1 x v100, batch 128: 50 %;  2 x v100, batch 256: 25 %;  4 x k80, batch 32: 12 %\n");
+  s.rows = {{.policy = "broken", .ok = false}};
+  CHECK(choices_text(s).empty());
 }
