@@ -149,9 +149,8 @@ std::vector<FileEstimate> written_by(const Scenario& scenario, const policies::P
     const Record record = scenario.output.*w.record;
     const double repetitions = record == Record::all ? scenario.repetitions : record == Record::first ? 1 : 0;
     const double more = w.rows_a_pool * pools;
-    const double trained =
-        (counts.trained * (w.trained_rows + more) * (is_staged ? w.staged : 1) + counts.epochs * w.trained_epoch_rows) *
-        w.trained_row_bytes;
+    const double trained = (counts.trained * (w.trained_rows + more) * (is_staged ? w.staged : 1) +
+                            counts.epochs * w.trained_epoch_rows) * w.trained_row_bytes;
     const double rigid = counts.rigid * (w.rigid_rows + more) * w.rigid_row_bytes;
     files.push_back({w.file, repetitions * (trained + rigid + counts.node_events * w.node_event_bytes)});
   }
@@ -209,8 +208,7 @@ std::string to_string(const RunEstimate& e) {
   const auto largest = std::max_element(e.files.begin(), e.files.end(),
                                         [](const FileEstimate& a, const FileEstimate& b) { return a.bytes < b.bytes; });
   if (e.written_bytes > kLargeBytes && largest != e.files.end())
-    most = fmt::format(" (of which {} {}; \"output\" in the scenario chooses what is written)", largest->name,
-                       bytes(largest->bytes));
+    most = fmt::format(" (of which {} {}; \"output\" in the scenario chooses what is written)", largest->name, bytes(largest->bytes));
   return fmt::format("about {:.2g} jobs and {:.2g} events a run; in all {} of memory, {} of files{}, {}", e.jobs, e.events,
                      bytes(e.memory_bytes), bytes(e.written_bytes), most, time(e.duration_s));
 }

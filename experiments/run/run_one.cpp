@@ -39,28 +39,28 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                  .folder = task.folder.path()});
   const OutputSettings& out = scenario.output;
   const auto is_wanted = [&](Record record) { return is_written(record, task.repetition); };
-  report::RunRecorder recorder({.folder = task.folder,
-                                .policy = spec.name,
-                                .repetition = task.repetition,
-                                .files = {.jobs = is_wanted(out.jobs),
-                                          .decisions = is_wanted(out.decisions),
-                                          .events = is_wanted(out.events),
-                                          .stages = is_wanted(out.stages),
-                                          .curves = is_wanted(out.curves),
-                                          .predictions = is_wanted(out.predictions),
-                                          .utilization = is_wanted(out.utilization),
-                                          .life = is_wanted(out.life),
-                                          .nodes = is_wanted(out.nodes)},
-                                .measure = scenario.measure,
-                                .cluster = &scenario.cluster,
-                                .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
-                                .profiling_usd =
-                                    [&](const sim::Job& job) {
-                                      return job.work == sim::Work::rigid || profiled.cost_usd.empty()
-                                                 ? 0.0
-                                                 : profiled.cost_usd[static_cast<std::size_t>(job.profile->index)] /
-                                                       scenario.profiling_reuse_jobs;
-                                    }});
+  report::RunRecorder recorder(
+      {.folder = task.folder,
+       .policy = spec.name,
+       .repetition = task.repetition,
+       .files = {.jobs = is_wanted(out.jobs),
+                 .decisions = is_wanted(out.decisions),
+                 .events = is_wanted(out.events),
+                 .stages = is_wanted(out.stages),
+                 .curves = is_wanted(out.curves),
+                 .predictions = is_wanted(out.predictions),
+                 .utilization = is_wanted(out.utilization),
+                 .life = is_wanted(out.life),
+                 .nodes = is_wanted(out.nodes)},
+       .measure = scenario.measure,
+       .cluster = &scenario.cluster,
+       .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
+       .profiling_usd =
+           [&](const sim::Job& job) {
+             return job.work == sim::Work::rigid || profiled.cost_usd.empty()
+                        ? 0.0
+                        : profiled.cost_usd[static_cast<std::size_t>(job.profile->index)] / scenario.profiling_reuse_jobs;
+           }});
   traces::VectorSource source(jobs);
   sim::NodeRules nodes = scenario.nodes;
   nodes.seed = scenario.seed;
