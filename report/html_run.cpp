@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t kManyJobs = 10'000;
 constexpr std::size_t kJobRows = 60'000, kNodeRows = 60'000, kDecisionRows = 30'000, kStageRows = 20'000,
                       kPredictionRows = 20'000;
-constexpr std::size_t kShareOfMany = 3;  ///< of these numbers, one in so many
+constexpr std::size_t kShareOfMany = 3;         ///< of these numbers, one in so many
 constexpr std::size_t kQuantiles = 201;         ///< of a distribution
 constexpr std::size_t kUtilizationSteps = 400;  ///< of a pool over time
 
@@ -292,8 +292,8 @@ std::string counted_json(const std::string& folder, ReportJobs& jobs) {
   // Asked for in this order, in which they are found at once.
   for_each_row(folder + "/jobs.csv",
                {.required = {"policy", "submit_s", "end_s", "state"},
-                .optional = {"reason", "deadline_met", "accuracy_met", "cost_limit_met", "start_s", "cost_usd", "repetition", "job",
-                             "model"}},
+                .optional = {"reason", "deadline_met", "accuracy_met", "cost_limit_met", "start_s", "cost_usd", "repetition",
+                             "job", "model"}},
                [&](sim::CsvRow& row) {
                  const std::string_view policy = row.text("policy");
                  if (counted == nullptr || policy != last) {
@@ -369,7 +369,8 @@ std::string utilization_json(const std::string& folder) {
 
 std::string run_details_json(const std::string& folder) {
   ReportJobs jobs;
-  std::string json = fmt::format(R"({{"counted":{},"utilization":{})", counted_json(folder, jobs), utilization_json(folder)), missing;
+  std::string json = fmt::format(R"({{"counted":{},"utilization":{})", counted_json(folder, jobs), utilization_json(folder)),
+              missing;
   json += fmt::format(R"(,"all_jobs":{},"sampled":{})", jobs.size(), jobs.listed() < jobs.size());
   const auto look = [&](const std::string& name) {
     if (!std::filesystem::exists(folder + "/" + name)) missing += (missing.empty() ? "" : ",") + json_string(name);

@@ -108,8 +108,8 @@ bool has_both(const std::string& recorded_folder, const std::string& now_folder,
               std::vector<std::string>& notes) {
   for (const std::string& folder : {recorded_folder, now_folder}) {
     if (std::filesystem::exists(folder + "/" + file)) continue;
-    notes.push_back(fmt::format("which {} changed is not known: {} has no {} ({})", file == "jobs.csv" ? "jobs" : "decisions", folder,
-                                file, how_to_write(file)));
+    notes.push_back(fmt::format("which {} changed is not known: {} has no {} ({})", file == "jobs.csv" ? "jobs" : "decisions",
+                                folder, file, how_to_write(file)));
     return false;
   }
   return true;
@@ -208,9 +208,10 @@ JobChanges changes_of(const std::string& recorded_folder, const std::string& now
       job.decision = first_change(old, young, [&](const DecisionRow& d) { return d.job == JobKey(job.repetition, job.job); });
   const int repetition = changes.worst.front().repetition;
   if (!is_known(repetition)) {
-    changes.notes.push_back(fmt::format("which decisions of repetition {} changed is not known: decisions.csv of one of the two has "
-                                        "none of it ({})",
-                                        repetition, how_to_write("decisions.csv")));
+    changes.notes.push_back(
+        fmt::format("which decisions of repetition {} changed is not known: decisions.csv of one of the two has "
+                    "none of it ({})",
+                    repetition, how_to_write("decisions.csv")));
     return changes;
   }
   changes.first = first_change(old, young, [&](const DecisionRow& d) { return d.job.first == repetition; });

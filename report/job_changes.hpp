@@ -33,9 +33,9 @@ struct JobChanges {
   std::vector<std::string> notes;
 };
 
-/// Of jobs.csv and decisions.csv in the two folders, whose numbers are the same within 1e-6; of the repetitions that both have. `metric` says what makes a job
-/// worse; one that jobs have no part in counts as effective cost. At most `count` jobs. Throws sim::InputError when a file cannot
-/// be read.
+/// Of jobs.csv and decisions.csv in the two folders, whose numbers are the same within 1e-6; of the repetitions that both have.
+/// `metric` says what makes a job worse; one that jobs have no part in counts as effective cost. At most `count` jobs. Throws
+/// sim::InputError when a file cannot be read.
 JobChanges changes_of(const std::string& recorded_folder, const std::string& now_folder, std::string_view policy,
                       std::string_view metric, std::size_t count);
 

@@ -19,7 +19,7 @@ struct RunEstimate {
   double memory_bytes = 0;  ///< of all processes that run at once
   double written_bytes = 0;
   std::vector<FileEstimate> files = {};  ///< what is written, by file
-  double duration_s = 0;  ///< of wall time
+  double duration_s = 0;                 ///< of wall time
 };
 
 /// Of a scenario without a study. `processes` run at once; `points` of a sweep, whose runs write no files.

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <link.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/version.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/io/output_file.hpp"
@@ -57,12 +60,47 @@ std::vector<std::string> differing(const std::map<std::string, std::string>& a, 
   return shown;
 }
 
+/// GNU's build identifier among a segment's notes: hexadecimal, cut to 16 digits.
+std::string build_in(const char* notes, std::size_t bytes) {
+  const auto padded = [](std::size_t size) { return (size + 3) & ~std::size_t{3}; };
+  for (std::size_t at = 0; at + sizeof(ElfW(Nhdr)) <= bytes;) {
+    ElfW(Nhdr) head;
+    std::memcpy(&head, notes + at, sizeof head);
+    const std::size_t name = at + sizeof head, value = name + padded(head.n_namesz), next = value + padded(head.n_descsz);
+    if (next > bytes) break;
+    if (head.n_type == NT_GNU_BUILD_ID && std::string_view(notes + name, head.n_namesz) == std::string_view("GNU", 4)) {
+      std::string digits;
+      for (std::size_t i = 0; i < std::min<std::size_t>(head.n_descsz, 8); ++i)
+        digits += fmt::format("{:02x}", static_cast<unsigned char>(notes[value + i]));
+      return digits;
+    }
+    at = next;
+  }
+  return {};
+}
+
+/// Of the first object that is loaded: the program.
+int build_of_program(dl_phdr_info* object, std::size_t, void* into) {
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+    if (segment.p_type != PT_NOTE) continue;
+    const std::string build = build_in(reinterpret_cast<const char*>(object->dlpi_addr + segment.p_vaddr), segment.p_memsz);
+    if (!build.empty()) *static_cast<std::string*>(into) = build;
+  }
+  return 1;
+}
+
 }  // namespace
 
+std::string this_program() {
+  std::string build;
+  dl_iterate_phdr(build_of_program, &build);
+  return fmt::format("{}{}", sim::program_version(), build.empty() ? "" : fmt::format(" (build {})", build));
+}
+
 void write_identity(const std::string& part, const RunIdentity& run) {
-  write_at_once(part + "/" + kIdentityFile,
-                fmt::format("{{\n  \"version\": {},\n  \"repetitions\": {},\n  \"scenario\": {}}}\n", sim::json_string(run.version),
-                            run.repetitions, run.scenario));
+  write_at_once(part + "/" + kIdentityFile, fmt::format("{{\n  \"version\": {},\n  \"repetitions\": {},\n  \"scenario\": {}}}\n",
+                                                        sim::json_string(run.version), run.repetitions, run.scenario));
 }
 
 void remove_identity(const std::string& part) {

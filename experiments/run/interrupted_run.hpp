@@ -10,10 +10,14 @@ namespace rehearse::scenarios {
 
 /// What a run's bytes depend on.
 struct RunIdentity {
-  std::string version;   ///< of the program
+  std::string version;   ///< this_program()
   std::string scenario;  ///< its text as resolved, with the fingerprints of its files: JSON
   int repetitions = 0;   ///< of all policies together
 };
+
+/// The program's version, and which build of it this is where its linker has said so: what one leaves in memory another may not
+/// read.
+std::string this_program();
 
 /// Writes what the run is of. Throws sim::InputError when the file cannot be written.
 void write_identity(const std::string& part, const RunIdentity& run);

@@ -78,8 +78,9 @@ void ResultsFolder::mark_finished(const std::string& subfolder, const Repetition
 std::string ResultsFolder::left_behind() const {
   const std::size_t count = place_.run && !published_ ? finished_in(part()).size() : 0;
   if (count == 0) return {};
-  return fmt::format("{} of {} repetitions are finished and kept in {}; the same command goes on with --resume, begins anew with --replace",
-                     count, place_.run->repetitions, part());
+  return fmt::format(
+      "{} of {} repetitions are finished and kept in {}; the same command goes on with --resume, begins anew with --replace",
+      count, place_.run->repetitions, part());
 }
 
 std::string ResultsFolder::make_subfolder(const std::string& name) const {
@@ -117,8 +118,7 @@ void ResultsFolder::join(const std::string& name, std::string_view header, const
   if (there.size() == 1) return link(there.front(), name);
   const std::string target = part() + "/" + name;
   if (!there.empty()) sim::OutputFile::in_place(target).close();
-  for (const std::string& file : there)
-    append(target, file, &file == &there.front() || header.empty() ? 0 : header.size() + 1);
+  for (const std::string& file : there) append(target, file, &file == &there.front() || header.empty() ? 0 : header.size() + 1);
 }
 
 void ResultsFolder::publish() {

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
-#include "sim/io/shown.hpp"
 #include "sim/io/output_file.hpp"
+#include "sim/io/shown.hpp"
 
 namespace rehearse::scenarios {
 
@@ -209,7 +209,8 @@ std::vector<Unfinished> check_others(const ResultsPlace& place, const std::strin
 /// The path of the folder to go on with; empty: begin anew.
 std::string taken_up(const ResultsPlace& place, const std::vector<Unfinished>& found) {
   if (found.empty()) {
-    if (place.resume) place.note(fmt::format("no finished repetition of an interrupted run of {} is there: it begins anew", place.path));
+    if (place.resume)
+      place.note(fmt::format("no finished repetition of an interrupted run of {} is there: it begins anew", place.path));
     return {};
   }
   const Unfinished& most = *std::max_element(found.begin(), found.end(), [](const Unfinished& a, const Unfinished& b) {
@@ -228,7 +229,7 @@ std::string taken_up(const ResultsPlace& place, const std::vector<Unfinished>& f
     return {};
   }
   refuse(place.path,
-         place.resume              ? "to go on with a run of the same program, scenario and files (without --resume, --replace begins anew)"
+         place.resume ? "to go on with a run of the same program, scenario and files (without --resume, --replace begins anew)"
          : most.difference.empty() ? "--resume, which goes on with what is there, or --replace, which begins anew"
                                    : "--replace, which begins anew",
          most.difference.empty() ? to_string(most) : fmt::format("{}: {}", to_string(most), most.difference));

@@ -59,8 +59,8 @@ struct ResultsPlace {
 struct PartFolder {
   std::string target;  ///< the place, without links
   std::string path;
-  int lock = -1;              ///< a descriptor to close
-  bool is_resumed = false;    ///< an interrupted run's, of which only what is finished is left
+  int lock = -1;            ///< a descriptor to close
+  bool is_resumed = false;  ///< an interrupted run's, of which only what is finished is left
 };
 
 /// Checks that the place can be published into: missing, empty, or earlier results of the same owner; no link to nothing, no

@@ -20,7 +20,6 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
 #include "sim/base/text.hpp"
-#include "sim/base/version.hpp"
 
 namespace rehearse::scenarios {
 
@@ -107,7 +106,7 @@ report::Summary run_scenario(Scenario& scenario, const RunOptions& options) {
   const HeldInterrupts interrupts;  // before the folder: when it lets go, nothing half-written is left
   ResultsPlace place = place_of(scenario, options);
   if (options.keep_finished)
-    place.run = {.version = std::string(sim::program_version()),
+    place.run = {.version = this_program(),
                  .scenario = scenario.resolved,
                  .repetitions = scenario.repetitions * static_cast<int>(scenario.policies.size())};
   place.resume = options.resume;
@@ -230,8 +229,7 @@ class Runner {
     add_cost(result, cost);
     // A policy that ends the process has no outcome, whatever its status.
     const bool whole = std::filesystem::exists(task.folder.file(kOutcomeFile));
-    if (end.exit_status == kOk && whole)
-      return folder_.mark_finished(runs_.subfolders[static_cast<std::size_t>(end.task)], cost);
+    if (end.exit_status == kOk && whole) return folder_.mark_finished(runs_.subfolders[static_cast<std::size_t>(end.task)], cost);
     reasons_.read();  // it was told before the process ended
     std::string reason = reasons_.of(end.task);
     if (reason.empty())

@@ -20,9 +20,9 @@ const std::string kGood = R"({
   "policies": [ "manual" ] })";
 
 /// Beside report.html, which is there only when the program was built with npm at hand.
-const std::set<std::string> kResults{"decisions.csv",   "events.jsonl",    "jobs.csv",      "manifest.json",
-                                     "nodes.csv",    "predictions.csv", "repetitions.csv", "scenario.json", "stages.csv",
-                                     "summary.json", "timing.json",     "utilization.csv"};
+const std::set<std::string> kResults{"decisions.csv", "events.jsonl",    "jobs.csv",        "manifest.json",
+                                     "nodes.csv",     "predictions.csv", "repetitions.csv", "scenario.json",
+                                     "stages.csv",    "summary.json",    "timing.json",     "utilization.csv"};
 
 std::set<std::string> names_in(const std::string& folder) {
   std::set<std::string> names;
@@ -192,7 +192,8 @@ TEST_CASE("report makes the page that run has made, or says how to get it") {
   CHECK(report({"out", "out", "-o", "one.html"}).status == 3);
   CHECK(report({"nowhere"}).status == 3);
   CHECK(report({}).status == 2);
-  CHECK(run_program(folder.path(), {"run", "s.json", "--out", "bare", "--set", "/output={\"report\": false, \"nodes\": false}"}).status == 0);
+  CHECK(run_program(folder.path(), {"run", "s.json", "--out", "bare", "--set", "/output={\"report\": false, \"nodes\": false}"})
+            .status == 0);
   CHECK_FALSE(fs::exists(folder.path() + "/bare/report.html"));
   CHECK_FALSE(fs::exists(folder.path() + "/bare/nodes.csv"));
 }

@@ -115,7 +115,8 @@ TEST_CASE("each record is of no repetition, of the first, or of all") {
                             {"utilization.csv", first},
                             {"nodes.csv", first}});
   std::vector<std::string> run{"run", "s.json", "--out", "other", "--set"};
-  run.push_back(R"(/output={"jobs": "first", "decisions": "none", "curves": "all", "stages": true, "nodes": false, "life": "first"})");
+  run.push_back(
+      R"(/output={"jobs": "first", "decisions": "none", "curves": "all", "stages": true, "nodes": false, "life": "first"})");
   REQUIRE(run_program(folder.path(), run).status == 0);
   check_records("other", {{"jobs.csv", first},
                           {"decisions.csv", none},
@@ -157,25 +158,30 @@ TEST_CASE("a run that would write more than 1 GB says so before it starts, and m
   // 2 policies x 2,000 repetitions x 2,000 jobs x 235 bytes of jobs.csv are 1.9 GB; 2 x 100 x 2,000 x 36 epochs x 110 bytes of
   // curves.csv are 1.6 GB.
   const auto warned = [&](const std::string& set) {
-    return run_program(folder.path(), {"check", "s.json", "--set", "/jobs/0/count=2000", "--set", set, "--set", R"(/output/nodes="none")"}).err;
+    return run_program(folder.path(),
+                       {"check", "s.json", "--set", "/jobs/0/count=2000", "--set", set, "--set", R"(/output/nodes="none")"})
+        .err;
   };
   CHECK(warned("/repetitions=5") == "");
   CHECK_THAT(warned("/repetitions=2000"), Catch::Contains("GB of files (of which jobs.csv 1.9 GB; \"output\" in the scenario"));
-  folder.write("s.json", std::string(kScenario).replace(kScenario.find("\"repetitions\": 5"), 16, "\"output\": { \"curves\": \"all\" }"));
+  folder.write("s.json",
+               std::string(kScenario).replace(kScenario.find("\"repetitions\": 5"), 16, "\"output\": { \"curves\": \"all\" }"));
   CHECK_THAT(warned("/repetitions=100"), Catch::Contains("(of which curves.csv 1.6 GB;"));
 }
 
 TEST_CASE("results without a record: who reads it says so, and how to get it") {
   const TemporaryFolder folder;
   folder.write("s.json", std::string(kScenario).replace(kScenario.find("150"), 3, "10"));
-  const std::string none = R"(/output={"jobs": "none", "decisions": "none", "stages": "none", "predictions": "none", "nodes": "none"})";
+  const std::string none =
+      R"(/output={"jobs": "none", "decisions": "none", "stages": "none", "predictions": "none", "nodes": "none"})";
   REQUIRE(run_program(folder.path(), {"run", "s.json", "--out", "r", "--set", none}).status == 0);
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"plot", "cdf", "r", "-o", "a.svg"}, {"export", "results", "paje", "r", "-o", "a.paje"}}) {
     const Ended ended = run_program(folder.path(), command);
     CHECK(ended.status == 3);
     INFO(ended.err);
-    CHECK(ended.err.find(R"(with jobs.csv, found a folder without it ("output": {"jobs": "all"} writes it))") != std::string::npos);
+    CHECK(ended.err.find(R"(with jobs.csv, found a folder without it ("output": {"jobs": "all"} writes it))") !=
+          std::string::npos);
   }
   CHECK(run_program(folder.path(), {"regress", "r", "--against", "r"}).status == 0);
 }

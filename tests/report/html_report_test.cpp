@@ -161,8 +161,7 @@ TEST_CASE("files that a run did not write are named, and their figures left out"
   write_summary(folder, "s");
   folder.write("decisions.csv", "policy,repetition,job,decision\np,0,a,start\n");
   const json details = json::parse(report::run_details_json(folder.path()));
-  CHECK(details.at("missing") ==
-        json::parse(R"(["jobs.csv", "nodes.csv", "stages.csv", "predictions.csv", "utilization.csv"])"));
+  CHECK(details.at("missing") == json::parse(R"(["jobs.csv", "nodes.csv", "stages.csv", "predictions.csv", "utilization.csv"])"));
   CHECK(details.at("decisions").at("all_rows") == 1);
 }
 

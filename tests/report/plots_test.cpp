@@ -247,7 +247,9 @@ TEST_CASE("files that are missing, have no such column or no such row are refuse
   CHECK_THROWS_WITH(make("threads", of(folder.path())), wants("threads", "threads-curves.csv"));
   CHECK_THROWS_WITH(make("speedup", of(folder.path())), wants("characterise", "grid.csv"));
   CHECK_THROWS_WITH(make("utilization", of(folder.path())),
-                    folder.path() + ": expected results of a run, with utilization.csv, found a folder without it (\"output\": {\"utilization\": \"all\"} writes it)");
+                    folder.path() +
+                        ": expected results of a run, with utilization.csv, found a folder without it (\"output\": "
+                        "{\"utilization\": \"all\"} writes it)");
   folder.write("jobs.csv", "policy,state,submit_s,end_s\na,finished,0,120\n");
   CHECK_THROWS_AS(make("cdf", of(folder.path(), {{"policy", "b"}})), InputError);
   CHECK_THROWS_AS(make("cdf", of(folder.path(), {{"colour", "b"}})), InputError);

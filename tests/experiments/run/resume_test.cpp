@@ -55,11 +55,12 @@ class Runs : public TemporaryFolder {
             .processes = 1,
             .tell = [this](const std::string& text) { told.push_back(text); },
             .note = [this](const std::string& text) { told.push_back(text); },
-            .run = [this](const scenarios::Scenario& scenario, const scenarios::RunTask& task, const auto& on_progress) {
-              std::ofstream(path() + "/ran", std::ios::app) << scenario.policies[task.policy].name << task.repetition << ' ';
-              if (scenario.policies[task.policy].name == "second" && instead) instead();
-              run_one(scenario, task, on_progress);
-            }};
+            .run =
+                [this](const scenarios::Scenario& scenario, const scenarios::RunTask& task, const auto& on_progress) {
+                  std::ofstream(path() + "/ran", std::ios::app) << scenario.policies[task.policy].name << task.repetition << ' ';
+                  if (scenario.policies[task.policy].name == "second" && instead) instead();
+                  run_one(scenario, task, on_progress);
+                }};
   }
   /// Of this text of the scenario.
   report::Summary run(const scenarios::RunOptions& how, const std::string& text = kScenario) {
@@ -141,7 +142,8 @@ TEST_CASE("only the same program goes on with the same scenario and files: what 
   const auto refused = [&](const std::string& why, const std::string& text = kScenario) {
     INFO(why);
     CHECK_THROWS_WITH(runs.run(runs.options(true), text), Contains("expected to go on with a run of the same program") &&
-                                                              Contains("(without --resume, --replace begins anew)") && Contains(why));
+                                                              Contains("(without --resume, --replace begins anew)") &&
+                                                              Contains(why));
     CHECK_THROWS_WITH(runs.run(runs.options(), text), Contains("expected --replace, which begins anew") && Contains(why));
   };
   refused("another \"seed\" of the scenario", with(kScenario, "\"seed\": 5", "\"seed\": 6"));
@@ -157,6 +159,10 @@ TEST_CASE("only the same program goes on with the same scenario and files: what 
   CHECK(runs.ran() == "");
   runs.run(runs.options(true));
   CHECK(runs.ran() == "second0 second1 third0 third1 ");
+}
+
+TEST_CASE("a program is known by its version and by its build, which the linker has put into it") {
+  CHECK_THAT(scenarios::this_program(), Catch::Matches(R"(\d+\.\d+\.\d+ \(build [0-9a-f]{16}\))"));
 }
 
 TEST_CASE("a disk that fills up leaves what is finished") {
