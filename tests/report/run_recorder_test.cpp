@@ -111,8 +111,9 @@ TEST_CASE("records of two jobs by hand") {
   const std::vector<std::string> rows = recorded.rows(kJobsFile);
   REQUIRE(rows.size() == 2);
   check_row(rows[0], "p,2,late,,,,0,0,10,finished,,pool0,2,0,0,5,false,,,,0.005,0.007,6000,20,0,0,,,0.005");
-  check_row(rows[1],
-            "p,2,t,ann,toy,tenths,1,1,37.75,finished,,pool0,2,50,3,,,0.3,0.3,true,0.018375,0.018375,8700,73.5,0,0,0.02,true,0.018375");
+  check_row(
+      rows[1],
+      "p,2,t,ann,toy,tenths,1,1,37.75,finished,,pool0,2,50,3,,,0.3,0.3,true,0.018375,0.018375,8700,73.5,0,0,0.02,true,0.018375");
 
   const std::vector<std::string> decisions = recorded.rows(kDecisionsFile);
   REQUIRE(decisions.size() == 3);
