@@ -130,7 +130,9 @@ std::vector<Preset> presets() {
        {{"size", text("quickest")}},
        "Gu et al., ElasticFlow, ASPLOS 2023",
        "EDF of its comparison: each job on the devices with which it ends soonest, by deadline, with preemption",
-       "decides at events, not in rounds; what is quickest is the menu's prediction, not its table of throughputs"},
+       "decides at events, not in rounds; what is quickest is the menu's prediction (its figure is met with `configure` "
+       "`oracle`), "
+       "not its table of throughputs"},
       {"elasticflow-like",
        "deadline-admission",
        {},
