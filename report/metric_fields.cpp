@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "sim/base/units.hpp"
@@ -348,18 +347,21 @@ constexpr MetricField kFields[] = {
      .shown = Shown::money},
 };
 
-/// The order of a table's columns where it is not the files'.
-constexpr std::array<std::string_view, 4> kFirst{"jct_mean_s", "jct_p50_s", "jct_p95_s", "jct_p99_s"};
-constexpr std::array<std::string_view, 9> kClusterOrder{
-    "makespan_s",   "utilization_fraction", "utilization_waiting_fraction", "preemptions",
-    "preemption_s", "reconfigurations",     "deadline_met_fraction",        "jobs_failed",
-    "jobs_rejected"};
-
-std::size_t place_of(const MetricField& field, MetricTable table) {
-  const auto rank = [&](const auto& order) {
-    return static_cast<std::size_t>(std::find(order.begin(), order.end(), field.name) - order.begin());
-  };
-  return table == MetricTable::completion ? rank(kFirst) : table == MetricTable::cluster ? rank(kClusterOrder) : 0;
+/// The order of a table's columns; those that are not named stand behind, in the files' order.
+std::vector<std::string_view> order_of(MetricTable table) {
+  switch (table) {
+    case MetricTable::completion:
+      return {"jct_mean_s", "jct_p50_s", "jct_p95_s", "jct_p99_s", "waiting_mean_s", "bounded_slowdown_mean"};
+    case MetricTable::cluster:
+      return {"makespan_s",   "utilization_fraction", "utilization_waiting_fraction", "preemptions",
+              "preemption_s", "reconfigurations",     "deadline_met_fraction",        "jobs_failed",
+              "jobs_rejected"};
+    case MetricTable::time:
+      return {"jct_mean_s", "jct_p95_s", "makespan_s", "utilization_fraction", "energy_kwh", "reconfigurations"};
+    case MetricTable::nodes:
+      return {"goodput_fraction", "lost_device_h", "cost_lost_usd", "checkpoints", "checkpoint_device_h"};
+  }
+  return {};
 }
 
 struct KindName {
@@ -441,8 +443,10 @@ std::vector<MetricColumns> metric_columns(const StudyKinds& kinds) {
     MetricColumns columns{table, {}};
     for (const MetricField& field : all_metric_fields())
       if (field.stands_in(table) && std::find(had.begin(), had.end(), field.name) == had.end()) columns.fields.push_back(&field);
-    std::stable_sort(columns.fields.begin(), columns.fields.end(),
-                     [&](const MetricField* a, const MetricField* b) { return place_of(*a, table) < place_of(*b, table); });
+    const std::vector<std::string_view> order = order_of(table);
+    std::stable_sort(columns.fields.begin(), columns.fields.end(), [&](const MetricField* a, const MetricField* b) {
+      return std::find(order.begin(), order.end(), a->name) < std::find(order.begin(), order.end(), b->name);
+    });
     for (const MetricField* field : columns.fields) had.push_back(field->name);
     tables.push_back(std::move(columns));
   }

@@ -44,7 +44,8 @@ void count_active_jobs(std::span<JobOutcome> jobs, std::span<const std::uint32_t
 }
 
 double bounded_slowdown(const JobOutcome& job) {
-  return job.finished ? job.completion_s / std::max(kSlowdownBound_s, job.alone_s) : kNan;
+  if (!job.finished || std::isnan(job.alone_s)) return kNan;
+  return job.completion_s / std::max(kSlowdownBound_s, job.alone_s);
 }
 
 double finish_time_rho(const JobOutcome& job, const JobOutcome& in_reference, double devices) {

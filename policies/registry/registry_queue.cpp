@@ -286,9 +286,10 @@ QueueEntry elastic_entry(std::string name, std::string help, double round_s) {
     return std::make_unique<Elastic>(
         ElasticParameters{.gain = gain, .round_s = p.number("round_s"), .switch_s = p.number("switch_s")});
   };
-  return preempting_entry(std::move(name), std::move(help), make,
-                          {seconds_parameter("round_s", round_s, "how often devices are given out anew", 1),
-                           seconds_parameter("switch_s", 40, "that another configuration must save", 0)});
+  // Jobs of one configuration, which cannot be resized, it leaves running.
+  return queue_entry(std::move(name), std::move(help), make,
+                     {seconds_parameter("round_s", round_s, "how often devices are given out anew", 1),
+                      seconds_parameter("switch_s", 40, "that another configuration must save", 0)});
 }
 
 QueueEntry gavel_entry() {

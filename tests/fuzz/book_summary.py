@@ -18,7 +18,7 @@ def quantile(values, share):
     place = share * (len(values) - 1)
     below = int(place)
     above = min(below + 1, len(values) - 1)
-    if values[below] == values[above]:
+    if place == below or values[below] == values[above]:  # infinities have no difference
         return values[below]
     return values[below] + (place - below) * (values[above] - values[below])
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "report/metric_fields.hpp"
 #include "report/packed_table.hpp"
 #include "sim/base/errors.hpp"
 #include "tests/scenarios/temporary_folder.hpp"
@@ -117,6 +118,36 @@ TEST_CASE("the page is filled slot by slot: what goes in is not looked at again"
   const json parts = json::parse(inflated(detail.substr(0, detail.size() - 1)));
   CHECK(parts.at("jobs").is_null());
   CHECK(parts.at("counted") == json::object());
+}
+
+TEST_CASE("the page is told the columns that the summary's kind of study shows, as the terminal has them") {
+  const TemporaryFolder folder;
+  const auto tables = [&](const std::string& kinds) {
+    folder.write("summary.json", R"({"scenario": "s", )" + kinds + R"("policies": []})");
+    const std::string html = report::html_report({.folder = folder.path(), .page = kPage});
+    const std::size_t begin = html.find('{') + 1;
+    return json::parse(html.substr(begin, html.rfind("}{") - begin)).at("tables");
+  };
+  const auto fields = [](const json& of) {
+    std::vector<std::string> names;
+    for (const json& table : of)
+      for (const json& column : table.at("columns")) names.push_back(column.at("field"));
+    return names;
+  };
+  const auto shown = [](const report::StudyKinds& kinds) {
+    std::vector<std::string> names;
+    for (const report::MetricColumns& columns : report::metric_columns(kinds))
+      for (const report::MetricField* field : columns.fields) names.emplace_back(field->name);
+    return names;
+  };
+  const json queue = tables(R"("kinds": ["queue", "nodes"], )");
+  CHECK(fields(queue) == shown({.queue = true, .nodes = true}));
+  CHECK(queue[0].at("queue") == true);
+  CHECK(queue[2].at("queue") == false);
+  CHECK(queue[0].at("columns")[0].at("label") == "mean JCT");
+  CHECK(queue[0].at("columns")[0].at("shown") == "duration");
+  CHECK(queue[0].at("columns")[0].at("over") == "jobs_completed");
+  CHECK(fields(tables("")) == shown({.configuration = true}));  // results of before they said what they are about
 }
 
 TEST_CASE("a folder without our summary is the user's mistake") {

@@ -134,6 +134,19 @@ TEST_CASE("yardsticks are marked in legends, also beside another folder's") {
   CHECK(two.series[1].name == "oracles");
 }
 
+TEST_CASE("of a queue study the bars are speed-ups, and any column is named as in the tables") {
+  const TemporaryFolder folder;
+  folder.write("summary.json", R"({"kinds": ["queue"], "policies": [{"policy": "a", "status": "ok",
+    "jct_speedup": {"mean": 2, "ci95_low": 1.5, "ci95_high": 3}, "waiting_mean_s": {"mean": 60, "ci95_low": null, "ci95_high": null}}]})");
+  const Figure speedups = make("savings", of(folder.path()));
+  CHECK(speedups.y.label == "speed-up");
+  CHECK(std::vector<double>(rows_of(speedups, "")[0].begin() + 1, rows_of(speedups, "")[0].end()) ==
+        std::vector<double>{2, 1.5, 3});
+  PlotRequest waiting = of(folder.path());
+  waiting.y = "waiting_mean_s";
+  CHECK(make("savings", waiting).y.label == "waiting, s");
+}
+
 TEST_CASE("the Pareto front is a staircase through what nothing else beats") {
   const TemporaryFolder folder;
   const std::string csv = folder.write("front.csv", "name,cost_usd,accuracy\na,1,0.5\nb,2,0.9\nc,3,0.8\nd,2,0.7\n");

@@ -275,8 +275,8 @@ TEST_CASE("the sentence under the table") {
 }
 
 TEST_CASE("a queue study: when jobs are done and what the cluster does come first, money behind; who fails is named") {
-  // Three jobs; under the second policy one is turned away. Alone each takes 50 s on one of 4 devices; N is 3 x 100 / 100 under
-  // fifo, so a part is 4/3 devices and rho 100 / 50 and 50 / 50.
+  // Three jobs; under the second policy one is turned away. Alone each takes 50 s on one of 4 devices; N is 3 x 100 / 100 under the
+  // first, so a part is 4/3 devices, more than a job asks for, and rho 100 / 50 and 50 / 50; who is turned away is never done.
   const auto schedule = [](double completion_s, int finished) {
     RunOutcome outcome;
     for (int j = 0; j < 3; ++j)
@@ -301,11 +301,17 @@ TEST_CASE("a queue study: when jobs are done and what the cluster does come firs
   const std::string table = "\n" + terminal_table(s);
   INFO(table);
   CHECK_THAT(table, Catch::Matchers::StartsWith(R"(
-policy  mean JCT  p50 JCT  p95 JCT  p99 JCT  waiting  slowdown  speed-up  worst rho  rho > 1
---------------------------------------------------------------------------------------------
-manual   100.0 s  100.0 s  100.0 s  100.0 s   50.0 s      2.00      1.00       2.00  100.0 %
+policy    mean JCT  p50 JCT  p95 JCT  p99 JCT    waiting  slowdown  speed-up  worst rho  rho > 1
+------------------------------------------------------------------------------------------------
+manual     100.0 s  100.0 s  100.0 s  100.0 s     50.0 s      2.00      1.00       2.00  100.0 %
 picky   50.0 s (2)   50.0 s    never    never  0.0 s (2)  1.00 (2)  2.00 (2)   1.00 (2)   33.3 %
-)"));
+
+policy  makespan  utilization  while work waits  preemptions  their time  reconf.  deadlines  failed  rejected  policy took
+---------------------------------------------------------------------------------------------------------------------------
+manual   200.0 s       50.0 %            75.0 %            2      90.0 s        0          -       0         0  0 us
+picky    200.0 s       50.0 %            75.0 %            2      90.0 s        0          -       1         1  0 us
+
+policy  cost, $)"));
 }
 
 TEST_CASE("every quantity is documented by its name, and shown as the documentation says") {

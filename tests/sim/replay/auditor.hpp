@@ -194,7 +194,7 @@ inline void check_books(Auditor& auditor, const World& world, const std::vector<
     RC_ASSERT(near(r.cost.total(), books.usd));
     RC_ASSERT(r.cost.compute_usd > -1e-8 && r.cost.lost_usd > -1e-8 && r.cost.switch_usd > -1e-8);
     // What preemptions cost is switching and lost work; training, writing and lost work are parts of what was held.
-    RC_ASSERT(r.preemption_s >= 0 && r.preemption_s <= r.time.switch_s + r.time.lost_s + 1e-5);
+    RC_ASSERT(r.preemption_s >= -1e-5 && r.preemption_s <= r.time.switch_s + r.time.lost_s + 1e-5);
     if (r.preemptions == 0) RC_ASSERT(r.preemption_s == 0);
     const DeviceParts& d = r.devices;
     RC_ASSERT(d.lost_device_s > -1e-4 && d.checkpoint_device_s > -1e-4);
