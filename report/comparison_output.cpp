@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "report/comparison.hpp"
-#include "report/plots/figure.hpp"
+#include "report/policy_name.hpp"
 #include "report/row_writer.hpp"
 #include "report/table.hpp"
 #include "sim/base/number_words.hpp"

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "report/comparison.hpp"
-#include "report/plots/figure.hpp"
+#include "report/policy_name.hpp"
 #include "report/row_writer.hpp"
 #include "sim/base/text.hpp"
 

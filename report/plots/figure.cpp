@@ -2,11 +2,10 @@
 
 #include <limits>
 
+#include "report/policy_name.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::report {
-
-std::string shown_name(const std::string& policy, bool is_yardstick) { return policy + (is_yardstick ? " (yardstick)" : ""); }
 
 void mark_yardsticks(Figure& figure, const std::vector<std::string>& yardsticks) {
   const auto mark = [&](std::string& name) {

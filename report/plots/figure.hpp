@@ -52,8 +52,6 @@ struct Figure {
   std::string note;                    ///< for the terminal: what of the data this is
 };
 
-/// What a policy is called in tables and pictures.
-std::string shown_name(const std::string& policy, bool is_yardstick);
 /// Marks these policies wherever the figure names them: in its legend (also as "POLICY (...)") and at its axes.
 void mark_yardsticks(Figure& figure, const std::vector<std::string>& yardsticks);
 
