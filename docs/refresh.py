@@ -48,9 +48,14 @@ def steady(text):
     for line in text.split("\nResults: ")[0].rstrip("\n").split("\n"):
         if TIMED in line:
             width = line.index(TIMED)
+            if len(line[:width].split()) < 2:  # a block that has nothing else
+                width = 0
         if not line:
+            if width == 0:
+                lines.pop()
             width = None
-        lines.append(line[:width].rstrip())
+        if width != 0:
+            lines.append(line[:width].rstrip())
     while lines and not lines[-1]:
         lines.pop()
     return lines
