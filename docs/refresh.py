@@ -10,13 +10,14 @@ and scenarios, python and the like are those of the checkout. A comment above a 
 
   <!-- file: NAME -->            the fence is saved as NAME before what follows runs
   <!-- output -->                the fence is what the last commands print on standard output, without times measured here
-  <!-- output: "A" to "B" -->    of that, the lines from the first that holds A to the next that holds B; several, with commas
+  <!-- output: "A" to "B" -->    of that, the lines from the first that holds A to the next that holds B; several, with commas;
+                                 `last line` is the last one
   <!-- printed by COMMAND -->    the same of one command of its own; with lines as above: <!-- printed by COMMAND: "A" to "B" -->
   <!-- from FILE -->             the fence is that file of the checkout
   <!-- tested by FILE -->        commands that do not run here, since that test runs them
 
-In the README and the tutorials a fence marked `sh` without such a comment is run, and every other fence needs a comment; other pages
-may have fences of which this program knows nothing. Standard library only.
+A fence marked `sh` without such a comment is run. A page that has one needs a comment above every other fence; pages without any may
+have fences of which this program knows nothing. Standard library only.
 """
 import argparse
 import difflib
@@ -30,7 +31,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = ["README.md", "docs/tutorial/quickstart.md", "docs/tutorial/schedulers.md", "docs/tutorial/policy.md",
-         "docs/guide/cpp.md"]
+         "docs/guide/calibration.md", "docs/guide/cpp.md"]
 LONGEST = 800
 LONGEST_README = 150
 TIMED = "policy took"  # a column of wall-clock time, the last of its block
@@ -55,7 +56,7 @@ def steady(text):
 
 
 def chosen(lines, wanted):
-    """The ranges `"A" to "B", "C" to "D"` of the lines."""
+    """The ranges `"A" to "B", "C", last line` of the lines."""
     if not wanted:
         return lines
     out, at = [], 0
@@ -68,6 +69,8 @@ def chosen(lines, wanted):
             raise Mistake(f'no line with "{last}" after the one with "{first}"')
         out += ([""] if out else []) + lines[begin : end + 1]
         at = end + 1
+    if wanted.endswith("last line"):
+        out += ([""] if out else []) + lines[-1:]
     return out
 
 
@@ -94,7 +97,7 @@ def renewed(page, folder):
     """The page with what its commands print now."""
     lines = (ROOT / page).read_text(encoding="utf-8").split("\n")
     out, printed, at = [], None, 0
-    strict = page == "README.md" or page.startswith("docs/tutorial/")
+    strict = "```sh" in lines
     while at < len(lines):
         line = lines[at]
         out.append(line)
@@ -168,6 +171,17 @@ def links():
     for page in pages[3:]:
         if page not in indexed and page != ROOT / "docs" / "README.md":
             found.append(f"{page.relative_to(ROOT)}: not in the index, docs/README.md")
+    kinds = ["*.cpp", "*.hpp", "*.py", "*.sh", "*.cmake", "*.txt", "*.json", "*.mjs", "*.md"]
+    git = shutil.which("git")
+    tracked = subprocess.run([git, "ls-files", *kinds], cwd=ROOT, text=True, stdout=subprocess.PIPE).stdout.split() if git else []
+    for name in tracked:  # what code and data say of pages: docs/explain/step.md, "Step level"
+        if name.startswith(("tests/compatibility/", "tests/cases/")) or not (ROOT / name).exists():
+            continue
+        text = re.sub(r"\n *(//|#)?/? *", " ", (ROOT / name).read_text(encoding="utf-8", errors="replace"))
+        for path, section in re.findall(r'(?<![\w/.])(docs/[\w/.-]+\.(?:md|py|sh))(?:, "([^"]+)")?', text):
+            page = ROOT / path
+            if not page.exists() or (section and page in anchors and anchor(section) not in anchors[page]):
+                found.append(f"{name}: nothing at {path}" + (f', "{section}"' if section else ""))
     return found
 
 
