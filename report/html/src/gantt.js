@@ -1,10 +1,11 @@
 // Which job held devices of which node, and when.
-import { barsCanvas, zoomButtons } from "./bars_canvas.js";
+import { barsCanvas, markColour, zoomButtons } from "./bars_canvas.js";
 import { lanesOf } from "./bars_layout.js";
 import { groupRows } from "./data.js";
 import { drawn, frame } from "./figure.js";
 import { duration, number } from "./format.js";
-import { choice, colourKeys } from "./page.js";
+import { choice, element, keyList } from "./page.js";
+import { onTheme, theme } from "./theme.js";
 
 /** Rows (a node each, pool by pool) and bars of one policy's rows of nodes.csv. */
 export function ganttBars(table, rows, pools) {
@@ -31,10 +32,85 @@ export function ganttBars(table, rows, pools) {
   return { labels, bars };
 }
 
+const moment = 0.02; ///< dates are rounded to 0.01 s
+
+/**
+ * What ended each of a policy's bars before its job was done: "preempted" (another job took a device of that node at once), "lost"
+ * (nobody took over: the node failed, was taken away or serviced) or "failed" (the job). A job that goes on at once, and was reconfigured
+ * at all, was reconfigured. `ends`: job -> { state, reconfigurations }. `bars.source` are rows of `table`.
+ */
+export function interruptions(table, bars, ends) {
+  const startsOn = new Map();
+  const of = (row) => `${table.pool[row]}/${table.node[row]}`;
+  const lastEnd = new Map();
+  const startsOf = new Map();
+  for (const row of bars.source) {
+    const [node, job] = [of(row), table.job[row]];
+    if (!startsOn.has(node)) startsOn.set(node, []);
+    startsOn.get(node).push([table.start_s[row], job]);
+    if (!startsOf.has(job)) startsOf.set(job, []);
+    startsOf.get(job).push(table.start_s[row]);
+    lastEnd.set(job, Math.max(lastEnd.get(job) ?? 0, table.end_s[row]));
+  }
+  const near = (a, b) => Math.abs(a - b) <= moment;
+  const marks = [];
+  bars.source.forEach((row, bar) => {
+    const [job, at] = [table.job[row], table.end_s[row]];
+    const { state, reconfigurations = 0 } = ends.get(job) ?? {};
+    const isLast = near(lastEnd.get(job), at);
+    if (isLast && state === "failed") marks.push({ bar, at, kind: "failed" });
+    if (isLast || (reconfigurations > 0 && startsOf.get(job).some((start) => near(start, at)))) return;
+    const taken = startsOn.get(of(row)).some(([start, other]) => other !== job && near(start, at));
+    marks.push({ bar, at, kind: taken ? "preempted" : "lost" });
+  });
+  return marks;
+}
+
+const waitingLanes = 24;
+
+/** A policy's jobs while they waited, [from, to, job], from their submission and between two times of holding devices. */
+export function waits(table, bars, submitted) {
+  const held = new Map();
+  for (const row of bars.source) {
+    const job = table.job[row];
+    if (!held.has(job)) held.set(job, []);
+    held.get(job).push([table.start_s[row], table.end_s[row]]);
+  }
+  return [...held].flatMap(([job, times]) => {
+    const own = [];
+    let until = submitted.get(job) ?? times.reduce((least, [start]) => Math.min(least, start), Infinity);
+    for (const [start, end] of times.sort((a, b) => a[0] - b[0])) {
+      if (start > until + moment) own.push([until, start, job]);
+      until = Math.max(until, end);
+    }
+    return own;
+  }).sort((a, b) => a[0] - b[0]);
+}
+
+/** A row of waiting jobs above the nodes, in as many lanes as wait at once, at most `waitingLanes`; those beyond are not drawn. */
+function addWaiting({ labels, bars }, waiting) {
+  const freeAt = [];
+  const placed = waiting.map(([from, to]) => {
+    const lane = freeAt.findIndex((time) => time <= from + moment);
+    const own = lane < 0 && freeAt.length < waitingLanes ? freeAt.length : lane;
+    if (own >= 0) freeAt[own] = to;
+    return own;
+  });
+  if (freeAt.length === 0) return { left: 0 };
+  bars.row = bars.row.map((row) => row + 1);
+  labels.unshift({ name: "waiting", lanes: freeAt.length });
+  waiting.forEach(([from, to, job], i) => {
+    if (placed[i] < 0) return;
+    for (const [column, value] of Object.entries({ row: 0, from, to, lane: placed[i], lanes: 1, source: -1, waits: job })) (bars[column] ??= [])[bars.row.length - (column === "row" ? 0 : 1)] = value;
+  });
+  return { left: placed.filter((lane) => lane < 0).length };
+}
+
 export function gantt(run) {
   const table = run.nodes;
   if (!table || table.rows === 0) return null;
   const byPolicy = groupRows(table.policy);
+  const jobsOf = run.jobs ? new Map([...groupRows(run.jobs.policy)]) : new Map();
   const kind = new Map(run.jobs ? run.jobs.job.map((job, row) => [job, run.jobs.model?.[row] ?? "measured"]) : []);
   const models = [...new Set(kind.values())].sort();
   let policy = byPolicy.keys().next().value;
@@ -43,7 +119,7 @@ export function gantt(run) {
   const left = table.allRows > table.rows ? ` The first ${number(table.rows)} of ${number(table.allRows)} bars.` : "";
   const { node, box } = frame({
     title: "Jobs on nodes",
-    note: `A row a node, a bar for each job on it, as high as the devices that it holds, coloured by model. Click, then zoom with the wheel or + and −, move by dragging or with the arrow keys.${left}`,
+    note: `A row a node, a bar for each job on it, as high as the devices that it holds, coloured by model. Above them, grey: jobs that wait. Click, then zoom with the wheel or + and −, move by dragging or with the arrow keys.${left}`,
     wide: true,
     height: 460,
     controls: [
@@ -58,15 +134,31 @@ export function gantt(run) {
       rows: byPolicy.get(policy).map((r) => [policy, table.job[r], table.pool[r], table.node[r], table.devices[r], table.start_s[r], table.end_s[r]]),
     }),
   });
-  const keys = colourKeys(models);
-  box.before(keys);
+  const keys = element("ul", { class: "keys", "data-marks": "" });
+  node.append(keys);
+  const kinds = { preempted: "preempted: another job took over", lost: "lost its node: nobody took over", failed: "job failed" };
+  function drawKeys() {
+    const colours = theme();
+    const seen = new Set(bars.marks.map((mark) => mark.kind));
+    keyList(keys, [
+      ...models.map((name, i) => ({ name, colour: colours.parts[i % colours.parts.length], fixed: true })),
+      ...(bars.waits ? [{ name: "waiting", colour: colours.waiting, fixed: true }] : []),
+      ...Object.keys(kinds).filter((name) => seen.has(name)).map((name) => ({ name: kinds[name], colour: markColour(colours, name), symbol: { preempted: "rect", lost: "triangle", failed: "diamond" }[name], fixed: true })),
+    ], new Set());
+    keys.dataset.marks = [...seen].sort().join(" ");
+  }
   function show() {
     const made = ganttBars(table, byPolicy.get(policy), run.pools);
     bars = made.bars;
-    bars.colour = bars.source.map((row) => Math.max(0, models.indexOf(kind.get(table.job[row]))));
-    bars.text = (i) => table.job[bars.source[i]];
+    const rows = jobsOf.get(policy) ?? [];
+    bars.marks = interruptions(table, bars, new Map(rows.map((r) => [run.jobs.job[r], { state: run.jobs.state?.[r], reconfigurations: run.jobs.reconfigurations?.[r] }])));
+    addWaiting(made, waits(table, bars, new Map(rows.map((r) => [run.jobs.job[r], run.jobs.submit_s?.[r]]))));
+    bars.colour = bars.source.map((row) => (row < 0 ? theme().waiting : Math.max(0, models.indexOf(kind.get(table.job[row])))));
+    bars.text = (i) => (bars.source[i] < 0 ? bars.waits[i] : table.job[bars.source[i]]);
     picture.show(made.labels, bars);
+    drawKeys();
   }
+  onTheme(() => bars && drawKeys());
   return {
     node,
     update() {
@@ -75,7 +167,9 @@ export function gantt(run) {
         onDrawn: (marks) => drawn(node, marks),
         describe: (i) => {
           const r = bars.source[i];
-          return `${table.job[r]} (${kind.get(table.job[r]) ?? ""})\n${table.pool[r]}/${table.node[r]}, ${number(table.devices[r])} devices\n${duration(table.start_s[r])} to ${duration(table.end_s[r])}: ${duration(table.end_s[r] - table.start_s[r])}`;
+          if (r < 0) return `${bars.waits[i]} waits\n${duration(bars.from[i])} to ${duration(bars.to[i])}: ${duration(bars.to[i] - bars.from[i])}`;
+          const ended = bars.marks.find((mark) => mark.bar === i);
+          return `${table.job[r]} (${kind.get(table.job[r]) ?? ""})\n${table.pool[r]}/${table.node[r]}, ${number(table.devices[r])} devices\n${duration(table.start_s[r])} to ${duration(table.end_s[r])}: ${duration(table.end_s[r] - table.start_s[r])}${ended ? `\n${kinds[ended.kind]}` : ""}`;
         },
       });
       show();

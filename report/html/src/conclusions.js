@@ -1,0 +1,154 @@
+// What the first screen of a run shows, worked out: which kind of study it is, what is traded for what, what each policy chose, and
+// which quantities differ at all.
+import { groupRows } from "./data.js";
+import { duration, factor, money, number, percent, share } from "./format.js";
+import { usualYardsticks } from "./palette.js";
+
+export const mean = (row, field) => (typeof row[field]?.mean === "number" ? row[field].mean : null);
+
+/** Policies that know what no policy can: results say it; those of older programs are known by name. */
+export function yardsticksOf(summary) {
+  const judged = summary.verdict?.policies;
+  return judged ? judged.filter((p) => p.yardstick).map((p) => p.policy) : usualYardsticks;
+}
+
+const spread = (values) => (values.length < 2 ? 0 : (Math.max(...values) - Math.min(...values)) / Math.max(1e-12, ...values.map(Math.abs)));
+
+/** "queue", "configuration" or "nodes": what decides the order of the report. Results of older programs do not say it. */
+export function kindOf({ summary, policies, jobs }) {
+  const of = (field) => policies.map((p) => mean(p, field) ?? 0);
+  const kinds = summary.kinds ?? [];
+  if (policies.length < 2) return kinds.includes("nodes") || of("cost_lost_usd").some((usd) => usd > 0) ? "nodes" : "configuration";
+  if (kinds.length > 0) return ["configuration", "queue"].find((kind) => kinds.includes(kind)) ?? kinds[0];
+  if (!jobs) return "configuration";
+  if (!jobs.model?.some((model) => model !== null && model !== undefined)) return "queue";
+  return chosenShares(jobs).some(({ differs }) => differs) || spread(of("cost_usd")) > 0.02 ? "configuration" : "queue";
+}
+
+const mostValues = 7;
+
+/** Of pools, workers and batch sizes: the values, most frequent seven, and for each policy which share of its jobs has each. */
+export function chosenShares(jobs) {
+  const byPolicy = [...groupRows(jobs.policy)].map(([policy, rows]) => [policy, rows.filter((row) => jobs.start_s?.[row] !== null && jobs.pool?.[row])]);
+  return [["pool", "Pools"], ["workers", "Workers"], ["batch_size", "Global batch size"]].filter(([column]) => jobs[column]).map(([column, title]) => {
+    const isSet = (row) => (column === "batch_size" ? jobs[column][row] > 0 : jobs[column][row] !== null);
+    const counts = byPolicy.map(([policy, rows]) => [policy, groupRows(rows.filter(isSet).map((row) => jobs[column][row]))]);
+    const totals = new Map();
+    for (const [, groups] of counts) for (const [value, places] of groups) totals.set(value, (totals.get(value) ?? 0) + places.length);
+    const frequent = [...totals].sort((a, b) => b[1] - a[1]).slice(0, mostValues).map(([value]) => value);
+    const values = frequent.sort((a, b) => (typeof a === "number" ? a - b : a < b ? -1 : 1));
+    const rest = totals.size > values.length;
+    const shares = counts.map(([policy, groups]) => {
+      const all = [...groups.values()].reduce((sum, places) => sum + places.length, 0);
+      const own = values.map((value) => (all > 0 ? (groups.get(value)?.length ?? 0) / all : 0));
+      return { policy, shares: rest ? [...own, all > 0 ? 1 - own.reduce((sum, part) => sum + part, 0) : 0] : own, jobs: all };
+    }).filter((row) => row.jobs > 0);
+    const differs = shares.some((row) => row.shares.some((part, i) => Math.abs(part - shares[0].shares[i]) > 1e-9));
+    return { column, title, values: rest ? [...values, "other"] : values, shares, differs };
+  }).filter(({ values }) => values.length > 0);
+}
+
+/** Quantities of the trade-off; `less`: the fewer the better. */
+export const traded = {
+  cost_usd: { label: "cost", show: money, less: true, least: 0 },
+  kept: { label: "jobs that keep their limits", show: share, less: false, least: 0, most: 1 },
+  deadline_met_fraction: { label: "deadlines kept", show: share, less: false, least: 0, most: 1 },
+  jct_mean_s: { label: "mean completion", show: duration, less: true, least: 0 },
+  jct_p95_s: { label: "95 % completion", show: duration, less: true, least: 0 },
+  jct_p99_s: { label: "99 % completion", show: duration, less: true, least: 0 },
+  fairness_rho_worst: { label: "worst fairness", show: factor, less: true, least: 0 },
+  makespan_s: { label: "makespan", show: duration, less: true, least: 0 },
+  energy_kwh: { label: "energy", show: (kwh) => `${number(kwh)} kWh`, less: true, least: 0 },
+  goodput_fraction: { label: "goodput", show: share, less: false, least: 0, most: 1 },
+};
+
+const pairs = {
+  configuration: [["cost_usd", "deadline_met_fraction"], ["cost_usd", "kept"], ["cost_usd", "jct_mean_s"], ["cost_usd", "energy_kwh"]],
+  queue: [["jct_mean_s", "jct_p99_s"], ["jct_mean_s", "jct_p95_s"], ["jct_mean_s", "deadline_met_fraction"], ["jct_mean_s", "fairness_rho_worst"], ["jct_mean_s", "makespan_s"], ["cost_usd", "jct_mean_s"]],
+  nodes: [["cost_usd", "jct_mean_s"], ["cost_usd", "kept"], ["jct_mean_s", "goodput_fraction"]],
+};
+
+/** { mean, low, high } of a quantity of the trade-off, within what is possible; null where it is not known. */
+export function tradedValue(row, quantity) {
+  const { least = -Infinity, most = Infinity } = traded[quantity];
+  const jobs = mean(row, "jobs");
+  const kept = quantity === "kept" && jobs > 0;
+  const value = row[kept ? "limits_broken" : quantity];
+  if (typeof value?.mean !== "number") return null;
+  const of = (number) => (typeof number !== "number" ? null : Math.min(most, Math.max(least, kept ? 1 - number / jobs : number)));
+  const ends = [of(value.ci95_low), of(value.ci95_high)];
+  return { mean: of(value.mean), low: kept ? ends[1] : ends[0], high: kept ? ends[0] : ends[1] };
+}
+
+/** What can be set against what: pairs of quantities that both differ between policies. */
+export function tradeOffs(kind, policies) {
+  const varies = (quantity) => {
+    const known = policies.map((p) => tradedValue(p, quantity)?.mean).filter((v) => typeof v === "number");
+    return known.length > 1 && spread(known) > 5e-4;
+  };
+  return pairs[kind].filter((pair) => pair.every(varies));
+}
+
+/** A policy's standing in the verdict, in a few words; nothing in results of older programs. */
+export function standingOf(summary, policy) {
+  const judged = summary.verdict?.policies?.find((p) => p.policy === policy);
+  if (!judged) return "";
+  if (judged.yardstick) return "yardstick";
+  const ran = summary.policies.filter((p) => p.status === "ok").map((p) => mean(p, "effective_cost_usd") ?? 0);
+  if (ran.length > 1 && spread(ran) < 5e-4) return policy === summary.verdict.reference ? "reference" : ""; // all cost the same: nothing to judge
+  const { best, reference } = summary.verdict;
+  const dearer = judged.dearer_than_best_percent?.mean;
+  const words = [
+    policy === reference && "reference",
+    judged.standing === "best" && "cheapest that keeps limits",
+    judged.keeps_limits === "no" && "does not keep limits",
+    judged.keeps_limits === "undecided" && "limits undecided",
+    judged.standing !== "best" && best && Math.abs(dearer) >= 0.5 && `${percent(Math.abs(dearer), 0)} ${dearer > 0 ? "dearer" : "cheaper"} than ${best}`,
+  ].filter(Boolean);
+  return words.join("; ");
+}
+
+/** Of columns { text(row) }: those whose text differs between the rows, and the others with their one text. */
+export function apart(columns, rows) {
+  const differ = [];
+  const same = [];
+  for (const column of columns) {
+    const texts = new Set(rows.map((row) => column.text(row)));
+    if (texts.size > 1 || rows.length < 2) differ.push(column);
+    else same.push({ column, text: [...texts][0] });
+  }
+  return { differ, same };
+}
+
+/** Round ends and step for an axis over [low, high], within [least, most]. */
+export function roundRange(low, high, { least = -Infinity, most = Infinity } = {}) {
+  const width = high > low ? high - low : Math.max(Math.abs(high), 1e-9) * 0.2;
+  const rough = width / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 2.5, 5, 10].find((m) => m * power >= rough * 0.999);
+  const at = (value) => +value.toPrecision(12);
+  return { min: at(Math.max(least, Math.floor((low - 0.04 * width) / step) * step)), max: at(Math.min(most, Math.ceil((high + 0.04 * width) / step) * step)), interval: step };
+}
+
+/**
+ * Where the name of each point stands: "right", "left", "top" or "bottom", the first where it neither leaves the plot nor lies on a
+ * point or on a name that stands already; null: nowhere. `points`: { x, y, letters } in pixels of a plot of this width and height.
+ */
+export function labelPlaces(points, width, height) {
+  const [half, letter, gap] = [7, 6.6, 10];
+  const taken = points.map(({ x, y }) => [x - 9, y - 9, x + 9, y + 9]);
+  const apartFrom = ([l, t, r, b]) => ([l2, t2, r2, b2]) => r <= l2 || r2 <= l || b <= t2 || b2 <= t;
+  return points.map(({ x, y, letters }, i) => {
+    const long = letters * letter;
+    const boxes = {
+      right: [x + gap, y - half, x + gap + long, y + half],
+      left: [x - gap - long, y - half, x - gap, y + half],
+      top: [x - long / 2, y - gap - 2 * half, x + long / 2, y - gap],
+      bottom: [x - long / 2, y + gap, x + long / 2, y + gap + 2 * half],
+    };
+    const fits = ([l, t, r, b]) => l >= 0 && r <= width && t >= -half && b <= height;
+    const found = Object.entries(boxes).find(([, box]) => fits(box) && taken.every((other, k) => k === i || apartFrom(box)(other)));
+    if (found) taken.push(found[1]);
+    return found?.[0] ?? null;
+  });
+}
