@@ -43,7 +43,7 @@ export function logTicks(low, high, isTime = false) {
   const decades = Math.log10(high / low);
   const steps = decades > 3 ? [1] : decades > 1.5 ? [1, 3] : decades > 0.6 ? [1, 2, 5] : [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9];
   const first = Math.floor(Math.log10(low));
-  return Array.from({ length: Math.ceil(decades) + 2 }, (_, i) => steps.map((step) => step * 10 ** (first + i))).flat().filter(within);
+  return Array.from({ length: Math.ceil(decades) + 2 }, (_, i) => steps.map((step) => +(step * 10 ** (first + i)).toPrecision(12))).flat().filter(within);
 }
 
 /**

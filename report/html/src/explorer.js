@@ -6,10 +6,11 @@ import { columnLabel, columnShown, share } from "./format.js";
 import { choice } from "./page.js";
 import { filtersOf, startingView } from "./starting_view.js";
 import { slotsOf } from "./palette.js";
-import { titleOf } from "./study_headline.js";
 import { policyStyle } from "./theme.js";
 
 const logarithmic = (values) => values.length > 0 && Math.min(...values) > 0 && Math.max(...values) / Math.min(...values) > 30;
+
+const isShare = (column) => /(_fraction|accuracy|hypervolume)$/.test(column);
 
 /** Columns that name what is compared: a name has the same colour in all figures of the study. */
 export const subjects = ["policy", "method", "strategy", "way", "estimator"];
@@ -19,8 +20,12 @@ export function explorer(table, subjectNames = []) {
   const numbers = numericColumns(table);
   const view = { ...startingView(table), filters: {}, log: false };
   const texts = table.columns.filter((column) => !numbers.includes(column));
+  const heading = () => {
+    const text = `${columnShown(view.y).label} by ${columnShown(view.x).label}`;
+    return text[0].toUpperCase() + text.slice(1);
+  };
   const figure = chart({
-    title: `${titleOf(table.name)}: any two columns`,
+    title: heading(),
     note: "Choose what to compare; where several rows fall on one bar, the bar is their mean.",
     wide: true,
     controls: [],
@@ -41,6 +46,7 @@ export function explorer(table, subjectNames = []) {
       view[key] = value === "" ? null : value;
       view.filters = {};
       drawControls();
+      figure.node.querySelector("h3").textContent = heading();
       figure.update();
     };
     const filters = filtersOf(table, view);
@@ -68,7 +74,7 @@ export function explorer(table, subjectNames = []) {
   const places = (shown) => slotsOf(subjects.includes(view.by) ? subjectNames : shown.map(([name]) => name));
   const axis = (colours, column, values, more) => {
     if (logarithmic(values)) return logAxis(colours, columnLabel(column), values, more);
-    return valueAxis(colours, columnLabel(column), { scale: true, ...(column.endsWith("_fraction") ? { axisLabel: { color: colours.muted, hideOverlap: true, formatter: (v) => share(v) } } : {}), ...more });
+    return valueAxis(colours, columnLabel(column), { scale: true, ...(isShare(column) ? { axisLabel: { color: colours.muted, hideOverlap: true, formatter: (v) => share(v) } } : {}), ...more });
   };
 
   function points(colours) {
@@ -112,7 +118,7 @@ export function explorer(table, subjectNames = []) {
       boxHeight: Math.min(1600, Math.max(220, names.length * (shown.length * 11 + 14) + 110)),
       grid: grid(),
       legend: legend(),
-      xAxis: valueAxis(colours, columnLabel(view.y), view.y.endsWith("_fraction") ? { axisLabel: { color: colours.muted, hideOverlap: true, formatter: (v) => share(v) } } : {}),
+      xAxis: valueAxis(colours, columnLabel(view.y), isShare(view.y) ? { axisLabel: { color: colours.muted, hideOverlap: true, formatter: (v) => share(v) } } : {}),
       yAxis: nameAxis(colours, names),
       series: shown.map(([name, own]) => ({
         type: "bar",

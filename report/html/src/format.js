@@ -70,11 +70,14 @@ const units = [
   ["_per_s", "1/s"], ["_s", "s"], ["_j", "J"], ["_w", "W"],
 ];
 
-/** "over_bound" -> "over bound", "step_s" -> "step, s": a column's name with its unit apart. */
+const statistic = /_(mean|median|min|max|p90|ci95_low|ci95_high)$/;
+
+/** "over_bound" -> "over bound", "step_s" -> "step, s", "gain_percent_mean" -> "gain mean, %": a column's name with its unit apart. */
 export function columnLabel(name) {
+  const plain = name.replace(statistic, "");
   for (const [ending, unit] of units)
-    if (name.endsWith(ending) && name.length > ending.length) {
-      const words = name.slice(0, -ending.length).replaceAll("_", " ");
+    if (plain.endsWith(ending) && plain.length > ending.length) {
+      const words = (plain.slice(0, -ending.length) + name.slice(plain.length)).replaceAll("_", " ");
       return unit ? `${words}, ${unit}` : words;
     }
   return name.replaceAll("_", " ");
@@ -99,7 +102,8 @@ const shownAs = [
 
 /** How values of a column are read, by the ending of its name, and its name without the unit that is then with each value. */
 export function columnShown(name) {
-  const plain = name.replace(/_(mean|median|min|max|p90|ci95_low|ci95_high)$/, "");
+  const plain = name.replace(statistic, "");
+  if (/(^|_)(accuracy|hypervolume)$/.test(plain)) return { label: columnLabel(name), show: (v) => (typeof v === "number" ? share(v) : v ?? dash) };
   for (const [ending, show] of shownAs)
     if (plain.endsWith(ending) && plain.length > ending.length)
       return { label: (plain.slice(0, -ending.length) + name.slice(plain.length)).replaceAll("_", " "), show: (v) => (typeof v === "number" ? show(v) : v ?? dash) };

@@ -13,7 +13,7 @@ export const usualSlots = {
 };
 
 /** They know what no policy can; results of runs say it themselves. */
-export const usualYardsticks = ["oracle", "staged-oracle"];
+export const usualYardsticks = ["oracle", "staged-oracle", "lower bound"];
 
 /**
  * Name -> { slot } or { grey: n-th yardstick }: the usual colour where it is free, else the first free one, in order; when all are
