@@ -4,7 +4,7 @@ import fs from "node:fs";
 import test from "node:test";
 import { csvText, fileName } from "../../../report/html/src/csv.js";
 import { logTicks } from "../../../report/html/src/axes.js";
-import { lanesOf, ticks, zoomed } from "../../../report/html/src/bars_layout.js";
+import { addWaiting, interruptions, lanesOf, ticks, waits, zoomed } from "../../../report/html/src/bars_layout.js";
 import { apart, chosenShares, kindOf, labelPlaces, roundRange, standingOf, tradedValue, tradeOffs, yardsticksOf } from "../../../report/html/src/conclusions.js";
 import { distributionPoints, groupRows, numericColumns, studyTables, unpackTable } from "../../../report/html/src/data.js";
 import { layersOf, layout, readDot } from "../../../report/html/src/graph_layout.js";
@@ -283,4 +283,19 @@ test("a study begins with what it is about, under a title, and with what it foun
     "a saves most: 18.2 % over 42 points, and keeps the limits at 64 % of them.");
   assert.equal(titleOf("my-table_of"), "My table of");
   assert.equal(headline([{ name: "unknown", rows: [{ a: 1 }] }]), null);
+});
+
+test("what ended a bar before its job was done: another job, the node, or the job itself", () => {
+  // a: on p/0 until 10, when b takes over; again from 20 to 30. c: leaves p/1 at 5, and goes on at p/2 at once. d: reconfigured at 5.
+  const table = { job: ["a", "b", "a", "c", "c", "d", "d"], pool: Array(7).fill("p"), node: [0, 0, 0, 1, 2, 3, 3],
+    start_s: [0, 10, 20, 0, 5, 0, 5], end_s: [10, 20, 30, 5, 9, 5, 9] };
+  const bars = { source: [0, 1, 2, 3, 4, 5, 6] };
+  const ends = new Map([["a", { state: "finished" }], ["b", { state: "failed" }], ["c", { state: "finished", reconfigurations: 0 }], ["d", { state: "finished", reconfigurations: 1 }]]);
+  assert.deepEqual(interruptions(table, bars, ends), [{ bar: 0, at: 10, kind: "preempted" }, { bar: 1, at: 20, kind: "failed" }, { bar: 3, at: 5, kind: "lost" }]);
+  const waiting = waits(table, bars, new Map([["a", 0], ["b", 4]]));
+  assert.deepEqual(waiting, [[4, 10, "b"], [10, 20, "a"]]);
+  const drawn = { labels: [{ name: "p/0", lanes: 1 }], bars: { row: [0], from: [0], to: [10], lane: [0], lanes: [1], source: [0] } };
+  addWaiting(drawn, waiting);
+  assert.deepEqual(drawn.labels.map(({ name, lanes }) => [name, lanes]), [["waiting", 1], ["p/0", 1]]); // b ends waiting when a begins to
+  assert.deepEqual([drawn.bars.row, drawn.bars.source, drawn.bars.waits], [[1, 0, 0], [0, -1, -1], { 1: "b", 2: "a" }]);
 });
