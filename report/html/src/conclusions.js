@@ -131,7 +131,7 @@ export function roundRange(low, high, { least = -Infinity, most = Infinity } = {
 }
 
 /**
- * Where the name of each point stands: "right", "left", "top" or "bottom", the first where it neither leaves the plot nor lies on a
+ * Where the name of each point stands: "top", "bottom", "right" or "left", the first where it neither leaves the plot nor lies on a
  * point or on a name that stands already; null: nowhere. `points`: { x, y, letters } in pixels of a plot of this width and height.
  */
 export function labelPlaces(points, width, height) {
@@ -141,10 +141,10 @@ export function labelPlaces(points, width, height) {
   return points.map(({ x, y, letters }, i) => {
     const long = letters * letter;
     const boxes = {
-      right: [x + gap, y - half, x + gap + long, y + half],
-      left: [x - gap - long, y - half, x - gap, y + half],
       top: [x - long / 2, y - gap - 2 * half, x + long / 2, y - gap],
       bottom: [x - long / 2, y + gap, x + long / 2, y + gap + 2 * half],
+      right: [x + gap, y - half, x + gap + long, y + half],
+      left: [x - gap - long, y - half, x - gap, y + half],
     };
     const fits = ([l, t, r, b]) => l >= 0 && r <= width && t >= -half && b <= height;
     const found = Object.entries(boxes).find(([, box]) => fits(box) && taken.every((other, k) => k === i || apartFrom(box)(other)));

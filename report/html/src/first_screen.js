@@ -25,9 +25,10 @@ function tradeAxis(colours, quantity, values, more) {
   const low = Math.max(from - room, Math.min(from, ...values.map((v) => (v.low ?? v.mean) / unit.seconds)));
   const high = Math.min(to + room, Math.max(to, ...values.map((v) => (v.high ?? v.mean) / unit.seconds)));
   const range = roundRange(low, high, { least, most });
+  if (range.max === most) range.max += 0.05 * (range.max - range.min); // room for the symbol
   const isShare = most === 1;
   const name = isTime ? `${label}, ${unit.name}` : show === money ? `${label}, $` : quantity === "energy_kwh" ? `${label}, kWh` : label;
-  return { scale: 1 / unit.seconds, axis: valueAxis(colours, name, { ...range, axisLabel: { color: colours.muted, hideOverlap: true, formatter: isShare ? (v) => share(v) : tick }, ...more }) };
+  return { scale: 1 / unit.seconds, axis: valueAxis(colours, name, { ...range, axisLabel: { color: colours.muted, hideOverlap: true, formatter: isShare ? (v) => (v > most ? "" : share(v)) : tick }, ...more }) };
 }
 
 export function tradeOff(run) {

@@ -66,7 +66,7 @@ const svgSpace = "http://www.w3.org/2000/svg";
 
 const outlines = {
   circle: "M3 6a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", rect: "M3 2h8v8h-8z", triangle: "M7 2l5 8h-10z", diamond: "M7 1l5 5l-5 5l-5-5z",
-  roundRect: "M4 2h6l1 1v6l-1 1h-6l-1-1v-6z", pin: "M7 11l-4-6l2-3h4l2 3z", arrow: "M7 1l5 10l-5-3l-5 3z",
+  "path://M0 0h10l-5 9z": "M2 2h10l-5 9z", pin: "M7 11l-4-6l2-3h4l2 3z", arrow: "M7 1l5 10l-5-3l-5 3z",
 };
 
 /** A sample of how a series is drawn: a line with its dashes, a symbol, or a box. */

@@ -105,7 +105,7 @@ export function policyTable(run) {
   for (const { column, text } of policies.length > 1 ? same : []) if (text !== "–") run.same(`${column.label} (${text})`);
   const folded = [policy, ...rest.map(columnOf), took].filter(Boolean);
   return [
-    table([policy, ...main.map(columnOf), hasStanding && standing].filter(Boolean), summary.policies, "Policies side by side: means over repetitions, 95 % confidence intervals in brackets"),
+    table([policy, hasStanding && standing, ...main.map(columnOf)].filter(Boolean), summary.policies, "Policies side by side: means over repetitions, 95 % confidence intervals in brackets"),
     folded.length > 1 && policies.length > 0 ? element("details", {}, element("summary", {}, `${number(folded.length - 1)} more quantities`), table(folded, policies, "The other quantities of summary.json")) : null,
     element("p", { class: "note" }, `Means over repetitions${summary.repetitions > 1 ? "; in brackets 95 % confidence intervals" : ""}. Every column is defined in docs/reference/metrics.md.`),
   ].filter(Boolean);

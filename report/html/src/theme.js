@@ -59,7 +59,7 @@ export function theme() {
 export const outcomes = ["kept", "late", "inaccurate", "both", "dear", "failed"];
 
 const dashes = ["solid", [8, 3], [2, 3], [8, 3, 2, 3], [5, 2], [2, 6], [12, 3], [8, 3, 2, 3, 2, 3]];
-const symbols = ["circle", "rect", "triangle", "diamond", "roundRect", "pin", "arrow"];
+const symbols = ["circle", "rect", "triangle", "diamond", "path://M0 0h10l-5 9z", "pin", "arrow"];
 
 /** How the i-th of many is drawn: colour, dashes and symbol, so that it can be told apart in grey as well. */
 export function styleOf(colours, i) {

@@ -257,7 +257,7 @@ test("axes end where their values do", () => {
 });
 
 test("names beside points lie on no point and on no other name, and within the plot", () => {
-  assert.deepEqual(labelPlaces([{ x: 50, y: 50, letters: 5 }, { x: 80, y: 50, letters: 5 }], 300, 200), ["left", "right"]);
+  assert.deepEqual(labelPlaces([{ x: 50, y: 50, letters: 5 }, { x: 70, y: 50, letters: 5 }], 300, 200), ["top", "bottom"]);
   assert.deepEqual(labelPlaces([{ x: 290, y: 50, letters: 5 }], 300, 200), ["left"]);
   assert.deepEqual(labelPlaces([{ x: 10, y: 50, letters: 40 }], 30, 200), [null]);
 });
