@@ -5,6 +5,7 @@
 #include <span>
 
 #include "report/metric_fields.hpp"
+#include "report/schedule_metrics.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/statistics.hpp"
 
@@ -60,6 +61,7 @@ double effective(const JobOutcome& job) { return job.effective_cost_usd + job.pr
 Regret regret(const RunOutcome& run, const RunOutcome& oracle) {
   std::vector<double> values;
   for (std::size_t j = 0; j < run.jobs.size(); ++j) values.push_back(effective(run.jobs[j]) - effective(oracle.jobs[j]));
+  if (std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); })) return {};
   return {mean(values), quantile(values, 0.9)};
 }
 
@@ -84,6 +86,37 @@ bool is_whole(const std::vector<RunOutcome>& repetitions, Value&& value) {
   return std::none_of(repetitions.begin(), repetitions.end(), [&](const RunOutcome& run) { return std::isnan(value(run)); });
 }
 
+double effective_cost(const RunOutcome& run) { return run.metrics.effective_cost_usd; }
+
+void add_own_fields(const std::vector<RunOutcome>& runs, SummaryRow& row) {
+  const auto any = [&](auto&& has) { return std::any_of(runs.begin(), runs.end(), has); };
+  const bool carbon = any([](const RunOutcome& run) { return !std::isnan(run.metrics.co2_kg); });
+  const bool measured = any([](const RunOutcome& run) { return run.metrics.measured; });
+  for (const MetricField& field : metric_fields()) {
+    if ((field.present == Present::with_carbon && !carbon) || (field.present == Present::with_measure && !measured)) continue;
+    std::vector<double> values;
+    for (const RunOutcome& run : runs) values.push_back(run.metrics.*field.value);
+    const bool is_known = field.value != &RunMetrics::effective_cost_usd || is_whole(runs, effective_cost);
+    row.fields.push_back({field.name, is_known ? estimate(values) : Estimate{kNan, kNan, kNan}, values});
+  }
+}
+
+/// Each repetition beside the same one of the baseline.
+void add_schedule_fields(const std::vector<RunOutcome>& runs, const PolicyResult* base, SummaryRow& row) {
+  std::vector<ScheduleMetrics> found(runs.size(), {kNan, kNan, kNan, kNan, kNan});
+  for (std::size_t r = 0; base != nullptr && r < runs.size(); ++r) found[r] = schedule_metrics(runs[r], base->repetitions[r]);
+  const auto add = [&](std::string_view name, double ScheduleMetrics::*value, auto&& estimated) {
+    std::vector<double> values;
+    for (const ScheduleMetrics& one : found) values.push_back(one.*value);
+    row.fields.push_back({name, estimated(values), values});
+  };
+  add("jct_speedup", &ScheduleMetrics::jct_speedup, estimate_of_ratios);
+  add("speedup_jobs", &ScheduleMetrics::speedup_jobs, estimate);
+  add("fairness_rho_worst", &ScheduleMetrics::fairness_rho_worst, estimate);
+  add("fairness_rho_above_1_fraction", &ScheduleMetrics::fairness_rho_above_1, estimate);
+  add("fairness_jobs", &ScheduleMetrics::fairness_jobs, estimate);
+}
+
 const PolicyResult* find_ok(const std::vector<PolicyResult>& results, std::string_view name) {
   for (const PolicyResult& result : results)
     if (result.policy == name && result.ok) return &result;
@@ -91,16 +124,6 @@ const PolicyResult* find_ok(const std::vector<PolicyResult>& results, std::strin
 }
 
 }  // namespace
-
-const std::vector<MetricField>& metric_fields() {
-  static const std::vector<MetricField> all = [] {
-    std::vector<MetricField> fields(std::begin(kMetricFields), std::end(kMetricFields));
-    fields.insert(fields.end(), std::begin(kMeasuredFields), std::end(kMeasuredFields));
-    fields.insert(fields.end(), std::begin(kCarbonFields), std::end(kCarbonFields));
-    return fields;
-  }();
-  return all;
-}
 
 Estimate SummaryRow::of(std::string_view field) const {
   for (const SummaryField& f : fields)
@@ -121,19 +144,9 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
                    .max_rss_bytes = result.max_rss_bytes};
     if (result.ok) {
       const std::vector<RunOutcome>& runs = result.repetitions;
-      const bool has_effective = is_whole(runs, [](const RunOutcome& run) { return run.metrics.effective_cost_usd; });
-      for (const MetricField& field : kMetricFields) {
-        const bool is_known = has_effective || field.value != &RunMetrics::effective_cost_usd;
-        row.fields.push_back(
-            {field.name, over(runs, [&](std::size_t r) { return is_known ? runs[r].metrics.*field.value : kNan; })});
-      }
-      const auto add = [&](std::span<const MetricField> fields) {
-        for (const MetricField& field : fields)
-          row.fields.push_back({field.name, over(runs, [&](std::size_t r) { return runs[r].metrics.*field.value; })});
-      };
-      if (std::any_of(runs.begin(), runs.end(), [](const RunOutcome& run) { return !std::isnan(run.metrics.co2_kg); }))
-        add(kCarbonFields);
-      if (std::any_of(runs.begin(), runs.end(), [](const RunOutcome& run) { return run.metrics.measured; })) add(kMeasuredFields);
+      row.chosen = chosen_in(runs);
+      add_own_fields(runs, row);
+      add_schedule_fields(runs, base, row);
       std::vector<Pairing> pairs(runs.size());
       std::vector<Regret> regrets(runs.size());
       for (std::size_t r = 0; r < runs.size(); ++r) {
@@ -144,8 +157,8 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
       row.fields.push_back({"saving_percent", saving_over(runs, [&](std::size_t r) { return pairs[r].both_keep; })});
       row.fields.push_back({"saving_without_profiling_percent",
                             saving_over(runs, [&](std::size_t r) { return pairs[r].both_keep_without_profiling; })});
-      const bool is_paired = base != nullptr && has_effective &&
-                             is_whole(base->repetitions, [](const RunOutcome& run) { return run.metrics.effective_cost_usd; });
+      const bool is_paired =
+          base != nullptr && is_whole(runs, effective_cost) && is_whole(base->repetitions, effective_cost);
       row.fields.push_back(
           {"effective_saving_percent", saving_over(runs, [&](std::size_t r) { return is_paired ? pairs[r].effective : kNan; })});
       row.fields.push_back(

@@ -245,7 +245,7 @@ RunVerdict judge(const VerdictInput& input) { return VerdictJudge(input).judge()
 double upper_bound(double mean, double deviation, double repetitions, double error, double unit_share) {
   const double unseen = unit_share * -std::log(error) / (2 * repetitions);
   const double seen = deviation == 0 ? 0 : student_quantile(repetitions, error) * deviation / std::sqrt(repetitions);
-  return mean + unseen + std::hypot(unseen, seen);
+  return std::min(1.0, mean + unseen + std::hypot(unseen, seen));
 }
 
 double fewest_repetitions(double comparisons, double unit_share) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "report/comparison.hpp"
+#include "report/policy_name.hpp"
 #include "report/row_writer.hpp"
 #include "sim/base/text.hpp"
 
@@ -34,7 +35,8 @@ std::string rounded_percent(double percent) { return fmt::format("{:.{}f}", perc
 
 /// "21 % [12, 31]".
 std::string with_interval(const Estimate& e) {
-  if (std::isnan(e.ci95_low) || e.ci95_low == e.ci95_high) return rounded_percent(e.mean) + " %";
+  const bool has_width = rounded_percent(e.ci95_low) != rounded_percent(e.ci95_high);
+  if (std::isnan(e.ci95_low) || !has_width) return rounded_percent(e.mean) + " %";
   return fmt::format("{} % [{}, {}]", rounded_percent(e.mean), rounded_percent(e.ci95_low), rounded_percent(e.ci95_high));
 }
 
@@ -128,8 +130,15 @@ std::string nobody_sentence(const RunVerdict& v) {
 
 }  // namespace
 
-std::string shown_name(std::string_view policy, bool is_yardstick) {
-  return std::string(policy) + (is_yardstick ? " (yardstick)" : "");
+std::string shown_table(const Table& table, const std::vector<std::string>& yardsticks) {
+  Table marked = table;
+  const auto column =
+      std::find_if(table.columns.begin(), table.columns.end(), [](const Column& c) { return c.name == "policy"; });
+  if (column == table.columns.end()) return table_text(table);
+  for (std::vector<Cell>& row : marked.rows)
+    if (auto* policy = std::get_if<std::string>(&row[static_cast<std::size_t>(column - table.columns.begin())]))
+      *policy = shown_name(*policy, std::find(yardsticks.begin(), yardsticks.end(), *policy) != yardsticks.end());
+  return table_text(marked);
 }
 
 std::string verdict_sentence(const RunVerdict& v) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <sstream>
 
@@ -35,6 +36,7 @@ struct Spending {
 };
 
 Spending spending_of(const Scenario& scenario, const std::string& jobs_file, std::string_view policy) {
+  if (!std::filesystem::exists(jobs_file)) return {};  // the scenario keeps no records of jobs
   std::map<std::string, double> pools, models;
   sim::CsvReader csv(jobs_file, {.required = {"policy", "model", "pool", "cost_usd"}});
   while (sim::CsvRow* row = csv.next()) {

@@ -13,8 +13,8 @@ bool trains(const Scenario& scenario) {
 
 namespace {
 
-/// Largest share of the jobs that count of one model, if `by_model`, and of jobs of fixed length of one block of arrivals.
-double largest_unit_share(const Scenario& scenario, const std::vector<sim::Job>& jobs, bool by_model) {
+/// Largest share of the jobs that count of one model, and of jobs of fixed length of one block of arrivals.
+double largest_unit_share(const Scenario& scenario, const std::vector<sim::Job>& jobs) {
   constexpr double kDay_s = 86400;
   const double block_s = scenario.resampling.blocks ? scenario.resampling.block_s : kDay_s;
   std::map<const sim::Profile*, double> models;
@@ -23,10 +23,10 @@ double largest_unit_share(const Scenario& scenario, const std::vector<sim::Job>&
   for (const sim::Job& job : jobs) {
     if (scenario.measure && !scenario.measure->has(job.submit_s)) continue;
     ++all;
-    const bool is_of_model = by_model && job.work != sim::Work::rigid;
-    if (is_of_model) ++models[job.profile];
+    const bool trains_model = job.work != sim::Work::rigid;
+    if (trains_model) ++models[job.profile];
     // Blocks that are drawn move whatever arrives in them.
-    if (!is_of_model || scenario.resampling.blocks) ++blocks[std::floor(job.submit_s / block_s)];
+    if (!trains_model || scenario.resampling.blocks) ++blocks[std::floor(job.submit_s / block_s)];
   }
   double most = 0;
   for (const auto& [model, count] : models) most = std::max(most, count);
@@ -54,7 +54,7 @@ report::VerdictTerms verdict_terms(const Scenario& scenario) {
                                            : workload        ? report::Population::workload
                                                              : report::Population::none,
                              .is_exact = !noise && (!workload || scenario.repetitions == 1)};
-  if (!terms.is_exact) terms.unit_share = largest_unit_share(scenario, workload ? scenario.jobs_of(0) : scenario.jobs, noise);
+  if (!terms.is_exact) terms.unit_share = largest_unit_share(scenario, workload ? scenario.jobs_of(0) : scenario.jobs);
   return terms;
 }
 

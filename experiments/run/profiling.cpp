@@ -144,6 +144,7 @@ class Profiler {
     const sim::AloneOutcome outcome = runner_.run(job, {.configuration = what.configuration});
     if (!outcome.fits || outcome.failure != sim::FailureReason::none) return 0;
     const double accuracy = world_.models().convergence->measured_accuracy(job, static_cast<int>(job.epochs), outcome.accuracy);
+    const double before_s = sim::boot_seconds(scenario_.cluster, nullptr, what.configuration) + scenario_.costs.start_s;
     runs.push_back({.model = what.profile->model,
                     .dataset = what.profile->dataset,
                     .precision = what.profile->precision,
@@ -153,7 +154,7 @@ class Profiler {
                     .batch_size = what.configuration.batch_size(),
                     .samples = belief_.profiles().of(*what.profile).training_samples,
                     .epochs = job.epochs,
-                    .time_s = (outcome.time_s - scenario_.costs.start_s) * random.log_normal_factor(scenario_.history.noise),
+                    .time_s = (outcome.time_s - before_s) * random.log_normal_factor(scenario_.history.noise),
                     .accuracy = std::isnan(accuracy) ? 0 : std::clamp(accuracy, 0.0, 1.0)});
     return outcome.cost_usd;
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "report/policy_name.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::report {
@@ -196,8 +197,10 @@ std::string palette(const Figure& figure) {
       values.low, std::max(values.high, 1.01 * values.low));
 }
 
-bool is_usual_yardstick(std::string_view name) {
-  return std::find(std::begin(kUsualYardsticks), std::end(kUsualYardsticks), name) != std::end(kUsualYardsticks);
+/// Marked as one (figure.cpp), or one that everybody calls so.
+bool is_yardstick(std::string_view name) {
+  return name.find(kYardstickMark) != name.npos ||
+         std::find(std::begin(kUsualYardsticks), std::end(kUsualYardsticks), name) != std::end(kUsualYardsticks);
 }
 
 /// Of each series of a figure its look: the usual one where that is free, else the first free one; when all are taken, colours
@@ -208,7 +211,7 @@ std::vector<Look> looks_of(const std::vector<Series>& series) {
   const auto is_free = [&](std::size_t slot) { return std::find(taken.begin(), taken.end(), slot) == taken.end(); };
   const auto take = [&](std::size_t i, std::size_t slot) { taken.push_back(slots[i] = slot); };
   const auto has_look = [&](std::size_t i) {
-    return !series[i].rows.empty() && !is_guide(series[i].style) && !is_usual_yardstick(series[i].name);
+    return !series[i].rows.empty() && !is_guide(series[i].style) && !is_yardstick(series[i].name);
   };
   for (std::size_t i = 0; i < series.size(); ++i)
     for (const auto& [name, slot] : kUsualSlots)
@@ -223,8 +226,7 @@ std::vector<Look> looks_of(const std::vector<Series>& series) {
   for (std::size_t i = 0; i < series.size(); ++i) {
     const std::size_t slot = slots[i] == kNone ? 0 : slots[i], turn = slot / kLooks.size();
     const Look &colour = kLooks[slot % kLooks.size()], &shape = kLooks[(slot + turn) % kLooks.size()];
-    looks.push_back(is_usual_yardstick(series[i].name) ? kYardstick
-                                                       : Look{colour.colour, shape.dashes, shape.symbol, shape.pattern});
+    looks.push_back(is_yardstick(series[i].name) ? kYardstick : Look{colour.colour, shape.dashes, shape.symbol, shape.pattern});
   }
   return looks;
 }

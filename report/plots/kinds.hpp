@@ -58,6 +58,9 @@ struct PlotKind {
   PlotOptions takes = {};
 };
 
+/// The kind's figure, with yardsticks marked. Throws sim::InputError.
+Figure figure_of(const PlotKind& kind, const PlotRequest& request);
+
 /// Throws sim::InputError for each part of the request that the kind does not heed; it names the kinds that do.
 void check_request(const PlotKind& kind, const PlotRequest& request);
 

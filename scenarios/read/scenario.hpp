@@ -58,11 +58,28 @@ struct HistorySettings {
   std::vector<policies::PastRun> own;  ///< of a file; then nothing is profiled
 };
 
-enum class Events : std::uint8_t { none, first, all };
+/// Of which repetitions a record (a file of rows) is written.
+enum class Record : std::uint8_t { none, first, all };
+
+inline bool is_written(Record record, int repetition) {
+  return record == Record::all || (record == Record::first && repetition == 0);
+}
 
 struct OutputSettings {
-  Events events = Events::first;
-  bool stages = true, curves = true, predictions = true, utilization = true, life = false, report = true, nodes = true;
+  Record jobs = Record::all, decisions = Record::first, events = Record::first, stages = Record::first, curves = Record::none,
+         predictions = Record::first, utilization = Record::first, life = Record::none, nodes = Record::first;
+  bool report = true;
+
+  /// For who reads the rows of every repetition's jobs, their decisions and no others.
+  static OutputSettings of_jobs(bool report) {
+    return {.decisions = Record::all,
+            .events = Record::none,
+            .stages = Record::none,
+            .predictions = Record::none,
+            .utilization = Record::none,
+            .nodes = Record::none,
+            .report = report};
+  }
 };
 
 /// What repetitions draw anew of jobs whose dates are given: nothing, or the blocks of time that they arrive in.

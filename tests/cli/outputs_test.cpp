@@ -80,7 +80,7 @@ TEST_CASE("a file to write may be standard output, a pipe or a link; what is sai
     const Ended out = export_to(name);
     CHECK(out.status == 0);
     CHECK(out.out == swf);
-    CHECK(has(out.err, "1 jobs"));
+    CHECK(has(out.err, "1 job\n"));
   }
   CHECK(fs::is_symlink("/dev/stdout"));
 

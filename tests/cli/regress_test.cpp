@@ -32,7 +32,7 @@ TEST_CASE("a suite is recorded, and unchanged code passes") {
   CHECK(has(text_of(folder.path() + "/suite/recorded/small/chance.csv"), "random-feasible,cost_usd,"));
   const Ended ended = run_program(folder.path(), {"regress", "suite", "--markdown", "r.md", "--junit", "r.xml"});
   CHECK(ended.status == 0);
-  CHECK(has(ended.out, "1 scenarios, 2 policies: 0 better, 12 same, 0 worse, 0 broken"));
+  CHECK(has(ended.out, "1 scenario, 2 policies: 0 better, 12 same, 0 worse, 0 broken"));
   CHECK(has(text_of(folder.path() + "/r.md"), "## Policy regression: passed"));
   CHECK(has(text_of(folder.path() + "/r.xml"), "<testsuite name=\"small\" tests=\"2\" failures=\"0\">"));
   CHECK(run_program(folder.path(), {"regress", "suite", "--policy-seed", "9", "--policy", "random-feasible"}).status == 0);

@@ -36,9 +36,10 @@ const moment = 0.02; // dates are rounded to 0.01 s
 /**
  * What ended each of a policy's bars before its job was done: "preempted" (another job took a device of that node at once), "lost"
  * (nobody took over: the node failed, was taken away or serviced) or "failed" (the job). A job that goes on at once, and was reconfigured
- * at all, was reconfigured. `ends`: job -> { state, reconfigurations }. `bars.source` are rows of `table`.
+ * at all, was reconfigured. `ends`: job -> { state, reconfigurations }; nothing is said of others. `bars.source` are rows of `table`;
+ * where these are not `all`, who took over may be missing, and nobody is said to have lost a node.
  */
-export function interruptions(table, bars, ends) {
+export function interruptions(table, bars, ends, all = true) {
   const startsOn = new Map();
   const of = (row) => `${table.pool[row]}/${table.node[row]}`;
   const lastEnd = new Map();
@@ -55,12 +56,13 @@ export function interruptions(table, bars, ends) {
   const marks = [];
   bars.source.forEach((row, bar) => {
     const [job, at] = [table.job[row], table.end_s[row]];
-    const { state, reconfigurations = 0 } = ends.get(job) ?? {};
+    if (!ends.has(job)) return;
+    const { state, reconfigurations = 0 } = ends.get(job);
     const isLast = near(lastEnd.get(job), at);
     if (isLast && state === "failed") marks.push({ bar, at, kind: "failed" });
     if (isLast || (reconfigurations > 0 && startsOf.get(job).some((start) => near(start, at)))) return;
     const taken = startsOn.get(of(row)).some(([start, other]) => other !== job && near(start, at));
-    marks.push({ bar, at, kind: taken ? "preempted" : "lost" });
+    if (taken || all) marks.push({ bar, at, kind: taken ? "preempted" : "lost" });
   });
   return marks;
 }

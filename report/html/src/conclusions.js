@@ -2,15 +2,8 @@
 // which quantities differ at all.
 import { groupRows } from "./data.js";
 import { duration, factor, money, number, percent, share } from "./format.js";
-import { usualYardsticks } from "./palette.js";
 
 export const mean = (row, field) => (typeof row[field]?.mean === "number" ? row[field].mean : null);
-
-/** Policies that know what no policy can: results say it; those of older programs are known by name. */
-export function yardsticksOf(summary) {
-  const judged = summary.verdict?.policies;
-  return judged ? judged.filter((p) => p.yardstick).map((p) => p.policy) : usualYardsticks;
-}
 
 const spread = (values) => (values.length < 2 ? 0 : (Math.max(...values) - Math.min(...values)) / Math.max(1e-12, ...values.map(Math.abs)));
 
@@ -53,10 +46,10 @@ export const traded = {
   cost_usd: { label: "cost", show: money, less: true, least: 0 },
   kept: { label: "jobs that keep their limits", show: share, less: false, least: 0, most: 1 },
   deadline_met_fraction: { label: "deadlines kept", show: share, less: false, least: 0, most: 1 },
-  jct_mean_s: { label: "mean completion", show: duration, less: true, least: 0 },
-  jct_p95_s: { label: "95 % completion", show: duration, less: true, least: 0 },
-  jct_p99_s: { label: "99 % completion", show: duration, less: true, least: 0 },
-  fairness_rho_worst: { label: "worst fairness", show: factor, less: true, least: 0 },
+  jct_mean_s: { label: "mean JCT", show: duration, less: true, least: 0 },
+  jct_p95_s: { label: "p95 JCT", show: duration, less: true, least: 0 },
+  jct_p99_s: { label: "p99 JCT", show: duration, less: true, least: 0 },
+  fairness_rho_worst: { label: "worst rho", show: factor, less: true, least: 0 },
   makespan_s: { label: "makespan", show: duration, less: true, least: 0 },
   energy_kwh: { label: "energy", show: (kwh) => `${number(kwh)} kWh`, less: true, least: 0 },
   goodput_fraction: { label: "goodput", show: share, less: false, least: 0, most: 1 },
@@ -89,23 +82,28 @@ export function tradeOffs(kind, policies) {
   return pairs[kind].filter((pair) => pair.every(varies));
 }
 
-/** A policy's standing in the verdict, in a few words; nothing in results of older programs. */
-export function standingOf(summary, policy) {
-  const judged = summary.verdict?.policies?.find((p) => p.policy === policy);
+/**
+ * Where a policy stands in the verdict, in a few words; the sentence above says the rest. `name`: as files have it. Nothing in results
+ * of older programs, and where all cost the same there is nothing to judge by.
+ */
+export function standingOf({ verdict, policies }, name) {
+  const judged = verdict?.policies?.find((p) => p.policy === name);
   if (!judged) return "";
   if (judged.yardstick) return "yardstick";
-  const ran = summary.policies.filter((p) => p.status === "ok").map((p) => mean(p, "effective_cost_usd") ?? 0);
-  if (ran.length > 1 && spread(ran) < 5e-4) return policy === summary.verdict.reference ? "reference" : ""; // all cost the same: nothing to judge
-  const { best, reference } = summary.verdict;
+  const costs = policies.filter((p) => p.status === "ok").map((p) => mean(p, "effective_cost_usd") ?? 0);
+  const level = costs.length > 1 && spread(costs) < 5e-4;
+  const { best, winner, outcome } = verdict;
   const dearer = judged.dearer_than_best_percent?.mean;
-  const words = [
-    policy === reference && "reference",
-    judged.standing === "best" && "cheapest that keeps limits",
-    judged.keeps_limits === "no" && "does not keep limits",
-    judged.keeps_limits === "undecided" && "limits undecided",
-    judged.standing !== "best" && best && Math.abs(dearer) >= 0.5 && `${percent(Math.abs(dearer), 0)} ${dearer > 0 ? "dearer" : "cheaper"} than ${best}`,
-  ].filter(Boolean);
-  return words.join("; ");
+  const found = () => {
+    if (judged.keeps_limits === "no") return "does not keep limits";
+    if (level) return "";
+    if (winner === name) return "cheapest";
+    if (judged.keeps_limits === "undecided") return "limits undecided";
+    const standings = { best: outcome === "undecided" ? "cheapest so far" : "cheapest, not by itself", level: `level with ${best}`,
+      dearer: `${typeof dearer === "number" ? `${percent(dearer, dearer < 1 ? 1 : 0)} ` : ""}dearer than ${best}`, undecided: `undecided against ${best}` };
+    return standings[judged.standing] ?? "";
+  };
+  return [verdict.reference === name && "reference", found()].filter(Boolean).join("; ");
 }
 
 /** Of columns { text(row) }: those whose text differs between the rows, and the others with their one text. */

@@ -1,4 +1,5 @@
 // The data inside the page: what report/packed_table.hpp and report/html_report.hpp have written.
+import { yardstickMark } from "./palette.js";
 
 export function readSummary() {
   return JSON.parse(document.getElementById("summary").textContent);
@@ -8,6 +9,21 @@ export async function readDetail() {
   const bytes = Uint8Array.from(atob(document.getElementById("detail").textContent), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
+}
+
+/** Yardsticks are called so in every table and figure; `own_name` of a summary's row is what the files call it. */
+export function markYardsticks({ summary, timing }, detail) {
+  const yardsticks = new Set(summary.yardsticks ?? []);
+  const shown = (name) => (yardsticks.has(name) ? name + yardstickMark : name);
+  for (const row of summary.policies ?? []) [row.own_name, row.policy] = [row.policy, shown(row.policy)];
+  for (const row of timing?.policies ?? []) row.policy = shown(row.policy);
+  for (const row of Object.values(summary.tables ?? {}).flat()) if (row.policy !== undefined) row.policy = shown(row.policy);
+  if (detail?.counted) detail.counted = Object.fromEntries(Object.entries(detail.counted).map(([name, counted]) => [shown(name), counted]));
+  for (const part of Object.values(detail ?? {})) {
+    const columns = (part?.table ?? part)?.columns;
+    if (columns?.policy?.names) columns.policy.names = columns.policy.names.map(shown);
+    else if (typeof columns?.policy?.all === "string") columns.policy.all = shown(columns.policy.all);
+  }
 }
 
 /** A packed table as { rows, NAME: array of values }; null is undefined. */

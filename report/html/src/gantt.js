@@ -37,12 +37,12 @@ export function gantt(run) {
   if (!table || table.rows === 0) return null;
   const byPolicy = groupRows(table.policy);
   const jobsOf = run.jobs ? new Map([...groupRows(run.jobs.policy)]) : new Map();
-  const kind = new Map(run.jobs ? run.jobs.job.map((job, row) => [job, run.jobs.model?.[row] ?? "measured"]) : []);
-  const models = [...new Set(kind.values())].sort();
+  const kind = (row) => table.model?.[row] ?? "measured";
+  const models = [...new Set(Array.from({ length: table.rows }, (_, row) => kind(row)))].sort();
   let policy = byPolicy.keys().next().value;
   let picture;
   let bars;
-  const left = table.allRows > table.rows ? ` The first ${number(table.rows)} of ${number(table.allRows)} bars.` : "";
+  const left = table.allRows > table.rows ? ` The first ${number(table.rows)} of ${number(table.allRows)} bars; interruptions and waiting of the jobs that are in the list below.` : "";
   const { node, box } = frame({
     title: "Jobs on nodes",
     note: `A row a node, a bar for each job on it, as high as the devices that it holds, coloured by model. Above them, grey: jobs that wait. Click, then zoom with the wheel or + and −, move by dragging or with the arrow keys.${left}`,
@@ -77,9 +77,9 @@ export function gantt(run) {
     const made = ganttBars(table, byPolicy.get(policy), run.pools);
     bars = made.bars;
     const rows = jobsOf.get(policy) ?? [];
-    bars.marks = interruptions(table, bars, new Map(rows.map((r) => [run.jobs.job[r], { state: run.jobs.state?.[r], reconfigurations: run.jobs.reconfigurations?.[r] }])));
+    bars.marks = interruptions(table, bars, new Map(rows.map((r) => [run.jobs.job[r], { state: run.jobs.state?.[r], reconfigurations: run.jobs.reconfigurations?.[r] }])), table.rows === table.allRows);
     addWaiting(made, waits(table, bars, new Map(rows.map((r) => [run.jobs.job[r], run.jobs.submit_s?.[r]]))));
-    bars.colour = bars.source.map((row) => (row < 0 ? theme().waiting : Math.max(0, models.indexOf(kind.get(table.job[row])))));
+    bars.colour = bars.source.map((row) => (row < 0 ? theme().waiting : Math.max(0, models.indexOf(kind(row)))));
     bars.text = (i) => (bars.source[i] < 0 ? bars.waits[i] : table.job[bars.source[i]]);
     picture.show(made.labels, bars);
     drawKeys();
@@ -95,7 +95,7 @@ export function gantt(run) {
           const r = bars.source[i];
           if (r < 0) return `${bars.waits[i]} waits\n${duration(bars.from[i])} to ${duration(bars.to[i])}: ${duration(bars.to[i] - bars.from[i])}`;
           const ended = bars.marks.find((mark) => mark.bar === i);
-          return `${table.job[r]} (${kind.get(table.job[r]) ?? ""})\n${table.pool[r]}/${table.node[r]}, ${number(table.devices[r])} devices\n${duration(table.start_s[r])} to ${duration(table.end_s[r])}: ${duration(table.end_s[r] - table.start_s[r])}${ended ? `\n${kinds[ended.kind]}` : ""}`;
+          return `${table.job[r]} (${kind(r)})\n${table.pool[r]}/${table.node[r]}, ${number(table.devices[r])} devices\n${duration(table.start_s[r])} to ${duration(table.end_s[r])}: ${duration(table.end_s[r] - table.start_s[r])}${ended ? `\n${kinds[ended.kind]}` : ""}`;
         },
       });
       show();

@@ -30,6 +30,7 @@ export function header({ summary, description }) {
     `seed ${summary.seed}`,
     `${summary.repetitions} ${summary.repetitions === 1 ? "repetition" : "repetitions"}`,
     summary.baseline && `savings against ${summary.baseline}`,
+    billing(summary),
     ...(summary.pools ?? []).map((p) => `${p.pool}: ${number(p.nodes)} × ${p.instance}, ${number(p.nodes * p.devices_per_node)} devices`),
   ].filter(Boolean);
   return element("header", {},
@@ -40,6 +41,13 @@ export function header({ summary, description }) {
     element("ul", { class: "facts" }, ...facts.map((fact) => element("li", {}, fact))),
     inputs(summary.inputs ?? []),
     element("nav", { "aria-label": "Sections" }, element("ul")));
+}
+
+/** Who paid for what; results of older programs do not say it. */
+function billing({ billing: rule, minimum_node_s: least }) {
+  if (rule === "node") return `billing: node (whole nodes while they are rented${least > 0 ? `, ${number(least)} s each at least` : ""})`;
+  if (rule === "pool") return "billing: pool (every node from first submission to last end; policies minimise price-weighted device-seconds of a job's pools until it ends)";
+  return rule && `billing: ${rule} (devices while they are held)`;
 }
 
 function inputs(list) {

@@ -12,14 +12,16 @@ export const usualSlots = {
   "staged-mpc": 4, srtf: 4, "staged-rl": 5, edf: 5, "active-isotonic": 6, gavel: 6,
 };
 
-/** They know what no policy can; results of runs say it themselves. */
+/** They know what no policy can; results of runs say it themselves, and their policies are marked. */
 export const usualYardsticks = ["oracle", "staged-oracle", "lower bound"];
+export const yardstickMark = " (yardstick)";
+export const isYardstick = (name, usual = usualYardsticks) => name.endsWith(yardstickMark) || usual.includes(name);
 
 /**
  * Name -> { slot } or { grey: n-th yardstick }: the usual colour where it is free, else the first free one, in order; when all are
  * taken they begin again.
  */
-export function slotsOf(names, yardsticks = usualYardsticks) {
+export function slotsOf(names, usual = usualYardsticks) {
   const places = new Map();
   const taken = [];
   const free = () => Array.from({ length: taken.length + 1 }, (_, i) => i).find((i) => !taken.includes(i));
@@ -29,7 +31,7 @@ export function slotsOf(names, yardsticks = usualYardsticks) {
   };
   let greys = 0;
   for (const name of names)
-    if (yardsticks.includes(name)) places.set(name, { grey: greys++ });
+    if (isYardstick(name, usual)) places.set(name, { grey: greys++ });
     else if (name in usualSlots && !taken.includes(usualSlots[name])) take(name, usualSlots[name]);
   for (const name of names) if (!places.has(name)) take(name, free());
   return places;

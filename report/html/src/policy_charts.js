@@ -61,11 +61,11 @@ export const moneyBars = (run) => bars(run, {
 });
 
 export function savings(run) {
-  const others = run.policies.filter((p) => p.policy !== run.summary.baseline);
+  const others = run.policies.filter((p) => p.own_name !== run.summary.baseline);
   return bars({ policies: others, same: run.same }, {
     title: `Saving against ${run.summary.baseline}`,
-    note: "Saving: over the jobs whose limits both keep. Effective saving: over all jobs, by effective cost. Lines: 95 % intervals.",
-    fields: [["saving_percent", "saving"], ["effective_saving_percent", "effective saving"]],
+    note: "Saving: of effective cost, over all jobs. Behind it: over the jobs whose limits both keep. Lines: 95 % intervals.",
+    fields: [["effective_saving_percent", "saving"], ["saving_percent", "where both keep limits"]],
     axis: "%",
     show: percent,
   });
@@ -144,7 +144,7 @@ export function fates({ policies, counted, same }) {
 }
 
 const curves = {
-  completion_s: ["Completion times", "Share of the finished jobs of all repetitions that were done within this time of their submission."],
+  completion_s: ["Completion times", "Share of the jobs of all repetitions that were done within this time of their submission. One that failed is never done."],
   waiting_s: ["Waiting times", "Share of the jobs of all repetitions that started within this time of their submission."],
 };
 
@@ -152,6 +152,9 @@ export function completionCurve({ policies, counted, places, same }, field) {
   const [title, note] = curves[field];
   const of = (p) => counted[p.policy]?.[field] ?? { count: 0, values: [] };
   const shown = policies.filter((p) => of(p).count > 0);
+  const jobs = (p) => Object.values(counted[p.policy]?.fates ?? {}).reduce((sum, n) => sum + n, 0);
+  const reached = (p) => (field === "completion_s" ? of(p).count / jobs(p) : 1); // failed jobs are not among the values
+  const pointsOf = (p) => distributionPoints(of(p)).map(([value, part]) => [value, part * reached(p)]);
   const largest = Math.max(...shown.flatMap((p) => of(p).values.at(-1)));
   if (shown.length === 0) return null;
   if (!(largest > 0)) {
@@ -165,7 +168,7 @@ export function completionCurve({ policies, counted, places, same }, field) {
   return chart({
     title,
     note,
-    csv: () => ({ columns: ["policy", field, "share"], rows: shown.flatMap((p) => distributionPoints(of(p)).map((point) => [p.policy, ...point])) }),
+    csv: () => ({ columns: ["policy", field, "share"], rows: shown.flatMap((p) => pointsOf(p).map((point) => [p.policy, ...point])) }),
     option: (colours) => ({
       boxHeight: 340,
       grid: grid(),
@@ -174,7 +177,7 @@ export function completionCurve({ policies, counted, places, same }, field) {
       yAxis: valueAxis(colours, "share of jobs", { min: 0, max: 1, nameGap: 42, axisLabel: { color: colours.muted, formatter: (v) => percent(100 * v) } }),
       series: shown.map((p) => {
         const { colour, dash } = policyStyle(colours, places, p.policy);
-        const points = distributionPoints(of(p)).map(([value, part]) => [value / unit.seconds, part]);
+        const points = pointsOf(p).map(([value, part]) => [value / unit.seconds, part]);
         return {
           type: "line",
           name: p.policy,

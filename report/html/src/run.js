@@ -1,10 +1,10 @@
 // The report of a run: policies side by side, then the first repetition's jobs in detail.
 import { unpackTable } from "./data.js";
 import { drillDown } from "./drill_down.js";
-import { kindOf, yardsticksOf } from "./conclusions.js";
+import { kindOf } from "./conclusions.js";
 import { certificate, chosen, tradeOff, verdict } from "./first_screen.js";
 import { gantt } from "./gantt.js";
-import { slotsOf } from "./palette.js";
+import { slotsOf, usualYardsticks } from "./palette.js";
 import { completionCurve, fates, moneyBars, moneyParts, savings } from "./policy_charts.js";
 import { element, section } from "./page.js";
 import { policyTable } from "./policy_table.js";
@@ -22,11 +22,14 @@ function contextOf({ summary, timing, tables }, detail) {
     tables: tables ?? [],
     policies: summary.policies.filter((p) => p.status === "ok"),
     names,
-    places: slotsOf(names, yardsticksOf(summary)), // of the colours
+    places: slotsOf(names, summary.yardsticks ? [] : usualYardsticks), // of the colours
     left: same,
     same: (text) => same.add(text), // a figure says so that shows nothing, as all is equal
     pools: summary.pools ?? [],
     counted: detail.counted,
+    sampled: detail.sampled === true,
+    allJobs: detail.all_jobs,
+    missing: detail.missing ?? [],
     utilization: detail.utilization && unpackTable(detail.utilization),
     jobs: part("jobs"),
     nodes: part("nodes"),
@@ -35,6 +38,11 @@ function contextOf({ summary, timing, tables }, detail) {
     predictions: part("predictions"),
   };
   return { ...run, kind: kindOf(run) };
+}
+
+/** Files that the run did not write, and so what no figure was made of. */
+export function missingNote(files) {
+  return `These results have no ${files.join(", ")}: figures made from them are left out. "output" in the scenario chooses what a run writes.`;
 }
 
 function add(main, title, note, figures) {
@@ -80,4 +88,5 @@ export function renderRun(main, first, detail) {
   for (const [title, figures] of parts[run.kind]) add(main, title, null, figures(run));
   if (run.left.size > 0) note.textContent = `Left out, as it is the same everywhere: ${[...run.left].join("; ")}.`;
   if (run.jobs) main.append(drillDown(run));
+  if (run.missing.length > 0) main.append(section("What is not here", element("p", { class: "note" }, missingNote(run.missing))).node);
 }

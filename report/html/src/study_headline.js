@@ -1,6 +1,6 @@
 // What a study's report begins with: titles of its tables, which comes first, and what it found in a sentence.
 import { columnLabel, percent, share } from "./format.js";
-import { usualYardsticks } from "./palette.js";
+import { isYardstick } from "./palette.js";
 
 const titles = {
   frontier: "Cost against deadline and accuracy floor",
@@ -49,7 +49,7 @@ const groups = (rows, key) => [...new Set(rows.map(key))].map((name) => rows.fil
 
 const sentences = {
   policies(rows) {
-    const own = rows.filter((row) => !usualYardsticks.includes(row.policy.split(" ")[0]) && row.saving_percent !== 0 && typeof row.saving_percent === "number");
+    const own = rows.filter((row) => !isYardstick(row.policy) && row.saving_percent !== 0 && typeof row.saving_percent === "number");
     const most = best(own, (row) => row.saving_percent);
     if (!most) return null;
     return `${most.policy} saves most: ${percent(most.saving_percent)} over ${count(most.points, "point")}, and keeps the limits at ${share(most.kept_fraction, 0)} of them.`;
@@ -66,7 +66,7 @@ const sentences = {
   },
   "threads-gains"(rows) {
     return groups(rows, (row) => row.machine).map((own) => {
-      const most = best(own.filter((row) => row.strategy !== "recommended" && !usualYardsticks.includes(row.strategy)), (row) => row.gain_percent_mean ?? -Infinity);
+      const most = best(own.filter((row) => row.strategy !== "recommended" && !isYardstick(row.strategy)), (row) => row.gain_percent_mean ?? -Infinity);
       return most && `On ${most.machine}, "${most.strategy}" gains most over the recommended setting: ${percent(most.gain_percent_mean)} (from ${percent(most.gain_percent_min)} to ${percent(most.gain_percent_max)} by model).`;
     }).filter(Boolean).join(" ");
   },

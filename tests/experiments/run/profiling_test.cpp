@@ -2,6 +2,7 @@
 #include "experiments/run/profiling.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <set>
 
 #include "experiments/load.hpp"
@@ -90,6 +91,22 @@ TEST_CASE("who chooses gets as many runs, each once, and pays what they cost") {
   CHECK(made.profiled(&other, "q").history.runs()[5].time_s == runs[5].time_s);
   CHECK(again.keys == chooser.keys);
   CHECK(other.keys != chooser.keys);
+}
+
+TEST_CASE("profiling pays for whole nodes where jobs do") {
+  Made made;
+  made.scenario->history.noise = 0;
+  made.scenario->costs.billing = sim::Billing::node;
+  LastOfAll chooser;
+  const scenarios::Profiled own = made.profiled(&chooser);
+  double cost_usd = 0;
+  for (const policies::PastRun& run : own.history.runs()) {
+    // Nodes of one V100 at 3.06 $ an hour, and of four T4s at 3.912: 30 s to start, and the run.
+    const bool t4 = run.instance == "g4dn.12xlarge";
+    const double nodes = t4 ? std::ceil(run.workers / 4.0) : run.workers;
+    cost_usd += nodes * (t4 ? 3.912 : 3.06) / 3600 * (30 + run.time_s);
+  }
+  CHECK(own.cost_usd[0] == Approx(cost_usd));
 }
 
 TEST_CASE("a probe that is not in the pool is refused; own past runs leave nothing to choose") {

@@ -27,6 +27,16 @@ using policies::StagePlan;
 using policies::StageProblem;
 using tests::configuration;
 
+/// Whole nodes in half of the cases, some with a minimum time.
+sim::CostRules drawn_costs(sim::Random& random) {
+  sim::CostRules costs{
+      .start_s = random.uniform(0, 60), .checkpoint_s = random.uniform(0, 30), .warmup_epochs = random.uniform(0, 0.5)};
+  if (random.below(2) > 0) return costs;
+  costs.billing = sim::Billing::node;
+  costs.minimum_node_s = random.below(2) == 0 ? 0 : random.uniform(0, 4000);
+  return costs;
+}
+
 /// Two GPU pools and a job on CIFAR-10 or PTB, drawn from a seed.
 struct Instance {
   sim::Random random;
@@ -45,7 +55,7 @@ struct Instance {
         real(tests::real_cluster({{"slow", "k80", 2, 1, 0.9}, {"fast", "v100", 1, 4, 12.24}}),
              {random.below(2) == 0 ? tests::ModelSheet{"resnet18", "cifar10"} : tests::ModelSheet{"rnnlm", "ptb"}}),
         world(real.world(workloads::WorldErrors::scaled(model_error), seed)),
-        costs{.start_s = random.uniform(0, 60), .checkpoint_s = random.uniform(0, 30), .warmup_epochs = random.uniform(0, 0.5)},
+        costs(drawn_costs(random)),
         runner(real.cluster, costs, world.models(), {.name = "test", .place = &place, .threads = &threads}) {
     const bool image = real.profile().model == "resnet18";
     job = {.name = "j", .profile = &real.profile(), .work = sim::Work::train};

@@ -5,8 +5,8 @@ import test from "node:test";
 import { csvText, fileName } from "../../../report/html/src/csv.js";
 import { logTicks } from "../../../report/html/src/axes.js";
 import { addWaiting, interruptions, lanesOf, ticks, waits, zoomed } from "../../../report/html/src/bars_layout.js";
-import { apart, chosenShares, kindOf, labelPlaces, roundRange, standingOf, tradedValue, tradeOffs, yardsticksOf } from "../../../report/html/src/conclusions.js";
-import { distributionPoints, groupRows, numericColumns, studyTables, unpackTable } from "../../../report/html/src/data.js";
+import { apart, chosenShares, kindOf, labelPlaces, roundRange, standingOf, tradedValue, tradeOffs } from "../../../report/html/src/conclusions.js";
+import { distributionPoints, groupRows, markYardsticks, numericColumns, studyTables, unpackTable } from "../../../report/html/src/data.js";
 import { layersOf, layout, readDot } from "../../../report/html/src/graph_layout.js";
 import { slots, slotsOf, usualSlots, usualYardsticks } from "../../../report/html/src/palette.js";
 import { constantColumns, frontiers, heatColour, heatMaps } from "../../../report/html/src/study_data.js";
@@ -25,12 +25,34 @@ test("numbers have four digits at least, and whole ones all of theirs", () => {
   for (const nothing of [null, undefined, NaN]) assert.equal(number(nothing), "–");
 });
 
+test("yardsticks are marked in every table, and found in the files by their own names", () => {
+  const first = {
+    summary: { yardsticks: ["oracle"], policies: [{ policy: "manual" }, { policy: "oracle" }], tables: { frontier: [{ policy: "oracle", points: 3 }] } },
+    timing: { policies: [{ policy: "oracle" }] },
+  };
+  const detail = {
+    counted: { manual: { fates: {} }, oracle: { fates: {} } },
+    jobs: { table: { rows: 2, columns: { policy: { names: ["manual", "oracle"], codes: [0, 1] } } } },
+    utilization: { rows: 1, columns: { policy: { all: "oracle" } } },
+  };
+  markYardsticks(first, detail);
+  assert.deepEqual(first.summary.policies, [{ policy: "manual", own_name: "manual" }, { policy: "oracle (yardstick)", own_name: "oracle" }]);
+  assert.equal(first.timing.policies[0].policy, "oracle (yardstick)");
+  assert.equal(first.summary.tables.frontier[0].policy, "oracle (yardstick)");
+  assert.deepEqual(Object.keys(detail.counted), ["manual", "oracle (yardstick)"]);
+  assert.deepEqual(unpackTable(detail.jobs.table).policy, ["manual", "oracle (yardstick)"]);
+  assert.deepEqual(unpackTable(detail.utilization).policy, ["oracle (yardstick)"]);
+});
+
 test("money, percent and shares", () => {
   assert.equal(money(1.23456), "$1.235");
   assert.equal(money(-2), "−$2");
   assert.equal(percent(-36.81), "−36.8 %");
   assert.equal(percent(-0.04), "0 %"); // no minus before nothing
   assert.equal(share(0.8725, 2), "87.25 %");
+  assert.equal(factor(1.5), "1.50");
+  assert.equal(factor(1234.4), "1,234");
+  assert.equal(factor(null), "–");
 });
 
 test("durations change their unit as the terminal's table does", () => {
@@ -190,6 +212,7 @@ test("a policy has its colour whoever stands beside it, and a yardstick takes no
   assert.deepEqual(slotsOf(["mine", "static-isotonic"]).get("static-isotonic"), { slot: 3 });
   assert.deepEqual([...slotsOf(["mine", "manual", "oracle", "other"])].sort(), [["manual", { slot: 0 }], ["mine", { slot: 1 }], ["oracle", { grey: 0 }], ["other", { slot: 2 }]]);
   assert.deepEqual([...slotsOf(["gavel"], ["gavel"])], [["gavel", { grey: 0 }]]);
+  assert.deepEqual([...slotsOf(["oracle", "mine (yardstick)"], [])], [["mine (yardstick)", { grey: 0 }], ["oracle", { slot: 0 }]]); // as results say
 });
 
 const estimates = (policy, values) => ({ policy, status: "ok", ...Object.fromEntries(Object.entries(values).map(([field, mean]) => [field, { mean, ci95_low: null, ci95_high: null }])) });
@@ -235,15 +258,22 @@ test("columns that differ, and those that are the same for all", () => {
   assert.deepEqual(constantColumns({ columns: ["a"], rows: [{ a: 1 }] }), {});
 });
 
-test("a policy's standing, in words; nothing where all cost the same", () => {
+test("a policy's standing in a few words; nothing where all cost the same", () => {
   const judged = (policy, more) => ({ policy, yardstick: false, keeps_limits: "yes", standing: null, dearer_than_best_percent: { mean: null }, ...more });
-  const summary = { policies: [estimates("manual", { effective_cost_usd: 5 }), estimates("a", { effective_cost_usd: 4 })], verdict: { reference: "manual", best: "a", policies: [
-    judged("manual", { standing: "dearer", dearer_than_best_percent: { mean: 25 } }), judged("a", { standing: "best" }), judged("b", { keeps_limits: "undecided" }), judged("o", { yardstick: true })] } };
-  assert.deepEqual(["manual", "a", "b", "o", "unknown"].map((p) => standingOf(summary, p)), ["reference; 25 % dearer than a", "cheapest that keeps limits", "limits undecided", "yardstick", ""]);
-  assert.deepEqual(yardsticksOf(summary), ["o"]);
-  assert.deepEqual(yardsticksOf({}), usualYardsticks);
-  summary.policies[1] = estimates("a", { effective_cost_usd: 5 });
-  assert.deepEqual(["manual", "a"].map((p) => standingOf(summary, p)), ["reference", ""]);
+  const verdict = { outcome: "cheapest", winner: "cheap", best: "cheap", reference: "manual", policies: [
+    judged("manual", { standing: "dearer", dearer_than_best_percent: { mean: 25 } }), judged("cheap", { standing: "best" }), judged("even", { standing: "level" }),
+    judged("near", { standing: "undecided" }), judged("late", { keeps_limits: "no" }), judged("perhaps", { keeps_limits: "undecided" }), judged("oracle", { yardstick: true, keeps_limits: null })] };
+  const summary = { verdict, policies: [estimates("manual", { effective_cost_usd: 5 }), estimates("cheap", { effective_cost_usd: 4 })] };
+  const standings = (names) => names.map((name) => standingOf(summary, name));
+  assert.deepEqual(standings(["manual", "cheap", "even", "near", "late", "perhaps", "oracle", "unknown"]), ["reference; 25 % dearer than cheap", "cheapest", "level with cheap",
+    "undecided against cheap", "does not keep limits", "limits undecided", "yardstick", ""]);
+  verdict.winner = null;
+  assert.deepEqual(standings(["cheap"]), ["cheapest, not by itself"]);
+  verdict.outcome = "undecided";
+  assert.deepEqual(standings(["cheap"]), ["cheapest so far"]);
+  summary.policies[1] = estimates("cheap", { effective_cost_usd: 5 });
+  assert.deepEqual(standings(["manual", "cheap", "late"]), ["reference", "", "does not keep limits"]);
+  assert.equal(standingOf({ policies: [] }, "manual"), "");
 });
 
 test("axes end where their values do", () => {
@@ -292,6 +322,9 @@ test("what ended a bar before its job was done: another job, the node, or the jo
   const bars = { source: [0, 1, 2, 3, 4, 5, 6] };
   const ends = new Map([["a", { state: "finished" }], ["b", { state: "failed" }], ["c", { state: "finished", reconfigurations: 0 }], ["d", { state: "finished", reconfigurations: 1 }]]);
   assert.deepEqual(interruptions(table, bars, ends), [{ bar: 0, at: 10, kind: "preempted" }, { bar: 1, at: 20, kind: "failed" }, { bar: 3, at: 5, kind: "lost" }]);
+  // Without all bars nobody knows who took over from c; of a job that is not in the list nothing is said.
+  assert.deepEqual(interruptions(table, bars, ends, false).map(({ kind }) => kind), ["preempted", "failed"]);
+  assert.deepEqual(interruptions(table, bars, new Map([["b", { state: "failed" }]])).map(({ kind }) => kind), ["failed"]);
   const waiting = waits(table, bars, new Map([["a", 0], ["b", 4]]));
   assert.deepEqual(waiting, [[4, 10, "b"], [10, 20, "a"]]);
   const drawn = { labels: [{ name: "p/0", lanes: 1 }], bars: { row: [0], from: [0], to: [10], lane: [0], lanes: [1], source: [0] } };
