@@ -34,7 +34,7 @@ export function lanesOf(bars, devices) {
 const moment = 0.02; // dates are rounded to 0.01 s
 
 /**
- * What ended each of a policy's bars before its job was done: "preempted" (another job took a device of that node at once), "lost"
+ * What ended each of a policy's bars before its job was done: "preempted" (another job took a device of one of its nodes at once), "lost"
  * (nobody took over: the node failed, was taken away or serviced) or "failed" (the job). A job that goes on at once, and was reconfigured
  * at all, was reconfigured. `ends`: job -> { state, reconfigurations }; nothing is said of others. `bars.source` are rows of `table`;
  * where these are not `all`, who took over may be missing, and nobody is said to have lost a node.
@@ -44,12 +44,15 @@ export function interruptions(table, bars, ends, all = true) {
   const of = (row) => `${table.pool[row]}/${table.node[row]}`;
   const lastEnd = new Map();
   const startsOf = new Map();
+  const nodesOf = new Map();
   for (const row of bars.source) {
     const [node, job] = [of(row), table.job[row]];
     if (!startsOn.has(node)) startsOn.set(node, []);
     startsOn.get(node).push([table.start_s[row], job]);
     if (!startsOf.has(job)) startsOf.set(job, []);
     startsOf.get(job).push(table.start_s[row]);
+    if (!nodesOf.has(job)) nodesOf.set(job, []);
+    nodesOf.get(job).push([table.end_s[row], node]);
     lastEnd.set(job, Math.max(lastEnd.get(job) ?? 0, table.end_s[row]));
   }
   const near = (a, b) => Math.abs(a - b) <= moment;
@@ -61,7 +64,7 @@ export function interruptions(table, bars, ends, all = true) {
     const isLast = near(lastEnd.get(job), at);
     if (isLast && state === "failed") marks.push({ bar, at, kind: "failed" });
     if (isLast || (reconfigurations > 0 && startsOf.get(job).some((start) => near(start, at)))) return;
-    const taken = startsOn.get(of(row)).some(([start, other]) => other !== job && near(start, at));
+    const taken = nodesOf.get(job).filter(([end]) => near(end, at)).some(([, node]) => startsOn.get(node).some(([start, other]) => other !== job && near(start, at)));
     if (taken || all) marks.push({ bar, at, kind: taken ? "preempted" : "lost" });
   });
   return marks;

@@ -2,6 +2,7 @@
 // which quantities differ at all.
 import { groupRows } from "./data.js";
 import { duration, factor, money, number, percent, share } from "./format.js";
+import { isYardstick } from "./palette.js";
 
 export const mean = (row, field) => (typeof row[field]?.mean === "number" ? row[field].mean : null);
 
@@ -73,13 +74,39 @@ export function tradedValue(row, quantity) {
   return { mean: of(value.mean), low: kept ? ends[1] : ends[0], high: kept ? ends[0] : ends[1] };
 }
 
-/** What can be set against what: pairs of quantities that both differ between policies. */
+/**
+ * What can be set against what: pairs of quantities that both differ between policies. First stand pairs in which they differ by more
+ * than half a per cent without yardsticks' help.
+ */
 export function tradeOffs(kind, policies) {
-  const varies = (quantity) => {
-    const known = policies.map((p) => tradedValue(p, quantity)?.mean).filter((v) => typeof v === "number");
-    return known.length > 1 && spread(known) > 5e-4;
+  const varies = (quantity, rows, least) => {
+    const known = rows.map((p) => tradedValue(p, quantity)?.mean).filter((v) => typeof v === "number");
+    return known.length > 1 && spread(known) > least;
   };
-  return pairs[kind].filter((pair) => pair.every(varies));
+  const possible = pairs[kind].filter((pair) => pair.every((quantity) => varies(quantity, policies, 5e-4)));
+  const own = policies.filter((p) => !isYardstick(p.policy));
+  const tells = (pair) => pair.every((quantity) => varies(quantity, own, 5e-3));
+  return [...possible.filter(tells), ...possible.filter((pair) => !tells(pair))];
+}
+
+/**
+ * Of a study of queues, whose policies cost the same: who is fastest, and by how much. `jct_mean_s` is over the jobs that finished, and
+ * so it says when these are not all.
+ */
+export function fastest({ baseline, policies }) {
+  const ran = policies.filter((p) => p.status === "ok" && !isYardstick(p.policy) && mean(p, "jct_mean_s") > 0);
+  const least = (field) => ran.reduce((best, p) => (best === null || mean(p, field) < mean(best, field) ? p : best), null);
+  const best = least("jct_mean_s");
+  if (ran.length < 2 || spread(ran.map((p) => mean(p, "jct_mean_s"))) < 5e-3) return null;
+  const { mean: times, ci95_low: low, ci95_high: high } = best.jct_speedup ?? {};
+  const gained = best.own_name !== baseline && typeof times === "number"
+    ? `, ${factor(times)} times as fast as ${baseline}${typeof low === "number" ? ` (95 % interval ${factor(low)} to ${factor(high)})` : ""}` : "";
+  const jobs = mean(best, "jobs");
+  const some = mean(best, "jobs_completed") < jobs ? `, over the ${number(mean(best, "jobs_completed"))} of its ${number(jobs)} jobs that finish` : "";
+  const tails = ran.filter((p) => mean(p, "jct_p99_s") !== null);
+  const tail = tails.length < 2 ? null : tails.reduce((a, b) => (mean(b, "jct_p99_s") < mean(a, "jct_p99_s") ? b : a));
+  const last = !tail ? "" : tail === best ? " It has the shortest p99 JCT too." : ` ${tail.policy} has the shortest p99 JCT: ${duration(mean(tail, "jct_p99_s"))}${mean(best, "jct_p99_s") === null ? "" : `, ${best.policy} ${duration(mean(best, "jct_p99_s"))}`}.`;
+  return `${best.policy} has the shortest mean JCT: ${duration(mean(best, "jct_mean_s"))}${gained}${some}.${last}`;
 }
 
 /**
@@ -117,6 +144,9 @@ export function apart(columns, rows) {
   }
   return { differ, same };
 }
+
+/** How many digits a per cent needs so that steps of this share can be told apart: 0.05 none, 0.0005 two. */
+export const shareDigits = (step) => [0, 1, 2, 3].find((digits) => Math.abs(100 * step * 10 ** digits - Math.round(100 * step * 10 ** digits)) < 1e-6) ?? 4;
 
 /** Round ends and step for an axis over [low, high], within [least, most]. */
 export function roundRange(low, high, { least = -Infinity, most = Infinity } = {}) {

@@ -56,7 +56,7 @@ function keysOf({ series }, wanted) {
 
 /**
  * A figure with a chart of ECharts. `option(colours)` is asked at the beginning, when the colours change, and by the returned
- * update(). The node must be in the page before update() is first called. With `legend` in the option there are buttons below the
+ * update(); with `redraw` also when the figure's width changes. The node must be in the page before update() is first called. With `legend` in the option there are buttons below the
  * chart, one a name, that hide and show its series: they can be reached with the keyboard, as what is painted in a canvas cannot.
  */
 export function chart(setup) {
@@ -81,7 +81,12 @@ export function chart(setup) {
     }
     if (!instance) {
       instance = init(box, null, { devicePixelRatio: Math.max(2, devicePixelRatio) });
-      new ResizeObserver(() => instance.resize()).observe(box);
+      let width = box.clientWidth;
+      new ResizeObserver(() => {
+        instance.resize();
+        if (setup.redraw && box.clientWidth !== width) update();
+        width = box.clientWidth;
+      }).observe(box);
     }
     instance.off("finished");
     instance.on("finished", () => drawn(node, marks));

@@ -1,17 +1,21 @@
 // The first screen of a run: the verdict, what is traded for what, what each policy chose, and how firm the verdict is.
 import { grid, legend, valueAxis } from "./axes.js";
-import { chosenShares, labelPlaces, roundRange, traded, tradedValue, tradeOffs } from "./conclusions.js";
+import { chosenShares, fastest, labelPlaces, roundRange, shareDigits, traded, tradedValue, tradeOffs } from "./conclusions.js";
 import { chart, drawn, frame, tooltip } from "./figure.js";
 import { factor, money, number, share, tick, timeUnit } from "./format.js";
 import { choice, element, keyList } from "./page.js";
+import { isYardstick } from "./palette.js";
 import { onTheme, pointStyle, policyStyle, theme } from "./theme.js";
 
-/** The verdict in a sentence, as the terminal says it; with one, what it depends on. */
-export function verdict({ summary }) {
+/** The verdict in a sentence, as the terminal says it; with one, what it depends on. Of queues first who is fastest. */
+export function verdict({ summary, kind }) {
   const { verdict: judged, certificate } = summary;
-  if (!judged?.sentence) return [];
-  return [element("p", { class: "verdict", "data-verdict": judged.outcome }, judged.sentence),
-    ...(certificate?.sentence && certificate.changes.length === 0 ? [element("p", { class: "note" }, certificate.sentence)] : [])];
+  const speed = kind === "queue" ? fastest(summary) : null;
+  return [
+    speed && element("p", { class: "verdict", "data-fastest": "" }, speed),
+    judged?.sentence && element("p", { class: speed ? "note" : "verdict", "data-verdict": judged.outcome }, judged.sentence),
+    certificate?.sentence && certificate.changes.length === 0 && element("p", { class: "note" }, certificate.sentence),
+  ].filter(Boolean);
 }
 
 /** An axis of a quantity of the trade-off that fits the points, and their intervals as far as these do not crush the points. */
@@ -28,7 +32,7 @@ function tradeAxis(colours, quantity, values, more) {
   if (range.max === most) range.max += 0.05 * (range.max - range.min); // room for the symbol
   const isShare = most === 1;
   const name = isTime ? `${label}, ${unit.name}` : show === money ? `${label}, $` : quantity === "energy_kwh" ? `${label}, kWh` : label;
-  return { scale: 1 / unit.seconds, axis: valueAxis(colours, name, { ...range, axisLabel: { color: colours.muted, hideOverlap: true, formatter: isShare ? (v) => (v > most ? "" : share(v)) : tick }, ...more }) };
+  return { scale: 1 / unit.seconds, axis: valueAxis(colours, name, { ...range, axisLabel: { color: colours.muted, hideOverlap: true, formatter: isShare ? (v) => (v > most + 1e-9 ? "" : share(v, shareDigits(range.interval))) : tick }, ...more }) };
 }
 
 export function tradeOff(run) {
@@ -39,9 +43,11 @@ export function tradeOff(run) {
   const points = () => run.policies.map((p) => ({ policy: p.policy, x: tradedValue(p, pair[0]), y: tradedValue(p, pair[1]) })).filter(({ x, y }) => x && y);
   const direction = () => `${traded[pair[0]].less ? "left" : "right"} and ${traded[pair[1]].less ? "down" : "up"}`;
   const interval = ({ low, high }, show) => (low === null ? "" : ` [${show(low)}, ${show(high)}]`);
+  const hasIntervals = points().some(({ x, y }) => x.low !== null || y.low !== null);
   const figure = chart({
     title: "Trade-off",
-    note: "A point a policy, with 95 % intervals; hollow and grey: a yardstick, which knows what no policy can.",
+    note: `A point a policy${hasIntervals ? ", with its 95 % intervals" : ""}.${run.policies.some((p) => isYardstick(p.policy)) ? " Hollow and grey: a yardstick, which knows what no policy can." : ""}`,
+    redraw: true, // names go where there is room
     controls: possible.length > 1 ? [choice("Show", possible.map((p, i) => [String(i), named(p)]), "0", (i) => {
       pair = possible[Number(i)];
       figure.update();

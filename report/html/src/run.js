@@ -50,10 +50,8 @@ function add(main, title, note, figures) {
   if (wanted.length === 0) return;
   const { node, body } = section(title, ...(note ? [note] : []));
   main.append(node);
-  for (const figure of wanted) {
-    body.append(figure.node);
-    figure.update?.();
-  }
+  body.append(...wanted.map((figure) => figure.node)); // all of them: they share the width
+  for (const figure of wanted) figure.update?.();
 }
 
 const parts = {

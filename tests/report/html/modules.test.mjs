@@ -5,7 +5,7 @@ import test from "node:test";
 import { csvText, fileName } from "../../../report/html/src/csv.js";
 import { logTicks } from "../../../report/html/src/axes.js";
 import { addWaiting, interruptions, lanesOf, ticks, waits, zoomed } from "../../../report/html/src/bars_layout.js";
-import { apart, chosenShares, kindOf, labelPlaces, roundRange, standingOf, tradedValue, tradeOffs } from "../../../report/html/src/conclusions.js";
+import { apart, chosenShares, fastest, kindOf, labelPlaces, roundRange, shareDigits, standingOf, tradedValue, tradeOffs } from "../../../report/html/src/conclusions.js";
 import { distributionPoints, groupRows, markYardsticks, numericColumns, studyTables, unpackTable } from "../../../report/html/src/data.js";
 import { layersOf, layout, readDot } from "../../../report/html/src/graph_layout.js";
 import { slots, slotsOf, usualSlots, usualYardsticks } from "../../../report/html/src/palette.js";
@@ -234,6 +234,9 @@ test("the trade-off: quantities that both differ between policies, within what i
   assert.deepEqual(tradeOffs("configuration", [a, b])[0], ["cost_usd", "kept"]); // all keep their deadlines: nothing to trade
   assert.deepEqual(tradeOffs("queue", [a, b])[0], ["jct_mean_s", "jct_p95_s"]); // 99 % is not known
   assert.deepEqual(tradeOffs("queue", [a]), []);
+  // Nearly all keep all deadlines but a yardstick: what tells more stands first.
+  const slightly = [["a", 10, 1, 5], ["b", 12, 0.999, 7], ["oracle (yardstick)", 8, 0.9, 4]].map(([policy, cost_usd, deadline_met_fraction, jct_mean_s]) => estimates(policy, { cost_usd, deadline_met_fraction, jct_mean_s }));
+  assert.deepEqual(tradeOffs("configuration", slightly), [["cost_usd", "jct_mean_s"], ["cost_usd", "deadline_met_fraction"]]);
   // kept: 1 of 4 broken is 75 %; an interval of 0 to 6 broken ones is none below 0 %
   const wide = { ...a, limits_broken: { mean: 1, ci95_low: 0, ci95_high: 6 } };
   assert.deepEqual(tradedValue(wide, "kept"), { mean: 0.75, low: 0, high: 1 });
@@ -276,10 +279,24 @@ test("a policy's standing in a few words; nothing where all cost the same", () =
   assert.equal(standingOf({ policies: [] }, "manual"), "");
 });
 
+test("who is fastest, by how much, and of how many jobs", () => {
+  const row = (policy, values) => ({ ...estimates(policy, { jobs: 10, jobs_completed: 10, ...values }), own_name: policy });
+  const fifo = row("fifo", { jct_mean_s: 7200, jct_p99_s: 14400, jct_speedup: 1 });
+  const srtf = row("srtf", { jct_mean_s: 3600, jct_p99_s: 36000, jct_speedup: 2 });
+  const of = (...policies) => fastest({ baseline: "fifo", policies });
+  assert.equal(of(fifo, srtf), "srtf has the shortest mean JCT: 60 min, 2.00 times as fast as fifo. fifo has the shortest p99 JCT: 4 h, srtf 10 h.");
+  const repeated = { ...srtf, jct_speedup: { mean: 2, ci95_low: 1.5, ci95_high: 2.5 }, jobs_completed: { mean: 9 }, jct_p99_s: { mean: null } };
+  assert.equal(of(fifo, repeated), "srtf has the shortest mean JCT: 60 min, 2.00 times as fast as fifo (95 % interval 1.50 to 2.50), over the 9 of its 10 jobs that finish.");
+  assert.equal(of(row("fifo", { jct_mean_s: 60, jct_p99_s: 90, jct_speedup: 1 }), srtf), "fifo has the shortest mean JCT: 60 s. It has the shortest p99 JCT too.");
+  assert.equal(of(fifo, row("las", { jct_mean_s: 7200 })), null); // nothing between them
+  assert.equal(of(fifo, row("oracle (yardstick)", { jct_mean_s: 1 })), null);
+});
+
 test("axes end where their values do", () => {
   // 3.1 to 4.7, with a little room: steps of 0.5
   assert.deepEqual(roundRange(3.1, 4.7), { min: 3, max: 5, interval: 0.5 });
   assert.deepEqual(roundRange(0.94, 0.999, { least: 0, most: 1 }).max, 1);
+  assert.deepEqual([0.05, 0.25, 0.025, 0.0005].map(shareDigits), [0, 0, 1, 2]);
   assert.deepEqual(logTicks(0.3, 40), [1, 10].flatMap((n) => [n, 3 * n]).concat(0.3).sort((a, b) => a - b).filter((v) => v <= 40));
   assert.deepEqual(logTicks(5, 2e6, true), [10, 60, 600, 3600, 36000, 86400, 864000]); // 10 s ... 10 days, and no power of ten beyond
   assert.deepEqual(logTicks(2000, 10000, true), [3600, 7200]);
@@ -325,6 +342,9 @@ test("what ended a bar before its job was done: another job, the node, or the jo
   // Without all bars nobody knows who took over from c; of a job that is not in the list nothing is said.
   assert.deepEqual(interruptions(table, bars, ends, false).map(({ kind }) => kind), ["preempted", "failed"]);
   assert.deepEqual(interruptions(table, bars, new Map([["b", { state: "failed" }]])).map(({ kind }) => kind), ["failed"]);
+  // e leaves both of its nodes when f takes one of them.
+  const both = { job: ["e", "e", "f", "e"], pool: Array(4).fill("p"), node: [0, 1, 0, 1], start_s: [0, 0, 5, 8], end_s: [5, 5, 9, 9] };
+  assert.deepEqual(interruptions(both, { source: [0, 1, 2, 3] }, new Map([["e", { state: "finished" }]])).map(({ kind }) => kind), ["preempted", "preempted"]);
   const waiting = waits(table, bars, new Map([["a", 0], ["b", 4]]));
   assert.deepEqual(waiting, [[4, 10, "b"], [10, 20, "a"]]);
   const drawn = { labels: [{ name: "p/0", lanes: 1 }], bars: { row: [0], from: [0], to: [10], lane: [0], lanes: [1], source: [0] } };
