@@ -1,5 +1,8 @@
 #include "policies/registry/bundle.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "sim/base/errors.hpp"
 
 namespace rehearse::policies {
@@ -105,9 +108,43 @@ sim::Menu Bundle::configure_again(const sim::Job& job, std::span<const sim::Stag
   return ask(job, seen, now_s);
 }
 
-sim::Menu Bundle::ask(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s) {
+void Bundle::on_run(const sim::RunSeen& run) {
+  if (inputs_.past_runs == nullptr) return;
+  const sim::Profile& profile = *run.job->profile;
+  const sim::Configuration& c = *run.configuration;
+  const bool asynchronous = c.sync.kind == sim::SyncKind::servers_async;
+  const auto& pool = inputs_.cluster->pools[static_cast<std::size_t>(c.groups.front().pool)];
+  if (c.groups.size() != 1 || run.accuracies.empty()) return;
+  PastRun past{.model = profile.model,
+               .dataset = profile.dataset,
+               .precision = profile.precision,
+               .lr_rule = profile.lr_rule,
+               .instance = inputs_.cluster->instances[static_cast<std::size_t>(pool.instance)].name,
+               .workers = c.workers(),
+               .batch_size = c.batch_size() * (asynchronous ? c.workers() : 1),
+               .samples = inputs_.belief->profiles().of(profile).training_samples,
+               .epochs = static_cast<double>(run.accuracies.size()),
+               .time_s = run.time_s,
+               .asynchronous = asynchronous};
+  for (const double accuracy : run.accuracies) past.curve.push_back(std::isnan(accuracy) ? 0 : std::clamp(accuracy, 0.0, 1.0));
+  past.accuracy = past.curve.back();
+  inputs_.past_runs->on_run(std::move(past));
+}
+
+PastRuns::Known Bundle::known(const sim::Job& job, bool arrives, double now_s) {
+  if (inputs_.past_runs == nullptr) return {.history = inputs_.history};
+  if (!arrives) return {.history = last_known_};
+  const PastRuns::Known known = inputs_.past_runs->at_arrival(job, now_s);
+  last_known_ = known.history;
+  return known;
+}
+
+sim::Menu Bundle::ask(const sim::Job& submitted, std::span<const sim::StageSeen> seen, double now_s) {
+  const PastRuns::Known past = known(submitted, seen.empty(), now_s);
+  sim::Job job = submitted;  // what it waits for measurements is gone from its time
+  if (past.wait_s > 0 && job.has_deadline()) job.deadline_s = std::max(1e-6, job.deadline_s - past.wait_s);
   const sim::Configuration manual =
-      inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *believed_);
+      inputs_.manual->configuration(submitted, *inputs_.cluster, inputs_.costs, *inputs_.belief, *believed_);
   std::vector<sim::Configuration> candidates = candidate_configurations(job, *inputs_.cluster, *inputs_.belief, manual);
   std::erase_if(candidates, [&](const sim::Configuration& c) { return !differ_only_in(spec_.free, c, manual); });
   if (candidates.empty()) candidates.push_back(manual);  // so that the job can fail by its own reason
@@ -121,7 +158,7 @@ sim::Menu Bundle::ask(const sim::Job& job, std::span<const sim::StageSeen> seen,
                            .candidates = candidates,
                            .manual = manual,
                            .estimate = estimated,
-                           .history = inputs_.history,
+                           .history = past.history,
                            .random_key = sim::stream_key(inputs_.policy_seed, static_cast<std::uint64_t>(inputs_.repetition),
                                                          "policy " + spec_.name, job.name),
                            .stage_rules = inputs_.stage_rules,
@@ -131,6 +168,7 @@ sim::Menu Bundle::ask(const sim::Job& job, std::span<const sim::StageSeen> seen,
                         : oracle_->configure_again(view, seen, *inputs_.world, *truth_);
   sim::Menu menu =
       seen.empty() ? configure_->configure(view, *inputs_.belief) : configure_->configure_again(view, seen, *inputs_.belief);
+  menu.wait_s = past.wait_s;
   if (spec_.configure.outside == nullptr) return menu;  // others choose among the candidates
   for (const sim::Choice& choice : menu.ranked)
     if (!differ_only_in(spec_.free, choice.configuration, manual))

@@ -28,7 +28,7 @@ bool AloneOutcome::keeps_limits(const Job& job, double deviation) const {
 
 std::size_t AloneRunner::KeyHash::operator()(const Key& key) const {
   std::uint64_t hash = Random::mix(key.individuality + static_cast<std::uint64_t>(key.profile) * 2 + (key.budget ? 1 : 0));
-  for (const double value : {key.cap, key.target, key.batch, key.learning_rate})
+  for (const double value : {key.cap, key.target, key.readings, key.batch, key.learning_rate})
     hash = Random::mix(hash ^ std::bit_cast<std::uint64_t>(value));
   return Random::mix(hash ^ static_cast<std::uint64_t>(key.asynchronous_workers));
 }
@@ -52,6 +52,7 @@ const AloneRunner::Training& AloneRunner::training(const Job& job, const Configu
                 .individuality = models_.convergence->individuality(job),
                 .cap = cap,
                 .target = comparable(job.target_accuracy),
+                .readings = job.readings,
                 .batch = configuration.batch_size(),
                 .learning_rate = configuration.learning_rate,
                 .budget = job.stop == Stop::budget,

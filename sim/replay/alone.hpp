@@ -138,7 +138,7 @@ class AloneRunner {
   struct Key {
     int profile;
     std::uint64_t individuality;
-    double cap, target, batch, learning_rate;
+    double cap, target, readings, batch, learning_rate;
     bool budget;
     int asynchronous_workers;
     bool operator==(const Key&) const = default;

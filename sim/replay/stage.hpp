@@ -23,6 +23,7 @@ struct Progress {
   int divergences = 0;
   double accuracy = kUnset;           ///< noise-free
   double measured_accuracy = kUnset;  ///< last evaluation
+  int reached = 0;                    ///< evaluations in a row, up to the last, that read the job's target
 };
 
 /// One epoch inside a stage. Offsets are seconds from the first step.
@@ -148,7 +149,8 @@ struct EpochStep {
   EpochOutcome outcome;
 };
 
-/// Trains until `until` epochs are trained, the target is measured (Stop::target), or the job diverges for the last time. A part
+/// Trains until `until` epochs are trained, the target is measured `readings` times in a row (Stop::target), or the job diverges
+/// for the last time. A part
 /// of an epoch, where it begins inside one or ends with `until`, is evaluated like a whole one. After each epoch `on_epoch(const
 /// EpochStep&, const Progress& now)`.
 template <class OnEpoch>
@@ -167,10 +169,11 @@ TrainingEnd train_epochs(const Job& job, const Configuration& configuration, dou
       now.epochs_trained = end;
       now.accuracy = convergence.accuracy(job, now.training);
       now.measured_accuracy = convergence.measured_accuracy(job, now.epochs, now.accuracy);
+      now.reached = job.has_target() && now.measured_accuracy >= job.target_accuracy ? now.reached + 1 : 0;
     }
     on_epoch(step, now);
     if (now.divergences >= kMostDivergences) return TrainingEnd::failed;
-    if (stops_at_target && !step.outcome.diverged && now.measured_accuracy >= job.target_accuracy) return TrainingEnd::target;
+    if (stops_at_target && !step.outcome.diverged && now.reached >= job.readings) return TrainingEnd::target;
   }
   return TrainingEnd::epochs;
 }

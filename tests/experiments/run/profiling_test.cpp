@@ -1,6 +1,7 @@
 // Past runs made for those who learn: shared by all, or chosen one after the other by one policy.
 #include "experiments/run/profiling.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -12,7 +13,7 @@ namespace {
 
 using namespace rehearse;
 
-/// Two instances; of the model's three jobs the one in the middle has a deadline of 2000 s.
+/// Two instances; of the model's three jobs the first has a deadline of 3000 s.
 const std::string kScenario = R"({ "name": "probes", "seed": 3, "history": { "runs": 4 },
   "cluster": { "pools": [ { "name": "a", "instance": "p3.2xlarge", "nodes": 2 }, { "name": "b", "instance": "g4dn.12xlarge", "nodes": 1 },
                           { "name": "c", "instance": "p3.2xlarge", "nodes": 1 } ] },
@@ -43,8 +44,23 @@ struct Made {
   workloads::Belief belief{scenario->cluster, scenario->profile_models};
   workloads::World world{belief, scenario->world_errors, scenario->seed, 0};
 
-  scenarios::Profiled profiled(policies::ProbeChooser* chooser, const std::string& policy = "p") {
-    return profile_models(*scenario, scenario->jobs, belief, world, 0, {.chooser = chooser, .policy = policy});
+  struct Profiled {
+    policies::RunHistory history;
+    std::vector<double> cost_usd;
+    double wait_s = 0;  ///< of the last job
+  };
+  /// When all jobs have arrived, a second after the other.
+  Profiled profiled(policies::ProbeChooser* chooser, const std::string& policy = "p", const policies::Learning& learning = {}) {
+    scenarios::Profiling profiling(*scenario, belief, world, 0, {.name = policy, .learning = learning, .chooser = chooser});
+    Profiled made;
+    double now_s = 0;
+    for (const sim::Job& job : scenario->jobs) {
+      const policies::PastRuns::Known known = profiling.at_arrival(job, now_s++);
+      made.history = *known.history;
+      made.wait_s = known.wait_s;
+    }
+    for (const sim::Profile& profile : scenario->profiles.profiles()) made.cost_usd.push_back(profiling.cost_usd(profile));
+    return made;
   }
 };
 
@@ -52,7 +68,7 @@ struct Made {
 
 TEST_CASE("shared runs: as many for each instance, whoever asks") {
   Made made;
-  const scenarios::Profiled shared = made.profiled(nullptr);
+  const Made::Profiled shared = made.profiled(nullptr);
   REQUIRE(shared.history.runs().size() == 8);
   CHECK(shared.history.on_instance(made.scenario->profiles.profiles().front(), "p3.2xlarge").size() == 4);
   CHECK(shared.cost_usd[0] > 0);
@@ -62,11 +78,11 @@ TEST_CASE("shared runs: as many for each instance, whoever asks") {
 TEST_CASE("who chooses gets as many runs, each once, and pays what they cost") {
   Made made;
   LastOfAll chooser;
-  const scenarios::Profiled own = made.profiled(&chooser);
+  const Made::Profiled own = made.profiled(&chooser);
   const std::vector<policies::PastRun>& runs = own.history.runs();
   REQUIRE(chooser.taken.size() == 8);
   REQUIRE(runs.size() == 8);
-  CHECK(chooser.deadline_s == 2000);
+  CHECK(chooser.deadline_s == 3000);  // of the first job: the others have not arrived
   CHECK(chooser.keys.size() == 8);
   double cost_usd = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -110,4 +126,41 @@ TEST_CASE("no more is probed than there is") {
   const std::size_t runs = made.profiled(&chooser).history.runs().size();
   CHECK(runs <= chooser.pools.at(0));
   CHECK(chooser.pools.back() == 1);
+}
+
+TEST_CASE("earlier production jobs are past runs that nobody has to buy") {
+  Made made;
+  const Made::Profiled bought = made.profiled(nullptr);
+  made.scenario->history.bought = false;
+  const Made::Profiled given = made.profiled(nullptr);
+  CHECK(bought.cost_usd[0] > 0);
+  CHECK(given.cost_usd[0] == 0);
+  CHECK(given.history.runs() == bought.history.runs());
+}
+
+TEST_CASE("a past run keeps its whole curve") {
+  Made made;
+  const Made::Profiled shared = made.profiled(nullptr);
+  for (const policies::PastRun& run : shared.history.runs()) {
+    REQUIRE(run.curve.size() == static_cast<std::size_t>(run.epochs));
+    CHECK(run.curve.back() == run.accuracy);
+  }
+  const std::vector<policies::PastRun> points = policies::points_of_curves(shared.history.runs());
+  CHECK(points.size() > shared.history.runs().size());
+  CHECK(std::all_of(points.begin(), points.end(), [](const policies::PastRun& point) { return point.group > 0; }));
+}
+
+TEST_CASE("active probes: timed steps at once, whole trainings when they have ended") {
+  Made made;
+  made.scenario->profiling_reuse_jobs = 5000;
+  const Made::Profiled active = made.profiled(nullptr, "p", {.probing = policies::Probing::active});
+  const auto count = [&](policies::Told told) {
+    return std::count_if(active.history.runs().begin(), active.history.runs().end(),
+                         [&](const policies::PastRun& run) { return run.told == told; });
+  };
+  CHECK(count(policies::Told::recipe) == 1);
+  CHECK(count(policies::Told::steps) == 0);  // the third job arrives after two seconds: nothing has ended
+  CHECK(count(policies::Told::run) == 0);
+  CHECK(active.cost_usd[0] > 0);
+  CHECK(active.cost_usd[0] < made.profiled(nullptr).cost_usd[0]);
 }

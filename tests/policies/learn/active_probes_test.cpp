@@ -1,0 +1,142 @@
+// What is measured because it repays itself: in a laboratory whose truth is a formula.
+#include "policies/learn/active_probes.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+using namespace rehearse::policies;
+
+namespace {
+
+constexpr double kSamples = 50'000, kStart = 30;
+
+/// Instance "fast" takes a third of the time at four times the price. Batch 512 is far beyond what training needs.
+class Formula final : public Laboratory {
+ public:
+  Formula() {
+    for (const char* instance : {"cheap", "fast"})
+      for (const int workers : {1, 2, 4, 8})
+        for (const double batch : {32.0, 128.0, 512.0, 2048.0})
+          candidates.push_back({.run = {.workers = workers, .batch_size = batch, .samples = kSamples},
+                                .instance = instance,
+                                .usd_per_s = workers * (instance[0] == 'c' ? 1e-4 : 4e-4)});
+  }
+  double epoch_s(std::size_t c) const {
+    const PlannedRun& run = candidates[c].run;
+    const double slower = candidates[c].instance == "cheap" ? 3 : 1;
+    return slower * kSamples * (2e-3 / run.workers + 0.02 / run.batch_size);
+  }
+  double epochs_to(double batch, double accuracy) const { return 20 * accuracy / (1 - accuracy) * (1 + batch / 512) / 2; }
+
+  double price_usd(std::size_t candidate, double held_s) const override { return candidates[candidate].usd_per_s * held_s; }
+  Measured time_steps(std::size_t c, double most_s) override {
+    ++timed;
+    const double wanted_s = kStart + std::max(5.0, 50 * epoch_s(c) / kSamples * candidates[c].run.batch_size);
+    return paid(c, run(c, Told::steps, 1), std::min(wanted_s, most_s), most_s);
+  }
+  Measured train(std::size_t c, double until, double epochs, double most_s) override {
+    ++trained;
+    PastRun made = run(c, Told::run, 0);
+    const double half = epochs_to(candidates[c].run.batch_size, 0.5);
+    int reached = 0;
+    while (static_cast<double>(made.curve.size()) < epochs && reached < 2) {
+      const double e = static_cast<double>(made.curve.size()) + 1;
+      made.curve.push_back(e / (half + e));
+      reached = made.curve.back() >= until ? reached + 1 : 0;
+    }
+    made.epochs = static_cast<double>(made.curve.size());
+    made.accuracy = made.curve.back();
+    made.time_s = made.epochs * epoch_s(c);
+    return paid(c, made, kStart + made.time_s, most_s);
+  }
+
+  std::vector<ProbeCandidate> candidates;
+  int timed = 0, trained = 0;
+  double usd = 0;
+  bool dearer_than_announced = false;
+
+ private:
+  PastRun run(std::size_t c, Told told, double epochs) const {
+    return {.model = "m",
+            .dataset = "d",
+            .instance = candidates[c].instance,
+            .workers = candidates[c].run.workers,
+            .batch_size = candidates[c].run.batch_size,
+            .samples = kSamples,
+            .epochs = epochs,
+            .time_s = epoch_s(c) * epochs,
+            .told = told};
+  }
+  Measured paid(std::size_t c, PastRun of, double held_s, double most_s) {
+    Measured measured{.fits = true, .run = std::move(of), .held_s = held_s, .usd = price_usd(c, held_s)};
+    usd += measured.usd;
+    dearer_than_announced = dearer_than_announced || measured.usd > price_usd(c, most_s) * (1 + 1e-9);
+    return measured;
+  }
+};
+
+PastRun recipe() {
+  return {.model = "m", .dataset = "d", .batch_size = 128, .samples = kSamples, .epochs = 100, .told = Told::recipe};
+}
+
+struct Bought {
+  Formula lab;
+  double wait_s = 0, usd = 0;
+  int probes = 0;
+  std::vector<PastRun> known, in_the_end;
+};
+
+Bought bought(double reuse_jobs, double deadline_s = 5000) {
+  Bought out;
+  ActiveProbes probes(out.lab.candidates, recipe(),
+                      {.envelope = {.time_noise = 0.02}, .start_s = kStart, .reuse_jobs = reuse_jobs}, out.lab);
+  out.wait_s = probes.arrive({.floor = 0.8, .deadline_s = deadline_s, .epochs = 300}, 1000);
+  out.known = probes.known(1000 + out.wait_s);
+  out.in_the_end = probes.known(1e12);
+  out.usd = probes.cost_usd();
+  out.probes = probes.probes();
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("with one job to come only what cannot be done without is measured; with many, more, within what they save") {
+  const Bought one = bought(1), hundred = bought(100), many = bought(10'000);
+  CHECK(one.lab.timed == 2);  // one of each instance
+  CHECK(one.lab.trained == 0);
+  CHECK(hundred.probes >= one.probes);
+  CHECK(many.probes > hundred.probes - 1);
+  CHECK(many.lab.trained > 0);
+  CHECK(one.usd == Approx(one.lab.usd));
+  CHECK(many.usd == Approx(many.lab.usd));
+}
+
+TEST_CASE("a probe never costs more than announced") {
+  for (const double reuse : {1.0, 100.0, 10'000.0}) CHECK_FALSE(bought(reuse).lab.dearer_than_announced);
+}
+
+TEST_CASE("a job waits for timed steps, not for trainings, and not beyond what its deadline leaves") {
+  const Bought many = bought(10'000);
+  CHECK(many.wait_s > 0);
+  CHECK(many.wait_s < 1000);
+  CHECK(std::none_of(many.known.begin(), many.known.end(), [](const PastRun& run) { return run.told == Told::run; }));
+  CHECK(std::any_of(many.in_the_end.begin(), many.in_the_end.end(), [](const PastRun& run) { return run.told == Told::run; }));
+  // Without a deadline worth the name it still waits for the first wave: nothing is known without it.
+  const Bought late = bought(10'000, 100);
+  CHECK(late.wait_s <= 100);
+}
+
+TEST_CASE("the same jobs buy the same, and a later one sees what has ended by then") {
+  const Bought a = bought(1000), b = bought(1000);
+  CHECK(a.usd == b.usd);
+  CHECK(a.known.size() == b.known.size());
+  Formula lab;
+  ActiveProbes probes(lab.candidates, recipe(), {.start_s = kStart, .reuse_jobs = 1000}, lab);
+  probes.arrive({.floor = 0.8, .deadline_s = 5000, .epochs = 300}, 0);
+  std::size_t before = 0;
+  for (const double at_s : {0.0, 100.0, 1000.0, 1e5, 1e7}) {
+    CHECK(probes.known(at_s).size() >= before);
+    before = probes.known(at_s).size();
+  }
+  CHECK(probes.known(0).size() == 1);  // the recipe
+}
