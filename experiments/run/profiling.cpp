@@ -257,7 +257,7 @@ struct Profiling::Campaign final : policies::Laboratory {
     const double epoch_s = lab.epoch_s(job, c), start_s = lab.scenario().costs.start_s;
     double& before = trained[c.batch_size()];
     const double affordable = epoch_s > 0 ? std::floor((most_s - start_s) / epoch_s) : 0;
-    job.epochs = std::min(std::max(epochs, before), before + affordable);
+    job.epochs = std::min(epochs, before + affordable);
     job.target_accuracy = until;
     job.readings = 2;
     if (epoch_s < 0 || job.epochs < before + 1) return {};

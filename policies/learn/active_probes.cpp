@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "sim/base/errors.hpp"
+
 namespace rehearse::policies {
 
 namespace {
@@ -17,9 +19,12 @@ constexpr double kUnknownStepS = 6;    // that a step may take where nothing is 
 constexpr double kRankingCaution =
     0.5;                              // FromHistory's: of the way from expected to pessimistic money, which choices are ranked by
 constexpr std::size_t kWaveSize = 8;  // measurements at a time
-constexpr int kMostWaves = 8;         // of timed steps, one after the other, at one date
+constexpr int kMostWaves = 4;         // of timed steps, one after the other, at one date
 constexpr std::size_t kTypicalJobs = 5;  // jobs that stand for all that have arrived
 constexpr double kFasterFor = 1.25;      // a training may cost so much more than the cheapest to be over sooner
+constexpr double kPatience = 0.5;        // of what a deadline leaves, that a job may wait for trainings
+constexpr double kWorthWaiting = 0.9;    // of a job's money: if it becomes less, the job waits for it
+constexpr double kSpare = 0.002;         // of what the jobs to come will cost: for trainings that are over sooner, or go on
 constexpr double kKnownWidth = 0.5;      // of log seconds, where a configuration's time counts as known
 constexpr std::size_t kTried = 40;       // configurations whose steps are worth thinking of
 
@@ -74,6 +79,12 @@ class ActiveProbes::Outlook {
     }
     for (const double batch : slots_) trained_.push_back(epochs.trained(batch));
     epoch_noise_ = options.envelope.epoch_noise;
+    epoch_s_.resize(candidates.size());
+    longest_epoch_s_.resize(candidates.size());
+    for (std::size_t c = 0; c < candidates.size(); ++c) settle_time(c);
+    training_.assign(limits_.size(), std::vector<Training>(slots_.size()));
+    for (std::size_t job = 0; job < limits_.size(); ++job)
+      for (std::size_t slot = 0; slot < slots_.size(); ++slot) settle_training(job, slot);
   }
 
   std::size_t size() const { return candidates_.size(); }
@@ -84,36 +95,29 @@ class ActiveProbes::Outlook {
   double trained(std::size_t slot) const { return trained_[slot]; }
   const std::vector<JobLimits>& limits() const { return limits_; }
   bool is_known(std::size_t candidate) const { return times_[candidate].width() < kKnownWidth; }
-  double epoch_s(std::size_t c) const { return candidates_[c].run.samples * mean_exp(times_[c]); }
-  double longest_epoch_s(std::size_t c) const { return candidates_[c].run.samples * std::exp(times_[c].high); }
+  double epoch_s(std::size_t c) const { return epoch_s_[c]; }
+  double longest_epoch_s(std::size_t c) const { return longest_epoch_s_[c]; }
   double longest_step_s(std::size_t c) const {
     return std::isinf(times_[c].high) ? kUnknownStepS : std::exp(times_[c].high) * candidates_[c].run.batch_size;
   }
 
   double safe_s(std::size_t job, std::size_t c) const {
-    const LogBounds& e = epochs_[job][slot_[c]];
-    if (e.high > kForeverEpochs || std::isinf(times_[c].high)) return kUnbounded;
-    const double epochs = std::ceil(std::exp(e.high) * (1 + options_.margins.epochs) - 1e-9) + limits_[job].readings - 1;
-    return options_.start_s + epochs * candidates_[c].run.samples * std::exp(times_[c].high) * (1 + options_.margins.time);
+    const double epochs = training_[job][slot_[c]].safe;
+    if (std::isinf(epochs) || std::isinf(longest_epoch_s_[c])) return kUnbounded;
+    return options_.start_s + epochs * longest_epoch_s_[c] * (1 + options_.margins.time);
   }
   double expected_usd(std::size_t job, std::size_t c) const {
-    LogBounds e = epochs_[job][slot_[c]];
-    if (e.high > kForeverEpochs) e.high = likely_high(job, slot_[c]);
-    return candidates_[c].usd_per_s * (options_.start_s + epoch_s(c) * (mean_exp(e) + limits_[job].readings - 1));
+    return candidates_[c].usd_per_s * (options_.start_s + epoch_s_[c] * training_[job][slot_[c]].expected);
   }
-  double least_usd(std::size_t job, std::size_t c) const {
-    return candidates_[c].usd_per_s *
-           (options_.start_s + candidates_[c].run.samples * std::exp(times_[c].low + epochs_[job][slot_[c]].low));
+  double least_s(std::size_t job, std::size_t c) const {
+    return options_.start_s + candidates_[c].run.samples * std::exp(times_[c].low + epochs_[job][slot_[c]].low);
   }
+  double least_usd(std::size_t job, std::size_t c) const { return candidates_[c].usd_per_s * least_s(job, c); }
   bool may_take(std::size_t job, std::size_t c) const {
     return limits_[job].batch_size == 0 || limits_[job].batch_size == candidates_[c].run.batch_size;
   }
   /// Could it keep the deadline, at its best?
-  bool may_keep(std::size_t job, std::size_t c) const {
-    return may_take(job, c) &&
-           options_.start_s + candidates_[c].run.samples * std::exp(times_[c].low + epochs_[job][slot_[c]].low) <=
-               limits_[job].deadline_s;
-  }
+  bool may_keep(std::size_t job, std::size_t c) const { return may_take(job, c) && least_s(job, c) <= limits_[job].deadline_s; }
 
   /// Money of the choice that would be made for a job like this one; where none is sure to keep the limits, the fastest one's
   /// twice: a broken limit costs the run again.
@@ -129,8 +133,7 @@ class ActiveProbes::Outlook {
           best_usd = usd;
         }
       }
-      const double fast =
-          options_.start_s + epoch_s(c) * std::exp(std::min(epochs_[job][slot_[c]].high, likely_high(job, slot_[c])));
+      const double fast = options_.start_s + epoch_s_[c] * training_[job][slot_[c]].likely;
       if (fast < soonest) {
         soonest = fast;
         soonest_usd = usd;
@@ -153,6 +156,7 @@ class ActiveProbes::Outlook {
       const double noise = noise_[candidate];
       times_[c] = met(times_[c], low_from(point, slack_[c], workers_[c], batches_[c]) - noise,
                       high_from(point, slack_[c], workers_[c], batches_[c]) + noise);
+      settle_time(c);
     }
   }
   /// As if this batch had been trained; `share` above 1: it never reaches the floors.
@@ -170,6 +174,7 @@ class ActiveProbes::Outlook {
           const double up = larger <= 0.7 ? at + std::max(0.0, larger) + epoch_noise_ : kUnbounded;
           e = met(e, at + std::min(0.0, larger) - epoch_noise_, up);
         }
+        settle_training(job, s);
       }
     }
   }
@@ -183,9 +188,29 @@ class ActiveProbes::Outlook {
   }
 
  private:
+  /// Epochs of a job at a batch.
+  struct Training {
+    double safe = 0, expected = 0, likely = 0;
+  };
+  void settle_time(std::size_t c) {
+    epoch_s_[c] = candidates_[c].run.samples * mean_exp(times_[c]);
+    longest_epoch_s_[c] = candidates_[c].run.samples * std::exp(times_[c].high);
+  }
+  void settle_training(std::size_t job, std::size_t slot) {
+    const double again = limits_[job].readings - 1;
+    LogBounds e = epochs_[job][slot];
+    Training& out = training_[job][slot];
+    out.safe = e.high > kForeverEpochs ? kUnbounded : std::ceil(std::exp(e.high) * (1 + options_.margins.epochs) - 1e-9) + again;
+    e.high = likely_high(job, slot);
+    out.expected = mean_exp(e) + again;
+    out.likely = std::exp(e.high) + again;
+  }
+
   std::span<const ProbeCandidate> candidates_;
   const ActiveOptions& options_;
   std::vector<JobLimits> limits_;
+  std::vector<double> epoch_s_, longest_epoch_s_;
+  std::vector<std::vector<Training>> training_;  // by job and batch
   std::vector<double> workers_, batches_, noise_;
   std::vector<TimeSlack> slack_;
   std::vector<LogBounds> times_;
@@ -221,14 +246,15 @@ std::vector<double> shares_of_training(const Outlook& outlook, std::size_t slot)
 /// The candidate that trains this batch: the cheapest whose time is known, or one that is over sooner for little more. None:
 /// size.
 template <class Outlook>
-std::size_t trainer_of(const Outlook& outlook, std::span<const ProbeCandidate> candidates, std::size_t slot) {
+std::size_t trainer_of(const Outlook& outlook, std::span<const ProbeCandidate> candidates, std::size_t slot, double spare_usd) {
   std::size_t cheapest = candidates.size();
   const auto usd = [&](std::size_t c) { return candidates[c].usd_per_s * outlook.epoch_s(c); };
   for (std::size_t c = 0; c < candidates.size(); ++c)
     if (outlook.slot(c) == slot && outlook.is_known(c) && (cheapest == candidates.size() || usd(c) < usd(cheapest))) cheapest = c;
   std::size_t chosen = cheapest;
   for (std::size_t c = 0; c < candidates.size() && cheapest < candidates.size(); ++c)
-    if (outlook.slot(c) == slot && outlook.is_known(c) && usd(c) <= kFasterFor * usd(cheapest) &&
+    if (outlook.slot(c) == slot && outlook.is_known(c) &&
+        usd(c) <= std::max(kFasterFor * usd(cheapest), std::min(2 * usd(cheapest), usd(cheapest) + spare_usd)) &&
         outlook.epoch_s(c) < outlook.epoch_s(chosen))
       chosen = c;
   return chosen;
@@ -243,9 +269,12 @@ ActiveProbes::ActiveProbes(std::vector<ProbeCandidate> candidates, const PastRun
 }
 
 std::vector<PastRun> ActiveProbes::known(double at_s) const {
+  std::map<double, std::size_t> last;  // of each training the row that says most
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (rows_[i].training > 0 && rows_[i].known_s <= at_s) last[rows_[i].training] = i;
   std::vector<PastRun> runs;
-  for (const Row& row : rows_)
-    if (row.known_s <= at_s) runs.push_back(row.run);
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (rows_[i].known_s <= at_s && (rows_[i].training == 0 || last.at(rows_[i].training) == i)) runs.push_back(rows_[i].run);
   return runs;
 }
 
@@ -284,8 +313,7 @@ double ActiveProbes::buy_times(std::span<const std::size_t> wave, const Outlook&
     const double most_s = options_.start_s + std::max(kProbeSeconds, kProbeSteps * outlook.longest_step_s(c));
     Laboratory::Measured measured = laboratory_.time_steps(c, most_s);
     if (!measured.fits) continue;
-    ++probes_;
-    cost_usd_ += measured.usd;
+    pay(measured, c, most_s);
     rows_.push_back({std::move(measured.run), now_s + measured.held_s});
     end_s = std::max(end_s, now_s + measured.held_s);
   }
@@ -302,7 +330,7 @@ double ActiveProbes::soonest_s(const JobLimits& job, double at_s) const {
 
 /// Wave after wave; of each the measurements are chosen as if the ones before it in the wave had shown what is expected of them.
 double ActiveProbes::time_more(double now_s, const JobLimits& job) {
-  const double jobs = std::max(0.0, options_.reuse_jobs - static_cast<double>(arrived_.size()) + 1);
+  const double jobs = jobs_to_come();
   double waits_until_s = now_s, begin_s = now_s;
   bool waits = true;
   const auto wait_for = [&](double end_s, double soonest) {
@@ -320,12 +348,14 @@ double ActiveProbes::time_more(double now_s, const JobLimits& job) {
     std::vector<std::size_t> wave;
     while (wave.size() < kWaveSize) {
       const double now_usd = imagined.worth_usd();
+      std::vector<double> worth;
+      for (std::size_t j = 0; j < imagined.limits().size(); ++j) worth.push_back(imagined.worth_usd(j));
       std::vector<std::pair<double, std::size_t>> tried;  // the less it may cost, the sooner
       for (std::size_t c = 0; c < candidates_.size(); ++c) {
         if (timed_[c] || imagined.time(c).width() < 1e-3) continue;
         double best = kUnbounded;
         for (std::size_t j = 0; j < imagined.limits().size(); ++j)
-          if (imagined.may_keep(j, c)) best = std::min(best, imagined.least_usd(j, c) / imagined.worth_usd(j));
+          if (imagined.may_keep(j, c)) best = std::min(best, imagined.least_usd(j, c) / worth[j]);
         if (best < 1) tried.emplace_back(best, c);
       }
       std::sort(tried.begin(), tried.end());
@@ -372,9 +402,9 @@ double ActiveProbes::time_more(double now_s, const JobLimits& job) {
   return waits_until_s;
 }
 
+/// Trainings at one date: those that are under way are taken to show what is expected of them.
 void ActiveProbes::train_more(double now_s) {
-  const double jobs = std::max(0.0, options_.reuse_jobs - static_cast<double>(arrived_.size()) + 1);
-  const Outlook outlook(candidates_, known(now_s), options_, typical_limits());
+  const double jobs = jobs_to_come();
   double until = 0, cap = 1;
   for (const JobLimits& job : arrived_) {
     if (std::isnan(job.floor)) continue;
@@ -382,50 +412,151 @@ void ActiveProbes::train_more(double now_s) {
     cap = std::max(cap, job.epochs);
   }
   if (until == 0) return;
+  const Outlook outlook(candidates_, known(now_s), options_, typical_limits());
   Outlook imagined = outlook;
-  std::set<std::size_t> chosen;
-  while (chosen.size() < kWaveSize) {
+  const double spare_usd = kSpare * jobs * outlook.worth_usd();
+  const auto batch_of = [&](std::size_t c) { return candidates_[c].run.batch_size; };
+  std::set<std::size_t> closed;  // batches that need no training now
+  for (std::size_t c = 0; c < candidates_.size(); ++c) {
+    const auto training = trainings_.find(batch_of(c));
+    if (training == trainings_.end() || closed.contains(imagined.slot(c))) continue;
+    if (training->second.end_s > now_s) imagined.imagine_training(imagined.slot(c), 0.5);
+    if (training->second.end_s > now_s || training->second.reached >= until) closed.insert(imagined.slot(c));
+  }
+  for (std::size_t bought = 0; bought < kWaveSize; ++bought) {
     const double now_usd = imagined.worth_usd();
-    double most = 0, epochs_of_best = 0;
+    double most = 0, epochs_of_best = 0, expected_of_best = 0;
     std::size_t best = candidates_.size();
     for (std::size_t slot = 0; slot < imagined.batches(); ++slot) {
-      if (chosen.contains(slot)) continue;
-      const std::size_t trainer = trainer_of(outlook, candidates_, slot);
-      if (trainer == candidates_.size()) continue;
-      double epochs = 1, width = 0;
+      if (closed.contains(slot)) continue;
+      double epochs = 1, width = 0, most_epochs = 1;
       for (std::size_t j = 0; j < imagined.limits().size(); ++j) {
-        const double high = imagined.likely_high(j, slot);
-        epochs = std::max(epochs, std::exp(0.5 * (imagined.epochs(j, slot).low + high)));
+        most_epochs = std::max(most_epochs, std::exp(outlook.likely_high(j, slot)));
+        epochs = std::max(epochs, std::exp(0.5 * (imagined.epochs(j, slot).low + imagined.likely_high(j, slot))));
         width = std::max(width, imagined.epochs(j, slot).width());
       }
-      if (width < 3 * options_.envelope.epoch_noise + 0.05) continue;
+      const std::size_t trainer = trainer_of(outlook, candidates_, slot, spare_usd / epochs);
+      if (trainer == candidates_.size() || width < 3 * options_.envelope.epoch_noise + 0.05) continue;
       const auto imagine = [slot](Outlook& then, double share) { then.imagine_training(slot, share); };
       const double after = worth_after(imagined, shares_of_training(imagined, slot), imagine);
-      const double price = laboratory_.price_usd(
-          trainer, options_.start_s + std::max(1.0, epochs - outlook.trained(slot)) * outlook.epoch_s(trainer));
+      const auto training = trainings_.find(batch_of(trainer));
+      const double done = training == trainings_.end() ? 0 : training->second.epochs;
+      const double price =
+          laboratory_.price_usd(trainer, options_.start_s + std::max(1.0, epochs - done) * outlook.epoch_s(trainer));
       const double net = jobs * (now_usd - after) - price;
       if (net <= most) continue;
       most = net;
       best = trainer;
-      epochs_of_best = std::min(cap, std::ceil(2 * epochs));
+      epochs_of_best = std::min(cap, std::ceil(most_epochs));
+      expected_of_best = std::min(cap, epochs);
     }
-    if (best == candidates_.size()) break;
-    const std::size_t slot = imagined.slot(best);
-    chosen.insert(slot);
-    const double most_s = options_.start_s + epochs_of_best * outlook.longest_epoch_s(best);
-    Laboratory::Measured measured = laboratory_.train(best, until, epochs_of_best, most_s);
-    imagined.imagine_training(slot, 0.5);
-    if (!measured.fits) continue;
-    ++probes_;
-    cost_usd_ += measured.usd;
-    busy_until_s_ = std::max(busy_until_s_, now_s + measured.held_s);
-    rows_.push_back({std::move(measured.run), now_s + measured.held_s});
+    if (best == candidates_.size()) return;
+    closed.insert(imagined.slot(best));
+    imagined.imagine_training(imagined.slot(best), 0.5);
+    Plan plan{.until = until,
+              .epochs = epochs_of_best,
+              .expected_epochs = expected_of_best,
+              .epoch_s = outlook.epoch_s(best),
+              .longest_epoch_s = outlook.longest_epoch_s(best)};
+    const double end_s = train(best, plan, now_s);
+    // On to where the recipe ends, so that higher floors need no training of their own: where that is small change.
+    const Recipe recipe{rows_.front().run.batch_size, rows_.front().run.epochs};
+    const double more = std::min(cap, recipe.epochs) - trainings_[batch_of(best)].epochs;
+    if (more >= 1 && trainings_[batch_of(best)].reached > 0 &&
+        laboratory_.price_usd(best, options_.start_s + more * outlook.epoch_s(best)) <= spare_usd) {
+      plan.until = 1;
+      plan.epochs = plan.expected_epochs = std::min(cap, recipe.epochs);
+      train(best, plan, end_s);
+    }
   }
+}
+
+/// Begins or goes on with the training of a batch size. Returns when it ends.
+double ActiveProbes::train(std::size_t candidate, const Plan& plan, double now_s) {
+  const double batch = candidates_[candidate].run.batch_size;
+  Training& training = trainings_[batch];
+  const double most_s = options_.start_s + std::max(1.0, plan.epochs - training.epochs) * plan.longest_epoch_s;
+  Laboratory::Measured measured = laboratory_.train(candidate, plan.until, plan.epochs, most_s);
+  if (!measured.fits) {
+    training.reached = 1;  // it cannot be trained any further: not tried again
+    return now_s;
+  }
+  pay(measured, candidate, most_s);
+  const double expected_s = now_s + options_.start_s + std::max(1.0, plan.expected_epochs - training.epochs) * plan.epoch_s;
+  training.epochs = measured.run.epochs;
+  training.end_s = now_s + measured.held_s;
+  const std::vector<double>& curve = measured.run.curve;
+  const bool twice = curve.size() > 1 && std::min(curve.back(), curve[curve.size() - 2]) >= plan.until;
+  training.reached = twice ? plan.until : training.reached;
+  rows_.push_back({std::move(measured.run), training.end_s, batch, expected_s});
+  return training.end_s;
+}
+
+/// Seconds that the job waits for trainings under way, after `waited_s`: if by what they are expected to show and when, its
+/// choice would then cost less, its deadline being nearer. It gives up while some configuration still keeps the deadline.
+double ActiveProbes::wait_for_trainings(const JobLimits& job, double now_s, double waited_s) const {
+  const double from_s = now_s + waited_s;
+  std::vector<const Row*> pending;
+  for (const Row& row : rows_)
+    if (row.training > 0 && row.known_s > from_s) pending.push_back(&row);
+  if (pending.empty() || std::isnan(job.floor)) return waited_s;
+  std::stable_sort(pending.begin(), pending.end(), [](const Row* a, const Row* b) { return a->expected_s < b->expected_s; });
+  const std::vector<PastRun> runs = known(from_s);
+  const auto outlook_after = [&](double wait_s) {
+    JobLimits later = job;
+    later.deadline_s -= wait_s;
+    return Outlook(candidates_, runs, options_, {later});
+  };
+  const double latest_s = std::isinf(job.deadline_s) ? kUnbounded : kPatience * (job.deadline_s - soonest_s(job, from_s));
+  double best_usd = outlook_after(waited_s).worth_usd(), best_s = waited_s;
+  for (std::size_t k = 0; k < pending.size(); ++k) {
+    const double wait_s = std::max(waited_s, pending[k]->expected_s - now_s);
+    if (wait_s > latest_s) break;
+    const Outlook now = outlook_after(wait_s);
+    const double usd = worth_after(now, kImaginedShares, [&](Outlook& then, double share) {
+      for (std::size_t i = 0; i <= k; ++i)
+        for (std::size_t c = 0; c < candidates_.size(); ++c)
+          if (candidates_[c].run.batch_size == pending[i]->training) {
+            then.imagine_training(then.slot(c), share);
+            break;
+          }
+    });
+    if (usd >= kWorthWaiting * best_usd) continue;
+    best_usd = usd;
+    best_s = std::max(waited_s, std::min(pending[k]->known_s - now_s, latest_s));
+  }
+  return best_s;
+}
+
+void ActiveProbes::pay(const Laboratory::Measured& measured, std::size_t candidate, double most_s) {
+  sim::check(measured.usd <= laboratory_.price_usd(candidate, most_s) * (1 + 1e-9),
+             "a measurement costs more than was announced");
+  ++probes_;
+  cost_usd_ += measured.usd;
+}
+
+double ActiveProbes::jobs_to_come() const {
+  return std::max(0.0, options_.reuse_jobs - static_cast<double>(arrived_.size()) + 1);
 }
 
 double ActiveProbes::arrive(const JobLimits& job, double now_s) {
   arrived_.push_back(job);
-  if (candidates_.empty() || now_s < busy_until_s_) return 0;
+  if (candidates_.empty()) return 0;
+  const double waited_s = measure(job, now_s);
+  return wait_for_trainings(job, now_s, waited_s);
+}
+
+double ActiveProbes::measure(const JobLimits& job, double now_s) {
+  if (now_s < busy_until_s_) return 0;
+  // Thinking takes time too: again when a training has ended, when a job asks for more than any before, and ever more seldom.
+  const auto ended = static_cast<std::size_t>(
+      std::count_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.training > 0 && row.known_s <= now_s; }));
+  const bool asks_more = job.floor > highest_floor_ || job.deadline_s < shortest_s_;
+  if (ended == ended_ && !asks_more && arrived_.size() < think_at_) return 0;
+  ended_ = ended;
+  think_at_ = 2 * arrived_.size();
+  highest_floor_ = std::fmax(highest_floor_, job.floor);
+  shortest_s_ = std::min(shortest_s_, job.deadline_s);
   const double waits_until_s = time_more(now_s, job);
   train_more(busy_until_s_);
   return waits_until_s - now_s;

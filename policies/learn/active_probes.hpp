@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,7 +62,7 @@ class ActiveProbes {
                Laboratory& laboratory);
 
   /// A job has arrived: buys what repays itself for jobs like those that have arrived so far. Returns how long this one waits for
-  /// measurements: as long as, by what is known before, some configuration would still keep its deadline.
+  /// measurements: no longer than, by what is known before, some configuration would still keep its deadline.
   double arrive(const JobLimits& job, double now_s);
   /// What has been measured by this date; the recipe first.
   std::vector<PastRun> known(double at_s) const;
@@ -75,11 +76,27 @@ class ActiveProbes {
   struct Row {
     PastRun run;
     double known_s = 0;
+    double training = 0;    ///< its batch size, where it is a training of ours: of each the last row counts; else 0
+    double expected_s = 0;  ///< when a training was expected to be known
+  };
+  /// Of a training: until which accuracy, at most and about how many epochs of how many seconds.
+  struct Plan {
+    double until = 0, epochs = 0, expected_epochs = 0, epoch_s = 0, longest_epoch_s = 0;
+  };
+  struct Training {
+    double epochs = 0;   ///< trained so far
+    double reached = 0;  ///< the accuracy that it was to read twice, and did
+    double end_s = 0;
   };
   class Outlook;
   double time_first(double now_s);
   double time_more(double now_s, const JobLimits& job);
   void train_more(double now_s);
+  double train(std::size_t candidate, const Plan& plan, double now_s);
+  double measure(const JobLimits& job, double now_s);
+  double wait_for_trainings(const JobLimits& job, double now_s, double waited_s) const;
+  double jobs_to_come() const;
+  void pay(const Laboratory::Measured& measured, std::size_t candidate, double most_s);
   double buy_times(std::span<const std::size_t> wave, const Outlook& outlook, double now_s);
   std::vector<JobLimits> typical_limits() const;
   double soonest_s(const JobLimits& job, double at_s) const;
@@ -90,7 +107,11 @@ class ActiveProbes {
   std::vector<Row> rows_;
   std::vector<JobLimits> arrived_;
   std::vector<bool> timed_;
+  std::map<double, Training> trainings_;  ///< by batch size
+  /// Steps are being timed.
   double busy_until_s_ = -std::numeric_limits<double>::infinity();
+  std::size_t ended_ = 0, think_at_ = 1;  ///< of trainings, when it last thought; jobs that have arrived when it will again
+  double highest_floor_ = 0, shortest_s_ = std::numeric_limits<double>::infinity();  ///< of jobs that it has thought of
   double cost_usd_ = 0;
   int probes_ = 0;
 };

@@ -16,10 +16,12 @@ constexpr double kSame = 1e-9;  // of logarithms
 /// Beyond the largest batch that has reached an accuracy by more than this factor's logarithm nobody promises that it is reached.
 constexpr double kBeyondReach = 0.7;
 
-/// Both sides of each of `count` points hold together with at least the probability, by the sum of their chances to fail.
-double deviations_of(double probability, std::size_t count) {
-  const double each = (1 - std::clamp(probability, 0.0, 0.999999)) / (2 * static_cast<double>(std::max<std::size_t>(1, count)));
-  return normal_quantile(1 - std::min(0.5, each));
+/// On each side of a point so many measurements may come close to its bound, the others are far: the chances of them to fail add
+/// up.
+constexpr double kBinding = 2;
+
+double deviations_of(double probability) {
+  return normal_quantile(1 - (1 - std::clamp(probability, 0.0, 0.999999)) / (2 * kBinding));
 }
 
 std::vector<TimePoint> merged_points(std::span<const PastRun> runs, double noise) {
@@ -128,7 +130,7 @@ double high_from(const TimePoint& point, const TimeSlack& slack, double workers,
 TimeEnvelope::TimeEnvelope(std::span<const PastRun> runs, const EnvelopeOptions& options)
     : points_(merged_points(runs, options.time_noise)) {
   sim::check(!points_.empty(), "an envelope of times without a run");
-  deviations_ = options.time_noise > 0 ? deviations_of(options.probability, points_.size()) : 0;
+  deviations_ = options.time_noise > 0 ? deviations_of(options.probability) : 0;
   slack_ = refuted(points_, deviations_);
   fitted_ = isotonic_seconds(points_);
 }
@@ -185,7 +187,7 @@ EpochEnvelope::EpochEnvelope(std::span<const PastRun> runs, const EnvelopeOption
     group.curves.push_back(std::move(curve));
   }
   for (auto& [batch, group] : by) groups_.push_back(std::move(group));
-  deviations_ = options.epoch_noise > 0 ? deviations_of(options.probability, groups_.size()) : 0;
+  deviations_ = options.epoch_noise > 0 ? deviations_of(options.probability) : 0;
 }
 
 const std::vector<EpochEnvelope::Reached>& EpochEnvelope::reached(double accuracy) const {

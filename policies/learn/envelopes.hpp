@@ -27,7 +27,7 @@ struct LogBounds {
 };
 
 struct EnvelopeOptions {
-  double probability = 0.9;   ///< with which all bounds hold at once, were the orders true
+  double probability = 0.9;   ///< with which the bounds of a point hold, were the orders true
   double time_noise = 0.05;   ///< standard deviation of the logarithm of a measured time
   double epoch_noise = 0.07;  ///< of the epochs that two runs alike need to the same accuracy
 };

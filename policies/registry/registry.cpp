@@ -166,7 +166,7 @@ ConfigureEntry active_isotonic_entry() {
     return ParameterDeclaration{.name = name, .fallback = fallback, .help = help, .low = 0, .high = high};
   };
   entry.parameters =
-      with_learning({share("probability", envelope.probability, "with which all bounds hold at once", 0.9999),
+      with_learning({share("probability", envelope.probability, "with which the bounds of a point hold", 0.9999),
                      share("time_noise", envelope.time_noise, "standard deviation of the logarithm of a measured time", 1),
                      share("epoch_noise", envelope.epoch_noise, "the same of the epochs that two runs alike need", 1),
                      share("time_margin", margins.time, "of a time, beyond its bound, for what differs from run to run", 1),
