@@ -346,6 +346,8 @@ double ActiveProbes::time_more(double now_s, const JobLimits& job) {
     const double soonest = soonest_s(job, begin_s);
     Outlook imagined = outlook;
     std::vector<std::size_t> wave;
+    double wave_usd = 0;  // what it will cost
+    const double left = left_usd(outlook.worth_usd());
     while (wave.size() < kWaveSize) {
       const double now_usd = imagined.worth_usd();
       std::vector<double> worth;
@@ -364,7 +366,7 @@ double ActiveProbes::time_more(double now_s, const JobLimits& job) {
       std::size_t best = candidates_.size();
       const auto consider = [&](std::size_t c, double after_usd, double price_usd) {
         const double net = jobs * (now_usd - after_usd) - price_usd;
-        if (net <= most) return;
+        if (net <= most || price_usd > left - wave_usd) return;
         most = net;
         best = c;
       };
@@ -391,6 +393,7 @@ double ActiveProbes::time_more(double now_s, const JobLimits& job) {
                  price_of(c) + laboratory_.price_usd(c, options_.start_s + epochs * imagined.epoch_s(c)));
       }
       if (best == candidates_.size()) break;
+      wave_usd += price_of(best);
       wave.push_back(best);
       timed_[best] = true;
       imagined.imagine_time(best, 0.5);
@@ -444,7 +447,7 @@ void ActiveProbes::train_more(double now_s) {
       const double price =
           laboratory_.price_usd(trainer, options_.start_s + std::max(1.0, epochs - done) * outlook.epoch_s(trainer));
       const double net = jobs * (now_usd - after) - price;
-      if (net <= most) continue;
+      if (net <= most || price > left_usd(outlook.worth_usd())) continue;
       most = net;
       best = trainer;
       epochs_of_best = std::min(cap, std::ceil(most_epochs));
@@ -463,7 +466,8 @@ void ActiveProbes::train_more(double now_s) {
     const Recipe recipe{rows_.front().run.batch_size, rows_.front().run.epochs};
     const double more = std::min(cap, recipe.epochs) - trainings_[batch_of(best)].epochs;
     if (more >= 1 && trainings_[batch_of(best)].reached > 0 &&
-        laboratory_.price_usd(best, options_.start_s + more * outlook.epoch_s(best)) <= spare_usd) {
+        laboratory_.price_usd(best, options_.start_s + more * outlook.epoch_s(best)) <=
+            std::min(spare_usd, left_usd(outlook.worth_usd()))) {
       plan.until = 1;
       plan.epochs = plan.expected_epochs = std::min(cap, recipe.epochs);
       train(best, plan, end_s);
@@ -533,6 +537,10 @@ void ActiveProbes::pay(const Laboratory::Measured& measured, std::size_t candida
              "a measurement costs more than was announced");
   ++probes_;
   cost_usd_ += measured.usd;
+}
+
+double ActiveProbes::left_usd(double job_usd) const {
+  return std::isfinite(job_usd) ? options_.budget * options_.reuse_jobs * job_usd - cost_usd_ : 0;
 }
 
 double ActiveProbes::jobs_to_come() const {

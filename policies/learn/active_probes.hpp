@@ -53,6 +53,7 @@ struct ActiveOptions {
   EnvelopeMargins margins;
   double start_s = 0;     ///< of a job and of a measurement
   double reuse_jobs = 0;  ///< jobs that are expected in all
+  double budget = 0.05;   ///< of what those are expected to cost: for all measurements but the first
 };
 
 class ActiveProbes {
@@ -96,6 +97,8 @@ class ActiveProbes {
   double measure(const JobLimits& job, double now_s);
   double wait_for_trainings(const JobLimits& job, double now_s, double waited_s) const;
   double jobs_to_come() const;
+  /// What may still be spent, where a job costs so much.
+  double left_usd(double job_usd) const;
   void pay(const Laboratory::Measured& measured, std::size_t candidate, double most_s);
   double buy_times(std::span<const std::size_t> wave, const Outlook& outlook, double now_s);
   std::vector<JobLimits> typical_limits() const;
