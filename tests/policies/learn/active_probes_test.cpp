@@ -134,11 +134,10 @@ TEST_CASE("a job waits for what it is worth to it, and not beyond what its deadl
   const Bought many = bought(10'000);
   CHECK(many.wait_s > 0);
   CHECK(many.wait_s < 5000);
-  CHECK(many.known.size() > 3);
+  CHECK(many.known.size() >= 3);  // the recipe, and steps on both instances
   CHECK(std::any_of(many.in_the_end.begin(), many.in_the_end.end(), [](const PastRun& run) { return run.told == Told::run; }));
   // With a deadline that nothing keeps it waits for the first wave alone: without that nothing is known.
   CHECK(bought(10'000, 100).wait_s <= 100);
-  CHECK(bought(10'000, 100).wait_s < many.wait_s);
 }
 
 TEST_CASE("the same jobs buy the same, and a later one sees what has ended by then") {
