@@ -7,8 +7,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
 PROGRAM = BUILD / "cli" / "rehearse"
-# The same records on every rung; left alone, small runs would write more files than large ones.
-RECORDS = {"events": "none", "stages": False, "curves": False, "predictions": False, "utilization": False}
+# The same records on every rung: jobs and decisions.
+RECORDS = {"decisions": "all", "events": "none", "stages": "none", "predictions": "none", "utilization": "none", "nodes": "none", "report": False}
 # All without a linear programme.
 DISCIPLINES = ("fifo", "priority", "sjf", "srtf", "easy", "conservative", "edf", "deadline-admission", "las",
                {"name": "las", "gittins": True}, "fair-share", "drf", "finish-time-fairness", "goodput", "optimus")

@@ -11,6 +11,7 @@
 #include "cli/say.hpp"
 #include "scenarios/read/places.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/io/output_file.hpp"
 #include "traces/measurements/convergence_list.hpp"
 #include "workloads/calibration/calibration.hpp"
@@ -87,8 +88,8 @@ void print_knees(const std::vector<workloads::ScaledOut>& rows, const Measured& 
 /// The instance with fitted links; nothing when it is none of the catalogue.
 std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, const Measured& measured) {
   const workloads::LinkCalibration links = calibrate_links(given.rows, measured.model, given.place);
-  say("\n{}: {} rows of several workers\n", given.instance ? given.instance->instance.name : "no instance of the catalogue",
-      given.rows.size());
+  say("\n{}: {} of several workers\n", given.instance ? given.instance->instance.name : "no instance of the catalogue",
+      sim::counted(static_cast<double>(given.rows.size()), "row"));
   print(links.parameters);
   print_scaled("before:", given.rows, measured, {.place = given.place, .worker_factor = links.worker_factor});
   print_scaled("fitted:", given.rows, measured, links);
@@ -144,7 +145,7 @@ sim::Device calibrated(const std::string& name, const DeviceRows& given, const M
   const workloads::DeviceCalibration c = calibrate_device(rows, given.places, measured.model);
   sim::Device device = workloads::calibrated(*measured.catalogue.find_device(name), c);
   device.source += fmt::format(". Efficiency calibrated on {} rows", rows.size());
-  say("\n{}: {} rows of one worker\n", device.name, rows.size());
+  say("\n{}: {} of one worker\n", device.name, sim::counted(static_cast<double>(rows.size()), "row"));
   print(c.time);
   if (c.power) print(*c.power);
   const std::vector<workloads::Place>& before = given.places;
@@ -186,7 +187,9 @@ int calibrate_command(const CalibrateArguments& arguments) {
     if (rows.rows.empty()) rows = {.instance = instance, .place = measured.places[i]};
     rows.rows.push_back(scaled);
   }
-  if (unused > 0) say("{} rows of several workers have none of one worker in the same setting: not used\n", unused);
+  if (unused > 0)
+    say("not used: {} of several workers, of which none of one worker is in the same setting\n",
+        sim::counted(static_cast<double>(unused), "row"));
   if (by_device.empty() && by_instance.empty())
     throw sim::InputError({.file = arguments.measured.path, .expected = "rows that can be fitted", .found = "none"});
   std::vector<sim::Device> devices;
@@ -199,8 +202,8 @@ int calibrate_command(const CalibrateArguments& arguments) {
     if (auto entry = calibrated_links(rows, measured)) instances.push_back(std::move(*entry));
   }
   sim::write_file(arguments.out, scenarios::catalogue_json(devices, instances));
-  say("\n{}: {} devices and {} instances; use it with --catalogue {}\n", arguments.out, devices.size(), instances.size(),
-      arguments.out);
+  say("\n{}: {} and {}; use it with --catalogue {}\n", arguments.out, sim::counted(static_cast<double>(devices.size()), "device"),
+      sim::counted(static_cast<double>(instances.size()), "instance"), arguments.out);
   return kOk;
 }
 

@@ -7,6 +7,7 @@
 #include "experiments/run/run.hpp"
 #include "experiments/sweep/plan.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
 
 namespace rehearse::cli {
 
@@ -33,10 +34,14 @@ int check_command(const ScenarioArguments& arguments) {
   const scenarios::SweepPlan plan(arguments.path, load_options(arguments));
   const scenarios::Scenario* scenario = &plan.first();
   for (const std::string& warning : scenario->warnings) say(stderr, "warning: {}\n", warning);
-  say("{}: no mistakes; {}jobs: {}{}, pools: {}, policies: {}, repetitions: {}\n", arguments.path,
-      !scenario->study_name.empty() ? "study: " + scenario->study_name + ", " : "", scenario->jobs.size(),
-      scenario->generators.empty() ? "" : " and generated ones", scenario->cluster.pools.size(), scenario->policies.size(),
-      scenario->repetitions);
+  const auto counted = [](std::size_t number, const char* one, const char* many = "") {
+    return sim::counted(static_cast<double>(number), one, many);
+  };
+  say("{}: no mistakes; {}{}{}, {}, {}, {}\n", arguments.path,
+      !scenario->study_name.empty() ? "study " + scenario->study_name + ", " : "", counted(scenario->jobs.size(), "job"),
+      scenario->generators.empty() ? "" : " and generated ones", counted(scenario->cluster.pools.size(), "pool"),
+      counted(scenario->policies.size(), "policy", "policies"),
+      counted(static_cast<std::size_t>(scenario->repetitions), "repetition"));
   const double points = plan.axes().empty() ? 0 : static_cast<double>(plan.points());
   if (scenario->study_name.empty()) {
     const scenarios::RunEstimate estimate = estimate_run(*scenario, scenarios::processes_of({}), points);
@@ -46,10 +51,10 @@ int check_command(const ScenarioArguments& arguments) {
   if (!plan.axes().empty()) {
     std::vector<std::string> axes;
     for (const scenarios::SweepAxis& axis : plan.axes())
-      axes.push_back(fmt::format("{} values of {}", axis.values.size(), axis.pointer));
-    say("sweep: {} runs, at {} points: {}\n",
-        plan.points() * scenario->policies.size() * static_cast<std::size_t>(scenario->repetitions), plan.points(),
-        fmt::join(axes, " x "));
+      axes.push_back(fmt::format("{} of {}", counted(axis.values.size(), "value"), axis.pointer));
+    say("sweep: {}, at {}: {}\n",
+        counted(plan.points() * scenario->policies.size() * static_cast<std::size_t>(scenario->repetitions), "run"),
+        counted(plan.points(), "point"), fmt::join(axes, " x "));
   }
   return kOk;
 }

@@ -31,6 +31,8 @@ struct RunArguments {
   int processes = 0;
   bool watch = false;
   bool replace = false;
+  bool resume = false;
+  bool certify = false;
 };
 
 struct SweepArguments {
@@ -50,6 +52,19 @@ struct ReportArguments {
   std::vector<std::string> folders;  ///< of results
   std::string out;                   ///< instead of report.html in the folder; may be empty
   bool timing = false;
+};
+
+struct ExplainArguments {
+  std::string folder;  ///< of results
+  std::string job, policy;
+  std::string inputs;  ///< a folder
+  int repetition = 0;
+  bool all = false;  ///< candidates
+};
+
+struct CompareArguments {
+  std::vector<std::string> folders;  ///< of results
+  std::vector<std::string> metrics;  ///< none: the usual ones
 };
 
 struct ImportArguments {
@@ -124,6 +139,8 @@ struct SplitArguments {
   std::vector<std::string> catalogues;  ///< files
 };
 
+int explain_command(const ExplainArguments& arguments);
+int compare_command(const CompareArguments& arguments);
 int split_command(const SplitArguments& arguments);
 int rate_command(const RateArguments& arguments);
 int plan_command(const PlanArguments& arguments);
@@ -138,7 +155,7 @@ int report_command(const ReportArguments& arguments);
 int run_command(const RunArguments& arguments);
 int sweep_command(const SweepArguments& arguments);
 int check_command(const ScenarioArguments& arguments);
-int list_command(const std::string& what);
+int list_command(const std::string& what, const std::string& which);
 
 /// The scenario's file, --set and --catalogue.
 void add_scenario_arguments(Command command, ScenarioArguments& arguments);

@@ -8,6 +8,7 @@
 #include "cli/say.hpp"
 #include "scenarios/read/convergence_json.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/io/output_file.hpp"
 #include "traces/measurements/convergence_list.hpp"
 #include "workloads/calibration/convergence_validation.hpp"
@@ -117,7 +118,7 @@ int import_convergence(const ImportArguments& arguments) {
   if (rows == 0)
     throw sim::InputError({.file = arguments.paths.front(), .expected = "at least one row that can be used", .found = "none"});
   sim::write_file(arguments.out, text);
-  say("{}: {} rows\n", arguments.out, rows);
+  say("{}: {}\n", arguments.out, sim::counted(static_cast<double>(rows), "row"));
   return kOk;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/say.hpp"
 #include "cli/text_file.hpp"
 #include "report/plots/run_gnuplot.hpp"
+#include "sim/base/number_words.hpp"
 #include "traces/jobs/native_rows.hpp"
 #include "traces/jobs/synthetic.hpp"
 #include "traces/jobs/workload.hpp"
@@ -142,8 +143,8 @@ int synthesize_command(const DescribeArguments& arguments) {
     drawn.add(*job);
   }
   out.close();
-  say("{}{}: {} jobs, mean load {:.4g} GPUs (the trace's: {:.4g})\n", to_string(stream.report()), arguments.out, count,
-      drawn.mean_load_gpus(), workload.mean_load_gpus());
+  say("{}{}: {}, mean load {:.4g} GPUs (the trace's: {:.4g})\n", to_string(stream.report()), arguments.out,
+      sim::counted(static_cast<double>(count), "job"), drawn.mean_load_gpus(), workload.mean_load_gpus());
   return kOk;
 }
 

@@ -1,4 +1,5 @@
-// What the program carries beside its catalogue: the HTML report's page.
+// What the program carries beside its catalogue: the HTML report's page, and the scenarios' schema
+// (scenario.schema.json).
 #pragma once
 
 #include <span>

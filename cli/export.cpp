@@ -9,6 +9,9 @@
 #include "cli/options.hpp"
 #include "cli/say.hpp"
 #include "cli/text_file.hpp"
+#include "report/run_recorder.hpp"
+#include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/io/output_file.hpp"
 #include "traces/jobs/results.hpp"
 #include "traces/jobs/writers.hpp"
@@ -35,9 +38,13 @@ void add_export_command(Command app, ExportArguments& arguments) {
 int export_command(const ExportArguments& arguments) {
   if (!arguments.results_as.empty()) {
     const std::string path = (std::filesystem::path(arguments.folder) / "jobs.csv").string();
+    if (!std::filesystem::exists(path))
+      throw sim::InputError({.file = arguments.folder,
+                             .expected = "results of a run, with jobs.csv",
+                             .found = fmt::format("a folder without it ({})", report::how_to_write("jobs.csv"))});
     const std::vector<traces::ResultRow> rows = traces::read_results(path, arguments.policy, arguments.repetition);
     sim::write_file(arguments.out, named(traces::result_formats(), arguments.results_as).write(rows));
-    say("{}: {} jobs\n", arguments.out, rows.size());
+    say("{}: {}\n", arguments.out, sim::counted(static_cast<double>(rows.size()), "job"));
     return kOk;
   }
   traces::TraceStream stream = open_trace(arguments.trace);
@@ -51,7 +58,8 @@ int export_command(const ExportArguments& arguments) {
   if (stream.report().jobs == 0) refuse_all(stream.report());
   written.end(out.text);
   out.close();
-  say("{}{}: {} jobs\n{}", to_string(stream.report()), arguments.out, written.jobs(), written.report());
+  say("{}{}: {}\n{}", to_string(stream.report()), arguments.out, sim::counted(static_cast<double>(written.jobs()), "job"),
+      written.report());
   return kOk;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/format_names.hpp"
 #include "cli/say.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/io/output_file.hpp"
 #include "traces/histories/history_list.hpp"
 #include "traces/measurements/measurement_list.hpp"
@@ -20,7 +21,7 @@ void import_measurements(const ImportArguments& arguments) {
   std::string text = traces::native_header();
   for (const workloads::Measurement& m : list.rows) text += traces::native_row(m);
   sim::write_file(arguments.out, text);
-  say("{}{}: {} rows\n", to_string(list), arguments.out, list.rows.size());
+  say("{}{}: {}\n", to_string(list), arguments.out, sim::counted(static_cast<double>(list.rows.size()), "row"));
 }
 
 void import_history(const ImportArguments& arguments) {
@@ -28,7 +29,7 @@ void import_history(const ImportArguments& arguments) {
   std::string text = traces::native_history_header();
   for (const workloads::PastRun& run : list.runs) text += traces::native_history_row(run);
   sim::write_file(arguments.out, text);
-  say("{}{}: {} rows\n", to_string(list.report, "runs"), arguments.out, list.runs.size());
+  say("{}{}: {}\n", to_string(list.report, "run"), arguments.out, sim::counted(static_cast<double>(list.runs.size()), "row"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "cli/say.hpp"
 #include "cli/text_file.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/io/civil_date.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/jobs/native_rows.hpp"
@@ -78,7 +79,7 @@ int import_jobs_command(const ImportJobsArguments& arguments) {
   }
   if (stream.report().jobs == 0) refuse_all(stream.report());
   out.close();
-  say("{}{}: {} jobs\n", to_string(stream.report()), arguments.out, stream.report().jobs);
+  say("{}{}: {}\n", to_string(stream.report()), arguments.out, sim::counted(static_cast<double>(stream.report().jobs), "job"));
   return kOk;
 }
 

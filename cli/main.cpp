@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <Eigen/Core>
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
 #include "cli/jobs.hpp"
 #include "cli/options.hpp"
 #include "cli/plot.hpp"
@@ -15,7 +15,6 @@
 #include "experiments/run/run.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
-#include "sim/base/text.hpp"
 #include "sim/base/version.hpp"
 
 namespace rehearse::cli {
@@ -29,20 +28,16 @@ void add_scenario_arguments(Command command, ScenarioArguments& arguments) {
 
 namespace {
 
-void suggest_command(Command program, int argc, char** argv) {
-  std::vector<std::string> commands{"test"};  // the launcher's
-  for (const Command& command : program.subcommands()) commands.push_back(command.name());
-  if (argc < 2 || argv[1][0] == '-' || std::find(commands.begin(), commands.end(), argv[1]) != commands.end()) return;
-  const std::string nearest = sim::nearest_name(argv[1], commands);
-  if (!nearest.empty()) say(stderr, "did you mean \"{}\"?\n", nearest);
-}
-
 struct Arguments {
   RunArguments run;
   SweepArguments sweep;
   TrainArguments train;
   ScenarioArguments check;
-  std::string what;
+  std::string what, which;
+  ExplainArguments explain;
+  CompareArguments compare;
+  HelpArguments help;
+  CompletionArguments completion;
   ImportArguments import;
   ImportJobsArguments import_jobs;
   ExportArguments export_;
@@ -175,14 +170,31 @@ void add_report_command(Command app, ReportArguments& arguments) {
   report.flag("--timing", arguments.timing, "also show how long policies took, which differs from run to run");
 }
 
-/// For every command: each reads or simulates.
+void add_explain_command(Command app, ExplainArguments& arguments) {
+  Command explain = app.subcommand(
+      "explain", "why a job of earlier results got what it got: its candidates, what spoke against them, what happened then");
+  explain.option("results", arguments.folder, "the results folder").required();
+  explain.option("job", arguments.job, "the job's name").required();
+  explain.option("--policy", arguments.policy, "under this policy alone");
+  explain.option("--repetition", arguments.repetition, "which (default 0)").range(0, 1000000);
+  explain.option("--inputs", arguments.inputs,
+                 "folder of the files that the scenario names by relative paths (default: the current one, then the results')");
+  explain.flag("--all", arguments.all, "list every candidate");
+}
+
+void add_compare_command(Command app, CompareArguments& arguments) {
+  Command compare = app.subcommand("compare", "results side by side, paired over repetitions where their seeds agree");
+  compare.option("results", arguments.folders, "two results folders or more; differences are from the first").required();
+  compare.option("--metric", arguments.metrics, "a column of repetitions.csv (docs/reference/metrics.md); may be repeated")
+      .repeated();
+}
+
+/// For every command that reads or simulates.
 void add_max_memory(Command app, std::uint64_t& bytes) {
   for (Command command : app.subcommands()) {
-    if (command.name() == "list") continue;
+    if (command.name() == "list" || command.name() == "help" || command.name() == "completion") continue;
     if (command.subcommands().empty())
-      command
-          .option("--max-memory", bytes,
-                  "memory that all processes together may take, for instance 4GB or 500MB (default: 80 % of the machine's)")
+      command.option("--max-memory", bytes, "memory of all processes together, as 4GB or 500MB (default: 80 % of all)")
           .size_between(50'000'000, std::uint64_t{1} << 60);
     else
       add_max_memory(command, bytes);
@@ -196,6 +208,10 @@ int guarded(Command program, const Arguments& arguments) {
     if (program.chose("train")) return train_command(arguments.train);
     if (program.chose("report")) return report_command(arguments.report);
     if (program.chose("check")) return check_command(arguments.check);
+    if (program.chose("explain")) return explain_command(arguments.explain);
+    if (program.chose("compare")) return compare_command(arguments.compare);
+    if (program.chose("help")) return help_command(program, arguments.help);
+    if (program.chose("completion")) return completion_command(program, arguments.completion);
     if (!arguments.import_jobs.out.empty()) return import_jobs_command(arguments.import_jobs);
     if (program.chose("import"))
       return arguments.import.paths.empty() ? import_command(arguments.import) : import_convergence(arguments.import);
@@ -211,12 +227,12 @@ int guarded(Command program, const Arguments& arguments) {
     if (program.chose("graph")) return graph_command(arguments.graph);
     if (program.chose("validate")) return validate_command(arguments.validate);
     if (program.chose("calibrate")) return calibrate_command(arguments.calibrate);
-    return list_command(arguments.what);
+    return list_command(arguments.what, arguments.which);
   } catch (const sim::InputError& error) {
     say(stderr, "{}\n", error.what());
     return kInvalidInput;
-  } catch (const scenarios::Interrupted&) {
-    say(stderr, "interrupted; nothing was written\n");
+  } catch (const scenarios::Interrupted& left) {
+    say(stderr, "interrupted; {}\n", left.what());
     return kInterrupted;
   } catch (const sim::MemoryExhausted& error) {
     say(stderr, "{}\n", error.what());
@@ -233,18 +249,18 @@ int guarded(Command program, const Arguments& arguments) {
 int main(int argc, char** argv) {
   CommandLine line(
       "Rehearse a training cluster before you pay for it: replays CNN and RNN training jobs against modelled CPU and GPU pools "
-      "and compares\nwhat resource policies would have cost.",
+      "and compares what resource policies would have cost.",
       "rehearse", std::string(sim::program_version()));
   Command app = line.program();
-  app.footer(
-      "Exit status: 0 ok, 1 a bug of ours, 2 wrong usage, 3 invalid input, 4 a policy got worse, 5 a policy failed, 130 "
-      "interrupted.\n`./rehearse "
-      "test` builds and runs every test.");
   Arguments arguments;
   Command run = app.subcommand("run", "run a scenario: every policy on the same jobs, side by side");
   add_scenario_arguments(run, arguments.run.scenario);
   run.option("--out", arguments.run.out, "results folder (default: results/<scenario's name>)");
-  run.flag("--replace", arguments.run.replace, "let the results take the place of another scenario's");
+  run.flag("--certify", arguments.run.certify,
+           "also say how much the model error, the load, prices and switching times may change before the verdict does");
+  run.flag("--replace", arguments.run.replace,
+           "let the results take the place of another scenario's, and begin anew where an interrupted run has left some");
+  run.flag("--resume", arguments.run.resume, "go on with the finished repetitions of an interrupted run");
   run.option("--processes", arguments.run.processes, "runs at once (default: as many as there are processors)").range(1, 4096);
   run.flag("--watch", arguments.run.watch,
            "show meanwhile what each run's cluster is doing: date, jobs, queue, devices held, cost so far");
@@ -252,9 +268,8 @@ int main(int argc, char** argv) {
   add_train_command(app, arguments.train);
   Command check = app.subcommand("check", "read a scenario and report all mistakes at once, without running it");
   add_scenario_arguments(check, arguments.check);
-  Command list =
-      app.subcommand("list", "what the program knows: models, devices, instances, policies, strategies, studies, formats");
-  list.option("what", arguments.what, "one of them").required().choices(listable());
+  add_explain_command(app, arguments.explain);
+  add_compare_command(app, arguments.compare);
   add_measurement_commands(app, arguments);
   add_export_command(app, arguments.export_);
   add_describe_commands(app, arguments.describe);
@@ -266,15 +281,17 @@ int main(int argc, char** argv) {
   add_report_command(app, arguments.report);
   add_regress_command(app, arguments.regress);
   add_plot_command(app, arguments.plot);
+  Command list =
+      app.subcommand("list", "what the program knows: models, devices, instances, policies, strategies, studies, formats");
+  list.option("what", arguments.what, "what to list").required().choices(listable());
+  list.option("which", arguments.which, "of strategies: a kind (configure, place, ...) or the name of one");
+  add_help_commands(app, arguments.help, arguments.completion);
   std::uint64_t max_memory_bytes = 0;
   add_max_memory(app, max_memory_bytes);
+  add_examples(app);
   try {
-    const Parsed parsed = line.parse(argc, argv);
-    if (parsed == Parsed::told) return kOk;
-    if (parsed == Parsed::wrong) {
-      suggest_command(app, argc, argv);
-      return kUsage;
-    }
+    const Parsed parsed = line.parse(argc, argv, scenario_keys);
+    if (parsed != Parsed::to_do) return parsed == Parsed::told ? kOk : kUsage;
   } catch (const sim::InputError& error) {  // of an output that cannot be written
     say(stderr, "{}\n", error.what());
     return kInvalidInput;

@@ -16,6 +16,14 @@ class Option;
 
 namespace rehearse::cli {
 
+/// What is told of an option where commands are listed: in help, in completions of shells.
+struct OptionFacts {
+  std::vector<std::string> names;  ///< with their dashes, the long one last; of a positional argument its name alone
+  std::string help;
+  std::vector<std::string> choices;  ///< none: anything
+  bool is_positional = false, takes_value = false;
+};
+
 /// An option, a flag or a positional argument of a command: a handle, as cheap as a pointer. Checks hold in the order in which
 /// they are named here; help shows them.
 class Option {
@@ -58,14 +66,22 @@ class Command {
   /// A file to write. What is written where is decided by sim::OutputFile; here, before the command begins, whether it can be.
   /// Where it is standard output, what commands say goes to standard error instead. Parsing throws sim::InputError.
   Option output(const std::string& names, std::string& into, const std::string& help);
-  /// Text below the options.
+  /// Text below the options, and below what was put there before.
   void footer(const std::string& text);
+  /// Under which the program's help lists it.
+  void group(const std::string& heading);
   /// One of its subcommands has to be given.
   void require_subcommand();
   /// Called when all of the command's options are read.
   void when_read(const std::function<void()>& callback);
   std::string name() const;
+  /// One line.
+  std::string summary() const;
+  /// All that --help says.
+  std::string help() const;
   std::vector<Command> subcommands() const;
+  /// Without the hidden ones.
+  std::vector<OptionFacts> options() const;
   /// Whether this subcommand was given.
   bool chose(const std::string& name) const;
 
@@ -89,8 +105,9 @@ class CommandLine {
   CommandLine(const std::string& help, const std::string& program, const std::string& version);
   ~CommandLine();
   Command program();
-  /// Fills what the options were declared with. Throws what checks throw.
-  Parsed parse(int argc, char** argv);
+  /// Fills what the options were declared with. Throws what checks throw. What is wrong is told on stderr, with what was probably
+  /// meant: a command, an option, or one of a scenario's keys, as pointers, which --set takes.
+  Parsed parse(int argc, char** argv, const std::function<std::vector<std::string>()>& scenario_keys);
 
  private:
   std::unique_ptr<CLI::App> app_;

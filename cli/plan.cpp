@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
 #include "deploy/deployment.hpp"
+#include "report/comparison.hpp"
 #include "scenarios/read/plan_files.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/io/output_file.hpp"
@@ -30,9 +31,31 @@ std::string what(const PlanChoice& c, const sim::Cluster& cluster) {
                      c.power_limit_w > 0 ? fmt::format(", {:.0f} W", c.power_limit_w) : "");
 }
 
-void print_choice(const char* label, const PlanChoice& c, const sim::Cluster& cluster) {
+/// "2 nodes of p3.8xlarge, all 8 GPUs", or what share of the devices that are rented works.
+std::string rented(const PlanChoice& c, const sim::Cluster& cluster) {
+  const int pool = cluster.pools[static_cast<std::size_t>(c.pool)].instance;
+  const long devices = c.nodes * sim::workers_per_node(cluster, c.pool);
+  std::string text =
+      fmt::format("{} node{} of {}", c.nodes, c.nodes == 1 ? "" : "s", cluster.instances[static_cast<std::size_t>(pool)].name);
+  if (!sim::has_gpus(cluster, c.pool)) return text;  // a worker is a node
+  const char* const gpus = devices == 1 ? "GPU" : "GPUs";
+  if (c.workers == devices)
+    return text + (devices == 1 ? fmt::format(", its {}", gpus) : fmt::format(", all {} {}", devices, gpus));
+  return text +
+         fmt::format(", {} of {} {} work ({:.3g} %)", c.workers, devices, gpus, 100.0 * c.workers / static_cast<double>(devices));
+}
+
+/// Under node billing what is rented stands below.
+struct Printed {
+  const sim::Cluster& cluster;
+  bool rents;
+};
+
+void print_choice(const char* label, const PlanChoice& c, const Printed& how) {
+  const sim::Cluster& cluster = how.cluster;
   say("{:<13}{:<44}{:>10}{:>12.2f} kWh{:>11.2f} $\n", label, what(c, cluster), duration(c.time_s.expected),
       c.energy_j.expected / 3.6e6, c.cost_usd.expected);
+  if (how.rents) say("{:<13}{}\n", "", rented(c, cluster));
 }
 
 void print_best(const PlanChoice& c) {
@@ -49,14 +72,14 @@ void print_best(const PlanChoice& c) {
   line("use of the peak", c.utilization, 100, "%");
 }
 
-void print_limits(const policies::Recommendation& r, policies::Goal goal, const sim::Cluster& cluster) {
+void print_limits(const policies::Recommendation& r, policies::Goal goal, const Printed& how) {
   if (r.costs.empty()) {
     say("\nno limit costs anything\n");
     return;
   }
   say("\nwithout one limit, the others as they are:\n");
   for (const policies::LimitCost& cost : r.costs) {
-    print_choice(("  " + cost.limit).c_str(), cost.without, cluster);
+    print_choice(("  " + cost.limit).c_str(), cost.without, how);
     if (r.best) say("{:<13}the limit costs {:.1f} % of it\n", "", 100 * (r.best->by(goal) / cost.without.by(goal) - 1));
   }
 }
@@ -132,10 +155,12 @@ int plan_command(const PlanArguments& arguments) {
   if (!r.best) refuse(request, r, cluster, arguments.job);
   say("{}: {}{}\n\n", request.name, request.model, request.why.empty() ? "" : " (" + request.why + ")");
   say("{:<13}{:<44}{:>10}{:>16}{:>13}\n", "", "resources", "time", "energy", "money");
-  print_choice("recommended", *r.best, cluster);
-  for (const PlanChoice& other : r.alternatives) print_choice("or", other, cluster);
+  const Printed how{cluster, plan->scenario.costs.billing == sim::Billing::node};
+  print_choice("recommended", *r.best, how);
+  for (const PlanChoice& other : r.alternatives) print_choice("or", other, how);
   print_best(*r.best);
-  print_limits(r, request.goal, cluster);
+  print_limits(r, request.goal, how);
+  say("\n{}\n", report::billing_line(plan->scenario.costs.billing, plan->scenario.costs.minimum_node_s));
   if (!arguments.export_to.empty()) export_files(arguments.export_to, request, *r.best, cluster);
   return kOk;
 }

@@ -20,9 +20,10 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string list_of_kinds() {
-  std::string text = "KIND is one of";
-  for (const report::PlotKind& kind : report::plot_kinds()) text += fmt::format("\n  {:<12}{}", kind.name, kind.help);
-  return text + "\nIt needs gnuplot.";
+  std::string text = "KIND is one of\n";
+  for (const report::PlotKind& kind : report::plot_kinds())
+    text += two_columns(std::string(kind.name), std::string(kind.help), 12);
+  return text + "It needs gnuplot.";
 }
 
 std::vector<std::string> kind_names() {
@@ -75,7 +76,7 @@ int plot_command(const PlotArguments& arguments) {
   const auto& kinds = report::plot_kinds();
   const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const report::PlotKind& k) { return k.name == arguments.kind; });
   check_request(*kind, request);
-  const report::Figure figure = kind->make(request);
+  const report::Figure figure = figure_of(*kind, request);
   if (!has_points(figure))
     throw sim::InputError({.file = request.results.front(), .expected = "something to draw", .found = "no points"});
   const std::string script = gnuplot_script(figure, setting), data = gnuplot_data(figure);

@@ -10,6 +10,7 @@
 #include "report/row_writer.hpp"
 #include "scenarios/read/catalogue.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "traces/measurements/subject_json.hpp"
 #include "workloads/generate/sweep.hpp"
@@ -103,8 +104,9 @@ int profile_command(const ProfileArguments& arguments) {
   const std::vector<workloads::SweepNetwork> networks = sweep_networks(settings);
   const std::vector<workloads::SweepRow> rows = sweep_rows(networks, devices, kNoLimit, settings);
   write_sweep(arguments.out, networks, devices, rows);
-  say("{} networks, {} rows in {}\n\nerrors on held-out networks, in percent: structure beside FLOPs alone\n", networks.size(),
-      rows.size(), arguments.out);
+  say("{}, {} in {}\n\nerrors on held-out networks, in percent: structure beside FLOPs alone\n",
+      sim::counted(static_cast<double>(networks.size()), "network"), sim::counted(static_cast<double>(rows.size()), "row"),
+      arguments.out);
   say("{:<14}{:>6}{:>10}{:>8}{:>12}{:>8}{:>10}{:>10}{:>10}\n", "device", "rows", "median", "p90", "FLOPs only", "p90", "energy",
       "memory", "covered");
   for (std::size_t d = 0; d < devices.size(); ++d) print_device(devices[d], steps_of(networks, rows, static_cast<int>(d)));

@@ -1,14 +1,12 @@
 #include "cli/regress.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <cstdlib>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/say.hpp"
 #include "experiments/regress/regression_suite.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/io/output_file.hpp"
 
 namespace rehearse::cli {
@@ -43,18 +41,18 @@ int regress_command(const RegressArguments& arguments) {
   std::vector<report::ScenarioFindings> found;
   if (!arguments.against.empty()) {
     found.push_back(report::compare_folders(
-        {.recorded = arguments.against, .now = arguments.suite, .policies = arguments.policies}, report::default_rules(), {}));
+        {.recorded = arguments.against, .now = arguments.suite, .policies = arguments.policies}, {}, {}));
   } else {
     const scenarios::RegressionSuite suite = scenarios::read_suite(arguments.suite);
     const scenarios::SuiteOptions options{.out = arguments.out,
                                           .processes = arguments.processes,
                                           .replace = arguments.replace,
-                                          .progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr,
+                                          .progress = true,
                                           .policy_seed = arguments.policy_seed,
                                           .policies = arguments.policies};
     if (arguments.update) {
       record_suite(suite, options);
-      say("recorded {} scenarios in {}/recorded\n", suite.scenarios.size(), suite.folder);
+      say("recorded {} in {}/recorded\n", sim::counted(static_cast<double>(suite.scenarios.size()), "scenario"), suite.folder);
       return kOk;
     }
     found = check_suite(suite, options);

@@ -1,11 +1,9 @@
 #include "experiments/run/run.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 #include "cli/commands.hpp"
 #include "cli/embedded.hpp"
@@ -13,6 +11,8 @@
 #include "cli/say.hpp"
 #include "experiments/run/process_pool.hpp"
 #include "experiments/studies/study.hpp"
+#include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
 
 namespace rehearse::cli {
 
@@ -20,7 +20,8 @@ namespace {
 
 void print_inputs(const std::vector<report::InputReport>& inputs, double origin_s) {
   for (const report::InputReport& input : inputs) {
-    say("{}: {} rows, {} used", input.path, input.rows, input.jobs);
+    say("{}: {}, {} used", input.path, sim::counted(static_cast<double>(input.rows), "row"),
+        sim::grouped(static_cast<std::int64_t>(input.jobs)));
     if (origin_s > 0) say("; first submit date {:.0f} s, subtracted from all", origin_s);
     say("\n");
     const auto print = [](std::string_view what, const std::vector<report::InputReport::Reason>& reasons) {
@@ -47,7 +48,7 @@ int run_study_command(scenarios::Scenario& scenario, const scenarios::RunOptions
   if (!scenario.description.empty()) say("{}: {}\n\n", scenario.name, scenario.description);
   print_inputs(summary.inputs, 0);
   for (const report::Table& table : summary.tables)
-    if (const std::string text = report::table_text(table); !text.empty()) say("{}\n", text);
+    if (const std::string text = report::shown_table(table, summary.yardsticks); !text.empty()) say("{}\n", text);
   for (const std::string& note : summary.notes) say("{}\n", note);
   say("\n");
   print_results(scenario, options.out);
@@ -60,20 +61,27 @@ int run_study_command(scenarios::Scenario& scenario, const scenarios::RunOptions
 int run_command(const RunArguments& arguments) {
   const auto scenario = load(arguments.scenario);
   for (const std::string& warning : scenario->warnings) say(stderr, "warning: {}\n", warning);
-  const bool progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   const std::string out = arguments.out.empty() ? "results/" + scenario->name : arguments.out;
   const scenarios::RunOptions options{.out = out,
                                       .replace = arguments.replace,
+                                      .keep_finished = true,
+                                      .resume = arguments.resume,
                                       .processes = arguments.processes,
-                                      .progress = progress,
+                                      .progress = true,
                                       .report_page = report_page(),
+                                      .certify = arguments.certify,
                                       .watch = arguments.watch};
+  if (scenario->study && arguments.resume)
+    throw sim::InputError({.file = arguments.scenario.path,
+                           .pointer = "/study",
+                           .expected = "a scenario without a study (a study begins anew)",
+                           .found = "\"" + scenario->study_name + "\" and --resume"});
   if (!scenario->study) warn_of_size(estimate_run(*scenario, processes_of(options)));
   if (scenario->study) return run_study_command(*scenario, options);
   const report::Summary summary = scenarios::run_scenario(*scenario, options);
   if (!scenario->description.empty()) say("{}: {}\n\n", scenario->name, scenario->description);
   print_inputs(summary.inputs, summary.origin_s);
-  say("{}\n", terminal_table(summary));
+  say_in_colour(terminal_table(summary, takes_colour(stdout)) + "\n");
   print_results(*scenario, out);
   int status = kOk;
   for (const report::SummaryRow& row : summary.rows)

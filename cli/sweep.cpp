@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -15,34 +14,15 @@
 #include "cli/options.hpp"
 #include "cli/say.hpp"
 #include "experiments/run/process_pool.hpp"
+#include "experiments/run/progress.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/sweep/launchers.hpp"
 #include "experiments/sweep/task_folder.hpp"
+#include "sim/base/number_words.hpp"
 
 namespace rehearse::cli {
 
 namespace {
-
-/// One line on stderr, at most ten times a second.
-class Counter {
- public:
-  ~Counter() {
-    if (drawn_) fmt::print(stderr, "\r{:40}\r", "");
-  }
-  void draw(std::size_t done, std::size_t of) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!wanted_ || now < next_) return;
-    next_ = now + std::chrono::milliseconds(100);
-    drawn_ = true;
-    fmt::print(stderr, "\r{}/{} runs ", done, of);
-    std::fflush(stderr);
-  }
-
- private:
-  const bool wanted_ = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-  bool drawn_ = false;
-  std::chrono::steady_clock::time_point next_{};
-};
 
 int status_of(const scenarios::SweepSummary& summary) {
   int status = kOk;
@@ -67,11 +47,12 @@ double cpu_seconds() {
 }
 
 void print_summary(const scenarios::SweepPlan& plan, const scenarios::SweepSummary& summary, const SweepArguments& arguments) {
-  say("{}: {} rows at {} points\n", plan.name(), summary.planned, plan.points());
-  for (const scenarios::SweepAxis& axis : plan.axes()) say("  {}: {} values\n", axis.pointer, axis.values.size());
+  const auto counted = [](std::size_t number, const char* one) { return sim::counted(static_cast<double>(number), one); };
+  say("{}: {} at {}\n", plan.name(), counted(summary.planned, "row"), counted(plan.points(), "point"));
+  for (const scenarios::SweepAxis& axis : plan.axes()) say("  {}: {}\n", axis.pointer, counted(axis.values.size(), "value"));
   for (const auto& count : summary.counts)
     say("{} {}{}\n", count.runs, count.status, count.reason.empty() ? "" : ", the first of them: " + count.reason);
-  say("{} runs, {} of them were there{}\n", summary.distinct, summary.there,
+  say("{}, {} of them were there{}\n", counted(summary.distinct, "run"), summary.there,
       summary.is_other_program ? "; earlier rows are of another build of this program" : "");
   if (summary.ran > 0 && arguments.launcher == "local") {
     const int processes = scenarios::processes_of({.out = {}, .processes = arguments.processes});
@@ -143,7 +124,7 @@ int sweep_command(const SweepArguments& arguments) {
   for (const std::string& warning : plan.first().warnings) say(stderr, "warning: {}\n", warning);
   warn_of_size(estimate_run(plan.first(), scenarios::processes_of({.out = {}, .processes = arguments.processes}),
                             static_cast<double>(plan.points())));
-  Counter counter;
+  scenarios::ProgressLine line(true);
   const std::string out = arguments.out.empty() ? "results/" + plan.name() + ".sqlite" : arguments.out;
   const scenarios::SweepSummary summary =
       run_sweep(plan, {.database = out,
@@ -151,7 +132,13 @@ int sweep_command(const SweepArguments& arguments) {
                        .retry = arguments.retry,
                        .is_local = arguments.launcher == "local",
                        .launch = launcher(arguments, out, plan.name()),
-                       .on_progress = [&](std::size_t done, std::size_t of) { counter.draw(done, of); }});
+                       .on_progress = [&](std::size_t done, std::size_t of) {
+                         line.show({.what = plan.name(),
+                                    .one_done = "run",
+                                    .done = static_cast<double>(done),
+                                    .total = static_cast<double>(of),
+                                    .part = static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(1, of))});
+                       }});
   if (summary.interrupted) {
     say(stderr, "interrupted; {} of {} runs are in {}, and the same command goes on from there{}\n", summary.there + summary.ran,
         summary.distinct, out, arguments.launcher == "slurm" ? "; the job array goes on meanwhile" : "");

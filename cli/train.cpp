@@ -1,7 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <cstdlib>
 
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
@@ -17,12 +14,12 @@ int train_command(const TrainArguments& arguments) {
   if (arguments.iterations != TrainArguments().iterations) command += fmt::format(" --iterations {}", arguments.iterations);
   if (!arguments.resume.empty()) command += " --resume " + arguments.resume;
   const bool places = arguments.strategy == "rl-transfer";
-  const scenarios::TrainResult result = (places ? scenarios::train_rl_transfer : scenarios::train_staged_rl)(
-      *scenario, {.out = arguments.out,
-                  .resume = arguments.resume,
-                  .iterations = arguments.iterations,
-                  .command = command,
-                  .progress = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr});
+  const scenarios::TrainResult result =
+      (places ? scenarios::train_rl_transfer : scenarios::train_staged_rl)(*scenario, {.out = arguments.out,
+                                                                                       .resume = arguments.resume,
+                                                                                       .iterations = arguments.iterations,
+                                                                                       .command = command,
+                                                                                       .progress = true});
   say("{} of {} iterations; the agent of iteration {} {} {:.2f} % of the untrained one{}\n{}\n", result.iterations,
       arguments.iterations, result.best_iteration, places ? "makes steps that take" : "costs", 100 * result.cost_ratio,
       places ? "'s" : " on the validation jobs", arguments.out);

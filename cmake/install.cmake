@@ -20,7 +20,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/rehearse-config-version.c
 install(FILES ${PROJECT_BINARY_DIR}/rehearse-config.cmake ${PROJECT_BINARY_DIR}/rehearse-config-version.cmake
   DESTINATION ${package} COMPONENT development)
 install(DIRECTORY scenarios/ DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/scenarios COMPONENT program
-  FILES_MATCHING PATTERN "*.json" PATTERN "studies" EXCLUDE PATTERN "regression" EXCLUDE)
+  FILES_MATCHING PATTERN "*.json" PATTERN "*.csv" PATTERN "studies" EXCLUDE PATTERN "regression" EXCLUDE)
 install(DIRECTORY python/ DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/python COMPONENT program FILES_MATCHING PATTERN "*.py")
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 

@@ -130,6 +130,7 @@ void fill_launch(const Deployment& d, Slots& slots) {
   slots.number("workers", workers);
   slots.number("workers_per_node", here);
   slots.number("nodes", (workers + here - 1) / here);
+  slots.number("room", (workers + here - 1) / here * d.workers_per_node);
   slots.number("batch", std::accumulate(d.batches.begin(), d.batches.end(), 0));
   slots.number("epochs", d.epochs);
   slots.number("stored_bytes", std::floor(d.training_samples * d.bytes_per_sample));

@@ -39,7 +39,7 @@ def run(scenario, out=None, *, overrides=(), options=()):
     scenario: path of a scenario file, or a dict (its paths are then relative to the working folder)
     out: the results folder; results/NAME if left out. Results of a dict take the place of whichever are there
     overrides: {JSON pointer: value} or pairs of them, as --set takes them
-    options: further options of `rehearse run`, such as ["--processes", "1"]
+    options: further options of `rehearse run`, such as ["--processes", "1"], or ["--resume"] after an interrupted run
     Raises ScenarioError, RunError. A policy that fails is a row of the results.
     """
     if isinstance(scenario, dict):
@@ -96,6 +96,10 @@ _TEXT = frozenset(
     "policy job user model dataset pool state reason decision note event node device instance sync quantity strategy method".split())
 
 
+# Files that a run may leave out, or write of its first repetition only ("output" in docs/reference/scenario.md).
+_RECORDS = frozenset("jobs decisions events stages curves predictions utilization life nodes".split())
+
+
 class Results:
     """A results folder: `summary` is its summary.json, `printed` what the program printed (empty when only read)."""
 
@@ -125,9 +129,15 @@ class Results:
         """Names of the CSV files: "jobs", "decisions" and others."""
         return sorted(path.stem for path in self.folder.glob("*.csv"))
 
+    def _file(self, name):
+        path, record = self.folder / name, name.partition(".")[0]
+        if not path.exists() and record in _RECORDS:
+            raise FileNotFoundError(f"{self.folder} has no {name}: the scenario's \"output\": {{\"{record}\": \"all\"}} writes it")
+        return path
+
     def rows(self, table, **where):
         """Rows of a CSV file as dicts: None where a field is empty, bool, int, float, str. `where`: columns with these values."""
-        with open(self.folder / f"{table}.csv", newline="", encoding="utf-8") as file:
+        with open(self._file(f"{table}.csv"), newline="", encoding="utf-8") as file:
             rows = [{name: _value(name, text) for name, text in row.items()} for row in csv.DictReader(file)]
         return [row for row in rows if all(row[name] == value for name, value in where.items())]
 
@@ -135,13 +145,13 @@ class Results:
         """A CSV file as a pandas DataFrame; needs pandas."""
         import pandas
 
-        path = self.folder / f"{table}.csv"
+        path = self._file(f"{table}.csv")
         names = pandas.read_csv(path, nrows=0).columns
         return pandas.read_csv(path, dtype={name: str for name in names if name in _TEXT}, na_values=[""], keep_default_na=False)
 
     def events(self):
         """Objects of events.jsonl, one by one."""
-        with open(self.folder / "events.jsonl", encoding="utf-8") as file:
+        with open(self._file("events.jsonl"), encoding="utf-8") as file:
             for line in file:
                 yield json.loads(line)
 

@@ -117,7 +117,8 @@ class Environment(gymnasium.Env if gymnasium else object):
         return 0.0
 
     def final_reward(self, results):
-        return -results.policies[self.policy]["effective_cost_usd"]
+        usd = results.policies[self.policy]["effective_cost_usd"]
+        return -math.inf if usd is None else -usd  # None: it broke limits of a job that manual cannot run anywhere
 
 
 class ConfigureEnvironment(Environment):
@@ -173,7 +174,8 @@ class _Episode:
         self.listener.listen(1)
         bridge = {"process": [sys.executable, os.path.abspath(rehearse.__file__), address], "timeout_s": e.timeout_s}
         overrides = {"/policies": [{"name": e.policy, e.decision: bridge}], "/baseline": e.policy, "/repetitions": 1, "/seed": seed,
-                     "/output": {"events": "none", "stages": False, "curves": False, "predictions": False, "utilization": False}}
+                     "/output": {"events": "none", "stages": "none", "predictions": "none", "utilization": "none",
+                                 "nodes": "none", "report": False}}
         self.file = rehearse._ScenarioFile(e.scenario)
         command = rehearse._command(self.file.__enter__(), os.path.join(self.folder, "out"), {**overrides, **e.overrides}, [])
         self.printed = [open(os.path.join(self.folder, name), "w+") for name in ("stdout", "stderr")]

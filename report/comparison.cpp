@@ -5,6 +5,7 @@
 #include <span>
 
 #include "report/metric_fields.hpp"
+#include "report/schedule_metrics.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/statistics.hpp"
 
@@ -14,15 +15,18 @@ namespace {
 
 using sim::kNan;
 
-/// One repetition of a policy beside the baseline's.
+/// One repetition of a policy beside the baseline's: logarithms of costs over the baseline's.
 struct Pairing {
-  double saving_percent = kNan;
-  double saving_without_profiling_percent = kNan;
-  double effective_saving_percent = kNan;
+  double both_keep = kNan;
+  double both_keep_without_profiling = kNan;
+  double effective = kNan;
   double both_keep_limits_fraction = kNan;
 };
 
-double saving(double cost, double baseline) { return baseline > 0 ? 100 * (1 - cost / baseline) : kNan; }
+double log_of_ratio(double cost, double baseline) {
+  if (!(baseline > 0)) return kNan;
+  return std::abs(cost - baseline) <= kSameCost * baseline ? 0 : std::log(cost / baseline);  // rounding is no saving
+}
 
 Pairing pair_up(const RunOutcome& run, const RunOutcome& baseline) {
   sim::check(run.jobs.size() == baseline.jobs.size(), "policies did not get the same jobs");
@@ -39,10 +43,10 @@ Pairing pair_up(const RunOutcome& run, const RunOutcome& baseline) {
   }
   Pairing p;
   if (!run.jobs.empty()) p.both_keep_limits_fraction = static_cast<double>(both) / static_cast<double>(run.jobs.size());
-  p.effective_saving_percent = saving(run.metrics.effective_cost_usd, baseline.metrics.effective_cost_usd);
+  p.effective = log_of_ratio(run.metrics.effective_cost_usd, baseline.metrics.effective_cost_usd);
   if (both == 0) return p;
-  p.saving_percent = saving(cost, base);
-  p.saving_without_profiling_percent = saving(bare_cost, bare_base);
+  p.both_keep = log_of_ratio(cost, base);
+  p.both_keep_without_profiling = log_of_ratio(bare_cost, bare_base);
   return p;
 }
 
@@ -57,6 +61,7 @@ double effective(const JobOutcome& job) { return job.effective_cost_usd + job.pr
 Regret regret(const RunOutcome& run, const RunOutcome& oracle) {
   std::vector<double> values;
   for (std::size_t j = 0; j < run.jobs.size(); ++j) values.push_back(effective(run.jobs[j]) - effective(oracle.jobs[j]));
+  if (std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); })) return {};
   return {mean(values), quantile(values, 0.9)};
 }
 
@@ -67,6 +72,51 @@ Estimate over(const std::vector<RunOutcome>& repetitions, Value&& value) {
   return estimate(values);
 }
 
+/// 100 (1 - exp(mean log ratio)).
+template <class Value>
+Estimate saving_over(const std::vector<RunOutcome>& repetitions, Value&& value) {
+  const Estimate e = over(repetitions, value);
+  const auto percent = [](double log) { return 0.0 - 100 * std::expm1(log); };
+  return {percent(e.mean), percent(e.ci95_high), percent(e.ci95_low)};
+}
+
+/// Undefined in one repetition, undefined altogether: a mean over the others would leave the worst out.
+template <class Value>
+bool is_whole(const std::vector<RunOutcome>& repetitions, Value&& value) {
+  return std::none_of(repetitions.begin(), repetitions.end(), [&](const RunOutcome& run) { return std::isnan(value(run)); });
+}
+
+double effective_cost(const RunOutcome& run) { return run.metrics.effective_cost_usd; }
+
+void add_own_fields(const std::vector<RunOutcome>& runs, SummaryRow& row) {
+  const auto any = [&](auto&& has) { return std::any_of(runs.begin(), runs.end(), has); };
+  const bool carbon = any([](const RunOutcome& run) { return !std::isnan(run.metrics.co2_kg); });
+  const bool measured = any([](const RunOutcome& run) { return run.metrics.measured; });
+  for (const MetricField& field : metric_fields()) {
+    if ((field.present == Present::with_carbon && !carbon) || (field.present == Present::with_measure && !measured)) continue;
+    std::vector<double> values;
+    for (const RunOutcome& run : runs) values.push_back(run.metrics.*field.value);
+    const bool is_known = field.value != &RunMetrics::effective_cost_usd || is_whole(runs, effective_cost);
+    row.fields.push_back({field.name, is_known ? estimate(values) : Estimate{kNan, kNan, kNan}, values});
+  }
+}
+
+/// Each repetition beside the same one of the baseline.
+void add_schedule_fields(const std::vector<RunOutcome>& runs, const PolicyResult* base, SummaryRow& row) {
+  std::vector<ScheduleMetrics> found(runs.size(), {kNan, kNan, kNan, kNan, kNan});
+  for (std::size_t r = 0; base != nullptr && r < runs.size(); ++r) found[r] = schedule_metrics(runs[r], base->repetitions[r]);
+  const auto add = [&](std::string_view name, double ScheduleMetrics::*value, auto&& estimated) {
+    std::vector<double> values;
+    for (const ScheduleMetrics& one : found) values.push_back(one.*value);
+    row.fields.push_back({name, estimated(values), values});
+  };
+  add("jct_speedup", &ScheduleMetrics::jct_speedup, estimate_of_ratios);
+  add("speedup_jobs", &ScheduleMetrics::speedup_jobs, estimate);
+  add("fairness_rho_worst", &ScheduleMetrics::fairness_rho_worst, estimate);
+  add("fairness_rho_above_1_fraction", &ScheduleMetrics::fairness_rho_above_1, estimate);
+  add("fairness_jobs", &ScheduleMetrics::fairness_jobs, estimate);
+}
+
 const PolicyResult* find_ok(const std::vector<PolicyResult>& results, std::string_view name) {
   for (const PolicyResult& result : results)
     if (result.policy == name && result.ok) return &result;
@@ -74,16 +124,6 @@ const PolicyResult* find_ok(const std::vector<PolicyResult>& results, std::strin
 }
 
 }  // namespace
-
-const std::vector<MetricField>& metric_fields() {
-  static const std::vector<MetricField> all = [] {
-    std::vector<MetricField> fields(std::begin(kMetricFields), std::end(kMetricFields));
-    fields.insert(fields.end(), std::begin(kMeasuredFields), std::end(kMeasuredFields));
-    fields.insert(fields.end(), std::begin(kCarbonFields), std::end(kCarbonFields));
-    return fields;
-  }();
-  return all;
-}
 
 Estimate SummaryRow::of(std::string_view field) const {
   for (const SummaryField& f : fields)
@@ -99,19 +139,14 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
     SummaryRow row{.policy = result.policy,
                    .ok = result.ok,
                    .reason = result.reason,
+                   .is_yardstick = result.is_yardstick,
                    .run_cpu_s = result.run_cpu_s,
                    .max_rss_bytes = result.max_rss_bytes};
     if (result.ok) {
       const std::vector<RunOutcome>& runs = result.repetitions;
-      for (const MetricField& field : kMetricFields)
-        row.fields.push_back({field.name, over(runs, [&](std::size_t r) { return runs[r].metrics.*field.value; })});
-      const auto add = [&](std::span<const MetricField> fields) {
-        for (const MetricField& field : fields)
-          row.fields.push_back({field.name, over(runs, [&](std::size_t r) { return runs[r].metrics.*field.value; })});
-      };
-      if (std::any_of(runs.begin(), runs.end(), [](const RunOutcome& run) { return !std::isnan(run.metrics.co2_kg); }))
-        add(kCarbonFields);
-      if (std::any_of(runs.begin(), runs.end(), [](const RunOutcome& run) { return run.metrics.measured; })) add(kMeasuredFields);
+      row.chosen = chosen_in(runs);
+      add_own_fields(runs, row);
+      add_schedule_fields(runs, base, row);
       std::vector<Pairing> pairs(runs.size());
       std::vector<Regret> regrets(runs.size());
       for (std::size_t r = 0; r < runs.size(); ++r) {
@@ -119,11 +154,13 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
         if (base != nullptr) pairs[r] = pair_up(runs[r], base->repetitions[r]);
         if (oracle != nullptr) regrets[r] = regret(runs[r], oracle->repetitions[r]);
       }
-      row.fields.push_back({"saving_percent", over(runs, [&](std::size_t r) { return pairs[r].saving_percent; })});
+      row.fields.push_back({"saving_percent", saving_over(runs, [&](std::size_t r) { return pairs[r].both_keep; })});
       row.fields.push_back({"saving_without_profiling_percent",
-                            over(runs, [&](std::size_t r) { return pairs[r].saving_without_profiling_percent; })});
+                            saving_over(runs, [&](std::size_t r) { return pairs[r].both_keep_without_profiling; })});
+      const bool is_paired =
+          base != nullptr && is_whole(runs, effective_cost) && is_whole(base->repetitions, effective_cost);
       row.fields.push_back(
-          {"effective_saving_percent", over(runs, [&](std::size_t r) { return pairs[r].effective_saving_percent; })});
+          {"effective_saving_percent", saving_over(runs, [&](std::size_t r) { return is_paired ? pairs[r].effective : kNan; })});
       row.fields.push_back(
           {"both_keep_limits_fraction", over(runs, [&](std::size_t r) { return pairs[r].both_keep_limits_fraction; })});
       row.fields.push_back({"regret_mean_usd", over(runs, [&](std::size_t r) { return regrets[r].mean; })});
@@ -132,6 +169,19 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+VerdictInput verdict_input(const std::vector<PolicyResult>& results, const VerdictTerms& terms) {
+  VerdictInput input{.reference = terms.reference, .is_exact = terms.is_exact, .unit_share = terms.unit_share};
+  for (const PolicyResult& result : results) {
+    input.policies.push_back({.name = result.policy, .is_yardstick = result.is_yardstick});
+    if (!result.ok) continue;
+    for (const RunOutcome& run : result.repetitions)
+      input.policies.back().repetitions.push_back(
+          {.broken_share = run.metrics.jobs > 0 ? run.metrics.limits_broken / run.metrics.jobs : kNan,
+           .effective_cost_usd = run.metrics.effective_cost_usd});
+  }
+  return input;
 }
 
 }  // namespace rehearse::report

@@ -7,10 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "report/certificate.hpp"
 #include "report/metric_fields.hpp"
 #include "report/outcome.hpp"
 #include "report/statistics.hpp"
 #include "report/table.hpp"
+#include "report/verdict.hpp"
+#include "sim/money/costs.hpp"
 
 namespace rehearse::report {
 
@@ -19,24 +22,34 @@ struct PolicyResult {
   std::string policy;
   bool ok = true;
   std::string reason;  ///< of the failure
+  bool is_yardstick = false;
   std::vector<RunOutcome> repetitions;
   double run_cpu_s = 0;      ///< summed over repetitions
   double max_rss_bytes = 0;  ///< largest of them
 };
 
-/// All that describe one run; what a run does not have is NaN.
-const std::vector<MetricField>& metric_fields();
-
 struct SummaryField {
   std::string_view name;
   Estimate value;
+  std::vector<double> by_repetition = {};  ///< of what stands in repetitions.csv
+};
+
+/// A choice that a policy made, and for how many jobs of all its repetitions.
+struct ChosenCount {
+  int pool = 0;  ///< index into Summary::pools
+  int workers = 0;
+  double batch_size = 0;  ///< 0: the job has none
+  std::size_t jobs = 0;
+  bool operator==(const ChosenCount&) const = default;
 };
 
 struct SummaryRow {
   std::string policy;
   bool ok = true;
   std::string reason;
+  bool is_yardstick = false;
   std::vector<SummaryField> fields;
+  std::vector<ChosenCount> chosen;  ///< the most frequent first
   double decision_time_s = 0, run_cpu_s = 0, max_rss_bytes = 0;
   /// NaN mean when the row has no such field.
   Estimate of(std::string_view field) const;
@@ -65,16 +78,34 @@ struct PoolFacts {
   double price_usd_per_hour = 0;  ///< of a node, by the catalogue
 };
 
+/// What repetitions draw anew: what an interval is over.
+enum class Population { none, noise, workload, both };
+std::string_view name_of(Population population);
+
+/// What a verdict is asked with (report/verdict.hpp).
+struct VerdictTerms {
+  std::string reference;
+  Population population = Population::noise;
+  bool is_exact = false;
+  double unit_share = 1;
+};
+
 struct Summary {
   std::string scenario;
   std::uint64_t seed = 0;
   int repetitions = 1;
   std::string baseline;
+  sim::Billing billing = sim::Billing::allocated;
+  double minimum_node_s = 0;
+  StudyKinds kinds{.configuration = true};
   std::vector<InputReport> inputs;
   std::vector<SummaryRow> rows;
   std::optional<MeasureWindow> measure;  ///< of the jobs that count; none: all do
   std::vector<PoolFacts> pools;
   double origin_s = 0;  ///< first submit date of the input, subtracted from all dates
+  Population population = Population::noise;
+  RunVerdict verdict;
+  std::optional<Certificate> certificate;  ///< where it was asked for
 };
 
 /// What a study found.
@@ -85,20 +116,44 @@ struct StudySummary {
   int repetitions = 1;
   std::vector<InputReport> inputs;
   std::vector<Table> tables;
-  std::vector<std::string> notes;  ///< what to know about them, a line each
-  std::string figures_left_out;    ///< a line for the terminal alone: which figures this machine could not draw; empty: none
+  std::vector<std::string> notes;            ///< what to know about them, a line each
+  std::vector<std::string> yardsticks = {};  ///< policies that measure others and never win
+  std::string figures_left_out;  ///< a line for the terminal alone: which figures this machine could not draw; empty: none
 };
 
-/// Rows in the order of `results`. Savings pair each job with the same job under the baseline; regret with the policy named
-/// "oracle". The outcomes of a failed policy are not looked at.
+/// Rows in the order of `results`. Savings and speed-ups pair each job with the same job under the baseline, whose schedule is the
+/// reference of finish-time fairness; regret with the policy named "oracle". The outcomes of a failed policy are not looked at.
 std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::string_view baseline);
+
+/// The share of broken limits and the effective cost of each repetition: what `judge` is given.
+VerdictInput verdict_input(const std::vector<PolicyResult>& results, const VerdictTerms& terms);
+
+/// A study's table for people: yardsticks are marked.
+std::string shown_table(const Table& table, const std::vector<std::string>& yardsticks);
+
+/// The sentence that a run ends with.
+std::string verdict_sentence(const RunVerdict& verdict);
+/// In a policy's row: where it stands, and if it cannot win, why.
+std::string verdict_in_row(const RunVerdict& verdict, std::string_view policy);
+/// What intervals are over.
+std::string population_line(const Summary& summary);
+std::string verdict_json(const Summary& summary);
+std::string json_estimate(const Estimate& e);
 
 /// summary.json and timing.json, as text.
 std::string summary_json(const Summary& summary);
 std::string timing_json(const Summary& summary);
 std::string study_json(const StudySummary& summary);
 
-/// The table of a terminal, and what to know about it below.
-std::string terminal_table(const Summary& summary);
+/// One line, or two: who paid for what, and so what was compared.
+std::string billing_line(sim::Billing billing, double minimum_node_s);
+
+/// What the jobs of these runs last ran with; equally frequent choices in the order of pool, workers, batch.
+std::vector<ChosenCount> chosen_in(const std::vector<RunOutcome>& repetitions);
+/// What each policy chose, in one line: its three most frequent choices. Empty when no job started.
+std::string choices_text(const Summary& summary);
+
+/// The table of a terminal, and what to know about it below. `in_colour`: best, failed and broken limits.
+std::string terminal_table(const Summary& summary, bool in_colour = false);
 
 }  // namespace rehearse::report

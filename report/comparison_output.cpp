@@ -6,8 +6,10 @@
 #include <limits>
 
 #include "report/comparison.hpp"
+#include "report/policy_name.hpp"
 #include "report/row_writer.hpp"
 #include "report/table.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 #include "sim/base/version.hpp"
@@ -16,9 +18,10 @@ namespace rehearse::report {
 
 namespace {
 
-std::string json_estimate(const Estimate& e) {
-  return fmt::format(R"({{"mean": {}, "ci95_low": {}, "ci95_high": {}}})", json_number(e.mean), json_number(e.ci95_low),
-                     json_number(e.ci95_high));
+std::string json_names(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + json_string(name);
+  return "[" + text + "]";
 }
 
 std::string json_reasons(const std::vector<InputReport::Reason>& reasons) {
@@ -48,13 +51,20 @@ std::string json_inputs(const std::vector<InputReport>& inputs) {
 std::string summary_json(const Summary& s) {
   std::string text = fmt::format(
       "{{\n  \"scenario\": {},\n  \"version\": {},\n  \"seed\": {},\n  \"repetitions\": {},\n  \"baseline\": {},\n  "
-      "\"origin_s\": {},\n  \"inputs\": "
+      "\"billing\": {},\n  \"minimum_node_s\": {},\n  \"origin_s\": {},\n  \"inputs\": "
       "{},\n",
       json_string(s.scenario), json_string(sim::program_version()), s.seed, s.repetitions, json_string(s.baseline),
-      json_number(s.origin_s), json_inputs(s.inputs));
+      json_string(sim::name_of(s.billing)), json_number(s.minimum_node_s), json_number(s.origin_s), json_inputs(s.inputs));
+  text += fmt::format("  \"kinds\": [\"{}\"],\n", fmt::join(names_of(s.kinds), "\", \""));
   if (s.measure)
     text += fmt::format("  \"measure\": {{\"warmup_s\": {}, \"until_s\": {}}},\n", json_number(s.measure->warmup_s),
                         json_number(s.measure->until_s));
+  text += fmt::format("  \"verdict\": {},\n", verdict_json(s));
+  if (s.certificate) text += fmt::format("  \"certificate\": {},\n", certificate_json(*s.certificate));
+  std::vector<std::string> yardsticks;
+  for (const SummaryRow& row : s.rows)
+    if (row.is_yardstick) yardsticks.push_back(row.policy);
+  text += fmt::format("  \"yardsticks\": {},\n", json_names(yardsticks));
   text += "  \"pools\": [";
   for (std::size_t p = 0; p < s.pools.size(); ++p)
     text += fmt::format(
@@ -81,7 +91,7 @@ std::string study_json(const StudySummary& s) {
       json_string(s.scenario), json_string(sim::program_version()), json_string(s.study), s.seed, s.repetitions,
       json_inputs(s.inputs));
   for (std::size_t n = 0; n < s.notes.size(); ++n) text += (n == 0 ? "" : ", ") + json_string(s.notes[n]);
-  text += "],\n  \"tables\": {";
+  text += fmt::format("],\n  \"yardsticks\": {},\n  \"tables\": {{", json_names(s.yardsticks));
   bool first = true;
   for (const Table& table : s.tables) {
     if (table.name.empty()) continue;
@@ -104,19 +114,11 @@ std::string timing_json(const Summary& s) {
 
 namespace {
 
-std::string money(double usd) {
-  return std::isnan(usd) ? "-" : std::abs(usd) < 10 ? fmt::format("{:.4f}", usd) : fmt::format("{:.2f}", usd);
-}
+std::string money(double usd) { return text_of(Shown::money, usd); }
 
-std::string percent(double fraction) { return std::isnan(fraction) ? "-" : fmt::format("{:.1f} %", 100 * fraction); }
+std::string percent(double fraction) { return text_of(Shown::percent, fraction); }
 
-std::string duration(double seconds) {
-  if (std::isnan(seconds)) return "-";
-  if (seconds < 600) return fmt::format("{:.1f} s", seconds);
-  if (seconds < 2 * sim::kSecondsPerHour) return fmt::format("{:.1f} min", seconds / 60);
-  if (seconds < 96 * sim::kSecondsPerHour) return fmt::format("{:.1f} h", seconds / sim::kSecondsPerHour);
-  return fmt::format("{:.1f} d", seconds / (24 * sim::kSecondsPerHour));
-}
+std::string duration(double seconds) { return text_of(Shown::duration, seconds); }
 
 std::string short_time(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
@@ -132,53 +134,114 @@ std::string saving(const Estimate& e) {
 }
 
 /// What the numbers of a row mean for choosing it.
-std::string verdict(const SummaryRow& row, bool is_best) {
+std::string verdict(const SummaryRow& row, const RunVerdict& of_all) {
   if (row.of("jobs").mean == 0) return "no job counts";
   const double broken = row.of("limits_broken").mean, infeasible = row.of("jobs_infeasible").mean;
-  std::string text = is_best ? "lowest effective cost; " : "";
-  text += broken > 0 ? fmt::format("breaks limits of {:.3g} jobs", broken) : "keeps all limits";
-  if (infeasible > 0) text += fmt::format("; finds {:.3g} infeasible", infeasible);
+  std::string text = verdict_in_row(of_all, row.policy);
+  if (!text.empty()) text += "; ";
+  text += broken > 0 ? fmt::format("breaks limits of {}", sim::counted(broken, "job")) : "keeps all limits";
+  if (infeasible > 0) text += fmt::format("; finds {} infeasible", sim::figure(infeasible));
   return text;
+}
+
+/// The saving over the jobs whose limits policy and baseline keep, and their share.
+std::string where_both_keep(const SummaryRow& row) {
+  const double percent_saved = row.of("saving_percent").mean;
+  if (std::isnan(percent_saved)) return "-";
+  return fmt::format("{:.1f} % of {:.0f} %", std::abs(percent_saved) < 0.05 ? 0.0 : percent_saved,
+                     100 * row.of("both_keep_limits_fraction").mean);
 }
 
 using Cells = std::vector<std::string>;
 
-/// Money and limits: which policy to choose.
-std::string money_table(const Summary& s) {
-  // Of the policies that fail the fewest jobs: a job that was not run costs nothing.
-  double fewest = std::numeric_limits<double>::infinity(), best = fewest;
-  for (const SummaryRow& row : s.rows)
-    if (row.ok) fewest = std::min(fewest, row.of("jobs_failed").mean);
-  for (const SummaryRow& row : s.rows)
-    if (row.ok && row.of("jobs_failed").mean <= fewest) best = std::min(best, row.of("effective_cost_usd").mean);
-  std::vector<Cells> rows{{"policy", "cost, $", "profiling, $", "effective, $", "saving", "deadlines", "accuracy", "verdict"}};
-  for (const SummaryRow& row : s.rows) {
-    if (!row.ok) {
-      rows.push_back({row.policy, "FAILED: " + row.reason});
-      continue;
-    }
-    rows.push_back({row.policy, money(row.of("cost_usd").mean), money(row.of("profiling_cost_usd").mean),
-                    money(row.of("effective_cost_usd").mean), saving(row.of("saving_percent")),
-                    percent(row.of("deadline_met_fraction").mean), percent(row.of("accuracy_met_fraction").mean),
-                    verdict(row, row.of("jobs_failed").mean <= fewest && row.of("effective_cost_usd").mean <= best)});
-  }
-  return aligned(rows, {true, false, false, false, false, false, false, true});
+Tone tone_of(const SummaryRow& row, bool is_best) {
+  if (!row.ok) return Tone::failed;
+  return is_best ? Tone::best : row.of("limits_broken").mean > 0 ? Tone::broken : Tone::plain;
 }
 
-/// What it meant for time, energy and the policy's own work.
-std::string time_table(const Summary& s) {
+/// Money and limits: which policy to choose.
+std::string money_table(const Summary& s, bool in_colour) {
   std::vector<Cells> rows{
-      {"policy", "mean JCT", "p95 JCT", "makespan", "utilization", "energy, kWh", "reconf.", "cost error", "policy took"}};
+      {"policy", "cost, $", "profiling, $", "effective, $", "saving", "deadlines", "accuracy", "where both keep", "verdict"}};
+  std::vector<Tone> tones{Tone::plain};
+  for (const SummaryRow& row : s.rows) {
+    tones.push_back(tone_of(row, row.policy == s.verdict.winner));
+    if (!row.ok) {
+      rows.push_back({shown_name(row.policy, row.is_yardstick), "FAILED: " + row.reason});
+      continue;
+    }
+    rows.push_back({shown_name(row.policy, row.is_yardstick), money(row.of("cost_usd").mean),
+                    money(row.of("profiling_cost_usd").mean), money(row.of("effective_cost_usd").mean),
+                    saving(row.of("effective_saving_percent")), percent(row.of("deadline_met_fraction").mean),
+                    percent(row.of("accuracy_met_fraction").mean), where_both_keep(row), verdict(row, s.verdict)});
+  }
+  return aligned(rows, {true, false, false, false, false, false, false, false, true},
+                 in_colour ? tones : std::vector<Tone>());
+}
+
+/// A ratio with its interval, or any other quantity; "(n)" behind it where it is over n jobs and not over all.
+std::string cell(const SummaryRow& row, const MetricField& field) {
+  const Estimate value = row.of(field.name);
+  std::string text = text_of(field.shown, value.mean);
+  if (field.name == "jct_speedup" && !std::isnan(value.ci95_low))
+    text += fmt::format(" [{}, {}]", text_of(field.shown, value.ci95_low), text_of(field.shown, value.ci95_high));
+  if (field.over.empty()) return text;
+  const double over = row.of(field.over).mean;
+  return over < row.of("jobs").mean ? fmt::format("{} ({:.6g})", text, over) : text;
+}
+
+/// One of metric_columns(), in their order; with the time that policies took behind the last of those about policies.
+std::string metric_table(const Summary& s, const MetricColumns& columns, bool with_policy_time) {
+  std::vector<Cells> rows{{"policy"}};
+  for (const MetricField* field : columns.fields) rows.front().emplace_back(field->heading);
+  if (with_policy_time) rows.front().emplace_back("policy took");
   for (const SummaryRow& row : s.rows) {
     if (!row.ok) continue;
-    const double energy = row.of("energy_kwh").mean;
-    rows.push_back({row.policy, duration(row.of("jct_mean_s").mean), duration(row.of("jct_p95_s").mean),
-                    duration(row.of("makespan_s").mean), percent(row.of("utilization_fraction").mean),
-                    energy < 10 ? fmt::format("{:.3f}", energy) : fmt::format("{:.1f}", energy),
-                    fmt::format("{:g}", row.of("reconfigurations").mean), percent(row.of("cost_error_median").mean),
-                    short_time(row.decision_time_s / s.repetitions)});
+    Cells& cells = rows.emplace_back(Cells{shown_name(row.policy, row.is_yardstick)});
+    for (const MetricField* field : columns.fields) cells.push_back(cell(row, *field));
+    if (with_policy_time) cells.push_back(short_time(row.decision_time_s / s.repetitions));
   }
-  return rows.size() > 1 ? "\n" + aligned(rows, {true, false, false, false, false, false, false, false, true}) : std::string();
+  std::vector<bool> left(rows.front().size(), false);
+  left.front() = true;
+  if (with_policy_time) left.back() = true;
+  return rows.size() > 1 ? aligned(rows, left) : std::string();
+}
+
+/// Tables of metrics, before the money of a queue study, whose policies cost the same by construction, and behind it otherwise.
+struct MetricTables {
+  std::string before, behind;
+};
+
+MetricTables metric_tables(const Summary& s) {
+  MetricTables text;
+  const MetricTable last_of_policies = s.kinds.configuration ? MetricTable::time : MetricTable::cluster;
+  for (const MetricColumns& columns : metric_columns(s.kinds)) {
+    const std::string table = metric_table(s, columns, columns.table == last_of_policies);
+    if (table.empty()) continue;
+    if (shows({.queue = true}, columns.table))
+      text.before += table + "\n";
+    else
+      text.behind += "\n" + table;
+  }
+  return text;
+}
+
+/// What the columns mean that not every study has, and over how many jobs they are.
+std::string metric_notes(const Summary& s) {
+  std::string text;
+  if (s.kinds.queue)
+    text += fmt::format(
+        "Speed-up: {0}'s mean JCT over the policy's{1}. Slowdown: JCT over the time alone with manual's configuration, at least "
+        "10 "
+        "s.\nrho: JCT over the time alone on 1/N of the cluster, N the mean number of jobs beside it under {0}.\n",
+        sim::printable(s.baseline, sim::kWholeText), s.repetitions > 1 ? ", with its 95 % confidence interval" : "");
+  if (s.kinds.nodes) text += "Goodput: device-seconds of training that counted over those held.\n";
+  const bool censored = std::any_of(s.rows.begin(), s.rows.end(), [](const SummaryRow& row) {
+    return row.ok && row.of("jobs_completed").mean < row.of("jobs").mean;
+  });
+  if (censored)
+    text += "(n): over n jobs, as the others did not finish or cannot be compared. In quantiles of JCT they are never done.\n";
+  return text;
 }
 
 /// Which jobs count, and from when on each policy's queue was in a steady state.
@@ -199,18 +262,41 @@ std::string measured(const Summary& s) {
 
 }  // namespace
 
-std::string terminal_table(const Summary& s) {
-  std::string text = money_table(s) + time_table(s);
+std::string billing_line(sim::Billing billing, double minimum_node_s) {
+  switch (billing) {
+    case sim::Billing::allocated:
+      return "Billing: allocated: a job pays for the devices that it holds; idle devices are nobody's.";
+    case sim::Billing::node:
+      return fmt::format("Billing: node: whole nodes from provisioning to release{}, split over the jobs on them.",
+                         minimum_node_s > 0 ? fmt::format(", {:g} s each at least", minimum_node_s) : "");
+    case sim::Billing::pool:
+      return "Billing: pool: every node from first submission to last end, idle ones shared out; policies minimise\n"
+             "price-weighted device-seconds of the pools that a job uses, until it ends.";
+  }
+  return "";
+}
+
+std::string terminal_table(const Summary& s, bool in_colour) {
+  const MetricTables tables = metric_tables(s);
+  std::string text = tables.before + money_table(s, in_colour) + tables.behind;
+  if (const std::string choices = choices_text(s); !choices.empty()) text += "\n" + choices;
   double jobs = 0;
   for (const SummaryRow& row : s.rows)
     if (row.ok) jobs = row.of("jobs").mean;
-  text += fmt::format("\n{:.6g} jobs, {} repetition{}, seed {}. ", jobs, s.repetitions, s.repetitions == 1 ? "" : "s", s.seed);
-  text +=
-      fmt::format("Saving: against {}, over the jobs whose limits both keep{}.\n", sim::printable(s.baseline, sim::kWholeText),
-                  s.repetitions > 1 ? ", with its 95 % confidence interval" : "");
+  text += fmt::format("\n{}, {}, seed {}. ", sim::counted(jobs, "job"), sim::counted(s.repetitions, "repetition"), s.seed);
+  if (const std::string population = population_line(s); !population.empty())
+    text += population + "\n";
+  else
+    text += "\n";
+  text += fmt::format(
+      "Saving: against {}, of effective cost, over all jobs{}; \"where both keep\": over the jobs whose limits both keep, and "
+      "their share.\n",
+      sim::printable(s.baseline, sim::kWholeText), s.repetitions > 1 ? ", with its 95 % confidence interval" : "");
   text +=
       "Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of\n"
       "|predicted / actual - 1|. Profiling is included in cost and saving.\n";
+  text += billing_line(s.billing, s.minimum_node_s) + "\n";
+  text += metric_notes(s);
   if (s.measure) text += measured(s);
   for (const SummaryRow& row : s.rows) {
     const double profiling = row.of("profiling_cost_usd").mean;
@@ -218,6 +304,8 @@ std::string terminal_table(const Summary& s) {
       text += fmt::format("Without profiling, {} saves {}.\n", sim::printable(row.policy, sim::kWholeText),
                           saving(row.of("saving_without_profiling_percent")));
   }
+  text += "\n" + verdict_sentence(s.verdict) + "\n";
+  if (s.certificate) text += certificate_sentence(*s.certificate) + "\n";
   return text;
 }
 

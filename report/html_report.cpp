@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "report/metric_fields.hpp"
 #include "report/row_writer.hpp"
 #include "report/xml_text.hpp"
 #include "sim/base/errors.hpp"
@@ -42,6 +43,20 @@ std::string filled(std::string_view page, const std::vector<std::pair<std::strin
     page.remove_prefix(at + slot.size());
   }
   return out += page;
+}
+
+/// What the tables of a run show for these kinds of study.
+std::string columns_json(const StudyKinds& kinds) {
+  std::string json;
+  for (const MetricColumns& columns : metric_columns(kinds)) {
+    std::string of_table;
+    for (const MetricField* field : columns.fields)
+      of_table += fmt::format(R"({}{{"field":"{}","label":"{}","doc":{},"shown":"{}","over":"{}"}})", of_table.empty() ? "" : ",",
+                              field->name, field->heading, json_string(field->doc), name_of(field->shown), field->over);
+    json += fmt::format(R"({}{{"queue":{},"columns":[{}]}})", json.empty() ? "" : ",", shows({.queue = true}, columns.table),
+                        of_table);
+  }
+  return "[" + json + "]";
 }
 
 /// Of scenario.json, which the user may have edited since: a missing or odd one has no description.
@@ -82,8 +97,12 @@ std::string html_report(const HtmlReportSetup& setup) {
   const sim::JsonDocument document = sim::parse_json(summary, path);
   std::string title;
   bool is_study = false, has_policies = false;
+  std::vector<std::string> kinds;
   for (const sim::JsonMember& member : document.root().members()) {
     if (member.key.text() == "scenario" && member.value.is_string()) title = member.value.text();
+    if (member.key.text() == "kinds" && member.value.is_array())
+      for (const sim::JsonValue kind : member.value.elements())
+        if (kind.is_string()) kinds.emplace_back(kind.text());
     is_study = is_study || member.key.text() == "study";
     has_policies = has_policies || (member.key.text() == "policies" && member.value.is_array());
   }
@@ -91,8 +110,8 @@ std::string html_report(const HtmlReportSetup& setup) {
   if (!is_study && !has_policies) throw sim::InputError({.file = path, .expected = "a summary of ours, with a list of policies"});
   std::string timing = "null";
   if (setup.timing) timing = sim::read_json_file(setup.folder + "/timing.json").dump();
-  const std::string first =
-      fmt::format("{{\"summary\":{},\"description\":{},\"timing\":{}}}", summary, description_of(setup.folder), timing);
+  const std::string first = fmt::format("{{\"summary\":{},\"description\":{},\"timing\":{},\"tables\":{}}}", summary,
+                                        description_of(setup.folder), timing, columns_json(study_kinds_of(kinds)));
   const std::string details = is_study ? study_details_json(setup.folder) : run_details_json(setup.folder);
   return filled(setup.page, {{"@rehearse-title@", xml_text(title)},
                              {"@rehearse-summary@", script_safe(first)},

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <deque>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "report/html_report.hpp"
 #include "report/outcome.hpp"
@@ -20,9 +24,12 @@ namespace rehearse::report {
 
 namespace {
 
-// Rows of a file that go into the report, of all policies together: what keeps 50,000 jobs below 5 MB.
+// Rows of a file that go into the report, of all policies together: what keeps it below 5 MB. Where a run has more jobs than
+// kManyJobs, a part of them stands for all, and what is left is made in a third of the time.
+constexpr std::size_t kManyJobs = 10'000;
 constexpr std::size_t kJobRows = 60'000, kNodeRows = 60'000, kDecisionRows = 30'000, kStageRows = 20'000,
                       kPredictionRows = 20'000;
+constexpr std::size_t kShareOfMany = 3;         ///< of these numbers, one in so many
 constexpr std::size_t kQuantiles = 201;         ///< of a distribution
 constexpr std::size_t kUtilizationSteps = 400;  ///< of a pool over time
 
@@ -115,52 +122,117 @@ const std::vector<DetailFile>& detail_files() {
 
 bool is_first_repetition(sim::CsvRow& row) { return !row.has("repetition") || row.text("repetition") == "0"; }
 
-/// Names of the first repetition's jobs, by submission.
-std::vector<std::string> jobs_by_submission(const std::string& folder) {
-  std::unordered_set<std::string> seen;
-  std::vector<std::pair<double, std::string>> jobs;
-  for_each_row(folder + "/jobs.csv", {.required = {"job"}, .optional = {"repetition", "submit_s"}}, [&](sim::CsvRow& row) {
-    if (!is_first_repetition(row)) return;
-    if (seen.emplace(row.text("job")).second)
-      jobs.emplace_back(row.maybe_number("submit_s").value_or(0), std::string(row.text("job")));
-  });
-  std::stable_sort(jobs.begin(), jobs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<std::string> names;
-  for (auto& [submit_s, name] : jobs) names.push_back(std::move(name));
-  return names;
-}
-
-struct Kept {
-  std::unordered_set<std::string> jobs;  ///< only looked up
-  std::size_t rows = 0;                  ///< of the first repetition in the file, those left out included
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
 
-/// The jobs submitted first whose rows are at most `most_rows` together.
-Kept first_jobs(const std::string& path, const std::vector<std::string>& by_submission, std::size_t most_rows) {
-  Kept kept;
-  std::unordered_map<std::string, std::size_t> rows_of;
-  for_each_row(path, {.required = {"job"}, .optional = {"repetition"}}, [&](sim::CsvRow& row) {
-    if (!is_first_repetition(row)) return;
-    ++rows_of[std::string(row.text("job"))];
-    ++kept.rows;
-  });
-  std::size_t rows = 0;
-  for (const std::string& job : by_submission) {
-    rows += rows_of[job];
-    if (rows > most_rows) break;
-    kept.jobs.insert(job);
-  }
-  return kept;
-}
+/// The first repetition's jobs, and which of them go into the report when not all do.
+class ReportJobs {
+ public:
+  struct Job {
+    double submit_s = 0;
+    std::uint32_t rows = 0;  ///< of jobs.csv: policies
+    std::int32_t model = -1;
+    std::uint32_t by_submission = 0;  ///< its place among all
+    std::uint32_t in_sample = 0;      ///< its place in an order of which every beginning is spread evenly over the dates
+  };
 
-std::string file_json(const std::string& folder, const DetailFile& file, const std::vector<std::string>& by_submission) {
+  Job& of(std::string_view name) {
+    const auto at = numbers_.find(name);
+    if (at != numbers_.end()) return jobs_[at->second];
+    numbers_.emplace(name, jobs_.size());
+    Job& job = jobs_.emplace_back();
+    job.by_submission = job.in_sample = static_cast<std::uint32_t>(jobs_.size() - 1);  // until sort(), and of unlisted ones
+    return job;
+  }
+  void set_model(Job& job, std::string_view model) {
+    if (job.model >= 0) return;
+    const auto at = std::find(models_.begin(), models_.end(), model);
+    job.model = static_cast<std::int32_t>(at - models_.begin());
+    if (at == models_.end()) models_.emplace_back(model);
+  }
+  std::string_view model_of(const Job& job) const {
+    return job.model < 0 ? std::string_view() : models_[static_cast<std::size_t>(job.model)];
+  }
+
+  /// When all are listed.
+  void sort() {
+    std::vector<std::uint32_t> order(jobs_.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return jobs_[a].submit_s < jobs_[b].submit_s; });
+    for (std::uint32_t place = 0; place < order.size(); ++place) jobs_[order[place]].by_submission = place;
+    // The sequence of van der Corput: 0, 1/2, 1/4, 3/4, 1/8, ... of the jobs by submission.
+    const std::uint32_t whole = std::bit_ceil(std::max(1u, static_cast<std::uint32_t>(order.size())));
+    std::uint32_t next = 0;
+    for (std::uint32_t i = 0, reversed = 0; i < whole; ++i) {
+      if (reversed < order.size()) jobs_[order[reversed]].in_sample = next++;
+      std::uint32_t bit = whole >> 1;
+      for (; (reversed & bit) != 0; bit >>= 1) reversed ^= bit;
+      reversed |= bit;
+    }
+    std::vector<std::uint32_t> rows(jobs_.size());
+    for (const Job& job : jobs_) rows[job.in_sample] = job.rows;
+    listed_ = longest(rows, most(kJobRows));
+  }
+
+  /// So many rows of a file at most.
+  std::size_t most(std::size_t rows) const { return jobs_.size() > kManyJobs ? rows / kShareOfMany : rows; }
+  std::size_t size() const { return jobs_.size(); }
+  /// How many of the sample are in the report's list.
+  std::size_t listed() const { return listed_; }
+  /// The longest beginning of an order whose rows are at most so many.
+  static std::size_t longest(const std::vector<std::uint32_t>& rows, std::size_t most) {
+    std::size_t sum = 0, count = 0;
+    while (count < rows.size() && (sum += rows[count]) <= most) ++count;
+    return count;
+  }
+
+ private:
+  std::unordered_map<std::string, std::size_t, TextHash, std::equal_to<>> numbers_;  ///< only looked up
+  std::deque<Job> jobs_;
+  std::vector<std::string> models_;
+  std::size_t listed_ = 0;
+};
+
+/// A file is read once: more rows than are wanted are packed, and those taken out again whose job does not fit any more.
+std::string file_json(const std::string& folder, const DetailFile& file, ReportJobs& jobs) {
   const std::string path = folder + "/" + file.name;
   if (!std::filesystem::exists(path)) return "null";
-  const Kept kept = first_jobs(path, by_submission, file.most_rows);
-  const auto table = pack_csv(path, file.columns, [&](sim::CsvRow& row) {
-    return is_first_repetition(row) && kept.jobs.contains(std::string(row.text("job")));
+  const bool is_nodes = file.key == "nodes";  // of the jobs submitted first, so that what is drawn has no holes
+  const std::size_t most = jobs.most(file.most_rows);
+  const std::size_t bound = is_nodes || jobs.listed() == 0 ? most : jobs.listed();
+  std::vector<std::uint32_t> rows_at, place_of_row;
+  std::size_t all_rows = 0;
+  std::vector<PackedColumn> columns = file.columns;
+  if (is_nodes) columns.push_back({"model"});
+  PackedTable table(columns);
+  sim::CsvColumns wanted{.required = {"job"}, .optional = {"repetition"}};
+  for (const PackedColumn& column : file.columns)
+    if (column.name != "job") wanted.optional.push_back(column.name);
+  for_each_row(path, wanted, [&](sim::CsvRow& row) {
+    const std::string_view name = row.text("job");
+    if (!is_first_repetition(row)) return;
+    ++all_rows;
+    const ReportJobs::Job& job = jobs.of(name);
+    const std::uint32_t place = is_nodes ? job.by_submission : job.in_sample;
+    if (place >= bound) return;
+    if (rows_at.size() <= place) rows_at.resize(place + 1);
+    ++rows_at[place];
+    place_of_row.push_back(place);
+    for (const PackedColumn& column : file.columns) {
+      if (column.packing == Packing::text)
+        table.add_text(row.text(column.name));
+      else
+        table.add_number(row.maybe_number(column.name).value_or(std::nan("")));
+    }
+    if (is_nodes) table.add_text(jobs.model_of(job));
+    table.end_row();
   });
-  return fmt::format(R"({{"all_rows":{},"table":{}}})", kept.rows, table->json());
+  const std::size_t kept = ReportJobs::longest(rows_at, most);
+  if (kept < rows_at.size()) table.keep([&](std::size_t row) { return place_of_row[row] < kept; });
+  return fmt::format(R"({{"all_rows":{},"table":{}}})", all_rows, table.json());
 }
 
 MeasureWindow measure_window(const std::string& folder) {
@@ -176,9 +248,8 @@ MeasureWindow measure_window(const std::string& folder) {
   return window;
 }
 
-/// How a job ended, in one word or two; the parts of a bar.
-std::string fate(sim::CsvRow& row) {
-  if (row.text("state") == "failed") return "failed: " + std::string(row.text("reason"));
+/// How a job ended, in one word or two; the parts of a bar. Of one that did not fail.
+std::string_view fate(sim::CsvRow& row) {
   const bool late = row.text("deadline_met") == "false", inaccurate = row.text("accuracy_met") == "false";
   if (late && inaccurate) return "late and inaccurate";
   if (late) return "late";
@@ -189,7 +260,12 @@ std::string fate(sim::CsvRow& row) {
 /// Of one policy, over all repetitions.
 struct Counted {
   std::vector<double> completion_s, waiting_s, cost_usd;  ///< of finished jobs; waiting and cost of all
-  std::map<std::string, std::size_t> fates;
+  std::map<std::string, std::size_t, std::less<>> fates;
+
+  void count(std::string_view fate) {
+    const auto at = fates.find(fate);
+    ++(at != fates.end() ? at : fates.emplace(fate, 0).first)->second;
+  }
 };
 
 std::string quantiles_json(std::vector<double> values) {
@@ -207,29 +283,50 @@ std::string quantiles_json(std::vector<double> values) {
   return fmt::format(R"({{"count":{},"values":[{}]}})", values.size(), json);
 }
 
-std::string counted_json(const std::string& folder) {
+/// Of all repetitions; lists the first one's jobs on the way.
+std::string counted_json(const std::string& folder, ReportJobs& jobs) {
   const MeasureWindow window = measure_window(folder);
-  std::map<std::string, Counted> policies;
+  std::map<std::string, Counted, std::less<>> policies;
+  Counted* counted = nullptr;
+  std::string_view last;  // rows come policy by policy
+  // Asked for in this order, in which they are found at once.
   for_each_row(folder + "/jobs.csv",
                {.required = {"policy", "submit_s", "end_s", "state"},
-                .optional = {"start_s", "reason", "cost_usd", "deadline_met", "accuracy_met", "cost_limit_met"}},
+                .optional = {"reason", "deadline_met", "accuracy_met", "cost_limit_met", "start_s", "cost_usd", "repetition",
+                             "job", "model"}},
                [&](sim::CsvRow& row) {
+                 const std::string_view policy = row.text("policy");
+                 if (counted == nullptr || policy != last) {
+                   const auto at = policies.try_emplace(std::string(policy)).first;
+                   counted = &at->second;
+                   last = at->first;
+                 }
                  const double submit_s = row.number("submit_s"), end_s = row.number("end_s");
-                 if (!window.has(submit_s)) return;
-                 Counted& counted = policies[std::string(row.text("policy"))];
-                 ++counted.fates[fate(row)];
-                 if (row.text("state") == "finished") counted.completion_s.push_back(end_s - submit_s);
-                 if (const auto start_s = row.maybe_number("start_s")) counted.waiting_s.push_back(*start_s - submit_s);
-                 if (const auto usd = row.maybe_number("cost_usd")) counted.cost_usd.push_back(*usd);
+                 if (window.has(submit_s)) {
+                   const std::string_view state = row.text("state");
+                   if (state == "failed")
+                     counted->count("failed: " + std::string(row.text("reason")));
+                   else
+                     counted->count(fate(row));
+                   if (state == "finished") counted->completion_s.push_back(end_s - submit_s);
+                   if (const auto start_s = row.maybe_number("start_s")) counted->waiting_s.push_back(*start_s - submit_s);
+                   if (const auto usd = row.maybe_number("cost_usd")) counted->cost_usd.push_back(*usd);
+                 }
+                 if (!is_first_repetition(row)) return;
+                 ReportJobs::Job& job = jobs.of(row.text("job"));
+                 job.submit_s = submit_s;
+                 ++job.rows;
+                 jobs.set_model(job, row.text("model"));
                });
+  jobs.sort();
   std::string json;
-  for (auto& [policy, counted] : policies) {
+  for (auto& [policy, of_policy] : policies) {
     std::string fates;
-    for (const auto& [name, jobs] : counted.fates)
-      fates += fmt::format("{}{}:{}", fates.empty() ? "" : ",", json_string(name), jobs);
+    for (const auto& [name, count] : of_policy.fates)
+      fates += fmt::format("{}{}:{}", fates.empty() ? "" : ",", json_string(name), count);
     json += fmt::format(R"({}{}:{{"fates":{{{}}},"completion_s":{},"waiting_s":{},"cost_usd":{}}})", json.empty() ? "" : ",",
-                        json_string(policy), fates, quantiles_json(std::move(counted.completion_s)),
-                        quantiles_json(std::move(counted.waiting_s)), quantiles_json(std::move(counted.cost_usd)));
+                        json_string(policy), fates, quantiles_json(std::move(of_policy.completion_s)),
+                        quantiles_json(std::move(of_policy.waiting_s)), quantiles_json(std::move(of_policy.cost_usd)));
   }
   return "{" + json + "}";
 }
@@ -271,11 +368,19 @@ std::string utilization_json(const std::string& folder) {
 }  // namespace
 
 std::string run_details_json(const std::string& folder) {
-  const std::vector<std::string> by_submission = jobs_by_submission(folder);
-  std::string json = fmt::format(R"({{"counted":{},"utilization":{})", counted_json(folder), utilization_json(folder));
-  for (const DetailFile& file : detail_files())
-    json += fmt::format(",\"{}\":{}", file.key, file_json(folder, file, by_submission));
-  return json + "}";
+  ReportJobs jobs;
+  std::string json = fmt::format(R"({{"counted":{},"utilization":{})", counted_json(folder, jobs), utilization_json(folder)),
+              missing;
+  json += fmt::format(R"(,"all_jobs":{},"sampled":{})", jobs.size(), jobs.listed() < jobs.size());
+  const auto look = [&](const std::string& name) {
+    if (!std::filesystem::exists(folder + "/" + name)) missing += (missing.empty() ? "" : ",") + json_string(name);
+  };
+  for (const DetailFile& file : detail_files()) {
+    json += fmt::format(",\"{}\":{}", file.key, file_json(folder, file, jobs));
+    look(file.name);
+  }
+  look("utilization.csv");
+  return fmt::format(R"({},"missing":[{}]}})", json, missing);
 }
 
 }  // namespace rehearse::report

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "report/run_recorder.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/io/csv.hpp"
 
@@ -100,6 +103,18 @@ Jobs read_jobs(const std::string& folder, std::string_view policy) {
   return jobs;
 }
 
+/// Where a file is in one of the two folders only, or in none.
+bool has_both(const std::string& recorded_folder, const std::string& now_folder, const std::string& file,
+              std::vector<std::string>& notes) {
+  for (const std::string& folder : {recorded_folder, now_folder}) {
+    if (std::filesystem::exists(folder + "/" + file)) continue;
+    notes.push_back(fmt::format("which {} changed is not known: {} has no {} ({})", file == "jobs.csv" ? "jobs" : "decisions",
+                                folder, file, how_to_write(file)));
+    return false;
+  }
+  return true;
+}
+
 std::vector<DecisionRow> read_decisions(const std::string& folder, std::string_view policy) {
   std::vector<DecisionRow> decisions;
   for_rows(folder + "/decisions.csv", policy,
@@ -160,9 +175,14 @@ std::optional<DecisionChange> first_change(const std::vector<DecisionRow>& recor
 JobChanges changes_of(const std::string& recorded_folder, const std::string& now_folder, std::string_view policy,
                       std::string_view metric, std::size_t count) {
   const MetricPart& part = part_of(metric);
+  JobChanges changes{.unit = part.unit};
+  if (!has_both(recorded_folder, now_folder, "jobs.csv", changes.notes)) return changes;
   const Jobs recorded = read_jobs(recorded_folder, policy), now = read_jobs(now_folder, policy);
-  JobChanges changes{.unit = part.unit, .jobs = recorded.size()};
+  std::set<int> jobs_now;
+  for (const auto& [key, job] : now) jobs_now.insert(key.first);
   for (const auto& [key, old] : recorded) {
+    if (!jobs_now.contains(key.first)) continue;  // that repetition's jobs were not written
+    ++changes.jobs;
     const auto at = now.find(key);
     if (at == now.end() || same(old, at->second)) continue;
     ++changes.changed;
@@ -177,11 +197,23 @@ JobChanges changes_of(const std::string& recorded_folder, const std::string& now
   std::stable_sort(changes.worst.begin(), changes.worst.end(),
                    [](const JobChange& a, const JobChange& b) { return a.now - a.recorded > b.now - b.recorded; });
   if (changes.worst.size() > count) changes.worst.resize(count);
-  if (changes.worst.empty()) return changes;
+  if (changes.worst.empty() || !has_both(recorded_folder, now_folder, "decisions.csv", changes.notes)) return changes;
   const std::vector<DecisionRow> old = read_decisions(recorded_folder, policy), young = read_decisions(now_folder, policy);
+  const auto is_in = [](const std::vector<DecisionRow>& rows, int repetition) {
+    return std::any_of(rows.begin(), rows.end(), [&](const DecisionRow& d) { return d.job.first == repetition; });
+  };
+  const auto is_known = [&](int repetition) { return is_in(old, repetition) && is_in(young, repetition); };
   for (JobChange& job : changes.worst)
-    job.decision = first_change(old, young, [&](const DecisionRow& d) { return d.job == JobKey(job.repetition, job.job); });
+    if (is_known(job.repetition))
+      job.decision = first_change(old, young, [&](const DecisionRow& d) { return d.job == JobKey(job.repetition, job.job); });
   const int repetition = changes.worst.front().repetition;
+  if (!is_known(repetition)) {
+    changes.notes.push_back(
+        fmt::format("which decisions of repetition {} changed is not known: decisions.csv of one of the two has "
+                    "none of it ({})",
+                    repetition, how_to_write("decisions.csv")));
+    return changes;
+  }
   changes.first = first_change(old, young, [&](const DecisionRow& d) { return d.job.first == repetition; });
   return changes;
 }

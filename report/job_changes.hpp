@@ -29,11 +29,13 @@ struct JobChanges {
   std::size_t changed = 0;              ///< ran on other resources, at another cost or time, or ended otherwise
   std::vector<JobChange> worst;         ///< those with the largest part in what got worse, largest first
   std::optional<DecisionChange> first;  ///< of all decisions of the repetition of the worst job
+  /// Why jobs or decisions are not looked at: a run need not have written them.
+  std::vector<std::string> notes;
 };
 
-/// Of jobs.csv and decisions.csv in the two folders, whose numbers are the same within 1e-6. `metric` says what makes a job
-/// worse; one that jobs have no part in counts as effective cost. At most `count` jobs. Throws sim::InputError when a file cannot
-/// be read.
+/// Of jobs.csv and decisions.csv in the two folders, whose numbers are the same within 1e-6; of the repetitions that both have.
+/// `metric` says what makes a job worse; one that jobs have no part in counts as effective cost. At most `count` jobs. Throws
+/// sim::InputError when a file cannot be read.
 JobChanges changes_of(const std::string& recorded_folder, const std::string& now_folder, std::string_view policy,
                       std::string_view metric, std::size_t count);
 

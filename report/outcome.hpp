@@ -19,23 +19,34 @@ struct MeasureWindow {
 
 /// One job under one policy; the comparison pairs them by number across policies. Plain bytes in a file between processes.
 struct JobOutcome {
-  double cost_usd = 0;
-  double effective_cost_usd = 0;
+  double cost_usd = 0;           ///< its share of the bill
+  double marginal_cost_usd = 0;  ///< what the bill would be less without it
+  double effective_cost_usd =
+      0;                      ///< what policies are compared by; NaN: it broke a limit, and manual's configuration fits nowhere
   double profiling_usd = 0;   ///< its share of what was spent on profiling its model
   double seconds_late = 0;    ///< 0 when in time or without a deadline
   double accuracy_short = 0;  ///< below the target, 0 when reached or without one
   double completion_s = 0;    ///< end - submit
   double submit_s = 0;
+  /// The job alone, under the one reference configuration of all policies: seconds, and devices that it takes. NaN: it cannot
+  /// run.
+  double alone_s = std::numeric_limits<double>::quiet_NaN(), alone_devices = 0;
+  double active_jobs = 1;  ///< mean number of them, itself included, while it is there
+  double batch_size = 0;  ///< with which it ran last, as are the next two; 0: none
+  int pool = -1;          ///< -1: it never started
+  int workers = 0;
   bool finished = false;
   bool has_deadline = false, deadline_met = false;
   bool has_target = false, accuracy_met = false;
   bool keeps_limits = false;
 };
 
-/// Totals of one run. NaN: undefined (no job has such a limit, no job finished).
+/// Totals of one run. NaN: undefined (no job has such a limit, no job finished). Completion times of jobs that failed are
+/// censored: a quantile that lies among them is infinite.
 struct RunMetrics {
   double jobs = 0, jobs_completed = 0, jobs_failed = 0;
-  double cost_usd = 0, effective_cost_usd = 0, profiling_cost_usd = 0, idle_cost_usd = 0;
+  double cost_usd = 0, marginal_cost_usd = 0, profiling_cost_usd = 0, idle_cost_usd = 0;
+  double effective_cost_usd = 0;  ///< NaN where a job's is
   double cost_compute_usd = 0, cost_switch_usd = 0, cost_wait_usd = 0, cost_lost_usd = 0;
   double deadline_met_fraction = 0, accuracy_met_fraction = 0;
   double energy_kwh = 0, idle_energy_kwh = 0;
@@ -50,7 +61,15 @@ struct RunMetrics {
   bool measured = false;  ///< in a MeasureWindow; else the next two are not set
   /// From the first job on that MSER-5 keeps (report/statistics.hpp): its submission, and the mean completion time.
   double steady_from_s = std::numeric_limits<double>::quiet_NaN(), jct_steady_mean_s = steady_from_s;
-  double decision_time_s = 0;  ///< wall-clock seconds of the policy; goes to timing.json
+  double jct_p50_s = 0, jct_p99_s = 0;
+  double waiting_mean_s = 0;
+  double bounded_slowdown_mean = 0, slowdown_jobs = 0;
+  double preemption_s = 0, utilization_waiting_fraction = 0, jobs_rejected = 0;
+  double goodput_fraction = 0, lost_device_h = 0, checkpoints = 0, checkpoint_device_h = 0, cost_checkpoint_usd = 0;
+  double restarts = 0;
+  double step_evaluations = 0;  ///< RepetitionRow
+  double devices = 0;           ///< of the cluster
+  double decision_time_s = 0;   ///< wall-clock seconds of the policy; goes to timing.json
 };
 
 struct RunOutcome {
@@ -62,6 +81,11 @@ struct RunOutcome {
 struct RunSums {
   sim::CostParts parts;
   double energy_j = 0, co2_kg = 0;
+  double held_device_s = 0;
+  sim::DeviceParts devices;
+  double checkpoint_usd = 0, checkpoints = 0, restarts = 0;
+  double waiting_s = 0;  ///< of the jobs that finished
+  double preemption_s = 0, jobs_rejected = 0;
   double preemptions = 0, reconfigurations = 0, jobs_infeasible = 0;
   std::vector<double> time_errors, cost_errors;  ///< |predicted / actual - 1|
 };

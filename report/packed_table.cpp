@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "report/row_writer.hpp"
 
@@ -45,6 +46,24 @@ void PackedTable::end_row() {
   ++rows_;
 }
 
+void PackedTable::keep(const std::function<bool(std::size_t row)>& is_kept) {
+  std::vector<bool> wanted(rows_);
+  for (std::size_t row = 0; row < rows_; ++row) wanted[row] = is_kept(row);
+  for (Column& column : columns_) {
+    const Column all = std::exchange(column, Column{.header = column.header});
+    for (std::size_t row = 0; row < rows_; ++row) {
+      if (!wanted[row]) continue;
+      next_ = static_cast<std::size_t>(&column - columns_.data());
+      if (column.header.packing == Packing::text)
+        add_text(all.codes[row] < 0 ? std::string_view() : all.names[static_cast<std::size_t>(all.codes[row])]);
+      else
+        add_number(all.numbers[row]);
+    }
+  }
+  next_ = 0;
+  rows_ = static_cast<std::size_t>(std::count(wanted.begin(), wanted.end(), true));
+}
+
 std::string PackedTable::json(const Column& column) const {
   std::string text;
   if (column.header.packing == Packing::text) {
@@ -79,25 +98,6 @@ void for_each_row(const std::string& path, const sim::CsvColumns& columns, const
     for (const sim::Mistake& mistake : row->mistakes()) mistakes.add(mistake);
   }
   mistakes.throw_if_any();
-}
-
-std::optional<PackedTable> pack_csv(const std::string& path, const std::vector<PackedColumn>& columns,
-                                    const std::function<bool(sim::CsvRow&)>& keep) {
-  if (!std::filesystem::exists(path)) return std::nullopt;
-  sim::CsvColumns wanted{.optional = {"repetition"}};
-  for (const PackedColumn& column : columns) wanted.optional.push_back(column.name);
-  PackedTable table(columns);
-  for_each_row(path, wanted, [&](sim::CsvRow& row) {
-    if (!keep(row)) return;
-    for (const PackedColumn& column : columns) {
-      if (column.packing == Packing::text)
-        table.add_text(row.text(column.name));
-      else
-        table.add_number(row.maybe_number(column.name).value_or(std::nan("")));
-    }
-    table.end_row();
-  });
-  return table;
 }
 
 }  // namespace rehearse::report

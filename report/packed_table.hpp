@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -34,6 +33,8 @@ class PackedTable {
   void add_text(std::string_view value);
   void add_number(double value);
   void end_row();
+  /// Takes the other rows out again.
+  void keep(const std::function<bool(std::size_t row)>& is_kept);
   std::size_t rows() const { return rows_; }
   /// {"rows": N, "columns": {NAME: COLUMN}}; a COLUMN is {"all": VALUE} where all rows have the same, else {"numbers": [...]} or
   /// {"names": [...], "codes": [...]}.
@@ -51,11 +52,6 @@ class PackedTable {
   std::vector<Column> columns_;
   std::size_t next_ = 0, rows_ = 0;
 };
-
-/// The rows of a CSV file that `keep` wants; nothing when there is no such file. A column that the file has not is undefined.
-/// `keep` may ask for `columns` and "repetition". Throws InputError for a file that cannot be read.
-std::optional<PackedTable> pack_csv(const std::string& path, const std::vector<PackedColumn>& columns,
-                                    const std::function<bool(sim::CsvRow&)>& keep);
 
 /// Calls `visit` with each row of a CSV file; nothing happens when there is no such file. Throws InputError for a file that lacks
 /// one of the columns, or whose rows cannot be read.

@@ -38,8 +38,9 @@ void copy_columns(const std::string& from, const std::string& to, const std::vec
 }
 
 std::string summary_of(const Results& results) {
-  std::string text = fmt::format("{{\n  \"scenario\": {},\n  \"seed\": {},\n  \"repetitions\": {},\n  \"policies\": [",
-                                 json_string(results.scenario), results.seed, results.repetitions);
+  std::string text =
+      fmt::format("{{\n  \"scenario\": {},\n  \"seed\": {},\n  \"repetitions\": {},\n  \"kinds\": [\"{}\"],\n  \"policies\": [",
+                  json_string(results.scenario), results.seed, results.repetitions, fmt::join(names_of(results.kinds), "\", \""));
   for (const PolicyValues& policy : results.policies)
     text += fmt::format("{}\n    {{\"policy\": {}, \"status\": \"{}\"{}}}", &policy == &results.policies.front() ? "" : ",",
                         json_string(policy.policy), policy.ok ? "ok" : "failed",

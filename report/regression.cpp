@@ -132,8 +132,8 @@ std::string_view name_of(Verdict verdict) {
   return {};
 }
 
-const std::vector<MetricRule>& default_rules() {
-  static const std::vector<MetricRule> rules{
+std::vector<MetricRule> default_rules(const StudyKinds& kinds) {
+  std::vector<MetricRule> rules{
       {.metric = "effective_cost_usd"},
       {.metric = "cost_usd"},
       {.metric = "jct_mean_s"},
@@ -141,6 +141,16 @@ const std::vector<MetricRule>& default_rules() {
       {.metric = "limits_broken", .absolute = true, .breaks = true, .tolerance = 0},
       {.metric = "step_evaluations", .tolerance = 0.05},
   };
+  const StudyKinds others{.queue = kinds.queue, .nodes = kinds.nodes};
+  for (const MetricColumns& columns : metric_columns(others))
+    for (const MetricField* field : columns.fields) {
+      const bool has_rule =
+          std::any_of(rules.begin(), rules.end(), [&](const MetricRule& rule) { return rule.metric == field->name; });
+      if (field->better != Better::neither && !has_rule)
+        rules.push_back({.metric = std::string(field->name),
+                         .higher_is_better = field->better == Better::higher,
+                         .absolute = field->absolute});
+    }
   return rules;
 }
 

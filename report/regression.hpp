@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/metric_fields.hpp"
 #include "report/statistics.hpp"
 
 namespace rehearse::report {
@@ -27,6 +28,7 @@ struct Results {
   std::string scenario;
   std::uint64_t seed = 0;
   int repetitions = 1;
+  StudyKinds kinds{.configuration = true};
   std::vector<PolicyValues> policies;  ///< in the scenario's order
 
   /// Null when there is none of this name.
@@ -53,8 +55,11 @@ struct MetricRule {
   bool fails = true;        ///< false: reported only
 };
 
-/// Effective cost, cost, mean completion time, energy, limits broken, step evaluations.
-const std::vector<MetricRule>& default_rules();
+/// Effective cost, cost, mean completion time, energy, limits broken, step evaluations; of queue and node-failure studies the
+/// columns besides that they show and of which it is known which way is better.
+std::vector<MetricRule> default_rules(const StudyKinds& kinds = {.configuration = true});
+/// Of the kinds that summary.json in this folder names. Throws sim::InputError.
+StudyKinds read_kinds(const std::string& folder);
 std::vector<std::string> metrics_of(const std::vector<MetricRule>& rules);
 
 /// How far chance alone moves a policy that chooses by chance: the mean over repetitions of its differences, over policy seeds.

@@ -8,6 +8,7 @@
 #include "report/table.hpp"
 #include "report/xml_text.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 
@@ -82,8 +83,9 @@ std::string tally(const std::vector<ScenarioFindings>& scenarios) {
       ++counts[static_cast<std::size_t>(f.verdict)];
     }
   }
-  std::string text = fmt::format("{} scenarios, {} policies: {} better, {} same, {} worse, {} broken", scenarios.size(), policies,
-                                 counts[0], counts[1], counts[2], counts[3]);
+  std::string text = fmt::format(
+      "{}, {}: {} better, {} same, {} worse, {} broken", sim::counted(static_cast<double>(scenarios.size()), "scenario"),
+      sim::counted(static_cast<double>(policies), "policy", "policies"), counts[0], counts[1], counts[2], counts[3]);
   if (const std::size_t fresh = unguarded(scenarios); fresh > 0) text += fmt::format(", {} not recorded", fresh);
   return text;
 }
@@ -112,8 +114,10 @@ std::string decision(const DecisionChange& d) {
 
 /// What changed in the jobs; a line that begins with blanks is about the job above it.
 std::vector<std::string> lines_about(const JobChanges& c) {
-  std::vector<std::string> lines{
-      fmt::format("{} of {} jobs changed{}", c.changed, c.jobs, c.worst.empty() ? "" : "; the worst:")};
+  std::vector<std::string> lines;
+  if (c.jobs > 0 || c.notes.empty())
+    lines.push_back(fmt::format("{} of {} changed{}", c.changed, sim::counted(static_cast<double>(c.jobs), "job"),
+                                c.worst.empty() ? "" : "; the worst:"));
   for (const JobChange& job : c.worst) {
     lines.push_back(fmt::format("job {} in repetition {}: {} -> {}", job.job, job.repetition, part(job.recorded, c.unit),
                                 part(job.now, c.unit)));
@@ -123,6 +127,7 @@ std::vector<std::string> lines_about(const JobChanges& c) {
   if (c.first)
     lines.push_back(fmt::format("the first decision of repetition {} that changed is about job {}: {}", c.first->repetition,
                                 c.first->job, decision(*c.first)));
+  lines.insert(lines.end(), c.notes.begin(), c.notes.end());
   return lines;
 }
 
@@ -197,7 +202,8 @@ void check_policies(const std::vector<std::string>& wanted, const std::vector<st
   mistakes.throw_if_any();
 }
 
-ScenarioFindings compare_folders(const FolderPair& folders, const std::vector<MetricRule>& rules, const ChanceTable& chance) {
+ScenarioFindings compare_folders(const FolderPair& folders, const std::vector<MetricRule>& given, const ChanceTable& chance) {
+  const std::vector<MetricRule> rules = given.empty() ? default_rules(read_kinds(folders.recorded)) : given;
   const std::vector<std::string> metrics = metrics_of(rules);
   Results old = read_results(folders.recorded, metrics);
   Results young = read_results(folders.now, metrics);

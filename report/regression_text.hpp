@@ -37,8 +37,9 @@ struct FolderPair {
 /// Throws sim::InputError for each of the wanted policies that is none of these, of a file or folder.
 void check_policies(const std::vector<std::string>& wanted, const std::vector<std::string>& policies, const std::string& file);
 
-/// Judges the results of two folders, and looks up what changed. Throws sim::InputError.
-ScenarioFindings compare_folders(const FolderPair& folders, const std::vector<MetricRule>& rules, const ChanceTable& chance);
+/// Judges the results of two folders, and looks up what changed. Without rules by the default ones of the recorded kind of study.
+/// Throws sim::InputError.
+ScenarioFindings compare_folders(const FolderPair& folders, const std::vector<MetricRule>& given, const ChanceTable& chance);
 
 bool has_alarm(const std::vector<ScenarioFindings>& scenarios);
 

@@ -1,39 +1,39 @@
 #include "report/repetition_row.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "report/metric_fields.hpp"
-#include "report/row_writer.hpp"
+#include "report/table.hpp"
+#include "sim/io/csv.hpp"
 
 namespace rehearse::report {
 
 namespace {
 
-template <class Visit>
-void for_each_field(Visit&& visit) {
-  for (const MetricField& field : kMetricFields) visit(field);
-  for (const MetricField& field : kMeasuredFields) visit(field);
-  for (const MetricField& field : kCarbonFields) visit(field);
-}
-
-std::string header() {
-  std::string text = "policy,repetition";
-  for_each_field([&](const MetricField& field) { (text += ',') += field.name; });
-  return text + ",step_evaluations";
-}
-
-const std::string kHeader = header();
+std::string csv_number(double value) { return std::isfinite(value) ? json_number(value) : std::string(); }
 
 }  // namespace
 
-const RecordFile kRepetitionsFile{"repetitions.csv", kHeader};
-
-void write_repetition(const sim::OwnFolder& folder, const RepetitionRow& row, const RunMetrics& metrics) {
-  RowWriter out(folder.file(kRepetitionsFile.name));
-  out.line(kRepetitionsFile.header);
-  out.text(row.policy).integer(row.repetition);
-  for_each_field([&](const MetricField& field) { out.number(metrics.*field.value); });
-  out.number(row.step_evaluations);
-  out.end_row();
-  out.close();
+std::string repetitions_csv(const std::vector<PolicyResult>& results, const std::vector<SummaryRow>& rows) {
+  std::string text = "policy,repetition";
+  for (const MetricField& field : all_metric_fields())
+    if (field.source != MetricSource::policies) (text += ',') += field.name;
+  text += ",step_evaluations\n";
+  for (std::size_t p = 0; p < rows.size(); ++p) {
+    if (!rows[p].ok) continue;
+    for (std::size_t r = 0; r < results[p].repetitions.size(); ++r) {
+      text += fmt::format("{},{}", sim::csv_text(rows[p].policy), r);
+      for (const MetricField& field : all_metric_fields()) {
+        if (field.source == MetricSource::policies) continue;
+        const auto& fields = rows[p].fields;
+        const auto at = std::find_if(fields.begin(), fields.end(), [&](const SummaryField& f) { return f.name == field.name; });
+        text += "," + (at == fields.end() ? std::string() : csv_number(at->by_repetition[r]));
+      }
+      text += "," + csv_number(results[p].repetitions[r].metrics.step_evaluations) + "\n";
+    }
+  }
+  return text;
 }
 
 }  // namespace rehearse::report

@@ -1,24 +1,17 @@
-// The quantities of one run, before they are averaged over repetitions: repetitions.csv.
+// The quantities of single runs, before they are averaged over repetitions: repetitions.csv.
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "report/outcome.hpp"
-#include "report/run_recorder.hpp"
+#include "report/comparison.hpp"
 
 namespace rehearse::report {
 
-/// The file and its header, for joining the parts of all runs.
-extern const RecordFile kRepetitionsFile;
+inline constexpr const char* kRepetitionsFile = "repetitions.csv";
 
-struct RepetitionRow {
-  std::string policy;
-  int repetition = 0;
-  /// Different steps of the belief that were timed, and steps that searching place strategies tried.
-  double step_evaluations = 0;
-};
-
-/// Writes the file of one run into `folder`. Throws sim::InputError when it cannot.
-void write_repetition(const sim::OwnFolder& folder, const RepetitionRow& row, const RunMetrics& metrics);
+/// The whole file: a row for each policy that did not fail and each repetition. `step_evaluations` stands last: different steps of
+/// the belief that were timed, and steps that searching place strategies tried.
+std::string repetitions_csv(const std::vector<PolicyResult>& results, const std::vector<SummaryRow>& rows);
 
 }  // namespace rehearse::report

@@ -23,6 +23,10 @@ void read_summary(const std::string& path, Results& results) {
   results.scenario = in.text("scenario");
   results.seed = static_cast<std::uint64_t>(in.integer("seed", sim::at_least(0)));
   results.repetitions = static_cast<int>(in.integer("repetitions", sim::between(1, 1e6)));
+  std::vector<std::string> kinds;
+  for (const sim::JsonValue kind : in.list("kinds"))
+    if (kind.is_string()) kinds.emplace_back(kind.text());
+  results.kinds = study_kinds_of(kinds);
   for (const sim::JsonValue value : in.list("policies")) {
     sim::ObjectReader row(value, mistakes);
     results.policies.push_back({.policy = row.text("policy"),
@@ -81,6 +85,12 @@ void read_repetitions(const std::string& path, const std::vector<std::string>& m
 const PolicyValues* Results::find(std::string_view policy) const {
   const auto at = std::find_if(policies.begin(), policies.end(), [&](const PolicyValues& p) { return p.policy == policy; });
   return at == policies.end() ? nullptr : &*at;
+}
+
+StudyKinds read_kinds(const std::string& folder) {
+  Results results;
+  read_summary(folder + "/summary.json", results);
+  return results.kinds;
 }
 
 Results read_results(const std::string& folder, const std::vector<std::string>& metrics) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/schedule_metrics.hpp"
 #include "report/statistics.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/money/costs.hpp"
 
 namespace rehearse::report {
 
@@ -13,7 +15,7 @@ const RecordFile kJobsFile{
     "policy,repetition,job,user,model,dataset,submit_s,start_s,end_s,state,reason,pool,workers,batch_size,epochs,deadline_s,"
     "deadline_met,"
     "target_accuracy,accuracy,accuracy_met,cost_usd,effective_cost_usd,energy_j,device_s,preemptions,reconfigurations,"
-    "cost_limit_usd,cost_limit_met"};
+    "cost_limit_usd,cost_limit_met,marginal_cost_usd"};
 const std::string kJobsHeaderWithCarbon = std::string(kJobsFile.header) + ",co2_kg";
 const RecordFile kJobsFileWithCarbon{"jobs.csv", kJobsHeaderWithCarbon};
 const RecordFile kDecisionsFile{"decisions.csv",
@@ -31,6 +33,13 @@ const RecordFile kUtilizationFile{
     "utilization.csv", "policy,repetition,time_s,pool,busy_devices,allocated_devices,queued_jobs,power_w,fragmentation"};
 const RecordFile kLifeFile{"life.csv", "policy,repetition,job,held_s,train_s,switch_s,lost_s,cost_lost_usd,checkpoints,restarts"};
 const RecordFile kNodesFile{"nodes.csv", "policy,repetition,job,pool,node,devices,start_s,end_s"};
+
+std::string how_to_write(std::string_view file) {
+  for (const RecordFile* record : {&kJobsFile, &kDecisionsFile, &kEventsFile, &kStagesFile, &kCurvesFile, &kPredictionsFile,
+                                   &kUtilizationFile, &kLifeFile, &kNodesFile})
+    if (record->name == file) return fmt::format(R"("output": {{"{}": "all"}} writes it)", file.substr(0, file.rfind('.')));
+  return {};
+}
 
 RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
   jobs_ = open(setup_.cluster->carbon_g_per_kwh ? kJobsFileWithCarbon : kJobsFile, setup_.files.jobs);
@@ -58,8 +67,12 @@ std::string_view RunRecorder::pool_name(int pool) const {
 void RunRecorder::on_job(const sim::JobRecord& r) {
   const sim::Job& job = *r.job;
   JobOutcome outcome{.cost_usd = r.cost.total(),
+                     .marginal_cost_usd = r.marginal_usd,
                      .completion_s = r.end_s - job.submit_s,
                      .submit_s = job.submit_s,
+                     .batch_size = r.batch_size,
+                     .pool = r.pool,
+                     .workers = r.workers,
                      .finished = r.state == sim::JobState::finished,
                      .has_deadline = job.has_deadline(),
                      .deadline_met = r.meets_deadline(),
@@ -69,6 +82,13 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
   outcome.effective_cost_usd = outcome.cost_usd + (outcome.keeps_limits ? 0 : setup_.reference_cost_usd(job));
   if (job.has_deadline()) outcome.seconds_late = std::max(0.0, r.end_s - job.submit_s - job.deadline_s);
   if (job.has_target()) outcome.accuracy_short = std::max(0.0, job.target_accuracy - (std::isnan(r.accuracy) ? 0.0 : r.accuracy));
+  const bool fits_nowhere = job.work == sim::Work::rigid && r.reason == sim::FailureReason::does_not_fit;
+  if (setup_.reference_alone && !fits_nowhere) {
+    const AloneRun alone = setup_.reference_alone(job);
+    outcome.alone_s = alone.time_s;
+    outcome.alone_devices = alone.devices;
+  }
+  by_end_.push_back(static_cast<std::uint32_t>(r.number));
   if (outcome_.jobs.size() <= r.number) outcome_.jobs.resize(r.number + 1);
   outcome_.jobs[r.number] = outcome;
   profile_of_.resize(outcome_.jobs.size(), nullptr);
@@ -92,6 +112,16 @@ void RunRecorder::add_to_sums(const sim::JobRecord& r) {
   sums_.parts.lost_usd += r.cost.lost_usd;
   sums_.energy_j += r.energy_j;
   sums_.co2_kg += r.co2_kg;
+  if (r.state == sim::JobState::finished) sums_.waiting_s += std::max(0.0, r.end_s - r.job->submit_s - r.time.held_s());
+  sums_.held_device_s += r.device_s;
+  sums_.devices.train_device_s += r.devices.train_device_s;
+  sums_.devices.lost_device_s += r.devices.lost_device_s;
+  sums_.devices.checkpoint_device_s += r.devices.checkpoint_device_s;
+  sums_.checkpoint_usd += r.checkpoint_usd;
+  sums_.checkpoints += static_cast<double>(r.checkpoints);
+  sums_.restarts += r.restarts;
+  sums_.preemption_s += r.preemption_s;
+  sums_.jobs_rejected += r.reason == sim::FailureReason::rejected;
   sums_.preemptions += r.preemptions;
   sums_.reconfigurations += r.reconfigurations;
 }
@@ -129,6 +159,7 @@ void RunRecorder::write_row(const sim::JobRecord& r, const JobOutcome& outcome) 
     out.number(job.cost_limit_usd).flag(r.meets_cost_limit());
   else
     out.empty().empty();
+  out.number(outcome.marginal_cost_usd);
   if (setup_.cluster->carbon_g_per_kwh) out.number(r.co2_kg);
   out.end_row();
 }
@@ -291,8 +322,12 @@ RunOutcome RunRecorder::finish(const sim::ReplayTotals& totals) {
              "the money in the jobs' records is not what the pools earned");
   for (std::size_t j = 0; j < outcome_.jobs.size() && setup_.profiling_usd; ++j)
     if (profile_of_[j] != nullptr) outcome_.jobs[j].profiling_usd = setup_.profiling_usd(*profile_of_[j]);
+  count_active_jobs(outcome_.jobs, by_end_);
   if (setup_.measure) std::erase_if(outcome_.jobs, [&](const JobOutcome& job) { return !setup_.measure->has(job.submit_s); });
   outcome_.metrics = run_metrics(totals, outcome_.jobs, std::move(sums_));
+  for (std::size_t p = 0; p < setup_.cluster->pools.size(); ++p)
+    outcome_.metrics.devices +=
+        static_cast<double>(setup_.cluster->pools[p].nodes) * sim::workers_per_node(*setup_.cluster, static_cast<sim::PoolId>(p));
   if (setup_.measure) measure_steady_state(outcome_);
   return std::move(outcome_);
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "report/outcome.hpp"
 #include "report/row_writer.hpp"
@@ -28,6 +29,12 @@ struct RecordFiles {
   bool nodes = false;
 };
 
+/// A job by itself on an empty cluster. NaN seconds: it cannot run there.
+struct AloneRun {
+  double time_s = sim::kUnset;
+  double devices = 0;
+};
+
 /// Headers of the files, in the order in which RunRecorder writes columns.
 struct RecordFile {
   std::string_view name;
@@ -35,6 +42,10 @@ struct RecordFile {
 };
 extern const RecordFile kJobsFile, kJobsFileWithCarbon, kDecisionsFile, kEventsFile, kStagesFile, kCurvesFile, kPredictionsFile,
     kUtilizationFile, kLifeFile, kNodesFile;
+
+/// How a scenario asks for a file that a run may leave out, for who misses it: `"output": {"jobs": "all"} writes it`. Empty for
+/// any other file.
+std::string how_to_write(std::string_view file);
 
 struct RunRecorderSetup {
   sim::OwnFolder folder;  ///< none: no file is written, whichever are asked for
@@ -45,6 +56,8 @@ struct RunRecorderSetup {
   const sim::Cluster* cluster = nullptr;
   /// What the job's manual configuration costs alone on an empty cluster, in dollars: added where a limit is broken.
   std::function<double(const sim::Job&)> reference_cost_usd;
+  /// The job alone in that configuration; may be empty.
+  std::function<AloneRun(const sim::Job&)> reference_alone = {};
   /// A job's share of what was spent on profiling its profile in the whole run: asked at its end; may be empty.
   std::function<double(const sim::Profile&)> profiling_usd;
 };
@@ -79,6 +92,7 @@ class RunRecorder final : public sim::Recorder {
   RunOutcome outcome_;
   std::vector<const sim::Profile*> profile_of_;  ///< of each job; null: a rigid one's
   RunSums sums_;
+  std::vector<std::uint32_t> by_end_;  ///< numbers of the jobs, as they end
 };
 
 }  // namespace rehearse::report

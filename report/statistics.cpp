@@ -35,6 +35,13 @@ Estimate estimate(std::span<const double> values) {
   return {m, m - half, m + half};
 }
 
+Estimate estimate_of_ratios(std::span<const double> values) {
+  std::vector<double> logarithms;
+  for (const double value : values) logarithms.push_back(std::log(value));
+  const Estimate e = estimate(logarithms);
+  return {std::exp(e.mean), std::exp(e.ci95_low), std::exp(e.ci95_high)};
+}
+
 namespace {
 
 constexpr std::size_t kBatch = 5;

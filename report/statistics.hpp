@@ -19,6 +19,8 @@ struct Estimate {
   double ci95_high;
 };
 Estimate estimate(std::span<const double> values);
+/// Of ratios: the geometric mean, and the interval of its logarithm.
+Estimate estimate_of_ratios(std::span<const double> values);
 
 using sim::quantile;
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "report/row_writer.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 
 namespace rehearse::report {
@@ -16,7 +18,8 @@ namespace {
 std::string shown(const Cell& cell, const Column& column) {
   if (const auto* text = std::get_if<std::string>(&cell)) return text->empty() ? "-" : *text;
   const double value = std::get<double>(cell);
-  return std::isfinite(value) ? fmt::format(fmt::runtime(column.format), value) : "-";
+  if (column.format.empty() || !std::isfinite(value)) return sim::figure(value, 4);
+  return fmt::format(fmt::runtime(column.format), value);
 }
 
 std::string json_cell(const Cell& cell) {
@@ -80,7 +83,46 @@ std::string table_text(const Table& table) {
   return table.title + "\n" + aligned(rows, left);
 }
 
-std::string aligned(const std::vector<std::vector<std::string>>& given, const std::vector<bool>& left) {
+namespace {
+
+// Select Graphic Rendition (ECMA-48): bold green, red, yellow; and back.
+constexpr std::string_view kBest = "\x1b[1;32m", kFailed = "\x1b[31m", kBroken = "\x1b[33m", kPlain = "\x1b[0m";
+
+/// Blanks between columns: two, or one where the table then needs no second block.
+std::size_t gap_of(const std::vector<std::size_t>& widths) {
+  const std::size_t columns = std::accumulate(widths.begin(), widths.end(), std::size_t{0}), gaps = widths.size() - 1;
+  return columns + 2 * gaps > kTerminalWidth && columns + gaps <= kTerminalWidth ? 1 : 2;
+}
+
+/// The columns of each block: the first of all, and as many of the others as fit beside it, at least one.
+std::vector<std::vector<std::size_t>> blocks_of(const std::vector<std::size_t>& widths, std::size_t gap) {
+  std::vector<std::vector<std::size_t>> blocks{{0}};
+  std::size_t used = widths.front();
+  for (std::size_t c = 1; c < widths.size(); ++c) {
+    if (used + gap + widths[c] > kTerminalWidth && blocks.back().size() > 1) {
+      blocks.push_back({0});
+      used = widths.front();
+    }
+    blocks.back().push_back(c);
+    used += gap + widths[c];
+  }
+  return blocks;
+}
+
+}  // namespace
+
+std::string painted(std::string_view text, Tone tone) {
+  const std::string_view colour = tone == Tone::best ? kBest : tone == Tone::failed ? kFailed : kBroken;
+  return tone == Tone::plain ? std::string(text) : fmt::format("{}{}{}", colour, text, kPlain);
+}
+
+const std::vector<std::string_view>& colour_sequences() {
+  static const std::vector<std::string_view> all{kBest, kFailed, kBroken, kPlain};
+  return all;
+}
+
+std::string aligned(const std::vector<std::vector<std::string>>& given, const std::vector<bool>& left,
+                    const std::vector<Tone>& tones) {
   const std::size_t columns = given.front().size();
   std::vector<std::vector<std::string>> rows;
   for (const auto& row : given) {
@@ -91,15 +133,26 @@ std::string aligned(const std::vector<std::vector<std::string>>& given, const st
   for (const auto& row : rows)
     for (std::size_t c = 0; row.size() == columns && c < columns; ++c) widths[c] = std::max(widths[c], row[c].size());
   std::string text;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    std::string line;
-    for (std::size_t c = 0; c < rows[r].size(); ++c)
-      line += left[c] ? fmt::format("{:<{}}  ", rows[r][c], widths[c]) : fmt::format("{:>{}}  ", rows[r][c], widths[c]);
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-    if (r > 0) continue;
-    std::size_t total = 0;
-    for (const std::size_t width : widths) total += width + 2;
-    text += std::string(total - 2, '-') + "\n";
+  const std::size_t gap = gap_of(widths);
+  const std::vector<std::vector<std::size_t>> blocks = blocks_of(widths, gap);
+  for (const std::vector<std::size_t>& block : blocks) {
+    const bool is_first = &block == &blocks.front();
+    if (!is_first) text += "\n";
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      if (rows[r].size() < columns && !is_first) continue;
+      std::string line;
+      for (const std::size_t c : block) {
+        if (c >= rows[r].size()) break;
+        line += left[c] ? fmt::format("{:<{}}", rows[r][c], widths[c]) : fmt::format("{:>{}}", rows[r][c], widths[c]);
+        line.append(gap, ' ');
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      text += painted(line, tones.empty() ? Tone::plain : tones[r]) + "\n";
+      if (r > 0) continue;
+      std::size_t total = 0;
+      for (const std::size_t c : block) total += widths[c] + gap;
+      text += std::string(total - gap, '-') + "\n";
+    }
   }
   return text;
 }

@@ -1,7 +1,9 @@
 // A table that a study leaves: a CSV file, a list in summary.json, and text on the terminal.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -11,9 +13,9 @@ namespace rehearse::report {
 using Cell = std::variant<double, std::string>;
 
 struct Column {
-  std::string name;               ///< in files, with the unit as its ending: step_s (docs/reference/metrics.md)
-  std::string heading;            ///< on the terminal; empty: not shown there
-  std::string format = "{:.4g}";  ///< of a number on the terminal (fmt)
+  std::string name;         ///< in files, with the unit as its ending: step_s (docs/reference/metrics.md)
+  std::string heading;      ///< on the terminal; empty: not shown there
+  std::string format = {};  ///< of a number on the terminal (fmt); empty: four digits, as people read them (sim::figure)
 };
 
 struct Table {
@@ -30,9 +32,21 @@ std::string table_json(const Table& table);
 /// For a terminal; empty when the table is only written.
 std::string table_text(const Table& table);
 
+/// What a line on a terminal says by its colour; its words say it too.
+enum class Tone : std::uint8_t { plain, best, failed, broken };
+
+/// In the tone's colour, from here to the end of the text.
+std::string painted(std::string_view text, Tone tone);
+/// The sequences that painted() puts into a text: a terminal may get these as they are.
+const std::vector<std::string_view>& colour_sequences();
+
+inline constexpr std::size_t kTerminalWidth = 100;
+
 /// Rows of text in columns, a line under the first row. Columns are flush right unless `left` says otherwise. A row with fewer
-/// cells than the first does not widen its columns.
-std::string aligned(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& left);
+/// cells than the first does not widen its columns. What is wider than a terminal goes on in further blocks below, each of which
+/// begins with the first column; rows with fewer cells stand in the first alone. `tones`: of each row; empty: all plain.
+std::string aligned(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& left,
+                    const std::vector<Tone>& tones = {});
 
 /// A number in JSON: null when it is not finite.
 std::string json_number(double value);

@@ -97,7 +97,7 @@ def svg(rows):
 
 
 def collect(out, folder):
-    """In the columns of docs/reference/scenario.md and docs/evidence/validation.md. A resumed training may have seen an epoch twice: the later one counts."""
+    """In the columns of docs/reference/workloads.md. A resumed training may have seen an epoch twice: the later one counts."""
     rows = read_metrics(out)
     os.makedirs(folder, exist_ok=True)
     batch = sum(settings.BATCHES)

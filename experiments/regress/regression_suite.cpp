@@ -8,6 +8,7 @@
 #include "experiments/load.hpp"
 #include "experiments/run/run.hpp"
 #include "report/regression.hpp"
+#include "scenarios/read/study_kinds.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"
@@ -47,10 +48,14 @@ void check_wanted(const RegressionSuite& suite, const SuiteOptions& options) {
   report::check_policies(options.policies, names, suite.folder);
 }
 
+/// What is recorded, and what says which decision changed, whatever the scenario writes otherwise.
+void ask_for_records(Scenario& scenario) { scenario.output.jobs = scenario.output.decisions = Record::all; }
+
 /// Null when none of its policies is wanted.
 std::unique_ptr<Scenario> load(const RegressionSuite& suite, const std::string& name, const SuiteOptions& options) {
   std::unique_ptr<Scenario> scenario = load_scenario(suite.folder + "/" + name + ".json", {});
   if (options.policy_seed) scenario->policy_seed = *options.policy_seed;
+  ask_for_records(*scenario);
   if (!options.policies.empty())
     std::erase_if(scenario->policies, [&](const policies::PolicySpec& spec) {
       return std::find(options.policies.begin(), options.policies.end(), spec.name) == options.policies.end();
@@ -58,12 +63,12 @@ std::unique_ptr<Scenario> load(const RegressionSuite& suite, const std::string& 
   return scenario->policies.empty() ? nullptr : std::move(scenario);
 }
 
-void run(const Scenario& scenario, const SuiteOptions& options, const std::string& out) {
+void run(Scenario& scenario, const SuiteOptions& options, const std::string& out) {
   run_scenario(scenario, {.out = out, .replace = options.replace, .processes = options.processes, .progress = options.progress});
 }
 
-report::Results without_failures(const std::string& folder, const RegressionSuite& suite) {
-  report::Results results = report::read_results(folder, report::metrics_of(suite.rules));
+report::Results without_failures(const std::string& folder, const std::vector<report::MetricRule>& rules) {
+  report::Results results = report::read_results(folder, report::metrics_of(rules));
   for (const report::PolicyValues& policy : results.policies)
     if (!policy.ok)
       throw sim::InputError({.file = folder,
@@ -93,7 +98,6 @@ RegressionSuite read_suite(const std::string& folder) {
   for (const sim::JsonValue value : in.list("metrics")) suite.rules.push_back(read_rule(value, mistakes));
   in.finish();
   mistakes.throw_if_any();
-  if (suite.rules.empty()) suite.rules = report::default_rules();
   return suite;
 }
 
@@ -119,17 +123,18 @@ void record_suite(const RegressionSuite& suite, const SuiteOptions& options) {
   make_folder(options.out);
   for (const std::string& name : suite.scenarios) {
     const std::unique_ptr<Scenario> scenario = load_scenario(suite.folder + "/" + name + ".json", {});
+    ask_for_records(*scenario);
     const std::string out = options.out + "/" + name, another = out + "-another-seed";
+    const std::vector<report::MetricRule> rules = suite.rules.empty() ? report::default_rules(kinds_of(*scenario)) : suite.rules;
     std::vector<report::Results> by_seed;
     for (int s = 0; s < suite.policy_seeds; ++s, ++scenario->policy_seed) {
       const std::string& into = s == 0 ? out : another;
       run(*scenario, options, into);
-      by_seed.push_back(without_failures(into, suite));
+      by_seed.push_back(without_failures(into, rules));
     }
     fs::remove_all(another);
     make_folder(suite.recorded(name));
-    report::write_recorded(out, suite.recorded(name),
-                           estimate_chance(choosing_by_chance(by_seed, suite.rules), by_seed, suite.rules));
+    report::write_recorded(out, suite.recorded(name), estimate_chance(choosing_by_chance(by_seed, rules), by_seed, rules));
   }
 }
 

@@ -14,7 +14,7 @@ namespace rehearse::scenarios {
 struct RegressionSuite {
   std::string folder;
   std::vector<std::string> scenarios;  ///< names: NAME.json in the folder, recorded in its recorded/NAME
-  std::vector<report::MetricRule> rules;
+  std::vector<report::MetricRule> rules;  ///< none: the default rules of each scenario's kind of study
   int policy_seeds = 24;  ///< with how many it is recorded, to tell chance from change
   std::string recorded(const std::string& scenario) const { return folder + "/recorded/" + scenario; }
 };

@@ -5,19 +5,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/number_words.hpp"
 #include "sim/money/costs.hpp"
 
 namespace rehearse::scenarios {
 
 namespace {
 
-/// What one thing takes.
+/// What one thing takes, but for what is written of it.
 struct Bill {
   double memory_bytes = 0, duration_s = 0;
-  double events = 0;        ///< lines of events.jsonl
-  double events_bytes = 0;  ///< of events.jsonl
-  double always_bytes = 0;  ///< jobs.csv and decisions.csv
-  double curves_bytes = 0, stages_bytes = 0, predictions_bytes = 0, utilization_bytes = 0, nodes_bytes = 0;
+  double events = 0;  ///< lines of events.jsonl
 };
 
 // Measured: the release build on one core of a two-core virtual machine, differences between runs of 100, 1,000, 10,000 and
@@ -28,25 +26,34 @@ struct Bill {
 //   kNodeEvent     1,000 nodes that fail every 100 s or 1,000 s under one job of 100,000 s
 //   kNode          a pool of 1,000,000 nodes under one job
 constexpr Bill kProcess{.memory_bytes = 27e6, .duration_s = 0.02};
-constexpr Bill kTrainedJob{.memory_bytes = 7.8e3,
-                           .duration_s = 6.6e-5,
-                           .events = 4,
-                           .events_bytes = 510,
-                           .always_bytes = 480,
-                           .curves_bytes = 3700,
-                           .stages_bytes = 200,
-                           .predictions_bytes = 230,
-                           .utilization_bytes = 210,
-                           .nodes_bytes = 70};
-constexpr Bill kRigidJob{.memory_bytes = 400,
-                         .duration_s = 8e-6,
-                         .events = 4,
-                         .events_bytes = 450,
-                         .always_bytes = 150,
-                         .utilization_bytes = 210,
-                         .nodes_bytes = 60};
-constexpr Bill kNodeEvent{.duration_s = 1.4e-6, .events = 1, .events_bytes = 100, .utilization_bytes = 73};
+constexpr Bill kTrainedJob{.memory_bytes = 7.8e3, .duration_s = 6.6e-5, .events = 4};
+constexpr Bill kRigidJob{.memory_bytes = 400, .duration_s = 8e-6, .events = 4};
+constexpr Bill kNodeEvent{.duration_s = 1.4e-6, .events = 1};
 constexpr Bill kNode{.memory_bytes = 12, .duration_s = 1.3e-7};
+
+/// Rows of one repetition of one policy: how long they are, and how many a job of each kind has. Of kTrainedJob's and kRigidJob's
+/// runs, with each policy and with one pool and three.
+struct Written {
+  const char* file;
+  Record OutputSettings::*record;
+  double trained_row_bytes, rigid_row_bytes;
+  double trained_rows, rigid_rows;
+  double rows_a_pool = 0;         ///< more, for each pool
+  double staged = 1;              ///< so many times the rows under a staged policy
+  double node_event_bytes = 0;    ///< of what happens to nodes
+  double trained_epoch_rows = 0;  ///< for each epoch
+};
+constexpr Written kWritten[] = {
+    {"jobs.csv", &OutputSettings::jobs, 235, 90, 1, 1},
+    {"decisions.csv", &OutputSettings::decisions, 125, 60, 4, 1, 0, 4},
+    {"events.jsonl", &OutputSettings::events, 130, 113, 4, 4, 0, 2.3, 100},
+    {"stages.csv", &OutputSettings::stages, 205, 55, 1, 1, 0, 4.5},
+    {"curves.csv", &OutputSettings::curves, 110, 0, 0, 0, 0, 1, 0, 1},
+    {"predictions.csv", &OutputSettings::predictions, 60, 36, 4, 2},
+    {"utilization.csv", &OutputSettings::utilization, 70, 55, 1, 1, 2, 3, 73},
+    {"nodes.csv", &OutputSettings::nodes, 75, 37, 1, 1, 0, 4.5},
+};
+constexpr double kGeneratedEpochs = 36;  ///< of a generated job; jobs of a list are looked at
 
 /// Seconds that a strategy takes for each job and pool; kTrainedJob's run with each policy, 100 and 400 jobs.
 struct Deciding {
@@ -84,7 +91,10 @@ double deciding_s(const policies::PolicySpec& policy) {
 /// How much of a thing there is.
 struct Counts {
   double trained = 0, rigid = 0, node_events = 0, nodes = 0;
+  double epochs = 0;  ///< of all trained jobs
 };
+
+double epochs_of(const Scenario& scenario, const sim::Job& job);
 
 /// Until the last job has ended, if all devices were always busy and every job had one. Training without a bound on it counts for
 /// its deadline, or nothing.
@@ -114,8 +124,14 @@ double changes_per_s(const Scenario& scenario, const sim::Pool& pool) {
 
 Counts counts_of(const Scenario& scenario) {
   Counts counts;
-  for (const sim::Job& job : scenario.jobs) (job.work == sim::Work::rigid ? counts.rigid : counts.trained) += 1;
-  for (const workloads::GeneratorSettings& generator : scenario.generators) counts.trained += generator.count;
+  for (const sim::Job& job : scenario.jobs) {
+    (job.work == sim::Work::rigid ? counts.rigid : counts.trained) += 1;
+    counts.epochs += epochs_of(scenario, job);
+  }
+  for (const workloads::GeneratorSettings& generator : scenario.generators) {
+    counts.trained += generator.count;
+    counts.epochs += generator.count * kGeneratedEpochs;
+  }
   const double span = span_s(scenario);
   for (const sim::Pool& pool : scenario.cluster.pools) {
     counts.nodes += pool.nodes;
@@ -125,13 +141,30 @@ Counts counts_of(const Scenario& scenario) {
   return counts;
 }
 
-double written_bytes(const Scenario& scenario, const Bill& bill) {
-  const OutputSettings& out = scenario.output;
-  const double each = bill.always_bytes + out.curves * bill.curves_bytes + out.stages * bill.stages_bytes +
-                      out.predictions * bill.predictions_bytes + out.utilization * bill.utilization_bytes +
-                      out.nodes * bill.nodes_bytes;
-  const double of_events = out.events == Events::all ? scenario.repetitions : out.events == Events::first ? 1 : 0;
-  return scenario.repetitions * each + of_events * bill.events_bytes;
+/// Of one policy in all repetitions, by file.
+std::vector<FileEstimate> written_by(const Scenario& scenario, const policies::PolicySpec& policy, const Counts& counts) {
+  const bool is_staged = policy.configure.name.starts_with("staged-");
+  const auto pools = static_cast<double>(scenario.cluster.pools.size());
+  std::vector<FileEstimate> files;
+  for (const Written& w : kWritten) {
+    const Record record = scenario.output.*w.record;
+    const double repetitions = record == Record::all ? scenario.repetitions : record == Record::first ? 1 : 0;
+    const double more = w.rows_a_pool * pools;
+    const double trained = (counts.trained * (w.trained_rows + more) * (is_staged ? w.staged : 1) +
+                            counts.epochs * w.trained_epoch_rows) * w.trained_row_bytes;
+    const double rigid = counts.rigid * (w.rigid_rows + more) * w.rigid_row_bytes;
+    files.push_back({w.file, repetitions * (trained + rigid + counts.node_events * w.node_event_bytes)});
+  }
+  return files;
+}
+
+/// Until which it trains at most where nothing reaches its target earlier, or the model's own number.
+double epochs_of(const Scenario& scenario, const sim::Job& job) {
+  if (job.work == sim::Work::rigid || job.profile == nullptr) return 0;
+  if (job.epochs > 0 && !job.has_target()) return job.epochs;
+  const workloads::ProfileModel& model = scenario.profile_models.of(*job.profile);
+  const double usual = model.convergence ? model.convergence->reference_epochs : 1;
+  return job.epochs > 0 ? std::min(job.epochs, usual) : usual;
 }
 
 }  // namespace
@@ -151,23 +184,31 @@ RunEstimate estimate_run(const Scenario& scenario, int processes, double points)
   RunEstimate estimate{.jobs = counts.trained + counts.rigid, .events = sum(&Bill::events)};
   estimate.memory_bytes = at_once * (kProcess.memory_bytes + sum(&Bill::memory_bytes));
   estimate.duration_s = seconds * runs / policies / std::max(1.0, at_once);
-  if (points == 0)
-    estimate.written_bytes =
-        policies * (counts.trained * written_bytes(scenario, kTrainedJob) + counts.rigid * written_bytes(scenario, kRigidJob) +
-                    counts.node_events * written_bytes(scenario, kNodeEvent));
+  if (points > 0) return estimate;
+  for (const policies::PolicySpec& policy : scenario.policies) {
+    const std::vector<FileEstimate> files = written_by(scenario, policy, counts);
+    estimate.files.resize(files.size());
+    for (std::size_t f = 0; f < files.size(); ++f) {
+      estimate.files[f].name = files[f].name;
+      estimate.files[f].bytes += files[f].bytes;
+      estimate.written_bytes += files[f].bytes;
+    }
+  }
   return estimate;
 }
 
 std::string to_string(const RunEstimate& e) {
-  const auto bytes = [](double b) { return b < 1e9 ? fmt::format("{:.2g} MB", b / 1e6) : fmt::format("{:.2g} GB", b / 1e9); };
-  const auto time = [](double s) {
-    return s < 120      ? fmt::format("{:.2g} s", s)
-           : s < 7200   ? fmt::format("{:.2g} min", s / 60)
-           : s < 172800 ? fmt::format("{:.2g} h", s / 3600)
-                        : fmt::format("{:.2g} days", s / 86400);
-  };
-  return fmt::format("about {:.2g} jobs and {:.2g} events a run; in all {} of memory, {} of files, {}", e.jobs, e.events,
-                     bytes(e.memory_bytes), bytes(e.written_bytes), time(e.duration_s));
+  // No more digits than such figures have; jobs are known.
+  const auto rough = [](double number) { return number < 1 ? number : std::stod(fmt::format("{:.1e}", number)); };
+  const auto bytes = [&](double b) { return sim::figure(rough(b < 1e9 ? b / 1e6 : b / 1e9), 2) + (b < 1e9 ? " MB" : " GB"); };
+  std::string most;
+  const auto largest = std::max_element(e.files.begin(), e.files.end(),
+                                        [](const FileEstimate& a, const FileEstimate& b) { return a.bytes < b.bytes; });
+  if (e.written_bytes > kLargeBytes && largest != e.files.end())
+    most = fmt::format(" (of which {} {}; \"output\" in the scenario chooses what is written)", largest->name, bytes(largest->bytes));
+  return fmt::format("{} and about {} a run; in all about {} of memory, {} of files{}, {}", sim::counted(e.jobs, "job"),
+                     sim::counted(std::round(rough(e.events)), "event"), bytes(e.memory_bytes), bytes(e.written_bytes), most,
+                     sim::time_words(rough(e.duration_s)));
 }
 
 bool is_large(const RunEstimate& e) {

@@ -2,17 +2,24 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "scenarios/read/scenario.hpp"
 
 namespace rehearse::scenarios {
+
+struct FileEstimate {
+  std::string name;
+  double bytes = 0;
+};
 
 struct RunEstimate {
   double jobs = 0;          ///< of one run: a policy in one repetition
   double events = 0;        ///< of one run, of jobs and nodes
   double memory_bytes = 0;  ///< of all processes that run at once
   double written_bytes = 0;
-  double duration_s = 0;  ///< of wall time
+  std::vector<FileEstimate> files = {};  ///< what is written, by file
+  double duration_s = 0;                 ///< of wall time
 };
 
 /// Of a scenario without a study. `processes` run at once; `points` of a sweep, whose runs write no files.

@@ -21,10 +21,12 @@ constexpr const char* kSubfolder = "tasks";
 }  // namespace
 
 std::vector<std::string> map_processes(int tasks, int processes, const ResultsFolder& folder,
-                                       const std::function<std::string(int task)>& work) {
+                                       const std::function<std::string(int task)>& work, ProgressSetup progress) {
   const std::string files = folder.make_subfolder(kSubfolder);
   const auto file = [&](int task) { return fmt::format("{}/{}", files, task); };
   ReasonPipe reasons;
+  progress.tasks = static_cast<std::size_t>(tasks);
+  ProgressBar bar(std::move(progress));
   const auto guarded = [&](int task) {
     try {
       auto out = sim::OutputFile::in_place(file(task));
@@ -43,7 +45,7 @@ std::vector<std::string> map_processes(int tasks, int processes, const ResultsFo
     }
   };
   const auto ended = [&](const ChildEnd& end) {
-    if (end.exit_status == kOk) return;
+    if (end.exit_status == kOk) return bar.ended(static_cast<std::size_t>(end.task));
     reasons.read();
     const std::string reason = end.signal != 0 ? strsignal(end.signal) : reasons.of(end.task);
     if (end.exit_status == kOutOfMemory) throw sim::MemoryExhausted(reason);

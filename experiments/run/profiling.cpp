@@ -100,6 +100,10 @@ class Profiling::Profiler {
 
   const workloads::ProfileModel& model_of(const sim::Profile& profile) const { return belief_.profiles().of(profile); }
   const Scenario& scenario() const { return scenario_; }
+  /// Of a job alone, until its first step.
+  double start_s(const sim::Configuration& c) const {
+    return sim::boot_seconds(scenario_.cluster, nullptr, c) + scenario_.costs.start_s;
+  }
 
   /// An epoch and its evaluation, as steps of this job show it. Negative: it does not fit.
   double epoch_s(const sim::Job& job, const sim::Configuration& c) {
@@ -157,7 +161,7 @@ class Profiling::Profiler {
                                .instance = instance(pool).name,
                                .epochs = epochs,
                                .usd_per_s = sim::usd_per_s(scenario_.cluster, scenario_.costs, c),
-                               .start_s = scenario_.costs.start_s});
+                               .start_s = start_s(c)});
           all.second.push_back({&profile, pool, c, epochs,
                                 fmt::format("probing/{}/{}/{} x {}/{}", name_of(profile), instance(pool).name, c.workers(),
                                             c.groups.front().batch_per_worker, epochs)});
@@ -180,7 +184,7 @@ class Profiling::Profiler {
     const double accuracy = world_.models().convergence->measured_accuracy(job, static_cast<int>(job.epochs), outcome.accuracy);
     policies::PastRun run = run_of(*what.profile, what.pool, what.configuration);
     run.epochs = job.epochs;
-    run.time_s = (outcome.time_s - scenario_.costs.start_s) * random.log_normal_factor(scenario_.history.noise);
+    run.time_s = (outcome.time_s - start_s(what.configuration)) * random.log_normal_factor(scenario_.history.noise);
     run.accuracy = std::isnan(accuracy) ? 0 : std::clamp(accuracy, 0.0, 1.0);
     run.curve = curve(job, what.configuration);
     runs.push_back(std::move(run));
@@ -208,7 +212,8 @@ struct Profiling::Campaign final : policies::Laboratory {
         configurations.push_back(c);
         candidates.push_back({.run = policies::planned(lab.run_of(profile, pool, c)),
                               .instance = lab.instance(pool).name,
-                              .usd_per_s = sim::usd_per_s(scenario.cluster, scenario.costs, c)});
+                              .usd_per_s = sim::usd_per_s(scenario.cluster, scenario.costs, c),
+                              .start_s = lab.start_s(c)});
       }
     }
     policies::PastRun recipe{.model = profile.model,
@@ -219,12 +224,11 @@ struct Profiling::Campaign final : policies::Laboratory {
                              .samples = model.training_samples,
                              .told = policies::Told::recipe};
     if (model.convergence) recipe.epochs = model.convergence->reference_epochs;
-    probes = std::make_unique<policies::ActiveProbes>(std::move(candidates), recipe,
-                                                      policies::ActiveOptions{.envelope = learning.envelope,
-                                                                              .margins = learning.margins,
-                                                                              .start_s = scenario.costs.start_s,
-                                                                              .reuse_jobs = scenario.profiling_reuse_jobs},
-                                                      *this);
+    probes = std::make_unique<policies::ActiveProbes>(
+        std::move(candidates), recipe,
+        policies::ActiveOptions{
+            .envelope = learning.envelope, .margins = learning.margins, .reuse_jobs = scenario.profiling_reuse_jobs},
+        *this);
   }
 
   double price_usd(std::size_t candidate, double held_s) const override {
@@ -243,7 +247,7 @@ struct Profiling::Campaign final : policies::Laboratory {
     measured.run.told = policies::Told::steps;
     measured.run.epochs = 1;
     measured.run.time_s = epoch_s * lab.misread(name);
-    measured.held_s = std::min(most_s, lab.scenario().costs.start_s + std::max(5.0, 50 * lab.step_s(job, c)));
+    measured.held_s = std::min(most_s, lab.start_s(c) + std::max(5.0, 50 * lab.step_s(job, c)));
     measured.usd = price_usd(candidate, measured.held_s);
     return measured;
   }
@@ -254,7 +258,7 @@ struct Profiling::Campaign final : policies::Laboratory {
     const int pool = c.groups.front().pool;
     const std::string name = fmt::format("training/{}/{}", name_of(profile), c.batch_size());
     sim::Job job{.name = name, .profile = &profile, .work = sim::Work::train, .pool = pool};
-    const double epoch_s = lab.epoch_s(job, c), start_s = lab.scenario().costs.start_s;
+    const double epoch_s = lab.epoch_s(job, c), start_s = lab.start_s(c);
     double& before = trained[c.batch_size()];
     const double affordable = epoch_s > 0 ? std::floor((most_s - start_s) / epoch_s) : 0;
     job.epochs = std::min(epochs, before + affordable);

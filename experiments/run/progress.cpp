@@ -1,57 +1,120 @@
 #include "experiments/run/progress.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
+#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 
 namespace rehearse::scenarios {
 
-ProgressBar::ProgressBar(bool wanted, std::size_t tasks, std::size_t jobs_a_task)
-    : wanted_(wanted), done_(tasks, 0), jobs_a_task_(std::max<std::size_t>(1, jobs_a_task)) {}
-
-ProgressBar::~ProgressBar() {
-  if (drawn_) fmt::print(stderr, "\r{:60}\r", "");
-}
-
-void ProgressBar::update(std::size_t task, std::uint64_t jobs_done) {
-  done_[task] = std::max(done_[task], jobs_done);
-  draw();
-}
-
-void ProgressBar::ended(std::size_t task) {
-  done_[task] = jobs_a_task_;
-  ++ended_;
-  draw();
-}
-
-void ProgressBar::draw() {
-  constexpr int kWidth = 30;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
-  if (!wanted_ || seconds < 1) return;
-  double done = 0;
-  for (const std::uint64_t jobs : done_) done += static_cast<double>(std::min<std::uint64_t>(jobs, jobs_a_task_));
-  const double part = done / static_cast<double>(jobs_a_task_ * done_.size());
-  const auto filled = static_cast<std::size_t>(part * kWidth);
-  fmt::print(stderr, "\r[{:<{}}] {:3.0f} %  {}/{} runs  {:.0f} s ", std::string(filled, '#'), kWidth, 100 * part, ended_,
-             done_.size(), seconds);
-  std::fflush(stderr);
-  drawn_ = true;
-}
-
 namespace {
 
-constexpr std::size_t kMostLines = 20;
+constexpr double kQuiet_s = 1, kRedraw_s = 0.1;  // on a terminal
+constexpr double kPlainLine_s = 30;              // elsewhere
+constexpr double kLeastPart = 0.005;             // of the work, from which the rest is reckoned
 
 std::string bar(double part, std::size_t width) {
   const auto filled = static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * static_cast<double>(width));
   return fmt::format("[{:<{}}]", std::string(filled, '#'), width);
 }
+
+double steady_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/// Of the terminal behind the file; what fits most where it does not say.
+std::size_t columns_of(std::FILE* file) {
+  winsize size{};
+  return ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace
+
+std::string progress_text(const ProgressState& s, double elapsed_s, double left_s, bool terminal) {
+  const auto whole = [](double number) { return sim::grouped(static_cast<std::int64_t>(number)); };
+  const std::string counted = fmt::format("{} of {}", whole(s.done), sim::counted(s.total, s.one_done));
+  const double part = std::clamp(s.part, 0.0, 1.0);
+  std::string text = terminal ? fmt::format("{} {:3.0f} %  {}", bar(part, 20), std::floor(100 * part), counted)
+                              : fmt::format("{} ({:.0f} %)", counted, std::floor(100 * part));
+  text += fmt::format(", {}", sim::time_words(std::floor(elapsed_s)));
+  if (std::isfinite(left_s)) text += fmt::format(", about {} left", sim::time_words(std::max(1.0, std::round(left_s))));
+  return s.what.empty() ? text : fmt::format("{}: {}", text, s.what);
+}
+
+ProgressLine::ProgressLine(bool wanted) : ProgressLine(wanted ? stderr : nullptr, isatty(STDERR_FILENO) != 0, steady_seconds) {}
+
+ProgressLine::ProgressLine(std::FILE* to, bool terminal, Clock clock)
+    : to_(to),
+      terminal_(terminal),
+      clock_(std::move(clock)),
+      begun_s_(clock_()),
+      next_s_(begun_s_ + (terminal ? kQuiet_s : kPlainLine_s)) {}
+
+ProgressLine::~ProgressLine() {
+  if (drawn_) fmt::print(to_, "\r\x1b[K");
+}
+
+void ProgressLine::show(const ProgressState& state) {
+  if (to_ == nullptr) return;
+  if (first_part_ < 0) first_part_ = state.part;
+  const double now_s = clock_();
+  if (now_s < next_s_) return;
+  next_s_ = now_s + (terminal_ ? kRedraw_s : kPlainLine_s);
+  const double elapsed_s = now_s - begun_s_, done = state.part - first_part_;
+  const double left_s = done >= kLeastPart ? elapsed_s * (1 - state.part) / done : std::nan("");
+  const std::string text = sim::printable(progress_text(state, elapsed_s, left_s, terminal_), sim::kWholeText);
+  if (terminal_)
+    fmt::print(to_, "\r{}\x1b[K", text.substr(0, columns_of(to_) - 1));
+  else
+    fmt::print(to_, "{}\n", text);
+  std::fflush(to_);
+  drawn_ = terminal_;
+}
+
+ProgressBar::ProgressBar(ProgressSetup setup) : setup_(std::move(setup)), line_(setup_.wanted), done_(setup_.tasks, 0) {
+  setup_.parts_a_task = std::max<std::size_t>(1, setup_.parts_a_task);
+}
+
+void ProgressBar::update(std::size_t task, std::uint64_t parts_done) {
+  if (std::find(under_way_.begin(), under_way_.end(), task) == under_way_.end()) under_way_.push_back(task);
+  done_[task] = std::max(done_[task], parts_done);
+  draw();
+}
+
+void ProgressBar::ended(std::size_t task) {
+  std::erase(under_way_, task);
+  done_[task] = setup_.parts_a_task;
+  ++ended_;
+  draw();
+}
+
+void ProgressBar::draw() {
+  if (!setup_.wanted) return;
+  double parts = 0;
+  for (const std::uint64_t done : done_) parts += static_cast<double>(std::min<std::uint64_t>(done, setup_.parts_a_task));
+  const double all = static_cast<double>(setup_.parts_a_task) * static_cast<double>(done_.size());
+  ProgressState state{.what = {}, .one_done = setup_.one_part, .done = parts, .total = all, .part = parts / all};
+  if (setup_.tasks > 1) {
+    state.one_done = setup_.one_task;
+    state.done = static_cast<double>(ended_);
+    state.total = static_cast<double>(setup_.tasks);
+  }
+  if (setup_.name && !under_way_.empty()) {
+    state.what = setup_.name(under_way_.front());
+    if (under_way_.size() > 1) state.what += fmt::format(" and {} more", under_way_.size() - 1);
+  }
+  line_.show(state);
+}
+
+namespace {
+
+constexpr std::size_t kMostLines = 20;
 
 std::string line_of(const WatchedRun& run, std::size_t jobs, std::size_t name_width) {
   if (!run.told) return fmt::format("{:<{}}  {}\n", run.name, name_width, run.ended ? "ended" : "waits");

@@ -1,8 +1,9 @@
-// How far a run is, on stderr: a bar, or a board of all runs.
+// How far a command is, on stderr: a line, or a board of all runs.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,25 +12,63 @@
 
 namespace rehearse::scenarios {
 
-// A progress bar on stderr for long runs: silent in the first second, and where it is not wanted.
+// One line: what is being done, how much of it is done, how long that took and will take.
 
+struct ProgressState {
+  std::string what;      ///< that is under way; may be empty
+  std::string one_done;  ///< what is counted: "run"
+  double done = 0, total = 0;
+  double part = 0;  ///< of all the work, in [0, 1]: a run that is half done counts
+};
+
+/// `left_s`: NaN where nothing can be said yet. On a terminal with a bar.
+std::string progress_text(const ProgressState& state, double elapsed_s, double left_s, bool terminal);
+
+/// On a terminal one line that is drawn over, after the first second; elsewhere a plain line every half minute. Colour is none of
+/// its business, nor NO_COLOR.
+class ProgressLine {
+ public:
+  using Clock = std::function<double()>;  ///< seconds
+  explicit ProgressLine(bool wanted);
+  ProgressLine(std::FILE* to, bool terminal, Clock clock);
+  /// Clears what it drew on a terminal.
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  void show(const ProgressState& state);
+
+ private:
+  std::FILE* to_;  // null: nothing is wanted
+  bool terminal_;
+  Clock clock_;
+  double begun_s_, next_s_;
+  double first_part_ = -1;  // at the first call: of an earlier start, say
+  bool drawn_ = false;
+};
+
+struct ProgressSetup {
+  bool wanted = false;
+  std::size_t tasks = 1;
+  std::string one_task = "run";
+  std::size_t parts_a_task = 1;  ///< jobs of a run, say
+  std::string one_part = "job";
+  std::function<std::string(std::size_t task)> name = {};  ///< may be empty
+};
+
+/// Several tasks, some of them at once, each of several parts. Of one task the parts are counted.
 class ProgressBar {
  public:
-  ProgressBar(bool wanted, std::size_t tasks, std::size_t jobs_a_task);
-  ~ProgressBar();
-  ProgressBar(const ProgressBar&) = delete;
-  ProgressBar& operator=(const ProgressBar&) = delete;
-  void update(std::size_t task, std::uint64_t jobs_done);
+  explicit ProgressBar(ProgressSetup setup);
+  void update(std::size_t task, std::uint64_t parts_done);
   void ended(std::size_t task);
 
  private:
   void draw();
-  bool wanted_;
-  bool drawn_ = false;
+  ProgressSetup setup_;
+  ProgressLine line_;
   std::vector<std::uint64_t> done_;
-  std::size_t jobs_a_task_;
+  std::vector<std::size_t> under_way_;  // in the order in which they were first heard of
   std::size_t ended_ = 0;
-  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
 // What each run of a scenario is doing, while it does it: a board on stderr that is drawn anew a few times a second.

@@ -56,12 +56,31 @@ void append(const std::string& target, const std::string& source, std::size_t sk
 
 }  // namespace
 
-ResultsFolder::ResultsFolder(ResultsPlace place) : place_(std::move(place)), part_(make_part_folder(place_)) {}
+ResultsFolder::ResultsFolder(ResultsPlace place) : place_(std::move(place)), part_(make_part_folder(place_)) {
+  if (place_.run && !part_.is_resumed) write_identity(part_.path, *place_.run);
+}
 
 ResultsFolder::~ResultsFolder() {
   std::error_code ignored;
-  if (!published_) fs::remove_all(part_.path, ignored);
+  if (!published_ && place_.run) keep_finished(part_.path);
+  if (!published_ && (!place_.run || finished_in(part_.path).empty())) fs::remove_all(part_.path, ignored);
   if (part_.lock >= 0) close(part_.lock);
+}
+
+std::optional<RepetitionCost> ResultsFolder::finished(const std::string& subfolder) const {
+  return scenarios::finished(part() + "/" + subfolder);
+}
+
+void ResultsFolder::mark_finished(const std::string& subfolder, const RepetitionCost& cost) const {
+  if (place_.run) scenarios::mark_finished(part() + "/" + subfolder, cost);
+}
+
+std::string ResultsFolder::left_behind() const {
+  const std::size_t count = place_.run && !published_ ? finished_in(part()).size() : 0;
+  if (count == 0) return {};
+  return fmt::format(
+      "{} of {} repetitions are finished and kept in {}; the same command goes on with --resume, begins anew with --replace",
+      count, place_.run->repetitions, part());
 }
 
 std::string ResultsFolder::make_subfolder(const std::string& name) const {
@@ -72,8 +91,17 @@ std::string ResultsFolder::make_subfolder(const std::string& name) const {
 }
 
 void ResultsFolder::drop_subfolder(const std::string& name) const {
+  unmark(part() + "/" + name);
   std::error_code ignored;
   fs::remove_all(part() + "/" + name, ignored);
+}
+
+void ResultsFolder::link(const std::string& file, const std::string& name) const {
+  const std::string target = part() + "/" + name;
+  if (::link(file.c_str(), target.c_str()) == 0) return;
+  std::error_code error;
+  fs::copy_file(file, target, error);
+  if (error) fail(target, "a file that can be written", error.message());
 }
 
 void ResultsFolder::write(const std::string& name, std::string_view text) const {
@@ -83,20 +111,18 @@ void ResultsFolder::write(const std::string& name, std::string_view text) const 
 }
 
 void ResultsFolder::join(const std::string& name, std::string_view header, const std::vector<std::string>& files) const {
+  std::vector<std::string> there;
+  std::error_code error;
+  for (const std::string& file : files)
+    if (fs::exists(file, error)) there.push_back(file);
+  if (there.size() == 1) return link(there.front(), name);
   const std::string target = part() + "/" + name;
-  bool exists = false;
-  for (const std::string& file : files) {
-    std::error_code error;
-    if (!fs::exists(file, error)) continue;
-    if (exists)
-      append(target, file, header.empty() ? 0 : header.size() + 1);
-    else if (std::rename(file.c_str(), target.c_str()) != 0)
-      fail(target, "a file that can be written", std::strerror(errno));
-    exists = true;
-  }
+  if (!there.empty()) sim::OutputFile::in_place(target).close();
+  for (const std::string& file : there) append(target, file, &file == &there.front() || header.empty() ? 0 : header.size() + 1);
 }
 
 void ResultsFolder::publish() {
+  remove_identity(part());
   write(kManifestFile, manifest_json(manifest_of(part(), place_.owner)));
   published_ = true;  // whatever comes now, the results stay
   exchange_results(part(), part_.target, place_.tell);

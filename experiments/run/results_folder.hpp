@@ -14,20 +14,28 @@ class ResultsFolder {
  public:
   /// As make_part_folder does. Throws InputError.
   explicit ResultsFolder(ResultsPlace place);
-  /// Removes what was not published.
+  /// Removes what was not published, but for what can be gone on with.
   ~ResultsFolder();
   ResultsFolder(const ResultsFolder&) = delete;
   ResultsFolder& operator=(const ResultsFolder&) = delete;
 
   /// The temporary folder.
   const std::string& part() const { return part_.path; }
+  /// What the repetition in this subfolder took, where it was finished; now, or by an interrupted run that this goes on with.
+  std::optional<RepetitionCost> finished(const std::string& subfolder) const;
+  /// Where a run can be gone on with: this repetition will not be run again.
+  void mark_finished(const std::string& subfolder, const RepetitionCost& cost) const;
+  /// What is left for another start when this is not published, and how it goes on, in a sentence; empty: nothing is.
+  std::string left_behind() const;
   std::string make_subfolder(const std::string& name) const;
   void write(const std::string& name, std::string_view text) const;
   /// Joins the files one after the other under `name`; of all but the first, the header line is left out. Missing files are
-  /// skipped.
+  /// skipped. The files stay as they are.
   void join(const std::string& name, std::string_view header, const std::vector<std::string>& files) const;
   /// Removes a subfolder that is done with.
   void drop_subfolder(const std::string& name) const;
+  /// Another name in this folder for a file of a subfolder, or a copy of it.
+  void link(const std::string& file, const std::string& name) const;
   /// Moves the whole into place, with its manifest. Earlier results go; what is not of them stays.
   void publish();
 

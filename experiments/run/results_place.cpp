@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
-#include "sim/io/shown.hpp"
 #include "sim/io/output_file.hpp"
+#include "sim/io/shown.hpp"
 
 namespace rehearse::scenarios {
 
@@ -165,13 +165,90 @@ std::vector<std::string> beside(const std::string& target) {
   return found;
 }
 
-void check_others(const ResultsPlace& place, const std::string& target) {
+/// What an interrupted run has left.
+struct Unfinished {
+  std::string path;
+  RunIdentity run;
+  std::size_t finished = 0;
+  std::string difference = {};  ///< from the run that starts now
+};
+
+std::string to_string(const Unfinished& u) {
+  return fmt::format("an interrupted run in {}, last written on {}, with {} of {} repetitions finished", u.path, date_of(u.path),
+                     u.finished, u.run.repetitions);
+}
+
+/// Other runs' folders beside the place that can be gone on with. What an interrupted run has left without anything finished
+/// goes; of what else is there it tells.
+std::vector<Unfinished> check_others(const ResultsPlace& place, const std::string& target) {
+  std::vector<Unfinished> found;
   for (const std::string& other : beside(target)) {
     const Descriptor folder(other);
-    if (folder.get() >= 0 && !folder.try_lock() && errno == EWOULDBLOCK)
-      refuse(place.path, "a folder that no other run writes to", fmt::format("one that is at it, in {}", other));
-    tell_of_leftovers(place, other);
+    // The children of a run that was killed end a moment later than it.
+    const int most_tries = place.resume ? 40 : 1;
+    for (int tries = 1; folder.get() >= 0 && !folder.try_lock() && errno == EWOULDBLOCK; ++tries) {
+      if (tries == most_tries)
+        refuse(place.path, "a folder that no other run writes to", fmt::format("one that is at it, in {}", other));
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    const auto run = place.run ? read_identity(other) : std::nullopt;
+    const std::size_t count = run ? finished_in(other).size() : 0;
+    if (count > 0) {
+      found.push_back({.path = other, .run = *run, .finished = count, .difference = difference(*run, *place.run)});
+    } else if (run) {
+      std::error_code ignored;
+      fs::remove_all(other, ignored);
+      place.note(fmt::format("removed {}, which an interrupted run has left: nothing in it was finished", other));
+    } else {
+      tell_of_leftovers(place, other);
+    }
   }
+  return found;
+}
+
+/// The path of the folder to go on with; empty: begin anew.
+std::string taken_up(const ResultsPlace& place, const std::vector<Unfinished>& found) {
+  if (found.empty()) {
+    if (place.resume)
+      place.note(fmt::format("no finished repetition of an interrupted run of {} is there: it begins anew", place.path));
+    return {};
+  }
+  const Unfinished& most = *std::max_element(found.begin(), found.end(), [](const Unfinished& a, const Unfinished& b) {
+    return std::pair(a.difference.empty(), a.finished) < std::pair(b.difference.empty(), b.finished);
+  });
+  if (place.resume && most.difference.empty()) {
+    place.note("going on with " + to_string(most));
+    return most.path;
+  }
+  if (place.replace && !place.resume) {
+    for (const Unfinished& one : found) {
+      std::error_code ignored;
+      fs::remove_all(one.path, ignored);
+      place.note("removed " + to_string(one));
+    }
+    return {};
+  }
+  refuse(place.path,
+         place.resume ? "to go on with a run of the same program, scenario and files (without --resume, --replace begins anew)"
+         : most.difference.empty() ? "--resume, which goes on with what is there, or --replace, which begins anew"
+                                   : "--replace, which begins anew",
+         most.difference.empty() ? to_string(most) : fmt::format("{}: {}", to_string(most), most.difference));
+}
+
+std::string new_part_folder(const ResultsPlace& place, const std::string& target) {
+  std::string path;
+  // mkdtemp finds the name, which it wants to end in the X.
+  for (int tries = 0; path.empty(); ++tries) {
+    std::string name = target + ".XXXXXX";
+    if (mkdtemp(name.data()) == nullptr) refuse(place.path, "a folder that can be written", std::strerror(errno));
+    const std::string whole = name + ".part";
+    if (mkdir(whole.c_str(), 0777) == 0) path = whole;
+    const int number = errno;
+    rmdir(name.c_str());
+    if (path.empty() && (number != EEXIST || tries > 100))
+      refuse(place.path, "a folder that can be written", std::strerror(number));
+  }
+  return path;
 }
 
 }  // namespace
@@ -181,18 +258,12 @@ PartFolder make_part_folder(const ResultsPlace& place) {
   const Descriptor parent(fs::path(part.target).parent_path().string());
   wait_for_turn(parent);
   check_what_is_there(place, part.target);
-  check_others(place, part.target);
-  // mkdtemp finds the name, which it wants to end in the X.
-  for (int tries = 0; part.path.empty(); ++tries) {
-    std::string name = part.target + ".XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) refuse(place.path, "a folder that can be written", std::strerror(errno));
-    const std::string whole = name + ".part";
-    if (mkdir(whole.c_str(), 0777) == 0) part.path = whole;
-    const int number = errno;
-    rmdir(name.c_str());
-    if (part.path.empty() && (number != EEXIST || tries > 100))
-      refuse(place.path, "a folder that can be written", std::strerror(number));
-  }
+  part.path = taken_up(place, check_others(place, part.target));
+  part.is_resumed = !part.path.empty();
+  if (part.is_resumed)
+    keep_finished(part.path);
+  else
+    part.path = new_part_folder(place, part.target);
   struct stat status {};
   if (stat(part.target.c_str(), &status) == 0) chmod(part.path.c_str(), status.st_mode & 07777);
   Descriptor lock(part.path);

@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "experiments/run/interrupted_run.hpp"
+
 namespace rehearse::scenarios {
 
 /// Whose results: those of another scenario, or of another file that gives the same name, are another's.
@@ -42,9 +44,14 @@ bool is_same_owner(const ResultsOwner& there, const ResultsOwner& now);
 struct ResultsPlace {
   std::string path;
   ResultsOwner owner = {};
-  bool replace = false;  ///< another owner's results too
+  bool replace = false;  ///< another owner's results too, and what an interrupted run has left
   /// Hears what the user should know but that stops nothing: what an earlier run left, what could not be moved.
   std::function<void(const std::string&)> tell = [](const std::string&) {};
+  std::function<void(const std::string&)> note = [](const std::string&) {};  ///< that all is as it was asked for
+  /// What the results are of, where a start may go on with what an interrupted run has finished; without it nothing is left of
+  /// what is not published.
+  std::optional<RunIdentity> run = {};
+  bool resume = false;  ///< go on with it
 };
 
 /// What results are written into until they are whole: a folder beside the place, of a name that no other has, locked while this
@@ -52,12 +59,14 @@ struct ResultsPlace {
 struct PartFolder {
   std::string target;  ///< the place, without links
   std::string path;
-  int lock = -1;  ///< a descriptor to close
+  int lock = -1;            ///< a descriptor to close
+  bool is_resumed = false;  ///< an interrupted run's, of which only what is finished is left
 };
 
 /// Checks that the place can be published into: missing, empty, or earlier results of the same owner; no link to nothing, no
 /// mount point, not the folder that the process is in; and that no other run is about to publish there. Tells of what runs that
-/// were killed left beside it. Throws sim::InputError.
+/// were killed left beside it. Of an interrupted run that has finished repetitions the folder is taken up (resume), removed
+/// (replace), or else a mistake. Throws sim::InputError, also when what is to be resumed is not of the same run.
 PartFolder make_part_folder(const ResultsPlace& place);
 
 }  // namespace rehearse::scenarios

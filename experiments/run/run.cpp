@@ -8,12 +8,15 @@
 #include <thread>
 
 #include "experiments/process/policy_process.hpp"
+#include "experiments/run/certify.hpp"
+#include "experiments/run/chance.hpp"
 #include "experiments/run/process_pool.hpp"
 #include "experiments/run/progress.hpp"
 #include "experiments/run/results_folder.hpp"
 #include "experiments/run/retiming.hpp"
 #include "report/html_report.hpp"
 #include "report/repetition_row.hpp"
+#include "scenarios/read/study_kinds.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
 #include "sim/base/text.hpp"
@@ -26,7 +29,7 @@ void join_files(const Scenario& scenario, const PolicyRuns& runs, const ResultsF
   using namespace report;
   for (const RecordFile* file :
        {scenario.cluster.carbon_g_per_kwh ? &kJobsFileWithCarbon : &kJobsFile, &kDecisionsFile, &kEventsFile, &kStagesFile,
-        &kCurvesFile, &kPredictionsFile, &kUtilizationFile, &kLifeFile, &kNodesFile, &kRepetitionsFile}) {
+        &kCurvesFile, &kPredictionsFile, &kUtilizationFile, &kLifeFile, &kNodesFile}) {
     std::vector<std::string> parts;
     for (const RunTask& task : runs.tasks)
       if (runs.results[task.policy].ok) parts.push_back(task.folder.file(file->name));
@@ -37,13 +40,14 @@ void join_files(const Scenario& scenario, const PolicyRuns& runs, const ResultsF
 /// What processes of policies wrote on standard error: logs/POLICY-REPETITION-DECISION.txt.
 void keep_logs(const PolicyRuns& runs, const ResultsFolder& folder) {
   namespace fs = std::filesystem;
-  std::string logs;
+  bool is_made = false;
   for (std::size_t t = 0; t < runs.tasks.size(); ++t) {
     for (const auto& entry : fs::directory_iterator(runs.tasks[t].folder.path())) {
       const std::string name = entry.path().filename();
       if (!name.starts_with(kLogPrefix)) continue;
-      if (logs.empty()) logs = folder.make_subfolder("logs");
-      fs::rename(entry.path(), fmt::format("{}/{}-{}.txt", logs, runs.subfolders[t], name.substr(kLogPrefix.size())));
+      if (!is_made) folder.make_subfolder("logs");
+      is_made = true;
+      folder.link(entry.path(), fmt::format("logs/{}-{}.txt", runs.subfolders[t], name.substr(kLogPrefix.size())));
     }
   }
 }
@@ -62,11 +66,8 @@ std::vector<report::PoolFacts> pool_facts(const sim::Cluster& cluster) {
   return pools;
 }
 
-}  // namespace
-
-report::Summary run_scenario(const Scenario& scenario, const RunOptions& options) {
-  const HeldInterrupts interrupts;  // before the folder: when it lets go, nothing half-written is left
-  ResultsFolder folder(place_of(scenario, options));
+report::Summary run_into(Scenario& scenario, const RunOptions& options, const HeldInterrupts& interrupts,
+                         ResultsFolder& folder) {
   const PolicyRuns runs = run_policies(scenario, options, folder);
   join_files(scenario, runs, folder);
   keep_logs(runs, folder);
@@ -74,20 +75,52 @@ report::Summary run_scenario(const Scenario& scenario, const RunOptions& options
                           .seed = scenario.seed,
                           .repetitions = scenario.repetitions,
                           .baseline = scenario.baseline,
+                          .billing = scenario.costs.billing,
+                          .minimum_node_s = scenario.costs.minimum_node_s,
+                          .kinds = kinds_of(scenario),
                           .inputs = scenario.inputs,
                           .rows = report::compare(runs.results, scenario.baseline),
                           .measure = scenario.measure,
                           .pools = pool_facts(scenario.cluster),
                           .origin_s = scenario.origin_s};
-  for (const std::string& name : runs.subfolders) folder.drop_subfolder(name);
+  const report::VerdictTerms terms = verdict_terms(scenario);
+  summary.population = terms.population;
+  const report::VerdictInput figures = verdict_input(runs.results, terms);
+  summary.verdict = judge(figures);
+  if (options.certify) summary.certificate = certify(scenario, options, folder, figures, summary.verdict);
   folder.write("scenario.json", scenario.resolved);
+  folder.write(report::kRepetitionsFile, repetitions_csv(runs.results, summary.rows));
   folder.write("timing.json", timing_json(summary));
   folder.write("summary.json", summary_json(summary));
   if (scenario.output.report && !options.report_page.empty())
     folder.write("report.html", report::html_report({.folder = folder.part(), .page = options.report_page}));
   if (interrupts.take()) throw Interrupted();
+  for (const std::string& name : runs.subfolders) folder.drop_subfolder(name);
   folder.publish();
   return summary;
+}
+
+}  // namespace
+
+report::Summary run_scenario(Scenario& scenario, const RunOptions& options) {
+  const HeldInterrupts interrupts;  // before the folder: when it lets go, nothing half-written is left
+  ResultsPlace place = place_of(scenario, options);
+  if (options.keep_finished)
+    place.run = {.version = this_program(),
+                 .scenario = scenario.resolved,
+                 .repetitions = scenario.repetitions * static_cast<int>(scenario.policies.size())};
+  place.resume = options.resume;
+  ResultsFolder folder(std::move(place));
+  try {
+    return run_into(scenario, options, interrupts, folder);
+  } catch (const Interrupted&) {
+    const std::string left = folder.left_behind();
+    if (left.empty()) throw;
+    throw Interrupted(left);
+  } catch (...) {
+    if (const std::string left = folder.left_behind(); !left.empty()) options.tell(left);
+    throw;
+  }
 }
 
 namespace {
@@ -118,12 +151,20 @@ int guarded_run(const std::function<void()>& run, const std::function<void(const
 class Runner {
  public:
   Runner(const Scenario& scenario, const RunOptions& options, const ResultsFolder& folder)
-      : scenario_(scenario), options_(options) {
+      : scenario_(scenario), options_(options), folder_(folder) {
     for (std::size_t p = 0; p < scenario.policies.size(); ++p) {
-      runs_.results.push_back({.policy = scenario.policies[p].name});
+      runs_.results.push_back(
+          {.policy = scenario.policies[p].name, .is_yardstick = policies::is_yardstick(scenario.policies[p])});
       for (int r = 0; r < scenario.repetitions; ++r) {
         runs_.subfolders.push_back(fmt::format("{}-{}", scenario.policies[p].name, r));
-        runs_.tasks.push_back({.policy = p, .repetition = r, .folder = folder.make_subfolder(runs_.subfolders.back())});
+        const std::string& name = runs_.subfolders.back();
+        const auto cost = folder.finished(name);
+        if (cost)
+          add_cost(runs_.results.back(), *cost);
+        else
+          waiting_.push_back(static_cast<int>(runs_.tasks.size()));
+        runs_.tasks.push_back(
+            {.policy = p, .repetition = r, .folder = cost ? folder.part() + "/" + name : folder.make_subfolder(name)});
       }
     }
   }
@@ -138,28 +179,41 @@ class Runner {
   void run_all() {
     std::size_t jobs = scenario_.jobs.size();
     for (const workloads::GeneratorSettings& generator : scenario_.generators) jobs += static_cast<std::size_t>(generator.count);
-    ProgressBar bar(options_.progress && !options_.watch, runs_.tasks.size(), jobs);
-    WatchBoard board(options_.watch, runs_.tasks.size(), jobs, [&](std::size_t index) {
+    const auto name = [&](std::size_t index) {
       const RunTask& task = runs_.tasks[index];
       return scenario_.repetitions > 1 ? fmt::format("{} {}", scenario_.policies[task.policy].name, task.repetition)
                                        : scenario_.policies[task.policy].name;
-    });
-    const bool whole = run_processes({.tasks = static_cast<int>(runs_.tasks.size()),
+    };
+    ProgressBar bar(
+        {.wanted = options_.progress && !options_.watch, .tasks = runs_.tasks.size(), .parts_a_task = jobs, .name = name});
+    WatchBoard board(options_.watch, runs_.tasks.size(), jobs, name);
+    std::vector<bool> waits(runs_.tasks.size(), false);
+    for (const int task : waiting_) waits[static_cast<std::size_t>(task)] = true;
+    for (std::size_t task = 0; task < runs_.tasks.size(); ++task) {
+      if (waits[task]) continue;
+      bar.ended(task);
+      board.ended(task);
+    }
+    const auto task_of = [&](int started) { return waiting_[static_cast<std::size_t>(started)]; };
+    const bool whole = run_processes({.tasks = static_cast<int>(waiting_.size()),
                                       .processes = processes_of(options_),
                                       .work =
-                                          [&](int index, const auto& tell) {
+                                          [&](int started, const auto& tell) {
+                                            const int index = task_of(started);
                                             const RunTask& task = runs_.tasks[static_cast<std::size_t>(index)];
                                             return guarded_run([&] { options_.run(scenario_, task, tell); },
                                                                [&](const char* reason) { reasons_.tell(index, reason); });
                                           },
                                       .on_end =
-                                          [&](const ChildEnd& end) {
+                                          [&](ChildEnd end) {
+                                            end.task = task_of(end.task);
                                             ended(end);
                                             bar.ended(static_cast<std::size_t>(end.task));
                                             board.ended(static_cast<std::size_t>(end.task));
                                           },
                                       .on_progress =
-                                          [&](int task, const sim::ReplayProgress& progress) {
+                                          [&](int started, const sim::ReplayProgress& progress) {
+                                            const int task = task_of(started);
                                             bar.update(static_cast<std::size_t>(task), progress.jobs_ended);
                                             board.update(static_cast<std::size_t>(task), progress);
                                           },
@@ -171,11 +225,11 @@ class Runner {
   void ended(const ChildEnd& end) {
     const RunTask& task = runs_.tasks[static_cast<std::size_t>(end.task)];
     report::PolicyResult& result = runs_.results[task.policy];
-    result.run_cpu_s += end.cpu_s;
-    result.max_rss_bytes = std::max(result.max_rss_bytes, end.max_rss_bytes);
+    const RepetitionCost cost{.cpu_s = end.cpu_s, .max_rss_bytes = end.max_rss_bytes};
+    add_cost(result, cost);
     // A policy that ends the process has no outcome, whatever its status.
     const bool whole = std::filesystem::exists(task.folder.file(kOutcomeFile));
-    if (end.exit_status == kOk && whole) return;
+    if (end.exit_status == kOk && whole) return folder_.mark_finished(runs_.subfolders[static_cast<std::size_t>(end.task)], cost);
     reasons_.read();  // it was told before the process ended
     std::string reason = reasons_.of(end.task);
     if (reason.empty())
@@ -205,12 +259,19 @@ class Runner {
         runs_.results[task.policy].repetitions.push_back(report::read_outcome(task.folder.file(kOutcomeFile)));
   }
 
+  static void add_cost(report::PolicyResult& result, const RepetitionCost& cost) {
+    result.run_cpu_s += cost.cpu_s;
+    result.max_rss_bytes = std::max(result.max_rss_bytes, cost.max_rss_bytes);
+  }
+
   struct Failure {
     int task;
     std::string reason;
   };
   const Scenario& scenario_;
   const RunOptions& options_;
+  const ResultsFolder& folder_;
+  std::vector<int> waiting_;  ///< tasks that are not finished
   PolicyRuns runs_;
   ReasonPipe reasons_;
   std::vector<Failure> failures_;
@@ -219,13 +280,16 @@ class Runner {
 
 }  // namespace
 
+void print_note(const std::string& text) { fmt::print(stderr, "{}\n", sim::printable(text, sim::kWholeText)); }
+
 void print_warning(const std::string& text) { fmt::print(stderr, "warning: {}\n", sim::printable(text, sim::kWholeText)); }
 
 ResultsPlace place_of(const Scenario& scenario, const RunOptions& options) {
   return {.path = options.out.empty() ? "results/" + scenario.name : options.out,
           .owner = {.scenario = scenario.name, .file = scenario.file},
           .replace = options.replace,
-          .tell = options.tell};
+          .tell = options.tell,
+          .note = options.note};
 }
 
 int processes_of(const RunOptions& options) {

@@ -5,7 +5,6 @@
 #include "experiments/run/profiling.hpp"
 #include "experiments/run/retiming.hpp"
 #include "policies/registry/bundle.hpp"
-#include "report/repetition_row.hpp"
 #include "report/run_recorder.hpp"
 #include "sim/replay/replay.hpp"
 #include "traces/jobs/job_list.hpp"
@@ -13,12 +12,35 @@
 
 namespace rehearse::scenarios {
 
+namespace {
+
+/// Hands every question on, and every menu as well to who listens.
+class HeardConfigurator final : public sim::Configurator {
+ public:
+  using OnMenu = std::function<void(const sim::Job&, const sim::Menu&)>;
+  HeardConfigurator(sim::Configurator& inner, OnMenu on_menu) : inner_(inner), on_menu_(std::move(on_menu)) {}
+  sim::Menu configure(const sim::Job& job, double now_s) override {
+    sim::Menu menu = inner_.configure(job, now_s);
+    on_menu_(job, menu);
+    return menu;
+  }
+  sim::Menu configure_again(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s) override {
+    return inner_.configure_again(job, seen, now_s);
+  }
+
+ private:
+  sim::Configurator& inner_;
+  OnMenu on_menu_;
+};
+
+}  // namespace
+
 Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress,
                     void (*drive)(sim::EventQueue&, sim::EventHandler&)) {
   const policies::PolicySpec& spec = scenario.policies[task.policy];
   const std::vector<sim::Job> generated =
-      scenario.generators.empty() ? std::vector<sim::Job>() : scenario.jobs_of(task.repetition);
-  const std::vector<sim::Job>& jobs = scenario.generators.empty() ? scenario.jobs : generated;
+      scenario.redraws_jobs() ? scenario.jobs_of(task.repetition) : std::vector<sim::Job>();
+  const std::vector<sim::Job>& jobs = scenario.redraws_jobs() ? generated : scenario.jobs;
   const workloads::Belief belief(scenario.cluster, scenario.profile_models);
   const workloads::World world(belief, scenario.world_errors, scenario.seed, task.repetition);
   const policies::RunHistory no_history;
@@ -44,22 +66,28 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                  .repetition = task.repetition,
                                  .folder = task.folder.path()});
   const OutputSettings& out = scenario.output;
+  const auto is_wanted = [&](Record record) { return is_written(record, task.repetition); };
   report::RunRecorder recorder(
       {.folder = task.folder,
        .policy = spec.name,
        .repetition = task.repetition,
-       .files = {.jobs = true,
-                 .decisions = true,
-                 .events = out.events == Events::all || (out.events == Events::first && task.repetition == 0),
-                 .stages = out.stages,
-                 .curves = out.curves,
-                 .predictions = out.predictions,
-                 .utilization = out.utilization,
-                 .life = out.life,
-                 .nodes = out.nodes},
+       .files = {.jobs = is_wanted(out.jobs),
+                 .decisions = is_wanted(out.decisions),
+                 .events = is_wanted(out.events),
+                 .stages = is_wanted(out.stages),
+                 .curves = is_wanted(out.curves),
+                 .predictions = is_wanted(out.predictions),
+                 .utilization = is_wanted(out.utilization),
+                 .life = is_wanted(out.life),
+                 .nodes = is_wanted(out.nodes)},
        .measure = scenario.measure,
        .cluster = &scenario.cluster,
        .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
+       .reference_alone =
+           [&](const sim::Job& job) {
+             const policies::Bundle::AloneRun alone = bundle.manual_alone(job);
+             return report::AloneRun{.time_s = alone.time_s, .devices = alone.devices};
+           },
        .profiling_usd =
            [&](const sim::Profile& profile) {
              return profiling ? profiling->cost_usd(profile) / scenario.profiling_reuse_jobs : 0.0;
@@ -71,6 +99,10 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
   sim::Policy policy = bundle.policy();
   CountedPlace place(*policy.place);
   policy.place = &place;
+  HeardConfigurator heard(*policy.configure, [&](const sim::Job& job, const sim::Menu& menu) {
+    if (task.on_menu) task.on_menu(job, menu, belief);
+  });
+  if (task.on_menu) policy.configure = &heard;
   const sim::ReplayTotals totals = sim::replay({.cluster = &scenario.cluster,
                                                 .costs = scenario.costs,
                                                 .checkpoints = scenario.checkpoints,
@@ -81,23 +113,18 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                                 .sources = {&source},
                                                 .recorder = &recorder,
                                                 .infeasible = scenario.infeasible,
-                                                .pool_samples = task.folder && out.utilization,
+                                                .pool_samples = task.folder && is_wanted(out.utilization),
                                                 .network_solver = scenario.network_solver,
                                                 .on_progress = on_progress},
                                                drive);
-  return {.outcome = recorder.finish(totals),
-          .timed = world.timed_replicas(),
-          .step_evaluations = static_cast<double>(workloads::steps_timed(belief)) + place.evaluations()};
+  Replayed replayed{.outcome = recorder.finish(totals), .timed = world.timed_replicas()};
+  replayed.outcome.metrics.step_evaluations = static_cast<double>(workloads::steps_timed(belief)) + place.evaluations();
+  return replayed;
 }
 
 void run_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress) {
   const Replayed replayed = replay_one(scenario, task, on_progress, sim::run_with_simgrid);
   write_timed_replicas(task.folder, replayed.timed);
-  report::write_repetition(task.folder,
-                           {.policy = scenario.policies[task.policy].name,
-                            .repetition = task.repetition,
-                            .step_evaluations = replayed.step_evaluations},
-                           replayed.outcome.metrics);
   report::write_outcome(task.folder.file(kOutcomeFile), replayed.outcome);
 }
 

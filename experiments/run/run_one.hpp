@@ -13,6 +13,7 @@
 #include "sim/io/output_file.hpp"
 #include "sim/replay/decisions.hpp"
 #include "workloads/steps/placed_step.hpp"
+#include "workloads/world/world.hpp"
 
 namespace rehearse::scenarios {
 
@@ -20,6 +21,8 @@ struct RunTask {
   std::size_t policy = 0;  ///< index into Scenario::policies
   int repetition = 0;
   sim::OwnFolder folder = {};  ///< for its files; none: it writes none
+  /// Hears each job's menu at its arrival; what it throws ends the replay. May be empty.
+  std::function<void(const sim::Job& job, const sim::Menu& menu, const workloads::Belief& belief)> on_menu = {};
 };
 
 inline constexpr const char* kOutcomeFile = "outcome.bin";
@@ -27,7 +30,6 @@ inline constexpr const char* kOutcomeFile = "outcome.bin";
 struct Replayed {
   report::RunOutcome outcome;
   std::vector<workloads::TimedReplica> timed;  ///< steps that the fast timer timed
-  double step_evaluations = 0;                 ///< timings of steps that the policy used
 };
 
 /// Replays; with a folder, writes the run's files there. `drive` as sim::replay has it. Throws what went wrong.

@@ -58,11 +58,12 @@ class Frontier final : public Study {
       policies.push_back(runs.results[p].policy);
       outcomes.emplace_back(points.size());
       for (const RunTask& task : runs.tasks)
-        if (task.policy == p) read_outcomes(task, gap_s(points), outcomes.back());
+        if (task.policy == p) read_outcomes(task, money_column(scenario), gap_s(points), outcomes.back());
     }
     for (const std::string& name : runs.subfolders) folder.drop_subfolder(name);
     add_tables({workloads, points, policies, outcomes}, scenario.baseline, result);
     add_figures({workloads, points, policies, outcomes}, result);
+    result.notes.push_back(report::billing_line(scenario.costs.billing, scenario.costs.minimum_node_s));
     return result;
   }
 
@@ -105,13 +106,13 @@ class Frontier final : public Study {
       job.deadline_s = points[i].deadline_s;
       scenario.jobs.push_back(std::move(job));
     }
-    scenario.output = {.events = Events::none, .stages = false, .curves = false, .predictions = false, .utilization = false};
+    scenario.output = OutputSettings::of_jobs(scenario.output.report);
   }
 
-  static void read_outcomes(const RunTask& task, double gap_s, Outcomes& outcomes) {
+  static void read_outcomes(const RunTask& task, const char* money, double gap_s, Outcomes& outcomes) {
     sim::CsvReader jobs(task.folder.file("jobs.csv"),
                         {.required = {"submit_s", "start_s", "end_s", "state", "pool", "workers", "batch_size", "deadline_met",
-                                      "accuracy", "accuracy_met", "cost_usd", "cost_limit_met"}});
+                                      "accuracy", "accuracy_met", money, "cost_limit_met"}});
     while (sim::CsvRow* row = jobs.next()) {
       Outcome& out = outcomes.at(static_cast<std::size_t>(std::round(row->number("submit_s") / gap_s)));
       const auto breaks = [&](const char* limit) { return row->text(limit) == "false"; };  // empty: the job has none
@@ -119,7 +120,7 @@ class Frontier final : public Study {
           row->text("state") == "finished" && !breaks("deadline_met") && !breaks("accuracy_met") && !breaks("cost_limit_met");
       out.repetitions += 1;
       out.kept += kept;
-      out.cost_usd += row->number("cost_usd");
+      out.cost_usd += row->number(money);
       out.time_s += row->number("end_s") - row->number("start_s", {}, row->number("end_s"));
       out.accuracy += row->number("accuracy", {}, 0.0);
       if (task.repetition > 0) continue;
@@ -313,8 +314,6 @@ std::unique_ptr<StudyParameters> read_frontier(sim::ObjectReader& in, const Path
   std::vector<double> factors = read_numbers(in, "deadline_factors", sim::between(1e-3, 1e3), powers_of_two(-3, 3), mistakes);
   std::sort(factors.begin(), factors.end());
   require_listed_jobs_with_floors(in, scenario, mistakes);
-  if (scenario.costs.billing == sim::Billing::pool)
-    in.value().refuse("\"billing\": \"allocated\"; the points are far apart, and all money would be for idle pools", mistakes);
   return std::make_unique<Frontier>(std::move(slack), std::move(factors));
 }
 

@@ -91,7 +91,9 @@ class MeasuredRuns final : public Study {
     if (jobs.cells.empty())
       throw sim::InputError(sim::Mistake{.pointer = "/study", .expected = "limits of which some option keeps a pair"});
     const auto work = [&](int repetition) { return answers_of(repetition, scenario, jobs.question); };
-    const std::vector<std::string> texts = map_processes(scenario.repetitions, processes_of(options), folder, work);
+    const std::vector<std::string> texts =
+        map_processes(scenario.repetitions, processes_of(options), folder, work,
+                      {.wanted = options.progress, .one_task = "repetition", .one_part = "repetition"});
     const std::vector<TableChoices> choices = read_choices(texts, jobs.cells.size());
     StudyResult result;
     result.tables.push_back(scores(scenario, jobs, choices));

@@ -69,7 +69,8 @@ class PlacementStudy final : public Study {
       return to_text(place({&placed[c], &method, parameters_.evaluations, key, parameters_.sampling_processes}));
     };
     const std::vector<std::string> texts =
-        map_processes(static_cast<int>(cases.size() * methods), processes_of(options), folder, work);
+        map_processes(static_cast<int>(cases.size() * methods), processes_of(options), folder, work,
+                      {.wanted = options.progress, .one_task = "placement", .one_part = "placement"});
     for (std::size_t i = 0; i < texts.size(); ++i) cases[i / methods].of_method.push_back(figures_of(texts[i]));
     for (std::size_t c = 0; c < cases.size(); ++c) draw_best(cases[c], placed[c], folder);
     StudyResult result = tables_of(cases);

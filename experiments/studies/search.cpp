@@ -51,9 +51,10 @@ class SearchStudy final : public Study {
       return SearchTask{i / (arms * repetitions), i / repetitions % arms, static_cast<int>(i % repetitions)};
     };
     const std::size_t tasks = spaces.size() * arms * repetitions;
-    const std::vector<std::string> texts = map_processes(static_cast<int>(tasks), processes_of(options), folder, [&](int task) {
-      return to_text(search(scenario, spaces, task_of(static_cast<std::size_t>(task))));
-    });
+    const auto work = [&](int task) { return to_text(search(scenario, spaces, task_of(static_cast<std::size_t>(task)))); };
+    const std::vector<std::string> texts =
+        map_processes(static_cast<int>(tasks), processes_of(options), folder, work,
+                      {.wanted = options.progress, .one_task = "search", .one_part = "search"});
     std::vector<SpaceOutcome> outcomes;
     for (const NamedSpace& space : spaces) {
       outcomes.push_back({.space = &space});

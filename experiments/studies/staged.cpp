@@ -89,6 +89,7 @@ class Staged final : public Study {
         "jobs. "
         "Money without profiling. Switching: factor of what\na switch and a start take. All but manual: those of the same "
         "\"free\".");
+    result.notes.push_back(report::billing_line(scenario.costs.billing, scenario.costs.minimum_node_s));
     return result;
   }
 
@@ -101,7 +102,8 @@ class Staged final : public Study {
     scenario.jobs = scenario.jobs_of(0);
     scenario.generators.clear();
     for (std::size_t i = 0; i < scenario.jobs.size(); ++i) scenario.jobs[i].submit_s = static_cast<double>(i) * kGapS;
-    scenario.output = {.events = Events::none, .stages = true, .curves = false, .predictions = false, .utilization = false};
+    scenario.output = OutputSettings::of_jobs(scenario.output.report);
+    scenario.output.stages = Record::all;
   }
 
   static std::vector<PolicyOutcomes> read_runs(const Scenario& scenario, const PolicyRuns& runs, StudyResult& result) {
@@ -128,9 +130,10 @@ class Staged final : public Study {
     const std::size_t first = scenario.jobs.size() * static_cast<std::size_t>(task.repetition);
     std::map<std::string, std::size_t, std::less<>> index;
     for (std::size_t i = 0; i < scenario.jobs.size(); ++i) index[scenario.jobs[i].name] = i;
-    sim::CsvReader jobs(task.folder.file("jobs.csv"), {.required = {"job", "state", "deadline_met", "accuracy_met", "cost_usd"}});
+    const char* money = money_column(scenario);
+    sim::CsvReader jobs(task.folder.file("jobs.csv"), {.required = {"job", "state", "deadline_met", "accuracy_met", money}});
     while (sim::CsvRow* row = jobs.next())
-      of.jobs[first + index.at(std::string(row->text("job")))] = {.cost_usd = row->number("cost_usd"),
+      of.jobs[first + index.at(std::string(row->text("job")))] = {.cost_usd = row->number(money),
                                                                   .keeps = row->text("state") == "finished" &&
                                                                            row->text("deadline_met") != "false" &&
                                                                            row->text("accuracy_met") != "false"};
@@ -258,11 +261,9 @@ GainRatio gain_ratio(const std::vector<StagedOutcome>& policy, const std::vector
   return out;
 }
 
-std::unique_ptr<StudyParameters> read_staged(sim::ObjectReader& in, const Paths&, Scenario& scenario, sim::Mistakes& mistakes) {
+std::unique_ptr<StudyParameters> read_staged(sim::ObjectReader& in, const Paths&, Scenario&, sim::Mistakes& mistakes) {
   std::vector<double> model_errors = read_numbers(in, "model_errors", sim::between(0, 2), {0, 0.1}, mistakes);
   std::vector<double> switching = read_numbers(in, "switching", sim::between(0.01, 1000), {1, 20}, mistakes);
-  if (scenario.costs.billing == sim::Billing::pool)
-    in.value().refuse("\"billing\": \"allocated\"; jobs are far apart, and all money would be for idle pools", mistakes);
   return std::make_unique<Staged>(std::move(model_errors), std::move(switching));
 }
 

@@ -69,12 +69,12 @@ std::unique_ptr<StudyParameters> read_learning_curve(sim::ObjectReader& in, cons
 /// nothing.
 double break_even_jobs(double baseline_usd, double policy_usd, double profiling_usd, double reuse_jobs);
 
-/// Parameters: "table" (a CSV file), "format", "epochs", "fractions", "floors", "deadlines" (docs/reference/scenario.md).
+/// Parameters: "table" (a CSV file), "format", "epochs", "fractions", "floors", "deadlines" (docs/reference/studies.md).
 std::unique_ptr<StudyParameters> read_measured_runs(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
                                                     sim::Mistakes& mistakes);
 
 /// Parameters: "space", "objectives", "methods", "evaluations", "gpu_hours", "cost_usd", "accuracy_above", "targets",
-/// "workload" (docs/reference/scenario.md).
+/// "workload" (docs/reference/studies.md).
 std::unique_ptr<StudyParameters> read_search(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
                                              sim::Mistakes& mistakes);
 
@@ -101,7 +101,7 @@ std::unique_ptr<StudyParameters> read_staged(sim::ObjectReader& in, const Paths&
 std::unique_ptr<StudyParameters> read_threads(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
                                               sim::Mistakes& mistakes);
 
-/// Parameters: "graphs", "machines", "methods", "evaluations" (docs/reference/scenario.md).
+/// Parameters: "graphs", "machines", "methods", "evaluations" (docs/reference/studies.md).
 std::unique_ptr<StudyParameters> read_placement(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
                                                 sim::Mistakes& mistakes);
 

@@ -92,6 +92,9 @@ report::StudySummary run_study(Scenario& scenario, const RunOptions& options, bo
                                .inputs = scenario.inputs,
                                .tables = std::move(result.tables),
                                .notes = std::move(result.notes)};
+  for (const policies::PolicySpec& spec : scenario.policies)
+    if (policies::is_yardstick(spec)) summary.yardsticks.push_back(spec.name);
+  for (report::NamedFigure& figure : result.figures) mark_yardsticks(figure.figure, summary.yardsticks);
   for (const report::Table& table : summary.tables)
     if (!table.name.empty()) report::write_csv(folder.part() + "/" + table.name + ".csv", table);
   summary.figures_left_out = draw_figures(result.figures, folder.part());

@@ -36,6 +36,11 @@ std::vector<double> powers_of_two(int from, int to);
 /// A mistake unless every job is listed (no generators) and trains to an accuracy floor.
 void require_listed_jobs_with_floors(sim::ObjectReader& in, const Scenario& scenario, sim::Mistakes& mistakes);
 
+/// The column of jobs.csv with the money of a job that is far from all others: without the pools' while nobody runs.
+inline const char* money_column(const Scenario& scenario) {
+  return scenario.costs.billing == sim::Billing::pool ? "marginal_cost_usd" : "cost_usd";
+}
+
 /// A name of anything as a part of a file's name: what is not a letter, digit, dot, underscore or hyphen becomes %xx.
 std::string file_name(std::string_view name);
 

@@ -59,7 +59,7 @@ void add_curves(const ThreadCase& one, const sim::CpuBelief& truth, report::Tabl
 report::Table shapes_table();
 void add_shape_row(const ThreadCase& one, const sim::CpuBelief& truth, report::Table& table);
 
-/// The convolutions whose best numbers of threads were published (docs/evidence/validation.md, "Threads").
+/// The convolutions whose best numbers of threads were published (docs/evidence/threads.md).
 report::Table anchors_table();
 void add_anchor_rows(const std::string& machine, const sim::Device& cpu, report::Table& table);
 

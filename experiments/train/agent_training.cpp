@@ -61,7 +61,8 @@ TrainResult train_staged_rl(const Scenario& scenario, const TrainOptions& option
   }
   policies::NetworkState kept = save(training.agent().parameters(), origin);
   TrainResult result;
-  ProgressBar bar(options.progress, 1, static_cast<std::size_t>(options.iterations));
+  ProgressBar bar(
+      {.wanted = options.progress, .parts_a_task = static_cast<std::size_t>(options.iterations), .one_part = "iteration"});
   while (result.iterations < options.iterations && !result.interrupted) {
     training.iterate();
     ++result.iterations;
@@ -109,7 +110,8 @@ TrainResult train_rl_transfer(const Scenario& scenario, const TrainOptions& opti
   }
   policies::NetworkState kept = save(training.parameters(), origin);
   TrainResult result;
-  ProgressBar bar(options.progress, 1, static_cast<std::size_t>(options.iterations));
+  ProgressBar bar(
+      {.wanted = options.progress, .parts_a_task = static_cast<std::size_t>(options.iterations), .one_part = "iteration"});
   while (result.iterations < options.iterations && !result.interrupted) {
     training.iterate();
     ++result.iterations;

@@ -220,11 +220,12 @@ sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Confi
       add_note(out.note, "no past run of this profile that combined gradients likewise");
     expected_epochs = trained.expected_epochs;
   }
-  out.time_s = costs.start_s + out.epochs * epoch.safe * time_scale;
+  const double before_s = sim::boot_seconds(cluster_, nullptr, c) + costs.start_s;
+  out.time_s = before_s + out.epochs * epoch.safe * time_scale;
   const auto usd = [&](double time_s) { return sim::usd_for(cluster_, costs, c, time_s); };
   const double expected_s = expected_epochs * epoch.smooth * money_scale, cautious_s = expected_epochs * epoch.safe * time_scale;
-  out.cost_usd = usd(costs.start_s + expected_s);
-  out.ranked_cost_usd = usd(costs.start_s + (1 - kCaution) * expected_s + kCaution * cautious_s);
+  out.cost_usd = usd(before_s + expected_s);
+  out.ranked_cost_usd = usd(before_s + (1 - kCaution) * expected_s + kCaution * cautious_s);
   out.safe_cost_usd = std::max(out.cost_usd, usd(out.time_s));
   return out;
 }

@@ -59,7 +59,7 @@ class HistoryPredictors {
 
 // Static configuration from past runs: epoch time and accuracy as a learner predicts them, and the best configuration that is
 // predicted to keep the limits. With isotonic regression it is the static co-configuration of resources and batch size
-// (docs/explain/model.md, "Static isotonic"); with other learners its peers.
+// (docs/explain/strategies.md, "Static isotonic"); with other learners its peers.
 
 /// Which knob stays where the manual configuration has it.
 enum class Frozen { nothing, batch, resources };

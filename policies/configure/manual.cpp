@@ -44,7 +44,7 @@ double taken_by_sample(const PoolQuestion& ask, int pool, PoolHabit habit) {
     const sim::Layout layout = sim::empty_cluster_layout(ask.cluster, c);
     const std::vector<sim::Plans> plans(1, {.threads = {.intra_op = std::max(1, sim::worker_device(ask.cluster, pool).cores)}});
     const double step_s = ask.belief.models().step_times->timing(ask.job, c, layout, plans).step_s;
-    const double rate = habit == PoolHabit::fastest ? c.workers() : sim::usd_per_s(ask.cluster, ask.costs, c);
+    const double rate = habit == PoolHabit::fastest ? c.workers() : sim::share_usd_per_s(ask.cluster, ask.costs, c);
     return rate * step_s / c.batch_size();
   }
   return sim::kNever;

@@ -1,4 +1,4 @@
-// What an experienced user would set, written down as rules (docs/explain/model.md, "Manual configuration"):
+// What an experienced user would set, written down as rules (docs/explain/strategies.md, "Manual configuration"):
 //   batch    the publication's global batch, halved while no power of two of workers holds it in memory;
 //   pool     the one the job names, else the pool of median price for a predicted sample, or the cheapest, or the fastest;
 //   workers  the GPUs the trace gave the job, or the most of them that share its batch evenly where that is fixed; else the

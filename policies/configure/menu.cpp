@@ -128,27 +128,33 @@ std::vector<sim::Configuration> split_batch(const sim::Job& job, int pool, int w
   return {c};
 }
 
-std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, const sim::Cluster& cluster,
-                                                         const workloads::Belief& belief, const sim::Configuration& manual) {
+std::vector<sim::Configuration> configuration_grid(const sim::Job& job, const sim::Cluster& cluster,
+                                                   const workloads::Belief& belief) {
   std::vector<double> batches;
   const double published = belief.profiles().of(*job.profile).publication_batch;
   if (binding_batch(job) > 0)
     batches.push_back(job.batch_size);
   else
     for (int j = -kBatchDoublings; j <= kBatchDoublings; ++j) batches.push_back(published * std::exp2(j));
-  std::vector<sim::Configuration> found;
-  if (!manual.groups.empty() && fits_memory(job, cluster, belief, manual) && sim::could_ever_fit(cluster, manual))
-    found.push_back(manual);
+  std::vector<sim::Configuration> grid;
   for (int pool = 0; pool < static_cast<int>(cluster.pools.size()); ++pool) {
     if (job.pool >= 0 && job.pool != pool) continue;
     const long most = most_workers(job, cluster, pool);
-    for (long workers = 1; workers <= most; workers *= 2) {
-      for (const double batch : batches) {
-        for (const sim::Configuration& c : split_batch(job, pool, static_cast<int>(workers), batch))
-          if (std::find(found.begin(), found.end(), c) == found.end() && fits_memory(job, cluster, belief, c)) found.push_back(c);
-      }
-    }
+    for (long workers = 1; workers <= most; workers *= 2)
+      for (const double batch : batches)
+        for (sim::Configuration& c : split_batch(job, pool, static_cast<int>(workers), batch)) grid.push_back(std::move(c));
   }
+  return grid;
+}
+
+std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, const sim::Cluster& cluster,
+                                                         const workloads::Belief& belief, const sim::Configuration& manual) {
+  std::vector<sim::Configuration> found;
+  if (!manual.groups.empty() && fits_memory(job, cluster, belief, manual) && sim::could_ever_fit(cluster, manual))
+    found.push_back(manual);
+  for (sim::Configuration& c : configuration_grid(job, cluster, belief))
+    if (std::find(found.begin(), found.end(), c) == found.end() && fits_memory(job, cluster, belief, c))
+      found.push_back(std::move(c));
   if (found.empty() && !manual.groups.empty()) found.push_back(manual);  // so that the job can fail by its own reason
   return found;
 }

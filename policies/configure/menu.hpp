@@ -12,6 +12,11 @@ namespace rehearse::policies {
 /// Devices of a pool that a job can have: of one that needs a part of a GPU, one, where there are any.
 long most_workers(const sim::Job& job, const sim::Cluster& cluster, int pool);
 
+/// The grid that candidates are taken from: the pools that the job may use, powers of two of workers, batches around the
+/// publication's. Without a look at memory.
+std::vector<sim::Configuration> configuration_grid(const sim::Job& job, const sim::Cluster& cluster,
+                                                   const workloads::Belief& belief);
+
 /// Every configuration of the grid that fits memory and cluster, in a fixed order; `manual`, unless it has no groups, among them
 /// when it fits, or alone when nothing does.
 std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, const sim::Cluster& cluster,

@@ -97,21 +97,27 @@ std::optional<PlanChoice> Recommender::evaluated(const PlanJob& job, const PlanC
   const double evaluations = c.epochs * std::ceil(job.evaluation_samples / c.batch);
   c.step_s = map(step.step_s, global_step_s);
   const auto training_s = [&](double compute_s) { return steps * global_step_s(compute_s) + evaluations * kForward * compute_s; };
-  c.time_s = map(step.step_s, [&](double s) { return costs_.start_s + training_s(s); });
-  c.cost_usd = map(c.time_s, [&](double s) { return s * c.workers * sim::worker_usd_per_s(cluster_, c.pool); });
+  sim::Configuration configuration;
+  configuration.groups.push_back({.pool = c.pool, .workers = c.workers});
+  const double start_s = sim::boot_seconds(cluster_, nullptr, configuration) + costs_.start_s;
+  c.time_s = map(step.step_s, [&](double s) { return start_s + training_s(s); });
+  c.cost_usd = map(c.time_s, [&](double s) { return sim::usd_for(cluster_, costs_, configuration, s); });
+  c.nodes = sim::nodes_for(cluster_, c.pool, c.workers);
   const double peak = step.utilization.expected * step.step_s.expected;  // seconds at the device's peak
   c.utilization = {peak / c.step_s.expected, peak / c.step_s.high, peak / c.step_s.low};
   // The device's own energy while it computes, what it draws ready while it waits, and the node's part.
   const double running_w = sim::power_law(device).running_w;
-  sim::Configuration configuration;
-  configuration.groups.push_back({.pool = c.pool, .workers = c.workers});
   const double span_w = device.busy_w - device.idle_w;
+  // Of nodes that are rented whole nobody else uses the rest.
+  const long unused = c.nodes * sim::workers_per_node(cluster_, c.pool) - c.workers;
+  const double unused_w =
+      costs_.billing == sim::Billing::node ? static_cast<double>(unused) * sim::worker_idle_w(cluster_, c.pool) : 0;
   const auto energy_j = [&](double step_j, double compute_s) {
     const double waiting_s = global_step_s(compute_s) - compute_s;
     const double mean_w = (step_j + running_w * waiting_s) / (compute_s + waiting_s);
     const double fraction = span_w > 0 ? std::max(0.0, (mean_w - device.idle_w) / span_w) : 1;
-    return sim::power_w(cluster_, configuration, fraction) * training_s(compute_s) +
-           sim::power_w(cluster_, configuration, 0) * costs_.start_s;
+    return (unused_w + sim::power_w(cluster_, configuration, fraction)) * training_s(compute_s) +
+           (unused_w + sim::power_w(cluster_, configuration, 0)) * start_s;
   };
   c.energy_j = {energy_j(step.energy_j.expected, step.step_s.expected), energy_j(step.energy_j.low, step.step_s.low),
                 energy_j(step.energy_j.high, step.step_s.high)};

@@ -42,6 +42,7 @@ struct PlanChoice {
   double batch = 0;          ///< global
   double power_limit_w = 0;  ///< of each GPU; 0: none
   double epochs = 0;
+  long nodes = 1;                                             ///< that the workers are on
   Interval step_s, time_s, energy_j, cost_usd, memory_bytes;  ///< of a global step; of the whole job; memory of one worker
   Interval utilization;                                       ///< of the devices' peak, exchange of gradients included
   double by(Goal goal) const;

@@ -63,7 +63,7 @@ struct MixedSplit {
   std::vector<PoolWorkers> mix;                                  ///< that take part
   Split split;                                                   ///< of their workers, pool after pool
   sim::Configuration configuration;                              ///< a group for each pool and number of samples
-  double predicted_s = std::numeric_limits<double>::infinity();  ///< a step, by docs/explain/model.md, "Synchronisation"
+  double predicted_s = std::numeric_limits<double>::infinity();  ///< a step, by docs/explain/step.md, "Synchronisation"
   double simulated_s = std::numeric_limits<double>::infinity();  ///< StepTiming::step_s of the configuration on an empty cluster
 };
 

@@ -104,13 +104,13 @@ class ActiveProbes::Outlook {
   double safe_s(std::size_t job, std::size_t c) const {
     const double epochs = training_[job][slot_[c]].safe;
     if (std::isinf(epochs) || std::isinf(longest_epoch_s_[c])) return kUnbounded;
-    return options_.start_s + epochs * longest_epoch_s_[c] * (1 + options_.margins.time);
+    return candidates_[c].start_s + epochs * longest_epoch_s_[c] * (1 + options_.margins.time);
   }
   double expected_usd(std::size_t job, std::size_t c) const {
-    return candidates_[c].usd_per_s * (options_.start_s + epoch_s_[c] * training_[job][slot_[c]].expected);
+    return candidates_[c].usd_per_s * (candidates_[c].start_s + epoch_s_[c] * training_[job][slot_[c]].expected);
   }
   double least_s(std::size_t job, std::size_t c) const {
-    return options_.start_s + candidates_[c].run.samples * std::exp(times_[c].low + epochs_[job][slot_[c]].low);
+    return candidates_[c].start_s + candidates_[c].run.samples * std::exp(times_[c].low + epochs_[job][slot_[c]].low);
   }
   double least_usd(std::size_t job, std::size_t c) const { return candidates_[c].usd_per_s * least_s(job, c); }
   bool may_take(std::size_t job, std::size_t c) const {
@@ -133,7 +133,7 @@ class ActiveProbes::Outlook {
           best_usd = usd;
         }
       }
-      const double fast = options_.start_s + epoch_s_[c] * training_[job][slot_[c]].likely;
+      const double fast = candidates_[c].start_s + epoch_s_[c] * training_[job][slot_[c]].likely;
       if (fast < soonest) {
         soonest = fast;
         soonest_usd = usd;
@@ -310,7 +310,7 @@ double ActiveProbes::buy_times(std::span<const std::size_t> wave, const Outlook&
   double end_s = now_s;
   for (const std::size_t c : wave) {
     timed_[c] = true;
-    const double most_s = options_.start_s + std::max(kProbeSeconds, kProbeSteps * outlook.longest_step_s(c));
+    const double most_s = candidates_[c].start_s + std::max(kProbeSeconds, kProbeSteps * outlook.longest_step_s(c));
     Laboratory::Measured measured = laboratory_.time_steps(c, most_s);
     if (!measured.fits) continue;
     pay(measured, c, most_s);
@@ -372,7 +372,7 @@ double ActiveProbes::time_more(double now_s, const JobLimits& job) {
       };
       const auto price_of = [&](std::size_t c) {
         const double steps_s = std::exp(imagined.time(c).middle()) * candidates_[c].run.batch_size * kProbeSteps;
-        return laboratory_.price_usd(c, options_.start_s + std::max(kProbeSeconds, steps_s));
+        return laboratory_.price_usd(c, candidates_[c].start_s + std::max(kProbeSeconds, steps_s));
       };
       for (const auto& [least, c] : tried) {
         const auto imagine = [c = c](Outlook& then, double share) { then.imagine_time(c, share); };
@@ -390,7 +390,7 @@ double ActiveProbes::time_more(double now_s, const JobLimits& job) {
         for (std::size_t j = 0; j < imagined.limits().size(); ++j)
           epochs = std::max(epochs, std::exp(0.5 * (imagined.epochs(j, slot).low + imagined.likely_high(j, slot))));
         consider(c, worth_after(imagined, shares, both),
-                 price_of(c) + laboratory_.price_usd(c, options_.start_s + epochs * imagined.epoch_s(c)));
+                 price_of(c) + laboratory_.price_usd(c, candidates_[c].start_s + epochs * imagined.epoch_s(c)));
       }
       if (best == candidates_.size()) break;
       wave_usd += price_of(best);
@@ -445,7 +445,7 @@ void ActiveProbes::train_more(double now_s) {
       const auto training = trainings_.find(batch_of(trainer));
       const double done = training == trainings_.end() ? 0 : training->second.epochs;
       const double price =
-          laboratory_.price_usd(trainer, options_.start_s + std::max(1.0, epochs - done) * outlook.epoch_s(trainer));
+          laboratory_.price_usd(trainer, candidates_[trainer].start_s + std::max(1.0, epochs - done) * outlook.epoch_s(trainer));
       const double net = jobs * (now_usd - after) - price;
       if (net <= most || price > left_usd(outlook.worth_usd())) continue;
       most = net;
@@ -466,7 +466,7 @@ void ActiveProbes::train_more(double now_s) {
     const Recipe recipe{rows_.front().run.batch_size, rows_.front().run.epochs};
     const double more = std::min(cap, recipe.epochs) - trainings_[batch_of(best)].epochs;
     if (more >= 1 && trainings_[batch_of(best)].reached > 0 &&
-        laboratory_.price_usd(best, options_.start_s + more * outlook.epoch_s(best)) <=
+        laboratory_.price_usd(best, candidates_[best].start_s + more * outlook.epoch_s(best)) <=
             std::min(spare_usd, left_usd(outlook.worth_usd()))) {
       plan.until = 1;
       plan.epochs = plan.expected_epochs = std::min(cap, recipe.epochs);
@@ -479,14 +479,15 @@ void ActiveProbes::train_more(double now_s) {
 double ActiveProbes::train(std::size_t candidate, const Plan& plan, double now_s) {
   const double batch = candidates_[candidate].run.batch_size;
   Training& training = trainings_[batch];
-  const double most_s = options_.start_s + std::max(1.0, plan.epochs - training.epochs) * plan.longest_epoch_s;
+  const double most_s = candidates_[candidate].start_s + std::max(1.0, plan.epochs - training.epochs) * plan.longest_epoch_s;
   Laboratory::Measured measured = laboratory_.train(candidate, plan.until, plan.epochs, most_s);
   if (!measured.fits) {
     training.reached = 1;  // it cannot be trained any further: not tried again
     return now_s;
   }
   pay(measured, candidate, most_s);
-  const double expected_s = now_s + options_.start_s + std::max(1.0, plan.expected_epochs - training.epochs) * plan.epoch_s;
+  const double expected_s =
+      now_s + candidates_[candidate].start_s + std::max(1.0, plan.expected_epochs - training.epochs) * plan.epoch_s;
   training.epochs = measured.run.epochs;
   training.end_s = now_s + measured.held_s;
   const std::vector<double>& curve = measured.run.curve;

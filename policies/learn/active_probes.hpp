@@ -19,6 +19,7 @@ struct ProbeCandidate {
   PlannedRun run;
   std::string instance;
   double usd_per_s = 0;
+  double start_s = 0;  ///< of a job and of a measurement
 };
 
 /// What is known of a job that has arrived.
@@ -51,7 +52,6 @@ class Laboratory {
 struct ActiveOptions {
   EnvelopeOptions envelope;
   EnvelopeMargins margins;
-  double start_s = 0;     ///< of a job and of a measurement
   double reuse_jobs = 0;  ///< jobs that are expected in all
   double budget = 0.05;   ///< of what those are expected to cost: for all measurements but the first
 };

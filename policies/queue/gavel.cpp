@@ -7,6 +7,16 @@
 
 namespace rehearse::policies {
 
+namespace {
+
+/// By the scenario's billing; of a pool that all pay for, the part that the job's devices are.
+double entry_usd_per_s(const sim::QueueView& view, const sim::QueueJob& job, int entry) {
+  return sim::share_usd_per_s(*view.cluster, view.costs != nullptr ? *view.costs : sim::CostRules{},
+                              configuration_of(job, entry));
+}
+
+}  // namespace
+
 std::vector<sim::JobSlot> Gavel::active() const {
   std::vector<sim::JobSlot> slots;
   for (const OrderedQueue* queue : {&plan_.planned(), &plan_.unplanned()})
@@ -27,10 +37,7 @@ void Gavel::meet(const sim::QueueView& view, sim::JobSlot slot) {
 }
 
 void Gavel::take_up(const sim::QueueView& view) {
-  if (pools_ == 0) {
-    pools_ = view.free_devices.size();
-    for (std::size_t p = 0; p < pools_; ++p) price_.push_back(sim::worker_usd_per_s(*view.cluster, static_cast<sim::PoolId>(p)));
-  }
+  if (pools_ == 0) pools_ = view.free_devices.size();
   account(view);
   changed_ = changed_ || !view.ended.empty();
   for (const sim::JobSlot slot : view.ended)
@@ -57,6 +64,20 @@ void Gavel::account(const sim::QueueView& view) {
     }
 }
 
+/// With an entry of its menu; the mean over the pools when these are not told apart.
+double Gavel::remaining_s(const sim::QueueView& view, sim::JobSlot slot, int entry) {
+  const sim::QueueJob& job = view.jobs[slot];
+  if (parameters_.aware) return expected_remaining_s(job, entry, view.now_s);
+  double sum_s = 0;
+  int pools = 0;
+  for (std::size_t p = 0; p < pools_; ++p) {
+    if (on(slot, p).entry < 0) continue;
+    sum_s += expected_remaining_s(job, on(slot, p).entry, view.now_s);
+    ++pools;
+  }
+  return sum_s / pools;
+}
+
 /// Of these jobs, as they are now.
 GavelProblem Gavel::problem_of(const sim::QueueView& view, const std::vector<sim::JobSlot>& slots) {
   const auto jobs = static_cast<Eigen::Index>(slots.size()), pools = static_cast<Eigen::Index>(pools_);
@@ -64,24 +85,35 @@ GavelProblem Gavel::problem_of(const sim::QueueView& view, const std::vector<sim
                        .devices = Eigen::MatrixXd::Zero(jobs, pools),
                        .capacity = Eigen::VectorXd(pools),
                        .weight = Eigen::VectorXd::Ones(jobs),
-                       .price = Eigen::VectorXd(pools),
+                       .usd_per_s = Eigen::MatrixXd::Zero(jobs, pools),
                        .least_throughput = Eigen::VectorXd::Zero(jobs)};
   const std::vector<int> sizes = pool_sizes(*view.cluster);
-  for (Eigen::Index p = 0; p < pools; ++p) {
-    problem.capacity(p) = sizes[static_cast<std::size_t>(p)];
-    problem.price(p) = price_[static_cast<std::size_t>(p)];
-  }
+  for (Eigen::Index p = 0; p < pools; ++p) problem.capacity(p) = sizes[static_cast<std::size_t>(p)];
   for (Eigen::Index j = 0; j < jobs; ++j) {
     const sim::JobSlot slot = slots[static_cast<std::size_t>(j)];
     const sim::QueueJob& job = view.jobs[slot];
     for (Eigen::Index p = 0; p < pools; ++p) {
       const int entry = on(slot, static_cast<std::size_t>(p)).entry;
       if (entry < 0) continue;
-      problem.throughput(j, p) = 1 / expected_remaining_s(job, entry, view.now_s);
+      problem.throughput(j, p) = 1 / remaining_s(view, slot, entry);
       problem.devices(j, p) = configuration_of(job, entry).workers();
+      problem.usd_per_s(j, p) = entry_usd_per_s(view, job, entry);
     }
     const double left_s = job.job.submit_s + job.job.deadline_s - view.now_s;
     if (job.job.has_deadline() && left_s > 0) problem.least_throughput(j) = 1 / left_s;
+  }
+  if (parameters_.objective != GavelObjective::finish_time) return problem;
+  const Eigen::VectorXd equal = problem.throughput.cwiseProduct(equal_shares(problem)).rowwise().sum();
+  problem.elapsed_s = Eigen::VectorXd(jobs);
+  problem.alone_s = Eigen::VectorXd(jobs);
+  for (Eigen::Index j = 0; j < jobs; ++j) {
+    const sim::QueueJob& job = view.jobs[slots[static_cast<std::size_t>(j)]];
+    problem.elapsed_s(j) = view.now_s - job.job.submit_s;
+    const OnPool* runs_on = &on(slots[static_cast<std::size_t>(j)], 0);
+    while (runs_on->entry < 0) ++runs_on;
+    const double whole_s = job.menu.ranked[static_cast<std::size_t>(runs_on->entry)].predicted.time_s;
+    const double left_s = expected_remaining_s(job, runs_on->entry, view.now_s);
+    problem.alone_s(j) = (whole_s > left_s ? whole_s / left_s : 1) / equal(j);
   }
   return problem;
 }
@@ -94,9 +126,10 @@ void Gavel::allocate(const sim::QueueView& view) {
     return true;
   });
   const GavelProblem problem = problem_of(view, slots);
-  const GavelAllocation shares = parameters_.objective == GavelObjective::max_min    ? gavel_max_min(problem)
-                                 : parameters_.objective == GavelObjective::makespan ? gavel_makespan(problem)
-                                                                                     : gavel_cost(problem);
+  const GavelAllocation shares = parameters_.objective == GavelObjective::max_min       ? gavel_max_min(problem)
+                                 : parameters_.objective == GavelObjective::makespan    ? gavel_makespan(problem)
+                                 : parameters_.objective == GavelObjective::finish_time ? gavel_finish_time(problem)
+                                                                                        : gavel_cost(problem);
   for (std::size_t j = 0; j < slots.size(); ++j)
     for (std::size_t p = 0; p < pools_; ++p)
       on(slots[j], p).share = shares(static_cast<Eigen::Index>(j), static_cast<Eigen::Index>(p));
@@ -149,8 +182,8 @@ void Gavel::fill(const sim::QueueView& view) {
     for (std::size_t p = 0; p < pools_; ++p) {
       const int entry = on(slot, p).entry;
       if (entry < 0) continue;
-      const double per_s = parameters_.objective == GavelObjective::cost ? price_[p] * configuration_of(job, entry).workers() : 1;
-      ways.emplace_back(expected_remaining_s(job, entry, view.now_s) * per_s, entry);
+      const double per_s = parameters_.objective == GavelObjective::cost ? entry_usd_per_s(view, job, entry) : 1;
+      ways.emplace_back(remaining_s(view, slot, entry) * per_s, entry);
     }
     if (ways.empty()) ways.emplace_back(0, job.first_fitting_entry);
     std::sort(ways.begin(), ways.end());
@@ -164,8 +197,10 @@ void Gavel::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   if (view.now_s >= next_round_s_) {
     round(view);
     next_round_s_ = view.now_s + parameters_.round_s;
+    // Who has no share of any pool's time, being on several at once, starts where there is room.
+    if (!parameters_.fills) fill(view);
   }
-  fill(view);
+  if (parameters_.fills) fill(view);
   plan_.act(view, answer);
   if (!plan_.empty()) answer.wake_at_s = next_round_s_;
 }

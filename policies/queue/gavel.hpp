@@ -10,11 +10,13 @@
 
 namespace rehearse::policies {
 
-enum class GavelObjective { max_min, makespan, cost };
+enum class GavelObjective { max_min, makespan, cost, finish_time };
 
 struct GavelParameters {
   GavelObjective objective = GavelObjective::max_min;
   double round_s = 360;  ///< the paper's, section 7.1
+  bool fills = true;  ///< devices that come free between rounds go to waiting jobs; else they idle, as in the authors' simulator
+  bool aware = true;  ///< of how fast a job is on each pool; else all pools that it can run on are alike
 };
 
 /// On each pool a job runs the first entry of its menu that stands there and could ever fit. Priority of a job on a pool: time
@@ -38,6 +40,7 @@ class Gavel final : public sim::Queue {
   void take_up(const sim::QueueView& view);
   void meet(const sim::QueueView& view, sim::JobSlot slot);
   void account(const sim::QueueView& view);
+  double remaining_s(const sim::QueueView& view, sim::JobSlot slot, int entry);
   GavelProblem problem_of(const sim::QueueView& view, const std::vector<sim::JobSlot>& slots);
   void allocate(const sim::QueueView& view);
   void round(const sim::QueueView& view);
@@ -48,7 +51,6 @@ class Gavel final : public sim::Queue {
   GavelParameters parameters_;
   JobPlan plan_;
   std::size_t pools_ = 0;
-  std::vector<double> price_;    // dollars a device-second, by pool
   std::vector<OnPool> on_pool_;  // by slot and pool
   bool changed_ = false;         // jobs came or went since the last programme
   double accounted_s_ = 0;

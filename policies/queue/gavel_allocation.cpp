@@ -91,9 +91,8 @@ MatrixXd normalised(const GavelProblem& problem) {
 }
 
 MatrixXd dollars_a_second(const GavelProblem& problem) {
-  const double dearest = problem.price.maxCoeff();
-  const VectorXd price = dearest > 0 ? VectorXd(problem.price.cwiseMax(dearest * kLeastPrice)) : VectorXd::Ones(problem.pools());
-  return problem.devices * price.asDiagonal();
+  const double dearest = (problem.devices.array() > 0).select(problem.usd_per_s.cwiseQuotient(problem.devices), 0.0).maxCoeff();
+  return dearest > 0 ? MatrixXd(problem.usd_per_s.cwiseMax(problem.devices * (dearest * kLeastPrice))) : problem.devices;
 }
 
 /// Progress in units of what the job's best pool gives for a dollar.
@@ -147,6 +146,42 @@ GavelAllocation gavel_makespan(const GavelProblem& problem) {
   // In units of the largest rate: the simplex' tolerances are absolute.
   if (problem.jobs() == 0) return GavelAllocation::Zero(0, problem.pools());
   return max_min(problem, problem.throughput / problem.throughput.maxCoeff());
+}
+
+GavelAllocation equal_shares(const GavelProblem& problem) {
+  GavelAllocation shares = GavelAllocation::Zero(problem.jobs(), problem.pools());
+  for (Index job = 0; job < problem.jobs(); ++job) {
+    for (Index pool = 0; pool < problem.pools(); ++pool)
+      if (problem.throughput(job, pool) > 0)
+        shares(job, pool) = problem.capacity(pool) / (static_cast<double>(problem.jobs()) * problem.devices(job, pool));
+    shares.row(job) /= std::max(1.0, shares.row(job).sum());
+  }
+  return shares;
+}
+
+double worst_finish_time(const GavelProblem& problem, const GavelAllocation& allocation) {
+  const VectorXd rate = problem.throughput.cwiseProduct(allocation).rowwise().sum();
+  return ((problem.elapsed_s.array() + rate.array().inverse()) / problem.alone_s.array()).maxCoeff();
+}
+
+GavelAllocation gavel_finish_time(const GavelProblem& problem) {
+  if (problem.jobs() == 0) return GavelAllocation::Zero(0, problem.pools());
+  constexpr int kMostSteps = 10;
+  constexpr double kEnough = 1e-3;
+  GavelAllocation best = equal_shares(problem);
+  double worst = worst_finish_time(problem, best);
+  for (int step = 0; step < kMostSteps; ++step) {
+    // The rates with which everybody would be as badly off: all are surpassed by the same factor, the largest that is possible.
+    const VectorXd left_s = worst * problem.alone_s - problem.elapsed_s;
+    const GavelAllocation next = max_min(problem, left_s.asDiagonal() * problem.throughput);
+    const double better = worst_finish_time(problem, next);
+    if (!(better < worst)) break;
+    const bool enough = better > worst * (1 - kEnough);
+    worst = better;
+    best = next;
+    if (enough) break;
+  }
+  return best;
 }
 
 GavelAllocation gavel_cost(const GavelProblem& problem) {

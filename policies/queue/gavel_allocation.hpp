@@ -16,8 +16,10 @@ struct GavelProblem {
   Eigen::MatrixXd devices;           ///< that it holds there
   Eigen::VectorXd capacity;          ///< devices of each pool
   Eigen::VectorXd weight;            ///< of each job in max-min, > 0
-  Eigen::VectorXd price;             ///< dollars a device-second in each pool, >= 0
+  Eigen::MatrixXd usd_per_s;         ///< that its devices there cost it, >= 0
   Eigen::VectorXd least_throughput;  ///< that a job needs to meet its deadline; 0: it has none
+  Eigen::VectorXd elapsed_s = {};    ///< since each job was submitted; for finish-time fairness alone, as the next
+  Eigen::VectorXd alone_s = {};      ///< that each would take in all, on an equal part of every pool
 
   Eigen::Index jobs() const { return throughput.rows(); }
   Eigen::Index pools() const { return throughput.cols(); }
@@ -37,6 +39,13 @@ double progress_per_dollar(const GavelProblem& problem, const GavelAllocation& a
 GavelAllocation gavel_max_min(const GavelProblem& problem);
 /// All work ends soonest: the least share of remaining work done in a second is largest (section 4.2).
 GavelAllocation gavel_makespan(const GavelProblem& problem);
+/// Finish-time fairness: the largest of (elapsed + remaining time with the shares) / (time alone) is smallest, to a thousandth
+/// (section 4.2, after Themis; their code solves it as one convex programme, here a row of linear ones closes in on it).
+GavelAllocation gavel_finish_time(const GavelProblem& problem);
+/// Of an allocation.
+double worst_finish_time(const GavelProblem& problem, const GavelAllocation& allocation);
+/// An equal part of every pool for each job, or all of its time.
+GavelAllocation equal_shares(const GavelProblem& problem);
 /// Most progress a dollar, deadlines met (section 4.2, a linear-fractional programme by Charnes and Cooper, Naval Research
 /// Logistics 9, 1962); where not all can be, an equal part of each job's need. Among these allocations that of most progress.
 GavelAllocation gavel_cost(const GavelProblem& problem);

@@ -2,14 +2,23 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+
+#include "sim/base/units.hpp"
 
 namespace rehearse::policies {
 
 LeastAttainedService::LeastAttainedService(const LeastAttainedServiceParameters& parameters)
-    : LineQueue(parameters.placement),
+    : LineQueue(parameters.line),
       parameters_(parameters),
-      levels_(parameters.levels, parameters.threshold_device_s, parameters.ratio) {
-  for (int level = 0; level < levels_.count(); ++level) rank_.push_back(level);
+      levels_(parameters.levels, parameters.threshold_device_s, parameters.ratio),
+      index_(parameters.quantum_device_s) {
+  for (const auto& [name, device_s] : parameters.services) index_.learn(device_s);
+  index_.renew();
+}
+
+double LeastAttainedService::key_of(const Job& job) const {
+  return parameters_.gittins ? -index_.of(job.attained_device_s) : job.level;
 }
 
 /// Counts the work since the job last began or stopped. Start-ups and checkpoints are no service: a job that they alone took to
@@ -32,26 +41,29 @@ LeastAttainedService::Job& LeastAttainedService::settle_service(const sim::Queue
 double LeastAttainedService::waiting_key(const sim::QueueView& view, sim::JobSlot slot) {
   Job& job = settle_service(view, slot);
   job.devices = 0;
-  if (parameters_.promote_after > 0 && job.level > 0) {
+  if (parameters_.promote_after > 0 && (job.level > 0 || (parameters_.gittins && job.attained_device_s > 0))) {
     const double waits_s = parameters_.promote_after * (job.ran_s - job.ran_at_promotion_s);
     promotions_.put(slot, view.jobs[slot].service.since_s + waits_s, job.number);
   }
-  return key_of(job.level);
+  return key_of(job);
 }
 
 double LeastAttainedService::running_key(const sim::QueueView& view, sim::JobSlot slot) {
   Job& job = settle_service(view, slot);
   const sim::Service& service = view.jobs[slot].service;
   job.devices = service.devices * service.fraction;
-  watch(slot, service.since_s, service.devices * service.fraction);
-  return key_of(job.level);
+  watch(slot, service.since_s, job.attained_device_s, job.devices);
+  return key_of(job);
 }
 
-/// Notes when a job that works from a date on reaches its next level.
-void LeastAttainedService::watch(sim::JobSlot slot, double since_s, double devices) {
+/// Notes when a job that works from a date on reaches its next level or index.
+void LeastAttainedService::watch(sim::JobSlot slot, double since_s, double attained_device_s, double devices) {
   const Job& job = jobs_[slot];
-  if (job.level + 1 == levels_.count()) return;
-  crossings_.put(slot, since_s + (levels_.end(job.level) - job.attained_device_s) / devices, job.number);
+  const double next_device_s =
+      parameters_.gittins ? std::max(index_.changes_at(attained_device_s), attained_device_s * (1 + parameters_.index_growth))
+                          : levels_.end(job.level);
+  if (next_device_s == std::numeric_limits<double>::infinity()) return;
+  crossings_.put(slot, since_s + (next_device_s - job.attained_device_s) / devices, job.number);
 }
 
 /// It may begin to work at once, and then nobody asks before it ends.
@@ -59,34 +71,48 @@ void LeastAttainedService::starts(const sim::QueueView& view, sim::JobSlot slot)
   const sim::QueueJob& job = view.jobs[slot];
   promotions_.remove(slot);
   const sim::Configuration& configuration = job.menu.ranked[static_cast<std::size_t>(job.first_fitting_entry)].configuration;
-  watch(slot, view.now_s, configuration.workers() * configuration.share.fraction);
+  watch(slot, view.now_s, jobs_[slot].attained_device_s, configuration.workers() * configuration.share.fraction);
 }
 
-/// Jobs of one level are equals, whenever they came into it: when the order of the levels changes, all jobs move.
-void LeastAttainedService::rank_levels() {
-  std::vector<double> index;
-  for (int level = 0; level < levels_.count(); ++level) index.push_back(levels_.gittins(level));
-  std::vector<double> rank;
-  for (const double own : index)
-    rank.push_back(static_cast<double>(std::count_if(index.begin(), index.end(), [own](double i) { return i > own; })));
-  if (rank == rank_) return;
-  rank_ = std::move(rank);
-  for (sim::JobSlot slot = 0; slot < jobs_.size(); ++slot) move(slot, key_of(jobs_[slot].level), jobs_[slot].number);
+/// Until now.
+double LeastAttainedService::attained_device_s(const sim::QueueView& view, sim::JobSlot slot) const {
+  const sim::Service& service = view.jobs[slot].service;
+  const Job& job = jobs_[slot];
+  const bool runs = service.state == sim::JobState::running;
+  return job.attained_device_s + (runs ? job.devices * (view.now_s - service.since_s) : 0);
+}
+
+/// Other jobs have ended: everybody has another index.
+void LeastAttainedService::rank_anew(const sim::QueueView& view) {
+  for (sim::JobSlot slot = 0; slot < jobs_.size(); ++slot)
+    if (jobs_[slot].number == view.jobs[slot].number) change_key(slot, -index_.of(attained_device_s(view, slot)));
+}
+
+/// A running job has reached its next level or index.
+void LeastAttainedService::pass_on(const sim::QueueView& view, sim::JobSlot slot) {
+  Job& job = jobs_[slot];
+  const sim::Service& service = view.jobs[slot].service;
+  const double attained = attained_device_s(view, slot);
+  if (!parameters_.gittins) ++job.level;
+  watch(slot, service.since_s, attained, service.devices * service.fraction);
+  if (!parameters_.gittins) {
+    move(slot, job.level);
+    return;
+  }
+  change_key(slot, -index_.of(attained));
+  // By rounding it may seem to be just short of the service that it has reached.
+  if (crossings_.contains(slot) && crossings_.key_of(slot) <= view.now_s)
+    crossings_.put(slot, view.now_s + sim::kDateGrid, job.number);
 }
 
 void LeastAttainedService::prepare(const sim::QueueView& view) {
-  if (learned_) rank_levels();
-  learned_ = false;
+  if (parameters_.gittins && index_.renew()) rank_anew(view);
   for (const sim::JobSlot slot : view.changed)
     if (view.jobs[slot].service.state == sim::JobState::checkpointing) crossings_.remove(slot);
   while (!crossings_.empty() && crossings_.first().key <= view.now_s) {
     const sim::JobSlot slot = crossings_.first().slot;
-    const sim::Service& service = view.jobs[slot].service;
     crossings_.remove(slot);
-    if (service.state != sim::JobState::running) continue;
-    ++jobs_[slot].level;
-    watch(slot, service.since_s, service.devices * service.fraction);
-    move(slot, key_of(jobs_[slot].level), jobs_[slot].number);
+    if (view.jobs[slot].service.state == sim::JobState::running) pass_on(view, slot);
   }
   while (!promotions_.empty() && promotions_.first().key <= view.now_s) {
     const sim::JobSlot slot = promotions_.first().slot;
@@ -95,29 +121,57 @@ void LeastAttainedService::prepare(const sim::QueueView& view) {
     job.level = 0;
     job.attained_device_s = 0;
     job.ran_at_promotion_s = job.ran_s;
-    move(slot, key_of(0), job.number);
+    move(slot, key_of(job));
   }
 }
 
-void LeastAttainedService::conclude(const sim::QueueView& view, sim::QueueAnswer& answer) {
+/// A level is left at its date; another index counts from the next decision on, as in Tiresias' code.
+double LeastAttainedService::changes_at_s(const sim::QueueView&) {
   double next_s = sim::kNever;
   for (const OrderedQueue* dates : {&crossings_, &promotions_})
-    if (!dates->empty()) next_s = std::min(next_s, dates->first().key);
-  if (next_s > view.now_s && next_s != sim::kNever && (next_s < wake_at_s_ || wake_at_s_ <= view.now_s))
-    answer.wake_at_s = wake_at_s_ = next_s;
+    if (!dates->empty() && (dates == &promotions_ || !parameters_.gittins)) next_s = std::min(next_s, dates->first().key);
+  return next_s;
 }
 
 void LeastAttainedService::forget(const sim::QueueView& view, sim::JobSlot slot) {
   const Job& job = settle_service(view, slot);
-  if (!parameters_.gittins || view.jobs[slot].service.state != sim::JobState::finished) return;
-  levels_.learn(job.total_device_s);
-  learned_ = true;
+  if (parameters_.gittins && parameters_.services.empty() && view.jobs[slot].service.state == sim::JobState::finished)
+    index_.learn(job.total_device_s);
+  jobs_[slot] = {};
+}
+
+bool GittinsIndex::renew() {
+  if (new_.empty() || static_cast<double>(new_.size()) * 20 < static_cast<double>(services_.size())) return false;
+  services_.insert(services_.end(), new_.begin(), new_.end());
+  new_.clear();
+  std::sort(services_.begin(), services_.end());
+  std::vector<double> sum(services_.size() + 1, 0);
+  std::partial_sum(services_.begin(), services_.end(), sum.begin() + 1);
+  index_.clear();
+  for (const double next : services_) {
+    // Just before it: of those that get beyond, the share that ends within a quantum, over the mean service till then.
+    const double from = next - 1;
+    const auto beyond = static_cast<std::size_t>(std::upper_bound(services_.begin(), services_.end(), from) - services_.begin());
+    const auto until = static_cast<std::size_t>(std::upper_bound(services_.begin(), services_.end(), from + quantum_device_s_) -
+                                                services_.begin());
+    const double served = sum[until] - sum[beyond] + quantum_device_s_ * static_cast<double>(services_.size() - until);
+    index_.push_back(static_cast<double>(until - beyond) / served);
+  }
+  return true;
+}
+
+double GittinsIndex::of(double device_s) const {
+  const auto next = std::upper_bound(services_.begin(), services_.end(), device_s);
+  return next == services_.end() ? -device_s : index_[static_cast<std::size_t>(next - services_.begin())];
+}
+
+double GittinsIndex::changes_at(double device_s) const {
+  const auto next = std::upper_bound(services_.begin(), services_.end(), device_s);
+  return next == services_.end() ? std::numeric_limits<double>::infinity() : *next;
 }
 
 ServiceLevels::ServiceLevels(int levels, double first_device_s, double ratio) : begins_{0} {
   for (double begin = first_device_s; count() < levels; begin *= ratio) begins_.push_back(begin);
-  ended_.resize(begins_.size(), 0);
-  sum_.resize(begins_.size(), 0);
 }
 
 double ServiceLevels::end(int level) const {
@@ -126,30 +180,6 @@ double ServiceLevels::end(int level) const {
 
 int ServiceLevels::level_of(double device_s) const {
   return static_cast<int>(std::upper_bound(begins_.begin(), begins_.end(), device_s) - begins_.begin()) - 1;
-}
-
-void ServiceLevels::learn(double device_s) {
-  const auto level = static_cast<std::size_t>(level_of(device_s));
-  ended_[level] += 1;
-  sum_[level] += device_s;
-}
-
-double ServiceLevels::gittins(int level) const {
-  double above = 0;
-  for (auto l = static_cast<std::size_t>(level); l < ended_.size(); ++l) above += ended_[l];
-  if (above == 0) return 1 / (begin(level) + begins_[std::min<std::size_t>(1, begins_.size() - 1)] + 1);
-  // Served up to the end of each level j: E[ended] / E[service], both of the jobs that came as far as `level`.
-  double best = 0, ended = 0, served = 0;
-  for (int j = level; j < count(); ++j) {
-    const auto at = static_cast<std::size_t>(j);
-    ended += ended_[at];
-    served += sum_[at] - ended_[at] * begin(level);
-    const double others = above - ended;
-    const double whole = others > 0 ? served + others * (end(j) - begin(level)) : served;
-    if (whole > 0) best = std::max(best, ended / whole);
-    if (others == 0) break;
-  }
-  return best;
 }
 
 }  // namespace rehearse::policies

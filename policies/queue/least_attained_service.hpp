@@ -1,10 +1,11 @@
-// The levels of attained service at which jobs change their queue, and the Gittins index learned from jobs that have ended: the
-// largest chance of ending a unit of service, over the levels up to which the job might be served (Gittins, JRSS B 41(2), 1979;
-// discretised over attained service: Gu et al., Tiresias, NSDI 2019, section 3.2).
+// The levels of attained service at which jobs change their queue, and the Gittins index of a job: the chance that it ends within
+// a quantum of further service, over the service that this takes (Gittins, JRSS B 41(2), 1979; Gu et al., Tiresias, NSDI 2019,
+// section 3.2, and its code: the index of the next service at which a known job has ended).
 #pragma once
 
 #include <vector>
 
+#include "policies/parameters.hpp"
 #include "policies/queue/line_queue.hpp"
 
 namespace rehearse::policies {
@@ -19,29 +20,45 @@ class ServiceLevels {
   double end(int level) const;
   int level_of(double device_s) const;
 
-  /// A job has ended after so much service.
-  void learn(double device_s);
-  /// Of jobs at the beginning of a level, in 1/device-seconds. Where no job has ended above, that of an exponential service with
-  /// the mean of the level's end: least attained service.
-  double gittins(int level) const;
-
  private:
   std::vector<double> begins_;
-  std::vector<double> ended_, sum_;  // jobs that ended in a level, and their service
 };
 
-// Least attained service, in device-seconds of work, over discrete levels: within a level jobs go by arrival, so that they do not
-// take turns (Gu et al., Tiresias, NSDI 2019, section 3.3). Needs no duration. With `gittins`, levels are ordered by the Gittins
-// index that the jobs which have ended give them. A job that has waited `promote_after` times as long as it has run goes back to
-// level 0.
+class GittinsIndex {
+ public:
+  explicit GittinsIndex(double quantum_device_s) : quantum_device_s_(quantum_device_s) {}
+  /// A job ends after so much service. The index takes it up with the next `renew`.
+  void learn(double device_s) { new_.push_back(device_s); }
+  /// True when so many were learned since the last time that the index is made anew: a twentieth of all.
+  bool renew();
+  /// 1/device-seconds: of a job that has had so much service; beyond all that is known, less than any of these, and the less the
+  /// more it has had.
+  double of(double device_s) const;
+  /// The service at which the index of such a job is next another one; infinite beyond all that is known.
+  double changes_at(double device_s) const;
+
+ private:
+  double quantum_device_s_;
+  std::vector<double> services_;  // ascending
+  std::vector<double> index_;     // of jobs that have had less than each, and not less than the one before
+  std::vector<double> new_;
+};
+
+// Least attained service, in device-seconds of work, over discrete levels: within a level jobs go by arrival, by their first
+// service, or those that wait behind those that run, so that they do not take turns (Gu et al., Tiresias, NSDI 2019,
+// section 3.3). Needs no duration. With `gittins` there are no levels: each job is ranked by the index of its own service. A job
+// that has waited `promote_after` times as long as it has run begins again without any service.
 
 struct LeastAttainedServiceParameters {
   int levels = 2;
   double threshold_device_s = 3600;  ///< where level 1 begins
   double ratio = 10;                 ///< of the beginnings of a level and the one before
   bool gittins = false;
-  double promote_after = 0;  ///< 0: never
-  sim::Placement placement = sim::Placement::consolidated;
+  double quantum_device_s = 3250;
+  double index_growth = 0.01;  ///< share of its service by which a running job's grows, at least, until its index is another one
+  NumberOfName services = {};  ///< device-seconds of jobs that are known to end; none: those that have ended in the run
+  double promote_after = 0;    ///< 0: never
+  LineOptions line = {};
 };
 
 class LeastAttainedService final : public LineQueue {
@@ -60,25 +77,26 @@ class LeastAttainedService final : public LineQueue {
   };
   double waiting_key(const sim::QueueView& view, sim::JobSlot slot) override;
   double running_key(const sim::QueueView& view, sim::JobSlot slot) override;
+  bool preempts() const override { return true; }
   bool beats(const sim::QueueView&, const Item& waiting, const Item& running) const override { return waiting < running; }
   void prepare(const sim::QueueView& view) override;
   void starts(const sim::QueueView& view, sim::JobSlot slot) override;
-  void conclude(const sim::QueueView& view, sim::QueueAnswer& answer) override;
+  double changes_at_s(const sim::QueueView& view) override;
   void forget(const sim::QueueView& view, sim::JobSlot slot) override;
 
   Job& settle_service(const sim::QueueView& view, sim::JobSlot slot);
-  void rank_levels();
-  double key_of(int level) const { return rank_[static_cast<std::size_t>(level)]; }
-  void watch(sim::JobSlot slot, double since_s, double devices);
+  double key_of(const Job& job) const;
+  void watch(sim::JobSlot slot, double since_s, double attained_device_s, double devices);
+  void pass_on(const sim::QueueView& view, sim::JobSlot slot);
+  void rank_anew(const sim::QueueView& view);
+  double attained_device_s(const sim::QueueView& view, sim::JobSlot slot) const;
 
   LeastAttainedServiceParameters parameters_;
   ServiceLevels levels_;
-  std::vector<double> rank_;  // by level: how many others come before it
-  bool learned_ = false;      // since the levels were ranked
-  std::vector<Job> jobs_;     // by slot
-  OrderedQueue crossings_;    // running jobs by the date at which they reach the next level
-  OrderedQueue promotions_;   // waiting jobs by the date at which they have waited long enough
-  double wake_at_s_ = 0;      // last asked for
+  GittinsIndex index_;
+  std::vector<Job> jobs_;    // by slot
+  OrderedQueue crossings_;   // running jobs by the date at which they reach the next level, or another index
+  OrderedQueue promotions_;  // waiting jobs by the date at which they have waited long enough
 };
 
 }  // namespace rehearse::policies

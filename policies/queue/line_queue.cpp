@@ -7,10 +7,8 @@ namespace rehearse::policies {
 
 namespace {
 
-const sim::Configuration& configuration_of(const sim::QueueJob& job) {
-  const int entry = job.service.entry >= 0 ? job.service.entry : job.first_fitting_entry;
-  return job.menu.ranked[static_cast<std::size_t>(entry)].configuration;
-}
+/// Numbers among equals: those that run are below it, those that wait above, the first to join at the front of the upper half.
+constexpr std::uint64_t kWaiting = std::uint64_t{1} << 62, kBack = kWaiting + (kWaiting >> 1);
 
 /// What a running job holds.
 void add_held(const sim::QueueJob& job, sim::PoolId pool, sim::FreeDevices& free) {
@@ -20,7 +18,93 @@ void add_held(const sim::QueueJob& job, sim::PoolId pool, sim::FreeDevices& free
     free.of(pool) += job.service.devices;
 }
 
+/// Free devices on nodes that hold nothing else.
+int whole_nodes(const sim::Nodes& nodes) {
+  const int per_node = nodes.devices_per_node();
+  return (nodes.free_devices() - nodes.unusable_for(per_node)) / per_node;
+}
+
+bool fits_on_fewest(const sim::Nodes& nodes, int devices) {
+  const int per_node = nodes.devices_per_node(), rest = devices % per_node;
+  const int whole = whole_nodes(nodes) - devices / per_node;
+  if (whole < 0) return false;
+  // The rest on another whole node, or on one that has fewer devices free, but enough.
+  return rest == 0 || whole > 0 || nodes.unusable_for(per_node) > nodes.unusable_for(rest);
+}
+
 }  // namespace
+
+void WaitingJobs::put(const sim::Configuration& wanted, const Item& item) {
+  remove(item.slot);
+  const auto alike = [&](const Demand& d) {
+    return all_alike_ || (d.fraction == wanted.share.fraction && d.groups == wanted.groups);
+  };
+  auto demand = std::find_if(demands_.begin(), demands_.end(), alike);
+  if (demand == demands_.end()) {
+    demands_.push_back({.groups = wanted.groups, .fraction = wanted.share.fraction});
+    demand = std::prev(demands_.end());
+  }
+  if (seats_.size() <= item.slot) seats_.resize(item.slot + 1);
+  seats_[item.slot] = {.demand = static_cast<int>(demand - demands_.begin()), .at = demand->jobs.insert(item).first};
+  ++size_;
+}
+
+void WaitingJobs::remove(sim::JobSlot slot) {
+  if (!contains(slot)) return;
+  Seat& seat = seats_[slot];
+  Demand& demand = demands_[static_cast<std::size_t>(seat.demand)];
+  if (demand.next == seat.at)
+    demand.next = demand.jobs.erase(seat.at);
+  else
+    demand.jobs.erase(seat.at);
+  seat = {};
+  --size_;
+}
+
+void WaitingJobs::move(sim::JobSlot slot, double key, std::uint64_t number) {
+  Seat& seat = seats_[slot];
+  Demand& demand = demands_[static_cast<std::size_t>(seat.demand)];
+  if (demand.next == seat.at)
+    demand.next = demand.jobs.erase(seat.at);
+  else
+    demand.jobs.erase(seat.at);
+  seat.at = demand.jobs.insert({key, number, slot}).first;
+}
+
+void WaitingJobs::begin() {
+  for (Demand& demand : demands_) demand.next = demand.jobs.begin();
+}
+
+WaitingJobs::Demand* WaitingJobs::next() {
+  Demand* first = nullptr;
+  for (Demand& demand : demands_)
+    if (demand.next != demand.jobs.end() && (first == nullptr || *demand.next < *first->next)) first = &demand;
+  return first;
+}
+
+bool LineQueue::somebody_waits() const {
+  return std::any_of(lines_.begin(), lines_.end(), [](const Line& line) { return !line.waiting.empty(); });
+}
+
+/// Among equals, as it waits or runs now.
+std::uint64_t LineQueue::number_of(const sim::QueueJob& job, sim::JobSlot slot) {
+  Seat& seat = seats_[slot];
+  if (seat.arrival != job.number) seat = {.arrival = job.number};
+  switch (options_.order) {
+    case TieOrder::service:
+      return seat.served != kUnset ? seat.served : kWaiting + job.number;
+    case TieOrder::running_first: {
+      const bool waits = job.service.state == sim::JobState::queued;
+      if (seat.place == kUnset)
+        seat.place = waits ? kBack + backs_++ : runs_++;
+      else if (waits && seat.place < kWaiting)
+        seat.place = kBack - ++fronts_;  // it ran: before all that have waited longer
+      return seat.place;
+    }
+    default:
+      return job.number;
+  }
+}
 
 void LineQueue::let_go(sim::JobSlot slot) {
   line_of(slot).coming -= leaving_[slot];
@@ -38,18 +122,24 @@ void LineQueue::settle(const sim::QueueView& view, sim::JobSlot slot) {
   const sim::QueueJob& job = view.jobs[slot];
   if (job.service.state != sim::JobState::checkpointing) let_go(slot);
   leave(slot);
-  pool_of_[slot] = configuration_of(job).groups.front().pool;
-  if (job.service.state == sim::JobState::queued)
-    line_of(slot).waiting.put(slot, waiting_key(view, slot), job.number);
-  else if (job.service.state == sim::JobState::running)
-    line_of(slot).running.put(slot, running_key(view, slot), job.number);
+  const sim::Configuration& configuration = configuration_of(view, slot);
+  line_of_slot_[slot] = options_.one_line ? 0 : configuration.groups.front().pool;
+  if (job.service.state == sim::JobState::queued) {
+    const double key = waiting_key(view, slot);
+    line_of(slot).waiting.put(configuration, {key, number_of(job, slot), slot});
+  } else if (job.service.state == sim::JobState::running) {
+    const double key = running_key(view, slot);
+    line_of(slot).running.put(slot, key, number_of(job, slot));
+  }
 }
 
 void LineQueue::read(const sim::QueueView& view) {
-  if (lines_.empty()) lines_.resize(view.cluster->pools.size());
-  if (pool_of_.size() < view.jobs.size()) {
-    pool_of_.resize(view.jobs.size(), 0);
+  while (lines_.size() < (options_.one_line ? 1 : view.cluster->pools.size()))
+    lines_.push_back({.waiting = WaitingJobs(options_.overtaking == Overtaking::strict)});
+  if (line_of_slot_.size() < view.jobs.size()) {
+    line_of_slot_.resize(view.jobs.size(), 0);
     leaving_.resize(view.jobs.size(), 0);
+    seats_.resize(view.jobs.size());
   }
   for (const std::span<const sim::JobSlot> slots : {view.queued, view.started, view.changed})
     for (const sim::JobSlot slot : slots)
@@ -58,16 +148,44 @@ void LineQueue::read(const sim::QueueView& view) {
     let_go(slot);
     leave(slot);
     forget(view, slot);
+    seats_[slot] = {};
   }
 }
 
-void LineQueue::move(sim::JobSlot slot, double key, std::uint64_t number) {
-  Line& line = line_of(slot);
-  for (OrderedQueue* queue : {&line.waiting, &line.running})
-    if (queue->contains(slot)) queue->put(slot, key, number);
+void LineQueue::move(sim::JobSlot slot, double key) {
+  if (options_.order == TieOrder::running_first) {
+    Line& line = line_of(slot);
+    if (!line.waiting.contains(slot) && !line.running.contains(slot)) return;
+    seats_[slot].place = kBack + backs_++;
+    moved_.push_back(slot);
+  }
+  change_key(slot, key);
 }
 
-/// What there is for the line's first job once those that were preempted have let go.
+void LineQueue::change_key(sim::JobSlot slot, double key) {
+  if (slot >= line_of_slot_.size() || lines_.empty()) return;
+  Line& line = line_of(slot);
+  const Seat& seat = seats_[slot];
+  const std::uint64_t number = options_.order == TieOrder::running_first ? seat.place
+                               : options_.order == TieOrder::arrival     ? seat.arrival
+                               : seat.served != kUnset                   ? seat.served
+                                                                         : kWaiting + seat.arrival;
+  if (line.waiting.contains(slot)) line.waiting.move(slot, key, number);
+  if (line.running.contains(slot)) line.running.put(slot, key, number);
+}
+
+/// Those that changed their place while they ran, and run on, are now the last of those that run.
+void LineQueue::seat_the_moved() {
+  for (const sim::JobSlot slot : moved_) {
+    OrderedQueue& running = line_of(slot).running;
+    if (!running.contains(slot)) continue;
+    seats_[slot].place = runs_++;
+    running.put(slot, running.key_of(slot), seats_[slot].place);
+  }
+  moved_.clear();
+}
+
+/// What there is for the line's jobs once those that were preempted have let go.
 sim::FreeDevices LineQueue::free_soon(const Line& line, sim::PoolId pool, const sim::QueueView& view) const {
   sim::FreeDevices free = free_;
   free.of(pool) += line.coming;
@@ -76,14 +194,14 @@ sim::FreeDevices LineQueue::free_soon(const Line& line, sim::PoolId pool, const 
 }
 
 /// Those without whom there is room all the same need not go: a later one let go of more, or others stay on its device. The first
-/// in order stay. `free`: with what all of them hold.
-void LineQueue::spare(const sim::QueueJob& head, const Line& line, const sim::QueueView& view, sim::FreeDevices free) {
-  const sim::Configuration& wanted = configuration_of(head);
+/// in order stay. `without`: what there is without them, `free`: with what all of them hold.
+void LineQueue::spare(const sim::Configuration& wanted, const sim::FreeDevices& without, const sim::QueueView& view,
+                      sim::FreeDevices free) {
   const sim::Group& group = wanted.groups.front();
   for (std::size_t i = victims_.size(); i-- > 0;) {
     const sim::QueueJob& victim = view.jobs[victims_[i]];
     const bool part = free.holds_part(victim);
-    sim::FreeDevices before = part ? std::exchange(free, free_soon(line, group.pool, view)) : sim::FreeDevices();
+    sim::FreeDevices before = part ? std::exchange(free, without) : sim::FreeDevices();
     if (part)
       for (std::size_t j = 0; j < victims_.size(); ++j) {
         if (j != i) add_held(view.jobs[victims_[j]], group.pool, free);
@@ -99,12 +217,15 @@ void LineQueue::spare(const sim::QueueJob& head, const Line& line, const sim::Qu
   }
 }
 
-void LineQueue::preempt_for(const Item& head, Line& line, const sim::QueueView& view, sim::QueueAnswer& answer) {
-  const sim::Configuration& wanted = configuration_of(view.jobs[head.slot]);
+/// Adds to `soon` what they will let go of.
+void LineQueue::preempt_for(const Item& head, Line& line, sim::FreeDevices& soon, const sim::QueueView& view,
+                            sim::QueueAnswer& answer) {
+  const sim::Configuration& wanted = configuration_of(view, head.slot);
   const sim::Group& group = wanted.groups.front();
-  sim::FreeDevices free = free_soon(line, group.pool, view);
+  if (soon.fits(wanted, group) || line.running.empty() || !beats(view, head, *std::prev(line.running.end()))) return;
+  sim::FreeDevices free = soon;
   victims_.clear();
-  bool enough = free.fits(wanted, group);
+  bool enough = false;
   for (auto last = line.running.end(); !enough && last != line.running.begin();) {
     --last;
     if (!beats(view, head, *last)) break;
@@ -113,10 +234,12 @@ void LineQueue::preempt_for(const Item& head, Line& line, const sim::QueueView& 
     enough = free.fits(wanted, group);
   }
   if (!enough) return;
-  spare(view.jobs[head.slot], line, view, std::move(free));
+  spare(wanted, soon, view, std::move(free));
   for (const sim::JobSlot slot : victims_) {
     answer.preempts.push_back(slot);
     line.running.remove(slot);
+    add_held(view.jobs[slot], group.pool, soon);
+    if (options_.order == TieOrder::running_first && seats_[slot].place < kWaiting) seats_[slot].place = kBack - ++fronts_;
     if (free_.holds_part(view.jobs[slot])) {
       line.parts_coming.push_back(slot);
       continue;
@@ -126,18 +249,85 @@ void LineQueue::preempt_for(const Item& head, Line& line, const sim::QueueView& 
   }
 }
 
+/// What is free now, and then what is let go, is nobody else's. How many devices of the line's pool it takes of the latter.
+int LineQueue::keep_for(const sim::Configuration& wanted) {
+  int owed = 0;
+  for (const sim::Group& group : wanted.groups) {
+    const int free = std::min(group.workers, std::max(0, free_.of(group.pool)));
+    free_.of(group.pool) -= free;
+    if (&group == &wanted.groups.front()) owed = group.workers - free;
+  }
+  return owed;
+}
+
+/// Are there the fewest nodes that could ever hold the job, or is it tired of waiting for them?
+bool LineQueue::has_nodes(const sim::QueueView& view, const sim::QueueJob& job, const sim::Configuration& wanted) {
+  if (!options_.fewest_nodes || wanted.share.is_part()) return true;
+  const double tired_s = job.queued_since_s + options_.patience_s;
+  if (view.now_s >= tired_s) return true;
+  const std::span<const sim::Nodes> nodes = nodes_.empty() ? view.nodes : std::span<const sim::Nodes>(nodes_);
+  if (std::all_of(wanted.groups.begin(), wanted.groups.end(), [&](const sim::Group& group) {
+        return fits_on_fewest(nodes[static_cast<std::size_t>(group.pool)], group.workers);
+      }))
+    return true;
+  out_of_patience_s_ = std::min(out_of_patience_s_, tired_s);
+  return false;
+}
+
+void LineQueue::take_nodes(const sim::QueueView& view, const sim::Configuration& wanted) {
+  if (!options_.fewest_nodes) return;
+  if (nodes_.empty()) nodes_.assign(view.nodes.begin(), view.nodes.end());
+  std::vector<sim::NodeShare> taken;
+  for (const sim::Group& group : wanted.groups) {
+    sim::Nodes& nodes = nodes_[static_cast<std::size_t>(group.pool)];
+    nodes.take(options_.placement, std::min(group.workers, nodes.free_devices()), taken);
+  }
+}
+
+void LineQueue::start(const sim::QueueView& view, sim::JobSlot slot, sim::QueueAnswer& answer) {
+  answer.starts.push_back({.job = slot, .entry = entry_of(view, slot), .placement = options_.placement, .shares = true});
+  take_nodes(view, configuration_of(view, slot));
+  line_of(slot).waiting.remove(slot);
+  Seat& seat = seats_[slot];
+  if (seat.served == kUnset) seat.served = services_++;
+  if (options_.order == TieOrder::running_first) seat.place = runs_++;
+  starts(view, slot);
+}
+
 void LineQueue::serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& answer) {
-  while (!line.waiting.empty()) {
-    const Item head = line.waiting.first();
+  const bool strict = options_.overtaking == Overtaking::strict;
+  int owed = 0;            // devices to be let go that are kept for those before
+  bool parts_open = true;  // nobody waits for the parts of devices that others let go of
+  bool first = true;
+  line.waiting.begin();
+  while (WaitingJobs::Demand* demand = line.waiting.next()) {
+    const Item head = *demand->next;
     const sim::QueueJob& job = view.jobs[head.slot];
-    if (!free_.take(configuration_of(job), placement_)) {
-      preempt_for(head, line, view, answer);
-      answer.heads.push_back(head.slot);
-      return;
+    const sim::Configuration& wanted = configuration_of(view, head.slot);
+    const bool part = wanted.share.is_part();
+    if ((parts_open || !part) && has_nodes(view, job, wanted) && free_.take(wanted, options_.placement)) {
+      start(view, head.slot, answer);
+      continue;
     }
-    answer.starts.push_back({.job = head.slot, .entry = job.first_fitting_entry, .placement = placement_, .shares = true});
-    line.waiting.remove(head.slot);
-    starts(view, head.slot);
+    if (std::exchange(first, false)) answer.heads.push_back(head.slot);
+    bool kept = false;
+    if (preempts() && parts_open) {
+      const sim::Group& group = wanted.groups.front();
+      sim::FreeDevices soon = free_soon(line, group.pool, view);
+      soon.of(group.pool) -= owed;
+      const bool others_fit = std::all_of(wanted.groups.begin() + 1, wanted.groups.end(),
+                                          [&](const sim::Group& other) { return soon.fits(wanted, other); });
+      if (strict || others_fit) preempt_for(head, line, soon, view, answer);
+      kept = !strict && others_fit && soon.fits(wanted, group);
+      if (kept && !part) owed += keep_for(wanted);
+      if (kept) parts_open = !part && line.parts_coming.empty();
+    }
+    if (strict) return;
+    // Of those that need the same, the next may fit only where this one keeps devices, or needs more memory.
+    if (kept || part)
+      ++demand->next;
+    else
+      demand->next = demand->jobs.end();
   }
 }
 
@@ -145,8 +335,13 @@ void LineQueue::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   read(view);
   prepare(view);
   free_.reset(view);
+  nodes_.clear();
+  out_of_patience_s_ = sim::kNever;
   for (Line& line : lines_) serve(line, view, answer);
-  conclude(view, answer);
+  seat_the_moved();
+  const double next_s = std::min(changes_at_s(view), out_of_patience_s_);
+  if (next_s > view.now_s && next_s != sim::kNever && (next_s < wake_at_s_ || wake_at_s_ <= view.now_s))
+    answer.wake_at_s = wake_at_s_ = next_s;
 }
 
 }  // namespace rehearse::policies

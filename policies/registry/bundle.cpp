@@ -45,7 +45,22 @@ std::unique_ptr<sim::Queue> make_queue(const StrategyChoice& choice, const Outsi
   return std::make_unique<Partitioned>(choice.partitions, make_one);
 }
 
+template <class Entry>
+bool is_yardstick(const std::vector<Entry>& entries, const StrategyChoice& choice) {
+  return choice.outside == nullptr && entry_of(entries, choice).is_yardstick;
+}
+
 }  // namespace
+
+bool is_yardstick(const PolicySpec& spec) {
+  return is_yardstick(configure_strategies(), spec.configure) || is_yardstick(place_strategies(), spec.place) ||
+         is_yardstick(threads_strategies(), spec.threads) || is_yardstick(queue_strategies(), spec.queue);
+}
+
+bool may_preempt(const StrategyChoice& queue) {
+  const QueueEntry* entry = queue.outside != nullptr ? nullptr : find_strategy(queue_strategies(), queue.name);
+  return entry != nullptr && entry->preempts != nullptr && entry->preempts(Parameters(entry->parameters, queue.parameters));
+}
 
 void Bundle::make_configure(const OutsideInputs& outside) {
   const StrategyChoice& choice = spec_.configure;
@@ -179,14 +194,30 @@ sim::Menu Bundle::ask(const sim::Job& submitted, std::span<const sim::StageSeen>
 double Bundle::manual_alone_usd(const sim::Job& job) {
   if (job.work == sim::Work::rigid) {
     const sim::Menu menu = sim::rigid_menu(job, *inputs_.cluster, inputs_.costs);
-    return menu.ranked.empty() ? 0 : job.gpu_fraction * reference_->run(job, menu.ranked.front()).cost_usd;
+    if (menu.ranked.empty()) return sim::kUnset;
+    const double part = inputs_.costs.billing == sim::Billing::allocated ? job.gpu_fraction : 1;
+    return part * reference_->run(job, menu.ranked.front()).cost_usd;
   }
+  const sim::AloneOutcome outcome = reference_->run(job, manual_choice(job));
+  return outcome.fits ? outcome.cost_usd : sim::kUnset;
+}
+
+sim::Choice Bundle::manual_choice(const sim::Job& job) {
   sim::Choice choice;
   choice.configuration =
       inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *reference_believed_);
   choice.predicted = estimate(job, choice.configuration, *reference_believed_);
   if (choice.configuration.workers() == 1) choice.configuration.share.fraction = job.gpu_fraction;
-  return reference_->run(job, choice).cost_usd;
+  return choice;
+}
+
+Bundle::AloneRun Bundle::manual_alone(const sim::Job& job) {
+  if (job.work == sim::Work::rigid)
+    return {.time_s = job.duration_s, .devices = job.gpus * job.gpu_fraction};
+  const sim::Choice choice = manual_choice(job);
+  const sim::AloneOutcome outcome = reference_->run(job, choice);
+  if (!outcome.fits) return {};
+  return {.time_s = outcome.time_s, .devices = choice.configuration.workers() * choice.configuration.share.fraction};
 }
 
 }  // namespace rehearse::policies

@@ -62,6 +62,11 @@ struct PolicySpec {
   StrategyChoice queue{"fifo", {}};
 };
 
+/// Whether one of its strategies is a yardstick.
+bool is_yardstick(const PolicySpec& spec);
+/// May this queue stop running jobs? Of one that is made elsewhere nothing is known: no.
+bool may_preempt(const StrategyChoice& queue);
+
 struct BundleInputs {
   const sim::Cluster* cluster = nullptr;
   sim::CostRules costs;
@@ -89,7 +94,15 @@ class Bundle final : public sim::Configurator {
   /// what its own run costs.
   double manual_alone_usd(const sim::Job& job);
 
+  /// How long that takes, and on how many devices. NaN seconds: it fits nowhere.
+  struct AloneRun {
+    double time_s = sim::kUnset;
+    double devices = 0;
+  };
+  AloneRun manual_alone(const sim::Job& job);
+
  private:
+  sim::Choice manual_choice(const sim::Job& job);
   void make_configure(const OutsideInputs& outside);
   /// Asks the strategy, about a new job when nothing is seen of it yet.
   sim::Menu ask(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s);

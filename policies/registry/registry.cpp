@@ -234,7 +234,7 @@ ConfigureEntry bayes_opt_entry() {
 
 template <class Strategy>
 ConfigureEntry oracle_entry(std::string name, std::string help) {
-  ConfigureEntry entry = configure_entry(std::move(name), std::move(help), nullptr);
+  ConfigureEntry entry = yardstick(configure_entry(std::move(name), std::move(help), nullptr));
   entry.make_oracle = [](const Parameters&) -> std::unique_ptr<OracleConfigure> { return std::make_unique<Strategy>(); };
   return entry;
 }
@@ -265,8 +265,8 @@ ConfigureEntry staged_mpc_entry() {
 }
 
 ConfigureEntry staged_oracle_entry() {
-  ConfigureEntry entry =
-      configure_entry("staged-oracle", "the cheapest plan over all stages, by dynamic programming in the true world", nullptr);
+  ConfigureEntry entry = yardstick(
+      configure_entry("staged-oracle", "the cheapest plan over all stages, by dynamic programming in the true world", nullptr));
   entry.make_oracle = [](const Parameters& p) -> std::unique_ptr<OracleConfigure> {
     const std::string& knows = p.text("knows");
     return std::make_unique<StagedOracle>(knows == "everything" ? Foresight::everything
@@ -317,14 +317,15 @@ const std::vector<ConfigureEntry>& configure_strategies() {
       boosting_entry(),
       bayes_opt_entry(),
       least_energy_entry(),
-      configure_entry("random-feasible", "a yardstick: any configuration that the belief finds feasible",
-                      make_configure<RandomFeasible>),
-      configure_entry("median-feasible", "a yardstick: the feasible configuration of median cost, by the belief",
-                      make_configure<MedianFeasible>),
+      yardstick(configure_entry("random-feasible", "a yardstick: any configuration that the belief finds feasible",
+                                make_configure<RandomFeasible>)),
+      yardstick(configure_entry("median-feasible", "a yardstick: the feasible configuration of median cost, by the belief",
+                                make_configure<MedianFeasible>)),
       oracle_entry<Oracle>("oracle", "the best candidate, found by running each alone in the true world"),
       configure_entry("staged-greedy", "each stage: the batch nearest to the noise scale seen, on the cheapest feasible workers",
                       make_configure<StagedGreedy>),
-      configure_entry("staged-random", "a yardstick: each stage any feasible configuration", make_configure<StagedRandom>),
+      yardstick(
+          configure_entry("staged-random", "a yardstick: each stage any feasible configuration", make_configure<StagedRandom>)),
       staged_mpc_entry(),
       staged_rl_entry(),
       staged_oracle_entry(),

@@ -25,6 +25,10 @@ struct StrategyEntry {
   std::string name;
   std::string help;  ///< one line
   std::vector<ParameterDeclaration> parameters;
+  bool is_yardstick = false;  ///< to measure others by; no policy that anybody would use: it never wins
+  /// Of a preset, which is another strategy with a paper's setting: that paper, what is as in its authors' code, and what is not.
+  /// Its name ends with "-like" unless its figures are its authors' (docs/evidence/peers.md).
+  std::string paper = {}, equal = {}, differs = {};
 };
 
 /// Exactly one of the makers is set.
@@ -51,7 +55,16 @@ struct ThreadsEntry : StrategyEntry {
 struct PlaceEntry : StrategyEntry {
   std::function<std::unique_ptr<sim::Place>(const Parameters&, const PlaceInputs&)> make;
 };
-using QueueEntry = DecisionEntry<sim::Queue>;
+struct QueueEntry : DecisionEntry<sim::Queue> {
+  /// May it stop running jobs, with these parameters? Null: never.
+  bool (*preempts)(const Parameters&) = nullptr;
+};
+
+template <class Entry>
+Entry yardstick(Entry entry) {
+  entry.is_yardstick = true;
+  return entry;
+}
 
 template <class Interface>
 DecisionEntry<Interface> decision_entry(std::string name, std::string help, std::unique_ptr<Interface> (*make)(const Parameters&),
@@ -88,6 +101,8 @@ const std::vector<ThreadsEntry>& threads_strategies();
 const std::vector<QueueEntry>& queue_strategies();
 /// Those of them that share the cluster among users or jobs.
 std::vector<QueueEntry> sharing_queue_strategies();
+/// Presets of them: the settings of published schedulers.
+std::vector<QueueEntry> queue_presets(const std::vector<QueueEntry>& strategies);
 
 /// Of a list above; null when there is none of this name.
 template <class Entry>

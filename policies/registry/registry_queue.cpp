@@ -25,12 +25,56 @@ constexpr const char* kPlacement = "placement";
 constexpr const char* kDurations = "durations";
 constexpr const char* kPreempt = "preempt";
 constexpr const char* kDepth = "depth";
+constexpr const char* kMeasure = "measure";
+constexpr const char* kStrict = "consolidated-strict";
+
+/// A discipline with the parameter "preempt" stops running jobs where that says so; others do not.
+QueueEntry queue_entry(std::string name, std::string help, Made (*make)(const Parameters&), Declared parameters) {
+  QueueEntry entry{decision_entry<sim::Queue>(std::move(name), std::move(help), make, std::move(parameters))};
+  const auto is_preempt = [](const ParameterDeclaration& declared) { return declared.name == kPreempt; };
+  if (std::ranges::any_of(entry.parameters, is_preempt)) entry.preempts = [](const Parameters& p) { return p.flag(kPreempt); };
+  return entry;
+}
+
+/// One that always may.
+QueueEntry preempting_entry(std::string name, std::string help, Made (*make)(const Parameters&), Declared parameters) {
+  QueueEntry entry = queue_entry(std::move(name), std::move(help), make, std::move(parameters));
+  entry.preempts = [](const Parameters&) { return true; };
+  return entry;
+}
 
 ParameterDeclaration placement_parameter() {
   return {.name = kPlacement,
           .fallback = std::string("consolidated"),
           .help = "which free devices a job takes: the fewest nodes, the smallest gaps, or evenly on the emptiest nodes",
           .choices = {"consolidated", "best-fit", "spread", "network-aware"}};
+}
+
+// What every line-shaped discipline takes.
+
+constexpr const char* kOvertaking = "overtaking";
+constexpr const char* kOrder = "order";
+constexpr const char* kPatience = "patience_s";
+
+Declared with_line(Declared own, std::string overtaking = "strict", std::string order = "arrival") {
+  own.push_back({.name = kOvertaking,
+                 .fallback = std::move(overtaking),
+                 .help = "strict: nobody passes the first in line; fit-first: whoever fits does",
+                 .choices = {"strict", "fit-first"}});
+  own.push_back({.name = kOrder,
+                 .fallback = std::move(order),
+                 .help = "of equals: by arrival, by their first service, or those that wait behind those that run",
+                 .choices = {"arrival", "service", "running-first"}});
+  ParameterDeclaration placement = placement_parameter();
+  placement.help += "; consolidated-strict: a job waits for the fewest nodes that could ever hold it";
+  placement.choices.push_back(kStrict);
+  own.push_back(std::move(placement));
+  own.push_back({.name = kPatience,
+                 .fallback = 0.0,
+                 .help = "with consolidated-strict: in the queue, after which a job takes any nodes; 0: never",
+                 .low = 0,
+                 .high = 1e9});
+  return own;
 }
 
 ParameterDeclaration durations_parameter(std::string fallback) {
@@ -64,9 +108,33 @@ Durations::Source durations(const Parameters& p) {
   return p.text(kDurations) == "user" ? Durations::Source::user : Durations::Source::predicted;
 }
 
+LineOptions line_options(const Parameters& p) {
+  const std::string& order = p.text(kOrder);
+  const double patience_s = p.number(kPatience);
+  return {.overtaking = p.text(kOvertaking) == "strict" ? Overtaking::strict : Overtaking::fit_first,
+          .order = order == "service"         ? TieOrder::service
+                   : order == "running-first" ? TieOrder::running_first
+                                              : TieOrder::arrival,
+          .placement = placement(p),
+          .fewest_nodes = p.text(kPlacement) == kStrict,
+          .patience_s = patience_s > 0 ? patience_s : sim::kNever};
+}
+
+ParameterDeclaration measure_parameter() {
+  return {.name = kMeasure,
+          .fallback = std::string("time"),
+          .help = "what is shortest: remaining time, time x devices, or devices alone",
+          .choices = {"time", "service", "devices"}};
+}
+
+JobMeasure measure(const Parameters& p) {
+  const std::string& name = p.text(kMeasure);
+  return name == "service" ? JobMeasure::service : name == "devices" ? JobMeasure::devices : JobMeasure::time;
+}
+
 template <bool preempt>
 ShortestJobParameters shortest(const Parameters& p) {
-  return {.preempt = preempt, .durations = durations(p), .placement = placement(p)};
+  return {.preempt = preempt, .durations = durations(p), .measure = measure(p), .line = line_options(p)};
 }
 
 BackfillParameters backfill(const Parameters& p) {
@@ -75,35 +143,48 @@ BackfillParameters backfill(const Parameters& p) {
 
 template <bool preempt>
 Made make_oracle(const Parameters& p) {
-  return std::make_unique<WithTruth<ShortestJob>>(ShortestJob({.preempt = preempt, .placement = placement(p)}));
+  return std::make_unique<WithTruth<ShortestJob>>(
+      ShortestJob({.preempt = preempt, .measure = measure(p), .line = line_options(p)}));
 }
 
 Declared priority_parameters() {
-  return {{.name = "ageing_per_hour", .fallback = 0.0, .help = "priority that a job gains each hour", .low = 0, .high = 1e9},
-          preempt_parameter(),
-          placement_parameter()};
+  return with_line(
+      {{.name = "ageing_per_hour", .fallback = 0.0, .help = "priority that a job gains each hour", .low = 0, .high = 1e9},
+       preempt_parameter()});
 }
 
 Made make_priority(const Parameters& p) {
   return std::make_unique<Priority>(
-      PriorityParameters{.ageing_per_hour = p.number("ageing_per_hour"), .preempt = p.flag(kPreempt), .placement = placement(p)});
+      PriorityParameters{.ageing_per_hour = p.number("ageing_per_hour"), .preempt = p.flag(kPreempt), .line = line_options(p)});
 }
 
 Declared las_parameters() {
-  return {{.name = "levels", .fallback = 2.0, .help = "queues of attained service", .low = 1, .high = 1000, .whole = true},
-          {.name = "threshold_device_s",
-           .fallback = 3600.0,
-           .help = "service after which a job leaves the first level",
-           .low = 1e-3,
-           .high = 1e12},
-          {.name = "ratio", .fallback = 10.0, .help = "of a level's threshold and the one before", .low = 1.001, .high = 1e6},
-          {.name = "gittins", .fallback = false, .help = "order levels by the Gittins index of the jobs that have ended"},
-          {.name = "promote_after",
-           .fallback = 0.0,
-           .help = "a job that waited so many times as long as it ran goes back to the first level; 0: never",
-           .low = 0,
-           .high = 1e9},
-          placement_parameter()};
+  return with_line(
+      {{.name = "levels", .fallback = 2.0, .help = "queues of attained service", .low = 1, .high = 1000, .whole = true},
+       {.name = "threshold_device_s",
+        .fallback = 3600.0,
+        .help = "service after which a job leaves the first level",
+        .low = 1e-3,
+        .high = 1e12},
+       {.name = "ratio", .fallback = 10.0, .help = "of a level's threshold and the one before", .low = 1.001, .high = 1e6},
+       {.name = "gittins", .fallback = false, .help = "no levels: each job by the Gittins index of its own service"},
+       {.name = "quantum_device_s", .fallback = 3250.0, .help = "of the Gittins index", .low = 1e-3, .high = 1e12},
+       {.name = "index_growth",
+        .fallback = 0.01,
+        .help = "of the Gittins index: share by which a running job's service grows until it is looked at again",
+        .low = 0,
+        .high = 1},
+       {.name = "services",
+        .fallback = NumberOfName{},
+        .help = "of the Gittins index: device-seconds after which known jobs end, by any names; none: of those that have ended",
+        .low = 1e-3,
+        .high = 1e15},
+       {.name = "promote_after",
+        .fallback = 0.0,
+        .help = "a job that waited so many times as long as it ran goes back to the first level; 0: never",
+        .low = 0,
+        .high = 1e9}},
+      "fit-first", "running-first");
 }
 
 Made make_las(const Parameters& p) {
@@ -112,16 +193,20 @@ Made make_las(const Parameters& p) {
                                      .threshold_device_s = p.number("threshold_device_s"),
                                      .ratio = p.number("ratio"),
                                      .gittins = p.flag("gittins"),
+                                     .quantum_device_s = p.number("quantum_device_s"),
+                                     .index_growth = p.number("index_growth"),
+                                     .services = p.numbers("services"),
                                      .promote_after = p.number("promote_after"),
-                                     .placement = placement(p)});
+                                     .line = line_options(p)});
 }
 
 Made make_fifo(const Parameters& p) {
-  return std::make_unique<Fifo>(FifoParameters{.per_pool = p.flag("per_pool"), .placement = placement(p)});
+  return std::make_unique<Fifo>(FifoParameters{.per_pool = p.flag("per_pool"), .line = line_options(p)});
 }
 
 Made make_edf(const Parameters& p) {
-  return std::make_unique<EarliestDeadline>(EarliestDeadlineParameters{.preempt = p.flag(kPreempt), .placement = placement(p)});
+  return std::make_unique<EarliestDeadline>(
+      EarliestDeadlineParameters{.preempt = p.flag(kPreempt), .quickest = p.text("size") == "quickest", .line = line_options(p)});
 }
 
 Made make_admission(const Parameters& p) {
@@ -131,34 +216,45 @@ Made make_admission(const Parameters& p) {
 }  // namespace
 
 const std::vector<QueueEntry>& queue_strategies() {
-  const auto entry = decision_entry<sim::Queue>;
+  const auto entry = queue_entry;
+  const auto preempting = preempting_entry;
   static const std::vector<QueueEntry> entries = [&] {
     std::vector<QueueEntry> all{
         entry("fifo", "first come, first served; nobody overtakes", make_fifo,
-              {{.name = "per_pool", .fallback = false, .help = "one line a pool instead of one for all"}, placement_parameter()}),
+              with_line({{.name = "per_pool", .fallback = false, .help = "one line a pool instead of one for all"}})),
         entry("priority", "highest priority first, with ageing and preemption", make_priority, priority_parameters()),
-        entry("sjf", "shortest job first",
-              [](const Parameters& p) -> Made { return std::make_unique<ShortestJob>(shortest<false>(p)); },
-              {durations_parameter("predicted"), placement_parameter()}),
-        entry("srtf", "shortest remaining time first, with preemption",
-              [](const Parameters& p) -> Made { return std::make_unique<ShortestJob>(shortest<true>(p)); },
-              {durations_parameter("predicted"), placement_parameter()}),
-        entry("oracle-sjf", "a yardstick: shortest job first by true durations", make_oracle<false>, {placement_parameter()}),
-        entry("oracle-srtf", "a yardstick: shortest remaining time first by true durations", make_oracle<true>,
-              {placement_parameter()}),
+        entry(
+            "sjf", "shortest job first",
+            [](const Parameters& p) -> Made { return std::make_unique<ShortestJob>(shortest<false>(p)); },
+            with_line({durations_parameter("predicted"), measure_parameter()})),
+        preempting(
+            "srtf", "shortest remaining time first, with preemption",
+            [](const Parameters& p) -> Made { return std::make_unique<ShortestJob>(shortest<true>(p)); },
+            with_line({durations_parameter("predicted"), measure_parameter()}, "fit-first")),
+        yardstick(entry("oracle-sjf", "a yardstick: shortest job first by true durations", make_oracle<false>,
+                        with_line({measure_parameter()}))),
+        yardstick(preempting("oracle-srtf", "a yardstick: shortest remaining time first by true durations", make_oracle<true>,
+                        with_line({measure_parameter()}, "fit-first"))),
         entry("easy", "EASY backfilling: who overtakes must not delay the first in line (Lifka, JSSPP 1995)",
               [](const Parameters& p) -> Made { return std::make_unique<Easy>(backfill(p)); },
               {durations_parameter("user"), depth_parameter(1000), placement_parameter()}),
         entry("conservative", "conservative backfilling: who overtakes must delay nobody (Mu'alem and Feitelson, TPDS 2001)",
               [](const Parameters& p) -> Made { return std::make_unique<Conservative>(backfill(p)); },
               {durations_parameter("user"), depth_parameter(100), placement_parameter()}),
-        entry("edf", "earliest deadline first", make_edf, {preempt_parameter(), placement_parameter()}),
+        entry(
+            "edf", "earliest deadline first", make_edf,
+            with_line({preempt_parameter(),
+                       {.name = "size",
+                        .fallback = std::string("first"),
+                        .help = "of a job: the first entry of its menu that could ever fit, or the one predicted to end soonest",
+                        .choices = {"first", "quickest"}}})),
         entry("deadline-admission", "jobs that cannot keep their deadlines are rejected at once (ElasticFlow, ASPLOS 2023)",
               make_admission, {durations_parameter("predicted"), placement_parameter()}),
-        entry("las", "least attained service in discrete levels, with preemption (Tiresias, NSDI 2019)", make_las,
-              las_parameters()),
+        preempting("las", "least attained service in discrete levels, with preemption (Tiresias, NSDI 2019)", make_las,
+                   las_parameters()),
     };
     std::ranges::move(sharing_queue_strategies(), std::back_inserter(all));
+    std::ranges::move(queue_presets(all), std::back_inserter(all));
     return all;
   }();
   return entries;
@@ -176,11 +272,11 @@ template <ShareMeasure measure>
 QueueEntry user_shares_entry(std::string name, std::string help, bool preempt) {
   const auto make = [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
     return std::make_unique<UserShares>(
-        UserSharesParameters{.measure = measure, .preempt = p.flag("preempt"), .weights = p.numbers("weights")});
+        UserSharesParameters{.measure = measure, .preempt = p.flag(kPreempt), .weights = p.numbers("weights")});
   };
-  return decision_entry<sim::Queue>(
+  return queue_entry(
       std::move(name), std::move(help), make,
-      {{.name = "preempt", .fallback = preempt, .help = "stop jobs of who has most for who has least"},
+      {{.name = kPreempt, .fallback = preempt, .help = "stop jobs of who has most for who has least"},
        {.name = "weights", .fallback = NumberOfName{}, .help = "of users; 1 for the others", .low = 1e-6, .high = 1e6}});
 }
 
@@ -190,9 +286,10 @@ QueueEntry elastic_entry(std::string name, std::string help, double round_s) {
     return std::make_unique<Elastic>(
         ElasticParameters{.gain = gain, .round_s = p.number("round_s"), .switch_s = p.number("switch_s")});
   };
-  return decision_entry<sim::Queue>(std::move(name), std::move(help), make,
-                                    {seconds_parameter("round_s", round_s, "how often devices are given out anew", 1),
-                                     seconds_parameter("switch_s", 40, "that another configuration must save", 0)});
+  // Jobs of one configuration, which cannot be resized, it leaves running.
+  return queue_entry(std::move(name), std::move(help), make,
+                     {seconds_parameter("round_s", round_s, "how often devices are given out anew", 1),
+                      seconds_parameter("switch_s", 40, "that another configuration must save", 0)});
 }
 
 QueueEntry gavel_entry() {
@@ -200,16 +297,29 @@ QueueEntry gavel_entry() {
     const std::string& objective = p.text("objective");
     return std::make_unique<Gavel>(GavelParameters{.objective = objective == "cost"       ? GavelObjective::cost
                                                                 : objective == "makespan" ? GavelObjective::makespan
-                                                                                          : GavelObjective::max_min,
-                                                   .round_s = p.number("round_s")});
+                                                                : objective == "finish-time-fairness"
+                                                                    ? GavelObjective::finish_time
+                                                                    : GavelObjective::max_min,
+                                                   .round_s = p.number("round_s"),
+                                                   .fills = p.text("between_rounds") == "fill",
+                                                   .aware = p.text("heterogeneity") == "aware"});
   };
-  return decision_entry<sim::Queue>(
+  return preempting_entry(
       "gavel", "each job's share of time on each pool by a linear programme, in rounds (OSDI 2020)", make,
       {{.name = "objective",
         .fallback = std::string("max-min"),
-        .help = "least normalised throughput, end of all work, or progress a dollar within deadlines",
-        .choices = {"max-min", "makespan", "cost"}},
-       seconds_parameter("round_s", 360, "how often shares are made up", 1)});
+        .help = "least normalised throughput, end of all work, progress a dollar within deadlines, or the worst time against an "
+                "equal part of the cluster",
+        .choices = {"max-min", "makespan", "cost", "finish-time-fairness"}},
+       seconds_parameter("round_s", 360, "how often shares are made up", 1),
+       {.name = "heterogeneity",
+        .fallback = std::string("aware"),
+        .help = "aware of how fast a job is on each pool, or all pools that it can run on are alike",
+        .choices = {"aware", "agnostic"}},
+       {.name = "between_rounds",
+        .fallback = std::string("fill"),
+        .help = "devices that come free go to waiting jobs, or idle until the next round",
+        .choices = {"fill", "wait"}}});
 }
 
 QueueEntry finish_time_fairness_entry() {
@@ -217,14 +327,14 @@ QueueEntry finish_time_fairness_entry() {
     return std::make_unique<FinishTimeFairness>(
         FinishTimeFairnessParameters{.lease_s = p.number("lease_s"), .filter = p.number("filter")});
   };
-  return decision_entry<sim::Queue>(
-      "finish-time-fairness", "leases for the jobs worst off against an equal part of the cluster (Themis, NSDI 2020)", make,
-      {seconds_parameter("lease_s", 1200, "that a job keeps its devices", 1),
-       {.name = "filter",
-        .fallback = 0.8,
-        .help = "devices are offered to all but this share of the jobs",
-        .low = 0,
-        .high = 1}});
+  return preempting_entry("finish-time-fairness",
+                          "leases for the jobs worst off against an equal part of the cluster (Themis, NSDI 2020)", make,
+                          {seconds_parameter("lease_s", 1200, "that a job keeps its devices", 1),
+                           {.name = "filter",
+                            .fallback = 0.8,
+                            .help = "devices are offered to all but this share of the jobs",
+                            .low = 0,
+                            .high = 1}});
 }
 
 }  // namespace

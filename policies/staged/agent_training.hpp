@@ -1,5 +1,5 @@
 // Trains the agent of staged-rl, an advantage actor-critic over randomised jobs, prices, switching costs, worlds and knowledge of
-// them (docs/explain/model.md, "Learned stages"): Sutton and Barto 2018, section 13.5; advantages by Schulman et al. 2016
+// them (docs/explain/strategies.md, "Learned stages"): Sutton and Barto 2018, section 13.5; advantages by Schulman et al. 2016
 // (arXiv:1506.02438, equation 16), less what the other rollouts of the same job in the same world have at that stage (Kool et
 // al., "Buy 4 REINFORCE samples, get a baseline for free!", 2019); limits by dual ascent (Tessler et al., Reward constrained
 // policy optimization, ICLR 2019).

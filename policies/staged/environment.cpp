@@ -24,7 +24,7 @@ bool Episode::step(const sim::Choice& choice) {
        .noise_scale = world_.models().convergence->measured_noise_scale(job_, standing_.stages - 1, standing_.noise_scale),
        .step_s = standing_.step_s,
        .elapsed_s = standing_.time_s,
-       .cost_usd = standing_.cost_usd,
+       .cost_usd = standing_.cost_usd - world_.paid_ahead_usd(standing_.paid, standing_.time_s),
        .divergences = at.divergences});
   return true;
 }

@@ -14,7 +14,7 @@ constexpr double kGapStep = 0.5;
 constexpr int kGaps = 17;
 constexpr std::size_t kMostCuts = 4;
 constexpr double kLeastUse = 1e-9;       // of a step at a rate that diverges: finite, and beyond any cap of epochs
-constexpr double kWarmupLoss = 1.0 / 3;  // of the examples of a warm-up (docs/explain/model.md, "Stages")
+constexpr double kWarmupLoss = 1.0 / 3;  // of the examples of a warm-up (docs/explain/strategies.md, "Stages")
 
 /// Set learning rate over the reference rate once its warm-up is over; 0 for adascale, which follows the noise scale.
 double relative_rate(const sim::Profile& profile, const workloads::ConvergenceParameters& c, const sim::Configuration& of) {
@@ -250,6 +250,11 @@ class Looker {
   double epoch_s(int c) const { return epoch_s_[static_cast<std::size_t>(c)]; }
   double usd_per_epoch(int c) const { return epoch_s(c) * candidate(c).usd_per_s; }
 
+  /// Of a minimum time, after the nodes were held so long.
+  double rest_usd(int c, double held_s) const {
+    return candidate(c).usd_per_s * std::max(0.0, in_.costs->minimum_node_s - held_s);
+  }
+
   /// For each class: the next stage, and from its end the epochs to the job's end with each class.
   void follow_classes() {
     const double held_batch = from_.held != nullptr ? from_.held->batch_size() : 0;
@@ -303,18 +308,18 @@ class Looker {
     const StageTable::Candidate& of = candidate(c);
     const Followed& f = followed_[static_cast<std::size_t>(of.training_class)];
     StageOption option{.candidate = c, .keeps = c == held_, .epochs = f.stage};
-    double switch_s = 0;
+    double switch_s = 0, start_s = sim::kNever;  // what is held already has no minimum before it
     if (!option.keeps) {
       const double held_usd_per_s = held_ >= 0 ? candidate(held_).usd_per_s : 0;
       const double checkpoint_s = from_.held != nullptr ? in_.costs->checkpoint_s : 0;
-      const double start_s = from_.held != nullptr ? restart_s_ : in_.costs->start_s;
+      start_s = from_.held != nullptr ? restart_s_ : in_.costs->start_s;
       switch_s = checkpoint_s + start_s;
       option.switch_usd = checkpoint_s * held_usd_per_s + start_s * of.usd_per_s;
     }
     option.stage_s = switch_s + f.stage * epoch_s(c);
     option.stage_usd = option.switch_usd + f.stage * usd_per_epoch(c);
     option.kept_s = switch_s + f.to_end * epoch_s(c);
-    option.kept_usd = option.switch_usd + f.to_end * usd_per_epoch(c);
+    option.kept_usd = option.switch_usd + f.to_end * usd_per_epoch(c) + rest_usd(c, start_s + f.to_end * epoch_s(c));
     option.fastest_s = option.plan_s = option.plan_usd = option.safe_usd = option.safest_s = sim::kNever;
     const auto consider = [&](double switching_s, double seconds, double usd) {
       option.fastest_s = std::min(option.fastest_s, seconds);
@@ -326,12 +331,14 @@ class Looker {
     consider(switch_s, option.kept_s, option.kept_usd);
     for (const Followed::Cut& cut : f.cuts) {
       const double until_s = switch_s + cut.epochs * epoch_s(c) + in_.costs->checkpoint_s + restart_s_;
-      const double until_usd = option.switch_usd + cut.epochs * usd_per_epoch(c) + in_.costs->checkpoint_s * of.usd_per_s;
+      const double until_usd = option.switch_usd + cut.epochs * usd_per_epoch(c) + in_.costs->checkpoint_s * of.usd_per_s +
+                               rest_usd(c, start_s + cut.epochs * epoch_s(c) + in_.costs->checkpoint_s);
       for (const int next : efficient_) {
         if (next == c) continue;
         const double epochs = cut.rest[static_cast<std::size_t>(candidate(next).training_class)];
         consider(switch_s + in_.costs->checkpoint_s + restart_s_, until_s + epochs * epoch_s(next),
-                 until_usd + restart_s_ * candidate(next).usd_per_s + epochs * usd_per_epoch(next));
+                 until_usd + restart_s_ * candidate(next).usd_per_s + epochs * usd_per_epoch(next) +
+                     rest_usd(next, restart_s_ + epochs * epoch_s(next)));
       }
     }
     if (!f.ends && to_target_) option.gain = f.progress;

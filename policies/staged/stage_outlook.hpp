@@ -1,6 +1,6 @@
 // What each configuration leads to if the job takes it for the next stage, in closed form: the stage itself, and the cheapest way
 // on with at most one more switch. Cheap enough to be asked at every decision: the noise scale is tabulated over progress once
-// for each profile, and examples are integrals over that table (docs/explain/model.md, "Learned stages").
+// for each profile, and examples are integrals over that table (docs/explain/strategies.md, "Learned stages").
 #pragma once
 
 #include <map>

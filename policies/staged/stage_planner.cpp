@@ -35,6 +35,8 @@ struct Label {
   int held = -1;  ///< candidate; -1: what the standing holds
   double time_s = 0, cost_usd = 0;
   int parent = -1;
+  std::vector<sim::PaidNode> paid;  ///< as in Standing
+  double ahead_usd = 0;             ///< of its money, for time to come
 };
 
 struct Bound {
@@ -54,7 +56,7 @@ class Planner {
     read_noise();
     bound_the_rest();
     nodes_.push_back({.training = {.end = problem_.from.progress}, .next = std::vector<int>(classes_.size(), -1)});
-    labels_.push_back({.time_s = problem_.from.time_s, .cost_usd = problem_.from.cost_usd});
+    labels_.push_back({.time_s = problem_.from.time_s, .cost_usd = problem_.from.cost_usd, .paid = problem_.from.paid});
     try_keeping_one();
     std::vector<int> level{0};
     for (int stage = 0; !level.empty(); ++stage) level = extend(level, stage);
@@ -214,11 +216,11 @@ class Planner {
     sim::StageCost cost = runner_.switching(job_, held_by(label), next);
     cost += sim::StageRunner::running(runner_.rates(job_, next), nodes_[static_cast<std::size_t>(node)].training,
                                       slower_[static_cast<std::size_t>(stage)][static_cast<std::size_t>(candidate)]);
-    return {.node = node,
-            .held = candidate,
-            .time_s = label.time_s + cost.time_s,
-            .cost_usd = label.cost_usd + cost.cost_usd,
-            .parent = from};
+    Label out{.node = node, .held = candidate, .time_s = label.time_s + cost.time_s, .parent = from, .paid = label.paid};
+    cost.cost_usd += runner_.minimum_usd(held_by(label), next, label.time_s, cost, out.paid);
+    out.cost_usd = label.cost_usd + cost.cost_usd;
+    out.ahead_usd = runner_.paid_ahead_usd(out.paid, out.time_s);
+    return out;
   }
 
   /// A first upper bound: one configuration for the whole job.
@@ -261,7 +263,8 @@ class Planner {
     if (!std::isfinite(rest.time_s)) return true;  // never reaches the target
     const double soonest_s = label.time_s + rest.time_s;
     if (std::get<0>(best_rank_) == 0)
-      return label.cost_usd + rest.cost_usd >= most_usd_ * (1 - problem_.tolerance) || soonest_s > problem_.deadline_s;
+      return label.cost_usd - label.ahead_usd + rest.cost_usd >= most_usd_ * (1 - problem_.tolerance) ||
+             soonest_s > problem_.deadline_s;
     return std::get<0>(best_rank_) == 1 && soonest_s > std::max(problem_.deadline_s, std::get<1>(best_rank_));
   }
 
@@ -291,7 +294,7 @@ class Planner {
   bool dominates(const Label& a, const Label& b) const {
     const sim::Progress& p = nodes_[static_cast<std::size_t>(a.node)].training.end;
     const sim::Progress& q = nodes_[static_cast<std::size_t>(b.node)].training.end;
-    return a.cost_usd <= b.cost_usd && a.time_s <= b.time_s && p.training.progress >= q.training.progress &&
+    return a.cost_usd <= b.cost_usd - b.ahead_usd && a.time_s <= b.time_s && p.training.progress >= q.training.progress &&
            p.training.log2_batch_examples <= q.training.log2_batch_examples &&
            p.training.staleness_examples <= q.training.staleness_examples &&
            p.training.warmup_examples <= q.training.warmup_examples && p.epochs_trained >= q.epochs_trained &&

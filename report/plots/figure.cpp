@@ -2,9 +2,23 @@
 
 #include <limits>
 
+#include "report/policy_name.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::report {
+
+void mark_yardsticks(Figure& figure, const std::vector<std::string>& yardsticks) {
+  const auto mark = [&](std::string& name) {
+    for (const std::string& policy : yardsticks)
+      if (name == policy || name.starts_with(policy + " (")) {
+        name = shown_name(policy, true) + name.substr(policy.size());
+        return;
+      }
+  };
+  for (Series& series : figure.series) mark(series.name);
+  for (Axis* axis : {&figure.x, &figure.y})
+    for (auto& [place, name] : axis->tics) mark(name);
+}
 
 Figure heat_map_figure(const HeatMap& map) {
   constexpr double kRow_in = 0.2;

@@ -52,6 +52,9 @@ struct Figure {
   std::string note;                    ///< for the terminal: what of the data this is
 };
 
+/// Marks these policies wherever the figure names them: in its legend (also as "POLICY (...)") and at its axes.
+void mark_yardsticks(Figure& figure, const std::vector<std::string>& yardsticks);
+
 /// Whether any point of it lies on its axes, guides aside.
 bool has_points(const Figure& figure);
 

@@ -8,6 +8,8 @@
 #include <limits>
 #include <map>
 
+#include "report/metric_fields.hpp"
+#include "report/run_recorder.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/json.hpp"
@@ -19,11 +21,13 @@ namespace fs = std::filesystem;
 
 std::string file_of(const std::string& results, const std::string& name, const std::string& study) {
   if (!fs::is_directory(results)) return results;
-  if (!fs::exists(results + "/" + name))
+  if (!fs::exists(results + "/" + name)) {
+    const std::string how = how_to_write(name);
     throw sim::InputError({.file = results,
                            .expected = study.empty() ? fmt::format("results of a run, with {}", name)
                                                      : fmt::format("results of the study {}, with {}", study, name),
-                           .found = "a folder without it"});
+                           .found = how.empty() ? "a folder without it" : fmt::format("a folder without it ({})", how)});
+  }
   return results + "/" + name;
 }
 
@@ -46,6 +50,26 @@ std::vector<std::string> quantities_of(const sim::JsonValue& policy) {
   for (const sim::JsonMember member : policy.members())
     if (member.value.is_object()) names.emplace_back(member.key.text());
   return names;
+}
+
+/// The first column of what the results are about: what a policy saves, or how much faster jobs are done.
+std::string main_quantity(const std::string& path) {
+  const sim::JsonDocument document = sim::read_json_file(path);
+  std::vector<std::string> kinds;
+  for (const sim::JsonMember member : document.root().members())
+    if (member.key.text() == "kinds" && member.value.is_array())
+      for (const sim::JsonValue kind : member.value.elements())
+        if (kind.is_string()) kinds.emplace_back(kind.text());
+  return study_kinds_of(kinds).configuration ? "effective_saving_percent" : "jct_speedup";
+}
+
+/// As the tables call it, with its unit.
+std::string label_of(const std::string& field) {
+  const MetricField* known = find_metric_field(field);
+  if (field == "effective_saving_percent") return "saving, %";
+  if (known == nullptr || known->heading.empty()) return field;
+  const std::string heading(known->heading);
+  return known->unit == "1" || heading.find(',') != std::string::npos ? heading : fmt::format("{}, {}", heading, known->unit);
 }
 
 std::vector<PolicyEstimate> read_estimates(const std::string& path, const std::string& field) {
@@ -77,8 +101,8 @@ std::vector<PolicyEstimate> read_estimates(const std::string& path, const std::s
 
 /// Bars of each results folder side by side, a group for each policy.
 Figure savings(const PlotRequest& request) {
-  const std::string field = request.y.empty() ? "saving_percent" : request.y;
-  Figure figure{.x = {.slanted_tics = true}, .y = {.label = field == "saving_percent" ? "saving, %" : field}, .series = {}};
+  const std::string field = request.y.empty() ? main_quantity(file_of(request.results.front(), "summary.json")) : request.y;
+  Figure figure{.x = {.slanted_tics = true}, .y = {.label = label_of(field)}, .series = {}};
   std::vector<std::string> policies;
   const double width = 0.8 / static_cast<double>(request.results.size());
   for (std::size_t i = 0; i < request.results.size(); ++i) {
@@ -203,6 +227,32 @@ std::string kinds_with(bool PlotOptions::*option) {
 
 }  // namespace
 
+namespace {
+
+/// As the summaries beside the results name them; a file alone has none.
+std::vector<std::string> yardsticks_of(const PlotRequest& request) {
+  std::vector<std::string> names;
+  for (const std::string& results : request.results) {
+    const std::string path = (fs::is_directory(results) ? fs::path(results) : fs::path(results).parent_path()) / "summary.json";
+    if (!fs::exists(path)) continue;
+    const sim::JsonDocument document = sim::read_json_file(path);
+    for (const sim::JsonMember& member : document.root().members()) {
+      if (member.key.text() != "yardsticks" || !member.value.is_array()) continue;
+      for (const sim::JsonValue name : member.value.elements())
+        if (name.is_string()) names.emplace_back(name.text());
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+Figure figure_of(const PlotKind& kind, const PlotRequest& request) {
+  Figure figure = kind.make(request);
+  mark_yardsticks(figure, yardsticks_of(request));
+  return figure;
+}
+
 void check_request(const PlotKind& kind, const PlotRequest& request) {
   sim::Mistakes mistakes;
   const auto refuse = [&](bool given, bool PlotOptions::*option, const std::string& name) {
@@ -221,7 +271,7 @@ void check_request(const PlotKind& kind, const PlotRequest& request) {
 const std::vector<PlotKind>& plot_kinds() {
   static const std::vector<PlotKind> kinds{
       {"savings",
-       "bars with confidence intervals, of summary.json; --y for another of its quantities",
+       "bars with confidence intervals, of summary.json: savings, of a queue study speed-ups; --y for another of its quantities",
        savings,
        {.where = false, .y = true, .several = true}},
       {"cdf", "distribution of the jobs' completion times, of jobs.csv", cdf, {.several = true}},

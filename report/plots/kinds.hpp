@@ -35,7 +35,7 @@ class PlotRows {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// The kinds of figures there are, each from the files of a run's or study's results (docs/evidence/gallery.md).
+// The kinds of figures there are, each from the files of a run's or study's results (docs/guide/figures.md).
 
 struct PlotRequest {
   std::vector<std::string> results;  ///< folders; a file of the kind that the figure is from may stand for its folder
@@ -57,6 +57,9 @@ struct PlotKind {
   Figure (*make)(const PlotRequest& request);
   PlotOptions takes = {};
 };
+
+/// The kind's figure, with yardsticks marked. Throws sim::InputError.
+Figure figure_of(const PlotKind& kind, const PlotRequest& request);
 
 /// Throws sim::InputError for each part of the request that the kind does not heed; it names the kinds that do.
 void check_request(const PlotKind& kind, const PlotRequest& request);

@@ -6,6 +6,7 @@
 #include "report/row_writer.hpp"
 #include "scenarios/read/axes.hpp"
 #include "scenarios/read/loader_parts.hpp"
+#include "scenarios/read/study_kinds.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/jobs/job_list.hpp"
@@ -17,11 +18,9 @@ namespace {
 using sim::at_least;
 using sim::between;
 
-const std::vector<std::string> kBilling{"allocated", "node", "pool"};  // in Billing's order
 const std::vector<std::string> kInfeasible{"best-effort", "reject"};
 const std::vector<std::string> kNetworkSolvers{"fast", "simgrid"};
-const std::vector<std::string> kEvents{"none", "first", "all"};
-constexpr std::size_t kManyJobs = 10'000;  // above it the detailed records are off unless asked for
+const std::vector<std::string> kRecords{"none", "first", "all"};
 
 void read_world(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
   const auto value = in.child("world");
@@ -39,10 +38,7 @@ void read_world(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistak
 }
 
 void read_switching(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
-  scenario.costs.billing = static_cast<sim::Billing>(in.choice("billing", kBilling, 0));
-  scenario.costs.minimum_node_s = in.number("minimum_node_s", between(0, 1e9), 0.0);
-  if (scenario.costs.billing != sim::Billing::node && in.has("minimum_node_s"))
-    in.child("minimum_node_s")->refuse("\"billing\": \"node\" beside it: other billings know no minimum", mistakes);
+  read_billing(in, sim::Billing::allocated, scenario.costs, mistakes);
   scenario.infeasible = in.choice("infeasible", kInfeasible, 0) == 1 ? sim::Infeasible::reject : sim::Infeasible::best_effort;
   scenario.network_solver = static_cast<sim::NetworkSolver>(in.choice("network_solver", kNetworkSolvers, 0));
   const auto value = in.child("switching");
@@ -58,6 +54,7 @@ void read_switching(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mi
   scenario.costs.warmup_epochs = switching.number("warmup_epochs", between(0, 100), scenario.costs.warmup_epochs);
   scenario.costs.parameter_server_usd_per_hour =
       switching.number("parameter_server_usd_per_hour", between(0, 1e6), scenario.costs.parameter_server_usd_per_hour);
+  scenario.costs.rigid_jobs_switch = switching.boolean(kRigidJobsSwitch, scenario.costs.rigid_jobs_switch);
   switching.finish();
 }
 
@@ -72,24 +69,25 @@ void read_stages(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mista
   stages.finish();
 }
 
+/// Scenarios of before there was a choice say true for all repetitions, false for none.
+Record read_record(sim::ObjectReader& in, std::string_view key, Record fallback) {
+  const auto value = in.child(key);
+  if (value && value->is_boolean()) return in.boolean(key) ? Record::all : Record::none;
+  return static_cast<Record>(in.choice(key, kRecords, static_cast<std::size_t>(fallback)));
+}
+
 void read_output(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
-  std::size_t jobs = scenario.jobs.size();
-  for (const workloads::GeneratorSettings& generator : scenario.generators) jobs += static_cast<std::size_t>(generator.count);
   OutputSettings& out = scenario.output;
-  out.stages = out.curves = out.predictions = out.utilization = out.report = jobs <= kManyJobs;
-  out.nodes = out.report;
-  out.life = in.has("checkpoint") || in.has("failures") || in.has("stragglers") || in.has("maintenance");
+  if (in.has("checkpoint") || in.has("failures") || in.has("stragglers") || in.has("maintenance")) out.life = Record::first;
   const auto value = in.child("output");
   if (!value) return;
   sim::ObjectReader output(*value, mistakes);
-  out.events = static_cast<Events>(output.choice("events", kEvents, static_cast<std::size_t>(out.events)));
-  out.stages = output.boolean("stages", out.stages);
-  out.curves = output.boolean("curves", out.curves);
-  out.predictions = output.boolean("predictions", out.predictions);
-  out.utilization = output.boolean("utilization", out.utilization);
-  out.life = output.boolean("life", out.life);
+  const std::pair<std::string_view, Record*> records[] = {
+      {"jobs", &out.jobs},     {"decisions", &out.decisions},     {"events", &out.events},
+      {"stages", &out.stages}, {"curves", &out.curves},           {"predictions", &out.predictions},
+      {"nodes", &out.nodes},   {"utilization", &out.utilization}, {"life", &out.life}};
+  for (const auto& [key, record] : records) *record = read_record(output, key, *record);
   out.report = output.boolean("report", out.report);
-  out.nodes = output.boolean("nodes", out.report);
   if (output.boolean("timeline", false))
     output.child("timeline")->refuse("false: this version writes no timeline.json", mistakes);
   output.integer("max_timeline_jobs", at_least(0), 0);
@@ -256,7 +254,7 @@ std::string Paths::resolve(sim::JsonValue value, sim::Mistakes& mistakes, std::s
 }
 
 std::vector<sim::Job> Scenario::jobs_of(int repetition) const {
-  std::vector<sim::Job> all = jobs;
+  std::vector<sim::Job> all = resampling.blocks ? resampled(jobs, resampling.block_s, seed, repetition) : jobs;
   if (generators.empty()) return all;
   const workloads::Belief belief(cluster, profile_models);
   for (const workloads::GeneratorSettings& generator : generators) {
@@ -295,13 +293,16 @@ std::unique_ptr<Scenario> read_scenario(sim::JsonDocument document, const std::s
   read_stages(in, *scenario, mistakes);
   read_output(in, *scenario, mistakes);
   read_measure(in, *scenario, mistakes);
+  read_resampling(in, *scenario, mistakes);
   read_study(in, paths, extensions, *scenario, mistakes);
   warn_of_changed_files(in, *scenario, mistakes);
+  warn_of_free_preemption(in, *scenario);
   in.finish();
   mistakes.throw_if_any();
   scenario->resolved = resolved_text(document, *scenario);
   add_profile_models(own, scenario->profiles, scenario->profile_models);
   warn_of_dominated_pools(*scenario);
+  foresee(*scenario);
   return scenario;
 }
 

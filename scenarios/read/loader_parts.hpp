@@ -60,6 +60,8 @@ void add_profile_models(const OwnModels& own, const workloads::ProfileTable& pro
 
 void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& options, Scenario& scenario,
                   sim::Mistakes& mistakes);
+/// The keys billing and minimum_node_s.
+void read_billing(sim::ObjectReader& in, sim::Billing fallback, sim::CostRules& costs, sim::Mistakes& mistakes);
 /// The keys checkpoint, failures, stragglers and maintenance. After the cluster and `switching`.
 void read_life(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
 /// The key sharing.
@@ -70,6 +72,16 @@ void check_dependencies(const Scenario& scenario, const std::function<void(std::
 void mark_awaited(std::vector<sim::Job>& jobs);
 /// A quantity over time: `steps`, or a `file` with columns time_s and value. Nothing after a mistake.
 std::optional<sim::StepSeries> read_series(sim::JsonValue value, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+/// A mistake where the floor of one of the scenario's jobs [begin, end), which `entry` gave, is above what it is believed to reach.
+void check_floors(const Scenario& scenario, std::size_t begin, std::size_t end, sim::JsonValue entry, const OwnModels& own,
+                  sim::Mistakes& mistakes);
+/// Warns of what will not work. Of a whole scenario.
+void foresee(Scenario& scenario);
+/// The keys resample and resample_block_s. After the jobs.
+void read_resampling(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes);
+/// As many blocks of time as the jobs' dates span, drawn with replacement, each with the jobs that arrived in it; by date. A
+/// job's name tells the place of its block: NAME@PLACE.
+std::vector<sim::Job> resampled(const std::vector<sim::Job>& jobs, double block_s, std::uint64_t seed, int repetition);
 void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
 void read_policies(sim::ObjectReader& in, const Paths& paths, const Extensions& extensions, Scenario& scenario,
                    sim::Mistakes& mistakes);

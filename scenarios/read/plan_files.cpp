@@ -182,13 +182,33 @@ RecommendedModel recommended_model(const std::string& task, const TaskData& data
   return chosen("resnet101", "more than 5 million images feed a deeper network");
 }
 
+namespace {
+
+/// A scenario where a cluster or a job was meant: what that is, and how the scenario's becomes one.
+void refuse_scenario(const sim::JsonDocument& document, const std::string& path, const char* expected) {
+  bool has_cluster = false, has_jobs = false;
+  for (const sim::JsonMember member : document.root().members()) {
+    has_cluster = has_cluster || member.key.text() == "cluster";
+    has_jobs = has_jobs || member.key.text() == "jobs" || member.key.text() == "policies";
+  }
+  if (has_cluster && has_jobs)
+    throw sim::InputError(
+        {.file = path, .line = 1, .expected = expected, .found = "a scenario (\"rehearse run\" is for scenarios)"});
+}
+
+}  // namespace
+
 std::unique_ptr<PlanCluster> load_plan_cluster(const std::string& path) {
   const sim::JsonDocument document = sim::read_json_file(path);
+  refuse_scenario(document, path,
+                  "a cluster file: the scenario's \"cluster\" without jobs and policies, for instance "
+                  "{\"cluster\": {\"pools\": [{\"name\": \"gpu\", \"instance\": \"p3.2xlarge\", \"nodes\": 2}]}}");
   sim::Mistakes mistakes;
   auto plan = std::make_unique<PlanCluster>();
   sim::ObjectReader in(document.root(), mistakes);
   const Paths paths{path.substr(0, path.rfind('/') + 1)};
   read_cluster(in, paths, {}, plan->scenario, mistakes);
+  read_billing(in, sim::Billing::node, plan->scenario.costs, mistakes);
   const sim::Cluster& cluster = plan->scenario.cluster;
   if (const auto free = in.child("free_devices")) {
     mistakes.throw_if_any();  // how many devices there are is known of pools without mistakes alone
@@ -207,6 +227,8 @@ std::unique_ptr<PlanCluster> load_plan_cluster(const std::string& path) {
 
 PlanRequest load_plan_job(const std::string& path, const PlanCluster& cluster) {
   const sim::JsonDocument document = sim::read_json_file(path);
+  refuse_scenario(document, path,
+                  "a job file: one job, for instance {\"model\": \"resnet18\", \"dataset\": \"cifar10\", \"epochs\": 10}");
   sim::Mistakes mistakes;
   sim::ObjectReader in(document.root(), mistakes);
   PlanRequest request;

@@ -33,7 +33,8 @@ struct PlanCluster {
   std::vector<int> free_devices;  ///< by pool; empty: all are free
 };
 
-/// {"cluster": as in a scenario, "free_devices": {pool: count}}. Throws sim::InputError with all mistakes.
+/// {"cluster": as in a scenario, "free_devices": {pool: count}, "billing", "minimum_node_s"}; billing is node unless it says
+/// more. Throws sim::InputError with all mistakes.
 std::unique_ptr<PlanCluster> load_plan_cluster(const std::string& path);
 
 /// Throws sim::InputError with all mistakes; those of a network's layers name them.

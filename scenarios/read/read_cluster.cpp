@@ -14,6 +14,7 @@ namespace rehearse::scenarios {
 namespace {
 
 const std::vector<std::string> kPricing{"on-demand", "spot"};
+const std::vector<std::string> kBilling{"allocated", "node", "pool"};  // in Billing's order
 
 /// Under node billing an empty node is given back at once, and none is kept: nobody would pay for it.
 std::optional<sim::Autoscale> read_autoscale(sim::ObjectReader& pool, int nodes, sim::Billing billing, sim::Mistakes& mistakes) {
@@ -121,6 +122,13 @@ std::vector<std::string> pool_names(const sim::Cluster& cluster) {
   std::vector<std::string> names;
   for (const sim::Pool& pool : cluster.pools) names.push_back(pool.name);
   return names;
+}
+
+void read_billing(sim::ObjectReader& in, sim::Billing fallback, sim::CostRules& costs, sim::Mistakes& mistakes) {
+  costs.billing = static_cast<sim::Billing>(in.choice("billing", kBilling, static_cast<std::size_t>(fallback)));
+  costs.minimum_node_s = in.number("minimum_node_s", sim::between(0, 1e9), 0.0);
+  if (costs.billing != sim::Billing::node && in.has("minimum_node_s"))
+    in.child("minimum_node_s")->refuse("\"billing\": \"node\" beside it: other billings know no minimum", mistakes);
 }
 
 void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& options, Scenario& scenario,

@@ -291,6 +291,8 @@ void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, 
   // A trace alone has unique names: its reader sees to it.
   if (entries.size() > 1) check_names(scenario, entries, mistakes);
   check_accuracy_is_modelled(scenario, entries, own, mistakes);
+  if (!in.has("infeasible"))  // who says what becomes of such jobs knows of them
+    for (const Entry& entry : entries) check_floors(scenario, entry.begin, entry.end, entry.value, own, mistakes);
   // A job with a mistake is none of the list's: those that wait for it are right.
   if (mistakes.size() > before) return;
   check_dependencies(scenario, [&](std::size_t job, std::string expected) {

@@ -1,4 +1,4 @@
-// A platform file of SimGrid's as a cluster: hosts become nodes, alike ones a pool, zones racks (docs/reference/scenario.md, "Platform").
+// A platform file of SimGrid's as a cluster: hosts become nodes, alike ones a pool, zones racks (docs/reference/cluster.md, "Platform").
 #include "scenarios/read/read_platform.hpp"
 
 #include <fmt/format.h>

@@ -150,9 +150,24 @@ const std::vector<std::string>& sync_kind_names() {
   return names;
 }
 
+void read_reference(sim::ObjectReader& in, const std::vector<std::string>& names, Scenario& scenario, sim::Mistakes& mistakes) {
+  const auto is_contestant = [](const policies::PolicySpec& spec) { return !policies::is_yardstick(spec); };
+  scenario.reference = in.text("reference", scenario.baseline);
+  const auto value = in.child("reference");
+  if (value && !known_name(*value, scenario.reference, names, "listed policy", mistakes)) return;
+  if (mistakes.size() > 0) return;  // of a strategy that there is not, nothing is known
+  const auto listed = [&](const policies::PolicySpec& spec) { return spec.name == scenario.reference && is_contestant(spec); };
+  if (std::any_of(scenario.policies.begin(), scenario.policies.end(), listed)) return;
+  const auto first = std::find_if(scenario.policies.begin(), scenario.policies.end(), is_contestant);
+  if (value)
+    value->refuse("a listed policy that is no yardstick", mistakes);
+  else if (first != scenario.policies.end())
+    scenario.reference = first->name;
+}
+
 void read_policies(sim::ObjectReader& in, const Paths& paths, const Extensions& extensions, Scenario& scenario,
                    sim::Mistakes& mistakes) {
-  in.has("baseline");  // a known key also where there is no policy
+  in.has("baseline"), in.has("reference");  // known keys also where there is no policy
   const auto list = in.required("policies", "a list of policies");
   if (!list) return;
   if (list->is_array() && list->size() == 0) list->refuse("at least one policy", mistakes);
@@ -169,6 +184,7 @@ void read_policies(sim::ObjectReader& in, const Paths& paths, const Extensions& 
   if (names.empty()) return;
   scenario.baseline = in.text("baseline", names.front());
   if (in.has("baseline")) known_name(*in.child("baseline"), scenario.baseline, names, "listed policy", mistakes);
+  read_reference(in, names, scenario, mistakes);
 }
 
 void read_manual(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes) {

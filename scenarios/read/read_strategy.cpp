@@ -1,5 +1,7 @@
 #include "scenarios/read/read_strategy.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -26,6 +28,31 @@ std::optional<policies::ParameterValue> read_parameter(sim::JsonValue value, con
   }
   if (declared.choices.empty()) return std::string(sim::read_text(value, mistakes));
   return declared.choices[sim::read_choice(value, declared.choices, mistakes)];
+}
+
+namespace {
+
+/// The decision that has a strategy of this name; empty: none. "configure" is the last: its names alone are policies by
+/// themselves.
+std::string decision_with(std::string_view name) {
+  if (policies::find_strategy(policies::queue_strategies(), name) != nullptr) return "queue";
+  if (policies::find_strategy(policies::place_strategies(), name) != nullptr) return "place";
+  if (policies::find_strategy(policies::threads_strategies(), name) != nullptr) return "threads";
+  return policies::find_strategy(policies::configure_strategies(), name) != nullptr ? "configure" : "";
+}
+
+}  // namespace
+
+bool known_strategy(sim::JsonValue value, std::string_view name, const std::vector<std::string>& names, const std::string& what,
+                    sim::Mistakes& mistakes) {
+  const std::string decision = decision_with(name);
+  if (decision.empty() || std::find(names.begin(), names.end(), name) != names.end())
+    return known_name(value, name, names, what, mistakes);
+  sim::Mistake mistake = value.mistake("the name of a " + what);
+  mistake.found =
+      fmt::format(R"("{0}", which is a {1} strategy: {{"name": "{0}", "{1}": "{0}"}} is a policy with it)", name, decision);
+  mistakes.add(std::move(mistake));
+  return false;
 }
 
 namespace {

@@ -17,6 +17,10 @@ namespace rehearse::scenarios {
 std::optional<policies::ParameterValue> read_parameter(sim::JsonValue value, const policies::ParameterDeclaration& declared,
                                                        sim::Mistakes& mistakes);
 
+/// As known_name(); of a name that is another decision's, how it is used there.
+bool known_strategy(sim::JsonValue value, std::string_view name, const std::vector<std::string>& names, const std::string& what,
+                    sim::Mistakes& mistakes);
+
 /// A strategy by name, or as an object with its name and parameters; nothing changes after a mistake. `more` reads what else such
 /// an object may have.
 template <class Entry>
@@ -26,7 +30,7 @@ void read_strategy(sim::JsonValue value, const std::vector<Entry>& entries, cons
   std::vector<std::string> names;
   for (const Entry& entry : entries) names.push_back(entry.name);
   if (value.is_string()) {
-    if (known_name(value, value.text(), names, what, mistakes)) out = {std::string(value.text()), {}};
+    if (known_strategy(value, value.text(), names, what, mistakes)) out = {std::string(value.text()), {}};
     return;
   }
   if (!value.is_object()) {
@@ -37,7 +41,7 @@ void read_strategy(sim::JsonValue value, const std::vector<Entry>& entries, cons
   const std::string name = in.text("name");
   const Entry* entry = policies::find_strategy(entries, name);
   if (entry == nullptr) {
-    if (!name.empty()) known_name(*in.child("name"), name, names, what, mistakes);
+    if (!name.empty()) known_strategy(*in.child("name"), name, names, what, mistakes);
     return;
   }
   policies::StrategyChoice choice{name, {}};

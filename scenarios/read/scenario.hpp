@@ -59,11 +59,34 @@ struct HistorySettings {
   std::vector<policies::PastRun> own;  ///< of a file; then nothing is profiled
 };
 
-enum class Events : std::uint8_t { none, first, all };
+/// Of which repetitions a record (a file of rows) is written.
+enum class Record : std::uint8_t { none, first, all };
+
+inline bool is_written(Record record, int repetition) {
+  return record == Record::all || (record == Record::first && repetition == 0);
+}
 
 struct OutputSettings {
-  Events events = Events::first;
-  bool stages = true, curves = true, predictions = true, utilization = true, life = false, report = true, nodes = true;
+  Record jobs = Record::all, decisions = Record::first, events = Record::first, stages = Record::first, curves = Record::none,
+         predictions = Record::first, utilization = Record::first, life = Record::none, nodes = Record::first;
+  bool report = true;
+
+  /// For who reads the rows of every repetition's jobs, their decisions and no others.
+  static OutputSettings of_jobs(bool report) {
+    return {.decisions = Record::all,
+            .events = Record::none,
+            .stages = Record::none,
+            .predictions = Record::none,
+            .utilization = Record::none,
+            .nodes = Record::none,
+            .report = report};
+  }
+};
+
+/// What repetitions draw anew of jobs whose dates are given: nothing, or the blocks of time that they arrive in.
+struct Resampling {
+  bool blocks = false;
+  double block_s = 86400;
 };
 
 struct Scenario {
@@ -74,6 +97,7 @@ struct Scenario {
   std::uint64_t policy_seed = 0;
   int repetitions = 1;
   std::string baseline;
+  std::string reference;  ///< who the verdict holds all others against
   sim::Cluster cluster;
   sim::CostRules costs;
   sim::CheckpointRules checkpoints;
@@ -86,6 +110,7 @@ struct Scenario {
   workloads::ProfileModels profile_models;
   std::vector<sim::Job> jobs;  ///< of the scenario and its traces, by submit date; the same in every repetition
   std::vector<workloads::GeneratorSettings> generators;
+  Resampling resampling;
   std::vector<policies::PolicySpec> policies;
   policies::ManualRules manual;
   policies::StageRules stages;
@@ -102,6 +127,8 @@ struct Scenario {
   std::map<std::string, std::string> sha256_of_file;
   std::string resolved;  ///< the scenario's text after overrides, with these fingerprints: enough to run again
 
+  /// Whether repetitions have jobs of their own.
+  bool redraws_jobs() const { return !generators.empty() || (resampling.blocks && !jobs.empty()); }
   /// Jobs of all sources in this repetition, by submit date.
   std::vector<sim::Job> jobs_of(int repetition) const;
 };

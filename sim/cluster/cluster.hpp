@@ -35,7 +35,7 @@ enum class DeviceKind : std::uint8_t { gpu, cpu };
 enum class Precision : std::uint8_t { fp32, fp16 };
 
 /// Fractions of the data sheet's peaks that real kernels reach, and the fixed costs of an operation
-/// (docs/explain/model.md, "GPU operation time" and "CPU operation time", which name the defaults' source).
+/// (docs/explain/step.md, "GPU operation time" and "CPU operation time", which name the defaults' source).
 struct Efficiency {
   double conv = 0.75;            ///< fraction of peak FLOP/s, convolutions
   double gemm = 0.78;            ///< fraction of peak FLOP/s, matrix products
@@ -48,7 +48,7 @@ struct Efficiency {
   double host_s_per_op = 10e-6;  ///< of the host, to issue one operation
 };
 
-/// How a CPU's cores hang together, and what threads cost (docs/explain/model.md, "Threads", which names the defaults' sources).
+/// How a CPU's cores hang together, and what threads cost (docs/explain/step.md, "Threads", which names the defaults' sources).
 struct Threading {
   int cores_per_tile = 1;         ///< that share an L2 cache
   double tile_cache_bytes = 1e6;  ///< of that cache

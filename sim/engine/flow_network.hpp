@@ -1,5 +1,5 @@
 // Transfers of data over shared links, and the loop that lets them and a client's own events happen in the order of their dates.
-// Two networks of one meaning (docs/explain/model.md, "Step level"): FluidNetwork, our own, and SimGrid's.
+// Two networks of one meaning (docs/explain/step.md, "Step level"): FluidNetwork, our own, and SimGrid's.
 //
 // A flow begins at a date of the step grid and ends at any time t; its end is seen at date ceil(t - 1/4) (times in ticks), so
 // that rounding cannot move an end that falls on the grid. A date at which something happens anyway takes with it the flows that

@@ -101,6 +101,13 @@ struct CostParts {
   double total() const { return compute_usd + switch_usd + wait_usd + lost_usd; }
 };
 
+/// What a job did with its device-seconds: what is left of those that it held are start-up and checkpoints at its stops.
+struct DeviceParts {
+  double train_device_s = 0;       ///< steps and evaluations that counted
+  double lost_device_s = 0;        ///< training thrown away
+  double checkpoint_device_s = 0;  ///< periodic checkpoints
+};
+
 /// What a job did with the time in which it held devices.
 struct TimeParts {
   double train_s = 0;   ///< steps and evaluations that counted
@@ -126,11 +133,15 @@ struct JobRecord {
   bool predicted_feasible = true;  ///< the policy found a configuration that it expects to keep the limits
   const Choice* choice = nullptr;  ///< the entry it ran last; null when it never started
   CostParts cost;
+  double marginal_usd = 0;  ///< what the bill would be less without it (docs/explain/model.md, "Money")
   TimeParts time;
+  DeviceParts devices;
+  double checkpoint_usd = 0;  ///< of cost.switch_usd: periodic checkpoints
   double energy_j = 0;
   double co2_kg = kUnset;  ///< NaN where the cluster has no carbon intensity
   double device_s = 0;
   int preemptions = 0;
+  double preemption_s = 0;  ///< of `time`: their checkpoints, the work that they lose, and starting again after them
   int reconfigurations = 0;
   int restarts = 0;               ///< times that a node failed under it and it went back to the queue
   std::uint64_t checkpoints = 0;  ///< periodic ones, whole

@@ -16,6 +16,10 @@ const Instance& instance_of(const Cluster& cluster, PoolId pool) {
 
 }  // namespace
 
+std::string_view name_of(Billing billing) {
+  return billing == Billing::node ? "node" : billing == Billing::pool ? "pool" : "allocated";
+}
+
 bool has_gpus(const Cluster& cluster, PoolId pool) { return !instance_of(cluster, pool).gpus.empty(); }
 
 int workers_per_node(const Cluster& cluster, PoolId pool) {
@@ -44,14 +48,39 @@ double worker_busy_w(const Cluster& cluster, PoolId pool) {
   return worker_device(cluster, pool).busy_w + instance.host_busy_w / workers_per_node(cluster, pool);
 }
 
+long nodes_for(const Cluster& cluster, PoolId pool, long workers) {
+  const long per_node = workers_per_node(cluster, pool);
+  return (workers + per_node - 1) / per_node;
+}
+
+double boot_seconds(const Cluster& cluster, const Configuration* held, const Configuration& next) {
+  double longest_s = 0;
+  for (const Group& group : next.groups) {
+    const auto& autoscale = cluster.pools[static_cast<std::size_t>(group.pool)].autoscale;
+    if (!autoscale) continue;
+    const long up =
+        std::max<long>(autoscale->min_nodes, held == nullptr ? 0 : nodes_for(cluster, group.pool, held->workers_of(group.pool)));
+    if (nodes_for(cluster, group.pool, next.workers_of(group.pool)) > up) longest_s = std::max(longest_s, autoscale->boot_s);
+  }
+  return longest_s;
+}
+
 double servers_usd_per_s(const CostRules& rules, const Configuration& configuration) {
   return configuration.sync.servers * rules.parameter_server_usd_per_hour / kSecondsPerHour;
 }
 
 namespace {
 
-/// Dollars a second of the nodes that the configuration rents where it runs alone.
-double nodes_usd_per_s(const Cluster& cluster, const Configuration& configuration) {
+/// Nodes of a pool that are paid for while a job has so many workers there and nobody else any.
+long paid_nodes(const Cluster& cluster, Billing billing, PoolId pool, long workers) {
+  const Pool& of = cluster.pools[static_cast<std::size_t>(pool)];
+  const long own = nodes_for(cluster, pool, workers);
+  if (billing == Billing::node) return own;
+  return of.autoscale ? std::max<long>(own, of.autoscale->min_nodes) : of.nodes;
+}
+
+/// Dollars a second of the nodes that are paid for, whole, where the configuration runs alone.
+double nodes_usd_per_s(const Cluster& cluster, Billing billing, const Configuration& configuration) {
   double rate = 0;
   for (std::size_t g = 0; g < configuration.groups.size(); ++g) {
     const PoolId pool = configuration.groups[g].pool;
@@ -59,28 +88,36 @@ double nodes_usd_per_s(const Cluster& cluster, const Configuration& configuratio
     const bool is_first =
         std::none_of(configuration.groups.begin(), configuration.groups.begin() + static_cast<std::ptrdiff_t>(g),
                      [&](const Group& other) { return other.pool == pool; });
-    const int per_node = workers_per_node(cluster, pool);
     if (is_first)
-      rate += static_cast<double>((configuration.workers_of(pool) + per_node - 1) / per_node) * per_node *
-              worker_usd_per_s(cluster, pool);
+      rate += static_cast<double>(paid_nodes(cluster, billing, pool, configuration.workers_of(pool))) *
+              workers_per_node(cluster, pool) * worker_usd_per_s(cluster, pool);
   }
   return rate;
 }
 
 }  // namespace
 
+double rent_usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration) {
+  return rules.billing == Billing::node ? nodes_usd_per_s(cluster, rules.billing, configuration) : 0;
+}
+
 double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configuration& configuration) {
   double rate = servers_usd_per_s(rules, configuration);
-  if (rules.billing == Billing::node) return rate + nodes_usd_per_s(cluster, configuration);
+  if (rules.billing != Billing::allocated) return rate + nodes_usd_per_s(cluster, rules.billing, configuration);
   for (const Group& group : configuration.groups)
     rate += group.workers * configuration.share.fraction * worker_usd_per_s(cluster, group.pool);
   return rate;
 }
 
+double share_usd_per_s(const Cluster& cluster, CostRules rules, const Configuration& configuration) {
+  if (rules.billing == Billing::pool) rules.billing = Billing::allocated;
+  return usd_per_s(cluster, rules, configuration);
+}
+
 double usd_for(const Cluster& cluster, const CostRules& rules, const Configuration& configuration, double time_s) {
   double usd = usd_per_s(cluster, rules, configuration) * time_s;
   if (rules.billing == Billing::node && time_s < rules.minimum_node_s)
-    usd += nodes_usd_per_s(cluster, configuration) * (rules.minimum_node_s - time_s);
+    usd += rent_usd_per_s(cluster, rules, configuration) * (rules.minimum_node_s - time_s);
   return usd;
 }
 
@@ -158,7 +195,7 @@ Menu rigid_menu(const Job& job, const Cluster& cluster, const CostRules& rules) 
   if (pool == pools) return menu;
   choice.predicted.time_s = job.duration_s;
   choice.predicted.cost_usd = usd_for(cluster, rules, choice.configuration, job.duration_s);
-  if (rules.billing != Billing::node) choice.predicted.cost_usd *= job.gpu_fraction;
+  if (rules.billing == Billing::allocated) choice.predicted.cost_usd *= job.gpu_fraction;
   menu.ranked.push_back(std::move(choice));
   return menu;
 }

@@ -20,6 +20,8 @@ Meter::Meter(const Cluster& cluster, const CostRules& rules)
     if (rents)
       rented_.emplace_back(cluster.pools[p], worker_usd_per_s(cluster, pool) * workers_per_node(cluster, pool),
                            rules.minimum_node_s);
+    if (per_pool_money_)
+      kept_.emplace_back(cluster.pools[p], worker_usd_per_s(cluster, pool) * workers_per_node(cluster, pool), 0, !scalers_[p]);
     const int nodes = scalers_[p] ? scalers_[p]->nodes_up() : rents ? 0 : cluster.pools[p].nodes;
     now_.push_back({.devices = nodes * workers_per_node(cluster, pool),
                     .usd_per_device_s = worker_usd_per_s(cluster, pool),
@@ -50,7 +52,29 @@ void Meter::settle(PoolId pool, double now_s) {
   settle_held(pool, now_s);
 }
 
+/// By itself, so that what is summed elsewhere does not depend on who waits.
+void Meter::settle_waiting(PoolId pool, double now_s) {
+  PoolNow& n = now_[static_cast<std::size_t>(pool)];
+  const double since_s = std::exchange(n.waiting_since_s, now_s);
+  if (!work_waits_ || since_s == now_s) return;
+  const double usd = n.prices != nullptr ? n.usd(since_s, now_s) : n.usd_per_device_s * (now_s - since_s);
+  PoolTotals& t = totals_[static_cast<std::size_t>(pool)];
+  t.waiting_busy_usd += n.busy * usd;
+  t.waiting_pool_usd += n.devices * usd;
+}
+
+void Meter::set_waiting(double now_s, bool work_waits) {
+  if (work_waits == work_waits_) return;
+  for (std::size_t p = 0; p < now_.size(); ++p) {
+    const auto pool = static_cast<PoolId>(p);
+    if (scalers_[p]) settle(pool, now_s);  // nodes that have gone meanwhile went at dates of their own
+    settle_waiting(pool, now_s);
+  }
+  work_waits_ = work_waits;
+}
+
 void Meter::settle_held(PoolId pool, double now_s) {
+  if (work_waits_) settle_waiting(pool, now_s);
   PoolNow& n = now_[static_cast<std::size_t>(pool)];
   PoolTotals& t = totals_[static_cast<std::size_t>(pool)];
   const double dt = now_s - n.since_s;
@@ -71,7 +95,7 @@ void Meter::settle_held(PoolId pool, double now_s) {
 
 void Meter::open(double now_s) {
   std::fill(totals_.begin(), totals_.end(), PoolTotals{});  // nodes that came and went before are nobody's
-  for (PoolNow& n : now_) n.since_s = n.devices_since_s = now_s;
+  for (PoolNow& n : now_) n.since_s = n.devices_since_s = n.waiting_since_s = now_s;
 }
 
 /// Of the devices that have been there since the last time.
@@ -108,6 +132,16 @@ void Meter::give_back_nodes(double now_s, PoolId pool, std::span<const NodeShare
 
 std::vector<NodeRent> Meter::rent(double now_s, const Configuration& configuration, const Layout& layout) {
   std::vector<NodeRent> rents;
+  for (std::size_t g = 0; g < layout.size() && !kept_.empty(); ++g) {
+    const PoolId pool = configuration.groups[g].pool;
+    const bool as_one = !scalers_[static_cast<std::size_t>(pool)];
+    for (const NodeShare& share : layout[g]) {
+      const int node = as_one ? 0 : share.node;
+      const auto has = [&](const NodeRent& rent) { return rent.pool == pool && rent.node == node; };
+      if (std::none_of(rents.begin(), rents.end(), has))
+        rents.push_back(kept_[static_cast<std::size_t>(pool)].take(now_s, pool, node, 1));
+    }
+  }
   if (rented_.empty()) return rents;
   for (std::size_t g = 0; g < layout.size(); ++g) {
     const PoolId pool = configuration.groups[g].pool;
@@ -120,23 +154,28 @@ std::vector<NodeRent> Meter::rent(double now_s, const Configuration& configurati
 }
 
 void Meter::settle_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job) {
-  for (NodeRent& rent : rents) charge_rent(rent.pool, rented_[static_cast<std::size_t>(rent.pool)].settle(now_s, rent), job);
+  for (NodeRent& rent : rents) charge_rent(rent.pool, renting(rent.pool).settle(now_s, rent), job);
 }
 
 void Meter::end_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job) {
   for (NodeRent& rent : rents) {
-    RentedNodes& rented = rented_[static_cast<std::size_t>(rent.pool)];
+    RentedNodes& rented = renting(rent.pool);
     charge_rent(rent.pool, rented.give_back(now_s, rent), job);
+    if (rented_.empty()) continue;
     totals_[static_cast<std::size_t>(rent.pool)].pool_usd = rented.ended_usd();
     count_rented(rent.pool, now_s);
   }
   rents.clear();
 }
 
-void Meter::charge_rent(PoolId pool, double usd, JobMeter& job) {
-  totals_[static_cast<std::size_t>(pool)].jobs_usd += usd;
-  job.usd += usd;
+void Meter::charge_rent(PoolId pool, const RentCharge& charge, JobMeter& job) {
+  job.marginal_usd += charge.usd - charge.shared_usd;
+  if (rented_.empty()) return;  // the pool's bill is another
+  totals_[static_cast<std::size_t>(pool)].jobs_usd += charge.usd;
+  job.usd += charge.usd;
 }
+
+RentedNodes& Meter::renting(PoolId pool) { return (rented_.empty() ? kept_ : rented_)[static_cast<std::size_t>(pool)]; }
 
 /// Only nodes that are rented are there; an autoscaler counts them itself.
 void Meter::count_rented(PoolId pool, double now_s) {
@@ -192,6 +231,7 @@ void Meter::give_back(double now_s, double since_s, const Holding& holding, JobM
   job.energy_j += energy;
   job.co2_kg += co2_kg;
   job.usd += usd;
+  if (!per_pool_money_) job.marginal_usd += usd;
   if (per_pool_money_) {
     job.usd_of_pool.resize(now_.size(), 0.0);
     job.usd_of_pool[static_cast<std::size_t>(holding.pool)] += usd;
@@ -201,6 +241,7 @@ void Meter::give_back(double now_s, double since_s, const Holding& holding, JobM
 void Meter::charge_parameter_servers(double usd, JobMeter& job) {
   parameter_servers_usd_ += usd;
   job.usd += usd;
+  job.marginal_usd += usd;
 }
 
 void Meter::close(double now_s) {

@@ -42,6 +42,8 @@ struct PoolTotals {
   double jobs_energy_j = 0, idle_energy_j = 0, pool_energy_j = 0;
   double busy_device_s = 0;
   double jobs_co2_kg = 0, idle_co2_kg = 0, pool_co2_kg = 0;  ///< 0 where the cluster has no carbon intensity
+  /// While a job waits in the queue: the devices that compute, and all that are there, at their price.
+  double waiting_busy_usd = 0, waiting_pool_usd = 0;
 };
 
 // Money, energy and device-seconds as integrals, settled lazily at each change. Jobs, idle devices and pools are integrated
@@ -61,6 +63,7 @@ struct JobMeter {
   double energy_j = 0;
   double co2_kg = 0;
   double usd = 0;
+  double marginal_usd = 0;          ///< what the bill would be less without it (docs/explain/model.md, "Money")
   std::vector<double> usd_of_pool;  ///< only under pool billing
 };
 
@@ -75,7 +78,8 @@ class Meter {
   /// the last. Seconds until all of the nodes have booted.
   double take_nodes(double now_s, PoolId pool, std::span<const NodeShare> shares);
   void give_back_nodes(double now_s, PoolId pool, std::span<const NodeShare> shares);
-  /// Under node billing, what the job now pays for of its nodes; else nothing. Before the first take, after the last give_back.
+  /// Under node billing, what the job now pays for of its nodes; under pool billing, what it alone keeps from being given back;
+  /// else nothing. Before the first take, after the last give_back.
   std::vector<NodeRent> rent(double now_s, const Configuration& configuration, const Layout& layout);
   void settle_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job);
   void end_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job);
@@ -85,6 +89,8 @@ class Meter {
   void charge_parameter_servers(double usd, JobMeter& job);
   /// Pools exist from the first submit on.
   void open(double now_s);
+  /// From now on jobs wait in the queue, or none does.
+  void set_waiting(double now_s, bool work_waits);
   /// Settles everything; no job may hold anything.
   void close(double now_s);
   PoolSample sample(double now_s, PoolId pool);
@@ -99,6 +105,7 @@ class Meter {
   struct PoolNow {
     double since_s = 0;
     double devices_since_s = 0;  ///< so many devices as now
+    double waiting_since_s = 0;  ///< likewise so many that compute, while work waits or does not
     int devices = 0;
     double allocated = 0;
     double jobs_power_w = 0;
@@ -112,16 +119,20 @@ class Meter {
   };
   void settle(PoolId pool, double now_s);
   void settle_held(PoolId pool, double now_s);
+  void settle_waiting(PoolId pool, double now_s);
   void set_nodes(PoolId pool, int nodes, double now_s);
   void settle_devices(PoolId pool, double now_s);
-  void charge_rent(PoolId pool, double usd, JobMeter& job);
+  void charge_rent(PoolId pool, const RentCharge& charge, JobMeter& job);
+  RentedNodes& renting(PoolId pool);
   void count_rented(PoolId pool, double now_s);
   double co2_kg_per_w(double from_s, double to_s) const;
   bool per_pool_money_;
+  bool work_waits_ = false;
   const StepSeries* carbon_;  ///< null: not reckoned
   std::vector<PoolNow> now_;
   std::vector<std::unique_ptr<Autoscaler>> scalers_;  ///< by pool; null where all nodes are always there
   std::vector<RentedNodes> rented_;                   ///< by pool, under node billing
+  std::vector<RentedNodes> kept_;                     ///< by pool, under pool billing: each pool as one, autoscaled ones by node
   std::vector<PoolTotals> totals_;
   double parameter_servers_usd_ = 0;
 };

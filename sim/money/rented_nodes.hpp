@@ -10,31 +10,38 @@
 
 namespace rehearse::sim {
 
+/// Dollars, and how many of them are for time in which somebody else kept the node rented too.
+struct RentCharge {
+  double usd = 0, shared_usd = 0;
+};
+
 /// What a job holds of one node.
 struct NodeRent {
   PoolId pool = 0;
   int node = 0;
-  double devices = 0;         ///< a multiple of kShareGrid: sums are exact
-  double usd_per_device = 0;  ///< the node's integral when the job was last charged
+  double devices = 0;     ///< a multiple of kShareGrid: sums are exact
+  RentCharge per_device;  ///< the node's integrals when the job was last charged
 };
 
 class RentedNodes {
  public:
-  RentedNodes(const Pool& pool, double usd_per_node_s, double minimum_s);
+  /// `as_one`: the pool's nodes are one, given back together when no job has any of them.
+  RentedNodes(const Pool& pool, double usd_per_node_s, double minimum_s, bool as_one = false);
   NodeRent take(double now_s, PoolId pool, int node, double devices);
-  /// Dollars since the job was last charged.
-  double settle(double now_s, NodeRent& rent);
+  /// Since the job was last charged.
+  RentCharge settle(double now_s, NodeRent& rent);
   /// The same, and the job leaves; the last one on the node also pays the rest of its minimum time.
-  double give_back(double now_s, NodeRent& rent);
+  RentCharge give_back(double now_s, NodeRent& rent);
   int rented() const { return rented_; }
   /// Of all rentals that have ended: the pool's bill, reckoned from their dates alone.
   double ended_usd() const { return ended_usd_; }
 
  private:
   struct Node {
-    double held = 0;            // devices
-    double since_s = 0;         // the integral is up to here
-    double usd_per_device = 0;  // integral of the node's price over the devices held
+    double held = 0;        // devices
+    int jobs = 0;           // that hold them
+    double since_s = 0;     // the integrals are up to here
+    RentCharge per_device;  // of the node's price over the devices held
     double rented_since_s = 0;
     double paid_until_s = 0;   // by the minimum time of an earlier job; before that nobody pays again
     double billed_from_s = 0;  // of the rental under way, by ended_usd_
@@ -43,6 +50,7 @@ class RentedNodes {
   Node& advanced(double now_s, int node);
   const StepSeries* prices_;  // of a node, in dollars an hour; null: constant
   double usd_per_node_s_, minimum_s_;
+  double nodes_in_one_;
   std::vector<Node> nodes_;
   int rented_ = 0;
   double ended_usd_ = 0;

@@ -67,7 +67,7 @@ AloneOutcome AloneRunner::run(const Job& job, const Choice& choice) {
   AloneOutcome outcome;
   const Configuration& configuration = choice.configuration;
   if (!could_ever_fit(cluster_, configuration)) return outcome;
-  double running_s = job.duration_s, start_s = 0, collect_s = 0, power = 1;
+  double running_s = job.duration_s, start_s = boot_seconds(cluster_, nullptr, configuration), collect_s = 0, power = 1;
   if (job.work != Work::rigid) {
     const Layout layout = empty_cluster_layout(cluster_, configuration);
     const std::vector<Plans> plans = ask_plans(policy_, *models_.step_times, cluster_, job, configuration, layout);
@@ -77,7 +77,7 @@ AloneOutcome AloneRunner::run(const Job& job, const Choice& choice) {
     timing.step_s *= noise;
     timing.forward_s *= noise;
     outcome.step_s = timing.step_s;
-    start_s = start_seconds(job, rules_, models_, false) + timing.profiling_s;
+    start_s = boot_seconds(cluster_, nullptr, configuration) + start_seconds(job, rules_, models_, false) + timing.profiling_s;
     power = timing.power_fraction;
     if (job.work == Work::steps) {
       running_s = job.steps * timing.step_s;
@@ -180,8 +180,61 @@ StageCost StageRunner::switching(const Job& job, const Configuration* held, cons
     cost += held_for(rules_.checkpoint_s, old.usd_per_s, old.idle_w);
   }
   const StageRates& r = rates(job, next);
-  cost += held_for(start_seconds(job, rules_, models_, held != nullptr) + r.profiling_s, r.usd_per_s, r.idle_w);
+  cost += held_for(boot_seconds(cluster_, held, next) + start_seconds(job, rules_, models_, held != nullptr) + r.profiling_s,
+                   r.usd_per_s, r.idle_w);
   return cost;
+}
+
+double StageRunner::node_usd_per_s(PoolId pool) const {
+  return worker_usd_per_s(cluster_, pool) * workers_per_node(cluster_, pool);
+}
+
+/// As RentedNodes charges who is alone; less what the time would cost without a minimum.
+double StageRunner::pay(const Configuration& configuration, double from_s, double to_s, std::vector<PaidNode>& paid) const {
+  double more_usd = 0;
+  for (std::size_t g = 0; g < configuration.groups.size(); ++g) {
+    const PoolId pool = configuration.groups[g].pool;
+    if (std::any_of(configuration.groups.begin(), configuration.groups.begin() + static_cast<std::ptrdiff_t>(g),
+                    [&](const Group& other) { return other.pool == pool; }))
+      continue;  // groups of one pool share its nodes
+    for (long node = 0; node < nodes_for(cluster_, pool, configuration.workers_of(pool)); ++node) {
+      auto known = std::find_if(paid.begin(), paid.end(), [&](const PaidNode& p) { return p.pool == pool && p.node == node; });
+      if (known == paid.end()) known = paid.insert(paid.end(), {.pool = pool, .node = node, .paid_until_s = -1});
+      if (from_s > known->paid_until_s) known->rented_since_s = known->paid_until_s = from_s;
+      const double until_s = std::max(to_s, known->rented_since_s + rules_.minimum_node_s);
+      more_usd += node_usd_per_s(pool) * (std::max(0.0, until_s - known->paid_until_s) - (to_s - from_s));
+      known->paid_until_s = std::max(known->paid_until_s, until_s);
+    }
+  }
+  return more_usd;
+}
+
+double StageRunner::minimum_usd(const Configuration* held, const Configuration& next, double since_s, const StageCost& cost,
+                                std::vector<PaidNode>& paid) const {
+  if (!has_minimum()) return 0;
+  double more_usd = 0, from_s = since_s;
+  if (held != nullptr && !(*held == next)) {
+    from_s += on_date_grid(rules_.checkpoint_s);
+    more_usd += pay(*held, since_s, from_s, paid);
+  }
+  return more_usd + pay(next, from_s, since_s + cost.time_s, paid);
+}
+
+void StageRunner::has_rented(std::span<const StageSeen> seen, std::vector<PaidNode>& paid) const {
+  if (!has_minimum() || seen.empty()) return;
+  const StageSeen& last = seen.back();
+  double since_s = 0;
+  for (const StageSeen& stage : seen)
+    if (!(stage.configuration == last.configuration)) since_s = stage.elapsed_s;
+  for (const Group& group : last.configuration.groups)
+    for (long node = 0; node < nodes_for(cluster_, group.pool, last.configuration.workers_of(group.pool)); ++node)
+      paid.push_back({.pool = group.pool, .node = node, .rented_since_s = since_s, .paid_until_s = last.elapsed_s});
+}
+
+double StageRunner::paid_ahead_usd(std::span<const PaidNode> paid, double time_s) const {
+  double usd = 0;
+  for (const PaidNode& node : paid) usd += node_usd_per_s(node.pool) * std::max(0.0, node.paid_until_s - time_s);
+  return usd;
 }
 
 StageCost StageRunner::running(const StageRates& rates, const StageTraining& training, double slower) {
@@ -209,6 +262,7 @@ bool StageRunner::run(const Job& job, const Choice& choice, Standing& standing) 
   const double slower = noise(job, choice.configuration, standing.stages);
   StageCost cost = switching(job, standing.held, choice.configuration);
   cost += running(r, training, slower);
+  cost.cost_usd += minimum_usd(standing.held, choice.configuration, standing.time_s, cost, standing.paid);
   standing.progress = training.end;
   standing.held = &choice.configuration;
   ++standing.stages;

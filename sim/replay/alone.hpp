@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -12,6 +13,13 @@
 #include "sim/replay/stage.hpp"
 
 namespace rehearse::sim {
+
+/// A node that a minimum time has paid for beyond the present, or that is rented still: as RentedNodes has it.
+struct PaidNode {
+  PoolId pool = 0;
+  long node = 0;
+  double rented_since_s = 0, paid_until_s = 0;
+};
 
 /// Where the job stands between two stages.
 struct Standing {
@@ -25,6 +33,7 @@ struct Standing {
   double noise_scale = 0;  ///< true, at the end of the last stage
   bool ended = false;
   FailureReason failure = FailureReason::none;
+  std::vector<PaidNode> paid;  ///< only where nodes have a minimum time
 };
 
 /// Training to the end of a stage. It depends on batch, rate and staleness, not on where it runs.
@@ -69,8 +78,19 @@ class StageRunner {
   const StageRates& rates(const Job& job, const Configuration& configuration);
   /// Up to the choice's `until_epochs`; `batch_before` as in take_up_batch.
   StageTraining train(const Job& job, const Choice& choice, Progress from, double batch_before) const;
-  /// From letting go of `held` (null: nothing) to the first step of `next`; nothing when they are the same.
+  /// From letting go of `held` (null: nothing) to the first step of `next`; nothing when they are the same. Of money without
+  /// what minimum times change.
   StageCost switching(const Job& job, const Configuration* held, const Configuration& next);
+  /// Where nodes have a minimum time: dollars to add (or to take off, where an earlier minimum has paid) to those of a stage that
+  /// takes `cost`, switching from `held` included, and begins when the job has taken `since_s`. Charged ahead: the rest of a
+  /// minimum belongs to the stage that takes the node.
+  double minimum_usd(const Configuration* held, const Configuration& next, double since_s, const StageCost& cost,
+                     std::vector<PaidNode>& paid) const;
+  /// What a job holds after these stages of a replay, which charges no minimum before a node is let go.
+  void has_rented(std::span<const StageSeen> seen, std::vector<PaidNode>& paid) const;
+  /// What has been paid for beyond this time.
+  double paid_ahead_usd(std::span<const PaidNode> paid, double time_s) const;
+  bool has_minimum() const { return rules_.billing == Billing::node && rules_.minimum_node_s > 0; }
   /// Of the stage's training and evaluations, `slower` times as long as the rates say.
   static StageCost running(const StageRates& rates, const StageTraining& training, double slower);
   /// How much slower than its rates this stage (from 0) is.
@@ -88,6 +108,8 @@ class StageRunner {
     bool operator()(const Key& a, const Key& b) const;
   };
   StageRates compute(const Job& job, const Configuration& configuration) const;
+  double node_usd_per_s(PoolId pool) const;
+  double pay(const Configuration& configuration, double from_s, double to_s, std::vector<PaidNode>& paid) const;
 
   const Cluster& cluster_;
   const CostRules rules_;

@@ -10,6 +10,7 @@
 #include "sim/jobs/configuration.hpp"
 #include "sim/jobs/job.hpp"
 #include "sim/jobs/models.hpp"
+#include "sim/money/costs.hpp"
 #include "sim/nodes/device_shares.hpp"
 #include "sim/nodes/nodes.hpp"
 #include "sim/step/op_graph.hpp"
@@ -85,6 +86,7 @@ struct Service {
   int shared_device = -1;             ///< that one, of its pool's DeviceShares
   double since_s = 0;                 ///< of the state
   double held_since_s = 0;            ///< the devices of this stage were taken
+  double restart_s = 0;               ///< of a rigid job that has been stopped: seconds of holding devices before it goes on
   double lets_go_at_s = kNever;       ///< checkpointing: when it ends
   double device_s = 0;                ///< devices x seconds held, until `since_s`
   double held_s = 0;                  ///< seconds for which it held devices, in the stages that have ended
@@ -135,6 +137,7 @@ struct QueueView {
   std::span<const int> free_devices;          ///< by pool
   std::span<const Nodes> nodes;               ///< by pool: how the free devices lie on its nodes
   std::span<const DeviceShares> shares = {};  ///< by pool: the room beside jobs that need parts of devices; empty: unknown
+  const CostRules* costs = nullptr;           ///< how devices are paid for; null: as CostRules has it
 };
 
 /// `queue`: which job runs next, where.

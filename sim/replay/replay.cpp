@@ -140,7 +140,8 @@ void ReplayRun::decide(double now_s) {
                        .jobs = jobs_,
                        .free_devices = free_devices_,
                        .nodes = nodes_,
-                       .shares = shares_};
+                       .shares = shares_,
+                       .costs = &setup_.costs};
   answer_.clear();
   ask_policy("queue", nullptr, now_s, [&] { setup_.policy.queue->decide(view, answer_); });
   queued_.clear();
@@ -155,6 +156,7 @@ void ReplayRun::decide(double now_s) {
   // A job that was rejected or found no memory has left: the queue is told at this date.
   if (!ended_.empty()) events_.push({now_s, EventClass::timer, kWake});
   if (network_) settle_network(now_s);
+  meter_.set_waiting(now_s, waiting_ > 0);
   if (setup_.pool_samples) {
     for (std::size_t p = 0; p < nodes_.size(); ++p) {
       PoolSample sample = meter_.sample(now_s, static_cast<PoolId>(p));

@@ -1,5 +1,6 @@
 // The ends of stages and jobs: what was done, what it cost, and who is told.
 #include <algorithm>
+#include <utility>
 
 #include "sim/base/units.hpp"
 #include "sim/replay/replay_run.hpp"
@@ -36,11 +37,14 @@ void ReplayRun::end_stage(JobSlot slot, const StageReading& cut, bool keeps_all,
                           : mean_usd_per_s(cluster_, setup_.costs, configuration, live.stage_start_s, now_s);
   const double stage_usd = rate * held_s;
   TimeParts time{.switch_s = held_s};
+  double start_s = held_s, stop_s = 0;  // before the first step; after the last one, its loss included
   if (ran) {
     time.lost_s = lost_s(live.course, cut, keeps_all);
     const double after_cut_s =
         live.state == JobState::checkpointing ? now_s - live.running_since_s - cut.trained_s - cut.writing_s : 0;
-    time.switch_s = (live.running_since_s - live.stage_start_s) + cut.writing_s + after_cut_s;
+    start_s = live.running_since_s - live.stage_start_s;
+    stop_s = after_cut_s + (keeps_all ? 0 : cut.trained_s - cut.saved_trained_s);
+    time.switch_s = start_s + cut.writing_s + after_cut_s;
     live.checkpoints += cut.checkpoints;
     live.has_checkpoint = live.has_checkpoint || keeps_all || cut.checkpoints > 0;
   }
@@ -50,6 +54,14 @@ void ReplayRun::end_stage(JobSlot slot, const StageReading& cut, bool keeps_all,
   live.time.lost_s += time.lost_s;
   live.cost.lost_usd += rate * time.lost_s;
   live.cost.switch_usd += rate * time.switch_s;
+  live.checkpoint_usd += rate * (ran ? cut.writing_s : 0);
+  const double devices = configuration.workers() * configuration.share.fraction;
+  live.devices.train_device_s += devices * time.train_s;
+  live.devices.lost_device_s += devices * time.lost_s;
+  live.devices.checkpoint_device_s += devices * (ran ? cut.writing_s : 0);
+  // A start that is itself cut short by a preemption is the price of one of the two, not of both.
+  live.preemption_s += (live.returns || (live.gives_way && !ran) ? start_s : 0) + (live.gives_way ? stop_s : 0);
+  live.returns = std::exchange(live.gives_way, false);
   const bool asked = ran && live.course.asks_again && keeps_all && cut.done_s >= live.course.length_s;
   setup_.recorder->on_stage({.job = &jobs_[slot].job,
                              .stage = live.stages,
@@ -111,11 +123,15 @@ void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
                    .epochs = static_cast<double>(live.progress.epochs),
                    .accuracy = live.progress.accuracy,
                    .cost = live.cost,
+                   .marginal_usd = live.meter.marginal_usd,
                    .time = live.time,
+                   .devices = live.devices,
+                   .checkpoint_usd = live.checkpoint_usd,
                    .energy_j = live.meter.energy_j,
                    .co2_kg = cluster_.carbon_g_per_kwh ? live.meter.co2_kg : kUnset,
                    .device_s = live.meter.device_s,
                    .preemptions = live.preemptions,
+                   .preemption_s = live.preemption_s,
                    .reconfigurations = live.reconfigurations,
                    .restarts = live.restarts,
                    .checkpoints = live.checkpoints};

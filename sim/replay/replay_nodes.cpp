@@ -106,7 +106,7 @@ void ReplayRun::interrupt(JobSlot slot, double now_s) {
   events_.cancel(live.phase_end);
   tell(now_s, JobEvent::interrupted, slot);
   ++live.restarts;
-  live.loses_work = live.collects = false;
+  live.loses_work = live.collects = live.gives_way = false;
   live.next_menu.reset();
   end_stage(slot, reading_of(slot, now_s), false, now_s);
   // Ends of stages that were seen and are lost will be seen again.
@@ -125,6 +125,7 @@ void ReplayRun::evict(JobSlot slot, double now_s) {
   } else if (live.state == JobState::starting) {
     events_.cancel(live.phase_end);
     ++live.preemptions;
+    live.gives_way = true;
     tell(now_s, JobEvent::preempted, slot);
     end_stage(slot, {}, true, now_s);
     enqueue(slot, now_s);

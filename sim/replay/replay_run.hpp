@@ -58,6 +58,11 @@ struct LiveJob {
   JobMeter meter;
   CostParts cost;
   TimeParts time;
+  DeviceParts devices;
+  double checkpoint_usd = 0;
+  double preemption_s = 0;
+  bool gives_way = false;  ///< this stage ends by a preemption
+  bool returns = false;    ///< the stage before did
   std::uint64_t checkpoints = 0;
   int preemptions = 0, reconfigurations = 0;
   EventHandle phase_end;  ///< of starting, running or checkpointing

@@ -209,6 +209,7 @@ void ReplayRun::begin_running(JobSlot slot, double now_s) {
 void ReplayRun::preempt(JobSlot slot, Preemption preemption, double now_s) {
   LiveJob& live = live_[slot];
   ++live.preemptions;
+  live.gives_way = true;
   tell(now_s, JobEvent::preempted, slot);
   live.loses_work = preemption == Preemption::lose;
   begin_checkpoint(slot, live.clock.at(now_s), now_s);
@@ -222,7 +223,8 @@ void ReplayRun::begin_checkpoint(JobSlot slot, const StageReading& cut, double n
   live.state = JobState::checkpointing;
   hold(slot, 0, 0, now_s);
   if (needs_part(slot)) retune_beside(slot, now_s);
-  const double checkpoint_s = jobs_[slot].job.work == Work::rigid || live.loses_work ? 0 : setup_.costs.checkpoint_s;
+  const bool writes = switches(jobs_[slot].job, setup_.costs) && !live.loses_work;
+  const double checkpoint_s = writes ? setup_.costs.checkpoint_s : 0;
   const double lets_go_at_s = on_date_grid(now_s + (live.collects ? setup_.costs.collect_s : checkpoint_s));
   live.phase_end = events_.push({lets_go_at_s, EventClass::completion, subject_of(slot, JobTimer::phase_end)});
   changed_.push_back(slot);

@@ -23,12 +23,14 @@ double fraction_done(const QueueJob& queued, const LiveJob& live) {
 
 double QueueJob::predicted_remaining_s(int entry, double now_s) const {
   const auto predicted_s = [this](int of) { return menu.ranked[static_cast<std::size_t>(of)].predicted.time_s; };
-  double done = service.fraction_done;
+  double done = service.fraction_done, restart_s = service.restart_s;
   if (service.entry >= 0) {
     const double until_s = service.state == JobState::checkpointing ? service.since_s : now_s;
-    done += (until_s - service.held_since_s) / predicted_s(service.entry);
+    const double held_s = until_s - service.held_since_s;
+    restart_s = std::max(0.0, service.restart_s - held_s);
+    done += (held_s - (service.restart_s - restart_s)) / predicted_s(service.entry);
   }
-  const double remaining_s = (1 - done) * predicted_s(entry);
+  const double remaining_s = restart_s + (1 - done) * predicted_s(entry);
   return remaining_s == remaining_s ? std::max(0.0, remaining_s) : kNever;
 }
 
@@ -51,6 +53,8 @@ void ReplayRun::show(JobSlot slot, double now_s) {
       .shared_device = holds && needs_part(slot) ? live.layout[0].front().shared_device : -1,
       .since_s = now_s,
       .held_since_s = holds ? live.stage_start_s : now_s,
+      .restart_s =
+          queued.job.work == Work::rigid ? start_seconds(queued.job, setup_.costs, setup_.models, live.has_checkpoint) : 0,
       .device_s = live.meter.device_s,
       .held_s = live.time.held_s(),
       .ran_s = live.time.train_s + live.time.lost_s + (live.state == JobState::checkpointing ? live.cut.trained_s : 0),

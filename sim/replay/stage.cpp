@@ -59,7 +59,9 @@ double preload_seconds(const Job& job, const CostRules& rules, const Models& mod
 }
 
 double start_seconds(const Job& job, const CostRules& rules, const Models& models, bool ran_before) {
-  if (job.work == Work::rigid) return 0;
+  if (!switches(job, rules)) return 0;
+  // Its measured duration has its first start. Of its bytes nothing is known: reading a checkpoint takes as long as writing it.
+  if (job.work == Work::rigid) return ran_before ? rules.start_s + rules.checkpoint_s : 0;
   return preload_seconds(job, rules, models) + rules.start_s +
          (ran_before ? models.step_times->checkpoint_bytes(*job.profile) / rules.restore_bytes_per_s : 0);
 }

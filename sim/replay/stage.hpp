@@ -63,9 +63,10 @@ struct StageInputs {
 
 StageCourse stage_course(const StageInputs& inputs, const Models& models);
 
-/// Seconds from taking devices to the first step: start-up, and reading the checkpoint of a job that has run before.
 /// Seconds until the training data are on the job's nodes; 0 for rigid jobs, of whose data nothing is known.
 double preload_seconds(const Job& job, const CostRules& rules, const Models& models);
+/// Seconds from taking devices to the first step: those, start-up, and reading the checkpoint of a job that has run before. Of
+/// rigid jobs only where the rules say so (CostRules::rigid_jobs_switch), and only with a checkpoint.
 double start_seconds(const Job& job, const CostRules& rules, const Models& models, bool ran_before);
 
 /// With another global batch size than before (0: the job has not run) the learning rate warms up again.

@@ -1,5 +1,5 @@
 // One training step on a many-core CPU: operations run on given cores with given numbers of threads, share memory bandwidth by
-// max-min and cores by hardware threads (docs/explain/model.md, "Threads"). Event-exact: between two ends of operations all speeds are
+// max-min and cores by hardware threads (docs/explain/step.md, "Threads"). Event-exact: between two ends of operations all speeds are
 // constant.
 #pragma once
 

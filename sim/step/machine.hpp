@@ -92,7 +92,7 @@ class MachineBuilder {
   std::vector<Given> routes_;
 };
 
-/// How a node's devices hang together (docs/explain/model.md, "Links of a node").
+/// How a node's devices hang together (docs/explain/step.md, "Links of a node").
 struct NodeWiring {
   Link pcie;                ///< a GPU's port, each direction
   Link gpu_to_gpu;          ///< a GPU's NVLink port; bandwidth 0: none, GPUs talk over PCIe

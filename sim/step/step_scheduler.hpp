@@ -1,4 +1,4 @@
-// The one scheduler of a training step (docs/explain/model.md, "Step level"): what runs where and when, and what it keeps. For
+// The one scheduler of a training step (docs/explain/step.md, "Step level"): what runs where and when, and what it keeps. For
 // this room's sources alone.
 #pragma once
 
@@ -89,7 +89,7 @@ class StepMemory {
   OutOfMemory out_of_memory_;
 };
 
-// The one scheduler of a training step (docs/explain/model.md, "Step level"): what runs where and when, which tensors go where,
+// The one scheduler of a training step (docs/explain/step.md, "Step level"): what runs where and when, which tensors go where,
 // what lies in memory. The network decides how long transfers take.
 //
 // At one date: operations end in the order of their indices; transfers whose latency is over begin; tensors arrive in the order

@@ -1,4 +1,4 @@
-// How long one training step takes with every operation on a given device. Two timers of one meaning (docs/explain/model.md, "Step
+// How long one training step takes with every operation on a given device. Two timers of one meaning (docs/explain/step.md, "Step
 // level"): the fast one for searches, and the reference, whose network is SimGrid's.
 #pragma once
 

@@ -9,8 +9,6 @@
 
 namespace {
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 /// 6,000 flowers; a curve that flattens out, reached later with larger batches.
 std::string curves() {
   std::string text = "model,dataset,batch_size,epoch,metric,examples\n";

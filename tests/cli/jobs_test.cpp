@@ -24,7 +24,7 @@ TEST_CASE("a trace is imported, and what is imported runs") {
   const Ended import = program(folder, {"import", "jobs", "philly", "philly.csv", "--to", "2017-10-10", "-o", "jobs.csv"});
   CHECK(import.err.empty());
   REQUIRE(import.status == 0);
-  CHECK_THAT(import.out, Contains("3 rows, 1 jobs, 1 rows dropped, 1 left out") && Contains("jobs.csv: 1 jobs"));
+  CHECK_THAT(import.out, Contains("3 rows, 1 job, 1 row dropped, 1 left out") && Contains("jobs.csv: 1 job\n"));
   CHECK(text_of(folder.path() + "/jobs.csv") ==
         "job_id,submit_s,gpus,duration_s,user,partition\nphilly-1,1507532515,1,66,11cb48,11cb48\n");
   folder.write("s.json", R"({"name": "s", "cluster": {"pools": [{"name": "k80", "instance": "p2.xlarge", "nodes": 1}]},
@@ -56,7 +56,7 @@ TEST_CASE("jobs and results leave in other people's formats") {
   folder.write("philly.csv", kPhilly);
   const Ended swf = program(folder, {"export", "jobs", "swf", "philly.csv", "--format", "philly", "-o", "jobs.swf"});
   CHECK(swf.status == 0);
-  CHECK_THAT(swf.out, Contains("3 rows, 2 jobs, 1 rows dropped") && Contains("jobs.swf: 2 jobs"));
+  CHECK_THAT(swf.out, Contains("3 rows, 2 jobs, 1 row dropped") && Contains("jobs.swf: 2 jobs"));
   folder.write("s.json", R"({"name": "s", "cluster": {"pools": [{"name": "k80", "instance": "p2.xlarge", "nodes": 1}]},
     "jobs": [{"trace": "jobs.swf", "format": "swf"}], "policies": ["manual"]})");
   REQUIRE(program(folder, {"run", "s.json"}).status == 0);

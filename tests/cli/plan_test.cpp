@@ -64,6 +64,31 @@ TEST_CASE("plan: what is free right now bounds the workers, and a least-energy c
          sparing.find("255 W") != std::string::npos));
 }
 
+TEST_CASE("plan: nodes are rented whole, and the answer says what is rented and what works") {
+  const std::string a100 = R"({ "cluster": { "pools": [ { "name": "a100", "instance": "p4d.24xlarge", "nodes": 2 } ] })";
+  const std::string job = R"({"model": "resnet50", "target_accuracy": 0.74, "objective": "least-cost")";
+  // Of eight A100s that are paid for two would waste six: all of them work, and the second best is no part of a node either.
+  Planned files;
+  const Ended whole = files.plan(job + "}", a100 + "}");
+  CHECK_THAT(whole.out, Catch::Contains("\n             1 node of p4d.24xlarge, all 8 GPUs\n"));
+  CHECK_THAT(whole.out, Catch::Contains("\nBilling: node"));
+  const auto dollars = [](const Ended& ended) {
+    const std::string line = line_with(ended.out, "recommended");
+    const std::size_t end = line.rfind(" $");
+    return std::stod(line.substr(line.rfind(' ', end - 1)));
+  };
+  // Two of the eight, because the user says so: 25 % work, and a whole node is paid for: four times as much as by the device.
+  const Ended two = files.plan(job + R"(, "workers": 2})", a100 + "}");
+  CHECK_THAT(two.out, Catch::Contains("\n             1 node of p4d.24xlarge, 2 of 8 GPUs work (25 %)\n"));
+  const Ended by_device = files.plan(job + R"(, "workers": 2})", a100 + R"(, "billing": "allocated" })");
+  CHECK_THAT(by_device.out, !Catch::Contains("p4d.24xlarge"));
+  CHECK_THAT(by_device.out, Catch::Contains("\nBilling: allocated"));
+  CHECK(dollars(two) == Approx(4 * dollars(by_device)).margin(0.04));
+  CHECK(dollars(whole) < dollars(two) / 3);
+  files.refused(job + "}", {"/minimum_node_s", "\"billing\": \"node\" beside it"},
+                a100 + R"(, "billing": "pool", "minimum_node_s": 60 })");
+}
+
 TEST_CASE("plan: a slow network, or one of long latency, makes more nodes not worth it") {
   Planned files;
   const auto workers = [&](const char* network) {

@@ -17,8 +17,6 @@ const std::string kHostile = R"({ "name": "hostile", "repetitions": 2,
   "jobs": [ { "generate": "mixed-cnn-rnn", "count": 4, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
   "policies": [ { "name": "'; system 'touch pwned'; x='" }, { "name": "`touch pwned` $(touch pwned) @x %s%n \\" }, { "name": "<b>{x_2}^y" } ] })";
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 bool has_gnuplot(const TemporaryFolder& folder) {
   if (Shell(folder).has("gnuplot")) return true;
   WARN("skipped: gnuplot is not installed");

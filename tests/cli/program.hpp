@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/scenarios/temporary_folder.hpp"
@@ -23,6 +24,8 @@ inline std::string text_of(const std::string& path) {
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
 }
+
+inline bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 /// The program in a process group of its own, started in a folder; its output goes to files beside.
 class Program {

@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 const std::string kQuickstart = REHEARSE_SOURCE_DIR "/scenarios/quickstart.json";
 
 const std::string kNoisy = R"({ "name": "noisy", "seed": 11, "repetitions": 2,
+  "output": { "decisions": "all", "stages": "all", "curves": "all", "predictions": "all", "utilization": "all", "events": "all" },
   "cluster": { "pools": [
     { "name": "t4", "instance": "g4dn.12xlarge", "nodes": 4 },
     { "name": "v100", "instance": "p3.8xlarge", "nodes": 4 },
@@ -159,7 +160,8 @@ TEST_CASE("jobs and idle devices together cost what the pools cost") {
   double pools_usd_per_s = 0;
   for (const auto& pool : cluster.pools)
     pools_usd_per_s += pool.nodes * cluster.instances[static_cast<std::size_t>(pool.instance)].price_usd_per_hour / 3600;
-  for (const std::string billing : {"allocated", "pool"}) {
+  // Nodes that are rented are nobody's while they are not: their bill is what the books of nodes.csv say (tests/fuzz).
+  for (const std::string billing : {"allocated", "node", "pool"}) {
     INFO(billing);
     run(folder, scenario, "out", {"--set", "/billing=" + billing, "--set", "/repetitions=1"});
     const auto summary = nlohmann::json::parse(text_of(folder.path() + "/out/summary.json"));
@@ -175,12 +177,72 @@ TEST_CASE("jobs and idle devices together cost what the pools cost") {
       }
       const auto mean = [&](const char* field) { return policy.at(field).at("mean").get<double>(); };
       CHECK(jobs_usd + mean("profiling_cost_usd") == Approx(mean("cost_usd")).epsilon(1e-9));
-      CHECK(jobs_usd + mean("idle_cost_usd") == Approx((last_s - first_s) * pools_usd_per_s).epsilon(1e-9));
+      if (billing == "node") {
+        CHECK(mean("idle_cost_usd") == 0);
+        CHECK(mean("marginal_cost_usd") <= mean("cost_usd") * (1 + 1e-9));
+      } else {
+        CHECK(jobs_usd + mean("idle_cost_usd") == Approx((last_s - first_s) * pools_usd_per_s).epsilon(1e-9));
+      }
+      if (billing == "allocated") CHECK(mean("marginal_cost_usd") == Approx(mean("cost_usd")).epsilon(1e-9));
       CHECK(mean("makespan_s") == Approx(last_s - first_s).epsilon(1e-9));
       CHECK(mean("jobs") == 32);
       CHECK(mean("jobs_completed") + mean("jobs_failed") == 32);
     }
   }
+}
+
+// One job, 4 nodes of 4 V100s, a deadline that a single GPU keeps. By the device, and by the node, few GPUs are cheapest; a pool
+// that is paid for until the job ends is cheapest when the job is soon done, and who counted devices alone would pay five times
+// as much.
+TEST_CASE("under every billing nobody is cheaper than the oracle, and the results say who pays for what") {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.write("s.json", R"({ "name": "one", "world": { "model_error": 0 },
+    "cluster": { "pools": [ { "name": "v100", "instance": "p3.8xlarge", "nodes": 4 } ] },
+    "jobs": [ { "model": "resnet50", "dataset": "imagenet", "target_accuracy": 0.7, "deadline_s": 4000000 } ],
+    "manual": { "workers": 16 }, "policies": [ "manual", "median-feasible", "oracle" ] })");
+  std::map<std::string, double> oracle_usd;
+  for (const std::string billing : {"allocated", "node", "pool"}) {
+    INFO(billing);
+    const Ended ended = run_program(folder.path(), {"run", scenario, "--out", "out", "--set", "/billing=" + billing});
+    REQUIRE(ended.status == 0);
+    CHECK_THAT(ended.out, Catch::Contains("\nBilling: " + billing));
+    const auto summary = nlohmann::json::parse(text_of(folder.path() + "/out/summary.json"));
+    CHECK(summary.at("billing") == billing);
+    const auto mean = [&](int policy, const char* field) {
+      return summary.at("policies").at(static_cast<std::size_t>(policy)).at(field).at("mean").get<double>();
+    };
+    for (int policy = 0; policy < 3; ++policy) {
+      INFO(policy);
+      REQUIRE(mean(policy, "limits_broken") == 0);
+      CHECK(mean(2, "cost_usd") <= mean(policy, "cost_usd") * (1 + 1e-9));
+      CHECK(mean(policy, "marginal_cost_usd") == Approx(mean(policy, "cost_usd")));  // there is nobody else
+      CHECK(mean(policy, "cost_error_median") < 1e-6);
+    }
+    CHECK(mean(2, "saving_percent") >= 0);
+    oracle_usd[billing] = mean(2, "cost_usd");
+  }
+  CHECK(oracle_usd.at("allocated") < oracle_usd.at("node"));
+}
+
+// A T4 does not hold the batch that the user insists on, and there is nothing else.
+TEST_CASE("who breaks the limits of a job that manual cannot run has no effective cost and does not win") {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.write("s.json", R"({ "name": "nowhere", "world": { "model_error": 0 },
+    "cluster": { "pools": [ { "name": "t4", "instance": "g4dn.xlarge", "nodes": 1 } ] },
+    "jobs": [ { "job_id": "small", "model": "resnet18", "dataset": "cifar10", "epochs": 1 },
+              { "job_id": "vast", "model": "vgg16", "dataset": "imagenet", "gpus": 1, "batch_size": 4096, "steps": 10 } ],
+    "policies": [ "manual", "oracle" ] })");
+  run(folder, scenario, "out");
+  const auto summary = nlohmann::json::parse(text_of(folder.path() + "/out/summary.json"));
+  for (const nlohmann::json& policy : summary.at("policies")) {
+    INFO(policy.at("policy"));
+    CHECK(policy.at("limits_broken").at("mean") == 1);
+    CHECK(policy.at("effective_cost_usd").at("mean").is_null());
+    CHECK(policy.at("effective_saving_percent").at("mean").is_null());
+    CHECK(policy.at("regret_mean_usd").at("mean").is_null());
+    CHECK(policy.at("cost_usd").at("mean") > 0);
+  }
+  CHECK_THAT(run_program(folder.path(), {"run", scenario, "--out", "again"}).out, !Catch::Contains("lowest effective cost"));
 }
 
 // Of one GPU's prices an hour and single-precision TFLOP/s: T4 0.526 and 8.1, V100 3.06 and 15.7, A100 32.7726/8 = 4.10 and 19.5,

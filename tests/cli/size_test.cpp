@@ -14,8 +14,6 @@ const std::string kGenerated = R"({ "name": "s",
   "jobs": [ { "generate": "mixed-cnn-rnn", "count": 10, "arrivals_per_hour": 1000 } ],
   "policies": [ "manual" ] })";
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 /// Names of scenarios that need files of the optional data, which may not be there.
 bool needs_data(const fs::path& scenario) { return has(text_of(scenario), "${REHEARSE_DATA}"); }
 
@@ -32,7 +30,7 @@ TEST_CASE("check accepts every scenario that ships, studies included") {
     const Ended ended = run_program(folder.path(), {"check", entry.path().string()});
     INFO(entry.path() << ": " << ended.err);
     CHECK(ended.status == 0);
-    studies += has(ended.out, "no mistakes; study: ");
+    studies += has(ended.out, "no mistakes; study ");
   }
   CHECK(studies >= 16);
 }
@@ -58,11 +56,11 @@ TEST_CASE("a large run is told of before it starts, a small one is not") {
   // 10,000,000 jobs of 7,800 bytes, and 27 MB: 78 GB.
   const Ended many = run_program(folder.path(), {"check", "s.json", "--set", "/jobs/0/count=10000000"});
   CHECK(many.status == 0);
-  CHECK(has(many.err, "warning: this is large: about 1e+07 jobs and 4e+07 events a run; in all 78 GB of memory"));
+  CHECK(has(many.err, "warning: this is large: 10,000,000 jobs and about 40,000,000 events a run; in all about 78 GB of memory"));
   // A failure and its repair every 1 + 1 seconds for a year of 3.2e7 s on 10,000 nodes: 3.2e11 events.
   folder.write("f.json", R"({ "cluster": { "pools": [ { "name": "v", "instance": "p3.2xlarge", "nodes": 10000 } ] },
   "jobs": [ { "gpus": 1, "duration_s": 3.2e7 } ], "failures": { "mtbf_s": 1, "repair_s": 1 }, "policies": [ "manual" ] })");
-  CHECK(has(run_program(folder.path(), {"check", "f.json"}).err, "about 1 jobs and 3.2e+11 events a run"));
+  CHECK(has(run_program(folder.path(), {"check", "f.json"}).err, "1 job and about 320,000,000,000 events a run"));
 }
 
 #ifndef __SANITIZE_ADDRESS__  // whose shadow would be counted

@@ -28,8 +28,6 @@ std::string swept(int runs) {
     "policies": [ "manual", "static-isotonic" ] })";
 }
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 std::set<std::string> names_in(const std::string& folder) {
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());

@@ -1,4 +1,4 @@
-// What docs/evidence/validation-fidelity.md says of energy and parameter servers, on the optional data.
+// What docs/evidence/measurements.md says of energy and parameter servers, on the optional data.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>

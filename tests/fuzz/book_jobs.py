@@ -10,6 +10,8 @@ ENDS = ("finished", "failed")
 def ends_once(books):
     sets = collections.defaultdict(dict)
     for run in books.runs.values():
+        if not books.has(run, "jobs.csv"):
+            continue
         rows = run.rows["jobs.csv"]
         counts = collections.Counter(row["job"] for row in rows)
         for job, count in counts.items():
@@ -81,6 +83,8 @@ def flags(books):
 def events(books):
     for key in books.with_events:
         run = books.runs[key]
+        if not books.has(run, "jobs.csv"):
+            continue
         rows = {row["job"]: row for row in run.rows["jobs.csv"]}
         last, of_job = -math.inf, collections.defaultdict(list)
         for event in run.events:
@@ -105,13 +109,15 @@ def events(books):
                 yield f"{run}: job {job} started at {started[:1]}, at {row['start_s']} by jobs.csv"
             if row and names.count("preempted") > int(row["preemptions"]) + names.count("interrupted"):
                 yield f"{run}: job {job} is preempted {names.count('preempted')} times, {row['preemptions']} by jobs.csv"
-            if "decisions.csv" in books.files and sum(d["decision"] == "start" and d["job"] == job for d in run.rows["decisions.csv"]) < len(started):
+            if books.has(run, "decisions.csv") and sum(d["decision"] == "start" and d["job"] == job for d in run.rows["decisions.csv"]) < len(started):
                 yield f"{run}: job {job} is started {len(started)} times, less often by decisions.csv"
 
 
 def stages(books):
     """One follows the other, within the job's time; curves rise."""
     for run in books.runs.values():
+        if not books.has(run, "jobs.csv"):
+            continue
         rows = {row["job"]: row for row in run.rows["jobs.csv"]}
         for job, of_job in by_job(run.rows["stages.csv"]).items():
             last = -math.inf
@@ -139,12 +145,14 @@ def life(books):
             parts = sum(number(row[name]) for name in ("train_s", "switch_s", "lost_s"))
             if not close(parts, number(row["held_s"]), 1e-9, number(row["held_s"])):
                 yield f"{run}: job {row['job']}: held {row['held_s']} s, train + switch + lost are {parts}"
-            if "stages.csv" in books.files and not close(held[row["job"]], number(row["held_s"]), 1e-9, 1):
+            if books.has(run, "stages.csv") and not close(held[row["job"]], number(row["held_s"]), 1e-9, 1):
                 yield f"{run}: job {row['job']}: held {row['held_s']} s, stages {held[row['job']]}"
 
 
 def predictions(books):
     for run in books.runs.values():
+        if not books.has(run, "jobs.csv"):
+            continue
         rows = {row["job"]: row for row in run.rows["jobs.csv"]}
         for row in run.rows["predictions.csv"]:
             job = rows.get(row["job"])

@@ -45,10 +45,12 @@ def is_whole(money, price, seconds):
 
 
 def price_times_time(books):
-    if "nodes.csv" not in books.files or books.scenario.get("billing", "allocated") not in ("allocated", "pool"):
+    if books.scenario.get("billing", "allocated") not in ("allocated", "pool"):
         return
     shared = books.scenario.get("billing") == "pool"
     for run in books.runs.values():
+        if not books.has(run, "nodes.csv"):
+            continue
         money = device_money(books, run)
         if money is None:
             continue
@@ -61,10 +63,10 @@ def price_times_time(books):
 
 def stage_money(books):
     """Stages' money is the job's, but for its share of idle devices."""
-    if "stages.csv" not in books.files:
-        return
     shared = books.scenario.get("billing") == "pool"
     for run in books.runs.values():
+        if not books.has(run, "stages.csv"):
+            continue
         of_job = by_job(run.rows["stages.csv"])
         for row in run.rows["jobs.csv"]:
             cost, parts = number(row["cost_usd"]), sum(number(stage["cost_usd"]) for stage in of_job[row["job"]])
@@ -129,13 +131,13 @@ def rented_spans(run):
 
 def rented(books):
     """Under node billing all jobs together pay for whole nodes, from the first device that somebody took until nobody had one."""
-    if "nodes.csv" not in books.files or books.scenario.get("billing") != "node" or books.scenario.get("minimum_node_s", 0) > 0:
+    if books.scenario.get("billing") != "node" or books.scenario.get("minimum_node_s", 0) > 0:
         return
     if may_have_servers(books):
         return
     for run in books.runs.values():
         series = {pool: prices(books, pool) for pool in books.pools}
-        if None in series.values() or not run.rows["jobs.csv"]:
+        if None in series.values() or not run.rows["jobs.csv"] or not books.has(run, "nodes.csv"):
             continue
         bill = sum(integral(series[pool], start, end) / 3600 for (pool, _), spans in rented_spans(run).items() for start, end in spans)
         paid = sum(number(row["cost_usd"]) for row in run.rows["jobs.csv"])
@@ -160,10 +162,10 @@ def sampled(run, pool, column, start, end):
 
 def energy(books):
     """Power over time is the jobs' energy and the idle devices'."""
-    if "utilization.csv" not in books.files or any("autoscale" in pool for pool in books.pools.values()):
+    if any("autoscale" in pool for pool in books.pools.values()):
         return
     for run in books.runs.values():
-        if not run.rows["repetitions.csv"] or not run.rows["jobs.csv"]:
+        if not run.rows["repetitions.csv"] or not run.rows["jobs.csv"] or not books.has(run, "utilization.csv"):
             continue
         start, end = span(run)
         power = sum(sampled(run, pool, "power_w", start, end) for pool in books.pools)
@@ -173,9 +175,49 @@ def energy(books):
             yield f"{run}: power over time is {power} J, jobs {jobs} + idle {idle} = {jobs + idle}"
 
 
+def alone_money(books, run):
+    """Of each job, its nodes' price while no other job is on them; with pool billing its pools' while no other has any of them."""
+    series = {pool: prices(books, pool) for pool in books.pools}
+    if None in series.values():
+        return None
+    as_one = books.scenario.get("billing") == "pool"
+    held = collections.defaultdict(list)
+    for row in run.rows["nodes.csv"]:
+        one = as_one and "autoscale" not in books.pools[row["pool"]]
+        held[row["pool"], None if one else row["node"]].append((number(row["start_s"]), number(row["end_s"]), row["job"]))
+    money = collections.defaultdict(float)
+    for (pool, node), spans in held.items():
+        dates = sorted({date for start, end, _ in spans for date in (start, end)})
+        for begin, end in zip(dates, dates[1:]):
+            jobs = {job for start, stop, job in spans if start <= begin and stop >= end}
+            if len(jobs) == 1:
+                times = books.pools[pool]["nodes"] if node is None else 1
+                money[jobs.pop()] += times * integral(series[pool], begin, end) / 3600
+    return money
+
+
+def marginal(books):
+    """What would not have been needed without a job."""
+    billing = books.scenario.get("billing", "allocated")
+    for run in books.runs.values():
+        rows = run.rows["jobs.csv"]
+        if not rows or "marginal_cost_usd" not in rows[0]:
+            return
+        known = billing != "allocated" and "nodes.csv" in books.files and not may_have_servers(books) and not books.scenario.get("minimum_node_s")
+        alone = alone_money(books, run) if known else None
+        for row in rows:
+            cost, added = number(row["cost_usd"]), number(row["marginal_cost_usd"])
+            if billing == "allocated" and not close(added, cost, 1e-8) or billing == "node" and added > cost * (1 + 1e-8) + 1e-9:
+                yield f"{run}: job {row['job']} costs {cost} and adds {added}"
+            if alone is not None and not close(added, alone[row["job"]], 1e-7, 1e-3):
+                yield f"{run}: job {row['job']} adds {added}, {alone[row['job']]} by nodes.csv"
+
+
 def effective(books):
     for run in books.runs.values():
         for row in run.rows["jobs.csv"]:
+            if not row["effective_cost_usd"] and not keeps_limits(row):
+                continue  # manual's configuration fits nowhere
             cost, with_penalty = number(row["cost_usd"]), number(row["effective_cost_usd"])
             if keeps_limits(row) and with_penalty != cost or with_penalty < cost * (1 - 1e-9):
                 yield f"{run}: job {row['job']}: effective cost {with_penalty}, cost {cost}, limits {'kept' if keeps_limits(row) else 'broken'}"
@@ -183,12 +225,12 @@ def effective(books):
 
 def utilization(books):
     """The share of the money that devices were busy for."""
-    if "utilization.csv" not in books.files or not all(books.is_plain(pool) for pool in books.pools):
+    if not all(books.is_plain(pool) for pool in books.pools):
         return
     if books.scenario.get("billing") == "node":  # of rented nodes, which come and go
         return
     for run in books.runs.values():
-        if not run.rows["repetitions.csv"] or not run.rows["jobs.csv"]:
+        if not run.rows["repetitions.csv"] or not run.rows["jobs.csv"] or not books.has(run, "utilization.csv"):
             continue
         start, end = span(run)
         busy_usd = all_usd = 0.0
@@ -204,5 +246,5 @@ def utilization(books):
             yield f"{run}: utilization {claimed}, {busy_usd / all_usd if all_usd else None} by utilization.csv"
 
 
-RULES = {"price x time": price_times_time, "stages' money": stage_money, "parts of money": parts, "conservation": conservation, "rented": rented,
+RULES = {"price x time": price_times_time, "stages' money": stage_money, "parts of money": parts, "conservation": conservation, "rented": rented, "marginal cost": marginal,
          "energy": energy, "effective cost": effective, "utilization": utilization}

@@ -30,7 +30,7 @@ def capacity(books):
         shared = {row["pool"] for row in run.rows["nodes.csv"] if number(row["devices"]) % 1 > 0}
         for row in run.rows["utilization.csv"]:
             pool, busy, allocated = row["pool"], number(row["busy_devices"]), number(row["allocated_devices"])
-            most = books.devices(pool) if pool in shared or "nodes.csv" not in books.files else allocated
+            most = books.devices(pool) if pool in shared or not books.has(run, "nodes.csv") else allocated
             if allocated > books.devices(pool) + CRUMB or busy > most + CRUMB:
                 yield f"{run}: at {row['time_s']} {busy} devices of {pool} are busy, {allocated} held, of {books.devices(pool)}"
             if number(row["time_s"]) < last.get(pool, -math.inf):
@@ -42,9 +42,9 @@ def capacity(books):
 
 def allocated(books):
     """What utilization.csv says is held is what nodes.csv says."""
-    if not {"nodes.csv", "utilization.csv"} <= books.files:
-        return
     for run in books.runs.values():
+        if not books.has(run, "nodes.csv", "utilization.csv"):
+            continue
         starts, ends = collections.defaultdict(list), collections.defaultdict(list)
         for row in run.rows["nodes.csv"]:
             if number(row["end_s"]) > number(row["start_s"]):
@@ -73,9 +73,9 @@ def allocated(books):
 
 
 def device_seconds(books):
-    if "nodes.csv" not in books.files:
-        return
     for run in books.runs.values():
+        if not books.has(run, "nodes.csv"):
+            continue
         of_job = by_job(run.rows["nodes.csv"])
         for row in run.rows["jobs.csv"]:
             held = sum(number(n["devices"]) * (number(n["end_s"]) - number(n["start_s"])) for n in of_job[row["job"]])
@@ -120,7 +120,7 @@ def quotas(books):
     for run in books.runs.values():
         policy = next((p for p in books.scenario.get("policies", []) if isinstance(p, dict) and p.get("name") == run.policy), {})
         queue = policy.get("queue", {})
-        if not isinstance(queue, dict) or "partitions" not in queue:
+        if not isinstance(queue, dict) or "partitions" not in queue or not books.has(run, "jobs.csv"):
             continue
         named = {user: part for part in queue["partitions"] for user in part.get("users", [])}
         rest = next((part for part in queue["partitions"] if "users" not in part), None)

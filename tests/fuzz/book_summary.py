@@ -18,6 +18,8 @@ def quantile(values, share):
     place = share * (len(values) - 1)
     below = int(place)
     above = min(below + 1, len(values) - 1)
+    if place == below or values[below] == values[above]:  # infinities have no difference
+        return values[below]
     return values[below] + (place - below) * (values[above] - values[below])
 
 
@@ -41,22 +43,31 @@ def figures(books, run):
     jct = [number(row["end_s"]) - number(row["submit_s"]) for row in finished]
     late = [max(0.0, number(row["end_s"]) - number(row["submit_s"]) - number(row["deadline_s"])) for row in rows if row["deadline_s"]]
     short = [max(0.0, number(row["target_accuracy"]) - number(row["accuracy"] or 0)) for row in rows if row["target_accuracy"]]
+    done = jct + [math.inf] * (len(rows) - len(jct))  # who fails is never done
     claimed = run.rows["repetitions.csv"][0]
     profiling = number(claimed["profiling_cost_usd"])
     found = {
         "jobs": len(rows), "jobs_completed": len(finished), "jobs_failed": len(rows) - len(finished),
         "cost_usd": sum(number(row["cost_usd"]) for row in rows) + profiling,
+        "marginal_cost_usd": sum(number(row["marginal_cost_usd"]) for row in rows) + profiling,
         "effective_cost_usd": sum(number(row["effective_cost_usd"]) for row in rows) + profiling,
         "limits_broken": sum(not keeps_limits(row) for row in rows),
         "deadline_met_fraction": fraction(rows, "deadline_s", "deadline_met"),
         "accuracy_met_fraction": fraction(rows, "target_accuracy", "accuracy_met"),
         "energy_kwh": sum(number(row["energy_j"]) for row in rows) / 3.6e6,
-        "jct_mean_s": mean(jct), "jct_p95_s": quantile(jct, 0.95),
+        "jct_mean_s": mean(jct), "jobs_rejected": sum(row["reason"] == "rejected" for row in rows),
         "seconds_late_mean": mean(late), "accuracy_short_mean": mean(short),
         "preemptions": sum(int(row["preemptions"]) for row in rows), "reconfigurations": sum(int(row["reconfigurations"]) for row in rows)}
+    found |= {f"jct_p{percent}_s": quantile(done, percent / 100) for percent in (50, 95, 99)}
+    if "life.csv" in books.files:
+        life = {row["job"]: row for row in run.rows["life.csv"]}
+        waiting = [number(row["end_s"]) - number(row["submit_s"]) - number(life[row["job"]]["held_s"]) for row in finished]
+        found |= {"waiting_mean_s": mean(waiting),
+                  "restarts": sum(int(life[row["job"]]["restarts"]) for row in rows),
+                  "checkpoints": sum(int(life[row["job"]]["checkpoints"]) for row in rows)}
     if everything:
         found["makespan_s"] = max(number(row["end_s"]) for row in everything) - min(number(row["submit_s"]) for row in everything)
-    if "predictions.csv" in books.files:
+    if books.has(run, "predictions.csv"):
         found["time_error_median"] = quantile(errors(run, rows, "time_s", "end_s"), 0.5)
         found["cost_error_median"] = quantile(errors(run, rows, "cost_usd", "cost_usd"), 0.5)
     if rows and "co2_kg" in rows[0]:
@@ -73,15 +84,42 @@ def repetitions(books):
         if len(run.rows["repetitions.csv"]) != 1:
             yield f"{run}: {len(run.rows['repetitions.csv'])} rows in repetitions.csv"
             continue
+        if not books.has(run, "jobs.csv"):
+            continue
         claimed = run.rows["repetitions.csv"][0]
         for name, value in figures(books, run).items():
             scale = max((number(row["end_s"]) for row in run.rows["jobs.csv"]), default=0) * 1e-3 if name.endswith("_s") or name == "seconds_late_mean" else 0
+            value = math.nan if math.isinf(value) else value
             if name in claimed and not same(number(claimed[name]), value, scale):
                 yield f"{run}: {name} is {claimed[name]}, {value} by jobs.csv"
 
 
 def listed(value):
     return math.nan if value is None else float(value)
+
+
+def ratios(books, row, claimed, values):
+    """Of speed-ups the mean is the geometric one."""
+    middle = math.exp(mean(math.log(value) for value in values)) if values else math.nan
+    if not same(listed(claimed["mean"]), middle):
+        yield f"{row['policy']}: jct_speedup is {claimed['mean']}, the repetitions' geometric mean {middle}"
+
+
+def schedules(books):
+    """Speed-ups again, from the baseline's schedule and one's own: of the jobs that both finish."""
+    names = [row["policy"] for row in books.summary["policies"]]
+    baseline = books.scenario.get("baseline", names[0])
+    for run in books.runs.values():
+        base = books.runs.get((baseline, run.repetition))
+        if base is None or len(run.rows["repetitions.csv"]) != 1 or not base.rows["jobs.csv"]:
+            continue
+        claimed = run.rows["repetitions.csv"][0]
+        jct = {row["job"]: number(row["end_s"]) - number(row["submit_s"]) for row in books.counted(run.rows["jobs.csv"]) if row["state"] == "finished"}
+        other = {row["job"]: number(row["end_s"]) - number(row["submit_s"]) for row in books.counted(base.rows["jobs.csv"]) if row["state"] == "finished"}
+        both = [job for job in jct if job in other]
+        mine, theirs = sum(jct[job] for job in both), sum(other[job] for job in both)
+        if not same(number(claimed["speedup_jobs"]), len(both)) or mine > 0 and theirs > 0 and not same(number(claimed["jct_speedup"]), theirs / mine):
+            yield f"{run}: jct_speedup is {claimed['jct_speedup']} over {claimed['speedup_jobs']}, {theirs / mine if mine else math.nan} over {len(both)} by jobs.csv"
 
 
 def summary(books):
@@ -104,7 +142,14 @@ def summary(books):
             if not isinstance(claimed, dict) or name not in runs[0].rows["repetitions.csv"][0]:
                 continue
             values = [number(run.rows["repetitions.csv"][0][name]) for run in runs]
+            if name == "effective_cost_usd" and any(map(math.isnan, values)):  # of one that has none the others say too little
+                values = []
+            if name.startswith("jct_p") and any(map(math.isnan, values)):
+                continue  # never done in some repetition, or nobody there: no mean
             values = [value for value in values if not math.isnan(value)]
+            if name == "jct_speedup":
+                yield from ratios(books, row, claimed, values)
+                continue
             middle = mean(values)
             scale = max(map(abs, values), default=0)
             if not same(listed(claimed["mean"]), middle, scale):
@@ -125,7 +170,7 @@ def savings(books):
         return
     names = [row["policy"] for row in books.summary["policies"]]
     baseline = books.scenario.get("baseline", names[0])
-    if (baseline, 0) not in books.runs:
+    if (baseline, 0) not in books.runs or not books.has(books.runs[baseline, 0], "jobs.csv"):
         return
     base = {row["job"]: row for row in books.counted(books.runs[baseline, 0].rows["jobs.csv"])}
     for row in books.summary["policies"]:
@@ -144,4 +189,4 @@ def savings(books):
             yield f"{row['policy']}: saves {claimed} % over no jobs"
 
 
-RULES = {"repetitions": repetitions, "summary": summary, "savings": savings}
+RULES = {"repetitions": repetitions, "summary": summary, "savings": savings, "schedules": schedules}

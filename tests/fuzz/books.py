@@ -21,6 +21,10 @@ from book_values import number
 
 RULES = {**book_jobs.RULES, **book_nodes.RULES, **book_money.RULES, **book_summary.RULES}
 
+KNOWN_RECORDS = frozenset("jobs decisions stages curves predictions utilization life nodes".split())
+DEFAULT_RECORDS = {"jobs": "all", "curves": "none"}  # of the others the first
+
+
 class Run:
     """The rows of one policy in one repetition."""
 
@@ -41,13 +45,15 @@ class Books:
         self.summary = self.read_json("summary.json")
         self.scenario = self.read_json("scenario.json")
         self.runs = {}  # (policy, repetition): Run
-        self.files = set()
+        self.files = set()  # whose rows are those of every repetition
+        self.first = set()  # whose rows are those of repetition 0 alone
         self.study = "study" in self.summary
         if self.study:
             return
         for name in sorted(os.listdir(folder)):
             if name.endswith(".csv"):
                 self.read_csv(name)
+                (self.files if self.record(name) == "all" else self.first).add(name)
         self.read_events()
         self.pools = {pool["pool"]: {**pool, **given} for pool, given in zip(self.summary["pools"], self.given_pools())}
 
@@ -66,8 +72,19 @@ class Books:
             self.runs[key] = Run(*key)
         return self.runs[key]
 
+    def record(self, name):
+        """Of which repetitions a file has rows, by the scenario: "none", "first" or "all"."""
+        record = name.partition(".")[0]
+        given = self.scenario.get("output", {}).get(record, DEFAULT_RECORDS.get(record, "first"))
+        if isinstance(given, bool):  # as scenarios of 0.1 have it
+            given = "all" if given else "none"
+        return "all" if record not in KNOWN_RECORDS or given == "first" and self.scenario.get("repetitions", 1) == 1 else given
+
+    def has(self, run, *names):
+        """Whether these files have the rows of this run, where it has any."""
+        return all(name in self.files or name in self.first and run.repetition == 0 for name in names)
+
     def read_csv(self, name):
-        self.files.add(name)
         with open(os.path.join(self.folder, name), encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 self.run(row["policy"], row["repetition"]).rows[name].append(row)

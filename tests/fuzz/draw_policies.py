@@ -7,13 +7,13 @@ PROCESSES = {"configure": ["manual.py", "my_policy.py"], "queue": ["fifo.py"]}
 # What keeps a run short. Others are drawn over all of the schema's range.
 RANGES = {"evaluations": (1, 40), "groups": (2, 12), "networks": (10, 30), "rounds": (5, 40), "depth": (1, 5), "initial": (1, 5),
           "samples": (1, 4), "stride": (1, 16), "levels": (1, 5), "round_s": (60, 1e5), "lease_s": (60, 1e5), "switch_s": (0, 1e4),
-          "reinitialisation_s": (0, 100), "threshold_device_s": (10, 1e6), "ratio": (1.5, 100), "promote_after": (0, 100),
+          "reinitialisation_s": (0, 100), "threshold_device_s": (10, 1e6), "quantum_device_s": (10, 1e6), "patience_s": (0, 1e5), "ratio": (1.5, 100), "promote_after": (0, 100),
           "ageing_per_hour": (0, 1000)}
 # What a node's graph costs to place by default, for strategies that search.
 COSTLY = {"annealing": {"evaluations": 30, "groups": 8}, "exact": {"groups": 4}, "rl": {"evaluations": 16, "groups": 6},
           "rl-refined": {"evaluations": 16, "groups": 6}}
 # Parameters that name files, or have a shape of their own.
-OWN_SHAPE = {"agent", "partitions", "weights"}
+OWN_SHAPE = {"agent", "partitions", "services", "weights"}
 # With fewer evaluations than it takes this one refuses to answer.
 LEFT_OUT = {("exact", "evaluations"), ("exact", "groups")}
 
@@ -65,6 +65,8 @@ def strategy(draw, decision):
         parameters["partitions"] = partitions(draw)
     if "weights" in known and draw.chance(0.4):
         parameters["weights"] = {user: round(rng.uniform(0.1, 5), 2) for user in draw.users if draw.chance(0.7)}
+    if "services" in known and draw.chance(0.2):
+        parameters["services"] = {str(job): round(rng.uniform(1, 1e5)) for job in range(rng.randint(1, 20))}
     return {"name": name, **parameters} if parameters or draw.chance(0.2) else name
 
 

@@ -45,7 +45,6 @@ def characterise(draw, scenario):
 
 def frontier(draw, scenario):
     plain_jobs(draw, scenario, 1)
-    scenario["billing"] = "allocated"
     scenario["study"] = {"name": "frontier", "accuracy_slack": [0.02], "deadline_factors": listed(draw, "frontier", "deadline_factors", 0.3, 5)}
 
 
@@ -56,7 +55,6 @@ def contributions(draw, scenario):
 
 def staged(draw, scenario):
     plain_jobs(draw, scenario)
-    scenario["billing"] = "allocated"
     scenario["policies"] = ["manual", "oracle", "staged-oracle", draw.rng.choice(["staged-greedy", "staged-random", "staged-mpc", "staged-rl"])]
     scenario.pop("baseline", None)
     scenario["study"] = {"name": "staged", "model_errors": [0.1], "switching": [draw.rng.choice([1, 5])]}

@@ -116,6 +116,8 @@ class Generator:
         for key in ("billing", "infeasible"):
             if self.chance(0.5):
                 scenario[key] = self.schema.draw(top[key], self.rng)
+        if any("target_accuracy" in job for job in scenario["jobs"]) or any("target_accuracy" in str(text) for text in self.files.values()):
+            scenario.setdefault("infeasible", "best-effort")  # floors may be above what can be reached
         if scenario.get("billing") == "node":  # an empty node is given back at once
             for pool in scenario["cluster"].get("pools", []):
                 for key in ("min_nodes", "idle_s"):
@@ -130,6 +132,8 @@ class Generator:
             scenario["switching"] = self.some("switching", 0.4, {
                 "preload_bytes_per_s": (1e8, 1e12), "collect_s": (0, 600), "start_s": (0, 600), "checkpoint_s": (0, 300),
                 "restore_bytes_per_s": (1e7, 1e12), "parameter_server_usd_per_hour": (0, 10), "warmup_epochs": (0, 5)})
+            if self.chance(0.5):
+                scenario["switching"]["rigid_jobs"] = self.chance(0.8)
         if self.chance(0.3):
             scenario["stages"] = self.some("stages", 0.7, {"count": (1, 6)})
         if self.chance(0.3):
@@ -147,8 +151,10 @@ class Generator:
             scenario["sharing"]["interference"] = [
                 {"models": [a, b], "slowdown": [round(self.rng.uniform(1, 3), 2)] * 2 if a == b else [round(self.rng.uniform(1, 3), 2) for _ in "12"]}
                 for a, b in [(self.rng.choice(models), self.rng.choice(models)) for _ in range(self.rng.randint(0, 3))]]
-        scenario["output"] = {"report": self.chance(0.1), "nodes": True, "events": self.rng.choice(["all", "all", "first"])}
-        if self.chance(0.15):
+        # Mostly what the books look at.
+        scenario["output"] = {"report": self.chance(0.1), "nodes": "all", "events": self.rng.choice(["all", "all", "first"]), "decisions": "all",
+                              "stages": "all", "predictions": "all", "utilization": "all", "life": "all", "curves": self.rng.choice(["all", "none"])}
+        if self.chance(0.25):
             scenario["output"].update(self.some("output", 0.2, leave_out=("events", "report", "timeline", "max_timeline_jobs")))
 
     def life(self, scenario):

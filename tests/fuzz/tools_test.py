@@ -37,7 +37,7 @@ SCENARIO = {
              {"job_id": "j3", "user": "bob", "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.7}],
     "policies": ["manual", {"name": "parted", "queue": {"name": "fifo", "partitions": [{"name": "of-ann", "users": ["ann"], "quota": {"a": 2}}, {"name": "others", "quota": {"a": 1}}]}}],
     "failures": {"file": "failures.csv"}, "maintenance": [{"pool": "a", "first_node": 2, "nodes": 1, "start_s": 20000, "duration_s": 500}],
-    "output": {"report": False, "nodes": True, "events": "all"}}
+    "output": {"report": False, **dict.fromkeys(("nodes", "events", "decisions", "stages", "curves", "predictions", "utilization", "life"), "all")}}
 FILES = {"failures.csv": "node,time_s,down_s\na/1,100000,3600\n"}
 
 
@@ -121,6 +121,15 @@ class BooksTest(unittest.TestCase):
 
     def test_whole_results_hold(self):
         self.assertEqual(books.mistakes(self.results), [])
+
+    def test_records_of_some_repetitions_hold(self):
+        scenario = {key: value for key, value in SCENARIO.items() if key != "output"}
+        for record in ({}, {"jobs": "first"}, {"jobs": "none"}, {"nodes": True, "decisions": False, "stages": "all", "life": "first"}):
+            with tempfile.TemporaryDirectory() as folder:
+                path = write(os.path.join(folder, "case"), {**scenario, "billing": self.BILLING, "output": {"report": False, **record}}, FILES)
+                ended = Program(PROGRAM, Limits(wall_s=300, cpu_s=300))("run", path, "--out", os.path.join(folder, "results"))
+                self.assertEqual(ended.status, OK, ended.text)
+                self.assertEqual(books.mistakes(os.path.join(folder, "results")), [], record)
 
     def test_a_job_ends_once(self):
         self.told("ends once", "jobs.csv", lambda rows: rows.insert(0, dict(rows[0])))
@@ -230,7 +239,7 @@ class BooksTest(unittest.TestCase):
         self.told("utilization", "repetitions.csv", first(utilization_fraction=lambda share: share * 1.01))
 
     def test_repetitions(self):
-        for name in ("jobs", "jobs_failed", "cost_usd", "limits_broken", "deadline_met_fraction", "energy_kwh", "jct_p95_s", "makespan_s", "seconds_late_mean"):
+        for name in ("jobs", "jobs_failed", "cost_usd", "limits_broken", "deadline_met_fraction", "energy_kwh", "jct_mean_s", "waiting_mean_s", "makespan_s", "seconds_late_mean"):
             self.told("repetitions", "repetitions.csv", first(**{name: lambda value: value * 1.01 + 1e-3}))
 
     def test_summary(self):
@@ -253,6 +262,10 @@ class BooksTest(unittest.TestCase):
             source = file.read()
         for rule in books.RULES:
             self.assertGreaterEqual(source.count(f'"{rule}"'), 1, rule)
+
+
+    def test_marginal_cost(self):
+        self.told("marginal cost", "jobs.csv", set_in("j0", marginal_cost_usd=lambda usd: usd * 1.01 + 0.01))
 
 
 class RentedBooksTest(BooksTest):

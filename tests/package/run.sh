@@ -18,6 +18,7 @@ used() {
 
 cmake --install "$build" --prefix "$scratch/usr" >/dev/null
 used "$scratch/usr/bin/rehearse" "$scratch/usr/share/rehearse/scenarios/quickstart.json"
+used "$scratch/usr/bin/rehearse" "$scratch/usr/share/rehearse/scenarios/cluster/priority.json"  # with its trace
 
 # The program of docs/guide/embedding.md, outside the tree, by the CMake package alone.
 cp -r "$root/docs/guide/embedding" "$scratch/embedding"

@@ -85,6 +85,13 @@ class Running(InFolder):
         self.assertTrue(all(event["policy"] in ("manual", "oracle") for event in results.events()))
         self.assertIn("from-python", rehearse.Results("out").summary["scenario"])
 
+    def test_a_record_that_was_not_written(self):
+        results = rehearse.run(SCENARIO, "out", overrides={"/output/decisions": "none"})
+        self.assertNotIn("decisions", results.tables)
+        for read in (lambda: results.rows("decisions"), lambda: results.rows("curves")):
+            with self.assertRaisesRegex(FileNotFoundError, r'out has no \w+.csv: the scenario\'s "output": \{"\w+": "all"\} writes it'):
+                read()
+
     def test_mistakes_are_an_exception_with_all_of_them(self):
         with self.assertRaisesRegex(rehearse.ScenarioError, '(?s)"orcale"; did you mean "oracle".*unknown key "sed"'):
             rehearse.run({**SCENARIO, "policies": ["orcale"], "sed": 1}, "out")

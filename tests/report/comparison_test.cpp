@@ -19,6 +19,19 @@ bool is_null(const Estimate& e) { return std::isnan(e.mean) && std::isnan(e.ci95
 
 }  // namespace
 
+TEST_CASE("a policy with a job that has no reference cost has no effective cost, and neither saves nor wins by it") {
+  // B breaks the limit of a job whose manual configuration fits nowhere, in one repetition of two.
+  const auto rows = compare({policy("a", {run({{10}, {10}}), run({{10}, {10}})}),
+                             policy("b", {run({{1}, {1}}), run({{1}, {1, rehearse::sim::kUnset}})})},
+                            "a");
+  CHECK(rows[0].of("effective_cost_usd").mean == Approx(20));
+  CHECK(std::isnan(rows[1].of("effective_cost_usd").mean));
+  CHECK(std::isnan(rows[1].of("effective_saving_percent").mean));
+  CHECK(rows[1].of("cost_usd").mean == Approx(2));
+  const std::string table = terminal_table({.repetitions = 2, .baseline = "a", .rows = rows});
+  CHECK(table.find("lowest effective cost") < table.find("\nb "));
+}
+
 TEST_CASE("two policies and three jobs by hand") {
   const std::vector<SummaryRow> rows = compare({policy("manual", {manual_run()}), policy("cheap", {cheap_run()})}, "manual");
   REQUIRE(rows.size() == 2);
@@ -50,14 +63,17 @@ TEST_CASE("two policies and three jobs by hand") {
   CHECK(std::isnan(cheap.of("cost_usd").ci95_high));
 }
 
-TEST_CASE("savings are paired: repetition by repetition, then the mean") {
-  // Cheap saves 50 % of 4 and 75 % of 400: mean 62.5, deviation 25 / sqrt(2), standard error 12.5; t(1, 97.5 %) = 12.7062.
+TEST_CASE("savings are paired: repetition by repetition, then the mean of logarithms") {
+  // Cheap costs 1/2 of 4 and 1/4 of 400: the mean of log2 is -1.5, 1 - 2^-1.5 = 64.6447 %. Of log: -1.0397208, deviation
+  // ln 2 / sqrt(2), standard error ln 2 / 2 = 0.3465736; t(1, 97.5 %) = 12.7062: half 4.4036.
   const std::vector<SummaryRow> rows =
       compare({policy("manual", {run({{4}}), run({{400}})}), policy("cheap", {run({{2}}), run({{100}})})}, "manual");
   const Estimate saving = rows[1].of("saving_percent");
-  CHECK(saving.mean == Approx(62.5));
-  CHECK(saving.ci95_low == Approx(62.5 - 12.7062047 * 12.5));
-  CHECK(saving.ci95_high == Approx(62.5 + 12.7062047 * 12.5));
+  CHECK(saving.mean == Approx(100 * (1 - std::pow(2, -1.5))));
+  const double half = 12.7062047 * 0.34657359;
+  CHECK(saving.ci95_low == Approx(100 * (1 - std::pow(2, -1.5) * std::exp(half))));
+  CHECK(saving.ci95_high == Approx(100 * (1 - std::pow(2, -1.5) * std::exp(-half))));
+  CHECK(rows[1].of("effective_saving_percent").mean == Approx(saving.mean));
 }
 
 TEST_CASE("regret is against the oracle, job by job") {
@@ -89,7 +105,7 @@ TEST_CASE("no job qualifies: no saving, in that repetition") {
   // The first repetition has no job that keeps its limits under both, the second saves 25 %.
   const std::vector<SummaryRow> rows =
       compare({policy("manual", {run({{4, 4}}), run({{4}})}), policy("cheap", {run({{2}}), run({{3}})})}, "manual");
-  CHECK(rows[1].of("saving_percent").mean == 25);
+  CHECK(rows[1].of("saving_percent").mean == Approx(25));
   CHECK(std::isnan(rows[1].of("saving_percent").ci95_low));
   CHECK(rows[1].of("both_keep_limits_fraction").mean == 0.5);
   // A baseline that costs nothing has nothing to save.
@@ -112,4 +128,37 @@ TEST_CASE("times of the machine are summed and kept apart") {
   CHECK(row.decision_time_s == 3);
   CHECK(row.run_cpu_s == 5);
   CHECK(row.max_rss_bytes == 1e6);
+}
+
+TEST_CASE("rounding is no saving") {
+  const std::vector<SummaryRow> rows =
+      compare({policy("manual", {run({{100}})}), policy("same", {run({{100 * (1 - 1e-12)}})})}, "manual");
+  CHECK(rows[1].of("effective_saving_percent").mean == 0);
+  CHECK(rows[1].of("saving_percent").mean == 0);
+}
+
+TEST_CASE("an effective cost that is null in one repetition is null") {
+  RunOutcome unknown = run({{4}});
+  unknown.metrics.effective_cost_usd = std::nan("");
+  const std::vector<SummaryRow> rows =
+      compare({policy("manual", {run({{4}}), run({{4}})}), policy("never-fits", {run({{1}}), unknown})}, "manual");
+  CHECK(is_null(rows[1].of("effective_cost_usd")));
+  CHECK(is_null(rows[1].of("effective_saving_percent")));
+  CHECK(rows[1].of("cost_usd").mean == 2.5);
+}
+
+TEST_CASE("who breaks limits is judged by its share of the jobs, of all and of each repetition") {
+  // Of four jobs the cheap one breaks one in the first repetition and none in the second.
+  const std::vector<PolicyResult> results{policy("manual", {run({{4}, {4}, {4}, {4}}), run({{4}, {4}, {4}, {4}})}),
+                                          policy("cheap", {run({{1}, {1}, {1}, {1, 4}}), run({{1}, {1}, {1}, {1}})})};
+  const RunVerdict verdict = judge(results, {.reference = "manual"});
+  CHECK(verdict.find("cheap")->broken_share == Approx(1.0 / 8));
+  CHECK(verdict.find("cheap")->keeping == Keeping::no);
+  CHECK(verdict.find("manual")->broken_share == 0);
+  // A failed job breaks its limits; one that was only predicted to does not.
+  RunOutcome predicted = run({{1}, {1}});
+  predicted.metrics.jobs_infeasible = 2;
+  CHECK(
+      judge({policy("manual", {run({{4}, {4}})}), policy("p", {predicted})}, {.reference = "manual", .is_exact = true}).winner ==
+      "p");
 }

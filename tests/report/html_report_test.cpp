@@ -1,14 +1,17 @@
 #include "report/html_report.hpp"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "report/metric_fields.hpp"
 #include "report/packed_table.hpp"
 #include "sim/base/errors.hpp"
 #include "tests/scenarios/temporary_folder.hpp"
@@ -78,6 +81,11 @@ TEST_CASE("a packed table: texts by number, equal columns once, numbers rounded"
   CHECK(json::parse(table.json()) == json::parse(R"({"rows": 3, "columns": {
     "policy": {"all": "manual"}, "job": {"names": ["b"], "codes": [0, -1, 0]},
     "cost_usd": {"numbers": [1.23457, null, 2e-7]}, "end_s": {"numbers": [1000000.13, 5, 0]}}})"));
+  // Rows taken out again: as if they had never been put in.
+  table.keep([](std::size_t r) { return r > 0; });
+  CHECK(json::parse(table.json()) == json::parse(R"({"rows": 2, "columns": {
+    "policy": {"all": "manual"}, "job": {"names": ["b"], "codes": [-1, 0]},
+    "cost_usd": {"numbers": [null, 2e-7]}, "end_s": {"numbers": [5, 0]}}})"));
   CHECK(report::PackedTable({{"a"}, {"b", report::Packing::number}}).json() ==
         R"({"rows":0,"columns":{"a":{"all":null},"b":{"all":null}}})");
 }
@@ -110,6 +118,36 @@ TEST_CASE("the page is filled slot by slot: what goes in is not looked at again"
   const json parts = json::parse(inflated(detail.substr(0, detail.size() - 1)));
   CHECK(parts.at("jobs").is_null());
   CHECK(parts.at("counted") == json::object());
+}
+
+TEST_CASE("the page is told the columns that the summary's kind of study shows, as the terminal has them") {
+  const TemporaryFolder folder;
+  const auto tables = [&](const std::string& kinds) {
+    folder.write("summary.json", R"({"scenario": "s", )" + kinds + R"("policies": []})");
+    const std::string html = report::html_report({.folder = folder.path(), .page = kPage});
+    const std::size_t begin = html.find('{') + 1;
+    return json::parse(html.substr(begin, html.rfind("}{") - begin)).at("tables");
+  };
+  const auto fields = [](const json& of) {
+    std::vector<std::string> names;
+    for (const json& table : of)
+      for (const json& column : table.at("columns")) names.push_back(column.at("field"));
+    return names;
+  };
+  const auto shown = [](const report::StudyKinds& kinds) {
+    std::vector<std::string> names;
+    for (const report::MetricColumns& columns : report::metric_columns(kinds))
+      for (const report::MetricField* field : columns.fields) names.emplace_back(field->name);
+    return names;
+  };
+  const json queue = tables(R"("kinds": ["queue", "nodes"], )");
+  CHECK(fields(queue) == shown({.queue = true, .nodes = true}));
+  CHECK(queue[0].at("queue") == true);
+  CHECK(queue[2].at("queue") == false);
+  CHECK(queue[0].at("columns")[0].at("label") == "mean JCT");
+  CHECK(queue[0].at("columns")[0].at("shown") == "duration");
+  CHECK(queue[0].at("columns")[0].at("over") == "jobs_completed");
+  CHECK(fields(tables("")) == shown({.configuration = true}));  // results of before they said what they are about
 }
 
 TEST_CASE("a folder without our summary is the user's mistake") {
@@ -147,6 +185,64 @@ TEST_CASE("details of a run: the first repetition's jobs, all repetitions counte
   folder.write("summary.json", "{\"scenario\": \"s\", \"measure\": {\"warmup_s\": 1, \"until_s\": null}}");
   const json measured = json::parse(report::run_details_json(folder.path()));
   CHECK(measured.at("counted").at("p").at("completion_s").at("count") == 1);  // b of repetition 0 alone is submitted after 1 s
+}
+
+TEST_CASE("files that a run did not write are named, and their figures left out") {
+  const TemporaryFolder folder;
+  write_summary(folder, "s");
+  folder.write("decisions.csv", "policy,repetition,job,decision\np,0,a,start\n");
+  const json details = json::parse(report::run_details_json(folder.path()));
+  CHECK(details.at("missing") == json::parse(R"(["jobs.csv", "nodes.csv", "stages.csv", "predictions.csv", "utilization.csv"])"));
+  CHECK(details.at("decisions").at("all_rows") == 1);
+}
+
+// 12,000 jobs of two policies, submitted one a second: 24,000 rows of jobs.csv, of which a third of 60,000 go in: 10,000 jobs,
+// 833 of each 1,000. Each has three decisions a policy: 10,000 rows are of 10,000 / 6 = 1,666 jobs, 138 or 139 of each 1,000. Of
+// the nodes 20,000 rows of two a job: the first 10,000 jobs.
+TEST_CASE("of many jobs an even sample goes in, and what is counted is over all") {
+  const TemporaryFolder folder;
+  write_summary(folder, "s");
+  std::string jobs = "policy,repetition,job,model,submit_s,start_s,end_s,state\n", decisions = "policy,repetition,job,decision\n",
+              nodes = "policy,repetition,job,pool,node,devices,start_s,end_s\n";
+  for (const char* policy : {"p", "q"})
+    for (int i = 0; i < 12000; ++i) {
+      jobs += fmt::format("{},0,j{},m{},{},{},{},finished\n", policy, i, i % 2, i, i, i + 10);
+      for (int d = 0; d < 3; ++d) decisions += fmt::format("{},0,j{},start\n", policy, i);
+      nodes += fmt::format("{},0,j{},v,0,1,{},{}\n", policy, i, i, i + 10);
+    }
+  folder.write("jobs.csv", jobs);
+  folder.write("decisions.csv", decisions);
+  folder.write("nodes.csv", nodes);
+  const json details = json::parse(report::run_details_json(folder.path()));
+  CHECK(details.at("all_jobs") == 12000);
+  CHECK(details.at("sampled") == true);
+  CHECK(details.at("counted").at("p").at("fates").at("limits kept") == 12000);
+  CHECK(details.at("counted").at("q").at("completion_s").at("count") == 12000);
+  const auto names_in = [&](const char* part) {
+    std::set<int> numbers;
+    for (const json& name : details.at(part).at("table").at("columns").at("job").at("names"))
+      numbers.insert(std::stoi(name.get<std::string>().substr(1)));
+    return numbers;
+  };
+  const auto check_spread = [](const std::set<int>& numbers, std::size_t all) {
+    CHECK(numbers.size() == all);
+    for (int from = 0; from < 12000; from += 1000) {
+      const auto count = std::distance(numbers.lower_bound(from), numbers.lower_bound(from + 1000));
+      CHECK(std::abs(static_cast<double>(count) - static_cast<double>(all) / 12) <= 10);
+    }
+  };
+  CHECK(details.at("jobs").at("all_rows") == 24000);
+  CHECK(details.at("jobs").at("table").at("rows") == 20000);
+  CHECK(details.at("decisions").at("all_rows") == 72000);
+  CHECK(details.at("decisions").at("table").at("rows") == 1666 * 6);
+  const std::set<int> listed = names_in("jobs"), decided = names_in("decisions"), drawn = names_in("nodes");
+  check_spread(listed, 10000);
+  check_spread(decided, 1666);
+  CHECK(std::includes(listed.begin(), listed.end(), decided.begin(), decided.end()));
+  CHECK(drawn.size() == 10000);
+  CHECK(*drawn.rbegin() == 9999);
+  // Jobs that are drawn and not listed have their models.
+  CHECK(details.at("nodes").at("table").at("columns").at("model").at("names") == json::parse(R"(["m0", "m1"])"));
 }
 
 TEST_CASE("a file that cannot be read is the user's mistake, with its line") {

@@ -40,8 +40,10 @@ TEST_CASE("totals of a run by hand") {
   CHECK(m.idle_energy_kwh == Approx(3));
   CHECK(m.energy_kwh == Approx(2));
   CHECK(m.makespan_s == 500);
-  CHECK(m.jct_mean_s == 150);             // of the two that finished
-  CHECK(m.jct_p95_s == Approx(195));      // position 0.95
+  CHECK(m.jct_mean_s == 150);  // of the two that finished
+  // The third is never done: half are within the 200 s of the second, no more.
+  CHECK(m.jct_p50_s == 200);
+  CHECK(std::isinf(m.jct_p95_s));
   CHECK(m.deadline_met_fraction == 0);    // of two
   CHECK(m.accuracy_met_fraction == 0.5);  // of two
   CHECK(m.seconds_late_mean == Approx(25));
@@ -55,6 +57,45 @@ TEST_CASE("totals of a run by hand") {
   CHECK(std::isnan(nothing.deadline_met_fraction));
   CHECK(std::isnan(nothing.utilization_fraction));
   CHECK(nothing.cost_usd == 0);
+}
+
+TEST_CASE("metrics of queues and of nodes by hand") {
+  // While work waited, devices at 1 and at 3 dollars: 10 of 20 and 30 of 60 dollars of them computed.
+  rehearse::sim::ReplayTotals totals{.jobs = 4, .last_end_s = 100};
+  totals.pools = {{.waiting_busy_usd = 10, .waiting_pool_usd = 20}, {.waiting_busy_usd = 45, .waiting_pool_usd = 60}};
+  std::vector<JobOutcome> jobs(4);
+  jobs[0] = {.completion_s = 30, .alone_s = 20, .finished = true};
+  jobs[1] = {.completion_s = 100, .alone_s = 200, .finished = true};
+  jobs[2] = {.completion_s = 50, .finished = true};  // could not run alone
+  jobs[3] = {.completion_s = 5};
+  const RunMetrics m = run_metrics(totals, jobs,
+                                   {.held_device_s = 7200,
+                                    .devices = {.train_device_s = 5400, .lost_device_s = 1080, .checkpoint_device_s = 360},
+                                    .checkpoint_usd = 0.5,
+                                    .checkpoints = 7,
+                                    .restarts = 2,
+                                    .waiting_s = 60,
+                                    .preemption_s = 40,
+                                    .jobs_rejected = 1});
+  CHECK(m.utilization_waiting_fraction == Approx(55.0 / 80));
+  CHECK(m.jct_mean_s == 60);  // of three
+  CHECK(m.jct_p50_s == 75);   // of 30, 50, 100, never: between the middle two
+  CHECK(std::isinf(m.jct_p99_s));
+  CHECK(m.waiting_mean_s == 20);  // 60 s over three
+  CHECK(m.slowdown_jobs == 2);
+  CHECK(m.bounded_slowdown_mean == Approx((1.5 + 0.5) / 2));
+  CHECK(m.goodput_fraction == Approx(0.75));
+  CHECK(m.lost_device_h == Approx(0.3));
+  CHECK(m.checkpoint_device_h == Approx(0.1));
+  CHECK(m.cost_checkpoint_usd == 0.5);
+  CHECK(m.checkpoints == 7);
+  CHECK(m.restarts == 2);
+  CHECK(m.preemption_s == 40);
+  CHECK(m.jobs_rejected == 1);
+  const RunMetrics nothing = run_metrics({}, {}, {});
+  CHECK(std::isnan(nothing.utilization_waiting_fraction));
+  CHECK(std::isnan(nothing.bounded_slowdown_mean));
+  CHECK(std::isnan(nothing.goodput_fraction));
 }
 
 TEST_CASE("idle money that jobs were charged for leaves nothing over, not even what rounding makes of it") {

@@ -44,7 +44,7 @@ PlotRequest of(const std::string& folder, std::vector<Condition> where = {}) {
 
 Figure make(const std::string& kind, const PlotRequest& request) {
   for (const PlotKind& k : plot_kinds())
-    if (k.name == kind) return k.make(request);
+    if (k.name == kind) return figure_of(k, request);
   throw std::out_of_range(kind);
 }
 
@@ -97,9 +97,9 @@ TEST_CASE("savings: bars of several results side by side") {
   const TemporaryFolder folder;
   for (const char* name : {"one", "two"}) std::filesystem::create_directory(folder.path() + "/" + name);
   const std::string summary =
-      R"({"policies": [{"policy": "manual", "status": "ok", "saving_percent": {"mean": 0, "ci95_low": null, "ci95_high": null}},
+      R"({"yardsticks": ["best"], "policies": [{"policy": "manual", "status": "ok", "effective_saving_percent": {"mean": 0, "ci95_low": null, "ci95_high": null}},
     {"policy": "bad", "status": "failed", "reason": "x"},
-    {"policy": "best", "status": "ok", "saving_percent": {"mean": 20, "ci95_low": 15, "ci95_high": 25}}]})";
+    {"policy": "best", "status": "ok", "effective_saving_percent": {"mean": 20, "ci95_low": 15, "ci95_high": 25}}]})";
   folder.write("one/summary.json", summary);
   folder.write("two/summary.json", summary);
   const Figure one = make("savings", of(folder.path() + "/one"));
@@ -109,15 +109,42 @@ TEST_CASE("savings: bars of several results side by side") {
   CHECK(std::vector<double>(bars[0].begin() + 1, bars[0].end()) == std::vector<double>{0, 0, 0});  // without bounds, no whisker
   CHECK(bars[1][0] == Approx(1));
   CHECK(std::vector<double>(bars[1].begin() + 1, bars[1].end()) == std::vector<double>{20, 15, 25});
-  CHECK(one.x.tics == std::vector<std::pair<double, std::string>>{{0, "manual"}, {1, "best"}});
+  CHECK(one.x.tics == std::vector<std::pair<double, std::string>>{{0, "manual"}, {1, "best (yardstick)"}});
   PlotRequest both = of(folder.path() + "/one/");
   both.results.push_back(folder.path() + "/two");
   const Figure two = make("savings", both);
   CHECK(rows_of(two, "one")[1][0] == Approx(0.8));
   CHECK(rows_of(two, "two")[1][0] == Approx(1.2));
   PlotRequest other = of(folder.path() + "/one");
-  other.y = "saving_percnt";
-  CHECK_THROWS_WITH(make("savings", other), Catch::EndsWith("found none; did you mean \"saving_percent\"?"));
+  other.y = "effective_saving_percnt";
+  CHECK_THROWS_WITH(make("savings", other), Catch::EndsWith("found none; did you mean \"effective_saving_percent\"?"));
+}
+
+TEST_CASE("yardsticks are marked in legends, also beside another folder's") {
+  const TemporaryFolder folder;
+  folder.write("summary.json", R"({"yardsticks": ["oracle"], "policies": []})");
+  folder.write("jobs.csv", "policy,state,submit_s,end_s\noracle,finished,0,120\noracle-like,finished,0,120\n");
+  const Figure figure = make("cdf", of(folder.path()));
+  REQUIRE(figure.series.size() == 2);
+  CHECK(figure.series[0].name == "oracle (yardstick)");
+  CHECK(figure.series[1].name == "oracle-like");
+  Figure two{.x = {}, .y = {}, .series = {{.name = "oracle (first)"}, {.name = "oracles"}}};
+  mark_yardsticks(two, {"oracle"});
+  CHECK(two.series[0].name == "oracle (yardstick) (first)");
+  CHECK(two.series[1].name == "oracles");
+}
+
+TEST_CASE("of a queue study the bars are speed-ups, and any column is named as in the tables") {
+  const TemporaryFolder folder;
+  folder.write("summary.json", R"({"kinds": ["queue"], "policies": [{"policy": "a", "status": "ok",
+    "jct_speedup": {"mean": 2, "ci95_low": 1.5, "ci95_high": 3}, "waiting_mean_s": {"mean": 60, "ci95_low": null, "ci95_high": null}}]})");
+  const Figure speedups = make("savings", of(folder.path()));
+  CHECK(speedups.y.label == "speed-up");
+  CHECK(std::vector<double>(rows_of(speedups, "")[0].begin() + 1, rows_of(speedups, "")[0].end()) ==
+        std::vector<double>{2, 1.5, 3});
+  PlotRequest waiting = of(folder.path());
+  waiting.y = "waiting_mean_s";
+  CHECK(make("savings", waiting).y.label == "waiting, s");
 }
 
 TEST_CASE("the Pareto front is a staircase through what nothing else beats") {
@@ -233,7 +260,9 @@ TEST_CASE("files that are missing, have no such column or no such row are refuse
   CHECK_THROWS_WITH(make("threads", of(folder.path())), wants("threads", "threads-curves.csv"));
   CHECK_THROWS_WITH(make("speedup", of(folder.path())), wants("characterise", "grid.csv"));
   CHECK_THROWS_WITH(make("utilization", of(folder.path())),
-                    folder.path() + ": expected results of a run, with utilization.csv, found a folder without it");
+                    folder.path() +
+                        ": expected results of a run, with utilization.csv, found a folder without it (\"output\": "
+                        "{\"utilization\": \"all\"} writes it)");
   folder.write("jobs.csv", "policy,state,submit_s,end_s\na,finished,0,120\n");
   CHECK_THROWS_AS(make("cdf", of(folder.path(), {{"policy", "b"}})), InputError);
   CHECK_THROWS_AS(make("cdf", of(folder.path(), {{"colour", "b"}})), InputError);

@@ -123,6 +123,34 @@ TEST_CASE("what changed: the jobs that cost most, and their first decision that 
   CHECK(changes_of(old_folder, old_folder, "a", "cost_usd", 3).changed == 0);
 }
 
+TEST_CASE("what a run did not write is not looked at, and said") {
+  const Folders folder;
+  const std::string old_jobs = "a,0,x,finished,k80,true,0,100,1,32,4,4,9\na,1,x,finished,k80,true,0,100,1,32,7,7,9\n";
+  const std::string new_jobs = "a,0,x,finished,k80,true,0,100,1,32,5,5,9\na,1,x,finished,k80,true,0,100,1,32,9,9,9\n";
+  const std::string of_both = "a,0,x,start,k80,0,0,1,32,5\na,1,x,start,k80,7,0,1,32,7\n";
+  const std::string of_first = "a,0,x,start,k80,0,0,1,32,6\n";
+  const std::string old_folder = folder.results("old", kRepetitions, old_jobs, of_both);
+  const std::string new_folder = folder.results("new", kRepetitions, new_jobs, of_first);
+  // Decisions of repetition 1 are in one alone: it is no decision that went away.
+  const JobChanges first = changes_of(old_folder, new_folder, "a", "cost_usd", 3);
+  REQUIRE(first.worst.size() == 2);
+  CHECK(first.worst[0].repetition == 1);
+  CHECK_FALSE(first.worst[0].decision);
+  CHECK_FALSE(first.worst[1].decision);  // the same but for what it predicts
+  CHECK_FALSE(first.first);
+  REQUIRE(first.notes.size() == 1);
+  CHECK_THAT(first.notes[0], Catch::Contains("which decisions of repetition 1 changed is not known") &&
+                                 Catch::Contains(R"("output": {"decisions": "all"} writes it)"));
+  // Jobs of repetition 0 alone in the new one: one job, not one that is gone.
+  folder.results("new", kRepetitions, new_jobs.substr(0, new_jobs.find('\n') + 1), of_first);
+  CHECK(changes_of(old_folder, new_folder, "a", "cost_usd", 3).jobs == 1);
+  std::filesystem::remove(new_folder + "/jobs.csv");
+  const JobChanges none = changes_of(old_folder, new_folder, "a", "cost_usd", 3);
+  CHECK(none.jobs == 0);
+  REQUIRE(none.notes.size() == 1);
+  CHECK_THAT(none.notes[0], Catch::Contains("which jobs changed is not known: " + new_folder + " has no jobs.csv"));
+}
+
 TEST_CASE("recorded results are enough to judge by, and name the same changes") {
   const Folders folder;
   const std::string decisions =
@@ -170,7 +198,7 @@ TEST_CASE("a regression's texts name verdict, scenario, policy, jobs and decisio
   for (const char* part :
        {"+3.00 %", "[+2.00 %, +4.00 %]", "worse", "2 of 12 jobs changed", "job job-7 in repetition 1: $4 -> $5",
         "decided: at 0 s start 1 x k80 -> nothing", "queue: not recorded yet, run --update: fresh",
-        "1 scenarios, 1 policies: 0 better, 0 same, 1 worse, 0 broken, 1 not recorded"}) {
+        "1 scenario, 1 policy: 0 better, 0 same, 1 worse, 0 broken, 1 not recorded"}) {
     INFO(part);
     CHECK(text.find(part) != std::string::npos);
   }

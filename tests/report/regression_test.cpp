@@ -2,6 +2,7 @@
 
 #include <rapidcheck/catch.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -159,4 +160,21 @@ TEST_CASE("whatever a deterministic policy costs, 3 % more is found and less tha
     RC_ASSERT(judge(results(dearer), results(recorded), kCost, {})[0].verdict == Verdict::better);
     RC_ASSERT(judge(results(recorded), results(recorded), kCost, {})[0].verdict == Verdict::same);
   });
+}
+
+TEST_CASE("a queue study is judged by its own columns too, a configuration study by the six") {
+  CHECK(default_rules().size() == 6);
+  const auto find = [](const std::vector<MetricRule>& rules, const std::string& name) {
+    const auto at = std::find_if(rules.begin(), rules.end(), [&](const MetricRule& rule) { return rule.metric == name; });
+    return at == rules.end() ? nullptr : &*at;
+  };
+  const std::vector<MetricRule> queue = default_rules({.queue = true}), nodes = default_rules({.nodes = true});
+  REQUIRE(find(queue, "fairness_rho_worst") != nullptr);
+  REQUIRE(find(queue, "utilization_waiting_fraction") != nullptr);
+  CHECK(find(queue, "utilization_waiting_fraction")->higher_is_better);
+  CHECK(find(queue, "utilization_waiting_fraction")->absolute);
+  CHECK(find(queue, "goodput_fraction") == nullptr);
+  REQUIRE(find(nodes, "goodput_fraction") != nullptr);
+  CHECK(find(nodes, "jct_p50_s") == nullptr);
+  CHECK(std::count_if(queue.begin(), queue.end(), [](const MetricRule& rule) { return rule.metric == "jct_mean_s"; }) == 1);
 }

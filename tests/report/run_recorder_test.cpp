@@ -110,9 +110,10 @@ TEST_CASE("records of two jobs by hand") {
   // 0.018375 dollars; 2 x (100 W x 30 s + 200 W x 6.75 s) = 8700 J; 73.5 device-seconds.
   const std::vector<std::string> rows = recorded.rows(kJobsFile);
   REQUIRE(rows.size() == 2);
-  check_row(rows[0], "p,2,late,,,,0,0,10,finished,,pool0,2,0,0,5,false,,,,0.005,0.007,6000,20,0,0,,");
-  check_row(rows[1],
-            "p,2,t,ann,toy,tenths,1,1,37.75,finished,,pool0,2,50,3,,,0.3,0.3,true,0.018375,0.018375,8700,73.5,0,0,0.02,true");
+  check_row(rows[0], "p,2,late,,,,0,0,10,finished,,pool0,2,0,0,5,false,,,,0.005,0.007,6000,20,0,0,,,0.005");
+  check_row(
+      rows[1],
+      "p,2,t,ann,toy,tenths,1,1,37.75,finished,,pool0,2,50,3,,,0.3,0.3,true,0.018375,0.018375,8700,73.5,0,0,0.02,true,0.018375");
 
   const std::vector<std::string> decisions = recorded.rows(kDecisionsFile);
   REQUIRE(decisions.size() == 3);
@@ -184,7 +185,7 @@ TEST_CASE("a job that costs more than its limit breaks it") {
   Fifo fifo;
   Recorded recorded;
   const RunOutcome outcome = recorded.run(jobs.world, {jobs.t}, fifo, kAll);
-  CHECK(recorded.rows(kJobsFile)[0].ends_with(",0.018,false"));
+  CHECK(recorded.rows(kJobsFile)[0].ends_with(",0.018,false,0.018375"));
   CHECK_FALSE(outcome.jobs[0].keeps_limits);
   CHECK(outcome.jobs[0].effective_cost_usd == Approx(0.018375 + kReferenceUsd));
 }
@@ -207,7 +208,7 @@ TEST_CASE("a job that never ran has a row without a start, and pays its referenc
   const RunOutcome outcome = recorded.run(jobs.world, {rigid("big, too", 3, 9, 10)}, fifo, kAll);
   const std::vector<std::string> rows = recorded.rows({kJobsFile.name, ""});
   REQUIRE(rows.size() == 2);
-  CHECK(rows[1] == "p,2,\"big, too\",,,,3,,3,failed,does_not_fit,,0,0,0,,,,,,0,0.002,0,0,0,0,,");
+  CHECK(rows[1] == "p,2,\"big, too\",,,,3,,3,failed,does_not_fit,,0,0,0,,,,,,0,0.002,0,0,0,0,,,0");
   CHECK(recorded.rows(kPredictionsFile).empty());
   CHECK(outcome.jobs[0].effective_cost_usd == kReferenceUsd);
   CHECK(outcome.metrics.jobs_failed == 1);

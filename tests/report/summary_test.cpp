@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
 #include "report/comparison.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/json.hpp"
 #include "tests/report/outcomes.hpp"
 
@@ -15,8 +17,12 @@ using rehearse::sim::parse_json;
 namespace {
 
 Summary summary(int repetitions, const std::vector<PolicyResult>& results) {
-  return {
-      .scenario = "a \"test\"", .seed = 7, .repetitions = repetitions, .baseline = "manual", .rows = compare(results, "manual")};
+  return {.scenario = "a \"test\"",
+          .seed = 7,
+          .repetitions = repetitions,
+          .baseline = "manual",
+          .rows = compare(results, "manual"),
+          .verdict = judge(results, {.reference = "manual", .is_exact = repetitions == 1})};
 }
 
 JsonValue member(JsonValue object, std::string_view key) {
@@ -139,11 +145,11 @@ TEST_CASE("a cheaper policy that breaks limits is visibly not the winner") {
   const std::string table = "\n" + terminal_table(summary(1, three_policies()));
   INFO(table);
   CHECK(table == R"(
-policy    cost, $  profiling, $  effective, $  saving  deadlines  accuracy  verdict
--------------------------------------------------------------------------------------------------------------------
-manual      10.00        0.0000         10.00   0.0 %    100.0 %         -  keeps all limits
-reckless   2.0000        0.0000         12.00       -      0.0 %         -  breaks limits of 2 jobs
-careful    8.0000        0.0000        8.0000  20.0 %    100.0 %         -  lowest effective cost; keeps all limits
+policy    cost, $  profiling, $  effective, $   saving  deadlines  accuracy  where both keep  verdict
+--------------------------------------------------------------------------------------------------------------------------------------------------------
+manual      10.00        0.0000         10.00    0.0 %    100.0 %         -   0.0 % of 100 %  reference; 25 % dearer than careful; keeps all limits
+reckless   2.0000        0.0000         12.00  -20.0 %      0.0 %         -                -  does not keep limits: +100 points; breaks limits of 2 jobs
+careful    8.0000        0.0000        8.0000   20.0 %    100.0 %         -  20.0 % of 100 %  cheapest; keeps all limits
 
 policy    mean JCT  p95 JCT  makespan  utilization  energy, kWh  reconf.  cost error  policy took
 -------------------------------------------------------------------------------------------------
@@ -151,10 +157,32 @@ manual     100.0 s  100.0 s   200.0 s            -        0.500        0        
 reckless   100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
 careful    100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
 
-2 jobs, 1 repetition, seed 7. Saving: against manual, over the jobs whose limits both keep.
+2 jobs, 1 repetition, seed 7. Every error of the world is 0: figures are exact for these jobs.
+Saving: against manual, of effective cost, over all jobs; "where both keep": over the jobs whose limits both keep, and their share.
 Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of
 |predicted / actual - 1|. Profiling is included in cost and saving.
+Billing: allocated: a job pays for the devices that it holds; idle devices are nobody's.
+
+careful is the cheapest that keeps limits as well as manual: 20 % cheaper.
 )");
+}
+
+TEST_CASE("the footer and summary.json say who pays for what") {
+  Summary two = summary(1, three_policies());
+  const auto footer = [&](rehearse::sim::Billing billing, double minimum_node_s) {
+    two.billing = billing;
+    two.minimum_node_s = minimum_node_s;
+    const JsonDocument document = parse_json(summary_json(two), "summary.json");
+    CHECK(member(document.root(), "billing").text() == rehearse::sim::name_of(billing));
+    CHECK(member(document.root(), "minimum_node_s").number() == minimum_node_s);
+    const std::string table = terminal_table(two), line = table.substr(table.find("Billing: "));
+    return line.substr(0, line.find('\n'));
+  };
+  using rehearse::sim::Billing;
+  CHECK(footer(Billing::node, 0) == "Billing: node: whole nodes from provisioning to release, split over the jobs on them.");
+  CHECK(footer(Billing::node, 60) ==
+        "Billing: node: whole nodes from provisioning to release, 60 s each at least, split over the jobs on them.");
+  CHECK(footer(Billing::pool, 0).starts_with("Billing: pool: every node from first submission to last end"));
 }
 
 TEST_CASE("a failed policy and repetitions in the table") {
@@ -164,21 +192,25 @@ TEST_CASE("a failed policy and repetitions in the table") {
       terminal_table(summary(2, {policy("manual", {run({{10}}), run({{10}})}), failed("broken", "crashed at 3 s"), profiled}));
   INFO(table);
   CHECK(table == R"(
-policy   cost, $  profiling, $  effective, $                 saving  deadlines  accuracy  verdict
----------------------------------------------------------------------------------------------------------------------------------
-manual     10.00        0.0000         10.00       0.0 % [0.0, 0.0]    100.0 %         -  keeps all limits
+policy   cost, $  profiling, $  effective, $                 saving  deadlines  accuracy  where both keep  verdict
+--------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------
+manual     10.00        0.0000         10.00       0.0 % [0.0, 0.0]    100.0 %         -   0.0 % of 100 %  reference; keeps all limits
 broken   FAILED: crashed at 3 s
-learned   6.0000        1.0000        6.0000  40.0 % [-87.1, 167.1]    100.0 %         -  lowest effective cost; keeps all limits
+learned   6.0000        1.0000        6.0000  40.8 % [-401.6, 93.0]    100.0 %         -  40.8 % of 100 %  limits undecided: 0.0 points, at most 100; about 367 repetitions more; keeps all limits
 
 policy   mean JCT  p95 JCT  makespan  utilization  energy, kWh  reconf.  cost error  policy took
 ------------------------------------------------------------------------------------------------
 manual    100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
 learned   100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
 
-1 jobs, 2 repetitions, seed 7. Saving: against manual, over the jobs whose limits both keep, with its 95 % confidence interval.
+1 job, 2 repetitions, seed 7. Intervals are over the world's noise; the jobs are always the same.
+Saving: against manual, of effective cost, over all jobs, with its 95 % confidence interval; "where both keep": over the jobs whose limits both keep, and their share.
 Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of
 |predicted / actual - 1|. Profiling is included in cost and saving.
-Without profiling, learned saves 50.0 % [-77.1, 177.1].
+Billing: allocated: a job pays for the devices that it holds; idle devices are nobody's.
+Without profiling, learned saves 51.0 % [-543.9, 96.3].
+
+No verdict yet: whether learned keeps limits as well as manual is undecided: about 367 repetitions more.
 )");
 }
 
@@ -190,4 +222,149 @@ TEST_CASE("nothing is shown as minus zero") {
   };
   CHECK_THAT(table(0.01), Catch::Matchers::Contains("0.0 % [-0.1, 0.1]"));
   CHECK_THAT(table(0.001), Catch::Matchers::Contains("0.0 % [0.0, 0.0]") && !Catch::Matchers::Contains("-0.0"));
+}
+
+TEST_CASE("the saving printed first is over all jobs; the one where both keep limits has its share behind it") {
+  // One job of two is kept by both and costs 9.7 % less. The other breaks its limit: 4.515 + 3.485 + 12 = 20, against 10.
+  const std::string table =
+      terminal_table(summary(1, {policy("manual", {run({{5}, {5}})}), policy("reckless", {run({{4.515}, {3.485, 12}})})}));
+  INFO(table);
+  CHECK_THAT(table, Catch::Contains("-100.0 %") && Catch::Contains("9.7 % of 50 %"));
+  CHECK(table.find("-100.0 %") < table.find("9.7 % of 50 %"));
+  CHECK_THAT(table, Catch::Contains("does not keep limits: +50 points"));
+}
+
+TEST_CASE("a mean completion time names the jobs that it is over where some have not finished") {
+  RunOutcome half = run({{1}, {1}});
+  half.metrics.jobs_completed = 1;
+  CHECK_THAT(terminal_table(summary(1, {policy("manual", {half})})), Catch::Contains("100.0 s (1)"));
+}
+
+TEST_CASE("the sentence under the table") {
+  const auto sentence = [](const std::vector<PolicyResult>& results, VerdictTerms terms) {
+    terms.reference = "manual";
+    return verdict_sentence(judge(results, terms));
+  };
+  const auto times = [](std::size_t n, const RunOutcome& outcome) { return std::vector<RunOutcome>(n, outcome); };
+  const VerdictTerms exact{.is_exact = true}, drawn{.unit_share = 1.0 / 6};
+  const PolicyResult manual = policy("manual", {run({{5}, {5}})});
+  CHECK(sentence({manual, policy("cheap", {run({{4}, {4}})})}, exact) ==
+        "cheap is the cheapest that keeps limits as well as manual: 20 % cheaper.");
+  CHECK(sentence({manual, policy("cheap", {run({{4}, {4}})}), policy("near", {run({{4}, {4}})})}, exact) ==
+        "cheap is the cheapest that keeps limits as well as manual: 20 % cheaper; near is level with it.");
+  CHECK(sentence({manual, policy("dear", {run({{6}, {5}})})}, exact) ==
+        "No policy that keeps limits as well as manual is cheaper than it.");
+  CHECK(sentence({manual, policy("same", {run({{5}, {5}})})}, exact) ==
+        "No policy that keeps limits as well as manual is cheaper than it: same costs the same.");
+  CHECK(sentence({manual, policy("late", {run({{1, 5}, {1, 5}})})}, exact) ==
+        "No policy keeps limits as well as manual: late comes nearest, and breaks those of 100 points more of the jobs.");
+  CHECK(sentence({manual, policy("late", {run({{1, 5}, {1, 5}})}), policy("cheap", {run({{4}, {4}})})}, exact) ==
+        "cheap is the cheapest that keeps limits as well as manual: 20 % cheaper.");
+  CHECK(sentence({manual}, exact) == "No verdict: there is no policy to hold against manual.");
+  CHECK(sentence({manual, failed("p", "crashed")}, exact) == "No verdict: there is no policy to hold against manual.");
+  CHECK(sentence({failed("manual", "crashed"), policy("p", {run({{5}})})}, exact) ==
+        "No verdict: manual, which the others are held against, failed.");
+  // 100 ln(20) / 6 = 49.9 repetitions.
+  CHECK(sentence({manual, policy("cheap", {run({{4}, {4}})})}, drawn) ==
+        "One repetition gives figures and no verdict: that takes about 50 repetitions at least.");
+  CHECK(sentence({policy("manual", times(5, run({{5}}))), policy("cheap", times(5, run({{4}})))}, drawn) ==
+        "No verdict yet: whether cheap keeps limits as well as manual is undecided: about 45 repetitions more.");
+  CHECK(sentence({policy("manual", times(50, run({{5, 5}}))), policy("cheap", times(50, run({{4, 5}})))}, drawn) ==
+        "cheap is the cheapest that keeps limits as well as manual: 10 % cheaper; manual itself breaks those of 100 % of the "
+        "jobs.");
+}
+
+TEST_CASE("a queue study: when jobs are done and what the cluster does come first, money behind; who fails is named") {
+  // Three jobs; under the second policy one is turned away. Alone each takes 50 s on one of 4 devices; N is 3 x 100 / 100 under the
+  // first, so a part is 4/3 devices, more than a job asks for, and rho 100 / 50 and 50 / 50; who is turned away is never done.
+  const auto schedule = [](double completion_s, int finished) {
+    RunOutcome outcome;
+    for (int j = 0; j < 3; ++j)
+      outcome.jobs.push_back({.cost_usd = 1,
+                              .effective_cost_usd = 1,
+                              .completion_s = completion_s,
+                              .alone_s = 50,
+                              .alone_devices = 1,
+                              .active_jobs = 3,
+                              .finished = j < finished,
+                              .keeps_limits = j < finished});
+    rehearse::sim::ReplayTotals totals{.jobs = 3, .last_end_s = 200};
+    totals.pools = {{.pool_device_s = 800, .pool_usd = 4, .busy_device_s = 400, .waiting_busy_usd = 3, .waiting_pool_usd = 4}};
+    outcome.metrics = run_metrics(
+        totals, outcome.jobs,
+        {.waiting_s = (completion_s - 50) * finished, .preemption_s = 90, .jobs_rejected = 3.0 - finished, .preemptions = 2});
+    outcome.metrics.devices = 4;
+    return outcome;
+  };
+  Summary s = summary(1, {policy("manual", {schedule(100, 3)}), policy("picky", {schedule(50, 2)})});
+  s.kinds = {.queue = true};
+  const std::string table = "\n" + terminal_table(s);
+  INFO(table);
+  CHECK_THAT(table, Catch::Matchers::StartsWith(R"(
+policy    mean JCT  p50 JCT  p95 JCT  p99 JCT    waiting  slowdown  speed-up  worst rho  rho > 1
+------------------------------------------------------------------------------------------------
+manual     100.0 s  100.0 s  100.0 s  100.0 s     50.0 s      2.00      1.00       2.00  100.0 %
+picky   50.0 s (2)   50.0 s    never    never  0.0 s (2)  1.00 (2)  2.00 (2)   1.00 (2)   33.3 %
+
+policy  makespan  utilization  while work waits  preemptions  their time  reconf.  deadlines  failed  rejected  policy took
+---------------------------------------------------------------------------------------------------------------------------
+manual   200.0 s       50.0 %            75.0 %            2      90.0 s        0          -       0         0  0 us
+picky    200.0 s       50.0 %            75.0 %            2      90.0 s        0          -       1         1  0 us
+
+policy  cost, $)"));
+}
+
+TEST_CASE("every quantity is documented by its name, and shown as the documentation says") {
+  const std::string docs = rehearse::sim::read_file(std::string(REHEARSE_SOURCE_DIR) + "/docs/reference/metrics.md", 1 << 20);
+  std::set<std::string_view> names;
+  for (const MetricField& field : all_metric_fields()) {
+    INFO(field.name);
+    CHECK(names.insert(field.name).second);
+    CHECK(docs.find("`" + std::string(field.name) + "`") != std::string::npos);
+    CHECK_FALSE(field.doc.empty());
+    CHECK(field.heading.empty() == (field.tables == 0));
+    if (!field.heading.empty()) CHECK(docs.find("`" + std::string(field.heading) + "`") != std::string::npos);
+    if (!field.over.empty()) CHECK(find_metric_field(field.over) != nullptr);
+    CHECK((field.value != nullptr) == (field.source == MetricSource::run));
+  }
+}
+
+TEST_CASE("a mixed study has the columns of both, each once") {
+  std::set<std::string_view> queue, all;
+  for (const MetricColumns& columns : metric_columns({.queue = true}))
+    for (const MetricField* field : columns.fields) queue.insert(field->name);
+  CHECK(queue.contains("jct_p99_s"));
+  CHECK(queue.contains("utilization_waiting_fraction"));
+  CHECK_FALSE(queue.contains("energy_kwh"));
+  for (const MetricColumns& columns : metric_columns({.queue = true, .configuration = true, .nodes = true}))
+    for (const MetricField* field : columns.fields) CHECK(all.insert(field->name).second);
+  CHECK(std::includes(all.begin(), all.end(), queue.begin(), queue.end()));
+  CHECK(all.contains("energy_kwh"));
+  CHECK(all.contains("goodput_fraction"));
+  CHECK(study_kinds_of({"nodes", "queue"}) == StudyKinds{.queue = true, .nodes = true});
+  CHECK(study_kinds_of({}) == StudyKinds{.configuration = true});
+}
+
+TEST_CASE("what each policy chose: its three most frequent choices in one line, counted by hand") {
+  // Of 8 jobs: 4 on one v100 at 128, 2 on two at 256, 1 each on four k80 at 64 and at 32: 50, 25, 12.5 and 12.5 %.
+  const auto job = [](int pool, int workers, double batch_size) {
+    return JobOutcome{.batch_size = batch_size, .pool = pool, .workers = workers};
+  };
+  RunOutcome mixed;
+  mixed.jobs = {job(1, 1, 128), job(1, 2, 256), job(1, 1, 128), job(0, 4, 64), job(1, 1, 128),
+                job(1, 2, 256), job(1, 1, 128), job(0, 4, 32),  job(-1, 0, 0)};
+  RunOutcome rigid;
+  rigid.jobs = {job(0, 8, 0), job(0, 8, 0)};
+  Summary s{.pools = {{.name = "k80"}, {.name = "v100"}}};
+  s.rows = {{.policy = "isotonic", .chosen = chosen_in({mixed})}, {.policy = "manual", .chosen = chosen_in({rigid, rigid})}};
+  CHECK(choices_text(s) ==
+        "What each policy chose: workers, pool and batch, of how many of the jobs that ran\n"
+        "isotonic  1 x v100, batch 128: 50 %;  2 x v100, batch 256: 25 %;  4 x k80, batch 32: 12 %\n"
+        "manual    8 x k80: 100 %\n");
+  s.rows[1].chosen = s.rows[0].chosen;
+  CHECK(choices_text(s) ==
+        "What the jobs ran on, under every policy\n"
+        "  1 x v100, batch 128: 50 %;  2 x v100, batch 256: 25 %;  4 x k80, batch 32: 12 %\n");
+  s.rows = {{.policy = "broken", .ok = false}};
+  CHECK(choices_text(s).empty());
 }

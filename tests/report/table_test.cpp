@@ -48,4 +48,39 @@ TEST_CASE("a row of another length than its table is a bug") {
   CHECK_THROWS_AS(write_csv(folder.path() + "/steps.csv", broken), rehearse::sim::CheckFailed);
 }
 
+TEST_CASE("a table wider than a terminal goes on below, each block beginning with the first column") {
+  const std::string wide(40, 'x');
+  // 6 + 2 + 40 + 2 + 40 = 90 columns; a third column of 40 would need 132.
+  const std::vector<std::vector<std::string>> rows{{"policy", "a", "b", "c"}, {"fifo", wide, wide, wide}, {"sjf", "FAILED: why"}};
+  const std::string line(90, '-'), blanks(38, ' ');
+  CHECK(aligned(rows, {true, true, true, true}) == "policy  a" + blanks + "   b\n" + line + "\nfifo    " + wide + "  " + wide +
+                                                       "\nsjf     FAILED: why\n\npolicy  c\n" + std::string(48, '-') +
+                                                       "\nfifo    " + wide + "\n");
+}
+
+TEST_CASE("a table that is a little too wide for a terminal stands closer instead") {
+  // 4 columns of 24: 96 + 6 = 102 with two blanks between them, 99 with one.
+  const std::string cell(24, 'x');
+  CHECK(aligned({{cell, cell, cell, cell}}, {true, true, true, true}) ==
+        cell + " " + cell + " " + cell + " " + cell + "\n" + std::string(99, '-') + "\n");
+}
+
+TEST_CASE("a row's tone colours its line, and nothing else changes") {
+  const std::vector<std::vector<std::string>> rows{{"policy", "cost"}, {"fifo", "12"}, {"sjf", "9"}, {"bad", "FAILED"}};
+  const std::string plain = aligned(rows, {true, false});
+  const std::string coloured = aligned(rows, {true, false}, {Tone::plain, Tone::broken, Tone::best, Tone::failed});
+  CHECK(coloured.find("\x1b[33mfifo        12\x1b[0m\n") != std::string::npos);
+  CHECK(coloured.find("\x1b[1;32msjf          9\x1b[0m\n") != std::string::npos);
+  CHECK(coloured.find("\x1b[31mbad     FAILED\x1b[0m\n") != std::string::npos);
+  std::string bare = coloured;
+  for (const std::string_view sequence : colour_sequences())
+    for (std::size_t at = bare.find(sequence); at != bare.npos; at = bare.find(sequence)) bare.erase(at, sequence.size());
+  CHECK(bare == plain);
+}
+
+TEST_CASE("numbers without a format of their own have four digits and no exponent") {
+  const Table table{.name = "n", .title = "N", .columns = {{"n", "n"}}, .rows = {{1234567.0}, {0.123456}, {500.0}}};
+  CHECK(table_text(table) == "N\n        n\n---------\n1,234,567\n   0.1235\n      500\n");
+}
+
 }  // namespace

@@ -122,7 +122,7 @@ constexpr JobField kFields[] = {
      .forms = kAll,
      .choices = objective_names,
      .meaning = "what is ranked by, among configurations that keep every limit given: deadline, floor, cost limit "
-                "([model](../explain/model.md#candidates))"},
+                "([model](../explain/strategies.md#candidates))"},
     {.name = "stop",
      .member = &J::stop,
      .forms = kAll,

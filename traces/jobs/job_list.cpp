@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::traces {
@@ -93,10 +94,12 @@ void sort_by_date(std::vector<sim::Job>& jobs) {
   if (!std::is_sorted(jobs.begin(), jobs.end(), earlier)) std::stable_sort(jobs.begin(), jobs.end(), earlier);
 }
 
-std::string to_string(const ImportReport& report, std::string_view what) {
+std::string to_string(const ImportReport& report, std::string_view one) {
+  const auto number = [](std::int64_t of, std::string_view what) { return sim::counted(static_cast<double>(of), what); };
   std::string text =
-      fmt::format("{}: {} rows, {} {}, {} rows dropped{}\n", sim::printable(report.file, 4096), report.rows, report.jobs, what,
-                  report.rows_dropped, report.rows_left_out > 0 ? fmt::format(", {} left out", report.rows_left_out) : "");
+      fmt::format("{}: {}, {}, {} dropped{}\n", sim::printable(report.file, 4096), number(report.rows, "row"),
+                  number(report.jobs, one), number(report.rows_dropped, "row"),
+                  report.rows_left_out > 0 ? fmt::format(", {} left out", sim::grouped(report.rows_left_out)) : "");
   for (const ImportReason& reason : report.dropped) append(text, reason, "dropped");
   for (const ImportReason& reason : report.repaired) append(text, reason, "repaired");
   for (const std::string& note : report.notes) text += "  " + note + "\n";

@@ -66,8 +66,8 @@ void finish(JobList& list, bool keep_origin);
 /// By submit_s; jobs of one date keep their order. Sorted jobs, as most traces have them, are neither moved nor copied.
 void sort_by_date(std::vector<sim::Job>& jobs);
 
-/// For the terminal: one line of totals, one a reason, one a note; each ends with a line end. `what` the rows became.
-std::string to_string(const ImportReport& report, std::string_view what = "jobs");
+/// For the terminal: one line of totals, one a reason, one a note; each ends with a line end. `one`: what each row became.
+std::string to_string(const ImportReport& report, std::string_view one = "job");
 
 // Jobs that are known beforehand, as the replay asks for them.
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "sim/base/random.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/jobs/job_rules.hpp"
@@ -239,8 +240,8 @@ void TraceStream::compare() {
 void TraceStream::finish() {
   if (!report_.notes.empty()) return;
   report_.notes = reader_->notes();
-  if (outside_ > 0) report_.notes.push_back(fmt::format("{} rows lie outside --from and --to", outside_));
-  if (not_sampled_ > 0) report_.notes.push_back(fmt::format("{} rows were not drawn by --sample", not_sampled_));
+  if (outside_ > 0) report_.notes.push_back(fmt::format("outside --from and --to: {}", sim::counted(static_cast<double>(outside_), "row")));
+  if (not_sampled_ > 0) report_.notes.push_back(fmt::format("not drawn by --sample: {}", sim::counted(static_cast<double>(not_sampled_), "row")));
 }
 
 const ModelName* find_model_name(std::string_view theirs) {

@@ -36,7 +36,7 @@ EPILOG = """examples:
   measure.py --models resnet18/cifar10,rnnlm --threads 1,2 --name my-cpu --out steps.csv
   measure.py --models resnet50 --batches 16,32,64,128 --device cuda --name v100 --out steps.csv
   measure.py --ops --name my-cpu --out ops.csv
-  rehearse validate steps.csv --catalogue my-machine.json     (a catalogue file with the device my-cpu: docs/reference/scenario.md)"""
+  rehearse validate steps.csv --catalogue my-machine.json     (a catalogue file with the device my-cpu: docs/reference/cluster.md)"""
 
 
 def quit_with(status, message):

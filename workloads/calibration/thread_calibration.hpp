@@ -1,4 +1,4 @@
-// Fits what a CPU's time against threads depends on beyond its efficiencies (sim::Threading, docs/explain/model.md, "Threads") to kernels
+// Fits what a CPU's time against threads depends on beyond its efficiencies (sim::Threading, docs/explain/step.md, "Threads") to kernels
 // that were measured with several numbers of threads.
 #pragma once
 

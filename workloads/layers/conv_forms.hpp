@@ -1,4 +1,4 @@
-// How libraries compute convolutions with fewer multiplications than their matrix product has (docs/explain/model.md, "GPU operation
+// How libraries compute convolutions with fewer multiplications than their matrix product has (docs/explain/step.md, "GPU operation
 // time"): Winograd's minimal filtering (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 2016,
 // arXiv:1509.09308), fused or with transforms of their own, and Fourier transforms.
 #pragma once

@@ -1,4 +1,4 @@
-// What one layer does in a training step: its operations with FLOPs, bytes and matrix shapes (docs/explain/model.md, "GPU operation
+// What one layer does in a training step: its operations with FLOPs, bytes and matrix shapes (docs/explain/step.md, "GPU operation
 // time": the mapping of each operation to a matrix product), its parameters, and what it keeps for the backward pass.
 #pragma once
 

@@ -1,5 +1,5 @@
 // What an operation takes on a CPU against its number of threads: work, granularity, serial part, per-thread overhead, partial
-// results, memory (docs/explain/model.md, "Threads").
+// results, memory (docs/explain/step.md, "Threads").
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // How long one operation takes on one device: a smooth roofline on a GPU, and the thread-count model of a CPU
-// (docs/explain/model.md, "GPU operation time", "CPU operation time against threads").
+// (docs/explain/step.md, "GPU operation time", "CPU operation time against threads").
 #pragma once
 
 #include <string_view>

@@ -55,7 +55,7 @@ struct TimedReplica {
 ReplicaSetting setting_of(const TimedReplica& timed, const ProfileModel& model, const sim::Cluster& cluster,
                           sim::Precision precision);
 
-// An operation graph at one batch size on given devices: what the step timers take (docs/explain/model.md, "Step level").
+// An operation graph at one batch size on given devices: what the step timers take (docs/explain/step.md, "Step level").
 
 /// How the gradients of parameters that several time steps read are summed.
 enum class GradientSum : std::uint8_t {

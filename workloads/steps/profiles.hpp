@@ -40,7 +40,7 @@ class ProfileTable {
   std::map<Key, const sim::Profile*> by_key_;
 };
 
-// How much memory of its device one worker needs, and the largest batch that fits (docs/explain/model.md, "Memory of a device").
+// How much memory of its device one worker needs, and the largest batch that fits (docs/explain/step.md, "Memory of a device").
 
 using sim::kContextBytes;
 using sim::kUsableMemory;

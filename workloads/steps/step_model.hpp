@@ -44,7 +44,7 @@ class StepModel {
 };
 
 // What data-parallel workers spend on exchanging gradients, and how it combines with their computation
-// (docs/explain/model.md, "Synchronisation"). Pure functions of seconds, bytes and counts.
+// (docs/explain/step.md, "Synchronisation"). Pure functions of seconds, bytes and counts.
 
 /// Spread of the step times of equal workers, of which a synchronous step waits for the slowest (coefficient of variation).
 inline constexpr double kWorkerSpread = 0.01;

@@ -1,5 +1,5 @@
 // What accuracy an architecture that nobody has trained is believed to reach: laws through published networks, for searches
-// (docs/explain/model.md, "Architecture search").
+// (docs/explain/strategies.md, "Architecture search").
 #pragma once
 
 #include "workloads/training/convergence.hpp"

@@ -19,7 +19,7 @@ namespace {
 
 /// What a step is worth while the rate rises from 0 to its value: the mean of 2x - x^2 over x from 0 to 1.
 constexpr double kWarmupUse = 2.0 / 3.0;
-/// Standard deviation of the logarithm of one reading of the noise scale (docs/explain/model.md, "Stages").
+/// Standard deviation of the logarithm of one reading of the noise scale (docs/explain/strategies.md, "Stages").
 constexpr double kNoiseScaleReading = 0.3;
 
 sim::Random draw_of(const WorldDraw& draw, std::string_view purpose, std::string_view entity) {

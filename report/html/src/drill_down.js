@@ -49,7 +49,7 @@ export function drillDown(run) {
   const list = jobsOf(jobs);
   const first = Math.max(0, list.findIndex((j) => j.broken > 0)); // the first that broke a limit, if any did
   const state = { sort: null, down: false, find: "", page: Math.floor(first / pageLength), job: list[first]?.job };
-  const left = jobs.allRows > jobs.rows ? ` Of ${number(jobs.allRows)} rows of jobs.csv the ${number(jobs.rows)} of the jobs submitted first are here.` : "";
+  const left = jobs.allRows > jobs.rows ? ` Of ${number(jobs.allRows)} rows of jobs.csv ${number(jobs.rows)} are here: ${number(list.length)} jobs, evenly spread over the dates of submission.` : "";
   const { node, body } = section("Job by job", element("p", { class: "note" }, `First repetition. Choose a job to see what each policy decided for it and what came of it.${left}`));
   const listing = element("div", { class: "wide" });
   const detail = element("div", { class: "wide", "aria-live": "polite" });

@@ -25,6 +25,9 @@ export function percent(value, digits = 1) {
 
 export const share = (fraction, digits = 1) => (missing(fraction) ? dash : percent(100 * fraction, digits));
 
+/** How many times: two decimals below 100. */
+export const factor = (value) => (missing(value) ? dash : value < 100 ? value.toFixed(2) : number(value, 3));
+
 /** In s below 10 min, min below 2 h, h below 96 h, else days: as the terminal's table. */
 export function duration(seconds) {
   if (missing(seconds)) return dash;

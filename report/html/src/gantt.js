@@ -35,8 +35,8 @@ export function gantt(run) {
   const table = run.nodes;
   if (!table || table.rows === 0) return null;
   const byPolicy = groupRows(table.policy);
-  const kind = new Map(run.jobs ? run.jobs.job.map((job, row) => [job, run.jobs.model?.[row] ?? "measured"]) : []);
-  const models = [...new Set(kind.values())].sort();
+  const kind = (row) => table.model?.[row] ?? "measured";
+  const models = [...new Set(Array.from({ length: table.rows }, (_, row) => kind(row)))].sort();
   let policy = byPolicy.keys().next().value;
   let picture;
   let bars;
@@ -63,7 +63,7 @@ export function gantt(run) {
   function show() {
     const made = ganttBars(table, byPolicy.get(policy), run.pools);
     bars = made.bars;
-    bars.colour = bars.source.map((row) => Math.max(0, models.indexOf(kind.get(table.job[row]))));
+    bars.colour = bars.source.map((row) => Math.max(0, models.indexOf(kind(row))));
     bars.text = (i) => table.job[bars.source[i]];
     picture.show(made.labels, bars);
   }
@@ -75,7 +75,7 @@ export function gantt(run) {
         onDrawn: (marks) => drawn(node, marks),
         describe: (i) => {
           const r = bars.source[i];
-          return `${table.job[r]} (${kind.get(table.job[r]) ?? ""})\n${table.pool[r]}/${table.node[r]}, ${number(table.devices[r])} devices\n${duration(table.start_s[r])} to ${duration(table.end_s[r])}: ${duration(table.end_s[r] - table.start_s[r])}`;
+          return `${table.job[r]} (${kind(r)})\n${table.pool[r]}/${table.node[r]}, ${number(table.devices[r])} devices\n${duration(table.start_s[r])} to ${duration(table.end_s[r])}: ${duration(table.end_s[r] - table.start_s[r])}`;
         },
       });
       show();

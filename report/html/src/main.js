@@ -1,5 +1,5 @@
 // The report: reads the two data blocks of the page, and draws a run or a study.
-import { readDetail, readSummary } from "./data.js";
+import { markYardsticks, readDetail, readSummary } from "./data.js";
 import { element, header, section } from "./page.js";
 import { renderRun } from "./run.js";
 import { renderStudy } from "./study.js";
@@ -8,11 +8,13 @@ async function start() {
   const root = document.getElementById("report");
   try {
     const first = readSummary();
+    const detail = await readDetail();
+    markYardsticks(first, detail);
     root.append(header(first));
     const main = element("main");
     root.append(main);
     const render = first.summary.study === undefined ? renderRun : renderStudy;
-    render(main, first, await readDetail());
+    render(main, first, detail);
     document.documentElement.dataset.ready = "true";
   } catch (error) {
     root.append(section("What went wrong", element("p", {}, `This report cannot be shown: ${error.message}`)).node);

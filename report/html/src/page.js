@@ -30,6 +30,7 @@ export function header({ summary, description }) {
     `seed ${summary.seed}`,
     `${summary.repetitions} ${summary.repetitions === 1 ? "repetition" : "repetitions"}`,
     summary.baseline && `savings against ${summary.baseline}`,
+    billing(summary),
     ...(summary.pools ?? []).map((p) => `${p.pool}: ${number(p.nodes)} × ${p.instance}, ${number(p.nodes * p.devices_per_node)} devices`),
   ].filter(Boolean);
   return element("header", {},
@@ -42,13 +43,20 @@ export function header({ summary, description }) {
     element("nav", { "aria-label": "Sections" }, element("ul")));
 }
 
+/** Who paid for what; results of older programs do not say it. */
+function billing({ billing: rule, minimum_node_s: least }) {
+  if (rule === "node") return `billing: node (whole nodes while they are rented${least > 0 ? `, ${number(least)} s each at least` : ""})`;
+  if (rule === "pool") return "billing: pool (every node from first submission to last end; policies minimise price-weighted device-seconds of a job's pools until it ends)";
+  return rule && `billing: ${rule} (devices while they are held)`;
+}
+
 function inputs(list) {
   if (list.length === 0) return null;
   return element("ul", { class: "facts" }, ...list.map((input) =>
     element("li", {}, `${input.path}: ${number(input.rows)} rows, ${number(input.jobs)} used`)));
 }
 
-/** `columns` are { label, value(row) -> text or node, left }; the first cell of a row names it. */
+/** `columns` are { label, value(row) -> text or node, left, doc: what a pointer over it shows }; the first cell of a row names it. */
 export function table(columns, rows, caption) {
   const cell = (column, row, first) => {
     const value = column.value(row);
@@ -58,7 +66,7 @@ export function table(columns, rows, caption) {
     element("table", {},
       element("caption", {}, caption),
       element("thead", {}, element("tr", {}, ...columns.map((c, i) =>
-        element("th", { scope: "col", class: c.left || i === 0 ? "left" : undefined }, c.label)))),
+        element("th", { scope: "col", title: c.doc, class: c.left || i === 0 ? "left" : undefined }, c.label)))),
       element("tbody", {}, ...rows.map((row) => element("tr", {}, ...columns.map((c, i) => cell(c, row, i === 0)))))));
 }
 

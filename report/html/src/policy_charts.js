@@ -55,11 +55,11 @@ export const moneyBars = (run) => bars(run, {
 });
 
 export function savings(run) {
-  const others = run.policies.filter((p) => p.policy !== run.summary.baseline);
+  const others = run.policies.filter((p) => p.own_name !== run.summary.baseline);
   return bars({ policies: others }, {
     title: `Saving against ${run.summary.baseline}`,
-    note: "Saving: over the jobs whose limits both keep. Effective saving: over all jobs, by effective cost. Lines: 95 % intervals.",
-    fields: [["saving_percent", "saving"], ["effective_saving_percent", "effective saving"]],
+    note: "Saving: of effective cost, over all jobs. Behind it: over the jobs whose limits both keep. Lines: 95 % intervals.",
+    fields: [["effective_saving_percent", "saving"], ["saving_percent", "where both keep limits"]],
     axis: "%",
     show: percent,
   });
@@ -131,7 +131,7 @@ export function fates({ policies, counted }) {
 }
 
 const curves = {
-  completion_s: ["Completion times", "Share of the finished jobs of all repetitions that were done within this time of their submission."],
+  completion_s: ["Completion times", "Share of the jobs of all repetitions that were done within this time of their submission. One that failed is never done."],
   waiting_s: ["Waiting times", "Share of the jobs of all repetitions that started within this time of their submission."],
 };
 
@@ -139,6 +139,9 @@ export function completionCurve({ policies, counted, names }, field) {
   const [title, note] = curves[field];
   const of = (p) => counted[p.policy]?.[field] ?? { count: 0, values: [] };
   const shown = policies.filter((p) => of(p).count > 0);
+  const jobs = (p) => Object.values(counted[p.policy]?.fates ?? {}).reduce((sum, n) => sum + n, 0);
+  const reached = (p) => (field === "completion_s" ? of(p).count / jobs(p) : 1); // failed jobs are not among the values
+  const pointsOf = (p) => distributionPoints(of(p)).map(([value, part]) => [value, part * reached(p)]);
   const largest = Math.max(...shown.flatMap((p) => of(p).values.at(-1)));
   if (shown.length === 0 || !(largest > 0)) return null;
   const unit = timeUnit(largest);
@@ -147,7 +150,7 @@ export function completionCurve({ policies, counted, names }, field) {
   return chart({
     title,
     note,
-    csv: () => ({ columns: ["policy", field, "share"], rows: shown.flatMap((p) => distributionPoints(of(p)).map((point) => [p.policy, ...point])) }),
+    csv: () => ({ columns: ["policy", field, "share"], rows: shown.flatMap((p) => pointsOf(p).map((point) => [p.policy, ...point])) }),
     option: (colours) => ({
       boxHeight: 340,
       grid: grid(),
@@ -156,7 +159,7 @@ export function completionCurve({ policies, counted, names }, field) {
       yAxis: valueAxis(colours, "share of jobs", { min: 0, max: 1, nameGap: 36 }),
       series: shown.map((p) => {
         const { colour, dash } = styleOf(colours, names.indexOf(p.policy));
-        const points = distributionPoints(of(p)).map(([value, part]) => [value / unit.seconds, part]);
+        const points = pointsOf(p).map(([value, part]) => [value / unit.seconds, part]);
         return {
           type: "line",
           name: p.policy,

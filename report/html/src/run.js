@@ -3,21 +3,25 @@ import { unpackTable } from "./data.js";
 import { drillDown } from "./drill_down.js";
 import { gantt } from "./gantt.js";
 import { completionCurve, fates, moneyBars, moneyParts, savings } from "./policy_charts.js";
-import { section } from "./page.js";
+import { element, section } from "./page.js";
 import { policyTable } from "./policy_table.js";
 import { costAgainst, predictions } from "./scatter_charts.js";
 import { busyOverTime, queueOverTime } from "./utilization_charts.js";
 
 /** What the figures of a run share: its policies that ran, and the unpacked details. */
-function contextOf({ summary, timing }, detail) {
+function contextOf({ summary, timing, tables }, detail) {
   const part = (name) => detail[name] && { ...unpackTable(detail[name].table), allRows: detail[name].all_rows };
   return {
     summary,
     timing,
+    tables: tables ?? [],
     policies: summary.policies.filter((p) => p.status === "ok"),
     names: summary.policies.map((p) => p.policy),
     pools: summary.pools ?? [],
     counted: detail.counted,
+    sampled: detail.sampled === true,
+    allJobs: detail.all_jobs,
+    missing: detail.missing ?? [],
     utilization: detail.utilization && unpackTable(detail.utilization),
     jobs: part("jobs"),
     nodes: part("nodes"),
@@ -25,6 +29,11 @@ function contextOf({ summary, timing }, detail) {
     stages: part("stages"),
     predictions: part("predictions"),
   };
+}
+
+/** Files that the run did not write, and so what no figure was made of. */
+export function missingNote(files) {
+  return `These results have no ${files.join(", ")}: figures made from them are left out. "output" in the scenario chooses what a run writes.`;
 }
 
 function add(main, title, note, figures) {
@@ -50,4 +59,5 @@ export function renderRun(main, first, detail) {
   add(main, "Cost against limits", null, [costAgainst(run, "deadline_s"), costAgainst(run, "target_accuracy")]);
   add(main, "Predicted and actual", null, [predictions(run)]);
   if (run.jobs) main.append(drillDown(run));
+  if (run.missing.length > 0) main.append(section("What is not here", element("p", { class: "note" }, missingNote(run.missing))).node);
 }

@@ -12,7 +12,7 @@ const limits = {
 };
 
 /** A hollow symbol is a job that broke that limit. */
-export function costAgainst({ jobs, names }, field) {
+export function costAgainst({ jobs, names, sampled }, field) {
   if (!jobs?.[field] || !jobs.cost_usd) return null;
   const limit = limits[field];
   const rows = [...Array(jobs.rows).keys()].filter((row) => jobs[field][row] !== null && jobs.cost_usd[row] > 0);
@@ -20,7 +20,7 @@ export function costAgainst({ jobs, names }, field) {
   const byPolicy = [...groupRows(rows.map((row) => jobs.policy[row]))].map(([policy, places]) => [policy, places.map((i) => rows[i])]);
   return chart({
     title: limit.title,
-    note: "A point for each job of the first repetition; hollow: that limit was broken.",
+    note: `A point for each ${sampled ? "job of an even sample" : "job"} of the first repetition; hollow: that limit was broken.`,
     csv: () => ({ columns: ["policy", "job", field, "cost_usd", limit.met], rows: rows.map((r) => [jobs.policy[r], jobs.job[r], jobs[field][r], jobs.cost_usd[r], jobs[limit.met]?.[r]]) }),
     option: (colours) => ({
       boxHeight: 360,
@@ -62,7 +62,7 @@ const quantities = {
   epochs: ["epochs", "", 1, number],
 };
 
-export function predictions({ predictions: table, names }) {
+export function predictions({ predictions: table, names, sampled }) {
   if (!table || table.rows === 0) return null;
   const byQuantity = groupRows(table.quantity);
   const known = [...byQuantity.keys()].filter((q) => q in quantities);
@@ -70,7 +70,7 @@ export function predictions({ predictions: table, names }) {
   let shown = known[0];
   const figure = chart({
     title: "Predicted and actual",
-    note: "What the policy expected of the configuration that it chose, against what came of it; on the line it was right. First repetition.",
+    note: `What the policy expected of the configuration that it chose, against what came of it; on the line it was right. First repetition${sampled ? ", an even sample of its jobs" : ""}.`,
     wide: true,
     controls: [choice("Quantity", known.map((q) => [q, quantities[q][0]]), shown, (value) => {
       shown = value;

@@ -18,6 +18,7 @@ const std::string kExamples = REHEARSE_SOURCE_DIR "/python/examples/";
 const std::string kTests = REHEARSE_SOURCE_DIR "/tests/experiments/process/";
 
 const std::string kScenario = R"({ "name": "equal", "seed": 11, "repetitions": 2,
+  "output": { "decisions": "all", "stages": "all", "curves": "all", "predictions": "all", "utilization": "all", "events": "all" },
   "cluster": { "pools": [
     { "name": "t4", "instance": "g4dn.12xlarge", "nodes": 3 },
     { "name": "v100", "instance": "p3.8xlarge", "nodes": 2 },

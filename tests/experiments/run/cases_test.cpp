@@ -14,16 +14,16 @@ using namespace rehearse;
 
 std::string case_file(const std::string& name) { return REHEARSE_SOURCE_DIR "/tests/cases/" + name + ".json"; }
 
-struct Ran {
+struct RanCase {
   report::Summary summary;
   std::string jobs;  ///< jobs.csv
 };
 
-Ran run_case(const std::string& name) {
+RanCase run_case(const std::string& name) {
   const TemporaryFolder folder;
   const auto scenario = scenarios::load_scenario(case_file(name), {});
   const std::string out = folder.path() + "/out";
-  Ran ran{.summary = scenarios::run_scenario(*scenario, {.out = out, .processes = 2}), .jobs = {}};
+  RanCase ran{.summary = scenarios::run_scenario(*scenario, {.out = out, .processes = 2}), .jobs = {}};
   std::ostringstream text;
   text << std::ifstream(out + "/jobs.csv").rdbuf();
   ran.jobs = text.str();
@@ -52,7 +52,7 @@ TEST_CASE("las with partitions, and jobs that need a part of a GPU") {
 }
 
 TEST_CASE("a spot price that stays above its bid under a queue with rounds: the job has failed with its node") {
-  const Ran ran = run_case("gavel-spot-above-bid-endless");
+  const RanCase ran = run_case("gavel-spot-above-bid-endless");
   REQUIRE(ran.summary.rows.size() == 1);
   REQUIRE(ran.summary.rows[0].ok);
   CHECK(ran.summary.rows[0].of("jobs_failed").mean == 1);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <set>
 
 #include "experiments/load.hpp"
@@ -14,7 +15,7 @@ namespace {
 using namespace rehearse;
 
 /// Two instances; of the model's three jobs the first has a deadline of 3000 s.
-const std::string kScenario = R"({ "name": "probes", "seed": 3, "history": { "runs": 4 },
+const std::string kProfiledScenario = R"({ "name": "probes", "seed": 3, "history": { "runs": 4 },
   "cluster": { "pools": [ { "name": "a", "instance": "p3.2xlarge", "nodes": 2 }, { "name": "b", "instance": "g4dn.12xlarge", "nodes": 1 },
                           { "name": "c", "instance": "p3.2xlarge", "nodes": 1 } ] },
   "jobs": [ { "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.8, "deadline_s": 3000 },
@@ -40,7 +41,7 @@ struct LastOfAll final : policies::ProbeChooser {
 
 struct Made {
   TemporaryFolder folder;
-  std::unique_ptr<scenarios::Scenario> scenario = scenarios::load_scenario(folder.write("s.json", kScenario), {});
+  std::unique_ptr<scenarios::Scenario> scenario = scenarios::load_scenario(folder.write("s.json", kProfiledScenario), {});
   workloads::Belief belief{scenario->cluster, scenario->profile_models};
   workloads::World world{belief, scenario->world_errors, scenario->seed, 0};
 
@@ -106,6 +107,22 @@ TEST_CASE("who chooses gets as many runs, each once, and pays what they cost") {
   CHECK(made.profiled(&other, "q").history.runs()[5].time_s == runs[5].time_s);
   CHECK(again.keys == chooser.keys);
   CHECK(other.keys != chooser.keys);
+}
+
+TEST_CASE("profiling pays for whole nodes where jobs do") {
+  Made made;
+  made.scenario->history.noise = 0;
+  made.scenario->costs.billing = sim::Billing::node;
+  LastOfAll chooser;
+  const Made::Profiled own = made.profiled(&chooser);
+  double cost_usd = 0;
+  for (const policies::PastRun& run : own.history.runs()) {
+    // Nodes of one V100 at 3.06 $ an hour, and of four T4s at 3.912: 30 s to start, and the run.
+    const bool t4 = run.instance == "g4dn.12xlarge";
+    const double nodes = t4 ? std::ceil(run.workers / 4.0) : run.workers;
+    cost_usd += nodes * (t4 ? 3.912 : 3.06) / 3600 * (30 + run.time_s);
+  }
+  CHECK(own.cost_usd[0] == Approx(cost_usd));
 }
 
 TEST_CASE("a probe that is not in the pool is refused; own past runs leave nothing to choose") {

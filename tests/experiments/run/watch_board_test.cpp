@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <cstdio>
 
 #include "experiments/run/progress.hpp"
 
@@ -34,4 +35,51 @@ TEST_CASE("the board by hand: runs under way first, what it cost so far, and no 
   CHECK(two.find("manual") != std::string::npos);
   CHECK(two.find("oracle") == std::string::npos);
   CHECK(two.ends_with("and 1 more\n"));
+}
+
+TEST_CASE("progress says what, done of total, elapsed and left") {
+  const scenarios::ProgressState half{.what = "fifo 3", .one_done = "run", .done = 12, .total = 40, .part = 0.415};
+  CHECK(scenarios::progress_text(half, 12, 17.2, true) ==
+        "[########            ]  41 %  12 of 40 runs, 12 s, about 17 s left: fifo 3");
+  CHECK(scenarios::progress_text(half, 750, std::nan(""), false) == "12 of 40 runs (41 %), 12.5 min: fifo 3");
+  CHECK(scenarios::progress_text({.one_done = "job", .done = 4970, .total = 10000, .part = 0.497}, 60, 60.7, false) ==
+        "4,970 of 10,000 jobs (49 %), 60 s, about 61 s left");
+}
+
+namespace {
+
+/// All that a line says, at these seconds and parts.
+std::string shown(bool terminal, const std::vector<std::pair<double, double>>& calls) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* const file = open_memstream(&text, &size);
+  double now_s = 0;
+  {
+    scenarios::ProgressLine line(file, terminal, [&] { return now_s; });
+    for (const auto& [at_s, part] : calls) {
+      now_s = at_s;
+      line.show({.one_done = "run", .done = 10 * part, .total = 10, .part = part});
+    }
+  }
+  std::fclose(file);
+  const std::string said(text, size);
+  std::free(text);
+  return said;
+}
+
+}  // namespace
+
+TEST_CASE("where there is no terminal progress is plain lines, one in half a minute") {
+  // 30 s for 0.3 less the 0.1 that was there: 0.7 more take 105 s.
+  CHECK(shown(false, {{0, 0.1}, {10, 0.2}, {30, 0.3}, {31, 0.4}, {60, 0.6}}) ==
+        "3 of 10 runs (30 %), 30 s, about 105 s left\n6 of 10 runs (60 %), 60 s, about 48 s left\n");
+  CHECK(shown(false, {{0, 0.1}, {29, 0.9}}).empty());
+}
+
+TEST_CASE("on a terminal progress is one line that is drawn over and cleared at the end") {
+  const std::string said = shown(true, {{0, 0}, {0.5, 0.1}, {1, 0.5}, {1.05, 0.6}, {2, 0.8}});
+  CHECK(said ==
+        "\r[##########          ]  50 %  5 of 10 runs, 1 s, about 1 s left\x1b[K"
+        "\r[################    ]  80 %  8 of 10 runs, 2 s, about 1 s left\x1b[K"
+        "\r\x1b[K");
 }

@@ -14,9 +14,9 @@ using tests::StudyRun;
 using tests::text;
 
 const std::string kLimits = R"("accuracy_slack": [0.02, 0.05], "deadline_factors": [0.01, 0.5, 1, 4])";
-const std::string kScenario = R"({ "seed": 3, "world": { "model_error": 0 },
-  "study": { "name": "frontier", )" +
-                              kLimits + R"( },
+const std::string kFrontierScenario = R"({ "seed": 3, "world": { "model_error": 0 },
+  "study": { "name": "frontier", )" + kLimits +
+                                      R"( },
   "cluster": { "pools": [ { "name": "t4", "instance": "g4dn.12xlarge", "nodes": 2 },
                           { "name": "v100", "instance": "p3.8xlarge", "nodes": 2 } ] },
   "jobs": [ { "job_id": "cnn", "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9 } ],
@@ -44,7 +44,7 @@ TEST_CASE("savings of one policy over another, worked by hand") {
 
 TEST_CASE("the oracle's frontier: more time or a lower floor never costs more; what breaks a limit is marked") {
   const TemporaryFolder folder;
-  const StudyRun run = run_text(folder, kScenario);
+  const StudyRun run = run_text(folder, kFrontierScenario);
   CHECK_FALSE(run.failed);
   const report::Table& table = run.table("frontier");
   REQUIRE(table.rows.size() == 16);  // 2 policies x 2 floors x 4 deadlines
@@ -71,8 +71,8 @@ TEST_CASE("the oracle's frontier: more time or a lower floor never costs more; w
 
 TEST_CASE("a choice beyond the cost limit does not keep the limits") {
   const TemporaryFolder folder;
-  const StudyRun run =
-      run_text(folder, with(kScenario, R"("target_accuracy": 0.9)", R"("target_accuracy": 0.9, "cost_limit_usd": 0.001)"));
+  const StudyRun run = run_text(
+      folder, with(kFrontierScenario, R"("target_accuracy": 0.9)", R"("target_accuracy": 0.9, "cost_limit_usd": 0.001)"));
   const report::Table& table = run.table("frontier");
   REQUIRE(table.rows.size() == 16);
   for (const auto& row : table.rows) {
@@ -85,8 +85,8 @@ TEST_CASE("a choice beyond the cost limit does not keep the limits") {
 // of the oracle is that of characterise.
 TEST_CASE("the oracle pays at every point what characterise finds jointly, and manual what it finds for manual") {
   const TemporaryFolder folder, other;
-  const StudyRun run = run_text(folder, kScenario);
-  const StudyRun grid = run_text(other, with(with(kScenario, R"("frontier")", R"("characterise")"),
+  const StudyRun run = run_text(folder, kFrontierScenario);
+  const StudyRun grid = run_text(other, with(with(kFrontierScenario, R"("frontier")", R"("characterise")"),
                                              R"("policies": [ "manual", "oracle" ])", R"("description": "the same")"));
   const report::Table &frontier = run.table("frontier"), &choices = grid.table("choices");
   int compared = 0;
@@ -108,7 +108,7 @@ TEST_CASE("the oracle pays at every point what characterise finds jointly, and m
 
 TEST_CASE("a frontier has the same bytes for any number of processes, with repetitions too") {
   const TemporaryFolder one, two;
-  const std::string noisy = with(kScenario, R"("world": { "model_error": 0 })", R"("repetitions": 2)");
+  const std::string noisy = with(kFrontierScenario, R"("world": { "model_error": 0 })", R"("repetitions": 2)");
   const StudyRun a = run_text(one, noisy, 1), b = run_text(two, noisy, 3);
   CHECK(a.files == b.files);
   const report::Table& table = a.table("frontier");
@@ -118,17 +118,42 @@ TEST_CASE("a frontier has the same bytes for any number of processes, with repet
   }
 }
 
+TEST_CASE("a frontier under each billing, and says which") {
+  // Points are years apart: under pool billing a point's money is the pool's while its job runs, not the years'. On whole nodes,
+  // and on whole pools, nothing is cheaper than by the device, and no policy beats the oracle.
+  const auto costs = [](const std::string& billing) {
+    const TemporaryFolder folder;
+    const StudyRun one = run_text(folder, with(kFrontierScenario, R"("seed": 3)", R"("seed": 3, "billing": ")" + billing + '"'), 2);
+    CHECK(one.summary.notes.back().find("Billing: " + billing) == 0);
+    const report::Table& table = one.table("frontier");
+    std::map<std::string, std::vector<std::pair<double, double>>> found;  // money, and whether limits were kept
+    for (const auto& row : table.rows)
+      found[text(table, row, "policy")].emplace_back(number(table, row, "cost_usd"), number(table, row, "kept_fraction"));
+    return found;
+  };
+  const auto allocated = costs("allocated");
+  for (const char* billing : {"allocated", "node", "pool"}) {
+    INFO(billing);
+    const auto found = costs(billing);
+    for (const auto& [policy, points] : found)
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        CHECK(points[i].first < 1e5);
+        if (points[i].second == 1) CHECK(found.at("oracle")[i].first <= points[i].first * (1 + 1e-9));
+      }
+    for (std::size_t i = 0; i < allocated.at("oracle").size(); ++i)
+      CHECK(found.at("oracle")[i].first >= allocated.at("oracle")[i].first * (1 - 1e-9));
+  }
+}
+
 TEST_CASE("mistakes of a frontier") {
   const TemporaryFolder folder;
   CHECK(complaints(folder, R"({ "study": "frontier",
   "cluster": { "pools": [ { "name": "v100", "instance": "p3.8xlarge", "nodes": 2 } ] },
   "jobs": [ { "generate": "mixed-cnn-rnn", "count": 3 } ], "policies": [ "manual" ] })") ==
         R"(s.json:1:12: /study: expected "jobs" without generators, each with a "target_accuracy", found "frontier")");
-  CHECK(complaints(folder, with(kScenario, "[0.02, 0.05]", "[]")).find("/study/accuracy_slack: expected at least one number") !=
-        std::string::npos);
-  CHECK(complaints(folder, with(kScenario, R"("seed": 3)", R"("billing": "pool")")).find(R"(expected "billing": "allocated")") !=
-        std::string::npos);
-  CHECK(complaints(folder, with(kScenario, R"("target_accuracy": 0.9)", R"("epochs": 2)"))
+  CHECK(complaints(folder, with(kFrontierScenario, "[0.02, 0.05]", "[]"))
+            .find("/study/accuracy_slack: expected at least one number") != std::string::npos);
+  CHECK(complaints(folder, with(kFrontierScenario, R"("target_accuracy": 0.9)", R"("epochs": 2)"))
             .find(R"(each with a "target_accuracy")") != std::string::npos);
 }
 

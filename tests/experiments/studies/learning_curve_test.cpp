@@ -11,7 +11,7 @@ namespace {
 
 using namespace rehearse;
 
-const std::string kScenario = R"({ "seed": 3, "study": { "name": "learning-curve", "runs": [4, 12], "model_errors": [0] },
+const std::string kLearningScenario = R"({ "seed": 3, "study": { "name": "learning-curve", "runs": [4, 12], "model_errors": [0] },
   "cluster": { "pools": [ { "name": "gpu", "instance": "p3.8xlarge", "nodes": 2 } ] },
   "jobs": [ { "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9, "deadline_s": 86400 } ],
   "profiling_reuse_jobs": 10,
@@ -33,7 +33,7 @@ TEST_CASE("break-even: where the profiling that is charged equals what is saved"
 
 TEST_CASE("a learning curve: more runs cost more profiling, and manual is the same in every cell") {
   const TemporaryFolder folder;
-  const auto scenario = scenarios::load_scenario(folder.write("s.json", kScenario), {});
+  const auto scenario = scenarios::load_scenario(folder.write("s.json", kLearningScenario), {});
   REQUIRE(scenario->study != nullptr);
   bool failed = true;
   const std::string out = folder.path() + "/out";
@@ -57,7 +57,7 @@ TEST_CASE("a learning curve: more runs cost more profiling, and manual is the sa
 
 TEST_CASE("a policy that fails in a study is told, and the others go on") {
   const TemporaryFolder folder;
-  const auto scenario = scenarios::load_scenario(folder.write("s.json", kScenario), {});
+  const auto scenario = scenarios::load_scenario(folder.write("s.json", kLearningScenario), {});
   const auto run = [](const scenarios::Scenario& s, const scenarios::RunTask& task, const auto& on_progress) {
     if (s.policies[task.policy].name == "static-isotonic" && s.history.runs == 12) throw sim::PolicyError("no answer");
     scenarios::run_one(s, task, on_progress);
@@ -73,7 +73,8 @@ TEST_CASE("a policy that fails in a study is told, and the others go on") {
 TEST_CASE("mistakes in the study's parameters") {
   const TemporaryFolder folder;
   const auto said = [&](const std::string& study) {
-    return complaints(folder, with(kScenario, R"({ "name": "learning-curve", "runs": [4, 12], "model_errors": [0] })", study));
+    return complaints(folder,
+                      with(kLearningScenario, R"({ "name": "learning-curve", "runs": [4, 12], "model_errors": [0] })", study));
   };
   CHECK(said(R"("learning-curve")").empty());
   CHECK(said(R"("learning-curv")") ==

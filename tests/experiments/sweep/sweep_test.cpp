@@ -5,19 +5,19 @@
 #include <cmath>
 #include <map>
 
-#include "report/comparison.hpp"
 #include "experiments/run/process_pool.hpp"
 #include "experiments/run/run.hpp"
+#include "report/comparison.hpp"
 #include "sim/io/file.hpp"
-#include "tests/scenarios/mistakes.hpp"
 #include "tests/experiments/sweep/query.hpp"
+#include "tests/scenarios/mistakes.hpp"
 
 namespace {
 
 using namespace rehearse::scenarios;
 using rehearse::report::metric_fields;
 
-const std::string kSwept = R"({ "name": "s", "seed": { "sweep": [ 1, 2 ] }, "repetitions": 2,
+const std::string kSweptScenario = R"({ "name": "s", "seed": { "sweep": [ 1, 2 ] }, "repetitions": 2,
   "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": { "sweep": [ 1, 2 ] } } ] },
   "jobs": [ { "gpus": 1, "duration_s": 60 },
             { "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9, "deadline_s": 3600 } ],
@@ -42,7 +42,7 @@ class Sweep {
 };
 
 TEST_CASE("a row is what run finds for the policy, the values and the repetition") {
-  const Sweep sweep(kSwept);
+  const Sweep sweep(kSweptScenario);
   const SweepSummary summary = sweep.run();
   CHECK(summary.planned == 16);
   CHECK(summary.distinct == 16);
@@ -69,13 +69,13 @@ TEST_CASE("a row is what run finds for the policy, the values and the repetition
 }
 
 TEST_CASE("the same database whatever the number of processes, and whatever was there") {
-  const Sweep one(kSwept), three(kSwept);
+  const Sweep one(kSweptScenario), three(kSweptScenario);
   one.run(1, one.folder.path() + "/a.csv");
   // First a part of it, with other points beside.
-  three.folder.write(
-      "s.json", with(with(kSwept, "[ 1, 2 ] }, \"repetitions\": 2", "[ 2, 7 ] }, \"repetitions\": 1"), "[ \"manual\", ", "[ "));
+  three.folder.write("s.json", with(with(kSweptScenario, "[ 1, 2 ] }, \"repetitions\": 2", "[ 2, 7 ] }, \"repetitions\": 1"),
+                                    "[ \"manual\", ", "[ "));
   CHECK(three.run().ran == 4);
-  three.folder.write("s.json", kSwept);
+  three.folder.write("s.json", kSweptScenario);
   const SweepSummary summary = three.run(3, three.folder.path() + "/a.csv");
   CHECK(summary.there == 2);  // seed 2, repetition 0, static-isotonic
   CHECK(summary.ran == 14);
@@ -86,7 +86,7 @@ TEST_CASE("the same database whatever the number of processes, and whatever was 
 }
 
 TEST_CASE("the database's tables") {
-  const Sweep sweep(with(kSwept, "[ \"manual\", ", "[ \"manual\", { \"name\": \"sjf\", \"queue\": \"sjf\" }, "));
+  const Sweep sweep(with(kSweptScenario, "[ \"manual\", ", "[ \"manual\", { \"name\": \"sjf\", \"queue\": \"sjf\" }, "));
   sweep.run();
   CHECK(query(sweep.path(), "SELECT * FROM points") == std::vector<std::string>{"0|1|1", "1|1|2", "2|2|1", "3|2|2"});
   CHECK(query(sweep.path(),
@@ -114,7 +114,7 @@ TEST_CASE("values that do not go together are rows that say so; the others compl
 }
 
 TEST_CASE("a file that is not a sweep's is left as it is") {
-  const Sweep sweep(kSwept);
+  const Sweep sweep(kSweptScenario);
   sweep.folder.write("s.sqlite",
                      "not a database, but long enough to be looked at: it has to have more than a header's bytes....");
   CHECK_THROWS_AS(sweep.run(), rehearse::sim::InputError);

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <map>
 
-#include "report/comparison.hpp"
 #include "experiments/run/process_pool.hpp"
+#include "report/comparison.hpp"
 #include "sim/io/file.hpp"
 #include "tests/scenarios/mistakes.hpp"
 
@@ -14,14 +14,14 @@ namespace {
 
 using namespace rehearse::scenarios;
 
-const std::string kSwept = R"({ "seed": { "sweep": [ 1, 2, 3 ] }, "repetitions": 2,
+const std::string kSweptTasks = R"({ "seed": { "sweep": [ 1, 2, 3 ] }, "repetitions": 2,
   "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 1 } ] },
   "jobs": [ { "gpus": 1, "duration_s": 60 }, { "model": "resnet18", "dataset": "cifar10", "epochs": 2 } ],
   "policies": [ "manual" ] })";
 
 class Tasks {
  public:
-  Tasks() : plan(folder.write("s.json", kSwept), {}) {}
+  Tasks() : plan(folder.write("s.json", kSweptTasks), {}) {}
   /// A row that no run would make, to see whose it is.
   static std::string made_up(const std::string& key) {
     return to_line({.key = key, .status = RunStatus::failed, .reason = "made up", .metrics = {}});
@@ -94,7 +94,7 @@ TEST_CASE("what a task that never ended has made is collected in the end") {
 TEST_CASE("a task of a scenario that has changed since runs nothing") {
   Tasks t;
   t.tasks.write(t.plan.runs(), 1);
-  t.folder.write("s.json", with(kSwept, "\"epochs\": 2", "\"epochs\": 3"));
+  t.folder.write("s.json", with(kSweptTasks, "\"epochs\": 2", "\"epochs\": 3"));
   const SweepPlan changed(t.folder.path() + "/s.json", {});
   CHECK_THROWS_WITH(run_task(changed, t.tasks.path(), 0, 1), Catch::Contains("expected scenario and program as they were when "));
   CHECK_THROWS_AS(run_task(changed, t.tasks.path(), 7, 1), rehearse::sim::InputError);

@@ -92,10 +92,13 @@ bool keeps_limits(const RealWorld& real, const sim::Job& job, const sim::AloneOu
 }  // namespace
 
 TEST_CASE("the oracle is never costlier than a choice that keeps the limits", "[invariant]") {
-  rc::prop("any static policy", [](std::uint64_t seed) {
+  rc::prop("any static policy, under every billing", [](std::uint64_t seed) {
     sim::Random random(seed);
     const RealWorld real(random_cluster(random), {kModels[random.below(kModels.size())]});
     Bundled bundled(real);
+    bundled.costs.billing = static_cast<sim::Billing>(random.below(3));
+    if (bundled.costs.billing == sim::Billing::node && random.below(2) == 0)
+      bundled.costs.minimum_node_s = random.uniform(0, 7200);
     const sim::Job job = random_job(random, real);
     bundled.history = rich_history(bundled, job);
     const sim::Menu best = bundled.menu("oracle", job);

@@ -107,6 +107,23 @@ TEST_CASE("time and money of a choice, from its step") {
   CHECK(one->energy_j.expected <= one->energy_j.high);
 }
 
+TEST_CASE("by the node a choice pays for its idle devices, in money and in power") {
+  static const sim::CostRules rent{.billing = sim::Billing::node, .minimum_node_s = 1e7};
+  const Recommender renting(cluster(), rent, estimators());
+  const PlanChoice three{.pool = 1, .workers = 3, .batch = 512, .epochs = 55},
+      six{.pool = 1, .workers = 6, .batch = 512, .epochs = 55};
+  const auto by_device = recommender().evaluate(job(), three), by_node = renting.evaluate(job(), three);
+  REQUIRE(by_device);
+  REQUIRE(by_node);
+  // Three of the four V100s of a node: one node, of which one GPU idles. At 12 $ an hour it is paid for 1e7 s at least.
+  CHECK(by_node->nodes == 1);
+  CHECK(by_node->time_s.expected == by_device->time_s.expected);
+  CHECK(by_node->cost_usd.expected == Approx(12.0 / 3600 * std::max(1e7, by_node->time_s.expected)));
+  CHECK(by_node->energy_j.expected ==
+        Approx(by_device->energy_j.expected + by_node->time_s.expected * sim::worker_idle_w(cluster(), 1)));
+  CHECK(renting.evaluate(job(), six)->nodes == 2);
+}
+
 TEST_CASE("workers share the batch and pay for the exchange") {
   const auto step_s = [&](int workers, double batch) {
     return recommender().evaluate(job(), {.pool = 1, .workers = workers, .batch = batch, .epochs = 42})->step_s.expected;

@@ -22,7 +22,8 @@ class Formula final : public Laboratory {
         for (const double batch : {32.0, 128.0, 512.0, 2048.0})
           candidates.push_back({.run = {.workers = workers, .batch_size = batch, .samples = kSamples},
                                 .instance = instance,
-                                .usd_per_s = workers * (instance[0] == 'c' ? 1e-4 : 4e-4)});
+                                .usd_per_s = workers * (instance[0] == 'c' ? 1e-4 : 4e-4),
+                                .start_s = kStart});
   }
   double epoch_s(std::size_t c) const {
     const PlannedRun& run = candidates[c].run;
@@ -91,8 +92,7 @@ struct Bought {
 
 Bought bought(double reuse_jobs, double deadline_s = 5000) {
   Bought out;
-  ActiveProbes probes(out.lab.candidates, recipe(),
-                      {.envelope = {.time_noise = 0.02}, .start_s = kStart, .reuse_jobs = reuse_jobs}, out.lab);
+  ActiveProbes probes(out.lab.candidates, recipe(), {.envelope = {.time_noise = 0.02}, .reuse_jobs = reuse_jobs}, out.lab);
   out.wait_s = probes.arrive({.floor = 0.8, .deadline_s = deadline_s, .epochs = 300}, 1000);
   out.known = probes.known(1000 + out.wait_s);
   out.in_the_end = probes.known(1e12);
@@ -126,7 +126,7 @@ TEST_CASE("the more jobs are to come, the more is measured, and never for more t
 TEST_CASE("a probe that costs more than announced is a bug") {
   Formula lab;
   lab.overcharges = true;
-  ActiveProbes probes(lab.candidates, recipe(), {.start_s = kStart, .reuse_jobs = 100}, lab);
+  ActiveProbes probes(lab.candidates, recipe(), {.reuse_jobs = 100}, lab);
   CHECK_THROWS_AS(probes.arrive({.floor = 0.8, .deadline_s = 5000, .epochs = 300}, 0), rehearse::sim::CheckFailed);
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("the same jobs buy the same, and a later one sees what has ended by th
   CHECK(a.usd == b.usd);
   CHECK(a.known.size() == b.known.size());
   Formula lab;
-  ActiveProbes probes(lab.candidates, recipe(), {.start_s = kStart, .reuse_jobs = 1000}, lab);
+  ActiveProbes probes(lab.candidates, recipe(), {.reuse_jobs = 1000}, lab);
   probes.arrive({.floor = 0.8, .deadline_s = 5000, .epochs = 300}, 0);
   std::size_t before = 0;
   for (const double at_s : {0.0, 100.0, 1000.0, 1e5, 1e7}) {

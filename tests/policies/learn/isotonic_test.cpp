@@ -10,9 +10,11 @@
 #include "policies/learn/upper_set.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
+#include "tests/policies/draws.hpp"
 
 using namespace rehearse;
 using namespace rehearse::policies;
+using rehearse::tests::whole;
 
 namespace {
 
@@ -108,9 +110,6 @@ std::vector<double> by_pooling(const std::vector<double>& y, const std::vector<d
   for (const Block& b : blocks) fit.insert(fit.end(), b.rows, b.sum / b.weight);
   return fit;
 }
-
-/// In [least, most], over the whole range from the first case on: rapidcheck's own ranges start small.
-int whole(int least, int most) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(least, most + 1)); }
 
 /// Small whole features, so that duplicates, ties and violations are common; targets whole, real, or on a large offset.
 IsotonicSamples arbitrary_samples(int most_rows) {

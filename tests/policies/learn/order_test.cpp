@@ -6,14 +6,13 @@
 
 #include "policies/learn/upper_set.hpp"
 #include "sim/base/errors.hpp"
+#include "tests/policies/draws.hpp"
 
 using namespace rehearse;
 using namespace rehearse::policies;
+using rehearse::tests::whole;
 
 namespace {
-
-/// In [least, most], over the whole range from the first case on: rapidcheck's own ranges start small.
-int whole(int least, int most) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(least, most + 1)); }
 
 /// Distinct points on a small grid, in lexicographic order: many are comparable, many tie in a coordinate.
 std::vector<std::vector<double>> grid_points(std::size_t dimension, int most) {

@@ -21,16 +21,17 @@ GavelProblem problem_of(const MatrixXd& throughput, const VectorXd& price) {
           .devices = MatrixXd::Ones(jobs, pools),
           .capacity = VectorXd::Ones(pools),
           .weight = VectorXd::Ones(jobs),
-          .price = price,
+          .usd_per_s = price.transpose().replicate(jobs, 1),
           .least_throughput = VectorXd::Zero(jobs)};
 }
 
 GavelProblem random_problem(Random& random) {
   const auto jobs = static_cast<Eigen::Index>(1 + random.below(8)), pools = static_cast<Eigen::Index>(1 + random.below(3));
   GavelProblem problem = problem_of(MatrixXd::Zero(jobs, pools), VectorXd::Zero(pools));
+  VectorXd price(pools);
   for (Eigen::Index p = 0; p < pools; ++p) {
     problem.capacity(p) = 1 + static_cast<double>(random.below(16));
-    problem.price(p) = random.uniform(1e-4, 1e-2);
+    price(p) = random.uniform(1e-4, 1e-2);
   }
   for (Eigen::Index j = 0; j < jobs; ++j) {
     problem.weight(j) = random.uniform(0.5, 2);
@@ -40,6 +41,7 @@ GavelProblem random_problem(Random& random) {
       if (p == home || random.below(4) > 0) problem.throughput(j, p) = random.uniform(1e-6, 1e-3);
     }
   }
+  problem.usd_per_s = problem.devices * price.asDiagonal();
   return problem;
 }
 
@@ -187,7 +189,7 @@ TEST_CASE("max-min, makespan and cost against brute force on a grid") {
     Random random(seed);
     GavelProblem problem = problem_of(MatrixXd::Zero(2, 2), VectorXd::Zero(2));
     for (Eigen::Index i = 0; i < 4; ++i) problem.throughput(i / 2, i % 2) = random.uniform(1, 5);
-    for (Eigen::Index p = 0; p < 2; ++p) problem.price(p) = random.uniform(1, 3);
+    for (Eigen::Index p = 0; p < 2; ++p) problem.usd_per_s.col(p).setConstant(random.uniform(1, 3));
     constexpr int kParts = 20;
     double fair = 0, soonest = 0, cheapest = 0;
     GavelAllocation x(2, 2);
@@ -206,4 +208,24 @@ TEST_CASE("max-min, makespan and cost against brute force on a grid") {
     RC_ASSERT(equals(slowest(problem, gavel_makespan(problem)), soonest));
     RC_ASSERT(equals(progress_per_dollar(problem, gavel_cost(problem)), cheapest));
   });
+}
+
+TEST_CASE("finish-time fairness by programme: who has waited gets more") {
+  // One device, two jobs with 10 s left, of which the second came 10 s ago; alone, on half of it, each takes 20 s. Both are as
+  // badly off where 10/x = 10 + 10/(1 - x): x^2 - 3 x + 1 = 0, x = (3 - sqrt 5)/2 = 0.382, and 10/0.382/20 = 1.309.
+  GavelProblem problem{.throughput = Eigen::MatrixXd::Constant(2, 1, 0.1),
+                       .devices = Eigen::MatrixXd::Ones(2, 1),
+                       .capacity = Eigen::VectorXd::Ones(1),
+                       .weight = Eigen::VectorXd::Ones(2),
+                       .price = Eigen::VectorXd::Ones(1),
+                       .least_throughput = Eigen::VectorXd::Zero(2)};
+  problem.elapsed_s = Eigen::VectorXd(2);
+  problem.elapsed_s << 0, 10;
+  problem.alone_s = Eigen::VectorXd::Constant(2, 20);
+  CHECK(equal_shares(problem)(0, 0) == 0.5);
+  CHECK(worst_finish_time(problem, equal_shares(problem)) == Approx(1.5));  // (10 + 20)/20
+  const GavelAllocation shares = gavel_finish_time(problem);
+  CHECK(worst_finish_time(problem, shares) == Approx(1.309).epsilon(2e-3));
+  CHECK(shares(0, 0) == Approx((3 - std::sqrt(5)) / 2).epsilon(5e-3));
+  CHECK(shares(1, 0) == Approx((std::sqrt(5) - 1) / 2).epsilon(5e-3));
 }

@@ -70,11 +70,52 @@ TEST_CASE("gavel, cost: where a dollar does most, but for deadlines") {
   }
 }
 
+TEST_CASE("gavel, cost: nodes that are rented are whole ones") {
+  // As above by the device, pool 1 is cheaper: half of a node of two. A job that pays for the whole node pays 0.001 dollars a
+  // second on either, and is done in 10 s instead of 18 in pool 0.
+  for (const auto& [billing, pool] : {std::pair{Billing::allocated, 1}, {Billing::node, 0}}) {
+    World world{.cluster = cluster({{1, 1}, {1, 2}}), .costs = {.billing = billing, .start_s = 0, .checkpoint_s = 0}};
+    world.menus.menu.ranked = {predicted_choice(0, 1, 100, 8), predicted_choice(1, 1, 50, 8)};
+    Gavel queue({.objective = GavelObjective::cost});
+    world.run({training("a", 8)}, queue);
+    CHECK(world.keeper.of("a").pool == pool);
+  }
+}
+
+TEST_CASE("gavel: devices that come free between rounds are filled, or wait for the next one") {
+  // One GPU, rounds of 60 s: a 0..10; b, there since 1, follows at 10, or at 60.
+  for (const bool fills : {true, false}) {
+    World world{.cluster = cluster({{1, 1}})};
+    Gavel queue({.round_s = 60, .fills = fills});
+    world.run({rigid("a", 0, 1, 10), rigid("b", 1, 1, 10)}, queue);
+    CHECK(world.keeper.of("b").start_s == (fills ? 10 : 60));
+  }
+}
+
+TEST_CASE("gavel: one that is not aware of speeds chooses alike whichever pool is quicker") {
+  // 8 epochs of a job alone: 10 s or 18 s. Aware it is on the quicker pool, wherever that is.
+  for (const bool aware : {true, false}) {
+    std::vector<int> pools;
+    for (const bool swapped : {true, false}) {
+      World world{.cluster = cluster({{1, 1}, {1, 1}}), .costs = {.start_s = 0, .checkpoint_s = 0}};
+      world.menus.menu.ranked = {predicted_choice(0, 1, swapped ? 50 : 100, 8), predicted_choice(1, 1, swapped ? 100 : 50, 8)};
+      Gavel queue({.aware = aware});
+      world.run({training("a", 8)}, queue);
+      pools.push_back(world.keeper.of("a").pool);
+    }
+    CHECK((pools[0] == pools[1]) == !aware);
+    if (aware) CHECK(pools == std::vector<int>{1, 0});
+  }
+}
+
 TEST_CASE("gavel: every answer is valid, and every job ends") {
   rc::prop("all objectives, rounds of any length", [](std::uint64_t seed) {
     RandomJobs made = random_jobs(seed);
-    const auto objective = static_cast<GavelObjective>(*rc::gen::inRange(0, 3));
-    Gavel queue({.objective = objective, .round_s = static_cast<double>(*rc::gen::inRange(8, 60))});
+    const auto objective = static_cast<GavelObjective>(*rc::gen::inRange(0, 4));
+    Gavel queue({.objective = objective,
+                 .round_s = static_cast<double>(*rc::gen::inRange(8, 60)),
+                 .fills = *rc::gen::arbitrary<bool>(),
+                 .aware = *rc::gen::arbitrary<bool>()});
     run_random(made, queue);
   });
 }

@@ -21,6 +21,11 @@ std::unique_ptr<Queue> made(const QueueEntry& entry, std::map<std::string, Param
   return entry.make(Parameters(entry.parameters, given));
 }
 
+bool find_parameter(const QueueEntry& entry, const std::string& name) {
+  return std::any_of(entry.parameters.begin(), entry.parameters.end(),
+                     [&](const ParameterDeclaration& parameter) { return parameter.name == name; });
+}
+
 std::vector<Job> random_rigid(Random& random, int count, int most_gpus) {
   std::vector<Job> jobs;
   double submit_s = 0;
@@ -105,9 +110,18 @@ std::vector<std::string> events_under(const QueueEntry& entry, std::uint64_t see
   }
   std::map<std::string, ParameterValue> given;
   const std::size_t placement = random.below(3);
-  for (const ParameterDeclaration& parameter : entry.parameters)
+  const bool on_fewest = random.below(4) == 0;
+  for (const ParameterDeclaration& parameter : entry.parameters) {
     if (parameter.name == "placement") given["placement"] = parameter.choices[placement];
-  if (entry.name == "las") {
+    for (const char* choice : {"overtaking", "order", "measure"})
+      if (parameter.name == choice) given[choice] = parameter.choices[random.below(parameter.choices.size())];
+    if (parameter.name == "patience_s" && on_fewest) {
+      given["placement"] = std::string("consolidated-strict");
+      given["patience_s"] = static_cast<double>(random.below(3));
+    }
+  }
+  if (find_parameter(entry, "threshold_device_s")) {
+    given["quantum_device_s"] = 5.0;
     given["threshold_device_s"] = 3.0;
     given["levels"] = 3.0;
     given["gittins"] = random.below(2) == 0;
@@ -246,4 +260,31 @@ TEST_CASE("the reservation of a waiting job that is stopped at its deadline is g
 
 TEST_CASE("two jobs that still need the same, but for rounding, do not take the devices from each other for ever") {
   for (const QueueEntry& entry : queue_strategies()) CHECK_NOTHROW(events_under(entry, 15869778));
+}
+
+TEST_CASE("only disciplines that say so stop rigid jobs, and each of them does", "[queue]") {
+  for (const QueueEntry& entry : queue_strategies()) {
+    INFO(entry.name);
+    std::map<std::string, ParameterValue> given;
+    for (const ParameterDeclaration& parameter : entry.parameters) {
+      if (parameter.name == "round_s" || parameter.name == "lease_s") given[parameter.name] = 1.0;
+      if (parameter.name == "threshold_device_s") given[parameter.name] = 3.0;
+    }
+    int stopped = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      Random random(seed);
+      World world{.cluster = cluster({{2, 4}})};
+      world.run(random_rigid(random, 40, 8), *made(entry, given));
+      for (const Keeper::Row& row : world.keeper.jobs) stopped += row.record.preemptions;
+    }
+    CHECK((stopped > 0) == (entry.preempts != nullptr && entry.preempts(Parameters(entry.parameters, given))));
+  }
+  const auto asked = [](const char* name, bool preempt) {
+    const QueueEntry& entry = *find_strategy(queue_strategies(), name);
+    return entry.preempts(Parameters(entry.parameters, {{"preempt", preempt}}));
+  };
+  for (const char* name : {"priority", "edf", "fair-share", "drf"}) {
+    CHECK(asked(name, true));
+    CHECK_FALSE(asked(name, false));
+  }
 }

@@ -17,11 +17,6 @@ using namespace rehearse::policies;
 
 namespace {
 
-Job of(std::string user, Job job) {
-  job.user = std::move(user);
-  return job;
-}
-
 std::unique_ptr<Queue> any_queue(int kind) {
   switch (kind) {
     case 0:
@@ -77,8 +72,8 @@ TEST_CASE("partitions: each user's jobs stay within the quota, and nothing is bo
   World world{.cluster = cluster({{2, 2}})};
   Partitioned queue({{.name = "a's", .users = {"a"}, .quota = {{"pool0", 1}}}, {.name = "rest", .quota = {{"pool0", 1}}}},
                     [] { return std::make_unique<Fifo>(); });
-  world.run({of("a", rigid("a1", 0, 2, 10)), of("a", rigid("a2", 0, 2, 10)), of("b", rigid("b", 1, 2, 10)),
-             of("c", rigid("c", 2, 1, 10)), of("a", rigid("large", 3, 3, 10))},
+  world.run({job_of("a", rigid("a1", 0, 2, 10)), job_of("a", rigid("a2", 0, 2, 10)), job_of("b", rigid("b", 1, 2, 10)),
+             job_of("c", rigid("c", 2, 1, 10)), job_of("a", rigid("large", 3, 3, 10))},
             queue);
   CHECK(world.keeper.of("a2").start_s == 10);
   CHECK(world.keeper.of("b").start_s == 1);
@@ -91,8 +86,8 @@ TEST_CASE("partitions: users of none are rejected; quotas of more than the pool 
   Partitioned queue(
       {{.name = "a's", .users = {"a"}, .quota = {{"pool0", 1}}}, {.name = "b's", .users = {"b"}, .quota = {{"pool0", 1}}}},
       [] { return std::make_unique<Fifo>(); });
-  world.run({of("b", rigid("b1", 0, 2, 10)), of("b", rigid("b2", 1, 2, 10)), of("a", rigid("a", 2, 2, 10)),
-             of("c", rigid("c", 2, 1, 1))},
+  world.run({job_of("b", rigid("b1", 0, 2, 10)), job_of("b", rigid("b2", 1, 2, 10)), job_of("a", rigid("a", 2, 2, 10)),
+             job_of("c", rigid("c", 2, 1, 1))},
             queue);
   CHECK(world.keeper.of("a").start_s == 10);
   CHECK(world.keeper.of("b2").start_s == 20);
@@ -106,9 +101,9 @@ TEST_CASE("partitions: a job that needs a part of a GPU has it for itself, and l
   Partitioned queue({{.name = "all", .quota = {{"pool0", 1}}}}, [] {
     return std::make_unique<LeastAttainedService>(LeastAttainedServiceParameters{.threshold_device_s = 1});
   });
-  Job half = of("a", rigid("half", 0, 1, 15));
+  Job half = job_of("a", rigid("half", 0, 1, 15));
   half.gpu_fraction = 0.5;
-  world.run({half, of("b", rigid("whole", 5, 1, 10))}, queue);
+  world.run({half, job_of("b", rigid("whole", 5, 1, 10))}, queue);
   CHECK(world.keeper.of("half").preemptions == 1);
   CHECK(world.keeper.of("whole").start_s == 5);
   CHECK(world.keeper.of("half").end_s == 16);

@@ -35,6 +35,11 @@ inline Choice predicted_choice(int pool, int workers, int batch, double epochs, 
   return c;
 }
 
+inline Job job_of(std::string user, Job job) {
+  job.user = std::move(user);
+  return job;
+}
+
 struct RandomJobs {
   Cluster machines;
   std::vector<Job> jobs;

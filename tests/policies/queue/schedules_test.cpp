@@ -305,6 +305,26 @@ TEST_CASE("admission: the minimum satisfactory share is the fewest workers that 
   CHECK(world.keeper.of("d").workers == 1);
 }
 
+TEST_CASE("earliest deadline first, each at its quickest size", "[queue]") {
+  // 4 GPUs; a job takes 40 s on 1 GPU, 20 s on 2, and as long on 4 as on 2. At their first entries a and b run side by side,
+  // until 40; at their quickest on 2 GPUs each, until 20.
+  static const rehearse::sim::Profile profile{.model = "toy", .dataset = "tenths"};
+  for (const bool quickest : {false, true}) {
+    World world = one_node(4);
+    world.menus.menu.ranked = {choice(0, 1, 10), choice(0, 4, 5), choice(0, 2, 10)};
+    for (const auto& [entry, seconds] : {std::pair{0, 40.0}, {1, 20.0}, {2, 20.0}})
+      world.menus.menu.ranked[static_cast<std::size_t>(entry)].predicted.time_s = seconds;
+    const auto training = [](std::string name, double deadline_s) {
+      return Job{.name = std::move(name), .profile = &profile, .work = Work::train, .epochs = 5, .deadline_s = deadline_s};
+    };
+    EarliestDeadline queue({.quickest = quickest});
+    world.run({training("a", 100), training("b", 50)}, queue);
+    CHECK(world.keeper.of("a").workers == (quickest ? 2 : 1));
+    CHECK(world.keeper.of("b").start_s == 0);
+    CHECK(world.keeper.of("b").workers == (quickest ? 2 : 1));
+  }
+}
+
 TEST_CASE("least attained service: a job leaves the first level when it has had its share", "[queue]") {
   // One GPU, level 1 from 4 device-seconds on. a (10 s) runs 0..4, then is in level 1. b (6 s) comes at 2 and waits in level 0:
   // it takes the GPU at 4, reaches level 1 at 8; a, which came first, goes on 8..14 to its end; b's other 2 s: 14..16.
@@ -342,27 +362,38 @@ TEST_CASE("levels and the Gittins index by hand", "[queue]") {
   CHECK(levels.level_of(9.9) == 0);
   CHECK(levels.level_of(10) == 1);
   CHECK(levels.level_of(1e9) == 2);
-  // Jobs ended at 5, 5, 50 and 200. From level 0: up to 10, 2 of 4 end, in 5 + 5 + 10 + 10 = 30 device-seconds: 2/30. Up to 100:
-  // 3 in 5 + 5 + 50 + 100 = 160; to the end: 4 in 260. Largest: 2/30. From level 1: up to 100: 1 in 40 + 90 = 130; to the end 2
-  // in 40 + 190 = 230: 2/230. From level 2: 1 in 100.
-  for (const double service : {5.0, 5.0, 50.0, 200.0}) levels.learn(service);
-  CHECK(levels.gittins(0) == Approx(2.0 / 30));
-  CHECK(levels.gittins(1) == Approx(2.0 / 230));
-  CHECK(levels.gittins(2) == Approx(1.0 / 100));
-  // Where nothing is known, less service is better.
-  const ServiceLevels fresh(3, 10, 10);
-  CHECK(fresh.gittins(0) > fresh.gittins(1));
-  CHECK(fresh.gittins(1) > fresh.gittins(2));
+  // Jobs ended at 5, 5, 50 and 200; the quantum is 10. Of four that get beyond 4, 2 end by 14; they and the others have had 5 + 5
+  // + 10 + 10: 2/30, for all service below 5. Beyond 49: 1 by 59 of 2, in 50 + 10: 1/60. Beyond 199: 1 in 200.
+  GittinsIndex index(10);
+  CHECK_FALSE(index.renew());
+  CHECK(index.of(3) < index.of(2));  // where nothing is known, less service is better
+  for (const double service : {5.0, 5.0, 50.0, 200.0}) index.learn(service);
+  CHECK(index.renew());
+  CHECK(index.of(0) == Approx(2.0 / 30));
+  CHECK(index.of(4.9) == Approx(2.0 / 30));
+  CHECK(index.of(5) == Approx(1.0 / 60));
+  CHECK(index.of(199) == Approx(1.0 / 200));
+  CHECK(index.of(200) < 0);
+  CHECK(index.changes_at(0) == 5);
+  CHECK(index.changes_at(5) == 50);
+  CHECK(index.changes_at(200) == kNever);
+  // With 40 known, two more are a twentieth.
+  for (int i = 0; i < 36; ++i) index.learn(7);
+  CHECK(index.renew());
+  index.learn(7);
+  CHECK_FALSE(index.renew());
+  index.learn(7);
+  CHECK(index.renew());
 }
 
 TEST_CASE("Gittins: when nearly all jobs are long, the one that has run longest is next to end", "[queue]") {
-  // Past jobs all end at 12 device-seconds. Level 1 begins at 4. a has had 4 when b arrives: a has index 1/8, b 1/12. a goes on.
+  // Past jobs all end at 12 device-seconds: a, which has had 2 when b arrives, has the same index, and came first. a goes on.
   std::vector<Job> jobs;
   for (int i = 0; i < 5; ++i) jobs.push_back(rigid("past" + std::to_string(i), 100.0 * i, 1, 12));
   jobs.push_back(rigid("a", 1000, 1, 12));
   jobs.push_back(rigid("b", 1002, 1, 12));
   World gittins = one_node(1);
-  LeastAttainedService index({.levels = 2, .threshold_device_s = 4, .gittins = true});
+  LeastAttainedService index({.gittins = true});
   gittins.run(jobs, index);
   CHECK(gittins.keeper.of("a").end_s == 1012);
   World attained = one_node(1);
@@ -371,36 +402,112 @@ TEST_CASE("Gittins: when nearly all jobs are long, the one that has run longest 
   CHECK(attained.keeper.of("b").start_s == 1004);
 }
 
-TEST_CASE("Gittins: jobs of one level go by arrival, whatever was learned between them", "[queue]") {
-  // Nobody leaves level 0: first come, first served. Each end changes the index of the level, but not the order within it.
-  std::vector<Job> jobs;
-  for (int i = 0; i < 40; ++i) jobs.push_back(rigid(std::to_string(i), i / 2, 1 + i % 3, 1 + (7 * i) % 11));
-  World in_order = one_node(4), learned = one_node(4);
-  Fifo fifo;
-  in_order.run(jobs, fifo);
-  LeastAttainedService index({.levels = 2, .threshold_device_s = 1e6, .gittins = true});
-  learned.run(jobs, index);
-  for (const Job& job : jobs) CHECK(learned.keeper.of(job.name).start_s == in_order.keeper.of(job.name).start_s);
-  for (const Job& job : jobs) CHECK(learned.keeper.of(job.name).preemptions == 0);
+TEST_CASE("Gittins: each job is ranked by its own service, not by a level", "[queue]") {
+  // Three jobs are known to end at 10 device-seconds, one at 1000; the quantum is 5. Below 10 the index is 3/(3 x 10 + 5), from
+  // there on 1/1000. long has had 10 at the date 10; at the next decision, when third comes at 12, short takes its device.
+  World world = one_node(1);
+  LeastAttainedService index(
+      {.gittins = true, .quantum_device_s = 5, .services = {{"a", 10.0}, {"b", 10.0}, {"c", 10.0}, {"d", 1000.0}}});
+  world.run({rigid("long", 0, 1, 30), rigid("short", 5, 1, 10), rigid("third", 12, 1, 5)}, index);
+  CHECK(world.keeper.of("short").start_s == 12);
+  CHECK(world.keeper.of("short").end_s == 22);
+  CHECK(world.keeper.of("third").end_s == 27);
+  CHECK(world.keeper.of("long").end_s == 45);
 }
 
-TEST_CASE("Gittins: a level that comes before another from now on does so with all its jobs", "[queue]") {
-  // One device, level 1 from 4 device-seconds on. Nothing is known: less service comes first. a, b and c (12 s each) run
-  // 0..4, 4..8 and 8..12, up to level 1, then a again. quick (1 s) takes 13..14. Level 0 has now index 1/1, level 1 1/(4 + 4 +
-  // 1): a goes on, to 21. Level 0: 1/(1 + 4) or 2/13; level 1: 1/8. b goes on to 29: level 0 has 1/(1 + 2 x 4) or 3/25 = 0.12,
-  // level 1 2/16 = 0.125 and comes first from now on. So c goes on to 37, though d and e (12 s each) come at 29 too. d runs
-  // 37..49, as it comes into the better level at 41, e 49..61.
-  std::vector<Job> jobs{rigid("a", 0, 1, 12),     rigid("b", 1, 1, 12),  rigid("c", 2, 1, 12),
-                        rigid("quick", 13, 1, 1), rigid("d", 29, 1, 12), rigid("e", 29, 1, 12)};
-  World world = one_node(1);
-  LeastAttainedService index({.levels = 2, .threshold_device_s = 4, .gittins = true});
-  world.run(jobs, index);
-  CHECK(world.keeper.of("quick").end_s == 14);
-  CHECK(world.keeper.of("a").end_s == 21);
-  CHECK(world.keeper.of("c").end_s == 37);
-  CHECK(world.keeper.of("d").end_s == 49);
-  CHECK(world.keeper.of("d").preemptions == 0);
-  CHECK(world.keeper.of("e").end_s == 61);
+TEST_CASE("fit-first: whoever fits passes the first in line", "[queue]") {
+  // 4 GPUs. a holds 3 until 10; b needs all 4. Strict: c, of 1 GPU, waits behind b: b 10..15, c 15..35. Fit-first: c 2..22,
+  // b 22..27.
+  const std::vector<Job> jobs{rigid("a", 0, 3, 10), rigid("b", 1, 4, 5), rigid("c", 2, 1, 20)};
+  World strict = one_node(4);
+  Fifo fifo;
+  strict.run(jobs, fifo);
+  CHECK(strict.keeper.of("b").start_s == 10);
+  CHECK(strict.keeper.of("c").start_s == 15);
+  World passing = one_node(4);
+  Fifo fit_first({.line = {.overtaking = Overtaking::fit_first}});
+  passing.run(jobs, fit_first);
+  CHECK(passing.keeper.of("c").start_s == 2);
+  CHECK(passing.keeper.of("b").start_s == 22);
+}
+
+TEST_CASE("fit-first with preemption: who passed gives way again", "[queue]") {
+  // 4 GPUs. a (4 GPUs, 10 s) is cut at 1 by b (2, 3 s). c (2, 20 s) comes at 2; before it a waits, of 9 s, which does not fit.
+  // Strict: c waits: a 4..13, c 13..33. Fit-first: c runs 2..4, when a takes all, 4..13, then c's other 18 s: 13..31.
+  const std::vector<Job> jobs{rigid("a", 0, 4, 10), rigid("b", 1, 2, 3), rigid("c", 2, 2, 20)};
+  World first = one_node(4);
+  ShortestJob strict({.preempt = true});
+  first.run(jobs, strict);
+  CHECK(first.keeper.of("a").end_s == 13);
+  CHECK(first.keeper.of("c").end_s == 33);
+  World second = one_node(4);
+  ShortestJob fit_first({.preempt = true, .line = {.overtaking = Overtaking::fit_first}});
+  second.run(jobs, fit_first);
+  CHECK(second.keeper.of("c").start_s == 2);
+  CHECK(second.keeper.of("a").end_s == 13);
+  CHECK(second.keeper.of("c").end_s == 31);
+  CHECK(second.keeper.of("c").preemptions == 1);
+}
+
+TEST_CASE("pending behind running: who waits in a level takes nothing from those that run there", "[queue]") {
+  // 2 GPUs, level 1 from 4 device-seconds on. big (2 GPUs, 10 s) is in level 1 from 2 on. At 3 small (1, 20 s) and one (1, 3 s)
+  // take its GPUs, at 6 two (1, 3 s) follows one. At 7 small comes into level 1, behind big, which does not fit beside two. At 9
+  // there is a GPU for big and small: by arrival big takes both, 9..16, and small has its other 14 s 16..30. Pending behind
+  // running: small goes on to 23, then big has its other 7 s.
+  const std::vector<Job> jobs{rigid("big", 0, 2, 10), rigid("small", 3, 1, 20), rigid("one", 3, 1, 3), rigid("two", 5, 1, 3)};
+  for (const bool behind : {false, true}) {
+    World world = one_node(2);
+    LeastAttainedService queue(
+        {.threshold_device_s = 4,
+         .line = {.overtaking = Overtaking::fit_first, .order = behind ? TieOrder::running_first : TieOrder::arrival}});
+    world.run(jobs, queue);
+    CHECK(world.keeper.of("small").end_s == (behind ? 23 : 30));
+    CHECK(world.keeper.of("big").end_s == (behind ? 30 : 16));
+  }
+}
+
+TEST_CASE("by first service: who was served stands before who came earlier and never was", "[queue]") {
+  // 2 GPUs, one level. a (1 GPU) until 5, b (2 GPUs) waits from 1 on, c (1 GPU, 10 s) passes it at 2. At 5 b takes c's GPU by
+  // arrival, 5..8; by service c goes on to 12 and b follows.
+  const std::vector<Job> jobs{rigid("a", 0, 1, 5), rigid("b", 1, 2, 3), rigid("c", 2, 1, 10)};
+  for (const bool service : {false, true}) {
+    World world = one_node(2);
+    LeastAttainedService queue(
+        {.threshold_device_s = 1e6,
+         .line = {.overtaking = Overtaking::fit_first, .order = service ? TieOrder::service : TieOrder::arrival}});
+    world.run(jobs, queue);
+    CHECK(world.keeper.of("b").start_s == (service ? 12 : 5));
+    CHECK(world.keeper.of("c").end_s == (service ? 12 : 15));
+  }
+}
+
+TEST_CASE("consolidated-strict: a job waits for the fewest nodes, as long as its patience lasts", "[queue]") {
+  // 2 nodes of 4 GPUs; a and b hold 3 on each. c needs 2: 1 is free on each node. a ends at 10. d (5 GPUs) needs a whole node and
+  // one GPU: b ends at 20.
+  const std::vector<Job> jobs{rigid("a", 0, 3, 10), rigid("b", 0, 3, 20), rigid("c", 1, 2, 5), rigid("d", 2, 5, 1)};
+  struct Case {
+    LineOptions line;
+    double c_s, d_s;
+  };
+  for (const Case& at :
+       {Case{{}, 1, 10}, Case{{.fewest_nodes = true}, 10, 15}, Case{{.fewest_nodes = true, .patience_s = 4}, 5, 10}}) {
+    World world{.cluster = cluster({{2, 4}})};
+    Fifo queue({.line = at.line});
+    world.run(jobs, queue);
+    CHECK(world.keeper.of("c").start_s == at.c_s);
+    CHECK(world.keeper.of("d").start_s == at.d_s);
+  }
+}
+
+TEST_CASE("shortest service first counts devices, and running jobs by what is left of it", "[queue]") {
+  // 4 GPUs. wide (4 GPUs, 10 s: 40) runs; at 8 it has 8 device-seconds left, fewer than slim's (1 GPU, 9 s), more than slender's
+  // (1 GPU, 7 s), which takes its devices; by time neither would: 9 and 7 s against 2.
+  for (const double seconds : {9.0, 7.0}) {
+    World world = one_node(4);
+    ShortestJob queue({.preempt = true, .measure = JobMeasure::service});
+    world.run({rigid("wide", 0, 4, 10), rigid("other", 8, 1, seconds)}, queue);
+    CHECK(world.keeper.of("other").start_s == (seconds == 9 ? 10 : 8));
+  }
 }
 
 TEST_CASE("a profile of free devices by hand", "[queue]") {
@@ -424,7 +531,7 @@ TEST_CASE("the free devices that the next job cannot use are counted", "[queue]"
   // 2 nodes of 4. a and b, 3 GPUs each, lie spread: on both nodes 2 + 1 and 1 + 2, so each node has 1 free. c needs 3: both free
   // GPUs are on nodes with fewer than 3 free: all of them are unusable. When it starts nobody waits.
   World world{.cluster = cluster({{2, 4}}), .samples = true};
-  Priority queue({.placement = Placement::spread});
+  Priority queue({.line = {.placement = Placement::spread}});
   world.run({rigid("a", 0, 3, 10), rigid("b", 0, 3, 12), rigid("c", 1, 3, 1)}, queue);
   const auto at = [&](double time_s) {
     double last = -1;

@@ -13,11 +13,6 @@ using rehearse::policies::UserShares;
 
 namespace {
 
-Job of(std::string user, Job job) {
-  job.user = std::move(user);
-  return job;
-}
-
 /// What each user should have: the level to which all can be raised, at most what he asks for.
 std::map<std::string, double> max_min(const std::map<std::string, int>& asked, double devices) {
   std::vector<double> demands;
@@ -72,8 +67,8 @@ TEST_CASE("fair-share: who has least is served, by preemption of the last who st
   // 2/4 > 0. b runs 2..7; a1 and a2 end at 10; a3 and a4 run again 7..15.
   World world{.cluster = cluster({{1, 4}})};
   UserShares queue({});
-  world.run({of("a", rigid("a1", 0, 1, 10)), of("a", rigid("a2", 0, 1, 10)), of("a", rigid("a3", 0, 1, 10)),
-             of("a", rigid("a4", 0, 1, 10)), of("b", rigid("b", 2, 2, 5))},
+  world.run({job_of("a", rigid("a1", 0, 1, 10)), job_of("a", rigid("a2", 0, 1, 10)), job_of("a", rigid("a3", 0, 1, 10)),
+             job_of("a", rigid("a4", 0, 1, 10)), job_of("b", rigid("b", 2, 2, 5))},
             queue);
   CHECK(world.keeper.of("b").start_s == 2);
   CHECK(world.keeper.of("b").end_s == 7);
@@ -89,8 +84,8 @@ TEST_CASE("fair-share: weights, and nobody is preempted to become poorer than wh
   for (const double weight : {1.0, 2.0}) {
     World world{.cluster = cluster({{1, 3}})};
     UserShares queue({.weights = {{"b", weight}}});
-    world.run({of("a", rigid("a1", 0, 1, 10)), of("a", rigid("a2", 0, 1, 10)), of("a", rigid("a3", 0, 1, 10)),
-               of("b", rigid("b1", 1, 1, 20)), of("b", rigid("b2", 1, 1, 20))},
+    world.run({job_of("a", rigid("a1", 0, 1, 10)), job_of("a", rigid("a2", 0, 1, 10)), job_of("a", rigid("a3", 0, 1, 10)),
+               job_of("b", rigid("b1", 1, 1, 20)), job_of("b", rigid("b2", 1, 1, 20))},
               queue);
     CHECK(world.keeper.of("b1").start_s == 1);
     CHECK(world.keeper.of("b2").start_s == (weight == 1 ? 10 : 1));
@@ -107,7 +102,7 @@ TEST_CASE("fair-share: devices that are let go wait for the job that they were t
   Job a1{.name = "a1", .user = "a", .profile = &toy_profile(), .submit_s = 0, .work = Work::train, .epochs = 10};
   Job a2 = a1;
   a2.name = "a2";
-  world.run({a1, a2, of("b", rigid("b", 1, 2, 50)), of("c", rigid("c", 2, 1, 50))}, queue);
+  world.run({a1, a2, job_of("b", rigid("b", 1, 2, 50)), job_of("c", rigid("c", 2, 1, 50))}, queue);
   CHECK(world.keeper.of("b").start_s == 3);
   // a1 ends at 12.5; a and c have nothing then, and a came first: a2 has done 1 s of its first epoch, 0.2 s of it, its evaluation
   // and 9 are left. c has its device at 12.5 + 0.2 + 0.25 + 9 x 1.25.

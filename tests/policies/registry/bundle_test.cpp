@@ -1,6 +1,7 @@
 #include "policies/registry/bundle.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <set>
 
 #include "policies/registry/registry.hpp"
@@ -139,7 +140,27 @@ TEST_CASE("the manual reference is the manual choice alone in the world", "[bund
   const sim::Job rigid{.name = "r", .gpus = 8, .duration_s = 3600};
   CHECK(oracle.manual_alone_usd(rigid) == Approx(24));
   const sim::Job fits_nowhere{.name = "r", .gpus = 9, .duration_s = 3600};
-  CHECK(oracle.manual_alone_usd(fits_nowhere) == 0);
+  CHECK(std::isnan(oracle.manual_alone_usd(fits_nowhere)));
+  // VGG-16 with 512 samples a K80: no pool holds the batch that its user insists on with one GPU.
+  const RealWorld one(real_cluster({{"slow", "k80", 1, 1, 0.9}}), {{"vgg16", "imagenet"}});
+  Bundled too_small(one);
+  const PolicySpec any{.name = "oracle", .configure = {"oracle", {}}};
+  CHECK(std::isnan(
+      Bundle(any, too_small.inputs())
+          .manual_alone_usd(
+              {.name = "v", .profile = &one.profile(), .work = sim::Work::steps, .gpus = 1, .steps = 10, .batch_size = 512})));
+}
+
+TEST_CASE("the manual reference is priced by the scenario's billing", "[bundle]") {
+  // A rigid job of 3 GPUs for an hour, in the pool of two nodes of 4 at 12 dollars: 3/4 of a node, a whole one, or both.
+  for (const auto& [billing, usd] :
+       {std::pair{sim::Billing::allocated, 9.0}, {sim::Billing::node, 12.0}, {sim::Billing::pool, 24.0}}) {
+    Bundled bundled(small());
+    bundled.costs.billing = billing;
+    const PolicySpec spec{.name = "manual"};
+    CHECK(Bundle(spec, bundled.inputs()).manual_alone_usd({.name = "r", .gpus = 3, .duration_s = 3600, .pool = 1}) ==
+          Approx(usd));
+  }
 }
 
 TEST_CASE("a job that breaks its limits is never charged nothing while some choice could run", "[bundle]") {

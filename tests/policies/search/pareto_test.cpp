@@ -7,13 +7,14 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/policies/draws.hpp"
+
 using namespace rehearse::policies;
+using rehearse::tests::whole;
 
 namespace {
 
 using Points = std::vector<Objectives>;
-
-int whole(int least, int most) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(least, most + 1)); }
 
 /// On a small grid: many tie in an objective, some are equal.
 Points grid_points(std::size_t objectives, int most, int side) {

@@ -10,6 +10,7 @@
 #include "policies/staged/staged_rl.hpp"
 #include "sim/replay/replay.hpp"
 #include "tests/policies/configure/strategies.hpp"
+#include "tests/policies/staged/last_job.hpp"
 #include "traces/jobs/job_list.hpp"
 
 namespace {
@@ -215,21 +216,6 @@ TEST_CASE("the mask leaves what can still end in time, else the soonest") {
   });
 }
 
-namespace {
-
-class LastJob final : public sim::Recorder {
- public:
-  sim::JobRecord record;
-  bool keeps_limits = false;
-  void on_job(const sim::JobRecord& r) override {
-    record = r;
-    keeps_limits = r.keeps_limits();
-    record.job = nullptr;  // the replay's own, gone with it
-  }
-};
-
-}  // namespace
-
 TEST_CASE("an episode of the strategy costs what the replay charges, to 1e-9") {
   Setting s;
   s.job.target_accuracy = 0.85;
@@ -243,7 +229,7 @@ TEST_CASE("an episode of the strategy costs what the replay charges, to 1e-9") {
   REQUIRE(episode.step(bundle.configure(s.job, 0).ranked.front()));
   while (!episode.ended()) REQUIRE(episode.step(bundle.configure_again(s.job, episode.seen(), 0).ranked.front()));
   CHECK(episode.seen().size() >= 2);
-  LastJob last;
+  tests::LastJob last;
   const std::vector<sim::Job> jobs{s.job};
   traces::VectorSource source(jobs);
   sim::replay({.cluster = &s.real.cluster,

@@ -15,6 +15,7 @@
 #include "sim/engine/engine.hpp"
 #include "sim/replay/replay.hpp"
 #include "tests/policies/configure/strategies.hpp"
+#include "tests/policies/staged/last_job.hpp"
 #include "traces/jobs/job_list.hpp"
 #include "workloads/world/world.hpp"
 
@@ -25,6 +26,16 @@ using policies::plan_stages;
 using policies::StagePlan;
 using policies::StageProblem;
 using tests::configuration;
+
+/// Whole nodes in half of the cases, some with a minimum time.
+sim::CostRules drawn_costs(sim::Random& random) {
+  sim::CostRules costs{
+      .start_s = random.uniform(0, 60), .checkpoint_s = random.uniform(0, 30), .warmup_epochs = random.uniform(0, 0.5)};
+  if (random.below(2) > 0) return costs;
+  costs.billing = sim::Billing::node;
+  costs.minimum_node_s = random.below(2) == 0 ? 0 : random.uniform(0, 4000);
+  return costs;
+}
 
 /// Two GPU pools and a job on CIFAR-10 or PTB, drawn from a seed.
 struct Instance {
@@ -44,7 +55,7 @@ struct Instance {
         real(tests::real_cluster({{"slow", "k80", 2, 1, 0.9}, {"fast", "v100", 1, 4, 12.24}}),
              {random.below(2) == 0 ? tests::ModelSheet{"resnet18", "cifar10"} : tests::ModelSheet{"rnnlm", "ptb"}}),
         world(real.world(workloads::WorldErrors::scaled(model_error), seed)),
-        costs{.start_s = random.uniform(0, 60), .checkpoint_s = random.uniform(0, 30), .warmup_epochs = random.uniform(0, 0.5)},
+        costs(drawn_costs(random)),
         runner(real.cluster, costs, world.models(), {.name = "test", .place = &place, .threads = &threads}) {
     const bool image = real.profile().model == "resnet18";
     job = {.name = "j", .profile = &real.profile(), .work = sim::Work::train};
@@ -144,12 +155,6 @@ class Sequence final : public sim::Configurator {
   }
 };
 
-class LastJob final : public sim::Recorder {
- public:
-  sim::JobRecord record;
-  void on_job(const sim::JobRecord& r) override { record = r; }
-};
-
 TEST_CASE("an episode costs what the replay charges for the same decisions") {
   rc::prop("to 1e-9", [] {
     Instance in(*rc::gen::arbitrary<std::uint64_t>(), 0.1);
@@ -162,7 +167,7 @@ TEST_CASE("an episode costs what the replay charges for the same decisions") {
     for (const sim::Choice& choice : sequence.choices)
       if (!standing.ended) RC_PRE(in.runner.stages().run(in.job, choice, standing));
     policies::Fifo fifo;
-    LastJob last;
+    tests::LastJob last;
     const std::vector<sim::Job> jobs{in.job};
     traces::VectorSource source(jobs);
     sim::replay({.cluster = &in.real.cluster,

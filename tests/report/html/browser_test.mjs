@@ -47,7 +47,7 @@ if (!browser) skip("Chromium is not installed");
 const quickstart = run("quickstart", path.join(source, "scenarios/quickstart.json"), "--set", "/cluster/pools/1/nodes=1");
 if (!fs.existsSync(path.join(quickstart, "report.html"))) skip("the program was built without the HTML report");
 
-const shownAs = { cost_usd: money, effective_cost_usd: money, saving_percent: percent, effective_saving_percent: percent, limits_broken: number,
+const shownAs = { cost_usd: money, effective_cost_usd: money, saving_percent: percent, effective_saving_percent: percent, both_keep_limits_fraction: share, limits_broken: number,
   deadline_met_fraction: share, accuracy_met_fraction: share, jobs_failed: number, jct_mean_s: duration, jct_p95_s: duration,
   makespan_s: duration, utilization_fraction: share, energy_kwh: (kwh) => `${number(kwh)} kWh`, profiling_cost_usd: money,
   idle_cost_usd: money, time_error_median: share, cost_error_median: share, regret_mean_usd: money };
@@ -97,6 +97,22 @@ const tests = {
     fs.writeFileSync(path.join(poor, "jobs.csv"), [head, ...rows].map((row) => kept.map((at) => row[at]).join(",")).join("\n"));
     rehearse("report", "poor");
     assert.ok(loaded(poor).figures.includes("Completion times"));
+  },
+
+  "what a run did not write is named, and its figures left out"() {
+    const page = loaded(run("unwritten", path.join(source, "scenarios/quickstart.json"), "--set", '/output={"jobs": "none", "nodes": "none", "stages": false}'));
+    assert.match(page.dom, /These results have no jobs\.csv, nodes\.csv, stages\.csv: figures made from them are left out/);
+    assert.ok(!page.figures.includes("Completion times") && page.figures.includes("Devices in use"), page.figures.join(", "));
+  },
+
+  "more than 10,000 jobs: the same figures, of all jobs or an even sample"() {
+    const rows = Array.from({ length: 10500 }, (_, i) => `j${i},${30 * i},1,${60 + (i * 7919) % 3000},7200`);
+    fs.writeFileSync(path.join(scratch, "many.csv"), ["job_id,submit_s,gpus,duration_s,deadline_s", ...rows].join("\n"));
+    const page = loaded(run("many", write("many.json", { cluster: { pools: [{ name: "v", instance: "p3.16xlarge", nodes: 6 }] },
+      jobs: [{ trace: "many.csv" }], policies: [{ name: "fifo" }, { name: "sjf", queue: "sjf" }] })));
+    for (const figure of ["Completion times", "Jobs on nodes", "Cost against deadline", "Predicted and actual"]) assert.ok(page.figures.includes(figure), figure);
+    assert.match(page.dom, /Of 21,000 rows of jobs\.csv 20,000 are here: 10,000 jobs, evenly spread over the dates of submission/);
+    assert.match(page.dom, /A point for each job of an even sample of the first repetition/);
   },
 
   "a policy that failed is a row, and the rest is there"() {

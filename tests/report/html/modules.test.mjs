@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { csvText, fileName } from "../../../report/html/src/csv.js";
 import { lanesOf, ticks, zoomed } from "../../../report/html/src/bars_layout.js";
-import { distributionPoints, groupRows, numericColumns, studyTables, unpackTable } from "../../../report/html/src/data.js";
+import { distributionPoints, groupRows, markYardsticks, numericColumns, standingOf, studyTables, unpackTable } from "../../../report/html/src/data.js";
 import { layersOf, layout, readDot } from "../../../report/html/src/graph_layout.js";
 import { frontiers, heatColour, heatMaps } from "../../../report/html/src/study_data.js";
 import { filtersOf, startingView } from "../../../report/html/src/starting_view.js";
-import { columnLabel, deviation, duration, money, number, percent, share, tick, timeUnit } from "../../../report/html/src/format.js";
+import { columnLabel, deviation, duration, factor, money, number, percent, share, tick, timeUnit } from "../../../report/html/src/format.js";
 
 test("numbers have four digits at least, and whole ones all of theirs", () => {
   assert.equal(number(6.133838), "6.134");
@@ -20,12 +20,47 @@ test("numbers have four digits at least, and whole ones all of theirs", () => {
   for (const nothing of [null, undefined, NaN]) assert.equal(number(nothing), "–");
 });
 
+test("yardsticks are marked in every table, and found in the files by their own names", () => {
+  const first = {
+    summary: { yardsticks: ["oracle"], policies: [{ policy: "manual" }, { policy: "oracle" }], tables: { frontier: [{ policy: "oracle", points: 3 }] } },
+    timing: { policies: [{ policy: "oracle" }] },
+  };
+  const detail = {
+    counted: { manual: { fates: {} }, oracle: { fates: {} } },
+    jobs: { table: { rows: 2, columns: { policy: { names: ["manual", "oracle"], codes: [0, 1] } } } },
+    utilization: { rows: 1, columns: { policy: { all: "oracle" } } },
+  };
+  markYardsticks(first, detail);
+  assert.deepEqual(first.summary.policies, [{ policy: "manual", own_name: "manual" }, { policy: "oracle (yardstick)", own_name: "oracle" }]);
+  assert.equal(first.timing.policies[0].policy, "oracle (yardstick)");
+  assert.equal(first.summary.tables.frontier[0].policy, "oracle (yardstick)");
+  assert.deepEqual(Object.keys(detail.counted), ["manual", "oracle (yardstick)"]);
+  assert.deepEqual(unpackTable(detail.jobs.table).policy, ["manual", "oracle (yardstick)"]);
+  assert.deepEqual(unpackTable(detail.utilization).policy, ["oracle (yardstick)"]);
+});
+
+test("a policy's standing in a few words", () => {
+  const verdict = { winner: "cheap", best: "cheap", reference: "manual", policies: [
+    { policy: "manual", yardstick: false, keeps_limits: "yes", standing: "dearer" },
+    { policy: "cheap", yardstick: false, keeps_limits: "yes", standing: "best" },
+    { policy: "late", yardstick: false, keeps_limits: "no", standing: null },
+    { policy: "oracle", yardstick: true, keeps_limits: null, standing: null } ] };
+  assert.equal(standingOf(verdict, "manual"), "reference; dearer than cheap");
+  assert.equal(standingOf(verdict, "cheap"), "cheapest");
+  assert.equal(standingOf(verdict, "late"), "does not keep limits");
+  assert.equal(standingOf(verdict, "oracle"), "yardstick");
+  assert.equal(standingOf(undefined, "manual"), "");
+});
+
 test("money, percent and shares", () => {
   assert.equal(money(1.23456), "$1.235");
   assert.equal(money(-2), "−$2");
   assert.equal(percent(-36.81), "−36.8 %");
   assert.equal(percent(-0.04), "0.0 %"); // no minus before nothing
   assert.equal(share(0.8725, 2), "87.25 %");
+  assert.equal(factor(1.5), "1.50");
+  assert.equal(factor(1234.4), "1,234");
+  assert.equal(factor(null), "–");
 });
 
 test("durations change their unit as the terminal's table does", () => {

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "experiments/load.hpp"
+#include "scenarios/read/study_kinds.hpp"
 #include "tests/scenarios/loading.hpp"
 
 namespace {
@@ -44,12 +45,12 @@ TEST_CASE("checkpoints and what happens to nodes") {
   REQUIRE(s->nodes.maintenance.size() == 1);
   CHECK(s->nodes.maintenance[0].pool == 1);
   CHECK(s->nodes.maintenance[0].nodes == 2);  // all from the first on
-  CHECK(s->output.life);
+  CHECK(s->output.life == rehearse::scenarios::Record::first);
   CHECK(s->sha256_of_file.contains("down.csv"));
 
   const auto plain = load_scenario(folder.write("s.json", scenario_with("")), {});
   CHECK_FALSE(sim::has_node_events(plain->cluster, plain->nodes));
-  CHECK_FALSE(plain->output.life);
+  CHECK(plain->output.life == rehearse::scenarios::Record::none);
   const auto daly = load_scenario(folder.write("s.json", scenario_with(R"("checkpoint": { "interval": "young-daly" })")), {});
   CHECK(daly->checkpoints.young_daly);
   CHECK(daly->warnings.size() == 1);  // no node fails
@@ -187,4 +188,54 @@ TEST_CASE("a file of failures with mistakes is refused, all of them at once") {
   CHECK(both.find("down.csv:3: down_s") != std::string::npos);
   CHECK(said("node,time_s\na/0,1\n").find("a column \"down_s\"") != std::string::npos);
   CHECK(said(header + "a/0,1\n").find("expected 3 fields") != std::string::npos);
+}
+
+TEST_CASE("what differs between policies decides what kind of study it is") {
+  using rehearse::report::StudyKinds;
+  const TemporaryFolder folder;
+  const std::string rigid = R"({ "gpus": 1, "duration_s": 60 })",
+                    trained = R"({ "model": "resnet18", "dataset": "cifar10", "epochs": 2 })";
+  const auto kinds = [&](const std::string& policies, const std::string& jobs, const std::string& keys = "") {
+    const std::string text = with(scenario_with(keys, jobs), R"([ "manual" ])", "[ " + policies + " ]");
+    return rehearse::scenarios::kinds_of(*load_scenario(folder.write("s.json", text), {}));
+  };
+  const std::string queues = R"({ "name": "a" }, { "name": "b", "queue": "srtf" })";
+  CHECK(kinds(queues, trained) == StudyKinds{.queue = true});
+  CHECK(kinds(R"("manual", "static-isotonic")", trained) == StudyKinds{.configuration = true});
+  CHECK(kinds(R"("manual", "static-isotonic")", rigid) == StudyKinds{.queue = true});
+  CHECK(kinds(R"("manual", "static-isotonic")", rigid + "," + trained) == StudyKinds{.configuration = true});
+  CHECK(kinds(R"("manual", { "name": "b", "configure": "static-isotonic", "queue": "srtf" })", trained) ==
+        StudyKinds{.queue = true, .configuration = true});
+  // The same strategy with other parameters, or with other freedom, is another.
+  CHECK(kinds(R"({ "name": "a", "configure": "oracle" }, { "name": "b", "configure": "oracle", "free": [ "pool" ] })", trained) ==
+        StudyKinds{.configuration = true});
+  CHECK(kinds(R"({ "name": "a" }, { "name": "b", "place": "heft" })", trained) ==
+        StudyKinds{.queue = true, .configuration = true});
+  CHECK(kinds(R"("manual")", trained) == StudyKinds{.queue = true, .configuration = true});  // nothing differs: both
+  CHECK(kinds(queues, rigid, R"("failures": { "mtbf_s": 1000 })") == StudyKinds{.queue = true, .nodes = true});
+  CHECK(kinds(queues, rigid, R"("checkpoint": { "interval_s": 600 })") == StudyKinds{.queue = true, .nodes = true});
+  CHECK(kinds(queues, R"({ "gpus": 1, "duration_s": 60, "checkpoint_interval_s": 10 })") ==
+        StudyKinds{.queue = true, .nodes = true});
+}
+
+TEST_CASE("who may stop rigid jobs for nothing is told once, unless the scenario has said that it is meant") {
+  const TemporaryFolder folder;
+  const auto warnings = [&](const std::string& policies, const std::string& keys = "",
+                            const std::string& jobs = R"({ "gpus": 1, "duration_s": 60 })") {
+    const std::string text = with(scenario_with(keys, jobs), R"([ "manual" ])", "[ " + policies + " ]");
+    return load_scenario(folder.write("s.json", text), {})->warnings;
+  };
+  const std::string both = R"({ "name": "f" }, { "name": "s", "queue": "srtf" }, { "name": "p", "queue": "priority" },
+      { "name": "polite", "queue": { "name": "priority", "preempt": false } })";
+  CHECK(warnings(both) ==
+        std::vector<std::string>{
+            "s, p may stop rigid jobs, and that costs nothing: with \"switching\": {\"rigid_jobs\": true} it takes "
+            "them start_s and checkpoint_s, as it does other jobs; false says that it is meant"});
+  CHECK(warnings(both, R"("switching": { "rigid_jobs": true })").empty());
+  CHECK(warnings(both, R"("switching": { "rigid_jobs": false })").empty());
+  CHECK(warnings(both, R"("switching": { "start_s": 5 })").size() == 1);
+  CHECK(warnings(R"({ "name": "f" }, { "name": "polite", "queue": { "name": "priority", "preempt": false } })").empty());
+  CHECK(warnings(both, "", R"({ "model": "resnet18", "dataset": "cifar10", "epochs": 2 })").empty());
+  CHECK(load_scenario(folder.write("s.json", scenario_with(R"("switching": { "rigid_jobs": true })")), {})
+            ->costs.rigid_jobs_switch);
 }

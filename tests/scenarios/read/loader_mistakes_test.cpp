@@ -104,7 +104,7 @@ TEST_CASE("unknown keys, at every level") {
   check_all({
       {"'seed': 1", "'sed': 1", R"(s.json:1:3: /sed: found unknown key "sed"; did you mean "seed"?)"},
       {"'seed': 1", "'qqqqqqqq': 1",
-       R"(s.json:1:3: /qqqqqqqq: expected one of "$schema", "name", "description", "seed", "policy_seed", "repetitions", "world", "billing", "minimum_node_s", "infeasible", "network_solver", "switching", "study", "cluster", "checkpoint", "failures", "stragglers", "maintenance", "datasets", "models", "convergence", "sharing", "jobs", "baseline", "policies", "manual", "profiling_reuse_jobs", "history", "stages", "output", "measure", "sha256", found unknown key "qqqqqqqq")"},
+       R"(s.json:1:3: /qqqqqqqq: expected one of "$schema", "name", "description", "seed", "policy_seed", "repetitions", "world", "billing", "minimum_node_s", "infeasible", "network_solver", "switching", "study", "cluster", "checkpoint", "failures", "stragglers", "maintenance", "datasets", "models", "convergence", "sharing", "jobs", "baseline", "reference", "policies", "manual", "profiling_reuse_jobs", "history", "stages", "output", "measure", "resample", "resample_block_s", "sha256", found unknown key "qqqqqqqq")"},
       {"'seed': 1", "'world': { 'model_eror': 0 }",
        R"(s.json:1:14: /world/model_eror: found unknown key "model_eror"; did you mean "model_error"?)"},
       {"'seed': 1", "'switching': { 'strat_s': 0 }",
@@ -358,7 +358,7 @@ TEST_CASE("several mistakes are reported at once, each with its place") {
         "s.json:5:24: /jobs/2/trace: expected a readable file, found no such file: none.csv\n"
         "s.json:6:27: /policies/1: expected the name of a policy, found \"oracl\"; did you mean \"oracle\"?\n"
         "s.json:1:25: /baseline: expected the name of a listed policy, found \"orcale\"; did you mean \"oracl\"?\n"
-        "s.json:7:25: /output/stages: expected true or false, found 1\n"
+        "s.json:7:25: /output/stages: expected one of \"none\", \"first\", \"all\", found 1\n"
         R"(s.json:1:3: /sed: found unknown key "sed"; did you mean "seed"?)");
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
@@ -119,5 +120,47 @@ TEST_CASE("dates are rounded up to the grid, grid points stay") {
     RC_ASSERT(on_date_grid(x) - x < kDateGrid);
     RC_ASSERT(on_date_grid(on_date_grid(x)) == on_date_grid(x));
     RC_ASSERT(on_date_grid(static_cast<double>(whole)) == static_cast<double>(whole));
+  });
+}
+
+TEST_CASE("numbers read as people write them") {
+  CHECK(grouped(133) == "133");
+  CHECK(grouped(4970) == "4,970");
+  CHECK(grouped(-1234567) == "-1,234,567");
+  CHECK(figure(133.4) == "133");
+  CHECK(figure(133.4, 4) == "133.4");
+  CHECK(figure(0.06431) == "0.0643");
+  CHECK(figure(2.5) == "2.5");
+  CHECK(figure(9.9996) == "10");
+  CHECK(figure(4970.2) == "4970");
+  CHECK(figure(12345.6, 4) == "12,346");
+  CHECK(figure(0) == "0");
+  CHECK(figure(1.5e-7) == "1.5e-07");
+  CHECK(figure(std::nan("")) == "-");
+  CHECK(counted(1, "job") == "1 job");
+  CHECK(counted(0, "job") == "0 jobs");
+  CHECK(counted(4970, "job") == "4,970 jobs");
+  CHECK(counted(2.5, "job") == "2.5 jobs");
+  CHECK(counted(2, "policy", "policies") == "2 policies");
+  CHECK(percent_words(0.6429) == "64 %");
+  CHECK(percent_words(1) == "100 %");
+  CHECK(percent_words(0.9996) == "99.9 %");  // not all of them
+  CHECK(percent_words(0.064) == "6.4 %");
+  CHECK(percent_words(0) == "0 %");
+  CHECK(time_words(0.42) == "0.4 s");
+  CHECK(time_words(45) == "45 s");
+  CHECK(time_words(210) == "3.5 min");
+  CHECK(time_words(4.5 * 3600) == "4.5 h");
+  CHECK(time_words(100 * 3600.0) == "4.2 d");
+  CHECK(money_words(12.4) == "12.40 $");
+  CHECK(money_words(0.03124) == "0.0312 $");
+  CHECK(money_words(1203.7) == "1,204 $");
+}
+
+TEST_CASE("grouped numbers without their commas are the numbers") {
+  rc::prop("", [](std::int64_t number) {
+    std::string text = grouped(number);
+    for (std::size_t at = text.find(','); at != text.npos; at = text.find(',', at)) text.erase(at, 1);
+    RC_ASSERT(text == std::to_string(number));
   });
 }

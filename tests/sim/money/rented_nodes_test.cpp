@@ -30,19 +30,40 @@ TEST_CASE("a rented node is paid for whole, by the devices that jobs hold on it"
   NodeRent a = nodes.take(0, 0, 0, 1);
   CHECK(nodes.rented() == 1);
   NodeRent b = nodes.take(40, 0, 0, 3);
-  CHECK(nodes.give_back(60, b) == Approx(0.15));
-  CHECK(nodes.settle(80, a) == Approx(0.40 + 0.05 + 0.20));
-  CHECK(nodes.give_back(100, a) == Approx(0.20));
+  CHECK(nodes.give_back(60, b).usd == Approx(0.15));
+  CHECK(nodes.settle(80, a).usd == Approx(0.40 + 0.05 + 0.20));
+  CHECK(nodes.give_back(100, a).usd == Approx(0.20));
   CHECK(nodes.rented() == 0);
   CHECK(nodes.ended_usd() == Approx(1.0));
+}
+
+TEST_CASE("what a job pays while others keep the node rented too is told apart") {
+  // As above: of A's 0.85 $ the 0.05 from 40 to 60, and all of B's 0.15, would be paid also without them.
+  RentedNodes nodes(two_nodes(), 0.01, 0);
+  NodeRent a = nodes.take(0, 0, 0, 1);
+  NodeRent b = nodes.take(40, 0, 0, 3);
+  CHECK(nodes.give_back(60, b).shared_usd == Approx(0.15));
+  const RentCharge rest = nodes.give_back(100, a);
+  CHECK(rest.usd == Approx(0.85));
+  CHECK(rest.shared_usd == Approx(0.05));
+}
+
+TEST_CASE("who takes a node at the date at which it is let go keeps it from being given back") {
+  // Minimum 60 s at 0.01 $/s. A: 0..100, past the minimum. B: 100..110 goes on with the rental: 10 s, not 60.
+  RentedNodes nodes(two_nodes(), 0.01, 60);
+  NodeRent a = nodes.take(0, 0, 0, 1);
+  CHECK(nodes.give_back(100, a).usd == Approx(1.0));
+  NodeRent b = nodes.take(100, 0, 0, 1);
+  CHECK(nodes.give_back(110, b).usd == Approx(0.1));
+  CHECK(nodes.ended_usd() == Approx(1.1));
 }
 
 TEST_CASE("parts of a device count as parts") {
   // A holds a quarter, B a half of a device: one third and two thirds of 30 x 0.01.
   RentedNodes nodes(two_nodes(), 0.01, 0);
   NodeRent a = nodes.take(0, 0, 1, 0.25), b = nodes.take(0, 0, 1, 0.5);
-  CHECK(nodes.give_back(30, a) == Approx(0.1));
-  CHECK(nodes.give_back(30, b) == Approx(0.2));
+  CHECK(nodes.give_back(30, a).usd == Approx(0.1));
+  CHECK(nodes.give_back(30, b).usd == Approx(0.2));
 }
 
 TEST_CASE("the last job pays the rest of a node's minimum time, and who comes within it pays only beyond it") {
@@ -50,13 +71,13 @@ TEST_CASE("the last job pays the rest of a node's minimum time, and who comes wi
   // 60 s.
   RentedNodes nodes(two_nodes(), 0.01, 60);
   NodeRent a = nodes.take(0, 0, 0, 1);
-  CHECK(nodes.give_back(20, a) == Approx(0.6));
+  CHECK(nodes.give_back(20, a).usd == Approx(0.6));
   NodeRent b = nodes.take(30, 0, 0, 2);
-  CHECK(nodes.give_back(50, b) == Approx(0).margin(1e-15));
+  CHECK(nodes.give_back(50, b).usd == Approx(0).margin(1e-15));
   NodeRent c = nodes.take(55, 0, 0, 4);
-  CHECK(nodes.give_back(90, c) == Approx(0.3));
+  CHECK(nodes.give_back(90, c).usd == Approx(0.3));
   NodeRent d = nodes.take(100, 0, 0, 1);
-  CHECK(nodes.give_back(110, d) == Approx(0.6));
+  CHECK(nodes.give_back(110, d).usd == Approx(0.6));
   CHECK(nodes.ended_usd() == Approx(0.6 + 0.3 + 0.6));
 }
 
@@ -66,7 +87,7 @@ TEST_CASE("prices that change are charged as of then") {
   pool.prices_usd_per_hour = StepSeries({{0, 3.6}, {10, 7.2}});
   RentedNodes nodes(pool, 99, 0);
   NodeRent a = nodes.take(0, 0, 0, 1);
-  CHECK(nodes.give_back(15, a) == Approx(0.02));
+  CHECK(nodes.give_back(15, a).usd == Approx(0.02));
   CHECK(nodes.ended_usd() == Approx(0.02));
 }
 
@@ -76,6 +97,11 @@ TEST_CASE("whatever jobs come and go, what they are charged is the pool's bill")
     RentedNodes nodes(two_nodes(), 0.003, minimum);
     std::vector<NodeRent> held;
     double now = 0, charged = 0;
+    const auto charge = [&](const RentCharge& one) {
+      RC_ASSERT(one.shared_usd >= 0);
+      RC_ASSERT(one.shared_usd <= one.usd * (1 + 1e-12));
+      charged += one.usd;
+    };
     const int steps = *rc::gen::inRange(1, 60);
     for (int i = 0; i < steps; ++i) {
       now += *rc::gen::inRange(0, 200);
@@ -84,16 +110,16 @@ TEST_CASE("whatever jobs come and go, what they are charged is the pool's bill")
           held.push_back(nodes.take(now, 0, *rc::gen::inRange(0, 2), *rc::gen::inRange(1, 9) / 4.0));
           break;
         case 1:
-          if (!held.empty()) charged += nodes.settle(now, held[*rc::gen::inRange<std::size_t>(0, held.size())]);
+          if (!held.empty()) charge(nodes.settle(now, held[*rc::gen::inRange<std::size_t>(0, held.size())]));
           break;
         default:
           if (held.empty()) break;
           std::swap(held[*rc::gen::inRange<std::size_t>(0, held.size())], held.back());
-          charged += nodes.give_back(now, held.back());
+          charge(nodes.give_back(now, held.back()));
           held.pop_back();
       }
     }
-    for (NodeRent& rent : held) charged += nodes.give_back(now, rent);
+    for (NodeRent& rent : held) charge(nodes.give_back(now, rent));
     RC_ASSERT(nodes.rented() == 0);
     RC_ASSERT(std::abs(charged - nodes.ended_usd()) <= 1e-9 * std::max(1.0, charged));
   });

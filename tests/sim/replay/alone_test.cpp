@@ -66,6 +66,7 @@ void check_equal(const Both& both, double submit_s, double usd_per_s, double mos
   RC_ASSERT(a.failure == r.reason);
   RC_ASSERT(near(a.time_s, r.end_s - submit_s, grid_s));
   RC_ASSERT(near(a.cost_usd, r.cost.total(), usd_per_s * grid_s));
+  RC_ASSERT(near(a.cost_usd, r.marginal_usd, usd_per_s * grid_s));
   RC_ASSERT(near(a.energy_j, r.energy_j, most_w * grid_s));
   RC_ASSERT(a.epochs == r.epochs);
   RC_ASSERT(a.accuracy == r.accuracy || (std::isnan(a.accuracy) && std::isnan(r.accuracy)));
@@ -78,6 +79,18 @@ void check_case(const Case& c) {
 
 double between(Random& random, int low, int high) {
   return low + static_cast<double>(random.below(static_cast<std::uint64_t>(high - low + 1)));
+}
+
+/// Any billing, with a minimum time of nodes or without.
+void draw_billing(Random& random, CostRules& costs) {
+  costs.billing = static_cast<Billing>(random.below(3));
+  if (costs.billing == Billing::node && random.below(2) == 0) costs.minimum_node_s = random.uniform(0, 1000);
+}
+
+/// Nodes that boot when a job takes them, in some pools.
+void draw_autoscaling(Random& random, Cluster& cluster) {
+  for (Pool& pool : cluster.pools)
+    if (random.below(3) == 0) pool.autoscale = Autoscale{.boot_s = random.uniform(0, 300), .idle_s = 0};
 }
 
 /// Steps, or epochs and/or a target; `most_epochs` is small where an epoch is slow to simulate.
@@ -103,11 +116,14 @@ Job modelled_job(Random& random, const Profile& profile, double batch, int most_
 TEST_CASE("a rigid job alone is its replay", "[alone]") {
   rc::prop("time, money, energy", [](std::uint64_t seed) {
     Random random(seed);
-    const Cluster cluster = toy::cluster({{2, 2}, {4, 4}});
+    Cluster cluster = toy::cluster({{2, 2}, {4, 4}});
+    draw_autoscaling(random, cluster);
+    CostRules costs;
+    draw_billing(random, costs);
     const int gpus = 1 + static_cast<int>(random.below(18));
     const Job job{.name = "r", .submit_s = between(random, 0, 100), .gpus = gpus, .duration_s = random.uniform(0.001, 1e6)};
     const Choice choice{.configuration = rehearse::tests::configuration(gpus <= 4 ? 0 : 1, gpus, 0)};  // the first it fits
-    check_case({cluster, {}, {}, job, choice});
+    check_case({cluster, costs, {}, job, choice});
   });
 }
 
@@ -117,7 +133,8 @@ TEST_CASE("a job of the toy world alone is its replay", "[alone]") {
     Random random(seed);
     toy::Steps steps;
     if (random.below(2) == 0) steps.profiling_s = random.uniform(0, 100);
-    const Cluster cluster = toy::cluster({{2, 2}, {1, 4}});
+    Cluster cluster = toy::cluster({{2, 2}, {1, 4}});
+    draw_autoscaling(random, cluster);
     const int batch = random.below(8) == 0 ? 1500 : 1 + static_cast<int>(random.below(120));
     Choice choice = toy::choice(static_cast<int>(random.below(2)), 1 + static_cast<int>(random.below(5)), batch);
     if (random.below(6) == 0) choice.configuration.learning_rate = 9;  // diverges
@@ -126,6 +143,7 @@ TEST_CASE("a job of the toy world alone is its replay", "[alone]") {
     choice.predicted.epochs = between(random, 1, 12);
     const double fixed = choice.configuration.batch_size();
     CostRules costs{.collect_s = between(random, 0, 3), .start_s = between(random, 0, 60)};
+    draw_billing(random, costs);
     if (random.below(2) == 0) {
       steps.store(between(random, 1, 9));
       costs.preload_bytes_per_s = random.uniform(1, 100);
@@ -158,7 +176,9 @@ TEST_CASE("a job of the real world alone is its replay, with noise and without",
       job.gpus = choice.configuration.workers();
       job.duration_s = random.uniform(1, 1e5);
     }
-    check_case({real.cluster, {}, world.models(), job, choice});
+    CostRules costs;
+    draw_billing(random, costs);
+    check_case({real.cluster, costs, world.models(), job, choice});
   });
 }
 

@@ -159,7 +159,9 @@ inline std::vector<Job> random_jobs(Random& random) {
 /// Two pools, of three and two nodes, under random costs, checkpoints, failures and revocations.
 inline World random_world(Random& random) {
   World world{.cluster = cluster({{3, kPerNode}, {2, kPerNode}}),
-              .costs = {.start_s = static_cast<double>(random.below(3)), .checkpoint_s = static_cast<double>(random.below(3))},
+              .costs = {.rigid_jobs_switch = random.below(2) == 0,
+                        .start_s = static_cast<double>(random.below(3)),
+                        .checkpoint_s = static_cast<double>(random.below(3))},
               .samples = true};
   world.menus.menu.ranked = {choice(0, 1, 10), choice(0, 3, 5), choice(1, 2, 20), choice(1, 1, 20)};
   world.cluster.devices[0].memory_bytes = 1000;
@@ -191,6 +193,13 @@ inline void check_books(Auditor& auditor, const World& world, const std::vector<
     RC_ASSERT(near(r.device_s, books.device_s));
     RC_ASSERT(near(r.cost.total(), books.usd));
     RC_ASSERT(r.cost.compute_usd > -1e-8 && r.cost.lost_usd > -1e-8 && r.cost.switch_usd > -1e-8);
+    // What preemptions cost is switching and lost work; training, writing and lost work are parts of what was held.
+    RC_ASSERT(r.preemption_s >= -1e-5 && r.preemption_s <= r.time.switch_s + r.time.lost_s + 1e-5);
+    if (r.preemptions == 0) RC_ASSERT(r.preemption_s == 0);
+    const DeviceParts& d = r.devices;
+    RC_ASSERT(d.lost_device_s > -1e-4 && d.checkpoint_device_s > -1e-4);
+    RC_ASSERT(d.train_device_s + d.lost_device_s + d.checkpoint_device_s <= r.device_s + 1e-4);
+    RC_ASSERT(r.checkpoint_usd <= r.cost.switch_usd + 1e-7);
     if (job.walltime_s != kNever) RC_ASSERT(books.held_s <= job.walltime_s + 1e-5);
     if (r.state == JobState::finished && job.work != Work::train) {
       // What counted is the work that was asked for, once: dates round up by 2^-20 s a start.

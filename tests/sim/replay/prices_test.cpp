@@ -33,6 +33,43 @@ TEST_CASE("carbon dioxide of power whose intensity changes") {
   CHECK(totals.pools[0].pool_co2_kg == Approx(0.6e-3));
 }
 
+TEST_CASE("what a job adds to the bill, by who pays for what") {
+  // Nodes of 2 GPUs at 0.001 $/s, two of them. a: 1 GPU from 0 to 100; b: 1 GPU from 40 to 60, beside a.
+  //   allocated  a 0.05, b 0.01: as much as each is charged
+  //   node       a pays 0.08 alone and half of 0.02, b the other half; without a the bill would be 0.08 less, without b the same
+  //   pool       two nodes for 100 s are 0.2, of them 0.14 idle, shared 5 to 1; a alone keeps both for 80 s
+  struct Case {
+    Billing billing;
+    double a_usd, a_marginal_usd, b_usd, b_marginal_usd;
+  };
+  for (const Case& c : {Case{Billing::allocated, 0.05, 0.05, 0.01, 0.01}, Case{Billing::node, 0.09, 0.08, 0.01, 0},
+                        Case{Billing::pool, 0.05 + 0.14 * 5 / 6, 0.16, 0.01 + 0.14 / 6, 0}}) {
+    World world{.cluster = cluster({{2, 2}})};
+    world.costs.billing = c.billing;
+    Greedy queue;
+    world.run({rigid("a", 0, 1, 100), rigid("b", 40, 1, 20)}, queue);
+    CHECK(world.keeper.of("a").cost.total() == Approx(c.a_usd));
+    CHECK(world.keeper.of("a").marginal_usd == Approx(c.a_marginal_usd));
+    CHECK(world.keeper.of("b").cost.total() == Approx(c.b_usd));
+    CHECK(world.keeper.of("b").marginal_usd == Approx(c.b_marginal_usd).margin(1e-12));
+  }
+}
+
+TEST_CASE("a rented node is paid for from its boot on") {
+  // Nodes of one GPU at 0.001 $/s boot in 20 s. a waits for its node and pays for it: 30 s; b comes at 40, when the node has been
+  // given back: 30 s again.
+  World world{.cluster = cluster({{4, 1}})};
+  world.costs.billing = Billing::node;
+  world.cluster.pools[0].autoscale = Autoscale{.boot_s = 20, .idle_s = 0};
+  Greedy queue;
+  const ReplayTotals totals = world.run({rigid("a", 0, 1, 10), rigid("b", 40, 1, 10)}, queue);
+  CHECK(world.keeper.of("a").end_s == 30);
+  CHECK(world.keeper.of("b").end_s == 70);
+  CHECK(world.keeper.of("a").cost.total() == Approx(0.03));
+  CHECK(world.keeper.of("a").cost.switch_usd == Approx(0.02));
+  CHECK(totals.pools[0].pool_usd == Approx(0.06));
+}
+
 TEST_CASE("an autoscaled pool: boots are waited for and paid, idle nodes go") {
   // Nodes of one GPU at 0.001 dollars a second boot in 20 s and go after 50 idle ones. a: 0 to 30 (20 boot, 10 run). b comes at
   // 40, the node is still warm: 40 to 50. c comes at 200: the node went at 100, it boots again: 200 to 230. There are 100 s of
@@ -60,13 +97,16 @@ TEST_CASE("money, energy and carbon balance over random prices, intensities and 
       return StepSeries(steps);
     };
     World world{.cluster = cluster({{4, 2}, {3, 1}})};
-    world.costs.billing = random.below(2) == 0 ? Billing::allocated : Billing::pool;
+    world.costs.billing = static_cast<Billing>(random.below(3));
+    const bool rents = world.costs.billing == Billing::node;
+    if (rents && random.below(2) == 0) world.costs.minimum_node_s = 100 * random.uniform();
     world.cluster.carbon_g_per_kwh = series(800);
     for (Pool& pool : world.cluster.pools) {
       if (random.below(3) > 0) pool.prices_usd_per_hour = series(10);
       if (random.below(2) > 0)
-        pool.autoscale = Autoscale{
-            .min_nodes = static_cast<int>(random.below(3)), .boot_s = 30 * random.uniform(), .idle_s = 60 * random.uniform()};
+        pool.autoscale = Autoscale{.min_nodes = rents ? 0 : static_cast<int>(random.below(3)),
+                                   .boot_s = 30 * random.uniform(),
+                                   .idle_s = rents ? 0 : 60 * random.uniform()};
     }
     std::vector<Job> jobs;
     double date_s = 0;
@@ -78,16 +118,28 @@ TEST_CASE("money, energy and carbon balance over random prices, intensities and 
     Greedy queue;
     world.samples = true;
     const ReplayTotals totals = world.run(jobs, queue);  // checks that jobs + idle = pool
-    double usd = totals.parameter_servers_usd, kg = 0, pools_usd = 0, pools_kg = 0;
-    for (const Keeper::Row& row : world.keeper.jobs) usd += row.record.cost.total(), kg += row.record.co2_kg;
+    double usd = totals.parameter_servers_usd, kg = 0, marginal_usd = 0, bill_usd = 0, pools_usd = 0, pools_kg = 0;
+    for (const Keeper::Row& row : world.keeper.jobs) {
+      const JobRecord& r = row.record;
+      usd += r.cost.total(), kg += r.co2_kg;
+      // What a job adds to a node's bill is of its share of it.
+      RC_ASSERT(r.marginal_usd >= -1e-12);
+      if (rents) RC_ASSERT(r.marginal_usd <= r.cost.total() * (1 + 1e-9) + 1e-12);
+      marginal_usd += r.marginal_usd;
+      if (world.costs.billing == Billing::allocated)
+        RC_ASSERT(std::abs(r.marginal_usd - r.cost.total()) <= 1e-9 * r.marginal_usd);
+    }
     for (const PoolTotals& pool : totals.pools) {
       pools_usd += pool.pool_usd - (world.costs.billing == Billing::allocated ? pool.idle_usd : 0);
       pools_kg += pool.pool_co2_kg - pool.idle_co2_kg;
       RC_ASSERT(pool.idle_usd >= -1e-12);
+      if (rents) RC_ASSERT(pool.idle_usd == 0);
+      bill_usd += pool.pool_usd;
     }
     // Under pool billing, the idle money of a pool that no job used stays its own.
     if (world.costs.billing == Billing::pool)
       for (const PoolTotals& pool : totals.pools) pools_usd -= pool.jobs_usd > 0 ? 0 : pool.idle_usd;
+    RC_ASSERT(marginal_usd <= bill_usd * (1 + 1e-9));  // at no time two jobs are alone somewhere
     RC_ASSERT(std::abs(usd - pools_usd) <= 1e-9 * (1e-9 + pools_usd));
     RC_ASSERT(std::abs(kg - pools_kg) <= 1e-9 * pools_kg);
   });

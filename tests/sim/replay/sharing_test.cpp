@@ -67,7 +67,7 @@ TEST_CASE("a neighbour slows a job from its arrival to its end, and jobs of unkn
   // x does 4 s alone, 1 s of work in the 2 s of y, then the other 5 s: 11 s. The rigid ones of no model keep to their lengths.
   World world{.cluster = cluster({{2, 1}})};
   world.sharing.set("x", "y", 2);
-  Fifo queue({.placement = Placement::consolidated});
+  Fifo queue({.line = {.placement = Placement::consolidated}});
   world.run(
       {part("x", &kX, 0, 0.7, 10), part("u", nullptr, 0, 0.9, 10), part("y", &kY, 4, 0.3, 2), part("v", nullptr, 5, 0.1, 5)},
       queue);
@@ -157,7 +157,7 @@ TEST_CASE("whole jobs need wholly free devices; parts go to the fullest device w
   CHECK(best.records["whole"].start_s == 0);
   // Spread: a, b and c have a device each. The whole job waits to 10, and d behind it.
   world.recorder = &even;
-  Fifo spread({.placement = Placement::spread});
+  Fifo spread({.line = {.placement = Placement::spread}});
   world.run(jobs, spread);
   CHECK(even.of["c"].node != even.of["a"].node);
   CHECK(even.of["c"].node != even.of["b"].node);

@@ -14,7 +14,7 @@ using namespace toy;
 namespace {
 
 /// Asks the test what to do, and counts its calls.
-class Scripted : public Queue {
+class ScriptedQueue : public Queue {
  public:
   std::function<void(int call, const QueueView&, QueueAnswer&)> script;
   int calls = 0;
@@ -33,7 +33,7 @@ class Knowing final : public OracleQueue {
 
 std::vector<JobSlot> list(std::span<const JobSlot> slots) { return {slots.begin(), slots.end()}; }
 
-Profile profile{.model = "toy", .dataset = "tenths"};
+Profile tenths_profile{.model = "toy", .dataset = "tenths"};
 
 /// Sorted by node.
 std::vector<std::pair<int, int>> taken(Nodes& nodes, Placement placement, int devices) {
@@ -52,8 +52,8 @@ TEST_CASE("a queue sees what a job holds, has had and still needs") {
   World world{.cluster = cluster({{1, 2}}), .costs = {.start_s = 30, .checkpoint_s = 10}};
   world.menus.menu.ranked = {choice(0, 2, 25)};
   world.menus.menu.ranked[0].predicted.time_s = 40;
-  Job job{.name = "t", .profile = &profile, .work = Work::train, .epochs = 4, .walltime_s = 100};
-  Scripted queue;
+  Job job{.name = "t", .profile = &tenths_profile, .work = Work::train, .epochs = 4, .walltime_s = 100};
+  ScriptedQueue queue;
   queue.script = [](int call, const QueueView& view, QueueAnswer& answer) {
     const QueueJob& seen = view.jobs[0];
     const Service& s = seen.service;
@@ -106,8 +106,8 @@ TEST_CASE("a queue sees what a job holds, has had and still needs") {
 TEST_CASE("a checkpoint says when it lets go; what was rejected is told at the same date") {
   World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 0, .checkpoint_s = 10}};
   world.menus.menu.ranked = {choice(0, 1, 50)};
-  Job job{.name = "t", .profile = &profile, .work = Work::train, .epochs = 4};
-  Scripted queue;
+  Job job{.name = "t", .profile = &tenths_profile, .work = Work::train, .epochs = 4};
+  ScriptedQueue queue;
   int told = 0;
   queue.script = [&](int call, const QueueView& view, QueueAnswer& answer) {
     if (call == 0) {
@@ -142,7 +142,7 @@ TEST_CASE("only an oracle is told what remains in truth") {
   World world{.cluster = cluster({{1, 2}})};
   world.menus.menu.ranked = {choice(0, 1, 50)};
   world.menus.menu.ranked[0].predicted.time_s = 1000;
-  Job job{.name = "t", .profile = &profile, .submit_s = 2, .work = Work::train, .epochs = 4};
+  Job job{.name = "t", .profile = &tenths_profile, .submit_s = 2, .work = Work::train, .epochs = 4};
   Knowing queue;
   int told = 0;
   queue.script = [&](const Truth& truth, const QueueView& view, QueueAnswer& answer) {

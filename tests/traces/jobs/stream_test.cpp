@@ -88,7 +88,7 @@ TEST_CASE("what is chosen of a trace") {
   SECTION("dates: from is in, to is out") {
     const Imported got = import_text("native", text, {.from_s = 20, .to_s = 40});
     CHECK(got.csv == "job_id,submit_s,gpus,duration_s\njob-2,20,1,5\njob-3,30,1,5\n");
-    CHECK_THAT(got.report, Contains("2 jobs, 0 rows dropped, 998 left out") && Contains("998 rows lie outside --from and --to"));
+    CHECK_THAT(got.report, Contains("2 jobs, 0 rows dropped, 998 left out") && Contains("outside --from and --to: 998 rows"));
   }
   SECTION("load: half the time between submissions, from the first or from --from") {
     CHECK_THAT(import_text("native", text, {.from_s = 20, .to_s = 40, .scale_load = 2}).csv,

@@ -1,4 +1,4 @@
-// How far convergence is from public data; the figures of docs/evidence/validation-fidelity.md.
+// How far convergence is from public data; the figures of docs/evidence/measurements.md.
 #include <fmt/core.h>
 
 #include <catch2/catch.hpp>
@@ -58,7 +58,7 @@ TEST_CASE("Zeus's epochs to targets at a fixed rate", "[convergence data]") {
       if (pair.dataset == "imagenet" && t.measured.target >= 0.7) CHECK(std::isnan(t.predicted_epochs));
       if (pair.dataset != "cifar100" || t.measured.target != 0.6) continue;
       ++rows;
-      // Both sides of the U, within a quarter; at 2048 it is 28 % (docs/evidence/validation-fidelity.md).
+      // Both sides of the U, within a quarter; at 2048 it is 28 % (docs/evidence/measurements.md).
       CHECK(t.predicted_epochs == Approx(t.measured.mean_epochs).epsilon(t.batch == 2048 ? 0.30 : 0.25));
     }
     if (pair.dataset == "cifar100") CHECK(rows == 10);

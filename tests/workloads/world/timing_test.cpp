@@ -20,7 +20,7 @@ using rehearse::tests::RealWorld;
 
 namespace {
 
-sim::Job job(const sim::Profile& profile) { return {.name = "job", .profile = &profile, .work = sim::Work::train}; }
+sim::Job trained_job(const sim::Profile& profile) { return {.name = "job", .profile = &profile, .work = sim::Work::train}; }
 
 sim::StepTiming timing(const RealWorld& real, const sim::Job& job, const sim::Configuration& c, const sim::Layout& layout) {
   const std::vector<sim::Plans> plans(c.groups.size(), {.threads = {.intra_op = 68}});
@@ -47,7 +47,7 @@ TEST_CASE("a step's timing is what its parts say", "[world]") {
   CHECK(hierarchical_all_reduce_s(bytes, {2, 2, instance.inside, instance.network}) == Approx(exchange_s));
   const double backward_s = compute.backward_s;
   const double exposed_s = std::pow(std::pow(backward_s, 4) + std::pow(exchange_s, 4), 0.25) - backward_s;
-  const sim::StepTiming t = timing(real, job(real.profile()), configuration(0, 4, 32));
+  const sim::StepTiming t = timing(real, trained_job(real.profile()), configuration(0, 4, 32));
   CHECK(t.step_s == Approx(worker_s + straggler_s + exposed_s).epsilon(1e-9));
   CHECK(t.forward_s == std::max(compute.forward_s, model.step.input_s(32, 0.5e9)));
   CHECK(t.busy_fraction == Approx(compute.total_s() / t.step_s).epsilon(1e-9));
@@ -66,12 +66,12 @@ TEST_CASE("asynchronous servers: the mean time between pushes of all workers", "
   sim::Configuration c = configuration(0, 4, 32);
   c.sync = {.kind = sim::SyncKind::servers_async, .servers = 2};
   const double expected_s = std::pow(std::pow(worker_s / 4, 4) + std::pow(push / 2, 4), 0.25);
-  CHECK(timing(real, job(real.profile()), c).step_s == Approx(expected_s).epsilon(1e-9));
+  CHECK(timing(real, trained_job(real.profile()), c).step_s == Approx(expected_s).epsilon(1e-9));
 }
 
 TEST_CASE("the same workers on more nodes are slower", "[world]") {
   const RealWorld real(real_cluster({{"fast", "v100", 8, 8, 24}}), {{"resnet50", "imagenet"}});
-  const sim::Job j = job(real.profile());
+  const sim::Job j = trained_job(real.profile());
   const auto spread_over = [&](std::vector<sim::NodeShare> nodes) {
     return timing(real, j, configuration(0, 8, 32), {std::move(nodes)}).step_s;
   };
@@ -82,7 +82,7 @@ TEST_CASE("the same workers on more nodes are slower", "[world]") {
 
 TEST_CASE("several groups: the slowest counts, and all must fit", "[world]") {
   const RealWorld real(real_cluster({{"slow", "k80", 4, 1, 1}, {"fast", "v100", 2, 4, 12}}), {{"resnet50", "imagenet"}});
-  const sim::Job j = job(real.profile());
+  const sim::Job j = trained_job(real.profile());
   sim::Configuration mixed = configuration(0, 2, 32);
   mixed.groups.push_back({.pool = 1, .workers = 4, .batch_per_worker = 32});
   CHECK(mixed.batch_size() == 6 * 32);
@@ -101,7 +101,7 @@ TEST_CASE("a power limit slows arithmetic", "[world]") {
   // 0.5, so that exactly 0.5 x 0.5^2 is drawn.
   const RealWorld real(real_cluster({{"fast", "v100", 1, 1, 3}}), {{"resnet50", "imagenet"}});
   const ProfileModel& model = real.models.of(real.profile());
-  const sim::Job j = job(real.profile());
+  const sim::Job j = trained_job(real.profile());
   sim::Configuration c = configuration(0, 1, 64);
   const double free_s = timing(real, j, c).step_s;
   c.power_limit_w = 75;
@@ -128,7 +128,7 @@ TEST_CASE("a device for each operation: a step timer's makespan at the batch of 
   for (std::size_t op = 0; op < model.graph.ops.size(); ++op)
     split[0].step.device_of_op.push_back(op < model.graph.ops.size() / 2 ? 0 : 1);
   const sim::StepTiming t =
-      real.belief->models().step_times->timing(job(real.profile()), c, sim::empty_cluster_layout(real.cluster, c), split);
+      real.belief->models().step_times->timing(trained_job(real.profile()), c, sim::empty_cluster_layout(real.cluster, c), split);
   const ReplicaSetting setting{.model = &model, .cluster = &real.cluster, .pool = 0, .gpus = 2, .conditions = {.batch = 16}};
   const ReplicaTime time = time_replica(setting, split[0].step.device_of_op, sim::make_fast_timer);
   const ComputeTime compute = model.step.compute_time(real.cluster.devices[1], {.batch = 16});

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "tests/policies/draws.hpp"
 #include "tests/policies/learn/nn/gradient_check.hpp"
 
 using namespace rehearse;
@@ -11,10 +12,9 @@ using namespace rehearse::policies;
 using rehearse::tests::gradient_error;
 using rehearse::tests::Network;
 using rehearse::tests::random_matrix;
+using rehearse::tests::whole;
 
 namespace {
-
-int whole(int least, int most) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(least, most + 1)); }
 
 sim::Random any_numbers() { return sim::Random(*rc::gen::arbitrary<std::uint64_t>()); }
 

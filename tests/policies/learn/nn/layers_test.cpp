@@ -5,16 +5,16 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "tests/policies/draws.hpp"
 #include "tests/policies/learn/nn/gradient_check.hpp"
 
 using namespace rehearse;
 using namespace rehearse::policies;
 using rehearse::tests::gradient_error;
 using rehearse::tests::random_matrix;
+using rehearse::tests::whole;
 
 namespace {
-
-int whole(int least, int most) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(least, most + 1)); }
 
 /// Names are those that the layers gave.
 void set(ParameterSet& p, std::string_view name, const Matrix& value) {

@@ -5,13 +5,13 @@
 #include "policies/learn/nn/arithmetic.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
+#include "tests/policies/draws.hpp"
 
 using namespace rehearse;
 using namespace rehearse::policies;
+using rehearse::tests::whole;
 
 namespace {
-
-int whole(int least, int most) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(least, most + 1)); }
 
 Matrix uniform(Shape shape, sim::Random& random) {
   Matrix m(shape.rows, shape.columns);

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes the figures of docs/evidence/gallery.md from scenarios that ship: docs/evidence/gallery.sh [FOLDER], by default docs/evidence/gallery. It needs gnuplot.
+# Makes the figures of docs/guide/figures.md from scenarios that ship: docs/guide/figures.sh [FOLDER], by default docs/guide/figures. It needs gnuplot.
 # REHEARSE names the program (default: ./rehearse).
 set -euo pipefail
 cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../.."
 program=${REHEARSE:-./rehearse}
-out=${1:-docs/evidence/gallery}
+out=${1:-docs/guide/figures}
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 mkdir -p "$out"

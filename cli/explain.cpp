@@ -1,0 +1,260 @@
+// Why a job got what it got: the candidates of each policy with their predictions, what spoke against them, what happened then.
+#include "experiments/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "cli/commands.hpp"
+#include "cli/say.hpp"
+#include "report/table.hpp"
+#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
+#include "sim/base/version.hpp"
+
+namespace rehearse::cli {
+
+namespace {
+
+using scenarios::JobStory;
+using scenarios::Scenario;
+using sim::Choice;
+using sim::Prediction;
+
+std::string accuracy_words(double accuracy) { return std::isnan(accuracy) ? "-" : fmt::format("{:.4f}", accuracy); }
+
+std::string limits_words(const sim::Job& job) {
+  std::vector<std::string> limits;
+  if (job.has_deadline()) limits.push_back("deadline " + sim::time_words(job.deadline_s));
+  if (job.has_target()) limits.push_back("accuracy at least " + sim::figure(job.target_accuracy, 4));
+  if (job.has_cost_limit()) limits.push_back("at most " + sim::money_words(job.cost_limit_usd));
+  return limits.empty() ? "no limits" : fmt::format("{}", fmt::join(limits, ", "));
+}
+
+const char* objective_words(sim::Objective objective) {
+  return objective == sim::Objective::min_cost   ? "the least money"
+         : objective == sim::Objective::min_time ? "the least time"
+                                                 : "the highest accuracy";
+}
+
+std::string resources_words(const sim::Configuration& c, const sim::Cluster& cluster) {
+  std::string text;
+  for (const sim::Group& group : c.groups)
+    text += fmt::format("{}{} x {}", text.empty() ? "" : " + ", group.workers,
+                        cluster.pools[static_cast<std::size_t>(group.pool)].name);
+  if (c.power_limit_w > 0) text += fmt::format(" at {} W", sim::figure(c.power_limit_w));
+  return text;
+}
+
+/// The money that a limit is held against.
+double held_usd(const Prediction& p) { return std::isnan(p.safe_cost_usd) ? p.cost_usd : p.safe_cost_usd; }
+
+/// Which limits the prediction breaks, and by how much.
+std::vector<std::string> broken_limits(const sim::Job& job, const Prediction& p) {
+  std::vector<std::string> broken;
+  if (job.has_deadline() && !(p.time_s <= job.deadline_s))
+    broken.push_back(std::isnan(p.time_s) ? "time unknown" : sim::time_words(p.time_s - job.deadline_s) + " late");
+  if (job.has_target() && !(p.accuracy >= job.target_accuracy))
+    broken.push_back(std::isnan(p.accuracy) ? "accuracy unknown"
+                                            : fmt::format("accuracy {:.4f} short", job.target_accuracy - p.accuracy));
+  if (job.has_cost_limit() && !(held_usd(p) <= job.cost_limit_usd))
+    broken.push_back(std::isnan(held_usd(p)) ? "money unknown" : sim::money_words(held_usd(p) - job.cost_limit_usd) + " over");
+  return broken;
+}
+
+double ranked_usd(const Prediction& p) { return std::isnan(p.ranked_cost_usd) ? p.cost_usd : p.ranked_cost_usd; }
+
+/// How far the candidate is behind another by what the job is for.
+std::string behind(const sim::Job& job, const Prediction& p, const Prediction& other) {
+  const auto more = [](double mine, double theirs, const char* what) {
+    if (!(theirs > 0) || std::isnan(mine)) return std::string("not better");
+    const double part = mine / theirs - 1;
+    if (std::abs(part) < 5e-4) return std::string("level");
+    return fmt::format("{} {}", sim::percent_words(std::abs(part)), part > 0 ? what : "less");
+  };
+  if (job.objective == sim::Objective::min_time) return more(p.time_s, other.time_s, "more time");
+  if (job.objective == sim::Objective::max_accuracy) return fmt::format("accuracy {:.4f} lower", other.accuracy - p.accuracy);
+  return more(ranked_usd(p), ranked_usd(other), "more money");
+}
+
+std::string standing(const JobStory& story, std::size_t rank, std::size_t chosen) {
+  const Prediction& p = story.menu.ranked[rank].predicted;
+  std::vector<std::string> words;
+  if (rank == chosen) words.emplace_back("chosen");
+  const std::vector<std::string> broken = broken_limits(*story.job, p);
+  words.insert(words.end(), broken.begin(), broken.end());
+  if (rank != chosen && broken.empty() && p.feasible)
+    words.push_back(rank < chosen ? "ranked better, not started" : behind(*story.job, p, story.menu.ranked[chosen].predicted));
+  if (broken.empty() && !p.feasible && p.note.empty()) words.emplace_back("cannot run");
+  if (!p.note.empty()) words.push_back(p.note);
+  if (p.extrapolated) words.emplace_back("extrapolated");
+  return fmt::format("{}", fmt::join(words, "; "));
+}
+
+/// The entry of the menu that the job was first started with; the first without a start.
+std::size_t chosen_rank(const JobStory& story) {
+  for (const scenarios::DecisionRow& decision : story.decisions)
+    if (decision.decision == "start" && decision.rank >= 0) return static_cast<std::size_t>(decision.rank);
+  return 0;
+}
+
+/// The best, the chosen one, and the best of each pool: what the choice was between.
+std::vector<std::size_t> shown_ranks(const JobStory& story, std::size_t chosen, bool all) {
+  constexpr std::size_t kBest = 5;
+  std::vector<std::size_t> shown;
+  std::map<int, int> of_pool;
+  for (std::size_t rank = 0; rank < story.menu.ranked.size(); ++rank) {
+    const int pool = story.menu.ranked[rank].configuration.groups.front().pool;
+    if (all || rank < kBest || rank == chosen || of_pool[pool] == 0) shown.push_back(rank);
+    ++of_pool[pool];
+  }
+  return shown;
+}
+
+void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
+  const std::size_t candidates = story.menu.ranked.size(), chosen = std::min(chosen_rank(story), candidates - 1);
+  if (candidates == 1) {
+    const Choice& only = story.menu.ranked.front();
+    say("  one choice: {}{}, predicted {}, {}, accuracy {}; {}\n", resources_words(only.configuration, scenario.cluster),
+        only.configuration.batch_size() > 0 ? ", batch " + sim::figure(only.configuration.batch_size(), 6) : "",
+        sim::time_words(only.predicted.time_s), sim::money_words(only.predicted.cost_usd),
+        accuracy_words(only.predicted.accuracy), standing(story, 0, 0));
+  } else {
+    const std::vector<std::size_t> shown = shown_ranks(story, chosen, all);
+    const auto feasible =
+        std::count_if(story.menu.ranked.begin(), story.menu.ranked.end(), [](const Choice& c) { return c.predicted.feasible; });
+    say("  {}, of which {} the limits; predicted without waiting:\n\n",
+        sim::counted(static_cast<double>(candidates), "candidate"), feasible == 1 ? "1 keeps" : fmt::format("{} keep", feasible));
+    std::vector<std::vector<std::string>> rows{{"rank", "resources", "batch", "time", "money", "accuracy", ""}};
+    std::vector<report::Tone> tones{report::Tone::plain};
+    for (const std::size_t rank : shown) {
+      const Choice& choice = story.menu.ranked[rank];
+      const Prediction& p = choice.predicted;
+      rows.push_back({fmt::format("{}", rank + 1), resources_words(choice.configuration, scenario.cluster),
+                      sim::figure(choice.configuration.batch_size(), 6), sim::time_words(p.time_s), sim::money_words(p.cost_usd),
+                      accuracy_words(p.accuracy), standing(story, rank, chosen)});
+      tones.push_back(rank == chosen ? report::Tone::best : p.feasible ? report::Tone::plain : report::Tone::broken);
+    }
+    say_in_colour(report::aligned(rows, {false, true, false, false, false, false, true},
+                                  takes_colour(stdout) ? tones : std::vector<report::Tone>()));
+    if (shown.size() < candidates) say("  and {} more (--all lists them)\n", candidates - shown.size());
+  }
+  std::map<std::string, int> reasons;
+  for (const Choice& choice : story.menu.ranked) {
+    const std::vector<std::string> broken = broken_limits(*story.job, choice.predicted);
+    for (const std::string& limit : broken)
+      ++reasons[limit.ends_with("late")    ? "too late"
+                : limit.ends_with("over")  ? "too dear"
+                : limit.ends_with("short") ? "too inaccurate"
+                                           : limit];
+    if (broken.empty() && !choice.predicted.feasible)
+      ++reasons[choice.predicted.note.empty() ? "cannot run" : choice.predicted.note];
+  }
+  if (candidates > 1 && !story.too_large.empty())
+    reasons["too large for the memory of their devices, so no candidates"] = static_cast<int>(story.too_large.size());
+  if (reasons.empty()) return;
+  std::vector<std::string> words;
+  for (const auto& [reason, count] : reasons) words.push_back(fmt::format("{} {}", count, reason));
+  say("\n  Rejected: {}.\n", fmt::join(words, "; "));
+  if (!story.menu.remedy.empty()) say("  {}.\n", story.menu.remedy);
+}
+
+void say_what_happened(const JobStory& story) {
+  const double submit_s = story.submit_s;
+  if (std::isnan(story.start_s)) {
+    say("  It never started: {}{}.\n", story.state, story.reason.empty() ? "" : ", " + story.reason);
+    return;
+  }
+  const double waited_s = story.start_s - submit_s;
+  say("  It {} and ran {} on {} x {}{}; {}{} at {}.\n", waited_s > 0 ? "waited " + sim::time_words(waited_s) : "did not wait",
+      sim::time_words(story.end_s - story.start_s), story.workers, story.pool,
+      story.batch_size > 0 ? ", batch " + sim::figure(story.batch_size, 6) : "", story.state,
+      story.reason.empty() ? "" : " (" + story.reason + ")", sim::time_words(story.end_s));
+  std::vector<std::vector<std::string>> rows{{"", "predicted", "happened", "limit", ""}};
+  const auto row = [&](const char* what, const std::string& predicted, const std::string& happened, const std::string& limit,
+                       bool limited, bool kept) {
+    rows.push_back({what, predicted, happened, limit, !limited ? "" : kept ? "kept" : "broken"});
+  };
+  const auto start = std::find_if(story.decisions.begin(), story.decisions.end(),
+                                  [](const scenarios::DecisionRow& d) { return d.decision == "start"; });
+  const bool has = start != story.decisions.end();
+  const sim::Job* job = story.job ? &*story.job : nullptr;
+  row("time, waiting left out", has ? sim::time_words(start->predicted_time_s) : "-",
+      sim::time_words(story.end_s - story.start_s), "", false, true);
+  if (job != nullptr && job->has_deadline())
+    row("time, waiting included", "", sim::time_words(story.end_s - submit_s), sim::time_words(job->deadline_s), true,
+        story.end_s - submit_s <= job->deadline_s);
+  row("money", has ? sim::money_words(start->predicted_cost_usd) : "-", sim::money_words(story.cost_usd),
+      job != nullptr && job->has_cost_limit() ? sim::money_words(job->cost_limit_usd) : "",
+      job != nullptr && job->has_cost_limit(), job != nullptr && story.cost_usd <= job->cost_limit_usd);
+  if (!std::isnan(story.accuracy))
+    row("accuracy", has ? accuracy_words(start->predicted_accuracy) : "-", accuracy_words(story.accuracy),
+        job != nullptr && job->has_target() ? sim::figure(job->target_accuracy, 4) : "", false, true);
+  say("\n{}", report::aligned(rows, {true, false, false, false, true}));
+  std::vector<std::string> events;
+  if (story.preemptions > 0) events.push_back(sim::counted(story.preemptions, "preemption"));
+  if (story.reconfigurations > 0) events.push_back(sim::counted(story.reconfigurations, "reconfiguration"));
+  if (!events.empty()) say("  On the way: {}.\n", fmt::join(events, ", "));
+  for (const scenarios::DecisionRow& decision : story.decisions)
+    if (decision.decision == "place" && !decision.note.empty()) say("  place: {}\n", decision.note);
+  if (story.stages.size() < 2) return;
+  std::vector<std::vector<std::string>> stages{{"stage", "resources", "batch", "begins", "ends", "accuracy", "money"}};
+  for (const scenarios::StageRow& stage : story.stages)
+    stages.push_back({fmt::format("{}", stage.stage), fmt::format("{} x {}", stage.workers, stage.pool),
+                      stage.batch_size > 0 ? sim::figure(stage.batch_size, 6) : "-", sim::time_words(stage.start_s),
+                      sim::time_words(stage.end_s), accuracy_words(stage.accuracy), sim::money_words(stage.cost_usd)});
+  say("\n{}", report::aligned(stages, {false, true, false, false, false, false, false}));
+}
+
+/// Whether the run's first choice is the one that is ranked first again: else the candidates are not those of the run.
+bool is_same_menu(const JobStory& story, const sim::Cluster& cluster) {
+  for (const scenarios::DecisionRow& decision : story.decisions) {
+    if (decision.decision != "configure" || decision.rank != 0 || story.menu.ranked.empty()) continue;
+    const sim::Configuration& first = story.menu.ranked.front().configuration;
+    return cluster.pools[static_cast<std::size_t>(first.groups.front().pool)].name == decision.pool &&
+           first.workers() == decision.workers;
+  }
+  return true;
+}
+
+}  // namespace
+
+int explain_command(const ExplainArguments& arguments) {
+  const scenarios::Explained explained = scenarios::explain_job({.folder = arguments.folder,
+                                                                 .job = arguments.job,
+                                                                 .policy = arguments.policy,
+                                                                 .repetition = arguments.repetition,
+                                                                 .inputs = arguments.inputs});
+  const Scenario& scenario = *explained.scenario;
+  bool is_first = true;
+  for (const JobStory& story : explained.stories) {
+    if (is_first) {
+      const sim::Job* job = story.job ? &*story.job : nullptr;
+      say("{}",
+          wrapped(fmt::format(
+              "{}{}, submitted at {}{}.", arguments.job,
+              job != nullptr && job->profile != nullptr ? fmt::format(": {} on {}", job->profile->model, job->profile->dataset)
+                                                        : "",
+              sim::time_words(story.submit_s),
+              job != nullptr ? fmt::format("; {}; for {}", limits_words(*job), objective_words(job->objective)) : "")));
+      if (explained.made_by != sim::program_version())
+        say("The results are of version {}; candidates are ranked by this one, {}.\n", explained.made_by, sim::program_version());
+    }
+    is_first = false;
+    say("\n{}\n", story.policy);
+    if (!story.job)
+      say("  The job does not arrive again in this scenario: its candidates are not known.\n");
+    else if (story.job->work == sim::Work::rigid)
+      say("  Its user says what it takes: nobody configures it, the queue decides when it runs.\n");
+    else if (!story.menu.ranked.empty())
+      say_candidates(story, scenario, arguments.all);
+    if (story.job && !is_same_menu(story, scenario.cluster))
+      say("  The run ranked another one first: these candidates are not quite its own.\n");
+    say_what_happened(story);
+  }
+  return kOk;
+}
+
+}  // namespace rehearse::cli

@@ -1,0 +1,184 @@
+// Presets: published schedulers as settings of the disciplines of queues. What each says of itself is what tests/references/
+// golden_test.py measures (docs/evidence/peers.md).
+#include <algorithm>
+#include <utility>
+
+#include "policies/registry/registry.hpp"
+#include "sim/base/errors.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+struct Preset {
+  const char* name;
+  const char* of;  ///< the strategy whose parameters it sets
+  std::vector<std::pair<const char*, ParameterValue>> values;
+  const char* paper;
+  const char* equal;
+  const char* differs;
+};
+
+ParameterValue text(const char* value) { return std::string(value); }
+
+constexpr const char* kTiresias = "Gu et al., Tiresias, NSDI 2019";
+constexpr const char* kHelios = "Hu et al., Helios, SC 2021";
+constexpr const char* kGavel = "Narayanan et al., Gavel, OSDI 2020";
+constexpr const char* kGavelDiffers =
+    "among equal optima of its programme the one of largest sum, not the solver's; time had counts from the job's arrival, "
+    "without "
+    "resets; not whole servers";
+
+std::vector<Preset> presets() {
+  return {
+      {"tiresias-fifo", "fifo", {}, kTiresias, "`fifo` of its simulator, placement by count", "nothing known"},
+      {"tiresias-fit-first",
+       "fifo",
+       {{"overtaking", text("fit-first")}},
+       kTiresias,
+       "`fjf` of its simulator: whoever fits, by arrival",
+       "nothing known"},
+      {"tiresias-shortest",
+       "srtf",
+       {},
+       kTiresias,
+       "`shortest` of its simulator (srtf of Lucid's): remaining time, whoever fits, free preemption",
+       "a job that needs as little as a running one does not take its devices"},
+      {"tiresias-shortest-service",
+       "srtf",
+       {{"measure", text("service")}},
+       kTiresias,
+       "`shortest-gpu` of its simulator: remaining time x devices",
+       "a job that needs as little as a running one does not take its devices"},
+      {"tiresias-smallest",
+       "srtf",
+       {{"measure", text("devices")}, {"order", text("arrival")}},
+       kTiresias,
+       "`sjf` of its simulator: fewest devices first, whoever fits, free preemption",
+       "of equal sizes one that runs keeps its devices, whoever came first"},
+      {"tiresias-dlas",
+       "las",
+       {{"levels", 3.0}, {"threshold_device_s", 3250.0}, {"ratio", 7200.0 / 3250.0}},
+       kTiresias,
+       "`dlas-gpu` of its simulator: queues of 3,250 and 7,200 device-seconds, whoever fits, pending behind running, no "
+       "promotion, "
+       "free preemption",
+       "a queue is left at its exact date, not at the next whole second"},
+      {"tiresias-gittins",
+       "las",
+       {{"gittins", true}, {"index_growth", 0.0}, {"order", text("arrival")}},
+       kTiresias,
+       "`dlas-gpu-gittins` of its simulator: each job by the index of its own service, quantum 3,250 device-seconds",
+       "services of past jobs are learned as jobs end, unless `services` gives them (its code reads them from a file); no queues "
+       "above the index"},
+      {"helios-fifo",
+       "fifo",
+       {{"placement", text("consolidated-strict")}},
+       kHelios,
+       "fifo of Lucid's simulator, placement `consolidate`",
+       "nothing known"},
+      {"helios-sjf",
+       "sjf",
+       {{"placement", text("consolidated-strict")}},
+       kHelios,
+       "sjf of Lucid's simulator, placement `consolidate`",
+       "nothing known"},
+      {"helios-qssf",
+       "sjf",
+       {{"measure", text("service")}, {"placement", text("consolidated-strict")}},
+       kHelios,
+       "qssf of Lucid's simulator, placement `consolidate`, told what jobs take",
+       "no predictor of its own: `durations`; of equals the first to arrive, not the smallest"},
+      {"themis-like",
+       "finish-time-fairness",
+       {},
+       "Mahajan et al., Themis, NSDI 2020",
+       "auction of leases to the jobs of largest rho, filter 0.8, leases of 20 minutes",
+       "its code is not public; a job bids with one size, and devices of a pool are alike"},
+      {"gavel-max-min-like",
+       "gavel",
+       {{"between_rounds", text("wait")}},
+       kGavel,
+       "max-min fairness, rounds of 360 s",
+       kGavelDiffers},
+      {"gavel-agnostic-like",
+       "gavel",
+       {{"between_rounds", text("wait")}, {"heterogeneity", text("agnostic")}},
+       kGavel,
+       "max-min fairness with all pools alike, rounds of 360 s",
+       kGavelDiffers},
+      {"gavel-ftf-like",
+       "gavel",
+       {{"between_rounds", text("wait")}, {"objective", text("finish-time-fairness")}},
+       kGavel,
+       "finish-time fairness by programme, rounds of 360 s; not Themis' auction",
+       "time alone is that of an equal part for the jobs of now, not summed over those of each past round"},
+      {"gavel-makespan-like",
+       "gavel",
+       {{"between_rounds", text("wait")}, {"objective", text("makespan")}},
+       kGavel,
+       "all work ends soonest, rounds of 360 s",
+       kGavelDiffers},
+      {"gavel-min-cost-slo-like",
+       "gavel",
+       {{"between_rounds", text("wait")}, {"objective", text("cost")}},
+       kGavel,
+       "most progress a dollar within deadlines, rounds of 360 s",
+       kGavelDiffers},
+      {"elasticflow-edf-like",
+       "edf",
+       {{"size", text("quickest")}},
+       "Gu et al., ElasticFlow, ASPLOS 2023",
+       "EDF of its comparison: each job on the devices with which it ends soonest, by deadline, with preemption",
+       "decides at events, not in rounds; what is quickest is the menu's prediction (its figure is met with `configure` "
+       "`oracle`), "
+       "not its table of throughputs"},
+      {"elasticflow-like",
+       "deadline-admission",
+       {},
+       "Gu et al., ElasticFlow, ASPLOS 2023",
+       "admission by minimum satisfactory shares",
+       "a share is held to the job's end: no slots, no resizes, left-over devices go to nobody"},
+      {"pollux-like",
+       "goodput",
+       {{"round_s", 60.0}},
+       "Qiao et al., Pollux, OSDI 2021",
+       "rounds of 60 s, mean of 1/speedup",
+       "marginal gains over the menus' sizes instead of a genetic search over placements; batches stay those of the menu"},
+      {"optimus-like",
+       "optimus",
+       {{"round_s", 600.0}},
+       "Peng et al., Optimus, EuroSys 2018",
+       "rounds of 600 s, seconds saved a device",
+       "predictions are the menu's, workers and servers are not chosen apart"},
+  };
+}
+
+QueueEntry entry_of(const Preset& preset, const std::vector<QueueEntry>& strategies) {
+  const QueueEntry* base = find_strategy(strategies, preset.of);
+  sim::check(base != nullptr, "a preset of a strategy that is not registered");
+  QueueEntry entry = *base;
+  entry.name = preset.name;
+  entry.help = std::string("a preset of ") + preset.of;
+  entry.paper = preset.paper;
+  entry.equal = preset.equal;
+  entry.differs = preset.differs;
+  for (const auto& [name, value] : preset.values) {
+    const auto declared = std::find_if(entry.parameters.begin(), entry.parameters.end(),
+                                       [&name = name](const ParameterDeclaration& p) { return p.name == name; });
+    sim::check(declared != entry.parameters.end() && declared->fallback.index() == value.index(),
+               "a preset sets a parameter that its strategy does not declare");
+    declared->fallback = value;
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::vector<QueueEntry> queue_presets(const std::vector<QueueEntry>& strategies) {
+  std::vector<QueueEntry> entries;
+  for (const Preset& preset : presets()) entries.push_back(entry_of(preset, strategies));
+  return entries;
+}
+
+}  // namespace rehearse::policies

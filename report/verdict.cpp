@@ -1,0 +1,255 @@
+// Non-inferiority in broken limits, then paired comparison of costs with the best (Hsu, Annals of Statistics 9(5), 1981);
+// simultaneous by Bonferroni. docs/explain/model.md, "Verdict", derives the bounds.
+#include "report/verdict.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <functional>
+
+#include "sim/base/errors.hpp"
+#include "sim/base/statistics.hpp"
+
+namespace rehearse::report {
+
+namespace {
+
+using sim::kNan;
+constexpr double kForever = std::numeric_limits<double>::infinity();
+constexpr Estimate kNoEstimate{kNan, kNan, kNan};
+
+double student_quantile(double repetitions, double error) {
+  return boost::math::quantile(boost::math::complement(boost::math::students_t(repetitions - 1), error));
+}
+
+struct Spread {
+  double mean = 0, deviation = 0;
+};
+
+Spread spread(const std::vector<double>& values) {
+  const double m = mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - m) * (value - m);
+  return {m, values.size() < 2 ? 0 : std::sqrt(squares / static_cast<double>(values.size() - 1))};
+}
+
+/// Smallest number above `now` for which it holds, by doubling and halving: `decides` is monotone. kForever beyond the most.
+double first_that(double now, const std::function<bool(double)>& decides) {
+  double low = now, high = now;
+  do {
+    low = high;
+    high *= 2;
+    if (high > kMostRepetitions) return kForever;
+  } while (!decides(high));
+  while (high - low > 1) {
+    const double middle = std::floor((low + high) / 2);
+    (decides(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+bool is_same(double a, double b) { return std::abs(a - b) <= kSameCost * std::max(std::abs(a), std::abs(b)); }
+
+/// Of two costs; rounding apart. NaN where there is no such ratio.
+double log_ratio(double cost, double other) {
+  if (is_same(cost, other)) return 0;
+  return cost > 0 && other > 0 ? std::log(cost / other) : kNan;
+}
+
+class VerdictJudge {
+ public:
+  explicit VerdictJudge(const VerdictInput& input) : input_(input) {
+    verdict_.reference = input.reference;
+    verdict_.is_exact = input.is_exact;
+    verdict_.unit_share = input.unit_share;
+    double contestants = 0;
+    for (const VerdictPolicy& policy : input.policies) {
+      contestants += !policy.is_yardstick;
+      verdict_.policies.push_back({.name = policy.name,
+                                   .is_yardstick = policy.is_yardstick,
+                                   .broken_share = kNan,
+                                   .more_broken = kNan,
+                                   .more_broken_high = kNan,
+                                   .cheaper_than_reference_percent = kNoEstimate,
+                                   .dearer_than_best_percent = kNoEstimate});
+      if (policy.name == input.reference && !policy.repetitions.empty()) reference_ = &policy;
+    }
+    verdict_.comparisons = std::max(1.0, contestants - 1);
+  }
+
+  RunVerdict judge() {
+    describe();
+    verdict_.outcome = judge_outcome();
+    return std::move(verdict_);
+  }
+
+ private:
+  const VerdictPolicy& given(std::size_t p) const { return input_.policies[p]; }
+  PolicyVerdict& of(std::size_t p) { return verdict_.policies[p]; }
+  bool is_reference(std::size_t p) const { return &given(p) == reference_; }
+  double repetitions() const { return verdict_.repetitions; }
+
+  /// Figures that need no second repetition.
+  void describe() {
+    for (std::size_t p = 0; p < input_.policies.size(); ++p) {
+      if (given(p).repetitions.empty()) continue;
+      sim::check(verdict_.repetitions == 0 || verdict_.repetitions == static_cast<int>(given(p).repetitions.size()),
+                 "policies have different numbers of repetitions");
+      verdict_.repetitions = static_cast<int>(given(p).repetitions.size());
+      of(p).broken_share = spread(broken(p)).mean;
+      if (reference_ != nullptr) of(p).more_broken = spread(more_broken(p)).mean;
+    }
+  }
+
+  std::vector<double> broken(std::size_t p) const {
+    std::vector<double> values;
+    for (const VerdictFigures& figures : given(p).repetitions) values.push_back(figures.broken_share);
+    return values;
+  }
+  std::vector<double> more_broken(std::size_t p) const {
+    std::vector<double> values = broken(p);
+    for (std::size_t r = 0; r < values.size(); ++r) values[r] -= reference_->repetitions[r].broken_share;
+    return values;
+  }
+  std::vector<double> log_ratios(const VerdictPolicy& policy, const VerdictPolicy& other) const {
+    std::vector<double> values;
+    for (std::size_t r = 0; r < policy.repetitions.size(); ++r)
+      values.push_back(log_ratio(policy.repetitions[r].effective_cost_usd, other.repetitions[r].effective_cost_usd));
+    return values;
+  }
+
+  Outcome judge_outcome() {
+    if (reference_ == nullptr) return Outcome::no_reference;
+    std::size_t others = 0;
+    for (std::size_t p = 0; p < input_.policies.size(); ++p)
+      others += !of(p).is_yardstick && !is_reference(p) && !given(p).repetitions.empty();
+    if (others == 0) return Outcome::one_policy;
+    for (const VerdictFigures& figures : reference_->repetitions)
+      if (std::isnan(figures.broken_share)) return Outcome::no_job;
+    if (!input_.is_exact && verdict_.repetitions < 2) return Outcome::one_repetition;
+    for (std::size_t p = 0; p < input_.policies.size(); ++p) judge_keeping(p);
+    return judge_costs();
+  }
+
+  void judge_keeping(std::size_t p) {
+    PolicyVerdict& policy = of(p);
+    if (policy.is_yardstick || given(p).repetitions.empty()) return;
+    const Spread more = spread(more_broken(p));
+    if (is_reference(p) || input_.is_exact) {
+      policy.more_broken_high = more.mean;
+      policy.keeping = more.mean <= kBrokenMargin ? Keeping::yes : Keeping::no;
+      return;
+    }
+    const auto high = [&](double n) {
+      return upper_bound(more.mean, more.deviation, n, kVerdictError / verdict_.comparisons, input_.unit_share);
+    };
+    policy.more_broken_high = high(repetitions());
+    policy.keeping = policy.more_broken_high <= kBrokenMargin ? Keeping::yes
+                     : more.mean >= kBrokenMargin             ? Keeping::no
+                                                              : Keeping::undecided;
+    if (policy.keeping == Keeping::undecided)
+      policy.repetitions_more = first_that(repetitions(), [&](double n) { return high(n) <= kBrokenMargin; }) - repetitions();
+  }
+
+  /// Half the width of an interval of a mean log ratio that holds for so many comparisons together.
+  double half_width(double deviation, double n, double comparisons) const {
+    if (input_.is_exact || deviation == 0) return 0;
+    return student_quantile(n, kVerdictError / 2 / comparisons) * deviation / std::sqrt(n);
+  }
+
+  /// 1 - exp(mean log ratio), or its opposite, in percent.
+  Estimate in_percent(const std::vector<double>& ratios, double sign, double comparisons) const {
+    const Spread s = spread(ratios);
+    if (std::isnan(s.mean)) return kNoEstimate;
+    const double half = half_width(s.deviation, repetitions(), comparisons);
+    const auto percent = [&](double log) { return 100 * sign * std::expm1(log); };
+    return {percent(s.mean), percent(sign > 0 ? s.mean - half : s.mean + half),
+            percent(sign > 0 ? s.mean + half : s.mean - half)};
+  }
+
+  Standing compare_with_best(const VerdictPolicy& best, std::size_t p) {
+    const Spread more = spread(log_ratios(given(p), best));  // at least 0, but for rounding
+    const double half = half_width(more.deviation, repetitions(), verdict_.comparisons);
+    const auto is_dearer = [&](double h) { return more.mean - h > kSameCost; };
+    const auto is_level = [&](double h) {
+      return more.mean + h <= std::log1p(kLevelMargin) && more.mean - h >= std::log1p(-kLevelMargin);
+    };
+    of(p).dearer_than_best_percent = in_percent(log_ratios(given(p), best), 1, verdict_.comparisons);
+    if (is_dearer(half)) return Standing::dearer;
+    if (is_level(half)) return Standing::level;
+    of(p).repetitions_more = first_that(repetitions(),
+                                        [&](double n) {
+                                          const double h = half_width(more.deviation, n, verdict_.comparisons);
+                                          return is_dearer(h) || is_level(h);
+                                        }) -
+                             repetitions();
+    return Standing::undecided;
+  }
+
+  Outcome judge_costs() {
+    std::vector<std::size_t> contestants;
+    bool someone_keeps = false, someone_may = false;
+    for (std::size_t p = 0; p < input_.policies.size(); ++p) {
+      if (given(p).repetitions.empty()) continue;
+      of(p).cheaper_than_reference_percent = in_percent(log_ratios(given(p), *reference_), -1, 1);
+      someone_may |= of(p).keeping == Keeping::undecided;
+      if (of(p).keeping != Keeping::yes) continue;
+      someone_keeps |= !is_reference(p);
+      if (has_costs(p)) contestants.push_back(p);
+    }
+    if (!someone_keeps) return someone_may ? Outcome::undecided : Outcome::nobody_keeps;
+    if (contestants.empty() || (contestants.size() == 1 && is_reference(contestants.front()))) return Outcome::no_cost;
+    std::size_t best = contestants.front();
+    for (const std::size_t p : contestants)  // the reference among equals, then the first
+      if (const double m = spread(log_ratios(given(p), given(best))).mean; m < -kSameCost || (m <= kSameCost && is_reference(p)))
+        best = p;
+    verdict_.best = given(best).name;
+    bool is_decided = true;
+    for (const std::size_t p : contestants) {
+      of(p).standing = p == best ? Standing::best : compare_with_best(given(best), p);
+      is_decided &= of(p).standing != Standing::undecided;
+    }
+    if (!is_decided) return Outcome::undecided;
+    const PolicyVerdict* reference = verdict_.find(verdict_.reference);
+    if (reference->standing == Standing::level) return Outcome::level;
+    const bool all_level = std::all_of(contestants.begin(), contestants.end(), [&](std::size_t p) {
+      return of(p).standing == Standing::best || of(p).standing == Standing::level;
+    });
+    if (is_reference(best) && all_level) return Outcome::level;
+    verdict_.winner = verdict_.best;
+    return is_reference(best) ? Outcome::reference : Outcome::cheapest;
+  }
+
+  /// All known, and above 0, so that there are ratios.
+  bool has_costs(std::size_t p) const {
+    for (const VerdictFigures& figures : given(p).repetitions)
+      if (!std::isfinite(figures.effective_cost_usd) || figures.effective_cost_usd <= 0) return false;
+    return true;
+  }
+
+  const VerdictInput& input_;
+  const VerdictPolicy* reference_ = nullptr;
+  RunVerdict verdict_;
+};
+
+}  // namespace
+
+const PolicyVerdict* RunVerdict::find(std::string_view name) const {
+  for (const PolicyVerdict& policy : policies)
+    if (policy.name == name) return &policy;
+  return nullptr;
+}
+
+RunVerdict judge(const VerdictInput& input) { return VerdictJudge(input).judge(); }
+
+double upper_bound(double mean, double deviation, double repetitions, double error, double unit_share) {
+  const double unseen = unit_share * -std::log(error) / (2 * repetitions);
+  const double seen = deviation == 0 ? 0 : student_quantile(repetitions, error) * deviation / std::sqrt(repetitions);
+  return std::min(1.0, mean + unseen + std::hypot(unseen, seen));
+}
+
+double fewest_repetitions(double comparisons, double unit_share) {
+  return std::ceil(unit_share * std::log(comparisons / kVerdictError) / kBrokenMargin);
+}
+
+}  // namespace rehearse::report

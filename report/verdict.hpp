@@ -1,0 +1,105 @@
+// Who wins, and whether anybody does: first who keeps limits as well as the reference, then who of those is cheapest
+// (docs/explain/model.md, "Verdict"). Pure: figures of repetitions in, standings out.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/statistics.hpp"
+
+namespace rehearse::report {
+
+/// At most so much more of the jobs than the reference's may have a broken limit.
+inline constexpr double kBrokenMargin = 0.01;
+/// Costs that differ by less are level.
+inline constexpr double kLevelMargin = 0.01;
+/// Costs that differ by less, relatively, are the same: what is left is rounding.
+inline constexpr double kSameCost = 1e-6;
+/// Of all that a verdict claims of limits together; and of all that it claims of costs.
+inline constexpr double kVerdictError = 0.05;
+/// Repetitions more than this are not counted out.
+inline constexpr double kMostRepetitions = 1e5;
+
+/// A policy in one repetition, paired with the others' of the same repetition.
+struct VerdictFigures {
+  double broken_share = 0;  ///< of the jobs: those with a broken limit, failed and rejected ones included; NaN: no job counts
+  double effective_cost_usd = 0;  ///< NaN: a job's limits are broken whose reference cost is null
+};
+
+struct VerdictPolicy {
+  std::string name;
+  bool is_yardstick = false;                ///< knows what no policy can: never wins, and is in no comparison
+  std::vector<VerdictFigures> repetitions;  ///< empty: the policy failed
+};
+
+struct VerdictInput {
+  std::vector<VerdictPolicy> policies;
+  std::string reference;  ///< one of them, fixed beforehand
+  /// Nothing was drawn by chance, or nothing that another repetition would draw anew: figures are exact, one repetition suffices.
+  bool is_exact = false;
+  /// The largest share of a repetition's jobs that one draw of chance can move together (a model's, whose true parameters are
+  /// drawn once a repetition); in (0, 1]. What was never seen to break can be as large as that.
+  double unit_share = 1;
+};
+
+enum class Keeping { yes, no, undecided, not_judged };
+/// Of a policy that keeps limits: against the cheapest of them (which is `best`).
+enum class Standing { best, level, dearer, undecided, not_judged };
+
+struct PolicyVerdict {
+  std::string name;
+  bool is_yardstick = false;
+  Keeping keeping = Keeping::not_judged;
+  Standing standing = Standing::not_judged;
+  double broken_share = 0;  ///< mean over repetitions
+  /// Share of broken limits less the reference's: mean, and the upper bound that holds for all policies together.
+  double more_broken = 0, more_broken_high = 0;
+  /// 100 (1 - cost / the reference's), with its own 95 % interval. NaN: there is no such ratio.
+  Estimate cheaper_than_reference_percent{};
+  /// What it costs above the best, in percent; an interval that holds for all policies together. NaN: they are not compared.
+  Estimate dearer_than_best_percent{};
+  /// So many more, with figures as they are, would decide what is undecided; infinity: more than kMostRepetitions.
+  double repetitions_more = 0;
+};
+
+enum class Outcome {
+  cheapest,        ///< `winner` is cheaper than the reference, and no dearer than any that keeps limits
+  reference,       ///< nobody that keeps limits is cheaper than the reference: `winner` is the reference
+  level,           ///< the best is level with the reference; no winner
+  undecided,       ///< more repetitions are needed; no winner
+  nobody_keeps,    ///< nobody else keeps limits as well as the reference; no winner
+  no_cost,         ///< nobody that keeps limits has a cost to compare; no winner
+  one_repetition,  ///< figures, no verdict
+  one_policy,      ///< nothing to compare
+  no_reference,    ///< the reference failed, or is not there
+  no_job           ///< no job counts
+};
+
+struct RunVerdict {
+  Outcome outcome = Outcome::one_policy;
+  std::string reference;
+  std::string winner;  ///< empty: none
+  std::string best;    ///< cheapest of those that keep limits, by its mean; empty: none
+  bool is_exact = false;
+  int repetitions = 0;
+  double comparisons = 0;  ///< that bounds and intervals hold for together
+  double unit_share = 1;
+  std::vector<PolicyVerdict> policies;  ///< in the input's order
+  const PolicyVerdict* find(std::string_view name) const;
+  bool has_verdict() const { return outcome <= Outcome::no_cost; }
+};
+
+/// Throws CheckFailed when policies have different numbers of repetitions.
+RunVerdict judge(const VerdictInput& input);
+
+/// Upper bound of a mean of paired differences in [-1, 1], wrong with probability `error`: Wilson's score bound with the variance
+/// of the repetitions, which with differences that are all 0 is the rule of three for draws that each move `unit_share`.
+double upper_bound(double mean, double deviation, double repetitions, double error, double unit_share);
+
+/// Repetitions from which on a policy that never breaks a limit more than the reference can be shown to keep them.
+double fewest_repetitions(double comparisons, double unit_share);
+
+}  // namespace rehearse::report

@@ -1,0 +1,179 @@
+// What can be said of a scenario before it is run: floors that no training reaches, jobs that never fit, deadlines that nothing
+// meets, strategies that nobody asks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "policies/configure/menu.hpp"
+#include "policies/place/data_parallel.hpp"
+#include "policies/threads/recommended.hpp"
+#include "scenarios/read/loader_parts.hpp"
+#include "sim/base/text.hpp"
+#include "sim/replay/alone.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+/// Jobs that differ in nothing that is looked at are looked at once; of a long trace so many kinds, beyond which none is warned
+/// of.
+constexpr std::size_t kMostKinds = 200;
+
+/// Of disciplines that choose among the entries of a job's menu.
+constexpr std::array<std::string_view, 2> kElasticQueues{"goodput", "optimus"};
+
+bool is_rigid(const sim::Job& job) { return job.work == sim::Work::rigid; }
+
+/// Runs jobs alone on the empty cluster, by the belief, with whatever the grid of candidates has.
+class Foresight {
+ public:
+  explicit Foresight(const Scenario& scenario)
+      : scenario_(scenario),
+        belief_(scenario.cluster, scenario.profile_models),
+        runner_(scenario.cluster, scenario.costs, belief_.models(), {.name = "", .place = &place_, .threads = &threads_}) {}
+
+  struct Best {
+    bool fits = false;
+    double time_s = sim::kNever;  ///< of the fastest one that reaches the job's floor
+  };
+
+  /// Nothing when too many kinds of jobs have been looked at.
+  std::optional<Best> best(const sim::Job& job) {
+    const Kind kind{
+        job.profile,      job.pool,       job.gpus,
+        job.gpu_fraction, job.duration_s, job.steps,
+        job.batch_size,   job.epochs,     is_rigid(job) ? -1 : std::isnan(job.target_accuracy) ? 0 : job.target_accuracy};
+    if (const auto known = known_.find(kind); known != known_.end()) return known->second;
+    if (known_.size() >= kMostKinds) return std::nullopt;
+    return known_[kind] = look_at(job);
+  }
+
+ private:
+  using Kind = std::tuple<const sim::Profile*, int, int, double, double, double, double, double, double>;
+
+  Best look_at(const sim::Job& job) {
+    sim::Job alone = job;
+    alone.stop = sim::Stop::target;
+    std::vector<sim::Choice> choices;
+    if (is_rigid(job)) {
+      choices = sim::rigid_menu(job, scenario_.cluster, scenario_.costs).ranked;
+    } else {
+      for (sim::Configuration& c : policies::candidate_configurations(job, scenario_.cluster, belief_, {}))
+        choices.push_back({.configuration = std::move(c)});
+    }
+    Best best;
+    for (const sim::Choice& choice : choices) {
+      const sim::AloneOutcome outcome = runner_.run(alone, choice);
+      best.fits = best.fits || outcome.fits;
+      const bool reaches = !job.has_target() || outcome.accuracy >= job.target_accuracy;
+      if (outcome.fits && outcome.failure == sim::FailureReason::none && reaches)
+        best.time_s = std::min(best.time_s, outcome.time_s);
+    }
+    return best;
+  }
+
+  const Scenario& scenario_;
+  policies::DataParallel place_;
+  policies::RecommendedThreads threads_;
+  const workloads::Belief belief_;
+  sim::AloneRunner runner_;
+  std::map<Kind, Best> known_;
+};
+
+/// "3 jobs WHAT, among them \"a\"DETAIL".
+struct Found {
+  std::size_t jobs = 0;
+  std::string first, detail;
+  void add(const sim::Job& job, const std::string& what) {
+    if (jobs++ == 0) first = job.name, detail = what;
+  }
+  void tell(std::string_view what, Scenario& scenario) const {
+    if (jobs == 0) return;
+    scenario.warnings.push_back(jobs == 1 ? fmt::format("job \"{}\" {}{}", first, what, detail)
+                                          : fmt::format("{} jobs {}, among them \"{}\"{}", jobs, what, first, detail));
+  }
+};
+
+void warn_of_jobs(Scenario& scenario) {
+  Foresight foresight(scenario);
+  Found too_large, too_late;
+  // A model that is spread over devices needs less memory on each than one that every device has whole.
+  const bool spreads = std::any_of(scenario.policies.begin(), scenario.policies.end(), [](const policies::PolicySpec& spec) {
+    return spec.place.name != policies::PolicySpec().place.name;
+  });
+  for (const sim::Job& job : scenario.jobs) {
+    const auto best = foresight.best(job);
+    if (!best) break;
+    if (!best->fits && spreads && !is_rigid(job)) continue;
+    if (!best->fits)
+      too_large.add(job, "");
+    else if (job.has_deadline() && best->time_s > job.deadline_s)
+      too_late.add(job, best->time_s == sim::kNever
+                            ? std::string(": no configuration reaches its floor")
+                            : fmt::format(": {:.6g} s, and the fastest configuration is believed to take {:.6g} s",
+                                          job.deadline_s, best->time_s));
+  }
+  too_large.tell("can never fit the cluster: whoever gets it, it fails", scenario);
+  too_late.tell("cannot be in time, even alone on the cluster", scenario);
+}
+
+void warn_of_idle_strategies(Scenario& scenario) {
+  const bool all_rigid = scenario.generators.empty() && std::all_of(scenario.jobs.begin(), scenario.jobs.end(), is_rigid);
+  const policies::PolicySpec usual;
+  for (const policies::PolicySpec& spec : scenario.policies) {
+    const auto warn = [&](std::string_view decision, const policies::StrategyChoice& choice, std::string_view why) {
+      scenario.warnings.push_back(fmt::format("policy \"{}\": its {} strategy \"{}\" {}", spec.name, decision, choice.name, why));
+    };
+    if (all_rigid) {
+      constexpr std::string_view kWhy = "is never asked: all jobs have a fixed length on devices that they name";
+      if (spec.configure.name != usual.configure.name) warn("configure", spec.configure, kWhy);
+      if (spec.place.name != usual.place.name) warn("place", spec.place, kWhy);
+      if (spec.threads.name != usual.threads.name) warn("threads", spec.threads, kWhy);
+    }
+    const bool is_elastic = std::find(kElasticQueues.begin(), kElasticQueues.end(), spec.queue.name) != kElasticQueues.end();
+    if (is_elastic && (all_rigid || (spec.configure.outside == nullptr && spec.configure.name == usual.configure.name)))
+      warn("queue", spec.queue, "has nothing to choose from: each job's menu has one entry");
+  }
+}
+
+}  // namespace
+
+void check_floors(const Scenario& scenario, std::size_t begin, std::size_t end, sim::JsonValue entry, const OwnModels& own,
+                  sim::Mistakes& mistakes) {
+  std::size_t others = 0;
+  const sim::Job* first = nullptr;
+  double reachable = 0;
+  for (std::size_t j = begin; j < end; ++j) {
+    const sim::Job& job = scenario.jobs[j];
+    const auto* convergence = job.has_target() ? find_convergence(own, job.profile->model, job.profile->dataset) : nullptr;
+    if (convergence == nullptr) continue;
+    const double ceiling = workloads::accuracy_ceiling(*convergence, {}, {});
+    if (job.target_accuracy <= ceiling) continue;
+    if (first != nullptr) {
+      ++others;
+      continue;
+    }
+    first = &job, reachable = ceiling;
+  }
+  if (first == nullptr) return;
+  sim::Mistake mistake = entry.mistake(fmt::format(
+      "a target_accuracy of at most {:.4g} for job \"{}\" ({} on {} is believed to get no further), or \"infeasible\" "
+      "beside \"jobs\" to say what becomes of it",
+      std::floor(reachable * 1e4) / 1e4, first->name, first->profile->model, first->profile->dataset));
+  mistake.found =
+      fmt::format("{:.6g}", first->target_accuracy) + (others == 0 ? "" : fmt::format(", and {} more such job{}", others, others == 1 ? "" : "s"));
+  mistakes.add(std::move(mistake));
+}
+
+void foresee(Scenario& scenario) {
+  if (!scenario.study_name.empty() || scenario.cluster.pools.empty()) return;
+  warn_of_jobs(scenario);
+  warn_of_idle_strategies(scenario);
+}
+
+}  // namespace rehearse::scenarios

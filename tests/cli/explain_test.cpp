@@ -1,0 +1,114 @@
+// Results told again: why a job got what it got, and several results side by side.
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "tests/cli/program.hpp"
+
+namespace {
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+std::string line_with(const std::string& text, std::string_view part) {
+  const std::size_t at = text.find(part);
+  if (at == text.npos) return {};
+  const std::size_t from = text.rfind('\n', at) + 1;
+  return text.substr(from, text.find('\n', at) - from);
+}
+
+}  // namespace
+
+TEST_CASE("explain: candidates, what was chosen, what was rejected and why, what happened") {
+  const TemporaryFolder folder;
+  REQUIRE(run_program(folder.path(), {"run", REHEARSE_SOURCE_DIR "/scenarios/quickstart.json", "--out", "q"}).status == 0);
+  const Ended all = run_program(folder.path(), {"explain", "q", "cifar-urgent"});
+  CHECK(all.status == 0);
+  CHECK(all.err.empty());
+  CHECK(has(
+      all.out,
+      "cifar-urgent: resnet18 on cifar10, submitted at 0 s; deadline 15.0 min, accuracy at least 0.9; for\nthe least money.\n"));
+  for (const char* policy : {"\nmanual\n", "\nresource-only\n", "\nbatch-only\n", "\nstatic-isotonic\n", "\noracle\n"})
+    CHECK(has(all.out, policy));
+  // The quickstart has no noise, so the manual prediction is what happened: 547.05 s of 900, 0.465 $.
+  CHECK(has(all.out, "one choice: 1 x v100, batch 128, predicted 9.1 min, 0.465 $, accuracy 0.9012; chosen\n"));
+  const Ended one = run_program(folder.path(), {"explain", "q", "cifar-urgent", "--policy", "oracle"});
+  CHECK_FALSE(has(one.out, "\nmanual\n"));
+  CHECK(has(one.out, " candidates, of which "));
+  CHECK(has(line_with(one.out, "chosen"), "   1  4 x t4      1024"));
+  CHECK(has(one.out, " late"));
+  CHECK(has(one.out, "Rejected: "));
+  CHECK(has(one.out, " too late"));
+  CHECK(has(one.out, "It did not wait and ran "));
+  CHECK(has(line_with(one.out, "time, waiting included"), "15.0 min  kept"));
+  CHECK(has(one.out, "(--all lists them)"));
+  CHECK_FALSE(has(run_program(folder.path(), {"explain", "q", "cifar-urgent", "--policy", "oracle", "--all"}).out, "(--all"));
+}
+
+TEST_CASE("explain: a job, a policy or a repetition that is not there") {
+  const TemporaryFolder folder;
+  folder.write("s.json", R"({ "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 1 } ] },
+    "jobs": [ { "job_id": "first", "gpus": 1, "duration_s": 60 }, { "job_id": "second", "gpus": 1, "duration_s": 60 } ],
+    "policies": [ "manual" ] })");
+  REQUIRE(run_program(folder.path(), {"run", "s.json", "--out", "r"}).status == 0);
+  const auto said = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "explain");
+    const Ended ended = run_program(folder.path(), arguments);
+    CHECK(ended.status == 3);
+    return ended.err;
+  };
+  CHECK(said({"r", "frist"}) == "r: expected a job of these results, found \"frist\"; did you mean \"first\"?\n");
+  CHECK(said({"r", "first", "--policy", "manaul"}) ==
+        "r: expected a policy of these results that did not fail, found \"manaul\"; did you mean \"manual\"?\n");
+  CHECK(said({"r", "first", "--repetition", "4"}) == "r: expected a repetition of these results, found \"4\"\n");
+  CHECK(has(said({"nowhere", "first"}), "nowhere/summary.json"));
+  // A job that its user sized: the queue alone decides. The second waits for the first, 60 s.
+  const Ended rigid = run_program(folder.path(), {"explain", "r", "second"});
+  CHECK(rigid.status == 0);
+  CHECK(has(rigid.out, "nobody configures it, the queue decides when it runs"));
+  CHECK(has(rigid.out, "It waited 60 s and ran 60 s on 1 x gpu"));
+}
+
+TEST_CASE("explain finds the scenario's files, and takes no others") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() + "/mine");
+  std::filesystem::create_directory(folder.path() + "/elsewhere");
+  folder.write("mine/trace.csv", "job_id,submit_s,gpus,duration_s\na,0,1,60\nb,0,1,60\n");
+  folder.write("mine/s.json", R"({ "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 1 } ] },
+    "jobs": [ { "trace": "trace.csv" } ], "policies": [ "manual" ] })");
+  REQUIRE(run_program(folder.path(), {"run", "mine/s.json", "--out", "r"}).status == 0);
+  CHECK(run_program(folder.path() + "/mine", {"explain", "../r", "b"}).status == 0);
+  CHECK(run_program(folder.path(), {"explain", "r", "b", "--inputs", "mine"}).status == 0);
+  const Ended none = run_program(folder.path(), {"explain", "r", "b"});
+  CHECK(none.status == 3);
+  CHECK(has(none.err, "r/scenario.json: expected its files as the run has read them, in the current folder or that of --inputs"));
+  folder.write("elsewhere/trace.csv", "job_id,submit_s,gpus,duration_s\na,0,1,60\nb,0,1,90\n");
+  CHECK(has(run_program(folder.path(), {"explain", "r", "b", "--inputs", "elsewhere"}).err,
+            "trace.csv: expected the file that the run has read, found another"));
+}
+
+TEST_CASE("compare: results side by side, paired where seeds and repetitions agree") {
+  const TemporaryFolder folder;
+  folder.write("s.json",
+               R"({ "repetitions": 3, "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 1 } ] },
+    "jobs": [ { "job_id": "first", "gpus": 1, "duration_s": 3600 } ], "policies": [ "manual" ] })");
+  const auto run = [&](const std::string& out, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"run", "s.json", "--out", out};
+    words.insert(words.end(), more.begin(), more.end());
+    REQUIRE(run_program(folder.path(), words).status == 0);
+  };
+  run("a", {});
+  run("b", {"--set", "/jobs/0/duration_s=7200"});
+  run("c", {"--set", "/seed=2"});
+  const Ended two = run_program(folder.path(), {"compare", "a", "b"});
+  CHECK(two.status == 0);
+  CHECK(has(two.out, "a: scenario s, seed 0, 3 repetitions\nb: scenario s, seed 0, 3 repetitions; paired with the first\n"));
+  // One job, alone: twice as long in every repetition.
+  CHECK(line_with(two.out, "makespan_s").ends_with("60.0 min   2.0 h  +100.0 % [+100.0, +100.0]"));
+  const Ended three = run_program(folder.path(), {"compare", "a", "b", "c", "--metric", "makespan_s"});
+  CHECK(has(three.out, "c: scenario s, seed 2, 3 repetitions; not paired: other seeds or repetitions\n"));
+  CHECK(has(line_with(three.out, "makespan_s"), "+0.0 %"));
+  CHECK_FALSE(has(three.out, "cost_usd"));
+  CHECK(run_program(folder.path(), {"compare", "a"}).status == 3);
+  const Ended slip = run_program(folder.path(), {"compare", "a", "b", "--metric", "makspan_s"});
+  CHECK(slip.status == 3);
+  CHECK(has(slip.err, "did you mean \"makespan_s\"?"));
+}

@@ -1,0 +1,55 @@
+// What whole runs conclude.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "experiments/run/run.hpp"
+#include "tests/scenarios/loading.hpp"
+
+namespace {
+
+using namespace rehearse;
+using Catch::Matchers::Contains;
+
+report::Summary run(const std::string& text) {
+  const TemporaryFolder folder;
+  const auto scenario = scenarios::load_scenario(folder.write("s.json", text), {});
+  return scenarios::run_scenario(*scenario, {.out = folder.path() + "/out", .processes = 1, .tell = [](const std::string&) {}});
+}
+
+}  // namespace
+
+TEST_CASE("a job that never fits makes no winner of whoever rejects it for nothing") {
+  const report::Summary s = run(R"({ "cluster": { "pools": [ { "name": "v", "instance": "p3.2xlarge", "nodes": 2 } ] },
+    "jobs": [ { "job_id": "big", "gpus": 64, "duration_s": 100 } ],
+    "policies": [ { "name": "fifo" }, { "name": "easy", "queue": "easy" } ] })");
+  CHECK(s.verdict.outcome == report::Outcome::no_cost);
+  CHECK(s.verdict.winner.empty());
+  CHECK_THAT(terminal_table(s), Contains("No winner") && Contains("cannot win"));
+}
+
+TEST_CASE("queues that cost the same have no cheapest among them") {
+  // Six jobs of fixed length on one GPU: whoever runs when, the money is the same, but for the order in which it is added up.
+  const report::Summary s = run(R"({ "cluster": { "pools": [ { "name": "v", "instance": "p3.2xlarge", "nodes": 1 } ] },
+    "jobs": [ { "gpus": 1, "duration_s": 70.1, "priority": 1 }, { "gpus": 1, "duration_s": 33.3, "priority": 3 },
+              { "gpus": 1, "duration_s": 91.7, "priority": 2 }, { "gpus": 1, "duration_s": 17.9, "priority": 6 },
+              { "gpus": 1, "duration_s": 50.3, "priority": 5 }, { "gpus": 1, "duration_s": 29.9, "priority": 4 } ],
+    "policies": [ { "name": "fifo" }, { "name": "sjf", "queue": "sjf" }, { "name": "easy", "queue": "easy" },
+                  { "name": "priority", "queue": { "name": "priority", "preempt": false } }, { "name": "edf", "queue": "edf" } ] })");
+  CHECK(s.verdict.outcome == report::Outcome::level);
+  CHECK(s.verdict.winner.empty());
+  CHECK(verdict_sentence(s.verdict) ==
+        "No policy that keeps limits as well as fifo is cheaper than it: sjf, easy, priority and edf cost the same.");
+}
+
+TEST_CASE("one repetition with noise gives figures and no verdict; a yardstick is marked") {
+  const report::Summary s = run(R"({ "cluster": { "pools": [ { "name": "v", "instance": "p3.8xlarge", "nodes": 2 } ] },
+    "jobs": [ { "job_id": "a", "model": "resnet18", "dataset": "cifar10", "epochs": 2 } ],
+    "policies": [ "manual", { "name": "wide", "configure": "manual", "queue": "sjf" }, "oracle" ] })");
+  CHECK(s.verdict.outcome == report::Outcome::one_repetition);
+  CHECK(s.rows[2].is_yardstick);
+  const std::string table = terminal_table(s);
+  CHECK_THAT(table, Contains("oracle (yardstick)") && Contains("One repetition gives figures and no verdict"));
+  // One model: 100 ln(1 / 0.05) repetitions.
+  CHECK_THAT(table, Contains("about 300 repetitions at least"));
+  CHECK_THAT(summary_json(s), Contains("\"outcome\": \"one_repetition\"") && Contains("\"yardstick\": true"));
+}

@@ -1,0 +1,196 @@
+#include "report/verdict.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+using namespace rehearse::report;
+
+namespace {
+
+using Figures = std::vector<VerdictFigures>;
+
+/// The same figures in every repetition, but for what `change` adds.
+Figures times(int repetitions, double broken_share, double cost) {
+  return Figures(static_cast<std::size_t>(repetitions), {broken_share, cost});
+}
+
+/// Costs that alternate by -+ `spread`, relatively (logarithms).
+Figures alternating(int repetitions, double broken_share, double cost, double spread) {
+  Figures figures;
+  for (int r = 0; r < repetitions; ++r) figures.push_back({broken_share, cost * std::exp(r % 2 == 0 ? -spread : spread)});
+  return figures;
+}
+
+VerdictPolicy policy(std::string name, Figures figures) { return {.name = std::move(name), .repetitions = std::move(figures)}; }
+VerdictPolicy yardstick(std::string name, Figures figures) {
+  return {.name = std::move(name), .is_yardstick = true, .repetitions = std::move(figures)};
+}
+
+/// Six models, a sixth of the jobs each.
+RunVerdict judged(std::vector<VerdictPolicy> policies, bool is_exact = false) {
+  return judge({.policies = std::move(policies), .reference = "manual", .is_exact = is_exact, .unit_share = 1.0 / 6});
+}
+
+}  // namespace
+
+TEST_CASE("the bound of a share by hand") {
+  // Nothing seen in 68 repetitions of six models: ln(60) / (68 x 6) = 4.0943 / 408, the rule of three for 408 draws at 5 % / 3.
+  CHECK(upper_bound(0, 0, 68, 0.05 / 3, 1.0 / 6) == Approx(4.0943446 / 408));
+  // Mean 0.002, deviation 0.01 over 25 repetitions at 5 %, draws that move nothing: t(24, 95 %) = 1.710882; 0.002 + 1.710882
+  // x 0.01 / 5.
+  CHECK(upper_bound(0.002, 0.01, 25, 0.05, 0) == Approx(0.002 + 1.710882 * 0.002));
+  // Both: a = ln(20) / (2 x 25 x 6) = 0.00998577; 0.002 + a + sqrt(a^2 + 0.003421764^2).
+  CHECK(upper_bound(0.002, 0.01, 25, 0.05, 1.0 / 6) == Approx(0.002 + 0.00998577 + std::hypot(0.00998577, 0.003421764)));
+  // 1 point: 100 x ln(60) / 6 = 68.2.
+  CHECK(fewest_repetitions(3, 1.0 / 6) == 69);
+}
+
+TEST_CASE("a cheaper policy that keeps limits is the cheapest") {
+  // 70 repetitions: the bound with nothing seen is ln(20) / (70 x 6) = 0.7 points.
+  const RunVerdict v = judged({policy("manual", times(70, 0.02, 100)), policy("cheap", alternating(70, 0.02, 80, 0.1))});
+  CHECK(v.outcome == Outcome::cheapest);
+  CHECK(v.winner == "cheap");
+  const PolicyVerdict& cheap = *v.find("cheap");
+  CHECK(cheap.keeping == Keeping::yes);
+  CHECK(cheap.standing == Standing::best);
+  CHECK(cheap.more_broken_high == Approx(std::log(20.0) / 420));
+  CHECK(v.find("manual")->standing == Standing::dearer);
+  // ln(0.8) = -0.2231436; deviation 0.1 sqrt(70 / 69) = 0.100722; t(69, 97.5 %) = 1.994945: half 0.0240163.
+  CHECK(cheap.cheaper_than_reference_percent.mean == Approx(20));
+  CHECK(cheap.cheaper_than_reference_percent.ci95_low == Approx(100 * (1 - 0.8 * std::exp(0.0240163))).epsilon(1e-5));
+  CHECK(cheap.cheaper_than_reference_percent.ci95_high == Approx(100 * (1 - 0.8 * std::exp(-0.0240163))).epsilon(1e-5));
+  CHECK(v.find("manual")->dearer_than_best_percent.mean == Approx(25));
+}
+
+TEST_CASE("a policy that misses 99.3 % of its deadlines never wins, however cheap") {
+  const RunVerdict v = judged({policy("manual", times(70, 0.01, 100)), policy("late", times(70, 0.993, 1))});
+  CHECK(v.outcome == Outcome::nobody_keeps);
+  CHECK(v.winner.empty());
+  CHECK(v.find("late")->keeping == Keeping::no);
+  CHECK(v.find("late")->repetitions_more == 0);
+}
+
+TEST_CASE("a wide interval qualifies nobody") {
+  // Mean difference 0, but it swings by 10 points: 1.67 x 0.1 / sqrt(70) = 2 points.
+  Figures swinging;
+  for (int r = 0; r < 70; ++r) swinging.push_back({r % 2 == 0 ? 0.05 : 0.25, 50});
+  const RunVerdict v = judged({policy("manual", times(70, 0.15, 100)), policy("swings", swinging)});
+  CHECK(v.find("swings")->keeping == Keeping::undecided);
+  CHECK(v.outcome == Outcome::undecided);
+  CHECK(v.winner.empty());
+  // a + sqrt(a^2 + s^2) <= 0.01 with a = ln 20 / 12 n and s = t 0.100722 / sqrt(n): n = 328 (t = 1.6495): a = 0.000761,
+  // s = 0.009173: 0.009966; n = 326: 0.010001.
+  const double n = 70 + v.find("swings")->repetitions_more;
+  CHECK(n == Approx(327).margin(1));
+  const double deviation = 0.1 * std::sqrt(70.0 / 69);
+  CHECK(upper_bound(0, deviation, n, 0.05, 1.0 / 6) <= 0.01);
+  CHECK(upper_bound(0, deviation, n - 1, 0.05, 1.0 / 6) > 0.01);
+}
+
+TEST_CASE("no variance by luck over few jobs qualifies nobody") {
+  // Five repetitions without a broken limit: ln(20) / 30 = 10 points.
+  const RunVerdict v = judged({policy("manual", times(5, 0, 100)), policy("lucky", times(5, 0, 50))});
+  CHECK(v.find("lucky")->keeping == Keeping::undecided);
+  CHECK(v.find("lucky")->more_broken_high == Approx(std::log(20.0) / 30));
+  // 100 ln(20) / 6 = 49.93: 50 repetitions are needed.
+  CHECK(v.find("lucky")->repetitions_more == 45);
+  CHECK(v.outcome == Outcome::undecided);
+}
+
+TEST_CASE("one repetition gives no verdict, unless figures are exact") {
+  const std::vector<VerdictPolicy> policies{policy("manual", times(1, 0, 100)), policy("cheap", times(1, 0, 50))};
+  const RunVerdict one = judged(policies);
+  CHECK(one.outcome == Outcome::one_repetition);
+  CHECK_FALSE(one.has_verdict());
+  CHECK(one.winner.empty());
+  CHECK(one.find("cheap")->keeping == Keeping::not_judged);
+  const RunVerdict exact = judged(policies, true);
+  CHECK(exact.outcome == Outcome::cheapest);
+  CHECK(exact.winner == "cheap");
+  CHECK(exact.find("cheap")->cheaper_than_reference_percent.ci95_low == Approx(50));
+  // Exactly a point more is kept; more is not.
+  CHECK(judged({policy("manual", times(1, 0, 100)), policy("p", times(1, 0.01, 50))}, true).winner == "p");
+  CHECK(judged({policy("manual", times(1, 0, 100)), policy("p", times(1, 0.011, 50))}, true).winner.empty());
+}
+
+TEST_CASE("five policies of the same cost but for rounding: none is the cheapest") {
+  std::vector<VerdictPolicy> queues{policy("manual", times(3, 0.3, 1000))};
+  for (int q = 1; q < 5; ++q) queues.push_back(policy("queue " + std::to_string(q), times(3, 0.3, 1000 * (1 - q * 1e-12))));
+  for (const bool is_exact : {true, false}) {
+    // Sure to keep limits as well when figures are exact; otherwise the reference alone.
+    const RunVerdict v = judged(queues, is_exact);
+    CHECK(v.winner.empty());
+    CHECK(v.outcome == (is_exact ? Outcome::level : Outcome::undecided));
+  }
+  for (VerdictPolicy& queue : queues) queue.repetitions = Figures(200, queue.repetitions.front());
+  const RunVerdict v = judged(queues);
+  CHECK(v.outcome == Outcome::level);
+  CHECK(v.best == "manual");
+  for (std::size_t q = 1; q < 5; ++q) {
+    CHECK(v.policies[q].standing == Standing::level);
+    CHECK(v.policies[q].dearer_than_best_percent.mean == 0);
+  }
+}
+
+TEST_CASE("a yardstick never wins, and is in no comparison") {
+  const RunVerdict v = judged({policy("manual", times(70, 0, 100)), policy("cheap", times(70, 0, 80)),
+                               yardstick("oracle", times(70, 0, 40)), yardstick("staged-oracle", times(70, 0, 30))});
+  CHECK(v.winner == "cheap");
+  CHECK(v.comparisons == 1);
+  CHECK(v.find("oracle")->keeping == Keeping::not_judged);
+  CHECK(v.find("oracle")->standing == Standing::not_judged);
+  // Alone with the reference it makes no contest.
+  CHECK(judged({policy("manual", times(70, 0, 100)), yardstick("oracle", times(70, 0, 40))}).outcome == Outcome::one_policy);
+}
+
+TEST_CASE("a policy without an effective cost cannot win") {
+  Figures unknown = times(70, 0, 10);
+  unknown[3].effective_cost_usd = std::nan("");
+  const RunVerdict v =
+      judged({policy("manual", times(70, 0, 100)), policy("never-fits", unknown), policy("cheap", times(70, 0, 80))});
+  CHECK(v.winner == "cheap");
+  CHECK(v.find("never-fits")->standing == Standing::not_judged);
+  CHECK(std::isnan(v.find("never-fits")->cheaper_than_reference_percent.mean));
+  CHECK(judged({policy("manual", times(70, 0, 100)), policy("never-fits", unknown)}).outcome == Outcome::no_cost);
+  // One job that never fits: it costs 0 whoever rejects it.
+  CHECK(judged({policy("manual", times(1, 1, 0)), policy("p", times(1, 1, 0))}, true).outcome == Outcome::no_cost);
+}
+
+TEST_CASE("level with the best inside 1 %, dearer beyond, and undecided between") {
+  // Half widths for 3 comparisons at 200 repetitions: t(199, 1 - 0.025 / 3) = 2.4139. With deviation 0.02: 0.0034; with 0.2:
+  // 0.034.
+  const RunVerdict v = judged({policy("manual", times(200, 0, 100)), policy("best", times(200, 0, 80)),
+                               policy("level", alternating(200, 0, 80.1, 0.02)), policy("dear", alternating(200, 0, 90, 0.02))});
+  CHECK(v.outcome == Outcome::cheapest);
+  CHECK(v.winner == "best");
+  CHECK(v.find("level")->standing == Standing::level);
+  CHECK(v.find("dear")->standing == Standing::dearer);
+  const RunVerdict wide = judged({policy("manual", times(200, 0, 100)), policy("best", times(200, 0, 80)),
+                                  policy("unsure", alternating(200, 0, 81.6, 0.2))});
+  CHECK(wide.outcome == Outcome::undecided);
+  CHECK(wide.winner.empty());
+  CHECK(wide.best == "best");
+  // Excludes 0 as soon as t 0.2005 / sqrt(n) < ln(1.02) = 0.0198026; for 2 comparisons t = 2.25 (normal: 2.2414): n = 518.
+  CHECK(200 + wide.find("unsure")->repetitions_more == Approx(518).margin(4));
+}
+
+TEST_CASE("nobody is cheaper than the reference") {
+  const RunVerdict dearer = judged({policy("manual", times(70, 0, 100)), policy("dear", times(70, 0, 110))});
+  CHECK(dearer.outcome == Outcome::reference);
+  CHECK(dearer.winner == "manual");
+  const RunVerdict level =
+      judged({policy("manual", times(70, 0, 100)), policy("same", times(70, 0, 100.5)), policy("dear", times(70, 0, 110))});
+  CHECK(level.outcome == Outcome::reference);
+  // 0.5 % below the reference, and the interval has no width: that is cheaper, if little.
+  CHECK(judged({policy("manual", times(70, 0, 100)), policy("bit", times(70, 0, 99.5))}).outcome == Outcome::cheapest);
+  // An interval with 0 inside 1 %: level.
+  CHECK(judged({policy("manual", times(70, 0, 100)), policy("bit", alternating(70, 0, 99.9, 0.01))}).outcome == Outcome::level);
+}
+
+TEST_CASE("without a reference, another policy or a job there is no verdict") {
+  CHECK(judged({policy("other", times(70, 0, 100)), policy("p", times(70, 0, 90))}).outcome == Outcome::no_reference);
+  CHECK(judged({policy("manual", {}), policy("p", times(70, 0, 90))}).outcome == Outcome::no_reference);
+  CHECK(judged({policy("manual", times(70, 0, 100)), policy("p", {})}).outcome == Outcome::one_policy);
+  CHECK(judged({policy("manual", times(70, std::nan(""), 0)), policy("p", times(70, std::nan(""), 0))}).outcome ==
+        Outcome::no_job);
+}

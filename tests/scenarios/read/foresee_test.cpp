@@ -1,0 +1,76 @@
+// What check says before anything is run.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "tests/scenarios/loading.hpp"
+
+namespace {
+
+using namespace rehearse;
+using Catch::Matchers::Contains;
+
+/// Two V100; RnnLM and the like are believed to have ceilings below 1.
+std::string scenario(const std::string& jobs, const std::string& policies, const std::string& more = "") {
+  return R"({ "cluster": { "pools": [ { "name": "v", "instance": "p3.2xlarge", "nodes": 2 } ] }, "jobs": [ )" + jobs +
+         R"( ], "policies": [ )" + policies + " ]" + more + " }";
+}
+
+std::vector<std::string> warnings(const std::string& text) {
+  const TemporaryFolder folder;
+  return scenarios::load_scenario(folder.write("s.json", text), {})->warnings;
+}
+
+}  // namespace
+
+TEST_CASE("a floor above the belief's ceiling is refused, with what can be reached") {
+  const TemporaryFolder folder;
+  const std::string job = R"({ "job_id": "a", "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.99 })";
+  const std::string said = complaints(folder, scenario(job, R"("manual")"));
+  CHECK_THAT(said, Contains("/jobs/0") && Contains("a target_accuracy of at most 0.94") && Contains("found 0.99"));
+  // Whoever says what becomes of such a job may have one.
+  for (const char* what : {"best-effort", "reject"})
+    CHECK(complaints(folder, scenario(job, R"("manual")", std::string(R"(, "infeasible": ")") + what + "\"")).empty());
+  // What can be reached, as it was told, is accepted; of a trace the jobs are counted.
+  const std::size_t at = said.find("at most ") + 8;
+  CHECK(complaints(folder, scenario(with(job, "0.99", said.substr(at, 6)), R"("manual")")).empty());
+  folder.write("t.csv", "job_id,submit_s,model,dataset,target_accuracy\na,0,resnet18,cifar10,0.99\nb,1,resnet18,cifar10,0.98\n");
+  CHECK_THAT(complaints(folder, scenario(R"({ "trace": "t.csv" })", R"("manual")")), Contains("and 1 more such job"));
+}
+
+TEST_CASE("jobs that can never fit are warned of") {
+  const auto rigid = warnings(scenario(R"({ "job_id": "big", "gpus": 64, "duration_s": 100 })", R"("manual")"));
+  REQUIRE(rigid.size() == 1);
+  CHECK_THAT(rigid[0], Contains("\"big\" can never fit"));
+  CHECK(warnings(scenario(R"({ "job_id": "two", "gpus": 2, "duration_s": 100 })", R"("manual")")).empty());
+}
+
+TEST_CASE("deadlines below the fastest configuration are warned of") {
+  const auto job = [](const char* deadline) {
+    return R"({ "job_id": "a", "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9, "deadline_s": )" +
+           std::string(deadline) + " }";
+  };
+  const auto late = warnings(scenario(job("60"), R"("manual")"));
+  REQUIRE(late.size() == 1);
+  CHECK_THAT(late[0], Contains("\"a\" cannot be in time") && Contains("60 s"));
+  CHECK(warnings(scenario(job("6000"), R"("manual")")).empty());
+  // A job of fixed length takes at least that.
+  const auto two = warnings(scenario(
+      R"({ "job_id": "b", "gpus": 1, "duration_s": 100, "deadline_s": 99 }, { "job_id": "c", "gpus": 1, "duration_s": 100, "deadline_s": 98 })",
+      R"("manual")"));
+  REQUIRE(two.size() == 1);
+  CHECK_THAT(two[0], Contains("2 jobs cannot be in time") && Contains("\"b\""));
+}
+
+TEST_CASE("a strategy that nothing in the scenario asks is warned of") {
+  const std::string rigid = R"({ "job_id": "r", "gpus": 1, "duration_s": 100 })";
+  const std::string trained = R"({ "job_id": "t", "model": "resnet18", "dataset": "cifar10", "epochs": 2 })";
+  const std::string process = R"({ "name": "mine", "configure": { "process": ["./policy"] } })";
+  const std::string elastic = R"({ "name": "e", "queue": "goodput" })";
+  const std::string with_menu = R"({ "name": "e", "configure": "static-isotonic", "queue": "goodput" })";
+  CHECK_THAT(warnings(scenario(rigid, process)).at(0), Contains("\"mine\"") && Contains("is never asked"));
+  CHECK_THAT(warnings(scenario(rigid, elastic)).at(0), Contains("\"goodput\" has nothing to choose from"));
+  CHECK_THAT(warnings(scenario(trained, elastic)).at(0), Contains("\"goodput\" has nothing to choose from"));
+  CHECK(warnings(scenario(trained, process)).empty());
+  CHECK(warnings(scenario(trained, with_menu)).empty());
+  CHECK(warnings(scenario(rigid, R"({ "name": "easy", "queue": "easy" })")).empty());
+}
