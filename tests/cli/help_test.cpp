@@ -11,8 +11,6 @@
 
 namespace {
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 const std::string kScenario = R"({
   "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 2 } ] },
   "jobs": [ { "gpus": 1, "duration_s": 60 } ],
