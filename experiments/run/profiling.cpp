@@ -66,7 +66,7 @@ class Profiling::Profiler {
   }
 
   struct Measured {
-    std::vector<policies::PastRun> runs;
+    std::vector<policies::PastRun> runs, too_large;
     double cost_usd = 0;
   };
   /// As many runs of one profile in these pools as `probes` takes one after the other. A configuration measured again for as many
@@ -81,7 +81,12 @@ class Profiling::Profiler {
       const std::size_t next = probes.chooser->next({.pool = pool, .seen = done.runs, .typical = typical, .random_key = key});
       sim::check(next < pool.size(), "a strategy probes what is not in the pool");
       sim::Random noise(stream(measurements[next].name));
+      const std::size_t before = done.runs.size();
       done.cost_usd += measure(measurements[next], noise, done.runs);
+      if (done.runs.size() > before && done.runs.back().told == policies::Told::out_of_memory) {
+        done.too_large.push_back(std::move(done.runs.back()));
+        done.runs.pop_back();
+      }
       pool.erase(pool.begin() + static_cast<std::ptrdiff_t>(next));
       measurements.erase(measurements.begin() + static_cast<std::ptrdiff_t>(next));
     }
@@ -116,6 +121,12 @@ class Profiling::Profiler {
   }
   /// By which a time is measured wrong.
   double misread(const std::string& name) const { return sim::Random(stream(name)).log_normal_factor(scenario_.history.noise); }
+
+  policies::PastRun too_large(const sim::Profile& profile, int pool, const sim::Configuration& c) const {
+    policies::PastRun run = run_of(profile, pool, c);
+    run.told = policies::Told::out_of_memory;
+    return run;
+  }
 
   /// What the evaluations read, one an epoch; empty: it diverges. Ends at the job's target, or at its cap.
   std::vector<double> curve(const sim::Job& job, const sim::Configuration& c) const {
@@ -175,12 +186,17 @@ class Profiling::Profiler {
     return sim::stream_key(scenario_.seed, static_cast<std::uint64_t>(repetition_), "profiling", name);
   }
 
-  /// Appends the run and returns what it cost; one that does not fit or diverges teaches nothing and costs nothing.
+  /// Appends the run and returns what it cost: of one that is out of memory the start-up. One that diverges teaches nothing and
+  /// costs nothing.
   double measure(const Measurement& what, sim::Random& random, std::vector<policies::PastRun>& runs) {
     const sim::Job job{
         .name = what.name, .profile = what.profile, .work = sim::Work::train, .epochs = what.epochs, .pool = what.pool};
     const sim::AloneOutcome outcome = runner_.run(job, {.configuration = what.configuration});
-    if (!outcome.fits || outcome.failure != sim::FailureReason::none) return 0;
+    if (!outcome.fits) {
+      runs.push_back(too_large(*what.profile, what.pool, what.configuration));
+      return sim::usd_for(scenario_.cluster, scenario_.costs, what.configuration, start_s(what.configuration));
+    }
+    if (outcome.failure != sim::FailureReason::none) return 0;
     const double accuracy = world_.models().convergence->measured_accuracy(job, static_cast<int>(job.epochs), outcome.accuracy);
     policies::PastRun run = run_of(*what.profile, what.pool, what.configuration);
     run.epochs = job.epochs;
@@ -242,7 +258,7 @@ struct Profiling::Campaign final : policies::Laboratory {
                                          c.groups.front().batch_per_worker);
     const sim::Job job{.name = name, .profile = &profile, .work = sim::Work::train, .epochs = 1, .pool = pool};
     const double epoch_s = lab.epoch_s(job, c);
-    if (epoch_s < 0) return {};
+    if (epoch_s < 0) return out_of_memory(candidate);
     Measured measured{.fits = true, .run = lab.run_of(profile, pool, c)};
     measured.run.told = policies::Told::steps;
     measured.run.epochs = 1;
@@ -264,7 +280,8 @@ struct Profiling::Campaign final : policies::Laboratory {
     job.epochs = std::min(epochs, before + affordable);
     job.target_accuracy = until;
     job.readings = 2;
-    if (epoch_s < 0 || job.epochs < before + 1) return {};
+    if (epoch_s < 0) return out_of_memory(candidate);
+    if (job.epochs < before + 1) return {};
     Measured measured{.fits = true, .run = lab.run_of(profile, pool, c)};
     measured.run.curve = lab.curve(job, c);
     if (measured.run.curve.empty()) return {};
@@ -276,6 +293,13 @@ struct Profiling::Campaign final : policies::Laboratory {
     measured.usd = price_usd(candidate, measured.held_s);
     before = std::max(before, done);
     return measured;
+  }
+
+  /// Paid for until the first step.
+  Measured out_of_memory(std::size_t candidate) const {
+    const sim::Configuration& c = configurations[candidate];
+    const double start_s = lab.start_s(c);
+    return {.run = lab.too_large(profile, c.groups.front().pool, c), .held_s = start_s, .usd = price_usd(candidate, start_s)};
   }
 
   Profiler& lab;
@@ -305,7 +329,7 @@ void Profiling::make_runs(const sim::Job& job) {
   is_stale_ = true;
   if (policy_.chooser != nullptr && policy_.learning.probing == policies::Probing::own) {
     Profiler::Measured measured = profiler_->chosen(*job.profile, pools_, policy_, job);
-    runs_.insert(runs_.end(), measured.runs.begin(), measured.runs.end());
+    for (const auto& runs : {measured.runs, measured.too_large}) runs_.insert(runs_.end(), runs.begin(), runs.end());
     cost->second = measured.cost_usd;
     return;
   }

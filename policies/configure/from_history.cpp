@@ -8,6 +8,14 @@
 
 namespace rehearse::policies {
 
+namespace {
+
+const std::string& instance_name(const sim::Cluster& cluster, int pool) {
+  return cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(pool)].instance)].name;
+}
+
+}  // namespace
+
 bool FromHistory::allowed(const ConfigureView& view, const sim::Configuration& c) const {
   if (c == view.manual) return true;
   const sim::Group &group = c.groups.front(), &manual = view.manual.groups.front();
@@ -31,13 +39,22 @@ sim::Menu FromHistory::configure(const ConfigureView& view, const workloads::Bel
     predictors_->forget(*view.job.profile);
     seen = std::move(runs);
   }
+  std::vector<PastRun> too_large;
+  std::ranges::copy_if(seen_[view.job.profile->index], std::back_inserter(too_large),
+                       [](const PastRun& run) { return run.told == Told::out_of_memory; });
+  const auto is_too_large = [&](const sim::Configuration& c) {
+    const std::string& instance = instance_name(view.cluster, c.groups.front().pool);
+    return std::ranges::any_of(too_large, [&](const PastRun& run) {
+      return run.instance == instance && run.batch_size / run.workers <= c.batch_size() / c.workers();
+    });
+  };
   std::vector<sim::Choice> choices;
   choices.reserve(view.candidates.size());
   for (const sim::Configuration& c : view.candidates) {
     if (!allowed(view, c)) continue;
     choices.push_back({.configuration = c, .predicted = predictors_->predict(view.job, c, view.costs)});
-    if (c == view.manual &&
-        !fits_memory(view.job, view.cluster, belief, c)) {  // the one of them that need not; no run can have told
+    // Of the candidates manual's need not fit by the belief, and no run can have told; of the others runs may have.
+    if (is_too_large(c) || (c == view.manual && !fits_memory(view.job, view.cluster, belief, c))) {
       choices.back().predicted.feasible = false;
       choices.back().predicted.note = "does not fit memory";
     }
@@ -90,10 +107,6 @@ constexpr std::size_t kEnoughRuns = 10;  // with fewer on an instance, those of 
 /// Of the way from an epoch's expected to its pessimistic time, for the money that choices are ranked by: of many uncertain ones
 /// the one that looks cheapest is rather the one that is most underestimated (the winner's curse).
 constexpr double kCaution = 0.5;
-
-const std::string& instance_name(const sim::Cluster& cluster, int pool) {
-  return cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(pool)].instance)].name;
-}
 
 void add_note(std::string& note, const char* text) { note += (note.empty() ? "" : "; ") + std::string(text); }
 

@@ -49,7 +49,7 @@ class ActiveProbes::Outlook {
       : candidates_(candidates), options_(options), limits_(std::move(limits)) {
     std::map<std::string, std::vector<PastRun>> by_instance;
     for (const PastRun& run : runs)
-      if (run.told != Told::recipe) by_instance[run.instance].push_back(run);
+      if (tells_time(run)) by_instance[run.instance].push_back(run);
     std::map<std::string, TimeEnvelope> envelopes;
     std::map<double, std::size_t> slot_of_batch;
     for (const auto& [instance, of] : by_instance) envelopes.emplace(instance, TimeEnvelope(of, options.envelope));
@@ -114,7 +114,8 @@ class ActiveProbes::Outlook {
   }
   double least_usd(std::size_t job, std::size_t c) const { return candidates_[c].usd_per_s * least_s(job, c); }
   bool may_take(std::size_t job, std::size_t c) const {
-    return limits_[job].batch_size == 0 || limits_[job].batch_size == candidates_[c].run.batch_size;
+    return !candidates_[c].too_large &&
+           (limits_[job].batch_size == 0 || limits_[job].batch_size == candidates_[c].run.batch_size);
   }
   /// Could it keep the deadline, at its best?
   bool may_keep(std::size_t job, std::size_t c) const { return may_take(job, c) && least_s(job, c) <= limits_[job].deadline_s; }
@@ -250,10 +251,12 @@ std::size_t trainer_of(const Outlook& outlook, std::span<const ProbeCandidate> c
   std::size_t cheapest = candidates.size();
   const auto usd = [&](std::size_t c) { return candidates[c].usd_per_s * outlook.epoch_s(c); };
   for (std::size_t c = 0; c < candidates.size(); ++c)
-    if (outlook.slot(c) == slot && outlook.is_known(c) && (cheapest == candidates.size() || usd(c) < usd(cheapest))) cheapest = c;
+    if (!candidates[c].too_large && outlook.slot(c) == slot && outlook.is_known(c) &&
+        (cheapest == candidates.size() || usd(c) < usd(cheapest)))
+      cheapest = c;
   std::size_t chosen = cheapest;
   for (std::size_t c = 0; c < candidates.size() && cheapest < candidates.size(); ++c)
-    if (outlook.slot(c) == slot && outlook.is_known(c) &&
+    if (!candidates[c].too_large && outlook.slot(c) == slot && outlook.is_known(c) &&
         usd(c) <= std::max(kFasterFor * usd(cheapest), std::min(2 * usd(cheapest), usd(cheapest) + spare_usd)) &&
         outlook.epoch_s(c) < outlook.epoch_s(chosen))
       chosen = c;
@@ -312,8 +315,8 @@ double ActiveProbes::buy_times(std::span<const std::size_t> wave, const Outlook&
     timed_[c] = true;
     const double most_s = candidates_[c].start_s + std::max(kProbeSeconds, kProbeSteps * outlook.longest_step_s(c));
     Laboratory::Measured measured = laboratory_.time_steps(c, most_s);
-    if (!measured.fits) continue;
     pay(measured, c, most_s);
+    if (!measured.fits) note_too_large(measured.run);
     rows_.push_back({std::move(measured.run), now_s + measured.held_s});
     end_s = std::max(end_s, now_s + measured.held_s);
   }
@@ -481,11 +484,16 @@ double ActiveProbes::train(std::size_t candidate, const Plan& plan, double now_s
   Training& training = trainings_[batch];
   const double most_s = candidates_[candidate].start_s + std::max(1.0, plan.epochs - training.epochs) * plan.longest_epoch_s;
   Laboratory::Measured measured = laboratory_.train(candidate, plan.until, plan.epochs, most_s);
+  pay(measured, candidate, most_s);
+  if (measured.run.told == Told::out_of_memory) {
+    note_too_large(measured.run);
+    rows_.push_back({std::move(measured.run), now_s + measured.held_s});
+    return now_s + measured.held_s;
+  }
   if (!measured.fits) {
     training.reached = 1;  // it cannot be trained any further: not tried again
     return now_s;
   }
-  pay(measured, candidate, most_s);
   const double expected_s =
       now_s + candidates_[candidate].start_s + std::max(1.0, plan.expected_epochs - training.epochs) * plan.epoch_s;
   training.epochs = measured.run.epochs;
@@ -531,6 +539,17 @@ double ActiveProbes::wait_for_trainings(const JobLimits& job, double now_s, doub
     best_s = std::max(waited_s, std::min(pending[k]->known_s - now_s, latest_s));
   }
   return best_s;
+}
+
+void ActiveProbes::add(PastRun run) {
+  if (run.told == Told::out_of_memory) note_too_large(run);
+  rows_.push_back({std::move(run), -kUnbounded});
+}
+
+/// More samples on such a worker do not fit either.
+void ActiveProbes::note_too_large(const PastRun& run) {
+  for (ProbeCandidate& c : candidates_)
+    c.too_large = c.too_large || (c.instance == run.instance && c.run.batch_size / c.run.workers >= run.batch_size / run.workers);
 }
 
 void ActiveProbes::pay(const Laboratory::Measured& measured, std::size_t candidate, double most_s) {

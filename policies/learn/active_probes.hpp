@@ -19,7 +19,8 @@ struct ProbeCandidate {
   PlannedRun run;
   std::string instance;
   double usd_per_s = 0;
-  double start_s = 0;  ///< of a job and of a measurement
+  double start_s = 0;      ///< of a job and of a measurement
+  bool too_large = false;  ///< for the memory of its workers, as has been seen
 };
 
 /// What is known of a job that has arrived.
@@ -35,7 +36,7 @@ struct JobLimits {
 class Laboratory {
  public:
   struct Measured {
-    bool fits = false;  ///< otherwise nothing else is set, and nothing was paid
+    bool fits = false;  ///< otherwise `run` says that it was out of memory, or it has diverged and nothing else is set
     PastRun run;
     double held_s = 0;  ///< start-up included
     double usd = 0;     ///< at most the price of the seconds that were allowed
@@ -68,7 +69,7 @@ class ActiveProbes {
   /// What has been measured by this date; the recipe first.
   std::vector<PastRun> known(double at_s) const;
   /// Known from now on.
-  void add(PastRun run) { rows_.push_back({std::move(run), -std::numeric_limits<double>::infinity()}); }
+  void add(PastRun run);
   double cost_usd() const { return cost_usd_; }
   /// Measurements bought so far.
   int probes() const { return probes_; }
@@ -99,12 +100,13 @@ class ActiveProbes {
   double jobs_to_come() const;
   /// What may still be spent, where a job costs so much.
   double left_usd(double job_usd) const;
+  void note_too_large(const PastRun& run);
   void pay(const Laboratory::Measured& measured, std::size_t candidate, double most_s);
   double buy_times(std::span<const std::size_t> wave, const Outlook& outlook, double now_s);
   std::vector<JobLimits> typical_limits() const;
   double soonest_s(const JobLimits& job, double at_s) const;
 
-  const std::vector<ProbeCandidate> candidates_;
+  std::vector<ProbeCandidate> candidates_;
   const ActiveOptions options_;
   Laboratory& laboratory_;
   std::vector<Row> rows_;

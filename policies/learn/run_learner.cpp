@@ -97,7 +97,7 @@ std::vector<PastRun> RunHistory::of(const sim::Profile& profile) const {
 std::vector<PastRun> RunHistory::on_instance(const sim::Profile& profile, std::string_view instance) const {
   std::vector<PastRun> found;
   std::ranges::copy_if(runs_, std::back_inserter(found),
-                       [&](const PastRun& r) { return r.told != Told::recipe && r.instance == instance && is_of(r, profile); });
+                       [&](const PastRun& r) { return tells_time(r) && r.instance == instance && is_of(r, profile); });
   return found;
 }
 
@@ -120,7 +120,7 @@ RunHistory::Gathered RunHistory::on_instance_or_borrowed(const sim::Profile& pro
 std::string RunHistory::richest_other_instance(const sim::Profile& profile, std::string_view instance) const {
   std::map<std::string, std::size_t> count;
   for (const PastRun& r : runs_)
-    if (r.told != Told::recipe && r.instance != instance && is_of(r, profile)) ++count[r.instance];
+    if (tells_time(r) && r.instance != instance && is_of(r, profile)) ++count[r.instance];
   const auto richest =
       std::ranges::max_element(count, {}, [](const auto& entry) { return entry.second; });  // the first of equals
   return richest == count.end() ? std::string{} : richest->first;

@@ -14,6 +14,7 @@
 namespace rehearse::policies {
 
 using workloads::PastRun;
+using workloads::tells_time;
 using workloads::Told;
 
 class RunHistory {

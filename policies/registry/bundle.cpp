@@ -123,26 +123,35 @@ sim::Menu Bundle::configure_again(const sim::Job& job, std::span<const sim::Stag
   return ask(job, seen, now_s);
 }
 
-void Bundle::on_run(const sim::RunSeen& run) {
-  if (inputs_.past_runs == nullptr) return;
-  const sim::Profile& profile = *run.job->profile;
-  const sim::Configuration& c = *run.configuration;
+PastRun Bundle::past_run_of(const sim::Job& job, const sim::Configuration& c) const {
+  const sim::Profile& profile = *job.profile;
   const bool asynchronous = c.sync.kind == sim::SyncKind::servers_async;
   const auto& pool = inputs_.cluster->pools[static_cast<std::size_t>(c.groups.front().pool)];
-  if (c.groups.size() != 1 || run.accuracies.empty()) return;
-  PastRun past{.model = profile.model,
-               .dataset = profile.dataset,
-               .precision = profile.precision,
-               .lr_rule = profile.lr_rule,
-               .instance = inputs_.cluster->instances[static_cast<std::size_t>(pool.instance)].name,
-               .workers = c.workers(),
-               .batch_size = c.batch_size() * (asynchronous ? c.workers() : 1),
-               .samples = inputs_.belief->profiles().of(profile).training_samples,
-               .epochs = static_cast<double>(run.accuracies.size()),
-               .time_s = run.time_s,
-               .asynchronous = asynchronous};
+  return {.model = profile.model,
+          .dataset = profile.dataset,
+          .precision = profile.precision,
+          .lr_rule = profile.lr_rule,
+          .instance = inputs_.cluster->instances[static_cast<std::size_t>(pool.instance)].name,
+          .workers = c.workers(),
+          .batch_size = c.batch_size() * (asynchronous ? c.workers() : 1),
+          .samples = inputs_.belief->profiles().of(profile).training_samples,
+          .asynchronous = asynchronous};
+}
+
+void Bundle::on_run(const sim::RunSeen& run) {
+  if (inputs_.past_runs == nullptr || run.configuration->groups.size() != 1 || run.accuracies.empty()) return;
+  PastRun past = past_run_of(*run.job, *run.configuration);
+  past.epochs = static_cast<double>(run.accuracies.size());
+  past.time_s = run.time_s;
   for (const double accuracy : run.accuracies) past.curve.push_back(std::isnan(accuracy) ? 0 : std::clamp(accuracy, 0.0, 1.0));
   past.accuracy = past.curve.back();
+  inputs_.past_runs->on_run(std::move(past));
+}
+
+void Bundle::on_out_of_memory(const sim::Job& job, const sim::Configuration& configuration) {
+  if (inputs_.past_runs == nullptr || configuration.groups.size() != 1) return;
+  PastRun past = past_run_of(job, configuration);
+  past.told = Told::out_of_memory;
   inputs_.past_runs->on_run(std::move(past));
 }
 
@@ -198,7 +207,7 @@ double Bundle::manual_alone_usd(const sim::Job& job) {
     const double part = inputs_.costs.billing == sim::Billing::allocated ? job.gpu_fraction : 1;
     return part * reference_->run(job, menu.ranked.front()).cost_usd;
   }
-  const sim::AloneOutcome outcome = reference_->run(job, manual_choice(job));
+  const sim::AloneOutcome outcome = reference_->run_until_it_fits(job, manual_choice(job));
   return outcome.fits ? outcome.cost_usd : sim::kUnset;
 }
 
@@ -212,10 +221,9 @@ sim::Choice Bundle::manual_choice(const sim::Job& job) {
 }
 
 Bundle::AloneRun Bundle::manual_alone(const sim::Job& job) {
-  if (job.work == sim::Work::rigid)
-    return {.time_s = job.duration_s, .devices = job.gpus * job.gpu_fraction};
+  if (job.work == sim::Work::rigid) return {.time_s = job.duration_s, .devices = job.gpus * job.gpu_fraction};
   const sim::Choice choice = manual_choice(job);
-  const sim::AloneOutcome outcome = reference_->run(job, choice);
+  const sim::AloneOutcome outcome = reference_->run_until_it_fits(job, choice);
   if (!outcome.fits) return {};
   return {.time_s = outcome.time_s, .devices = choice.configuration.workers() * choice.configuration.share.fraction};
 }

@@ -88,6 +88,7 @@ class Bundle final : public sim::Configurator {
   sim::Menu configure(const sim::Job& job, double now_s) override;
   sim::Menu configure_again(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s) override;
   void on_run(const sim::RunSeen& run) override;
+  void on_out_of_memory(const sim::Job& job, const sim::Configuration& configuration) override;
   sim::Policy policy();
 
   /// What the job's manual configuration costs alone on an empty cluster in the world, by the closed form; for a rigid job,
@@ -103,6 +104,7 @@ class Bundle final : public sim::Configurator {
 
  private:
   sim::Choice manual_choice(const sim::Job& job);
+  PastRun past_run_of(const sim::Job& job, const sim::Configuration& c) const;
   void make_configure(const OutsideInputs& outside);
   /// Asks the strategy, about a new job when nothing is seen of it yet.
   sim::Menu ask(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s);

@@ -99,6 +99,21 @@ AloneOutcome AloneRunner::run(const Job& job, const Choice& choice) {
   return outcome;
 }
 
+AloneOutcome AloneRunner::run_until_it_fits(const Job& job, Choice choice) {
+  Configuration& configuration = choice.configuration;
+  AloneOutcome outcome = run(job, choice);
+  double before_s = 0;
+  while (!outcome.fits && could_ever_fit(cluster_, configuration) && halve_batch(job, configuration)) {
+    before_s += start_seconds(job, rules_, models_, false);
+    outcome = run(job, choice);
+  }
+  if (!outcome.fits || before_s == 0) return outcome;
+  outcome.time_s += before_s;
+  outcome.cost_usd = usd_for(cluster_, rules_, configuration, outcome.time_s);
+  outcome.energy_j += power_w(cluster_, configuration, 0) * before_s;
+  return outcome;
+}
+
 namespace {
 
 /// Dates are on a grid, and each phase ends on one (sim/base/units.hpp).

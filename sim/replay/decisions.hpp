@@ -49,6 +49,8 @@ class Configurator {
   virtual Menu configure_again(const Job& /*job*/, std::span<const StageSeen> /*seen*/, double /*now_s*/) { return {}; }
   /// A job of Work::train has finished, in one stage.
   virtual void on_run(const RunSeen& /*run*/) {}
+  /// The job has started up with this configuration and was out of memory.
+  virtual void on_out_of_memory(const Job& /*job*/, const Configuration& /*configuration*/) {}
 };
 
 /// One group of a job's configuration, on the nodes of its allocation.

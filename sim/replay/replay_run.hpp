@@ -120,6 +120,7 @@ class ReplayRun final : public EventHandler, public Truth {
   void hold_back(JobSlot slot, double now_s);
   void let_go_of(JobSlot slot, double now_s);
   void show_run(JobSlot slot);
+  void start_smaller(JobSlot slot, double now_s);
   void release_dependents(JobSlot slot, double now_s);
 
   void push_node_event(std::size_t stream);

@@ -37,7 +37,7 @@ struct EpochPoint {
 
 /// The course of a stage if nothing interrupts it.
 struct StageCourse {
-  bool fits_memory = true;
+  bool fits_memory = true;                       ///< otherwise nothing else is set
   double step_s = 0;                             ///< true, noise included
   double profiling_s = 0;                        ///< likewise, before the first step
   double busy_fraction = 1, power_fraction = 1;  ///< as StepTiming has them
@@ -51,6 +51,10 @@ struct StageCourse {
   FailureReason failure = FailureReason::none;  ///< how it ends
   bool asks_again = false;                      ///< it ends where the choice's stage does, not with the job
 };
+
+/// What a user does whose job was out of memory: half of each worker's samples. False, and nothing done, where a worker has one
+/// sample left or the batch is the job's own.
+bool halve_batch(const Job& job, Configuration& configuration);
 
 struct StageInputs {
   const Job* job = nullptr;

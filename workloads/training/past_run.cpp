@@ -38,8 +38,8 @@ std::vector<sim::Mistake> mistakes_in(const PastRun& run) {
   expect(run.workers >= 1, "workers", "a whole number of at least 1", run.workers);
   expect_positive("batch_size", run.batch_size);
   expect_positive("samples", run.samples);
-  expect_positive("epochs", run.epochs);
-  if (run.told != Told::recipe) expect_positive("time_s", run.time_s);
+  if (run.told != Told::out_of_memory) expect_positive("epochs", run.epochs);
+  if (tells_time(run)) expect_positive("time_s", run.time_s);
   expect(run.servers >= 0, "servers", "a whole number of at least 0", run.servers);
   expect(std::isfinite(run.learning_rate) && run.learning_rate >= 0, "learning_rate", "a number of at least 0",
          run.learning_rate);

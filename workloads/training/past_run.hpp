@@ -13,9 +13,10 @@ namespace rehearse::workloads {
 
 /// What a row tells.
 enum class Told : std::uint8_t {
-  run,     ///< a whole run: its time and its accuracy
-  steps,   ///< the time of some steps, as an epoch of them takes it; nothing of an accuracy
-  recipe,  ///< no run: the publication's batch size and epochs
+  run,            ///< a whole run: its time and its accuracy
+  steps,          ///< the time of some steps, as an epoch of them takes it; nothing of an accuracy
+  recipe,         ///< no run: the publication's batch size and epochs
+  out_of_memory,  ///< that a worker does not hold so many samples
 };
 
 /// The fields have the columns' names.
@@ -43,6 +44,9 @@ struct PastRun {
   /// As numbers, but for prices that are not said.
   bool operator==(const PastRun& other) const;
 };
+
+/// Whether `time_s` was measured.
+inline bool tells_time(const PastRun& run) { return run.told == Told::run || run.told == Told::steps; }
 
 /// Whether it trained what jobs of the profile train, in the same way.
 bool is_of(const PastRun& run, const sim::Profile& profile);

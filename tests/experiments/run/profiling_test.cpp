@@ -43,7 +43,7 @@ struct Made {
   TemporaryFolder folder;
   std::unique_ptr<scenarios::Scenario> scenario = scenarios::load_scenario(folder.write("s.json", kProfiledScenario), {});
   workloads::Belief belief{scenario->cluster, scenario->profile_models};
-  workloads::World world{belief, scenario->world_errors, scenario->seed, 0};
+  std::unique_ptr<workloads::World> world = std::make_unique<workloads::World>(belief, scenario->world_errors, scenario->seed, 0);
 
   struct Profiled {
     policies::RunHistory history;
@@ -52,7 +52,7 @@ struct Made {
   };
   /// When all jobs have arrived, a second after the other.
   Profiled profiled(policies::ProbeChooser* chooser, const std::string& policy = "p", const policies::Learning& learning = {}) {
-    scenarios::Profiling profiling(*scenario, belief, world, 0, {.name = policy, .learning = learning, .chooser = chooser});
+    scenarios::Profiling profiling(*scenario, belief, *world, 0, {.name = policy, .learning = learning, .chooser = chooser});
     Profiled made;
     double now_s = 0;
     for (const sim::Job& job : scenario->jobs) {
@@ -153,6 +153,35 @@ TEST_CASE("earlier production jobs are past runs that nobody has to buy") {
   CHECK(bought.cost_usd[0] > 0);
   CHECK(given.cost_usd[0] == 0);
   CHECK(given.history.runs() == bought.history.runs());
+}
+
+TEST_CASE("a measurement that is out of memory costs its start-up, and says what does not fit") {
+  Made made;
+  made.scenario->world_errors.memory_error = 1;  // so that about half of the larger batches do not fit
+  made.scenario->history.runs = 60;
+  made.scenario->costs.billing = sim::Billing::allocated;
+  made.world = std::make_unique<workloads::World>(made.belief, made.scenario->world_errors, 4, 0);
+  const Made::Profiled shared = made.profiled(nullptr);
+  double least_usd = 0;
+  int too_large = 0;
+  for (const policies::PastRun& run : shared.history.runs()) {
+    const double price = run.workers * (run.instance == "p3.2xlarge" ? 3.06 : 3.912 / 4) / 3600;
+    least_usd += price * 30;
+    too_large += run.told == policies::Told::out_of_memory;
+    if (run.told != policies::Told::out_of_memory) continue;
+    CHECK(run.epochs == 0);
+    for (const policies::PastRun& other : shared.history.runs())
+      if (other.told == policies::Told::run && other.instance == run.instance)
+        CHECK(other.batch_size / other.workers < run.batch_size / run.workers);
+  }
+  CHECK(shared.history.runs().size() == 120);
+  CHECK(too_large > 0);
+  CHECK(shared.cost_usd[0] > least_usd);
+  // Nobody learns a time or an accuracy from it.
+  const sim::Profile& profile = made.scenario->profiles.profiles().front();
+  std::size_t times = 0;
+  for (const char* instance : {"p3.2xlarge", "g4dn.12xlarge"}) times += shared.history.on_instance(profile, instance).size();
+  CHECK(times + static_cast<std::size_t>(too_large) == 120);
 }
 
 TEST_CASE("a past run keeps its whole curve") {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <map>
 
 #include "sim/base/errors.hpp"
 
@@ -32,9 +33,16 @@ class Formula final : public Laboratory {
   }
   double epochs_to(double batch, double accuracy) const { return 20 * accuracy / (1 - accuracy) * (1 + batch / 512) / 2; }
 
+  bool is_too_large(std::size_t c) const { return candidates[c].run.batch_size / candidates[c].run.workers > most_samples; }
+
   double price_usd(std::size_t candidate, double held_s) const override { return candidates[candidate].usd_per_s * held_s; }
   Measured time_steps(std::size_t c, double most_s) override {
     ++timed;
+    if (is_too_large(c)) {
+      ++refused;
+      usd += price_usd(c, kStart);
+      return {.run = run(c, Told::out_of_memory, 0), .held_s = kStart, .usd = price_usd(c, kStart)};
+    }
     const double wanted_s = kStart + std::max(5.0, 50 * epoch_s(c) / kSamples * candidates[c].run.batch_size);
     return paid(c, run(c, Told::steps, 1), overcharges ? wanted_s + most_s : std::min(wanted_s, most_s));
   }
@@ -56,7 +64,8 @@ class Formula final : public Laboratory {
   }
 
   std::vector<ProbeCandidate> candidates;
-  int timed = 0, trained = 0;
+  int timed = 0, trained = 0, refused = 0;
+  double most_samples = rehearse::policies::kUnbounded;  ///< of a worker
   double usd = 0;
   bool overcharges = false;
 
@@ -138,6 +147,26 @@ TEST_CASE("a job waits for what it is worth to it, and not beyond what its deadl
   CHECK(std::any_of(many.in_the_end.begin(), many.in_the_end.end(), [](const PastRun& run) { return run.told == Told::run; }));
   // With a deadline that nothing keeps it waits for the first wave alone: without that nothing is known.
   CHECK(bought(10'000, 100).wait_s <= 100);
+}
+
+TEST_CASE("what was out of memory is paid for, and nothing larger is tried again") {
+  Formula lab;
+  lab.most_samples = 100;
+  ActiveProbes probes(lab.candidates, recipe(), {.reuse_jobs = 10'000}, lab);
+  for (int job = 0; job < 4; ++job) {
+    probes.arrive({.floor = 0.8, .deadline_s = 5000, .epochs = 300}, job * 1e5);
+    CHECK(probes.cost_usd() == Approx(lab.usd));
+  }
+  CHECK(lab.refused > 0);
+  std::map<std::string, std::vector<double>> refused;  // samples of a worker, in the order in which they were tried
+  for (const PastRun& run : probes.known(1e12)) {
+    if (run.told != Told::out_of_memory) continue;
+    refused[run.instance].push_back(run.batch_size / run.workers);
+  }
+  // Side by side two may be refused; later ones are smaller than all that were.
+  for (const auto& [instance, samples] : refused) CHECK(samples.size() <= 3);
+  for (const PastRun& run : probes.known(1e12))
+    if (run.told == Told::run) CHECK(run.batch_size / run.workers <= lab.most_samples);
 }
 
 TEST_CASE("the same jobs buy the same, and a later one sees what has ended by then") {

@@ -51,7 +51,7 @@ Both run_both(const Case& c) {
       {.cluster = &c.cluster, .costs = c.costs, .models = c.models, .policy = policy, .sources = {&source}, .recorder = &keeper},
       run_plain);
   AloneRunner runner(c.cluster, c.costs, c.models, policy);
-  return {keeper.jobs.front().record, runner.run(c.job, c.choice)};
+  return {keeper.jobs.front().record, runner.run_until_it_fits(c.job, c.choice)};
 }
 
 /// To 1e-9, and to the grid of dates: the start and the end are rounded up to it.
