@@ -12,7 +12,7 @@ using namespace rehearse::policies;
 
 namespace {
 
-constexpr double kSamples = 50'000, kStart = 30;
+constexpr double kExamples = 50'000, kStart = 30;
 
 /// Instance "fast" takes a third of the time at four times the price. Batch 512 is far beyond what training needs.
 class Formula final : public Laboratory {
@@ -21,7 +21,7 @@ class Formula final : public Laboratory {
     for (const char* instance : {"cheap", "fast"})
       for (const int workers : {1, 2, 4, 8})
         for (const double batch : {32.0, 128.0, 512.0, 2048.0})
-          candidates.push_back({.run = {.workers = workers, .batch_size = batch, .samples = kSamples},
+          candidates.push_back({.run = {.workers = workers, .batch_size = batch, .samples = kExamples},
                                 .instance = instance,
                                 .usd_per_s = workers * (instance[0] == 'c' ? 1e-4 : 4e-4),
                                 .start_s = kStart});
@@ -29,7 +29,7 @@ class Formula final : public Laboratory {
   double epoch_s(std::size_t c) const {
     const PlannedRun& run = candidates[c].run;
     const double slower = candidates[c].instance == "cheap" ? 3 : 1;
-    return slower * kSamples * (2e-3 / run.workers + 0.02 / run.batch_size);
+    return slower * kExamples * (2e-3 / run.workers + 0.02 / run.batch_size);
   }
   double epochs_to(double batch, double accuracy) const { return 20 * accuracy / (1 - accuracy) * (1 + batch / 512) / 2; }
 
@@ -43,7 +43,7 @@ class Formula final : public Laboratory {
       usd += price_usd(c, kStart);
       return {.run = run(c, Told::out_of_memory, 0), .held_s = kStart, .usd = price_usd(c, kStart)};
     }
-    const double wanted_s = kStart + std::max(5.0, 50 * epoch_s(c) / kSamples * candidates[c].run.batch_size);
+    const double wanted_s = kStart + std::max(5.0, 50 * epoch_s(c) / kExamples * candidates[c].run.batch_size);
     return paid(c, run(c, Told::steps, 1), overcharges ? wanted_s + most_s : std::min(wanted_s, most_s));
   }
   Measured train(std::size_t c, double until, double epochs, double most_s) override {
@@ -76,7 +76,7 @@ class Formula final : public Laboratory {
             .instance = candidates[c].instance,
             .workers = candidates[c].run.workers,
             .batch_size = candidates[c].run.batch_size,
-            .samples = kSamples,
+            .samples = kExamples,
             .epochs = epochs,
             .time_s = epoch_s(c) * epochs,
             .told = told};
@@ -89,7 +89,7 @@ class Formula final : public Laboratory {
 };
 
 PastRun recipe() {
-  return {.model = "m", .dataset = "d", .batch_size = 128, .samples = kSamples, .epochs = 100, .told = Told::recipe};
+  return {.model = "m", .dataset = "d", .batch_size = 128, .samples = kExamples, .epochs = 100, .told = Told::recipe};
 }
 
 struct Bought {

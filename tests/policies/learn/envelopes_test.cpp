@@ -13,7 +13,7 @@ using namespace rehearse::policies;
 
 namespace {
 
-constexpr double kSamples = 1000;
+constexpr double kEpochSamples = 1000;
 
 PastRun timed(int workers, double batch, double epoch_s) {
   return {.model = "m",
@@ -21,7 +21,7 @@ PastRun timed(int workers, double batch, double epoch_s) {
           .instance = "i",
           .workers = workers,
           .batch_size = batch,
-          .samples = kSamples,
+          .samples = kEpochSamples,
           .epochs = 1,
           .time_s = epoch_s,
           .told = Told::steps};
@@ -50,7 +50,7 @@ constexpr EnvelopeOptions kExact{.probability = 0.9, .time_noise = 0, .epoch_noi
 /// Seconds of an epoch between these bounds.
 LogBounds seconds(const TimeEnvelope& envelope, double workers, double batch) {
   const LogBounds of_sample = envelope.bounds(std::log(workers), std::log(batch));
-  return {kSamples * std::exp(of_sample.low), kSamples * std::exp(of_sample.high)};
+  return {kEpochSamples * std::exp(of_sample.low), kEpochSamples * std::exp(of_sample.high)};
 }
 
 LogBounds epochs(const EpochEnvelope& envelope, double batch, double accuracy) {
@@ -74,12 +74,12 @@ TEST_CASE("one exact time bounds all others") {
   check(4, 128, 25, 100);  // worker-seconds rise: 50 at least with batch 64, 25 with 128; with their share of it no slower: 100
   check(4, 64, 50, 200);   // from (4, 128), at most 100, to half the batch: 200
   check(1, 64, 50, 200);   // 200 worker-seconds at most; (2, 128) takes 50 at least, and one worker with 64 no less than that
-  CHECK(kSamples * std::exp(envelope.centre(std::log(2), std::log(64))) == Approx(100));
+  CHECK(kEpochSamples * std::exp(envelope.centre(std::log(2), std::log(64))) == Approx(100));
 }
 
 TEST_CASE("times that refute an order relax it: an epoch that gets longer with the batch") {
   // A K80's steps of ResNet-18: 0.14 s with a batch of 64, 0.53 s with 128.
-  const double at_64 = kSamples / 64 * 0.14, at_128 = kSamples / 128 * 0.53;
+  const double at_64 = kEpochSamples / 64 * 0.14, at_128 = kEpochSamples / 128 * 0.53;
   REQUIRE(at_128 > at_64);
   const TimeEnvelope envelope(std::vector{timed(1, 64, at_64), timed(1, 128, at_128)}, kExact);
   CHECK(envelope.slack().batch == Approx(std::log(at_128 / at_64)));
@@ -96,7 +96,9 @@ TEST_CASE("bounds hold the truth when it is monotone and measured exactly") {
     // Fixed work for each sample and for each step: n t rises, t falls with B at most in proportion and along both together.
     const double of_sample = *rc::gen::inRange(1, 1000) / 1000.0, of_step = *rc::gen::inRange(1, 10000) / 100.0;
     const double of_worker = *rc::gen::inRange(0, 100) / 100.0;
-    const auto truth = [&](double n, double b) { return kSamples * (of_sample / n + of_step / b + of_worker * of_step / b); };
+    const auto truth = [&](double n, double b) {
+      return kEpochSamples * (of_sample / n + of_step / b + of_worker * of_step / b);
+    };
     std::vector<PastRun> runs;
     for (const auto& [n, b] : *rc::gen::nonEmpty(rc::gen::container<std::vector<std::pair<int, int>>>(
              rc::gen::pair(rc::gen::inRange(0, 6), rc::gen::inRange(0, 10)))))
@@ -108,7 +110,7 @@ TEST_CASE("bounds hold the truth when it is monotone and measured exactly") {
         const LogBounds found = seconds(envelope, std::exp2(n), std::exp2(b));
         RC_ASSERT(found.low <= t * (1 + 1e-9));
         RC_ASSERT(found.high >= t * (1 - 1e-9));
-        const double centre = kSamples * std::exp(envelope.centre(n * std::log(2), b * std::log(2)));
+        const double centre = kEpochSamples * std::exp(envelope.centre(n * std::log(2), b * std::log(2)));
         RC_ASSERT(centre >= found.low * (1 - 1e-9));
         RC_ASSERT(centre <= found.high * (1 + 1e-9));
       }
@@ -136,7 +138,7 @@ TEST_CASE("bounds hold the truth when it is monotone and measured exactly") {
 }
 
 TEST_CASE("bounds hold the truth at least as often as they say") {
-  const auto truth = [](double n, double b) { return kSamples * (0.02 / n + 1 / b); };
+  const auto truth = [](double n, double b) { return kEpochSamples * (0.02 / n + 1 / b); };
   sim::Random random(17);
   int held = 0, points = 0;
   for (int world = 0; world < 400; ++world) {
@@ -176,11 +178,11 @@ TEST_CASE("the publication's recipe bounds the epochs until a run refutes it") {
 TEST_CASE("a learner of bounds: limits against the upper ones and their margins, money by the centre") {
   const EnvelopeLearner learner(kExact, {.time = 0.1, .epochs = 0.25});
   const auto times = learner.epoch_times(std::vector{timed(2, 64, 100)});
-  const Prediction epoch = times->epoch_time_s({.workers = 2, .batch_size = 64, .samples = 2 * kSamples});
+  const Prediction epoch = times->epoch_time_s({.workers = 2, .batch_size = 64, .samples = 2 * kEpochSamples});
   CHECK(epoch.expected == Approx(200));
   CHECK(epoch.safe == Approx(220));
   const auto accuracies = learner.accuracies(std::vector{trained(64, 100, [](int e) { return e / 100.0; })}, false);
-  const PlannedRun run{.workers = 2, .batch_size = 64, .samples = kSamples};
+  const PlannedRun run{.workers = 2, .batch_size = 64, .samples = kEpochSamples};
   CHECK(accuracies->expected_epochs(run, 0.4, 100) == 40);
   CHECK(accuracies->fewest_epochs(run, 0.4, 100) == 50);
   CHECK(accuracies->fewest_epochs(run, 0.4, 49) == std::nullopt);
