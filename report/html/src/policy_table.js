@@ -100,8 +100,8 @@ export function policyTable(run) {
   const failed = (row) => element("span", { class: "bad" }, `failed: ${row.reason}`);
   const standing = { label: "verdict", left: true, value: (row) => element("div", { class: "wrap" }, row.status === "ok" ? standingOf(summary, row.own_name) : failed(row)) };
   const took = timing && { label: "policy took", value: (row) => duration(timing.policies.find((t) => t.policy === row.policy)?.decision_time_s / summary.repetitions) };
-  const hasStanding = summary.policies.some((row) => row.status !== "ok" || standingOf(summary, row.own_name) !== "");
-  for (const { column, text } of policies.length > 1 ? same : []) if (text !== "–") run.same(`${column.label} (${text})`);
+  const hasStanding = summary.policies.some((row) => row.status !== "ok" || !["", "reference"].includes(standingOf(summary, row.own_name)));
+  for (const { column, text } of policies.length > 1 ? same : []) if (text !== "–") run.same(column.label, text);
   const folded = [policy, ...rest.map(columnOf), took].filter(Boolean);
   return [
     table([policy, hasStanding && standing, ...main.map(columnOf)].filter(Boolean), summary.policies, "Policies side by side: means over repetitions, 95 % confidence intervals in brackets"),

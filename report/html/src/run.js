@@ -14,7 +14,7 @@ import { busyOverTime, queueOverTime } from "./utilization_charts.js";
 /** What the figures of a run share: its policies that ran, and the unpacked details. */
 function contextOf({ summary, timing, tables }, detail) {
   const part = (name) => detail[name] && { ...unpackTable(detail[name].table), allRows: detail[name].all_rows };
-  const same = new Set();
+  const same = { none: new Set(), all: new Set() };
   const names = summary.policies.map((p) => p.policy);
   const run = {
     summary,
@@ -24,7 +24,8 @@ function contextOf({ summary, timing, tables }, detail) {
     names,
     places: slotsOf(names, summary.yardsticks ? [] : usualYardsticks), // of the colours
     left: same,
-    same: (text) => same.add(text), // a figure says so that shows nothing, as all is equal
+    // A figure says so that shows nothing, as all is equal; and a column, with its `value`.
+    same: (text, value) => (/^\$?[0.]+( \S+)?$/.test(value ?? "") ? same.none.add(text) : same.all.add(value === undefined ? text : `${text} (${value})`)),
     pools: summary.pools ?? [],
     counted: detail.counted,
     sampled: detail.sampled === true,
@@ -84,7 +85,8 @@ export function renderRun(main, first, detail) {
   main.append(note);
   if (run.policies.length === 0) return;
   for (const [title, figures] of parts[run.kind]) add(main, title, null, figures(run));
-  if (run.left.size > 0) note.textContent = `Left out, as it is the same everywhere: ${[...run.left].join("; ")}.`;
+  note.textContent = [["Left out, as it is the same everywhere", run.left.all], ["Nothing, under every policy", run.left.none]]
+    .filter(([, texts]) => texts.size > 0).map(([what, texts]) => `${what}: ${[...texts].join("; ")}.`).join(" ");
   if (run.jobs) main.append(drillDown(run));
   if (run.missing.length > 0) main.append(section("What is not here", element("p", { class: "note" }, missingNote(run.missing))).node);
 }
