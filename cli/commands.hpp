@@ -123,6 +123,11 @@ struct PlanArguments {
   std::string export_to;     ///< a folder for the files to run it with; may be empty
 };
 
+struct CataloguePricesArguments {
+  std::string path, out;                ///< a CSV file of prices; the catalogue file to write
+  std::vector<std::string> catalogues;  ///< files
+};
+
 struct RateArguments {
   std::string model, dataset;  ///< of the zoo; a simulated ramp
   double batch = 0;            ///< 0: the convergence's reference batch
@@ -139,6 +144,8 @@ struct SplitArguments {
   std::vector<std::string> catalogues;  ///< files
 };
 
+int catalogue_prices_command(const CataloguePricesArguments& arguments);
+void add_catalogue_command(Command app, CataloguePricesArguments& arguments);
 int explain_command(const ExplainArguments& arguments);
 int compare_command(const CompareArguments& arguments);
 int split_command(const SplitArguments& arguments);

@@ -51,16 +51,17 @@ void list_devices() {
 void list_instances() {
   scenarios::Catalogue catalogue;
   catalogue.add_own();
-  Rows rows{{"instance", "$/hour", "spot", "vCPUs", "devices"}};
+  Rows rows{{"instance", "$/hour", "spot", "prices of", "from", "region", "vCPUs", "devices"}};
   for (const scenarios::InstanceEntry& entry : catalogue.instances()) {
     std::string devices;
     for (const auto& named : entry.devices)
       devices += fmt::format("{}{} x {}", devices.empty() ? "" : ", ", named.count, named.device);
     const double spot = entry.instance.spot_price_usd_per_hour;
     rows.push_back({entry.instance.name, fmt::format("{}", entry.instance.price_usd_per_hour),
-                    spot == spot ? fmt::format("{}", spot) : "-", fmt::format("{}", entry.instance.vcpus), devices});
+                    spot == spot ? fmt::format("{}", spot) : "-", entry.price_date, entry.provider, entry.region,
+                    fmt::format("{}", entry.instance.vcpus), devices});
   }
-  say("{}", report::aligned(rows, {true, false, false, false, true}));
+  say("{}", report::aligned(rows, {true, false, false, true, true, true, false, true}));
 }
 
 std::string option_words(const policies::ParameterDeclaration& p) {
@@ -76,7 +77,7 @@ std::string option_words(const policies::ParameterDeclaration& p) {
 struct ListedStrategy {
   std::string name, help;
   std::string paper, equal, differs;  ///< of a preset
-  std::vector<std::string> options;  ///< as option_words() has them
+  std::vector<std::string> options;   ///< as option_words() has them
 };
 struct ListedKind {
   std::string kind;

@@ -11,6 +11,7 @@
 #include "cli/options.hpp"
 #include "cli/plot.hpp"
 #include "cli/regress.hpp"
+#include "cli/rent.hpp"
 #include "cli/say.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/errors.hpp"
@@ -47,6 +48,8 @@ struct Arguments {
   GraphArguments graph;
   ProfileArguments profile;
   PlanArguments plan;
+  RentArguments rent;
+  CataloguePricesArguments catalogue_prices;
   SplitArguments split;
   RateArguments rate;
   ReportArguments report;
@@ -223,6 +226,8 @@ int guarded(Command program, const Arguments& arguments) {
     if (program.chose("rate")) return rate_command(arguments.rate);
     if (program.chose("split")) return split_command(arguments.split);
     if (program.chose("plan")) return plan_command(arguments.plan);
+    if (program.chose("rent")) return rent_command(arguments.rent);
+    if (program.chose("catalogue")) return catalogue_prices_command(arguments.catalogue_prices);
     if (program.chose("profile")) return profile_command(arguments.profile);
     if (program.chose("graph")) return graph_command(arguments.graph);
     if (program.chose("validate")) return validate_command(arguments.validate);
@@ -275,7 +280,9 @@ int main(int argc, char** argv) {
   add_describe_commands(app, arguments.describe);
   add_graph_command(app, arguments.graph);
   add_profile_command(app, arguments.profile);
+  add_rent_command(app, arguments.rent);
   add_plan_command(app, arguments.plan);
+  add_catalogue_command(app, arguments.catalogue_prices);
   add_split_command(app, arguments.split);
   add_rate_command(app, arguments.rate);
   add_report_command(app, arguments.report);
