@@ -121,6 +121,7 @@ struct ProfileArguments {
 struct PlanArguments {
   std::string job, cluster;  ///< JSON files
   std::string export_to;     ///< a folder for the files to run it with; may be empty
+  std::string framework = "keras";
 };
 
 struct CataloguePricesArguments {

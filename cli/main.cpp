@@ -9,6 +9,7 @@
 #include "cli/help.hpp"
 #include "cli/jobs.hpp"
 #include "cli/options.hpp"
+#include "cli/planned_files.hpp"
 #include "cli/plot.hpp"
 #include "cli/regress.hpp"
 #include "cli/rent.hpp"
@@ -138,7 +139,9 @@ void add_plan_command(Command app, PlanArguments& arguments) {
   plan.option("job", arguments.job, "the job's JSON file").required();
   plan.option("--cluster", arguments.cluster, "the cluster's JSON file: its pools, and what of them is free").required();
   plan.option("--export", arguments.export_to,
-              "a folder for the files to run the recommended with: TensorFlow and Horovod code, Docker, Kubernetes, Slurm");
+              "a folder for the files to run the recommended with: code, Docker, Kubernetes, Slurm");
+  plan.option("--framework", arguments.framework, "of the code: keras (with Horovod; the default) or pytorch")
+      .choices(kFrameworks);
 }
 
 void add_split_command(Command app, SplitArguments& arguments) {

@@ -124,7 +124,7 @@ int plan_command(const PlanArguments& arguments) {
   print_best(*r.best);
   print_limits(r, request.goal, how);
   say("\n{}\n", report::billing_line(plan->scenario.costs.billing, plan->scenario.costs.minimum_node_s));
-  if (!arguments.export_to.empty()) export_planned(arguments.export_to, request, *r.best, {.cluster = cluster});
+  if (!arguments.export_to.empty()) export_planned(arguments.export_to, request, *r.best, {.cluster = cluster, .framework = arguments.framework});
   return kOk;
 }
 

@@ -18,12 +18,15 @@ void export_planned(const std::string& folder, const scenarios::PlanRequest& req
   const double rate = request.convergence != nullptr
                           ? workloads::learning_rate(*request.convergence, {}, {}, {.global_batch = c.batch})
                           : traces::usual_learning_rate(request.optimizer, c.batch);
-  const std::vector<traces::DeployedFile> files = traces::deployment_files({
+  const bool is_torch = on.framework == "pytorch";
+  const traces::Deployment deployment{
       .job = request.name,
       .model = request.model,
       .dataset = request.dataset,
       .device = device.name,
-      .pool = cluster.pools[static_cast<std::size_t>(c.pool)].name,
+      .pool = is_torch
+                  ? cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(c.pool)].instance)].name
+                  : cluster.pools[static_cast<std::size_t>(c.pool)].name,
       .gpus = device.kind == sim::DeviceKind::gpu,
       .cores = static_cast<double>(device.cores),
       .network = request.network,
@@ -38,7 +41,10 @@ void export_planned(const std::string& folder, const scenarios::PlanRequest& req
       .target_accuracy = request.target_accuracy,
       .power_limit_w = c.power_limit_w,
       .time_s = std::isfinite(request.limits.deadline_s) ? request.limits.deadline_s : 1.5 * c.time_s.high,
-  });
+      .trained_in = on.half_precision ? traces::TrainedIn::fp16 : traces::TrainedIn::fp32,
+      .accumulation = on.accumulation,
+  };
+  const std::vector<traces::DeployedFile> files = is_torch ? pytorch_files(deployment) : deployment_files(deployment);
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) throw sim::InputError({.file = folder, .expected = "a folder that can be made", .found = failed.message()});

@@ -2,16 +2,20 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "policies/harness/recommend.hpp"
 #include "scenarios/read/plan_files.hpp"
 
 namespace rehearse::cli {
 
+inline const std::vector<std::string> kFrameworks{"pytorch", "keras"};
+
 struct PlannedOn {
   const sim::Cluster& cluster;
   bool half_precision = false;
-  int accumulation = 1;  ///< parts of a worker's batch whose gradients are summed
+  std::string framework = "keras";  ///< or pytorch
+  int accumulation = 1;             ///< parts of a worker's batch whose gradients are summed
 };
 
 /// In a folder that is made if need be; says so.

@@ -321,6 +321,7 @@ void write_files(const RentAnswer& answer, const RentArguments& a) {
   export_planned(a.export_to, answer.request, chosen.plan,
                  {.cluster = answer.market.cluster->scenario.cluster,
                   .half_precision = chosen.precision == sim::Precision::fp16,
+                  .framework = a.framework,
                   .accumulation = chosen.accumulation});
 }
 
@@ -351,7 +352,9 @@ void add_rent_command(Command app, RentArguments& a) {
   rent.option("--catalogue", a.catalogues, "a file of devices and instances; may be repeated").repeated();
   rent.output("--csv", a.csv, "write every choice that fits memory to this CSV file");
   rent.output("--html", a.html, "write the front of money against time as a page");
-  rent.option("--export", a.export_to, "a folder for the files to run the cheapest with");
+  rent.option("--export", a.export_to,
+              "a folder for the files to run the cheapest with: code, Docker, Kubernetes, Slurm, SkyPilot");
+  rent.option("--framework", a.framework, "of the code: pytorch (the default) or keras (with Horovod)").choices(kFrameworks);
 }
 
 int rent_command(const RentArguments& arguments) {

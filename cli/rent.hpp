@@ -20,7 +20,7 @@ struct RentArguments {
   int nodes = 16;
   bool power_limits = false;
   std::vector<std::string> catalogues;
-  std::string csv, html, export_to, state, resume, watch;
+  std::string csv, html, export_to, framework = "pytorch", state, resume, watch;
 };
 
 void add_rent_command(Command app, RentArguments& arguments);
