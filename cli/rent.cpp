@@ -174,48 +174,6 @@ void replay_spot(RentAnswer& answer) {
   }
 }
 
-RentAnswer answer_of(const RentArguments& a) {
-  RentAnswer answer{.catalogue = catalogue_of(a)};
-  answer.market = rent_market(answer.catalogue, wishes_of(a, answer.catalogue));
-  scenarios::PlanCluster& plan = *answer.market.cluster;
-  const sim::Cluster& cluster = plan.scenario.cluster;
-  answer.request = is_job_file(a.model) ? scenarios::load_plan_job(a.model, plan)
-                                        : scenarios::read_plan_job(job_text(a), "rent's options", plan);
-  scenarios::PlanRequest& request = answer.request;
-  if (!a.deadline.empty()) request.limits.deadline_s = duration_option("--deadline", a.deadline);
-  if (a.budget > 0) request.limits.cost_usd = a.budget;
-  answer.rules = {
-      .confidence = a.confidence / 100, .power_limits = a.power_limits, .spot = {.mean_up_s = 3600 * a.spot_mean_up_h}};
-  const sim::OpGraph graph = workloads::build_graph(
-      request.network, {.optimizer = request.optimizer, .stored_bytes_per_sample = request.bytes_per_sample});
-  const workloads::StepModel step(graph);
-  const workloads::MemoryModel memory(graph, request.optimizer);
-  answer.checkpoint_bytes = workloads::kBytesPerNumber * graph.parameters * (1 + workloads::optimizer_slots(request.optimizer));
-  const policies::RentModel model{.step = step,
-                                  .memory = memory,
-                                  .model = request.model,
-                                  .dataset = request.dataset,
-                                  .forward_flops = 2 * workloads::forward_multiply_adds(graph),
-                                  .checkpoint_bytes = answer.checkpoint_bytes,
-                                  .data_bytes = request.job.samples * request.bytes_per_sample};
-  for (std::size_t p = 0; p < answer.market.pools.size(); ++p) {
-    policies::RentPool& pool = answer.market.pools[p];
-    pool.knowledge =
-        scenarios::knowledge_of(sim::worker_device(cluster, static_cast<sim::PoolId>(p)), model.model, model.dataset);
-    pool.extra_usd = a.account.empty()
-                         ? 0
-                         : egress_usd(load_account(a.account, answer.catalogue), *answer.market.entries[p], model.data_bytes);
-  }
-  const policies::RentSearch search(cluster, plan.scenario.costs, answer.market.pools, model, answer.rules);
-  answer.choices = search.choices(request.job, request.limits);
-  for (const std::size_t i : pareto_front(answer.choices)) answer.front.push_back({.choice = i});
-  answer.told = told_of(answer.choices);
-  replay_spot(answer);
-  for (std::vector<Told>* list : {&answer.told, &answer.front})
-    for (Told& told : *list) told.bottleneck = search.bottleneck(answer.choices[told.choice]);
-  return answer;
-}
-
 /// Nothing keeps the limits: what would, and what it is.
 void refuse_rent(const RentAnswer& answer, const std::string& where) {
   if (answer.choices.empty())
@@ -255,7 +213,7 @@ void say_table(const RentAnswer& answer, const std::vector<Told>& list, std::siz
     rows.push_back({list[i].label, rented_words(one, cluster), fmt::format("{:.0f}", c.batch), precision_words(one),
                     sim::time_words(c.time_s.expected), sim::time_words(c.time_s.high), sim::money_words(c.cost_usd.expected),
                     fmt::format("{:.3g} kWh", c.energy_j.expected / 3.6e6), std::string(name_of(list[i].bottleneck)),
-                    std::isfinite(answer.request.limits.deadline_s) ? sim::percent_words(one.miss_probability) : "-"});
+                    std::isfinite(answer.request.limits.deadline_s) ? miss_words(one.miss_probability) : "-"});
   }
   say("{}", report::aligned(rows, {true, true, false, true, false, false, false, false, true, false}));
 }
@@ -316,7 +274,8 @@ void say_grounds(const RentAnswer& answer) {
 void write_files(const RentAnswer& answer, const RentArguments& a) {
   if (!a.csv.empty()) sim::write_file(a.csv, rent_csv(answer));
   if (!a.html.empty()) sim::write_file(a.html, rent_page(answer));
-  if (a.export_to.empty() || answer.told.empty()) return;
+  if (!a.state.empty()) save_rent_state(answer, a);
+  if (a.export_to.empty()) return;
   const RentChoice& chosen = answer.choices[answer.told[0].choice];
   export_planned(a.export_to, answer.request, chosen.plan,
                  {.cluster = answer.market.cluster->scenario.cluster,
@@ -327,11 +286,55 @@ void write_files(const RentAnswer& answer, const RentArguments& a) {
 
 }  // namespace
 
+RentAnswer rent_answer(const RentArguments& a) {
+  RentAnswer answer{.catalogue = catalogue_of(a)};
+  answer.market = rent_market(answer.catalogue, wishes_of(a, answer.catalogue));
+  scenarios::PlanCluster& plan = *answer.market.cluster;
+  const sim::Cluster& cluster = plan.scenario.cluster;
+  answer.request = is_job_file(a.model) ? scenarios::load_plan_job(a.model, plan)
+                                        : scenarios::read_plan_job(job_text(a), "rent's options", plan);
+  scenarios::PlanRequest& request = answer.request;
+  if (!a.deadline.empty()) request.limits.deadline_s = duration_option("--deadline", a.deadline);
+  if (a.budget > 0) request.limits.cost_usd = a.budget;
+  answer.rules = {
+      .confidence = a.confidence / 100, .power_limits = a.power_limits, .spot = {.mean_up_s = 3600 * a.spot_mean_up_h}};
+  const sim::OpGraph graph = workloads::build_graph(
+      request.network, {.optimizer = request.optimizer, .stored_bytes_per_sample = request.bytes_per_sample});
+  const workloads::StepModel step(graph);
+  const workloads::MemoryModel memory(graph, request.optimizer);
+  answer.checkpoint_bytes = workloads::kBytesPerNumber * graph.parameters * (1 + workloads::optimizer_slots(request.optimizer));
+  const policies::RentModel model{.step = step,
+                                  .memory = memory,
+                                  .model = request.model,
+                                  .dataset = request.dataset,
+                                  .forward_flops = 2 * workloads::forward_multiply_adds(graph),
+                                  .checkpoint_bytes = answer.checkpoint_bytes,
+                                  .data_bytes = request.job.samples * request.bytes_per_sample};
+  for (std::size_t p = 0; p < answer.market.pools.size(); ++p) {
+    policies::RentPool& pool = answer.market.pools[p];
+    pool.knowledge =
+        scenarios::knowledge_of(sim::worker_device(cluster, static_cast<sim::PoolId>(p)), model.model, model.dataset);
+    pool.extra_usd = a.account.empty()
+                         ? 0
+                         : egress_usd(load_account(a.account, answer.catalogue), *answer.market.entries[p], model.data_bytes);
+  }
+  const policies::RentSearch search(cluster, plan.scenario.costs, answer.market.pools, model, answer.rules);
+  answer.choices = search.choices(request.job, request.limits);
+  for (const std::size_t i : pareto_front(answer.choices)) answer.front.push_back({.choice = i});
+  answer.told = told_of(answer.choices);
+  replay_spot(answer);
+  for (std::vector<Told>* list : {&answer.told, &answer.front})
+    for (Told& told : *list) told.bottleneck = search.bottleneck(answer.choices[told.choice]);
+  return answer;
+}
+
 void add_rent_command(Command app, RentArguments& a) {
   Command rent = app.subcommand(
       "rent", "what to rent for one training: the cheapest in time, the fastest within the budget (docs/guide/rent.md)");
-  rent.option("model", a.model, "a model (rehearse list models), a network (ONNX, Keras or layers), or a job's JSON file")
-      .required();
+  rent.option("model", a.model, "a model (rehearse list models), a network (ONNX, Keras or layers), or a job's JSON file");
+  rent.option("--against", a.against,
+              "instead: predictions beside records of trainings (JSON), or choices beside measured steps (CSV); may be repeated")
+      .repeated();
   rent.option("--dataset", a.dataset, "of the model (default: the publication's)");
   rent.option("--samples", a.samples, "of an epoch, as 1.2M: where no data set says it");
   rent.option("--accuracy", a.accuracy, "to reach, where the model's is modelled").between(0, 1);
@@ -354,11 +357,18 @@ void add_rent_command(Command app, RentArguments& a) {
   rent.output("--html", a.html, "write the front of money against time as a page");
   rent.option("--export", a.export_to,
               "a folder for the files to run the cheapest with: code, Docker, Kubernetes, Slurm, SkyPilot");
+  rent.output("--state", a.state, "write the request and the cheapest answer to this file, for --resume");
+  rent.option("--resume", a.resume, "instead: a training that runs by this state, with --watch");
+  rent.option("--watch", a.watch, "its log (OUT/metrics.jsonl of the exported training): stay, change batch or machine?");
   rent.option("--framework", a.framework, "of the code: pytorch (the default) or keras (with Horovod)").choices(kFrameworks);
 }
 
 int rent_command(const RentArguments& arguments) {
-  const RentAnswer answer = answer_of(arguments);
+  if (!arguments.against.empty()) return rent_against(arguments);
+  if (!arguments.resume.empty()) return rent_resume(arguments);
+  if (!arguments.watch.empty()) missing("--resume", "the state of the plan beside --watch (rehearse rent ... --state FILE)");
+  if (arguments.model.empty()) missing("rent", "a model, a network's file or a job's");
+  const RentAnswer answer = rent_answer(arguments);
   if (answer.told.empty()) refuse_rent(answer, is_job_file(arguments.model) ? arguments.model : "rent's options");
   const scenarios::PlanRequest& request = answer.request;
   std::string aim = request.target_accuracy > 0 ? fmt::format("to {}", request.target_accuracy)

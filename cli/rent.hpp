@@ -19,12 +19,14 @@ struct RentArguments {
   double spot_mean_up_h = 24;
   int nodes = 16;
   bool power_limits = false;
-  std::vector<std::string> catalogues;
+  std::vector<std::string> catalogues, against;
   std::string csv, html, export_to, framework = "pytorch", state, resume, watch;
 };
 
 void add_rent_command(Command app, RentArguments& arguments);
 int rent_command(const RentArguments& arguments);
+/// Answers beside what was measured: records of trainings (JSON), measured steps (CSV).
+int rent_against(const RentArguments& arguments);
 
 /// One request, its choices and those of them that are told.
 struct RentAnswer {
@@ -46,8 +48,16 @@ struct RentAnswer {
   }
 };
 
+RentAnswer rent_answer(const RentArguments& arguments);
+/// The request and its cheapest answer, for `--resume`.
+void save_rent_state(const RentAnswer& answer, const RentArguments& arguments);
+/// A training that runs by such a state, beside its log: stay, change batch, or change machine, with the money of each.
+int rent_resume(const RentArguments& arguments);
+
 /// "2 x p5.48xlarge, all 16 h100".
 std::string rented_words(const policies::RentChoice& choice, const sim::Cluster& cluster);
+/// A share, which may be tiny.
+std::string miss_words(double share);
 std::string precision_words(const policies::RentChoice& choice);
 
 /// The front as points of a terminal's size: money to the right, time upwards, both logarithmic.

@@ -79,6 +79,8 @@ std::string rented_words(const RentChoice& choice, const sim::Cluster& cluster) 
   return fmt::format("{} x {}, {} {}", c.nodes, pool, devices == 1 ? "its" : fmt::format("all {}", devices), device);
 }
 
+std::string miss_words(double share) { return share < 5e-4 ? "< 0.1 %" : sim::percent_words(share); }
+
 std::string precision_words(const RentChoice& choice) {
   return fmt::format("{}{}{}", choice.precision == sim::Precision::fp16 ? "fp16" : "fp32",
                      choice.accumulation > 1 ? fmt::format(" / {}", choice.accumulation) : "",
@@ -150,7 +152,7 @@ std::string rent_page(const RentAnswer& answer) {
         "<td>{}</td></tr>\n",
         i, what, c.batch, report::xml_text(precision_words(one)), sim::time_words(c.time_s.expected),
         sim::time_words(c.time_s.low), sim::time_words(c.time_s.high), sim::money_words(c.cost_usd.expected),
-        c.energy_j.expected / 3.6e6, policies::name_of(told.bottleneck), sim::percent_words(one.miss_probability),
+        c.energy_j.expected / 3.6e6, policies::name_of(told.bottleneck), miss_words(one.miss_probability),
         report::xml_text(answer.market.entries[static_cast<std::size_t>(c.pool)]->price_date));
   }
   return fmt::format(
