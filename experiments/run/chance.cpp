@@ -37,9 +37,7 @@ double largest_unit_share(const Scenario& scenario, const std::vector<sim::Job>&
 }  // namespace
 
 bool has_noise(const Scenario& scenario) {
-  const workloads::WorldErrors& e = scenario.world_errors;
-  const bool has_errors = e.model_error > 0 || e.sync_error > 0 || e.noise_scale_error > 0 || e.ceiling_error > 0 ||
-                          e.examples_error > 0 || e.step_noise > 0 || e.evaluation_noise > 0;
+  const bool has_errors = !scenario.world_errors.none();
   sim::NodeRules drawn = scenario.nodes;  // measured outages and maintenance are the same in every repetition
   drawn.measured.clear();
   drawn.maintenance.clear();
