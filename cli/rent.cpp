@@ -29,12 +29,12 @@ namespace {
 using policies::Bottleneck;
 using policies::Knowledge;
 using policies::RentChoice;
-using Told = RentAnswer::Told;
+using ToldChoice = RentAnswer::Told;
 
 constexpr std::size_t kMostOthers = 4, kMostOfFront = 12;
 constexpr int kDraws = 200;  // of a training on spot nodes
 
-std::vector<std::string> words_of(const std::string& list) {
+std::vector<std::string> listed_words(const std::string& list) {
   std::vector<std::string> words;
   for (std::size_t at = 0; at <= list.size();) {
     const std::size_t end = std::min(list.find(',', at), list.size());
@@ -82,7 +82,7 @@ std::string job_text(const RentArguments& a) {
   if (a.accuracy > 0) text += fmt::format(", \"target_accuracy\": {}", a.accuracy);
   if (!a.batches.empty()) {
     std::string batches;
-    for (const std::string& batch : words_of(a.batches))
+    for (const std::string& batch : listed_words(a.batches))
       batches += fmt::format("{}{}", batches.empty() ? "" : ", ", std::floor(count_option("--batches", batch)));
     text += fmt::format(", \"batch_sizes\": [{}]", batches);
   }
@@ -104,7 +104,7 @@ scenarios::Catalogue catalogue_of(const RentArguments& a) {
 }
 
 scenarios::RentWishes wishes_of(const RentArguments& a, const scenarios::Catalogue& catalogue) {
-  scenarios::RentWishes wishes{.regions = words_of(a.regions), .providers = words_of(a.providers), .most_nodes = a.nodes};
+  scenarios::RentWishes wishes{.regions = listed_words(a.regions), .providers = listed_words(a.providers), .most_nodes = a.nodes};
   wishes.spot = a.spot == "allowed" ? scenarios::SpotUse::allowed
                 : a.spot == "only"  ? scenarios::SpotUse::only
                                     : scenarios::SpotUse::no;
@@ -135,9 +135,9 @@ double expected_s(const RentChoice& c) { return c.plan.time_s.expected; }
 double expected_j(const RentChoice& c) { return c.plan.energy_j.expected; }
 
 /// The three that were asked for, and the next cheapest of other pools.
-std::vector<Told> told_of(const std::vector<RentChoice>& choices) {
+std::vector<ToldChoice> told_of(const std::vector<RentChoice>& choices) {
   const auto keeps = [](const RentChoice& c) { return c.keeps_limits; };
-  std::vector<Told> told;
+  std::vector<ToldChoice> told;
   const auto add = [&](const char* label, std::optional<std::size_t> choice) {
     if (choice) told.push_back({.label = label, .choice = *choice});
   };
@@ -147,7 +147,7 @@ std::vector<Told> told_of(const std::vector<RentChoice>& choices) {
   for (std::size_t others = 0; others < kMostOthers; ++others) {
     const auto is_new = [&](const RentChoice& c) {
       return c.keeps_limits &&
-             std::ranges::none_of(told, [&](const Told& t) { return choices[t.choice].plan.pool == c.plan.pool; });
+             std::ranges::none_of(told, [&](const ToldChoice& t) { return choices[t.choice].plan.pool == c.plan.pool; });
     };
     add("or", best_choice(choices, is_new, expected_usd));
   }
@@ -157,8 +157,8 @@ std::vector<Told> told_of(const std::vector<RentChoice>& choices) {
 /// Spot nodes' time and money of rows that are told: replayed.
 void replay_spot(RentAnswer& answer) {
   std::set<std::size_t> indices;
-  for (const std::vector<Told>* list : {&answer.told, &answer.front})
-    for (const Told& told : *list) indices.insert(told.choice);
+  for (const std::vector<ToldChoice>* list : {&answer.told, &answer.front})
+    for (const ToldChoice& told : *list) indices.insert(told.choice);
   const double deadline_s = answer.request.limits.deadline_s;
   for (const std::size_t i : indices) {
     RentChoice& one = answer.choices[i];
@@ -202,7 +202,7 @@ void refuse_rent(const RentAnswer& answer, const std::string& where) {
   throw sim::InputError({.file = where, .expected = expected, .found = found});
 }
 
-void say_table(const RentAnswer& answer, const std::vector<Told>& list, std::size_t most) {
+void say_table(const RentAnswer& answer, const std::vector<ToldChoice>& list, std::size_t most) {
   const sim::Cluster& cluster = answer.market.cluster->scenario.cluster;
   std::vector<std::vector<std::string>> rows{{"", "rented", "batch", "precision", "time",
                                               fmt::format("{:.0f} % in", 100 * answer.rules.confidence), "money", "energy",
@@ -236,8 +236,8 @@ void say_grounds(const RentAnswer& answer) {
   std::set<std::pair<policies::Spread, Knowledge>> levels;
   std::vector<const scenarios::InstanceEntry*> told;
   bool is_spot = false;
-  for (const std::vector<Told>* list : {&answer.told, &answer.front})
-    for (const Told& one : *list) {
+  for (const std::vector<ToldChoice>* list : {&answer.told, &answer.front})
+    for (const ToldChoice& one : *list) {
       const RentChoice& choice = answer.choices[one.choice];
       levels.emplace(spread_of(choice.plan), answer.pool_of(choice).knowledge);
       is_spot = is_spot || answer.pool_of(choice).is_spot;
@@ -323,8 +323,8 @@ RentAnswer rent_answer(const RentArguments& a) {
   for (const std::size_t i : pareto_front(answer.choices)) answer.front.push_back({.choice = i});
   answer.told = told_of(answer.choices);
   replay_spot(answer);
-  for (std::vector<Told>* list : {&answer.told, &answer.front})
-    for (Told& told : *list) told.bottleneck = search.bottleneck(answer.choices[told.choice]);
+  for (std::vector<ToldChoice>* list : {&answer.told, &answer.front})
+    for (ToldChoice& told : *list) told.bottleneck = search.bottleneck(answer.choices[told.choice]);
   return answer;
 }
 
@@ -381,7 +381,7 @@ int rent_command(const RentArguments& arguments) {
       instances.size());
   say_table(answer, answer.told, answer.told.size());
   say("\nNothing is both cheaper and faster than these:\n\n");
-  std::vector<Told> front = answer.front;
+  std::vector<ToldChoice> front = answer.front;
   for (std::size_t i = 0; i < front.size(); ++i) front[i].label = i < 26 ? std::string(1, static_cast<char>('a' + i)) : "*";
   say_table(answer, front, kMostOfFront);
   if (front.size() > kMostOfFront) say("and {} more (--csv, --html)\n", front.size() - kMostOfFront);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -29,7 +30,7 @@ namespace {
 
 using workloads::Measurement;
 
-double mean_of(const std::vector<double>& values) {
+double average(const std::vector<double>& values) {
   return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
@@ -203,7 +204,7 @@ void against_measurements(const std::string& path, const RentArguments& a, std::
           least = usd;
           chosen = i;
         }
-        if (money_of(i, rows[i].step_s) < money_of(best, rows[i == best ? i : best].step_s)) best = i;
+        if (money_of(i, rows[i].step_s) < money_of(best, rows[best].step_s)) best = i;
       }
       result.regrets.push_back(money_of(chosen, rows[chosen].step_s) / money_of(best, rows[best].step_s) - 1);
       const auto covers = [&](std::size_t i) {
@@ -249,7 +250,7 @@ void say_groups(const std::map<std::string, std::vector<double>>& groups) {
   std::map<std::string, std::vector<const std::vector<double>*>> by_spread;
   for (const auto& [key, errors] : groups) by_spread[key.substr(0, key.find('|'))].push_back(&errors);
   const auto variance = [](const std::vector<double>& v) {
-    const double m = mean_of(v);
+    const double m = average(v);
     double sum = 0;
     for (const double x : v) sum += (x - m) * (x - m);
     return v.empty() ? 0 : sum / static_cast<double>(v.size());
@@ -260,11 +261,11 @@ void say_groups(const std::map<std::string, std::vector<double>>& groups) {
       std::vector<double> means, within;
       for (const std::vector<double>* group : list) {
         if (group == left_out) continue;
-        means.push_back(mean_of(*group));
+        means.push_back(average(*group));
         within.push_back(variance(*group));
       }
       const auto n = static_cast<double>(means.size());
-      return std::pair(mean_of(means), std::sqrt(variance(means) * n / (n - 1) * (1 + 1 / n) + mean_of(within)));
+      return std::pair(average(means), std::sqrt(variance(means) * n / (n - 1) * (1 + 1 / n) + average(within)));
     };
     const double z = policies::normal_quantile(0.9);
     std::vector<double> central, below;
@@ -282,8 +283,8 @@ void say_groups(const std::map<std::string, std::vector<double>>& groups) {
     say("{}, {} groups of set and device: measured over predicted {:.2f}, deviation of the logarithm {:.2f}; each group left "
         "out, 80 % intervals of "
         "the others cover {} of it, and their upper 90 % bounds {}\n",
-        spread, list.size(), std::exp(middle), deviation, sim::percent_words(mean_of(central)),
-        sim::percent_words(mean_of(below)));
+        spread, list.size(), std::exp(middle), deviation, sim::percent_words(average(central)),
+        sim::percent_words(average(below)));
   }
 }
 

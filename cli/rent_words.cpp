@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
+#include <span>
 
 #include "cli/rent.hpp"
 #include "report/xml_text.hpp"
