@@ -121,6 +121,12 @@ struct ProfileArguments {
 struct PlanArguments {
   std::string job, cluster;  ///< JSON files
   std::string export_to;     ///< a folder for the files to run it with; may be empty
+  std::string framework = "keras";
+};
+
+struct CataloguePricesArguments {
+  std::string path, out;                ///< a CSV file of prices; the catalogue file to write
+  std::vector<std::string> catalogues;  ///< files
 };
 
 struct RateArguments {
@@ -139,6 +145,8 @@ struct SplitArguments {
   std::vector<std::string> catalogues;  ///< files
 };
 
+int catalogue_prices_command(const CataloguePricesArguments& arguments);
+void add_catalogue_command(Command app, CataloguePricesArguments& arguments);
 int explain_command(const ExplainArguments& arguments);
 int compare_command(const CompareArguments& arguments);
 int split_command(const SplitArguments& arguments);

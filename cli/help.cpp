@@ -67,7 +67,12 @@ const std::vector<Heading>& headings() {
           {"rehearse train rl-transfer scenarios/place/train-rl-transfer.json -o placer.json --iterations 100",
            "one that places operations"}}}}},
       {"Plan a training",
-       {{"plan",
+       {{"rent",
+         {{"rehearse rent resnet50 --dataset imagenet --accuracy 0.74 --deadline 12h --budget 300",
+           "what to rent of the whole catalogue, and what it takes"},
+          {"rehearse rent my-network.onnx --samples 1.2M --epochs 90 --deadline 1d --regions us --spot allowed",
+           "a network of your own"}}},
+        {"plan",
          {{"rehearse plan job.json --cluster cluster.json", "what to run a training on, and what its limits cost"},
           {"rehearse plan job.json --cluster cluster.json --export files", "and the files to run it with"}}},
         {"split",
@@ -104,7 +109,9 @@ const std::vector<Heading>& headings() {
         {"validate",
          {{"rehearse validate measured.csv", "how far predicted step times are from measured ones"},
           {"rehearse validate measured.csv --hold-out models --rows errors.csv", "of models that were not fitted"}}},
-        {"calibrate", {{"rehearse calibrate measured.csv -o mine.json", "devices fitted to measurements, for --catalogue"}}}}},
+        {"calibrate", {{"rehearse calibrate measured.csv -o mine.json", "devices fitted to measurements, for --catalogue"}}},
+        {"catalogue",
+         {{"rehearse catalogue prices my-prices.csv -o prices.json", "instances at the prices of a list, for --catalogue"}}}}},
       {"More",
        {{"list",
          {{"rehearse list models", "what can be trained"},
@@ -124,7 +131,7 @@ const std::vector<Example>& first_examples() {
       {"rehearse run scenarios/quickstart.json", "every policy on the same jobs, side by side"},
       {"rehearse run my.json --set /seed=3 --watch", "with another seed, and a board of what each run is doing"},
       {"rehearse explain results/quickstart cifar-urgent", "why a job got what it got"},
-      {"rehearse plan job.json --cluster cluster.json", "what to run one training on"},
+      {"rehearse rent resnet50 --accuracy 0.74 --deadline 12h", "what to rent for one training"},
       {"rehearse import jobs philly cluster_job_log -o philly.csv", "a public trace, for a scenario's jobs"}};
   return five;
 }

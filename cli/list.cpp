@@ -67,6 +67,9 @@ Table instances() {
   Table table{.columns = {{"instance", "instance"},
                           {"price_usd_per_hour", "$/hour"},
                           {"spot_price_usd_per_hour", "spot"},
+                          {"price_date", "prices of"},
+                          {"provider", "from"},
+                          {"region", "region"},
                           {"vcpus", "vCPUs"},
                           {"devices", "devices"}}};
   for (const scenarios::InstanceEntry& entry : catalogue.instances()) {
@@ -74,7 +77,7 @@ Table instances() {
     for (const auto& named : entry.devices)
       devices += fmt::format("{}{} x {}", devices.empty() ? "" : ", ", named.count, named.device);
     table.rows.push_back({entry.instance.name, entry.instance.price_usd_per_hour, entry.instance.spot_price_usd_per_hour,
-                          static_cast<double>(entry.instance.vcpus), devices});
+                          entry.price_date, entry.provider, entry.region, static_cast<double>(entry.instance.vcpus), devices});
   }
   return table;
 }

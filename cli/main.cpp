@@ -9,8 +9,10 @@
 #include "cli/help.hpp"
 #include "cli/jobs.hpp"
 #include "cli/options.hpp"
+#include "cli/planned_files.hpp"
 #include "cli/plot.hpp"
 #include "cli/regress.hpp"
+#include "cli/rent.hpp"
 #include "cli/say.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/errors.hpp"
@@ -48,6 +50,8 @@ struct Arguments {
   GraphArguments graph;
   ProfileArguments profile;
   PlanArguments plan;
+  RentArguments rent;
+  CataloguePricesArguments catalogue_prices;
   SplitArguments split;
   RateArguments rate;
   ReportArguments report;
@@ -136,7 +140,9 @@ void add_plan_command(Command app, PlanArguments& arguments) {
   plan.option("job", arguments.job, "the job's JSON file").required();
   plan.option("--cluster", arguments.cluster, "the cluster's JSON file: its pools, and what of them is free").required();
   plan.option("--export", arguments.export_to,
-              "a folder for the files to run the recommended with: TensorFlow and Horovod code, Docker, Kubernetes, Slurm");
+              "a folder for the files to run the recommended with: code, Docker, Kubernetes, Slurm");
+  plan.option("--framework", arguments.framework, "of the code: keras (with Horovod; the default) or pytorch")
+      .choices(kFrameworks);
 }
 
 void add_split_command(Command app, SplitArguments& arguments) {
@@ -224,6 +230,8 @@ int guarded(Command program, const Arguments& arguments) {
     if (program.chose("rate")) return rate_command(arguments.rate);
     if (program.chose("split")) return split_command(arguments.split);
     if (program.chose("plan")) return plan_command(arguments.plan);
+    if (program.chose("rent")) return rent_command(arguments.rent);
+    if (program.chose("catalogue")) return catalogue_prices_command(arguments.catalogue_prices);
     if (program.chose("profile")) return profile_command(arguments.profile);
     if (program.chose("graph")) return graph_command(arguments.graph);
     if (program.chose("validate")) return validate_command(arguments.validate);
@@ -276,7 +284,9 @@ int main(int argc, char** argv) {
   add_describe_commands(app, arguments.describe);
   add_graph_command(app, arguments.graph);
   add_profile_command(app, arguments.profile);
+  add_rent_command(app, arguments.rent);
   add_plan_command(app, arguments.plan);
+  add_catalogue_command(app, arguments.catalogue_prices);
   add_split_command(app, arguments.split);
   add_rate_command(app, arguments.rate);
   add_report_command(app, arguments.report);
