@@ -50,6 +50,7 @@ test("money, percent and shares", () => {
   assert.equal(percent(-36.81), "−36.8 %");
   assert.equal(percent(-0.04), "0 %"); // no minus before nothing
   assert.equal(share(0.8725, 2), "87.25 %");
+  assert.deepEqual([1, 0.9997, 0.99996, 0.999999999].map((value) => share(value)), ["100 %", "99.97 %", "99.996 %", "100 %"]);
   assert.equal(factor(1.5), "1.50");
   assert.equal(factor(1234.4), "1,234");
   assert.equal(factor(null), "–");
