@@ -218,7 +218,8 @@ TEST_CASE("a stack without the fast forms of convolutions is found", "[fidelity]
   plain.efficiency.fast_forms = 0;
   const auto rows = made_up(plain, {kSixNetworks[0], kSixNetworks[1], kSixNetworks[2], kSixNetworks[3]});
   const Calibration c = fit_v100(rows);
-  CHECK(c.efficiency.fast_forms < 0.2);
+  CHECK(c.efficiency.fast_forms < 0.3);  // the prior, of width 0.5 at 1, holds it back a little
+  CHECK(parameter(c, "fast_forms").determined);
   CHECK(fit_v100(made_up(tests::v100(), {kSixNetworks[0], kSixNetworks[1], kSixNetworks[2]})).efficiency.fast_forms > 0.8);
 }
 
