@@ -123,6 +123,12 @@ struct ProfileArguments {
 struct PlanArguments {
   std::string job, cluster;  ///< JSON files
   std::string export_to;     ///< a folder for the files to run it with; may be empty
+  std::string framework = "keras";
+};
+
+struct CataloguePricesArguments {
+  std::string path, out;                ///< a CSV file of prices; the catalogue file to write
+  std::vector<std::string> catalogues;  ///< files
 };
 
 struct RateArguments {
@@ -141,6 +147,8 @@ struct SplitArguments {
   std::vector<std::string> catalogues;  ///< files
 };
 
+int catalogue_prices_command(const CataloguePricesArguments& arguments);
+void add_catalogue_command(Command app, CataloguePricesArguments& arguments);
 int explain_command(const ExplainArguments& arguments);
 int compare_command(const CompareArguments& arguments);
 int split_command(const SplitArguments& arguments);
@@ -157,7 +165,7 @@ int report_command(const ReportArguments& arguments);
 int run_command(const RunArguments& arguments);
 int sweep_command(const SweepArguments& arguments);
 int check_command(const ScenarioArguments& arguments);
-int list_command(const std::string& what, const std::string& which);
+int list_command(const std::string& what, const std::string& which, bool as_json);
 
 /// The scenario's file, --set and --catalogue.
 void add_scenario_arguments(Command command, ScenarioArguments& arguments);

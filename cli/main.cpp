@@ -9,8 +9,10 @@
 #include "cli/help.hpp"
 #include "cli/jobs.hpp"
 #include "cli/options.hpp"
+#include "cli/planned_files.hpp"
 #include "cli/plot.hpp"
 #include "cli/regress.hpp"
+#include "cli/rent.hpp"
 #include "cli/say.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/errors.hpp"
@@ -34,6 +36,7 @@ struct Arguments {
   TrainArguments train;
   ScenarioArguments check;
   std::string what, which;
+  bool as_json = false;
   ExplainArguments explain;
   CompareArguments compare;
   HelpArguments help;
@@ -47,6 +50,8 @@ struct Arguments {
   GraphArguments graph;
   ProfileArguments profile;
   PlanArguments plan;
+  RentArguments rent;
+  CataloguePricesArguments catalogue_prices;
   SplitArguments split;
   RateArguments rate;
   ReportArguments report;
@@ -140,7 +145,9 @@ void add_plan_command(Command app, PlanArguments& arguments) {
   plan.option("job", arguments.job, "the job's JSON file").required();
   plan.option("--cluster", arguments.cluster, "the cluster's JSON file: its pools, and what of them is free").required();
   plan.option("--export", arguments.export_to,
-              "a folder for the files to run the recommended with: TensorFlow and Horovod code, Docker, Kubernetes, Slurm");
+              "a folder for the files to run the recommended with: code, Docker, Kubernetes, Slurm");
+  plan.option("--framework", arguments.framework, "of the code: keras (with Horovod; the default) or pytorch")
+      .choices(kFrameworks);
 }
 
 void add_split_command(Command app, SplitArguments& arguments) {
@@ -228,11 +235,13 @@ int guarded(Command program, const Arguments& arguments) {
     if (program.chose("rate")) return rate_command(arguments.rate);
     if (program.chose("split")) return split_command(arguments.split);
     if (program.chose("plan")) return plan_command(arguments.plan);
+    if (program.chose("rent")) return rent_command(arguments.rent);
+    if (program.chose("catalogue")) return catalogue_prices_command(arguments.catalogue_prices);
     if (program.chose("profile")) return profile_command(arguments.profile);
     if (program.chose("graph")) return graph_command(arguments.graph);
     if (program.chose("validate")) return validate_command(arguments.validate);
     if (program.chose("calibrate")) return calibrate_command(arguments.calibrate);
-    return list_command(arguments.what, arguments.which);
+    return list_command(arguments.what, arguments.which, arguments.as_json);
   } catch (const sim::InputError& error) {
     say(stderr, "{}\n", error.what());
     return kInvalidInput;
@@ -280,7 +289,9 @@ int main(int argc, char** argv) {
   add_describe_commands(app, arguments.describe);
   add_graph_command(app, arguments.graph);
   add_profile_command(app, arguments.profile);
+  add_rent_command(app, arguments.rent);
   add_plan_command(app, arguments.plan);
+  add_catalogue_command(app, arguments.catalogue_prices);
   add_split_command(app, arguments.split);
   add_rate_command(app, arguments.rate);
   add_report_command(app, arguments.report);
@@ -290,6 +301,7 @@ int main(int argc, char** argv) {
       app.subcommand("list", "what the program knows: models, devices, instances, policies, strategies, studies, formats");
   list.option("what", arguments.what, "what to list").required().choices(listable());
   list.option("which", arguments.which, "of strategies: a kind (configure, place, ...) or the name of one");
+  list.flag("--json", arguments.as_json, "for programs: a list of objects, of strategies one for each option");
   add_help_commands(app, arguments.help, arguments.completion);
   std::uint64_t max_memory_bytes = 0;
   add_max_memory(app, max_memory_bytes);

@@ -9,6 +9,7 @@
 #include "scenarios/read/places.hpp"
 #include "sim/base/errors.hpp"
 #include "traces/measurements/native.hpp"
+#include "workloads/calibration/calibration.hpp"
 
 namespace rehearse::cli {
 
@@ -39,6 +40,21 @@ std::vector<std::size_t> slipped_units(const Measured& measured) {
         ratio > 1 ? "milliseconds in a column of seconds" : "a time in thousands of seconds");
   }
   return slipped;
+}
+
+std::vector<sim::Device> calibrated_devices(const Measured& measured) {
+  std::vector<sim::Device> devices;
+  for (const sim::Device& device : measured.catalogue.devices()) {
+    std::vector<workloads::Measurement> rows;
+    std::vector<workloads::Place> places;
+    for (std::size_t i = 0; i < measured.list.rows.size(); ++i) {
+      if (measured.list.rows[i].device != device.name || measured.list.rows[i].workers != 1) continue;
+      rows.push_back(measured.list.rows[i]);
+      places.push_back(measured.places[i]);
+    }
+    if (!rows.empty()) devices.push_back(calibrated(device, calibrate(rows, places, measured.model)));
+  }
+  return devices;
 }
 
 }  // namespace rehearse::cli

@@ -22,4 +22,7 @@ Measured load_measured(const MeasuredArguments& arguments);
 /// other way round. Each is warned of.
 std::vector<std::size_t> slipped_units(const Measured& measured);
 
+/// The devices of the rows of one worker, fitted to them (workloads::calibrate), in the catalogue's order.
+std::vector<sim::Device> calibrated_devices(const Measured& measured);
+
 }  // namespace rehearse::cli

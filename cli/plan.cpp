@@ -1,15 +1,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 
 #include "cli/commands.hpp"
+#include "cli/planned_files.hpp"
 #include "cli/say.hpp"
-#include "deploy/deployment.hpp"
 #include "report/comparison.hpp"
 #include "scenarios/read/plan_files.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/io/output_file.hpp"
 #include "sim/money/costs.hpp"
 
 namespace rehearse::cli {
@@ -108,41 +106,6 @@ void refuse(const scenarios::PlanRequest& request, const policies::Recommendatio
   throw sim::InputError({.file = file, .expected = expected, .found = found});
 }
 
-/// The files to run the choice with, in a folder that is made if need be.
-void export_files(const std::string& folder, const scenarios::PlanRequest& request, const PlanChoice& c,
-                  const sim::Cluster& cluster) {
-  const sim::Device& device = sim::worker_device(cluster, c.pool);
-  const double rate = request.convergence != nullptr
-                          ? workloads::learning_rate(*request.convergence, {}, {}, {.global_batch = c.batch})
-                          : traces::usual_learning_rate(request.optimizer, c.batch);
-  const std::vector<traces::DeployedFile> files = traces::deployment_files({
-      .job = request.name,
-      .model = request.model,
-      .dataset = request.dataset,
-      .device = device.name,
-      .pool = cluster.pools[static_cast<std::size_t>(c.pool)].name,
-      .gpus = device.kind == sim::DeviceKind::gpu,
-      .cores = static_cast<double>(device.cores),
-      .network = request.network,
-      .task = request.task,
-      .batches = traces::even_batches(static_cast<int>(c.batch), c.workers),
-      .workers_per_node = sim::workers_per_node(cluster, c.pool),
-      .epochs = c.epochs,
-      .training_samples = request.job.samples,
-      .bytes_per_sample = request.bytes_per_sample,
-      .optimizer = request.optimizer,
-      .learning_rate = rate,
-      .target_accuracy = request.target_accuracy,
-      .power_limit_w = c.power_limit_w,
-      .time_s = std::isfinite(request.limits.deadline_s) ? request.limits.deadline_s : 1.5 * c.time_s.high,
-  });
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) throw sim::InputError({.file = folder, .expected = "a folder that can be made", .found = failed.message()});
-  for (const traces::DeployedFile& file : files) sim::write_file(folder + "/" + file.name, file.text);
-  say("\nwrote {} files to run the recommended with to {}: begin with README.md\n", files.size(), folder);
-}
-
 }  // namespace
 
 int plan_command(const PlanArguments& arguments) {
@@ -161,7 +124,7 @@ int plan_command(const PlanArguments& arguments) {
   print_best(*r.best);
   print_limits(r, request.goal, how);
   say("\n{}\n", report::billing_line(plan->scenario.costs.billing, plan->scenario.costs.minimum_node_s));
-  if (!arguments.export_to.empty()) export_files(arguments.export_to, request, *r.best, cluster);
+  if (!arguments.export_to.empty()) export_planned(arguments.export_to, request, *r.best, {.cluster = cluster, .framework = arguments.framework});
   return kOk;
 }
 

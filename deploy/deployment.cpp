@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <string_view>
 
 #include "deploy/keras.hpp"
 #include "deploy/template.hpp"
+#include "deploy/torch_network.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse::traces {
@@ -93,22 +95,28 @@ const char* name_of(Optimizer optimizer) {
   return optimizer == Optimizer::sgd ? "sgd" : optimizer == Optimizer::momentum ? "momentum" : "adam";
 }
 
-/// What the training's code reads.
-void fill_training(const Deployment& d, const KerasNetwork& keras, Slots& slots) {
-  const bool images = std::ranges::count(keras.images, true) > 0, adam = d.optimizer == Optimizer::adam;
+/// What the code of both frameworks reads. `decays`: a classifier of images, whose filters decay.
+void fill_settings(const Deployment& d, bool decays, bool constant, Slots& slots) {
+  const bool adam = d.optimizer == Optimizer::adam;
   slots.code("batches", python_list(d.batches));
   slots.number("training_samples", std::max(1.0, std::floor(d.training_samples)));
   slots.code("target_accuracy", d.target_accuracy > 0 ? fmt::format("{}", d.target_accuracy) : "None");
   slots.text("optimizer", name_of(d.optimizer));
   slots.number("learning_rate", d.learning_rate);
   slots.number("warmup_epochs", std::min(kWarmupEpochs, std::floor(d.epochs / 10)));
-  slots.text("schedule", keras.objective == Objective::adversarial ? "constant" : adam ? "cosine" : "steps");
-  slots.number("weight_decay", images && keras.objective == Objective::classes && !adam ? kWeightDecay : 0);
+  slots.text("schedule", constant ? "constant" : adam ? "cosine" : "steps");
+  slots.number("weight_decay", decays && !adam ? kWeightDecay : 0);
   slots.code("clip_norm", has<Recurrent>(d.network) ? fmt::format("{}", kRecurrentClipNorm) : "None");
+  slots.number("dropout", dropout(d.network));
+}
+
+/// What the Keras training's code reads.
+void fill_training(const Deployment& d, const KerasNetwork& keras, Slots& slots) {
+  const bool images = std::ranges::count(keras.images, true) > 0;
+  fill_settings(d, images && keras.objective == Objective::classes, keras.objective == Objective::adversarial, slots);
   slots.text("loss", std::string(to_string(keras.objective)));
   slots.code("noise_inputs", python_list(keras.noise_inputs));
   slots.code("discriminator", python_list(keras.discriminator));
-  slots.number("dropout", dropout(d.network));
   slots.code("imports", keras.blocks);
   slots.code("lines", keras.lines.substr(0, keras.lines.size() - 1));
   slots.code("model_inputs", keras.model_inputs);
@@ -154,6 +162,13 @@ constexpr TemplateEntry kFiles[] = {
     {"settings.py", Language::python},    {"slurm.sh", Language::shell},     {"train.py", Language::python},
 };
 
+constexpr TemplateEntry kTorchFiles[] = {
+    {"Dockerfile", Language::dockerfile}, {"README.md", Language::markdown}, {"data.py", Language::python},
+    {"launch.sh", Language::shell},       {"layers.py", Language::python},   {"network.py", Language::python},
+    {"pytorchjob.yaml", Language::yaml},  {"schedule.py", Language::python}, {"settings.py", Language::python},
+    {"skypilot.yaml", Language::yaml},    {"slurm.sh", Language::shell},     {"train.py", Language::python},
+};
+
 }  // namespace
 
 std::vector<DeployedFile> deployment_files(const Deployment& d) {
@@ -171,6 +186,33 @@ std::vector<DeployedFile> deployment_files(const Deployment& d) {
   for (const auto& [name, language] : kFiles) {
     if (name == "job.yaml" && !one_node) continue;
     const std::string_view text = sim::embedded_file(deploy_templates(), fmt::format("deploy/templates/{}", name));
+    files.push_back({std::string(name), filled(text, language, slots)});
+  }
+  return files;
+}
+
+std::vector<DeployedFile> pytorch_files(const Deployment& d) {
+  sim::check(!d.batches.empty() && std::ranges::all_of(d.batches, [](int b) { return b >= 1; }), "a worker without samples");
+  sim::check(d.workers_per_node >= 1 && d.accumulation >= 1, "a node without workers, or no part of a step");
+  const TorchNetwork torch = torch_network(d.network, d.task);
+  constexpr std::array<const char*, 4> kPrecisions{"fp32", "tf32", "fp16", "bf16"};
+  Slots slots;
+  fill_settings(d, has<Conv>(d.network) && !torch.positions, false, slots);
+  fill_launch(d, slots);
+  slots.code("lines", torch.lines.substr(0, torch.lines.size() - 1));
+  slots.code("inputs", "[" + torch.inputs + "]");
+  slots.number("output", torch.output);
+  slots.number("classes", torch.classes);
+  slots.text("loss", torch.positions ? "positions" : "classes");
+  slots.text("precision", kPrecisions[static_cast<std::size_t>(d.trained_in)]);
+  slots.number("accumulation", d.accumulation);
+  slots.text("instance", d.pool.substr(0, d.pool.find_first_of(" @")));
+  slots.number("other_nodes", (static_cast<int>(d.batches.size()) - 1) / d.workers_per_node);
+  std::vector<DeployedFile> files;
+  for (const auto& [name, language] : kTorchFiles) {
+    const std::string_view text =
+        sim::embedded_file(deploy_templates(), name == "schedule.py" ? "deploy/templates/schedule.py"
+                                                                     : fmt::format("deploy/templates/torch/{}", name));
     files.push_back({std::string(name), filled(text, language, slots)});
   }
   return files;

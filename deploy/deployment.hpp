@@ -1,15 +1,20 @@
-// The files to run a planned training with: TensorFlow and Horovod code, a container, Kubernetes, Slurm (docs/guide/harness.md).
+// The files to run a planned training with: PyTorch or TensorFlow and Horovod code, a container, Kubernetes, Slurm, SkyPilot
+// (docs/guide/harness.md).
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "workloads/steps/graph_builder.hpp"
 #include "workloads/layers/network.hpp"
+#include "workloads/steps/graph_builder.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::traces {
+
+enum class Framework { keras, pytorch };
+/// What products are made of: of automatic mixed precision fp16 has a scaled loss; tf32 rounds products of single precision.
+enum class TrainedIn { fp32, tf32, fp16, bf16 };
 
 struct Deployment {
   std::string job, model, dataset, device, pool;  ///< names, which may hold anything
@@ -26,6 +31,9 @@ struct Deployment {
   double target_accuracy = 0;  ///< 0: none
   double power_limit_w = 0;    ///< of each GPU; 0: none
   double time_s = 86400;       ///< that the training is granted
+  // Of PyTorch alone: Keras trains in fp32, every sample of a step at once.
+  TrainedIn trained_in = TrainedIn::fp32;
+  int accumulation = 1;  ///< parts of a worker's samples of a step, whose gradients are summed
 };
 
 struct DeployedFile {
@@ -36,6 +44,9 @@ struct DeployedFile {
 /// All of them; the Kubernetes Job only where one node is enough. The same deployment gives the same bytes. Throws
 /// sim::InputError for a network that Keras code cannot be written for.
 std::vector<DeployedFile> deployment_files(const Deployment& deployment);
+/// The same in PyTorch with DistributedDataParallel. Throws sim::InputError for what torch_network (deploy/torch_network.hpp)
+/// does not write.
+std::vector<DeployedFile> pytorch_files(const Deployment& deployment);
 
 /// Shares of a batch that differ by at most 1.
 std::vector<int> even_batches(int batch, int workers);

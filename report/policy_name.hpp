@@ -2,12 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace rehearse::report {
 
 /// Yardsticks, which measure others and never win, are marked in every table and picture.
+inline constexpr std::string_view kYardstickMark = " (yardstick)";
+
 inline std::string shown_name(const std::string& policy, bool is_yardstick) {
-  return policy + (is_yardstick ? " (yardstick)" : "");
+  return policy + std::string(is_yardstick ? kYardstickMark : "");
 }
 
 }  // namespace rehearse::report

@@ -68,7 +68,6 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
   const sim::Job& job = *r.job;
   JobOutcome outcome{.cost_usd = r.cost.total(),
                      .marginal_cost_usd = r.marginal_usd,
-                     .profiling_usd = setup_.profiling_usd ? setup_.profiling_usd(job) : 0,
                      .completion_s = r.end_s - job.submit_s,
                      .submit_s = job.submit_s,
                      .batch_size = r.batch_size,
@@ -92,6 +91,8 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
   by_end_.push_back(static_cast<std::uint32_t>(r.number));
   if (outcome_.jobs.size() <= r.number) outcome_.jobs.resize(r.number + 1);
   outcome_.jobs[r.number] = outcome;
+  profile_of_.resize(outcome_.jobs.size(), nullptr);
+  if (job.work != sim::Work::rigid) profile_of_[r.number] = job.profile;
   if (!setup_.measure || setup_.measure->has(job.submit_s)) add_to_sums(r);
   if (jobs_) write_row(r, outcome);
   if (life_) write_life(r);
@@ -319,6 +320,8 @@ RunOutcome RunRecorder::finish(const sim::ReplayTotals& totals) {
   for (const sim::PoolTotals& pool : totals.pools) pools_usd += pool.jobs_usd;
   sim::check(std::abs(usd - pools_usd) <= 1e-9 * std::max(1e-9, pools_usd),
              "the money in the jobs' records is not what the pools earned");
+  for (std::size_t j = 0; j < outcome_.jobs.size() && setup_.profiling_usd; ++j)
+    if (profile_of_[j] != nullptr) outcome_.jobs[j].profiling_usd = setup_.profiling_usd(*profile_of_[j]);
   count_active_jobs(outcome_.jobs, by_end_);
   if (setup_.measure) std::erase_if(outcome_.jobs, [&](const JobOutcome& job) { return !setup_.measure->has(job.submit_s); });
   outcome_.metrics = run_metrics(totals, outcome_.jobs, std::move(sums_));

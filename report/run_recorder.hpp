@@ -58,8 +58,8 @@ struct RunRecorderSetup {
   std::function<double(const sim::Job&)> reference_cost_usd;
   /// The job alone in that configuration; may be empty.
   std::function<AloneRun(const sim::Job&)> reference_alone = {};
-  /// The job's share of what was spent on profiling; may be empty.
-  std::function<double(const sim::Job&)> profiling_usd;
+  /// A job's share of what was spent on profiling its profile in the whole run: asked at its end; may be empty.
+  std::function<double(const sim::Profile&)> profiling_usd;
 };
 
 class RunRecorder final : public sim::Recorder {
@@ -90,6 +90,7 @@ class RunRecorder final : public sim::Recorder {
   std::unique_ptr<RowWriter> jobs_, decisions_, events_, stages_, curves_, predictions_, utilization_, life_, nodes_;
   std::unordered_map<std::string, double> taken_s_;  ///< when a job took the devices that it holds; only looked up
   RunOutcome outcome_;
+  std::vector<const sim::Profile*> profile_of_;  ///< of each job; null: a rigid one's
   RunSums sums_;
   std::vector<std::uint32_t> by_end_;  ///< numbers of the jobs, as they end
 };

@@ -237,10 +237,7 @@ void apply(const ScenarioChange& change, Scenario& scenario) {
         e = workloads::WorldErrors::scaled(change.value);
         return;
       }
-      const double factor = change.value / e.model_error;
-      for (double* error : {&e.model_error, &e.sync_error, &e.noise_scale_error, &e.ceiling_error, &e.examples_error,
-                            &e.step_noise, &e.evaluation_noise})
-        *error *= factor;
+      e.scale(change.value / e.model_error);
       return;
     }
     case Quantity::load:

@@ -37,16 +37,14 @@ double largest_unit_share(const Scenario& scenario, const std::vector<sim::Job>&
 }  // namespace
 
 bool has_noise(const Scenario& scenario) {
-  const workloads::WorldErrors& e = scenario.world_errors;
-  const bool has_errors = e.model_error > 0 || e.sync_error > 0 || e.noise_scale_error > 0 || e.ceiling_error > 0 ||
-                          e.examples_error > 0 || e.step_noise > 0 || e.evaluation_noise > 0;
+  const bool has_errors = !scenario.world_errors.none();
   sim::NodeRules drawn = scenario.nodes;  // measured outages and maintenance are the same in every repetition
   drawn.measured.clear();
   drawn.maintenance.clear();
   return (has_errors && trains(scenario)) || sim::has_node_events(scenario.cluster, drawn);
 }
 
-report::VerdictTerms verdict_terms(const Scenario& scenario) {
+report::VerdictTerms verdict_terms(const Scenario& scenario, bool any_ended) {
   const bool noise = has_noise(scenario), workload = scenario.redraws_jobs();
   report::VerdictTerms terms{.reference = scenario.reference,
                              .population = noise && workload ? report::Population::both
@@ -54,7 +52,7 @@ report::VerdictTerms verdict_terms(const Scenario& scenario) {
                                            : workload        ? report::Population::workload
                                                              : report::Population::none,
                              .is_exact = !noise && (!workload || scenario.repetitions == 1)};
-  if (!terms.is_exact) terms.unit_share = largest_unit_share(scenario, workload ? scenario.jobs_of(0) : scenario.jobs);
+  if (!terms.is_exact && any_ended) terms.unit_share = largest_unit_share(scenario, workload ? scenario.jobs_of(0) : scenario.jobs);
   return terms;
 }
 

@@ -1,29 +1,55 @@
-// Past runs to learn from: simulated in the world, so that they cost what profiling would cost, or the user's own.
+// Past runs to learn from: simulated in the world, so that they cost what profiling would cost, or the user's own. What is
+// measured of a profile is measured when its first job arrives; nothing hangs on jobs that have not arrived yet.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "policies/learn/probing.hpp"
+#include "policies/registry/registry.hpp"
 #include "scenarios/read/scenario.hpp"
 
 namespace rehearse::scenarios {
 
-struct Profiled {
-  policies::RunHistory history;
-  std::vector<double> cost_usd;  ///< of each profile's runs, by index; 0 for the user's own
+/// Whose past runs they are.
+struct LearningPolicy {
+  std::string name;  ///< of its random streams
+  policies::Learning learning;
+  policies::ProbeChooser* chooser = nullptr;  ///< its own way to choose runs; none: the shared ones
 };
 
-/// Who chooses the runs: nobody, so that they are drawn at random and shared by all; or one policy, for itself.
-struct ChosenProbes {
-  policies::ProbeChooser* chooser = nullptr;
-  std::string policy;  ///< its name: of its random streams
-};
+/// Shared runs: `history.runs` of each (profile, instance) of the pools. Each trains a number of epochs from {1, 2, 4, ..., the
+/// model's} with a random configuration of the grid, drawn from the world's streams, so that all learners share it. Who chooses
+/// has as many runs of each profile in all, from the same configurations and numbers of epochs. Both stand for measurements made
+/// before the first job: no time passes. Active probes are made while jobs arrive and wait, and are known when they have ended.
+class Profiling final : public policies::PastRuns {
+ public:
+  /// Everything must outlive it.
+  Profiling(const Scenario& scenario, const workloads::Belief& belief, const workloads::World& world, int repetition,
+            const LearningPolicy& policy);
+  ~Profiling() override;
+  Known at_arrival(const sim::Job& job, double now_s) override;
+  void on_run(policies::PastRun run) override;
+  /// What has been spent on the profile so far; 0 for runs that were not made for it.
+  double cost_usd(const sim::Profile& profile) const;
 
-/// `runs` of each (profile, instance) that occurs in the jobs and pools. Each trains a number of epochs from {1, 2, 4,
-/// ..., the model's} with a random configuration of the grid. Drawn from the world's streams, so that all learners share it.
-/// Who chooses has as many runs of each profile in all, from the same configurations and numbers of epochs.
-Profiled profile_models(const Scenario& scenario, const std::vector<sim::Job>& jobs, const workloads::Belief& belief,
-                        const workloads::World& world, int repetition, const ChosenProbes& probes);
+ private:
+  class Profiler;
+  struct Campaign;
+  void make_runs(const sim::Job& job);
+  Known actively(const sim::Job& job, double now_s);
+
+  const Scenario& scenario_;
+  const LearningPolicy policy_;
+  std::unique_ptr<Profiler> profiler_;
+  std::vector<int> pools_;  ///< the first of each instance
+  std::vector<policies::PastRun> runs_;
+  policies::RunHistory history_;
+  bool is_stale_ = false;          ///< of the history: `runs_` has more
+  std::map<int, double> cost_of_;  ///< by profile that has arrived
+  std::map<int, std::unique_ptr<Campaign>> campaigns_;
+};
 
 }  // namespace rehearse::scenarios

@@ -1,5 +1,7 @@
 #include "experiments/run/run_one.hpp"
 
+#include <optional>
+
 #include "experiments/run/profiling.hpp"
 #include "experiments/run/retiming.hpp"
 #include "policies/registry/bundle.hpp"
@@ -41,19 +43,23 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
   const std::vector<sim::Job>& jobs = scenario.redraws_jobs() ? generated : scenario.jobs;
   const workloads::Belief belief(scenario.cluster, scenario.profile_models);
   const workloads::World world(belief, scenario.world_errors, scenario.seed, task.repetition);
-  Profiled profiled;
+  const policies::RunHistory no_history;
+  std::optional<Profiling> profiling;
+  std::unique_ptr<policies::ProbeChooser> chooser;
   const auto* strategy = policies::find_strategy(policies::configure_strategies(), spec.configure.name);
   if (strategy != nullptr && policies::uses_history(*strategy, spec.configure.parameters)) {
-    std::unique_ptr<policies::ProbeChooser> chooser;
     if (strategy->make_probes != nullptr)
       chooser = strategy->make_probes(policies::Parameters(strategy->parameters, spec.configure.parameters));
-    profiled = profile_models(scenario, jobs, belief, world, task.repetition, {.chooser = chooser.get(), .policy = spec.name});
+    const LearningPolicy learner{
+        .name = spec.name, .learning = policies::learning_of(*strategy, spec.configure.parameters), .chooser = chooser.get()};
+    profiling.emplace(scenario, belief, world, task.repetition, learner);
   }
   policies::Bundle bundle(spec, {.cluster = &scenario.cluster,
                                  .costs = scenario.costs,
                                  .belief = &belief,
                                  .world = &world,
-                                 .history = &profiled.history,
+                                 .history = &no_history,
+                                 .past_runs = profiling ? &*profiling : nullptr,
                                  .manual = &scenario.manual,
                                  .stage_rules = scenario.stages,
                                  .policy_seed = scenario.policy_seed,
@@ -61,6 +67,7 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                  .folder = task.folder.path()});
   const OutputSettings& out = scenario.output;
   const auto is_wanted = [&](Record record) { return is_written(record, task.repetition); };
+  double timed_for_metrics = 0;  // steps that no decision asked for
   report::RunRecorder recorder(
       {.folder = task.folder,
        .policy = spec.name,
@@ -79,14 +86,14 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
        .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
        .reference_alone =
            [&](const sim::Job& job) {
+             const double before = static_cast<double>(workloads::steps_timed(belief));
              const policies::Bundle::AloneRun alone = bundle.manual_alone(job);
+             timed_for_metrics += static_cast<double>(workloads::steps_timed(belief)) - before;
              return report::AloneRun{.time_s = alone.time_s, .devices = alone.devices};
            },
        .profiling_usd =
-           [&](const sim::Job& job) {
-             return job.work == sim::Work::rigid || profiled.cost_usd.empty()
-                        ? 0.0
-                        : profiled.cost_usd[static_cast<std::size_t>(job.profile->index)] / scenario.profiling_reuse_jobs;
+           [&](const sim::Profile& profile) {
+             return profiling ? profiling->cost_usd(profile) / scenario.profiling_reuse_jobs : 0.0;
            }});
   traces::VectorSource source(jobs);
   sim::NodeRules nodes = scenario.nodes;
@@ -114,7 +121,8 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                                 .on_progress = on_progress},
                                                drive);
   Replayed replayed{.outcome = recorder.finish(totals), .timed = world.timed_replicas()};
-  replayed.outcome.metrics.step_evaluations = static_cast<double>(workloads::steps_timed(belief)) + place.evaluations();
+  replayed.outcome.metrics.step_evaluations =
+      static_cast<double>(workloads::steps_timed(belief)) - timed_for_metrics + place.evaluations();
   return replayed;
 }
 

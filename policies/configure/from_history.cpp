@@ -8,10 +8,18 @@
 
 namespace rehearse::policies {
 
+namespace {
+
+const std::string& instance_name(const sim::Cluster& cluster, int pool) {
+  return cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(pool)].instance)].name;
+}
+
+}  // namespace
+
 bool FromHistory::allowed(const ConfigureView& view, const sim::Configuration& c) const {
   if (c == view.manual) return true;
   const sim::Group &group = c.groups.front(), &manual = view.manual.groups.front();
-  switch (frozen_) {
+  switch (use_.frozen) {
     case Frozen::nothing:
       return true;
     case Frozen::batch:
@@ -23,14 +31,30 @@ bool FromHistory::allowed(const ConfigureView& view, const sim::Configuration& c
 }
 
 sim::Menu FromHistory::configure(const ConfigureView& view, const workloads::Belief& belief) {
-  if (predictors_ == nullptr) predictors_ = std::make_unique<HistoryPredictors>(*view.history, view.cluster, belief, *learner_);
+  if (predictors_ == nullptr)
+    predictors_ = std::make_unique<HistoryPredictors>(*view.history, view.cluster, belief, *learner_, use_.curves);
+  predictors_->read(*view.history);
+  std::vector<PastRun> runs = view.history->of(*view.job.profile);
+  if (std::vector<PastRun>& seen = seen_[view.job.profile->index]; runs != seen) {
+    predictors_->forget(*view.job.profile);
+    seen = std::move(runs);
+  }
+  std::vector<PastRun> too_large;
+  std::ranges::copy_if(seen_[view.job.profile->index], std::back_inserter(too_large),
+                       [](const PastRun& run) { return run.told == Told::out_of_memory; });
+  const auto is_too_large = [&](const sim::Configuration& c) {
+    const std::string& instance = instance_name(view.cluster, c.groups.front().pool);
+    return std::ranges::any_of(too_large, [&](const PastRun& run) {
+      return run.instance == instance && run.batch_size / run.workers <= c.batch_size() / c.workers();
+    });
+  };
   std::vector<sim::Choice> choices;
   choices.reserve(view.candidates.size());
   for (const sim::Configuration& c : view.candidates) {
     if (!allowed(view, c)) continue;
     choices.push_back({.configuration = c, .predicted = predictors_->predict(view.job, c, view.costs)});
-    if (c == view.manual &&
-        !fits_memory(view.job, view.cluster, belief, c)) {  // the one of them that need not; no run can have told
+    // Of the candidates manual's need not fit by the belief, and no run can have told; of the others runs may have.
+    if (is_too_large(c) || (c == view.manual && !fits_memory(view.job, view.cluster, belief, c))) {
       choices.back().predicted.feasible = false;
       choices.back().predicted.note = "does not fit memory";
     }
@@ -41,8 +65,39 @@ sim::Menu FromHistory::configure(const ConfigureView& view, const workloads::Bel
     const auto manual = std::find_if(menu.ranked.begin(), menu.ranked.end(),
                                      [&](const sim::Choice& c) { return c.configuration == view.manual; });
     if (manual != menu.ranked.end()) std::rotate(menu.ranked.begin(), manual, manual + 1);
+  } else if (use_.exploration > 0) {
+    explore(view, menu);
   }
   return menu;
+}
+
+/// One step of workers or batch away from the best choice, where nothing has run yet and the limits are sure to be kept: the
+/// cheapest of those that cost little more than the best.
+void FromHistory::explore(const ConfigureView& view, sim::Menu& menu) const {
+  const auto usd = [](const sim::Choice& c) {
+    return std::isnan(c.predicted.ranked_cost_usd) ? c.predicted.cost_usd : c.predicted.ranked_cost_usd;
+  };
+  const sim::Choice best = menu.ranked.front();
+  const std::vector<PastRun>& seen = seen_.at(view.job.profile->index);
+  const auto is_new = [&](const sim::Configuration& c) {
+    const sim::Pool& pool = view.cluster.pools[static_cast<std::size_t>(c.groups.front().pool)];
+    const std::string& instance = view.cluster.instances[static_cast<std::size_t>(pool.instance)].name;
+    return std::none_of(seen.begin(), seen.end(), [&](const PastRun& run) {
+      return run.told == Told::run && run.instance == instance && run.workers == c.workers() && run.batch_size == c.batch_size();
+    });
+  };
+  const auto is_step = [](double one, double other) { return one == 2 * other || other == 2 * one; };
+  for (auto choice = menu.ranked.begin(); choice != menu.ranked.end() && choice->predicted.feasible; ++choice) {
+    const sim::Configuration &c = choice->configuration, &b = best.configuration;
+    if (usd(*choice) > (1 + use_.exploration) * usd(best)) break;
+    if (c.groups.front().pool != b.groups.front().pool) continue;
+    const bool near = (c.workers() == b.workers() && is_step(c.batch_size(), b.batch_size())) ||
+                      (c.batch_size() == b.batch_size() && is_step(c.workers(), b.workers()));
+    if (!near || !is_new(c)) continue;
+    choice->predicted.note += choice->predicted.note.empty() ? "explores" : "; explores";
+    std::rotate(menu.ranked.begin(), choice, choice + 1);
+    return;
+  }
 }
 
 namespace {
@@ -52,10 +107,6 @@ constexpr std::size_t kEnoughRuns = 10;  // with fewer on an instance, those of 
 /// Of the way from an epoch's expected to its pessimistic time, for the money that choices are ranked by: of many uncertain ones
 /// the one that looks cheapest is rather the one that is most underestimated (the winner's curse).
 constexpr double kCaution = 0.5;
-
-const std::string& instance_name(const sim::Cluster& cluster, int pool) {
-  return cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(pool)].instance)].name;
-}
 
 void add_note(std::string& note, const char* text) { note += (note.empty() ? "" : "; ") + std::string(text); }
 
@@ -84,12 +135,18 @@ double HistoryPredictors::roofline_ratio(const sim::Profile& profile, const std:
   return seconds(*b) / seconds(*a);
 }
 
+void HistoryPredictors::forget(const sim::Profile& profile) {
+  std::erase_if(epoch_times_, [&](const auto& entry) { return entry.first.first == profile.index; });
+  std::erase_if(accuracies_, [&](const auto& entry) { return entry.first.first == profile.index; });
+  std::erase_if(trainings_, [&](const auto& entry) { return std::get<0>(entry.first) == profile.index; });
+}
+
 const HistoryPredictors::InstanceTimes& HistoryPredictors::epoch_times(const sim::Job& job, const std::string& instance) {
   const auto key = std::make_pair(job.profile->index, instance);
   const auto known = epoch_times_.find(key);
   if (known != epoch_times_.end()) return known->second;
-  const RunHistory::Gathered gathered = history_.on_instance_or_borrowed(
-      *job.profile, instance, kEnoughRuns,
+  const RunHistory::Gathered gathered = history_->on_instance_or_borrowed(
+      *job.profile, instance, learner_.borrows() ? kEnoughRuns : 0,
       [&](const std::string& from, const std::string& to) { return roofline_ratio(*job.profile, from, to); });
   return epoch_times_.emplace(key, InstanceTimes{learner_.epoch_times(gathered.runs), gathered.borrowed}).first->second;
 }
@@ -98,7 +155,9 @@ const Accuracies* HistoryPredictors::accuracies(const sim::Job& job, bool asynch
   const auto key = std::make_pair(job.profile->index, asynchronous);
   const auto known = accuracies_.find(key);
   if (known != accuracies_.end()) return known->second.get();
-  return accuracies_.emplace(key, learner_.accuracies(history_.of(*job.profile), asynchronous)).first->second.get();
+  std::vector<PastRun> runs = history_->of(*job.profile);
+  if (!learner_.reads_curves() && keeps_curves_) runs = points_of_curves(runs);
+  return accuracies_.emplace(key, learner_.accuracies(runs, asynchronous)).first->second.get();
 }
 
 HistoryPredictors::Training HistoryPredictors::predict_training(const sim::Job& job, const PlannedRun& run) {
@@ -106,13 +165,18 @@ HistoryPredictors::Training HistoryPredictors::predict_training(const sim::Job& 
   Training out{.epochs = cap, .expected_epochs = cap};
   const Accuracies* predictor = accuracies(job, run.asynchronous);
   if (predictor == nullptr) return out;
+  std::optional<int> sure;
   if (job.has_target()) {
     const int whole_cap = sim::whole<int>(std::floor(cap), "epochs of a job");
-    out.epochs = fewest_epochs(*predictor, run, job.target_accuracy, whole_cap).value_or(cap);
-    out.expected_epochs = rehearse::policies::expected_epochs(*predictor, run, job.target_accuracy, whole_cap).value_or(cap);
+    // The first epoch at the floor is seldom the last: so many evaluations in a row must read it.
+    const double again = job.stop == sim::Stop::target ? job.readings - 1 : 0;
+    const auto to_the_end = [&](const std::optional<int>& epochs) { return epochs ? std::min(cap, *epochs + again) : cap; };
+    sure = fewest_epochs(*predictor, run, job.target_accuracy, whole_cap);
+    out.epochs = to_the_end(sure);
+    out.expected_epochs = to_the_end(rehearse::policies::expected_epochs(*predictor, run, job.target_accuracy, whole_cap));
   }
   const Prediction accuracy = predictor->accuracy(run, out.epochs);
-  out.accuracy = std::clamp(accuracy.safe, 0.0, 1.0);
+  out.accuracy = std::clamp(accuracy.safe, sure ? job.target_accuracy : 0.0, 1.0);
   out.extrapolated = accuracy.extrapolated;
   return out;
 }
@@ -120,7 +184,8 @@ HistoryPredictors::Training HistoryPredictors::predict_training(const sim::Job& 
 /// Kept, as it is the same for every pool.
 const HistoryPredictors::Training& HistoryPredictors::training(const sim::Job& job, const PlannedRun& run) {
   const TrainingKey key{
-      job.profile->index, run.batch_size, run.workers, run.asynchronous, job.has_target() ? job.target_accuracy : -1, job.epochs};
+      job.profile->index, run.batch_size, run.workers, run.asynchronous, job.has_target() ? job.target_accuracy : -1,
+      job.epochs,         job.readings};
   const auto known = trainings_.find(key);
   return known != trainings_.end() ? known->second : trainings_.emplace(key, predict_training(job, run)).first->second;
 }

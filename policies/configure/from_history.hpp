@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "policies/configure/configure.hpp"
 #include "policies/learn/run_learner.hpp"
@@ -16,9 +17,12 @@ class HistoryPredictors {
  public:
   /// Everything must outlive the predictors. Fits are made when first asked for.
   HistoryPredictors(const RunHistory& history, const sim::Cluster& cluster, const workloads::Belief& belief,
-                    const RunLearner& learner)
-      : history_(history), cluster_(cluster), belief_(belief), learner_(learner) {}
+                    const RunLearner& learner, bool keeps_curves)
+      : history_(&history), cluster_(cluster), belief_(belief), learner_(learner), keeps_curves_(keeps_curves) {}
+  void read(const RunHistory& history) { history_ = &history; }
 
+  /// The history has other runs of the profile now, or its curves.
+  void forget(const sim::Profile& profile);
   /// Time (pessimistic, start-up included), accuracy (pessimistic), money (expected) and epochs. What no run says anything about
   /// is NaN, and the prediction is then not feasible.
   sim::Prediction predict(const sim::Job& job, const sim::Configuration& configuration, const sim::CostRules& costs);
@@ -40,13 +44,14 @@ class HistoryPredictors {
   };
   Training predict_training(const sim::Job& job, const PlannedRun& run);
   const Training& training(const sim::Job& job, const PlannedRun& run);
-  /// Profile, batch, workers where they matter, asynchronous, floor (-1: none), cap.
-  using TrainingKey = std::tuple<int, double, int, bool, double, double>;
+  /// Profile, batch, workers where they matter, asynchronous, floor (-1: none), cap, readings.
+  using TrainingKey = std::tuple<int, double, int, bool, double, double, double>;
 
-  const RunHistory& history_;
+  const RunHistory* history_;
   const sim::Cluster& cluster_;
   const workloads::Belief& belief_;
   const RunLearner& learner_;
+  const bool keeps_curves_;
   std::map<std::pair<int, std::string>, InstanceTimes> epoch_times_;
   std::map<std::pair<int, bool>, std::unique_ptr<Accuracies>> accuracies_;
   std::map<TrainingKey, Training> trainings_;
@@ -59,19 +64,27 @@ class HistoryPredictors {
 /// Which knob stays where the manual configuration has it.
 enum class Frozen { nothing, batch, resources };
 
+struct HistoryUse {
+  Frozen frozen = Frozen::nothing;
+  bool curves = false;     ///< all points of a run's curve count, not its end alone
+  double exploration = 0;  ///< a job may cost so large a share more for what it teaches; 0: none does
+};
+
 class FromHistory final : public Configure {
  public:
-  explicit FromHistory(std::unique_ptr<RunLearner> learner, Frozen frozen = Frozen::nothing)
-      : learner_(std::move(learner)), frozen_(frozen) {}
+  explicit FromHistory(std::unique_ptr<RunLearner> learner, const HistoryUse& use = {})
+      : learner_(std::move(learner)), use_(use) {}
   sim::Menu configure(const ConfigureView& view, const workloads::Belief& belief) override;
   const RunLearner& learner() const { return *learner_; }
-  Frozen frozen() const { return frozen_; }
+  Frozen frozen() const { return use_.frozen; }
 
  private:
+  void explore(const ConfigureView& view, sim::Menu& menu) const;
   bool allowed(const ConfigureView& view, const sim::Configuration& configuration) const;
   const std::unique_ptr<RunLearner> learner_;
-  const Frozen frozen_;
+  const HistoryUse use_;
   std::unique_ptr<HistoryPredictors> predictors_;
+  std::map<int, std::vector<PastRun>> seen_;  ///< of each profile, what the predictors have learnt from
 };
 
 }  // namespace rehearse::policies

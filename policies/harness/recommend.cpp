@@ -72,56 +72,61 @@ std::vector<int> Recommender::counts(int pool, const PlanLimits& limits) const {
   return {found.begin(), found.end()};
 }
 
-std::optional<PlanChoice> Recommender::evaluated(const PlanJob& job, const PlanChoice& choice, const Estimator& estimator) const {
-  PlanChoice c = choice;
-  const sim::Pool& pool = cluster_.pools[static_cast<std::size_t>(c.pool)];
-  const sim::Instance& instance = cluster_.instances[static_cast<std::size_t>(pool.instance)];
-  const sim::Device& device = sim::worker_device(cluster_, c.pool);
-  const int per_node = std::min(c.workers, sim::workers_per_node(cluster_, c.pool));
-  const double share = std::ceil(c.batch / c.workers);  // the fullest worker's
-  const StepEstimate step = estimator.predict(job.features, share);
-  c.memory_bytes = step.memory_bytes;
-  if (c.memory_bytes.expected > sim::kUsableMemory * device.memory_bytes) return std::nullopt;
-  const auto global_step_s = [&](double compute_s) {
-    return workloads::step_time({.compute = {.forward_s = kForward * compute_s, .backward_s = (1 - kForward) * compute_s},
-                                 .gradient_bytes = workloads::kBytesPerNumber * job.features.parameters,
-                                 .ring = {.nodes = (c.workers + per_node - 1) / per_node,
-                                          .workers_per_node = per_node,
-                                          .inside = instance.inside,
-                                          .network = instance.network},
-                                 .overlap = instance.overlap,
-                                 .straggling = workloads::straggling(c.workers)})
-        .step_s;
-  };
+PlanChoice priced(const sim::Cluster& cluster, const sim::CostRules& costs, const PlanJob& job, PlanChoice c,
+                  const StepEstimate& step, const std::function<double(double)>& global_step_s) {
+  const sim::Device& device = sim::worker_device(cluster, c.pool);
   const double steps = c.epochs * std::ceil(job.samples / c.batch);
   const double evaluations = c.epochs * std::ceil(job.evaluation_samples / c.batch);
+  c.memory_bytes = step.memory_bytes;
   c.step_s = map(step.step_s, global_step_s);
   const auto training_s = [&](double compute_s) { return steps * global_step_s(compute_s) + evaluations * kForward * compute_s; };
   sim::Configuration configuration;
   configuration.groups.push_back({.pool = c.pool, .workers = c.workers});
-  const double start_s = sim::boot_seconds(cluster_, nullptr, configuration) + costs_.start_s;
+  const double start_s = sim::boot_seconds(cluster, nullptr, configuration) + costs.start_s;
   c.time_s = map(step.step_s, [&](double s) { return start_s + training_s(s); });
-  c.cost_usd = map(c.time_s, [&](double s) { return sim::usd_for(cluster_, costs_, configuration, s); });
-  c.nodes = sim::nodes_for(cluster_, c.pool, c.workers);
+  c.cost_usd = map(c.time_s, [&](double s) { return sim::usd_for(cluster, costs, configuration, s); });
+  c.nodes = sim::nodes_for(cluster, c.pool, c.workers);
   const double peak = step.utilization.expected * step.step_s.expected;  // seconds at the device's peak
   c.utilization = {peak / c.step_s.expected, peak / c.step_s.high, peak / c.step_s.low};
   // The device's own energy while it computes, what it draws ready while it waits, and the node's part.
   const double running_w = sim::power_law(device).running_w;
   const double span_w = device.busy_w - device.idle_w;
   // Of nodes that are rented whole nobody else uses the rest.
-  const long unused = c.nodes * sim::workers_per_node(cluster_, c.pool) - c.workers;
+  const long unused = c.nodes * sim::workers_per_node(cluster, c.pool) - c.workers;
   const double unused_w =
-      costs_.billing == sim::Billing::node ? static_cast<double>(unused) * sim::worker_idle_w(cluster_, c.pool) : 0;
+      costs.billing == sim::Billing::node ? static_cast<double>(unused) * sim::worker_idle_w(cluster, c.pool) : 0;
   const auto energy_j = [&](double step_j, double compute_s) {
     const double waiting_s = global_step_s(compute_s) - compute_s;
     const double mean_w = (step_j + running_w * waiting_s) / (compute_s + waiting_s);
     const double fraction = span_w > 0 ? std::max(0.0, (mean_w - device.idle_w) / span_w) : 1;
-    return (unused_w + sim::power_w(cluster_, configuration, fraction)) * training_s(compute_s) +
-           (unused_w + sim::power_w(cluster_, configuration, 0)) * start_s;
+    return (unused_w + sim::power_w(cluster, configuration, fraction)) * training_s(compute_s) +
+           (unused_w + sim::power_w(cluster, configuration, 0)) * start_s;
   };
   c.energy_j = {energy_j(step.energy_j.expected, step.step_s.expected), energy_j(step.energy_j.low, step.step_s.low),
                 energy_j(step.energy_j.high, step.step_s.high)};
   return c;
+}
+
+std::optional<PlanChoice> Recommender::evaluated(const PlanJob& job, const PlanChoice& choice, const Estimator& estimator) const {
+  const sim::Pool& pool = cluster_.pools[static_cast<std::size_t>(choice.pool)];
+  const sim::Instance& instance = cluster_.instances[static_cast<std::size_t>(pool.instance)];
+  const sim::Device& device = sim::worker_device(cluster_, choice.pool);
+  const int per_node = std::min(choice.workers, sim::workers_per_node(cluster_, choice.pool));
+  const double share = std::ceil(choice.batch / choice.workers);  // the fullest worker's
+  const StepEstimate step = estimator.predict(job.features, share);
+  if (step.memory_bytes.expected > sim::kUsableMemory * device.memory_bytes) return std::nullopt;
+  const auto global_step_s = [&](double compute_s) {
+    return workloads::step_time({.compute = {.forward_s = kForward * compute_s, .backward_s = (1 - kForward) * compute_s},
+                                 .gradient_bytes = workloads::kBytesPerNumber * job.features.parameters,
+                                 .ring = {.nodes = (choice.workers + per_node - 1) / per_node,
+                                          .workers_per_node = per_node,
+                                          .inside = instance.inside,
+                                          .network = instance.network},
+                                 .overlap = instance.overlap,
+                                 .straggling = workloads::straggling(choice.workers)})
+        .step_s;
+  };
+  return priced(cluster_, costs_, job, choice, step, global_step_s);
 }
 
 std::optional<PlanChoice> Recommender::evaluate(const PlanJob& job, const PlanChoice& choice) const {

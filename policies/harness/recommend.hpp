@@ -2,6 +2,7 @@
 // money, or time), over pool, number of workers, batch and power limit; what else would do, and what each limit costs.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -61,6 +62,12 @@ struct Recommendation {
   std::optional<PlanChoice> soonest;     ///< of all that keep everything but deadline and money: what a deadline can ask for
   std::optional<PlanChoice> cheapest;    ///< likewise
 };
+
+/// The choice (pool, workers, batch, epochs) with what it takes: nodes, step, time, money, energy and use of the peak, from its
+/// worker's own step and from the global step that follows of a worker's seconds. Evaluations are a third of a step; start-up and
+/// boot are paid for; of nodes that are rented whole the unused devices draw power too.
+PlanChoice priced(const sim::Cluster& cluster, const sim::CostRules& costs, const PlanJob& job, PlanChoice choice,
+                  const StepEstimate& step, const std::function<double(double compute_s)>& global_step_s);
 
 class Recommender {
  public:

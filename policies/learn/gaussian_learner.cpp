@@ -38,6 +38,7 @@ GaussianProcess accuracy_process(std::span<const PastRun> runs) {
     const auto x = accuracy_point(planned(run), run.epochs);
     samples.x.insert(samples.x.end(), x.begin(), x.end());
     samples.y.push_back(run.accuracy);
+    samples.group.push_back(run.group);
   }
   return GaussianProcess::fit(samples);
 }
@@ -135,6 +136,11 @@ GaussianProcess::GaussianProcess(GaussianSamples samples, const Kernel& kernel) 
           matern52(distance(samples_.features(static_cast<std::size_t>(i)), samples_.features(static_cast<std::size_t>(j))) /
                    kernel.length);
   k.diagonal().array() += kernel.noise * kernel.noise;
+  for (Index i = 0; i < n && kernel.group_noise > 0; ++i)
+    for (Index j = 0; j <= i; ++j)
+      if (const int group = samples_.group[static_cast<std::size_t>(i)];
+          group > 0 && group == samples_.group[static_cast<std::size_t>(j)])
+        k(i, j) += kernel.group_noise * kernel.group_noise;
   factor_ = k.llt().matrixL();
   const VectorXd y = Eigen::Map<const VectorXd>(samples_.y.data(), n).array() - kernel.mean;
   const VectorXd half = factor_.triangularView<Eigen::Lower>().solve(y);
@@ -146,9 +152,20 @@ GaussianProcess GaussianProcess::fit(const GaussianSamples& samples) {
   const auto n = static_cast<double>(samples.y.size());
   const double mean = std::accumulate(samples.y.begin(), samples.y.end(), 0.0) / n;
   std::optional<GaussianProcess> best;
+  const bool grouped = std::any_of(samples.group.begin(), samples.group.end(), [](int group) { return group > 0; });
+  struct Noise {
+    double own, group;
+  };
+  std::vector<Noise> noises;
+  for (const double own : {0.03, 0.1, 0.3}) {
+    if (!grouped) noises.push_back({own, 0});
+    for (const double group : {0.03, 0.1, 0.3})
+      if (grouped) noises.push_back({own, group});
+  }
   for (const double length : {0.5, 1.0, 2.0, 4.0, 8.0, 16.0}) {
-    for (const double noise : {0.03, 0.1, 0.3}) {
-      const GaussianProcess unit(samples, {.length = length, .deviation = 1, .noise = noise, .mean = mean});
+    for (const auto& [noise, group_noise] : noises) {
+      const GaussianProcess unit(samples,
+                                 {.length = length, .deviation = 1, .noise = noise, .mean = mean, .group_noise = group_noise});
       // The likeliest deviation given the rest; a hair for rows that are all alike.
       const double deviation = std::max(1e-9 * (1 + std::abs(mean)), std::sqrt(unit.fit_ / n));
       GaussianProcess candidate = unit;

@@ -13,17 +13,19 @@ namespace rehearse::policies {
 
 struct GaussianSamples {
   std::size_t dimension = 1;
-  std::vector<double> x;  ///< rows x dimension, row-major, in units in which a step of about 1 matters
-  std::vector<double> y;  ///< one a row
+  std::vector<double> x;        ///< rows x dimension, row-major, in units in which a step of about 1 matters
+  std::vector<double> y;        ///< one a row
+  std::vector<int> group = {};  ///< one a row; rows of one group, but 0, share an error. Empty: none does
 
   std::span<const double> features(std::size_t row) const { return std::span(x).subspan(row * dimension, dimension); }
 };
 
 struct Kernel {
-  double length = 1;     ///< over which values are alike
-  double deviation = 1;  ///< of the function around its mean
-  double noise = 0.1;    ///< standard deviation of a measurement, in units of `deviation`; above 0
-  double mean = 0;       ///< far from every sample
+  double length = 1;       ///< over which values are alike
+  double deviation = 1;    ///< of the function around its mean
+  double noise = 0.1;      ///< standard deviation of a measurement, in units of `deviation`; above 0
+  double mean = 0;         ///< far from every sample
+  double group_noise = 0;  ///< standard deviation of what the rows of a group have in common, in units of `deviation`
 };
 
 /// k(r)/deviation^2 at distance r, in units of the length: (1 + sqrt5 r + 5/3 r^2) exp(-sqrt5 r).
@@ -38,8 +40,8 @@ class GaussianProcess {
  public:
   /// At least one row.
   GaussianProcess(GaussianSamples samples, const Kernel& kernel);
-  /// Mean: that of the rows. Length 2^-1..2^4 and noise 0.03, 0.1, 0.3: the likeliest of these, the deviation by its closed form
-  /// for each.
+  /// Mean: that of the rows. Length 2^-1..2^4, noise 0.03, 0.1, 0.3 and, where there are groups, theirs 0.03, 0.1, 0.3: the
+  /// likeliest of these, the deviation by its closed form for each.
   static GaussianProcess fit(const GaussianSamples& samples);
 
   Gaussian at(std::span<const double> x) const;

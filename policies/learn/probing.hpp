@@ -23,7 +23,7 @@ struct Probe {
 struct ProbeView {
   std::span<const Probe> pool;    ///< not measured yet; at least one
   std::span<const PastRun> seen;  ///< what the probes so far measured
-  const sim::Job& typical;        ///< the job of median deadline: its objective and its limits are what is searched for
+  const sim::Job& typical;        ///< the first that arrived: its objective and its limits are what is searched for
   std::uint64_t random_key = 0;   ///< of this choice
 };
 
@@ -46,11 +46,13 @@ class RandomProbes final : public ProbeChooser {
 /// limits, the probability alone (M. A. Gelbart et al., UAI 2014, section 3.2).
 class BayesianProbes final : public ProbeChooser {
  public:
-  explicit BayesianProbes(int initial) : initial_(initial) {}
+  /// `curves`: all evaluations of a run count, not its last alone.
+  explicit BayesianProbes(int initial, bool curves = false) : initial_(initial), curves_(curves) {}
   std::size_t next(const ProbeView& view) override;
 
  private:
   int initial_;
+  bool curves_;
 };
 
 }  // namespace rehearse::policies

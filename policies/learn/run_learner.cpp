@@ -33,16 +33,48 @@ PlannedRun planned(const PastRun& run) {
 
 std::vector<PastRun> trained_alike(std::span<const PastRun> runs, bool asynchronous) {
   std::vector<PastRun> alike;
-  std::ranges::copy_if(runs, std::back_inserter(alike), [&](const PastRun& r) { return r.asynchronous == asynchronous; });
+  std::ranges::copy_if(runs, std::back_inserter(alike),
+                       [&](const PastRun& r) { return r.told == Told::run && r.asynchronous == asynchronous; });
   return alike;
 }
 
+std::optional<int> Accuracies::fewest_epochs(const PlannedRun& run, double floor, int cap) const {
+  return first_enough(cap, [&](int epochs) { return safe_accuracy(run, epochs) >= floor; });
+}
+
+std::optional<int> Accuracies::expected_epochs(const PlannedRun& run, double floor, int cap) const {
+  return first_enough(cap, [&](int epochs) { return smooth_accuracy(run, epochs) >= floor; });
+}
+
 std::optional<int> fewest_epochs(const Accuracies& accuracies, const PlannedRun& run, double floor, int cap) {
-  return first_enough(cap, [&](int epochs) { return accuracies.safe_accuracy(run, epochs) >= floor; });
+  return accuracies.fewest_epochs(run, floor, cap);
 }
 
 std::optional<int> expected_epochs(const Accuracies& accuracies, const PlannedRun& run, double floor, int cap) {
-  return first_enough(cap, [&](int epochs) { return accuracies.smooth_accuracy(run, epochs) >= floor; });
+  return accuracies.expected_epochs(run, floor, cap);
+}
+
+std::vector<PastRun> points_of_curves(std::span<const PastRun> runs) {
+  std::vector<PastRun> points;
+  int group = 0;
+  for (const PastRun& run : runs) {
+    if (run.told != Told::run || run.curve.empty()) {
+      points.push_back(run);
+      continue;
+    }
+    ++group;
+    const std::size_t last = run.curve.size();
+    for (std::size_t epochs = 1; epochs <= last; epochs = epochs < last ? std::min(last, epochs * 2) : last + 1) {
+      PastRun point = run;
+      point.curve.clear();
+      point.group = group;
+      point.time_s = run.time_s / run.epochs * static_cast<double>(epochs);
+      point.epochs = static_cast<double>(epochs);
+      point.accuracy = run.curve[epochs - 1];
+      points.push_back(std::move(point));
+    }
+  }
+  return points;
 }
 
 RunHistory::RunHistory(std::vector<PastRun> runs) : runs_(std::move(runs)) {
@@ -65,7 +97,7 @@ std::vector<PastRun> RunHistory::of(const sim::Profile& profile) const {
 std::vector<PastRun> RunHistory::on_instance(const sim::Profile& profile, std::string_view instance) const {
   std::vector<PastRun> found;
   std::ranges::copy_if(runs_, std::back_inserter(found),
-                       [&](const PastRun& r) { return r.instance == instance && is_of(r, profile); });
+                       [&](const PastRun& r) { return tells_time(r) && r.instance == instance && is_of(r, profile); });
   return found;
 }
 
@@ -88,7 +120,7 @@ RunHistory::Gathered RunHistory::on_instance_or_borrowed(const sim::Profile& pro
 std::string RunHistory::richest_other_instance(const sim::Profile& profile, std::string_view instance) const {
   std::map<std::string, std::size_t> count;
   for (const PastRun& r : runs_)
-    if (r.instance != instance && is_of(r, profile)) ++count[r.instance];
+    if (tells_time(r) && r.instance != instance && is_of(r, profile)) ++count[r.instance];
   const auto richest =
       std::ranges::max_element(count, {}, [](const auto& entry) { return entry.second; });  // the first of equals
   return richest == count.end() ? std::string{} : richest->first;

@@ -14,6 +14,8 @@
 namespace rehearse::policies {
 
 using workloads::PastRun;
+using workloads::tells_time;
+using workloads::Told;
 
 class RunHistory {
  public:
@@ -23,6 +25,7 @@ class RunHistory {
 
   const std::vector<PastRun>& runs() const { return runs_; }
   std::vector<PastRun> of(const sim::Profile& profile) const;
+  /// Those of them that tell a time.
   std::vector<PastRun> on_instance(const sim::Profile& profile, std::string_view instance) const;
   /// As `on_instance`; where those are fewer than `enough`, joined by the richest other instance's, their times scaled.
   struct Gathered {
@@ -38,6 +41,21 @@ class RunHistory {
 
  private:
   std::vector<PastRun> runs_;
+};
+
+/// Where a strategy's past runs come from while jobs arrive. Nothing in it hangs on jobs that have not arrived.
+class PastRuns {
+ public:
+  /// What is known when the job's configuration is chosen: `wait_s` after its arrival, for which it waits. Good until the next
+  /// call.
+  struct Known {
+    const RunHistory* history = nullptr;
+    double wait_s = 0;
+  };
+  virtual ~PastRuns() = default;
+  virtual Known at_arrival(const sim::Job& job, double now_s) = 0;
+  /// A job has ended whose run can teach.
+  virtual void on_run(PastRun /*run*/) {}
 };
 
 // What every learner of past runs is asked: how long an epoch takes, and what accuracy a number of epochs reaches. Rows in,
@@ -83,6 +101,11 @@ class Accuracies {
   virtual double smooth_accuracy(const PlannedRun& run, double epochs) const { return accuracy(run, epochs).smooth; }
   /// Whether how many workers share a global batch makes a difference; always when asynchronous.
   virtual bool depends_on_workers() const { return false; }
+  /// The fewest epochs in [1, cap] whose safe accuracy reaches `floor`, or nothing. Where more epochs lower a prediction, some
+  /// that reach it, with nothing just before.
+  virtual std::optional<int> fewest_epochs(const PlannedRun& run, double floor, int cap) const;
+  /// The same of the smooth accuracy: what money is reckoned with, where `fewest_epochs` is for limits.
+  virtual std::optional<int> expected_epochs(const PlannedRun& run, double floor, int cap) const;
 };
 
 class RunLearner {
@@ -92,15 +115,20 @@ class RunLearner {
   virtual std::unique_ptr<EpochTimes> epoch_times(std::span<const PastRun> runs) const = 0;
   /// From runs of one profile; null without any to learn from.
   virtual std::unique_ptr<Accuracies> accuracies(std::span<const PastRun> runs, bool asynchronous) const = 0;
+  /// Whether another instance's times, scaled, join where an instance has few.
+  virtual bool borrows() const { return true; }
+  /// Whether it reads PastRun::curve; others are shown its points as runs.
+  virtual bool reads_curves() const { return false; }
 };
 
 /// Those of the runs that were trained so: their accuracies say nothing of the others'.
 std::vector<PastRun> trained_alike(std::span<const PastRun> runs, bool asynchronous);
 
-/// The fewest epochs in [1, cap] whose safe accuracy reaches `floor`, or nothing. Where more epochs lower a prediction, some that
-/// reach it, with nothing just before.
+/// Of each run with a curve the points after 1, 2, 4, ... epochs and its end, as runs of one group; the others as they are.
+std::vector<PastRun> points_of_curves(std::span<const PastRun> runs);
+
+/// As the predictor says.
 std::optional<int> fewest_epochs(const Accuracies& accuracies, const PlannedRun& run, double floor, int cap);
-/// The same of the smooth accuracy: what money is reckoned with, where `fewest_epochs` is for limits.
 std::optional<int> expected_epochs(const Accuracies& accuracies, const PlannedRun& run, double floor, int cap);
 
 }  // namespace rehearse::policies

@@ -1,5 +1,8 @@
 #include "policies/registry/bundle.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "sim/base/errors.hpp"
 
 namespace rehearse::policies {
@@ -120,9 +123,52 @@ sim::Menu Bundle::configure_again(const sim::Job& job, std::span<const sim::Stag
   return ask(job, seen, now_s);
 }
 
-sim::Menu Bundle::ask(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s) {
+PastRun Bundle::past_run_of(const sim::Job& job, const sim::Configuration& c) const {
+  const sim::Profile& profile = *job.profile;
+  const bool asynchronous = c.sync.kind == sim::SyncKind::servers_async;
+  const auto& pool = inputs_.cluster->pools[static_cast<std::size_t>(c.groups.front().pool)];
+  return {.model = profile.model,
+          .dataset = profile.dataset,
+          .precision = profile.precision,
+          .lr_rule = profile.lr_rule,
+          .instance = inputs_.cluster->instances[static_cast<std::size_t>(pool.instance)].name,
+          .workers = c.workers(),
+          .batch_size = c.batch_size() * (asynchronous ? c.workers() : 1),
+          .samples = inputs_.belief->profiles().of(profile).training_samples,
+          .asynchronous = asynchronous};
+}
+
+void Bundle::on_run(const sim::RunSeen& run) {
+  if (inputs_.past_runs == nullptr || run.configuration->groups.size() != 1 || run.accuracies.empty()) return;
+  PastRun past = past_run_of(*run.job, *run.configuration);
+  past.epochs = static_cast<double>(run.accuracies.size());
+  past.time_s = run.time_s;
+  for (const double accuracy : run.accuracies) past.curve.push_back(std::isnan(accuracy) ? 0 : std::clamp(accuracy, 0.0, 1.0));
+  past.accuracy = past.curve.back();
+  inputs_.past_runs->on_run(std::move(past));
+}
+
+void Bundle::on_out_of_memory(const sim::Job& job, const sim::Configuration& configuration) {
+  if (inputs_.past_runs == nullptr || configuration.groups.size() != 1) return;
+  PastRun past = past_run_of(job, configuration);
+  past.told = Told::out_of_memory;
+  inputs_.past_runs->on_run(std::move(past));
+}
+
+PastRuns::Known Bundle::known(const sim::Job& job, bool arrives, double now_s) {
+  if (inputs_.past_runs == nullptr) return {.history = inputs_.history};
+  if (!arrives) return {.history = last_known_};
+  const PastRuns::Known known = inputs_.past_runs->at_arrival(job, now_s);
+  last_known_ = known.history;
+  return known;
+}
+
+sim::Menu Bundle::ask(const sim::Job& submitted, std::span<const sim::StageSeen> seen, double now_s) {
+  const PastRuns::Known past = known(submitted, seen.empty(), now_s);
+  sim::Job job = submitted;  // what it waits for measurements is gone from its time
+  if (past.wait_s > 0 && job.has_deadline()) job.deadline_s = std::max(1e-6, job.deadline_s - past.wait_s);
   const sim::Configuration manual =
-      inputs_.manual->configuration(job, *inputs_.cluster, inputs_.costs, *inputs_.belief, *believed_);
+      inputs_.manual->configuration(submitted, *inputs_.cluster, inputs_.costs, *inputs_.belief, *believed_);
   std::vector<sim::Configuration> candidates = candidate_configurations(job, *inputs_.cluster, *inputs_.belief, manual);
   std::erase_if(candidates, [&](const sim::Configuration& c) { return !differ_only_in(spec_.free, c, manual); });
   if (candidates.empty()) candidates.push_back(manual);  // so that the job can fail by its own reason
@@ -136,7 +182,7 @@ sim::Menu Bundle::ask(const sim::Job& job, std::span<const sim::StageSeen> seen,
                            .candidates = candidates,
                            .manual = manual,
                            .estimate = estimated,
-                           .history = inputs_.history,
+                           .history = past.history,
                            .random_key = sim::stream_key(inputs_.policy_seed, static_cast<std::uint64_t>(inputs_.repetition),
                                                          "policy " + spec_.name, job.name),
                            .stage_rules = inputs_.stage_rules,
@@ -146,6 +192,7 @@ sim::Menu Bundle::ask(const sim::Job& job, std::span<const sim::StageSeen> seen,
                         : oracle_->configure_again(view, seen, *inputs_.world, *truth_);
   sim::Menu menu =
       seen.empty() ? configure_->configure(view, *inputs_.belief) : configure_->configure_again(view, seen, *inputs_.belief);
+  menu.wait_s = past.wait_s;
   if (spec_.configure.outside == nullptr) return menu;  // others choose among the candidates
   for (const sim::Choice& choice : menu.ranked)
     if (!differ_only_in(spec_.free, choice.configuration, manual))
@@ -160,7 +207,7 @@ double Bundle::manual_alone_usd(const sim::Job& job) {
     const double part = inputs_.costs.billing == sim::Billing::allocated ? job.gpu_fraction : 1;
     return part * reference_->run(job, menu.ranked.front()).cost_usd;
   }
-  const sim::AloneOutcome outcome = reference_->run(job, manual_choice(job));
+  const sim::AloneOutcome outcome = reference_->run_until_it_fits(job, manual_choice(job));
   return outcome.fits ? outcome.cost_usd : sim::kUnset;
 }
 
@@ -174,10 +221,9 @@ sim::Choice Bundle::manual_choice(const sim::Job& job) {
 }
 
 Bundle::AloneRun Bundle::manual_alone(const sim::Job& job) {
-  if (job.work == sim::Work::rigid)
-    return {.time_s = job.duration_s, .devices = job.gpus * job.gpu_fraction};
+  if (job.work == sim::Work::rigid) return {.time_s = job.duration_s, .devices = job.gpus * job.gpu_fraction};
   const sim::Choice choice = manual_choice(job);
-  const sim::AloneOutcome outcome = reference_->run(job, choice);
+  const sim::AloneOutcome outcome = reference_->run_until_it_fits(job, choice);
   if (!outcome.fits) return {};
   return {.time_s = outcome.time_s, .devices = choice.configuration.workers() * choice.configuration.share.fraction};
 }

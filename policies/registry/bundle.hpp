@@ -73,6 +73,7 @@ struct BundleInputs {
   const workloads::Belief* belief = nullptr;
   const workloads::World* world = nullptr;  ///< handed on to oracles alone
   const RunHistory* history = nullptr;
+  PastRuns* past_runs = nullptr;  ///< instead of a history that is there from the beginning
   const ManualRules* manual = nullptr;
   StageRules stage_rules;
   std::uint64_t policy_seed = 0;
@@ -86,6 +87,8 @@ class Bundle final : public sim::Configurator {
   Bundle(const PolicySpec& spec, const BundleInputs& inputs);
   sim::Menu configure(const sim::Job& job, double now_s) override;
   sim::Menu configure_again(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s) override;
+  void on_run(const sim::RunSeen& run) override;
+  void on_out_of_memory(const sim::Job& job, const sim::Configuration& configuration) override;
   sim::Policy policy();
 
   /// What the job's manual configuration costs alone on an empty cluster in the world, by the closed form; for a rigid job,
@@ -101,13 +104,17 @@ class Bundle final : public sim::Configurator {
 
  private:
   sim::Choice manual_choice(const sim::Job& job);
+  PastRun past_run_of(const sim::Job& job, const sim::Configuration& c) const;
   void make_configure(const OutsideInputs& outside);
   /// Asks the strategy, about a new job when nothing is seen of it yet.
   sim::Menu ask(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s);
+  /// What there is to learn from, for a job that arrives or goes on.
+  PastRuns::Known known(const sim::Job& job, bool arrives, double now_s);
   sim::Prediction estimate(const sim::Job& job, const sim::Configuration& configuration, sim::AloneRunner& believed);
 
   const PolicySpec& spec_;
   const BundleInputs inputs_;
+  const RunHistory* last_known_ = nullptr;
   std::unique_ptr<Configure> configure_;
   std::unique_ptr<OracleConfigure> oracle_;
   std::unique_ptr<sim::Place> place_;

@@ -80,6 +80,32 @@ ParameterDeclaration margin_parameter(std::string help) {
   return {.name = "margin_quantile", .fallback = 0.8, .help = std::move(help), .low = 0, .high = 1};
 }
 
+/// How past runs are got, and what of them counts: the same for every learner, so that each of these can be compared alone.
+std::vector<ParameterDeclaration> learning_parameters(const char* probing, bool jobs) {
+  return {
+      {.name = "probing",
+       .fallback = std::string(probing),
+       .help = "who chooses what is measured: the strategy's own way, nobody (shared random runs), or the value of information",
+       .choices = {"own", "random", "active"}},
+      {.name = "curves", .fallback = false, .help = "all evaluations of a past run count, not its last alone"},
+      {.name = "learn_from_jobs", .fallback = jobs, .help = "jobs that have ended join the past runs"},
+      {.name = "exploration",
+       .fallback = 0.0,
+       .help = "a job that keeps its limits all the same may cost so large a share more for what it teaches",
+       .low = 0,
+       .high = 1}};
+}
+
+std::vector<ParameterDeclaration> with_learning(std::vector<ParameterDeclaration> own, const char* probing = "own",
+                                                bool jobs = false) {
+  for (ParameterDeclaration& p : learning_parameters(probing, jobs)) own.push_back(std::move(p));
+  return own;
+}
+
+HistoryUse history_use(const Parameters& p, Frozen frozen = Frozen::nothing) {
+  return {.frozen = frozen, .curves = p.flag("curves"), .exploration = p.number("exploration")};
+}
+
 std::vector<ParameterDeclaration> isotonic_parameters() {
   return {{.name = "features",
            .fallback = std::string("global-batch"),
@@ -96,12 +122,12 @@ template <Frozen frozen>
 std::unique_ptr<Configure> make_isotonic(const Parameters& p) {
   const IsotonicOptions options{.features = p.text("features") == "thesis" ? RunFeatures::thesis : RunFeatures::global_batch,
                                 .margin_quantile = p.number("margin_quantile")};
-  return std::make_unique<FromHistory>(std::make_unique<IsotonicLearner>(options), frozen);
+  return std::make_unique<FromHistory>(std::make_unique<IsotonicLearner>(options), history_use(p, frozen));
 }
 
 template <class Learner>
 std::unique_ptr<Configure> make_guessing(const Parameters& p) {
-  return std::make_unique<FromHistory>(std::make_unique<Learner>(p.number("margin_quantile")));
+  return std::make_unique<FromHistory>(std::make_unique<Learner>(p.number("margin_quantile")), history_use(p));
 }
 
 ConfigureEntry configure_entry(std::string name, std::string help, std::unique_ptr<Configure> (*make)(const Parameters&)) {
@@ -115,7 +141,37 @@ ConfigureEntry configure_entry(std::string name, std::string help, std::unique_p
 ConfigureEntry history_entry(std::string name, std::string help, std::unique_ptr<Configure> (*make)(const Parameters&),
                              std::vector<ParameterDeclaration> parameters) {
   ConfigureEntry entry = configure_entry(std::move(name), std::move(help), make);
-  entry.parameters = std::move(parameters);
+  entry.parameters = with_learning(std::move(parameters));
+  entry.uses_history = true;
+  return entry;
+}
+
+/// Two-sided monotone envelopes over measurements of the strategy's choice and the jobs that have ended.
+ConfigureEntry active_isotonic_entry() {
+  const EnvelopeOptions envelope;
+  const EnvelopeMargins margins;
+  ConfigureEntry entry = configure_entry(
+      "active-isotonic",
+      "static-isotonic between two-sided bounds, on measurements that repay themselves and on the jobs that have ended",
+      [](const Parameters& p) -> std::unique_ptr<Configure> {
+        return std::make_unique<FromHistory>(
+            std::make_unique<EnvelopeLearner>(
+                EnvelopeOptions{.probability = p.number("probability"),
+                                .time_noise = p.number("time_noise"),
+                                .epoch_noise = p.number("epoch_noise")},
+                EnvelopeMargins{.time = p.number("time_margin"), .epochs = p.number("epoch_margin")}),
+            history_use(p));
+      });
+  const auto share = [](const char* name, double fallback, const char* help, double high) {
+    return ParameterDeclaration{.name = name, .fallback = fallback, .help = help, .low = 0, .high = high};
+  };
+  entry.parameters =
+      with_learning({share("probability", envelope.probability, "with which the bounds of a point hold", 0.9999),
+                     share("time_noise", envelope.time_noise, "standard deviation of the logarithm of a measured time", 1),
+                     share("epoch_noise", envelope.epoch_noise, "the same of the epochs that two runs alike need", 1),
+                     share("time_margin", margins.time, "of a time, beyond its bound, for what differs from run to run", 1),
+                     share("epoch_margin", margins.epochs, "the same of epochs", 1)},
+                    "active", true);
   entry.uses_history = true;
   return entry;
 }
@@ -133,7 +189,7 @@ ConfigureEntry boosting_entry() {
   const auto make = [](const Parameters& p) -> std::unique_ptr<Configure> {
     const TreesOptions trees{
         .rounds = static_cast<int>(p.number("rounds")), .rate = p.number("rate"), .depth = static_cast<int>(p.number("depth"))};
-    return std::make_unique<FromHistory>(std::make_unique<BoostedLearner>(p.number("margin_quantile"), trees));
+    return std::make_unique<FromHistory>(std::make_unique<BoostedLearner>(p.number("margin_quantile"), trees), history_use(p));
   };
   return history_entry("monotone-boosting",
                        "a peer: boosted monotone trees (Friedman 2001; XGBoost's bounds) on the shared past runs", make,
@@ -152,8 +208,8 @@ ConfigureEntry least_energy_entry() {
 }
 
 ConfigureEntry random_runs_entry() {
-  const auto make = [](const Parameters&) -> std::unique_ptr<Configure> {
-    return std::make_unique<FromHistory>(std::make_unique<MeasuredRuns>());
+  const auto make = [](const Parameters& p) -> std::unique_ptr<Configure> {
+    return std::make_unique<FromHistory>(std::make_unique<MeasuredRuns>(), history_use(p));
   };
   ConfigureEntry entry = history_entry(
       "random-search",
@@ -171,7 +227,7 @@ ConfigureEntry bayes_opt_entry() {
       "a peer: Gaussian processes, probes of largest expected improvement (CherryPick, NSDI 2017; TrimTuner, MASCOTS 2020)",
       make_guessing<GaussianLearner>, std::move(parameters));
   entry.make_probes = [](const Parameters& p) -> std::unique_ptr<ProbeChooser> {
-    return std::make_unique<BayesianProbes>(static_cast<int>(p.number("initial")));
+    return std::make_unique<BayesianProbes>(static_cast<int>(p.number("initial")), p.flag("curves"));
   };
   return entry;
 }
@@ -250,6 +306,7 @@ const std::vector<ConfigureEntry>& configure_strategies() {
       isotonic_entry("static-isotonic",
                      "cheapest (resources, batch size) predicted to keep the limits, by isotonic regression on past runs",
                      make_isotonic<Frozen::nothing>),
+      active_isotonic_entry(),
       random_runs_entry(),
       history_entry("nearest-run", "a peer: every choice is like the most similar past run", make_guessing<NearestRun>,
                     guess_parameters()),
@@ -280,6 +337,25 @@ bool uses_history(const ConfigureEntry& entry, const std::map<std::string, Param
   const auto declares = [](const ParameterDeclaration& parameter) { return parameter.name == kPastRuns; };
   if (!entry.uses_history || std::none_of(entry.parameters.begin(), entry.parameters.end(), declares)) return entry.uses_history;
   return Parameters(entry.parameters, given).flag(kPastRuns);
+}
+
+Learning learning_of(const ConfigureEntry& entry, const std::map<std::string, ParameterValue>& given) {
+  const auto declares = [&](std::string_view name) {
+    return std::any_of(entry.parameters.begin(), entry.parameters.end(), [&](const auto& p) { return p.name == name; });
+  };
+  Learning learning;
+  const Parameters p(entry.parameters, given);
+  if (declares("probing")) {
+    const std::string& probing = p.text("probing");
+    learning.probing = probing == "active" ? Probing::active : probing == "random" ? Probing::random : Probing::own;
+    learning.jobs = p.flag("learn_from_jobs");
+  }
+  if (declares("probability")) {
+    learning.envelope = {
+        .probability = p.number("probability"), .time_noise = p.number("time_noise"), .epoch_noise = p.number("epoch_noise")};
+    learning.margins = {.time = p.number("time_margin"), .epochs = p.number("epoch_margin")};
+  }
+  return learning;
 }
 
 const std::vector<ThreadsEntry>& threads_strategies() {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "policies/configure/configure.hpp"
+#include "policies/learn/envelopes.hpp"
 #include "policies/learn/nn/network_state.hpp"
 #include "policies/learn/probing.hpp"
 #include "policies/parameters.hpp"
@@ -75,6 +76,22 @@ DecisionEntry<Interface> decision_entry(std::string name, std::string help, std:
   entry.make = make;
   return entry;
 }
+
+/// Who chooses what a learner's past runs measure.
+enum class Probing : std::uint8_t {
+  own,     ///< the strategy, as its publication has it; those without a way of their own take the shared runs
+  random,  ///< nobody: the runs that all such strategies share
+  active,  ///< the value of information (learn/active_probes.hpp)
+};
+
+/// How a strategy gets its past runs, whatever it makes of them.
+struct Learning {
+  Probing probing = Probing::own;
+  bool jobs = false;  ///< jobs that have ended join them
+  EnvelopeOptions envelope;
+  EnvelopeMargins margins;
+};
+Learning learning_of(const ConfigureEntry& entry, const std::map<std::string, ParameterValue>& given);
 
 const std::vector<ConfigureEntry>& configure_strategies();
 /// Whether the strategy learns from past runs with these parameters.

@@ -7,29 +7,37 @@
 #include <cmath>
 #include <limits>
 
+#include "report/policy_name.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::report {
 
 namespace {
 
-/// Okabe and Ito (2008), without the yellow, which is faint on paper; then a brown and an olive. Each has dashes and a symbol of
-/// its own: what is printed in grey can still be told apart.
+/// Each has dashes and a symbol of its own: what is printed in grey can still be told apart.
 struct Look {
-  const char* colour;
-  const char* dashes;
+  std::string_view colour, dashes;
   int symbol, pattern;  ///< pattern 0: a tint
 };
-constexpr std::array<Look, 10> kLooks{{{"#000000", "1", 7, 0},
-                                       {"#0072B2", "(12,4)", 5, 1},
-                                       {"#D55E00", "(3,3)", 9, 2},
-                                       {"#009E73", "(12,4,2,4)", 13, 4},
-                                       {"#CC79A7", "(6,3)", 6, 5},
-                                       {"#E69F00", "(2,5)", 4, 6},
-                                       {"#56B4E9", "(12,4,2,4,2,4)", 8, 7},
-                                       {"#777777", "(8,8)", 12, 3},
-                                       {"#5C2E00", "(2,2)", 11, 0},
-                                       {"#8A8A00", "(16,4)", 10, 1}}};
+
+/// Paul Tol, "Colour schemes", SRON/EPS/TN/09-002 (2021), "muted" without its sand. The same as in report/html/src/style.css, in
+/// the same order: a policy has one colour in the report and here.
+constexpr std::array<Look, 8> kLooks{{{"#332288", "1", 7, 0},
+                                      {"#44AA99", "(12,4)", 5, 1},
+                                      {"#882255", "(3,3)", 9, 2},
+                                      {"#CC6677", "(12,4,2,4)", 13, 4},
+                                      {"#117733", "(6,3)", 6, 5},
+                                      {"#88CCEE", "(2,5)", 4, 6},
+                                      {"#AA4499", "(12,4,2,4,2,4)", 8, 7},
+                                      {"#999933", "(8,8)", 12, 3}}};
+constexpr Look kYardstick{"#777777", "(2,2)", 6, 0};
+
+/// As in report/html/src/palette.js: who is often compared has its colour whoever stands beside it.
+constexpr std::pair<std::string_view, std::size_t> kUsualSlots[] = {
+    {"manual", 0},          {"fifo", 0}, {"resource-only", 1}, {"easy", 1}, {"batch-only", 2}, {"las", 2},
+    {"static-isotonic", 3}, {"sjf", 3},  {"staged-mpc", 4},    {"srtf", 4}, {"staged-rl", 5},  {"edf", 5},
+    {"active-isotonic", 6}, {"gavel", 6}};
+constexpr std::string_view kUsualYardsticks[] = {"oracle", "staged-oracle", "lower bound"};
 
 constexpr double kOneColumnIn = 3.5, kTwoColumnsIn = 7.16, kTitleIn = 0.2;
 constexpr std::string_view kRing = "pt 6 ps 0.7";
@@ -189,9 +197,42 @@ std::string palette(const Figure& figure) {
       values.low, std::max(values.high, 1.01 * values.low));
 }
 
-/// What is drawn of a block; `index` of a named series, for its looks.
-std::string drawing(const Series& series, std::size_t index) {
-  const Look& look = kLooks[index % kLooks.size()];
+/// Marked as one (figure.cpp), or one that everybody calls so.
+bool is_yardstick(std::string_view name) {
+  return name.find(kYardstickMark) != name.npos ||
+         std::find(std::begin(kUsualYardsticks), std::end(kUsualYardsticks), name) != std::end(kUsualYardsticks);
+}
+
+/// Of each series of a figure its look: the usual one where that is free, else the first free one; when all are taken, colours
+/// begin again with other dashes and symbols.
+std::vector<Look> looks_of(const std::vector<Series>& series) {
+  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> slots(series.size(), kNone), taken;
+  const auto is_free = [&](std::size_t slot) { return std::find(taken.begin(), taken.end(), slot) == taken.end(); };
+  const auto take = [&](std::size_t i, std::size_t slot) { taken.push_back(slots[i] = slot); };
+  const auto has_look = [&](std::size_t i) {
+    return !series[i].rows.empty() && !is_guide(series[i].style) && !is_yardstick(series[i].name);
+  };
+  for (std::size_t i = 0; i < series.size(); ++i)
+    for (const auto& [name, slot] : kUsualSlots)
+      if (series[i].name == name && has_look(i) && is_free(slot)) take(i, slot);
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    if (slots[i] != kNone || !has_look(i)) continue;
+    std::size_t slot = 0;
+    while (!is_free(slot)) ++slot;
+    take(i, slot);
+  }
+  std::vector<Look> looks;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const std::size_t slot = slots[i] == kNone ? 0 : slots[i], turn = slot / kLooks.size();
+    const Look &colour = kLooks[slot % kLooks.size()], &shape = kLooks[(slot + turn) % kLooks.size()];
+    looks.push_back(is_yardstick(series[i].name) ? kYardstick : Look{colour.colour, shape.dashes, shape.symbol, shape.pattern});
+  }
+  return looks;
+}
+
+/// What is drawn of a block; `index` of a named series, for symbols beside rings.
+std::string drawing(const Series& series, const Look& look, std::size_t index) {
   const std::string line = fmt::format("lc rgb '{}' dt {} lw 1.5", look.colour, look.dashes);
   const std::string symbol = fmt::format("pt {} ps 0.5", look.symbol);
   switch (series.style) {
@@ -214,14 +255,14 @@ std::string drawing(const Series& series, std::size_t index) {
       return "using 1:2 with boxes " + filled(look);
     case Style::boxes:
       return fmt::format("{} with boxxyerror {}", kBox, filled(look));
-    case Style::slices:  // not black, on which little can be told
-      return fmt::format("{} with boxxyerror lc rgb '{}' fs solid noborder", kBox, kLooks[(index + 1) % kLooks.size()].colour);
+    case Style::slices:
+      return fmt::format("{} with boxxyerror lc rgb '{}' fs solid noborder", kBox, look.colour);
     case Style::cells:
       return fmt::format("{}:5 with boxxyerror lc palette fs solid border lc rgb '#ffffff'", kBox);
     case Style::grey_cells:
       return fmt::format("{} with boxxyerror lc rgb '#e0e0e0' fs solid border lc rgb '#ffffff'", kBox);
     case Style::frame:
-      return fmt::format("{} with boxxyerror lc rgb '#D55E00' lw 2.5 fs empty border lc rgb '#D55E00'", kBox);
+      return fmt::format("{} with boxxyerror lc rgb '#CC4C02' lw 2.5 fs empty border lc rgb '#CC4C02'", kBox);
     case Style::guide:
       return "using 1:2 with lines lc rgb '#999999' dt 1 lw 0.75";
     case Style::dashed_guide:
@@ -231,8 +272,7 @@ std::string drawing(const Series& series, std::size_t index) {
 }
 
 /// What is drawn of the same block besides.
-std::string more_drawing(const Series& series, std::size_t index) {
-  const Look& look = kLooks[index % kLooks.size()];
+std::string more_drawing(const Series& series, const Look& look) {
   if (is_cell(series.style)) return fmt::format("{} font ',7'", kNumber);
   if (series.style == Style::ring_line)
     return fmt::format("using 1:($3==0?NaN:$2) with points lc rgb '{}' {}", look.colour, kRing);
@@ -338,13 +378,15 @@ std::string gnuplot_script(const Figure& figure, const PlotSetting& setting) {
   if (!figure.title.empty()) text += fmt::format("set title {}\n", gnuplot_quoted(figure.title));
   const std::string data = here(setting.name, "dat");
   std::string plots;
+  const std::vector<Look> looks = looks_of(figure.series);
   std::size_t named = 0;
   for (std::size_t i = 0; i < figure.series.size(); ++i) {
     const Series& series = figure.series[i];
     if (series.rows.empty()) continue;
     const std::string title = series.name.empty() ? "notitle" : "title " + gnuplot_quoted(series.name);
-    plots += fmt::format("{}{} index {} {} {}", plots.empty() ? "plot " : ", \\\n     ", data, i, drawing(series, named), title);
-    if (const std::string more = more_drawing(series, named); !more.empty())
+    plots += fmt::format("{}{} index {} {} {}", plots.empty() ? "plot " : ", \\\n     ", data, i,
+                         drawing(series, looks[i], named), title);
+    if (const std::string more = more_drawing(series, looks[i]); !more.empty())
       plots += fmt::format(", \\\n     {} index {} {} notitle", data, i, more);
     if (!is_guide(series.style)) ++named;
   }

@@ -163,6 +163,11 @@ InstanceEntry read_instance(sim::JsonValue value, sim::Mistakes& mistakes) {
   entry.has_price = in.has("price_usd_per_hour");
   i.price_usd_per_hour = in.number("price_usd_per_hour", between(0, 1e6), 0.0);
   i.spot_price_usd_per_hour = in.maybe_number("spot_price_usd_per_hour", between(0, 1e6)).value_or(i.spot_price_usd_per_hour);
+  entry.provider = in.text("provider", "");
+  entry.region = in.text("region", "");
+  entry.price_date = in.text("price_date", "");
+  if (!entry.price_date.empty() && !is_price_date(entry.price_date))
+    in.child("price_date")->refuse("a year, a month or a day, as \"2026\", \"2026-03\" or \"2026-03-20\"", mistakes);
   i.inside = {1e10, 1e-5};
   i.network = {1.25e9, 5e-5};
   if (const auto inside = in.child("inside")) i.inside = read_link(*inside, i.inside, mistakes);
@@ -207,6 +212,30 @@ const std::string& instance_name(const InstanceEntry& entry) { return entry.inst
 
 }  // namespace
 
+bool is_price_date(std::string_view text) {
+  constexpr std::string_view kForm = "0000-00-00";
+  if (text.size() != 4 && text.size() != 7 && text.size() != kForm.size()) return false;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (kForm[i] == '-' ? text[i] != '-' : text[i] < '0' || text[i] > '9') return false;
+  const auto two = [&](std::size_t at) { return 10 * (text[at] - '0') + text[at + 1] - '0'; };
+  if (text.size() >= 7 && (two(5) < 1 || two(5) > 12)) return false;
+  return text.size() < kForm.size() || (two(8) >= 1 && two(8) <= 31);
+}
+
+std::string price_dates(const std::vector<const InstanceEntry*>& entries) {
+  std::string oldest, newest;
+  bool some_unsaid = false;
+  for (const InstanceEntry* entry : entries) {
+    const std::string& date = entry->price_date;
+    some_unsaid = some_unsaid || date.empty();
+    if (date.empty()) continue;
+    if (oldest.empty() || date < oldest) oldest = date;
+    newest = std::max(newest, date);
+  }
+  if (oldest.empty()) return entries.empty() ? "" : "an unsaid date";
+  return (oldest == newest ? oldest : oldest + " to " + newest) + (some_unsaid ? ", some of an unsaid date" : "");
+}
+
 void Catalogue::add(sim::JsonValue object, sim::Mistakes& mistakes) {
   sim::ObjectReader in(object, mistakes);
   std::vector<std::pair<sim::Device, sim::JsonValue>> devices;
@@ -238,6 +267,20 @@ void Catalogue::add_own() {
     return parsed;
   }();
   *this = own;
+}
+
+void Catalogue::replace(sim::Device device) {
+  const auto old = std::ranges::find(devices_, device.name, device_name);
+  sim::check(old != devices_.end(), "a device in the place of none");
+  *old = std::move(device);
+}
+
+void Catalogue::replace_or_add(InstanceEntry entry) {
+  const auto old = std::ranges::find(instances_, entry.instance.name, instance_name);
+  if (old != instances_.end())
+    *old = std::move(entry);
+  else
+    instances_.push_back(std::move(entry));
 }
 
 std::vector<std::string> Catalogue::device_names() const {

@@ -21,7 +21,16 @@ struct InstanceEntry {
   };
   std::vector<Named> devices;
   bool has_price = false;
+  std::string provider;    ///< who rents it out; "own": nobody does; empty: unsaid
+  std::string region;      ///< in which the prices hold; empty: unsaid
+  std::string price_date;  ///< when they held, as 2026, 2026-03 or 2026-03-20; empty: unsaid
 };
+
+/// Whether a text is a year, a month or a day, as 2026, 2026-03 or 2026-03-20.
+bool is_price_date(std::string_view text);
+
+/// "2022-12 to 2026-05-18": when the prices of these held, oldest to newest; the unsaid ones are said to be. Empty: of none.
+std::string price_dates(const std::vector<const InstanceEntry*>& entries);
 
 class Catalogue {
  public:
@@ -29,6 +38,10 @@ class Catalogue {
   void add(sim::JsonValue object_with_lists, sim::Mistakes& mistakes);
   /// As add(), of a file of nothing but these two lists. Throws InputError when it cannot be read.
   void add_file(const std::string& path, sim::Mistakes& mistakes);
+  /// In the place of the device of that name, which must be there.
+  void replace(sim::Device device);
+  /// In the place of the instance of that name, or behind all others.
+  void replace_or_add(InstanceEntry entry);
   /// The program's own devices and instances; before anything else is added.
   void add_own();
 

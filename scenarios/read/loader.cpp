@@ -22,17 +22,37 @@ const std::vector<std::string> kInfeasible{"best-effort", "reject"};
 const std::vector<std::string> kNetworkSolvers{"fast", "simgrid"};
 const std::vector<std::string> kRecords{"none", "first", "all"};
 
+const std::vector<std::string> kWorlds{"calibrated", "datasheet"};
+
+workloads::WorldErrors world_called(std::string_view name) {
+  return name == kWorlds[0] ? workloads::WorldErrors::calibrated() : workloads::WorldErrors::datasheet();
+}
+
 void read_world(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
   const auto value = in.child("world");
   if (!value) return;
+  if (value->is_string()) {
+    const std::string_view name = sim::read_text(*value, mistakes);
+    if (known_name(*value, name, kWorlds, "world", mistakes)) scenario.world_errors = world_called(name);
+    return;
+  }
   sim::ObjectReader world(*value, mistakes);
-  workloads::WorldErrors e = workloads::WorldErrors::scaled(world.number("model_error", between(0, 2), 0.10));
+  const bool has_preset = world.has("preset");
+  workloads::WorldErrors e = world_called(kWorlds[world.choice("preset", kWorlds, 0)]);
+  const double model_error = world.number("model_error", between(0, 2), has_preset ? e.model_error : 0.10);
+  if (has_preset)
+    e.scale(model_error / e.model_error);
+  else
+    e = workloads::WorldErrors::scaled(model_error);
   e.sync_error = world.number("sync_error", between(0, 2), e.sync_error);
   e.noise_scale_error = world.number("noise_scale_error", between(0, 5), e.noise_scale_error);
   e.ceiling_error = world.number("ceiling_error", between(0, 1), e.ceiling_error);
   e.examples_error = world.number("examples_error", between(0, 2), e.examples_error);
   e.step_noise = world.number("step_noise", between(0, 1), e.step_noise);
   e.evaluation_noise = world.number("evaluation_noise", between(0, 100), e.evaluation_noise);
+  e.workers_error = world.number("workers_error", between(0, 0.5), e.workers_error);
+  e.batch_error = world.number("batch_error", between(0, 0.5), e.batch_error);
+  e.memory_error = world.number("memory_error", between(0, 2), e.memory_error);
   world.finish();
   scenario.world_errors = e;
 }

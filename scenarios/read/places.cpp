@@ -86,6 +86,10 @@ std::string instance_json(const InstanceEntry& entry) {
   if (entry.has_price) prices += fmt::format("\"price_usd_per_hour\": {}, ", i.price_usd_per_hour);
   if (std::isfinite(i.spot_price_usd_per_hour))
     prices += fmt::format("\"spot_price_usd_per_hour\": {}, ", i.spot_price_usd_per_hour);
+  for (const auto& [key, text] : {std::pair<const char*, const std::string&>{"provider", entry.provider},
+                                  {"region", entry.region},
+                                  {"price_date", entry.price_date}})
+    if (!text.empty()) prices += fmt::format("\"{}\": {}, ", key, sim::json_string(text));
   return fmt::format(
       "    {{ \"name\": {}, \"devices\": [{}],\n"
       "      \"cpu_share\": {}, \"vcpus\": {}, \"memory_bytes\": {}, {}\"storage_bandwidth_bytes_per_s\": {},\n"

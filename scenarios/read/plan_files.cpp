@@ -225,10 +225,24 @@ std::unique_ptr<PlanCluster> load_plan_cluster(const std::string& path) {
   return plan;
 }
 
-PlanRequest load_plan_job(const std::string& path, const PlanCluster& cluster) {
-  const sim::JsonDocument document = sim::read_json_file(path);
-  refuse_scenario(document, path,
-                  "a job file: one job, for instance {\"model\": \"resnet18\", \"dataset\": \"cifar10\", \"epochs\": 10}");
+namespace {
+
+/// `samples`: of an epoch, without a data set or in the place of its own number.
+bool read_samples_and_dataset(sim::ObjectReader& in, const PlanRequest& request, PlanData& data, sim::Mistakes& mistakes) {
+  const auto samples = in.maybe_number("samples", between(1, 1e12));
+  const OwnModels none;
+  const bool is_own = samples && request.model.empty() && !in.has("dataset");
+  if (is_own) {
+    data.name = in.text("dataset", "own");
+    data.dataset.name = data.name;
+  } else if (!read_plan_dataset(in, default_dataset(none, request.model), data, mistakes)) {
+    return false;
+  }
+  if (samples) data.dataset.training_samples = *samples;
+  return true;
+}
+
+PlanRequest read_job(const sim::JsonDocument& document, const Paths& paths, const PlanCluster& cluster) {
   sim::Mistakes mistakes;
   sim::ObjectReader in(document.root(), mistakes);
   PlanRequest request;
@@ -240,7 +254,7 @@ PlanRequest load_plan_job(const std::string& path, const PlanCluster& cluster) {
   const OwnModels none;
   if (!request.model.empty()) known_name(*in.child("model"), request.model, model_names(none), "model", mistakes);
   if (network && !request.model.empty()) network->refuse("either a model or a network", mistakes);
-  const bool has_data = read_plan_dataset(in, default_dataset(none, request.model), data, mistakes);
+  const bool has_data = read_samples_and_dataset(in, request, data, mistakes);
   read_limits(in, cluster, request, mistakes);
   if (in.has("epochs") && epochs == 0) in.child("epochs")->refuse("a number above 0", mistakes);
   mistakes.throw_if_any();
@@ -259,7 +273,7 @@ PlanRequest load_plan_job(const std::string& path, const PlanCluster& cluster) {
   sim::check(has_data, "a data set that was read");
   try {
     if (network)
-      trained.network = own_network(*network, Paths{path.substr(0, path.rfind('/') + 1)}, mistakes);
+      trained.network = own_network(*network, paths, mistakes);
     else
       trained = zoo_model(request.model, data);
     mistakes.throw_if_any();
@@ -292,6 +306,19 @@ PlanRequest load_plan_job(const std::string& path, const PlanCluster& cluster) {
         ->refuse(fmt::format("an accuracy that {} reaches on {} in the epochs it has", request.model, data.name), mistakes);
   mistakes.throw_if_any();
   return request;
+}
+
+}  // namespace
+
+PlanRequest load_plan_job(const std::string& path, const PlanCluster& cluster) {
+  const sim::JsonDocument document = sim::read_json_file(path);
+  refuse_scenario(document, path,
+                  "a job file: one job, for instance {\"model\": \"resnet18\", \"dataset\": \"cifar10\", \"epochs\": 10}");
+  return read_job(document, Paths{path.substr(0, path.rfind('/') + 1)}, cluster);
+}
+
+PlanRequest read_plan_job(std::string text, const std::string& name, const PlanCluster& cluster) {
+  return read_job(sim::parse_json(std::move(text), name), Paths{}, cluster);
 }
 
 }  // namespace rehearse::scenarios

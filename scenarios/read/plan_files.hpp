@@ -39,6 +39,8 @@ std::unique_ptr<PlanCluster> load_plan_cluster(const std::string& path);
 
 /// Throws sim::InputError with all mistakes; those of a network's layers name them.
 PlanRequest load_plan_job(const std::string& path, const PlanCluster& cluster);
+/// Of a job's JSON text that stands in no file; `name` is what messages call it.
+PlanRequest read_plan_job(std::string text, const std::string& name, const PlanCluster& cluster);
 
 /// What to train for a task on so much data, with the reason.
 struct RecommendedModel {

@@ -20,8 +20,12 @@ namespace {
 
 using sim::between;
 
+/// One evaluation that nothing disturbs is enough.
+double default_readings(const Scenario& scenario) { return scenario.world_errors.evaluation_noise > 0 ? 2 : 1; }
+
 traces::TraceOptions names_of(const OwnModels& own, const Scenario& scenario) {
   traces::TraceOptions names{.datasets = dataset_names(own), .pools = pool_names(scenario.cluster)};
+  names.readings = default_readings(scenario);
   for (const std::string& model : model_names(own)) names.models.push_back({model, default_dataset(own, model)});
   return names;
 }
@@ -167,6 +171,7 @@ void read_generator(sim::JsonValue value, const OwnModels& own, Scenario& scenar
   settings.first_submit_s = sim::on_date_grid(in.number("first_submit_s", traces::kDates, 0.0));
   settings.arrivals_per_hour =
       in.number("arrivals_per_hour", {.low = 0, .high = 1e9, .low_excluded = true}, settings.arrivals_per_hour);
+  settings.readings = default_readings(scenario);
   settings.gpu_fraction = in.number("gpu_fraction", traces::kGpuFractions, 1.0);
   std::tie(settings.deadline_factor_low, settings.deadline_factor_high) =
       read_span(in, "deadline_factor", {.low = 0, .high = 1e6, .low_excluded = true},

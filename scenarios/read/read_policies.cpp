@@ -213,6 +213,8 @@ void read_history(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
   sim::ObjectReader history(*value, mistakes);
   scenario.history.runs = static_cast<int>(history.integer("runs", between(1, 1e5), scenario.history.runs));
   scenario.history.noise = history.number("noise", between(0, 2), scenario.history.noise);
+  static const std::vector<std::string> kPaid{"bought", "given"};
+  scenario.history.bought = history.choice("paid", kPaid, 0) == 0;
   if (const auto file = history.child("file")) {
     const std::string path = paths.resolve(*file, mistakes);
     if (!path.empty()) read_history_file(path, *file, scenario, mistakes);

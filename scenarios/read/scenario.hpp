@@ -53,8 +53,9 @@ struct Extensions {
 
 /// Past runs that strategies learn from: simulated profiling in the world, or the user's own.
 struct HistorySettings {
-  int runs = 20;                       ///< of each (model, instance) pair
-  double noise = 0.05;                 ///< coefficient of variation of a measured time
+  int runs = 20;        ///< of each (model, instance) pair
+  double noise = 0.05;  ///< coefficient of variation of a measured time
+  bool bought = true;   ///< the shared ones are made for the purpose; else earlier production jobs, which were paid for
   std::vector<policies::PastRun> own;  ///< of a file; then nothing is profiled
 };
 

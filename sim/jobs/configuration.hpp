@@ -86,6 +86,7 @@ struct Menu {
   std::vector<Choice> ranked;
   bool feasible = true;
   std::string remedy;
+  double wait_s = 0;  ///< of an arriving job, before it queues: so long is measured for it, outside of the queue
 };
 
 /// The answer of `place`, for one node: replicas = all its workers (data-parallel), or one model-parallel replica.

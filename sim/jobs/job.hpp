@@ -55,6 +55,7 @@ struct Job {
   double batch_size = 0;             ///< global, of Work::steps; 0: free to choose
   double epochs = 0;                 ///< of Work::train: exactly so many, or the cap where there is a target; 0: the default cap
   double target_accuracy = kUnset;   ///< floor in 0..1; NaN: none
+  double readings = 1;               ///< evaluations in a row that must read the target before the job ends; whole
   double deadline_s = kNever;        ///< counted from submit_s
   double cost_limit_usd = kNever;    ///< on the job's own money, profiling not counted
   double priority = 0;               ///< larger is more urgent

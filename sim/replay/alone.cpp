@@ -28,7 +28,7 @@ bool AloneOutcome::keeps_limits(const Job& job, double deviation) const {
 
 std::size_t AloneRunner::KeyHash::operator()(const Key& key) const {
   std::uint64_t hash = Random::mix(key.individuality + static_cast<std::uint64_t>(key.profile) * 2 + (key.budget ? 1 : 0));
-  for (const double value : {key.cap, key.target, key.batch, key.learning_rate})
+  for (const double value : {key.cap, key.target, key.readings, key.batch, key.learning_rate})
     hash = Random::mix(hash ^ std::bit_cast<std::uint64_t>(value));
   return Random::mix(hash ^ static_cast<std::uint64_t>(key.asynchronous_workers));
 }
@@ -52,6 +52,7 @@ const AloneRunner::Training& AloneRunner::training(const Job& job, const Configu
                 .individuality = models_.convergence->individuality(job),
                 .cap = cap,
                 .target = comparable(job.target_accuracy),
+                .readings = job.readings,
                 .batch = configuration.batch_size(),
                 .learning_rate = configuration.learning_rate,
                 .budget = job.stop == Stop::budget,
@@ -95,6 +96,21 @@ AloneOutcome AloneRunner::run(const Job& job, const Choice& choice) {
   outcome.cost_usd = usd_for(cluster_, rules_, configuration, outcome.time_s);
   outcome.energy_j =
       power_w(cluster_, configuration, 0) * (start_s + collect_s) + power_w(cluster_, configuration, power) * running_s;
+  return outcome;
+}
+
+AloneOutcome AloneRunner::run_until_it_fits(const Job& job, Choice choice) {
+  Configuration& configuration = choice.configuration;
+  AloneOutcome outcome = run(job, choice);
+  double before_s = 0;
+  while (!outcome.fits && could_ever_fit(cluster_, configuration) && halve_batch(job, configuration)) {
+    before_s += start_seconds(job, rules_, models_, false);
+    outcome = run(job, choice);
+  }
+  if (!outcome.fits || before_s == 0) return outcome;
+  outcome.time_s += before_s;
+  outcome.cost_usd = usd_for(cluster_, rules_, configuration, outcome.time_s);
+  outcome.energy_j += power_w(cluster_, configuration, 0) * before_s;
   return outcome;
 }
 

@@ -142,6 +142,8 @@ class AloneRunner {
       : cluster_(cluster), rules_(rules), models_(models), policy_(policy), stages_(cluster, rules, models, policy) {}
 
   AloneOutcome run(const Job& job, const Choice& choice);
+  /// As a replay goes on where memory is short: the job starts up again, each time with half of the batch.
+  AloneOutcome run_until_it_fits(const Job& job, Choice choice);
 
   /// Stage by stage, with the same devices, rules and plans.
   StageRunner& stages() { return stages_; }
@@ -160,7 +162,7 @@ class AloneRunner {
   struct Key {
     int profile;
     std::uint64_t individuality;
-    double cap, target, batch, learning_rate;
+    double cap, target, readings, batch, learning_rate;
     bool budget;
     int asynchronous_workers;
     bool operator==(const Key&) const = default;

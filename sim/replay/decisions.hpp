@@ -31,6 +31,14 @@ struct StageSeen {
   int divergences = 0;
 };
 
+/// What a whole run has shown that nobody interrupted: measured, with the world's noise.
+struct RunSeen {
+  const Job* job = nullptr;
+  const Configuration* configuration = nullptr;
+  double time_s = 0;               ///< of its epochs and their evaluations; start-up is not in it
+  std::vector<double> accuracies;  ///< that its evaluations read, one an epoch
+};
+
 /// `configure`: at a job's arrival, ranks the whole menu of configurations. Never asked about rigid jobs.
 class Configurator {
  public:
@@ -39,6 +47,10 @@ class Configurator {
   /// At the end of a stage of a choice with `until_epochs`; `seen` has all stages so far. The first choice whose devices are free
   /// counts, those that the job holds included; a job never goes back to the queue. Without any, it keeps what it has to its end.
   virtual Menu configure_again(const Job& /*job*/, std::span<const StageSeen> /*seen*/, double /*now_s*/) { return {}; }
+  /// A job of Work::train has finished, in one stage.
+  virtual void on_run(const RunSeen& /*run*/) {}
+  /// The job has started up with this configuration and was out of memory.
+  virtual void on_out_of_memory(const Job& /*job*/, const Configuration& /*configuration*/) {}
 };
 
 /// One group of a job's configuration, on the nodes of its allocation.

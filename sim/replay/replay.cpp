@@ -112,7 +112,7 @@ void ReplayRun::arrive(std::size_t source, double now_s) {
       const double date_s = on_date_grid(now_s + queued.job.deadline_s);
       live_[slot].deadline = events_.push({date_s, EventClass::timer, subject_of(slot, JobTimer::deadline)});
     }
-    if (queued.job.after.empty())
+    if (queued.job.after.empty() && queued.menu.wait_s <= 0)
       enqueue(slot, now_s);
     else
       hold_back(slot, now_s);
@@ -295,6 +295,9 @@ void ReplayRun::handle(const Event& event) {
         break;
       case JobTimer::walltime:
         stop(slot, FailureReason::walltime_stop, event.date_s);
+        break;
+      case JobTimer::measured:
+        let_go_of(slot, event.date_s);
         break;
     }
   }

@@ -6,12 +6,12 @@
 
 #include "sim/engine/engine.hpp"
 #include "sim/jobs/checkpoints.hpp"
+#include "sim/jobs/models.hpp"
+#include "sim/jobs/sharing.hpp"
 #include "sim/money/costs.hpp"
 #include "sim/replay/decisions.hpp"
 #include "sim/replay/job_network.hpp"
-#include "sim/jobs/models.hpp"
 #include "sim/replay/records.hpp"
-#include "sim/jobs/sharing.hpp"
 
 namespace rehearse::sim {
 

@@ -177,6 +177,8 @@ void ReplayRun::end_job(JobSlot slot, FailureReason reason, double now_s) {
   dates_without_end_ = 0;
   events_.cancel(live.deadline);
   events_.cancel(live.walltime);
+  events_.cancel(live.measured);
+  if (reason == FailureReason::none) show_run(slot);
   live.state = reason == FailureReason::none ? JobState::finished : JobState::failed;
   tell(now_s, reason == FailureReason::none ? JobEvent::finished : JobEvent::failed, slot);
   show(slot, now_s);
@@ -199,7 +201,7 @@ void ReplayRun::share_idle_money() {
   }
 }
 
-// Jobs that queue only when others have ended.
+// Jobs that queue only when others have ended, or when what is measured for them is known.
 
 void ReplayRun::hold_back(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
@@ -207,10 +209,38 @@ void ReplayRun::hold_back(JobSlot slot, double now_s) {
   const Dependencies::Left left = dependencies_.wait_for(job, {slot, jobs_[slot].number});
   live.state = JobState::held;
   live.waits_for = left.jobs;
-  if (left.failed && job.after_failed == AfterFailed::fail)
+  const double wait_s = jobs_[slot].menu.wait_s;
+  if (left.failed && job.after_failed == AfterFailed::fail) {
     end_job(slot, FailureReason::dependency_failed, now_s);
-  else if (left.jobs == 0)
-    enqueue(slot, now_s);
+    return;
+  }
+  if (wait_s > 0) {
+    ++live.waits_for;
+    live.measured = events_.push({on_date_grid(now_s + wait_s), EventClass::timer, subject_of(slot, JobTimer::measured)});
+  }
+  if (live.waits_for == 0) enqueue(slot, now_s);
+}
+
+/// One of the things that a held job waits for has come.
+void ReplayRun::let_go_of(JobSlot slot, double now_s) {
+  LiveJob& live = live_[slot];
+  if (--live.waits_for > 0) return;
+  tell(now_s, JobEvent::released, slot);
+  enqueue(slot, now_s);
+}
+
+/// Tells the strategy of a training that ran in one stage and at its own speed: such a run it could have made itself.
+void ReplayRun::show_run(JobSlot slot) {
+  const LiveJob& live = live_[slot];
+  const Job& job = jobs_[slot].job;
+  if (job.work != Work::train || live.stages != 1 || live.preemptions > 0 || live.restarts > 0 || needs_part(slot)) return;
+  RunSeen run{.job = &job,
+              .configuration = &entry_of(slot, live.entry).configuration,
+              .time_s = live.clock.whole().trained_s,
+              .accuracies = {}};
+  for (const EpochPoint& epoch : live.course.epochs)
+    if (!epoch.lost) run.accuracies.push_back(epoch.after.measured_accuracy);
+  setup_.policy.configure->on_run(run);
 }
 
 /// Jobs that fail because this one did end in turn: in a loop, as chains may be long.
@@ -223,13 +253,10 @@ void ReplayRun::release_dependents(JobSlot slot, double now_s) {
     for (const auto& [waiter, number] : dependencies_.ended(jobs_[ended].job, finished)) {
       LiveJob& live = live_[waiter];
       if (!live.in_use || jobs_[waiter].number != number || live.state != JobState::held) continue;
-      --live.waits_for;
-      if (!finished && jobs_[waiter].job.after_failed == AfterFailed::fail) {
+      if (!finished && jobs_[waiter].job.after_failed == AfterFailed::fail)
         end_job(waiter, FailureReason::dependency_failed, now_s);
-      } else if (live.waits_for == 0) {
-        tell(now_s, JobEvent::released, waiter);
-        enqueue(waiter, now_s);
-      }
+      else
+        let_go_of(waiter, now_s);
     }
   }
   ended_awaited_.clear();

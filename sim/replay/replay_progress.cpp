@@ -67,7 +67,8 @@ bool ReplayRun::may_still_change(double now_s) const {
          std::any_of(cluster_.pools.begin(), cluster_.pools.end(),
                      [now_s](const Pool& pool) { return changes_after(pool.prices_usd_per_hour, now_s); }) ||
          std::any_of(live_.begin(), live_.end(), [](const LiveJob& live) {
-           return live.in_use && live.state < JobState::finished && live.deadline.slot != EventHandle::kNone;
+           return live.in_use && live.state < JobState::finished &&
+                  (live.deadline.slot != EventHandle::kNone || live.measured.slot != EventHandle::kNone);
          });
 }
 
@@ -117,6 +118,8 @@ bool ReplayRun::waits_for_lost_nodes() const {
 std::string ReplayRun::what_waits(JobSlot slot) const {
   const QueueJob& queued = jobs_[slot];
   const LiveJob& live = live_[slot];
+  if (live.state == JobState::held && queued.job.after.empty())
+    return fmt::format("job \"{}\" for what is measured for it", queued.job.name);
   if (live.state == JobState::held)
     return fmt::format("job \"{}\" for job \"{}\"", queued.job.name, fmt::join(queued.job.after, "\", \""));
   const bool holds = holds_devices(live.state);

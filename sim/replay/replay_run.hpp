@@ -67,8 +67,9 @@ struct LiveJob {
   int preemptions = 0, reconfigurations = 0;
   EventHandle phase_end;  ///< of starting, running or checkpointing
   EventHandle deadline, walltime;
+  EventHandle measured;  ///< what the strategy has measured for it, before it queues
   int restarts = 0;
-  int waits_for = 0;    ///< jobs of `after` that have not ended
+  int waits_for = 0;    ///< jobs of `after` that have not ended, and what is measured for it
   double furthest = 0;  ///< of its work, ever, as far as it was looked at (ReplayRun::look_for_progress)
 };
 
@@ -83,8 +84,8 @@ struct LiveJob {
 //   replay_view.cpp          what a queue sees of it
 
 /// What an event's subject says: a job's slot and which of its events, or one of these.
-enum class JobTimer : std::uint32_t { phase_end = 0, deadline = 1, walltime = 2 };
-inline constexpr std::uint32_t kTimers = 3;
+enum class JobTimer : std::uint32_t { phase_end = 0, deadline = 1, walltime = 2, measured = 3 };
+inline constexpr std::uint32_t kTimers = 4;
 inline constexpr std::uint32_t kWake = 0xFFFFFFFFu;
 
 /// The pool's devices before any is shared.
@@ -117,6 +118,9 @@ class ReplayRun final : public EventHandler, public Truth {
   void find_first_fitting(JobSlot slot);
   void enqueue(JobSlot slot, double now_s);
   void hold_back(JobSlot slot, double now_s);
+  void let_go_of(JobSlot slot, double now_s);
+  void show_run(JobSlot slot);
+  void start_smaller(JobSlot slot, double now_s);
   void release_dependents(JobSlot slot, double now_s);
 
   void push_node_event(std::size_t stream);

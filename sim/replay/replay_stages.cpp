@@ -80,11 +80,6 @@ void ReplayRun::start(const Start& start, double now_s) {
   plan_course(slot, now_s);
   hold(slot, 0, 0, now_s);
   tell(now_s, JobEvent::started, slot);
-  if (!live.course.fits_memory) {
-    let_go(slot, now_s);
-    end_job(slot, FailureReason::out_of_memory, now_s);
-    return;
-  }
   live.state = JobState::starting;
   live.start_phase = 0;
   started_.push_back(slot);
@@ -188,8 +183,36 @@ void ReplayRun::let_go(JobSlot slot, double now_s) {
   }
 }
 
+/// A job that is out of memory starts up again where it is, with half of each worker's samples.
+void ReplayRun::start_smaller(JobSlot slot, double now_s) {
+  LiveJob& live = live_[slot];
+  Choice& choice = jobs_[slot].menu.ranked[static_cast<std::size_t>(live.entry)];
+  setup_.policy.configure->on_out_of_memory(jobs_[slot].job, choice.configuration);
+  if (!halve_batch(jobs_[slot].job, choice.configuration)) {
+    std::erase(started_, slot);
+    stop(slot, FailureReason::out_of_memory, now_s);
+    return;
+  }
+  setup_.recorder->on_decision({.time_s = now_s,
+                                .job = &jobs_[slot].job,
+                                .decision = "start",
+                                .rank = live.entry,
+                                .choice = &choice,
+                                .note = "out of memory: half of the batch"});
+  take_up_batch(jobs_[slot].job, live.batch_before, choice.configuration.batch_size(), setup_.costs, setup_.models,
+                live.progress.training);
+  plan_course(slot, now_s);
+  live.boot_s = now_s - live.stage_start_s;
+  live.start_phase = 1;
+  begin_start_phase(slot, now_s);
+}
+
 void ReplayRun::begin_running(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
+  if (!live.course.fits_memory) {
+    start_smaller(slot, now_s);
+    return;
+  }
   live.state = JobState::running;
   live.running_since_s = now_s;
   const Configuration& configuration = entry_of(slot, live.entry).configuration;

@@ -72,6 +72,13 @@ void take_up_batch(const Job& job, double batch_before, double batch, const Cost
     state.warmup_examples = rules.warmup_epochs * models.convergence->samples_per_epoch(*job.profile);
 }
 
+bool halve_batch(const Job& job, Configuration& configuration) {
+  const auto is_one = [](const Group& group) { return group.batch_per_worker < 2; };
+  if (job.work != Work::train || std::ranges::any_of(configuration.groups, is_one)) return false;
+  for (Group& group : configuration.groups) group.batch_per_worker /= 2;
+  return true;
+}
+
 StageCourse stage_course(const StageInputs& in, const Models& models) {
   const Job& job = *in.job;
   StageCourse course;

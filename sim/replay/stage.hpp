@@ -23,6 +23,7 @@ struct Progress {
   int divergences = 0;
   double accuracy = kUnset;           ///< noise-free
   double measured_accuracy = kUnset;  ///< last evaluation
+  int reached = 0;                    ///< evaluations in a row, up to the last, that read the job's target
 };
 
 /// One epoch inside a stage. Offsets are seconds from the first step.
@@ -36,7 +37,7 @@ struct EpochPoint {
 
 /// The course of a stage if nothing interrupts it.
 struct StageCourse {
-  bool fits_memory = true;
+  bool fits_memory = true;                       ///< otherwise nothing else is set
   double step_s = 0;                             ///< true, noise included
   double profiling_s = 0;                        ///< likewise, before the first step
   double busy_fraction = 1, power_fraction = 1;  ///< as StepTiming has them
@@ -50,6 +51,10 @@ struct StageCourse {
   FailureReason failure = FailureReason::none;  ///< how it ends
   bool asks_again = false;                      ///< it ends where the choice's stage does, not with the job
 };
+
+/// What a user does whose job was out of memory: half of each worker's samples. False, and nothing done, where a worker has one
+/// sample left or the batch is the job's own.
+bool halve_batch(const Job& job, Configuration& configuration);
 
 struct StageInputs {
   const Job* job = nullptr;
@@ -149,7 +154,8 @@ struct EpochStep {
   EpochOutcome outcome;
 };
 
-/// Trains until `until` epochs are trained, the target is measured (Stop::target), or the job diverges for the last time. A part
+/// Trains until `until` epochs are trained, the target is measured `readings` times in a row (Stop::target), or the job diverges
+/// for the last time. A part
 /// of an epoch, where it begins inside one or ends with `until`, is evaluated like a whole one. After each epoch `on_epoch(const
 /// EpochStep&, const Progress& now)`.
 template <class OnEpoch>
@@ -168,10 +174,11 @@ TrainingEnd train_epochs(const Job& job, const Configuration& configuration, dou
       now.epochs_trained = end;
       now.accuracy = convergence.accuracy(job, now.training);
       now.measured_accuracy = convergence.measured_accuracy(job, now.epochs, now.accuracy);
+      now.reached = job.has_target() && now.measured_accuracy >= job.target_accuracy ? now.reached + 1 : 0;
     }
     on_epoch(step, now);
     if (now.divergences >= kMostDivergences) return TrainingEnd::failed;
-    if (stops_at_target && !step.outcome.diverged && now.measured_accuracy >= job.target_accuracy) return TrainingEnd::target;
+    if (stops_at_target && !step.outcome.diverged && now.reached >= job.readings) return TrainingEnd::target;
   }
   return TrainingEnd::epochs;
 }

@@ -245,14 +245,14 @@ TEST_CASE("who breaks the limits of a job that manual cannot run has no effectiv
   CHECK_THAT(run_program(folder.path(), {"run", scenario, "--out", "again"}).out, !Catch::Contains("lowest effective cost"));
 }
 
-// Of one GPU's prices an hour and single-precision TFLOP/s: T4 0.526 and 8.1, V100 3.06 and 15.7, A100 32.7726/8 = 4.10 and 19.5,
-// that is 0.065, 0.195 and 0.210 $ for a TFLOP/s.
+// Of one GPU's prices an hour and single-precision TFLOP/s: T4 0.526 and 8.1, A100 21.957642/8 = 2.74 and 19.5, H100 87.83244/8 = 10.98
+// and 66.9, that is 0.065, 0.141 and 0.164 $ for a TFLOP/s.
 TEST_CASE("manual takes the pool of its users' habit, and a pool that is called like a habit before it") {
   const TemporaryFolder folder;
   const std::string scenario = folder.write("s.json", R"({ "world": { "model_error": 0 },
     "cluster": { "pools": [
-      { "name": "v100", "instance": "p3.2xlarge", "nodes": 1 },
       { "name": "a100", "instance": "p4d.24xlarge", "nodes": 1 },
+      { "name": "h100", "instance": "a3-highgpu-8g", "nodes": 1 },
       { "name": "t4", "instance": "g4dn.xlarge", "nodes": 1 } ] },
     "jobs": [ { "model": "resnet50", "dataset": "imagenet", "batch_size": 32, "epochs": 1 } ],
     "policies": [ "manual" ] })");
@@ -263,11 +263,11 @@ TEST_CASE("manual takes the pool of its users' habit, and a pool that is called 
     REQUIRE(jobs.size() == 1);
     return jobs[0].pool;
   };
-  CHECK(pool("{}") == "v100");
-  CHECK(pool(R"({"pool": "median", "batch_size": "publication"})") == "v100");
+  CHECK(pool("{}") == "a100");
+  CHECK(pool(R"({"pool": "median", "batch_size": "publication"})") == "a100");
   CHECK(pool(R"({"pool": "cheapest"})") == "t4");
-  CHECK(pool(R"({"pool": "fastest"})") == "a100");
-  CHECK(pool(R"({"pool": "t4", "by_model": {"resnet50": {"pool": "fastest"}}})") == "a100");
+  CHECK(pool(R"({"pool": "fastest"})") == "h100");
+  CHECK(pool(R"({"pool": "t4", "by_model": {"resnet50": {"pool": "fastest"}}})") == "h100");
   CHECK(pool(R"({"pool": "cheapest"})", {"--set", "/cluster/pools/1/name=cheapest"}) == "cheapest");
 }
 

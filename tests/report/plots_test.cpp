@@ -56,6 +56,24 @@ const Numbers& rows_of(const Figure& figure, const std::string& name) {
 
 }  // namespace
 
+TEST_CASE("a policy has its colour whoever stands beside it, and a yardstick is grey") {
+  const auto colour_of = [](const std::vector<std::string>& names, std::size_t of) {
+    Figure figure;
+    for (const std::string& name : names) figure.series.push_back({.name = name, .style = Style::line, .rows = {{0, 1}, {1, 2}}});
+    const std::string script = gnuplot_script(figure, {.name = "figure"});
+    const std::string before = "index " + std::to_string(of) + " using 1:2 with lines lc rgb '";
+    return script.substr(script.find(before) + before.size(), 7);
+  };
+  // static-isotonic has the fourth colour; others take the first that is free.
+  CHECK(colour_of({"manual", "static-isotonic"}, 1) == "#CC6677");
+  CHECK(colour_of({"static-isotonic", "mine"}, 0) == "#CC6677");
+  CHECK(colour_of({"static-isotonic", "mine"}, 1) == "#332288");
+  CHECK(colour_of({"mine", "manual", "another"}, 0) == "#44AA99");  // manual's own is the first
+  CHECK(colour_of({"manual", "oracle", "another"}, 1) == "#777777");
+  CHECK(colour_of({"manual", "oracle", "another"}, 2) == "#44AA99");  // a yardstick takes none
+  CHECK(colour_of({"manual", "mine (yardstick)"}, 1) == "#777777");  // as its results say
+}
+
 TEST_CASE("no text leaves its quotes in a script, and none its line in the data") {
   rc::prop("any text", [](const std::string& text) {
     if (text.empty()) return;  // a series without a name has no title

@@ -61,7 +61,7 @@ class Recorded {
                           .files = files,
                           .cluster = &world.cluster,
                           .reference_cost_usd = [](const Job&) { return kReferenceUsd; },
-                          .profiling_usd = [](const Job&) { return kProfilingUsd; }});
+                          .profiling_usd = [](const Profile&) { return kProfilingUsd; }});
     world.recorder = &recorder;
     return recorder.finish(world.run(std::move(jobs), queue));
   }

@@ -22,6 +22,7 @@ inline constexpr sim::NumberRange kGpuCounts{.low = 1, .high = 1e6};            
 inline constexpr sim::NumberRange kBatchSizes{.low = 1, .high = 1e9};                               ///< whole, samples
 inline constexpr sim::NumberRange kStepCounts{.low = 1};                                            ///< whole
 inline constexpr sim::NumberRange kEpochCounts{.low = 1, .high = 1e6};                              ///< whole
+inline constexpr sim::NumberRange kReadingCounts{.low = 1, .high = 100};                            ///< whole
 inline constexpr sim::NumberRange kWriteTimes{.low = 0, .high = 1e6};                               ///< checkpoint_write_s
 inline constexpr sim::NumberRange kGpuFractions{.low = 0, .high = 1, .low_excluded = true};
 inline constexpr sim::NumberRange kCpuCounts{.low = 0, .high = 1e9};  ///< cores, also parts of one

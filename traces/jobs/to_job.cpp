@@ -83,6 +83,7 @@ std::vector<std::string> known_names(NameOf kind, const TraceOptions& scenario) 
 
 sim::Job to_job(const TraceJob& from, const LookedUp& found, const TraceOptions& scenario, workloads::ProfileTable& profiles) {
   sim::Job job{.name = from.job_id, .user = from.user, .submit_s = from.submit_s};
+  if (is_given(from.target_accuracy)) job.readings = scenario.readings;
   for (const auto& [given, number] : shared_numbers())
     if (is_given(from.*given)) job.*number = from.*given;
   if (is_given(from.measured_s)) job.duration_s = from.measured_s;

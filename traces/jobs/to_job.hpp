@@ -23,6 +23,7 @@ struct TraceOptions {
   std::vector<std::string> datasets;
   std::vector<std::string> pools;  ///< in the order of Cluster::pools
   ClusterLimits cluster;
+  double readings = 1;       ///< of a job with a target that does not say
   bool keep_origin = false;  ///< false: dates count from the first submission
 };
 

@@ -27,7 +27,7 @@ struct TraceJob {
   double submit_s = kNotGiven, duration_s = kNotGiven, deadline_s = kNotGiven, walltime_s = kNotGiven;
   double gpus = kNotGiven, gpu_fraction = kNotGiven, cpus = kNotGiven, memory_bytes = kNotGiven;
   double batch_size = kNotGiven, epochs = kNotGiven, steps = kNotGiven, target_accuracy = kNotGiven;
-  double cost_limit_usd = kNotGiven, priority = kNotGiven;
+  double cost_limit_usd = kNotGiven, priority = kNotGiven, readings = kNotGiven;
   double checkpoint_interval_s = kNotGiven, checkpoint_write_s = kNotGiven;
   double measured_s = kNotGiven;  ///< no field: what a job with steps took on its `gpus`, to which their times are scaled
 };

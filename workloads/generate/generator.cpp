@@ -77,6 +77,7 @@ std::vector<sim::Job> generate_jobs(const GeneratorSettings& settings, const Bel
   sim::Random arrivals(sim::stream_key(seed, static_cast<std::uint64_t>(repetition), "arrivals", settings.name));
   for (int i = 0; i < settings.count; ++i) {
     sim::Job job{.name = fmt::format("{}-{:04}", settings.name, i + 1), .submit_s = submit_s, .work = sim::Work::train};
+    job.readings = settings.readings;
     job.gpu_fraction = settings.gpu_fraction;
     job.gpus = settings.gpu_fraction < 1 ? 1 : 0;
     sim::Random random(sim::stream_key(seed, static_cast<std::uint64_t>(repetition), "job", job.name));

@@ -27,6 +27,7 @@ struct GeneratorSettings {
   double first_submit_s = 0;
   double arrivals_per_hour = 10;
   double gpu_fraction = 1;  ///< of every job; below 1 it has one GPU
+  double readings = 1;      ///< of every job
   /// Deadline: the reference time (the publication's epochs and batch, on up to 8 workers of the fastest pool) times a factor.
   double deadline_factor_low = 1.5, deadline_factor_high = 6;
   /// Floor: what the publication's recipe reaches, less a slack in accuracy.

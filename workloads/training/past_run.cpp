@@ -3,12 +3,22 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <tuple>
 
 namespace rehearse::workloads {
 
 bool is_of(const PastRun& run, const sim::Profile& profile) {
   return run.model == profile.model && run.dataset == profile.dataset && run.precision == profile.precision &&
          run.lr_rule == profile.lr_rule;
+}
+
+bool PastRun::operator==(const PastRun& o) const {
+  const auto values = [](const PastRun& r) {
+    return std::tie(r.model, r.dataset, r.precision, r.lr_rule, r.instance, r.workers, r.batch_size, r.samples, r.epochs,
+                    r.time_s, r.accuracy, r.asynchronous, r.censored, r.servers, r.learning_rate, r.curve, r.told, r.group);
+  };
+  const bool no_price = std::isnan(price_usd_per_hour) && std::isnan(o.price_usd_per_hour);
+  return values(*this) == values(o) && (no_price || price_usd_per_hour == o.price_usd_per_hour);
 }
 
 std::vector<sim::Mistake> mistakes_in(const PastRun& run) {
@@ -24,12 +34,12 @@ std::vector<sim::Mistake> mistakes_in(const PastRun& run) {
   };
   expect_name("model", run.model);
   expect_name("dataset", run.dataset);
-  expect_name("instance", run.instance);
+  if (run.told != Told::recipe) expect_name("instance", run.instance);
   expect(run.workers >= 1, "workers", "a whole number of at least 1", run.workers);
   expect_positive("batch_size", run.batch_size);
   expect_positive("samples", run.samples);
-  expect_positive("epochs", run.epochs);
-  expect_positive("time_s", run.time_s);
+  if (run.told != Told::out_of_memory) expect_positive("epochs", run.epochs);
+  if (tells_time(run)) expect_positive("time_s", run.time_s);
   expect(run.servers >= 0, "servers", "a whole number of at least 0", run.servers);
   expect(std::isfinite(run.learning_rate) && run.learning_rate >= 0, "learning_rate", "a number of at least 0",
          run.learning_rate);

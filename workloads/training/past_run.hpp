@@ -1,6 +1,7 @@
 // A finished training run as it was measured: a row of the native history CSV.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -9,6 +10,14 @@
 #include "sim/jobs/job.hpp"
 
 namespace rehearse::workloads {
+
+/// What a row tells.
+enum class Told : std::uint8_t {
+  run,            ///< a whole run: its time and its accuracy
+  steps,          ///< the time of some steps, as an epoch of them takes it; nothing of an accuracy
+  recipe,         ///< no run: the publication's batch size and epochs
+  out_of_memory,  ///< that a worker does not hold so many samples
+};
 
 /// The fields have the columns' names.
 struct PastRun {
@@ -28,7 +37,16 @@ struct PastRun {
   int servers = 0;                                                       ///< parameter servers
   double learning_rate = 0;                                              ///< 0: not said
   double price_usd_per_hour = std::numeric_limits<double>::quiet_NaN();  ///< of all that it used; NaN: not said
+  std::vector<double> curve = {};  ///< accuracy after epochs 1, 2, ...; empty: only the last is known
+  Told told = Told::run;
+  int group = 0;  ///< points of one run's curve have the same number; 0: a run by itself
+
+  /// As numbers, but for prices that are not said.
+  bool operator==(const PastRun& other) const;
 };
+
+/// Whether `time_s` was measured.
+inline bool tells_time(const PastRun& run) { return run.told == Told::run || run.told == Told::steps; }
 
 /// Whether it trained what jobs of the profile train, in the same way.
 bool is_of(const PastRun& run, const sim::Profile& profile);

@@ -64,6 +64,9 @@ TrainingModels::TrainingModels(const sim::Cluster& cluster, const ProfileModels&
     : cluster_(cluster), profiles_(profiles), belief_(belief), draw_(draw) {
   sync_factor_.assign(cluster.pools.size(), 1.0);
   compute_factor_.assign(profiles.size(), std::vector<double>(cluster.devices.size(), 1.0));
+  batch_slope_.assign(profiles.size(), std::vector<double>(cluster.devices.size(), 0.0));
+  workers_slope_.assign(profiles.size(), std::vector<double>(cluster.pools.size(), 0.0));
+  memory_factor_.assign(profiles.size(), 1.0);
   convergence_errors_.resize(profiles.size());
   if (!draw_) return;
   const WorldErrors& e = draw_->errors;
@@ -82,6 +85,13 @@ TrainingModels::TrainingModels(const sim::Cluster& cluster, const ProfileModels&
     for (std::size_t d = 0; d < cluster.devices.size(); ++d)
       compute_factor_[i][d] =
           draw_of(*draw_, "compute time", graph.name + "/" + cluster.devices[d].name).log_normal_factor(e.model_error);
+    for (std::size_t d = 0; d < cluster.devices.size() && e.batch_error > 0; ++d)
+      batch_slope_[i][d] = e.batch_error * draw_of(*draw_, "batch curve", graph.name + "/" + cluster.devices[d].name).normal();
+    for (std::size_t p = 0; p < cluster.pools.size() && e.workers_error > 0; ++p)
+      workers_slope_[i][p] =
+          e.workers_error *
+          draw_of(*draw_, "worker curve", graph.name + "/" + instance_of(cluster, static_cast<int>(p)).name).normal();
+    memory_factor_[i] = draw_of(*draw_, "memory", graph.name).log_normal_factor(e.memory_error);
     if (!convergence) continue;
     const std::string pair = convergence->model + "/" + convergence->dataset;
     convergence_errors_[i].noise_scale_factor = draw_of(*draw_, "noise scale", pair).log_normal_factor(e.noise_scale_error);
@@ -124,13 +134,16 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
   const int ranks_on_node = one_replica ? 1 : key.workers_on_node;
   const double batch = one_replica ? static_cast<double>(key.batch) * key.workers_on_node : key.batch;
   sim::StepTiming timing;
-  timing.memory_bytes = model.memory.bytes(batch, precision);
-  timing.fits = model.memory.fits(batch, device, precision);
-  const Conditions conditions{.batch = batch,
-                              .precision = precision,
-                              .time_factor = compute_factor_[static_cast<std::size_t>(key.profile)][device_index],
-                              .power_limit_w = key.power_limit_w,
-                              .threads = key.threads};
+  const auto profile = static_cast<std::size_t>(key.profile);
+  timing.memory_bytes = model.memory.bytes(batch, precision) * memory_factor_[profile];
+  timing.fits = timing.memory_bytes <= kUsableMemory * device.memory_bytes;
+  const double doublings = model.publication_batch > 0 ? std::log2(batch / model.publication_batch) : 0;
+  const Conditions conditions{
+      .batch = batch,
+      .precision = precision,
+      .time_factor = compute_factor_[profile][device_index] * std::exp(batch_slope_[profile][device_index] * doublings),
+      .power_limit_w = key.power_limit_w,
+      .threads = key.threads};
   ComputeTime compute = model.step.compute_time(device, corrected(conditions, device, model.model, model.dataset));
   timing.profiling_s = key.profiling_steps * compute.total_s();
   if (key.schedule != nullptr) scale_by(compute, share_of_recommended(model.graph, device, key.batch, *key.schedule));
@@ -140,6 +153,10 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
     spread(compute, sim::seconds_of(replica.makespan), key.workers_on_node);
     timing.memory_bytes = replica.memory_bytes;
     timing.fits = replica.fits;
+    if (memory_factor_[profile] != 1) {
+      timing.memory_bytes *= memory_factor_[profile];
+      timing.fits = timing.memory_bytes <= kUsableMemory * device.memory_bytes;
+    }
   }
   timing.profiling_s += static_cast<double>(key.evaluations) * (compute.total_s() + key.reinitialisation_s);
   const double gradient_bytes = model.step.gradient_bytes(precision);
@@ -159,17 +176,22 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
        .overlap = instance.overlap,
        .straggling = straggling(key.nodes * ranks_on_node),
        .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
-  timing.step_s = 1 / step.steps_per_s;
+  // Workers beyond the first help less, or more, than is believed; never so that one does more than it would alone.
+  const double ranks = std::max(1, key.workers / (one_replica ? key.workers_on_node : 1));
+  const double stretch = std::max(std::exp(workers_slope_[profile][static_cast<std::size_t>(key.pool)] * std::log2(ranks)),
+                                  std::min(1.0, step.worker_s / step.step_s));
+  const double own_step_s = step.step_s * stretch;
+  timing.step_s = stretch / step.steps_per_s;
   timing.input_bytes = model.step.input_bytes(key.batch) * (key.sync == sim::SyncKind::servers_async ? 1 : key.workers);
   // Bytes as the exchange's time counts them: a world with slower exchanges has more to send.
   if (key.sync == sim::SyncKind::ring)
     timing.network_bytes = ring_bytes(gradient_bytes, key.nodes) * sync_factor_[static_cast<std::size_t>(key.pool)];
   timing.forward_s = std::max(compute.forward_s, model.step.input_s(batch, storage));
   timing.busy_fraction =
-      replica.busy_fraction * std::min(1.0, compute.total_s() / step.step_s);  // of a worker's own step, also when pushes overlap
+      replica.busy_fraction * std::min(1.0, compute.total_s() / own_step_s);  // of a worker's own step, also when pushes overlap
   timing.power_fraction =
       device.busy_w > device.idle_w
-          ? (mean_power_w(compute.dynamic_energy_j, step.step_s, device) - device.idle_w) / (device.busy_w - device.idle_w)
+          ? (mean_power_w(compute.dynamic_energy_j, own_step_s, device) - device.idle_w) / (device.busy_w - device.idle_w)
           : timing.busy_fraction;
   if (device.busy_w > device.idle_w)
     timing.waiting_power_fraction = (power_law(device).running_w - device.idle_w) / (device.busy_w - device.idle_w);

@@ -87,6 +87,9 @@ class TrainingModels final : public sim::StepTimes, public sim::Convergence {
   std::vector<double> sync_factor_;                    ///< by pool
   std::vector<std::vector<double>> node_factor_;       ///< by pool and node; empty without noise
   std::vector<std::vector<double>> compute_factor_;    ///< by profile and device
+  std::vector<std::vector<double>> batch_slope_;       ///< of log time a doubling of the batch, by profile and device
+  std::vector<std::vector<double>> workers_slope_;     ///< likewise of the workers, by profile and pool
+  std::vector<double> memory_factor_;                  ///< by profile
   std::vector<ConvergenceErrors> convergence_errors_;  ///< by profile, but for the job's own factor
   mutable std::unordered_map<GroupKey, sim::StepTiming, GroupKeyHash> timings_;
   mutable std::set<std::vector<sim::DeviceIndex>> placements_;

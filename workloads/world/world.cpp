@@ -18,6 +18,36 @@ WorldErrors WorldErrors::scaled(double model_error) {
           .evaluation_noise = standard.evaluation_noise * factor};
 }
 
+WorldErrors WorldErrors::calibrated() {
+  WorldErrors errors;
+  errors.workers_error = errors.batch_error = 0.03;
+  errors.memory_error = 0.05;
+  return errors;
+}
+
+WorldErrors WorldErrors::datasheet() {
+  WorldErrors errors;
+  errors.model_error = errors.sync_error = 0.3;
+  errors.workers_error = errors.batch_error = 0.08;
+  errors.memory_error = 0.15;
+  return errors;
+}
+
+std::array<double*, 10> WorldErrors::all() {
+  return {&model_error, &sync_error,       &noise_scale_error, &ceiling_error, &examples_error,
+          &step_noise,  &evaluation_noise, &workers_error,     &batch_error,   &memory_error};
+}
+
+void WorldErrors::scale(double factor) {
+  for (double* error : all()) *error *= factor;
+}
+
+bool WorldErrors::none() const {
+  WorldErrors copy = *this;
+  const auto errors = copy.all();
+  return std::all_of(errors.begin(), errors.end(), [](const double* error) { return *error == 0; });
+}
+
 Belief::Belief(const sim::Cluster& cluster, const ProfileModels& profiles)
     : models_(std::make_unique<TrainingModels>(cluster, profiles, nullptr, std::nullopt)) {}
 Belief::~Belief() = default;

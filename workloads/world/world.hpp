@@ -3,6 +3,7 @@
 // mistake: only strategies that are named oracles take a World.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -23,9 +24,21 @@ struct WorldErrors {
   double examples_error = 0.07;     ///< examples that a job needs
   double step_noise = 0.03;         ///< a stage's step time, and a node's
   double evaluation_noise = 1;
+  // Of the shape of curves: a factor for each doubling.
+  double workers_error = 0;  ///< of the workers, from one on: step time of a (model, instance)
+  double batch_error = 0;    ///< of a worker's batch, from the publication's on: step compute time of a (model, device)
+  double memory_error = 0;   ///< what a model needs of a device's memory
 
   /// Each error scaled by model_error / 0.10.
   static WorldErrors scaled(double model_error);
+  /// As measurements are from predictions (docs/explain/model.md): of devices that were calibrated, and by data sheets alone.
+  static WorldErrors calibrated();
+  static WorldErrors datasheet();
+  void scale(double factor);
+  bool none() const;
+
+ private:
+  std::array<double*, 10> all();
 };
 
 class TrainingModels;
@@ -65,7 +78,7 @@ class World {
 // The world without what nobody can know beforehand: the speed of single stages and nodes, and what an evaluation happens to
 // read. What is left lasts: speeds of models and networks, noise scales, ceilings, the examples that a job needs. A job ends with
 // the first evaluation that reads its target, one of several near it, so that each is taken to read one deviation more than there
-// is. For yardsticks alone.
+// is; of two in a row, which end most jobs, not. For yardsticks alone.
 
 class PlainWorld final : public sim::StepTimes, public sim::Convergence {
  public:
@@ -95,7 +108,7 @@ class PlainWorld final : public sim::StepTimes, public sim::Convergence {
     return world_.convergence->accuracy(job, state);
   }
   double measured_accuracy(const sim::Job& job, int, double accuracy) const override {
-    return accuracy + evaluation_noise_ * evaluation_deviation(*job.profile, accuracy);
+    return job.readings > 1 ? accuracy : accuracy + evaluation_noise_ * evaluation_deviation(*job.profile, accuracy);
   }
   double evaluation_deviation(const sim::Profile& profile, double accuracy) const override {
     return world_.convergence->evaluation_deviation(profile, accuracy);

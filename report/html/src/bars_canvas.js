@@ -11,6 +11,9 @@ const bottom = 34;
 const top = 6;
 const leastRow = 3;
 
+/** Colours of what ends a bar. */
+export const markColour = (colours, kind) => ({ failed: colours.outcomes.failed, lost: colours.outcomes.inaccurate, preempted: colours.text })[kind];
+
 /** Most pixels a row: so much that its lanes can be told apart. */
 const rowMost = (rows) => Math.min(60, Math.max(20, 8 * Math.max(1, ...rows.map(({ lanes }) => lanes))));
 
@@ -19,7 +22,8 @@ export const heightFor = (rows) => Math.min(560, Math.max(120, rows.length * row
 
 /**
  * `rows`: labels. `bars`: { row, from, to, lane, lanes, colour } arrays of equal length; a bar takes `lanes` of `per` lanes of its row
- * from `lane` on. `describe(i)`: lines of text. Returns { show(bars, rows) } and its canvas in `box`.
+ * from `lane` on; `colour`: the number of a part, or a colour. `marks`: [{ bar, at, kind }], what ended a bar and when. `describe(i)`:
+ * lines of text. Returns { show(bars, rows) } and its canvas in `box`.
  */
 export function barsCanvas(box, { label, describe, onDrawn }) {
   const canvas = element("canvas", { tabindex: "0", role: "application", "aria-label": `${label}. Arrow keys move, plus and minus zoom, 0 shows all.` });
@@ -108,7 +112,7 @@ export function barsCanvas(box, { label, describe, onDrawn }) {
     const labelled = [];
     let marks = 0;
     for (const [number, own] of data.byColour) { // changing the pen for each bar would take longer than drawing it
-      pen.fillStyle = colours.series[number % colours.series.length];
+      pen.fillStyle = typeof number === "number" ? colours.parts[number % colours.parts.length] : number; // or a colour of its own
       for (const i of own) {
         if (to[i] < view.from || from[i] > view.to) continue;
         const y = top - view.top + data.place[i] * height;
@@ -121,8 +125,43 @@ export function barsCanvas(box, { label, describe, onDrawn }) {
         if (thick >= 11 && wide >= 44) labelled.push([i, x, y, wide, thick]);
       }
     }
+    for (const mark of data.bars.marks ?? []) marks += drawMark(pen, mark, colours, height);
     if (data.bars.text) for (const bar of labelled) drawLabel(pen, bar);
     return marks;
+  }
+
+  /** At the end of a bar, over its whole height: what ended it. */
+  function drawMark(pen, { bar, at, kind }, colours, height) {
+    if (at < view.from || at > view.to) return 0;
+    const y = top - view.top + data.place[bar] * height;
+    const tall = Math.max(5, thickness(bar, height));
+    if (y + tall < top || y > top + plot().height) return 0;
+    const x = xOf(at);
+    pen.strokeStyle = pen.fillStyle = markColour(colours, kind);
+    pen.lineWidth = 2;
+    pen.beginPath();
+    if (kind === "preempted") {
+      pen.moveTo(x, y);
+      pen.lineTo(x, y + tall);
+      pen.stroke();
+    } else { // a triangle that points at the end; the job's own end is a cross
+      const half = Math.min(5, tall / 2 + 1);
+      const middle = y + tall / 2;
+      if (kind === "failed") {
+        pen.moveTo(x - half, middle - half);
+        pen.lineTo(x + half, middle + half);
+        pen.moveTo(x - half, middle + half);
+        pen.lineTo(x + half, middle - half);
+        pen.stroke();
+      } else {
+        pen.moveTo(x, middle);
+        pen.lineTo(x - 1.6 * half, middle - half);
+        pen.lineTo(x - 1.6 * half, middle + half);
+        pen.fill();
+      }
+    }
+    pen.lineWidth = 1;
+    return 1;
   }
 
   function drawLabel(pen, [i, x, y, wide, thick]) {

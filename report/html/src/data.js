@@ -1,4 +1,5 @@
 // The data inside the page: what report/packed_table.hpp and report/html_report.hpp have written.
+import { yardstickMark } from "./palette.js";
 
 export function readSummary() {
   return JSON.parse(document.getElementById("summary").textContent);
@@ -13,7 +14,7 @@ export async function readDetail() {
 /** Yardsticks are called so in every table and figure; `own_name` of a summary's row is what the files call it. */
 export function markYardsticks({ summary, timing }, detail) {
   const yardsticks = new Set(summary.yardsticks ?? []);
-  const shown = (name) => (yardsticks.has(name) ? `${name} (yardstick)` : name);
+  const shown = (name) => (yardsticks.has(name) ? name + yardstickMark : name);
   for (const row of summary.policies ?? []) [row.own_name, row.policy] = [row.policy, shown(row.policy)];
   for (const row of timing?.policies ?? []) row.policy = shown(row.policy);
   for (const row of Object.values(summary.tables ?? {}).flat()) if (row.policy !== undefined) row.policy = shown(row.policy);
@@ -23,18 +24,6 @@ export function markYardsticks({ summary, timing }, detail) {
     if (columns?.policy?.names) columns.policy.names = columns.policy.names.map(shown);
     else if (typeof columns?.policy?.all === "string") columns.policy.all = shown(columns.policy.all);
   }
-}
-
-/** Where a policy stands, in a few words; the sentence above the table says the rest. */
-export function standingOf(verdict, name) {
-  const row = verdict?.policies.find((p) => p.policy === name);
-  if (!row) return "";
-  if (row.yardstick) return "yardstick";
-  if (verdict.winner === name) return "cheapest";
-  const reference = verdict.reference === name ? "reference" : "";
-  const standings = { best: "cheapest so far", level: `level with ${verdict.best}`, dearer: `dearer than ${verdict.best}`, undecided: `undecided against ${verdict.best}` };
-  const found = row.keeps_limits === "no" ? "does not keep limits" : row.keeps_limits === "undecided" ? "limits undecided" : standings[row.standing] ?? "";
-  return [reference, found].filter(Boolean).join("; ");
 }
 
 /** A packed table as { rows, NAME: array of values }; null is undefined. */

@@ -1,14 +1,13 @@
 // A figure: title, what it shows, its chart or canvas, and its data as CSV behind a button.
 import { BarChart, CustomChart, GraphChart, LineChart, ScatterChart } from "echarts/charts";
-import { DataZoomComponent, GridComponent, LegendComponent, TooltipComponent } from "echarts/components";
+import { DataZoomComponent, GridComponent, TooltipComponent } from "echarts/components";
 import { init, use } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 import { csvText, download, fileName } from "./csv.js";
-import { element } from "./page.js";
+import { element, keyList } from "./page.js";
 import { onTheme, theme } from "./theme.js";
 
-use([BarChart, CustomChart, GraphChart, LineChart, ScatterChart, DataZoomComponent, GridComponent, LegendComponent, TooltipComponent,
-  CanvasRenderer]);
+use([BarChart, CustomChart, GraphChart, LineChart, ScatterChart, DataZoomComponent, GridComponent, TooltipComponent, CanvasRenderer]);
 
 /**
  * The frame. `csv()` gives { columns, rows }; `controls` are nodes beside the title. Returns the figure's node and the box that the
@@ -42,12 +41,29 @@ function marksIn(option) {
   return [option.series].flat().reduce((sum, series) => sum + (series.data ?? series.nodes ?? []).length, 0);
 }
 
+/** What a legend says of the series: [{ name, colour, dash, symbol, hollow }], each name once; `wanted`: these alone. */
+function keysOf({ series }, wanted) {
+  const keys = new Map();
+  for (const { type, name, itemStyle = {}, lineStyle, symbol, categories } of [series].flat()) {
+    for (const category of categories ?? []) keys.set(category.name, { name: category.name, colour: category.itemStyle.color, fixed: true });
+    if (name === undefined || keys.has(name) || (wanted && !wanted.includes(name))) continue;
+    const hollow = itemStyle.borderWidth > 1;
+    const colour = lineStyle?.color ?? (hollow ? itemStyle.borderColor : itemStyle.color);
+    keys.set(name, { name, colour, hollow, dash: type === "line" ? lineStyle?.type ?? "solid" : undefined, symbol: type === "scatter" ? symbol : undefined });
+  }
+  return [...keys.values()];
+}
+
 /**
  * A figure with a chart of ECharts. `option(colours)` is asked at the beginning, when the colours change, and by the returned
- * update(). The node must be in the page before update() is first called.
+ * update(); with `redraw` also when the figure's width changes. The node must be in the page before update() is first called. With `legend` in the option there are buttons below the
+ * chart, one a name, that hide and show its series: they can be reached with the keyboard, as what is painted in a canvas cannot.
  */
 export function chart(setup) {
   const { node, box } = frame(setup);
+  const hidden = new Set();
+  const keys = element("ul", { class: "keys" });
+  node.append(keys);
   box.setAttribute("role", "img");
   box.setAttribute("aria-label", [setup.title, setup.note].filter(Boolean).join(". "));
   let instance;
@@ -57,9 +73,20 @@ export function chart(setup) {
     if (option.boxHeight) box.style.height = `${option.boxHeight}px`;
     delete option.boxHeight;
     const marks = marksIn(option);
+    if (option.legend) {
+      const items = keysOf(option, option.legend.data);
+      keyList(keys, items.length > 1 ? items : [], hidden, update);
+      option.series = option.series.filter(({ name }) => !hidden.has(name));
+      delete option.legend;
+    }
     if (!instance) {
       instance = init(box, null, { devicePixelRatio: Math.max(2, devicePixelRatio) });
-      new ResizeObserver(() => instance.resize()).observe(box);
+      let width = box.clientWidth;
+      new ResizeObserver(() => {
+        instance.resize();
+        if (setup.redraw && box.clientWidth !== width) update();
+        width = box.clientWidth;
+      }).observe(box);
     }
     instance.off("finished");
     instance.on("finished", () => drawn(node, marks));

@@ -17,9 +17,10 @@ export function money(value) {
   return missing(value) ? dash : (value < 0 ? "−$" : "$") + number(Math.abs(value));
 }
 
+/** "64 %", "98.6 %": no digits that say nothing. */
 export function percent(value, digits = 1) {
   if (missing(value)) return dash;
-  const text = Math.abs(value).toFixed(digits);
+  const text = Math.abs(value).toFixed(digits).replace(/\.0+$/, "");
   return (value < 0 && Number(text) !== 0 ? "−" : "") + text + " %";
 }
 
@@ -49,6 +50,12 @@ export function timeUnit(largest) {
   return { name: "days", seconds: 86400 };
 }
 
+/** A short label of an axis of times: 1 min, 10 h. */
+export function timeTick(seconds) {
+  const [unit, length] = seconds < 1e-3 ? ["µs", 1e-6] : seconds < 1 ? ["ms", 1e-3] : seconds < 60 ? ["s", 1] : seconds < 3600 ? ["min", 60] : seconds < 86400 ? ["h", 3600] : ["d", 86400];
+  return `${number(seconds / length, 3)} ${unit}`;
+}
+
 /** A short label of an axis: 1,200 as 1.2k. */
 export function tick(value) {
   const size = Math.abs(value);
@@ -63,11 +70,14 @@ const units = [
   ["_per_s", "1/s"], ["_s", "s"], ["_j", "J"], ["_w", "W"],
 ];
 
-/** "over_bound" -> "over bound", "step_s" -> "step, s": a column's name with its unit apart. */
+const statistic = /_(mean|median|min|max|p90|ci95_low|ci95_high)$/;
+
+/** "over_bound" -> "over bound", "step_s" -> "step, s", "gain_percent_mean" -> "gain mean, %": a column's name with its unit apart. */
 export function columnLabel(name) {
+  const plain = name.replace(statistic, "");
   for (const [ending, unit] of units)
-    if (name.endsWith(ending) && name.length > ending.length) {
-      const words = name.slice(0, -ending.length).replaceAll("_", " ");
+    if (plain.endsWith(ending) && plain.length > ending.length) {
+      const words = (plain.slice(0, -ending.length) + name.slice(plain.length)).replaceAll("_", " ");
       return unit ? `${words}, ${unit}` : words;
     }
   return name.replaceAll("_", " ");
@@ -78,4 +88,24 @@ export function deviation(predicted, actual) {
   if (!(predicted > 0) || actual === null || actual === undefined) return "–";
   const percent = 100 * (actual / predicted - 1);
   return `${percent < 0 ? "−" : "+"}${Math.abs(percent).toFixed(1)} %`;
+}
+
+const size = (bytes) => {
+  const step = ["B", "kB", "MB", "GB", "TB"].findIndex((_, i) => bytes < 1000 ** (i + 1) || i === 4);
+  return `${number(bytes / 1000 ** step, 3)} ${["B", "kB", "MB", "GB", "TB"][step]}`;
+};
+
+const shownAs = [
+  ["_usd_per_hour", (v) => `${money(v)}/h`], ["_usd", money], ["_fraction", share], ["_percent", percent], ["_bytes", size],
+  ["_per_s", (v) => `${number(v)}/s`], ["_s", duration],
+];
+
+/** How values of a column are read, by the ending of its name, and its name without the unit that is then with each value. */
+export function columnShown(name) {
+  const plain = name.replace(statistic, "");
+  if (/(^|_)(accuracy|hypervolume)$/.test(plain)) return { label: columnLabel(name), show: (v) => (typeof v === "number" ? share(v) : v ?? dash) };
+  for (const [ending, show] of shownAs)
+    if (plain.endsWith(ending) && plain.length > ending.length)
+      return { label: (plain.slice(0, -ending.length) + name.slice(plain.length)).replaceAll("_", " "), show: (v) => (typeof v === "number" ? show(v) : v ?? dash) };
+  return { label: columnLabel(name), show: (v) => (typeof v === "number" ? number(v) : v ?? dash) };
 }

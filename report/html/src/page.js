@@ -70,9 +70,35 @@ export function table(columns, rows, caption) {
       element("tbody", {}, ...rows.map((row) => element("tr", {}, ...columns.map((c, i) => cell(c, row, i === 0)))))));
 }
 
-/** Names with the series' colours, where a picture has no legend of its own. */
-export function colourKeys(names) {
-  return element("ul", { class: "keys" }, ...names.map((name, i) => element("li", {}, element("span", { class: `swatch series-${i % 8}` }), name)));
+const svgSpace = "http://www.w3.org/2000/svg";
+
+const outlines = {
+  circle: "M3 6a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", rect: "M3 2h8v8h-8z", triangle: "M7 2l5 8h-10z", diamond: "M7 1l5 5l-5 5l-5-5z",
+  "path://M0 0h10l-5 9z": "M2 2h10l-5 9z", pin: "M7 11l-4-6l2-3h4l2 3z", arrow: "M7 1l5 10l-5-3l-5 3z",
+};
+
+/** A sample of how a series is drawn: a line with its dashes, a symbol, or a box. */
+export function sample({ colour, dash, symbol, hollow }) {
+  const svg = document.createElementNS(svgSpace, "svg");
+  const shape = document.createElementNS(svgSpace, "path");
+  const attributes = dash !== undefined
+    ? { d: "M0 6h26", stroke: colour, "stroke-width": 2.5, "stroke-dasharray": Array.isArray(dash) ? dash.join(" ") : dash === "dotted" ? "2 3" : dash === "dashed" ? "8 3" : "none" }
+    : { d: symbol ? outlines[symbol] ?? outlines.circle : "M1 1h12v10h-12z", fill: hollow ? "none" : colour, stroke: colour, "stroke-width": hollow ? 2 : 0.5 };
+  for (const [name, value] of Object.entries({ width: dash !== undefined ? 26 : 14, height: 12, "aria-hidden": "true" })) svg.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) shape.setAttribute(name, value);
+  svg.append(shape);
+  return svg;
+}
+
+/** Fills a legend: `items` are { name, colour, ... of sample(), fixed: not to be hidden }. Pressing one hides or shows it. */
+export function keyList(list, items, hidden, update) {
+  const focused = [...list.children].findIndex((item) => item.contains(document.activeElement));
+  list.replaceChildren(...items.map((item) => element("li", {}, item.fixed ? element("span", {}, sample(item), item.name)
+    : element("button", { type: "button", "data-key": item.name, "aria-pressed": hidden.has(item.name) ? "false" : "true", title: `Hide or show ${item.name}`, onclick: () => {
+      if (!hidden.delete(item.name)) hidden.add(item.name);
+      update();
+    } }, sample(item), item.name))));
+  if (focused >= 0) list.children[focused]?.querySelector("button")?.focus();
 }
 
 /** A labelled choice of `options` ([value, text]); `onchange` gets the value. */

@@ -1,11 +1,13 @@
 // Figures with a bar or a line a policy, from summary.json and from what was counted over all repetitions.
-import { barsHeight, grid, legend, nameAxis, valueAxis, whiskers } from "./axes.js";
+import { barsHeight, grid, legend, logAxis, nameAxis, valueAxis, whiskers } from "./axes.js";
 import { distributionPoints } from "./data.js";
 import { chart, tooltip } from "./figure.js";
 import { duration, money, percent, timeUnit } from "./format.js";
-import { styleOf } from "./theme.js";
+import { mean } from "./conclusions.js";
+import { policyStyle } from "./theme.js";
 
-const mean = (row, field) => row[field]?.mean ?? null;
+/** Whether a figure's numbers are one and the same for all policies. */
+const flat = (values, show) => new Set(values.map(show)).size < 2;
 
 function estimatesCsv(policies, fields) {
   return {
@@ -14,10 +16,14 @@ function estimatesCsv(policies, fields) {
   };
 }
 
-/** Horizontal bars of several fields with their intervals. */
-function bars({ policies }, { title, note, fields, axis, show }) {
-  if (!fields.some(([field]) => policies.some((p) => mean(p, field) !== null))) return null;
+/** Horizontal bars of several fields with their intervals; none where every policy has the same, or there is one alone. */
+function bars({ policies, same }, { title, note, fields, axis, show }) {
   const present = fields.filter(([field]) => policies.some((p) => mean(p, field) !== null));
+  if (present.length === 0) return null;
+  if (present.every(([field]) => flat(policies.map((p) => mean(p, field)), show))) {
+    if (policies.length > 1) same(`${title.toLowerCase()} (${show(mean(policies[0], present[0][0]))})`);
+    return null;
+  }
   const width = 13;
   return chart({
     title,
@@ -26,7 +32,7 @@ function bars({ policies }, { title, note, fields, axis, show }) {
     option: (colours) => ({
       boxHeight: barsHeight(policies.length, 16 + present.length * (width + 3)),
       grid: grid(),
-      legend: legend(colours, { data: present.map(([, label]) => label) }),
+      legend: legend(present.map(([, label]) => label)),
       xAxis: valueAxis(colours, axis),
       yAxis: nameAxis(colours, policies.map((p) => p.policy)),
       series: present.flatMap(([field, label], i) => [
@@ -35,12 +41,12 @@ function bars({ policies }, { title, note, fields, axis, show }) {
           name: label,
           barWidth: width,
           barGap: "20%",
-          itemStyle: { color: colours.series[i], opacity: 0.9 },
+          itemStyle: { color: colours.parts[i] },
           tooltip: { valueFormatter: show },
           data: policies.map((p) => mean(p, field)),
         },
         whiskers(colours, policies.map((p, row) => [p[field]?.ci95_low ?? null, p[field]?.ci95_high ?? null, row]),
-          (i - (present.length - 1) / 2) * width * 1.2),
+          (i - (present.length - 1) / 2) * width * 1.2, label),
       ]),
     }),
   });
@@ -56,7 +62,7 @@ export const moneyBars = (run) => bars(run, {
 
 export function savings(run) {
   const others = run.policies.filter((p) => p.own_name !== run.summary.baseline);
-  return bars({ policies: others }, {
+  return bars({ policies: others, same: run.same }, {
     title: `Saving against ${run.summary.baseline}`,
     note: "Saving: of effective cost, over all jobs. Behind it: over the jobs whose limits both keep. Lines: 95 % intervals.",
     fields: [["effective_saving_percent", "saving"], ["saving_percent", "where both keep limits"]],
@@ -73,10 +79,10 @@ function stacked({ policies, title, note, parts, value, axis, show, csv }) {
     wide: true,
     csv,
     option: (colours) => ({
-      boxHeight: barsHeight(policies.length, 30) + (parts.length > 6 ? 10 : 0),
+      boxHeight: barsHeight(policies.length, 30),
       tooltip: tooltip(colours, { trigger: "axis", axisPointer: { type: "shadow" }, valueFormatter: show }),
       grid: grid(),
-      legend: legend(colours),
+      legend: legend(),
       xAxis: valueAxis(colours, axis, axis.startsWith("%") ? { max: 100 } : {}),
       yAxis: nameAxis(colours, policies.map((p) => p.policy)),
       series: parts.map(({ name, colour }, i) => ({
@@ -84,24 +90,27 @@ function stacked({ policies, title, note, parts, value, axis, show, csv }) {
         stack: "all",
         name,
         barWidth: 18,
-        itemStyle: { color: colour?.(colours) ?? styleOf(colours, i).colour, borderColor: colours.surface, borderWidth: 1 },
+        itemStyle: { color: colour?.(colours) ?? colours.parts[i % colours.parts.length], borderColor: colours.surface, borderWidth: 1 },
         data: policies.map((p) => value(p, name)),
       })),
     }),
   });
 }
 
-export function moneyParts({ policies }) {
+export function moneyParts({ policies, same }) {
   const fields = { training: "cost_compute_usd", "start-up and checkpoints": "cost_switch_usd", "idle devices' share": "cost_wait_usd",
     "lost training": "cost_lost_usd", profiling: "profiling_cost_usd" };
   const value = (p, name) => (name in fields ? mean(p, fields[name]) : mean(p, "effective_cost_usd") - mean(p, "cost_usd"));
   const parts = [...Object.keys(fields), "broken limits"].filter((name) => policies.some((p) => value(p, name) > 1e-9));
-  if (parts.length === 0) return null;
+  if (parts.length < 2) {
+    if (parts.length === 1) same(`what the money bought (${parts[0]} alone)`);
+    return null;
+  }
   return stacked({
     policies,
     title: "What the money bought",
     note: "Parts of the effective cost, means over repetitions. Broken limits: what jobs that broke a limit would have cost if configured by hand.",
-    parts: parts.map((name) => ({ name })),
+    parts: parts.map((name) => ({ name, colour: { "lost training": (c) => c.outcomes.both, "broken limits": (c) => c.outcomes.late }[name] })),
     value,
     axis: "$",
     show: money,
@@ -110,19 +119,23 @@ export function moneyParts({ policies }) {
 }
 
 const fateOrder = ["limits kept", "late", "inaccurate", "late and inaccurate", "too dear"];
-const fateColours = { "limits kept": 2, late: 4, inaccurate: 3, "late and inaccurate": 1, "too dear": 5 };
+const fateColours = { "limits kept": "kept", late: "late", inaccurate: "inaccurate", "late and inaccurate": "both", "too dear": "dear" };
 
-export function fates({ policies, counted }) {
+export function fates({ policies, counted, same }) {
   const counts = (p) => counted[p.policy]?.fates ?? {};
   const all = [...new Set(policies.flatMap((p) => Object.keys(counts(p))))];
   const names = [...fateOrder.filter((f) => all.includes(f)), ...all.filter((f) => !fateOrder.includes(f)).sort()];
   if (names.length === 0) return null;
+  if (names.length === 1) {
+    same(`what became of the jobs (${names[0]}, all of them under every policy)`);
+    return null;
+  }
   const jobs = (p) => Object.values(counts(p)).reduce((sum, n) => sum + n, 0);
   return stacked({
     policies,
     title: "Limits kept and broken",
     note: "Jobs of all repetitions by what became of them. Late: deadline missed. Inaccurate: accuracy floor missed. Too dear: over the cost limit.",
-    parts: names.map((name, i) => ({ name, colour: (c) => (name in fateColours ? c.series[fateColours[name]] : c.series[[6, 0, 7][i % 3]]) })),
+    parts: names.map((name) => ({ name, colour: (c) => c.outcomes[fateColours[name] ?? "failed"] })),
     value: (p, name) => (100 * (counts(p)[name] ?? 0)) / jobs(p),
     axis: "% of jobs",
     show: percent,
@@ -135,7 +148,7 @@ const curves = {
   waiting_s: ["Waiting times", "Share of the jobs of all repetitions that started within this time of their submission."],
 };
 
-export function completionCurve({ policies, counted, names }, field) {
+export function completionCurve({ policies, counted, places, same }, field) {
   const [title, note] = curves[field];
   const of = (p) => counted[p.policy]?.[field] ?? { count: 0, values: [] };
   const shown = policies.filter((p) => of(p).count > 0);
@@ -143,9 +156,14 @@ export function completionCurve({ policies, counted, names }, field) {
   const reached = (p) => (field === "completion_s" ? of(p).count / jobs(p) : 1); // failed jobs are not among the values
   const pointsOf = (p) => distributionPoints(of(p)).map(([value, part]) => [value, part * reached(p)]);
   const largest = Math.max(...shown.flatMap((p) => of(p).values.at(-1)));
-  if (shown.length === 0 || !(largest > 0)) return null;
+  if (shown.length === 0) return null;
+  if (!(largest > 0)) {
+    same(`${title.toLowerCase()} (0 s for every job)`);
+    return null;
+  }
   const unit = timeUnit(largest);
-  const smallest = Math.min(...shown.map((p) => of(p).values[0]));
+  // Half a per cent of the jobs may lie before the axis begins: one of a second would make it some decades longer.
+  const smallest = Math.min(...shown.map((p) => of(p).values[of(p).values.length > 200 ? 1 : 0]));
   const wide = smallest > 0 && largest / smallest > 50;
   return chart({
     title,
@@ -154,11 +172,11 @@ export function completionCurve({ policies, counted, names }, field) {
     option: (colours) => ({
       boxHeight: 340,
       grid: grid(),
-      legend: legend(colours),
-      xAxis: valueAxis(colours, unit.name, wide ? { type: "log" } : { min: 0 }),
-      yAxis: valueAxis(colours, "share of jobs", { min: 0, max: 1, nameGap: 36 }),
+      legend: legend(),
+      xAxis: wide ? logAxis(colours, "time", [smallest / unit.seconds, largest / unit.seconds], { seconds: unit.seconds }) : valueAxis(colours, `time, ${unit.name}`, { min: 0 }),
+      yAxis: valueAxis(colours, "share of jobs", { min: 0, max: 1, nameGap: 42, axisLabel: { color: colours.muted, formatter: (v) => percent(100 * v) } }),
       series: shown.map((p) => {
-        const { colour, dash } = styleOf(colours, names.indexOf(p.policy));
+        const { colour, dash } = policyStyle(colours, places, p.policy);
         const points = pointsOf(p).map(([value, part]) => [value / unit.seconds, part]);
         return {
           type: "line",
@@ -168,7 +186,7 @@ export function completionCurve({ policies, counted, names }, field) {
           lineStyle: { color: colour, type: dash, width: 2 },
           itemStyle: { color: colour },
           tooltip: { valueFormatter: (part) => percent(100 * part) },
-          data: [[points[0][0], 0], ...points],
+          data: [[points[0][0], 0], ...points].filter(([value]) => !wide || value > 0),
         };
       }),
       tooltip: tooltip(colours, {

@@ -1,7 +1,10 @@
 // The report of a run: policies side by side, then the first repetition's jobs in detail.
 import { unpackTable } from "./data.js";
 import { drillDown } from "./drill_down.js";
+import { kindOf } from "./conclusions.js";
+import { certificate, chosen, tradeOff, verdict } from "./first_screen.js";
 import { gantt } from "./gantt.js";
+import { slotsOf, usualYardsticks } from "./palette.js";
 import { completionCurve, fates, moneyBars, moneyParts, savings } from "./policy_charts.js";
 import { element, section } from "./page.js";
 import { policyTable } from "./policy_table.js";
@@ -11,12 +14,18 @@ import { busyOverTime, queueOverTime } from "./utilization_charts.js";
 /** What the figures of a run share: its policies that ran, and the unpacked details. */
 function contextOf({ summary, timing, tables }, detail) {
   const part = (name) => detail[name] && { ...unpackTable(detail[name].table), allRows: detail[name].all_rows };
-  return {
+  const same = { none: new Set(), all: new Set() };
+  const names = summary.policies.map((p) => p.policy);
+  const run = {
     summary,
     timing,
     tables: tables ?? [],
     policies: summary.policies.filter((p) => p.status === "ok"),
-    names: summary.policies.map((p) => p.policy),
+    names,
+    places: slotsOf(names, summary.yardsticks ? [] : usualYardsticks), // of the colours
+    left: same,
+    // A figure says so that shows nothing, as all is equal; and a column, with its `value`.
+    same: (text, value) => (/^\$?[0.]+( \S+)?$/.test(value ?? "") ? same.none.add(text) : same.all.add(value === undefined ? text : `${text} (${value})`)),
     pools: summary.pools ?? [],
     counted: detail.counted,
     sampled: detail.sampled === true,
@@ -29,6 +38,7 @@ function contextOf({ summary, timing, tables }, detail) {
     stages: part("stages"),
     predictions: part("predictions"),
   };
+  return { ...run, kind: kindOf(run) };
 }
 
 /** Files that the run did not write, and so what no figure was made of. */
@@ -41,23 +51,42 @@ function add(main, title, note, figures) {
   if (wanted.length === 0) return;
   const { node, body } = section(title, ...(note ? [note] : []));
   main.append(node);
-  for (const figure of wanted) {
-    body.append(figure.node);
-    figure.update?.();
-  }
+  body.append(...wanted.map((figure) => figure.node)); // all of them: they share the width
+  for (const figure of wanted) figure.update?.();
 }
+
+const parts = {
+  configuration: [
+    ["Cost and savings", (run) => [moneyBars(run), savings(run), moneyParts(run)]],
+    ["Limits", (run) => [fates(run)]],
+    ["Cost against limits", (run) => [costAgainst(run, "deadline_s"), costAgainst(run, "target_accuracy")]],
+    ["Completion times", (run) => [completionCurve(run, "completion_s"), completionCurve(run, "waiting_s")]],
+    ["Use of the cluster", (run) => [busyOverTime(run), queueOverTime(run), gantt(run)]],
+    ["Predicted and actual", (run) => [predictions(run)]],
+  ],
+};
+const part = (title) => parts.configuration.find(([name]) => name === title);
+// Of a queue study the completion times are on the first screen.
+parts.queue = [["Waiting times", (run) => [completionCurve(run, "waiting_s")]], ...["Use of the cluster", "Limits", "Cost and savings", "Cost against limits", "Predicted and actual"].map(part)];
+parts.nodes = ["Use of the cluster", "Limits", "Completion times", "Cost against limits", "Predicted and actual"].map(part);
+
+const firstFigures = {
+  configuration: (run) => [tradeOff(run), chosen(run), certificate(run)],
+  queue: (run) => [tradeOff(run), completionCurve(run, "completion_s"), chosen(run), certificate(run)],
+  nodes: (run) => [tradeOff(run), moneyBars(run), moneyParts(run), chosen(run), certificate(run)],
+};
 
 export function renderRun(main, first, detail) {
   const run = contextOf(first, detail);
-  const { node } = section("Policies", ...policyTable(run));
-  main.append(node);
+  main.append(...verdict(run));
+  if (run.policies.length > 0) add(main, "At a glance", null, firstFigures[run.kind](run));
+  main.append(section("Policies", ...policyTable(run)).node);
+  const note = element("p", { class: "note", "data-same": "" });
+  main.append(note);
   if (run.policies.length === 0) return;
-  add(main, "Cost and savings", null, [moneyBars(run), savings(run), moneyParts(run)]);
-  add(main, "Limits", null, [fates(run)]);
-  add(main, "Completion times", null, [completionCurve(run, "completion_s"), completionCurve(run, "waiting_s")]);
-  add(main, "Use of the cluster", null, [busyOverTime(run), queueOverTime(run), gantt(run)]);
-  add(main, "Cost against limits", null, [costAgainst(run, "deadline_s"), costAgainst(run, "target_accuracy")]);
-  add(main, "Predicted and actual", null, [predictions(run)]);
+  for (const [title, figures] of parts[run.kind]) add(main, title, null, figures(run));
+  note.textContent = [["Left out, as it is the same everywhere", run.left.all], ["Nothing, under every policy", run.left.none]]
+    .filter(([, texts]) => texts.size > 0).map(([what, texts]) => `${what}: ${[...texts].join("; ")}.`).join(" ");
   if (run.jobs) main.append(drillDown(run));
   if (run.missing.length > 0) main.append(section("What is not here", element("p", { class: "note" }, missingNote(run.missing))).node);
 }

@@ -1,18 +1,18 @@
 // Figures with a point a job: money against limits, predicted against actual.
-import { grid, legend, valueAxis } from "./axes.js";
+import { grid, legend, logAxis, valueAxis } from "./axes.js";
 import { groupRows } from "./data.js";
 import { chart, tooltip } from "./figure.js";
 import { duration, money, number, share } from "./format.js";
 import { choice } from "./page.js";
-import { styleOf } from "./theme.js";
+import { pointStyle, policyStyle } from "./theme.js";
 
 const limits = {
-  deadline_s: { title: "Cost against deadline", axis: "deadline, h", scale: 1 / 3600, show: duration, met: "deadline_met" },
+  deadline_s: { title: "Cost against deadline", axis: "deadline", scale: 1 / 3600, show: duration, met: "deadline_met" },
   target_accuracy: { title: "Cost against accuracy floor", axis: "accuracy floor", scale: 1, show: (a) => share(a, 2), met: "accuracy_met" },
 };
 
 /** A hollow symbol is a job that broke that limit. */
-export function costAgainst({ jobs, names, sampled }, field) {
+export function costAgainst({ jobs, sampled, places: policyPlaces }, field) {
   if (!jobs?.[field] || !jobs.cost_usd) return null;
   const limit = limits[field];
   const rows = [...Array(jobs.rows).keys()].filter((row) => jobs[field][row] !== null && jobs.cost_usd[row] > 0);
@@ -25,9 +25,10 @@ export function costAgainst({ jobs, names, sampled }, field) {
     option: (colours) => ({
       boxHeight: 360,
       grid: grid(),
-      legend: legend(colours),
-      xAxis: valueAxis(colours, limit.axis, field === "deadline_s" ? { type: "log" } : { scale: true }),
-      yAxis: valueAxis(colours, "cost, $", { type: "log", nameGap: 40 }),
+      legend: legend(),
+      xAxis: field === "deadline_s" ? logAxis(colours, limit.axis, rows.map((row) => jobs[field][row] * limit.scale), { seconds: 3600 })
+        : valueAxis(colours, limit.axis, { scale: true, axisLabel: { color: colours.muted, hideOverlap: true, formatter: (v) => share(v) } }),
+      yAxis: logAxis(colours, "cost, $", rows.map((row) => jobs.cost_usd[row]), { nameGap: 44 }),
       tooltip: tooltip(colours, {
         formatter: ({ seriesName, data }) => {
           const row = data.row ?? data[2];
@@ -35,7 +36,7 @@ export function costAgainst({ jobs, names, sampled }, field) {
         },
       }),
       series: byPolicy.map(([policy, own]) => {
-        const { colour, symbol } = styleOf(colours, names.indexOf(policy));
+        const { colour, symbol } = policyStyle(colours, policyPlaces, policy);
         const hollow = { color: "transparent", borderColor: colour, borderWidth: 1.5, opacity: 1 };
         const many = own.length > 5000;
         return {
@@ -62,8 +63,12 @@ const quantities = {
   epochs: ["epochs", "", 1, number],
 };
 
-export function predictions({ predictions: table, names, sampled }) {
+export function predictions({ predictions: table, names, sampled, places: policyPlaces, same }) {
   if (!table || table.rows === 0) return null;
+  if (table.predicted.every((expected, row) => expected === table.actual[row])) {
+    same("predictions (what every policy expected is what came)");
+    return null;
+  }
   const byQuantity = groupRows(table.quantity);
   const known = [...byQuantity.keys()].filter((q) => q in quantities);
   if (known.length === 0) return null;
@@ -82,24 +87,26 @@ export function predictions({ predictions: table, names, sampled }) {
       const rows = byQuantity.get(shown).filter((row) => table.predicted[row] > 0 && table.actual[row] > 0);
       const all = rows.flatMap((row) => [table.predicted[row] * scale, table.actual[row] * scale]);
       const ends = all.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, 0]);
-      const type = shown === "accuracy" ? { type: "value", scale: true } : { type: "log" };
-      const axis = (name, more) => valueAxis(colours, `${name} ${label}${unit && `, ${unit}`}`, { ...type, ...more });
+      const named = (name) => `${name} ${label}${unit && shown !== "time_s" ? `, ${unit}` : ""}`;
+      const axis = (name, more) => (shown === "accuracy"
+        ? valueAxis(colours, named(name), { scale: true, axisLabel: { color: colours.muted, hideOverlap: true, formatter: (v) => share(v) }, ...more })
+        : logAxis(colours, named(name), ends, { ...(shown === "time_s" ? { seconds: 3600 } : {}), ...more }));
       return {
         boxHeight: 420,
         grid: grid(),
-        legend: legend(colours, { data: names.filter((name) => rows.some((row) => table.policy[row] === name)) }),
+        legend: legend(names.filter((name) => rows.some((row) => table.policy[row] === name))),
         xAxis: axis("predicted"),
-        yAxis: axis("actual", { nameGap: 44 }),
+        yAxis: axis("actual", { nameGap: 50 }),
         tooltip: tooltip(colours, { formatter: ({ seriesName, data }) => `${table.job[data[2]]} (${seriesName})\npredicted ${show(table.predicted[data[2]])}, actual ${show(table.actual[data[2]])}` }),
         series: [
           ...[...groupRows(rows.map((row) => table.policy[row]))].map(([policy, places]) => {
-            const { colour, symbol } = styleOf(colours, names.indexOf(policy));
+            const style = policyStyle(colours, policyPlaces, policy);
             return {
               type: "scatter",
               name: policy,
-              symbol,
+              symbol: style.symbol,
               symbolSize: places.length > 300 ? 4 : 7,
-              itemStyle: { color: colour, opacity: 0.6 },
+              itemStyle: { ...pointStyle(colours, style), opacity: 0.6 },
               data: places.map((i) => [table.predicted[rows[i]] * scale, table.actual[rows[i]] * scale, rows[i]]),
             };
           }),

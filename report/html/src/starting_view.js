@@ -16,8 +16,9 @@ const known = {
   "search-front": ["latency_s", "accuracy", "space", []],
   "search-progress": ["evaluations", "hypervolume", "method", ["space", "repetition"]],
   "threads-curves": ["threads", "seconds", "operation", ["machine", "model"]],
-  "threads-gains": ["strategy", "gain_percent", "machine", []],
+  "threads-gains": ["strategy", "gain_percent_mean", "machine", []],
   "threads-strategies": ["strategy", "gain_percent", "model", ["machine"]],
+  search: ["method", "hypervolume", "space", []],
   "measured-runs": ["history_percent", "regret_median_percent", "policy", []],
 };
 

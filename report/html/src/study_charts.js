@@ -1,21 +1,23 @@
 // Charts that studies have beside their tables: money against deadlines, and money on the grid of resources and batch sizes.
-import { grid, legend, nameAxis, valueAxis } from "./axes.js";
+import { grid, legend, logAxis, nameAxis } from "./axes.js";
 import { chart, tooltip } from "./figure.js";
-import { duration, money, number, timeUnit } from "./format.js";
+import { duration, money, number, share, timeUnit } from "./format.js";
 import { choice } from "./page.js";
 import { frontiers, heatColour, heatMaps } from "./study_data.js";
-import { styleOf } from "./theme.js";
+import { slotsOf } from "./palette.js";
+import { policyStyle } from "./theme.js";
 
 /** A line joins points that keep the limits; rings broke one. */
 function frontier({ job, floors }) {
   let shown = floors[Math.floor(floors.length / 2)];
   const deadlines = floors.flatMap(({ lines }) => lines.flatMap(({ points }) => points.map(([deadline]) => deadline)));
   const unit = timeUnit(Math.max(...deadlines));
+  const places = slotsOf([...new Set(floors.flatMap(({ lines }) => lines.map(({ policy }) => policy)))]);
   const figure = chart({
-    title: `frontier ${job}`,
+    title: `Cost against deadline: ${job}`,
     note: "Money against the deadline; rings: a limit was broken in some repetition.",
     wide: true,
-    controls: floors.length > 1 ? [choice("Accuracy floor", floors.map(({ floor }, i) => [String(i), number(floor)]), String(floors.indexOf(shown)), (i) => {
+    controls: floors.length > 1 ? [choice("Accuracy floor", floors.map(({ floor }, i) => [String(i), share(floor)]), String(floors.indexOf(shown)), (i) => {
       shown = floors[Number(i)];
       figure.update();
     })] : [],
@@ -23,12 +25,12 @@ function frontier({ job, floors }) {
     option: (colours) => ({
       boxHeight: 400,
       grid: grid(),
-      legend: legend(colours, { data: shown.lines.map(({ policy }) => policy) }),
-      xAxis: valueAxis(colours, `deadline, ${unit.name}`, { type: "log" }),
-      yAxis: valueAxis(colours, "money, $", { type: "log", nameGap: 48 }),
+      legend: legend(shown.lines.map(({ policy }) => policy)),
+      xAxis: logAxis(colours, "deadline", deadlines.map((d) => d / unit.seconds), { seconds: unit.seconds }),
+      yAxis: logAxis(colours, "cost, $", shown.lines.flatMap(({ points }) => points.map(([, cost]) => cost)), { nameGap: 48 }),
       tooltip: tooltip(colours, { formatter: ({ seriesName, data }) => `${seriesName}\n${duration(data.value[0] * unit.seconds)}: ${money(data.value[1])}${data.kept ? "" : ", a limit broken"}` }),
-      series: shown.lines.flatMap(({ policy, points }, i) => {
-        const { colour, dash, symbol } = styleOf(colours, i);
+      series: shown.lines.flatMap(({ policy, points }) => {
+        const { colour, dash, symbol } = policyStyle(colours, places, policy);
         const at = ([deadline, cost, kept]) => ({ value: [deadline / unit.seconds, cost], kept,
           itemStyle: kept ? { color: colour } : { color: "transparent", borderColor: colour, borderWidth: 1.5 } });
         return [
@@ -45,7 +47,7 @@ function frontier({ job, floors }) {
 function heatMap({ job, names, batches, cells }) {
   const most = Math.max(...cells.filter(({ kept }) => kept).map(({ value }) => value), 1);
   return chart({
-    title: `heat ${job}`,
+    title: `Cost by resources and batch size: ${job}`,
     note: "Money over the least that keeps the limits, by resources and global batch size; bright is cheap, grey breaks a limit, the cheapest has a frame.",
     wide: true,
     csv: () => ({ columns: ["resources", "batch_size", "over_least", "keeps_limits"], rows: cells.map(({ row, column, value, kept }) => [names[row], batches[column], value, kept]) }),

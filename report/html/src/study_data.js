@@ -43,3 +43,9 @@ export function heatColour(value, most) {
   const below = Math.min(stops.length - 2, Math.floor(at));
   return `rgb(${stops[below].map((from, i) => Math.round(from + (stops[below + 1][i] - from) * (at - below))).join(",")})`;
 }
+
+/** Columns of a table of several rows that have one value throughout: { column: value }. */
+export function constantColumns({ columns, rows }) {
+  if (rows.length < 2) return {};
+  return Object.fromEntries(columns.filter((column) => rows.every((row) => (row[column] ?? null) === (rows[0][column] ?? null))).map((column) => [column, rows[0][column] ?? null]));
+}

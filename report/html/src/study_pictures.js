@@ -7,14 +7,17 @@ import { layout, readDot } from "./graph_layout.js";
 import { section } from "./page.js";
 import { styleOf } from "./theme.js";
 
-/** "timeline-resnet50-4%20x%20k80.json" -> "timeline resnet50-4 x k80". */
-function titleOf(name) {
-  const stem = name.replace(/\.[a-z]+$/, "");
+/** "timeline-resnet50-4%20x%20k80-makespan.json" -> "One step of resnet50 on 4 x k80 (makespan)". */
+export function pictureTitle(name) {
+  let stem = name.replace(/\.[a-z]+$/, "");
   try {
-    return decodeURIComponent(stem).replace("-", " ");
+    stem = decodeURIComponent(stem);
   } catch {
     return stem;
   }
+  const [, kind, model, machine, objective] = /^(placement|timeline)-(.+)-(\d+ x .+)-([a-z]+)$/.exec(stem) ?? [];
+  if (!kind) return stem.replace("-", " ");
+  return `${kind === "placement" ? "Placement of" : "One step of"} ${model} on ${machine.replace(" x ", " × ")} (${objective})`;
 }
 
 /** A placement: each group of operations in the colour of its device, passed tensors as lines; thick ones between devices. */
@@ -25,20 +28,20 @@ function placement(name, text) {
   const deep = Math.max(...at.map(({ y }) => y)) + 1;
   const broad = 2 * Math.max(1, ...at.map(({ x }) => Math.abs(x))) + 1;
   return chart({
-    title: titleOf(name),
+    title: pictureTitle(name),
     note: `${nodes.length} groups of operations in the colour of their device, from the first at the left to the last; thick lines pass tensors between devices (${edges.filter(crosses).length} of ${edges.length}). Framed: backward pass.`,
     wide: true,
     csv: () => ({ columns: ["group", "label", "device", "passes_to"], rows: nodes.map((n, i) => [i, n.label, devices[n.device] ?? "", edges.filter(([from]) => from === i).map(([, to]) => to).join(" ")]) }),
     option: (colours) => ({
       boxHeight: 380,
-      legend: legend(colours, { data: devices }),
+      legend: legend(),
       tooltip: tooltip(colours, { formatter: ({ dataType, data }) => (dataType === "edge" ? data.bytes : `${data.name}\n${devices[data.category] ?? "no device"}`) }),
       series: [{
         type: "graph",
         layout: "none",
         roam: true,
         preserveAspect: "contain",
-        left: 20, right: 20, top: 16, bottom: 48,
+        left: 20, right: 20, top: 16, bottom: 16,
         symbolSize: Math.max(5, Math.min(16, 900 / deep)),
         categories: devices.map((device, i) => ({ name: device, itemStyle: { color: styleOf(colours, i).colour } })),
         edgeSymbol: ["none", "none"],
@@ -87,7 +90,7 @@ function timeline(name, text) {
   let picture;
   bars.text = (i) => bars.source[i];
   const { node, box } = frame({
-    title: titleOf(name),
+    title: pictureTitle(name),
     note: "One training step: a row for each device, link or core. Click, then zoom with the wheel or + and −, move by dragging or with the arrow keys.",
     wide: true,
     height: heightFor(rows),
@@ -98,7 +101,7 @@ function timeline(name, text) {
     node,
     update() {
       picture = barsCanvas(box, {
-        label: titleOf(name),
+        label: pictureTitle(name),
         onDrawn: (marks) => drawn(node, marks),
         describe: (i) => `${bars.source[i]}\n${rows[bars.row[i]].name}\n${duration(bars.from[i])} to ${duration(bars.to[i])}: ${duration(bars.to[i] - bars.from[i])}`,
       });

@@ -4,11 +4,11 @@ import { groupRows } from "./data.js";
 import { chart, tooltip } from "./figure.js";
 import { number, share, timeUnit } from "./format.js";
 import { choice } from "./page.js";
-import { styleOf } from "./theme.js";
+import { policyStyle, styleOf } from "./theme.js";
 
 const zoom = (colours) => [
   { type: "inside", filterMode: "none" },
-  { type: "slider", height: 14, bottom: 34, filterMode: "none", showDataShadow: false, moveHandleSize: 0, brushSelect: false, showDetail: false,
+  { type: "slider", height: 14, bottom: 4, filterMode: "none", showDataShadow: false, moveHandleSize: 0, brushSelect: false, showDetail: false,
     textStyle: { color: colours.muted }, borderColor: colours.line },
 ];
 
@@ -25,7 +25,7 @@ function lines(colours, unit, points, style, more = {}) {
   };
 }
 
-function overTime(run, { title, note, series, csv, axis, show, controls, max }) {
+function overTime(run, { title, note, series, csv, axis, show, controls, percent }) {
   const table = run.utilization;
   const unit = timeUnit(table.time_s.reduce((most, time) => Math.max(most, time), 0));
   return chart({
@@ -34,16 +34,20 @@ function overTime(run, { title, note, series, csv, axis, show, controls, max }) 
     wide: true,
     controls,
     csv,
-    option: (colours) => ({
-      boxHeight: 340,
-      grid: grid({ bottom: 54 }),
-      legend: legend(colours),
-      dataZoom: zoom(colours),
-      xAxis: valueAxis(colours, `time, ${unit.name}`, { max: "dataMax" }),
-      yAxis: valueAxis(colours, axis, { nameGap: 40, min: 0, max }),
-      tooltip: tooltip(colours, { trigger: "axis", valueFormatter: show }),
-      series: series(colours, unit),
-    }),
+    option: (colours) => {
+      const made = series(colours, unit);
+      const largest = made.reduce((most, { data }) => data.reduce((own, [, value]) => Math.max(own, value), most), 0);
+      return {
+        boxHeight: 300,
+        grid: grid({ bottom: 26 }),
+        legend: legend(),
+        dataZoom: zoom(colours),
+        xAxis: valueAxis(colours, `time, ${unit.name}`, { max: "dataMax" }),
+        yAxis: valueAxis(colours, axis, { nameGap: 46, min: 0, ...(percent ? { max: largest > 0.5 ? 1 : undefined, axisLabel: { color: colours.muted, formatter: (v) => share(v) } } : {}) }),
+        tooltip: tooltip(colours, { trigger: "axis", valueFormatter: show }),
+        series: made,
+      };
+    },
   });
 }
 
@@ -55,13 +59,13 @@ export function busyOverTime(run) {
   let policy = byPolicy.keys().next().value;
   const figure = overTime(run, {
     title: "Devices in use",
-    note: "Share of each pool's devices that jobs hold (solid), and of those that compute (dotted). First repetition.",
+    note: "Share of each pool's devices that jobs hold (solid), and of those that compute (dotted); pools that nobody used are left out. First repetition.",
     controls: [choice("Policy", [...byPolicy.keys()].map((p) => [p, p]), policy, (value) => {
       policy = value;
       figure.update();
     })],
     axis: "share of devices",
-    max: capacity.size > 0 ? 1 : undefined,
+    percent: capacity.size > 0,
     show: (value) => share(value),
     csv: () => ({
       columns: ["policy", "time_s", "pool", "allocated_devices", "busy_devices", "devices"],
@@ -72,6 +76,7 @@ export function busyOverTime(run) {
       return [...groupRows(rows.map((row) => table.pool[row]))].flatMap(([pool, places], i) => {
         const colour = styleOf(colours, i).colour;
         const of = (column) => places.map((at) => [table.time_s[rows[at]], column[rows[at]] / (capacity.get(pool) ?? 1)]);
+        if (places.every((at) => table.allocated_devices[rows[at]] === 0)) return [];
         return [
           lines(colours, unit, of(table.allocated_devices), { colour, dash: "solid" }, { name: `${pool}, held` }),
           lines(colours, unit, of(table.busy_devices), { colour, dash: "dotted" }, { name: `${pool}, computing` }),
@@ -84,7 +89,11 @@ export function busyOverTime(run) {
 
 export function queueOverTime(run) {
   const table = run.utilization;
-  if (!table?.queued_jobs.some((jobs) => jobs > 0)) return null; // nobody ever waited
+  if (!table) return null;
+  if (!table.queued_jobs.some((jobs) => jobs > 0)) {
+    run.same("jobs waiting (none, ever)");
+    return null;
+  }
   const byPolicy = [...groupRows(table.policy)].map(([policy, rows]) => [policy, rows.filter((row) => table.pool[row] === table.pool[rows[0]])]);
   return overTime(run, {
     title: "Jobs waiting",
@@ -93,6 +102,6 @@ export function queueOverTime(run) {
     show: (value) => number(value),
     csv: () => ({ columns: ["policy", "time_s", "queued_jobs"], rows: byPolicy.flatMap(([policy, rows]) => rows.map((r) => [policy, table.time_s[r], table.queued_jobs[r]])) }),
     series: (colours, unit) => byPolicy.map(([policy, rows]) =>
-      lines(colours, unit, rows.map((row) => [table.time_s[row], table.queued_jobs[row]]), styleOf(colours, run.names.indexOf(policy)), { name: policy })),
+      lines(colours, unit, rows.map((row) => [table.time_s[row], table.queued_jobs[row]]), policyStyle(colours, run.places, policy), { name: policy })),
   });
 }

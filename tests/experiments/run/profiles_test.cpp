@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
-#include "policies/registry/registry.hpp"
 #include "experiments/run/run_one.hpp"
+#include "policies/registry/registry.hpp"
 #include "sim/base/random.hpp"
 #include "tests/scenarios/loading.hpp"
 
@@ -92,7 +92,7 @@ std::string job_text(const std::string& name, const Kind& kind, sim::Random& ran
 std::vector<std::string> choices(const TemporaryFolder& folder, const std::string& jobs) {
   const std::string text = R"({ "name": "s", "seed": 5, "history": { "runs": 6 },
     "cluster": { "pools": [ { "name": "a", "instance": "p3.8xlarge", "nodes": 8 }, { "name": "b", "instance": "g4dn.12xlarge", "nodes": 8 } ] },
-    "jobs": [)" + jobs + R"(], "policies": [ "manual" ] })";
+    "jobs": [)" + jobs + R"(], "infeasible": "best-effort", "policies": [ "manual" ] })";
   const auto scenario = scenarios::load_scenario(folder.write("s.json", text), {});
   scenario->policies.clear();
   for (const policies::ConfigureEntry& entry : policies::configure_strategies())
@@ -125,4 +125,47 @@ TEST_CASE("adding jobs of another profile changes no prediction, whoever learns"
     CHECK(before.size() > policies::configure_strategies().size() / 2);
     CHECK(choices(folder, more) == before);
   }
+}
+
+namespace {
+
+/// Every decision of every configure strategy, oracles among them, before `until_s`.
+std::vector<std::string> decisions_until(const TemporaryFolder& folder, const std::string& jobs, double until_s) {
+  const std::string text = R"({ "name": "s", "seed": 5, "history": { "runs": 6 }, "profiling_reuse_jobs": 500,
+    "cluster": { "pools": [ { "name": "a", "instance": "p3.8xlarge", "nodes": 8 }, { "name": "b", "instance": "g4dn.12xlarge", "nodes": 8 } ] },
+    "jobs": [)" + jobs + R"(], "policies": [ "manual" ] })";
+  const auto scenario = scenarios::load_scenario(folder.write("s.json", text), {});
+  scenario->policies.clear();
+  for (const policies::ConfigureEntry& entry : policies::configure_strategies())
+    scenario->policies.push_back({.name = entry.name, .configure = {.name = entry.name}});
+  std::vector<std::string> found;
+  for (std::size_t policy = 0; policy < scenario->policies.size(); ++policy) {
+    replayed(*scenario, policy, 0, folder.path());
+    for (const std::string& line : lines_of(folder.path() + "/decisions.csv")) {
+      std::istringstream fields(line);
+      std::string name, repetition, time_s;
+      std::getline(fields, name, ',');
+      std::getline(fields, repetition, ',');
+      std::getline(fields, time_s, ',');
+      if (name != "policy" && std::stod(time_s) < until_s) found.push_back(line);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("no strategy reads a job before it arrives: other jobs to come change no decision") {
+  const std::string now =
+      R"({ "job_id": "now-0", "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.85, "deadline_s": 4000 },
+    { "job_id": "now-1", "submit_s": 600, "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.8, "deadline_s": 9000 })";
+  const auto later = [](double floor, int deadline_s) {
+    return R"(,{ "job_id": "later", "submit_s": 700, "model": "resnet18", "dataset": "cifar10", "target_accuracy": )" +
+           std::to_string(floor) + R"(, "deadline_s": )" + std::to_string(deadline_s) + " }";
+  };
+  const TemporaryFolder folder;
+  const std::vector<std::string> alone = decisions_until(folder, now, 700);
+  CHECK(alone.size() >= 2 * policies::configure_strategies().size());
+  CHECK(decisions_until(folder, now + later(0.5, 100'000), 700) == alone);
+  CHECK(decisions_until(folder, now + later(0.9, 500), 700) == alone);
 }

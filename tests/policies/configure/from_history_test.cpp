@@ -37,7 +37,7 @@ std::vector<PastRun> three_sizes() { return {run(1, 128, 5, 500, 0.6), run(2, 12
 
 /// Without a margin.
 FromHistory isotonic(Frozen frozen = Frozen::nothing) {
-  return FromHistory(std::make_unique<IsotonicLearner>(IsotonicOptions{.margin_quantile = 0}), frozen);
+  return FromHistory(std::make_unique<IsotonicLearner>(IsotonicOptions{.margin_quantile = 0}), HistoryUse{.frozen = frozen});
 }
 
 struct Predicting {
@@ -51,7 +51,7 @@ struct Predicting {
   explicit Predicting(std::vector<PastRun> runs, std::vector<PoolSheet> pools = {kFast})
       : real(real_cluster(pools), {{"resnet18", "cifar10"}}),
         history(std::move(runs)),
-        predictors(history, real.cluster, *real.belief, learner) {}
+        predictors(history, real.cluster, *real.belief, learner, false) {}
   sim::Prediction predict(const sim::Configuration& c) { return predictors.predict(job, c, costs); }
 };
 

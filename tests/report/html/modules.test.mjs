@@ -1,13 +1,18 @@
 // The report's pure functions. Usage: node --test tests/report/html/
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import test from "node:test";
 import { csvText, fileName } from "../../../report/html/src/csv.js";
-import { lanesOf, ticks, zoomed } from "../../../report/html/src/bars_layout.js";
-import { distributionPoints, groupRows, markYardsticks, numericColumns, standingOf, studyTables, unpackTable } from "../../../report/html/src/data.js";
+import { logTicks } from "../../../report/html/src/axes.js";
+import { addWaiting, interruptions, lanesOf, ticks, waits, zoomed } from "../../../report/html/src/bars_layout.js";
+import { apart, chosenShares, fastest, kindOf, labelPlaces, roundRange, shareDigits, standingOf, tradedValue, tradeOffs } from "../../../report/html/src/conclusions.js";
+import { distributionPoints, groupRows, markYardsticks, numericColumns, studyTables, unpackTable } from "../../../report/html/src/data.js";
 import { layersOf, layout, readDot } from "../../../report/html/src/graph_layout.js";
-import { frontiers, heatColour, heatMaps } from "../../../report/html/src/study_data.js";
+import { slots, slotsOf, usualSlots, usualYardsticks } from "../../../report/html/src/palette.js";
+import { constantColumns, frontiers, heatColour, heatMaps } from "../../../report/html/src/study_data.js";
+import { headline, inOrder, titleOf } from "../../../report/html/src/study_headline.js";
 import { filtersOf, startingView } from "../../../report/html/src/starting_view.js";
-import { columnLabel, deviation, duration, factor, money, number, percent, share, tick, timeUnit } from "../../../report/html/src/format.js";
+import { columnLabel, columnShown, deviation, duration, factor, money, number, percent, share, tick, timeTick, timeUnit } from "../../../report/html/src/format.js";
 
 test("numbers have four digits at least, and whole ones all of theirs", () => {
   assert.equal(number(6.133838), "6.134");
@@ -39,24 +44,11 @@ test("yardsticks are marked in every table, and found in the files by their own 
   assert.deepEqual(unpackTable(detail.utilization).policy, ["oracle (yardstick)"]);
 });
 
-test("a policy's standing in a few words", () => {
-  const verdict = { winner: "cheap", best: "cheap", reference: "manual", policies: [
-    { policy: "manual", yardstick: false, keeps_limits: "yes", standing: "dearer" },
-    { policy: "cheap", yardstick: false, keeps_limits: "yes", standing: "best" },
-    { policy: "late", yardstick: false, keeps_limits: "no", standing: null },
-    { policy: "oracle", yardstick: true, keeps_limits: null, standing: null } ] };
-  assert.equal(standingOf(verdict, "manual"), "reference; dearer than cheap");
-  assert.equal(standingOf(verdict, "cheap"), "cheapest");
-  assert.equal(standingOf(verdict, "late"), "does not keep limits");
-  assert.equal(standingOf(verdict, "oracle"), "yardstick");
-  assert.equal(standingOf(undefined, "manual"), "");
-});
-
 test("money, percent and shares", () => {
   assert.equal(money(1.23456), "$1.235");
   assert.equal(money(-2), "−$2");
   assert.equal(percent(-36.81), "−36.8 %");
-  assert.equal(percent(-0.04), "0.0 %"); // no minus before nothing
+  assert.equal(percent(-0.04), "0 %"); // no minus before nothing
   assert.equal(share(0.8725, 2), "87.25 %");
   assert.equal(factor(1.5), "1.50");
   assert.equal(factor(1234.4), "1,234");
@@ -184,4 +176,179 @@ test("colours of a heat map go by the logarithm and end where the values do", ()
   assert.equal(heatColour(1e9, 100), "rgb(77,179,201)");
   assert.equal(heatColour(10, 100), "rgb(163,219,184)"); // half way: between (199, 233, 180) and (127, 205, 187)
   assert.equal(heatColour(1, 1), "rgb(255,252,192)");
+});
+
+const source = (file) => fs.readFileSync(new URL(`../../../report/${file}`, import.meta.url), "utf8");
+const coloursOf = (kind) => [...source("html/src/style.css").split('[data-theme="dark"]')[0].matchAll(new RegExp(`--${kind}-[a-z0-9]+: (#[0-9a-f]{6})`, "g"))].map(([, colour]) => colour);
+
+test("one palette: no policy has an outcome's colour, and gnuplot's figures have the same colours for the same policies", () => {
+  const [policies, outcomes] = [coloursOf("series"), coloursOf("outcome")];
+  assert.equal(new Set([...policies, ...outcomes]).size, slots + 6);
+  const gnuplot = source("plots/gnuplot.cpp");
+  const looks = gnuplot.slice(gnuplot.indexOf("kLooks{{{"), gnuplot.indexOf("constexpr Look kYardstick"));
+  assert.deepEqual([...looks.matchAll(/#[0-9A-F]{6}/g)].map(([colour]) => colour.toLowerCase()), policies);
+  const usual = gnuplot.slice(gnuplot.indexOf("kUsualSlots[] = {"), gnuplot.indexOf("kUsualYardsticks[] = {"));
+  assert.deepEqual(Object.fromEntries([...usual.matchAll(/\{"([^"]+)", (\d+)\}/g)].map(([, name, slot]) => [name, Number(slot)])), usualSlots);
+  const greys = gnuplot.slice(gnuplot.indexOf("kUsualYardsticks[] = {"));
+  assert.deepEqual([...greys.slice(0, greys.indexOf(";")).matchAll(/"([^"]+)"/g)].map(([, name]) => name), usualYardsticks);
+});
+
+/** CIE lightness of #rrggbb: what is left of a colour in grey. */
+function lightness(colour) {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+  const y = 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  return y > 216 / 24389 ? 116 * Math.cbrt(y) - 16 : (y * 24389) / 27;
+}
+
+test("outcomes are told apart in grey: the graver the darker; and so are policies that stand beside each other", () => {
+  const grey = coloursOf("outcome").map(lightness); // kept, too dear, late, inaccurate, both, failed
+  for (let i = 2; i < grey.length; ++i) assert.ok(grey[i - 1] - grey[i] > 8, String(grey));
+  const policies = coloursOf("series").map(lightness);
+  for (let i = 1; i < policies.length; ++i) assert.ok(Math.abs(policies[i - 1] - policies[i]) > 8, String(policies));
+});
+
+test("a policy has its colour whoever stands beside it, and a yardstick takes none", () => {
+  assert.deepEqual(slotsOf(["manual", "static-isotonic"]).get("static-isotonic"), { slot: 3 });
+  assert.deepEqual(slotsOf(["mine", "static-isotonic"]).get("static-isotonic"), { slot: 3 });
+  assert.deepEqual([...slotsOf(["mine", "manual", "oracle", "other"])].sort(), [["manual", { slot: 0 }], ["mine", { slot: 1 }], ["oracle", { grey: 0 }], ["other", { slot: 2 }]]);
+  assert.deepEqual([...slotsOf(["gavel"], ["gavel"])], [["gavel", { grey: 0 }]]);
+  assert.deepEqual([...slotsOf(["oracle", "mine (yardstick)"], [])], [["mine (yardstick)", { grey: 0 }], ["oracle", { slot: 0 }]]); // as results say
+});
+
+const estimates = (policy, values) => ({ policy, status: "ok", ...Object.fromEntries(Object.entries(values).map(([field, mean]) => [field, { mean, ci95_low: null, ci95_high: null }])) });
+
+test("which kind of study a run is decides what it begins with", () => {
+  const rows = [estimates("a", { cost_usd: 10 }), estimates("b", { cost_usd: 10 })];
+  const jobs = (model, pools) => ({ policy: ["a", "b"], job: ["j", "j"], start_s: [0, 0], model, pool: pools, workers: [1, 1], batch_size: [8, 8] });
+  assert.equal(kindOf({ summary: {}, policies: rows, jobs: jobs([null, null], ["p", "p"]) }), "queue"); // rigid jobs
+  assert.equal(kindOf({ summary: {}, policies: rows, jobs: jobs(["m", "m"], ["p", "p"]) }), "queue"); // all run on the same
+  assert.equal(kindOf({ summary: {}, policies: rows, jobs: jobs(["m", "m"], ["p", "q"]) }), "configuration");
+  assert.equal(kindOf({ summary: { kinds: ["queue"] }, policies: rows, jobs: jobs(["m", "m"], ["p", "q"]) }), "queue"); // as results say
+  assert.equal(kindOf({ summary: {}, policies: [estimates("a", { cost_lost_usd: 3 })] }), "nodes");
+  assert.equal(kindOf({ summary: {}, policies: [estimates("a", { cost_lost_usd: 0 })] }), "configuration");
+});
+
+test("the trade-off: quantities that both differ between policies, within what is possible", () => {
+  const a = estimates("a", { cost_usd: 10, jobs: 4, limits_broken: 1, jct_mean_s: 5, jct_p95_s: 20, deadline_met_fraction: 1 });
+  const b = estimates("b", { cost_usd: 12, jobs: 4, limits_broken: 0, jct_mean_s: 7, jct_p95_s: 15, deadline_met_fraction: 1 });
+  assert.deepEqual(tradeOffs("configuration", [a, b])[0], ["cost_usd", "kept"]); // all keep their deadlines: nothing to trade
+  assert.deepEqual(tradeOffs("queue", [a, b])[0], ["jct_mean_s", "jct_p95_s"]); // 99 % is not known
+  assert.deepEqual(tradeOffs("queue", [a]), []);
+  // Nearly all keep all deadlines but a yardstick: what tells more stands first.
+  const slightly = [["a", 10, 1, 5], ["b", 12, 0.999, 7], ["oracle (yardstick)", 8, 0.9, 4]].map(([policy, cost_usd, deadline_met_fraction, jct_mean_s]) => estimates(policy, { cost_usd, deadline_met_fraction, jct_mean_s }));
+  assert.deepEqual(tradeOffs("configuration", slightly), [["cost_usd", "jct_mean_s"], ["cost_usd", "deadline_met_fraction"]]);
+  // kept: 1 of 4 broken is 75 %; an interval of 0 to 6 broken ones is none below 0 %
+  const wide = { ...a, limits_broken: { mean: 1, ci95_low: 0, ci95_high: 6 } };
+  assert.deepEqual(tradedValue(wide, "kept"), { mean: 0.75, low: 0, high: 1 });
+});
+
+test("what each policy chose: shares of its jobs, the most frequent seven, jobs that never started left out", () => {
+  const jobs = { policy: ["a", "a", "a", "b", "b"], start_s: [0, 0, null, 0, 0], pool: ["p", "q", "q", "p", "p"], workers: [1, 2, 4, 1, 1], batch_size: [0, 0, 0, 0, 0] };
+  const [pools, workers, none] = chosenShares(jobs);
+  assert.deepEqual(pools, { column: "pool", title: "Pools", values: ["p", "q"], differs: true, shares: [{ policy: "a", shares: [0.5, 0.5], jobs: 2 }, { policy: "b", shares: [1, 0], jobs: 2 }] });
+  assert.deepEqual(workers.values, [1, 2]);
+  assert.equal(none, undefined); // jobs without batch sizes
+  const many = { policy: Array(9).fill("a"), start_s: Array(9).fill(0), pool: Array(9).fill("p"), workers: [1, 2, 3, 4, 5, 6, 7, 8, 9] };
+  const [, nine] = chosenShares(many);
+  assert.deepEqual(nine.values, [1, 2, 3, 4, 5, 6, 7, "other"]);
+  assert.ok(Math.abs(nine.shares[0].shares[7] - 2 / 9) < 1e-12);
+});
+
+test("columns that differ, and those that are the same for all", () => {
+  const { differ, same } = apart([{ label: "x", text: (r) => r.x }, { label: "y", text: (r) => r.y }], [{ x: "1", y: "5" }, { x: "2", y: "5" }]);
+  assert.deepEqual([differ.map((c) => c.label), same.map((s) => [s.column.label, s.text])], [["x"], [["y", "5"]]]);
+  assert.deepEqual(constantColumns({ columns: ["a", "b", "c"], rows: [{ a: 1, b: 2 }, { a: 1, b: 3 }] }), { a: 1, c: null });
+  assert.deepEqual(constantColumns({ columns: ["a"], rows: [{ a: 1 }] }), {});
+});
+
+test("a policy's standing in a few words; nothing where all cost the same", () => {
+  const judged = (policy, more) => ({ policy, yardstick: false, keeps_limits: "yes", standing: null, dearer_than_best_percent: { mean: null }, ...more });
+  const verdict = { outcome: "cheapest", winner: "cheap", best: "cheap", reference: "manual", policies: [
+    judged("manual", { standing: "dearer", dearer_than_best_percent: { mean: 25 } }), judged("cheap", { standing: "best" }), judged("even", { standing: "level" }),
+    judged("near", { standing: "undecided" }), judged("late", { keeps_limits: "no" }), judged("perhaps", { keeps_limits: "undecided" }), judged("oracle", { yardstick: true, keeps_limits: null })] };
+  const summary = { verdict, policies: [estimates("manual", { effective_cost_usd: 5 }), estimates("cheap", { effective_cost_usd: 4 })] };
+  const standings = (names) => names.map((name) => standingOf(summary, name));
+  assert.deepEqual(standings(["manual", "cheap", "even", "near", "late", "perhaps", "oracle", "unknown"]), ["reference; 25 % dearer than cheap", "cheapest", "level with cheap",
+    "undecided against cheap", "does not keep limits", "limits undecided", "yardstick", ""]);
+  verdict.winner = null;
+  assert.deepEqual(standings(["cheap"]), ["cheapest, not by itself"]);
+  verdict.outcome = "undecided";
+  assert.deepEqual(standings(["cheap"]), ["cheapest so far"]);
+  summary.policies[1] = estimates("cheap", { effective_cost_usd: 5 });
+  assert.deepEqual(standings(["manual", "cheap", "late"]), ["reference", "", "does not keep limits"]);
+  assert.equal(standingOf({ policies: [] }, "manual"), "");
+});
+
+test("who is fastest, by how much, and of how many jobs", () => {
+  const row = (policy, values) => ({ ...estimates(policy, { jobs: 10, jobs_completed: 10, ...values }), own_name: policy });
+  const fifo = row("fifo", { jct_mean_s: 7200, jct_p99_s: 14400, jct_speedup: 1 });
+  const srtf = row("srtf", { jct_mean_s: 3600, jct_p99_s: 36000, jct_speedup: 2 });
+  const of = (...policies) => fastest({ baseline: "fifo", policies });
+  assert.equal(of(fifo, srtf), "srtf has the shortest mean JCT: 60 min, 2.00 times as fast as fifo. fifo has the shortest p99 JCT: 4 h, srtf 10 h.");
+  const repeated = { ...srtf, jct_speedup: { mean: 2, ci95_low: 1.5, ci95_high: 2.5 }, jobs_completed: { mean: 9 }, jct_p99_s: { mean: null } };
+  assert.equal(of(fifo, repeated), "srtf has the shortest mean JCT: 60 min, 2.00 times as fast as fifo (95 % interval 1.50 to 2.50), over the 9 of its 10 jobs that finish.");
+  assert.equal(of(row("fifo", { jct_mean_s: 60, jct_p99_s: 90, jct_speedup: 1 }), srtf), "fifo has the shortest mean JCT: 60 s. It has the shortest p99 JCT too.");
+  assert.equal(of(fifo, row("las", { jct_mean_s: 7200 })), null); // nothing between them
+  assert.equal(of(fifo, row("oracle (yardstick)", { jct_mean_s: 1 })), null);
+});
+
+test("axes end where their values do", () => {
+  // 3.1 to 4.7, with a little room: steps of 0.5
+  assert.deepEqual(roundRange(3.1, 4.7), { min: 3, max: 5, interval: 0.5 });
+  assert.deepEqual(roundRange(0.94, 0.999, { least: 0, most: 1 }).max, 1);
+  assert.deepEqual([0.05, 0.25, 0.025, 0.0005].map(shareDigits), [0, 0, 1, 2]);
+  assert.deepEqual(logTicks(0.3, 40), [1, 10].flatMap((n) => [n, 3 * n]).concat(0.3).sort((a, b) => a - b).filter((v) => v <= 40));
+  assert.deepEqual(logTicks(5, 2e6, true), [10, 60, 600, 3600, 36000, 86400, 864000]); // 10 s ... 10 days, and no power of ten beyond
+  assert.deepEqual(logTicks(2000, 10000, true), [3600, 7200]);
+  assert.deepEqual([10, 60, 600, 36000, 864000].map(timeTick), ["10 s", "1 min", "10 min", "10 h", "10 d"]);
+});
+
+test("names beside points lie on no point and on no other name, and within the plot", () => {
+  assert.deepEqual(labelPlaces([{ x: 50, y: 50, letters: 5 }, { x: 70, y: 50, letters: 5 }], 300, 200), ["top", "bottom"]);
+  assert.deepEqual(labelPlaces([{ x: 290, y: 50, letters: 5 }], 300, 200), ["left"]);
+  assert.deepEqual(labelPlaces([{ x: 10, y: 50, letters: 40 }], 30, 200), [null]);
+});
+
+test("columns of studies are read in their units", () => {
+  const read = (name, value) => [columnShown(name).label, columnShown(name).show(value)];
+  assert.deepEqual(read("kept_fraction", 0.64285), ["kept", "64.3 %"]);
+  assert.deepEqual(read("gain_percent_mean", 12), ["gain mean", "12 %"]);
+  assert.deepEqual(read("transferred_bytes", 269746176), ["transferred", "270 MB"]);
+  assert.deepEqual(read("step_s", 0.25), ["step", "0.25 s"]);
+  assert.deepEqual(read("over_bound", 1.5), ["over bound", "1.5"]);
+  assert.deepEqual(read("cost_usd", null), ["cost", "–"]);
+  assert.equal(columnLabel("gain_percent_mean"), "gain mean, %");
+});
+
+test("a study begins with what it is about, under a title, and with what it found", () => {
+  const tables = [{ name: "placement-search", rows: [] }, { name: "placement", rows: [
+    { graph: "g", machine: "m", objective: "makespan", method: "a", step_s: 2, fits: "true" }, { graph: "g", machine: "m", objective: "makespan", method: "b", step_s: 1, fits: "true" },
+    { graph: "g", machine: "n", objective: "makespan", method: "a", step_s: 1, fits: "false" }] }];
+  assert.deepEqual(inOrder(tables).map(({ name }) => titleOf(name)), ["Placement methods", "Progress of the searches"]);
+  assert.equal(headline(tables), "b has the shortest step in 1 of 1 case (a graph on a machine).");
+  assert.equal(headline([{ name: "policies", rows: [{ policy: "manual", saving_percent: 0 }, { policy: "a", saving_percent: 18.2, points: 42, kept_fraction: 0.64285 }, { policy: "oracle", saving_percent: 40, points: 42, kept_fraction: 1 }] }]),
+    "a saves most: 18.2 % over 42 points, and keeps the limits at 64 % of them.");
+  assert.equal(titleOf("my-table_of"), "My table of");
+  assert.equal(headline([{ name: "unknown", rows: [{ a: 1 }] }]), null);
+});
+
+test("what ended a bar before its job was done: another job, the node, or the job itself", () => {
+  // a: on p/0 until 10, when b takes over; again from 20 to 30. c: leaves p/1 at 5, and goes on at p/2 at once. d: reconfigured at 5.
+  const table = { job: ["a", "b", "a", "c", "c", "d", "d"], pool: Array(7).fill("p"), node: [0, 0, 0, 1, 2, 3, 3],
+    start_s: [0, 10, 20, 0, 5, 0, 5], end_s: [10, 20, 30, 5, 9, 5, 9] };
+  const bars = { source: [0, 1, 2, 3, 4, 5, 6] };
+  const ends = new Map([["a", { state: "finished" }], ["b", { state: "failed" }], ["c", { state: "finished", reconfigurations: 0 }], ["d", { state: "finished", reconfigurations: 1 }]]);
+  assert.deepEqual(interruptions(table, bars, ends), [{ bar: 0, at: 10, kind: "preempted" }, { bar: 1, at: 20, kind: "failed" }, { bar: 3, at: 5, kind: "lost" }]);
+  // Without all bars nobody knows who took over from c; of a job that is not in the list nothing is said.
+  assert.deepEqual(interruptions(table, bars, ends, false).map(({ kind }) => kind), ["preempted", "failed"]);
+  assert.deepEqual(interruptions(table, bars, new Map([["b", { state: "failed" }]])).map(({ kind }) => kind), ["failed"]);
+  // e leaves both of its nodes when f takes one of them.
+  const both = { job: ["e", "e", "f", "e"], pool: Array(4).fill("p"), node: [0, 1, 0, 1], start_s: [0, 0, 5, 8], end_s: [5, 5, 9, 9] };
+  assert.deepEqual(interruptions(both, { source: [0, 1, 2, 3] }, new Map([["e", { state: "finished" }]])).map(({ kind }) => kind), ["preempted", "preempted"]);
+  const waiting = waits(table, bars, new Map([["a", 0], ["b", 4]]));
+  assert.deepEqual(waiting, [[4, 10, "b"], [10, 20, "a"]]);
+  const drawn = { labels: [{ name: "p/0", lanes: 1 }], bars: { row: [0], from: [0], to: [10], lane: [0], lanes: [1], source: [0] } };
+  addWaiting(drawn, waiting);
+  assert.deepEqual(drawn.labels.map(({ name, lanes }) => [name, lanes]), [["waiting", 1], ["p/0", 1]]); // b ends waiting when a begins to
+  assert.deepEqual([drawn.bars.row, drawn.bars.source, drawn.bars.waits], [[1, 0, 0], [0, -1, -1], { 1: "b", 2: "a" }]);
 });

@@ -43,6 +43,23 @@ TEST_CASE("policy_seed follows seed unless given") {
   CHECK(load(R"("seed": 5.0, )")->seed == 5);
 }
 
+TEST_CASE("a world by name, and a preset whose errors keep their proportions") {
+  const TemporaryFolder folder;
+  const auto load = [&](const std::string& world) {
+    const std::string text = with(kMinimal, R"("cluster")", R"("world": )" + world + R"(, "cluster")");
+    return load_scenario(folder.write("s.json", text), {})->world_errors;
+  };
+  CHECK(load(R"("calibrated")").model_error == 0.10);
+  CHECK(load(R"("calibrated")").memory_error == 0.05);
+  CHECK(load(R"("datasheet")").model_error == 0.3);
+  CHECK(load(R"({ "preset": "datasheet" })").workers_error == 0.08);
+  CHECK(load(R"({ "preset": "datasheet", "memory_error": 0 })").memory_error == 0);
+  CHECK(load(R"({ "preset": "datasheet", "model_error": 0.15 })").batch_error == Approx(0.04));
+  CHECK(load(R"({ "preset": "datasheet", "model_error": 0 })").none());
+  CHECK(load(R"({ "model_error": 0.2 })").sync_error == Approx(0.3));
+  CHECK(load(R"({ "model_error": 0.2 })").batch_error == 0);
+}
+
 TEST_CASE("the resolved scenario has the overrides, and loads again") {
   const TemporaryFolder folder;
   const auto scenario = load_scenario(folder.write("s.json", kMinimal), {.overrides = {{"/seed", "7"}, {"/name", "renamed"}}});

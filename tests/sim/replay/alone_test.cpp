@@ -51,7 +51,7 @@ Both run_both(const Case& c) {
       {.cluster = &c.cluster, .costs = c.costs, .models = c.models, .policy = policy, .sources = {&source}, .recorder = &keeper},
       run_plain);
   AloneRunner runner(c.cluster, c.costs, c.models, policy);
-  return {keeper.jobs.front().record, runner.run(c.job, c.choice)};
+  return {keeper.jobs.front().record, runner.run_until_it_fits(c.job, c.choice)};
 }
 
 /// To 1e-9, and to the grid of dates: the start and the end are rounded up to it.
@@ -106,6 +106,7 @@ Job modelled_job(Random& random, const Profile& profile, double batch, int most_
   const auto kind = random.below(4);
   if (kind != 0) job.epochs = between(random, 1, 4 * most_epochs) / 4;
   if (kind != 1) job.target_accuracy = random.uniform(0.05, 1.1);
+  job.readings = 1 + static_cast<double>(random.below(3));
   if (kind == 2) job.stop = Stop::budget;
   return job;
 }
@@ -206,6 +207,30 @@ TEST_CASE("a target reached by hand", "[alone]") {
   CHECK(outcome.keeps_limits(higher, 0.01));  // within two standard deviations
   CHECK_FALSE(runner.run(job, toy::choice(0, 5, 25)).fits);
   CHECK_FALSE(runner.run(job, toy::choice(0, 1, 1001)).fits);
+}
+
+TEST_CASE("a job ends when so many evaluations in a row have read its target", "[alone]") {
+  // Accuracies 0.1, 0.2, ...; the second evaluation is lucky and reads 0.9. A target of 0.5 is read at epoch 2, then from epoch 5
+  // on: with one reading the job ends after 2 epochs and 0.3 short, with two in a row after 6, with three after 7.
+  struct Lucky final : toy::ConvergenceOfTenths {
+    double measured_accuracy(const Job&, int epoch, double accuracy) const override { return epoch == 2 ? 0.9 : accuracy; }
+  };
+  const Cluster cluster = toy::cluster({{1, 4}});
+  const toy::Steps steps;
+  const Lucky lucky;
+  toy::DataParallel place;
+  toy::OneThread threads;
+  AloneRunner runner(cluster, {}, {&steps, &lucky}, {.name = "one", .place = &place, .threads = &threads});
+  Job job{.name = "t", .profile = &kToyProfile, .work = Work::train, .target_accuracy = 0.5};
+  const std::vector<std::pair<double, double>> epochs{{1, 2}, {2, 6}, {3, 7}};
+  for (const auto& [readings, expected] : epochs) {
+    job.readings = readings;
+    const AloneOutcome outcome = runner.run(job, toy::choice(0, 2, 25));
+    CHECK(outcome.epochs == expected);
+    CHECK(outcome.accuracy == Approx(expected / 10));
+    // What is kept is judged by the accuracy without noise, two deviations allowed.
+    CHECK(outcome.keeps_limits(job, 0.05) == (readings > 1));
+  }
 }
 
 TEST_CASE("groups of one pool share its nodes, as in a replay", "[alone]") {

@@ -1,4 +1,5 @@
 // From the devices to the first step, and from the last one to the end: phases that take time and are told.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tests/sim/replay/toy_queues.hpp"
@@ -33,6 +34,30 @@ TEST_CASE("data are copied, the job starts up and trains, results are fetched") 
   CHECK(world.keeper.events == std::vector<std::string>{"a submitted", "b submitted", "a started", "a preloading",
                                                         "a starting_up", "a running", "a collecting", "a finished", "b started",
                                                         "b running", "b finished"});
+}
+
+TEST_CASE("a job waits for what is measured for it before it queues, and its deadline runs") {
+  // 7 s of measurements, then 5 + 3 + 10 + 4: it ends at 29; the other one, which nothing is measured for, goes first.
+  World world = flowing(1);
+  world.menus.menu.wait_s = 7;
+  Greedy queue;
+  world.run({stepping("a", 0, 10), rigid("b", 0, 1, 1)}, queue);
+  CHECK(world.keeper.of("b").end_s == 1);
+  CHECK(world.keeper.of("a").start_s == 7);
+  CHECK(world.keeper.of("a").end_s == 29);
+  CHECK(world.keeper.events[2] == "b started");
+  CHECK(std::count(world.keeper.events.begin(), world.keeper.events.end(), "a released") == 1);
+
+  World stopped = flowing(1);
+  stopped.menus.menu.wait_s = 7;
+  Job job = stepping("a", 0, 10);
+  job.deadline_s = 5;
+  job.on_deadline = OnDeadline::stop;
+  Greedy again;
+  stopped.run({job, stepping("b", 1, 10)}, again);
+  CHECK(stopped.keeper.of("a").reason == FailureReason::deadline_stop);
+  CHECK(stopped.keeper.of("a").end_s == 5);
+  CHECK(stopped.keeper.of("b").start_s == 8);
 }
 
 TEST_CASE("a node that fails while results are fetched takes them with it") {

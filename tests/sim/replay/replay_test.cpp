@@ -8,6 +8,7 @@
 #include "sim/base/random.hpp"
 #include "sim/nodes/nodes.hpp"
 #include "tests/sim/replay/toy.hpp"
+#include "tests/sim/replay/toy_queues.hpp"
 
 using namespace toy;
 using rehearse::policies::Fifo;
@@ -159,11 +160,37 @@ TEST_CASE("caps: the job's epochs, the default, or the policy's budget") {
   CHECK(world.keeper.of("budget").accuracy == Approx(0.2));
 }
 
+TEST_CASE("a job that is out of memory has paid for its start-up, and starts up again with half of the batch") {
+  struct Told final : Configurator {
+    Menu menu;
+    std::vector<double> too_large;
+    Menu configure(const Job&, double) override { return menu; }
+    void on_out_of_memory(const Job&, const Configuration& c) override { too_large.push_back(c.batch_size()); }
+  } told;
+  World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 10, .checkpoint_s = 0}};
+  Fifo fifo;
+  told.menu.ranked = {choice(0, 1, 3000)};  // 1000 samples fit: of 3000, 1500 and 750 the third
+  Job job = training("halved", 0);
+  job.epochs = 1;
+  world.run({job}, fifo, &told);
+  const JobRecord& halved = world.keeper.of("halved");
+  CHECK(halved.state == JobState::finished);
+  CHECK(halved.batch_size == 750);
+  CHECK(told.too_large == std::vector<double>{3000, 1500});
+  CHECK(halved.time.switch_s == Approx(3 * 10));
+  CHECK(halved.cost.switch_usd == Approx(3 * 10 * 0.001));
+
+  Fifo second;
+  world.run({stepping("fixed", 0, 10)}, second, &told);  // the batch is the job's: nothing to halve
+  CHECK(world.keeper.of("fixed").reason == FailureReason::out_of_memory);
+  CHECK(world.keeper.of("fixed").cost.switch_usd == Approx(10 * 0.001));
+}
+
 TEST_CASE("out of memory, divergence, deadline stop and rejection are final states with their reasons") {
   World world{.cluster = cluster({{1, 1}})};
   Fifo fifo;
   world.menus.menu.ranked = {choice(0, 1, 2000)};
-  world.run({training("memory", 0)}, fifo);
+  world.run({stepping("memory", 0, 10)}, fifo);
   CHECK(world.keeper.of("memory").reason == FailureReason::out_of_memory);
 
   world.menus.menu.ranked = {choice(0, 1, 50)};

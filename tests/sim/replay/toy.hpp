@@ -56,7 +56,7 @@ class Steps final : public StepTimes {
 };
 
 /// 100 samples an epoch, 40 to evaluate; accuracy is a tenth for each epoch trained. A learning rate of 9 diverges.
-class Tenths final : public Convergence {
+class ConvergenceOfTenths : public Convergence {
  public:
   std::uint64_t individuality(const Job&) const override { return 0; }
   double samples_per_epoch(const Profile&) const override { return 100; }
@@ -71,6 +71,8 @@ class Tenths final : public Convergence {
   double measured_accuracy(const Job&, int, double accuracy) const override { return accuracy; }
   double evaluation_deviation(const Profile&, double) const override { return 0; }
 };
+
+class Tenths final : public ConvergenceOfTenths {};
 
 /// Every job gets the same menu.
 class SameMenu final : public Configurator {

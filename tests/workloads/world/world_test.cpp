@@ -106,6 +106,19 @@ TEST_CASE("each error scales with the model error", "[world]") {
   CHECK(half.evaluation_noise == Approx(0.5));
 }
 
+TEST_CASE("presets scale as the default world does, and a world without errors has none", "[world]") {
+  WorldErrors half = WorldErrors::datasheet();
+  half.scale(0.5);
+  CHECK(half.model_error == Approx(0.15));
+  CHECK(half.workers_error == Approx(0.04));
+  CHECK(half.memory_error == Approx(0.075));
+  CHECK(half.examples_error == Approx(0.035));
+  half.scale(0);
+  CHECK(half.none());
+  CHECK_FALSE(WorldErrors().none());
+  CHECK(WorldErrors().memory_error == 0);  // the default world has no errors of shape
+}
+
 TEST_CASE("draws hang on seed, repetition and names, not on order or on who else is there", "[world]") {
   const RealWorld one(real_cluster({kSlow, kFast}), {{"resnet18", "cifar10"}, {"rnnlm", "ptb"}});
   const RealWorld other(
@@ -148,6 +161,46 @@ TEST_CASE("factors have the spread that was asked for", "[world]") {
     errors.model_error = 0.1;
     const auto step = [&](const sim::Models& m) { return timing(m, real.cluster, j, configuration(0, 1, 512)).step_s; };
     check_normal(spread(kWorlds, log_ratio(errors, step)), 0.1, kWorlds);
+  }
+  SECTION("batch curve: two doublings from the publication's 128") {
+    WorldErrors errors = none;
+    errors.batch_error = 0.05;
+    const auto step = [&](const sim::Models& m) { return timing(m, real.cluster, j, configuration(0, 1, 512)).step_s; };
+    check_normal(spread(kWorlds, log_ratio(errors, step)), 0.1, kWorlds);
+    const auto at_the_publications = [&](const sim::Models& m) {
+      return timing(m, real.cluster, j, configuration(0, 1, 128)).step_s;
+    };
+    CHECK(log_ratio(errors, at_the_publications)(3) == 0);
+  }
+  SECTION("worker curve: two doublings from one worker, and never faster than a worker alone") {
+    WorldErrors errors = none;
+    errors.workers_error = 0.05;
+    sim::Cluster slow = real.cluster;
+    slow.instances[0].network.bandwidth_bytes_per_s = 1e6;
+    const RealWorld thin(slow, {{"resnet18", "cifar10"}});
+    sim::Configuration c = configuration(0, 4, 1);
+    c.sync = {.kind = sim::SyncKind::servers_async, .servers = 1};
+    check_normal(spread(kWorlds,
+                        [&](int seed) {
+                          const World world = thin.world(errors, static_cast<std::uint64_t>(seed));
+                          return std::log(timing(world.models(), thin.cluster, j, c).step_s /
+                                          timing(thin.belief->models(), thin.cluster, j, c).step_s);
+                        }),
+                 0.1, kWorlds);
+    errors.workers_error = 0.5;
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+      const World world = real.world(errors, seed);
+      const auto step_s = [&](int workers) {
+        return timing(world.models(), real.cluster, j, configuration(0, workers, 512)).step_s;
+      };
+      for (const int workers : {2, 4}) CHECK(step_s(workers) >= step_s(1) * (1 - 1e-9));
+    }
+  }
+  SECTION("memory") {
+    WorldErrors errors = none;
+    errors.memory_error = 0.1;
+    const auto bytes = [&](const sim::Models& m) { return timing(m, real.cluster, j, configuration(0, 1, 512)).memory_bytes; };
+    check_normal(spread(kWorlds, log_ratio(errors, bytes)), 0.1, kWorlds);
   }
   SECTION("synchronisation, where servers are all that counts") {
     WorldErrors errors = none;

@@ -1,0 +1,75 @@
+// `rehearse rent`: what a user wants, and what is said of the answer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "policies/harness/rent.hpp"
+#include "scenarios/read/rent_files.hpp"
+
+namespace rehearse::cli {
+
+struct RentArguments {
+  std::string model;  ///< of the zoo, a network's file, or a job's JSON file
+  std::string dataset, samples, epochs, deadline, batches;
+  double accuracy = 0, budget = 0;
+  double confidence = 90;  ///< percent
+  std::string spot = "no", regions, providers, account, from;
+  double spot_mean_up_h = 24;
+  int nodes = 16;
+  bool power_limits = false;
+  std::vector<std::string> catalogues, against;
+  std::string csv, html, export_to, framework = "pytorch", state, resume, watch;
+};
+
+void add_rent_command(Command app, RentArguments& arguments);
+int rent_command(const RentArguments& arguments);
+/// Answers beside what was measured: records of trainings (JSON), measured steps (CSV).
+int rent_against(const RentArguments& arguments);
+
+/// One request, its choices and those of them that are told.
+struct RentAnswer {
+  scenarios::Catalogue catalogue;
+  scenarios::RentMarket market;
+  scenarios::PlanRequest request;
+  policies::RentRules rules;
+  std::vector<policies::RentChoice> choices;
+  struct Told {
+    std::string label;
+    std::size_t choice = 0;
+    policies::Bottleneck bottleneck = policies::Bottleneck::compute;
+  };
+  std::vector<Told> told;               ///< the cheapest, the fastest, the least energy, then others
+  std::vector<RentAnswer::Told> front;  ///< of money against time
+  double checkpoint_bytes = 0;
+  const policies::RentPool& pool_of(const policies::RentChoice& c) const {
+    return market.pools[static_cast<std::size_t>(c.plan.pool)];
+  }
+};
+
+RentAnswer rent_answer(const RentArguments& arguments);
+/// The request and its cheapest answer, for `--resume`.
+void save_rent_state(const RentAnswer& answer, const RentArguments& arguments);
+/// A training that runs by such a state, beside its log: stay, change batch, or change machine, with the money of each.
+int rent_resume(const RentArguments& arguments);
+
+/// "2 x p5.48xlarge, all 16 h100".
+std::string rented_words(const policies::RentChoice& choice, const sim::Cluster& cluster);
+/// A share, which may be tiny.
+std::string miss_words(double share);
+std::string precision_words(const policies::RentChoice& choice);
+
+/// The front as points of a terminal's size: money to the right, time upwards, both logarithmic.
+std::string front_picture(const RentAnswer& answer);
+/// A page by itself: the front as a picture, and a table with each point's reasons.
+std::string rent_page(const RentAnswer& answer);
+/// A line for each choice that fits memory.
+std::string rent_csv(const RentAnswer& answer);
+
+/// Seconds of "12h", "1.5 d", "90min", "3600" or "3600s". Throws sim::InputError that names the option.
+double duration_option(const std::string& option, const std::string& text);
+/// The number of "1.2M", "50k", "3e5".
+double count_option(const std::string& option, const std::string& text);
+
+}  // namespace rehearse::cli

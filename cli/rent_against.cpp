@@ -1,0 +1,301 @@
+// How good the answers of `rent` are: against public records of whole trainings, and against sets of measured steps.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "cli/commands.hpp"
+#include "cli/measured.hpp"
+#include "cli/rent.hpp"
+#include "cli/say.hpp"
+#include "policies/learn/gaussian_learner.hpp"
+#include "report/table.hpp"
+#include "scenarios/read/loader_parts.hpp"
+#include "scenarios/read/places.hpp"
+#include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
+#include "sim/base/statistics.hpp"
+#include "sim/io/csv.hpp"
+#include "sim/io/object_reader.hpp"
+#include "workloads/calibration/calibration.hpp"
+#include "workloads/calibration/energy.hpp"
+#include "workloads/steps/graph_builder.hpp"
+
+namespace rehearse::cli {
+
+namespace {
+
+using workloads::Measurement;
+
+double average(const std::vector<double>& values) {
+  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// Records of whole trainings.
+
+struct Record {
+  std::string name, job, instance;
+  int workers = 1;
+  double hours = 0;  ///< measured
+  bool half_precision = false;
+};
+
+/// The hours of each entry of the file that the records name.
+std::map<std::string, double> measured_hours(const std::string& path) {
+  std::map<std::string, double> hours;
+  sim::CsvReader reader(path, {.required = {"entry", "hours_to_goal"}, .optional = {}});
+  while (sim::CsvRow* row = reader.next()) {
+    const std::string name(row->text("entry"));
+    const auto value = row->maybe_number("hours_to_goal");
+    if (row->mistakes().empty() && value) hours[name] = *value;
+  }
+  return hours;
+}
+
+std::vector<Record> read_records(const std::string& path) {
+  const sim::JsonDocument document = sim::read_json_file(path);
+  sim::Mistakes mistakes;
+  sim::ObjectReader in(document.root(), mistakes);
+  const scenarios::Paths paths{path.substr(0, path.rfind('/') + 1)};
+  in.text("about", "");
+  std::map<std::string, double> hours;
+  if (const auto entries = in.child("entries")) {
+    const std::string file = paths.resolve(*entries, mistakes);
+    mistakes.throw_if_any();
+    hours = measured_hours(file);
+  }
+  std::vector<Record> records;
+  for (const sim::JsonValue value : in.list("records")) {
+    sim::ObjectReader one(value, mistakes);
+    Record record{.name = one.text("name"), .instance = one.text("instance")};
+    record.workers = static_cast<int>(one.integer("workers", sim::between(1, 1e6), 1));
+    record.half_precision = one.text("precision", "fp32") == "fp16";
+    one.text("note", "");
+    if (const auto own = one.maybe_number("hours", sim::above(0)))
+      record.hours = *own;
+    else if (const auto found = hours.find(record.name); found != hours.end())
+      record.hours = found->second;
+    else
+      value.refuse("hours, or a name of the file \"entries\"", mistakes);
+    const std::string network = one.text("network", ""), model = one.text("model", "");
+    const double samples = one.number("samples", sim::above(0)), epochs = one.number("epochs", sim::above(0));
+    const auto batch = one.integer("batch_size", sim::between(1, 1e6));
+    one.finish();
+    record.job = fmt::format(
+        "{{\"name\": {0}, {1}, \"samples\": {2}, \"epochs\": {3}, \"batch_size\": {4}, \"workers\": {5}, \"pool\": {6}}}",
+        sim::json_string(record.name),
+        model.empty() ? fmt::format("\"network\": {{\"cnn\": {}}}", network)
+                      : fmt::format("\"model\": {}", sim::json_string(model)),
+        samples, epochs, batch, record.workers, sim::json_string(record.instance));
+    records.push_back(std::move(record));
+  }
+  in.finish();
+  mistakes.throw_if_any();
+  return records;
+}
+
+void against_records(const std::string& path, const RentArguments& a) {
+  scenarios::Catalogue catalogue;
+  catalogue.add_own();
+  scenarios::RentWishes wishes{.most_nodes = 128};
+  for (const scenarios::InstanceEntry& entry : catalogue.instances()) wishes.account.instances[entry.instance.name];
+  scenarios::RentMarket market = rent_market(catalogue, wishes);
+  const sim::Cluster& cluster = market.cluster->scenario.cluster;
+  const policies::RentRules rules{.confidence = a.confidence / 100};
+  std::vector<std::vector<std::string>> rows{
+      {"record", "on", "predicted", "80 % in", "measured", "error", "money, predicted", "measured"}};
+  std::vector<double> predicted, measured;
+  int near = 0, inside = 0;
+  for (const Record& record : read_records(path)) {
+    const scenarios::PlanRequest request = scenarios::read_plan_job(record.job, path + ": " + record.name, *market.cluster);
+    const sim::OpGraph graph = workloads::build_graph(
+        request.network, {.optimizer = request.optimizer, .stored_bytes_per_sample = request.bytes_per_sample});
+    const workloads::StepModel step(graph);
+    const workloads::MemoryModel memory(graph, request.optimizer);
+    const policies::RentModel model{.step = step, .memory = memory, .model = request.model, .dataset = request.dataset};
+    const policies::RentSearch search(cluster, market.cluster->scenario.costs, market.pools, model, rules);
+    const policies::RentChoice* found = nullptr;
+    const std::vector<policies::RentChoice> choices = search.choices(request.job, request.limits);
+    for (const policies::RentChoice& one : choices)
+      if ((one.precision == sim::Precision::fp16) == record.half_precision) found = &one;
+    if (found == nullptr) throw sim::InputError({.file = path, .expected = "a record that fits memory", .found = record.name});
+    const policies::Interval time = found->plan.time_s;
+    const double measured_s = 3600 * record.hours, error = time.expected / measured_s - 1;
+    const double usd_per_s = found->plan.cost_usd.expected / time.expected;
+    predicted.push_back(time.expected);
+    measured.push_back(measured_s);
+    near += std::abs(error) <= 0.3 ? 1 : 0;
+    inside += time.low <= measured_s && measured_s <= time.high ? 1 : 0;
+    rows.push_back({record.name, rented_words(*found, cluster), sim::time_words(time.expected),
+                    fmt::format("{} to {}", sim::time_words(time.low), sim::time_words(time.high)), sim::time_words(measured_s),
+                    fmt::format("{:+.0f} %", 100 * error), sim::money_words(found->plan.cost_usd.expected),
+                    sim::money_words(usd_per_s * measured_s)});
+  }
+  say("{}\n{} records: rank correlation {:.2f}, {} within 30 %, {} within their interval\n",
+      report::aligned(rows, {true, true, false, false, false, false, false, false}), predicted.size(),
+      workloads::rank_correlation(predicted, measured), near, inside);
+}
+
+// Sets of measured steps.
+
+/// Rows of one device, by place in the list.
+using RowsOf = std::map<std::string, std::vector<std::size_t>>;
+
+/// What each row is predicted to take, with a device fitted to `known` of its single-worker rows; data sheet where there are
+/// none.
+std::vector<double> predicted_with(const Measured& measured, const RowsOf& by_device, const std::vector<bool>& known) {
+  std::vector<double> seconds(known.size());
+  for (const auto& [device, rows] : by_device) {
+    std::vector<Measurement> fitted;
+    std::vector<workloads::Place> places;
+    for (const std::size_t i : rows)
+      if (known[i] && measured.list.rows[i].workers == 1) {
+        fitted.push_back(measured.list.rows[i]);
+        places.push_back(measured.places[i]);
+      }
+    std::optional<workloads::Calibration> calibration;
+    if (!fitted.empty()) calibration = calibrate(fitted, places, measured.model);
+    for (const std::size_t i : rows) {
+      workloads::Place place = measured.places[i];
+      if (calibration) place.device = calibrated(place.device, *calibration);
+      seconds[i] = measured.model.step_s(measured.list.rows[i], place);
+    }
+  }
+  return seconds;
+}
+
+struct Choosing {
+  std::vector<double> regrets;  ///< of each task: money of the chosen over the best measured, less 1
+  int rows = 0, covered = 0, chosen_covered = 0;
+};
+
+void against_measurements(const std::string& path, const RentArguments& a, std::map<std::string, std::vector<double>>& groups) {
+  Measured measured = load_measured({.path = path, .catalogues = a.catalogues});
+  const std::vector<Measurement>& rows = measured.list.rows;
+  RowsOf by_device, by_task;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].kernel) continue;
+    by_device[rows[i].device].push_back(i);
+    by_task[rows[i].model + "/" + rows[i].dataset].push_back(i);
+  }
+  const auto money_of = [&](std::size_t i, double step_s) {
+    const scenarios::InstanceEntry* entry = instance_of(rows[i], measured.catalogue);
+    int devices = 1;
+    if (entry != nullptr)
+      for (const auto& named : entry->devices) devices = std::max(devices, named.count);
+    const double price = entry == nullptr ? 1 : entry->instance.price_usd_per_hour / devices;
+    return step_s * price * rows[i].workers / (rows[i].batch_per_worker * rows[i].workers);
+  };
+  std::vector<bool> half(rows.size(), false);
+  for (const auto& [task, list] : by_task)
+    for (std::size_t k = 0; k < list.size(); k += 2) half[list[k]] = true;
+  const auto choose = [&](const std::vector<double>& seconds, const std::vector<bool>& known, const std::vector<bool>& may) {
+    Choosing result;
+    const double z = policies::normal_quantile(0.95);
+    for (const auto& [task, list] : by_task) {
+      std::size_t chosen = list[0], best = list[0];
+      double least = std::numeric_limits<double>::infinity();
+      for (const std::size_t i : list) {
+        const double usd = money_of(i, known[i] ? rows[i].step_s : seconds[i]);
+        if (may[i] && usd < least) {
+          least = usd;
+          chosen = i;
+        }
+        if (money_of(i, rows[i].step_s) < money_of(best, rows[best].step_s)) best = i;
+      }
+      result.regrets.push_back(money_of(chosen, rows[chosen].step_s) / money_of(best, rows[best].step_s) - 1);
+      const auto covers = [&](std::size_t i) {
+        const policies::PredictionError e =
+            policies::validated_error(policies::Knowledge::model, rows[i].workers == 1 ? policies::Spread::worker
+                                                                  : rows[i].nodes == 1 ? policies::Spread::node
+                                                                                       : policies::Spread::nodes);
+        return known[i] || std::abs(std::log(rows[i].step_s / (e.bias * seconds[i]))) <= z * e.sigma;
+      };
+      for (const std::size_t i : list) {
+        if (known[i]) continue;
+        ++result.rows;
+        result.covered += covers(i) ? 1 : 0;
+      }
+      result.chosen_covered += covers(chosen) ? 1 : 0;
+    }
+    return result;
+  };
+  const std::vector<bool> all(rows.size(), true), none(rows.size(), false);
+  const Choosing from_half = choose(predicted_with(measured, by_device, half), half, all);
+  const std::vector<double> sheet = predicted_with(measured, by_device, none);
+  const Choosing from_none = choose(sheet, none, all);
+  const std::string name = path.substr(path.rfind('/') + 1);
+  say("{}: {} tasks. From half of the rows the chosen costs {} more than the best measured in the median, {} at p90; 90 % "
+      "intervals cover {} "
+      "of the rows that were not known and {} of the chosen. From data sheets alone: {} more in the median\n",
+      name, by_task.size(), sim::percent_words(sim::quantile(from_half.regrets, 0.5)),
+      sim::percent_words(sim::quantile(from_half.regrets, 0.9)),
+      sim::percent_words(from_half.rows > 0 ? static_cast<double>(from_half.covered) / from_half.rows : 1),
+      sim::percent_words(static_cast<double>(from_half.chosen_covered) / static_cast<double>(by_task.size())),
+      sim::percent_words(sim::quantile(from_none.regrets, 0.5)));
+  for (const auto& [device, list] : by_device)
+    for (const std::size_t i : list) {
+      const char* spread = rows[i].workers == 1 ? "one worker"
+                           : rows[i].nodes == 1 ? "several workers of a node"
+                                                : "several nodes";
+      groups[fmt::format("{}|{} {}", spread, name, device)].push_back(std::log(rows[i].step_s / sheet[i]));
+    }
+}
+
+/// Of data sheets alone: what a group deviates by that the others have not seen.
+void say_groups(const std::map<std::string, std::vector<double>>& groups) {
+  std::map<std::string, std::vector<const std::vector<double>*>> by_spread;
+  for (const auto& [key, errors] : groups) by_spread[key.substr(0, key.find('|'))].push_back(&errors);
+  const auto variance = [](const std::vector<double>& v) {
+    const double m = average(v);
+    double sum = 0;
+    for (const double x : v) sum += (x - m) * (x - m);
+    return v.empty() ? 0 : sum / static_cast<double>(v.size());
+  };
+  for (const auto& [spread, list] : by_spread) {
+    if (list.size() < 3) continue;
+    const auto fitted = [&](const std::vector<double>* left_out) {
+      std::vector<double> means, within;
+      for (const std::vector<double>* group : list) {
+        if (group == left_out) continue;
+        means.push_back(average(*group));
+        within.push_back(variance(*group));
+      }
+      const auto n = static_cast<double>(means.size());
+      return std::pair(average(means), std::sqrt(variance(means) * n / (n - 1) * (1 + 1 / n) + average(within)));
+    };
+    const double z = policies::normal_quantile(0.9);
+    std::vector<double> central, below;
+    for (const std::vector<double>* group : list) {
+      const auto [middle, deviation] = fitted(group);
+      double in = 0, under = 0;
+      for (const double e : *group) {
+        in += std::abs(e - middle) <= z * deviation ? 1 : 0;
+        under += e - middle <= z * deviation ? 1 : 0;
+      }
+      central.push_back(in / static_cast<double>(group->size()));
+      below.push_back(under / static_cast<double>(group->size()));
+    }
+    const auto [middle, deviation] = fitted(nullptr);
+    say("{}, {} groups of set and device: measured over predicted {:.2f}, deviation of the logarithm {:.2f}; each group left "
+        "out, 80 % intervals of "
+        "the others cover {} of it, and their upper 90 % bounds {}\n",
+        spread, list.size(), std::exp(middle), deviation, sim::percent_words(average(central)),
+        sim::percent_words(average(below)));
+  }
+}
+
+}  // namespace
+
+int rent_against(const RentArguments& arguments) {
+  std::map<std::string, std::vector<double>> groups;
+  for (const std::string& path : arguments.against)
+    path.ends_with(".json") ? against_records(path, arguments) : against_measurements(path, arguments, groups);
+  say_groups(groups);
+  return kOk;
+}
+
+}  // namespace rehearse::cli

@@ -1,0 +1,210 @@
+// A training under way beside its plan: what it was predicted to take, what it takes, and what stepping aside would cost.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+
+#include "cli/commands.hpp"
+#include "cli/rent.hpp"
+#include "cli/say.hpp"
+#include "report/table.hpp"
+#include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
+#include "sim/io/object_reader.hpp"
+#include "sim/io/output_file.hpp"
+#include "sim/io/shown.hpp"
+
+namespace rehearse::cli {
+
+namespace {
+
+using policies::RentChoice;
+
+constexpr double kDrifted = 0.15;  // of the predicted step, from which on the plan is made anew
+
+struct Chosen {
+  std::string pool;
+  int workers = 0;
+  double batch = 0, power_limit_w = 0;
+  bool half_precision = false;
+};
+
+struct State {
+  RentArguments arguments;
+  Chosen chosen;
+};
+
+/// The options that make the same request again, by their keys in the state's file.
+template <class Arguments>
+auto texts_of(Arguments& a) {
+  return std::array{std::pair("model", &a.model),     std::pair("dataset", &a.dataset),   std::pair("samples", &a.samples),
+                    std::pair("epochs", &a.epochs),   std::pair("deadline", &a.deadline), std::pair("batches", &a.batches),
+                    std::pair("spot", &a.spot),       std::pair("regions", &a.regions),   std::pair("clouds", &a.providers),
+                    std::pair("account", &a.account), std::pair("from", &a.from)};
+}
+template <class Arguments>
+auto numbers_of(Arguments& a) {
+  return std::array{std::pair("accuracy", &a.accuracy), std::pair("budget", &a.budget), std::pair("confidence", &a.confidence),
+                    std::pair("spot_mean_up_h", &a.spot_mean_up_h)};
+}
+
+State read_state(const std::string& path) {
+  const sim::JsonDocument document = sim::read_json_file(path);
+  sim::Mistakes mistakes;
+  sim::ObjectReader in(document.root(), mistakes);
+  State state;
+  if (const auto options = in.required("options", "the request that was planned (rehearse rent ... --state FILE)")) {
+    sim::ObjectReader one(*options, mistakes);
+    for (const auto& [key, into] : texts_of(state.arguments)) *into = one.text(key, "");
+    for (const auto& [key, into] : numbers_of(state.arguments)) *into = one.number(key, sim::between(0, 1e12), *into);
+    state.arguments.nodes = static_cast<int>(one.integer("nodes", sim::between(1, 100000), 16));
+    for (const sim::JsonValue file : one.list("catalogues"))
+      state.arguments.catalogues.emplace_back(sim::read_text(file, mistakes));
+    one.finish();
+  }
+  if (const auto chosen = in.required("chosen", "what is trained on")) {
+    sim::ObjectReader one(*chosen, mistakes);
+    state.chosen = {.pool = one.text("pool"),
+                    .workers = static_cast<int>(one.integer("workers", sim::between(1, 1e7))),
+                    .batch = one.number("batch_size", sim::at_least(1)),
+                    .power_limit_w = one.number("power_limit_w", sim::at_least(0), 0.0),
+                    .half_precision = one.text("precision", "fp32") == "fp16"};
+    one.finish();
+  }
+  in.finish();
+  mistakes.throw_if_any();
+  return state;
+}
+
+struct Progress {
+  double step = 0, of = 0, step_s = 0, elapsed_s = 0;
+};
+
+/// Of a log with a JSON object a line, as the exported training writes it: time_s, step, of.
+Progress read_progress(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw sim::InputError({.file = path, .expected = "a log that can be read", .found = "none"});
+  std::string line;
+  double first_s = 0, first_step = -1;
+  Progress p;
+  double last_s = 0;
+  for (int number = 1; std::getline(in, line); ++number) {
+    if (line.find("\"of\"") == line.npos) continue;  // an accuracy, or another's line
+    const sim::JsonDocument document = sim::parse_json(line, fmt::format("{}:{}", path, number));
+    sim::Mistakes mistakes;
+    sim::ObjectReader one(document.root(), mistakes);
+    const double time_s = one.number("time_s", sim::at_least(0)), step = one.number("step", sim::at_least(0));
+    p.of = one.number("of", sim::at_least(1));
+    mistakes.throw_if_any();
+    if (first_step < 0 || step < p.step) {  // begun anew from a checkpoint: the time in between is not of steps
+      first_s = time_s;
+      first_step = step;
+    }
+    p.step = step;
+    last_s = time_s;
+  }
+  if (p.step <= first_step || first_step < 0)
+    throw sim::InputError(
+        {.file = path, .expected = "two lines with time_s, step and of, the second further on", .found = "fewer"});
+  p.step_s = (last_s - first_s) / (p.step - first_step);
+  p.elapsed_s = p.step * p.step_s;
+  return p;
+}
+
+const RentChoice* find_chosen(const RentAnswer& answer, const Chosen& chosen) {
+  const sim::Cluster& cluster = answer.market.cluster->scenario.cluster;
+  for (const RentChoice& one : answer.choices)
+    if (cluster.pools[static_cast<std::size_t>(one.plan.pool)].name == chosen.pool && one.plan.workers == chosen.workers &&
+        one.plan.batch == chosen.batch && one.plan.power_limit_w == chosen.power_limit_w &&
+        (one.precision == sim::Precision::fp16) == chosen.half_precision)
+      return &one;
+  return nullptr;
+}
+
+}  // namespace
+
+void save_rent_state(const RentAnswer& answer, const RentArguments& a) {
+  const RentChoice& chosen = answer.choices[answer.told[0].choice];
+  std::string options, catalogues;
+  for (const auto& [key, value] : texts_of(a)) options += fmt::format("\"{}\": {}, ", key, sim::json_string(*value));
+  for (const auto& [key, value] : numbers_of(a)) options += fmt::format("\"{}\": {}, ", key, *value);
+  for (const std::string& file : a.catalogues) catalogues += (catalogues.empty() ? "" : ", ") + sim::json_string(file);
+  const auto pool = static_cast<std::size_t>(chosen.plan.pool);
+  sim::write_file(
+      a.state,
+      fmt::format("{{\n  \"options\": {{{}\"nodes\": {}, \"catalogues\": [{}]}},\n  \"chosen\": {{\"pool\": {}, \"workers\": {}, "
+                  "\"batch_size\": {}, \"power_limit_w\": {}, \"precision\": \"{}\"}}\n}}\n",
+                  options, a.nodes, catalogues, sim::json_string(answer.market.cluster->scenario.cluster.pools[pool].name),
+                  chosen.plan.workers, chosen.plan.batch, chosen.plan.power_limit_w,
+                  chosen.precision == sim::Precision::fp16 ? "fp16" : "fp32"));
+}
+
+int rent_resume(const RentArguments& arguments) {
+  if (arguments.watch.empty())
+    throw sim::InputError({.file = "--watch", .expected = "the log of the training beside --resume", .found = "nothing"});
+  const State state = read_state(arguments.resume);
+  const Progress progress = read_progress(arguments.watch);
+  const RentAnswer answer = rent_answer(state.arguments);
+  const sim::Cluster& cluster = answer.market.cluster->scenario.cluster;
+  const RentChoice* now = find_chosen(answer, state.chosen);
+  if (now == nullptr)
+    throw sim::InputError(
+        {.file = arguments.resume, .pointer = "/chosen", .expected = "one of what can be rented", .found = state.chosen.pool});
+  const double drift = progress.step_s / now->plan.step_s.expected, done = std::min(1.0, progress.step / progress.of);
+  say("step {:.0f} of {:.0f} ({}), {:.4g} s a step where {:.4g} s were predicted ({:+.0f} %)\n\n", progress.step, progress.of,
+      sim::percent_words(done), progress.step_s, now->plan.step_s.expected, 100 * (drift - 1));
+  const double deadline_s = answer.request.limits.deadline_s - progress.elapsed_s;
+  // What was measured here holds for this device; elsewhere the prediction is all there is.
+  const auto rest_s = [&](const RentChoice& c, bool is_here) {
+    return (1 - done) * (c.plan.time_s.expected - c.start_s) * (is_here ? drift : 1);
+  };
+  const auto usd = [&](const RentChoice& c, double seconds) {
+    return c.plan.cost_usd.expected / c.plan.time_s.expected * seconds;
+  };
+  std::vector<std::vector<std::string>> rows{{"", "on", "batch", "left", "money left", "deadline"}};
+  const auto add = [&](const char* label, const RentChoice& c, double seconds) {
+    rows.push_back({label, rented_words(c, cluster), fmt::format("{:.0f}", c.plan.batch), sim::time_words(seconds),
+                    sim::money_words(usd(c, seconds)),
+                    std::isinf(deadline_s)  ? "-"
+                    : seconds <= deadline_s ? "kept"
+                                            : "missed"});
+  };
+  add("stay", *now, rest_s(*now, true));
+  const RentChoice *other_batch = nullptr, *other_machine = nullptr;
+  const auto cheaper = [&](const RentChoice*& best, const RentChoice& c, double seconds, auto&& best_s) {
+    const bool keeps = seconds <= deadline_s, best_keeps = best != nullptr && best_s(*best) <= deadline_s;
+    if (best == nullptr || (keeps && !best_keeps) || (keeps == best_keeps && usd(c, seconds) < usd(*best, best_s(*best))))
+      best = &c;
+  };
+  const double restart_s = answer.checkpoint_bytes / answer.market.cluster->scenario.costs.restore_bytes_per_s;
+  const auto batch_s = [&](const RentChoice& c) {
+    return rest_s(c, true) + answer.market.cluster->scenario.costs.start_s + restart_s;
+  };
+  const auto machine_s = [&](const RentChoice& c) { return rest_s(c, false) + c.start_s + restart_s; };
+  for (const RentChoice& c : answer.choices) {
+    if (&c == now) continue;
+    if (c.plan.pool == now->plan.pool && c.plan.workers == now->plan.workers && c.precision == now->precision &&
+        c.plan.power_limit_w == now->plan.power_limit_w)
+      cheaper(other_batch, c, batch_s(c), batch_s);
+    if (c.plan.pool != now->plan.pool) cheaper(other_machine, c, machine_s(c), machine_s);
+  }
+  if (other_batch != nullptr) add("change batch", *other_batch, batch_s(*other_batch));
+  if (other_machine != nullptr) add("change machine", *other_machine, machine_s(*other_machine));
+  say("{}\n", report::aligned(rows, {true, true, false, false, false, true}));
+  const double stay_usd = usd(*now, rest_s(*now, true));
+  const bool stay_keeps = rest_s(*now, true) <= deadline_s;
+  const bool move = other_machine != nullptr && machine_s(*other_machine) <= deadline_s &&
+                    (!stay_keeps || usd(*other_machine, machine_s(*other_machine)) < (1 - kDrifted) * stay_usd);
+  say("{}", wrapped(std::abs(drift - 1) <= kDrifted
+                        ? fmt::format("The training runs as planned, within {:.0f} %.{}", 100 * kDrifted,
+                                      move ? " Another machine would do better all the same." : "")
+                        : fmt::format("The plan has drifted. {}",
+                                      move         ? "Move: save, rent the other machine, go on from the checkpoint."
+                                      : stay_keeps ? "Stay: nothing else is cheaper by more than moving costs."
+                                                   : "The deadline is lost where it runs, and nothing else keeps it.")));
+  return kOk;
+}
+
+}  // namespace rehearse::cli

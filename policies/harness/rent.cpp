@@ -1,0 +1,292 @@
+// The search: each (device, batch of a worker, precision, limit) is timed once, each candidate is then a few products.
+#include "policies/harness/rent.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+
+#include "policies/learn/gaussian_learner.hpp"
+#include "sim/base/errors.hpp"
+#include "sim/base/random.hpp"
+#include "workloads/layers/layer_cost.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+constexpr double kForwardShare = 1.0 / 3;
+constexpr int kMostAccumulation = 64;
+constexpr double kFree = 1e6;  // by how much better a device is whose part of a step costs nothing
+
+bool halves_pay(const sim::Device& device) {
+  return device.kind == sim::DeviceKind::gpu && device.peak_fp16_flops > device.peak_fp32_flops;
+}
+
+}  // namespace
+
+Spread spread_of(const PlanChoice& choice) {
+  return choice.workers == 1 ? Spread::worker : choice.nodes == 1 ? Spread::node : Spread::nodes;
+}
+
+PredictionError validated_error(Knowledge knowledge, Spread spread) {
+  // One worker of ten groups, seven with other models of the device, six with the very model: mean over the groups of the
+  // logarithm, and what an eleventh group would deviate by, its own rows' scatter included.
+  PredictionError error = knowledge == Knowledge::data_sheet ? PredictionError{.bias = 1.26, .sigma = 0.44}
+                          : knowledge == Knowledge::device   ? PredictionError{.bias = 1.19, .sigma = 0.46}
+                                                             : PredictionError{.bias = 1.00, .sigma = 0.16};
+  // Several workers: six groups within a node are slower than one worker's error says, five over nodes faster; the sets do not
+  // tell a bias of spreading from the links of their machines, so that both keep one worker's, and the variance grows.
+  const double more = spread == Spread::worker ? 0 : spread == Spread::node ? 0.40 : 0.75;
+  error.sigma = std::hypot(error.sigma, more);
+  return error;
+}
+
+double normal_share_below(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
+
+std::string_view name_of(Bottleneck bottleneck) {
+  constexpr std::array<std::string_view, 5> kNames{"compute", "memory bandwidth", "network", "host", "input"};
+  return kNames[static_cast<std::size_t>(bottleneck)];
+}
+
+RentSearch::RentSearch(const sim::Cluster& cluster, const sim::CostRules& costs, const std::vector<RentPool>& pools,
+                       const RentModel& model, const RentRules& rules)
+    : cluster_(cluster), costs_(costs), pools_(pools), model_(model), rules_(rules) {
+  sim::check(pools.size() == cluster.pools.size(), "one RentPool a pool");
+}
+
+std::vector<int> RentSearch::counts(int pool, const PlanLimits& limits) const {
+  const int per_node = sim::workers_per_node(cluster_, pool);
+  const int nodes =
+      std::min(cluster_.pools[static_cast<std::size_t>(pool)].nodes, pools_[static_cast<std::size_t>(pool)].most_nodes);
+  std::set<int> found;
+  for (int n = 1; n <= per_node; n *= 2) found.insert(n);
+  for (int n = 1; n <= nodes; n *= 2) found.insert(n * per_node);
+  if (nodes >= 1) found.insert(nodes * per_node);
+  if (limits.workers > 0) found = {limits.workers};
+  std::erase_if(found, [&](int n) { return n > nodes * per_node; });
+  return {found.begin(), found.end()};
+}
+
+std::optional<RentSearch::Step> RentSearch::step_of(const sim::Device& device, const sim::Instance& instance,
+                                                    const RentChoice& choice) const {
+  const PlanChoice& c = choice.plan;
+  const double local = std::ceil(c.batch / c.workers);  // the fullest worker's
+  Step step;
+  double part = local;
+  while (!model_.memory.fits(part, device, choice.precision)) {
+    if (step.accumulation >= kMostAccumulation || part <= 1) return std::nullopt;
+    step.accumulation *= 2;
+    part = std::ceil(local / step.accumulation);
+  }
+  const workloads::Conditions conditions = workloads::corrected(
+      {.batch = part, .precision = choice.precision, .power_limit_w = c.power_limit_w}, device, model_.model, model_.dataset);
+  workloads::ComputeTime compute = model_.step.compute_time(device, conditions);
+  step.memory_bytes = model_.memory.bytes(part, choice.precision);
+  const double earlier_s = (step.accumulation - 1) * (compute.forward_s + compute.backward_s);  // exchanged once, with the last
+  const int per_node = std::min(c.workers, static_cast<int>(instance.gpus.empty() ? 1 : instance.gpus[0].count));
+  const workloads::StepTime time =
+      workloads::step_time({.compute = compute,
+                            .input_s = model_.step.input_s(part, instance.storage_bandwidth_bytes_per_s / per_node),
+                            .gradient_bytes = model_.step.gradient_bytes(choice.precision),
+                            .ring = {.nodes = (c.workers + per_node - 1) / per_node,
+                                     .workers_per_node = per_node,
+                                     .inside = instance.inside,
+                                     .network = instance.network},
+                            .overlap = instance.overlap,
+                            .straggling = workloads::straggling(c.workers)});
+  const double others_s = (step.accumulation - 1) * (time.worker_s - compute.update_s);
+  step.compute_s = compute.total_s() + earlier_s;
+  step.global_s = time.step_s + std::max(others_s, earlier_s);
+  step.energy_j = step.accumulation * compute.dynamic_energy_j + sim::power_law(device).running_w * step.compute_s;
+  return step;
+}
+
+RentChoice RentSearch::finished(const PlanJob& job, const PlanLimits& limits, RentChoice choice, const Step& step) const {
+  const RentPool& pool = pools_[static_cast<std::size_t>(choice.plan.pool)];
+  const sim::Instance& instance =
+      cluster_.instances[static_cast<std::size_t>(cluster_.pools[static_cast<std::size_t>(choice.plan.pool)].instance)];
+  const sim::Device& device = sim::worker_device(cluster_, choice.plan.pool);
+  const PredictionError error =
+      validated_error(pool.knowledge, choice.plan.workers == 1                                                   ? Spread::worker
+                                      : choice.plan.workers <= sim::workers_per_node(cluster_, choice.plan.pool) ? Spread::node
+                                                                                                                 : Spread::nodes);
+  const double z = normal_quantile(rules_.confidence);
+  const auto around = [&](double x) {
+    return Interval{x * error.bias, x * error.bias * std::exp(-z * error.sigma), x * error.bias * std::exp(z * error.sigma)};
+  };
+  const double peak = choice.precision == sim::Precision::fp16 ? device.peak_fp16_flops : device.peak_fp32_flops;
+  const double share = std::ceil(choice.plan.batch / choice.plan.workers);
+  const Interval compute = around(step.compute_s);
+  const double used = 3 * model_.forward_flops * share / peak;
+  const StepEstimate estimate{.step_s = compute,
+                              .energy_j = around(step.energy_j),
+                              .memory_bytes = {step.memory_bytes, step.memory_bytes, step.memory_bytes},
+                              .utilization = {used / compute.expected, used / compute.high, used / compute.low}};
+  const double whole_over_worker = step.global_s / step.compute_s;
+  choice.accumulation = step.accumulation;
+  // Writing stops the training: a checkpoint's seconds come on top, as often as they are written.
+  const double written_s = model_.checkpoint_bytes / instance.storage_bandwidth_bytes_per_s;
+  choice.checkpoint_interval_s =
+      pool.is_spot ? young_interval_s(std::max(1.0, written_s), rules_.spot.mean_up_s) : rules_.checkpoint_interval_s;
+  const double slower = 1 + written_s / choice.checkpoint_interval_s;
+  choice.plan = priced(cluster_, costs_, job, choice.plan, estimate,
+                       [&](double compute_s) { return compute_s * whole_over_worker * slower; });
+  sim::Configuration configuration;
+  configuration.groups.push_back({.pool = choice.plan.pool, .workers = choice.plan.workers});
+  choice.start_s = sim::boot_seconds(cluster_, nullptr, configuration) + costs_.start_s;
+  for (double* usd : {&choice.plan.cost_usd.expected, &choice.plan.cost_usd.low, &choice.plan.cost_usd.high})
+    *usd += pool.extra_usd;
+  const double left_s = limits.deadline_s - choice.start_s, training_s = choice.plan.time_s.expected - choice.start_s;
+  choice.miss_probability = left_s <= 0          ? 1
+                            : std::isinf(left_s) ? 0
+                                                 : 1 - normal_share_below(std::log(left_s / training_s) / error.sigma);
+  choice.keeps_limits = keeps(limits, choice.plan);
+  return choice;
+}
+
+std::vector<RentChoice> RentSearch::choices(const PlanJob& job, const PlanLimits& limits) const {
+  std::vector<RentChoice> found;
+  for (int pool = 0; pool < static_cast<int>(cluster_.pools.size()); ++pool) {
+    if (limits.pool >= 0 && limits.pool != pool) continue;
+    const sim::Device& device = sim::worker_device(cluster_, pool);
+    const sim::Instance& instance =
+        cluster_.instances[static_cast<std::size_t>(cluster_.pools[static_cast<std::size_t>(pool)].instance)];
+    std::vector<double> watts{0};
+    if (rules_.power_limits && device.kind == sim::DeviceKind::gpu)
+      for (const double share : kLimitShares)
+        if (share < 1) watts.push_back(share * device.busy_w);
+    for (const int workers : counts(pool, limits))
+      for (const BatchOption& option : job.batches) {
+        if (option.batch < workers || !(option.epochs > 0)) continue;
+        for (const sim::Precision precision : {sim::Precision::fp32, sim::Precision::fp16}) {
+          if (precision == sim::Precision::fp16 && !halves_pay(device)) continue;
+          for (const double limit_w : watts) {
+            RentChoice choice;
+            choice.plan = {
+                .pool = pool, .workers = workers, .batch = option.batch, .power_limit_w = limit_w, .epochs = option.epochs};
+            choice.precision = precision;
+            if (const auto step = step_of(device, instance, choice))
+              found.push_back(finished(job, limits, std::move(choice), *step));
+          }
+        }
+      }
+  }
+  return found;
+}
+
+Bottleneck RentSearch::bottleneck(const RentChoice& choice) const {
+  const sim::Device& device = sim::worker_device(cluster_, choice.plan.pool);
+  const sim::Instance& instance =
+      cluster_.instances[static_cast<std::size_t>(cluster_.pools[static_cast<std::size_t>(choice.plan.pool)].instance)];
+  std::array<double, 5> left{};  // of the step, when each costs nothing
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    sim::Device better = device;
+    sim::Instance wider = instance;
+    switch (static_cast<Bottleneck>(i)) {
+      case Bottleneck::compute:
+        better.peak_fp32_flops *= kFree;
+        better.peak_fp16_flops *= kFree;
+        break;
+      case Bottleneck::memory_bandwidth:
+        better.memory_bandwidth_bytes_per_s *= kFree;
+        better.core_bandwidth_bytes_per_s *= kFree;
+        break;
+      case Bottleneck::network:
+        for (sim::Link* link : {&wider.inside, &wider.network})
+          *link = {link->bandwidth_bytes_per_s * kFree, link->latency_s / kFree};
+        break;
+      case Bottleneck::host:
+        better.efficiency.launch_s /= kFree;
+        better.efficiency.repeat_s /= kFree;
+        better.efficiency.host_s_per_op /= kFree;
+        break;
+      case Bottleneck::input:
+        wider.storage_bandwidth_bytes_per_s *= kFree;
+        break;
+    }
+    left[i] = step_of(better, wider, choice)->global_s;
+  }
+  return static_cast<Bottleneck>(std::ranges::min_element(left) - left.begin());
+}
+
+std::vector<std::size_t> pareto_front(const std::vector<RentChoice>& choices) {
+  std::vector<std::size_t> order(choices.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto key = [&](std::size_t i) {
+    const PlanChoice& c = choices[i].plan;
+    return std::tuple(c.cost_usd.expected, c.time_s.expected, i);
+  };
+  std::ranges::sort(order, {}, key);
+  std::vector<std::size_t> front;
+  double soonest = std::numeric_limits<double>::infinity();
+  for (const std::size_t i : order) {
+    if (choices[i].plan.time_s.expected >= soonest) continue;
+    soonest = choices[i].plan.time_s.expected;
+    front.push_back(i);
+  }
+  return front;
+}
+
+double young_interval_s(double checkpoint_s, double mean_up_s) { return std::sqrt(2 * checkpoint_s * mean_up_s); }
+
+SpotReplay replay_on_spot(const RentChoice& choice, const RentRules& rules, const PredictionError& error, double restart_s,
+                          double deadline_s, std::uint64_t seed, int draws) {
+  sim::check(draws > 0, "a replay of no draws");
+  const double hourly = choice.plan.cost_usd.expected / choice.plan.time_s.expected;
+  const double between_s = rules.spot.mean_up_s / static_cast<double>(choice.plan.nodes);
+  const double work_s = choice.plan.time_s.expected - choice.start_s;
+  std::vector<double> times;
+  SpotReplay replay;
+  int missed = 0;
+  for (int draw = 0; draw < draws; ++draw) {
+    sim::Random random(sim::stream_key(seed, static_cast<std::uint64_t>(draw), "spot", "rent"));
+    double left_s = work_s * random.log_normal_factor(error.sigma), time_s = choice.start_s, paid_s = choice.start_s;
+    constexpr int kMostLost = 100'000;  // a training that never gets from one checkpoint to the next is cut here
+    for (int lost = 0; lost < kMostLost; ++lost) {
+      const double up_s = random.exponential(between_s);
+      if (up_s >= left_s) break;
+      left_s -= std::floor(up_s / choice.checkpoint_interval_s) * choice.checkpoint_interval_s;
+      time_s += up_s + rules.spot.down_s + restart_s;
+      paid_s += up_s + restart_s;
+      if (lost == kMostLost - 1) time_s = paid_s = std::numeric_limits<double>::infinity();
+    }
+    time_s += left_s;
+    paid_s += left_s;
+    times.push_back(time_s);
+    replay.time_s += time_s / draws;
+    replay.cost_usd += paid_s * hourly / draws;
+    missed += time_s > deadline_s ? 1 : 0;
+  }
+  std::ranges::sort(times);
+  const auto at = static_cast<std::size_t>(std::ceil(rules.confidence * draws)) - 1;
+  replay.time_high_s = times[std::min(at, times.size() - 1)];
+  replay.miss_probability = static_cast<double>(missed) / draws;
+  return replay;
+}
+
+std::optional<WorthMeasuring> worth_measuring(const std::vector<RentChoice>& choices, const std::vector<RentPool>& pools,
+                                              const RentChoice& chosen, const PlanLimits& limits) {
+  std::map<int, const RentChoice*> cheapest;  // by pool, of what keeps the limits as expected
+  for (const RentChoice& one : choices) {
+    if (one.plan.time_s.expected > limits.deadline_s || one.plan.cost_usd.expected > limits.cost_usd) continue;
+    if (pools[static_cast<std::size_t>(one.plan.pool)].knowledge == Knowledge::model) continue;
+    const RentChoice*& least = cheapest[one.plan.pool];
+    if (least == nullptr || one.plan.cost_usd.expected < least->plan.cost_usd.expected) least = &one;
+  }
+  std::optional<WorthMeasuring> best;
+  const double strike = chosen.plan.cost_usd.expected;
+  for (const auto& [pool, least] : cheapest) {
+    const double usd = least->plan.cost_usd.expected;
+    if (pool == chosen.plan.pool || !(usd > 0)) continue;
+    const double sigma = validated_error(pools[static_cast<std::size_t>(pool)].knowledge, spread_of(least->plan)).sigma;
+    const double d = std::log(strike / usd) / sigma;  // E[max(0, strike - usd e^(sigma Z))]
+    const double saved = strike * normal_share_below(d) - usd * std::exp(sigma * sigma / 2) * normal_share_below(d - sigma);
+    if (saved > 0 && (!best || saved > best->usd)) best = WorthMeasuring{pool, saved};
+  }
+  return best;
+}
+
+}  // namespace rehearse::policies

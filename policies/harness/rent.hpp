@@ -1,0 +1,138 @@
+// What to rent for one training: every instance type of a cluster x number of workers x batch x precision that fits memory, with
+// the interval of its time from the validated error of such predictions (docs/guide/rent.md).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policies/harness/recommend.hpp"
+#include "workloads/steps/profiles.hpp"
+#include "workloads/steps/step_model.hpp"
+
+namespace rehearse::policies {
+
+/// What is known of a device before the training is predicted on it.
+enum class Knowledge : std::uint8_t {
+  data_sheet,  ///< nothing was measured on it
+  device,      ///< other models were
+  model        ///< this very model was
+};
+
+/// The logarithm of measured over predicted step time: normal, the same for all steps of a training.
+struct PredictionError {
+  double bias = 1;   ///< median of measured over predicted
+  double sigma = 0;  ///< standard deviation of the logarithm
+};
+/// How far a training is spread: what was measured of one worker says less of several, and of several nodes.
+enum class Spread : std::uint8_t { worker, node, nodes };
+Spread spread_of(const PlanChoice& choice);
+
+/// As it was found on sets of others, whole groups of (device, software stack) left out: docs/evidence/rent.md.
+PredictionError validated_error(Knowledge knowledge, Spread spread);
+
+/// The standard normal's distribution function.
+double normal_share_below(double x);
+
+/// A network as the search asks for it.
+struct RentModel {
+  const workloads::StepModel& step;
+  const workloads::MemoryModel& memory;
+  std::string model, dataset;   ///< of corrections
+  double forward_flops = 0;     ///< of one sample
+  double checkpoint_bytes = 0;  ///< parameters and what the optimiser keeps of each
+  double data_bytes = 0;        ///< of the data set, as stored
+};
+
+/// Of one of the cluster's pools, in their order.
+struct RentPool {
+  Knowledge knowledge = Knowledge::data_sheet;
+  bool is_spot = false;
+  int most_nodes = 16;
+  double extra_usd = 0;  ///< once: moving the data to it
+};
+
+/// Spot nodes are taken away one by one after an exponential time of this mean: an assumption, which is printed.
+struct SpotRules {
+  double mean_up_s = 24 * 3600;
+  double down_s = 300;  ///< until another has taken its place
+};
+
+struct RentRules {
+  double confidence = 0.9;  ///< at which a deadline and a budget must hold
+  bool power_limits = false;
+  double checkpoint_interval_s = 1800;  ///< on demand; spot nodes have Young's
+  SpotRules spot;
+};
+
+/// What most shortens the step when it costs nothing.
+enum class Bottleneck : std::uint8_t { compute, memory_bandwidth, network, host, input };
+std::string_view name_of(Bottleneck bottleneck);
+
+struct RentChoice {
+  PlanChoice plan;  ///< its intervals: from 1 - confidence to confidence
+  sim::Precision precision = sim::Precision::fp32;
+  int accumulation = 1;  ///< forward and backward passes a step: gradients are summed
+  double start_s = 0;    ///< of the time: boot and start-up, which no step's error touches
+  double checkpoint_interval_s = 0;
+  double miss_probability = 0;  ///< of the deadline
+  bool keeps_limits = false;    ///< with the asked confidence
+};
+
+class RentSearch {
+ public:
+  /// All must outlive it; one RentPool a pool.
+  RentSearch(const sim::Cluster& cluster, const sim::CostRules& costs, const std::vector<RentPool>& pools, const RentModel& model,
+             const RentRules& rules);
+
+  /// Everything that fits memory. Workers: powers of two within a node, all of it, and 2, 4, 8, 16 ... whole nodes. Batches that
+  /// do not fit are trained in equal parts whose gradients are summed.
+  std::vector<RentChoice> choices(const PlanJob& job, const PlanLimits& limits) const;
+
+  Bottleneck bottleneck(const RentChoice& choice) const;
+
+ private:
+  struct Step {
+    double compute_s = 0, energy_j = 0, memory_bytes = 0, global_s = 0;
+    int accumulation = 1;
+  };
+  std::optional<Step> step_of(const sim::Device& device, const sim::Instance& instance, const RentChoice& choice) const;
+  std::vector<int> counts(int pool, const PlanLimits& limits) const;
+  RentChoice finished(const PlanJob& job, const PlanLimits& limits, RentChoice choice, const Step& step) const;
+
+  const sim::Cluster& cluster_;
+  const sim::CostRules& costs_;
+  const std::vector<RentPool>& pools_;
+  const RentModel& model_;
+  const RentRules& rules_;
+};
+
+/// Indices of the choices that nothing beats in both expected money and expected time, by money.
+std::vector<std::size_t> pareto_front(const std::vector<RentChoice>& choices);
+
+/// Expected time and money of a training on spot nodes, by replaying draws: work between checkpoints is lost with a node, and all
+/// wait for the next one. `time_s` also is its quantile at the asked confidence.
+struct SpotReplay {
+  double time_s = 0, time_high_s = 0, cost_usd = 0;
+  double miss_probability = 0;
+};
+SpotReplay replay_on_spot(const RentChoice& choice, const RentRules& rules, const PredictionError& error, double restart_s,
+                          double deadline_s, std::uint64_t seed, int draws);
+/// Young, A first order approximation to the optimum checkpoint interval, CACM 1974: sqrt(2 x checkpoint x mean time between
+/// failures).
+double young_interval_s(double checkpoint_s, double mean_up_s);
+
+/// The pool whose ten-minute measurement is worth most: the expected saving on the chosen one's money when another pool's best
+/// choice, which keeps the limits in expectation, turns out cheaper, its error being what is not known (the price of an option,
+/// Black's formula). Nothing where nothing can be saved.
+struct WorthMeasuring {
+  int pool = 0;
+  double usd = 0;
+};
+std::optional<WorthMeasuring> worth_measuring(const std::vector<RentChoice>& choices, const std::vector<RentPool>& pools,
+                                              const RentChoice& chosen, const PlanLimits& limits);
+
+}  // namespace rehearse::policies

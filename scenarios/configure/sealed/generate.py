@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Writes the twenty scenarios of this folder: pools, models, deadlines and floors drawn at random, half of them in a world as far
+from the belief as calibrated devices are, half in one as far as data sheets are.
+
+They were drawn before active-isotonic was designed, and it was tried on none of them before it was done:
+docs/evidence/validation.md, "Static configuration". `generate.py --check` says whether the folder is what the seed gives.
+"""
+
+import json
+import pathlib
+import random
+import sys
+
+SEED = 20261122
+COUNT = 20
+
+CONVOLUTIONAL = [
+    ("resnet18", "cifar10"), ("resnet32", "cifar10"), ("resnet34", "cifar10"), ("resnet50", "imagenet"), ("resnet101", "imagenet"),
+    ("vgg16", "imagenet"), ("alexnet", "imagenet"), ("inception-v3", "imagenet")]
+RECURRENT = [("rnnlm", "ptb"), ("deepspeech2", "cmu-arctic"), ("deepspeech2", "librispeech-100h"), ("nmt", "wmt16-en-de")]
+CHEAP = ["p2.8xlarge", "g4dn.xlarge", "g4dn.12xlarge", "nc12s_v2"]
+FAST = ["p3.2xlarge", "p3.8xlarge", "p3.16xlarge", "p4d.24xlarge", "nc24s_v2"]
+CPU = ["c5.9xlarge", "c5.18xlarge", "c5.24xlarge", "c5a.24xlarge"]
+# Their trainings take days where the others take minutes: they arrive so seldom that most find devices free.
+LONG = {"imagenet", "librispeech-100h", "wmt16-en-de"}
+DEVICES = {"p2.8xlarge": 8, "g4dn.12xlarge": 4, "nc12s_v2": 2, "p3.8xlarge": 4, "p3.16xlarge": 8, "p4d.24xlarge": 8, "nc24s_v2": 4}
+POLICIES = ["manual", "static-isotonic", "random-search", "nearest-run", "ernest", "parametric", "monotone-boosting", "bayes-opt",
+            "active-isotonic", "oracle"]
+
+
+class Draw:
+    """Of random() alone, whose course no version of Python changes."""
+
+    def __init__(self, seed):
+        self._random = random.Random(seed)
+
+    def between(self, low, high, places):
+        return round(low + (high - low) * self._random.random(), places)
+
+    def below(self, count):
+        return int(self._random.random() * count)
+
+    def some(self, values, count):
+        left = list(values)
+        return [left.pop(self.below(len(left))) for _ in range(count)]
+
+
+def pool(name, instance, devices):
+    return {"name": name, "instance": instance, "nodes": max(2, devices // DEVICES.get(instance, 1))}
+
+
+def scenario(number):
+    draw = Draw(SEED * 1000 + number)
+    pools = [pool("cheap", draw.some(CHEAP, 1)[0], 32), pool("fast", draw.some(FAST, 1)[0], 32)]
+    if draw.below(3) > 0:
+        pools.append(pool("cpu", draw.some(CPU, 1)[0], 8))
+    models = [{"model": m, "dataset": d} for m, d in draw.some(CONVOLUTIONAL, 1 + draw.below(3))]
+    models += [{"model": m, "dataset": d, "recurrent": True} for m, d in draw.some(RECURRENT, 1 + draw.below(2))]
+    slack = draw.between(0.005, 0.03, 3)
+    tight = draw.between(1.2, 2.5, 1)
+    per_hour = draw.between(2, 8, 1) / (50 if any(m["dataset"] in LONG for m in models) else 1)
+    jobs = {"generate": "mixed-cnn-rnn", "count": 100, "arrivals_per_hour": round(per_hour, 3),
+            "accuracy_slack": [slack, round(slack + draw.between(0.02, 0.06, 3), 3)],
+            "deadline_factor": [tight, round(tight + draw.between(1.5, 6, 1), 1)], "models": models}
+    error = 0.1 if number % 2 == 0 else 0.3
+    return {"$schema": "../../schema/scenario.schema.json", "name": f"sealed-{number + 1:02}",
+            "description": "drawn by generate.py: active-isotonic and its peers where nobody looked while it was made",
+            "seed": 1 + draw.below(10**6), "repetitions": 3, "world": {"model_error": error}, "cluster": {"pools": pools},
+            "jobs": [jobs], "profiling_reuse_jobs": 5000, "policies": POLICIES, "baseline": "manual"}
+
+
+def main():
+    folder = pathlib.Path(__file__).resolve().parent
+    differ = []
+    for number in range(COUNT):
+        path = folder / f"sealed-{number + 1:02}.json"
+        text = json.dumps(scenario(number), indent=2) + "\n"
+        if "--check" not in sys.argv:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            differ.append(path.name)
+    if differ:
+        sys.exit("not what the seed gives: " + ", ".join(differ))
+
+
+main()

@@ -1,0 +1,17 @@
+// A user's list of prices over the catalogue's: CSV, instance,region,price_usd_per_hour,date (docs/guide/rent.md, "Prices").
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/read/catalogue.hpp"
+
+namespace rehearse::scenarios {
+
+/// The catalogue's instances with the list's prices, regions and dates, in the list's order; every instance that the list names
+/// must be the catalogue's. A second region of an instance, or one that is not its own, becomes an instance of its own,
+/// NAME@REGION. Columns: instance, region, date, price_usd_per_hour (or price), and spot_price_usd_per_hour if wanted. A spot
+/// price that the list does not say is nobody's any more. Throws sim::InputError with all mistakes.
+std::vector<InstanceEntry> priced_instances(const std::string& path, const Catalogue& catalogue);
+
+}  // namespace rehearse::scenarios

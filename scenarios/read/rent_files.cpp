@@ -1,0 +1,124 @@
+#include "scenarios/read/rent_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/read/loader_parts.hpp"
+#include "sim/io/object_reader.hpp"
+
+namespace rehearse::scenarios {
+
+namespace {
+
+using sim::between;
+
+constexpr const char* kNobodyRents = "own";
+
+/// "us" is of "us-east-1", "us", and Azure's "eastus"; "eu" of "eu-north1" and "europe-west4"; whole names of themselves.
+bool lies_in(const std::string& region, const std::string& wanted) {
+  return region == wanted || region.starts_with(wanted + "-") || (wanted == "us" && region.ends_with("us")) ||
+         (wanted == "eu" && region.starts_with("europe"));
+}
+
+bool is_wanted(const InstanceEntry& entry, const RentWishes& wishes) {
+  const RentAccount& account = wishes.account;
+  const bool is_listed = account.instances.contains(entry.instance.name);
+  if (account.only_listed && !is_listed) return false;
+  if (entry.provider == kNobodyRents && !is_listed) return false;
+  const auto fits = [&](const std::vector<std::string>& regions) {
+    return regions.empty() || std::ranges::any_of(regions, [&](const std::string& r) { return lies_in(entry.region, r); });
+  };
+  if (!wishes.providers.empty() && std::ranges::find(wishes.providers, entry.provider) == wishes.providers.end()) return false;
+  return fits(wishes.regions) && fits(account.regions);
+}
+
+}  // namespace
+
+RentAccount load_account(const std::string& path, const Catalogue& catalogue) {
+  const sim::JsonDocument document = sim::read_json_file(path);
+  sim::Mistakes mistakes;
+  sim::ObjectReader in(document.root(), mistakes);
+  RentAccount account;
+  if (const auto instances = in.child("instances")) {
+    for (const sim::JsonMember member : instances->members()) {
+      const std::string name(member.key.text());
+      if (!known_name(member.key, name, catalogue.instance_names(), "instance", mistakes)) continue;
+      sim::ObjectReader one(member.value, mistakes);
+      RentAccount::Terms& terms = account.instances[name];
+      if (const auto nodes = one.maybe_integer("nodes", between(0, 1e6))) terms.nodes = static_cast<int>(*nodes);
+      terms.usd_per_hour = one.maybe_number("price_usd_per_hour", between(0, 1e6));
+      one.finish();
+    }
+  }
+  account.only_listed = in.boolean("only_listed", false);
+  for (const sim::JsonValue region : in.list("regions")) account.regions.emplace_back(sim::read_text(region, mistakes));
+  if (const auto data = in.child("data")) {
+    sim::ObjectReader one(*data, mistakes);
+    account.data_provider = one.text("provider");
+    account.data_region = one.text("region", "");
+    one.finish();
+  }
+  account.egress_usd_per_gb = in.number("egress_usd_per_gb", between(0, 1e3), 0.0);
+  if (account.egress_usd_per_gb > 0 && account.data_provider.empty())
+    in.child("egress_usd_per_gb")->refuse("\"data\" beside it: where the data lie", mistakes);
+  if (account.only_listed && account.instances.empty()) in.child("only_listed")->refuse("instances beside it", mistakes);
+  in.finish();
+  mistakes.throw_if_any();
+  return account;
+}
+
+RentMarket rent_market(const Catalogue& catalogue, const RentWishes& wishes) {
+  RentMarket market;
+  market.cluster = std::make_unique<PlanCluster>();
+  Scenario& scenario = market.cluster->scenario;
+  scenario.costs.billing = sim::Billing::node;
+  sim::Mistakes mistakes;
+  const auto add = [&](const InstanceEntry& entry, InstanceEntry priced, bool is_spot) {
+    int nodes = wishes.most_nodes;
+    const auto terms = wishes.account.instances.find(entry.instance.name);
+    if (terms != wishes.account.instances.end()) {
+      nodes = std::min(nodes, terms->second.nodes.value_or(nodes));
+      if (!is_spot) priced.instance.price_usd_per_hour = terms->second.usd_per_hour.value_or(priced.instance.price_usd_per_hour);
+    }
+    if (nodes == 0) return;
+    const int instance = add_to_cluster(priced, catalogue, scenario.cluster, mistakes);
+    if (instance == kNoInstance) return;
+    scenario.cluster.pools.push_back({.name = entry.instance.name + (is_spot ? " (spot)" : ""),
+                                      .instance = instance,
+                                      .nodes = nodes,
+                                      .autoscale = sim::Autoscale{}});
+    market.pools.push_back({.is_spot = is_spot, .most_nodes = nodes});
+    market.entries.push_back(&entry);
+  };
+  for (const InstanceEntry& entry : catalogue.instances()) {
+    if (!is_wanted(entry, wishes)) continue;
+    if (wishes.spot != SpotUse::only) add(entry, entry, false);
+    if (wishes.spot == SpotUse::no || !std::isfinite(entry.instance.spot_price_usd_per_hour)) continue;
+    InstanceEntry spot = entry;
+    spot.instance.price_usd_per_hour = entry.instance.spot_price_usd_per_hour;
+    add(entry, std::move(spot), true);
+  }
+  mistakes.throw_if_any();
+  if (market.pools.empty())
+    throw sim::InputError({.pointer = "rent",
+                           .expected = "regions, clouds and an account that leave an instance (rehearse list instances)",
+                           .found = "none left"});
+  return market;
+}
+
+double egress_usd(const RentAccount& account, const InstanceEntry& entry, double bytes) {
+  if (account.data_provider.empty()) return 0;
+  const bool is_there =
+      entry.provider == account.data_provider && (account.data_region.empty() || entry.region == account.data_region);
+  return is_there ? 0 : account.egress_usd_per_gb * bytes / 1e9;
+}
+
+policies::Knowledge knowledge_of(const sim::Device& device, std::string_view model, std::string_view dataset) {
+  const auto is_of = [&](const sim::ModelCorrection& c) { return c.model == model && c.dataset == dataset; };
+  if (std::ranges::any_of(device.corrections, is_of)) return policies::Knowledge::model;
+  return device.corrections.empty() ? policies::Knowledge::data_sheet : policies::Knowledge::device;
+}
+
+}  // namespace rehearse::scenarios

@@ -1,0 +1,152 @@
+// `rehearse rent` and `rehearse catalogue prices` as a user starts them: what is answered, and how mistakes are told.
+#include <catch2/catch.hpp>
+
+#include "tests/cli/program.hpp"
+
+namespace {
+
+struct Renter {
+  TemporaryFolder folder;
+  Ended rent(std::vector<std::string> options) {
+    options.insert(options.begin(), "rent");
+    return run_program(folder.path(), options);
+  }
+  /// Status 3, nothing on stdout, and all of these on stderr.
+  void refused(const std::vector<std::string>& options, const std::vector<std::string>& parts) {
+    const Ended ended = rent(options);
+    CHECK(ended.status == 3);
+    CHECK(ended.out == "");
+    for (const std::string& part : parts) CHECK_THAT(ended.err, Catch::Contains(part));
+  }
+};
+
+const std::vector<std::string> kResnet{"resnet50", "--dataset", "imagenet", "--accuracy", "0.74", "--deadline", "12h"};
+
+std::vector<std::string> with(std::vector<std::string> options, const std::vector<std::string>& more) {
+  options.insert(options.end(), more.begin(), more.end());
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("rent: the whole catalogue is searched, and each answer says what it rests on") {
+  Renter renter;
+  const Ended ended = renter.rent(with(kResnet, {"--budget", "300", "--csv", "all.csv", "--html", "front.html"}));
+  CHECK(ended.err == "");
+  REQUIRE(ended.status == 0);
+  for (const char* part :
+       {"cheapest", "fastest", "least energy", "Nothing is both cheaper and faster", "measured over predicted 1.26",
+        "Prices of 20", "limited by", "90 % in", "misses", "would change the answer most", "--from steps.csv"})
+    CHECK_THAT(ended.out, Catch::Contains(part));
+  const std::string csv = text_of(renter.folder.path() + "/all.csv");
+  for (const char* instance :
+       {"p5.48xlarge", "a3-highgpu-8g", "nd96isr_mi300x_v5", "gpu_8x_h100_sxm5", "g6e.xlarge", "p2.xlarge"})
+    CHECK_THAT(csv, Catch::Contains(instance));
+  CHECK_THAT(csv, !Catch::Contains("dgx-1"));  // nobody rents it out
+  CHECK_THAT(text_of(renter.folder.path() + "/front.html"), Catch::Contains("<svg") && Catch::Contains("limited by"));
+}
+
+TEST_CASE("rent: the same request gives the same bytes") {
+  Renter renter;
+  const auto options = with(kResnet, {"--spot", "allowed"});
+  CHECK(renter.rent(options).out == renter.rent(options).out);
+}
+
+TEST_CASE("rent: regions, clouds and spot narrow what is rented; spot says what it assumes") {
+  Renter renter;
+  const Ended eu = renter.rent(with(kResnet, {"--regions", "eu"}));
+  CHECK_THAT(eu.out, Catch::Contains("gpu-h") && !Catch::Contains("p5.48xlarge"));
+  const Ended aws = renter.rent(with(kResnet, {"--clouds", "aws", "--spot", "only"}));
+  CHECK_THAT(aws.out, Catch::Contains("(spot)") && Catch::Contains("Assumed of spot nodes: each is taken away after 24 h"));
+  renter.refused(with(kResnet, {"--clouds", "awz"}), {"--clouds", "awz", "did you mean \"aws\""});
+  renter.refused(with(kResnet, {"--regions", "moon"}), {"leave an instance"});
+}
+
+TEST_CASE("rent: an account's quotas, own machines and the place of its data count") {
+  Renter renter;
+  renter.folder.write("account.json", R"({"instances": {"dgx-1": {"nodes": 1, "price_usd_per_hour": 0}}, "only_listed": true})");
+  const Ended own = renter.rent(with(kResnet, {"--account", "account.json"}));
+  CHECK_THAT(own.out, Catch::Contains("1 x dgx-1") && !Catch::Contains("2 x dgx-1"));
+  renter.folder.write("far.json", R"({"data": {"provider": "aws", "region": "us-east-1"}, "egress_usd_per_gb": 0.09})");
+  // ImageNet's 140 GB from aws to Lambda are about 12.7 $, on top of every choice there.
+  CHECK_THAT(renter.rent(with(kResnet, {"--account", "far.json", "--clouds", "lambda"})).out, Catch::Contains("cheapest"));
+  renter.folder.write("wrong.json", R"({"instances": {"p4d.24xlrge": {"nodes": 1}}, "egress_usd_per_gb": 0.1})");
+  renter.refused(with(kResnet, {"--account", "wrong.json"}), {"p4d.24xlrge", "did you mean", "where the data lie"});
+}
+
+TEST_CASE("rent: networks and jobs of files") {
+  Renter renter;
+  renter.folder.write("net.json", R"({"cnn": {"conv_layers": 4, "filters": 32, "image_height": 64, "image_width": 64}})");
+  const Ended ended = renter.rent({"net.json", "--samples", "100k", "--epochs", "10", "--deadline", "1d"});
+  CHECK(ended.err == "");
+  CHECK_THAT(ended.out, Catch::Contains("100,000 samples an epoch"));
+  renter.refused({"net.json", "--epochs", "10"}, {"--samples", "the network's file does not say"});
+  renter.refused({"net.json", "--samples", "1M"}, {"--epochs", "modelled of models of the zoo alone"});
+  renter.folder.write("job.json", R"({"model": "resnet18", "dataset": "cifar10", "epochs": 5, "deadline_s": 7200})");
+  CHECK(renter.rent({"job.json"}).status == 0);
+}
+
+TEST_CASE("rent: limits that nothing keeps are refused with what there is; bad options with what they should be") {
+  Renter renter;
+  renter.refused({"resnet50", "--accuracy", "0.74", "--deadline", "1min"},
+                 {"90 % confidence", "the soonest is --deadline", "found deadline 60 s"});
+  renter.refused({"resnet50", "--accuracy", "0.74", "--budget", "0.01"}, {"the least is --budget"});
+  renter.refused({"resnet50", "--accuracy", "0.74", "--deadline", "soon"}, {"--deadline", "as 12h, 90min, 1d or 3600", "soon"});
+  renter.refused({"resnet50"}, {"--epochs"});
+  renter.refused({}, {"a model, a network's file or a job's"});
+  renter.refused({"resnet50", "--watch", "log"}, {"--resume"});
+}
+
+TEST_CASE("rent: own measurements come first, and narrow the interval") {
+  Renter renter;
+  renter.folder.write(
+      "steps.csv",
+      "model,dataset,device,batch_per_worker,step_s\nresnet18,cifar10,v100,64,0.05\nresnet18,cifar10,v100,128,0.09\n");
+  const Ended ended = renter.rent(
+      {"resnet18", "--dataset", "cifar10", "--epochs", "10", "--deadline", "1d", "--from", "steps.csv", "--account", "own.json"});
+  CHECK(ended.status == 3);  // no such account: told before anything else
+  renter.folder.write("own.json", R"({"instances": {"p3.2xlarge": {"nodes": 1}}, "only_listed": true})");
+  const Ended measured = renter.rent(
+      {"resnet18", "--dataset", "cifar10", "--epochs", "10", "--deadline", "1d", "--from", "steps.csv", "--account", "own.json"});
+  CHECK_THAT(measured.out, Catch::Contains("this very model measured on the device") && Catch::Contains("between 0.81 and 1.23"));
+}
+
+TEST_CASE("rent: a training under way is compared with its plan") {
+  Renter renter;
+  renter.folder.write("own.json",
+                      R"({"instances": {"p3.2xlarge": {"nodes": 1}, "p3.8xlarge": {"nodes": 1}}, "only_listed": true})");
+  REQUIRE(renter
+              .rent({"resnet18", "--dataset", "cifar10", "--epochs", "30", "--deadline", "1d", "--account", "own.json", "--state",
+                     "state.json"})
+              .status == 0);
+  // 1,000 steps of 10,000 in 1,000 s: a second a step, far from what was predicted.
+  renter.folder.write("log",
+                      "{\"time_s\": 100, \"step\": 0, \"of\": 10000}\n{\"time_s\": 1100, \"step\": 1000, \"of\": 10000}\n");
+  const Ended told = renter.rent({"--resume", "state.json", "--watch", "log"});
+  CHECK(told.err == "");
+  for (const char* part :
+       {"step 1000 of 10000 (10 %), 1 s a step", "stay", "change batch", "change machine", "The plan has drifted"})
+    CHECK_THAT(told.out, Catch::Contains(part));
+  renter.folder.write("short", "{\"time_s\": 100, \"step\": 0, \"of\": 10000}\n");
+  renter.refused({"--resume", "state.json", "--watch", "short"}, {"two lines"});
+  renter.folder.write("state.json", R"({"options": {"model": "resnet18"}})");
+  renter.refused({"--resume", "state.json", "--watch", "log"}, {"/chosen", "required"});
+}
+
+TEST_CASE("catalogue prices: a list renews instances, a further region is one of its own, and results name the date") {
+  Renter renter;
+  renter.folder.write("list.csv",
+                      "instance,region,price,date\np3.2xlarge,us-east-1,1.5,2026-11-01\np3.2xlarge,eu-west-1,1.75,2026-11\n");
+  const Ended ended = run_program(renter.folder.path(), {"catalogue", "prices", "list.csv", "-o", "prices.json"});
+  CHECK(ended.status == 0);
+  CHECK_THAT(ended.out, Catch::Contains("p3.2xlarge@eu-west-1") && Catch::Contains("3.06"));
+  renter.folder.write("own.json", R"({"instances": {"p3.2xlarge": {"nodes": 1}}, "only_listed": true})");
+  const Ended rented =
+      renter.rent({"resnet18", "--dataset", "cifar10", "--epochs", "3", "--account", "own.json", "--catalogue", "prices.json"});
+  CHECK_THAT(rented.out, Catch::Contains("Prices of 2026-11-01"));
+  renter.folder.write("bad.csv", "instance,region,price,date\np3.2xlrge,us-east-1,-1,2026-13-01\n");
+  const Ended bad = run_program(renter.folder.path(), {"catalogue", "prices", "bad.csv", "-o", "x.json"});
+  CHECK(bad.status == 3);
+  for (const char* part : {"bad.csv:2: instance", "p3.2xlarge", "bad.csv:2: date", "bad.csv:2: price"})
+    CHECK_THAT(bad.err, Catch::Contains(part));
+}

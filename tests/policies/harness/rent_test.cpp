@@ -1,0 +1,194 @@
+// The search for what to rent: what is tried, what it costs, how sure it is. A catalogue of two toy instances.
+#include "policies/harness/rent.hpp"
+
+#include <rapidcheck/catch.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "workloads/steps/graph_builder.hpp"
+#include "workloads/zoo/zoo.hpp"
+
+using namespace rehearse;
+using policies::Knowledge;
+using policies::RentChoice;
+using policies::Spread;
+
+namespace {
+
+struct Market {
+  sim::Cluster cluster;
+  sim::CostRules costs;
+  std::vector<policies::RentPool> pools;
+  sim::OpGraph graph = workloads::zoo_graph("resnet18", "cifar10");
+  workloads::StepModel step{graph};
+  workloads::MemoryModel memory{graph, workloads::Optimizer::momentum};
+  policies::RentModel model{.step = step, .memory = memory, .model = "resnet18", .dataset = "cifar10", .forward_flops = 1e9};
+  policies::RentRules rules;
+  policies::PlanJob job{.samples = 50000, .batches = {{128, 30}, {512, 30}}};
+
+  Market() {
+    costs.billing = sim::Billing::node;
+    add("one", 1, 1.0, 1.5e13, 16e9);
+    add("eight", 8, 10.0, 1.5e13, 16e9);
+  }
+  void add(const char* name, int gpus, double usd_per_hour, double flops, double memory_bytes) {
+    sim::Device device{.name = std::string("gpu-") + name,
+                       .peak_fp32_flops = flops,
+                       .peak_fp16_flops = 8 * flops,
+                       .memory_bytes = memory_bytes,
+                       .memory_bandwidth_bytes_per_s = 9e11,
+                       .multiprocessors = 80,
+                       .idle_w = 40,
+                       .busy_w = 300};
+    cluster.devices.push_back(device);
+    sim::Instance instance{.name = name,
+                           .gpus = {{static_cast<int>(cluster.devices.size()) - 1, gpus}},
+                           .price_usd_per_hour = usd_per_hour,
+                           .inside = {1e11, 5e-6},
+                           .network = {1.25e9, 5e-5},
+                           .storage_bandwidth_bytes_per_s = 1e9};
+    cluster.instances.push_back(instance);
+    cluster.pools.push_back({.name = name, .instance = static_cast<int>(cluster.instances.size()) - 1, .nodes = 16});
+    pools.push_back({});
+  }
+  std::vector<RentChoice> choices(const policies::PlanLimits& limits = {}) const {
+    return policies::RentSearch(cluster, costs, pools, model, rules).choices(job, limits);
+  }
+};
+
+const RentChoice& of(const std::vector<RentChoice>& all, int pool, int workers, double batch, sim::Precision precision) {
+  for (const RentChoice& one : all)
+    if (one.plan.pool == pool && one.plan.workers == workers && one.plan.batch == batch && one.precision == precision) return one;
+  throw std::runtime_error("no such choice");
+}
+
+}  // namespace
+
+TEST_CASE("rent: every instance by powers of two, both batches, both precisions") {
+  const Market market;
+  const auto all = market.choices();
+  // one: 1, 2, 4, 8, 16 nodes; eight: 1, 2, 4, 8 of a node, then 16, 32, 64, 128: 5 + 8 counts x 2 batches x 2 precisions.
+  CHECK(all.size() == 13 * 4);
+  CHECK_NOTHROW(of(all, 1, 128, 512, sim::Precision::fp16));
+}
+
+TEST_CASE("rent: money is that of whole nodes, and of the data that must be moved") {
+  Market market;
+  market.pools[1].extra_usd = 5;
+  const auto all = market.choices();
+  for (const RentChoice& one : all) {
+    const double hourly = one.plan.pool == 0 ? 1.0 : 10.0;
+    CHECK(one.plan.cost_usd.expected ==
+          Approx(static_cast<double>(one.plan.nodes) * hourly * one.plan.time_s.expected / 3600 + (one.plan.pool == 1 ? 5 : 0)));
+  }
+}
+
+TEST_CASE("rent: a deadline is missed with the share of the log-normal beyond it") {
+  const Market market;
+  const RentChoice free = of(market.choices(), 0, 1, 128, sim::Precision::fp32);
+  CHECK(free.miss_probability == 0);
+  // At exactly the upper end of its interval the deadline is missed by 10 of 100, and one second less keeps it no more.
+  policies::PlanLimits limits{.deadline_s = free.plan.time_s.high};
+  const RentChoice at = of(market.choices(limits), 0, 1, 128, sim::Precision::fp32);
+  CHECK(at.miss_probability == Approx(0.1).epsilon(1e-6));
+  CHECK(at.keeps_limits);
+  limits.deadline_s -= 1;
+  CHECK(!of(market.choices(limits), 0, 1, 128, sim::Precision::fp32).keeps_limits);
+}
+
+TEST_CASE("rent: what is known of a device narrows the interval; more nodes widen it") {
+  for (const Spread spread : {Spread::worker, Spread::node, Spread::nodes})
+    CHECK(policies::validated_error(Knowledge::model, spread).sigma <
+          policies::validated_error(Knowledge::data_sheet, spread).sigma);
+  for (const Knowledge known : {Knowledge::data_sheet, Knowledge::device, Knowledge::model}) {
+    CHECK(policies::validated_error(known, Spread::worker).sigma < policies::validated_error(known, Spread::node).sigma);
+    CHECK(policies::validated_error(known, Spread::node).sigma < policies::validated_error(known, Spread::nodes).sigma);
+  }
+}
+
+TEST_CASE("rent: a batch that does not fit is trained in parts whose gradients are summed") {
+  Market market;
+  market.cluster.devices[0].memory_bytes = 1.6e9;
+  const RentChoice& parts = of(market.choices(), 0, 1, 512, sim::Precision::fp32);
+  CHECK(parts.accumulation > 1);
+  CHECK(parts.plan.memory_bytes.expected <= sim::kUsableMemory * 1.6e9);
+  // The same samples in parts take no less time than at once.
+  CHECK(parts.plan.step_s.expected >= of(Market().choices(), 0, 1, 512, sim::Precision::fp32).plan.step_s.expected);
+}
+
+TEST_CASE("rent: the bottleneck is what would shorten the step most") {
+  Market market;
+  market.cluster.instances[0].storage_bandwidth_bytes_per_s = 1e4;
+  const auto graph = workloads::build_graph(workloads::zoo_entry("resnet18").build(workloads::dataset("cifar10")),
+                                            {.stored_bytes_per_sample = 3072});
+  const workloads::StepModel step(graph);
+  const policies::RentModel model{.step = step, .memory = market.memory, .model = "resnet18", .dataset = "cifar10"};
+  const policies::RentSearch search(market.cluster, market.costs, market.pools, model, market.rules);
+  const auto all = search.choices(market.job, {});
+  CHECK(search.bottleneck(of(all, 0, 1, 128, sim::Precision::fp32)) == policies::Bottleneck::input);
+  market.cluster.instances[0].storage_bandwidth_bytes_per_s = 1e12;
+  market.cluster.instances[0].network.bandwidth_bytes_per_s = 1e6;
+  CHECK(search.bottleneck(of(search.choices(market.job, {}), 0, 4, 128, sim::Precision::fp32)) == policies::Bottleneck::network);
+}
+
+TEST_CASE("rent: nothing beats a point of the front, and something beats all others") {
+  rc::prop("front", [] {
+    const auto points =
+        *rc::gen::container<std::vector<std::pair<int, int>>>(rc::gen::pair(rc::gen::inRange(1, 20), rc::gen::inRange(1, 20)));
+    std::vector<RentChoice> all;
+    for (const auto& [usd, s] : points) {
+      RentChoice one;
+      one.plan.cost_usd.expected = usd;
+      one.plan.time_s.expected = s;
+      all.push_back(one);
+    }
+    const auto front = policies::pareto_front(all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      bool is_beaten = false;
+      for (const RentChoice& other : all)
+        is_beaten = is_beaten || (other.plan.cost_usd.expected <= all[i].plan.cost_usd.expected &&
+                                  other.plan.time_s.expected <= all[i].plan.time_s.expected &&
+                                  (other.plan.cost_usd.expected < all[i].plan.cost_usd.expected ||
+                                   other.plan.time_s.expected < all[i].plan.time_s.expected));
+      const bool is_front = std::ranges::find(front, i) != front.end();
+      if (is_front) RC_ASSERT(!is_beaten);
+    }
+    RC_ASSERT(front.empty() == all.empty());
+  });
+}
+
+TEST_CASE("rent: on spot nodes that nobody takes away a training takes its own time; with more taken away it takes longer") {
+  RentChoice choice;
+  choice.plan.nodes = 2;
+  choice.plan.time_s = {7200, 7200, 7200};
+  choice.plan.cost_usd = {4, 4, 4};
+  choice.start_s = 200;
+  choice.checkpoint_interval_s = 600;
+  policies::RentRules rules;
+  rules.spot.mean_up_s = 1e15;
+  const policies::PredictionError sure{.bias = 1, .sigma = 0};
+  const auto calm = replay_on_spot(choice, rules, sure, 100, 7201, 1, 50);
+  CHECK(calm.time_s == Approx(7200));
+  CHECK(calm.cost_usd == Approx(4));
+  CHECK(calm.miss_probability == 0);
+  rules.spot.mean_up_s = 7200;
+  const auto rough = replay_on_spot(choice, rules, sure, 100, 7201, 1, 200);
+  CHECK(rough.time_s > 7200);
+  CHECK(rough.cost_usd > 4);
+  CHECK(rough.miss_probability > 0.5);
+  // Young: sqrt(2 x 5 s x 3600 s) = 189.7 s.
+  CHECK(policies::young_interval_s(5, 3600) == Approx(189.7366596));
+}
+
+TEST_CASE("rent: the measurement that is worth most is that of a pool that may turn out cheaper") {
+  Market market;
+  const auto all = market.choices();
+  const RentChoice& chosen = of(all, 1, 8, 512, sim::Precision::fp16);
+  const auto worth = worth_measuring(all, market.pools, chosen, {});
+  REQUIRE(worth);
+  CHECK(worth->pool == 0);
+  CHECK(worth->usd > 0);
+  market.pools[0].knowledge = Knowledge::model;  // nothing is left to be learnt of it
+  CHECK(!worth_measuring(all, market.pools, chosen, {}));
+}
