@@ -155,7 +155,7 @@ int report_command(const ReportArguments& arguments);
 int run_command(const RunArguments& arguments);
 int sweep_command(const SweepArguments& arguments);
 int check_command(const ScenarioArguments& arguments);
-int list_command(const std::string& what, const std::string& which);
+int list_command(const std::string& what, const std::string& which, bool as_json);
 
 /// The scenario's file, --set and --catalogue.
 void add_scenario_arguments(Command command, ScenarioArguments& arguments);

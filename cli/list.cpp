@@ -20,47 +20,63 @@ namespace rehearse::cli {
 
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
+using report::Cell;
+using report::Column;
+using report::Table;
 
-void list_models() {
-  Rows rows{{"model", "parameters", "forward GFLOP", "batch", "dataset", "accuracy is modelled on"}};
+Table models() {
+  Table table{.columns = {{"model", "model"},
+                          {"parameters_millions", "params", "{:.2f} M"},
+                          {"forward_gflop", "GFLOP", "{:.2f}"},
+                          {"batch_size", "batch"},
+                          {"dataset", "dataset"},
+                          {"datasets_modelled", "accuracy is modelled on"}}};
   for (const workloads::ZooEntry& entry : workloads::zoo()) {
     const sim::OpGraph graph = workloads::zoo_graph(entry.name);
     std::string modelled;
     for (const workloads::ConvergenceParameters& c : workloads::convergence_table())
       if (c.model == entry.name) modelled += (modelled.empty() ? "" : ", ") + c.dataset;
-    rows.push_back({std::string(entry.name), fmt::format("{:.2f} M", graph.parameters / 1e6),
-                    fmt::format("{:.2f}", 2e-9 * workloads::forward_multiply_adds(graph)), fmt::format("{}", entry.global_batch),
-                    std::string(entry.dataset), modelled.empty() ? "-" : modelled});
+    table.rows.push_back({std::string(entry.name), graph.parameters / 1e6, 2e-9 * workloads::forward_multiply_adds(graph),
+                          static_cast<double>(entry.global_batch), std::string(entry.dataset), modelled});
   }
-  say("{}", report::aligned(rows, {true, false, false, false, true, true}));
+  return table;
 }
 
-void list_devices() {
+Table devices() {
   constexpr std::size_t kSource = 60;
   scenarios::Catalogue catalogue;
   catalogue.add_own();
-  Rows rows{{"device", "kind", "fp32 TFLOP/s", "memory GiB", "GB/s", "idle W", "busy W", "source"}};
+  Table table{.columns = {{"device", "device"},
+                          {"kind", "kind"},
+                          {"peak_fp32_tflops", "fp32 TFLOP/s", "{:.2f}"},
+                          {"memory_gib", "memory GiB", "{:.1f}"},
+                          {"memory_gb_per_s", "GB/s", "{:.0f}"},
+                          {"idle_w", "idle W"},
+                          {"busy_w", "busy W"},
+                          {"source", "source"}}};
   for (const sim::Device& d : catalogue.devices())
-    rows.push_back({d.name, d.kind == sim::DeviceKind::gpu ? "gpu" : "cpu", fmt::format("{:.2f}", d.peak_fp32_flops / 1e12),
-                    fmt::format("{:.1f}", d.memory_bytes / 0x1p30), fmt::format("{:.0f}", d.memory_bandwidth_bytes_per_s / 1e9),
-                    fmt::format("{}", d.idle_w), fmt::format("{}", d.busy_w), sim::printable(d.source, kSource)});
-  say("{}", report::aligned(rows, {true, true, false, false, false, false, false, true}));
+    table.rows.push_back({d.name, std::string(d.kind == sim::DeviceKind::gpu ? "gpu" : "cpu"), d.peak_fp32_flops / 1e12,
+                          d.memory_bytes / 0x1p30, d.memory_bandwidth_bytes_per_s / 1e9, d.idle_w, d.busy_w,
+                          sim::printable(d.source, kSource)});
+  return table;
 }
 
-void list_instances() {
+Table instances() {
   scenarios::Catalogue catalogue;
   catalogue.add_own();
-  Rows rows{{"instance", "$/hour", "spot", "vCPUs", "devices"}};
+  Table table{.columns = {{"instance", "instance"},
+                          {"price_usd_per_hour", "$/hour"},
+                          {"spot_price_usd_per_hour", "spot"},
+                          {"vcpus", "vCPUs"},
+                          {"devices", "devices"}}};
   for (const scenarios::InstanceEntry& entry : catalogue.instances()) {
     std::string devices;
     for (const auto& named : entry.devices)
       devices += fmt::format("{}{} x {}", devices.empty() ? "" : ", ", named.count, named.device);
-    const double spot = entry.instance.spot_price_usd_per_hour;
-    rows.push_back({entry.instance.name, fmt::format("{}", entry.instance.price_usd_per_hour),
-                    spot == spot ? fmt::format("{}", spot) : "-", fmt::format("{}", entry.instance.vcpus), devices});
+    table.rows.push_back({entry.instance.name, entry.instance.price_usd_per_hour, entry.instance.spot_price_usd_per_hour,
+                          static_cast<double>(entry.instance.vcpus), devices});
   }
-  say("{}", report::aligned(rows, {true, false, false, false, true}));
+  return table;
 }
 
 std::string option_words(const policies::ParameterDeclaration& p) {
@@ -76,7 +92,7 @@ std::string option_words(const policies::ParameterDeclaration& p) {
 struct ListedStrategy {
   std::string name, help;
   std::string paper, equal, differs;  ///< of a preset
-  std::vector<std::string> options;  ///< as option_words() has them
+  std::vector<std::string> options;   ///< as option_words() has them
 };
 struct ListedKind {
   std::string kind;
@@ -101,14 +117,17 @@ std::vector<ListedKind> strategy_kinds() {
 
 /// "a, b and 3 more": who has the option.
 std::string owners_of(const std::string& option, const ListedKind& kind) {
-  constexpr std::size_t kNamed = 4;
+  constexpr std::size_t kNamed = 4, kWidth = 75;
   std::vector<std::string> names;
   for (const ListedStrategy& strategy : kind.strategies)
     if (std::find(strategy.options.begin(), strategy.options.end(), option) != strategy.options.end())
       names.push_back(strategy.name);
   if (names.size() == kind.strategies.size() && names.size() > 1) return "all";
-  const std::size_t more = names.size() > kNamed + 1 ? names.size() - kNamed : 0;
-  names.resize(names.size() - more);
+  std::size_t named = names.size() > kNamed + 1 ? kNamed : names.size(), more = names.size() - named;
+  while (named > 1 &&
+         fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(named), ", ")).size() > kWidth)
+    --named, ++more;
+  names.resize(named);
   return fmt::format("{}{}", fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
@@ -163,6 +182,42 @@ void list_strategies(const std::string& which) {
                            .nearest = sim::nearest_name(which, names)});
 }
 
+/// Names and what they are: `name` is the first column's.
+template <class Entries, class Words>
+Table names(const char* name, const Entries& entries, Words words) {
+  Table table{.columns = {{name, name}, {"help", "help"}}};
+  for (const auto& entry : entries) table.rows.push_back({std::string(entry.name), std::string(words(entry))});
+  return table;
+}
+
+Table policy_names() {
+  return names("policy", policies::configure_strategies(), [](const auto& entry) { return entry.help; });
+}
+Table studies() {
+  return names("study", scenarios::studies(), [](const auto& study) { return study.help; });
+}
+Table formats() {
+  return names("format", traces::trace_readers(), [](const auto& format) { return format.description; });
+}
+
+void list_names(const Table& table, std::size_t width) {
+  for (const auto& row : table.rows) say("{}", two_columns(std::get<std::string>(row[0]), std::get<std::string>(row[1]), width));
+}
+
+/// A row for each option of each strategy; a strategy without one has a row whose option is empty.
+Table strategies() {
+  Table table{.columns = {{"kind"}, {"strategy"}, {"help"}, {"option"}, {"option_help"}}};
+  for (const ListedKind& kind : strategy_kinds())
+    for (const ListedStrategy& strategy : kind.strategies) {
+      const auto row = [&](const std::string& option) {
+        table.rows.push_back({kind.kind, strategy.name, strategy.help, option.substr(0, option.find(' ')), option});
+      };
+      for (const std::string& option : strategy.options) row(option);
+      if (strategy.options.empty()) row("");
+    }
+  return table;
+}
+
 void list_policies() {
   say("{}\n", wrapped("A policy is a configure strategy's name, with data-parallel, recommended and fifo; or an object with a "
                       "name and any of configure, place, threads, queue (see: rehearse list strategies)."));
@@ -170,14 +225,13 @@ void list_policies() {
     say("{}", two_columns(std::string(entry.name), std::string(entry.help), 22).substr(2));
 }
 
-void list_studies() {
-  for (const scenarios::StudyKind& study : scenarios::studies())
-    say("{}", two_columns(std::string(study.name), std::string(study.help), 18));
-}
-
-void list_formats() {
-  for (const traces::TraceReaderEntry& format : traces::trace_readers())
-    say("{}", two_columns(std::string(format.name), std::string(format.description), 22));
+Table listed(const std::string& what) {
+  if (what == "models") return models();
+  if (what == "devices") return devices();
+  if (what == "instances") return instances();
+  if (what == "policies") return policy_names();
+  if (what == "strategies") return strategies();
+  return what == "studies" ? studies() : formats();
 }
 
 }  // namespace
@@ -187,16 +241,19 @@ const std::vector<std::string>& listable() {
   return what;
 }
 
-int list_command(const std::string& what, const std::string& which) {
-  if (!which.empty() && what != "strategies")
+int list_command(const std::string& what, const std::string& which, bool as_json) {
+  if (!which.empty() && (what != "strategies" || as_json))
     throw sim::InputError({.pointer = "list", .expected = "a kind or a name after strategies alone", .found = which});
-  if (what == "models") list_models();
-  if (what == "devices") list_devices();
-  if (what == "instances") list_instances();
-  if (what == "policies") list_policies();
-  if (what == "strategies") list_strategies(which);
-  if (what == "studies") list_studies();
-  if (what == "formats") list_formats();
+  if (as_json)
+    say("{}\n", report::table_json(listed(what)));
+  else if (what == "policies")
+    list_policies();
+  else if (what == "strategies")
+    list_strategies(which);
+  else if (what == "studies" || what == "formats")
+    list_names(listed(what), what == "studies" ? 18 : 22);
+  else
+    say("{}", report::aligned(listed(what)));
   return kOk;
 }
 

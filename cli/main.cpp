@@ -34,6 +34,7 @@ struct Arguments {
   TrainArguments train;
   ScenarioArguments check;
   std::string what, which;
+  bool as_json = false;
   ExplainArguments explain;
   CompareArguments compare;
   HelpArguments help;
@@ -227,7 +228,7 @@ int guarded(Command program, const Arguments& arguments) {
     if (program.chose("graph")) return graph_command(arguments.graph);
     if (program.chose("validate")) return validate_command(arguments.validate);
     if (program.chose("calibrate")) return calibrate_command(arguments.calibrate);
-    return list_command(arguments.what, arguments.which);
+    return list_command(arguments.what, arguments.which, arguments.as_json);
   } catch (const sim::InputError& error) {
     say(stderr, "{}\n", error.what());
     return kInvalidInput;
@@ -285,6 +286,7 @@ int main(int argc, char** argv) {
       app.subcommand("list", "what the program knows: models, devices, instances, policies, strategies, studies, formats");
   list.option("what", arguments.what, "what to list").required().choices(listable());
   list.option("which", arguments.which, "of strategies: a kind (configure, place, ...) or the name of one");
+  list.flag("--json", arguments.as_json, "for programs: a list of objects, of strategies one for each option");
   add_help_commands(app, arguments.help, arguments.completion);
   std::uint64_t max_memory_bytes = 0;
   add_max_memory(app, max_memory_bytes);

@@ -40,8 +40,8 @@ void add_regress_command(Command app, RegressArguments& arguments) {
 int regress_command(const RegressArguments& arguments) {
   std::vector<report::ScenarioFindings> found;
   if (!arguments.against.empty()) {
-    found.push_back(report::compare_folders(
-        {.recorded = arguments.against, .now = arguments.suite, .policies = arguments.policies}, {}, {}));
+    found.push_back(
+        report::compare_folders({.recorded = arguments.against, .now = arguments.suite, .policies = arguments.policies}, {}, {}));
   } else {
     const scenarios::RegressionSuite suite = scenarios::read_suite(arguments.suite);
     const scenarios::SuiteOptions options{.out = arguments.out,

@@ -32,8 +32,9 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = ["README.md", "docs/tutorial/quickstart.md", "docs/tutorial/schedulers.md", "docs/tutorial/policy.md",
          "docs/guide/calibration.md", "docs/guide/cpp.md"]
-LONGEST = 800
+LONGEST = 800  # lines, of what a person writes
 LONGEST_README = 150
+PRINTED = ["docs/reference/commands.md"]  # by the program, for looking up
 TIMED = "policy took"  # a column of wall-clock time, the last of its block
 
 
@@ -47,9 +48,14 @@ def steady(text):
     for line in text.split("\nResults: ")[0].rstrip("\n").split("\n"):
         if TIMED in line:
             width = line.index(TIMED)
+            if len(line[:width].split()) < 2:  # a block that has nothing else
+                width = 0
         if not line:
+            if width == 0:
+                lines.pop()
             width = None
-        lines.append(line[:width].rstrip())
+        if width != 0:
+            lines.append(line[:width].rstrip())
     while lines and not lines[-1]:
         lines.pop()
     return lines
@@ -166,7 +172,7 @@ def links():
                 if not file.exists() or (place and file in anchors and place not in anchors[file]):
                     found.append(f"{page.relative_to(ROOT)}:{number}: nothing at {target}")
         length, most = len(page.read_text(encoding="utf-8").split("\n")) - 1, LONGEST_README if page == ROOT / "README.md" else LONGEST
-        if length > most:
+        if length > most and str(page.relative_to(ROOT)) not in PRINTED:
             found.append(f"{page.relative_to(ROOT)}: {length} lines, at most {most}")
     for page in pages[3:]:
         if page not in indexed and page != ROOT / "docs" / "README.md":

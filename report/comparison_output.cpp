@@ -152,6 +152,12 @@ std::string where_both_keep(const SummaryRow& row) {
                      100 * row.of("both_keep_limits_fraction").mean);
 }
 
+/// Not where all keep all limits: it is the saving then.
+bool shows_where_both_keep(const Summary& s) {
+  return std::any_of(s.rows.begin(), s.rows.end(),
+                     [](const SummaryRow& row) { return row.ok && !(row.of("both_keep_limits_fraction").mean >= 1); });
+}
+
 using Cells = std::vector<std::string>;
 
 Tone tone_of(const SummaryRow& row, bool is_best) {
@@ -161,8 +167,13 @@ Tone tone_of(const SummaryRow& row, bool is_best) {
 
 /// Money and limits: which policy to choose.
 std::string money_table(const Summary& s, bool in_colour) {
-  std::vector<Cells> rows{
-      {"policy", "cost, $", "profiling, $", "effective, $", "saving", "deadlines", "accuracy", "where both keep", "verdict"}};
+  const bool where_both = shows_where_both_keep(s);
+  Cells head{"policy", "cost, $", "profiling, $", "effective, $", "saving", "deadlines", "accuracy"};
+  if (where_both) head.emplace_back("where both keep");
+  head.emplace_back("verdict");
+  std::vector<bool> left(head.size(), false);
+  left.front() = left.back() = true;
+  std::vector<Cells> rows{std::move(head)};
   std::vector<Tone> tones{Tone::plain};
   for (const SummaryRow& row : s.rows) {
     tones.push_back(tone_of(row, row.policy == s.verdict.winner));
@@ -173,10 +184,11 @@ std::string money_table(const Summary& s, bool in_colour) {
     rows.push_back({shown_name(row.policy, row.is_yardstick), money(row.of("cost_usd").mean),
                     money(row.of("profiling_cost_usd").mean), money(row.of("effective_cost_usd").mean),
                     saving(row.of("effective_saving_percent")), percent(row.of("deadline_met_fraction").mean),
-                    percent(row.of("accuracy_met_fraction").mean), where_both_keep(row), verdict(row, s.verdict)});
+                    percent(row.of("accuracy_met_fraction").mean)});
+    if (where_both) rows.back().push_back(where_both_keep(row));
+    rows.back().push_back(verdict(row, s.verdict));
   }
-  return aligned(rows, {true, false, false, false, false, false, false, false, true},
-                 in_colour ? tones : std::vector<Tone>());
+  return aligned(rows, left, in_colour ? tones : std::vector<Tone>());
 }
 
 /// A ratio with its interval, or any other quantity; "(n)" behind it where it is over n jobs and not over all.
@@ -289,9 +301,9 @@ std::string terminal_table(const Summary& s, bool in_colour) {
   else
     text += "\n";
   text += fmt::format(
-      "Saving: against {}, of effective cost, over all jobs{}; \"where both keep\": over the jobs whose limits both keep, and "
-      "their share.\n",
-      sim::printable(s.baseline, sim::kWholeText), s.repetitions > 1 ? ", with its 95 % confidence interval" : "");
+      "Saving: against {}, of effective cost, over all jobs{}{}.\n", sim::printable(s.baseline, sim::kWholeText),
+      s.repetitions > 1 ? ", with its 95 % confidence interval" : "",
+      shows_where_both_keep(s) ? "; \"where both keep\": over the jobs whose limits both\nkeep, and their share" : "");
   text +=
       "Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of\n"
       "|predicted / actual - 1|. Profiling is included in cost and saving.\n";

@@ -85,15 +85,21 @@ class Judge {
               .recorded = mean_of_defined(old),
               .now = mean_of_defined(young),
               .tolerance = rule.tolerance};
+    const auto chance = chance_.find({recorded.policy, rule.metric});
     for (std::size_t r = 0; r < old.size(); ++r)
-      if (std::isfinite(old[r]) && !std::isfinite(young[r])) {
+      if (!(std::isfinite(old[r]) && std::isfinite(young[r])) && chance != chance_.end()) {
+        // It is chance which jobs fail, and a failed job without a reference cost leaves no value: costs of different jobs say
+        // nothing, and broken limits have a metric of their own.
+        f.change = estimate({});
+        f.reason = fmt::format("not judged: no value in repetition {}, by chance", r);
+        return f;
+      } else if (std::isfinite(old[r]) && !std::isfinite(young[r])) {
         f.verdict = Verdict::broken;
         f.reason = fmt::format("no value in repetition {}", r);
         return f;
       }
     const std::vector<double> differences = paired_differences(old, young, rule.absolute);
     f.change = estimate(differences);
-    const auto chance = chance_.find({recorded.policy, rule.metric});
     if (chance != chance_.end()) f.tolerance = std::max(f.tolerance, chance_tolerance(chance->second, probability_));
     f.verdict = verdict(rule, f);
     if (f.verdict == Verdict::broken) f.reason = "limits newly broken";

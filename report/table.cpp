@@ -67,7 +67,10 @@ std::string table_json(const Table& table) {
 }
 
 std::string table_text(const Table& table) {
-  if (table.title.empty()) return {};
+  return table.title.empty() ? std::string() : table.title + "\n" + aligned(table);
+}
+
+std::string aligned(const Table& table) {
   std::vector<std::vector<std::string>> rows(1);
   std::vector<bool> left;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
@@ -80,7 +83,7 @@ std::string table_text(const Table& table) {
     for (std::size_t c = 0; c < row.size(); ++c)
       if (!table.columns[c].heading.empty()) rows.back().push_back(shown(row[c], table.columns[c]));
   }
-  return table.title + "\n" + aligned(rows, left);
+  return aligned(rows, left);
 }
 
 namespace {

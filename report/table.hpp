@@ -31,6 +31,8 @@ void write_csv(const std::string& path, const Table& table);
 std::string table_json(const Table& table);
 /// For a terminal; empty when the table is only written.
 std::string table_text(const Table& table);
+/// The same without its title.
+std::string aligned(const Table& table);
 
 /// What a line on a terminal says by its colour; its words say it too.
 enum class Tone : std::uint8_t { plain, best, failed, broken };

@@ -46,7 +46,7 @@ bool has_noise(const Scenario& scenario) {
   return (has_errors && trains(scenario)) || sim::has_node_events(scenario.cluster, drawn);
 }
 
-report::VerdictTerms verdict_terms(const Scenario& scenario) {
+report::VerdictTerms verdict_terms(const Scenario& scenario, bool any_ended) {
   const bool noise = has_noise(scenario), workload = scenario.redraws_jobs();
   report::VerdictTerms terms{.reference = scenario.reference,
                              .population = noise && workload ? report::Population::both
@@ -54,7 +54,7 @@ report::VerdictTerms verdict_terms(const Scenario& scenario) {
                                            : workload        ? report::Population::workload
                                                              : report::Population::none,
                              .is_exact = !noise && (!workload || scenario.repetitions == 1)};
-  if (!terms.is_exact) terms.unit_share = largest_unit_share(scenario, workload ? scenario.jobs_of(0) : scenario.jobs);
+  if (!terms.is_exact && any_ended) terms.unit_share = largest_unit_share(scenario, workload ? scenario.jobs_of(0) : scenario.jobs);
   return terms;
 }
 

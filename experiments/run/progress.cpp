@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
@@ -34,6 +36,12 @@ std::size_t columns_of(std::FILE* file) {
   return ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+/// Whether stderr is a terminal that takes back what it has drawn.
+bool redraws() {
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
 }  // namespace
 
 std::string progress_text(const ProgressState& s, double elapsed_s, double left_s, bool terminal) {
@@ -47,7 +55,7 @@ std::string progress_text(const ProgressState& s, double elapsed_s, double left_
   return s.what.empty() ? text : fmt::format("{}: {}", text, s.what);
 }
 
-ProgressLine::ProgressLine(bool wanted) : ProgressLine(wanted ? stderr : nullptr, isatty(STDERR_FILENO) != 0, steady_seconds) {}
+ProgressLine::ProgressLine(bool wanted) : ProgressLine(wanted ? stderr : nullptr, redraws(), steady_seconds) {}
 
 ProgressLine::ProgressLine(std::FILE* to, bool terminal, Clock clock)
     : to_(to),
@@ -150,7 +158,7 @@ std::string board_text(const std::vector<WatchedRun>& runs, std::size_t jobs, st
 
 WatchBoard::WatchBoard(bool wanted, std::size_t tasks, std::size_t jobs_a_task,
                        const std::function<std::string(std::size_t task)>& name)
-    : wanted_(wanted), terminal_(isatty(STDERR_FILENO) != 0), jobs_(jobs_a_task) {
+    : wanted_(wanted), terminal_(redraws()), jobs_(jobs_a_task) {
   for (std::size_t task = 0; task < tasks; ++task)
     runs_.push_back({.name = sim::printable(name(task), sim::kWholeText), .progress = {}});
 }

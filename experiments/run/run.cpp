@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -66,8 +67,7 @@ std::vector<report::PoolFacts> pool_facts(const sim::Cluster& cluster) {
   return pools;
 }
 
-report::Summary run_into(Scenario& scenario, const RunOptions& options, const HeldInterrupts& interrupts,
-                         ResultsFolder& folder) {
+report::Summary run_into(Scenario& scenario, const RunOptions& options, const HeldInterrupts& interrupts, ResultsFolder& folder) {
   const PolicyRuns runs = run_policies(scenario, options, folder);
   join_files(scenario, runs, folder);
   keep_logs(runs, folder);
@@ -83,7 +83,9 @@ report::Summary run_into(Scenario& scenario, const RunOptions& options, const He
                           .measure = scenario.measure,
                           .pools = pool_facts(scenario.cluster),
                           .origin_s = scenario.origin_s};
-  const report::VerdictTerms terms = verdict_terms(scenario);
+  const bool any_ended =
+      std::any_of(summary.rows.begin(), summary.rows.end(), [](const report::SummaryRow& row) { return row.ok; });
+  const report::VerdictTerms terms = verdict_terms(scenario, any_ended);
   summary.population = terms.population;
   const report::VerdictInput figures = verdict_input(runs.results, terms);
   summary.verdict = judge(figures);

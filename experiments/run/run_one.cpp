@@ -61,6 +61,7 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                  .folder = task.folder.path()});
   const OutputSettings& out = scenario.output;
   const auto is_wanted = [&](Record record) { return is_written(record, task.repetition); };
+  double timed_for_metrics = 0;  // steps that no decision asked for
   report::RunRecorder recorder(
       {.folder = task.folder,
        .policy = spec.name,
@@ -79,7 +80,9 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
        .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
        .reference_alone =
            [&](const sim::Job& job) {
+             const double before = static_cast<double>(workloads::steps_timed(belief));
              const policies::Bundle::AloneRun alone = bundle.manual_alone(job);
+             timed_for_metrics += static_cast<double>(workloads::steps_timed(belief)) - before;
              return report::AloneRun{.time_s = alone.time_s, .devices = alone.devices};
            },
        .profiling_usd =
@@ -114,7 +117,8 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                                 .on_progress = on_progress},
                                                drive);
   Replayed replayed{.outcome = recorder.finish(totals), .timed = world.timed_replicas()};
-  replayed.outcome.metrics.step_evaluations = static_cast<double>(workloads::steps_timed(belief)) + place.evaluations();
+  replayed.outcome.metrics.step_evaluations =
+      static_cast<double>(workloads::steps_timed(belief)) - timed_for_metrics + place.evaluations();
   return replayed;
 }
 

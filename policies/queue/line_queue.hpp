@@ -66,7 +66,7 @@ class WaitingJobs {
 
 class LineQueue : public sim::Queue {
  public:
-  explicit LineQueue(const LineOptions& options) : options_(options) {}
+  explicit LineQueue(const LineOptions& options = {}) : options_(options) {}
   void decide(const sim::QueueView& view, sim::QueueAnswer& answer) final;
 
  protected:

@@ -6,8 +6,6 @@
 
 namespace {
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 std::string line_with(const std::string& text, std::string_view part) {
   const std::size_t at = text.find(part);
   if (at == text.npos) return {};

@@ -57,9 +57,9 @@ class Exported(unittest.TestCase):
 
     def zoo(self):
         """(name, millions of parameters, folder) of every model."""
-        for line in run(REHEARSE, "list", "models").stdout.splitlines()[1:]:
-            model, millions = line.split()[:2]
-            yield model, float(millions), self.export({"name": model, "model": model, "epochs": 12, "batch_size": 30, "workers": 4}, name=model)
+        for entry in json.loads(run(REHEARSE, "list", "models", "--json").stdout):
+            model = entry["model"]
+            yield model, entry["parameters_millions"], self.export({"name": model, "model": model, "epochs": 12, "batch_size": 30, "workers": 4}, name=model)
 
     def hostile(self, rounds):
         """(job's name, dataset's, pool's, folder)."""

@@ -25,36 +25,31 @@ class Registry:
 
     def __init__(self, program):
         def listed(what):
-            done = subprocess.run([program, "list", what], capture_output=True, text=True, check=True)
-            return done.stdout.splitlines()
+            return json.loads(subprocess.run([program, "list", what, "--json"], capture_output=True, text=True, check=True).stdout)
 
         self.strategies = {}  # decision: names, in the order of the program
         self.parameters = {}  # (decision, name): parameters
-        for line in listed("strategies"):
-            if not line.startswith(" "):
-                decision, name = line[:11].strip(), line[11:31].strip()
-                self.strategies.setdefault(decision, []).append(name)
-                self.parameters[decision, name] = []
-            elif " (" in line:
-                self.parameters[decision, name].append(line.split()[0])
-        self.models = [line.split()[0] for line in listed("models")[1:]]
-        self.pairs = []  # (model, dataset) whose accuracy is modelled
-        for line in listed("models")[1:]:
-            own, _, modelled = line.rpartition("  ")
-            for dataset in modelled.split(", "):
-                if dataset.strip() not in ("", "-"):
-                    self.pairs.append((line.split()[0], dataset.strip()))
+        for row in listed("strategies"):
+            key = row["kind"], row["strategy"]
+            if key not in self.parameters:
+                self.strategies.setdefault(row["kind"], []).append(row["strategy"])
+                self.parameters[key] = []
+            if row["option"]:
+                self.parameters[key].append(row["option"])
+        models = listed("models")
+        self.models = [row["model"] for row in models]
+        # (model, dataset) whose accuracy is modelled
+        self.pairs = [(row["model"], dataset) for row in models for dataset in filter(None, row["datasets_modelled"].split(", "))]
         self.instances = []
-        for line in listed("instances")[1:]:
-            fields = line.split()
+        for row in listed("instances"):
             gpus, has_gpu = 1, False
-            for part in line.split("  ")[-1].split(", "):
-                if " x " in part:
-                    count, device = part.strip().split(" x ")
-                    if not device.startswith(("xeon", "epyc", "knl", "cpu")):
-                        gpus, has_gpu = int(count), True
-            self.instances.append({"name": fields[0], "spot": fields[2] != "-", "workers": gpus, "gpus": has_gpu})
-        self.studies = [line.split()[0] for line in listed("studies")]
+            for part in row["devices"].split(", "):
+                count, device = part.split(" x ")
+                if not device.startswith(("xeon", "epyc", "knl", "cpu")):
+                    gpus, has_gpu = int(count), True
+            self.instances.append({"name": row["instance"], "spot": row["spot_price_usd_per_hour"] is not None, "workers": gpus,
+                                   "gpus": has_gpu})
+        self.studies = [row["study"] for row in listed("studies")]
 
 
 class Generator:

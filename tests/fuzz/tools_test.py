@@ -242,6 +242,9 @@ class BooksTest(unittest.TestCase):
         for name in ("jobs", "jobs_failed", "cost_usd", "limits_broken", "deadline_met_fraction", "energy_kwh", "jct_mean_s", "waiting_mean_s", "makespan_s", "seconds_late_mean"):
             self.told("repetitions", "repetitions.csv", first(**{name: lambda value: value * 1.01 + 1e-3}))
 
+    def test_schedules(self):
+        self.told("schedules", "repetitions.csv", first(jct_speedup=lambda ratio: ratio * 1.01))
+
     def test_summary(self):
         self.assertIn("summary", self.broken(self.in_json("summary.json", lambda s: s["policies"][0]["cost_usd"].update(mean=1))))
         self.assertIn("summary", self.broken(self.in_json("summary.json", lambda s: s["policies"][0]["cost_usd"].update(ci95_high=1e9))))

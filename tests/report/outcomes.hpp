@@ -46,4 +46,8 @@ inline PolicyResult failed(std::string name, std::string reason) {
   return {.policy = std::move(name), .ok = false, .reason = std::move(reason)};
 }
 
+inline RunVerdict judge(const std::vector<PolicyResult>& results, const VerdictTerms& terms) {
+  return rehearse::report::judge(verdict_input(results, terms));
+}
+
 }  // namespace outcomes

@@ -145,11 +145,17 @@ TEST_CASE("a cheaper policy that breaks limits is visibly not the winner") {
   const std::string table = "\n" + terminal_table(summary(1, three_policies()));
   INFO(table);
   CHECK(table == R"(
-policy    cost, $  profiling, $  effective, $   saving  deadlines  accuracy  where both keep  verdict
---------------------------------------------------------------------------------------------------------------------------------------------------------
-manual      10.00        0.0000         10.00    0.0 %    100.0 %         -   0.0 % of 100 %  reference; 25 % dearer than careful; keeps all limits
-reckless   2.0000        0.0000         12.00  -20.0 %      0.0 %         -                -  does not keep limits: +100 points; breaks limits of 2 jobs
-careful    8.0000        0.0000        8.0000   20.0 %    100.0 %         -  20.0 % of 100 %  cheapest; keeps all limits
+policy    cost, $  profiling, $  effective, $   saving  deadlines  accuracy  where both keep
+--------------------------------------------------------------------------------------------
+manual      10.00        0.0000         10.00    0.0 %    100.0 %         -   0.0 % of 100 %
+reckless   2.0000        0.0000         12.00  -20.0 %      0.0 %         -                -
+careful    8.0000        0.0000        8.0000   20.0 %    100.0 %         -  20.0 % of 100 %
+
+policy    verdict
+--------------------------------------------------------------------
+manual    reference; 25 % dearer than careful; keeps all limits
+reckless  does not keep limits: +100 points; breaks limits of 2 jobs
+careful   cheapest; keeps all limits
 
 policy    mean JCT  p95 JCT  makespan  utilization  energy, kWh  reconf.  cost error  policy took
 -------------------------------------------------------------------------------------------------
@@ -158,7 +164,8 @@ reckless   100.0 s  100.0 s   200.0 s            -        0.500        0        
 careful    100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
 
 2 jobs, 1 repetition, seed 7. Every error of the world is 0: figures are exact for these jobs.
-Saving: against manual, of effective cost, over all jobs; "where both keep": over the jobs whose limits both keep, and their share.
+Saving: against manual, of effective cost, over all jobs; "where both keep": over the jobs whose limits both
+keep, and their share.
 Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of
 |predicted / actual - 1|. Profiling is included in cost and saving.
 Billing: allocated: a job pays for the devices that it holds; idle devices are nobody's.
@@ -192,11 +199,16 @@ TEST_CASE("a failed policy and repetitions in the table") {
       terminal_table(summary(2, {policy("manual", {run({{10}}), run({{10}})}), failed("broken", "crashed at 3 s"), profiled}));
   INFO(table);
   CHECK(table == R"(
-policy   cost, $  profiling, $  effective, $                 saving  deadlines  accuracy  where both keep  verdict
---------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------
-manual     10.00        0.0000         10.00       0.0 % [0.0, 0.0]    100.0 %         -   0.0 % of 100 %  reference; keeps all limits
+policy   cost, $  profiling, $  effective, $                 saving  deadlines  accuracy
+----------------------------------------------------------------------------------------
+manual     10.00        0.0000         10.00       0.0 % [0.0, 0.0]    100.0 %         -
 broken   FAILED: crashed at 3 s
-learned   6.0000        1.0000        6.0000  40.8 % [-401.6, 93.0]    100.0 %         -  40.8 % of 100 %  limits undecided: 0.0 points, at most 100; about 367 repetitions more; keeps all limits
+learned   6.0000        1.0000        6.0000  40.8 % [-401.6, 93.0]    100.0 %         -
+
+policy   verdict
+------------------------------------------------------------------------------------------------
+manual   reference; keeps all limits
+learned  limits undecided: 0.0 points, at most 100; about 367 repetitions more; keeps all limits
 
 policy   mean JCT  p95 JCT  makespan  utilization  energy, kWh  reconf.  cost error  policy took
 ------------------------------------------------------------------------------------------------
@@ -204,7 +216,7 @@ manual    100.0 s  100.0 s   200.0 s            -        0.500        0         
 learned   100.0 s  100.0 s   200.0 s            -        0.500        0           -  0 us
 
 1 job, 2 repetitions, seed 7. Intervals are over the world's noise; the jobs are always the same.
-Saving: against manual, of effective cost, over all jobs, with its 95 % confidence interval; "where both keep": over the jobs whose limits both keep, and their share.
+Saving: against manual, of effective cost, over all jobs, with its 95 % confidence interval.
 Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of
 |predicted / actual - 1|. Profiling is included in cost and saving.
 Billing: allocated: a job pays for the devices that it holds; idle devices are nobody's.
@@ -306,10 +318,15 @@ policy    mean JCT  p50 JCT  p95 JCT  p99 JCT    waiting  slowdown  speed-up  wo
 manual     100.0 s  100.0 s  100.0 s  100.0 s     50.0 s      2.00      1.00       2.00  100.0 %
 picky   50.0 s (2)   50.0 s    never    never  0.0 s (2)  1.00 (2)  2.00 (2)   1.00 (2)   33.3 %
 
-policy  makespan  utilization  while work waits  preemptions  their time  reconf.  deadlines  failed  rejected  policy took
----------------------------------------------------------------------------------------------------------------------------
-manual   200.0 s       50.0 %            75.0 %            2      90.0 s        0          -       0         0  0 us
-picky    200.0 s       50.0 %            75.0 %            2      90.0 s        0          -       1         1  0 us
+policy  makespan  utilization  while work waits  preemptions  their time  reconf.  deadlines  failed
+----------------------------------------------------------------------------------------------------
+manual   200.0 s       50.0 %            75.0 %            2      90.0 s        0          -       0
+picky    200.0 s       50.0 %            75.0 %            2      90.0 s        0          -       1
+
+policy  rejected  policy took
+-----------------------------
+manual         0  0 us
+picky          1  0 us
 
 policy  cost, $)"));
 }

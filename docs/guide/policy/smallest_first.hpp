@@ -6,10 +6,6 @@
 namespace rehearse::policies {
 
 class SmallestFirst final : public LineQueue {
- public:
-  SmallestFirst() : LineQueue(sim::Placement::consolidated) {}
-
- private:
   double waiting_key(const sim::QueueView& view, sim::JobSlot slot) override { return view.jobs[slot].job.gpus; }
 };
 

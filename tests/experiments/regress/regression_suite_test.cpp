@@ -40,7 +40,8 @@ std::vector<std::string> moved(const scenarios::RegressionSuite& suite, const st
   for (const ScenarioFindings& s : found) {
     const report::ChanceTable chance = report::read_chance(suite.recorded(s.scenario));
     for (const Finding& f : s.findings)
-      if (!chance.contains({f.policy, f.metric}) && !(std::abs(f.change.mean) < 1e-9))
+      if (!chance.contains({f.policy, f.metric}) && !(std::abs(f.change.mean) < 1e-9) &&
+          !(std::isnan(f.recorded) && std::isnan(f.now)))
         names.push_back(s.scenario + " " + f.policy + " " + f.metric);
   }
   return names;

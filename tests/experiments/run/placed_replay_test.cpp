@@ -43,7 +43,7 @@ TEST_CASE("policies with different place on the same jobs") {
   CHECK(run(3) == first);
   // One row of `place` for each start, none where it is data-parallel.
   CHECK(first.find("\nheft,0,0,cnn,place,0,gpu,4,") != std::string::npos);
-  CHECK(first.find("\nheft,1,0,rnn,place,0,gpu,4,") != std::string::npos);
+  CHECK(first.find("\nheft,0,0,rnn,place,0,gpu,4,") != std::string::npos);
   CHECK(first.find("search of 20 steps") != std::string::npos);
   CHECK(first.find("\nmanual,0,0,cnn,place") == std::string::npos);
 }

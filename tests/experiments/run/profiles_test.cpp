@@ -92,7 +92,7 @@ std::string job_text(const std::string& name, const Kind& kind, sim::Random& ran
 std::vector<std::string> choices(const TemporaryFolder& folder, const std::string& jobs) {
   const std::string text = R"({ "name": "s", "seed": 5, "history": { "runs": 6 },
     "cluster": { "pools": [ { "name": "a", "instance": "p3.8xlarge", "nodes": 8 }, { "name": "b", "instance": "g4dn.12xlarge", "nodes": 8 } ] },
-    "jobs": [)" + jobs + R"(], "policies": [ "manual" ] })";
+    "jobs": [)" + jobs + R"(], "infeasible": "best-effort", "policies": [ "manual" ] })";
   const auto scenario = scenarios::load_scenario(folder.write("s.json", text), {});
   scenario->policies.clear();
   for (const policies::ConfigureEntry& entry : policies::configure_strategies())

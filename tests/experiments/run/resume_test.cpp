@@ -21,7 +21,7 @@ using namespace rehearse;
 namespace fs = std::filesystem;
 using Catch::Contains;
 
-const std::string kScenario = R"({ "name": "three", "seed": 5, "repetitions": 2,
+const std::string kResumed = R"({ "name": "three", "seed": 5, "repetitions": 2,
   "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 2 } ] },
   "jobs": [ { "trace": "t.csv" }, { "gpus": 2, "duration_s": 30, "submit_s": 10 } ],
   "policies": [ { "name": "first" }, { "name": "second" }, { "name": "third" } ] })";
@@ -63,7 +63,7 @@ class Runs : public TemporaryFolder {
                 }};
   }
   /// Of this text of the scenario.
-  report::Summary run(const scenarios::RunOptions& how, const std::string& text = kScenario) {
+  report::Summary run(const scenarios::RunOptions& how, const std::string& text = kResumed) {
     return scenarios::run_scenario(*scenarios::load_scenario(write("s.json", text), {}), how);
   }
   /// Ends when the first policy's two repetitions are finished.
@@ -89,12 +89,6 @@ class Runs : public TemporaryFolder {
   std::function<void()> instead;
   std::vector<std::string> told;
 };
-
-std::set<std::string> names_in(const std::string& folder) {
-  std::set<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
-  return names;
-}
 
 }  // namespace
 
@@ -139,16 +133,16 @@ TEST_CASE("a start without --resume or --replace says what is there and stops") 
 TEST_CASE("only the same program goes on with the same scenario and files: what differs is said") {
   Runs runs;
   runs.interrupt();
-  const auto refused = [&](const std::string& why, const std::string& text = kScenario) {
+  const auto refused = [&](const std::string& why, const std::string& text = kResumed) {
     INFO(why);
     CHECK_THROWS_WITH(runs.run(runs.options(true), text), Contains("expected to go on with a run of the same program") &&
                                                               Contains("(without --resume, --replace begins anew)") &&
                                                               Contains(why));
     CHECK_THROWS_WITH(runs.run(runs.options(), text), Contains("expected --replace, which begins anew") && Contains(why));
   };
-  refused("another \"seed\" of the scenario", with(kScenario, "\"seed\": 5", "\"seed\": 6"));
+  refused("another \"seed\" of the scenario", with(kResumed, "\"seed\": 5", "\"seed\": 6"));
   refused("another \"output\", \"repetitions\" of the scenario",
-          with(kScenario, "\"repetitions\": 2", "\"repetitions\": 3, \"output\": { \"jobs\": \"none\" }"));
+          with(kResumed, "\"repetitions\": 2", "\"repetitions\": 3, \"output\": { \"jobs\": \"none\" }"));
   runs.write("t.csv", kTrace + "c,6,1,7\n");
   refused("another content of \"t.csv\"");
   runs.write("t.csv", kTrace);
@@ -179,7 +173,7 @@ TEST_CASE("a disk that fills up leaves what is finished") {
 TEST_CASE("where nothing is finished nothing is kept, and --resume begins anew") {
   Runs runs;
   runs.instead = [] { throw sim::InputError(sim::Mistake{.found = "a full disk"}); };
-  CHECK_THROWS(runs.run(runs.options(), with(kScenario, "{ \"name\": \"first\" }, ", "")));
+  CHECK_THROWS(runs.run(runs.options(), with(kResumed, "{ \"name\": \"first\" }, ", "")));
   CHECK(runs.part().empty());
   runs.instead = nullptr;
   runs.told.clear();

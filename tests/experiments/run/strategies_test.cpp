@@ -103,7 +103,7 @@ std::string random_scenario(sim::Random& random) {
          joined(random_pools(random)) + R"( ] },
   "jobs": [ )" +
          joined(random_jobs(random)) + R"( ],
-  "policies": [ "manual" ] })";
+  "infeasible": "best-effort", "policies": [ "manual" ] })";
 }
 
 /// Numbers from the least to a little above it: searches are then short.

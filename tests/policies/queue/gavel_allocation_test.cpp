@@ -217,7 +217,7 @@ TEST_CASE("finish-time fairness by programme: who has waited gets more") {
                        .devices = Eigen::MatrixXd::Ones(2, 1),
                        .capacity = Eigen::VectorXd::Ones(1),
                        .weight = Eigen::VectorXd::Ones(2),
-                       .price = Eigen::VectorXd::Ones(1),
+                       .usd_per_s = Eigen::MatrixXd::Ones(2, 1),
                        .least_throughput = Eigen::VectorXd::Zero(2)};
   problem.elapsed_s = Eigen::VectorXd(2);
   problem.elapsed_s << 0, 10;

@@ -3,6 +3,7 @@
 Usage: measure_test.py REHEARSE SOURCE_DIR plain|torch. Exit status 77: PyTorch is missing, and `torch` was asked for.
 """
 import csv
+import json
 import importlib.util
 import os
 import resource
@@ -45,7 +46,7 @@ class Plain(unittest.TestCase):
     def test_lists_models_of_the_zoo(self):
         answer = measure("--list")
         self.assertEqual(answer.returncode, 0)
-        zoo = {line.split()[0] for line in rehearse("list", "models").stdout.splitlines()[1:]}
+        zoo = {entry["model"] for entry in json.loads(rehearse("list", "models", "--json").stdout)}
         listed = {line.split()[0] for line in answer.stdout.split("\n\n")[0].splitlines()[1:]}
         self.assertLessEqual({"resnet18", "resnet34", "resnet50", "vgg16", "alexnet", "rnnlm", "dcgan"}, listed)
         self.assertLessEqual(listed, zoo)
@@ -85,16 +86,15 @@ class Plain(unittest.TestCase):
 
 class WithTorch(unittest.TestCase):
     def test_networks_are_those_of_the_zoo(self):
-        zoo = {line.split()[0]: line.split() for line in rehearse("list", "models").stdout.splitlines()[1:]}
+        zoo = {entry["model"]: entry for entry in json.loads(rehearse("list", "models", "--json").stdout)}
         answer = measure("--count")
         self.assertEqual(answer.returncode, 0, answer.stderr)
         counted = [line.split() for line in answer.stdout.splitlines()[1:]]
         self.assertGreater(len(counted), 10)
-        for model, dataset, parameters, gflop in counted:  # name, "M", GFLOP, batch, dataset
-            name, millions, _, zoo_gflop, _, zoo_dataset = zoo[model][:6]
-            self.assertEqual(dataset, zoo_dataset)
-            self.assertAlmostEqual(int(parameters) / 1e6, float(millions), delta=0.005, msg=name)
-            self.assertAlmostEqual(float(gflop), float(zoo_gflop), delta=0.006, msg=name)
+        for model, dataset, parameters, gflop in counted:
+            self.assertEqual(dataset, zoo[model]["dataset"])
+            self.assertAlmostEqual(int(parameters) / 1e6, zoo[model]["parameters_millions"], delta=0.005, msg=model)
+            self.assertAlmostEqual(float(gflop), zoo[model]["forward_gflop"], delta=0.006, msg=model)
         # ResNet-18 with the 3 x 3 stem: 11,173,962 parameters and 0.556 G multiply-adds, as tests/workloads/zoo/zoo_test.cpp has them.
         small = measure("--count", "--models", "resnet18/cifar10").stdout.splitlines()[1].split()
         self.assertEqual(small[2], "11173962")
