@@ -37,7 +37,7 @@ struct RunArguments {
 
 struct SweepArguments {
   ScenarioArguments scenario;
-  std::string out, csv;  ///< files; may be empty
+  std::string out, csv, report;  ///< files; may be empty
   int processes = 0;
   int limit = 1'000'000;  ///< runs
   bool retry = false;
