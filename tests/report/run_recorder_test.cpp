@@ -172,9 +172,9 @@ TEST_CASE("records of two jobs by hand") {
   CHECK(outcome.jobs[1].effective_cost_usd == Approx(0.018375));
   CHECK(outcome.jobs[1].keeps_limits);
   CHECK(outcome.jobs[1].completion_s == 36.75);
-  CHECK(outcome.metrics.profiling_cost_usd == Approx(2 * kProfilingUsd));
-  CHECK(outcome.metrics.cost_usd == Approx(0.005 + 0.018375 + 0.002));
-  CHECK(outcome.metrics.effective_cost_usd == Approx(0.007 + 0.018375 + 0.002));
+  CHECK(outcome.metrics.profiling_cost_usd == Approx(kProfilingUsd));
+  CHECK(outcome.metrics.cost_usd == Approx(0.005 + 0.018375 + 0.001));
+  CHECK(outcome.metrics.effective_cost_usd == Approx(0.007 + 0.018375 + 0.001));
   CHECK(outcome.metrics.cost_switch_usd == Approx(0.015));
   CHECK(outcome.metrics.energy_kwh == Approx(14700 / 3.6e6));
 }

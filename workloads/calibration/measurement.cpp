@@ -75,13 +75,13 @@ std::vector<OpWork> work(const ElementwiseKernel& e) {
   return {work};
 }
 
+}  // namespace
+
 Network network_of(const MeasuredNetwork& structure) {
   return std::visit(
       Overloaded{[](const GivenNetwork& given) { return given.network; }, [](const auto& s) { return make_network(s); }},
       structure);
 }
-
-}  // namespace
 
 std::string subject(const Measurement& m) {
   if (!m.kernel) return m.dataset.empty() ? m.model : m.model + "/" + m.dataset;

@@ -51,6 +51,7 @@ struct GivenNetwork {
 };
 using Structure = std::variant<CnnStructure, RnnStructure, MlpStructure>;
 using MeasuredNetwork = std::variant<CnnStructure, RnnStructure, MlpStructure, GivenNetwork>;
+Network network_of(const MeasuredNetwork& structure);
 
 /// Exactly one of: a zoo model on a dataset, a structure (`model` is then any name for it), a kernel (`model` is empty).
 struct Measurement {

@@ -86,8 +86,8 @@ std::map<std::string, std::vector<ProfiledStep>> by_device(const std::vector<wor
   std::map<std::string, int> numbers;
   for (const workloads::Measurement& m : rows) {
     if (m.workers != 1) continue;
-    const workloads::Network network = m.structure ? std::visit([](const auto& s) { return make_network(s); }, *m.structure)
-                                                   : workloads::zoo_entry(m.model).build(workloads::dataset(m.dataset));
+    const workloads::Network network =
+        m.structure ? workloads::network_of(*m.structure) : workloads::zoo_entry(m.model).build(workloads::dataset(m.dataset));
     const int number = numbers.emplace(m.model, static_cast<int>(numbers.size())).first->second;
     steps[m.device].push_back(
         {.features = structure_features(network), .network = number, .batch = m.batch_per_worker, .step_s = m.step_s});
