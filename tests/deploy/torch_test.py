@@ -17,7 +17,7 @@ import unittest
 REHEARSE = sys.argv[1]
 ACCOUNT = {"instances": {"nc12s_v2": {"nodes": 1}}, "only_listed": True}
 NETWORK = {"cnn": {"conv_layers": 2, "filters": 4, "image_height": 8, "image_width": 8, "nodes": 8}}
-JOB = {"name": "small'; touch pwned #", "network": NETWORK, "samples": 240, "epochs": 2, "batch_size": 6, "workers": 2}
+JOB = {"name": "small'; touch pwned #", "network": NETWORK, "samples": 6000, "epochs": 2, "batch_size": 6, "workers": 2}
 RNN = {"name": "words", "network": {"rnn": {"hidden": 8, "steps": 5, "vocabulary": 20, "features": 6, "classes": 20}}, "samples": 40,
        "epochs": 1, "batch_size": 4, "workers": 2}
 NASTY = ["'", '"', "\\", "\n", "$(touch pwned)", "`touch pwned`", "{{job}}", ": ", "#", "EOF", "'''", "é", "\x1b[31m"]
@@ -52,7 +52,7 @@ class Exported(unittest.TestCase):
     def test_two_processes_train_two_epochs_are_ended_and_go_on(self):
         folder = self.export(JOB)
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "MASTER_PORT": self.port, "PATH": "/usr/bin:" + os.environ["PATH"]}
-        # 240 samples in batches of 6 are 40 steps an epoch. The first run is told to end once a line of its log is there.
+        # 6,000 samples in batches of 6 are 1,000 steps an epoch. The first run is told to end once a line of its log is there.
         first = subprocess.Popen(self.launch(folder), env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                  start_new_session=True)
         log = os.path.join(folder, "trained", "metrics.jsonl")
@@ -66,7 +66,7 @@ class Exported(unittest.TestCase):
         second = subprocess.run(self.launch(folder), env=environment, capture_output=True, text=True, check=False, timeout=300)
         self.assertEqual(second.returncode, 0, second.stdout + second.stderr[-3000:])
         self.assertIn("goes on from step", second.stdout)
-        self.assertEqual(self.lines(folder)[-1]["step"], 80)
+        self.assertEqual(self.lines(folder)[-1]["step"], 2000)
         self.assertTrue(os.path.exists(os.path.join(folder, "trained", "done")))
         with open(os.path.join(folder, "trained", "steps.csv"), encoding="utf-8") as rows:
             row = next(csv.DictReader(rows))
