@@ -66,7 +66,12 @@ std::vector<double> ratios(const PlotRows& rows, const std::string& value, const
                            .nearest = sim::nearest_name(request.relative_to, policies)});
   std::map<std::string, double> reference;
   for (std::size_t r = 0; r < rows.size(); ++r)
-    if (rows.text(r, "policy") == request.relative_to) reference[pair_of(rows, r, pairing)] = rows.number(r, value);
+    if (rows.text(r, "policy") == request.relative_to &&
+        !reference.emplace(pair_of(rows, r, pairing), rows.number(r, value)).second)
+      throw sim::InputError(
+          {.file = request.results.front(),
+           .expected = fmt::format("one row of {} to pair each row with (--where leaves others out)", request.relative_to),
+           .found = "several in a repetition"});
   std::vector<double> values;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto at = reference.find(pair_of(rows, r, pairing));
@@ -82,7 +87,9 @@ Observed observe(const PlotRequest& request, const std::string& value, std::vect
   columns.push_back(value);
   columns.insert(columns.end(), request.swept.begin(), request.swept.end());
   if (!request.relative_to.empty()) {
-    pairing.emplace_back("repetition");
+    for (const std::string& column : shown)
+      if (!column.empty() && column != "policy" && !contains(pairing, column)) pairing.push_back(column);
+    if (!contains(pairing, "repetition")) pairing.emplace_back("repetition");
     columns.insert(columns.end(), {"policy", "repetition"});
   }
   std::vector<std::string> each;

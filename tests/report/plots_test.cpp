@@ -333,6 +333,14 @@ TEST_CASE("a speed-up is paired over repetitions, and its mean geometric") {
   CHECK(b[1][1] == Approx(3));
   CHECK(b[1][2] == Approx(3));
   CHECK(rows_of(figure, "a")[0][1] == Approx(1));
+  request.swept.clear();  // of a CSV file nothing is known to be swept: rows are paired by what the figure shows
+  request.x = "/switching/start_s";
+  CHECK(rows_of(make("line", request), "b")[1][1] == Approx(3));
+  CHECK(rows_of(make("line", request), "a")[0][1] == Approx(1));
+  request.x = "policy";
+  CHECK_THROWS_WITH(make("bars", request), Catch::Contains("one row of a to pair each row with"));
+  request.x.clear();
+  request.swept = {"/switching/start_s"};
   request.relative_to = "aa";
   CHECK_THROWS_WITH(make("line", request), Catch::Contains("--relative-to") && Catch::Contains("\"aa\""));
 }
