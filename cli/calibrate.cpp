@@ -47,7 +47,11 @@ void print(const workloads::Calibration& c) {
   for (const sim::ModelCorrection& m : c.corrections)
     say("  {:<26} time x {:.2f}, launches x {:.2f}\n", m.model + (m.dataset.empty() ? "" : "/" + m.dataset), m.time_factor,
         m.launch_factor);
+  if (!c.corrections.empty())
+    say("  {:<26} time x {:.2f}, {:.0f} % either way (standard deviation; between models {:.0f} %)\n", "a model not measured",
+        c.efficiency.model_factor, 100 * c.unseen_sd, 100 * c.model_spread);
   for (const std::string& warning : c.warnings) say("  badly determined: {}\n", warning);
+  for (const std::string& note : c.notes) say("  {}\n", note);
 }
 
 void print(const workloads::PowerCalibration& c) {
@@ -151,10 +155,15 @@ sim::Device calibrated(const std::string& name, const DeviceRows& given, const M
   const std::vector<workloads::Place>& before = given.places;
   std::vector<workloads::Place> after = before;
   for (workloads::Place& p : after) p.device = workloads::calibrated(p.device, c);
-  say("  before:          {}\n", errors(rows, predict(rows, before, measured.model, std::nullopt)));
-  say("  fitted:          {}\n", errors(rows, predict(rows, after, measured.model, std::nullopt)));
+  const auto left_out = [&](workloads::HoldOut by) { return errors(rows, predict(rows, before, measured.model, by)); };
   if (folds(rows, workloads::HoldOut::batches).size() == 2)
-    say("  held-out rows:   {}\n", errors(rows, predict(rows, before, measured.model, workloads::HoldOut::batches)));
+    say("  held-out rows:   {}\n", left_out(workloads::HoldOut::batches));
+  else
+    say("  held-out rows:   not known: one batch size of each model says nothing of another\n");
+  if (folds(rows, workloads::HoldOut::models).size() > 1)
+    say("  held-out {} {}\n", rows.front().kernel ? "kinds: " : "models:", left_out(workloads::HoldOut::models));
+  say("  fitted:          {}\n", errors(rows, predict(rows, after, measured.model, std::nullopt)));
+  say("  before:          {}\n", errors(rows, predict(rows, before, measured.model, std::nullopt)));
   if (device.kind == sim::DeviceKind::cpu) calibrate_threading(rows, device);
   return device;
 }

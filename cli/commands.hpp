@@ -37,7 +37,7 @@ struct RunArguments {
 
 struct SweepArguments {
   ScenarioArguments scenario;
-  std::string out, csv;  ///< files; may be empty
+  std::string out, csv, report;  ///< files; may be empty
   int processes = 0;
   int limit = 1'000'000;  ///< runs
   bool retry = false;
@@ -70,7 +70,8 @@ struct CompareArguments {
 struct ImportArguments {
   bool history = false;  ///< past runs; else measurements
   std::string format, path, out;
-  std::vector<std::string> paths;  ///< of trainings, instead of `path`
+  std::vector<std::string> paths;           ///< of trainings, instead of `path`
+  std::string device, instance, precision;  ///< of measurements, over what the format assumes; empty: as it does
 };
 
 struct MeasuredArguments {
@@ -80,8 +81,9 @@ struct MeasuredArguments {
 
 struct ValidateArguments {
   MeasuredArguments measured;
-  std::string hold_out = "nothing";  ///< or batches, models, limits
+  std::string hold_out = "nothing";  ///< or batches, models, limits, devices
   std::string rows;                  ///< a CSV file to write, one line a row; may be empty
+  bool columns = false;              ///< say which columns there are, and no more
 };
 
 struct CalibrateArguments {

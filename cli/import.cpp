@@ -9,6 +9,7 @@
 #include "sim/base/number_words.hpp"
 #include "sim/io/output_file.hpp"
 #include "traces/histories/history_list.hpp"
+#include "traces/jobs/job_rules.hpp"
 #include "traces/measurements/measurement_list.hpp"
 #include "traces/measurements/native.hpp"
 
@@ -17,7 +18,14 @@ namespace rehearse::cli {
 namespace {
 
 void import_measurements(const ImportArguments& arguments) {
-  const traces::MeasurementList list = named(traces::measurement_formats(), arguments.format).read(arguments.path);
+  traces::MeasurementList list = named(traces::measurement_formats(), arguments.format).read(arguments.path);
+  const auto precisions = traces::precision_names();
+  const auto precision = std::find(precisions.begin(), precisions.end(), arguments.precision);
+  for (workloads::Measurement& m : list.rows) {
+    if (!arguments.device.empty()) m.device = arguments.device;
+    if (!arguments.device.empty() || !arguments.instance.empty()) m.instance = arguments.instance;
+    if (precision != precisions.end()) m.precision = static_cast<sim::Precision>(precision - precisions.begin());
+  }
   std::string text = traces::native_header();
   for (const workloads::Measurement& m : list.rows) text += traces::native_row(m);
   sim::write_file(arguments.out, text);

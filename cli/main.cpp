@@ -78,7 +78,11 @@ void add_measurement_commands(Command app, Arguments& arguments) {
     kind.output("-o,--out", arguments.import.out, "the CSV file to write").required();
     return kind;
   };
-  add_import("measurements", "measured step times, as CSV for validate and calibrate", import_formats());
+  Command steps = add_import("measurements", "measured step times, as CSV for validate and calibrate", import_formats());
+  steps.option("--device", arguments.import.device, "what it was measured on, where it is not what the format assumes");
+  steps.option("--instance", arguments.import.instance, "likewise; with --device alone none is named");
+  steps.option("--precision", arguments.import.precision, "likewise")
+      .choices({traces::precision_names().begin(), traces::precision_names().end()});
   add_import("history", "past training runs, as CSV for a scenario's history and the study measured-runs",
              import_history_formats())
       .when_read([&arguments] { arguments.import.history = true; });
@@ -93,17 +97,18 @@ void add_measurement_commands(Command app, Arguments& arguments) {
   jobs.option("file", arguments.import_jobs.trace.path, "the file").required();
   jobs.output("-o,--out", arguments.import_jobs.out, "the CSV file to write").required();
   add_trace_options(jobs, arguments.import_jobs.trace);
-  const auto measured = [](Command command, MeasuredArguments& into) {
-    command.option("measurements", into.path, "CSV file of measurements").required();
-    command.option("--catalogue", into.catalogues, "a file of devices and instances; may be repeated").repeated();
-  };
   Command validate = app.subcommand("validate", "how far predicted step times are from measured ones");
-  measured(validate, arguments.validate.measured);
+  validate.option("measurements", arguments.validate.measured.path, "CSV file of measurements");
+  validate.option("--catalogue", arguments.validate.measured.catalogues, "a file of devices and instances; may be repeated")
+      .repeated();
+  validate.flag("--columns", arguments.validate.columns, "say which columns a file of measurements has, with an example a kind");
   validate.option("--hold-out", arguments.validate.hold_out, "calibrate each device without these, and predict them")
-      .choices({"nothing", "batches", "models", "limits"});
+      .choices({"nothing", "batches", "models", "limits", "devices"});
   validate.output("--rows", arguments.validate.rows, "write each row's predictions to this CSV file");
   Command calibrate = app.subcommand("calibrate", "fit devices to measurements, and write them as a catalogue file");
-  measured(calibrate, arguments.calibrate.measured);
+  calibrate.option("measurements", arguments.calibrate.measured.path, "CSV file of measurements").required();
+  calibrate.option("--catalogue", arguments.calibrate.measured.catalogues, "a file of devices and instances; may be repeated")
+      .repeated();
   calibrate.output("-o,--out", arguments.calibrate.out, "the catalogue file to write").required();
 }
 

@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <memory>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/say.hpp"
+#include "experiments/sweep/database.hpp"
 #include "report/plots/gnuplot.hpp"
 #include "report/plots/run_gnuplot.hpp"
 #include "sim/base/errors.hpp"
@@ -49,19 +54,59 @@ std::vector<report::Condition> conditions(const std::vector<std::string>& where)
   return list;
 }
 
+/// The rows of a sweep's database, as a file that kinds can read; gone with this.
+class ExportedRows {
+ public:
+  explicit ExportedRows(report::PlotRequest& request) {
+    std::string name = (fs::temp_directory_path() / "rehearse_rows_XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw sim::InputError({.file = name, .expected = "a temporary folder that can be made", .found = std::strerror(errno)});
+    folder_ = name;
+    const std::string csv = folder_ + "/" + fs::path(request.results.front()).filename().string() + ".csv";
+    request.swept = scenarios::export_sweep(request.results.front(), csv);
+    if (request.swept.empty())  // of one point
+      throw sim::InputError({.file = request.results.front(), .expected = "a sweep of some value", .found = "one of none"});
+    request.results.front() = csv;
+  }
+  ~ExportedRows() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  ExportedRows(const ExportedRows&) = delete;
+  ExportedRows& operator=(const ExportedRows&) = delete;
+
+ private:
+  std::string folder_;
+};
+
+/// Null when no database is among the results.
+std::unique_ptr<ExportedRows> export_rows(report::PlotRequest& request) {
+  for (const std::string& results : request.results)
+    if (scenarios::is_database(results)) {
+      if (request.results.size() > 1)
+        throw sim::InputError({.file = results, .expected = "the database of a sweep alone", .found = "other results beside it"});
+      return std::make_unique<ExportedRows>(request);
+    }
+  return nullptr;
+}
+
 }  // namespace
 
 void add_plot_command(Command app, PlotArguments& arguments) {
   Command plot = app.subcommand("plot", "draw a figure for a paper, of results");
   plot.option("kind", arguments.kind, "what is drawn").required().choices(kind_names());
-  plot.option("results", arguments.request.results, "folders of results, or a file of the kind's").required();
+  plot.option("results", arguments.request.results, "folders of results, a file of the kind's, or the database of a sweep")
+      .required();
   plot.output("-o,--out", arguments.out, "the figure: FILE.pdf, FILE.svg or FILE.png").required();
   plot.option("--size", arguments.size, "one-column (3.5 in, the default) or two-column (7.16 in)")
       .choices({"one-column", "two-column"});
   plot.option("--where", arguments.where, "COLUMN=VALUE: only these rows; may be repeated").repeated();
-  plot.option("--x", arguments.request.x, "another column than the kind's, of pareto and errors");
-  plot.option("--y", arguments.request.y, "another column, of pareto and errors; another quantity, of savings");
-  plot.option("--by", arguments.request.by, "column that tells points apart, of pareto and errors");
+  plot.option("--x", arguments.request.x, "another column than the kind's; of a sweep as /switching/start_s");
+  plot.option("--y", arguments.request.y, "another column than the kind's; another quantity, of savings");
+  plot.option("--by", arguments.request.by, "the column that tells series, groups or points apart");
+  plot.option("--value", arguments.request.value, "the column that colours a heat map");
+  plot.option("--relative-to", arguments.request.relative_to,
+              "a policy: draw its number over each one's own, paired over repetitions (a speed-up, of completion times)");
   plot.option("--higher", arguments.request.higher, "column of which more is better, of pareto; may be repeated").repeated();
   plot.option("--data", arguments.data, "also leave gnuplot's script and its data in this folder, to change them");
   plot.footer(list_of_kinds());
@@ -75,6 +120,7 @@ int plot_command(const PlotArguments& arguments) {
   request.where = conditions(arguments.where);
   const auto& kinds = report::plot_kinds();
   const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const report::PlotKind& k) { return k.name == arguments.kind; });
+  const std::unique_ptr<ExportedRows> rows = export_rows(request);
   check_request(*kind, request);
   const report::Figure figure = figure_of(*kind, request);
   if (!has_points(figure))

@@ -16,6 +16,7 @@
 #include "experiments/run/process_pool.hpp"
 #include "experiments/run/progress.hpp"
 #include "experiments/run/run.hpp"
+#include "experiments/sweep/findings.hpp"
 #include "experiments/sweep/launchers.hpp"
 #include "experiments/sweep/task_folder.hpp"
 #include "sim/base/number_words.hpp"
@@ -102,6 +103,7 @@ void add_sweep_command(Command app, SweepArguments& arguments) {
   sweep.option("--out", arguments.out,
                "the database, which an earlier start may have begun (default: results/<scenario's name>.sqlite)");
   sweep.output("--csv", arguments.csv, "write the results to this CSV file as well");
+  sweep.output("--report", arguments.report, "the page with its table and figures (default: the database's name with .html)");
   sweep.option("--processes", arguments.processes, "runs at once (default: as many as there are processors)").range(1, 4096);
   sweep.option("--limit", arguments.limit, "refuse more runs than this (default 1000000)").range(1, 100'000'000);
   sweep.flag("--retry", arguments.retry, "run those again that have failed");
@@ -126,9 +128,12 @@ int sweep_command(const SweepArguments& arguments) {
                             static_cast<double>(plan.points())));
   scenarios::ProgressLine line(true);
   const std::string out = arguments.out.empty() ? "results/" + plan.name() + ".sqlite" : arguments.out;
+  const std::string page =
+      arguments.report.empty() ? std::filesystem::path(out).replace_extension(".html").string() : arguments.report;
   const scenarios::SweepSummary summary =
       run_sweep(plan, {.database = out,
                        .csv = arguments.csv,
+                       .page = page,
                        .retry = arguments.retry,
                        .is_local = arguments.launcher == "local",
                        .launch = launcher(arguments, out, plan.name()),
@@ -144,8 +149,11 @@ int sweep_command(const SweepArguments& arguments) {
         summary.distinct, out, arguments.launcher == "slurm" ? "; the job array goes on meanwhile" : "");
     return kInterrupted;
   }
+  say("{}", table_text(summary.best));
+  if (plan.points() > scenarios::kMostShownPoints) say("(the first {} points)\n", scenarios::kMostShownPoints);
   print_summary(plan, summary, arguments);
-  say("Results: {}\n", out);
+  say("Results: {}\nReport: {}\n", out, page);
+  if (!summary.figures_left_out.empty()) say("{}\n", summary.figures_left_out);
   return status_of(summary);
 }
 

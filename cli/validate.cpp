@@ -9,9 +9,11 @@
 #include "cli/measured.hpp"
 #include "cli/say.hpp"
 #include "cli/validate_tables.hpp"
+#include "sim/base/errors.hpp"
 #include "sim/io/output_file.hpp"
 #include "traces/measurements/convergence_list.hpp"
 #include "traces/measurements/native.hpp"
+#include "workloads/calibration/energy.hpp"
 #include "workloads/calibration/error_summary.hpp"
 #include "workloads/calibration/validation.hpp"
 
@@ -49,18 +51,46 @@ workloads::ErrorSummary summary(const Measured& measured, const std::vector<Pred
 
 std::string percent(double x) { return std::isfinite(x) ? fmt::format("{:.1f}", 100 * x) : "-"; }
 
+/// How many of a hundred rows lie in the interval that should hold ninety.
+std::string percent_inside(const Measured& measured, const std::vector<Predicted>& predicted,
+                           const std::vector<std::size_t>& rows) {
+  constexpr double kNinety = 1.645;  // standard deviations to both sides
+  double inside = 0, counted = 0;
+  for (const std::size_t i : rows) {
+    if (!std::isfinite(predicted[i].log_sd)) continue;
+    ++counted;
+    inside += std::abs(std::log(predicted[i].model_s / measured.list.rows[i].step_s)) <= kNinety * predicted[i].log_sd;
+  }
+  return counted > 0 ? fmt::format("{:.0f}", 100 * inside / counted) : "-";
+}
+
+/// Correlation of the ranks of seconds a sample: are the rows in their order?
+std::string rank(const Measured& measured, const std::vector<Predicted>& predicted, const std::vector<std::size_t>& rows) {
+  std::vector<double> ours, theirs;
+  for (const std::size_t i : rows) {
+    const Measurement& m = measured.list.rows[i];
+    ours.push_back(predicted[i].model_s / m.batch_per_worker);
+    theirs.push_back(m.step_s / m.batch_per_worker);
+  }
+  const double correlation = workloads::rank_correlation(ours, theirs);
+  return std::isfinite(correlation) ? fmt::format("{:.2f}", correlation) : "-";
+}
+
 void print(const Table& table, const Measured& measured, const std::vector<Predicted>& predicted) {
   Rows rows;
   for (std::size_t i = 0; i < predicted.size(); ++i)
     if (table.wanted(measured.list.rows[i]) && std::isfinite(predicted[i].*table.shown.field))
       rows[table.key(measured.list.rows[i])].push_back(i);
   if (rows.empty()) return;
+  const bool steps = table.shown.field == &Predicted::model_s && !table.beside.empty();
   say("\n{}, errors in %\n{:<34}{:>6}{:>9}{:>8}{:>9}", table.title, table.first_column, "rows", "median", "p90", "bias");
+  if (steps) say("{:>8}{:>7}", "in 90 %", "rank");
   for (const Baseline& b : table.beside) say("{:>16}", b.name);
   say("\n");
   for (const auto& [key, indices] : rows) {
     const auto s = summary(measured, predicted, table.shown.field, indices);
     say("{:<34}{:>6}{:>9}{:>8}{:>+9.1f}", key, s.rows, percent(s.median), percent(s.p90), 100 * s.bias);
+    if (steps) say("{:>8}{:>7}", percent_inside(measured, predicted, indices), rank(measured, predicted, indices));
     for (const Baseline& b : table.beside) say("{:>16}", percent(summary(measured, predicted, b.field, indices).median));
     say("\n");
   }
@@ -119,9 +149,22 @@ std::vector<Table> tables() {
           {"Kernels, by device and threads", "device, threads", with_threads, threaded_kernel, model, kernels}};
 }
 
+void print_columns() {
+  say("Columns of a CSV file of measurements; what stands in brackets is taken where a field is empty.\n\n");
+  for (const traces::MeasurementColumn& c : traces::measurement_columns())
+    say("{:<18}{}{}\n", c.name, c.what, c.required ? "; required" : "");
+  for (const traces::MeasurementExample& e : traces::measurement_examples()) say("\nExample: {}\n\n{}", e.of, e.csv);
+}
+
 }  // namespace
 
 int validate_command(const ValidateArguments& arguments) {
+  if (arguments.columns) {
+    print_columns();
+    return kOk;
+  }
+  if (arguments.measured.path.empty())
+    throw sim::InputError({.file = "rehearse validate", .expected = "a CSV file of measurements", .found = "none"});
   if (traces::is_convergence(arguments.measured.path)) return validate_convergence(arguments);
   const Measured measured = load_measured(arguments.measured);
   slipped_units(measured);
@@ -129,9 +172,13 @@ int validate_command(const ValidateArguments& arguments) {
   if (arguments.hold_out == "batches") hold_out = workloads::HoldOut::batches;
   if (arguments.hold_out == "models") hold_out = workloads::HoldOut::models;
   if (arguments.hold_out == "limits") hold_out = workloads::HoldOut::limits;
-  say("{}\n", hold_out ? fmt::format("Each device is calibrated on its rows but the {} held back, which are predicted.",
-                                     arguments.hold_out == "limits" ? "power limits" : arguments.hold_out)
-                       : "Devices are as the catalogue has them.");
+  if (arguments.hold_out == "devices") hold_out = workloads::HoldOut::devices;
+  if (hold_out == workloads::HoldOut::devices)
+    say("Each device is predicted by its data sheet and what the other devices' rows say of models and software.\n");
+  else
+    say("{}\n", hold_out ? fmt::format("Each device is calibrated on its rows but the {} held back, which are predicted.",
+                                       arguments.hold_out == "limits" ? "power limits" : arguments.hold_out)
+                         : "Devices are as the catalogue has them.");
   const std::vector<Predicted> predicted = predict(measured.list.rows, measured.places, measured.model, hold_out);
   for (const Table& table : tables()) print(table, measured, predicted);
   print_energy(measured.list.rows, predicted);

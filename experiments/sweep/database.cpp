@@ -13,12 +13,14 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <type_traits>
 
 #include "report/comparison.hpp"
 #include "report/row_writer.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/statistics.hpp"
 #include "sim/base/version.hpp"
 #include "sim/io/output_file.hpp"
 
@@ -316,26 +318,79 @@ std::vector<SweepDatabase::Count> SweepDatabase::counts() const {
   });
 }
 
-void SweepDatabase::write_csv(const std::string& path) const {
-  connection_->told([&] {
-    SQLite::Statement all(connection_->db(), "SELECT * FROM results ORDER BY row");
-    report::RowWriter out{sim::OutputFile(path)};
-    for (int c = 0; c < all.getColumnCount(); ++c) out.text(all.getColumnName(c));
-    out.end_row();
-    while (all.executeStep()) {
-      for (int c = 0; c < all.getColumnCount(); ++c) {
-        const SQLite::Column value = all.getColumn(c);
-        if (value.isInteger())
-          out.integer(value.getInt64());
-        else if (value.isFloat())
-          out.number(value.getDouble());
-        else
-          out.text(value.getText());
-      }
-      out.end_row();
-    }
-    out.close();
+std::vector<SweepFigures> SweepDatabase::figures(std::size_t points) const {
+  return connection_->told([&] {
+    std::vector<SweepFigures> rows;
+    SQLite::Statement all(
+        connection_->db(),
+        "SELECT point, policy, limits_broken / nullif(jobs, 0), effective_cost_usd FROM results WHERE status = 'ok' "
+        "AND point < ? ORDER BY row");
+    all.bind(1, static_cast<std::int64_t>(points));
+    const auto number = [&](int column) {
+      return all.getColumn(column).isNull() ? sim::kNan : all.getColumn(column).getDouble();
+    };
+    while (all.executeStep())
+      rows.push_back({.point = static_cast<std::size_t>(all.getColumn(0).getInt64()),
+                      .policy = text_at(all, 1),
+                      .broken_share = number(2),
+                      .effective_cost_usd = number(3)});
+    return rows;
   });
+}
+
+namespace {
+
+/// Returns the names of the columns.
+std::vector<std::string> write_rows(SQLite::Database& db, const std::string& path) {
+  SQLite::Statement all(db,
+                        "SELECT results.*, savings.effective_saving_percent FROM results LEFT JOIN savings ON savings.row = "
+                        "results.row ORDER BY results.row");
+  report::RowWriter out{sim::OutputFile(path)};
+  std::vector<std::string> columns;
+  for (int c = 0; c < all.getColumnCount(); ++c) out.text(columns.emplace_back(all.getColumnName(c)));
+  out.end_row();
+  while (all.executeStep()) {
+    for (int c = 0; c < all.getColumnCount(); ++c) {
+      const SQLite::Column value = all.getColumn(c);
+      if (value.isInteger())
+        out.integer(value.getInt64());
+      else if (value.isFloat())
+        out.number(value.getDouble());
+      else
+        out.text(value.getText());
+    }
+    out.end_row();
+  }
+  out.close();
+  return columns;
+}
+
+}  // namespace
+
+void SweepDatabase::write_csv(const std::string& path) const {
+  connection_->told([&] { write_rows(connection_->db(), path); });
+}
+
+bool is_database(const std::string& path) {
+  constexpr std::string_view kHead = "SQLite format 3";
+  char head[kHead.size()] = {};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(head, sizeof head) && std::string_view(head, sizeof head) == kHead;
+}
+
+std::vector<std::string> export_sweep(const std::string& database, const std::string& csv) {
+  try {
+    constexpr int kBusyTimeoutMs = 10'000;
+    SQLite::Database db(database, SQLite::OPEN_READONLY, kBusyTimeoutMs);
+    SQLite::Statement owner(db, "PRAGMA application_id");
+    if (!owner.executeStep() || owner.getColumn(0).getInt() != kApplication)
+      throw sim::InputError({.file = database, .expected = "results of a sweep", .found = "another database"});
+    std::vector<std::string> columns = write_rows(db, csv);
+    std::erase_if(columns, [](const std::string& column) { return !column.starts_with('/'); });
+    return columns;
+  } catch (const SQLite::Exception& error) {
+    throw sim::InputError({.file = database, .expected = "a database that can be read", .found = error.what()});
+  }
 }
 
 }  // namespace rehearse::scenarios

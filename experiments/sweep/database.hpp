@@ -12,6 +12,14 @@
 
 namespace rehearse::scenarios {
 
+/// What a verdict at a point needs of a run.
+struct SweepFigures {
+  std::size_t point = 0;
+  std::string policy;
+  double broken_share = 0;  ///< NaN: no job counts
+  double effective_cost_usd = 0;
+};
+
 class SweepDatabase {
  public:
   /// Opens the file, or makes it. Throws InputError when it cannot, when it is no sweep's or another version's, and when another
@@ -38,12 +46,21 @@ class SweepDatabase {
   };
   /// How many rows of the plan have each status that occurs.
   std::vector<Count> counts() const;
-  /// The view `results` as CSV, numbers in the shortest form that reads back. Throws InputError.
+  /// Of the runs that ended well, by point, policy and repetition; of the first so many points.
+  std::vector<SweepFigures> figures(std::size_t points) const;
+  /// The view `results` as CSV, with what each run saves against the baseline; numbers in the shortest form that reads back.
+  /// Throws InputError.
   void write_csv(const std::string& path) const;
 
  private:
   class Connection;
   std::unique_ptr<Connection> connection_;
 };
+
+/// Whether the file is an SQLite database.
+bool is_database(const std::string& path);
+/// As SweepDatabase::write_csv, of a database that stays as it is and that another process may be writing to. Returns the swept
+/// columns. Throws InputError: it is no sweep's.
+std::vector<std::string> export_sweep(const std::string& database, const std::string& csv);
 
 }  // namespace rehearse::scenarios

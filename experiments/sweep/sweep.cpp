@@ -16,6 +16,7 @@
 #include "experiments/run/retiming.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/run/run_one.hpp"
+#include "experiments/sweep/findings.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
 #include "sim/base/pipe.hpp"
@@ -57,7 +58,10 @@ SweepSummary run_sweep(const SweepPlan& plan, const SweepOptions& options) {
   });
   summary.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   summary.counts = database.counts();
-  if (!summary.interrupted && !options.csv.empty()) database.write_csv(options.csv);
+  if (summary.interrupted) return summary;
+  if (!options.csv.empty()) database.write_csv(options.csv);
+  summary.best = best_by_point(plan, database);
+  if (!options.page.empty()) summary.figures_left_out = write_sweep_page(options.page, plan, options.database, summary.best);
   return summary;
 }
 

@@ -9,6 +9,7 @@
 #include "experiments/sweep/database.hpp"
 #include "experiments/sweep/plan.hpp"
 #include "experiments/sweep/row.hpp"
+#include "report/table.hpp"
 
 namespace rehearse::scenarios {
 
@@ -29,6 +30,7 @@ using Launch = std::function<bool(const SweepPlan& plan, std::vector<PlannedRun>
 struct SweepOptions {
   std::string database;  ///< file
   std::string csv;       ///< file to export to at the end; may be empty
+  std::string page;      ///< HTML file to write at the end; may be empty
   bool retry = false;    ///< runs that are not ok are run again
   bool is_local = true;  ///< runs end on this machine, one by one
   Launch launch;
@@ -44,6 +46,8 @@ struct SweepSummary {
   double elapsed_s = 0;           ///< since the plan was made, CSV left out
   double run_s = 0, cpu_s = 0;    ///< of the runs themselves, added up over processes
   std::vector<SweepDatabase::Count> counts;
+  report::Table best;            ///< at each point; without rows when interrupted
+  std::string figures_left_out;  ///< a line about those of the page; empty: none
   bool interrupted = false;
 };
 

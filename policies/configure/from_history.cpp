@@ -130,7 +130,7 @@ double HistoryPredictors::roofline_ratio(const sim::Profile& profile, const std:
     const workloads::Conditions conditions{.batch = batch, .precision = profile.precision, .threads = device.cores};
     const workloads::ComputeTime time =
         model.step.compute_time(device, corrected(conditions, device, model.model, model.dataset));
-    return std::max(time.total_s(), time.host_s);
+    return time.worker_s(0);
   };
   return seconds(*b) / seconds(*a);
 }

@@ -1,5 +1,6 @@
 #include "report/plots/figure.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include "report/policy_name.hpp"
@@ -26,9 +27,11 @@ Figure heat_map_figure(const HeatMap& map) {
   const auto rows = static_cast<double>(map.rows.size()), columns = static_cast<double>(map.columns.size());
   Figure figure{.title = map.title,
                 .x = {.label = map.column_heading, .low = 0.0, .high = columns},
-                .y = {.label = {}, .low = 0.0, .high = rows},
+                .y = {.label = map.row_heading, .low = 0.0, .high = rows},
                 .series = {},
-                .height_in = 0.5 + kRow_in * rows};
+                .height_in = 0.5 + kRow_in * rows,
+                .linear_cells = map.is_linear,
+                .bright_high = map.higher_is_better};
   for (std::size_t c = 0; c < map.columns.size(); ++c) figure.x.tics.emplace_back(static_cast<double>(c) + 0.5, map.columns[c]);
   Series cells{.name = {}, .style = Style::cells, .rows = {}}, grey{.name = {}, .style = Style::grey_cells, .rows = {}};
   Series frame{.name = {}, .style = Style::frame, .rows = {}};
@@ -38,13 +41,14 @@ Figure heat_map_figure(const HeatMap& map) {
     figure.y.tics.emplace_back(top - 0.5, map.rows[r]);
     for (std::size_t c = 0; c < map.columns.size(); ++c) {
       const double value = map.values[r][c], left = static_cast<double>(c);
-      if (!(value > 0)) continue;
+      if (map.is_linear ? !std::isfinite(value) : !(value > 0)) continue;
       const std::vector<double> box{left, left + 1, top - 1, top};
       Series& series = map.barred[r][c] ? grey : cells;
       series.rows.push_back(box);
       series.rows.back().push_back(value);
-      if (map.barred[r][c] || value >= best) continue;
-      best = value;
+      const double badness = map.higher_is_better ? -value : value;
+      if (map.barred[r][c] || badness >= best) continue;
+      best = badness;
       frame.rows = {box};
     }
   }

@@ -23,6 +23,7 @@ enum class Style {
   ring_line,    ///< x, y, 1 for a ring that no line leads to, else 0
   error_line,   ///< x, y, low, high
   points,       ///< x, y
+  cross,        ///< x, y, then low and high of x, low and high of y
   rings,        ///< x, y
   steps,        ///< x, y: y holds from x on
   bars,         ///< x, y, and where there is a whisker low, high: from 0
@@ -48,8 +49,9 @@ struct Figure {
   Axis x, y;
   std::vector<Series> series;
   double bar_width = 0.8;
-  double height_in = kUsualHeight_in;  ///< without title and legend
-  std::string note;                    ///< for the terminal: what of the data this is
+  double height_in = kUsualHeight_in;              ///< without title and legend
+  bool linear_cells = false, bright_high = false;  ///< cells: by their values instead of the logarithm; the most is brightest
+  std::string note;                                ///< for the terminal: what of the data this is
 };
 
 /// Marks these policies wherever the figure names them: in its legend (also as "POLICY (...)") and at its axes.
@@ -73,6 +75,9 @@ struct HeatMap {
   std::vector<std::vector<double>> values;
   /// Cells that may not be chosen: grey, their number still in them.
   std::vector<std::vector<bool>> barred;
+  std::string row_heading = {};
+  bool is_linear = false;         ///< the colour follows the values, of which any may be there
+  bool higher_is_better = false;  ///< only where it is linear
 };
 
 /// The first row at the top. The best cell that is not barred has a frame; bright is good.

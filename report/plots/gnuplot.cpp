@@ -112,7 +112,7 @@ Bounds bounds_of(const Figure& figure, bool of_x) {
   for (const Series& series : figure.series) {
     for (const std::vector<double>& row : series.rows)
       for (std::size_t c = 0; c < coordinates(series.style, row.size()); ++c) {
-        const bool is_x = is_box(series.style) ? c < 2 : c == 0;
+        const bool is_x = is_box(series.style) ? c < 2 : c == 0 || (series.style == Style::cross && (c == 2 || c == 3));
         if (is_x != of_x || !(row[c] > 0) || !std::isfinite(row[c])) continue;
         bounds.low = std::min(bounds.low, row[c]);
         bounds.high = std::max(bounds.high, row[c]);
@@ -179,8 +179,25 @@ constexpr std::string_view kBox = "using (0.5*($1+$2)):(0.5*($3+$4)):1:2:3:4";
 /// Of a box's middle, the number.
 constexpr std::string_view kNumber = "using (0.5*($1+$2)):(0.5*($3+$4)):(sprintf('%.3g',$5)) with labels";
 
+/// By the values themselves, which may be negative.
+std::string linear_palette(const Figure& figure) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const Series& series : figure.series)
+    if (series.style == Style::cells)
+      for (const std::vector<double>& row : series.rows) {
+        low = std::min(low, row.at(4));
+        high = std::max(high, row.at(4));
+      }
+  if (!(high >= low)) return {};
+  const char* colours = figure.bright_high ? "(0 '#4db3c9', 1 '#7fcdbb', 2 '#c7e9b4', 3 '#fffcc0')"
+                                           : "(0 '#fffcc0', 1 '#c7e9b4', 2 '#7fcdbb', 3 '#4db3c9')";
+  return fmt::format("set palette defined {}\nset cbrange [{:.9g}:{:.9g}]\nunset colorbox\n", colours, low,
+                     high > low ? high : low + 1);
+}
+
 /// Colours of cells: each is bright enough for black numbers, and the brighter the better in grey as well.
 std::string palette(const Figure& figure) {
+  if (figure.linear_cells) return linear_palette(figure);
   Bounds values;
   for (const Series& series : figure.series)
     if (series.style == Style::cells)
@@ -247,6 +264,8 @@ std::string drawing(const Series& series, const Look& look, std::size_t index) {
       return "using 1:2 with linespoints " + line + " " + symbol;
     case Style::points:
       return fmt::format("using 1:2 with points lc rgb '{}' {}", look.colour, symbol);
+    case Style::cross:
+      return fmt::format("using 1:2:3:4:5:6 with xyerrorbars lc rgb '{}' {} lw 0.9", look.colour, symbol);
     case Style::rings:
       return fmt::format("using 1:2 with points lc rgb '{}' {}", look.colour, kRing);
     case Style::steps:
@@ -302,6 +321,8 @@ const char* heads(Style style) {
     case Style::cells:
     case Style::grey_cells:
       return "# left right bottom top value";
+    case Style::cross:
+      return "# x y xlow xhigh ylow yhigh";
     case Style::ring_line:
       return "# x y ring";
     default:

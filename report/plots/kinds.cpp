@@ -63,15 +63,6 @@ std::string main_quantity(const std::string& path) {
   return study_kinds_of(kinds).configuration ? "effective_saving_percent" : "jct_speedup";
 }
 
-/// As the tables call it, with its unit.
-std::string label_of(const std::string& field) {
-  const MetricField* known = find_metric_field(field);
-  if (field == "effective_saving_percent") return "saving, %";
-  if (known == nullptr || known->heading.empty()) return field;
-  const std::string heading(known->heading);
-  return known->unit == "1" || heading.find(',') != std::string::npos ? heading : fmt::format("{}, {}", heading, known->unit);
-}
-
 std::vector<PolicyEstimate> read_estimates(const std::string& path, const std::string& field) {
   const sim::JsonDocument document = sim::read_json_file(path);
   sim::Mistakes mistakes;
@@ -102,7 +93,7 @@ std::vector<PolicyEstimate> read_estimates(const std::string& path, const std::s
 /// Bars of each results folder side by side, a group for each policy.
 Figure savings(const PlotRequest& request) {
   const std::string field = request.y.empty() ? main_quantity(file_of(request.results.front(), "summary.json")) : request.y;
-  Figure figure{.x = {.slanted_tics = true}, .y = {.label = label_of(field)}, .series = {}};
+  Figure figure{.x = {.slanted_tics = true}, .y = {.label = axis_label(field)}, .series = {}};
   std::vector<std::string> policies;
   const double width = 0.8 / static_cast<double>(request.results.size());
   for (std::size_t i = 0; i < request.results.size(); ++i) {
@@ -126,27 +117,43 @@ Figure savings(const PlotRequest& request) {
 /// At most so many steps of a distribution are drawn.
 constexpr std::size_t kSteps = 500;
 
+/// Of jobs' completion times, or of any column's numbers.
 Figure cdf(const PlotRequest& request) {
-  Figure figure{.x = {.label = "completion time, min", .logarithmic = true},
-                .y = {.label = "part of all jobs", .low = 0.0, .high = 1.0},
+  const bool of_jobs = request.x.empty();
+  if (of_jobs && !request.swept.empty())
+    throw sim::InputError({.file = "--x", .expected = "a column of the sweep's rows", .found = request.results.front()});
+  const std::string by = request.by.empty() ? "policy" : request.by;
+  Figure figure{.x = {.label = of_jobs ? "completion time, min" : axis_label(request.x), .logarithmic = true},
+                .y = {.label = request.swept.empty() ? "part of all jobs" : "part of all runs", .low = 0.0, .high = 1.0},
                 .series = {}};
+  std::vector<std::string> columns{by};
+  if (of_jobs)
+    columns.insert(columns.end(), {"state", "submit_s", "end_s"});
+  else if (request.x != by)
+    columns.push_back(request.x);
+  const auto number_of = [&](const PlotRows& rows, std::size_t r) {
+    if (!of_jobs) return rows.number(r, request.x);
+    const double taken = (rows.number(r, "end_s") - rows.number(r, "submit_s")) / 60;
+    return rows.text(r, "state") == "finished" ? taken : std::numeric_limits<double>::quiet_NaN();
+  };
   for (std::size_t i = 0; i < request.results.size(); ++i) {
-    const PlotRows rows(file_of(request.results[i], "jobs.csv"), {"policy", "state", "submit_s", "end_s"}, request.where);
-    for (const std::string& policy : rows.values("policy")) {
-      std::vector<double> minutes;
-      std::size_t jobs = 0;
+    const PlotRows rows(file_of(request.results[i], "jobs.csv"), columns, request.where);
+    for (const std::string& group : rows.values(by)) {
+      std::vector<double> numbers;
+      std::size_t all = 0;
       for (std::size_t r = 0; r < rows.size(); ++r) {
-        if (rows.text(r, "policy") != policy) continue;
-        ++jobs;  // one that failed never completes: its line ends below 1
-        const double taken = (rows.number(r, "end_s") - rows.number(r, "submit_s")) / 60;
-        if (rows.text(r, "state") == "finished" && taken > 0) minutes.push_back(taken);
+        if (rows.text(r, by) != group) continue;
+        ++all;  // one that failed never completes: its line ends below 1
+        const double number = number_of(rows, r);
+        if (of_jobs ? number > 0 : std::isfinite(number)) numbers.push_back(number);
       }
-      std::sort(minutes.begin(), minutes.end());
-      Series series{.name = series_name(request, i, policy), .style = Style::steps, .rows = {}};
-      const std::size_t stride = std::max<std::size_t>(1, minutes.size() / kSteps);
-      for (std::size_t j = 0; j < minutes.size(); ++j)
-        if (j % stride == 0 || j + 1 == minutes.size())
-          series.rows.push_back({minutes[j], static_cast<double>(j + 1) / static_cast<double>(jobs)});
+      std::sort(numbers.begin(), numbers.end());
+      figure.x.logarithmic = figure.x.logarithmic && (numbers.empty() || numbers.front() > 0);
+      Series series{.name = series_name(request, i, group), .style = Style::steps, .rows = {}};
+      const std::size_t stride = std::max<std::size_t>(1, numbers.size() / kSteps);
+      for (std::size_t j = 0; j < numbers.size(); ++j)
+        if (j % stride == 0 || j + 1 == numbers.size())
+          series.rows.push_back({numbers[j], static_cast<double>(j + 1) / static_cast<double>(all)});
       figure.series.push_back(std::move(series));
     }
   }
@@ -264,7 +271,10 @@ void check_request(const PlotKind& kind, const PlotRequest& request) {
   refuse(!request.y.empty(), &PlotOptions::y, "--y");
   refuse(!request.by.empty(), &PlotOptions::by, "--by");
   refuse(!request.higher.empty(), &PlotOptions::higher, "--higher");
+  refuse(!request.value.empty(), &PlotOptions::value, "--value");
+  refuse(!request.relative_to.empty(), &PlotOptions::relative_to, "--relative-to");
   refuse(request.results.size() > 1, &PlotOptions::several, "several folders of results");
+  refuse(!request.swept.empty(), &PlotOptions::rows, "the database of a sweep");
   mistakes.throw_if_any();
 }
 
@@ -274,10 +284,31 @@ const std::vector<PlotKind>& plot_kinds() {
        "bars with confidence intervals, of summary.json: savings, of a queue study speed-ups; --y for another of its quantities",
        savings,
        {.where = false, .y = true, .several = true}},
-      {"cdf", "distribution of the jobs' completion times, of jobs.csv", cdf, {.several = true}},
+      {"line",
+       "means with 95 % intervals over a column: --x (of a sweep: what was swept first), --y, --by",
+       line,
+       {.x = true, .y = true, .by = true, .relative_to = true, .rows = true}},
+      {"heat",
+       "means over two columns --x and --y, coloured by --value, for one policy",
+       heat,
+       {.x = true, .y = true, .value = true, .relative_to = true, .rows = true}},
+      {"bars",
+       "means with 95 % intervals, of repetitions.csv or a sweep: --x (policy), --y (jct_mean_s), --by",
+       bars,
+       {.x = true, .y = true, .by = true, .relative_to = true, .rows = true}},
+      {"tradeoff",
+       "two means with 95 % intervals by policy: --x (jct_mean_s), --y (effective_cost_usd), --by",
+       tradeoff,
+       {.x = true, .y = true, .by = true, .rows = true}},
+      {"cdf",
+       "distribution of the jobs' completion times, of jobs.csv; --x and --by for other columns",
+       cdf,
+       {.x = true, .by = true, .several = true, .rows = true}},
+      {"choices", "what part of the jobs ran with each --by (pool), of jobs.csv", choices, {.x = true, .by = true}},
       {"deadlines", "cost against the deadline by policy, of the study frontier", deadlines},
       {"gantt", "jobs over time, waiting and on which pool, of jobs.csv and stages.csv", gantt},
-      {"utilization", "busy devices of each pool over time, of utilization.csv", utilization},
+      {"queue", "waiting jobs over time by policy, of utilization.csv", queue_length, {.y = true, .by = true}},
+      {"utilization", "busy devices of each pool over time, of utilization.csv", utilization, {.y = true, .by = true}},
       {"learning", "saving against past runs, of the study learning-curve", learning},
       {"threads", "time of operations against their threads, of the study threads", threads},
       {"pareto",

@@ -40,14 +40,19 @@ class PlotRows {
 struct PlotRequest {
   std::vector<std::string> results;  ///< folders; a file of the kind that the figure is from may stand for its folder
   std::vector<Condition> where;
-  std::string x, y, by;             ///< columns, where the kind leaves a choice; empty: the kind's own
-  std::vector<std::string> higher;  ///< of a Pareto front: columns of which more is better
+  std::string x, y, by;                 ///< columns, where the kind leaves a choice; empty: the kind's own
+  std::vector<std::string> higher;      ///< of a Pareto front: columns of which more is better
+  std::string value = {};               ///< of a heat map: the column that colours it
+  std::string relative_to = {};         ///< a policy: its number over each one's own, paired, instead of the numbers
+  std::vector<std::string> swept = {};  ///< of a sweep's rows: the columns of what was swept
 };
 
 /// The parts of a request that a kind heeds.
 struct PlotOptions {
   bool where = true, x = false, y = false, by = false, higher = false;
   bool several = false;  ///< folders of results
+  bool value = false, relative_to = false;
+  bool rows = false;  ///< of a table of runs, which a sweep's are too
 };
 
 struct PlotKind {
@@ -74,7 +79,16 @@ std::string file_of(const std::string& results, const std::string& name, const s
 /// With several results, names its folder too.
 std::string series_name(const PlotRequest& request, std::size_t results, const std::string& name);
 
+/// A column's name as an axis has it: "cost_usd" is "cost, $"; of a metric as the tables call it.
+std::string axis_label(const std::string& column);
+
 Figure gantt(const PlotRequest& request);
+Figure line(const PlotRequest& request);
+Figure heat(const PlotRequest& request);
+Figure bars(const PlotRequest& request);
+Figure tradeoff(const PlotRequest& request);
+Figure choices(const PlotRequest& request);
+Figure queue_length(const PlotRequest& request);
 Figure utilization(const PlotRequest& request);
 Figure pareto(const PlotRequest& request);
 Figure speedup(const PlotRequest& request);

@@ -22,20 +22,6 @@ std::size_t index_in(const std::vector<std::string>& values, const std::string& 
   return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) - values.begin());
 }
 
-/// A column's name as an axis has it: "cost_usd" is "cost, $".
-std::string heading_of(const std::string& column) {
-  constexpr std::pair<std::string_view, std::string_view> kUnits[] = {
-      {"_s", "s"}, {"_usd", "$"}, {"_percent", "%"}, {"_kwh", "kWh"}, {"_bytes", "bytes"}, {"_j", "J"}, {"_w", "W"}};
-  std::string text = column, unit;
-  for (const auto& [ending, name] : kUnits)
-    if (column.ends_with(ending)) {
-      text.resize(column.size() - ending.size());
-      unit = ", " + std::string(name);
-    }
-  std::replace(text.begin(), text.end(), '_', ' ');
-  return text + unit;
-}
-
 void check_higher(const std::vector<std::string>& higher, const std::string& x, const std::string& y) {
   sim::Mistakes mistakes;
   const std::vector<std::string> axes{x, y};
@@ -89,28 +75,12 @@ Figure gantt(const PlotRequest& request) {
   return figure;
 }
 
-Figure utilization(const PlotRequest& request) {
-  Figure figure{.x = {.label = "time, h"}, .y = {.label = "busy devices", .low = 0.0}, .series = {}};
-  PlotRows rows(file_of(request.results.front(), "utilization.csv"), {"policy", "repetition", "time_s", "pool", "busy_devices"},
-                request.where);
-  rows.keep_one("policy", figure.note);
-  rows.keep_one("repetition", figure.note);
-  for (const std::string& pool : rows.values("pool")) {
-    Series series{.name = pool, .style = Style::steps, .rows = {}};
-    for (std::size_t r = 0; r < rows.size(); ++r)
-      if (rows.text(r, "pool") == pool) series.rows.push_back({rows.number(r, "time_s") / 3600, rows.number(r, "busy_devices")});
-    const bool is_used = std::any_of(series.rows.begin(), series.rows.end(), [](const auto& row) { return row[1] > 0; });
-    if (is_used) figure.series.push_back(std::move(series));
-  }
-  return figure;
-}
-
 /// Points by `by`, and the front of all of them as a staircase.
 Figure pareto(const PlotRequest& request) {
   const std::string x = request.x.empty() ? "time_s" : request.x, y = request.y.empty() ? "cost_usd" : request.y;
   const bool own = request.x.empty() && request.y.empty() && request.by.empty();
   const std::string by = own ? "policy" : request.by;
-  Figure figure{.x = {.label = heading_of(x)}, .y = {.label = heading_of(y)}, .series = {}};
+  Figure figure{.x = {.label = axis_label(x)}, .y = {.label = axis_label(y)}, .series = {}};
   check_higher(request.higher, x, y);
   std::vector<std::string> columns{x, y};
   if (!by.empty()) columns.push_back(by);
@@ -202,8 +172,8 @@ Figure errors(const PlotRequest& request) {
   if (is_run) {
     rows.keep_one("quantity", figure.note, "time_s");
     const std::string quantity = rows.text(0, "quantity");
-    figure.x.label = "actual " + heading_of(quantity);
-    figure.y.label = "predicted " + heading_of(quantity);
+    figure.x.label = "actual " + axis_label(quantity);
+    figure.y.label = "predicted " + axis_label(quantity);
   }
   double low = std::numeric_limits<double>::infinity(), high = 0;
   std::vector<Series> series;

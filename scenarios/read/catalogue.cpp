@@ -43,13 +43,16 @@ sim::Efficiency read_efficiency(sim::JsonValue value, sim::Mistakes& mistakes) {
   e.launch_s = in.number("launch_s", between(0, 1), e.launch_s);
   e.repeat_s = in.number("repeat_s", between(0, 1), e.repeat_s);
   e.host_s_per_op = in.number("host_s_per_op", between(0, 1), e.host_s_per_op);
+  e.step_overhead_s = in.number("step_overhead_s", between(0, 1e3), e.step_overhead_s);
+  e.model_factor = in.number("model_factor", between(1e-3, 1e3), e.model_factor);
+  e.fast_forms = in.number("fast_forms", between(0, 1), e.fast_forms);
   in.finish();
   return e;
 }
 
 sim::ModelCorrection read_correction(sim::JsonValue value, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
-  sim::ModelCorrection c{.model = in.text("model"), .dataset = in.text("dataset")};
+  sim::ModelCorrection c{.model = in.text("model"), .dataset = in.text("dataset", "")};
   c.time_factor = in.number("time_factor", between(1e-3, 1e3), 1.0);
   c.launch_factor = in.number("launch_factor", between(1e-3, 1e3), 1.0);
   c.power_factor = in.number("power_factor", between(1e-3, 1e3), 1.0);
@@ -98,6 +101,7 @@ sim::Device read_device(sim::JsonValue value, sim::Mistakes& mistakes) {
     sim::ObjectReader flops(*peak, mistakes);
     d.peak_fp32_flops = flops.number("fp32", kFlops);
     d.peak_fp16_flops = flops.number("fp16", kFlops, d.peak_fp32_flops);
+    d.peak_tf32_flops = flops.maybe_number("tf32", kFlops).value_or(0);
     flops.finish();
   }
   d.memory_bytes = in.number("memory_bytes", kBytes, (cpu ? 64 : 16) * kGib);

@@ -25,7 +25,8 @@ void add_input(const traces::ImportReport& from, std::string_view as_written, Sc
                           .sha256 = from.sha256,
                           .rows = static_cast<std::uint64_t>(from.rows),
                           .jobs = static_cast<std::uint64_t>(from.jobs)};
-  for (const traces::ImportReason& reason : from.dropped) out.dropped.push_back(reason_of(reason));
+  for (const traces::ImportReason& reason : from.dropped)
+    if (reason.rows > 0) out.dropped.push_back(reason_of(reason));
   for (const traces::ImportReason& reason : from.repaired) out.repaired.push_back(reason_of(reason));
   out.notes = from.notes;
   scenario.sha256_of_file[out.path] = out.sha256;

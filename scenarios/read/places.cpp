@@ -44,9 +44,10 @@ std::string device_json(const sim::Device& d) {
   std::string corrections;
   for (const sim::ModelCorrection& c : d.corrections)
     corrections += fmt::format(
-        "{}\n        {{\"model\": {}, \"dataset\": {}, \"time_factor\": {}, \"launch_factor\": {}, \"power_factor\": {}, "
+        "{}\n        {{\"model\": {}, {}\"time_factor\": {}, \"launch_factor\": {}, \"power_factor\": {}, "
         "\"wait_share\": {}}}",
-        corrections.empty() ? "" : ",", sim::json_string(c.model), sim::json_string(c.dataset), c.time_factor, c.launch_factor,
+        corrections.empty() ? "" : ",", sim::json_string(c.model),
+        c.dataset.empty() ? "" : fmt::format("\"dataset\": {}, ", sim::json_string(c.dataset)), c.time_factor, c.launch_factor,
         c.power_factor, c.wait_share);
   std::string power;
   if (d.power)
@@ -58,15 +59,18 @@ std::string device_json(const sim::Device& d) {
         d.power->voltage_slope, d.power->lowest_clock);
   return fmt::format(
       "    {{ \"name\": {}, \"kind\": \"{}\",\n"
-      "      \"peak_flops\": {{\"fp32\": {}, \"fp16\": {}}}, \"memory_bytes\": {}, \"memory_bandwidth_bytes_per_s\": {},\n"
+      "      \"peak_flops\": {{\"fp32\": {}, \"fp16\": {}{}}}, \"memory_bytes\": {}, \"memory_bandwidth_bytes_per_s\": {},\n"
       "      {}, \"idle_w\": {}, \"busy_w\": {},\n"
       "      \"efficiency\": {{\"conv\": {}, \"gemm\": {}, \"rnn\": {}, \"fp16\": {}, \"bandwidth\": {}, \"k_half\": {}, "
-      "\"launch_s\": {}, \"repeat_s\": {}, \"host_s_per_op\": {}}},\n{}"
+      "\"launch_s\": {}, \"repeat_s\": {}, \"host_s_per_op\": {}, \"step_overhead_s\": {}, \"model_factor\": {}, \"fast_forms\": "
+      "{}}},\n{}"
       "      \"corrections\": [{}],\n"
       "      \"source\": {} }}",
       sim::json_string(d.name), d.kind == sim::DeviceKind::gpu ? "gpu" : "cpu", d.peak_fp32_flops, d.peak_fp16_flops,
-      d.memory_bytes, d.memory_bandwidth_bytes_per_s, units, d.idle_w, d.busy_w, e.conv, e.gemm, e.rnn, e.fp16, e.bandwidth,
-      e.k_half, e.launch_s, e.repeat_s, e.host_s_per_op, power, corrections, sim::json_string(d.source));
+      d.peak_tf32_flops > 0 ? fmt::format(", \"tf32\": {}", d.peak_tf32_flops) : "", d.memory_bytes,
+      d.memory_bandwidth_bytes_per_s, units, d.idle_w, d.busy_w, e.conv, e.gemm, e.rnn, e.fp16, e.bandwidth, e.k_half, e.launch_s,
+      e.repeat_s, e.host_s_per_op, e.step_overhead_s, e.model_factor, e.fast_forms, power, corrections,
+      sim::json_string(d.source));
 }
 
 std::string link_json(const sim::Link& link) {

@@ -7,9 +7,13 @@
 namespace rehearse::sim {
 
 ModelCorrection correction_of(const Device& device, std::string_view model, std::string_view dataset) {
-  const auto found = std::find_if(device.corrections.begin(), device.corrections.end(),
-                                  [&](const ModelCorrection& c) { return c.model == model && c.dataset == dataset; });
-  return found == device.corrections.end() ? ModelCorrection{} : *found;
+  const auto of_dataset = [&](std::string_view its) {
+    return std::find_if(device.corrections.begin(), device.corrections.end(),
+                        [&](const ModelCorrection& c) { return c.model == model && c.dataset == its; });
+  };
+  auto found = of_dataset(dataset);
+  if (found == device.corrections.end()) found = of_dataset("");
+  return found == device.corrections.end() ? ModelCorrection{.time_factor = device.efficiency.model_factor} : *found;
 }
 
 PowerLaw power_law(const Device& device) {

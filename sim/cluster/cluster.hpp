@@ -32,7 +32,11 @@ class StepSeries {
 // Devices, instance types, pools and the network between them: plain values. The data lives in sim/cluster/catalogue/*.json.
 
 enum class DeviceKind : std::uint8_t { gpu, cpu };
-enum class Precision : std::uint8_t { fp32, fp16 };
+/// Of products and convolutions; TF32 rounds their factors and keeps four bytes a number, in all of them or in convolutions
+/// alone.
+enum class Precision : std::uint8_t { fp32, fp16, bf16, tf32, tf32_convolutions };
+/// Are numbers stored in two bytes?
+constexpr bool is_half(Precision precision) { return precision == Precision::fp16 || precision == Precision::bf16; }
 
 /// Fractions of the data sheet's peaks that real kernels reach, and the fixed costs of an operation
 /// (docs/explain/step.md, "GPU operation time" and "CPU operation time", which name the defaults' source).
@@ -46,6 +50,9 @@ struct Efficiency {
   double launch_s = 10e-6;       ///< of one operation on the device
   double repeat_s = 36e-6;       ///< of each further repeat of a recurrent operation on a GPU
   double host_s_per_op = 10e-6;  ///< of the host, to issue one operation
+  double step_overhead_s = 0;    ///< of a training step, whatever it computes: what a framework does besides operations
+  double model_factor = 1;       ///< of the computation of models that were not measured: what those measured have in common
+  double fast_forms = 1;         ///< share of convolutions for which a library's faster forms are taken where they pay
 };
 
 /// How a CPU's cores hang together, and what threads cost (docs/explain/step.md, "Threads", which names the defaults' sources).
@@ -75,11 +82,11 @@ struct PowerLaw {
 
 /// What one model's software does differently from the device's average: fitted to measurements of it.
 struct ModelCorrection {
-  std::string model, dataset;
-  double time_factor = 1;    ///< of its computation
-  double launch_factor = 1;  ///< of Efficiency::launch_s, on top of time_factor
-  double power_factor = 1;   ///< of the watts above PowerLaw::running_w
-  double wait_share = 0;     ///< of its time at full clock, in which the device waits: loading of samples, evaluations
+  std::string model, dataset;  ///< no data set: on any
+  double time_factor = 1;      ///< of its computation
+  double launch_factor = 1;    ///< of Efficiency::launch_s, on top of time_factor
+  double power_factor = 1;     ///< of the watts above PowerLaw::running_w
+  double wait_share = 0;       ///< of its time at full clock, in which the device waits: loading of samples, evaluations
 };
 
 /// One GPU, or the CPU sockets of one node together.
@@ -88,6 +95,7 @@ struct Device {
   DeviceKind kind = DeviceKind::gpu;
   double peak_fp32_flops = 0;  ///< FLOP/s; a multiply-add counts 2
   double peak_fp16_flops = 0;
+  double peak_tf32_flops = 0;  ///< 0: it has no TF32, and computes in single precision
   double memory_bytes = 0;
   double memory_bandwidth_bytes_per_s = 0;
   int multiprocessors = 0;  ///< of a GPU

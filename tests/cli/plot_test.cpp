@@ -137,12 +137,59 @@ TEST_CASE("wrong arguments of plot") {
   run(folder);
   const Ended ignored = run_program(folder.path(), {"plot", "savings", "r", "-o", "x.svg", "--where", "policy=a"});
   CHECK(ignored.status == 3);
-  CHECK(has(ignored.err, "--where: expected a kind that takes that (cdf, "));
+  CHECK(has(ignored.err, "--where: expected a kind that takes that (line, "));
   CHECK(run_program(folder.path(), {"plot", "gantt", "r", "r", "-o", "x.svg"}).status == 3);
   if (!has_gnuplot(folder)) return;
   const Ended unwritable = run_program(folder.path(), {"plot", "cdf", "r", "-o", "no/such/folder/x.svg"});
   CHECK(unwritable.status == 3);
   CHECK(has(unwritable.err, "no/such/folder/x.svg: expected a file that can be written, found No such file or directory"));
+}
+
+const std::string kSwept = R"({ "name": "s", "world": { "model_error": 0.1 }, "repetitions": 3,
+  "switching": { "start_s": { "sweep": [1, 30, 900] } },
+  "cluster": { "pools": [ { "name": "v100", "instance": "p3.2xlarge", "nodes": { "sweep": [1, 2] } } ] },
+  "jobs": [ { "generate": "mixed-cnn-rnn", "count": 3, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
+  "policies": [ "manual", "static-isotonic" ] })";
+
+TEST_CASE("figures of a sweep's database are those of its CSV file, and leave it as it is") {
+  const TemporaryFolder folder;
+  if (!has_gnuplot(folder)) return;
+  folder.write("s.json", kSwept);
+  REQUIRE(run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite", "--csv", "s.csv"}).status == 0);
+  const std::string database = text_of(folder.path() + "/s.sqlite");
+  const Ended line = run_program(folder.path(), {"plot", "line", "s.sqlite", "-o", "a.svg"});
+  CHECK(line.status == 0);
+  CHECK(has(line.out, "a.svg: /cluster/pools/0/nodes=1 (--where chooses)"));
+  REQUIRE(run_program(folder.path(), {"plot", "line", "s.csv", "--x", "/switching/start_s", "--where", "/cluster/pools/0/nodes=1",
+                                      "-o", "b.svg"})
+              .status == 0);
+  CHECK((text_of(folder.path() + "/a.svg") == text_of(folder.path() + "/b.svg")));
+  for (const std::string kind : {"heat", "bars", "tradeoff"})
+    CHECK(run_program(folder.path(), {"plot", kind, "s.sqlite", "-o", kind + ".svg"}).status == 0);
+  CHECK(run_program(folder.path(), {"plot", "cdf", "s.sqlite", "--x", "jct_mean_s", "-o", "cdf.svg"}).status == 0);
+  CHECK((text_of(folder.path() + "/s.sqlite") == database));
+  const Ended gantt = run_program(folder.path(), {"plot", "gantt", "s.sqlite", "-o", "g.svg"});
+  CHECK(gantt.status == 3);
+  CHECK(has(gantt.err, "expected a kind that takes that (line, heat, bars, tradeoff, cdf)"));
+  const Ended unknown = run_program(folder.path(), {"plot", "line", "s.sqlite", "--y", "jct_men_s", "-o", "g.svg"});
+  CHECK(unknown.status == 3);
+  CHECK(has(unknown.err, "jct_mean_s"));
+}
+
+TEST_CASE("every kind of a table of runs draws a run's folder") {
+  const TemporaryFolder folder;
+  if (!has_gnuplot(folder)) return;
+  run(folder);
+  for (const std::string kind : {"bars", "tradeoff", "choices", "queue"}) {
+    INFO(kind);
+    const Ended ended =
+        run_program(folder.path(), {"plot", kind, "r", "-o", "x.svg", "--y", kind == "queue" ? "busy_devices" : "cost_usd"});
+    CHECK(ended.status == (kind == "choices" ? 3 : 0));
+  }
+  CHECK(run_program(folder.path(), {"plot", "choices", "r", "-o", "x.svg", "--by", "workers"}).status == 0);
+  const Ended line = run_program(folder.path(), {"plot", "line", "r", "-o", "x.svg"});
+  CHECK(line.status == 3);
+  CHECK(has(line.err, "--x: expected a column of the file"));
 }
 
 }  // namespace

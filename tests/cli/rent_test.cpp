@@ -130,7 +130,7 @@ TEST_CASE("rent: a training under way is compared with its plan") {
   renter.folder.write("short", "{\"time_s\": 100, \"step\": 0, \"of\": 10000}\n");
   renter.refused({"--resume", "state.json", "--watch", "short"}, {"two lines"});
   renter.folder.write("state.json", R"({"options": {"model": "resnet18"}})");
-  renter.refused({"--resume", "state.json", "--watch", "log"}, {"/chosen", "required"});
+  renter.refused({"--resume", "state.json", "--watch", "log"}, {"a key \"chosen\""});
 }
 
 TEST_CASE("catalogue prices: a list renews instances, a further region is one of its own, and results name the date") {

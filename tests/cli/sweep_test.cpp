@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/cli/program.hpp"
+#include "tests/cli/shell.hpp"
 #include "tests/experiments/sweep/query.hpp"
 
 namespace {
@@ -48,9 +49,17 @@ TEST_CASE("a sweep says what it did, and leaves one file") {
   const Ended ended = run_program(folder.path(), {"sweep", "s.json", "--csv", "s.csv"});
   CHECK(ended.status == 0);
   CHECK(has(ended.out, "s: 20 rows at 2 points\n  /switching/start_s: 2 values\n20 ok\n20 runs, 0 of them were there\n"));
-  CHECK(has(ended.out, " % of the CPU time\nResults: results/s.sqlite\n"));
+  CHECK(has(ended.out, " % of the CPU time\nResults: results/s.sqlite\nReport: results/s.html\n"));
+  // manual and static-isotonic at both points, each with its interval and a verdict.
+  CHECK(has(ended.out, "Best at each point, with 95 % intervals:\n"));
+  CHECK(has(ended.out, "saving on manual, %"));
+  const std::string page = text_of(folder.path() + "/results/s.html");
+  CHECK(has(page, "<td>static-isotonic</td>"));
+  CHECK((!Shell(folder).has("gnuplot") || has(page, "Effective cost over /switching/start_s")));
+  const std::string rows = text_of(folder.path() + "/s.csv");
+  CHECK(has(rows.substr(0, rows.find('\n')), ",key,effective_saving_percent"));
   CHECK(names_in(folder.path()) == std::set<std::string>{"results", "s.csv", "s.json"});
-  CHECK(names_in(folder.path() + "/results") == std::set<std::string>{"s.sqlite"});
+  CHECK(names_in(folder.path() + "/results") == std::set<std::string>{"s.html", "s.sqlite"});
   CHECK(has(run_program(folder.path(), {"sweep", "s.json"}).out, "20 runs, 20 of them were there\nResults"));
   const Ended checked = run_program(folder.path(), {"check", "s.json"});
   CHECK(checked.status == 0);
@@ -109,7 +118,7 @@ TEST_CASE("killed at random times, a sweep ends with the undisturbed one's datab
   for (const auto& [key, run_s] : seconds)
     once += query(folder.path() + "/b.sqlite", "SELECT run_s FROM timing WHERE key = '" + key + "'") == std::vector{run_s};
   CHECK(once == seconds.size());
-  CHECK(names_in(folder.path()) == std::set<std::string>{"a.csv", "a.sqlite", "b.csv", "b.sqlite", "s.json"});
+  CHECK(names_in(folder.path()) == std::set<std::string>{"a.csv", "a.html", "a.sqlite", "b.csv", "b.html", "b.sqlite", "s.json"});
 }
 
 TEST_CASE("a run that a signal ends is a row that says so; --retry runs it again") {
@@ -146,7 +155,8 @@ TEST_CASE("by GNU parallel: the same rows, and no folder left") {
   CHECK(ended.status == 0);
   CHECK(has(ended.out, "40 ok\n40 runs, 0 of them were there\n"));
   CHECK(text_of(folder.path() + "/a.csv") == text_of(folder.path() + "/b.csv"));
-  CHECK(names_in(folder.path()) == std::set<std::string>{"a b'c.sqlite", "a.csv", "a.sqlite", "b.csv", "s.json"});
+  CHECK(names_in(folder.path()) ==
+        std::set<std::string>{"a b'c.html", "a b'c.sqlite", "a.csv", "a.html", "a.sqlite", "b.csv", "s.json"});
 }
 
 TEST_CASE("tasks that end nothing are told of, with their logs") {

@@ -122,7 +122,9 @@ class Generator:
         if self.chance(0.3):
             scenario["profiling_reuse_jobs"] = self.schema.draw(top["profiling_reuse_jobs"], self.rng, 1, 1000)
         if self.chance(0.6):
-            scenario["world"] = {"model_error": 0} if self.chance(0.4) else self.some("world", 0.4)
+            scenario["world"] = {"model_error": 0} if self.chance(0.4) else self.some("world_errors", 0.4)
+            if self.chance(0.2):
+                scenario["world"] = self.schema.draw(self.schema.definitions["named_world"], self.rng)
         if self.chance(0.5):
             scenario["switching"] = self.some("switching", 0.4, {
                 "preload_bytes_per_s": (1e8, 1e12), "collect_s": (0, 600), "start_s": (0, 600), "checkpoint_s": (0, 300),

@@ -286,3 +286,99 @@ TEST_CASE("files that are missing, have no such column or no such row are refuse
   CHECK_THROWS_AS(make("cdf", of(folder.path(), {{"colour", "b"}})), InputError);
   CHECK_THROWS_WITH(make("cdf", of(folder.path(), {{"polcy", "a"}})), Catch::EndsWith("a column \"polcy\", found \"policy\""));
 }
+
+namespace {
+
+/// Two policies at two starts, two repetitions each: what a sweep exports.
+const std::string kRows =
+    "/switching/start_s,policy,repetition,jct_mean_s,effective_cost_usd,effective_saving_percent\n"
+    "10,a,0,100,1,0\n10,a,1,200,3,0\n10,b,0,50,2,-100\n10,b,1,50,2,33\n"
+    "1000,a,0,300,5,0\n1000,a,1,300,7,0\n1000,b,0,100,4,20\n1000,b,1,100,4,42\n";
+
+PlotRequest of_rows(const std::string& file) {
+  PlotRequest request = of(file);
+  request.swept = {"/switching/start_s"};
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("a line over what was swept has means and Student's intervals") {
+  const TemporaryFolder folder;
+  const Figure figure = make("line", of_rows(folder.write("rows.csv", kRows)));
+  CHECK(figure.x.label == "start, s");
+  CHECK(figure.x.logarithmic);
+  CHECK(figure.y.label == "effective cost, $");
+  const Numbers& a = rows_of(figure, "a");
+  REQUIRE(a.size() == 2);
+  // Costs 1 and 3: mean 2, deviation sqrt(2), t(0.975, 1) = 12.7062: 2 -+ 12.7062 sqrt(2) / sqrt(2).
+  CHECK(a[0][1] == Approx(2));
+  CHECK(a[0][2] == Approx(2 - 12.7062).epsilon(1e-5));
+  CHECK(a[0][3] == Approx(2 + 12.7062).epsilon(1e-5));
+  CHECK(a[1][1] == Approx(6));
+  CHECK(a[0][0] == Approx(10).epsilon(0.05));  // beside b's
+  CHECK(a[0][0] < rows_of(figure, "b")[0][0]);
+}
+
+TEST_CASE("a speed-up is paired over repetitions, and its mean geometric") {
+  const TemporaryFolder folder;
+  PlotRequest request = of_rows(folder.write("rows.csv", kRows));
+  request.y = "jct_mean_s";
+  request.relative_to = "a";
+  const Figure figure = make("line", request);
+  CHECK(figure.y.label == "speed-up over a");
+  // At 10: 100 / 50 and 200 / 50, so sqrt(2 * 4); at 1000 twice 3, without a deviation.
+  const Numbers& b = rows_of(figure, "b");
+  CHECK(b[0][1] == Approx(std::sqrt(8)));
+  CHECK(b[1][1] == Approx(3));
+  CHECK(b[1][2] == Approx(3));
+  CHECK(rows_of(figure, "a")[0][1] == Approx(1));
+  request.relative_to = "aa";
+  CHECK_THROWS_WITH(make("line", request), Catch::Contains("--relative-to") && Catch::Contains("\"aa\""));
+}
+
+TEST_CASE("an unknown column is a mistake that names the nearest") {
+  const TemporaryFolder folder;
+  PlotRequest request = of_rows(folder.write("rows.csv", kRows));
+  for (const std::string kind : {"line", "bars", "tradeoff", "heat"}) {
+    request.x = "jct_men_s";
+    request.y = "policy";
+    INFO(kind);
+    CHECK_THROWS_WITH(make(kind, request), Catch::Contains("jct_mean_s"));
+  }
+}
+
+TEST_CASE("a heat map frames what is best, whichever way that is") {
+  const TemporaryFolder folder;
+  PlotRequest request = of_rows(folder.write("rows.csv", kRows));
+  request.y = "policy";
+  const auto framed = [&] {  // the left border of the framed cell
+    const Figure figure = make("heat", request);
+    for (const Series& series : figure.series)
+      if (series.style == Style::frame) return series.rows.at(0)[0];
+    return -1.0;
+  };
+  CHECK(framed() == 1);  // b saves most at 1000
+  request.value = "effective_cost_usd";
+  CHECK(framed() == 0);  // the least is at 10
+}
+
+TEST_CASE("choices are parts of the jobs that ran") {
+  const TemporaryFolder folder;
+  const Figure figure =
+      make("choices", of(folder.write("jobs.csv", "policy,pool,start_s\na,k80,0\na,k80,0\na,v100,0\na,v100,5\nb,v100,1\nb,,\n")));
+  // k80 has half of a's jobs from 0 to 0.5, v100 the other half, and all of b's that ran.
+  CHECK(rows_of(figure, "k80") == Numbers{{-0.35, 0.35, 0, 0.5}});
+  CHECK(rows_of(figure, "v100") == Numbers{{-0.35, 0.35, 0.5, 1}, {0.65, 1.35, 0, 1}});
+}
+
+TEST_CASE("over time, numbers of pools are added up for a policy, and queue lengths are the cluster's") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("utilization.csv",
+                                        "policy,repetition,time_s,pool,busy_devices,queued_jobs\n"
+                                        "a,0,0,k80,1,3\na,0,0,v100,2,3\na,0,3600,k80,0,1\na,0,3600,v100,2,1\n");
+  CHECK(rows_of(make("queue", of(file)), "a") == Numbers{{0, 3}, {1, 1}});
+  PlotRequest request = of(file);
+  request.by = "policy";
+  CHECK(rows_of(make("utilization", request), "a") == Numbers{{0, 3}, {1, 2}});
+}

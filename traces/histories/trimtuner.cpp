@@ -5,6 +5,7 @@
 
 #include "sim/io/csv.hpp"
 #include "traces/histories/history_list.hpp"
+#include "traces/measurements/measurement_list.hpp"
 
 namespace rehearse::traces {
 
@@ -29,7 +30,7 @@ double machine_usd_per_hour(sim::CsvRow& row) {
   return 0;
 }
 
-workloads::PastRun run_of(sim::CsvRow& row) {
+workloads::PastRun run_of(sim::CsvRow& row, std::string_view model) {
   const int workers = static_cast<int>(row.integer("n_workers", sim::between(1, 1e4)));
   const int servers = static_cast<int>(row.integer("n_ps", sim::between(1, 1e4)));
   const double batch_of_worker = static_cast<double>(row.integer("batch_size", sim::between(1, 1e6)));
@@ -39,7 +40,7 @@ workloads::PastRun run_of(sim::CsvRow& row) {
   const bool asynchronous = row.text("synchronism") == "async";
   if (!asynchronous && row.text("synchronism") != "sync") row.refuse("synchronism", "sync or async");
   const double time_s = row.number("training_time", sim::above(0));
-  return {.model = "mnist-cnn",
+  return {.model = std::string(model),
           .dataset = "mnist",
           .lr_rule = sim::LrRule::fixed,
           .instance = std::string(row.text("vm_flavor")),
@@ -64,7 +65,7 @@ HistoryList read_trimtuner_history(const std::string& path) {
   HistoryCollector out(path);
   const sim::Mistake cut{.pointer = "training_time", .expected = "below 595 s; marked as cut short at the limit of 600 s"};
   while (sim::CsvRow* row = reader.next()) {
-    workloads::PastRun run = run_of(*row);
+    workloads::PastRun run = run_of(*row, trimtuner_model(path));
     if (!row->mistakes().empty()) {
       out.drop(row->mistakes(), row->line());
       continue;

@@ -55,7 +55,7 @@ void refuse_any(const ImportReport& report) {
   std::int64_t left_out = 0;
   for (const auto* reasons : {&report.dropped, &report.repaired})
     for (const ImportReason& reason : *reasons) {
-      left_out += reason.rows - static_cast<std::int64_t>(reason.examples.size());
+      left_out += std::max<std::int64_t>(0, reason.rows - static_cast<std::int64_t>(reason.examples.size()));
       for (const ImportExample& example : reason.examples)
         mistakes.push_back({.file = sim::printable(report.file, 4096),
                             .line = example.line,
@@ -100,7 +100,8 @@ std::string to_string(const ImportReport& report, std::string_view one) {
       fmt::format("{}: {}, {}, {} dropped{}\n", sim::printable(report.file, 4096), number(report.rows, "row"),
                   number(report.jobs, one), number(report.rows_dropped, "row"),
                   report.rows_left_out > 0 ? fmt::format(", {} left out", sim::grouped(report.rows_left_out)) : "");
-  for (const ImportReason& reason : report.dropped) append(text, reason, "dropped");
+  for (const ImportReason& reason : report.dropped)
+    if (reason.rows > 0) append(text, reason, "dropped");
   for (const ImportReason& reason : report.repaired) append(text, reason, "repaired");
   for (const std::string& note : report.notes) text += "  " + note + "\n";
   return text;

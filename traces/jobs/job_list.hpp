@@ -20,6 +20,7 @@ struct ImportExample {
 };
 
 /// Why rows were dropped or repaired.
+/// Rows that have several count under the first: a later one may have none, and examples.
 struct ImportReason {
   static constexpr std::size_t kMostExamples = 5;
   std::string column;    ///< may be empty: the row as a whole

@@ -8,7 +8,7 @@
 namespace rehearse::traces {
 
 std::span<const std::string> precision_names() {
-  static const std::vector<std::string> names{"fp32", "fp16"};
+  static const std::vector<std::string> names{"fp32", "fp16", "bf16", "tf32", "tf32-convolutions"};
   return names;
 }
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "sim/base/random.hpp"
 #include "sim/base/number_words.hpp"
+#include "sim/base/random.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/jobs/job_rules.hpp"
@@ -84,10 +84,13 @@ void TraceStream::count_repairs() {
   }
 }
 
+/// Once, under the first of its mistakes, so that the reasons add up to the rows dropped; the others are shown where mistakes are
+/// refused.
 void TraceStream::count_drop() {
   ++report_.rows_dropped;
   for (const sim::Mistake& mistake : row_.mistakes) {
     ImportReason& reason = counted(report_.dropped, mistake.pointer, mistake.expected);
+    if (&mistake != &row_.mistakes.front()) --reason.rows;
     if (wants_examples(reason))
       reason.examples.push_back({.line = mistake.line, .found = mistake.found, .nearest = nearest(mistake)});
   }
@@ -240,8 +243,10 @@ void TraceStream::compare() {
 void TraceStream::finish() {
   if (!report_.notes.empty()) return;
   report_.notes = reader_->notes();
-  if (outside_ > 0) report_.notes.push_back(fmt::format("outside --from and --to: {}", sim::counted(static_cast<double>(outside_), "row")));
-  if (not_sampled_ > 0) report_.notes.push_back(fmt::format("not drawn by --sample: {}", sim::counted(static_cast<double>(not_sampled_), "row")));
+  if (outside_ > 0)
+    report_.notes.push_back(fmt::format("outside --from and --to: {}", sim::counted(static_cast<double>(outside_), "row")));
+  if (not_sampled_ > 0)
+    report_.notes.push_back(fmt::format("not drawn by --sample: {}", sim::counted(static_cast<double>(not_sampled_), "row")));
 }
 
 const ModelName* find_model_name(std::string_view theirs) {

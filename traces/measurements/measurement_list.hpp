@@ -80,6 +80,8 @@ MeasurementList read_pollux(const std::string& path);
 MeasurementList read_tf_benchmarks(const std::string& path);
 MeasurementList read_deepbench(const std::string& path);
 MeasurementList read_trimtuner(const std::string& path);
+/// Which network a file of TrimTuner's is of, by its name: cnn.csv, rnn.csv, mlp.csv or multilayer.csv.
+std::string_view trimtuner_model(const std::string& path);
 MeasurementList read_zeus(const std::string& path);
 
 }  // namespace rehearse::traces

@@ -9,6 +9,7 @@
 #include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
 #include "sim/io/json.hpp"
+#include "traces/jobs/job_rules.hpp"
 #include "traces/measurements/subject_json.hpp"
 #include "workloads/zoo/zoo.hpp"
 
@@ -18,15 +19,41 @@ namespace {
 
 using workloads::Measurement;
 
-const std::vector<std::string> kSyncs{"ring", "servers-sync", "servers-async"};  // in SyncKind's order
-const std::vector<std::string> kPrecisions{"fp32", "fp16"};                      // in Precision's order
+const std::vector<std::string> kSyncs{"ring", "servers-sync", "servers-async"};                  // in SyncKind's order
+const std::vector<std::string> kPrecisions(precision_names().begin(), precision_names().end());  // in Precision's order
 constexpr sim::NumberRange kCounts{.low = 1, .high = 1e6};
 constexpr sim::NumberRange kSeconds{.low = 0, .high = 1e7};
 constexpr sim::NumberRange kWatts{.low = 0, .high = 1e6};
 constexpr sim::NumberRange kSpreads{.low = 0, .high = 1e3};
 
+constexpr MeasurementColumn kColumns[] = {
+    {"model", "a model of the zoo, or any name for a structure; none of a kernel"},
+    {"dataset", "of the model; a structure needs none"},
+    {"device", "a name of the catalogue", true},
+    {"nodes", "on which the workers are (1)"},
+    {"workers_per_node", "of the fullest node (1)"},
+    {"batch_per_worker", "samples of one worker's step; needed but for kernels"},
+    {"sync", "ring, servers-sync or servers-async (ring)"},
+    {"step_s", "seconds of a training step, of a kernel one run; asynchronous: between two pushes of one worker", true},
+    {"op", "a kernel, JSON: gemm [m, n, k], conv, rnn or elementwise"},
+    {"structure", "a network outside the zoo, JSON: cnn, rnn, mlp, layers or file (a path, from this file's folder)"},
+    {"precision", "fp32, fp16, bf16, tf32 or tf32-convolutions (fp32)"},
+    {"instance", "a name of the catalogue (whichever has the device and enough of it)"},
+    {"workers", "all of them, where nodes have different numbers (nodes x workers_per_node)"},
+    {"servers", "parameter servers (1 with servers-sync and servers-async)"},
+    {"forward_s", "seconds of the forward pass, for information"},
+    {"backward_s", "seconds of the backward pass, for information"},
+    {"sync_s", "seconds of the exchange, for information"},
+    {"threads", "of a CPU's worker (all cores)"},
+    {"power_w", "mean watts of one worker's device"},
+    {"power_limit_w", "under which it ran (none)"},
+    {"spread", "of repetitions: interquartile range of step_s over its median"},
+    {"source", "any text: rows of several workers are compared with one of the same source"},
+};
+
 struct KnownNames {
   std::vector<std::string> models, datasets;
+  std::string folder;  ///< of the file, from which the paths in it count
   const MeasurementNames& given;
 };
 
@@ -72,7 +99,9 @@ Measurement read_measurement(sim::CsvRow& row, const KnownNames& names) {
   const auto seconds = [&](std::string_view column) {
     return row.maybe_number(column, kSeconds).value_or(workloads::kNotMeasured);
   };
-  m.structure = json_field(row, "structure", read_structure);
+  m.structure = json_field(row, "structure", [&](sim::JsonValue value, sim::Mistakes& mistakes) {
+    return read_measured_network(value, row.text("structure"), names.folder, mistakes);
+  });
   m.kernel = json_field(row, "op", read_kernel);
   m.model = m.structure || row.has("structure") ? std::string(row.text("model"))
                                                 : known(row, "model", names.models, "the name of a model");
@@ -83,7 +112,9 @@ Measurement read_measurement(sim::CsvRow& row, const KnownNames& names) {
   m.nodes = integer("nodes", 1);
   m.workers_per_node = integer("workers_per_node", 1);
   m.workers = integer("workers", std::int64_t{m.nodes} * m.workers_per_node);
-  if (row.has("precision")) m.precision = static_cast<sim::Precision>(choice(row, "precision", kPrecisions, "fp32 or fp16"));
+  if (row.has("precision"))
+    m.precision =
+        static_cast<sim::Precision>(choice(row, "precision", kPrecisions, fmt::format("{}", fmt::join(kPrecisions, ", "))));
   m.batch_per_worker = row.maybe_number("batch_per_worker", kCounts).value_or(1);
   if (!row.has("op") && !row.has("batch_per_worker")) row.refuse("batch_per_worker", kCounts.describe());
   if (row.has("sync"))
@@ -107,15 +138,13 @@ std::string count(int n, int omitted) { return n == omitted ? "" : fmt::format("
 }  // namespace
 
 MeasurementList read_native_measurements(const std::string& path, const MeasurementNames& given) {
-  KnownNames names{.given = given};
+  KnownNames names{.folder = path.substr(0, path.rfind('/') + 1), .given = given};
   for (const workloads::ZooEntry& entry : workloads::zoo()) names.models.emplace_back(entry.name);
   for (const workloads::Dataset& dataset : workloads::datasets()) names.datasets.emplace_back(dataset.name);
-  sim::CsvReader reader(
-      path, {.required = {"device", "step_s"},
-             .optional = {"model",     "dataset",   "nodes",    "workers_per_node", "batch_per_worker", "sync",      "op",
-                          "structure", "precision", "instance", "workers",          "servers",          "forward_s", "backward_s",
-                          "sync_s",    "threads",   "power_w",  "power_limit_w",    "spread",           "source"},
-             .others_allowed = false});
+  sim::CsvColumns columns{.others_allowed = false};
+  for (const MeasurementColumn& column : kColumns)
+    (column.required ? columns.required : columns.optional).emplace_back(column.name);
+  sim::CsvReader reader(path, columns);
   MeasurementCollector collector(path);
   while (sim::CsvRow* row = reader.next()) {
     Measurement m = read_measurement(*row, names);
@@ -130,9 +159,43 @@ MeasurementList read_native_measurements(const std::string& path, const Measurem
 }
 
 std::string native_header() {
-  return "model,dataset,device,nodes,workers_per_node,batch_per_worker,sync,step_s,op,structure,precision,instance,workers,"
-         "servers,"
-         "forward_s,backward_s,sync_s,threads,power_w,power_limit_w,spread,source\n";
+  std::string line;
+  for (const MeasurementColumn& column : kColumns) line += (line.empty() ? "" : ",") + std::string(column.name);
+  return line + '\n';
+}
+
+std::span<const MeasurementColumn> measurement_columns() { return kColumns; }
+
+std::span<const MeasurementExample> measurement_examples() {
+  static constexpr MeasurementExample kExamples[] = {
+      {"a training step of a model of the zoo", "model,dataset,device,batch_per_worker,step_s\nresnet50,imagenet,v100,64,0.21\n"},
+      {"a network of your own",
+       "model,device,batch_per_worker,step_s,structure\n"
+       R"(small,v100,32,0.012,"{""cnn"": {""conv_layers"": 6, ""image_height"": 64, ""image_width"": 64, ""classes"": 10}}")"
+       "\n"
+       R"(mlp,v100,32,0.004,"{""layers"": [{""type"": ""input"", ""channels"": 64, ""height"": 1, ""width"": 1}, )"
+       R"({""type"": ""dense"", ""units"": 256}, {""type"": ""relu""}, {""type"": ""dense"", ""units"": 10}]}")"
+       "\n"},
+      {"eight workers on two nodes, and the one that they are compared with",
+       "model,dataset,device,instance,nodes,workers_per_node,batch_per_worker,step_s\n"
+       "resnet50,imagenet,t4,g4dn.12xlarge,1,1,32,0.31\nresnet50,imagenet,t4,g4dn.12xlarge,2,4,32,0.36\n"},
+      {"parameter servers",
+       "model,dataset,device,nodes,workers_per_node,batch_per_worker,sync,servers,step_s\n"
+       "resnet32,cifar10,p100,5,1,128,servers-async,1,0.112\n"},
+      {"kernels",
+       "device,op,step_s\n"
+       R"(p100,"{""gemm"": [1760, 128, 1760]}",0.0002)"
+       "\n"
+       R"(p100,"{""rnn"": {""cell"": ""lstm"", ""hidden"": 512, ""batch"": 16, ""steps"": 25}}",0.0015)"
+       "\n"},
+      {"power under a limit",
+       "model,dataset,device,batch_per_worker,step_s,power_w,power_limit_w\n"
+       "resnet50,imagenet,v100,128,0.36,225,250\nresnet50,imagenet,v100,128,0.39,170,175\n"},
+      {"a CPU's threads, in half precision, two laboratories",
+       "model,dataset,device,batch_per_worker,threads,precision,step_s,spread,source\n"
+       "resnet32,cifar10,epyc-7r32,32,16,fp32,0.09,0.02,here\nresnet32,cifar10,epyc-7r32,32,16,bf16,0.07,0.02,there\n"},
+  };
+  return kExamples;
 }
 
 std::string native_row(const Measurement& m) {

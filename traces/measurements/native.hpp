@@ -16,12 +16,21 @@ struct MeasurementNames {
   std::vector<std::string> devices, instances;
 };
 
-/// Reads a CSV file, plain or gzip-compressed, with the columns device and step_s, and any of model, dataset, nodes,
-/// workers_per_node, batch_per_worker, sync (ring, servers-sync, servers-async; ring), op (a kernel, JSON) or structure (a
-/// network outside the zoo, JSON; traces/measurements/subject_json.hpp), precision (fp32, fp16), instance, workers (all of them,
-/// when nodes differ), servers, forward_s, backward_s, sync_s, threads, power_w, power_limit_w, spread, source. Rows that cannot
-/// be used are left out and listed. Throws sim::InputError when the file cannot be read, lacks a column or has an unknown one, or
-/// nothing can be used.
+struct MeasurementColumn {
+  std::string_view name, what;
+  bool required = false;
+};
+/// In the order in which rows are written.
+std::span<const MeasurementColumn> measurement_columns();
+
+struct MeasurementExample {
+  std::string_view of, csv;
+};
+/// One a kind of measurement; each can be read.
+std::span<const MeasurementExample> measurement_examples();
+
+/// Reads a CSV file, plain or gzip-compressed, with the columns above. Rows that cannot be used are left out and listed. Throws
+/// sim::InputError when the file cannot be read, lacks a column or has an unknown one, or nothing can be used.
 MeasurementList read_native_measurements(const std::string& path, const MeasurementNames& names);
 
 /// The header line, and a row, each with its line end; numbers in the shortest form that reads back the same.

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "sim/io/object_reader.hpp"
+#include "sim/io/shown.hpp"
+#include "traces/networks/network_file.hpp"
 
 namespace rehearse::traces {
 namespace {
@@ -143,6 +145,21 @@ workloads::Structure read_structure(sim::JsonValue value, sim::Mistakes& mistake
   return read_mlp(*mlp, mistakes);
 }
 
+workloads::MeasuredNetwork read_measured_network(sim::JsonValue value, std::string_view text, const std::string& folder,
+                                                 sim::Mistakes& mistakes) {
+  for (const sim::JsonMember member : value.members()) {
+    if (member.key.text() == "layers") return workloads::GivenNetwork{std::string(text), read_layers(value)};
+    if (member.key.text() != "file") continue;
+    if (value.size() > 1 || !member.value.is_string()) {
+      value.refuse("a file's path, and nothing beside it", mistakes);
+      return workloads::MlpStructure{};
+    }
+    const std::string path = (member.value.text().starts_with('/') ? "" : folder) + std::string(member.value.text());
+    return workloads::GivenNetwork{fmt::format(R"({{"file": {}}})", sim::json_string(path)), read_network(path)};
+  }
+  return std::visit([](const auto& s) -> workloads::MeasuredNetwork { return s; }, read_structure(value, mistakes));
+}
+
 workloads::Kernel read_kernel(sim::JsonValue value, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
   const auto gemm = in.child("gemm"), conv = in.child("conv"), rnn = in.child("rnn"), elementwise = in.child("elementwise");
@@ -179,6 +196,12 @@ std::string to_json(const workloads::Structure& structure) {
                                       s.layers, s.nodes, s.classes);
                  }},
       structure);
+}
+
+std::string to_json(const workloads::MeasuredNetwork& network) {
+  return std::visit(Overloaded{[](const workloads::GivenNetwork& given) { return given.json; },
+                               [](const auto& structure) { return to_json(workloads::Structure(structure)); }},
+                    network);
 }
 
 std::string to_json(const workloads::Kernel& kernel) {

@@ -14,6 +14,10 @@ workloads::CnnStructure read_cnn(sim::JsonValue value, sim::Mistakes& mistakes);
 workloads::RnnStructure read_rnn(sim::JsonValue value, sim::Mistakes& mistakes);
 workloads::MlpStructure read_mlp(sim::JsonValue value, sim::Mistakes& mistakes);
 
+/// An object, written as `text`, with exactly one of cnn, rnn, mlp, layers (docs/guide/harness.md) and file (a network's; its
+/// path counts from `folder`, which ends in a slash or is empty).
+workloads::MeasuredNetwork read_measured_network(sim::JsonValue value, std::string_view text, const std::string& folder,
+                                                 sim::Mistakes& mistakes);
 /// An object with exactly one of cnn, rnn, mlp.
 workloads::Structure read_structure(sim::JsonValue value, sim::Mistakes& mistakes);
 /// An object with exactly one of gemm, conv, rnn, elementwise.
@@ -21,6 +25,7 @@ workloads::Kernel read_kernel(sim::JsonValue value, sim::Mistakes& mistakes);
 
 /// In one line; the readers give the same value back.
 std::string to_json(const workloads::Structure& structure);
+std::string to_json(const workloads::MeasuredNetwork& network);
 std::string to_json(const workloads::Kernel& kernel);
 
 }  // namespace rehearse::traces

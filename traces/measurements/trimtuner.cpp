@@ -6,6 +6,9 @@
 // its own.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "sim/base/errors.hpp"
 #include "sim/io/csv.hpp"
 #include "traces/measurements/measurement_list.hpp"
@@ -14,6 +17,8 @@ namespace rehearse::traces {
 namespace {
 
 using workloads::Measurement;
+
+constexpr std::string_view kTrimTunerModels[] = {"mnist-cnn", "mnist-rnn", "mnist-mlp"};
 
 /// TensorFlow's tutorial "Deep MNIST for experts": 5 x 5 convolutions of 32 and 64 filters, a dense layer of 1024. The files do
 /// not state the network.
@@ -28,9 +33,35 @@ constexpr workloads::CnnStructure kNetwork{.conv_layers = 2,
                                            .channels = 1,
                                            .classes = 10};
 
+// Files of the other two kinds: a row of the image a time step, and all of it at once; sizes of TensorFlow's tutorials, not
+// stated.
+constexpr workloads::RnnStructure kRecurrent{
+    .cell = workloads::Cell::lstm, .layers = 1, .hidden = 128, .steps = 28, .vocabulary = 0, .features = 28, .classes = 10};
+constexpr workloads::MlpStructure kPerceptron{.inputs = 784, .layers = 2, .nodes = 256, .classes = 10};
+
+struct TrimTunerNetwork {
+  std::string_view model;
+  workloads::MeasuredNetwork structure;
+};
+
+const TrimTunerNetwork& trimtuner_network(const std::string& path) {
+  static const TrimTunerNetwork networks[] = {
+      {kTrimTunerModels[0], kNetwork}, {kTrimTunerModels[1], kRecurrent}, {kTrimTunerModels[2], kPerceptron}};
+  const std::string_view model = trimtuner_model(path);
+  return *std::find_if(std::begin(networks), std::end(networks), [&](const TrimTunerNetwork& n) { return n.model == model; });
+}
+
 }  // namespace
 
+std::string_view trimtuner_model(const std::string& path) {
+  const std::string stem = std::filesystem::path(path).stem().string();
+  if (stem.find("rnn") != std::string::npos) return kTrimTunerModels[1];
+  return stem.find("mlp") != std::string::npos || stem.find("multilayer") != std::string::npos ? kTrimTunerModels[2]
+                                                                                               : kTrimTunerModels[0];
+}
+
 MeasurementList read_trimtuner(const std::string& path) {
+  const TrimTunerNetwork& network = trimtuner_network(path);
   sim::CsvReader reader(path, {.required = {"n_workers", "n_ps", "vm_flavor", "batch_size", "synchronism", "training_time",
                                             "total_iterations", "training_set_size", "learning_rate"}});
   MeasurementCollector out(path);
@@ -42,9 +73,9 @@ MeasurementList read_trimtuner(const std::string& path) {
     const bool async = row->text("synchronism") == "async";
     if (!async && row->text("synchronism") != "sync") row->refuse("synchronism", "sync or async");
     Measurement m{.line = row->line(),
-                  .model = "mnist-cnn",
+                  .model = std::string(network.model),
                   .dataset = "mnist",
-                  .structure = kNetwork,
+                  .structure = network.structure,
                   .device = "xeon-e5-2686-v4",
                   .instance = std::string(row->text("vm_flavor")),
                   .nodes = workers,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "sim/base/errors.hpp"
@@ -22,10 +23,22 @@ struct EfficiencyParameter {
   double sim::Efficiency::*field;
   double prior_sd, low, high;
   double sim::Device::*of_cpu = nullptr;
+  double median = 0;   ///< the prior's, where the device has 0
+  bool share = false;  ///< `prior_sd` is of the value itself, not of its logarithm
+  bool of_gpu = false, of_steps = false;
 
   double& in(sim::Device& device) const { return of_cpu != nullptr ? device.*of_cpu : device.efficiency.*field; }
   double in(const sim::Device& device) const { return of_cpu != nullptr ? device.*of_cpu : device.efficiency.*field; }
-  bool has(const sim::Device& device) const { return of_cpu == nullptr || device.kind == sim::DeviceKind::cpu; }
+  bool has(const sim::Device& device) const {
+    return (of_cpu == nullptr || device.kind == sim::DeviceKind::cpu) && (!of_gpu || device.kind == sim::DeviceKind::gpu);
+  }
+  double start(const sim::Device& device) const { return in(device) > 0 ? in(device) : median; }
+  double at(double theta, const sim::Device& device) const {
+    return std::clamp(share ? start(device) + theta : start(device) * std::exp(theta), low, high);
+  }
+  double theta_of(double value, const sim::Device& device) const {
+    return share ? value - start(device) : std::log(value / start(device));
+  }
 };
 constexpr EfficiencyParameter kEfficiencyParameters[] = {
     {"conv", &sim::Efficiency::conv, 0.25, 0.005, 1},
@@ -37,13 +50,40 @@ constexpr EfficiencyParameter kEfficiencyParameters[] = {
     {"launch_s", &sim::Efficiency::launch_s, 1, 1e-7, 1e-2},
     {"repeat_s", &sim::Efficiency::repeat_s, 0.5, 1e-7, 1e-2},
     {"host_s_per_op", &sim::Efficiency::host_s_per_op, 1, 1e-7, 1e-2},
+    // Between 1 and 100 ms nine times of ten: what steps keep that are extrapolated to no work.
+    {.name = "step_overhead_s",
+     .field = &sim::Efficiency::step_overhead_s,
+     .prior_sd = 1.4,
+     .low = 1e-6,
+     .high = 10,
+     .median = 0.01,
+     .of_steps = true},
+    {.name = "fast_forms",
+     .field = &sim::Efficiency::fast_forms,
+     .prior_sd = 0.5,
+     .low = 0,
+     .high = 1,
+     .share = true,
+     .of_gpu = true,
+     .of_steps = true},
     {"core_bandwidth_bytes_per_s", nullptr, 0.5, 1e7, 1e13, &sim::Device::core_bandwidth_bytes_per_s},
 };
 
-/// Standard deviations of the logarithms of a model's correction around 1: how far uncalibrated devices are off from one model to
-/// the next.
-constexpr double kTimeFactorSd = 0.4, kLaunchFactorSd = 0.5;
+/// Standard deviations of the logarithms of what models have in common, and of a model's launch factor: how far uncalibrated
+/// devices are off, and from one model to the next. With kModelSpread a model's factor has 0.4 altogether.
+constexpr double kCommonFactorSd = 0.3, kLaunchFactorSd = 0.5;
 constexpr double kLowestFactor = 0.1, kHighestFactor = 10;
+constexpr double kEvidence = 3;       // of logarithms of probabilities: twenty to one
+constexpr double kInseparable = 0.9;  // correlation
+
+constexpr double kRepeatability = 0.05;  // of a step: FitProblem's smallest scale
+
+/// Moved by its prior's standard deviation; nothing of a parameter that the device lacks.
+std::optional<sim::Device> moved_by_prior(sim::Device device, const EfficiencyParameter& p, const sim::Device& start) {
+  if (!p.has(start) || p.start(start) <= 0) return std::nullopt;
+  p.in(device) = p.in(start) > 0 ? p.at(p.in(start) < p.high ? p.prior_sd : -p.prior_sd, start) : p.median;
+  return device;
+}
 
 /// Of a device that may be another part of the same CPU.
 void take_fitted(sim::Device& device, const sim::Device& fitted) {
@@ -56,33 +96,76 @@ class DeviceFit {
  public:
   DeviceFit(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model)
       : measurements_(measurements), places_(places.begin(), places.end()), model_(model), start_(places_.front().device) {
-    for (const EfficiencyParameter& p : kEfficiencyParameters)
-      if (p.has(start_) && p.in(start_) > 0) free_.push_back(&p);
     for (const Measurement& m : measurements) {
       const auto same = [&](const sim::ModelCorrection& c) { return c.model == m.model && c.dataset == m.dataset; };
       if (!m.kernel && std::none_of(corrections_.begin(), corrections_.end(), same)) corrections_.push_back({m.model, m.dataset});
     }
+    for (const EfficiencyParameter& p : kEfficiencyParameters)
+      if (p.has(start_) && p.start(start_) > 0 && !(p.of_steps && corrections_.empty())) free_.push_back(&p);
   }
 
-  /// Parameters that the measurements leave about as uncertain as they were keep their value; the others are fitted again.
+  /// Parameters that the measurements leave about as uncertain as they were keep their value; the others are fitted again. An
+  /// overhead of the step is taken only where the rows are much more probable with it: launches explain much of the same.
   Calibration run() {
-    const Eigen::VectorXd sd = solve().sd;
+    FitResult fitted = told_overhead();
+    note_inseparable(fitted);
     std::vector<const EfficiencyParameter*> seen;
     for (std::size_t j = 0; j < free_.size(); ++j)
-      if (sd[static_cast<Eigen::Index>(j)] <= kDetermined * free_[j]->prior_sd) seen.push_back(free_[j]);
+      if (is_seen(fitted, static_cast<std::ptrdiff_t>(j))) seen.push_back(free_[j]);
     free_ = std::move(seen);
-    return result(solve());
+    fitted = solve();
+    if (static_cast<int>(corrections_.size()) >= kModelsForSpread)
+      for (int i = 0; i < kSpreadIterations; ++i) {
+        spread_ = most_probable_spread(static_cast<int>(corrections_.size()), sum_of_squares(fitted), kModelSpread);
+        fitted = solve(fitted.theta);
+      }
+    else if (!corrections_.empty())
+      notes_.push_back(fmt::format("{} measured: the spread between models is the prior's, {:.0f} %; {} tell it",
+                                   corrections_.size() == 1 ? "one model is" : fmt::format("{} models are", corrections_.size()),
+                                   100 * kModelSpread, kModelsForSpread));
+    return result(fitted);
   }
 
  private:
-  /// theta: logarithms of the free parameters over their start, then of the two factors of each correction.
+  static constexpr int kSpreadIterations = 3;
+
+  bool is_seen(const FitResult& fitted, std::ptrdiff_t j) const {
+    return fitted.sd[j] <= kDetermined * free_[static_cast<std::size_t>(j)]->prior_sd;
+  }
+
+  /// Leaves it free where it earns its place.
+  FitResult told_overhead() {
+    const auto overhead = std::find_if(free_.begin(), free_.end(), [](const auto* p) { return p->median > 0; });
+    if (overhead == free_.end()) return solve();
+    const std::vector<const EfficiencyParameter*> all = free_;
+    const FitResult with = solve();
+    const double cost_with = cost_of(problem(), with.theta, with.scale);
+    free_.erase(overhead);
+    FitResult without = solve();
+    if (cost_of(problem(), without.theta, with.scale) - cost_with < kEvidence) {
+      notes_.emplace_back("no step_overhead_s is seen beside launches: it is kept");
+      return without;
+    }
+    free_ = all;
+    return with;
+  }
+
+  /// The place of the common factor, behind the free parameters; then of each model its own factor over it, and its launches'.
+  Eigen::Index common() const { return static_cast<Eigen::Index>(free_.size()); }
+  Eigen::Index columns() const {
+    return common() + (corrections_.empty() ? 0 : 1 + 2 * static_cast<Eigen::Index>(corrections_.size()));
+  }
+
+  /// theta: logarithms over the start, of a share the difference from it.
   sim::Device at(const Eigen::VectorXd& theta) const {
     sim::Device device = start_;
     Eigen::Index j = 0;
-    for (const EfficiencyParameter* p : free_) p->in(device) = std::clamp(p->in(start_)*std::exp(theta[j++]), p->low, p->high);
+    for (const EfficiencyParameter* p : free_) p->in(device) = p->at(theta[j++], start_);
     device.corrections = corrections_;
+    if (corrections_.empty()) return device;
+    device.efficiency.model_factor *= std::exp(theta[j++]);
     for (sim::ModelCorrection& c : device.corrections) {
-      c.time_factor = std::exp(theta[j++]);
+      c.time_factor = device.efficiency.model_factor * std::exp(theta[j++]);
       c.launch_factor = std::exp(theta[j++]);
     }
     return device;
@@ -99,20 +182,51 @@ class DeviceFit {
     return r;
   }
 
-  FitResult solve() const {
-    const auto columns = static_cast<Eigen::Index>(free_.size() + 2 * corrections_.size());
+  FitProblem problem(Eigen::VectorXd from = {}) const {
     FitProblem problem{.residuals = [this](const Eigen::VectorXd& theta) { return residuals(theta); },
-                       .prior_sd = Eigen::VectorXd(columns),
-                       .low = Eigen::VectorXd::Constant(columns, std::log(kLowestFactor)),
-                       .high = Eigen::VectorXd::Constant(columns, std::log(kHighestFactor))};
+                       .prior_sd = Eigen::VectorXd(columns()),
+                       .low = Eigen::VectorXd::Constant(columns(), std::log(kLowestFactor)),
+                       .high = Eigen::VectorXd::Constant(columns(), std::log(kHighestFactor)),
+                       .start = std::move(from)};
     Eigen::Index j = 0;
     for (const EfficiencyParameter* p : free_) {
       problem.prior_sd[j] = p->prior_sd;
-      problem.low[j] = std::log(p->low / p->in(start_));
-      problem.high[j++] = std::log(p->high / p->in(start_));
+      problem.low[j] = p->theta_of(p->low, start_);
+      problem.high[j++] = p->theta_of(p->high, start_);
     }
-    for (; j < columns; j += 2) problem.prior_sd.segment<2>(j) << kTimeFactorSd, kLaunchFactorSd;
-    return fit(problem);
+    if (j < columns()) problem.prior_sd[j++] = kCommonFactorSd;
+    for (; j < columns(); j += 2) problem.prior_sd.segment<2>(j) << spread_, kLaunchFactorSd;
+    return problem;
+  }
+
+  FitResult solve(Eigen::VectorXd from = {}) const { return fit(problem(std::move(from))); }
+
+  /// Expected, of the models' factors over the common one.
+  double sum_of_squares(const FitResult& fitted) const {
+    double sum = 0;
+    for (Eigen::Index j = common() + 1; j < columns(); j += 2) sum += fitted.theta[j] * fitted.theta[j] + fitted.covariance(j, j);
+    return sum;
+  }
+
+  void note_inseparable(const FitResult& fitted) {
+    const auto name = [&](Eigen::Index j) { return j == common() ? "model_factor" : free_[static_cast<std::size_t>(j)]->name; };
+    const Eigen::Index last = corrections_.empty() ? common() - 1 : common();
+    for (Eigen::Index a = 0; a <= last; ++a)
+      for (Eigen::Index b = a + 1; b <= last; ++b)
+        if (std::abs(fitted.covariance(a, b)) > kInseparable * fitted.sd[a] * fitted.sd[b])
+          notes_.push_back(fmt::format("{} and {} cannot be told apart by these rows: their priors decide", name(a), name(b)));
+  }
+
+  /// What is left uncertain: the columns of the covariance's root, and each parameter that kept its value, by its prior.
+  std::vector<sim::Device> moved(const FitResult& fitted) const {
+    std::vector<sim::Device> devices;
+    const Eigen::MatrixXd root = fitted.covariance.llt().matrixL();
+    for (Eigen::Index j = 0; j < root.cols(); ++j) devices.push_back(at(fitted.theta + root.col(j)));
+    for (const EfficiencyParameter& p : kEfficiencyParameters) {
+      const bool kept = std::find(free_.begin(), free_.end(), &p) == free_.end() && p.in(start_) > 0;  // no overhead was seen
+      if (const auto device = kept ? moved_by_prior(at(fitted.theta), p, start_) : std::nullopt) devices.push_back(*device);
+    }
+    return devices;
   }
 
   Calibration result(const FitResult& fitted) const {
@@ -120,7 +234,9 @@ class DeviceFit {
     Calibration c{.efficiency = device.efficiency,
                   .core_bandwidth_bytes_per_s = device.core_bandwidth_bytes_per_s,
                   .corrections = device.corrections,
-                  .residual_sd = fitted.scale};
+                  .residual_sd = fitted.scale,
+                  .notes = notes_,
+                  .moved = moved(fitted)};
     for (const EfficiencyParameter& p : kEfficiencyParameters) {
       if (!p.has(start_)) continue;
       const auto found = std::find(free_.begin(), free_.end(), &p);
@@ -132,6 +248,16 @@ class DeviceFit {
                               .prior_sd = p.prior_sd,
                               .determined = seen});
     }
+    if (corrections_.empty()) return c;
+    const double common_sd = fitted.sd[common()];
+    c.parameters.push_back({.name = "model_factor",
+                            .value = device.efficiency.model_factor,
+                            .before = start_.efficiency.model_factor,
+                            .relative_sd = common_sd,
+                            .prior_sd = kCommonFactorSd,
+                            .determined = true});
+    c.model_spread = spread_;
+    c.unseen_sd = std::hypot(spread_, common_sd);
     return c;
   }
 
@@ -141,6 +267,8 @@ class DeviceFit {
   sim::Device start_;
   std::vector<const EfficiencyParameter*> free_;
   std::vector<sim::ModelCorrection> corrections_;
+  double spread_ = kModelSpread;
+  std::vector<std::string> notes_;
 };
 
 std::string limit_key(const Measurement& m) {
@@ -167,6 +295,82 @@ sim::Device calibrated(sim::Device device, const Calibration& calibration) {
   return device;
 }
 
+sim::Device transferred(sim::Device to, std::span<const FittedDevice> from) {
+  sim::check(!from.empty(), "somewhere to transfer from");
+  const auto devices = static_cast<double>(from.size());
+  const auto mean = [&](const auto& of) {
+    double sum = 0;
+    for (const FittedDevice& one : from) sum += of(one) / devices;
+    return sum;
+  };
+  for (const EfficiencyParameter& p : kEfficiencyParameters) {
+    if (!p.has(to) || p.of_cpu != nullptr) continue;
+    const auto value = [&](const FittedDevice& one) { return one.calibration.efficiency.*p.field; };
+    const double change = p.share || p.median > 0 ? mean(value) - p.in(to) : mean([&](const FittedDevice& one) {
+      return p.in(one.before) > 0 && value(one) > 0 ? std::log(value(one) / p.in(one.before)) : 0;
+    });
+    p.in(to) = p.share || p.median > 0 ? p.in(to) + change : std::clamp(p.in(to)*std::exp(change), p.low, p.high);
+  }
+  to.efficiency.model_factor *= std::exp(mean([](const FittedDevice& one) {
+    return std::log(one.calibration.efficiency.model_factor / one.before.efficiency.model_factor);
+  }));
+  std::map<std::pair<std::string, std::string>, std::vector<sim::ModelCorrection>> by_model;
+  for (const FittedDevice& one : from)
+    for (const sim::ModelCorrection& c : one.calibration.corrections) by_model[{c.model, c.dataset}].push_back(c);
+  for (const auto& [model, corrections] : by_model) {
+    double time = 0, launch = 0;
+    for (const sim::ModelCorrection& c : corrections) {
+      time += std::log(c.time_factor) / static_cast<double>(corrections.size());
+      launch += std::log(c.launch_factor) / static_cast<double>(corrections.size());
+    }
+    std::erase_if(to.corrections,
+                  [&](const sim::ModelCorrection& c) { return c.model == model.first && c.dataset == model.second; });
+    to.corrections.push_back(
+        {.model = model.first, .dataset = model.second, .time_factor = std::exp(time), .launch_factor = std::exp(launch)});
+  }
+  return to;
+}
+
+Calibration uncalibrated(const sim::Device& device) {
+  Calibration c{.efficiency = device.efficiency,
+                .core_bandwidth_bytes_per_s = device.core_bandwidth_bytes_per_s,
+                .corrections = device.corrections,
+                .residual_sd = kRepeatability,
+                .model_spread = std::hypot(kCommonFactorSd, kModelSpread)};
+  c.unseen_sd = c.model_spread;
+  for (const EfficiencyParameter& p : kEfficiencyParameters)
+    if (const auto moved = moved_by_prior(device, p, device)) c.moved.push_back(*moved);
+  return c;
+}
+
+double prediction_sd(const Measurement& m, const Place& place, const MeasurementModel& model, const Calibration& calibration) {
+  const auto with = [&](const sim::Device& fitted) {
+    Place there = place;
+    take_fitted(there.device, fitted);
+    return std::log(model.step_s(m, there));
+  };
+  const sim::Device now = calibrated(place.device, calibration);
+  const double log_s = with(now);
+  double variance = calibration.residual_sd * calibration.residual_sd;
+  const auto add = [&](const sim::Device& device) { variance += std::pow(with(device) - log_s, 2); };
+  for (const sim::Device& device : calibration.moved) add(device);
+  const auto same = [&](const sim::ModelCorrection& c) { return c.model == m.model && c.dataset == m.dataset; };
+  if (m.kernel || std::any_of(now.corrections.begin(), now.corrections.end(), same)) return std::sqrt(variance);
+  const double common = now.efficiency.model_factor;
+  for (const auto& [time, launch] : {std::pair{std::exp(calibration.model_spread), 1.0}, {1.0, std::exp(kLaunchFactorSd)}}) {
+    sim::Device other = now;
+    other.corrections.push_back({.model = m.model, .dataset = m.dataset, .time_factor = common * time, .launch_factor = launch});
+    add(other);
+  }
+  return std::sqrt(variance);
+}
+
+double most_probable_spread(int count, double sum_of_squares, double prior) {
+  // Its derivative is 0 where t^4 / prior^2 + n t^2 - sum = 0.
+  const double n = count, p2 = prior * prior;
+  return std::sqrt(p2 / 2 * (std::sqrt(n * n + 4 * sum_of_squares / p2) - n));
+}
+
 Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model) {
   sim::check(measurements.size() == places.size(), "each measurement has its place");
   std::set<std::string> subjects, variants;
@@ -187,6 +391,7 @@ Calibration calibrate(std::span<const Measurement> measurements, std::span<const
 }
 
 std::vector<std::vector<std::size_t>> folds(std::span<const Measurement> measurements, HoldOut by) {
+  sim::check(by != HoldOut::devices, "folds are of one device's measurements");
   std::map<std::string, std::map<std::string, std::vector<std::size_t>>> groups;  // subject, variant
   for (std::size_t i = 0; i < measurements.size(); ++i)
     if (by == HoldOut::limits)

@@ -1,7 +1,7 @@
 // Fits a device's efficiencies to measurements on it: least squares on log(predicted / measured), robust (robust_fit.hpp), with a
 // prior around the device's own values, so that a parameter that the measurements do not determine stays near its default. Each
-// measured model besides has a correction, with a prior around 1: what a stack's kernels and host code make of one model is its
-// own.
+// measured model besides has a correction: what a stack's kernels and host code make of one model is its own. What the models
+// have in common is a factor of the device, which models that were not measured inherit.
 #pragma once
 
 #include <span>
@@ -27,8 +27,29 @@ struct Calibration {
   std::vector<sim::ModelCorrection> corrections;  ///< one for each model among the measurements
   std::vector<FittedParameter> parameters;
   double residual_sd = 0;             ///< of log(predicted / measured), robust
+  double model_spread = 0;            ///< standard deviation of the logarithms of models' factors around the common one
+  double unseen_sd = 0;               ///< of the logarithm of an unseen model's factor: the spread, and the common one's own
   std::vector<std::string> warnings;  ///< why it may be badly determined
+  std::vector<std::string> notes;     ///< what rests on the prior
+  /// The device moved by one standard deviation in each independent direction in which the measurements leave it uncertain.
+  std::vector<sim::Device> moved;
 };
+
+/// Nothing was measured: the device as it is, uncertain by the priors.
+Calibration uncalibrated(const sim::Device& device);
+
+/// Standard deviation of the logarithm of a further measurement over its prediction: what the measurements leave uncertain of the
+/// device, what an unseen model's factors may be, and the residuals.
+double prediction_sd(const Measurement& measurement, const Place& place, const MeasurementModel& model,
+                     const Calibration& calibration);
+
+/// The spread that is most probable of deviations from a common factor, of which the sum of the expected squares is given, under
+/// a half-normal prior: the maximum of -n log t - sum / (2 t^2) - t^2 / (2 prior^2).
+double most_probable_spread(int count, double sum_of_squares, double prior);
+
+/// From so many models on the spread between them is fitted; with fewer the prior's is taken.
+inline constexpr int kModelsForSpread = 5;
+inline constexpr double kModelSpread = 0.25;  ///< the prior's
 
 /// The device with what was fitted.
 sim::Device calibrated(sim::Device device, const Calibration& calibration);
@@ -38,11 +59,20 @@ sim::Device calibrated(sim::Device device, const Calibration& calibration);
 Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model);
 
 /// Ways to hold measurements back: every other batch size of each model (kernels: every other shape of each kind), one model
-/// (kind) at a time, or every other power limit of each model and batch size.
-enum class HoldOut : std::uint8_t { batches, models, limits };
+/// (kind) at a time, every other power limit of each model and batch size, or one device at a time.
+enum class HoldOut : std::uint8_t { batches, models, limits, devices };
+
+/// What was fitted to one device, and what was believed of it before.
+struct FittedDevice {
+  sim::Device before;
+  Calibration calibration;
+};
+/// A device of which only the data sheet is known, with what belongs to models and software: the others' corrections and their
+/// efficiencies over those that they had before, by geometric means; overheads and shares by arithmetic ones.
+sim::Device transferred(sim::Device to, std::span<const FittedDevice> from);
 
 /// For each fold the indices of the measurements held back; together all of them, each once. A subject with a single batch size
-/// is never alone in a fold of `batches`.
+/// is never alone in a fold of `batches`. Not of `devices`, whose measurements are of several.
 std::vector<std::vector<std::size_t>> folds(std::span<const Measurement> measurements, HoldOut by);
 
 }  // namespace rehearse::workloads

@@ -38,11 +38,11 @@ std::string setting_of_pair(const Measurement& m) {
 /// One worker's time, by a factor.
 StepInputs slower(StepInputs inputs, double factor) {
   ComputeTime& c = inputs.compute;
-  for (double* part : {&c.forward_s, &c.backward_s, &c.update_s, &c.host_s, &inputs.input_s}) *part *= factor;
+  for (double* part : {&c.forward_s, &c.backward_s, &c.update_s, &c.host_s, &c.overhead_s, &inputs.input_s}) *part *= factor;
   return inputs;
 }
 
-double worker_s(const StepInputs& inputs) { return std::max({inputs.compute.total_s(), inputs.compute.host_s, inputs.input_s}); }
+double worker_s(const StepInputs& inputs) { return inputs.compute.worker_s(inputs.input_s); }
 
 void use_links(StepInputs& inputs, const Place& place) {
   inputs.overlap = place.overlap;

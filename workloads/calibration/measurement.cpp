@@ -75,8 +75,10 @@ std::vector<OpWork> work(const ElementwiseKernel& e) {
   return {work};
 }
 
-Network network_of(const Structure& structure) {
-  return std::visit([](const auto& s) { return make_network(s); }, structure);
+Network network_of(const MeasuredNetwork& structure) {
+  return std::visit(
+      Overloaded{[](const GivenNetwork& given) { return given.network; }, [](const auto& s) { return make_network(s); }},
+      structure);
 }
 
 }  // namespace

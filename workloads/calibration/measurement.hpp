@@ -44,13 +44,19 @@ struct ElementwiseKernel {
   int numbers = 1, inputs = 1;
 };
 using Kernel = std::variant<GemmKernel, ConvKernel, RecurrentKernel, ElementwiseKernel>;
+/// Layers as they were written down: a list, or a file.
+struct GivenNetwork {
+  std::string json;  ///< {"layers": [...]} or {"file": "..."}
+  Network network;
+};
 using Structure = std::variant<CnnStructure, RnnStructure, MlpStructure>;
+using MeasuredNetwork = std::variant<CnnStructure, RnnStructure, MlpStructure, GivenNetwork>;
 
 /// Exactly one of: a zoo model on a dataset, a structure (`model` is then any name for it), a kernel (`model` is empty).
 struct Measurement {
   std::int64_t line = 0;  ///< of the file it comes from, for messages
   std::string model, dataset;
-  std::optional<Structure> structure;
+  std::optional<MeasuredNetwork> structure;
   std::optional<Kernel> kernel;
   std::string device;    ///< a name of the catalogue
   std::string instance;  ///< likewise; empty: whichever has the device and enough of them

@@ -25,6 +25,10 @@ class Solver {
  public:
   explicit Solver(const FitProblem& problem) : problem_(problem), scale_(kFirstScale * problem.smallest_scale) {}
 
+  Solver(const FitProblem& problem, double scale) : problem_(problem), scale_(scale) {}
+
+  double cost(const VectorXd& theta) const { return cost(problem_.residuals(theta), theta); }
+
   FitResult run() {
     VectorXd theta = problem_.start.size() > 0 ? problem_.start : VectorXd::Zero(problem_.prior_sd.size());
     for (int i = 0; i < kScalings; ++i) {
@@ -35,7 +39,8 @@ class Solver {
     }
     theta = descend(theta);
     const Normal normal = normal_equations(problem_.residuals(theta), theta);
-    return {.theta = theta, .sd = normal.hessian.inverse().diagonal().cwiseSqrt(), .scale = scale_};
+    const MatrixXd covariance = normal.hessian.inverse();
+    return {.theta = theta, .covariance = covariance, .sd = covariance.diagonal().cwiseSqrt(), .scale = scale_};
   }
 
  private:
@@ -48,9 +53,10 @@ class Solver {
     MatrixXd j;
     for (Index c = 0; c < theta.size(); ++c) {
       VectorXd up = theta, down = theta;
-      up[c] += kDifference;
-      down[c] -= kDifference;
-      const VectorXd column = (problem_.residuals(up) - problem_.residuals(down)) / (2 * kDifference);
+      up[c] = std::min(up[c] + kDifference, std::max(up[c], problem_.high[c]));
+      down[c] = std::max(down[c] - kDifference, std::min(down[c], problem_.low[c]));
+      const double apart = std::max(up[c] - down[c], 1e-12);  // 0 of a parameter that is held fast
+      const VectorXd column = (problem_.residuals(up) - problem_.residuals(down)) / apart;
       if (c == 0) j.resize(column.size(), theta.size());
       j.col(c) = column;
     }
@@ -114,5 +120,7 @@ class Solver {
 }  // namespace
 
 FitResult fit(const FitProblem& problem) { return Solver(problem).run(); }
+
+double cost_of(const FitProblem& problem, const VectorXd& theta, double scale) { return Solver(problem, scale).cost(theta); }
 
 }  // namespace rehearse::workloads

@@ -29,10 +29,15 @@ inline constexpr double kDetermined = 0.85;
 
 struct FitResult {
   Eigen::VectorXd theta;
-  Eigen::VectorXd sd;  ///< posterior standard deviations (Gauss-Newton approximation)
-  double scale = 0;    ///< robust standard deviation of the residuals
+  Eigen::MatrixXd covariance;  ///< posterior (Gauss-Newton approximation)
+  Eigen::VectorXd sd;          ///< its standard deviations
+  double scale = 0;            ///< robust standard deviation of the residuals
 };
 
 FitResult fit(const FitProblem& problem);
+
+/// What fit() makes least: the losses of the residuals over their scale, and half of the squares of parameters over their
+/// prior's.
+double cost_of(const FitProblem& problem, const Eigen::VectorXd& theta, double scale);
 
 }  // namespace rehearse::workloads

@@ -24,8 +24,15 @@ class Comparison {
       : measurements_(measurements), places_(places), model_(model), result_(measurements.size()) {}
 
   std::vector<Predicted> run(std::optional<HoldOut> hold_out) {
-    for (std::size_t i = 0; i < measurements_.size(); ++i)
-      if (!hold_out) say(i, places_[i]);
+    for (std::size_t i = 0; i < measurements_.size() && !hold_out; ++i) {
+      say(i, places_[i]);
+      result_[i].log_sd = prediction_sd(at(i), places_[i], model_, uncalibrated(places_[i].device));
+    }
+    if (hold_out == HoldOut::devices) {
+      hold_out_devices();
+      scale_out(false);
+      return std::move(result_);
+    }
     for (const auto& [device, rows] : single_workers()) {
       std::vector<Measurement> own;
       for (const std::size_t i : rows) own.push_back(measurements_[i]);
@@ -64,6 +71,34 @@ class Comparison {
     if (!watts.empty()) result_[i].power_w *= quantile(watts, 0.5);
   }
 
+  /// Each device by its data sheet, and what the others' measurements say of models and software.
+  void hold_out_devices() {
+    std::map<std::string, FittedDevice> fitted;
+    const auto groups = single_workers();
+    for (const auto& [device, rows] : groups) {
+      std::vector<Measurement> own;
+      std::vector<Place> where;
+      for (const std::size_t i : rows) {
+        own.push_back(at(i));
+        where.push_back(places_[i]);
+      }
+      fitted[device] = {where.front().device, calibrate_device(own, where, model_).time};
+    }
+    for (const auto& [device, rows] : groups) {
+      std::vector<FittedDevice> others;
+      for (const auto& [name, one] : fitted)
+        if (name != device && one.before.kind == fitted[device].before.kind &&
+            at(rows.front()).kernel.has_value() == at(groups.at(name).front()).kernel.has_value())
+          others.push_back(one);
+      if (others.empty()) continue;
+      for (const std::size_t i : rows) {
+        Place place = places_[i];
+        place.device = transferred(place.device, others);
+        say(i, place);
+      }
+    }
+  }
+
   /// `held` are indices into `rows`.
   void compare(const Indices& rows, const Indices& held, std::optional<HoldOut> hold_out) {
     const bool calibrated = hold_out.has_value();
@@ -81,6 +116,7 @@ class Comparison {
     const DeviceCalibration calibration = fitted ? calibrate_device(known, where, model_) : DeviceCalibration{};
     for (const std::size_t k : held) {
       Place place = places_[rows[k]];
+      if (fitted) result_[rows[k]].log_sd = prediction_sd(at(rows[k]), place, model_, calibration.time);
       if (fitted) place.device = workloads::calibrated(place.device, calibration);
       if (calibrated) say(rows[k], place);
       if (fitted && hold_out == HoldOut::limits) as_in_its_setting(rows[k], training, place);

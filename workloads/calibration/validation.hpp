@@ -14,6 +14,7 @@ namespace rehearse::workloads {
 /// Seconds of one measurement's step; NaN where a model says nothing.
 struct Predicted {
   double model_s = kNotMeasured;
+  double log_sd = kNotMeasured;   ///< of log(measured / model_s), as it is believed to be: prediction_sd()
   double power_w = kNotMeasured;  ///< of one worker's device
   /// Of several workers: what one worker was measured to take in the same setting, and that times the model's slowdown.
   double perfect_linear_s = kNotMeasured, scaled_s = kNotMeasured;

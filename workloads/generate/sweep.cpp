@@ -62,7 +62,7 @@ SweepRow measure(const Profiled& profiled, const sim::Device& device, double bat
   const ComputeTime compute =
       profiled.step.compute_time(device, {.batch = batch, .power_limit_w = limit_w, .threads = device.cores});
   SweepRow row{.batch = batch, .power_limit_w = limit_w, .memory_bytes = profiled.memory.bytes(batch)};
-  row.step_s = std::max(compute.total_s(), compute.host_s);
+  row.step_s = compute.worker_s(0);
   row.energy_j = row.step_s * mean_power_w(compute.dynamic_energy_j, row.step_s, device);
   return row;
 }

@@ -32,14 +32,15 @@ bool equal(const sim::FastForm& a, const sim::FastForm& b) {
          equal(a.transform_bytes, b.transform_bytes);
 }
 
-/// Half precision is never slower than single, which it can be converted to.
-double peak_flops(const sim::Device& d, sim::Precision precision) {
-  return precision == sim::Precision::fp16 ? std::max(d.efficiency.fp16 * d.peak_fp16_flops, d.peak_fp32_flops)
-                                           : d.peak_fp32_flops;
+/// Half precision and TF32 are never slower than single, which they can be converted to.
+double peak_flops(const sim::Device& d, sim::Precision precision, OpKind kind) {
+  const bool tf32 = precision == sim::Precision::tf32 || (precision == sim::Precision::tf32_convolutions && kind == OpKind::conv);
+  const double fast = is_half(precision) ? d.peak_fp16_flops : tf32 ? d.peak_tf32_flops : 0;
+  return std::max(d.efficiency.fp16 * fast, d.peak_fp32_flops);
 }
 
 /// Relative to single precision.
-double number_size(sim::Precision precision) { return precision == sim::Precision::fp16 ? 0.5 : 1; }
+double number_size(sim::Precision precision) { return is_half(precision) ? 0.5 : 1; }
 
 /// Optimisers keep single precision.
 double bytes_of(const OpWork& w, const Conditions& c) {
@@ -56,10 +57,17 @@ double smooth_maximum(double a, double b) {
   return std::sqrt(std::sqrt(a2 * a2 + b2 * b2));
 }
 
+/// Of many convolutions, of which `share` take the second way.
+OpParts mixture(OpParts a, const OpParts& b, double share) {
+  for (double OpParts::*part : {&OpParts::arithmetic_s, &OpParts::memory_s, &OpParts::transform_s, &OpParts::peak_s})
+    a.*part += share * (b.*part - a.*part);
+  return a;
+}
+
 /// The quickest, each at the clock that a power limit leaves it, of a product and its faster forms.
 OpParts gpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
   const sim::Efficiency& e = d.efficiency;
-  const double bandwidth = d.memory_bandwidth_bytes_per_s * e.bandwidth, peak = peak_flops(d, c.precision);
+  const double bandwidth = d.memory_bandwidth_bytes_per_s * e.bandwidth, peak = peak_flops(d, c.precision, w.kind);
   const auto parts_of = [&](const Product& p, double relative_efficiency) {
     const double used = p.m > 0 ? tiling_efficiency(p, d.multiprocessors, e.k_half) * relative_efficiency : 1;
     return OpParts{.arithmetic_s = w.repeats * p.flops() / (peak * efficiency_of(e, w.kind) * used),
@@ -70,7 +78,8 @@ OpParts gpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
   };
   const sim::PowerLaw law = sim::power_law(d);
   const auto limited_s = [&](const OpParts& parts) { return duration_s(parts, clock_under_limit(parts, law, c)); };
-  OpParts best = parts_of(product_of(w.matrix, c.batch), w.relative_efficiency);
+  const OpParts plain = parts_of(product_of(w.matrix, c.batch), w.relative_efficiency);
+  OpParts best = plain;
   for (const sim::FastForm& form : w.fast_forms) {
     Product product = product_of(form.matrix, c.batch);
     product.count = form.products;
@@ -79,7 +88,7 @@ OpParts gpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
     parts.transform_s = form.transform_bytes.at(c.batch) * number_size(c.precision) / bandwidth;
     if (limited_s(parts) < limited_s(best)) best = parts;
   }
-  return best;
+  return e.fast_forms < 1 ? mixture(plain, best, e.fast_forms) : best;
 }
 
 /// Pieces of work of `one_core_s` altogether on `threads`, one after the other. When they leave threads idle each is cut along
@@ -104,13 +113,13 @@ double cpu_product_s(const Product& p, int repeats, double threads, double core_
 OpParts cpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
   const sim::Efficiency& e = d.efficiency;
   const double cores = d.cores, threads = c.threads > 0 ? std::min<double>(c.threads, cores) : cores;
-  const double core_flops = peak_flops(d, c.precision) / cores * efficiency_of(e, w.kind) * w.relative_efficiency;
+  const double core_flops = peak_flops(d, c.precision, w.kind) / cores * efficiency_of(e, w.kind) * w.relative_efficiency;
   const double largest_bandwidth = d.memory_bandwidth_bytes_per_s * e.bandwidth;
   const double core_bandwidth = d.core_bandwidth_bytes_per_s > 0 ? d.core_bandwidth_bytes_per_s : largest_bandwidth;
   const double dispatch = kFixedDispatch + (1 - kFixedDispatch) * threads / cores;
   OpParts parts{.memory_s = bytes_of(w, c) / std::min(threads * core_bandwidth, largest_bandwidth),
                 .fixed_s = w.repeats * e.launch_s * c.launch_factor * dispatch,
-                .peak_s = w.flops.at(c.batch) / peak_flops(d, c.precision)};
+                .peak_s = w.flops.at(c.batch) / peak_flops(d, c.precision, w.kind)};
   const Product product = product_of(w.matrix, c.batch);
   if (product.m <= 0) {
     const double chunks = std::max(1.0, equal_parts(w.bytes.at(c.batch), kCpuChunkBytes));
@@ -169,8 +178,8 @@ double tiling_efficiency(const Product& p, int multiprocessors, double k_half) {
 
 OpParts op_parts(const OpWork& work, const sim::Device& device, const Conditions& conditions) {
   const bool gpu = device.kind == sim::DeviceKind::gpu;
-  sim::check(conditions.batch > 0 && device.memory_bandwidth_bytes_per_s > 0 && peak_flops(device, conditions.precision) > 0 &&
-                 (gpu ? device.multiprocessors : device.cores) > 0,
+  sim::check(conditions.batch > 0 && device.memory_bandwidth_bytes_per_s > 0 &&
+                 peak_flops(device, conditions.precision, work.kind) > 0 && (gpu ? device.multiprocessors : device.cores) > 0,
              "an operation needs samples, and a device with memory and arithmetic");
   OpParts parts = gpu ? gpu_parts(work, device, conditions) : cpu_parts(work, device, conditions);
   const double waiting_s = conditions.wait_share * duration_s(parts, 1);

@@ -78,7 +78,7 @@ class Converter {
 
   /// Half precision halves what grows with the batch, as in MemoryModel.
   std::int64_t bytes(const sim::Affine& size) const {
-    const double part = options_.conditions.precision == sim::Precision::fp16 ? 0.5 : 1;
+    const double part = is_half(options_.conditions.precision) ? 0.5 : 1;
     return sim::whole<std::int64_t>(std::ceil(size.fixed + part * size.per_sample * options_.conditions.batch),
                                     "bytes of a tensor");
   }

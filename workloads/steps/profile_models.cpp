@@ -32,7 +32,7 @@ MemoryModel::MemoryModel(const sim::OpGraph& graph, Optimizer optimizer)
 }
 
 double MemoryModel::bytes(double batch, sim::Precision precision) const {
-  const double size = precision == sim::Precision::fp16 ? 0.5 : 1;
+  const double size = is_half(precision) ? 0.5 : 1;
   return fixed_bytes_ + batch * size * saved_bytes_per_sample_ +
          std::min(kLargestWorkspaceBytes, batch * size * workspace_bytes_per_sample_);
 }

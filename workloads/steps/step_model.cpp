@@ -47,11 +47,12 @@ ComputeTime StepModel::compute_time(const sim::Device& device, const Conditions&
   }
   if (all.time_s > 0) result.dynamic_energy_j = all.dynamic_energy_j / all.time_s * result.total_s();
   result.host_s = operations_ * device.efficiency.host_s_per_op;
+  result.overhead_s = device.efficiency.step_overhead_s;
   return result;
 }
 
 double StepModel::gradient_bytes(sim::Precision precision) const {
-  return parameters_ * (precision == sim::Precision::fp16 ? kBytesPerNumber / 2 : kBytesPerNumber);
+  return parameters_ * (is_half(precision) ? kBytesPerNumber / 2 : kBytesPerNumber);
 }
 
 double StepModel::input_bytes(double batch) const { return input_bytes_.at(batch); }
@@ -110,7 +111,7 @@ StepTime step_time(const StepInputs& in) {
   const int workers = in.ring.workers();
   sim::check(workers >= 1 && in.overlap >= 1, "a step needs workers, and an overlap exponent of at least 1");
   StepTime result;
-  result.worker_s = std::max({compute.total_s(), compute.host_s, in.input_s});
+  result.worker_s = compute.worker_s(in.input_s);
   if (in.exchange == Exchange::parameter_servers_asynchronous) {
     const double push = in.exchange_factor * push_s(in.gradient_bytes, in.servers);
     result.steps_per_s = asynchronous_pushes_per_s(result.worker_s, workers, push, in.servers);

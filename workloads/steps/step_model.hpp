@@ -2,6 +2,7 @@
 // sum equals a timer's makespan on one device. Cheap: operations with equal work are timed once.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
@@ -13,8 +14,11 @@ namespace rehearse::workloads {
 struct ComputeTime {
   double forward_s = 0, backward_s = 0, update_s = 0;
   double host_s = 0;            ///< what the host needs to issue the operations
+  double overhead_s = 0;        ///< sim::Efficiency::step_overhead_s
   double dynamic_energy_j = 0;  ///< of the operations, above PowerLaw::running_w
   double total_s() const { return forward_s + backward_s + update_s; }
+  /// Of its step: the slowest of device, host and reading samples, and the overhead, in which none of them works.
+  double worker_s(double input_s) const { return std::max({total_s(), host_s, input_s}) + overhead_s; }
 };
 
 class StepModel {
@@ -106,7 +110,7 @@ struct StepInputs {
 };
 
 struct StepTime {
-  double worker_s = 0;                   ///< max(operations, host, input): SEMANTICS applies the two outside the timers
+  double worker_s = 0;                   ///< ComputeTime::worker_s: SEMANTICS applies host and input outside the timers
   double straggler_s = 0;                ///< waiting for the slowest worker
   double exposed_synchronisation_s = 0;  ///< what overlap does not hide
   double step_s = 0;                     ///< the sum; asynchronous: the mean time between two pushes of one worker

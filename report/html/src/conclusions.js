@@ -75,8 +75,8 @@ export function tradedValue(row, quantity) {
 }
 
 /**
- * What can be set against what: pairs of quantities that both differ between policies. First stand pairs in which they differ by more
- * than half a per cent without yardsticks' help.
+ * What can be set against what: pairs of quantities that both differ between policies. First stand pairs that all policies have (of some
+ * a quantile may be never) and in which they differ by more than half a per cent without yardsticks' help.
  */
 export function tradeOffs(kind, policies) {
   const varies = (quantity, rows, least) => {
@@ -85,7 +85,7 @@ export function tradeOffs(kind, policies) {
   };
   const possible = pairs[kind].filter((pair) => pair.every((quantity) => varies(quantity, policies, 5e-4)));
   const own = policies.filter((p) => !isYardstick(p.policy));
-  const tells = (pair) => pair.every((quantity) => varies(quantity, own, 5e-3));
+  const tells = (pair) => pair.every((quantity) => varies(quantity, own, 5e-3) && own.every((p) => typeof tradedValue(p, quantity)?.mean === "number"));
   return [...possible.filter(tells), ...possible.filter((pair) => !tells(pair))];
 }
 

@@ -24,7 +24,12 @@ export function percent(value, digits = 1) {
   return (value < 0 && Number(text) !== 0 ? "−" : "") + text + " %";
 }
 
-export const share = (fraction, digits = 1) => (missing(fraction) ? dash : percent(100 * fraction, digits));
+/** Less than all is not written as 100 %, as long as one or two more digits can tell. */
+export function share(fraction, digits = 1) {
+  if (missing(fraction)) return dash;
+  const more = fraction < 1 ? [0, 1, 2].find((n) => Number((100 * fraction).toFixed(digits + n)) < 100) ?? 0 : 0;
+  return percent(100 * fraction, digits + more);
+}
 
 /** How many times: two decimals below 100. */
 export const factor = (value) => (missing(value) ? dash : value < 100 ? value.toFixed(2) : number(value, 3));

@@ -19,6 +19,7 @@ function estimate(row, { field, show, intervals, tone, over }) {
 const below1 = (value) => (value !== null && value < 1 ? "bad" : undefined);
 const aboveZero = (value) => (value > 0 ? "bad" : undefined);
 const with95 = { intervals: true };
+const neverOr = (show) => (value) => (value === null ? "never" : show(value)); // quantiles count jobs that failed as never done
 const shows = { number, energy: number, money, percent: share, duration, factor };
 
 /** What the program's tables do not show, or not of this kind of study. */
@@ -68,7 +69,7 @@ export function quantitiesOf(tables) {
   const found = new Map();
   for (const { columns } of tables)
     for (const { field, label, doc, shown, over } of columns)
-      found.set(field, { label, field, show: shows[shown] ?? number, over: over || undefined, doc: `${field}: ${doc}`, ...more[field] });
+      found.set(field, { label, field, show: /^jct_p\d+_s$/.test(field) ? neverOr(duration) : shows[shown] ?? number, over: over || undefined, doc: `${field}: ${doc}`, ...more[field] });
   for (const [label, field, show] of others) if (!found.has(field)) found.set(field, { label, field, show, ...more[field] });
   return [...found.values()];
 }

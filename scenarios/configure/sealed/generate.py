@@ -3,7 +3,7 @@
 from the belief as calibrated devices are, half in one as far as data sheets are.
 
 They were drawn before active-isotonic was designed, and it was tried on none of them before it was done:
-docs/evidence/validation.md, "Static configuration". `generate.py --check` says whether the folder is what the seed gives.
+docs/evidence/configuration.md. `generate.py --check` says whether the folder is what the seed gives.
 """
 
 import json

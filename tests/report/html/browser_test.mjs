@@ -190,6 +190,7 @@ const tests = {
     const page = loaded(queues);
     assert.deepEqual(page.figures.slice(0, 2), ["Trade-off", "Completion times"]);
     assert.match(page.dom, /data-fastest="">srtf has the shortest mean JCT: [^<]* times as fast as fifo, over the 73 of its 74 jobs that finish\. /);
+    assert.match(page.dom, /data-policy="srtf" data-field="jct_p99_s">never</);
     assert.deepEqual(sections(page).slice(0, 4), ["At a glance", "Policies", "Waiting times", "Use of the cluster"]);
     assert.ok(!page.figures.includes("What each policy chose")); // the same for all
     const marks = (policy) => probed(queues, `

@@ -50,6 +50,7 @@ test("money, percent and shares", () => {
   assert.equal(percent(-36.81), "−36.8 %");
   assert.equal(percent(-0.04), "0 %"); // no minus before nothing
   assert.equal(share(0.8725, 2), "87.25 %");
+  assert.deepEqual([1, 0.9997, 0.99996, 0.999999999].map((value) => share(value)), ["100 %", "99.97 %", "99.996 %", "100 %"]);
   assert.equal(factor(1.5), "1.50");
   assert.equal(factor(1234.4), "1,234");
   assert.equal(factor(null), "–");
@@ -234,6 +235,8 @@ test("the trade-off: quantities that both differ between policies, within what i
   assert.deepEqual(tradeOffs("configuration", [a, b])[0], ["cost_usd", "kept"]); // all keep their deadlines: nothing to trade
   assert.deepEqual(tradeOffs("queue", [a, b])[0], ["jct_mean_s", "jct_p95_s"]); // 99 % is not known
   assert.deepEqual(tradeOffs("queue", [a]), []);
+  const [c, d, e] = [[1, 9, 20], [2, 8, 30], [3, 7, null]].map(([jct_mean_s, jct_p95_s, jct_p99_s]) => estimates("c", { jct_mean_s, jct_p95_s, jct_p99_s }));
+  assert.deepEqual(tradeOffs("queue", [c, d, e]), [["jct_mean_s", "jct_p95_s"], ["jct_mean_s", "jct_p99_s"]]); // the last one's 99 % are never done
   // Nearly all keep all deadlines but a yardstick: what tells more stands first.
   const slightly = [["a", 10, 1, 5], ["b", 12, 0.999, 7], ["oracle (yardstick)", 8, 0.9, 4]].map(([policy, cost_usd, deadline_met_fraction, jct_mean_s]) => estimates(policy, { cost_usd, deadline_met_fraction, jct_mean_s }));
   assert.deepEqual(tradeOffs("configuration", slightly), [["cost_usd", "jct_mean_s"], ["cost_usd", "deadline_met_fraction"]]);

@@ -19,12 +19,17 @@ TEST_CASE("a written catalogue is read as it was", "[places]") {
                                .voltage_floor = 0.55,
                                .voltage_slope = 1.25,
                                .lowest_clock = 0.15};
+  device.peak_tf32_flops = 6e13;
+  device.efficiency.step_overhead_s = 0.02;
+  device.efficiency.model_factor = 1.25;
+  device.efficiency.fast_forms = 0.5;
   device.corrections = {{.model = "resnet50",
                          .dataset = "imagenet",
                          .time_factor = 1.5,
                          .launch_factor = 0.5,
                          .power_factor = 0.75,
-                         .wait_share = 0.25}};
+                         .wait_share = 0.25},
+                        {.model = "small", .time_factor = 2}};  // a structure has no data set
   scenarios::InstanceEntry entry = *own.find_instance("p3.8xlarge");
   entry.instance.inside = {3e10, 2e-6};
   entry.instance.network = {1.5e9, 3e-5};
@@ -50,7 +55,13 @@ TEST_CASE("a written catalogue is read as it was", "[places]") {
   CHECK(read.power->voltage_floor == 0.55);
   CHECK(read.power->voltage_slope == 1.25);
   CHECK(read.power->lowest_clock == 0.15);
-  REQUIRE(read.corrections.size() == 1);
+  CHECK(read.peak_tf32_flops == 6e13);
+  CHECK(read.efficiency.step_overhead_s == 0.02);
+  CHECK(read.efficiency.model_factor == 1.25);
+  CHECK(read.efficiency.fast_forms == 0.5);
+  REQUIRE(read.corrections.size() == 2);
+  CHECK(correction_of(read, "small", "any").time_factor == 2);
+  CHECK(correction_of(read, "vgg16", "imagenet").time_factor == 1.25);  // not measured: as models have in common
   CHECK(read.corrections[0].power_factor == 0.75);
   CHECK(read.corrections[0].wait_share == 0.25);
   const scenarios::InstanceEntry& there = *again.find_instance("p3.8xlarge");

@@ -35,6 +35,17 @@ TEST_CASE("philly: contradictions are listed by reason") {
                              Contains("expected 5 fields"));
 }
 
+TEST_CASE("a row with two mistakes is dropped once: the reasons add up to the rows") {
+  const Imported got = import_text("philly",
+                                   "timestamp,duration,num_gpus,gpu_time,cluster\n"
+                                   "2017-10-09 07:01:55,66.0,1,66.0,a\n"
+                                   "2017-10-09 07:01:55,-66.0,0,66.0,a\n"
+                                   "2017-10-09 07:01:55,66.0,0,66.0,a\n");
+  CHECK(got.counts.rows_dropped == 2);
+  CHECK_THAT(got.report, Contains("1 dropped: duration: expected a number above 0; line 3") &&
+                             Contains("1 dropped: num_gpus: expected a whole number from 1 to 1000000; line"));
+}
+
 TEST_CASE("philly-json: a job's length is the sum of its attempts, its GPUs those of the last") {
   // Attempts of 74 s on 8 and of 100 s on 2 GPUs, after one that lost its end.
   const Imported got = import_text("philly-json", R"([

@@ -129,6 +129,60 @@ TEST_CASE("hostile kernels and structures are mistakes of their row", "[measurem
   CHECK(native("device,step_s,op,model,dataset\n" + good + "v100,1,,,\n").left_out.size() == 1);
 }
 
+TEST_CASE("every column is documented, and every example can be read", "[measurements]") {
+  std::ifstream page(std::string(REHEARSE_SOURCE_DIR) + "/docs/reference/measurements.md");
+  const std::string text((std::istreambuf_iterator<char>(page)), {});
+  for (const MeasurementColumn& column : measurement_columns()) {
+    CAPTURE(column.name);
+    CHECK(text.find(std::string(column.name) + " ") != text.npos);
+    CHECK(native_header().find(column.name) != std::string::npos);
+  }
+  for (const MeasurementExample& example : measurement_examples()) {
+    CAPTURE(example.of);
+    const File file("m.csv", std::string(example.csv));
+    const MeasurementList list =
+        read_native_measurements(file.path(), {{"k80", "v100", "t4", "p100", "epyc-7r32"}, {"p3.2xlarge", "g4dn.12xlarge"}});
+    CHECK(list.left_out.empty());
+    CHECK(text.find(example.csv.substr(0, example.csv.find('\n'))) != text.npos);
+  }
+}
+
+TEST_CASE("a structure may be a list of layers, or a network's file", "[measurements]") {
+  const std::string layers =
+      R"({"layers": [{"type": "input", "channels": 4, "height": 1, "width": 1}, {"type": "dense", "units": 3}]})";
+  const auto quoted = [](std::string json) {
+    for (std::size_t at = 0; (at = json.find('"', at)) != json.npos; at += 2) json.insert(at, 1, '"');
+    return '"' + json + '"';
+  };
+  const File network("net.json", layers);
+  const File file("m.csv", "model,device,batch_per_worker,step_s,structure\nlist,v100,8,0.1," + quoted(layers) +
+                               "\nfile,v100,8,0.1," + quoted(R"({"file": "net.json"})") + "\nnone,v100,8,0.1," +
+                               quoted(R"({"file": "net.json", "name": "x"})") + "\n");
+  std::ofstream(fs::path(file.path()).parent_path() / "net.json") << layers;
+  const MeasurementList list = read_native_measurements(file.path(), {{"v100"}, {}});
+  REQUIRE(list.rows.size() == 2);
+  CHECK(list.left_out.size() == 1);
+  const workloads::MeasurementModel model(list.rows);
+  CHECK(model.flops(list.rows[0]) == model.flops(list.rows[1]));
+  CHECK(model.flops(list.rows[0]) > 0);
+  // Written, they are read as they were.
+  const File again("m.csv", native_header() + native_row(list.rows[0]));
+  CHECK(model.flops(read_native_measurements(again.path(), {{"v100"}, {}}).rows[0]) == model.flops(list.rows[0]));
+}
+
+TEST_CASE("TrimTuner's networks are told by the file's name", "[measurements]") {
+  const std::string text =
+      "n_workers,n_ps,vm_flavor,batch_size,synchronism,training_time,total_iterations,training_set_size,learning_rate\n"
+      "8,1,t2.small,256,async,4,16,1000,0.1\n";
+  const auto model_in = [&](const char* name) {
+    const File file(name, text);
+    return read_trimtuner(file.path()).rows[0].model;
+  };
+  CHECK(model_in("cnn.csv") == "mnist-cnn");
+  CHECK(model_in("rnn.csv") == "mnist-rnn");
+  CHECK(model_in("multilayer.csv") == "mnist-mlp");
+}
+
 TEST_CASE("Gavel: mini-batches a second, summed over the workers", "[measurements]") {
   const File file("g.json", R"json({"k80": {
     "('ResNet-50 (batch size 64)', 4)": {"('A3C', 1)": [1, 2], "null": 2.5},

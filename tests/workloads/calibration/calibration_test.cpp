@@ -146,6 +146,127 @@ TEST_CASE("what measurements cannot tell keeps its default, and is said", "[fide
   CHECK(none.warnings.size() == 1);
 }
 
+namespace {
+
+FittedParameter parameter(const Calibration& c, std::string_view name) {
+  return *std::find_if(c.parameters.begin(), c.parameters.end(), [&](const FittedParameter& p) { return p.name == name; });
+}
+
+constexpr std::pair<const char*, const char*> kSixNetworks[] = {{"resnet50", "imagenet"},     {"vgg16", "imagenet"},
+                                                                {"inception-v3", "imagenet"}, {"alexnet", "imagenet"},
+                                                                {"resnet152", "imagenet"},    {"resnet18", "cifar10"}};
+
+}  // namespace
+
+TEST_CASE("an overhead of every step is found, and is not taken for launches", "[fidelity]") {
+  // 40 ms that no operation explains. Launches alone would have to take hundreds of microseconds.
+  sim::Device truth = tests::v100();
+  truth.efficiency.step_overhead_s = 0.04;
+  const auto rows = made_up(truth, {kSixNetworks[0], kSixNetworks[2], kSixNetworks[3], kSixNetworks[5]});
+  const Calibration c = fit_v100(rows);
+  CHECK(parameter(c, "step_overhead_s").determined);
+  CHECK(c.efficiency.step_overhead_s == Approx(0.04).epsilon(0.1));
+  CHECK(c.efficiency.launch_s < 3e-5);
+  // A network that was not measured has it too.
+  const auto other = made_up(truth, {kSixNetworks[1]});
+  CHECK(summarise(compare(other, calibrated(tests::v100(), c))).median < 0.05);
+  // Where there is none, none is found.
+  const Calibration none = fit_v100(made_up(tests::v100(), {kSixNetworks[0], kSixNetworks[2]}));
+  CHECK(none.efficiency.step_overhead_s < 1e-3);
+}
+
+TEST_CASE("the spread between models, by hand", "[fidelity]") {
+  // Four deviations of squares that add up to 1, prior 1: t^4 + 4 t^2 - 1 = 0, t^2 = sqrt(5) - 2.
+  CHECK(most_probable_spread(4, 1, 1) == Approx(std::sqrt(std::sqrt(5.0) - 2)));
+  // A wide prior leaves the mean square: 0.5.
+  CHECK(most_probable_spread(4, 1, 1e3) == Approx(0.5).epsilon(1e-3));
+  CHECK(most_probable_spread(4, 0, 1) == 0);
+}
+
+TEST_CASE("an unseen model inherits what the measured ones have in common", "[fidelity]") {
+  // Software that takes 1.6 times as long for every network.
+  sim::Device slow = tests::v100();
+  slow.efficiency.model_factor = 1.6;
+  const auto six = made_up(slow, {kSixNetworks[0], kSixNetworks[1], kSixNetworks[2], kSixNetworks[3], kSixNetworks[5]});
+  const auto unseen = made_up(slow, {kSixNetworks[4]});
+  const Calibration c = fit_v100(six);
+  const sim::Device fitted = calibrated(tests::v100(), c);
+  CHECK(std::abs(summarise(compare(unseen, fitted)).bias) < 0.1);
+  CHECK(c.model_spread < kModelSpread / 2);  // they are alike
+  CHECK(c.unseen_sd >= c.model_spread);
+  CHECK(std::none_of(c.notes.begin(), c.notes.end(), [](const std::string& n) { return n.find("prior's") != n.npos; }));
+  // Its interval is wider than a measured one's, and holds what was made up.
+  std::vector<Measurement> all = six;
+  all.insert(all.end(), unseen.begin(), unseen.end());
+  const MeasurementModel model(all);
+  const double of_unseen = prediction_sd(unseen[2], {.device = tests::v100()}, model, c);
+  CHECK(of_unseen > prediction_sd(six[2], {.device = tests::v100()}, model, c));
+  for (const Measurement& m : unseen)
+    CHECK(std::abs(std::log(model.step_s(m, {.device = fitted}) / m.step_s)) <
+          1.645 * prediction_sd(m, {.device = tests::v100()}, model, c));
+  // Two models identify no spread: the prior's, said.
+  const Calibration two = fit_v100(made_up(slow, {kSixNetworks[0], kSixNetworks[1]}));
+  CHECK(two.model_spread == kModelSpread);
+  CHECK(
+      std::any_of(two.notes.begin(), two.notes.end(), [](const std::string& n) { return n.find("2 models are measured") == 0; }));
+  // Nothing measured: the priors.
+  CHECK(prediction_sd(unseen[2], {.device = tests::v100()}, model, uncalibrated(tests::v100())) > of_unseen);
+}
+
+TEST_CASE("a stack without the fast forms of convolutions is found", "[fidelity]") {
+  sim::Device plain = tests::v100();
+  plain.efficiency.fast_forms = 0;
+  const auto rows = made_up(plain, {kSixNetworks[0], kSixNetworks[1], kSixNetworks[2], kSixNetworks[3]});
+  const Calibration c = fit_v100(rows);
+  CHECK(c.efficiency.fast_forms < 0.3);  // the prior, of width 0.5 at 1, holds it back a little
+  CHECK(parameter(c, "fast_forms").determined);
+  CHECK(fit_v100(made_up(tests::v100(), {kSixNetworks[0], kSixNetworks[1], kSixNetworks[2]})).efficiency.fast_forms > 0.8);
+}
+
+TEST_CASE("what belongs to models and software goes from one device to another", "[fidelity]") {
+  // By hand: launches twice and four times as long as believed are 2.83 times as long there; overheads of 10 and 30 ms are 20;
+  // a model's factors 1.2 and 1.8 are sqrt(2.16).
+  FittedDevice a{.before = tests::p100(), .calibration = {.efficiency = tests::p100().efficiency}}, b = a;
+  a.calibration.efficiency.launch_s *= 2;
+  b.calibration.efficiency.launch_s *= 4;
+  a.calibration.efficiency.step_overhead_s = 0.01;
+  b.calibration.efficiency.step_overhead_s = 0.03;
+  a.calibration.corrections = {{.model = "m", .dataset = "d", .time_factor = 1.2}};
+  b.calibration.corrections = {{.model = "m", .dataset = "d", .time_factor = 1.8},
+                               {.model = "n", .dataset = "d", .time_factor = 3}};
+  const FittedDevice both[] = {a, b};
+  const sim::Device to = transferred(tests::v100(), both);
+  CHECK(to.efficiency.launch_s == Approx(tests::v100().efficiency.launch_s * std::sqrt(8)));
+  CHECK(to.efficiency.step_overhead_s == Approx(0.02));
+  CHECK(to.efficiency.conv == Approx(tests::v100().efficiency.conv));
+  CHECK(to.peak_fp32_flops == tests::v100().peak_fp32_flops);
+  CHECK(correction_of(to, "m", "d").time_factor == Approx(std::sqrt(1.2 * 1.8)));
+  CHECK(correction_of(to, "n", "d").time_factor == Approx(3));
+
+  // Two devices of one software: a V100 that nobody measured is foretold by the P100's rows.
+  sim::Device slow_p100 = tests::p100(), slow_v100 = tests::v100();
+  for (sim::Device* device : {&slow_p100, &slow_v100}) {
+    device->efficiency.step_overhead_s = 0.03;
+    device->efficiency.model_factor = 1.3;
+  }
+  const auto networks = {kSixNetworks[0], kSixNetworks[2], kSixNetworks[3]};
+  std::vector<Measurement> rows = made_up(slow_p100, networks);
+  for (Measurement& m : rows) m.device = "p100";
+  const auto there = made_up(slow_v100, networks);
+  rows.insert(rows.end(), there.begin(), there.end());
+  std::vector<Place> places(there.size(), {.device = tests::p100()});
+  places.resize(rows.size(), {.device = tests::v100()});
+  std::vector<Compared> before, after;
+  const MeasurementModel model(rows);
+  const auto predicted = predict(rows, places, model, HoldOut::devices);
+  for (std::size_t i = there.size(); i < rows.size(); ++i) {
+    before.push_back({model.step_s(rows[i], places[i]), rows[i].step_s});
+    after.push_back({predicted[i].model_s, rows[i].step_s});
+  }
+  CHECK(summarise(before).median > 0.25);
+  CHECK(summarise(after).median < 0.06);
+}
+
 TEST_CASE("a worker that talks to parameter servers is fitted with the links of its place", "[fidelity]") {
   std::vector<Measurement> rows = made_up(tests::v100(), {{"resnet50", "imagenet"}});
   const Place place{.device = tests::v100(), .inside = {1e10, 1e-5}, .network = {1e9, 5e-5}};

@@ -87,6 +87,31 @@ TEST_CASE("a GPU operation, by hand", "[op_time]") {
         Approx(std::pow(std::pow(arithmetic_s, 4) + std::pow(memory_s / 2, 4), 0.25) + 1e-5).epsilon(1e-5));
 }
 
+TEST_CASE("TF32 and bfloat16, by hand", "[op_time]") {
+  // As above, 2 x 640 x 640 x 128 FLOPs at 0.5e12 x 9/19 in single precision, and 8e6 bytes at 0.8e11. TF32 of 4e12 at `fp16` 0.5
+  // is twice as quick, and moves the same bytes; bfloat16 has the peak of fp16, 8e12 x 0.5: four times, and half of the bytes.
+  const double arithmetic_s = 2.0 * 640 * 640 * 128 / (0.5e12 * 9 / 19), memory_s = 8e6 / 0.8e11;
+  const auto both = [](double a, double m) { return std::pow(std::pow(a, 4) + std::pow(m, 4), 0.25) + 1e-5; };
+  const OpWork work = product(640, 640, 128, 8e6);
+  sim::Device device = round_gpu();
+  device.efficiency.fp16 = 0.5;
+  device.peak_fp16_flops = 8 * device.peak_fp32_flops;
+  const double single_s = both(arithmetic_s, memory_s);
+  CHECK(op_duration_s(work, device, {.precision = sim::Precision::tf32}) == Approx(single_s).epsilon(1e-5));  // it has none
+  device.peak_tf32_flops = 4 * device.peak_fp32_flops;
+  CHECK(op_duration_s(work, device, {}) == Approx(single_s).epsilon(1e-5));
+  CHECK(op_duration_s(work, device, {.precision = sim::Precision::tf32}) ==
+        Approx(both(arithmetic_s / 2, memory_s)).epsilon(1e-5));
+  CHECK(op_duration_s(work, device, {.precision = sim::Precision::bf16}) ==
+        Approx(both(arithmetic_s / 4, memory_s / 2)).epsilon(1e-5));
+  // PyTorch from 1.12 on: convolutions alone.
+  CHECK(op_duration_s(work, device, {.precision = sim::Precision::tf32_convolutions}) == Approx(single_s).epsilon(1e-5));
+  OpWork conv = work;
+  conv.kind = sim::OpKind::conv;
+  CHECK(op_duration_s(conv, device, {.precision = sim::Precision::tf32_convolutions}) ==
+        op_duration_s(conv, device, {.precision = sim::Precision::tf32}));
+}
+
 TEST_CASE("the quickest form counts, by hand", "[op_time]") {
   // As above the product takes 2 x 640 x 640 x 128 FLOPs at 0.5e12 x 9/19. One that reaches 0.8 of its kind's speed takes longer.
   const double arithmetic_s = 2.0 * 640 * 640 * 128 / (0.5e12 * 9 / 19);
@@ -100,6 +125,12 @@ TEST_CASE("the quickest form counts, by hand", "[op_time]") {
   REQUIRE(fast_s < arithmetic_s / 0.8);
   CHECK(op_duration_s(work, round_gpu(), {}) == Approx(fast_s + 1e-5).epsilon(1e-4));
   CHECK_FALSE(work == product(640, 640, 128, 8));
+  // A stack that has it for a quarter of its convolutions; one that has none.
+  sim::Device device = round_gpu();
+  device.efficiency.fast_forms = 0.25;
+  CHECK(op_duration_s(work, device, {}) == Approx(0.75 * arithmetic_s / 0.8 + 0.25 * fast_s + 1e-5).epsilon(1e-4));
+  device.efficiency.fast_forms = 0;
+  CHECK(op_duration_s(work, device, {}) == Approx(arithmetic_s / 0.8 + 1e-5).epsilon(1e-4));
   // Transforms that take too long: the product itself.
   work.fast_forms[0].transform_bytes = {4e9, 0};
   CHECK(op_duration_s(work, round_gpu(), {}) == Approx(arithmetic_s / 0.8 + 1e-5).epsilon(1e-4));

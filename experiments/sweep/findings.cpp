@@ -1,0 +1,249 @@
+#include "experiments/sweep/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <map>
+
+#include "experiments/run/chance.hpp"
+#include "report/plots/kinds.hpp"
+#include "report/plots/run_gnuplot.hpp"
+#include "report/verdict.hpp"
+#include "report/xml_text.hpp"
+#include "sim/base/errors.hpp"
+#include "sim/base/number_words.hpp"
+#include "sim/base/statistics.hpp"
+#include "sim/io/file.hpp"
+#include "sim/io/json.hpp"
+#include "sim/io/output_file.hpp"
+
+namespace rehearse::scenarios {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string with_interval(const report::Estimate& e, std::string_view unit) {
+  if (std::isnan(e.mean)) return "-";
+  if (std::isnan(e.ci95_low)) return fmt::format("{}{}", sim::figure(e.mean), unit);
+  return fmt::format("{}{} [{}, {}]", sim::figure(e.mean), unit, sim::figure(e.ci95_low), sim::figure(e.ci95_high));
+}
+
+std::string decided(const report::RunVerdict& verdict) {
+  switch (verdict.outcome) {
+    case report::Outcome::cheapest:
+      return "cheapest";
+    case report::Outcome::reference:
+      return "nobody is cheaper";
+    case report::Outcome::level:
+      return fmt::format("level with {}", verdict.reference);
+    case report::Outcome::undecided:
+      return "undecided";
+    case report::Outcome::nobody_keeps:
+      return "nobody else keeps limits";
+    case report::Outcome::one_repetition:
+      return "one repetition";
+    default:
+      return "no verdict";
+  }
+}
+
+/// As the point's policies ran; one of which a run did not end well has none.
+report::VerdictInput verdict_input(const std::vector<SweepFigures>& rows, const Scenario& scenario) {
+  const report::VerdictTerms terms = verdict_terms(scenario);
+  report::VerdictInput input{
+      .policies = {}, .reference = terms.reference, .is_exact = terms.is_exact, .unit_share = terms.unit_share};
+  for (const policies::PolicySpec& spec : scenario.policies) {
+    report::VerdictPolicy policy{.name = spec.name, .is_yardstick = is_yardstick(spec), .repetitions = {}};
+    for (const SweepFigures& row : rows)
+      if (row.policy == spec.name) policy.repetitions.push_back({row.broken_share, row.effective_cost_usd});
+    if (policy.repetitions.size() != static_cast<std::size_t>(scenario.repetitions)) policy.repetitions.clear();
+    input.policies.push_back(std::move(policy));
+  }
+  return input;
+}
+
+/// Numbers with six digits, texts without their quotes.
+std::string shown_value(const std::string& json) {
+  const sim::JsonDocument document = sim::parse_json(json, {});
+  if (document.root().is_string()) return std::string(document.root().text());
+  return document.root().is_number() ? fmt::format("{:.6g}", document.root().number()) : json;
+}
+
+/// Where repetitions do not show who keeps limits: the cheapest by its mean of those that break no more of them than the
+/// reference by theirs. The verdict beside it says that it is undecided.
+std::string best_by_means(const report::VerdictInput& input) {
+  struct Means {
+    double broken = 0, cost = 0;
+  };
+  const auto means = [](const report::VerdictPolicy& policy) {
+    Means sum;
+    for (const report::VerdictFigures& figures : policy.repetitions) {
+      sum.broken += figures.broken_share;
+      sum.cost += figures.effective_cost_usd;
+    }
+    const auto n = static_cast<double>(policy.repetitions.size());
+    return Means{sum.broken / n, sum.cost / n};
+  };
+  const auto reference = std::find_if(input.policies.begin(), input.policies.end(),
+                                      [&](const report::VerdictPolicy& p) { return p.name == input.reference; });
+  if (reference == input.policies.end() || reference->repetitions.empty()) return {};
+  std::string best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const report::VerdictPolicy& policy : input.policies) {
+    if (policy.is_yardstick || policy.repetitions.empty()) continue;
+    const Means mine = means(policy);
+    if (!(mine.broken <= means(*reference).broken) || !(mine.cost < least)) continue;
+    least = mine.cost;
+    best = policy.name;
+  }
+  return best;
+}
+
+std::vector<report::Cell> shown_row(const SweepPlan& plan, std::size_t point, const report::VerdictInput& input) {
+  const report::RunVerdict verdict = report::judge(input);
+  std::vector<report::Cell> row;
+  for (const std::string& value : plan.values_at(point)) row.emplace_back(shown_value(value));
+  const std::string best = verdict.best.empty() ? best_by_means(input) : verdict.best;
+  const auto policy = std::find_if(input.policies.begin(), input.policies.end(), [&](const auto& p) { return p.name == best; });
+  report::Estimate cost{.mean = sim::kNan, .ci95_low = sim::kNan, .ci95_high = sim::kNan}, saving = cost;
+  if (policy != input.policies.end()) {
+    std::vector<double> costs;
+    for (const report::VerdictFigures& figures : policy->repetitions) costs.push_back(figures.effective_cost_usd);
+    cost = report::estimate(costs);
+  }
+  if (const report::PolicyVerdict* of_best = verdict.find(best)) saving = of_best->cheaper_than_reference_percent;
+  row.insert(row.end(), {best.empty() ? "-" : best, with_interval(cost, ""), with_interval(saving, ""), decided(verdict)});
+  return row;
+}
+
+/// Gone, with all in it, when it goes out of scope.
+class ScratchFolder {
+ public:
+  ScratchFolder() : path_((fs::temp_directory_path() / "rehearse_sweep_XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr)
+      throw sim::InputError({.file = path_, .expected = "a temporary folder that can be made", .found = std::strerror(errno)});
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+struct Picture {
+  std::string name, caption;
+};
+
+/// What the rows can show; kinds without points are left out.
+std::vector<report::NamedFigure> figures_of(const SweepPlan& plan, const std::string& rows, std::vector<Picture>& pictures) {
+  constexpr std::size_t kMostPolicies = 6;
+  std::vector<report::NamedFigure> figures;
+  report::PlotRequest request{.results = {rows}, .where = {}, .x = {}, .y = {}, .by = {}, .higher = {}};
+  for (const SweepAxis& axis : plan.axes()) request.swept.push_back(axis.pointer);
+  const auto add = [&](report::Figure figure, const std::string& caption) {
+    if (!has_points(figure)) return;
+    const std::string name = fmt::format("figure-{}", figures.size() + 1);
+    pictures.push_back({name, figure.note.empty() ? caption : fmt::format("{} ({})", caption, figure.note)});
+    figures.push_back({name, std::move(figure)});
+  };
+  for (const SweepAxis& axis : plan.axes()) {
+    request.x = axis.pointer;
+    request.y.clear();
+    if (axis.values.size() > 1)
+      add(report::line(request), fmt::format("Effective cost over {}, mean and 95 % interval", axis.pointer));
+  }
+  if (plan.axes().size() < 2) return figures;
+  request.x = plan.axes()[0].pointer;
+  request.y = plan.axes()[1].pointer;
+  std::size_t shown = 0;
+  for (const policies::PolicySpec& spec : plan.first().policies) {
+    if (spec.name == plan.first().baseline || ++shown > kMostPolicies) continue;
+    request.where = {{"policy", spec.name}};
+    try {
+      add(report::heat(request), fmt::format("What {} saves against {}, %", spec.name, plan.first().baseline));
+    } catch (const sim::InputError&) {  // none of its runs has ended well
+    }
+  }
+  return figures;
+}
+
+std::string html_table(const report::Table& table) {
+  std::string html = "<table>\n<tr>";
+  for (const report::Column& column : table.columns) html += fmt::format("<th>{}</th>", report::xml_text(column.heading));
+  html += "</tr>\n";
+  for (const std::vector<report::Cell>& row : table.rows) {
+    html += "<tr>";
+    for (const report::Cell& cell : row)
+      html += fmt::format("<td>{}</td>", std::holds_alternative<std::string>(cell) ? report::xml_text(std::get<std::string>(cell))
+                                                                                   : sim::figure(std::get<double>(cell)));
+    html += "</tr>\n";
+  }
+  return html + "</table>\n";
+}
+
+/// Without what may stand before its root only in a file of its own.
+std::string inline_svg(const std::string& file) {
+  const std::string text = sim::read_file(file, std::size_t{1} << 28);
+  const std::size_t root = text.find("<svg");
+  return root == text.npos ? std::string() : text.substr(root);
+}
+
+}  // namespace
+
+report::Table best_by_point(const SweepPlan& plan, const SweepDatabase& database) {
+  report::Table table{.name = {}, .title = "Best at each point, with 95 % intervals:", .columns = {}, .rows = {}};
+  for (const SweepAxis& axis : plan.axes()) table.columns.push_back({axis.pointer, axis.pointer});
+  table.columns.insert(table.columns.end(),
+                       {{"best", "best"},
+                        {"effective_cost_usd", "effective cost, $"},
+                        {"cheaper_than_reference_percent", fmt::format("saving on {}, %", plan.first().reference)},
+                        {"verdict", "verdict"}});
+  std::map<std::size_t, std::vector<SweepFigures>> points;
+  for (SweepFigures& row : database.figures(kMostShownPoints)) points[row.point].push_back(std::move(row));
+  for (const auto& [point, rows] : points) {
+    try {
+      table.rows.push_back(shown_row(plan, point, verdict_input(rows, *plan.load(point))));
+    } catch (const sim::InputError&) {  // its rows say that it is invalid
+    }
+  }
+  return table;
+}
+
+std::string write_sweep_page(const std::string& path, const SweepPlan& plan, const std::string& database,
+                             const report::Table& table) {
+  const ScratchFolder scratch;
+  const std::string rows = scratch.path() + "/rows.csv";
+  export_sweep(database, rows);
+  std::vector<Picture> pictures;
+  const std::string left_out = draw_figures(figures_of(plan, rows, pictures), scratch.path());
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title>\n<style>body{{font:15px/1.5 "
+      "sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222;background:#fff}}table{{border-collapse:collapse}}"
+      "td,th{{padding:.2em .8em;border-bottom:1px solid #ddd;text-align:left}}figure{{margin:2em 0}}svg{{max-width:100%;"
+      "height:auto}}</style></head><body>\n<h1>{0}</h1>\n<p>{1} points; seed and all else are in the database.</p>\n",
+      report::xml_text(plan.name()), plan.points());
+  if (plan.points() > kMostShownPoints) html += fmt::format("<p>The table has the first {} points.</p>\n", kMostShownPoints);
+  html += html_table(table);
+  for (const Picture& picture : pictures) {
+    const std::string file = scratch.path() + "/" + picture.name + ".svg";
+    if (fs::exists(file))
+      html +=
+          fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", inline_svg(file), report::xml_text(picture.caption));
+  }
+  if (!left_out.empty()) html += fmt::format("<p>{}</p>\n", report::xml_text(left_out));
+  sim::write_file(path, html + "</body></html>\n");
+  return left_out;
+}
+
+}  // namespace rehearse::scenarios
