@@ -12,7 +12,7 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
-#include "traces/measurements/subject_json.hpp"
+#include "traces/networks/subject_json.hpp"
 #include "workloads/generate/sweep.hpp"
 
 namespace rehearse::cli {

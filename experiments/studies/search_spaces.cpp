@@ -8,7 +8,7 @@
 #include "policies/search/spaces.hpp"
 #include "sim/io/file.hpp"
 #include "traces/architectures/cell_table.hpp"
-#include "traces/measurements/subject_json.hpp"
+#include "traces/networks/subject_json.hpp"
 #include "traces/networks/network_file.hpp"
 #include "workloads/steps/graph_builder.hpp"
 #include "workloads/training/architecture_accuracy.hpp"

@@ -2,7 +2,7 @@
 
 #include "scenarios/read/loader_parts.hpp"
 #include "sim/base/text.hpp"
-#include "traces/measurements/subject_json.hpp"
+#include "traces/networks/subject_json.hpp"
 #include "workloads/layers/structure.hpp"
 #include "workloads/training/convergence.hpp"
 #include "workloads/zoo/zoo.hpp"

@@ -71,7 +71,7 @@ TEST_CASE("a policy has its colour whoever stands beside it, and a yardstick is 
   CHECK(colour_of({"mine", "manual", "another"}, 0) == "#44AA99");  // manual's own is the first
   CHECK(colour_of({"manual", "oracle", "another"}, 1) == "#777777");
   CHECK(colour_of({"manual", "oracle", "another"}, 2) == "#44AA99");  // a yardstick takes none
-  CHECK(colour_of({"manual", "mine (yardstick)"}, 1) == "#777777");  // as its results say
+  CHECK(colour_of({"manual", "mine (yardstick)"}, 1) == "#777777");   // as its results say
 }
 
 TEST_CASE("no text leaves its quotes in a script, and none its line in the data") {
@@ -202,19 +202,22 @@ TEST_CASE("what a kind does not heed is refused, with the kinds that do") {
         }
     throw std::out_of_range(name);
   };
-  CHECK(message("savings", of("r", {{"policy", "a"}})).starts_with("--where: expected a kind that takes that (cdf, deadlines, "));
+  CHECK(message("savings", of("r", {{"policy", "a"}})).starts_with("--where: expected a kind that takes that (line, heat, bars, "));
   PlotRequest request = of("r");
   request.y = "cost_usd";
   CHECK(message("savings", request) == "");
-  CHECK(message("cdf", request) == "--y: expected a kind that takes that (savings, pareto, errors), found cdf");
+  CHECK(message("cdf", request) ==
+        "--y: expected a kind that takes that (savings, line, heat, bars, tradeoff, queue, utilization, pareto, errors), found "
+        "cdf");
   request = of("r");
   request.x = request.by = "policy";
   request.higher = {"policy"};
   CHECK(message("pareto", request) == "");
   CHECK(message("errors", request) == "--higher: expected a kind that takes that (pareto), found errors");
   CHECK(message("savings", request) ==
-        "--x: expected a kind that takes that (pareto, errors), found savings\n"
-        "--by: expected a kind that takes that (pareto, errors), found savings\n"
+        "--x: expected a kind that takes that (line, heat, bars, tradeoff, cdf, choices, pareto, errors), found savings\n"
+        "--by: expected a kind that takes that (line, bars, tradeoff, cdf, choices, queue, utilization, pareto, errors), found "
+        "savings\n"
         "--higher: expected a kind that takes that (pareto), found savings");
   request = of("r");
   request.results.emplace_back("s");

@@ -10,7 +10,7 @@
 #include "sim/io/csv.hpp"
 #include "sim/io/json.hpp"
 #include "traces/jobs/job_rules.hpp"
-#include "traces/measurements/subject_json.hpp"
+#include "traces/networks/subject_json.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::traces {

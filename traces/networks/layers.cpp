@@ -7,7 +7,7 @@
 #include "sim/io/file.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/io/shown.hpp"
-#include "traces/measurements/subject_json.hpp"
+#include "traces/networks/subject_json.hpp"
 #include "traces/networks/network_builder.hpp"
 #include "traces/networks/network_file.hpp"
 

@@ -192,7 +192,7 @@ std::string expectation(const ordered_json& value) {
   if (type == "boolean") return "true or false";
   if (type == "array") return "a list";
   if (type == "object") return "an object";
-  if (type == "string") return "a text";
+  if (type == "string") return "a text in double quotes";
   REQUIRE((type == "number" || type == "integer"));
   rehearse::sim::NumberRange range;
   if (value.contains("minimum")) range.low = value.at("minimum");

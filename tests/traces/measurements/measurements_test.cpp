@@ -9,7 +9,7 @@
 #include "sim/io/json.hpp"
 #include "traces/measurements/measurement_list.hpp"
 #include "traces/measurements/native.hpp"
-#include "traces/measurements/subject_json.hpp"
+#include "traces/networks/subject_json.hpp"
 
 using namespace rehearse::traces;
 namespace sim = rehearse::sim;

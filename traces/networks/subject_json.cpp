@@ -1,4 +1,4 @@
-#include "traces/measurements/subject_json.hpp"
+#include "traces/networks/subject_json.hpp"
 
 #include <fmt/format.h>
 
