@@ -57,7 +57,8 @@ State read_state(const std::string& path) {
   State state;
   if (const auto options = in.required("options", "the request that was planned (rehearse rent ... --state FILE)")) {
     sim::ObjectReader one(*options, mistakes);
-    for (const auto& [key, into] : texts_of(state.arguments)) *into = one.text(key, "");
+    for (const auto& [key, into] : texts_of(state.arguments))
+      if (one.has(key)) *into = one.text(key);
     for (const auto& [key, into] : numbers_of(state.arguments)) *into = one.number(key, sim::between(0, 1e12), *into);
     state.arguments.nodes = static_cast<int>(one.integer("nodes", sim::between(1, 100000), 16));
     for (const sim::JsonValue file : one.list("catalogues"))
@@ -128,7 +129,8 @@ const RentChoice* find_chosen(const RentAnswer& answer, const Chosen& chosen) {
 void save_rent_state(const RentAnswer& answer, const RentArguments& a) {
   const RentChoice& chosen = answer.choices[answer.told[0].choice];
   std::string options, catalogues;
-  for (const auto& [key, value] : texts_of(a)) options += fmt::format("\"{}\": {}, ", key, sim::json_string(*value));
+  for (const auto& [key, value] : texts_of(a))
+    if (!value->empty()) options += fmt::format("\"{}\": {}, ", key, sim::json_string(*value));
   for (const auto& [key, value] : numbers_of(a)) options += fmt::format("\"{}\": {}, ", key, *value);
   for (const std::string& file : a.catalogues) catalogues += (catalogues.empty() ? "" : ", ") + sim::json_string(file);
   const auto pool = static_cast<std::size_t>(chosen.plan.pool);

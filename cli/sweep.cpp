@@ -57,8 +57,8 @@ void print_summary(const scenarios::SweepPlan& plan, const scenarios::SweepSumma
       summary.is_other_program ? "; earlier rows are of another build of this program" : "");
   if (summary.ran > 0 && arguments.launcher == "local") {
     const int processes = scenarios::processes_of({.out = {}, .processes = arguments.processes});
-    say("{} run in {:.1f} s by {} processes; outside the runs themselves: {:.1f} % of that, {:.1f} % of the CPU time\n",
-        summary.ran, summary.elapsed_s, processes, 100 * (1 - summary.run_s / (summary.elapsed_s * processes)),
+    say("{} in {:.1f} s by {} processes; outside the runs themselves: {:.1f} % of that, {:.1f} % of the CPU time\n",
+        counted(summary.ran, "run"), summary.elapsed_s, processes, 100 * (1 - summary.run_s / (summary.elapsed_s * processes)),
         100 * (1 - summary.cpu_s / cpu_seconds()));
   }
 }

@@ -125,7 +125,8 @@ std::vector<report::Cell> shown_row(const SweepPlan& plan, std::size_t point, co
 /// Gone, with all in it, when it goes out of scope.
 class ScratchFolder {
  public:
-  ScratchFolder() : path_((fs::temp_directory_path() / "rehearse_sweep_XXXXXX").string()) {
+  /// Beside a file that is going to be written: elsewhere there may be no right to.
+  explicit ScratchFolder(const std::string& file) : path_((fs::path(file).parent_path() / ".rehearse_sweep_XXXXXX").string()) {
     if (::mkdtemp(path_.data()) == nullptr)
       throw sim::InputError({.file = path_, .expected = "a temporary folder that can be made", .found = std::strerror(errno)});
   }
@@ -222,7 +223,7 @@ report::Table best_by_point(const SweepPlan& plan, const SweepDatabase& database
 
 std::string write_sweep_page(const std::string& path, const SweepPlan& plan, const std::string& database,
                              const report::Table& table) {
-  const ScratchFolder scratch;
+  const ScratchFolder scratch(path);
   const std::string rows = scratch.path() + "/rows.csv";
   export_sweep(database, rows);
   std::vector<Picture> pictures;

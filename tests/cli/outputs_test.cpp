@@ -43,14 +43,14 @@ const std::string kProgram = REHEARSE_PROGRAM;
 
 }  // namespace
 
-TEST_CASE("a sweep of another user's writes nothing outside its database, and needs no right to the root folder") {
+TEST_CASE("a sweep of another user's writes nothing but its database and its page, and needs no right to the root folder") {
   const TemporaryFolder folder;
   const std::string scenario = REHEARSE_SOURCE_DIR "/tests/cases/sweep-writes-nodes.json";
   const bool was_there = fs::exists("/nodes.csv");  // of another program's
   const Ended ended = run_program(folder.path(), {"sweep", scenario, "--out", "s.sqlite"});
   CHECK(ended.status == 0);
   CHECK(fs::exists("/nodes.csv") == was_there);
-  CHECK(names_in(folder.path()) == std::set<std::string>{"s.sqlite"});
+  CHECK(names_in(folder.path()) == std::set<std::string>{"s.html", "s.sqlite"});
 
   const std::string text = text_of(scenario);
   folder.write("s.json", text);
@@ -59,8 +59,9 @@ TEST_CASE("a sweep of another user's writes nothing outside its database, and ne
                                      "mount -o remount,bind,ro / && setpriv --reuid=65534 --regid=65534 --clear-groups " +
                                          kProgram + " sweep ../s.json --out s.sqlite; ls -A");
   if (said.empty()) return;
+  INFO(said);
   CHECK(has(said, "\n1 ok\n"));
-  CHECK(has(said, "\ns.sqlite\nstatus 0\n"));
+  CHECK(has(said, "\ns.html\ns.sqlite\nstatus 0\n"));
 }
 
 TEST_CASE("a file to write may be standard output, a pipe or a link; what is said goes beside it") {
@@ -139,7 +140,7 @@ TEST_CASE("a sweep's database behind a link is the link's target; a pipe is none
   REQUIRE(::mkfifo((folder.path() + "/pipe").c_str(), 0600) == 0);
   CHECK(has(run_program(folder.path(), {"sweep", "s.json", "--out", "pipe"}).err, "found a pipe or a device"));
   CHECK(has(run_program(folder.path(), {"sweep", "s.json", "--out", "-"}).err, "found a pipe or a device"));
-  CHECK(names_in(folder.path()) == std::set<std::string>{"link.sqlite", "pipe", "real.sqlite", "s.json"});
+  CHECK(names_in(folder.path()) == std::set<std::string>{"link.html", "link.sqlite", "pipe", "real.sqlite", "s.json"});
 }
 
 TEST_CASE("results folders that cannot take results are refused before the simulation") {

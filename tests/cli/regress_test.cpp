@@ -8,7 +8,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kScenario = R"({ "name": "small", "seed": 3, "repetitions": 2,
+const std::string kScenario = R"({ "name": "small", "seed": 3, "repetitions": 4,
   "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 2 } ] },
   "jobs": [ { "generate": "mixed-cnn-rnn", "count": 4, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
   "policies": [ "manual", "random-feasible" ] })";

@@ -43,7 +43,7 @@ std::vector<pid_t> children_of(pid_t parent) {
   return children;
 }
 
-TEST_CASE("a sweep says what it did, and leaves one file") {
+TEST_CASE("a sweep says what it did, and leaves its database and a page") {
   const TemporaryFolder folder;
   folder.write("s.json", swept(20));
   const Ended ended = run_program(folder.path(), {"sweep", "s.json", "--csv", "s.csv"});
@@ -54,11 +54,11 @@ TEST_CASE("a sweep says what it did, and leaves one file") {
   CHECK(has(ended.out, "Best at each point, with 95 % intervals:\n"));
   CHECK(has(ended.out, "saving on manual, %"));
   const std::string page = text_of(folder.path() + "/results/s.html");
-  CHECK(has(page, "<td>static-isotonic</td>"));
+  CHECK(has(page, "<td>manual</td>"));
   CHECK((!Shell(folder).has("gnuplot") || has(page, "Effective cost over /switching/start_s")));
   const std::string rows = text_of(folder.path() + "/s.csv");
   CHECK(has(rows.substr(0, rows.find('\n')), ",key,effective_saving_percent"));
-  CHECK(names_in(folder.path()) == std::set<std::string>{"results", "s.csv", "s.json"});
+  CHECK(names_in(folder.path()) == std::set<std::string>{"results", "s.csv", "s.json", "shell.out"});
   CHECK(names_in(folder.path() + "/results") == std::set<std::string>{"s.html", "s.sqlite"});
   CHECK(has(run_program(folder.path(), {"sweep", "s.json"}).out, "20 runs, 20 of them were there\nResults"));
   const Ended checked = run_program(folder.path(), {"check", "s.json"});

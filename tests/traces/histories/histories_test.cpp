@@ -93,7 +93,7 @@ TEST_CASE("a native history without precision and rate rule says what its runs c
   CHECK(list.runs[0].lr_rule == sim::LrRule::linear_warmup);
   CHECK(list.runs[1].precision == sim::Precision::fp32);
   CHECK(complaint(native(), kNative + ",precision\n" + row + ",fp64\n") ==
-        "h.csv:2: precision: expected fp32 or fp16, found \"fp64\"");
+        "h.csv:2: precision: expected fp32 or fp16 or bf16 or tf32 or tf32-convolutions, found \"fp64\"");
   CHECK(native_history_header().starts_with(
       "model,dataset,precision,lr_rule,instance,workers,batch_size,samples,epochs,time_s,accuracy,"));
 }
