@@ -111,7 +111,7 @@ const std::vector<Heading>& headings() {
          {{"rehearse validate measured.csv", "how far predicted step times are from measured ones"},
           {"rehearse validate measured.csv --hold-out models --rows errors.csv", "of models that were not fitted"}}},
         {"calibrate", {{"rehearse calibrate measured.csv -o mine.json", "devices fitted to measurements, for --catalogue"}}},
-        {"catalogue",
+        {"catalogue prices",
          {{"rehearse catalogue prices my-prices.csv -o prices.json", "instances at the prices of a list, for --catalogue"}}}}},
       {"More",
        {{"list",

@@ -53,10 +53,9 @@ class Solver {
     MatrixXd j;
     for (Index c = 0; c < theta.size(); ++c) {
       VectorXd up = theta, down = theta;
-      up[c] = std::min(up[c] + kDifference, std::max(up[c], problem_.high[c]));
-      down[c] = std::max(down[c] - kDifference, std::min(down[c], problem_.low[c]));
-      const double apart = std::max(up[c] - down[c], 1e-12);  // 0 of a parameter that is held fast
-      const VectorXd column = (problem_.residuals(up) - problem_.residuals(down)) / apart;
+      up[c] += kDifference;
+      down[c] -= kDifference;
+      const VectorXd column = (problem_.residuals(up) - problem_.residuals(down)) / (2 * kDifference);
       if (c == 0) j.resize(column.size(), theta.size());
       j.col(c) = column;
     }
