@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/jobs.hpp"
+#include "cli/leaderboard.hpp"
 #include "cli/options.hpp"
 #include "cli/plot.hpp"
 #include "cli/regress.hpp"
@@ -52,6 +53,7 @@ struct Arguments {
   RateArguments rate;
   ReportArguments report;
   RegressArguments regress;
+  LeaderboardArguments leaderboard;
   PlotArguments plot;
 };
 
@@ -220,6 +222,7 @@ int guarded(Command program, const Arguments& arguments) {
     if (program.chose("describe")) return describe_command(arguments.describe);
     if (program.chose("synthesize")) return synthesize_command(arguments.describe);
     if (program.chose("plot")) return plot_command(arguments.plot);
+    if (program.chose("leaderboard")) return leaderboard_command(arguments.leaderboard);
     if (program.chose("regress")) return regress_command(arguments.regress);
     if (program.chose("rate")) return rate_command(arguments.rate);
     if (program.chose("split")) return split_command(arguments.split);
@@ -281,6 +284,7 @@ int main(int argc, char** argv) {
   add_rate_command(app, arguments.rate);
   add_report_command(app, arguments.report);
   add_regress_command(app, arguments.regress);
+  add_leaderboard_command(app, arguments.leaderboard);
   add_plot_command(app, arguments.plot);
   Command list =
       app.subcommand("list", "what the program knows: models, devices, instances, policies, strategies, studies, formats");
