@@ -63,6 +63,8 @@ const std::vector<Heading>& headings() {
         {"regress",
          {{"rehearse regress", "which policies got worse since their results were recorded"},
           {"rehearse regress results/now --against results/before", "the same of two results"}}},
+        {"leaderboard",
+         {{"rehearse leaderboard --policy mine.json --seed 20260301", "where a policy of your own stands, in worlds drawn now"}}},
         {"train",
          {{"rehearse train staged-rl scenarios/staged/train-staged-rl.json -o agent.json", "an agent for staged-rl"},
           {"rehearse train rl-transfer scenarios/place/train-rl-transfer.json -o placer.json --iterations 100",

@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/jobs.hpp"
+#include "cli/leaderboard.hpp"
 #include "cli/options.hpp"
 #include "cli/planned_files.hpp"
 #include "cli/plot.hpp"
@@ -56,6 +57,7 @@ struct Arguments {
   RateArguments rate;
   ReportArguments report;
   RegressArguments regress;
+  LeaderboardArguments leaderboard;
   PlotArguments plot;
 };
 
@@ -231,6 +233,7 @@ int guarded(Command program, const Arguments& arguments) {
     if (program.chose("describe")) return describe_command(arguments.describe);
     if (program.chose("synthesize")) return synthesize_command(arguments.describe);
     if (program.chose("plot")) return plot_command(arguments.plot);
+    if (program.chose("leaderboard")) return leaderboard_command(arguments.leaderboard);
     if (program.chose("regress")) return regress_command(arguments.regress);
     if (program.chose("rate")) return rate_command(arguments.rate);
     if (program.chose("split")) return split_command(arguments.split);
@@ -296,6 +299,7 @@ int main(int argc, char** argv) {
   add_rate_command(app, arguments.rate);
   add_report_command(app, arguments.report);
   add_regress_command(app, arguments.regress);
+  add_leaderboard_command(app, arguments.leaderboard);
   add_plot_command(app, arguments.plot);
   Command list =
       app.subcommand("list", "what the program knows: models, devices, instances, policies, strategies, studies, formats");
