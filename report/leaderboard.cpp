@@ -35,7 +35,7 @@ LogMean log_mean(const std::vector<double>& costs, const std::vector<double>& re
 double students_t(double p, double degrees) { return boost::math::quantile(boost::math::students_t(degrees), p); }
 
 /// 100 (1 - exp(log)): what is saved where costs have this ratio.
-double saved_percent(double log) { return -100 * std::expm1(log); }
+double saved_percent(double log) { return -100 * std::expm1(log) + 0.0; }  // no -0
 
 const std::vector<double>& deciding(const LeaderboardPolicy& policy) {
   return policy.drawn_costs.empty() ? policy.public_costs : policy.drawn_costs;

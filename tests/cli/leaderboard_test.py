@@ -65,18 +65,20 @@ with tempfile.TemporaryDirectory() as name:
 
     status, scored, errors = board("--seed", "20260301", "--out", "scored", "--policy", "by-heart.json", "--markdown", "page.md")
     assert status == 0, errors
-    by_heart = [line for line in scored.splitlines() if "by-heart" in line][0]
-    assert "fitted to the public worlds" in by_heart, scored
-    assert not any("fitted" in line for line in scored.splitlines() if "static-isotonic" in line), scored
-    assert "by-heart" in (folder / "page.md").read_text()
+    page = (folder / "page.md").read_text().splitlines()  # a row is one line there
+    assert any("| by-heart |" in line and "fitted to the public worlds" in line for line in page), page
+    assert sum("fitted to the public worlds" in line for line in page) == 1, page
+    assert "fitted to the public worlds" in scored, scored
     again = board("--seed", "20260301", "--out", "scored", "--policy", "by-heart.json")[1]
     assert again == scored
 
-    status, failed, errors = board("--out", "failed", "--policy", "greedy.json", "--policy", "late.json", "--max-memory", "2GB")
+    status, failed, errors = board("--out", "failed", "--policy", "greedy.json", "--policy", "late.json", "--max-memory", "2GB",
+                                    "--markdown", "failed.md")
     assert status == 5, (status, failed, errors)
+    failed = (folder / "failed.md").read_text().splitlines()
     for policy in ("greedy", "late"):
-        assert any(f"{policy}" in line and "failed: " in line for line in failed.splitlines()), failed
-    assert any("static-isotonic" in line and "failed" not in line for line in failed.splitlines()), failed
+        assert any(f"| {policy} |" in line and "failed: " in line for line in failed), failed
+    assert any("| static-isotonic |" in line and "failed" not in line for line in failed), failed
 
     status, _, errors = board("--seed", "1")
     assert status == 3 and "another seed than that of the public worlds (1)" in errors, errors
