@@ -200,8 +200,9 @@ void add_keys(sim::JsonValue schema, sim::JsonValue definitions, const std::stri
   for (const sim::JsonMember part : schema.members()) {
     if (part.key.text() != "properties") continue;
     for (const sim::JsonMember member : part.value.members()) {
-      keys.push_back(fmt::format("{}/{}", pointer, member.key.text()));
-      add_keys(resolved(member.value, definitions), definitions, keys.back(), keys);
+      const std::string key = fmt::format("{}/{}", pointer, member.key.text());
+      keys.push_back(key);
+      add_keys(resolved(member.value, definitions), definitions, key, keys);
     }
   }
 }

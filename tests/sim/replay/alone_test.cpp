@@ -220,7 +220,8 @@ TEST_CASE("a job ends when so many evaluations in a row have read its target", "
   const Lucky lucky;
   toy::DataParallel place;
   toy::OneThread threads;
-  AloneRunner runner(cluster, {}, {&steps, &lucky}, {.name = "one", .place = &place, .threads = &threads});
+  const CostRules free;
+  AloneRunner runner(cluster, free, {&steps, &lucky}, {.name = "one", .place = &place, .threads = &threads});
   Job job{.name = "t", .profile = &kToyProfile, .work = Work::train, .target_accuracy = 0.5};
   const std::vector<std::pair<double, double>> epochs{{1, 2}, {2, 6}, {3, 7}};
   for (const auto& [readings, expected] : epochs) {
