@@ -16,7 +16,7 @@ struct Turn {
   bool operator>(const Turn& other) const { return share != other.share ? share > other.share : user > other.user; }
 };
 
-/// Of a line in one decision: its head gets what is free and what is let go, or nothing for now.
+/// Of a line in one decision: its head gets what is free and what is let go, or nothing yet.
 constexpr char kOpen = 0, kPromised = 1, kRefused = 2;
 
 std::size_t pool_of(const sim::Group& group) { return static_cast<std::size_t>(group.pool); }
