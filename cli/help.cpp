@@ -57,6 +57,12 @@ const std::vector<Heading>& headings() {
          {{"rehearse plot savings results/quickstart -o savings.svg", "a figure for a paper"},
           {"rehearse plot cdf results/quickstart -o cdf.pdf --size two-column", "as wide as a page"},
           {"rehearse plot line results/start-up.sqlite -o line.svg --by policy", "over what a sweep has swept"}}},
+        {"bundle",
+         {{"rehearse bundle results/quickstart -o artifact", "results and all that made them, to be handed on"},
+          {"rehearse bundle results/quickstart -o artifact --figures figures.txt", "and figures, as cdf RESULTS -o jct.svg"}}},
+        {"reproduce",
+         {{"rehearse reproduce artifact", "all of it made again, and what differs"},
+          {"rehearse reproduce artifact -o again", "and left there"}}},
         {"sweep",
          {{"rehearse sweep study.json --csv study.csv", "every combination of the values that the scenario sweeps"},
           {"rehearse sweep study.json --launcher slurm --tasks 20", "the same as a job array"}}},
@@ -252,8 +258,8 @@ void add_examples(Command program) {
   }
   program.footer(example_text(first_examples()));
   program.footer(
-      "Exit status: 0 ok, 1 a bug of ours, 2 wrong usage, 3 invalid input, 4 a policy got worse, 5 a policy\nfailed, 130 "
-      "interrupted. `./rehearse test` builds and runs every test.");
+      "Exit status: 0 ok, 1 a bug of ours, 2 wrong usage, 3 invalid input, 4 a policy got worse or results\ndiffer, 5 a policy "
+      "failed, 130 interrupted. `./rehearse test` builds and runs every test.");
 }
 
 int help_command(Command program, const HelpArguments& arguments) {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cli/bundle.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/jobs.hpp"
@@ -59,6 +60,8 @@ struct Arguments {
   RegressArguments regress;
   LeaderboardArguments leaderboard;
   PlotArguments plot;
+  BundleArguments bundle;
+  ReproduceArguments reproduce;
 };
 
 void add_train_command(Command app, TrainArguments& arguments) {
@@ -232,6 +235,8 @@ int guarded(Command program, const Arguments& arguments) {
     if (program.chose("export")) return export_command(arguments.export_);
     if (program.chose("describe")) return describe_command(arguments.describe);
     if (program.chose("synthesize")) return synthesize_command(arguments.describe);
+    if (program.chose("bundle")) return bundle_command(arguments.bundle);
+    if (program.chose("reproduce")) return reproduce_command(arguments.reproduce);
     if (program.chose("plot")) return plot_command(arguments.plot);
     if (program.chose("leaderboard")) return leaderboard_command(arguments.leaderboard);
     if (program.chose("regress")) return regress_command(arguments.regress);
@@ -301,6 +306,7 @@ int main(int argc, char** argv) {
   add_regress_command(app, arguments.regress);
   add_leaderboard_command(app, arguments.leaderboard);
   add_plot_command(app, arguments.plot);
+  add_bundle_commands(app, arguments.bundle, arguments.reproduce);
   Command list =
       app.subcommand("list", "what the program knows: models, devices, instances, policies, strategies, studies, formats");
   list.option("what", arguments.what, "what to list").required().choices(listable());

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 
@@ -17,6 +14,7 @@
 #include "report/plots/run_gnuplot.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/io/output_file.hpp"
+#include "sim/io/scratch_folder.hpp"
 
 namespace rehearse::cli {
 
@@ -57,26 +55,16 @@ std::vector<report::Condition> conditions(const std::vector<std::string>& where)
 /// The rows of a sweep's database, as a file that kinds can read; gone with this.
 class ExportedRows {
  public:
-  explicit ExportedRows(report::PlotRequest& request) {
-    std::string name = (fs::temp_directory_path() / "rehearse_rows_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw sim::InputError({.file = name, .expected = "a temporary folder that can be made", .found = std::strerror(errno)});
-    folder_ = name;
-    const std::string csv = folder_ + "/" + fs::path(request.results.front()).filename().string() + ".csv";
+  explicit ExportedRows(report::PlotRequest& request) : folder_(sim::temporary_stem("rehearse_rows")) {
+    const std::string csv = folder_ / (fs::path(request.results.front()).filename().string() + ".csv");
     request.swept = scenarios::export_sweep(request.results.front(), csv);
     if (request.swept.empty())  // of one point
       throw sim::InputError({.file = request.results.front(), .expected = "a sweep of some value", .found = "one of none"});
     request.results.front() = csv;
   }
-  ~ExportedRows() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  ExportedRows(const ExportedRows&) = delete;
-  ExportedRows& operator=(const ExportedRows&) = delete;
 
  private:
-  std::string folder_;
+  sim::ScratchFolder folder_;
 };
 
 /// Null when no database is among the results.
@@ -112,7 +100,7 @@ void add_plot_command(Command app, PlotArguments& arguments) {
   plot.footer(list_of_kinds());
 }
 
-int plot_command(const PlotArguments& arguments) {
+std::string draw_plot(const PlotArguments& arguments) {
   const report::PlotSetting setting{.format = format_of(arguments.out),
                                     .two_columns = arguments.size == "two-column",
                                     .name = report::plot_name(fs::path(arguments.out).stem().string())};
@@ -133,7 +121,12 @@ int plot_command(const PlotArguments& arguments) {
     sim::write_file(arguments.data + "/" + setting.name + ".dat", data);
   }
   report::run_gnuplot({.script = script, .data = data, .setting = setting, .out = arguments.out});
-  say("{}{}\n", arguments.out, figure.note.empty() ? "" : fmt::format(": {} (--where chooses)", figure.note));
+  return figure.note;
+}
+
+int plot_command(const PlotArguments& arguments) {
+  const std::string note = draw_plot(arguments);
+  say("{}{}\n", arguments.out, note.empty() ? "" : fmt::format(": {} (--where chooses)", note));
   return kOk;
 }
 

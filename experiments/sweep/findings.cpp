@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -21,6 +19,7 @@
 #include "sim/io/file.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/output_file.hpp"
+#include "sim/io/scratch_folder.hpp"
 
 namespace rehearse::scenarios {
 
@@ -122,26 +121,6 @@ std::vector<report::Cell> shown_row(const SweepPlan& plan, std::size_t point, co
   return row;
 }
 
-/// Gone, with all in it, when it goes out of scope.
-class ScratchFolder {
- public:
-  /// Beside a file that is going to be written: elsewhere there may be no right to.
-  explicit ScratchFolder(const std::string& file) : path_((fs::path(file).parent_path() / ".rehearse_sweep_XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr)
-      throw sim::InputError({.file = path_, .expected = "a temporary folder that can be made", .found = std::strerror(errno)});
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 struct Picture {
   std::string name, caption;
 };
@@ -223,7 +202,8 @@ report::Table best_by_point(const SweepPlan& plan, const SweepDatabase& database
 
 std::string write_sweep_page(const std::string& path, const SweepPlan& plan, const std::string& database,
                              const report::Table& table) {
-  const ScratchFolder scratch(path);
+  // Beside the file that is going to be written: elsewhere there may be no right to.
+  const sim::ScratchFolder scratch((fs::path(path).parent_path() / ".rehearse_sweep").string());
   const std::string rows = scratch.path() + "/rows.csv";
   export_sweep(database, rows);
   std::vector<Picture> pictures;

@@ -12,8 +12,9 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/io/file.hpp"
-#include "sim/io/shown.hpp"
 #include "sim/io/output_file.hpp"
+#include "sim/io/scratch_folder.hpp"
+#include "sim/io/shown.hpp"
 
 namespace rehearse::report {
 
@@ -22,27 +23,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kNotThere = 127;
-
-class TemporaryFolder {
- public:
-  explicit TemporaryFolder(const fs::path& parent) {
-    std::string name = (parent / "rehearse_plot_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw sim::InputError({.file = name, .expected = "a temporary folder that can be made", .found = std::strerror(errno)});
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 /// In the child; what gnuplot says goes to a file, its own start-up files are not read.
 [[noreturn]] void become_gnuplot(const std::string& folder, const std::string& script) {
@@ -83,7 +63,7 @@ struct Undrawn {
 
 /// Works in a folder of its own below `scratch`.
 std::optional<Undrawn> draw(const GnuplotRun& run, const fs::path& scratch) {
-  const TemporaryFolder folder(scratch);
+  const sim::ScratchFolder folder((scratch / "rehearse_plot").string());
   const std::string figure = folder / (run.setting.name + "." + std::string(ending_of(run.setting.format)));
   sim::write_file(folder / "script", run.script);
   sim::write_file(folder / (run.setting.name + ".dat"), run.data);

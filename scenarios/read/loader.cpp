@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <system_error>
 
 #include "report/row_writer.hpp"
 #include "scenarios/read/axes.hpp"
 #include "scenarios/read/loader_parts.hpp"
 #include "scenarios/read/study_kinds.hpp"
 #include "sim/base/text.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/jobs/job_list.hpp"
 
@@ -155,6 +159,15 @@ void warn_of_dominated_pools(Scenario& scenario) {
   }
 }
 
+/// Of what was read by readers that leave none of their own: graphs, networks.
+void add_fingerprints(const std::map<std::string, std::string>& named_files, Scenario& scenario) {
+  for (const auto& [as_written, path] : named_files) {
+    std::error_code none;
+    if (!scenario.sha256_of_file.contains(as_written) && std::filesystem::is_regular_file(path, none))
+      scenario.sha256_of_file[as_written] = sim::sha256_of_file(path);
+  }
+}
+
 /// A resolved scenario names the files that it was run with.
 void warn_of_changed_files(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
   const auto recorded = in.child("sha256");
@@ -268,9 +281,12 @@ std::string Paths::resolve(sim::JsonValue value, sim::Mistakes& mistakes, std::s
       value.refuse(std::move(expected), mistakes);
       return {};
     }
+    if (resolved != nullptr) (*resolved)[path] = data + path.substr(kData.size());
     return data + path.substr(kData.size());
   }
-  return path.empty() || path.front() == '/' || value.mistake("").file == "--set" ? path : folder + path;
+  const bool as_it_is = path.empty() || path.front() == '/' || value.mistake("").file == "--set";
+  if (resolved != nullptr && !path.empty()) (*resolved)[path] = as_it_is ? path : folder + path;
+  return as_it_is ? path : folder + path;
 }
 
 std::vector<sim::Job> Scenario::jobs_of(int repetition) const {
@@ -297,7 +313,8 @@ std::unique_ptr<Scenario> read_scenario(sim::JsonDocument document, const std::s
   auto scenario = std::make_unique<Scenario>();
   sim::Mistakes mistakes;
   sim::ObjectReader in(document.root(), mistakes);
-  const Paths paths{folder_of(path)};
+  std::map<std::string, std::string> named_files;
+  const Paths paths{.folder = folder_of(path), .resolved = &named_files};
   read_head(in, path, *scenario, mistakes);
   read_world(in, *scenario, mistakes);
   read_switching(in, *scenario, mistakes);
@@ -315,6 +332,7 @@ std::unique_ptr<Scenario> read_scenario(sim::JsonDocument document, const std::s
   read_measure(in, *scenario, mistakes);
   read_resampling(in, *scenario, mistakes);
   read_study(in, paths, extensions, *scenario, mistakes);
+  if (mistakes.empty()) add_fingerprints(named_files, *scenario);
   warn_of_changed_files(in, *scenario, mistakes);
   warn_of_free_preemption(in, *scenario);
   in.finish();

@@ -24,6 +24,8 @@ struct Paths {
   /// The path of a file named in the scenario; a mistake when REHEARSE_DATA is named but not set.
   /// `how_to_get` says what to do for the file.
   std::string resolve(sim::JsonValue value, sim::Mistakes& mistakes, std::string_view how_to_get = {}) const;
+  /// Hears of each path that was resolved, as it was written; may be null.
+  std::map<std::string, std::string>* resolved = nullptr;
 };
 
 /// Models, datasets and convergence that the scenario defines beside the zoo's.

@@ -8,7 +8,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kScenario = R"({ "name": "small", "seed": 3, "repetitions": 4,
+const std::string kRegressed = R"({ "name": "small", "seed": 3, "repetitions": 4,
   "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 2 } ] },
   "jobs": [ { "generate": "mixed-cnn-rnn", "count": 4, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
   "policies": [ "manual", "random-feasible" ] })";
@@ -19,7 +19,7 @@ class Recorded : public TemporaryFolder {
   Recorded() {
     fs::create_directory(path() + "/suite");
     write("suite/suite.json", R"({ "scenarios": [ "small" ], "policy_seeds": 4 })");
-    write("suite/small.json", kScenario);
+    write("suite/small.json", kRegressed);
     const Ended ended = run_program(path(), {"regress", "suite", "--update"});
     INFO(ended.err);
     REQUIRE(ended.status == 0);
@@ -41,7 +41,7 @@ TEST_CASE("a suite is recorded, and unchanged code passes") {
 TEST_CASE("a policy that costs more than recorded ends with status 4") {
   const Recorded folder;
   // The same policy, held to a batch size that costs more.
-  folder.write("suite/small.json", std::string(kScenario).replace(kScenario.find("\"manual\""), 8,
+  folder.write("suite/small.json", std::string(kRegressed).replace(kRegressed.find("\"manual\""), 8,
                                                                   R"({ "name": "manual", "configure": "median-feasible" })"));
   const Ended ended = run_program(folder.path(), {"regress", "suite", "--policy", "manual", "--junit", "r.xml"});
   CHECK(ended.status == 4);
@@ -59,7 +59,7 @@ TEST_CASE("a policy that no scenario has is refused, and one that is not recorde
   CHECK(unknown.status == 3);
   CHECK(has(unknown.err, "suite: expected one of its policies, found \"manuel\"; did you mean \"manual\"?"));
   folder.write("suite/small.json",
-               std::string(kScenario).replace(kScenario.find("\"manual\""), 8, R"("manual", "median-feasible")"));
+               std::string(kRegressed).replace(kRegressed.find("\"manual\""), 8, R"("manual", "median-feasible")"));
   for (const std::vector<std::string>& more : {std::vector<std::string>(), {"--policy", "median-feasible"}}) {
     std::vector<std::string> arguments{"regress", "suite", "--markdown", "r.md"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -74,7 +74,7 @@ TEST_CASE("a policy that no scenario has is refused, and one that is not recorde
 
 TEST_CASE("results of two runs are compared") {
   const TemporaryFolder folder;
-  const std::string scenario = folder.write("small.json", kScenario);
+  const std::string scenario = folder.write("small.json", kRegressed);
   for (const char* out : {"one", "two"}) REQUIRE(run_program(folder.path(), {"run", scenario, "--out", out}).status == 0);
   CHECK(run_program(folder.path(), {"regress", "one", "--against", "two"}).status == 0);
   REQUIRE(run_program(folder.path(), {"run", scenario, "--set", "/seed=4", "--out", "three"}).status == 0);
