@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <set>
+#include <string>
 
 #include "cli/bundle.hpp"
 #include "cli/commands.hpp"
@@ -20,6 +22,7 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
 #include "sim/base/version.hpp"
+#include "sim/io/csv.hpp"
 
 namespace rehearse::cli {
 
@@ -218,6 +221,17 @@ void add_max_memory(Command app, std::uint64_t& bytes) {
   }
 }
 
+/// For every command that writes names from files into tables.
+void add_csv_safe(Command app, bool& safe) {
+  static const std::set<std::string> kWriters{"run",     "sweep",       "reproduce",  "jobs",    "measurements",
+                                              "history", "convergence", "synthesize", "profile", "validate"};
+  for (Command command : app.subcommands()) {
+    if (command.subcommands().empty() && kWriters.contains(command.name()))
+      command.flag("--csv-safe", safe, "put a quote before texts in CSV files that a spreadsheet takes for a formula (= + - @)");
+    add_csv_safe(command, safe);
+  }
+}
+
 int guarded(Command program, const Arguments& arguments) {
   try {
     if (program.chose("run")) return run_command(arguments.run);
@@ -315,6 +329,8 @@ int main(int argc, char** argv) {
   add_help_commands(app, arguments.help, arguments.completion);
   std::uint64_t max_memory_bytes = 0;
   add_max_memory(app, max_memory_bytes);
+  bool csv_safe = false;
+  add_csv_safe(app, csv_safe);
   add_examples(app);
   try {
     const Parsed parsed = line.parse(argc, argv, scenario_keys);
@@ -326,6 +342,7 @@ int main(int argc, char** argv) {
   Eigen::setCpuCacheSizes(32768, 262144, 2097152);  // matrix products block by these: the same bytes on every machine
   sim::limit_memory(max_memory_bytes > 0 ? static_cast<double>(max_memory_bytes) : 0.8 * sim::machine_memory_bytes());
   if (max_memory_bytes > 0) arguments.sweep.max_memory = std::to_string(max_memory_bytes);
+  sim::set_csv_safe(csv_safe);
   errno = 0;
   const int status = guarded(app, arguments);
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;

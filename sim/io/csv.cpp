@@ -190,4 +190,16 @@ CsvRow* CsvReader::next() {
   return &row_;
 }
 
+namespace {
+
+bool csv_safe = false;
+
+}  // namespace
+
+void set_csv_safe(bool safe) { csv_safe = safe; }
+
+bool is_unsafe_cell(std::string_view text) {
+  return csv_safe && !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos && !parsed(text);
+}
+
 }  // namespace rehearse::sim

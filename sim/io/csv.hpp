@@ -99,11 +99,11 @@ class CsvReader {
   std::size_t field_count_ = 0;
 };
 
-// A text as a field of a CSV file (RFC 4180): in double quotes where it must be.
+// A text as a field of a CSV file (RFC 4180).
 
-/// `out` is a std::string or a buffer that grows like one.
+/// In double quotes where it must be; `out` is a std::string or a buffer that grows like one.
 template <class Text>
-void append_csv_text(Text& out, std::string_view text) {
+void append_quoted_csv(Text& out, std::string_view text) {
   if (text.find_first_of(",\"\r\n") == text.npos) {
     out.append(text.data(), text.data() + text.size());
     return;
@@ -114,6 +114,24 @@ void append_csv_text(Text& out, std::string_view text) {
     out.push_back(c);
   }
   out.push_back('"');
+}
+
+/// Whether texts that a spreadsheet would take for a formula are written as texts, of all files from then on; off at first, since
+/// other programs want cells as they are. Such a text (it begins with = + - @, a tab or a carriage return, and is no number) gets
+/// a single quote before it.
+void set_csv_safe(bool safe);
+/// Asked for, and the text is such a one.
+bool is_unsafe_cell(std::string_view text);
+
+/// As append_quoted_csv, and safe where that was asked for.
+template <class Text>
+void append_csv_text(Text& out, std::string_view text) {
+  if (is_unsafe_cell(text)) {
+    const std::string quoted = "'" + std::string(text);
+    append_quoted_csv(out, quoted);
+  } else {
+    append_quoted_csv(out, text);
+  }
 }
 
 inline std::string csv_text(std::string_view text) {

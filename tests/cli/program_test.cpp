@@ -293,3 +293,17 @@ TEST_CASE("an interrupt ends training with the best agent so far, from which it 
 }
 
 }  // namespace
+
+TEST_CASE("--csv-safe keeps a job's name from being a formula in any table of a run") {
+  const TemporaryFolder folder;
+  folder.write("jobs.csv", "job_id,submit_s,gpus,duration_s,user\n=cmd,0,1,10,@me\n");
+  folder.write("s.json", R"({ "cluster": { "pools": [ { "name": "a", "instance": "p3.2xlarge", "nodes": 1 } ] },
+    "jobs": [ { "trace": "jobs.csv" } ], "policies": [ { "name": "fifo" } ] })");
+  REQUIRE(run_program(folder.path(), {"run", "s.json", "--out", "r", "--csv-safe"}).status == 0);
+  REQUIRE(run_program(folder.path(), {"run", "s.json", "--out", "raw"}).status == 0);
+  for (const char* table : {"jobs.csv", "decisions.csv", "stages.csv"}) {
+    INFO(table);
+    CHECK(has(text_of(folder.path() + "/r/" + table), ",'=cmd,"));
+    CHECK(has(text_of(folder.path() + "/raw/" + table), ",=cmd,"));
+  }
+}

@@ -243,3 +243,14 @@ TEST_CASE("SHA-256 of files") {
   CHECK_THROWS_AS(sha256_of_file("/tmp"), InputError);
   CHECK_THROWS_AS(sha256_of_file("/no/such/file"), InputError);
 }
+
+TEST_CASE("texts that a spreadsheet takes for formulas are quoted when that is asked for, and numbers never") {
+  using rehearse::sim::csv_text;
+  CHECK(csv_text("=1+1") == "=1+1");
+  rehearse::sim::set_csv_safe(true);
+  CHECK(csv_text("=HYPERLINK(\"x\",1)") == "\"'=HYPERLINK(\"\"x\"\",1)\"");
+  for (const std::string text : {"+a", "-a", "@a", "\tb", "-", "-1-1", "+1e"}) CHECK(csv_text(text) == "'" + text);
+  for (const std::string text : {"-1", "-1e-9", "a=b", "", "'=a"}) CHECK(csv_text(text) == text);
+  rehearse::sim::set_csv_safe(false);
+  CHECK(csv_text("@a") == "@a");
+}
