@@ -15,6 +15,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.realpath(os.path.join(HERE, "..", ".."))
 sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(ROOT, "tests", "corpus"))
+sys.path.insert(0, os.path.join(ROOT, "tests", "mutation"))
 
 import books  # noqa: E402
 import same  # noqa: E402
@@ -22,6 +23,7 @@ from campaign import Campaign  # noqa: E402
 from generate import Registry, default_schema, generate, write  # noqa: E402
 from minimise import minimised  # noqa: E402
 from mutate import mutant  # noqa: E402
+from mutate_source import changes_of, mutants_of  # noqa: E402
 from program import OK, Limits, Program, finding  # noqa: E402
 from trial import differences  # noqa: E402
 
@@ -370,6 +372,34 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(self.told("1", "2", "timing.json"), (0, 0))
         self.assertEqual(self.told('{"$schema": "x", "version": "1", "seed": 1}', '{"version": "2", "seed": 1}', "scenario.json"), (0, 0))
         self.assertEqual(self.told('{"seed": 1}', '{"seed": 2}', "scenario.json")[0], 1)
+
+
+class SourceChangesTest(unittest.TestCase):
+    """tests/mutation: which changes of a line of C++ are made."""
+
+    def changed(self, line):
+        return [text for text, _ in changes_of(line)]
+
+    def test_comparison_sign_constant(self):
+        self.assertEqual(self.changed("  if (a < b + 1) return;"),
+                         ["  if (a <= b + 1) return;", "  if (a > b + 1) return;", "  if (a < b - 1) return;", "  if (a < b + 2) return;"])
+        self.assertEqual(self.changed("  x = 0.5;")[0], "  x = 0.5 / 2;")
+        self.assertEqual(self.changed("  if (a && b) {"), ["  if (a || b) {"])
+
+    def test_statements_are_dropped_and_declarations_are_not(self):
+        self.assertIn("    ;", self.changed("    events_.cancel(live.phase_end);"))
+        self.assertEqual(self.changed("  const double x = f(y);"), [])
+        self.assertEqual(self.changed("  return f(y);"), [])
+
+    def test_comments_texts_templates_and_names_stay(self):
+        for line in ("  // a < b", '  say("a < b", x);'.replace("say", "return say"), "  std::vector<int> a;", "#include <map>", "  const auto p3 = f(x2);"):
+            self.assertEqual(self.changed(line), [], line)
+
+    def test_the_same_draw_for_a_seed_and_a_longer_one_begins_with_it(self):
+        import pathlib
+        root = pathlib.Path(ROOT)
+        self.assertEqual(mutants_of(root, 1, 12), mutants_of(root, 1, 30)[:12])
+        self.assertNotEqual(mutants_of(root, 1, 12), mutants_of(root, 2, 12))
 
 
 if __name__ == "__main__":
