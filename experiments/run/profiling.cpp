@@ -35,6 +35,7 @@ std::string name_of(const sim::Profile& profile) {
   if (profile.precision != sim::Profile().precision)
     name += "/" + traces::precision_names()[static_cast<std::size_t>(profile.precision)];
   if (profile.lr_rule != sim::Profile().lr_rule) name += "/" + traces::lr_rule_names()[static_cast<std::size_t>(profile.lr_rule)];
+  if (profile.max_accumulation != sim::Profile().max_accumulation) name += fmt::format("/{} passes", profile.max_accumulation);
   return name;
 }
 
@@ -145,6 +146,7 @@ class Profiling::Profiler {
             .dataset = profile.dataset,
             .precision = profile.precision,
             .lr_rule = profile.lr_rule,
+            .max_accumulation = profile.max_accumulation,
             .instance = instance(pool).name,
             .workers = c.workers(),
             .batch_size = c.batch_size(),
@@ -236,6 +238,7 @@ struct Profiling::Campaign final : policies::Laboratory {
                              .dataset = profile.dataset,
                              .precision = profile.precision,
                              .lr_rule = profile.lr_rule,
+                             .max_accumulation = profile.max_accumulation,
                              .batch_size = model.publication_batch,
                              .samples = model.training_samples,
                              .told = policies::Told::recipe};

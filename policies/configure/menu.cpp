@@ -108,9 +108,9 @@ bool differ_only_in(const FreeKnobs& free, const sim::Configuration& a, const si
 
 bool fits_memory(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief,
                  const sim::Configuration& configuration) {
-  const workloads::MemoryModel& memory = belief.profiles().of(*job.profile).memory;
+  const workloads::ProfileModel& model = belief.profiles().of(*job.profile);
   return std::all_of(configuration.groups.begin(), configuration.groups.end(), [&](const sim::Group& group) {
-    return memory.fits(group.batch_per_worker, sim::worker_device(cluster, group.pool), job.profile->precision);
+    return model.passes(group.batch_per_worker, sim::worker_device(cluster, group.pool), job.profile->precision) > 0;
   });
 }
 

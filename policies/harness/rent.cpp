@@ -85,11 +85,12 @@ std::optional<RentSearch::Step> RentSearch::step_of(const sim::Device& device, c
       {.batch = part, .precision = choice.precision, .power_limit_w = c.power_limit_w}, device, model_.model, model_.dataset);
   workloads::ComputeTime compute = model_.step.compute_time(device, conditions);
   step.memory_bytes = model_.memory.bytes(part, choice.precision);
-  const double earlier_s = (step.accumulation - 1) * (compute.forward_s + compute.backward_s);  // exchanged once, with the last
+  const workloads::ComputeTime whole = compute.of_passes(step.accumulation);
   const int per_node = std::min(c.workers, static_cast<int>(instance.gpus.empty() ? 1 : instance.gpus[0].count));
   const workloads::StepTime time =
       workloads::step_time({.compute = compute,
                             .input_s = model_.step.input_s(part, instance.storage_bandwidth_bytes_per_s / per_node),
+                            .passes = step.accumulation,
                             .gradient_bytes = model_.step.gradient_bytes(choice.precision),
                             .ring = {.nodes = (c.workers + per_node - 1) / per_node,
                                      .workers_per_node = per_node,
@@ -97,10 +98,9 @@ std::optional<RentSearch::Step> RentSearch::step_of(const sim::Device& device, c
                                      .network = instance.network},
                             .overlap = instance.overlap,
                             .straggling = workloads::straggling(c.workers)});
-  const double others_s = (step.accumulation - 1) * (time.worker_s - compute.update_s);
-  step.compute_s = compute.total_s() + earlier_s;
-  step.global_s = time.step_s + std::max(others_s, earlier_s);
-  step.energy_j = step.accumulation * compute.dynamic_energy_j + sim::power_law(device).running_w * step.compute_s;
+  step.compute_s = whole.total_s();
+  step.global_s = time.step_s;
+  step.energy_j = whole.dynamic_energy_j + sim::power_law(device).running_w * step.compute_s;
   return step;
 }
 

@@ -151,7 +151,8 @@ const workloads::ConvergenceParameters* find_convergence(const OwnModels& own, c
 void add_profile_models(const OwnModels& own, const workloads::ProfileTable& profiles, workloads::ProfileModels& models) {
   for (std::size_t i = models.size(); i < profiles.profiles().size(); ++i) {
     const sim::Profile& profile = profiles.profiles()[i];
-    workloads::ProfileModelInputs inputs{.model = profile.model, .dataset = profile.dataset};
+    workloads::ProfileModelInputs inputs{
+        .model = profile.model, .dataset = profile.dataset, .max_accumulation = profile.max_accumulation};
     if (const auto* convergence = find_convergence(own, profile.model, profile.dataset)) inputs.convergence = *convergence;
     const auto mine = own.models.find(profile.model);
     if (mine != own.models.end()) {

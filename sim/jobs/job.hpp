@@ -28,6 +28,8 @@ struct Profile {
   std::string dataset;
   Precision precision = Precision::fp32;
   LrRule lr_rule = LrRule::adascale;
+  /// Passes in which a worker may compute a step's samples, their gradients summed, where its device holds too few at once.
+  int max_accumulation = 1;
 };
 
 enum class Work : std::uint8_t {

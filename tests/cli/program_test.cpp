@@ -307,3 +307,23 @@ TEST_CASE("--csv-safe keeps a job's name from being a formula in any table of a 
     CHECK(has(text_of(folder.path() + "/raw/" + table), ",=cmd,"));
   }
 }
+
+TEST_CASE("a batch that no device holds at once trains by accumulation, and fails without it") {
+  const TemporaryFolder folder;
+  folder.write("s.json", R"({ "cluster": { "pools": [ { "name": "a", "instance": "g4dn.xlarge", "nodes": 1 } ] },
+    "jobs": [ { "job_id": "at-once", "model": "resnet50", "steps": 10, "batch_size": 1024, "gpus": 1 },
+              { "job_id": "in-passes", "model": "resnet50", "steps": 10, "batch_size": 1024, "gpus": 1, "max_accumulation": 16 },
+              { "job_id": "in-too-few", "model": "resnet50", "steps": 10, "batch_size": 1024, "gpus": 1, "max_accumulation": 4 } ],
+    "policies": [ "manual" ] })");
+  const Ended ended = run_program(folder.path(), {"run", "s.json", "--out", "r"});
+  INFO(ended.err);
+  REQUIRE(ended.status == 0);
+  const std::string jobs = text_of(folder.path() + "/r/jobs.csv");
+  const auto line_of = [&](const std::string& name) {
+    const std::size_t at = jobs.find("," + name + ",");
+    return at == jobs.npos ? std::string() : jobs.substr(at, jobs.find('\n', at) - at);
+  };
+  CHECK(has(line_of("at-once"), "out_of_memory"));
+  CHECK(has(line_of("in-passes"), "finished"));
+  CHECK(has(line_of("in-too-few"), "out_of_memory"));
+}

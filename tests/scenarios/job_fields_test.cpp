@@ -60,7 +60,7 @@ ordered_json some_value(const JobField& field) {
   if (std::holds_alternative<Names TraceJob::*>(field.member)) return ordered_json::array({"first"});
   if (field.choices != nullptr) return field.choices().back();
   if (std::holds_alternative<std::string TraceJob::*>(field.member)) return "a, text";
-  if (field.name == "readings") return 3;  // one is what a job has that says nothing
+  if (field.name == "readings" || field.name == "max_accumulation") return 3;  // one is what a job has that says nothing
   return field.whole ? ordered_json(1) : ordered_json(0.5);
 }
 

@@ -88,6 +88,7 @@ PastRun read_run(sim::CsvRow& row) {
           .dataset = std::string(row.text("dataset")),
           .precision = read_choice(row, kPrecision, precision_names(), sim::Profile().precision),
           .lr_rule = read_choice(row, kLrRule, lr_rule_names(), sim::Profile().lr_rule),
+          .max_accumulation = static_cast<int>(row.integer("max_accumulation", kAccumulations, 1)),
           .instance = std::string(row.text("instance")),
           .workers = static_cast<int>(row.integer("workers", sim::between(1, 1e6))),
           .batch_size = row.number("batch_size", sim::above(0)),
@@ -107,7 +108,8 @@ PastRun read_run(sim::CsvRow& row) {
 HistoryList read_native_history(const std::string& path) {
   sim::CsvReader csv(
       path, {.required = {"model", "dataset", "instance", "workers", "batch_size", "samples", "epochs", "time_s", "accuracy"},
-             .optional = {kPrecision, kLrRule, "asynchronous", "censored", "servers", "learning_rate", "price_usd_per_hour"},
+             .optional = {kPrecision, kLrRule, "max_accumulation", "asynchronous", "censored", "servers", "learning_rate",
+                          "price_usd_per_hour"},
              .others_allowed = false});
   HistoryList list{.report = {.file = path}};
   for (const auto& [column, assumed] : {std::pair{kPrecision, name_of(precision_names(), sim::Profile().precision)},

@@ -43,8 +43,8 @@ std::vector<JobMistake> job_mistakes(const TraceJob& job, bool of_trace) {
   const bool has_duration = is_given(job.duration_s), has_steps = is_given(job.steps), has_epochs = is_given(job.epochs);
   const bool has_target = is_given(job.target_accuracy), has_model = !job.model.empty();
   const bool needs_part = is_given(job.gpu_fraction) && job.gpu_fraction < 1;
-  if (!has_model && !(job.dataset.empty() && job.precision.empty() && job.lr_rule.empty()))
-    add("model", "the model that dataset, precision or lr_rule is for");
+  if (!has_model && !(job.dataset.empty() && job.precision.empty() && job.lr_rule.empty() && !is_given(job.max_accumulation)))
+    add("model", "the model that dataset, precision, lr_rule or max_accumulation is for");
   if (job.job_id.empty()) add("job_id", "a name");
 
   if (!has_duration && !has_steps && !has_epochs && !has_target)

@@ -18,6 +18,7 @@ inline constexpr double kLastDate_s = 0x1p33;
 inline constexpr sim::NumberRange kDates{.low = 0, .high = kLastDate_s};                            ///< submit_s
 inline constexpr sim::NumberRange kDurations{.low = 0, .high = kLastDate_s, .low_excluded = true};  ///< duration_s, deadline_s
 inline constexpr sim::NumberRange kMoney{.low = 0, .low_excluded = true};                           ///< cost_limit_usd
+inline constexpr sim::NumberRange kAccumulations{.low = 1, .high = 1024};                           ///< whole
 inline constexpr sim::NumberRange kGpuCounts{.low = 1, .high = 1e6};                                ///< whole
 inline constexpr sim::NumberRange kBatchSizes{.low = 1, .high = 1e9};                               ///< whole, samples
 inline constexpr sim::NumberRange kStepCounts{.low = 1};                                            ///< whole

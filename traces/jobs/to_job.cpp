@@ -103,7 +103,8 @@ sim::Job to_job(const TraceJob& from, const LookedUp& found, const TraceOptions&
   const KnownModel& model = scenario.models[static_cast<std::size_t>(found.model)];
   job.profile = profiles.intern(model.name, from.dataset.empty() ? model.dataset : from.dataset,
                                 chosen<sim::Precision>(from.precision, precision_names()),
-                                chosen<sim::LrRule>(from.lr_rule, lr_rule_names()));
+                                chosen<sim::LrRule>(from.lr_rule, lr_rule_names()),
+                                is_given(from.max_accumulation) ? static_cast<int>(from.max_accumulation) : 1);
   return job;
 }
 
@@ -126,6 +127,7 @@ TraceJob to_trace_job(const sim::Job& job, const std::vector<std::string>& pools
   plain.dataset = job.profile->dataset;
   plain.precision = word(precision_names(), job.profile->precision);
   plain.lr_rule = word(lr_rule_names(), job.profile->lr_rule);
+  if (job.profile->max_accumulation > 1) plain.max_accumulation = job.profile->max_accumulation;
   return plain;
 }
 

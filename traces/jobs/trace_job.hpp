@@ -25,7 +25,7 @@ struct TraceJob {
   std::string gpu_type, partition, after_failed, status;
   std::vector<std::string> after;
   double submit_s = kNotGiven, duration_s = kNotGiven, deadline_s = kNotGiven, walltime_s = kNotGiven;
-  double gpus = kNotGiven, gpu_fraction = kNotGiven, cpus = kNotGiven, memory_bytes = kNotGiven;
+  double gpus = kNotGiven, gpu_fraction = kNotGiven, max_accumulation = kNotGiven, cpus = kNotGiven, memory_bytes = kNotGiven;
   double batch_size = kNotGiven, epochs = kNotGiven, steps = kNotGiven, target_accuracy = kNotGiven;
   double cost_limit_usd = kNotGiven, priority = kNotGiven, readings = kNotGiven;
   double checkpoint_interval_s = kNotGiven, checkpoint_write_s = kNotGiven;

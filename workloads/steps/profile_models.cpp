@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "workloads/layers/layer_cost.hpp"
@@ -20,7 +21,14 @@ void ProfileModels::add(ProfileModelInputs inputs) {
                      .validation_samples = inputs.validation_samples,
                      .publication_batch = inputs.publication_batch,
                      .checkpoint_bytes = checkpoint_bytes,
-                     .convergence = std::move(inputs.convergence)});
+                     .convergence = std::move(inputs.convergence),
+                     .max_accumulation = inputs.max_accumulation});
+}
+
+int ProfileModel::passes(double batch, const sim::Device& device, sim::Precision precision, double memory_factor) const {
+  for (int n = 1; n <= max_accumulation && (n == 1 || n <= batch); n *= 2)
+    if (memory.bytes(std::ceil(batch / n), precision) * memory_factor <= kUsableMemory * device.memory_bytes) return n;
+  return 0;
 }
 
 MemoryModel::MemoryModel(const sim::OpGraph& graph, Optimizer optimizer)

@@ -29,13 +29,13 @@ class ProfileTable {
 
   /// The names are taken as they are: whoever knows the valid ones checks them.
   const sim::Profile* intern(std::string_view model, std::string_view dataset, sim::Precision precision = sim::Precision::fp32,
-                             sim::LrRule lr_rule = sim::LrRule::adascale);
+                             sim::LrRule lr_rule = sim::LrRule::adascale, int max_accumulation = 1);
 
   /// By index.
   const std::deque<sim::Profile>& profiles() const { return profiles_; }
 
  private:
-  using Key = std::tuple<std::string_view, std::string_view, sim::Precision, sim::LrRule>;  // views into profiles_
+  using Key = std::tuple<std::string_view, std::string_view, sim::Precision, sim::LrRule, int>;  // views into profiles_
   std::deque<sim::Profile> profiles_;
   std::map<Key, const sim::Profile*> by_key_;
 };
@@ -79,6 +79,11 @@ struct ProfileModel {
   double publication_batch = 0;                      ///< global
   double checkpoint_bytes = 0;                       ///< parameters and what the optimiser keeps of each
   std::optional<ConvergenceParameters> convergence;  ///< none: cost only, its accuracy is not modelled
+  int max_accumulation = 1;                          ///< Profile::max_accumulation
+
+  /// Passes in which a worker of so many samples computes its step: the fewest, a power of two, whose samples its device holds; 0
+  /// when max_accumulation of them do not. `memory_factor` multiplies what a pass needs.
+  int passes(double batch, const sim::Device& device, sim::Precision precision, double memory_factor = 1) const;
 };
 
 /// How to make a ProfileModel. `optimizer` counts for memory and the update.
@@ -90,6 +95,7 @@ struct ProfileModelInputs {
   double validation_samples = 0;
   double publication_batch = 0;
   std::optional<ConvergenceParameters> convergence;
+  int max_accumulation = 1;
 };
 
 /// By Profile::index.

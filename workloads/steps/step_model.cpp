@@ -109,9 +109,11 @@ double expected_normal_maximum(int n) {
 StepTime step_time(const StepInputs& in) {
   const ComputeTime& compute = in.compute;
   const int workers = in.ring.workers();
-  sim::check(workers >= 1 && in.overlap >= 1, "a step needs workers, and an overlap exponent of at least 1");
+  sim::check(workers >= 1 && in.passes >= 1 && in.overlap >= 1,
+             "a step needs workers, passes, and an overlap exponent of at least 1");
   StepTime result;
-  result.worker_s = compute.worker_s(in.input_s);
+  const double pass_s = compute.worker_s(in.input_s);
+  result.worker_s = pass_s + (in.passes - 1) * (pass_s - compute.update_s);
   if (in.exchange == Exchange::parameter_servers_asynchronous) {
     const double push = in.exchange_factor * push_s(in.gradient_bytes, in.servers);
     result.steps_per_s = asynchronous_pushes_per_s(result.worker_s, workers, push, in.servers);

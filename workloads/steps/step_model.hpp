@@ -19,6 +19,11 @@ struct ComputeTime {
   double total_s() const { return forward_s + backward_s + update_s; }
   /// Of its step: the slowest of device, host and reading samples, and the overhead, in which none of them works.
   double worker_s(double input_s) const { return std::max({total_s(), host_s, input_s}) + overhead_s; }
+  /// Of a step of so many passes, of one of which this is: gradients are summed, and applied once. The energy counts the update
+  /// each time.
+  ComputeTime of_passes(int passes) const {
+    return {passes * forward_s, passes * backward_s, update_s, passes * host_s, passes * overhead_s, passes * dynamic_energy_j};
+  }
 };
 
 class StepModel {
@@ -98,8 +103,10 @@ double overlapped(double a, double b, double g);
 enum class Exchange { ring, parameter_servers_synchronous, parameter_servers_asynchronous };
 
 struct StepInputs {
-  ComputeTime compute;  ///< of the slowest worker
-  double input_s = 0;   ///< to read its samples
+  ComputeTime compute;  ///< of one pass of the slowest worker
+  double input_s = 0;   ///< to read the samples of one
+  /// Gradient accumulation: passes before gradients are exchanged, once, beside the last one's backward pass.
+  int passes = 1;
   double gradient_bytes = 0;
   Exchange exchange = Exchange::ring;
   RingPlan ring;  ///< how the workers are spread; also counts the workers under parameter servers

@@ -9,12 +9,12 @@ namespace rehearse::workloads {
 
 bool is_of(const PastRun& run, const sim::Profile& profile) {
   return run.model == profile.model && run.dataset == profile.dataset && run.precision == profile.precision &&
-         run.lr_rule == profile.lr_rule;
+         run.lr_rule == profile.lr_rule && run.max_accumulation == profile.max_accumulation;
 }
 
 bool PastRun::operator==(const PastRun& o) const {
   const auto values = [](const PastRun& r) {
-    return std::tie(r.model, r.dataset, r.precision, r.lr_rule, r.instance, r.workers, r.batch_size, r.samples, r.epochs,
+    return std::tie(r.model, r.dataset, r.precision, r.lr_rule, r.max_accumulation, r.instance, r.workers, r.batch_size, r.samples, r.epochs,
                     r.time_s, r.accuracy, r.asynchronous, r.censored, r.servers, r.learning_rate, r.curve, r.told, r.group);
   };
   const bool no_price = std::isnan(price_usd_per_hour) && std::isnan(o.price_usd_per_hour);

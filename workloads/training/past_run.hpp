@@ -24,6 +24,7 @@ struct PastRun {
   std::string model, dataset;
   sim::Precision precision = sim::Precision::fp32;
   sim::LrRule lr_rule = sim::LrRule::adascale;
+  int max_accumulation = 1;
   std::string instance;
   int workers = 1;
   double batch_size = 0;  ///< global: of all workers together, also where each pushes on its own

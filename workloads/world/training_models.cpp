@@ -135,18 +135,23 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
   const double batch = one_replica ? static_cast<double>(key.batch) * key.workers_on_node : key.batch;
   sim::StepTiming timing;
   const auto profile = static_cast<std::size_t>(key.profile);
-  timing.memory_bytes = model.memory.bytes(batch, precision) * memory_factor_[profile];
+  // A replica over the GPUs of a node takes its samples at once.
+  const int passes = one_replica ? 1 : std::max(1, model.passes(batch, device, precision, memory_factor_[profile]));
+  const double samples = passes > 1 ? std::ceil(batch / passes) : batch;  // of one pass
+  timing.memory_bytes = model.memory.bytes(samples, precision) * memory_factor_[profile];
   timing.fits = timing.memory_bytes <= kUsableMemory * device.memory_bytes;
-  const double doublings = model.publication_batch > 0 ? std::log2(batch / model.publication_batch) : 0;
+  const double doublings = model.publication_batch > 0 ? std::log2(samples / model.publication_batch) : 0;
   const Conditions conditions{
-      .batch = batch,
+      .batch = samples,
       .precision = precision,
       .time_factor = compute_factor_[profile][device_index] * std::exp(batch_slope_[profile][device_index] * doublings),
       .power_limit_w = key.power_limit_w,
       .threads = key.threads};
   ComputeTime compute = model.step.compute_time(device, corrected(conditions, device, model.model, model.dataset));
   timing.profiling_s = key.profiling_steps * compute.total_s();
-  if (key.schedule != nullptr) scale_by(compute, share_of_recommended(model.graph, device, key.batch, *key.schedule));
+  if (key.schedule != nullptr)
+    scale_by(compute,
+             share_of_recommended(model.graph, device, passes > 1 ? static_cast<int>(samples) : key.batch, *key.schedule));
   ReplicaTime replica;
   if (one_replica) {
     replica = replica_time(key, conditions);
@@ -158,12 +163,14 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
       timing.fits = timing.memory_bytes <= kUsableMemory * device.memory_bytes;
     }
   }
-  timing.profiling_s += static_cast<double>(key.evaluations) * (compute.total_s() + key.reinitialisation_s);
+  const ComputeTime whole = compute.of_passes(passes);
+  timing.profiling_s += static_cast<double>(key.evaluations) * (whole.total_s() + key.reinitialisation_s);
   const double gradient_bytes = model.step.gradient_bytes(precision);
   const double storage = instance.storage_bandwidth_bytes_per_s / ranks_on_node;
   const StepTime step = step_time(
       {.compute = compute,
-       .input_s = model.step.input_s(batch, storage),
+       .input_s = model.step.input_s(samples, storage),
+       .passes = passes,
        .gradient_bytes = gradient_bytes,
        .exchange = key.sync == sim::SyncKind::ring           ? Exchange::ring
                    : key.sync == sim::SyncKind::servers_sync ? Exchange::parameter_servers_synchronous
@@ -186,12 +193,12 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
   // Bytes as the exchange's time counts them: a world with slower exchanges has more to send.
   if (key.sync == sim::SyncKind::ring)
     timing.network_bytes = ring_bytes(gradient_bytes, key.nodes) * sync_factor_[static_cast<std::size_t>(key.pool)];
-  timing.forward_s = std::max(compute.forward_s, model.step.input_s(batch, storage));
+  timing.forward_s = std::max(whole.forward_s, model.step.input_s(batch, storage));
   timing.busy_fraction =
-      replica.busy_fraction * std::min(1.0, compute.total_s() / own_step_s);  // of a worker's own step, also when pushes overlap
+      replica.busy_fraction * std::min(1.0, whole.total_s() / own_step_s);  // of a worker's own step, also when pushes overlap
   timing.power_fraction =
       device.busy_w > device.idle_w
-          ? (mean_power_w(compute.dynamic_energy_j, own_step_s, device) - device.idle_w) / (device.busy_w - device.idle_w)
+          ? (mean_power_w(whole.dynamic_energy_j, own_step_s, device) - device.idle_w) / (device.busy_w - device.idle_w)
           : timing.busy_fraction;
   if (device.busy_w > device.idle_w)
     timing.waiting_power_fraction = (power_law(device).running_w - device.idle_w) / (device.busy_w - device.idle_w);

@@ -187,3 +187,33 @@ TEST_CASE("the grid of one job by hand", "[menu]") {
   fixed.batch_size = 100;
   CHECK(split_batch(fixed, 0, 3, 100).empty());
 }
+
+TEST_CASE("gradient accumulation brings the batches into the menu that memory keeps out", "[menu]") {
+  const sim::Cluster cluster = real_cluster({{"fast", "v100", 3, 1, 3}});
+  rehearse::workloads::ProfileTable table;
+  rehearse::workloads::ProfileModels models;
+  for (const int passes : {1, 2}) {
+    table.intern("resnet18", "cifar10", sim::Precision::fp32, sim::LrRule::adascale, passes);
+    auto inputs = rehearse::tests::profile_inputs("resnet18", "cifar10");
+    inputs.max_accumulation = passes;
+    models.add(inputs);
+  }
+  const rehearse::workloads::Belief belief(cluster, models);
+  const sim::Job at_once{.name = "j", .profile = &table.profiles()[0], .work = sim::Work::train},
+      in_two{.name = "k", .profile = &table.profiles()[1], .work = sim::Work::train};
+  CHECK(candidate_configurations(at_once, cluster, belief, configuration(0, 1, 128)).size() == 2 * 11 - 1);
+  CHECK(candidate_configurations(in_two, cluster, belief, configuration(0, 1, 128)).size() == 2 * 11);
+  // 4096 samples are two passes of 2048: twice its time, but for one update of the weights.
+  const auto timed = [&](const sim::Job& job, int batch) {
+    const sim::Configuration c = configuration(0, 1, batch);
+    return belief.models().step_times->timing(job, c, sim::empty_cluster_layout(cluster, c), std::vector<sim::Plans>(1));
+  };
+  const sim::StepTiming half = timed(at_once, 2048), whole = timed(in_two, 4096);
+  CHECK(!timed(at_once, 4096).fits);
+  CHECK(whole.fits);
+  CHECK(whole.memory_bytes == half.memory_bytes);
+  CHECK(whole.step_s < 2 * half.step_s);
+  CHECK(whole.step_s > 1.9 * half.step_s);
+  CHECK(whole.forward_s == Approx(2 * half.forward_s));
+  CHECK(timed(in_two, 2048).step_s == half.step_s);  // what fits is computed at once
+}

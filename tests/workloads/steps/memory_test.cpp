@@ -42,3 +42,25 @@ TEST_CASE("what fits and what does not", "[memory]") {
   CHECK(resnet50.largest_batch(tests::k80()) >= 128);
   CHECK(resnet50.largest_batch(tests::v100(), sim::Precision::fp16) > resnet50.largest_batch(tests::v100()));
 }
+
+TEST_CASE("a step is computed in the fewest passes that fit, by hand", "[memory]") {
+  // As above: 21 samples fit. 40 in 2 passes of 20, 43 in 4 of 11, 84 in 4 of 21, 85 in 8.
+  ProfileModelInputs inputs{.optimizer = Optimizer::adam, .max_accumulation = 4};
+  inputs.graph.parameters = 1e6;
+  inputs.graph.ops.resize(1);
+  inputs.graph.ops[0].saved_bytes = {0, 4e6};
+  inputs.graph.ops[0].workspace_bytes = {0, 5e6};
+  ProfileModels models;
+  models.add(inputs);
+  const ProfileModel& model = models.of({.index = 0});
+  sim::Device device;
+  device.memory_bytes = 1e9;
+  const auto passes = [&](double batch) { return model.passes(batch, device, sim::Precision::fp32); };
+  CHECK(passes(21) == 1);
+  CHECK(passes(40) == 2);
+  CHECK(passes(43) == 4);
+  CHECK(passes(84) == 4);
+  CHECK(passes(85) == 0);  // 8 are too many
+  // A pass that needs a quarter more: 0.94e9 / 1.25 - 744e6 leave 8e6, less than a sample.
+  CHECK(model.passes(1, device, sim::Precision::fp32, 1.25) == 0);
+}

@@ -125,3 +125,21 @@ TEST_CASE("more workers never make a step shorter, a faster network never longer
     RC_ASSERT(step_time(in).step_s <= step_s);
   });
 }
+
+TEST_CASE("a step of several passes exchanges gradients once, by hand", "[synchronisation]") {
+  // A pass: 2 + 3 s and an update of 1 s. Four: 4 x 5 + 1 = 21. The exchange, 4 s beside a backward pass of 3 with g = 1: 4 more.
+  StepInputs in{.compute = {.forward_s = 2, .backward_s = 3, .update_s = 1},
+                .passes = 4,
+                .gradient_bytes = 1e9,
+                .ring = {.nodes = 2, .workers_per_node = 1, .inside = {}, .network = {0.25e9, 0}},
+                .overlap = 1};
+  CHECK(ring_all_reduce_s(1e9, 2, {0.25e9, 0}) == 4);
+  CHECK(step_time(in).worker_s == 21);
+  CHECK(step_time(in).step_s == 25);
+  // Where the host issues more slowly (7 s a pass) or samples come more slowly, so do all passes; updates run once.
+  in.compute.host_s = 7;
+  CHECK(step_time(in).worker_s == 7 + 3 * 6);
+  in.input_s = 9;
+  CHECK(step_time(in).worker_s == 9 + 3 * 8);
+  CHECK(in.compute.of_passes(4).total_s() == 21);
+}
