@@ -51,6 +51,8 @@ std::span<const TraceReaderEntry> trace_readers() {
       {"helios", "SenseTime's Helios clusters, cluster_log.csv",
        "get data.zip of the GitHub repository S-Lab-System-Group/HeliosData and unpack it",
        "job_id,submit_s,gpus,duration_s,user,cpus,partition,status", open_helios},
+      {"sacct", "the accounting of a Slurm cluster: sacct --parsable2", {},
+       "job_id,submit_s,gpus,duration_s,priority,user,partition,walltime_s,status", open_sacct},
       {"alibaba-pai-2020", "Alibaba's PAI cluster of 2020, pai_task_table.csv",
        "get pai_task_table.tar.gz as cluster-trace-gpu-v2020 of the GitHub repository alibaba/clusterdata says, and unpack it",
        "job_id,submit_s,gpus,duration_s,gpu_type,gpu_fraction,cpus,memory_bytes,status", open_alibaba_pai_2020},

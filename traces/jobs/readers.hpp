@@ -27,6 +27,7 @@ std::unique_ptr<TraceReader> open_gavel(const std::string& path);
 std::unique_ptr<TraceReader> open_helios(const std::string& path);
 std::unique_ptr<TraceReader> open_alibaba_pai_2020(const std::string& path);
 std::unique_ptr<TraceReader> open_alibaba_gpu_2023(const std::string& path);
+std::unique_ptr<TraceReader> open_sacct(const std::string& path);
 std::unique_ptr<TraceReader> open_swf(const std::string& path);
 std::unique_ptr<TraceReader> open_batsim(const std::string& path);
 

@@ -120,6 +120,40 @@ TEST_CASE("helios: Slurm's dates are checked against one another") {
                              Contains("1 repaired: duration: expected end_time - start_time (a clock that was set?)"));
 }
 
+TEST_CASE("sacct: bars, steps, limits with days, GPUs among resources") {
+  const Imported got = import_text(
+      "sacct",
+      "JobID|User|Partition|Submit|Start|End|Timelimit|AllocTRES|State|Priority\n"
+      "7|ann|gpu|2020-06-09T18:41:01|2020-06-09T18:42:01|2020-06-09T20:42:01|1-02:00:00|billing=8,cpu=8,gres/gpu=2,node=1|COMPLETED|4294901759\n"
+      "7.batch|||2020-06-09T18:42:01|2020-06-09T18:42:01|2020-06-09T20:42:01||cpu=8,gres/gpu=2,node=1|COMPLETED|\n"
+      "8_1|bob|gpu|2020-06-09T18:41:02|2020-06-09T18:41:02|2020-06-09T18:41:42|00:30|cpu=4,gres/gpu:a100=1,gres/gpu:v100=2|TIMEOUT|\n"
+      "9|bob|cpu|2020-06-09T18:41:03|2020-06-09T18:41:03|2020-06-09T18:42:03|UNLIMITED|cpu=4,node=1|FAILED|1\n"
+      "10|bob|gpu|2020-06-09T18:41:04|Unknown|Unknown|01:00:00|gres/gpu=1|PENDING|1\n"
+      "11|bob|gpu|2020-06-09T18:41:05|2020-06-09T18:41:04|2020-06-09T18:42:04|01:00:00|gres/gpu=1|CANCELLED by 1000|1\n"
+      "12|bob|gpu|2020-06-09T18:41:06|2020-06-09T18:41:06|2020-06-09T18:42:06|soon|gres/gpu=1|COMPLETED|1\n"
+      "13|too|few\n");
+  // 18:41:01 of that day is 1591728061 (below). 1-02:00:00 is 26 h. 00:30 is half a minute, of which the job took 40 s.
+  CHECK(got.csv ==
+        "job_id,submit_s,gpus,duration_s,priority,user,partition,walltime_s,status\n"
+        "7,1591728061,2,7200,4294901759,ann,gpu,93600,COMPLETED\n"
+        "8_1,1591728062,3,40,,bob,gpu,40,TIMEOUT\n");
+  CHECK_THAT(got.report, Contains("dropped: AllocTRES: expected a job with GPUs") &&
+                             Contains("dropped: Start: expected a date: the job has started") &&
+                             Contains("dropped: Start: expected a date not before Submit") &&
+                             Contains("dropped: Timelimit: expected [days-]hours:minutes:seconds") &&
+                             Contains("expected 10 fields between bars") && Contains("repaired: Timelimit") &&
+                             Contains("1 lines are steps of jobs"));
+}
+
+TEST_CASE("sacct without resources: a node counts as a device") {
+  const Imported got = import_text("sacct", "JobID|NNodes|Submit|Start|End\n1|4|2020-06-09|2020-06-09|2020-06-10\n");
+  CHECK_THAT(got.csv, Contains("\n1,1591660800,4,86400,"));
+  CHECK_THAT(got.report, Contains("a node counts as a device"));
+  CHECK_THROWS_AS(import_text("sacct", "JobID|Submit|Start|End\n"), rehearse::sim::InputError);
+  CHECK_THROWS_AS(import_text("sacct", "JobID,Submit,Start,End\n"), rehearse::sim::InputError);
+  CHECK_THROWS_AS(import_text("sacct", ""), rehearse::sim::InputError);
+}
+
 TEST_CASE("alibaba-pai-2020: no line of names; hundredths of GPUs and cores, GiB") {
   // 2 instances of half a GPU, 6 cores and 29.296875 GiB: 2 x 29.296875 x 2^30 = 62914560000 bytes.
   const Imported got = import_text("alibaba-pai-2020",
