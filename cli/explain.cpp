@@ -9,6 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
+#include "policies/registry/registry.hpp"
 #include "report/table.hpp"
 #include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
@@ -64,8 +65,15 @@ std::vector<std::string> broken_limits(const sim::Job& job, const Prediction& p)
   return broken;
 }
 
-/// Of strategies that predict both what is expected and what limits are held against: `time_s` is the latter.
-bool has_both_kinds(const Prediction& p) { return !std::isnan(p.safe_cost_usd); }
+/// Of strategies that predict from past runs both what is expected and what limits are held against: `time_s` is the latter.
+bool has_both_kinds(const Scenario& scenario, const std::string& policy, const Prediction& p) {
+  for (const policies::PolicySpec& spec : scenario.policies) {
+    if (spec.name != policy) continue;
+    const policies::ConfigureEntry* entry = policies::find_strategy(policies::configure_strategies(), spec.configure.name);
+    return entry != nullptr && entry->uses_history && !std::isnan(p.safe_cost_usd);
+  }
+  return false;
+}
 
 double ranked_usd(const Prediction& p) { return std::isnan(p.ranked_cost_usd) ? p.cost_usd : p.ranked_cost_usd; }
 
@@ -120,7 +128,7 @@ void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
   const std::size_t candidates = story.menu.ranked.size(), chosen = std::min(chosen_rank(story), candidates - 1);
   if (candidates == 1) {
     const Choice& only = story.menu.ranked.front();
-    const bool both = has_both_kinds(only.predicted);
+    const bool both = has_both_kinds(scenario, story.policy, only.predicted);
     say("  one choice: {}{}, predicted {}{}, {}{}, accuracy {}{}; {}\n", resources_words(only.configuration, scenario.cluster),
         only.configuration.batch_size() > 0 ? ", batch " + sim::figure(only.configuration.batch_size(), 6) : "",
         both ? "at most " : "", sim::time_words(only.predicted.time_s),
@@ -131,15 +139,17 @@ void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
     const std::vector<std::size_t> shown = shown_ranks(story, chosen, all);
     const auto feasible =
         std::count_if(story.menu.ranked.begin(), story.menu.ranked.end(), [](const Choice& c) { return c.predicted.feasible; });
-    say("  {}, of which {} the limits; predicted without waiting:\n\n",
-        sim::counted(static_cast<double>(candidates), "candidate"), feasible == 1 ? "1 keeps" : fmt::format("{} keep", feasible));
-    const bool both = std::any_of(shown.begin(), shown.end(),
-                                  [&](std::size_t rank) { return has_both_kinds(story.menu.ranked[rank].predicted); });
-    std::vector<std::vector<std::string>> rows{{"rank", "resources", "batch", both ? "time at most" : "time",
-                                                both ? "money expected" : "money", both ? "accuracy at least" : "accuracy", ""}};
+    const bool both = std::any_of(shown.begin(), shown.end(), [&](std::size_t rank) {
+      return has_both_kinds(scenario, story.policy, story.menu.ranked[rank].predicted);
+    });
+    say("  {}, of which {} the limits; predicted without waiting:\n{}\n",
+        sim::counted(static_cast<double>(candidates), "candidate"), feasible == 1 ? "1 keeps" : fmt::format("{} keep", feasible),
+        both ? "  <= and >= pessimistic, what limits are held against; ~ expected\n" : "");
+    std::vector<std::vector<std::string>> rows{{"rank", "resources", "batch", both ? "time <=" : "time",
+                                                both ? "money ~" : "money", both ? "accuracy >=" : "accuracy", ""}};
     std::vector<bool> left{false, true, false, false, false, false, true};
     if (both) {
-      rows.front().insert(rows.front().begin() + 5, "money at most");
+      rows.front().insert(rows.front().begin() + 5, "money <=");
       left.insert(left.begin() + 5, false);
     }
     std::vector<report::Tone> tones{report::Tone::plain};
@@ -175,7 +185,7 @@ void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
   if (!story.menu.remedy.empty()) say("  {}.\n", story.menu.remedy);
 }
 
-void say_what_happened(const JobStory& story) {
+void say_what_happened(const JobStory& story, const Scenario& scenario) {
   const double submit_s = story.submit_s;
   if (std::isnan(story.start_s)) {
     say("  It never started: {}{}.\n", story.state, story.reason.empty() ? "" : ", " + story.reason);
@@ -195,7 +205,8 @@ void say_what_happened(const JobStory& story) {
                                   [](const scenarios::DecisionRow& d) { return d.decision == "start"; });
   const bool has = start != story.decisions.end();
   const std::size_t rank = chosen_rank(story);
-  const bool both = has && rank < story.menu.ranked.size() && has_both_kinds(story.menu.ranked[rank].predicted);
+  const bool both =
+      has && rank < story.menu.ranked.size() && has_both_kinds(scenario, story.policy, story.menu.ranked[rank].predicted);
   const auto named = [&](const char* kind, const std::string& words) { return both ? kind + words : words; };
   const sim::Job* job = story.job ? &*story.job : nullptr;
   row("time, waiting left out", has ? named("at most ", sim::time_words(start->predicted_time_s)) : "-",
@@ -269,7 +280,7 @@ int explain_command(const ExplainArguments& arguments) {
       say_candidates(story, scenario, arguments.all);
     if (story.job && !is_same_menu(story, scenario.cluster))
       say("  The run ranked another one first: these candidates are not quite its own.\n");
-    say_what_happened(story);
+    say_what_happened(story, scenario);
   }
   return kOk;
 }

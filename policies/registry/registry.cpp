@@ -384,7 +384,13 @@ Learning learning_of(const ConfigureEntry& entry, const std::map<std::string, Pa
   const Parameters p(entry.parameters, given);
   if (declares("probing")) {
     const std::string& probing = p.text("probing");
-    learning.probing = probing == "active" ? Probing::active : probing == "random" ? Probing::random : Probing::own;
+    // Who probes by the value of information unless told otherwise has no other way of its own.
+    const bool own_is_active = std::any_of(entry.parameters.begin(), entry.parameters.end(), [](const auto& declared) {
+      return declared.name == "probing" && declared.fallback == ParameterValue(std::string("active"));
+    });
+    learning.probing = probing == "active" || (probing == "own" && own_is_active) ? Probing::active
+                       : probing == "random"                                      ? Probing::random
+                                                                                  : Probing::own;
     learning.jobs = p.flag("learn_from_jobs");
   }
   if (declares("probability")) {
