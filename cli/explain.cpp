@@ -9,6 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
+#include "policies/registry/registry.hpp"
 #include "report/table.hpp"
 #include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
@@ -64,6 +65,16 @@ std::vector<std::string> broken_limits(const sim::Job& job, const Prediction& p)
   return broken;
 }
 
+/// Of strategies that predict from past runs both what is expected and what limits are held against: `time_s` is the latter.
+bool has_both_kinds(const Scenario& scenario, const std::string& policy, const Prediction& p) {
+  for (const policies::PolicySpec& spec : scenario.policies) {
+    if (spec.name != policy) continue;
+    const policies::ConfigureEntry* entry = policies::find_strategy(policies::configure_strategies(), spec.configure.name);
+    return entry != nullptr && entry->uses_history && !std::isnan(p.safe_cost_usd);
+  }
+  return false;
+}
+
 double ranked_usd(const Prediction& p) { return std::isnan(p.ranked_cost_usd) ? p.cost_usd : p.ranked_cost_usd; }
 
 /// How far the candidate is behind another by what the job is for.
@@ -117,17 +128,30 @@ void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
   const std::size_t candidates = story.menu.ranked.size(), chosen = std::min(chosen_rank(story), candidates - 1);
   if (candidates == 1) {
     const Choice& only = story.menu.ranked.front();
-    say("  one choice: {}{}, predicted {}, {}, accuracy {}; {}\n", resources_words(only.configuration, scenario.cluster),
+    const bool both = has_both_kinds(scenario, story.policy, only.predicted);
+    say("  one choice: {}{}, predicted {}{}, {}{}, accuracy {}{}; {}\n", resources_words(only.configuration, scenario.cluster),
         only.configuration.batch_size() > 0 ? ", batch " + sim::figure(only.configuration.batch_size(), 6) : "",
-        sim::time_words(only.predicted.time_s), sim::money_words(only.predicted.cost_usd),
-        accuracy_words(only.predicted.accuracy), standing(story, 0, 0));
+        both ? "at most " : "", sim::time_words(only.predicted.time_s),
+        both ? fmt::format("at most {}, expected ", sim::money_words(only.predicted.safe_cost_usd)) : "",
+        sim::money_words(only.predicted.cost_usd), both ? "at least " : "", accuracy_words(only.predicted.accuracy),
+        standing(story, 0, 0));
   } else {
     const std::vector<std::size_t> shown = shown_ranks(story, chosen, all);
     const auto feasible =
         std::count_if(story.menu.ranked.begin(), story.menu.ranked.end(), [](const Choice& c) { return c.predicted.feasible; });
-    say("  {}, of which {} the limits; predicted without waiting:\n\n",
-        sim::counted(static_cast<double>(candidates), "candidate"), feasible == 1 ? "1 keeps" : fmt::format("{} keep", feasible));
-    std::vector<std::vector<std::string>> rows{{"rank", "resources", "batch", "time", "money", "accuracy", ""}};
+    const bool both = std::any_of(shown.begin(), shown.end(), [&](std::size_t rank) {
+      return has_both_kinds(scenario, story.policy, story.menu.ranked[rank].predicted);
+    });
+    say("  {}, of which {} the limits; predicted without waiting:\n{}\n",
+        sim::counted(static_cast<double>(candidates), "candidate"), feasible == 1 ? "1 keeps" : fmt::format("{} keep", feasible),
+        both ? "  <= and >= pessimistic, what limits are held against; ~ expected\n" : "");
+    std::vector<std::vector<std::string>> rows{{"rank", "resources", "batch", both ? "time <=" : "time",
+                                                both ? "money ~" : "money", both ? "accuracy >=" : "accuracy", ""}};
+    std::vector<bool> left{false, true, false, false, false, false, true};
+    if (both) {
+      rows.front().insert(rows.front().begin() + 5, "money <=");
+      left.insert(left.begin() + 5, false);
+    }
     std::vector<report::Tone> tones{report::Tone::plain};
     for (const std::size_t rank : shown) {
       const Choice& choice = story.menu.ranked[rank];
@@ -135,10 +159,10 @@ void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
       rows.push_back({fmt::format("{}", rank + 1), resources_words(choice.configuration, scenario.cluster),
                       sim::figure(choice.configuration.batch_size(), 6), sim::time_words(p.time_s), sim::money_words(p.cost_usd),
                       accuracy_words(p.accuracy), standing(story, rank, chosen)});
+      if (both) rows.back().insert(rows.back().begin() + 5, sim::money_words(held_usd(p)));
       tones.push_back(rank == chosen ? report::Tone::best : p.feasible ? report::Tone::plain : report::Tone::broken);
     }
-    say_in_colour(report::aligned(rows, {false, true, false, false, false, false, true},
-                                  takes_colour(stdout) ? tones : std::vector<report::Tone>()));
+    say_in_colour(report::aligned(rows, left, takes_colour(stdout) ? tones : std::vector<report::Tone>()));
     if (shown.size() < candidates) say("  and {} more (--all lists them)\n", candidates - shown.size());
   }
   std::map<std::string, int> reasons;
@@ -161,7 +185,7 @@ void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
   if (!story.menu.remedy.empty()) say("  {}.\n", story.menu.remedy);
 }
 
-void say_what_happened(const JobStory& story) {
+void say_what_happened(const JobStory& story, const Scenario& scenario) {
   const double submit_s = story.submit_s;
   if (std::isnan(story.start_s)) {
     say("  It never started: {}{}.\n", story.state, story.reason.empty() ? "" : ", " + story.reason);
@@ -180,17 +204,21 @@ void say_what_happened(const JobStory& story) {
   const auto start = std::find_if(story.decisions.begin(), story.decisions.end(),
                                   [](const scenarios::DecisionRow& d) { return d.decision == "start"; });
   const bool has = start != story.decisions.end();
+  const std::size_t rank = chosen_rank(story);
+  const bool both =
+      has && rank < story.menu.ranked.size() && has_both_kinds(scenario, story.policy, story.menu.ranked[rank].predicted);
+  const auto named = [&](const char* kind, const std::string& words) { return both ? kind + words : words; };
   const sim::Job* job = story.job ? &*story.job : nullptr;
-  row("time, waiting left out", has ? sim::time_words(start->predicted_time_s) : "-",
+  row("time, waiting left out", has ? named("at most ", sim::time_words(start->predicted_time_s)) : "-",
       sim::time_words(story.end_s - story.start_s), "", false, true);
   if (job != nullptr && job->has_deadline())
     row("time, waiting included", "", sim::time_words(story.end_s - submit_s), sim::time_words(job->deadline_s), true,
         story.end_s - submit_s <= job->deadline_s);
-  row("money", has ? sim::money_words(start->predicted_cost_usd) : "-", sim::money_words(story.cost_usd),
+  row("money", has ? named("expected ", sim::money_words(start->predicted_cost_usd)) : "-", sim::money_words(story.cost_usd),
       job != nullptr && job->has_cost_limit() ? sim::money_words(job->cost_limit_usd) : "",
       job != nullptr && job->has_cost_limit(), job != nullptr && story.cost_usd <= job->cost_limit_usd);
   if (!std::isnan(story.accuracy))
-    row("accuracy", has ? accuracy_words(start->predicted_accuracy) : "-", accuracy_words(story.accuracy),
+    row("accuracy", has ? named("at least ", accuracy_words(start->predicted_accuracy)) : "-", accuracy_words(story.accuracy),
         job != nullptr && job->has_target() ? sim::figure(job->target_accuracy, 4) : "", false, true);
   say("\n{}", report::aligned(rows, {true, false, false, false, true}));
   std::vector<std::string> events;
@@ -252,7 +280,7 @@ int explain_command(const ExplainArguments& arguments) {
       say_candidates(story, scenario, arguments.all);
     if (story.job && !is_same_menu(story, scenario.cluster))
       say("  The run ranked another one first: these candidates are not quite its own.\n");
-    say_what_happened(story);
+    say_what_happened(story, scenario);
   }
   return kOk;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "policies/harness/across_tasks.hpp"
 #include "policies/harness/table_choice.hpp"
 #include "sim/base/random.hpp"
 
@@ -43,13 +44,20 @@ TableFreedom freedom_of(Frozen frozen) {
 }  // namespace
 
 MeasuredCells shared_history(const RunTable& table, const TableHistory& history) {
-  std::vector<std::size_t> order(table.options().size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  sim::Random random(sim::stream_key(history.seed, static_cast<std::uint64_t>(history.repetition), "measured-runs", "history"));
-  random.shuffle(std::span(order));
   MeasuredCells measured(table);
-  for (std::size_t i = 0; i < share_of(history.fraction, order.size()); ++i)
-    for (std::size_t task = 0; task < table.tasks().size(); ++task) measured.add(task, order[i]);
+  for (std::size_t task = 0; task < table.tasks().size(); ++task) {
+    std::vector<std::size_t> order;
+    for (std::size_t option = 0; option < table.options().size(); ++option)
+      if (table.outcome(task, option) != nullptr) order.push_back(option);
+    const TableTask& t = table.tasks()[task];
+    sim::Random random(
+        sim::stream_key(history.seed, static_cast<std::uint64_t>(history.repetition), "measured-runs",
+                        fmt::format("history {} {} {} {} {:g} {:g}", t.model, t.dataset, static_cast<int>(t.precision),
+                                    static_cast<int>(t.lr_rule), t.samples, t.learning_rate)));
+    random.shuffle(std::span(order));
+    order.resize(std::min(order.size(), share_of(history.fraction, table.options().size())));
+    for (const std::size_t option : order) measured.add(task, option);
+  }
   return measured;
 }
 
@@ -72,6 +80,7 @@ TablePolicy::TablePolicy(const PolicySpec& spec)
     if (learned_ == nullptr)
       throw sim::InputError(
           sim::Mistake{.expected = "configure strategies that can choose from a table", .found = fmt::format("\"{}\"", name)});
+    learning_ = learning_of(*entry_, spec.configure.parameters);
   }
 }
 
@@ -90,16 +99,37 @@ TableChoice TablePolicy::by_rule(const TableQuestion& question, const TableHisto
 
 MeasuredCells TablePolicy::past_runs(const TableQuestion& question, const TableHistory& history) const {
   const RunTable& table = *question.table;
-  if (entry_->make_probes == nullptr || history.fraction >= 1) return shared_history(table, history);
+  if (history.fraction >= 1) return shared_history(table, history);
+  if (learning_.probing == Probing::active) return active_probes(question, history);
+  if (learning_.probing == Probing::own && entry_->make_probes != nullptr) return own_probes(question, history);
+  return shared_history(table, history);
+}
+
+std::uint64_t TablePolicy::probe_key(const TableHistory& history, const std::string& who, std::size_t task) const {
+  return sim::stream_key(history.policy_seed, static_cast<std::uint64_t>(history.repetition), "measured-runs",
+                         fmt::format("{} probes of {}", who, task));
+}
+
+/// The first run of a task is the same for all strategies that probe actively.
+MeasuredCells TablePolicy::active_probes(const TableQuestion& question, const TableHistory& history) const {
+  const RunTable& table = *question.table;
+  TaskSearch search{.wanted = learning_.table.all_limits ? question.jobs : question.typical,
+                    .runs = share_of(history.fraction, table.options().size())};
+  for (std::size_t task = 0; task < table.tasks().size(); ++task)
+    search.random_keys.push_back(probe_key(history, "active", task));
+  TaskModel model(table, learning_.table.together, learning_.spread_factor);
+  return probe_tasks(table, search, model);
+}
+
+MeasuredCells TablePolicy::own_probes(const TableQuestion& question, const TableHistory& history) const {
+  const RunTable& table = *question.table;
   MeasuredCells measured(table);
   const auto chooser = entry_->make_probes(Parameters(entry_->parameters, spec_.configure.parameters));
   for (const TableJob& typical : question.typical) {
-    const ProbeBudget budget{
-        .runs = share_of(history.fraction, table.options().size()),
-        .typical = typical,
-        .epochs = epochs_to_the_end(table, typical.task),
-        .random_key = sim::stream_key(history.policy_seed, static_cast<std::uint64_t>(history.repetition), "measured-runs",
-                                      fmt::format("{} probes of {}", name(), typical.task))};
+    const ProbeBudget budget{.runs = share_of(history.fraction, table.options().size()),
+                             .typical = typical,
+                             .epochs = epochs_to_the_end(table, typical.task),
+                             .random_key = probe_key(history, name(), typical.task)};
     probe_task(table, budget, *chooser, measured);
   }
   return measured;
@@ -112,6 +142,14 @@ TablePolicy::Answer TablePolicy::choose(const TableQuestion& question, const Tab
     return answer;
   }
   answer.measured = past_runs(question, history);
+  if (learning_.table.foresees) {
+    TaskModel model(*question.table, learning_.table.together, learning_.spread_factor);
+    for (std::size_t task = 0; task < question.table->tasks().size(); ++task)
+      for (std::size_t option = 0; option < question.table->options().size(); ++option)
+        if (answer.measured.has(task, option) && question.table->outcome(task, option) != nullptr) model.see(task, option);
+    for (const TableJob& job : question.jobs) answer.choices.push_back(cheapest_foreseen(*question.table, job, model));
+    return answer;
+  }
   TableLearner learner(*question.table, answer.measured, learned_->learner(), entry_->make_probes != nullptr);
   const LearnedChoice how{.measured = &answer.measured,
                           .trusts_measured = !is_the_thesis_as_it_was(spec_.configure),

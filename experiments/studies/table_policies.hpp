@@ -28,8 +28,8 @@ struct TableHistory {
   int repetition = 0;
 };
 
-/// The share of the options that a fraction of them gives as past runs: the first so many in the repetition's random order,
-/// the same for all strategies, and for a smaller fraction a part of them.
+/// The share of the options that a fraction of them gives as past runs: the first so many in the repetition's random order, each
+/// task with its own. The same for all strategies, and for a smaller fraction a part of them.
 policies::MeasuredCells shared_history(const policies::RunTable& table, const TableHistory& history);
 
 class TablePolicy {
@@ -48,8 +48,12 @@ class TablePolicy {
   enum class Kind { oracle, median_feasible, random_feasible, manual, learned };
   policies::TableChoice by_rule(const TableQuestion& question, const TableHistory& history, std::size_t job) const;
   policies::MeasuredCells past_runs(const TableQuestion& question, const TableHistory& history) const;
+  policies::MeasuredCells own_probes(const TableQuestion& question, const TableHistory& history) const;
+  policies::MeasuredCells active_probes(const TableQuestion& question, const TableHistory& history) const;
+  std::uint64_t probe_key(const TableHistory& history, const std::string& who, std::size_t task) const;
 
   policies::PolicySpec spec_;
+  policies::Learning learning_;
   Kind kind_ = Kind::learned;
   std::shared_ptr<const policies::FromHistory> learned_;
   const policies::ConfigureEntry* entry_ = nullptr;

@@ -12,256 +12,15 @@ namespace rehearse::policies {
 
 namespace {
 
-constexpr double kForeverEpochs = 30;  // log epochs beyond which nobody trains
-constexpr double kProbeSteps = 50;     // that are timed, at least
-constexpr double kProbeSeconds = 5;    // for which steps are timed, at least
-constexpr double kUnknownStepS = 6;    // that a step may take where nothing is known yet
-constexpr double kRankingCaution =
-    0.5;                              // FromHistory's: of the way from expected to pessimistic money, which choices are ranked by
-constexpr std::size_t kWaveSize = 8;  // measurements at a time
-constexpr int kMostWaves = 4;         // of timed steps, one after the other, at one date
+constexpr double kProbeSteps = 50;       // that are timed, at least
+constexpr double kProbeSeconds = 5;      // for which steps are timed, at least
+constexpr std::size_t kWaveSize = 8;     // measurements at a time
+constexpr int kMostWaves = 4;            // of timed steps, one after the other, at one date
 constexpr std::size_t kTypicalJobs = 5;  // jobs that stand for all that have arrived
-constexpr double kFasterFor = 1.25;      // a training may cost so much more than the cheapest to be over sooner
 constexpr double kPatience = 0.5;        // of what a deadline leaves, that a job may wait for trainings
 constexpr double kWorthWaiting = 0.9;    // of a job's money: if it becomes less, the job waits for it
 constexpr double kSpare = 0.002;         // of what the jobs to come will cost: for trainings that are over sooner, or go on
-constexpr double kKnownWidth = 0.5;      // of log seconds, where a configuration's time counts as known
 constexpr std::size_t kTried = 40;       // configurations whose steps are worth thinking of
-
-/// The mean of exp over an interval.
-double mean_exp(const LogBounds& i) {
-  const double width = i.width();
-  return width < 1e-6 ? std::exp(i.middle()) : (std::exp(i.high) - std::exp(i.low)) / width;
-}
-
-LogBounds met(const LogBounds& a, double low, double high) {
-  const LogBounds both{std::max(a.low, low), std::min(a.high, high)};
-  return both.low <= both.high ? both : LogBounds{both.middle(), both.middle()};
-}
-
-}  // namespace
-
-/// What decisions are worth, by what is known and what is imagined.
-class ActiveProbes::Outlook {
- public:
-  Outlook(std::span<const ProbeCandidate> candidates, std::span<const PastRun> runs, const ActiveOptions& options,
-          std::vector<JobLimits> limits)
-      : candidates_(candidates), options_(options), limits_(std::move(limits)) {
-    std::map<std::string, std::vector<PastRun>> by_instance;
-    for (const PastRun& run : runs)
-      if (tells_time(run)) by_instance[run.instance].push_back(run);
-    std::map<std::string, TimeEnvelope> envelopes;
-    std::map<double, std::size_t> slot_of_batch;
-    for (const auto& [instance, of] : by_instance) envelopes.emplace(instance, TimeEnvelope(of, options.envelope));
-    for (const ProbeCandidate& c : candidates) {
-      workers_.push_back(std::log(c.run.workers));
-      batches_.push_back(std::log(c.run.batch_size));
-      const auto envelope = envelopes.find(c.instance);
-      times_.push_back(envelope == envelopes.end() ? LogBounds{0, kUnbounded}
-                                                   : envelope->second.bounds(workers_.back(), batches_.back()));
-      noise_.push_back(envelope == envelopes.end() ? 0 : envelope->second.deviations() * options.envelope.time_noise);
-      slack_.push_back(envelope == envelopes.end() ? TimeSlack{} : envelope->second.slack());
-      if (slot_of_batch.emplace(c.run.batch_size, slots_.size()).second) slots_.push_back(batches_.back());
-      slot_.push_back(slot_of_batch.at(c.run.batch_size));
-    }
-    const EpochEnvelope epochs(runs, options.envelope);
-    for (const JobLimits& job : limits_) {
-      std::vector<LogBounds> of_job;
-      for (const double batch : slots_) {
-        if (std::isnan(job.floor) || epochs.empty()) {
-          const double certain = std::log(std::max(1.0, job.epochs));
-          of_job.push_back({certain, certain});
-        } else {
-          of_job.push_back(epochs.bounds(batch, job.floor));
-        }
-      }
-      epochs_.push_back(std::move(of_job));
-    }
-    for (const double batch : slots_) trained_.push_back(epochs.trained(batch));
-    epoch_noise_ = options.envelope.epoch_noise;
-    epoch_s_.resize(candidates.size());
-    longest_epoch_s_.resize(candidates.size());
-    for (std::size_t c = 0; c < candidates.size(); ++c) settle_time(c);
-    training_.assign(limits_.size(), std::vector<Training>(slots_.size()));
-    for (std::size_t job = 0; job < limits_.size(); ++job)
-      for (std::size_t slot = 0; slot < slots_.size(); ++slot) settle_training(job, slot);
-  }
-
-  std::size_t size() const { return candidates_.size(); }
-  std::size_t batches() const { return slots_.size(); }
-  std::size_t slot(std::size_t candidate) const { return slot_[candidate]; }
-  const LogBounds& time(std::size_t candidate) const { return times_[candidate]; }
-  const LogBounds& epochs(std::size_t job, std::size_t slot) const { return epochs_[job][slot]; }
-  double trained(std::size_t slot) const { return trained_[slot]; }
-  const std::vector<JobLimits>& limits() const { return limits_; }
-  bool is_known(std::size_t candidate) const { return times_[candidate].width() < kKnownWidth; }
-  double epoch_s(std::size_t c) const { return epoch_s_[c]; }
-  double longest_epoch_s(std::size_t c) const { return longest_epoch_s_[c]; }
-  double longest_step_s(std::size_t c) const {
-    return std::isinf(times_[c].high) ? kUnknownStepS : std::exp(times_[c].high) * candidates_[c].run.batch_size;
-  }
-
-  double safe_s(std::size_t job, std::size_t c) const {
-    const double epochs = training_[job][slot_[c]].safe;
-    if (std::isinf(epochs) || std::isinf(longest_epoch_s_[c])) return kUnbounded;
-    return candidates_[c].start_s + epochs * longest_epoch_s_[c] * (1 + options_.margins.time);
-  }
-  double expected_usd(std::size_t job, std::size_t c) const {
-    return candidates_[c].usd_per_s * (candidates_[c].start_s + epoch_s_[c] * training_[job][slot_[c]].expected);
-  }
-  double least_s(std::size_t job, std::size_t c) const {
-    return candidates_[c].start_s + candidates_[c].run.samples * std::exp(times_[c].low + epochs_[job][slot_[c]].low);
-  }
-  double least_usd(std::size_t job, std::size_t c) const { return candidates_[c].usd_per_s * least_s(job, c); }
-  bool may_take(std::size_t job, std::size_t c) const {
-    return !candidates_[c].too_large &&
-           (limits_[job].batch_size == 0 || limits_[job].batch_size == candidates_[c].run.batch_size);
-  }
-  /// Could it keep the deadline, at its best?
-  bool may_keep(std::size_t job, std::size_t c) const { return may_take(job, c) && least_s(job, c) <= limits_[job].deadline_s; }
-
-  /// Money of the choice that would be made for a job like this one; where none is sure to keep the limits, the fastest one's
-  /// twice: a broken limit costs the run again.
-  double worth_usd(std::size_t job) const {
-    double best = kUnbounded, best_usd = kUnbounded, soonest = kUnbounded, soonest_usd = kUnbounded;
-    for (std::size_t c = 0; c < candidates_.size(); ++c) {
-      if (!may_take(job, c) || std::isinf(times_[c].high)) continue;
-      const double safe = safe_s(job, c), usd = expected_usd(job, c);
-      if (safe < kUnbounded && safe <= limits_[job].deadline_s) {
-        const double ranked = (1 - kRankingCaution) * usd + kRankingCaution * candidates_[c].usd_per_s * safe;
-        if (ranked < best) {
-          best = ranked;
-          best_usd = usd;
-        }
-      }
-      const double fast = candidates_[c].start_s + epoch_s_[c] * training_[job][slot_[c]].likely;
-      if (fast < soonest) {
-        soonest = fast;
-        soonest_usd = usd;
-      }
-    }
-    return best < kUnbounded ? best_usd : 2 * soonest_usd;
-  }
-  double worth_usd() const {
-    double sum = 0;
-    for (std::size_t job = 0; job < limits_.size(); ++job) sum += worth_usd(job);
-    return sum / static_cast<double>(limits_.size());
-  }
-
-  /// As if the steps of this one had been timed, `share` of the way up its interval.
-  void imagine_time(std::size_t candidate, double share) {
-    const LogBounds& of = times_[candidate];
-    TimePoint point{.workers = workers_[candidate], .batch = batches_[candidate], .seconds = of.low + share * of.width()};
-    for (std::size_t c = 0; c < candidates_.size(); ++c) {
-      if (candidates_[c].instance != candidates_[candidate].instance) continue;
-      const double noise = noise_[candidate];
-      times_[c] = met(times_[c], low_from(point, slack_[c], workers_[c], batches_[c]) - noise,
-                      high_from(point, slack_[c], workers_[c], batches_[c]) + noise);
-      settle_time(c);
-    }
-  }
-  /// As if this batch had been trained; `share` above 1: it never reaches the floors.
-  void imagine_training(std::size_t slot, double share) {
-    for (std::size_t job = 0; job < limits_.size(); ++job) {
-      const LogBounds of = epochs_[job][slot];
-      const double high = of.high > kForeverEpochs ? likely_high(job, slot) : of.high;
-      const double at = of.low + std::min(share, 1.0) * (high - of.low);
-      for (std::size_t s = 0; s < slots_.size(); ++s) {
-        const double larger = slots_[s] - slots_[slot];
-        LogBounds& e = epochs_[job][s];
-        if (share > 1) {
-          if (larger >= 0) e = {std::max(e.low, high), kUnbounded};
-        } else {
-          const double up = larger <= 0.7 ? at + std::max(0.0, larger) + epoch_noise_ : kUnbounded;
-          e = met(e, at + std::min(0.0, larger) - epoch_noise_, up);
-        }
-        settle_training(job, s);
-      }
-    }
-  }
-  /// Whether a training at this batch may never reach the floors.
-  bool may_never(std::size_t slot) const {
-    return std::any_of(epochs_.begin(), epochs_.end(), [&](const auto& of_job) { return of_job[slot].high > kForeverEpochs; });
-  }
-  double likely_high(std::size_t job, std::size_t slot) const {
-    const LogBounds& e = epochs_[job][slot];
-    return e.high > kForeverEpochs ? std::max(e.low + 1, std::log(std::max(2.0, limits_[job].epochs))) : e.high;
-  }
-
- private:
-  /// Epochs of a job at a batch.
-  struct Training {
-    double safe = 0, expected = 0, likely = 0;
-  };
-  void settle_time(std::size_t c) {
-    epoch_s_[c] = candidates_[c].run.samples * mean_exp(times_[c]);
-    longest_epoch_s_[c] = candidates_[c].run.samples * std::exp(times_[c].high);
-  }
-  void settle_training(std::size_t job, std::size_t slot) {
-    const double again = limits_[job].readings - 1;
-    LogBounds e = epochs_[job][slot];
-    Training& out = training_[job][slot];
-    out.safe = e.high > kForeverEpochs ? kUnbounded : std::ceil(std::exp(e.high) * (1 + options_.margins.epochs) - 1e-9) + again;
-    e.high = likely_high(job, slot);
-    out.expected = mean_exp(e) + again;
-    out.likely = std::exp(e.high) + again;
-  }
-
-  std::span<const ProbeCandidate> candidates_;
-  const ActiveOptions& options_;
-  std::vector<JobLimits> limits_;
-  std::vector<double> epoch_s_, longest_epoch_s_;
-  std::vector<std::vector<Training>> training_;  // by job and batch
-  std::vector<double> workers_, batches_, noise_;
-  std::vector<TimeSlack> slack_;
-  std::vector<LogBounds> times_;
-  std::vector<double> slots_, trained_;  // of each batch: its logarithm, epochs of the longest training
-  std::vector<std::size_t> slot_;
-  std::vector<std::vector<LogBounds>> epochs_;  // by job and batch
-  double epoch_noise_ = 0;
-};
-
-namespace {
-
-constexpr double kImaginedShares[] = {1.0 / 6, 0.5, 5.0 / 6};
-constexpr double kNeverReached = 2;  // a share above 1: never
-
-/// Mean worth after what is imagined with each share.
-template <class Outlook, class Imagine>
-double worth_after(const Outlook& now, std::span<const double> shares, Imagine&& imagine) {
-  double sum = 0;
-  for (const double share : shares) {
-    Outlook then = now;
-    imagine(then, share);
-    sum += then.worth_usd();
-  }
-  return sum / static_cast<double>(shares.size());
-}
-
-template <class Outlook>
-std::vector<double> shares_of_training(const Outlook& outlook, std::size_t slot) {
-  if (outlook.may_never(slot)) return {0.25, 0.75, kNeverReached};
-  return {kImaginedShares[0], kImaginedShares[1], kImaginedShares[2]};
-}
-
-/// The candidate that trains this batch: the cheapest whose time is known, or one that is over sooner for little more. None:
-/// size.
-template <class Outlook>
-std::size_t trainer_of(const Outlook& outlook, std::span<const ProbeCandidate> candidates, std::size_t slot, double spare_usd) {
-  std::size_t cheapest = candidates.size();
-  const auto usd = [&](std::size_t c) { return candidates[c].usd_per_s * outlook.epoch_s(c); };
-  for (std::size_t c = 0; c < candidates.size(); ++c)
-    if (!candidates[c].too_large && outlook.slot(c) == slot && outlook.is_known(c) &&
-        (cheapest == candidates.size() || usd(c) < usd(cheapest)))
-      cheapest = c;
-  std::size_t chosen = cheapest;
-  for (std::size_t c = 0; c < candidates.size() && cheapest < candidates.size(); ++c)
-    if (!candidates[c].too_large && outlook.slot(c) == slot && outlook.is_known(c) &&
-        usd(c) <= std::max(kFasterFor * usd(cheapest), std::min(2 * usd(cheapest), usd(cheapest) + spare_usd)) &&
-        outlook.epoch_s(c) < outlook.epoch_s(chosen))
-      chosen = c;
-  return chosen;
-}
 
 }  // namespace
 
@@ -305,11 +64,11 @@ double ActiveProbes::time_first(double now_s) {
   }
   std::vector<std::size_t> wave;
   for (const auto& [instance, candidate] : first) wave.push_back(candidate);
-  const Outlook outlook(candidates_, known(now_s), options_, arrived_);
+  const ProbeOutlook outlook(candidates_, known(now_s), options_, arrived_);
   return buy_times(wave, outlook, now_s);
 }
 
-double ActiveProbes::buy_times(std::span<const std::size_t> wave, const Outlook& outlook, double now_s) {
+double ActiveProbes::buy_times(std::span<const std::size_t> wave, const ProbeOutlook& outlook, double now_s) {
   double end_s = now_s;
   for (const std::size_t c : wave) {
     timed_[c] = true;
@@ -324,7 +83,7 @@ double ActiveProbes::buy_times(std::span<const std::size_t> wave, const Outlook&
 }
 
 double ActiveProbes::soonest_s(const JobLimits& job, double at_s) const {
-  const Outlook outlook(candidates_, known(at_s), options_, {job});
+  const ProbeOutlook outlook(candidates_, known(at_s), options_, {job});
   double soonest = kUnbounded;
   for (std::size_t c = 0; c < candidates_.size(); ++c)
     if (outlook.may_take(0, c)) soonest = std::min(soonest, outlook.safe_s(0, c));
@@ -345,9 +104,9 @@ double ActiveProbes::time_more(double now_s, const JobLimits& job) {
     wait_for(time_first(now_s), 0);
   }
   for (int wave_number = 0; wave_number < kMostWaves; ++wave_number) {
-    Outlook outlook(candidates_, known(begin_s), options_, typical_limits());
+    ProbeOutlook outlook(candidates_, known(begin_s), options_, typical_limits());
     const double soonest = soonest_s(job, begin_s);
-    Outlook imagined = outlook;
+    ProbeOutlook imagined = outlook;
     std::vector<std::size_t> wave;
     double wave_usd = 0;  // what it will cost
     const double left = left_usd(outlook.worth_usd());
@@ -378,14 +137,14 @@ double ActiveProbes::time_more(double now_s, const JobLimits& job) {
         return laboratory_.price_usd(c, candidates_[c].start_s + std::max(kProbeSeconds, steps_s));
       };
       for (const auto& [least, c] : tried) {
-        const auto imagine = [c = c](Outlook& then, double share) { then.imagine_time(c, share); };
+        const auto imagine = [c = c](ProbeOutlook& then, double share) { then.imagine_time(c, share); };
         consider(c, worth_after(imagined, kImaginedShares, imagine), price_of(c));
       }
       // A time and a training may pay only together.
       for (std::size_t i = 0; i < std::min<std::size_t>(tried.size(), 8) && best == candidates_.size(); ++i) {
         const std::size_t c = tried[i].second, slot = imagined.slot(c);
-        const std::vector<double> shares = shares_of_training(imagined, slot);
-        const auto both = [&](Outlook& then, double share) {
+        const std::vector<double> shares = imagined.shares_of_training(slot);
+        const auto both = [&](ProbeOutlook& then, double share) {
           then.imagine_time(c, 0.5);
           then.imagine_training(slot, share);
         };
@@ -418,8 +177,8 @@ void ActiveProbes::train_more(double now_s) {
     cap = std::max(cap, job.epochs);
   }
   if (until == 0) return;
-  const Outlook outlook(candidates_, known(now_s), options_, typical_limits());
-  Outlook imagined = outlook;
+  const ProbeOutlook outlook(candidates_, known(now_s), options_, typical_limits());
+  ProbeOutlook imagined = outlook;
   const double spare_usd = kSpare * jobs * outlook.worth_usd();
   const auto batch_of = [&](std::size_t c) { return candidates_[c].run.batch_size; };
   std::set<std::size_t> closed;  // batches that need no training now
@@ -441,10 +200,10 @@ void ActiveProbes::train_more(double now_s) {
         epochs = std::max(epochs, std::exp(0.5 * (imagined.epochs(j, slot).low + imagined.likely_high(j, slot))));
         width = std::max(width, imagined.epochs(j, slot).width());
       }
-      const std::size_t trainer = trainer_of(outlook, candidates_, slot, spare_usd / epochs);
+      const std::size_t trainer = outlook.trainer_of(slot, spare_usd / epochs);
       if (trainer == candidates_.size() || width < 3 * options_.envelope.epoch_noise + 0.05) continue;
-      const auto imagine = [slot](Outlook& then, double share) { then.imagine_training(slot, share); };
-      const double after = worth_after(imagined, shares_of_training(imagined, slot), imagine);
+      const auto imagine = [slot](ProbeOutlook& then, double share) { then.imagine_training(slot, share); };
+      const double after = worth_after(imagined, imagined.shares_of_training(slot), imagine);
       const auto training = trainings_.find(batch_of(trainer));
       const double done = training == trainings_.end() ? 0 : training->second.epochs;
       const double price =
@@ -518,15 +277,15 @@ double ActiveProbes::wait_for_trainings(const JobLimits& job, double now_s, doub
   const auto outlook_after = [&](double wait_s) {
     JobLimits later = job;
     later.deadline_s -= wait_s;
-    return Outlook(candidates_, runs, options_, {later});
+    return ProbeOutlook(candidates_, runs, options_, {later});
   };
   const double latest_s = std::isinf(job.deadline_s) ? kUnbounded : kPatience * (job.deadline_s - soonest_s(job, from_s));
   double best_usd = outlook_after(waited_s).worth_usd(), best_s = waited_s;
   for (std::size_t k = 0; k < pending.size(); ++k) {
     const double wait_s = std::max(waited_s, pending[k]->expected_s - now_s);
     if (wait_s > latest_s) break;
-    const Outlook now = outlook_after(wait_s);
-    const double usd = worth_after(now, kImaginedShares, [&](Outlook& then, double share) {
+    const ProbeOutlook now = outlook_after(wait_s);
+    const double usd = worth_after(now, kImaginedShares, [&](ProbeOutlook& then, double share) {
       for (std::size_t i = 0; i <= k; ++i)
         for (std::size_t c = 0; c < candidates_.size(); ++c)
           if (candidates_[c].run.batch_size == pending[i]->training) {

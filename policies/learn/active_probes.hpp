@@ -7,30 +7,11 @@
 #include <cstddef>
 #include <map>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "policies/learn/envelopes.hpp"
+#include "policies/learn/probe_outlook.hpp"
 
 namespace rehearse::policies {
-
-/// A configuration that jobs of the profile may get, and that may be measured.
-struct ProbeCandidate {
-  PlannedRun run;
-  std::string instance;
-  double usd_per_s = 0;
-  double start_s = 0;      ///< of a job and of a measurement
-  bool too_large = false;  ///< for the memory of its workers, as has been seen
-};
-
-/// What is known of a job that has arrived.
-struct JobLimits {
-  double floor = 0;       ///< NaN: none
-  double deadline_s = 0;  ///< infinite: none
-  double epochs = 0;      ///< exactly so many; of a job with a floor, at most
-  double batch_size = 0;  ///< that it must have; 0: any
-  double readings = 1;
-};
 
 /// Where measurements are made: outside of the queue, paid for as billed.
 class Laboratory {
@@ -48,13 +29,6 @@ class Laboratory {
   /// Trains until two evaluations in a row read `until`, at most `epochs` and `most_s` in all. Goes on where the last training
   /// with this batch size ended, if there was one.
   virtual Measured train(std::size_t candidate, double until, double epochs, double most_s) = 0;
-};
-
-struct ActiveOptions {
-  EnvelopeOptions envelope;
-  EnvelopeMargins margins;
-  double reuse_jobs = 0;  ///< jobs that are expected in all
-  double budget = 0.05;   ///< of what those are expected to cost: for all measurements but the first
 };
 
 class ActiveProbes {
@@ -90,7 +64,6 @@ class ActiveProbes {
     double reached = 0;  ///< the accuracy that it was to read twice, and did
     double end_s = 0;
   };
-  class Outlook;
   double time_first(double now_s);
   double time_more(double now_s, const JobLimits& job);
   void train_more(double now_s);
@@ -102,7 +75,7 @@ class ActiveProbes {
   double left_usd(double job_usd) const;
   void note_too_large(const PastRun& run);
   void pay(const Laboratory::Measured& measured, std::size_t candidate, double most_s);
-  double buy_times(std::span<const std::size_t> wave, const Outlook& outlook, double now_s);
+  double buy_times(std::span<const std::size_t> wave, const ProbeOutlook& outlook, double now_s);
   std::vector<JobLimits> typical_limits() const;
   double soonest_s(const JobLimits& job, double at_s) const;
 

@@ -31,6 +31,7 @@ struct EnvelopeOptions {
   double probability = 0.9;   ///< with which the bounds of a point hold, were the orders true
   double time_noise = 0.05;   ///< standard deviation of the logarithm of a measured time
   double epoch_noise = 0.07;  ///< of the epochs that two runs alike need to the same accuracy
+  EnvelopeOptions spread_by(double factor) const { return {probability, factor * time_noise, factor * epoch_noise}; }
 };
 
 /// A measured point of times: logarithms of workers, of the batch and of the seconds that a sample takes.
@@ -120,6 +121,7 @@ class EpochEnvelope {
 
 struct EnvelopeMargins {
   double time = 0.08, epochs = 0.08;  ///< for what differs from run to run: shares
+  EnvelopeMargins spread_by(double factor) const { return {factor * time, factor * epochs}; }
 };
 
 class EnvelopeLearner final : public RunLearner {

@@ -22,17 +22,17 @@ std::array<double, 2> accuracy_point(const PlannedRun& run, double epochs) {
   return {std::log2(run.asynchronous ? run.workers : run.batch_size), std::log2(epochs)};
 }
 
-GaussianProcess time_process(std::span<const PastRun> runs) {
+GaussianProcess time_process(std::span<const PastRun> runs, double noise_factor) {
   GaussianSamples samples{.dimension = 2};
   for (const PastRun& run : runs) {
     const auto x = time_point(planned(run));
     samples.x.insert(samples.x.end(), x.begin(), x.end());
     samples.y.push_back(std::log(run.time_s / run.epochs / run.samples * run.workers));
   }
-  return GaussianProcess::fit(samples);
+  return GaussianProcess::fit(samples, noise_factor);
 }
 
-GaussianProcess accuracy_process(std::span<const PastRun> runs) {
+GaussianProcess accuracy_process(std::span<const PastRun> runs, double noise_factor) {
   GaussianSamples samples{.dimension = 2};
   for (const PastRun& run : runs) {
     const auto x = accuracy_point(planned(run), run.epochs);
@@ -40,15 +40,15 @@ GaussianProcess accuracy_process(std::span<const PastRun> runs) {
     samples.y.push_back(run.accuracy);
     samples.group.push_back(run.group);
   }
-  return GaussianProcess::fit(samples);
+  return GaussianProcess::fit(samples, noise_factor);
 }
 
 double deviations_at(double quantile) { return quantile <= 0.5 ? 0 : normal_quantile(std::min(quantile, 0.9999)); }
 
 }  // namespace
 
-GaussianTimes::GaussianTimes(std::span<const PastRun> runs, double quantile)
-    : deviations_(deviations_at(quantile)), process_(time_process(runs)) {}
+GaussianTimes::GaussianTimes(std::span<const PastRun> runs, double quantile, double noise_factor)
+    : deviations_(deviations_at(quantile)), process_(time_process(runs, noise_factor)) {}
 
 Gaussian GaussianTimes::log_epoch_time(const PlannedRun& run) const {
   Gaussian found = process_.at(time_point(run));
@@ -65,10 +65,10 @@ Prediction GaussianTimes::epoch_time_s(const PlannedRun& run) const {
           .extrapolated = log_time.deviation > 0.9 * process_.kernel().deviation};
 }
 
-GaussianAccuracies::GaussianAccuracies(std::span<const PastRun> runs, double quantile)
+GaussianAccuracies::GaussianAccuracies(std::span<const PastRun> runs, double quantile, double noise_factor)
     : deviations_(deviations_at(quantile)),
       most_epochs_(std::ranges::max_element(runs, {}, &PastRun::epochs)->epochs),
-      process_(accuracy_process(runs)) {}
+      process_(accuracy_process(runs, noise_factor)) {}
 
 Gaussian GaussianAccuracies::distribution(const PlannedRun& run, double epochs) const {
   return process_.at(accuracy_point(run, std::min(epochs, most_epochs_)));
@@ -85,7 +85,7 @@ Prediction GaussianAccuracies::accuracy(const PlannedRun& run, double epochs) co
 
 std::unique_ptr<EpochTimes> GaussianLearner::epoch_times(std::span<const PastRun> runs) const {
   if (runs.empty()) return nullptr;
-  const auto learn = [&](std::span<const PastRun> measured) { return GaussianTimes(measured, quantile_); };
+  const auto learn = [&](std::span<const PastRun> measured) { return GaussianTimes(measured, quantile_, noise_factor_); };
   const auto falls_short = [](const GaussianTimes& without, const PastRun& run) {
     return without.epoch_time_s(planned(run)).expected < run.time_s / run.epochs;
   };
@@ -95,7 +95,7 @@ std::unique_ptr<EpochTimes> GaussianLearner::epoch_times(std::span<const PastRun
 std::unique_ptr<Accuracies> GaussianLearner::accuracies(std::span<const PastRun> runs, bool asynchronous) const {
   const std::vector<PastRun> alike = trained_alike(runs, asynchronous);
   if (alike.empty()) return nullptr;
-  const auto learn = [&](std::span<const PastRun> measured) { return GaussianAccuracies(measured, quantile_); };
+  const auto learn = [&](std::span<const PastRun> measured) { return GaussianAccuracies(measured, quantile_, noise_factor_); };
   const auto falls_short = [](const GaussianAccuracies& without, const PastRun& run) {
     return without.accuracy(planned(run), run.epochs).expected < run.accuracy;
   };
@@ -148,7 +148,7 @@ GaussianProcess::GaussianProcess(GaussianSamples samples, const Kernel& kernel) 
   fit_ = half.squaredNorm();
 }
 
-GaussianProcess GaussianProcess::fit(const GaussianSamples& samples) {
+GaussianProcess GaussianProcess::fit(const GaussianSamples& samples, double noise_factor) {
   const auto n = static_cast<double>(samples.y.size());
   const double mean = std::accumulate(samples.y.begin(), samples.y.end(), 0.0) / n;
   std::optional<GaussianProcess> best;
@@ -164,8 +164,11 @@ GaussianProcess GaussianProcess::fit(const GaussianSamples& samples) {
   }
   for (const double length : {0.5, 1.0, 2.0, 4.0, 8.0, 16.0}) {
     for (const auto& [noise, group_noise] : noises) {
-      const GaussianProcess unit(samples,
-                                 {.length = length, .deviation = 1, .noise = noise, .mean = mean, .group_noise = group_noise});
+      const GaussianProcess unit(samples, {.length = length,
+                                           .deviation = 1,
+                                           .noise = noise_factor * noise,
+                                           .mean = mean,
+                                           .group_noise = noise_factor * group_noise});
       // The likeliest deviation given the rest; a hair for rows that are all alike.
       const double deviation = std::max(1e-9 * (1 + std::abs(mean)), std::sqrt(unit.fit_ / n));
       GaussianProcess candidate = unit;

@@ -41,8 +41,8 @@ class GaussianProcess {
   /// At least one row.
   GaussianProcess(GaussianSamples samples, const Kernel& kernel);
   /// Mean: that of the rows. Length 2^-1..2^4, noise 0.03, 0.1, 0.3 and, where there are groups, theirs 0.03, 0.1, 0.3: the
-  /// likeliest of these, the deviation by its closed form for each.
-  static GaussianProcess fit(const GaussianSamples& samples);
+  /// likeliest of these, the deviation by its closed form for each. `noise_factor` multiplies those of noise.
+  static GaussianProcess fit(const GaussianSamples& samples, double noise_factor = 1);
 
   Gaussian at(std::span<const double> x) const;
   const Kernel& kernel() const { return kernel_; }
@@ -70,7 +70,7 @@ double normal_quantile(double quantile);
 class GaussianTimes final : public EpochTimes {
  public:
   /// At least one run. `safe` is `quantile` of the way up.
-  GaussianTimes(std::span<const PastRun> runs, double quantile);
+  GaussianTimes(std::span<const PastRun> runs, double quantile, double noise_factor = 1);
   Prediction epoch_time_s(const PlannedRun& run) const override;
   /// Of the logarithm of an epoch's seconds.
   Gaussian log_epoch_time(const PlannedRun& run) const;
@@ -83,7 +83,7 @@ class GaussianTimes final : public EpochTimes {
 /// Accuracy on log2 of (global batch, or workers when asynchronous; epochs, at most those of the longest past run).
 class GaussianAccuracies final : public Accuracies {
  public:
-  GaussianAccuracies(std::span<const PastRun> runs, double quantile);
+  GaussianAccuracies(std::span<const PastRun> runs, double quantile, double noise_factor = 1);
   Prediction accuracy(const PlannedRun& run, double epochs) const override;
   Gaussian distribution(const PlannedRun& run, double epochs) const;
 
@@ -95,12 +95,12 @@ class GaussianAccuracies final : public Accuracies {
 /// Censored runs join as in a PointLearner.
 class GaussianLearner final : public RunLearner {
  public:
-  explicit GaussianLearner(double quantile) : quantile_(quantile) {}
+  explicit GaussianLearner(double quantile, double noise_factor = 1) : quantile_(quantile), noise_factor_(noise_factor) {}
   std::unique_ptr<EpochTimes> epoch_times(std::span<const PastRun> runs) const override;
   std::unique_ptr<Accuracies> accuracies(std::span<const PastRun> runs, bool asynchronous) const override;
 
  private:
-  double quantile_;
+  double quantile_, noise_factor_;
 };
 
 }  // namespace rehearse::policies

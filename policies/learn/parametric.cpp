@@ -70,7 +70,7 @@ TimeGuess Parametric::guess_times(std::span<const PastRun> runs) const {
           [&](const VectorXd& theta) {
             return residuals(runs, [&](const PastRun& r) { return std::log(law(theta, planned(r)) / step_s(r)); });
           },
-      .prior_sd = VectorXd{{3, 3, 3, 3, 1}},
+      .prior_sd = spread_factor_ * VectorXd{{3, 3, 3, 3, 1}},
       .low = VectorXd{{-5, -5, -5, -5, std::log(0.5)}},  // g from 1 to 10
       .high = VectorXd{{5, 5, 5, 5, std::log(5.0)}},
   });
@@ -92,7 +92,7 @@ AccuracyGuess Parametric::guess_accuracies(std::span<const PastRun> runs) const 
           [&](const VectorXd& theta) {
             return residuals(runs, [&](const PastRun& r) { return law(theta, planned(r), r.epochs) - r.accuracy; });
           },
-      .prior_sd = VectorXd{{1, 2, 3, 1, 3, 2}},
+      .prior_sd = spread_factor_ * VectorXd{{1, 2, 3, 1, 3, 2}},
       .low = VectorXd{{-3, -5, -5, -2, -5, -5}},
       .high = VectorXd{{0, 3, 5, 2, 5, 3}},
       .start = VectorXd{{-0.1, 0, 0, 0, 0, 0}},

@@ -11,11 +11,16 @@ namespace rehearse::policies {
 /// (phi + 1)/(phi + B). Robust least squares of logarithms and of accuracies, with weak priors.
 class Parametric final : public PointLearner {
  public:
-  using PointLearner::PointLearner;
+  /// `spread_factor` multiplies how far from the first guess the priors lie.
+  explicit Parametric(double margin_quantile, double spread_factor = 1)
+      : PointLearner(margin_quantile), spread_factor_(spread_factor) {}
 
  protected:
   TimeGuess guess_times(std::span<const PastRun> runs) const override;
   AccuracyGuess guess_accuracies(std::span<const PastRun> runs) const override;
+
+ private:
+  double spread_factor_;
 };
 
 }  // namespace rehearse::policies

@@ -43,14 +43,14 @@ double probability_of_limits(const sim::Job& job, const Foreseen& run) {
 /// The runs and what they could be, by instance, in the order of names.
 class Search {
  public:
-  Search(const ProbeView& view, bool curves) : view_(view) {
+  Search(const ProbeView& view, bool curves, double noise_factor) : view_(view) {
     std::map<std::string, std::vector<PastRun>> by_instance;
     for (const PastRun& run : view.seen) by_instance[run.instance].push_back(run);
-    for (const auto& [instance, runs] : by_instance) times_.emplace(instance, GaussianTimes(runs, 0));
+    for (const auto& [instance, runs] : by_instance) times_.emplace(instance, GaussianTimes(runs, 0, noise_factor));
     if (curves)
-      accuracies_.emplace(points_of_curves(view.seen), 0);
+      accuracies_.emplace(points_of_curves(view.seen), 0, noise_factor);
     else
-      accuracies_.emplace(view.seen, 0);
+      accuracies_.emplace(view.seen, 0, noise_factor);
     for (const Probe& probe : view.pool) money_of_[probe.instance] = {probe.usd_per_s / probe.run.workers, probe.start_s};
     for (const PastRun& run : view.seen) best_ = std::min(best_, kept_objective(run));
   }
@@ -134,7 +134,7 @@ std::size_t BayesianProbes::next(const ProbeView& view) {
       if (view.pool[i].instance == instance) there.push_back(i);
     return there[sim::Random(view.random_key).below(there.size())];
   }
-  Search search(view, curves_);
+  Search search(view, curves_, noise_factor_);
   std::size_t best = 0;
   double most = -1;
   for (std::size_t i = 0; i < view.pool.size(); ++i) {

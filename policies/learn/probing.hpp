@@ -47,12 +47,14 @@ class RandomProbes final : public ProbeChooser {
 class BayesianProbes final : public ProbeChooser {
  public:
   /// `curves`: all evaluations of a run count, not its last alone.
-  explicit BayesianProbes(int initial, bool curves = false) : initial_(initial), curves_(curves) {}
+  explicit BayesianProbes(int initial, bool curves = false, double noise_factor = 1)
+      : initial_(initial), curves_(curves), noise_factor_(noise_factor) {}
   std::size_t next(const ProbeView& view) override;
 
  private:
   int initial_;
   bool curves_;
+  double noise_factor_;
 };
 
 }  // namespace rehearse::policies

@@ -80,6 +80,17 @@ ParameterDeclaration margin_parameter(std::string help) {
   return {.name = "margin_quantile", .fallback = 0.8, .help = std::move(help), .low = 0, .high = 1};
 }
 
+constexpr const char* kPriorFactor = "prior_factor";
+
+/// Of strategies that believe something of the world's spreads before they measure: to see what hangs on it.
+ParameterDeclaration prior_factor_parameter() {
+  return {.name = kPriorFactor,
+          .fallback = 1.0,
+          .help = "multiplies the standard deviations that are believed in before anything is measured",
+          .low = 0.1,
+          .high = 10};
+}
+
 /// How past runs are got, and what of them counts: the same for every learner, so that each of these can be compared alone.
 std::vector<ParameterDeclaration> learning_parameters(const char* probing, bool jobs) {
   return {
@@ -130,6 +141,18 @@ std::unique_ptr<Configure> make_guessing(const Parameters& p) {
   return std::make_unique<FromHistory>(std::make_unique<Learner>(p.number("margin_quantile")), history_use(p));
 }
 
+template <class Learner>
+std::unique_ptr<Configure> make_believing(const Parameters& p) {
+  return std::make_unique<FromHistory>(std::make_unique<Learner>(p.number("margin_quantile"), p.number(kPriorFactor)),
+                                       history_use(p));
+}
+
+std::vector<ParameterDeclaration> believing_parameters() {
+  std::vector<ParameterDeclaration> parameters = guess_parameters();
+  parameters.push_back(prior_factor_parameter());
+  return parameters;
+}
+
 ConfigureEntry configure_entry(std::string name, std::string help, std::unique_ptr<Configure> (*make)(const Parameters&)) {
   ConfigureEntry entry;
   entry.name = std::move(name);
@@ -146,6 +169,15 @@ ConfigureEntry history_entry(std::string name, std::string help, std::unique_ptr
   return entry;
 }
 
+EnvelopeOptions envelope_of(const Parameters& p) {
+  return EnvelopeOptions{
+      .probability = p.number("probability"), .time_noise = p.number("time_noise"), .epoch_noise = p.number("epoch_noise")}
+      .spread_by(p.number(kPriorFactor));
+}
+EnvelopeMargins margins_of(const Parameters& p) {
+  return EnvelopeMargins{.time = p.number("time_margin"), .epochs = p.number("epoch_margin")}.spread_by(p.number(kPriorFactor));
+}
+
 /// Two-sided monotone envelopes over measurements of the strategy's choice and the jobs that have ended.
 ConfigureEntry active_isotonic_entry() {
   const EnvelopeOptions envelope;
@@ -154,13 +186,7 @@ ConfigureEntry active_isotonic_entry() {
       "active-isotonic",
       "static-isotonic between two-sided bounds, on measurements that repay themselves and on the jobs that have ended",
       [](const Parameters& p) -> std::unique_ptr<Configure> {
-        return std::make_unique<FromHistory>(
-            std::make_unique<EnvelopeLearner>(
-                EnvelopeOptions{.probability = p.number("probability"),
-                                .time_noise = p.number("time_noise"),
-                                .epoch_noise = p.number("epoch_noise")},
-                EnvelopeMargins{.time = p.number("time_margin"), .epochs = p.number("epoch_margin")}),
-            history_use(p));
+        return std::make_unique<FromHistory>(std::make_unique<EnvelopeLearner>(envelope_of(p), margins_of(p)), history_use(p));
       });
   const auto share = [](const char* name, double fallback, const char* help, double high) {
     return ParameterDeclaration{.name = name, .fallback = fallback, .help = help, .low = 0, .high = high};
@@ -172,6 +198,15 @@ ConfigureEntry active_isotonic_entry() {
                      share("time_margin", margins.time, "of a time, beyond its bound, for what differs from run to run", 1),
                      share("epoch_margin", margins.epochs, "the same of epochs", 1)},
                     "active", true);
+  entry.parameters.push_back(prior_factor_parameter());
+  entry.parameters.push_back({.name = "table_tasks",
+                              .fallback = std::string("together"),
+                              .help = "on a table of measured runs: whether runs of a task tell of other tasks",
+                              .choices = {"together", "apart"}});
+  entry.parameters.push_back({.name = "table_limits",
+                              .fallback = std::string("all"),
+                              .help = "on a table of measured runs: what is measured for the sake of",
+                              .choices = {"all", "middle"}});
   entry.uses_history = true;
   return entry;
 }
@@ -222,12 +257,13 @@ ConfigureEntry bayes_opt_entry() {
   std::vector<ParameterDeclaration> parameters{margin_parameter("quantile of the posterior that limits are held against")};
   parameters.push_back(
       {.name = "initial", .fallback = 3.0, .help = "random probes of each instance", .low = 1, .high = 1e5, .whole = true});
+  parameters.push_back(prior_factor_parameter());
   ConfigureEntry entry = history_entry(
       "bayes-opt",
       "a peer: Gaussian processes, probes of largest expected improvement (CherryPick, NSDI 2017; TrimTuner, MASCOTS 2020)",
-      make_guessing<GaussianLearner>, std::move(parameters));
+      make_believing<GaussianLearner>, std::move(parameters));
   entry.make_probes = [](const Parameters& p) -> std::unique_ptr<ProbeChooser> {
-    return std::make_unique<BayesianProbes>(static_cast<int>(p.number("initial")), p.flag("curves"));
+    return std::make_unique<BayesianProbes>(static_cast<int>(p.number("initial")), p.flag("curves"), p.number(kPriorFactor));
   };
   return entry;
 }
@@ -257,9 +293,9 @@ ConfigureEntry staged_mpc_entry() {
   ConfigureEntry entry =
       configure_entry("staged-mpc", "plans all stages to come anew at each, on the belief as measurements have corrected it",
                       [](const Parameters& p) -> std::unique_ptr<Configure> {
-                        return std::make_unique<StagedMpc>(p.number("reserve"), p.flag(kPastRuns));
+                        return std::make_unique<StagedMpc>(p.number("reserve"), p.flag(kPastRuns), p.number(kPriorFactor));
                       });
-  entry.parameters = {reserve_parameter(0.1), past_runs_parameter()};
+  entry.parameters = {reserve_parameter(0.1), past_runs_parameter(), prior_factor_parameter()};
   entry.uses_history = true;
   return entry;
 }
@@ -287,9 +323,10 @@ ConfigureEntry staged_rl_entry() {
       configure_entry("staged-rl", "each stage what a trained agent chooses, from what was measured so far", nullptr);
   entry.parameters = {{.name = "agent", .fallback = std::string(), .help = "file of a trained agent; none: the one that ships"}};
   entry.parameters.push_back(past_runs_parameter());
+  entry.parameters.push_back(prior_factor_parameter());
   entry.uses_history = true;
   entry.make_agent = [](const Parameters& p, const NetworkState* network) -> std::unique_ptr<Configure> {
-    return std::make_unique<StagedRl>(network, p.flag(kPastRuns));
+    return std::make_unique<StagedRl>(network, p.flag(kPastRuns), p.number(kPriorFactor));
   };
   entry.blueprint = StagedAgent::blueprint;
   return entry;
@@ -313,7 +350,7 @@ const std::vector<ConfigureEntry>& configure_strategies() {
       history_entry("ernest", "a peer: step time as 1, batch/n, log n, n with coefficients >= 0 (Venkataraman et al., NSDI 2016)",
                     make_guessing<Ernest>, guess_parameters()),
       history_entry("parametric", "a peer: the model's own equations, fitted to the past runs (Pollux, OSDI 2021)",
-                    make_guessing<Parametric>, guess_parameters()),
+                    make_believing<Parametric>, believing_parameters()),
       boosting_entry(),
       bayes_opt_entry(),
       least_energy_entry(),
@@ -347,14 +384,23 @@ Learning learning_of(const ConfigureEntry& entry, const std::map<std::string, Pa
   const Parameters p(entry.parameters, given);
   if (declares("probing")) {
     const std::string& probing = p.text("probing");
-    learning.probing = probing == "active" ? Probing::active : probing == "random" ? Probing::random : Probing::own;
+    // Who probes by the value of information unless told otherwise has no other way of its own.
+    const bool own_is_active = std::any_of(entry.parameters.begin(), entry.parameters.end(), [](const auto& declared) {
+      return declared.name == "probing" && declared.fallback == ParameterValue(std::string("active"));
+    });
+    learning.probing = probing == "active" || (probing == "own" && own_is_active) ? Probing::active
+                       : probing == "random"                                      ? Probing::random
+                                                                                  : Probing::own;
     learning.jobs = p.flag("learn_from_jobs");
   }
   if (declares("probability")) {
-    learning.envelope = {
-        .probability = p.number("probability"), .time_noise = p.number("time_noise"), .epoch_noise = p.number("epoch_noise")};
-    learning.margins = {.time = p.number("time_margin"), .epochs = p.number("epoch_margin")};
+    learning.envelope = envelope_of(p);
+    learning.margins = margins_of(p);
+    learning.spread_factor = p.number(kPriorFactor);
   }
+  if (declares("table_tasks"))
+    learning.table = {
+        .foresees = true, .together = p.text("table_tasks") == "together", .all_limits = p.text("table_limits") == "all"};
   return learning;
 }
 

@@ -90,6 +90,13 @@ struct Learning {
   bool jobs = false;  ///< jobs that have ended join them
   EnvelopeOptions envelope;
   EnvelopeMargins margins;
+  double spread_factor = 1;  ///< is in both of them already
+  /// On a table of measured runs (harness/across_tasks.hpp).
+  struct Table {
+    bool foresees = false;   ///< by models of all its tasks, not by its learner of one
+    bool together = true;    ///< runs of a task tell of the others'
+    bool all_limits = true;  ///< active probes search for every pair of limits, not for the middle one alone
+  } table;
 };
 Learning learning_of(const ConfigureEntry& entry, const std::map<std::string, ParameterValue>& given);
 

@@ -33,9 +33,10 @@ struct LogBelief {
   double spread() const { return 1 / std::sqrt(precision); }
 };
 
-LogBelief speed_of(const ConfigureView& view, int pool, const std::vector<PastRun>& runs) {
+LogBelief speed_of(const ConfigureView& view, int pool, const std::vector<PastRun>& runs, double spread_factor) {
   sim::StageRunner& believed = view.believed->stages();
-  LogBelief speed{.sum = 0, .precision = 1 / (kSpeedSpread * kSpeedSpread)};
+  const double speed_spread = spread_factor * kSpeedSpread, sync_spread = spread_factor * kSyncSpread;
+  LogBelief speed{.sum = 0, .precision = 1 / (speed_spread * speed_spread)};
   for (const PastRun& run : runs) {
     if (run.asynchronous || run.servers > 0 || run.epochs <= 0) continue;
     const sim::Configuration c = configuration_of(run, pool);
@@ -44,7 +45,7 @@ LogBelief speed_of(const ConfigureView& view, int pool, const std::vector<PastRu
     sim::Configuration one = c;
     one.groups.front().workers = 1;
     const double exchanged = std::max(0.0, 1 - believed.rates(view.job, one).step_s / rates.step_s);
-    const double variance = kRunReading * kRunReading + std::pow(kSyncSpread * exchanged, 2);
+    const double variance = kRunReading * kRunReading + std::pow(sync_spread * exchanged, 2);
     speed.sum += std::log(run.time_s / (run.epochs * (rates.epoch.training_s + rates.epoch.evaluation_s))) / variance;
     speed.precision += 1 / variance;
   }
@@ -80,17 +81,18 @@ Expected expect(const ConfigureView& view, const workloads::Belief& belief, cons
 }
 
 /// One step of Gauss-Newton for (log noise scale, ceiling); returns the spread of the first.
-double improve(const ConfigureView& view, const workloads::Belief& belief, const std::vector<PastRun>& runs,
+double improve(const ConfigureView& view, const workloads::Belief& belief, const std::vector<PastRun>& runs, double spread_factor,
                workloads::Revision& at) {
   // Normal equations of the prior and of each run's linearised reading.
   const double log_noise = std::log(at.noise_scale_factor);
-  double a = 1 / (kNoiseScaleSpread * kNoiseScaleSpread), b = 0, c = 1 / (kCeilingSpread * kCeilingSpread);
+  const double noise_scale_spread = spread_factor * kNoiseScaleSpread, ceiling_spread = spread_factor * kCeilingSpread;
+  double a = 1 / (noise_scale_spread * noise_scale_spread), b = 0, c = 1 / (ceiling_spread * ceiling_spread);
   double u = -log_noise * a, v = -at.ceiling_offset * c;
   for (const PastRun& run : runs) {
     if (run.asynchronous || run.censored || run.epochs <= 0 || run.samples <= 0) continue;
     const Expected e = expect(view, belief, run, at);
     const double deviation = belief.models().convergence->evaluation_deviation(*view.job.profile, e.accuracy);
-    const double variance = deviation * deviation + std::pow(kExamplesSpread * e.by_examples, 2);
+    const double variance = deviation * deviation + std::pow(spread_factor * kExamplesSpread * e.by_examples, 2);
     const double residual = (run.accuracy - e.accuracy) / variance;
     if (!std::isfinite(residual)) continue;
     a += e.by_noise_scale * e.by_noise_scale / variance;
@@ -107,25 +109,33 @@ double improve(const ConfigureView& view, const workloads::Belief& belief, const
 
 }  // namespace
 
-Prior prior_of(const ConfigureView& view, const workloads::Belief& belief) {
-  Prior prior;
+Prior untold_prior(double spread_factor) {
+  return {.noise_scale_spread = spread_factor * kNoiseScaleSpread,
+          .other_speed_spread = spread_factor * kSpeedSpread,
+          .examples_spread = spread_factor * kExamplesSpread};
+}
+
+Prior prior_of(const ConfigureView& view, const workloads::Belief& belief, double spread_factor) {
+  Prior prior = untold_prior(spread_factor);
   if (view.history == nullptr || view.history->runs().empty() || !belief.profiles().of(*view.job.profile).convergence)
     return prior;
   for (std::size_t pool = 0; pool < view.cluster.pools.size(); ++pool) {
     const LogBelief speed =
-        speed_of(view, static_cast<int>(pool), view.history->on_instance(*view.job.profile, instance_of(view.cluster, pool)));
+        speed_of(view, static_cast<int>(pool), view.history->on_instance(*view.job.profile, instance_of(view.cluster, pool)),
+                 spread_factor);
     prior.mean.slower_on_pool.push_back(std::exp(speed.mean()));
     prior.speed_spreads.push_back(std::hypot(speed.spread(), kNodes));
   }
   const std::vector<PastRun> runs = view.history->of(*view.job.profile);
-  for (int round = 0; round < kRounds; ++round) prior.noise_scale_spread = improve(view, belief, runs, prior.mean);
+  for (int round = 0; round < kRounds; ++round) prior.noise_scale_spread = improve(view, belief, runs, spread_factor, prior.mean);
   return prior;
 }
 
 const Prior& Priors::of(const ConfigureView& view, const workloads::Belief& belief) {
   const auto known = priors_.find(view.job.profile->index);
   if (known != priors_.end()) return known->second;
-  return priors_.emplace(view.job.profile->index, learns_ ? prior_of(view, belief) : Prior()).first->second;
+  return priors_.emplace(view.job.profile->index, learns_ ? prior_of(view, belief, spread_factor_) : untold_prior(spread_factor_))
+      .first->second;
 }
 
 }  // namespace rehearse::policies

@@ -18,25 +18,30 @@ struct Prior {
   workloads::Revision mean;
   double noise_scale_spread = 0.3;
   std::vector<double> speed_spreads;  ///< of step times by pool
+  double other_speed_spread = 0.1;    ///< of pools that are not among them
+  double examples_spread = kExamplesSpread;
 
-  double speed_spread(std::size_t pool) const { return pool < speed_spreads.size() ? speed_spreads[pool] : 0.1; }
+  double speed_spread(std::size_t pool) const { return pool < speed_spreads.size() ? speed_spreads[pool] : other_speed_spread; }
 };
 
 /// Gaussian posterior of logarithms, given the view's past runs of the job's profile. Step times of a pool: runs of its
 /// instance, each weighing the less the more of its step is synchronisation, which errs on its own. Noise scale and ceiling
 /// together: the accuracies of runs on all instances, linearised (Gauss-Newton); each run's own examples factor is part of the
-/// noise. Without past runs what the tables say.
-Prior prior_of(const ConfigureView& view, const workloads::Belief& belief);
+/// noise. Without past runs what the tables say. `spread_factor` multiplies the spreads that are believed in before any run.
+Prior prior_of(const ConfigureView& view, const workloads::Belief& belief, double spread_factor = 1);
+/// Without past runs.
+Prior untold_prior(double spread_factor);
 
 /// Priors by profile, each made once.
 class Priors {
  public:
   /// `learns`: from past runs.
-  explicit Priors(bool learns = true) : learns_(learns) {}
+  explicit Priors(bool learns = true, double spread_factor = 1) : learns_(learns), spread_factor_(spread_factor) {}
   const Prior& of(const ConfigureView& view, const workloads::Belief& belief);
 
  private:
   const bool learns_;
+  const double spread_factor_;
   std::map<int, Prior> priors_;
 };
 

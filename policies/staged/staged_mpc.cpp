@@ -14,7 +14,7 @@ namespace {
 // Spreads of logarithms: of one reading, and of what is believed (docs/explain/model.md, "World and belief").
 constexpr double kNoiseScaleReading = 0.3;
 constexpr double kSpeedReading = 0.04;
-constexpr double kMostExamplesLog = 0.35;  ///< five spreads
+constexpr double kMostExamplesLog = 0.35;  ///< five spreads of the examples factor
 
 /// Mean of `n` readings with this sum, shrunk towards 0 (Gaussian posterior mean).
 double shrunk(double sum, double n, double spread, double reading) {
@@ -39,24 +39,25 @@ std::vector<double> accuracies(const ConfigureView& view, std::span<const sim::S
 /// Most probable logarithm of the examples factor, given its own spread and what evaluations read: Gauss-Newton from none, with
 /// slopes by a finite step. Accuracy is nearly linear in it, so that two or three steps do.
 double fitted_log_examples(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
-                           workloads::Revision revision) {
+                           double spread, workloads::Revision revision) {
   constexpr double kStep = 0.01, kClose = 0.003;
   constexpr int kRounds = 4;
   const auto expected_at = [&](double log_examples) {
     revision.examples_factor = std::exp(log_examples);
     return accuracies(view, seen, workloads::RevisedBelief(belief, revision));
   };
+  const double most = kMostExamplesLog * (spread / kExamplesSpread);
   double at = 0;
   for (int round = 0; round < kRounds; ++round) {
     const std::vector<double> here = expected_at(at), there = expected_at(at + kStep);
-    double precision = 1 / (kExamplesSpread * kExamplesSpread), pull = -at * precision;
+    double precision = 1 / (spread * spread), pull = -at * precision;
     for (std::size_t i = 0; i < seen.size(); ++i) {
       const double deviation = belief.models().convergence->evaluation_deviation(*view.job.profile, here[i]);
       const double slope = (there[i] - here[i]) / (kStep * deviation);
       precision += slope * slope;
       pull += slope * (seen[i].accuracy - here[i]) / deviation;
     }
-    const double next = std::clamp(at + pull / precision, -kMostExamplesLog, kMostExamplesLog);
+    const double next = std::clamp(at + pull / precision, -most, most);
     const bool close = std::abs(next - at) < kClose;
     at = next;
     if (close) break;
@@ -94,7 +95,7 @@ workloads::Revision revise(const ConfigureView& view, std::span<const sim::Stage
   for (std::size_t pool = 0; pool < speed_sum.size(); ++pool)
     revision.slower_on_pool[pool] *=
         std::exp(shrunk(speed_sum[pool], speed_readings[pool], prior.speed_spread(pool), kSpeedReading));
-  revision.examples_factor = std::exp(fitted_log_examples(view, seen, belief, revision));
+  revision.examples_factor = std::exp(fitted_log_examples(view, seen, belief, prior.examples_spread, revision));
   return revision;
 }
 

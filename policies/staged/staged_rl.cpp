@@ -56,8 +56,8 @@ AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::S
   return decision;
 }
 
-StagedRl::StagedRl(const NetworkState* network, bool past_runs)
-    : agent_(0), tape_(std::as_const(agent_.parameters())), priors_(past_runs) {
+StagedRl::StagedRl(const NetworkState* network, bool past_runs, double spread_factor)
+    : agent_(0), tape_(std::as_const(agent_.parameters())), priors_(past_runs, spread_factor) {
   if (network != nullptr) agent_.load_from(*network);
 }
 

@@ -32,7 +32,7 @@ AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::S
 class StagedRl final : public Configure {
  public:
   /// Null: an untrained agent, which decides by the outlook alone.
-  StagedRl(const NetworkState* network, bool past_runs);
+  StagedRl(const NetworkState* network, bool past_runs, double spread_factor = 1);
   sim::Menu configure(const ConfigureView& view, const workloads::Belief& belief) override;
   sim::Menu configure_again(const ConfigureView& view, std::span<const sim::StageSeen> seen,
                             const workloads::Belief& belief) override;

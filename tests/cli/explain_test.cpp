@@ -39,6 +39,24 @@ TEST_CASE("explain: candidates, what was chosen, what was rejected and why, what
   CHECK(has(line_with(one.out, "time, waiting included"), "15.0 min  kept"));
   CHECK(has(one.out, "(--all lists them)"));
   CHECK_FALSE(has(run_program(folder.path(), {"explain", "q", "cifar-urgent", "--policy", "oracle", "--all"}).out, "(--all"));
+  CHECK_FALSE(has(one.out, "<="));
+}
+
+// What limits are held against and what is expected differ where a strategy learns from runs: both are shown, and named.
+TEST_CASE("explain: pessimistic and expected predictions are told apart") {
+  const TemporaryFolder folder;
+  REQUIRE(run_program(folder.path(), {"run", REHEARSE_SOURCE_DIR "/scenarios/quickstart.json", "--out", "q", "--set",
+                                      "/policies=[\"manual\",\"active-isotonic\"]"})
+              .status == 0);
+  const Ended learned = run_program(folder.path(), {"explain", "q", "cifar-relaxed", "--policy", "active-isotonic"});
+  for (const char* named : {"time <=", "money ~", "money <=", "accuracy >="})
+    CHECK(has(line_with(learned.out, "rank  resources"), named));
+  CHECK(has(learned.out, "<= and >= pessimistic, what limits are held against; ~ expected"));
+  CHECK(has(line_with(learned.out, "time, waiting left out"), " at most "));
+  CHECK(has(line_with(learned.out, "\nmoney "), "expected "));
+  const Ended manual = run_program(folder.path(), {"explain", "q", "cifar-relaxed", "--policy", "manual"});
+  CHECK_FALSE(has(manual.out, "<="));
+  CHECK_FALSE(has(manual.out, "expected "));
 }
 
 TEST_CASE("explain: a job, a policy or a repetition that is not there") {

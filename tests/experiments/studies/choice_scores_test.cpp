@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <set>
 
 #include "experiments/studies/table_policies.hpp"
 
@@ -51,6 +53,33 @@ TEST_CASE("the saving of a repetition is of all its money") {
       scenarios::saving(table, jobs, {{TableChoice(0), TableChoice(2)}}, {{TableChoice(2), TableChoice(2)}});
   CHECK(s.percent.mean == Approx(12.5));
   CHECK(s.compared == 100);
+}
+
+TEST_CASE("past runs that are shared: as many of each task, drawn for each task anew, a smaller share a part of a larger one") {
+  std::vector<policies::PastRun> runs;
+  for (int task = 1; task <= 6; ++task)
+    for (int workers = 1; workers <= 20; ++workers) {
+      runs.push_back(run(workers, 1000, 0.9));
+      runs.back().samples = 1000 * task;
+    }
+  const policies::RunTable table(runs, {});
+  const auto drawn = [&](double fraction, std::size_t task) {
+    const policies::MeasuredCells cells = scenarios::shared_history(table, {.fraction = fraction, .seed = 3});
+    std::set<std::size_t> options;
+    for (std::size_t option = 0; option < table.options().size(); ++option)
+      if (cells.has(task, option)) options.insert(option);
+    return options;
+  };
+  std::set<std::set<std::size_t>> different;
+  for (std::size_t task = 0; task < 6; ++task) {
+    const auto few = drawn(0.2, task), more = drawn(0.5, task);
+    CHECK(few.size() == 4);
+    CHECK(more.size() == 10);
+    CHECK(std::includes(more.begin(), more.end(), few.begin(), few.end()));
+    different.insert(few);
+  }
+  CHECK(different.size() == 6);
+  CHECK(drawn(1, 0).size() == 20);
 }
 
 TEST_CASE("where nothing is chosen there is nothing to divide by") {

@@ -91,6 +91,22 @@ TEST_CASE("the likeliest kernel: smooth data get a long length and little noise,
   CHECK(GaussianProcess::fit({.x = {1, 2}, .y = {3, 3}}).at(std::vector<double>{1.5}).mean == Approx(3));
 }
 
+// Noise is one of 0.03, 0.1 and 0.3, times the factor: points on a line take the least, points that jump the most.
+TEST_CASE("a factor on the noise that a Gaussian process may believe in") {
+  GaussianSamples line{.dimension = 1}, jumps{.dimension = 1};
+  for (int i = 0; i < 12; ++i) {
+    line.x.push_back(i);
+    line.y.push_back(0.5 * i);
+    jumps.x.push_back(i);
+    jumps.y.push_back(i % 2);
+  }
+  for (const double factor : {0.5, 1.0, 2.0}) {
+    CHECK(GaussianProcess::fit(line, factor).kernel().noise == Approx(0.03 * factor));
+    const double noise = GaussianProcess::fit(jumps, factor).kernel().noise / factor;
+    CHECK((noise == Approx(0.03) || noise == Approx(0.1) || noise == Approx(0.3)));
+  }
+}
+
 TEST_CASE("expected improvement and probability against the integral") {
   for (const double best : {-1.0, 0.0, 2.0}) {
     for (const Gaussian value : {Gaussian{0, 1}, Gaussian{2.5, 0.7}, Gaussian{-4, 3}}) {

@@ -74,6 +74,39 @@ TEST_CASE("every strategy has its own name, its help and defaults within their l
   for (const QueueEntry& entry : queue_strategies()) CHECK(entry.make(Parameters(entry.parameters, {})) != nullptr);
 }
 
+TEST_CASE("who chooses what a learner measures: its own way, nobody, or the value of information", "[registry]") {
+  const auto probing = [](const char* strategy, const char* how) {
+    return learning_of(*find_strategy(configure_strategies(), strategy), {{"probing", std::string(how)}}).probing;
+  };
+  for (const ConfigureEntry& entry : configure_strategies()) {
+    const bool learns = std::any_of(entry.parameters.begin(), entry.parameters.end(),
+                                    [](const ParameterDeclaration& parameter) { return parameter.name == "probing"; });
+    INFO(entry.name);
+    CHECK(learns == (entry.uses_history && entry.name.find("staged") != 0));
+    if (!learns) continue;
+    CHECK(probing(entry.name.c_str(), "random") == Probing::random);
+    CHECK(probing(entry.name.c_str(), "active") == Probing::active);
+  }
+  CHECK(probing("bayes-opt", "own") == Probing::own);
+  CHECK(probing("static-isotonic", "own") == Probing::own);
+  CHECK(probing("active-isotonic", "own") == Probing::active);  // its own way
+}
+
+TEST_CASE("a prior factor multiplies what active-isotonic believes in", "[registry]") {
+  const ConfigureEntry& entry = *find_strategy(configure_strategies(), "active-isotonic");
+  const Learning usual = learning_of(entry, {}), wide = learning_of(entry, {{"prior_factor", 2.0}});
+  CHECK(wide.envelope.time_noise == Approx(2 * usual.envelope.time_noise));
+  CHECK(wide.envelope.epoch_noise == Approx(2 * usual.envelope.epoch_noise));
+  CHECK(wide.margins.time == Approx(2 * usual.margins.time));
+  CHECK(wide.margins.epochs == Approx(2 * usual.margins.epochs));
+  CHECK(wide.envelope.probability == usual.envelope.probability);
+  CHECK(wide.spread_factor == 2);
+  for (const char* name : {"parametric", "bayes-opt", "staged-mpc", "staged-rl", "active-isotonic"}) {
+    const auto& parameters = find_strategy(configure_strategies(), name)->parameters;
+    CHECK(std::count_if(parameters.begin(), parameters.end(), [](const auto& p) { return p.name == "prior_factor"; }) == 1);
+  }
+}
+
 TEST_CASE("parameters: given values go before defaults, undeclared ones are our own bug", "[registry]") {
   const std::vector<ParameterDeclaration> declared{
       {.name = "share", .fallback = 0.5}, {.name = "eager", .fallback = true}, {.name = "kind", .fallback = std::string("a")}};

@@ -260,7 +260,7 @@ struct Heard {
     const sim::StageRates& rates = believed.stages().rates(job, configuration(0, workers, batch));
     return rates.epoch.training_s + rates.epoch.evaluation_s;
   }
-  policies::Prior prior() {
+  policies::Prior prior(double spread_factor = 1) {
     const policies::RunHistory history(runs);
     const sim::Configuration manual = configuration(0, 1, 128);
     const std::function<sim::Prediction(const sim::Configuration&)> none;
@@ -272,7 +272,7 @@ struct Heard {
                                .estimate = none,
                                .history = &history,
                                .believed = &believed},
-                              *real.belief);
+                              *real.belief, spread_factor);
   }
 };
 
@@ -290,6 +290,27 @@ TEST_CASE("past runs correct the speed of a pool") {
   CHECK(prior.speed_spreads.at(0) == Approx(std::hypot(1 / std::sqrt(10 / 0.004225 + 100), 0.03)));
   heard.runs.clear();
   CHECK(heard.prior().mean.slower_on_pool.empty());
+}
+
+// The same with a prior of twice, and of half, the spread: 1/0.2^2 = 25 and 1/0.05^2 = 400 in 100's place.
+TEST_CASE("a prior that is off by a factor of two, both ways") {
+  Heard heard;
+  for (int i = 0; i < 10; ++i) {
+    heard.runs.push_back(heard.run(1, 128, 2));
+    heard.runs.back().time_s = 1.2 * 2 * heard.epoch_s(1, 128);
+    heard.runs.back().accuracy = 0.5;
+  }
+  const policies::Prior wide = heard.prior(2), narrow = heard.prior(0.5);
+  CHECK(std::log(wide.mean.slower_on_pool.at(0)) == Approx(std::log(1.2) / (1 + 25 * 0.004225 / 10)));
+  CHECK(std::log(narrow.mean.slower_on_pool.at(0)) == Approx(std::log(1.2) / (1 + 400 * 0.004225 / 10)));
+  CHECK(wide.speed_spreads.at(0) == Approx(std::hypot(1 / std::sqrt(10 / 0.004225 + 25), 0.03)));
+  CHECK(narrow.noise_scale_spread < wide.noise_scale_spread);
+  heard.runs.clear();
+  const policies::Prior untold = policies::untold_prior(2);
+  CHECK(heard.prior(2).noise_scale_spread == Approx(0.6));
+  CHECK(untold.noise_scale_spread == Approx(0.6));
+  CHECK(untold.speed_spread(0) == Approx(0.2));
+  CHECK(untold.examples_spread == Approx(0.14));
 }
 
 TEST_CASE("past runs correct noise scale and ceiling together") {

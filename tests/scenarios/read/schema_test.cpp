@@ -108,6 +108,7 @@ const std::vector<Place> kPlaces{
     {"guessing_strategy", "/policies/2/configure"},
     {"boosting_strategy", "/policies/3/configure"},
     {"bayesian_strategy", "/policies/4/configure"},
+    {"parametric_strategy", "/policies/12/configure"},
     {"active_strategy", "/policies/9/configure"},
     {"learning_strategy", "/policies/10/configure"},
     {"estimating_strategy", "/policies/8/configure"},
