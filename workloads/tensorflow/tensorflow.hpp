@@ -26,16 +26,18 @@ enum class TfDispatch : std::uint8_t {
 
 struct TfOpFacts {
   TfDispatch dispatch = TfDispatch::metadata;
-  bool holds = false;  ///< a variable: its output lies where its parameters do
+  bool holds = false;      ///< a variable: its output lies where its parameters do
+  bool recurrent = false;  ///< of a recurrent layer
 };
 
 struct TensorFlowGraph {
   /// In the order in which Python made them: a name is LAYER[/stepN]/TYPE, `gradients/...` of the backward pass. Operations that
   /// belong together have one (layer, step). Variables have kind `variable` where several steps read them.
   sim::OpGraph graph;
-  std::vector<TfOpFacts> facts;  ///< of each operation
-  int outside_step = 0;          ///< of the graph, that no training step runs: initialisers, the saver
-  int variables = 0;             ///< trainable
+  std::vector<TfOpFacts> facts;     ///< of each operation
+  std::vector<int> tensor_of_edge;  ///< which tensor it carries; -1: order alone
+  int outside_step = 0;             ///< of the graph, that no training step runs: initialisers, the saver
+  int variables = 0;                ///< trainable
   int operations() const { return static_cast<int>(graph.ops.size()) + outside_step; }
 };
 

@@ -34,22 +34,25 @@ int TfBuilder::add(const TfSpec& spec, std::span<const TfTensor> inputs, std::sp
   op.layer = place_.layer;
   op.step = place_.step;
   const bool sums_bytes = spec.dispatch != TfDispatch::metadata && is_zero(op.bytes);
-  std::vector<std::pair<int, bool>> seen;  // producers, and whether data comes from them
-  const auto connect = [&](int from, const Affine& bytes) {
-    const std::pair key{from, !is_zero(bytes)};
-    if (std::find(seen.begin(), seen.end(), key) == seen.end()) made_.graph.edges.push_back({from, index, bytes});
+  std::vector<std::pair<int, int>> seen;  // producers, and which tensor of theirs
+  const auto connect = [&](int from, int tensor, const Affine& bytes) {
+    const std::pair key{from, tensor};
+    if (std::find(seen.begin(), seen.end(), key) != seen.end()) return;
     seen.push_back(key);
+    made_.graph.edges.push_back({from, index, bytes});
+    made_.tensor_of_edge.push_back(tensor);
   };
   for (const TfTensor input : inputs) {
     if (!input.exists()) continue;
     const Tensor& t = tensors_[static_cast<std::size_t>(input.id)];
-    connect(t.op, t.bytes);
-    if (t.via >= 0) connect(t.via, {});
+    connect(t.op, t.root, t.bytes);
+    if (t.via >= 0) connect(t.via, -1, {});
     if (sums_bytes) op.bytes = op.bytes + t.bytes;
   }
-  for (const int before : after) connect(before, {});
+  for (const int before : after) connect(before, -1, {});
   made_.graph.ops.push_back(std::move(op));
-  made_.facts.push_back({.dispatch = spec.dispatch});
+  const bool recurrent = std::holds_alternative<Recurrent>(network_.layers[static_cast<std::size_t>(place_.layer)].spec);
+  made_.facts.push_back({.dispatch = spec.dispatch, .recurrent = recurrent});
   return index;
 }
 
@@ -58,7 +61,7 @@ void TfBuilder::add_metadata(std::initializer_list<const char*> types) {
 }
 
 TfTensor TfBuilder::output(int op, const Affine& bytes, bool wanted) {
-  tensors_.push_back({.op = op, .bytes = bytes, .wanted = wanted});
+  tensors_.push_back({.op = op, .root = static_cast<int>(tensors_.size()), .bytes = bytes, .wanted = wanted});
   sim::Op& by = this->op(op);
   by.output_bytes = by.output_bytes + bytes;
   return {static_cast<int>(tensors_.size()) - 1};

@@ -100,8 +100,9 @@ class TfBuilder {
 
  private:
   struct Tensor {
-    int op = 0;    // whose buffer it is
-    int via = -1;  // the last view of it
+    int op = 0;     // whose buffer it is
+    int via = -1;   // the last view of it
+    int root = -1;  // the tensor that it is a view of, or itself
     sim::Affine bytes;
     bool wanted = false, rows = false;
   };
