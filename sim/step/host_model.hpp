@@ -14,6 +14,7 @@ struct HostModel {
   std::vector<Tick> dispatch;  ///< of each operation, on its executor's thread
   Tick send = 0;               ///< likewise of a tensor to another device, behind the operation that made it
   int threads = 1;             ///< executors that work at once
+  bool chunks = false;         ///< memory is taken in chunks (BfcPool), not by the byte
 };
 
 /// As those without a host, whose durations are then the devices' alone. Keep references.

@@ -50,6 +50,7 @@ StepScheduler::StepScheduler(const StepGraph& graph, const Machine& machine, con
       if (!graph.tensor(t).held) working_bytes_.back() += graph.tensor(t).bytes;
   }
   copy_of_reader_.resize(graph.readers().size());
+  if (host != nullptr && host->chunks) memory_.use_chunks();
   finished_.resize(machine.devices() + 1);
 }
 
@@ -109,7 +110,15 @@ void StepScheduler::begin(const StepPlacement& placement, StepTimeline* timeline
   free_.clear();
   for (int device = 0; device < devices; ++device) free_.push_back(device);
   set_keys(placement);
-  for (const std::int32_t op : residents_) memory_.take(placement.device_of_op[op], graph_.op(op).resident_bytes(), op);
+  chunk_of_copy_.assign(graph_.tensors(), kNone);
+  workspace_chunk_.assign(devices, kNone);
+  for (const std::int32_t op : residents_) {
+    const int device = placement.device_of_op[op];
+    if (memory_.in_chunks())
+      memory_.take_chunk(device, graph_.op(op).resident_bytes(), op);
+    else
+      memory_.take(device, graph_.op(op).resident_bytes(), op);
+  }
   for (const std::int32_t op : sources_)
     ready_.push(placement.device_of_op[op], placement.order == StepOrder::fifo ? 0 : keys_[op], op);
   dispatch();
@@ -163,7 +172,10 @@ void StepScheduler::finish(int op) {
   issue(op);
   timing_.makespan = std::max(timing_.makespan, run_end_);
   --left_;
-  memory_.give(device, workspace_bytes_[op]);
+  if (memory_.in_chunks())
+    memory_.give_chunk(device, workspace_chunk_[device]);
+  else
+    memory_.give(device, workspace_bytes_[op]);
   for (const StepInput& input : graph_.inputs_of(op)) release(copy_of_reader_[input.reader]);
   for (int tensor = graph_.first_tensor(op); tensor < graph_.first_tensor(op + 1); ++tensor) publish(op, tensor);
   if (sends_ > 0) go_on_sending(device);
@@ -234,7 +246,10 @@ std::int32_t StepScheduler::send(int tensor, int to) {
     start_later(transfer, std::max(now_ + sends_ * host_->send, made.bytes > 0 ? run_end_ : 0) + lane.latency);
   ++copies_[tensor].users;
   copies_.push_back({.bytes = made.bytes, .users = 0, .device = to});
-  memory_.take(to, made.bytes, made.producer);
+  if (memory_.in_chunks())
+    chunk_of_copy_.push_back(memory_.take_chunk(to, made.bytes, made.producer));
+  else
+    memory_.take(to, made.bytes, made.producer);
   timing_.transferred_bytes += made.bytes;
   sent_[to] = tensor;
   sent_as_[to] = copy;
@@ -280,7 +295,11 @@ void StepScheduler::give_input(int op) {
 
 void StepScheduler::release(std::int32_t index) {
   Copy& copy = copies_[index];
-  if (--copy.users == 0) memory_.give(copy.device, copy.bytes);
+  if (--copy.users > 0) return;
+  if (memory_.in_chunks())
+    memory_.give_chunk(copy.device, chunk_of_copy_[index]);
+  else
+    memory_.give(copy.device, copy.bytes);
 }
 
 void StepScheduler::dispatch() {
@@ -302,9 +321,18 @@ void StepScheduler::dispatch_by_turns() {
     if (working_ < host_->threads) start(device);
 }
 
+/// Workspace and outputs of an operation.
+void StepScheduler::take_memory(int device, int op) {
+  if (!memory_.in_chunks()) return memory_.take(device, working_bytes_[op], op);
+  workspace_chunk_[device] = memory_.take_chunk(device, workspace_bytes_[op], op);
+  for (int tensor = graph_.first_tensor(op); tensor < graph_.first_tensor(op + 1); ++tensor)
+    if (const StepTensor& made = graph_.tensor(tensor); !made.held)
+      chunk_of_copy_[tensor] = memory_.take_chunk(device, made.bytes, op);
+}
+
 void StepScheduler::start(int device) {
   const std::int32_t op = ready_.pop(device);
-  memory_.take(device, working_bytes_[op], op);
+  take_memory(device, op);
   running_[device] = op;
   starts_[device] = now_;
   const Tick duration = graph_.duration(op, class_of_device_[device]);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/engine/flow_network.hpp"
+#include "sim/step/bfc_pool.hpp"
 #include "sim/step/host_model.hpp"
 #include "sim/step/step_timer.hpp"
 
@@ -73,6 +74,7 @@ class StepMemory {
     used_.assign(capacity_.size(), 0);
     peak_.assign(capacity_.size(), 0);
     out_of_memory_ = {};
+    for (BfcPool& pool : pools_) pool.clear();
   }
   /// For operation `op`.
   void take(int device, std::int64_t bytes, int op) {
@@ -83,6 +85,26 @@ class StepMemory {
       out_of_memory_ = {device, op, bytes, std::max<std::int64_t>(0, capacity_[device] - (used - bytes))};
   }
   void give(int device, std::int64_t bytes) { used_[device] -= bytes; }
+
+  /// Likewise in chunks, all of them or none.
+  void use_chunks() {
+    for (const std::int64_t capacity : capacity_) pools_.emplace_back(capacity);
+  }
+  bool in_chunks() const { return !pools_.empty(); }
+  std::int32_t take_chunk(int device, std::int64_t bytes, int op) {
+    BfcPool& pool = pools_[device];
+    const bool was_exceeded = pool.exceeded();
+    const std::int32_t chunk = pool.take(bytes);
+    used_[device] += pool.size_of(chunk);
+    peak_[device] = std::max(peak_[device], pool.exceeded() ? pool.region() : used_[device]);
+    if (pool.exceeded() && !was_exceeded && !out_of_memory_.happened())
+      out_of_memory_ = {device, op, bytes, std::max<std::int64_t>(0, capacity_[device] - (used_[device] - bytes))};
+    return chunk;
+  }
+  void give_chunk(int device, std::int32_t chunk) {
+    used_[device] -= pools_[device].size_of(chunk);
+    pools_[device].give(chunk);
+  }
   std::int64_t used(int device) const { return used_[device]; }
   const std::vector<std::int64_t>& peak() const { return peak_; }
   const OutOfMemory& out_of_memory() const { return out_of_memory_; }
@@ -90,6 +112,7 @@ class StepMemory {
  private:
   std::vector<std::int64_t> capacity_, used_, peak_;
   OutOfMemory out_of_memory_;
+  std::vector<BfcPool> pools_;
 };
 
 // The one scheduler of a training step (docs/explain/step.md, "Step level"): what runs where and when, which tensors go where,
@@ -157,6 +180,7 @@ class StepScheduler final : public FlowClient {
   void dispatch();
   void dispatch_by_turns();
   void start(int device);
+  void take_memory(int device, int op);
 
   const StepGraph& graph_;
   const Machine& machine_;
@@ -185,7 +209,8 @@ class StepScheduler final : public FlowClient {
   int working_ = 0, sends_ = 0;
   std::vector<Lane::Entry> later_;  // a heap
   std::vector<std::int32_t> turns_;
-  std::vector<std::int32_t> sent_, sent_as_;  // by device: the last tensor sent there, and its copy
+  std::vector<std::int32_t> chunk_of_copy_, workspace_chunk_;  // of each copy of a tensor, and on each device
+  std::vector<std::int32_t> sent_, sent_as_;                   // by device: the last tensor sent there, and its copy
   std::vector<std::int32_t> finished_, arrived_;
   std::vector<std::int32_t> free_;  // devices that may have become able to run something; some twice
   std::vector<FlowStart> flows_;

@@ -162,22 +162,45 @@ const PaperCounts* paper_counts(std::string_view model) {
   return found == std::end(kPaperCounts) ? nullptr : found;
 }
 
-TensorFlowGraph tensorflow_graph(std::string_view model, std::string_view dataset, const SequenceShape& shape) {
+TensorFlowGraph zoo_tensorflow_graph(std::string_view model, std::string_view dataset) {
   const ZooEntry& entry = zoo_entry(model);
-  const bool sequences = model == "rnnlm" || model == "nmt";
-  if (sequences && !dataset.empty())
-    throw sim::InputError(
-        {.expected = fmt::format("no dataset: {} in TensorFlow's operations has sizes", model), .found = std::string(dataset)});
-  if (!sequences && shape != SequenceShape())
-    throw sim::InputError({.expected = "sizes of rnnlm or nmt alone", .found = std::string(model)});
-  if (model == "rnnlm") return build_tensorflow_graph(language_model(shape), {.optimizer = entry.optimizer});
-  if (model == "nmt") return build_tensorflow_graph(translation_model(shape), {.optimizer = entry.optimizer});
   const Dataset& data = workloads::dataset(dataset.empty() ? entry.dataset : dataset);
   // Weight decay: every CNN's publication trains with it. Running averages: Szegedy et al. 2016, section 8.
   return build_tensorflow_graph(entry.build(data), {.optimizer = entry.optimizer,
                                                     .stored_bytes_per_sample = data.bytes_per_sample,
                                                     .weight_decay = entry.task == Task::image_classification,
                                                     .running_parameters = model == "inception-v3"});
+}
+
+TensorFlowGraph tensorflow_graph(std::string_view model, std::string_view dataset, const SequenceShape& shape) {
+  const bool sequences = model == "rnnlm" || model == "nmt";
+  if (sequences && !dataset.empty())
+    throw sim::InputError(sim::Mistake{.expected = fmt::format("no dataset: {} in TensorFlow's operations has sizes", model),
+                                       .found = std::string(dataset)});
+  if (!sequences && shape != SequenceShape())
+    throw sim::InputError(sim::Mistake{.expected = "sizes of rnnlm or nmt alone", .found = std::string(model)});
+  if (!sequences) return zoo_tensorflow_graph(model, dataset);
+  const Network network = model == "rnnlm" ? language_model(shape) : translation_model(shape);
+  return build_tensorflow_graph(network, {.optimizer = zoo_entry(model).optimizer});
+}
+
+sim::OpGraph computing_operations(const TensorFlowGraph& made) {
+  sim::OpGraph graph{.name = made.graph.name,
+                     .ops = {},
+                     .edges = {},
+                     .parameters = made.graph.parameters,
+                     .input_bytes = made.graph.input_bytes};
+  std::vector<int> kept(made.graph.ops.size(), -1);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (made.facts[i].dispatch == TfDispatch::metadata) continue;
+    kept[i] = static_cast<int>(graph.ops.size());
+    graph.ops.push_back(made.graph.ops[i]);
+  }
+  for (const sim::Edge& edge : made.graph.edges) {
+    const int from = kept[static_cast<std::size_t>(edge.from)], to = kept[static_cast<std::size_t>(edge.to)];
+    if (from >= 0 && to >= 0) graph.edges.push_back({from, to, edge.bytes});
+  }
+  return graph;
 }
 
 Network language_model(SequenceShape shape) {

@@ -72,6 +72,12 @@ Network translation_model(SequenceShape shape = {});
 /// models.
 TensorFlowGraph tensorflow_graph(std::string_view model, std::string_view dataset = {}, const SequenceShape& shape = {});
 
+/// The zoo's network on a dataset (empty: its default), `rnnlm` and `nmt` too.
+TensorFlowGraph zoo_tensorflow_graph(std::string_view model, std::string_view dataset = {});
+
+/// Without metadata: what a pool of threads computes.
+sim::OpGraph computing_operations(const TensorFlowGraph& made);
+
 /// Table 1 of the paper; null for other models.
 struct PaperCounts {
   std::string_view model;

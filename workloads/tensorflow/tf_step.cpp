@@ -14,10 +14,9 @@ namespace rehearse::workloads {
 
 namespace {
 
-constexpr double kPiece = 256;                // BFCAllocator::kMinAllocationSize
 constexpr double kLargestWorkspace = 0x1p32;  // TF_CUDNN_WORKSPACE_LIMIT_IN_MB's default
 
-std::int64_t pieces(double bytes) { return sim::whole<std::int64_t>(std::ceil(bytes / kPiece) * kPiece, "bytes of a tensor"); }
+std::int64_t whole_bytes(double bytes) { return sim::whole<std::int64_t>(std::ceil(bytes), "bytes of a tensor"); }
 
 double dispatch_s(const TfHostCosts& costs, TfDispatch dispatch) {
   const double of_kind[] = {costs.metadata_s, costs.elementwise_s, costs.movement_s, costs.product_s, costs.library_s};
@@ -34,7 +33,8 @@ TfStep tensorflow_step(const TensorFlowGraph& made, std::span<const sim::Device>
   for (const sim::Device& device : devices) classes.push_back(device.name);
   sim::StepGraphBuilder builder(graph.name, classes);
   sim::HostModel host{.send = sim::ticks_up(costs.factor * costs.send_s),
-                      .threads = costs.threads > 0 ? costs.threads : std::numeric_limits<int>::max()};
+                      .threads = costs.threads > 0 ? costs.threads : std::numeric_limits<int>::max(),
+                      .chunks = true};
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const sim::Op& op = graph.ops[i];
     const TfOpFacts& facts = made.facts[i];
@@ -49,8 +49,8 @@ TfStep tensorflow_step(const TensorFlowGraph& made, std::span<const sim::Device>
                     .layer = op.layer,
                     .group = groups.empty() ? -1 : groups[i],
                     .flops = op.flops.at(batch),
-                    .parameter_bytes = pieces(resident),
-                    .workspace_bytes = pieces(std::min(op.workspace_bytes.at(batch), kLargestWorkspace))},
+                    .parameter_bytes = whole_bytes(resident),
+                    .workspace_bytes = whole_bytes(std::min(op.workspace_bytes.at(batch), kLargestWorkspace))},
                    durations_s);
     host.dispatch.push_back(sim::ticks_up(dispatch_s(costs, facts.dispatch)));
   }
@@ -61,7 +61,8 @@ TfStep tensorflow_step(const TensorFlowGraph& made, std::span<const sim::Device>
     const auto from = static_cast<std::size_t>(edge.from);
     int& tensor = made.tensor_of_edge[e] >= 0 ? tensors.try_emplace(made.tensor_of_edge[e], -1).first->second : orders[from];
     if (tensor < 0)
-      tensor = builder.add_tensor({.producer = edge.from, .bytes = pieces(edge.bytes.at(batch)), .held = made.facts[from].holds});
+      tensor =
+          builder.add_tensor({.producer = edge.from, .bytes = whole_bytes(edge.bytes.at(batch)), .held = made.facts[from].holds});
     builder.add_reader(tensor, edge.to);
   }
   return {builder.build(), std::move(host)};

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "sim/step/bfc_pool.hpp"
 #include "sim/step/host_model.hpp"
 #include "tests/sim/step/made_up.hpp"
 
@@ -90,13 +91,65 @@ TEST_CASE("memory is given back when the last reader is issued", "[host]") {
   CHECK(timer->time({.device_of_op = std::vector<std::int32_t>{0, 0, 0}}).peak_memory_bytes[0] == 200);
 }
 
+TEST_CASE("chunks of memory, by hand", "[host]") {
+  BfcPool pool(4096);
+  const std::int32_t a = pool.take(1000), b = pool.take(1), c = pool.take(1024);  // 0 to 1024, to 1280, to 2304
+  CHECK(pool.size_of(a) == 1024);
+  CHECK(pool.size_of(b) == 256);
+  pool.give(a);
+  // 1792 bytes are free behind, 1024 in front: the smaller chunk is taken, whole, as a half of it is less than what is asked for.
+  const std::int32_t d = pool.take(600);
+  CHECK(pool.size_of(d) == 1024);
+  pool.give(d);
+  CHECK(pool.size_of(pool.take(500)) == 512);  // now it is cut
+  // 512 and 1792 are free, in two places: 2048 fit nowhere, though 2304 are free.
+  CHECK_FALSE(pool.exceeded());
+  const std::int32_t e = pool.take(2048);
+  CHECK(pool.exceeded());
+  CHECK(pool.region() == 4096 + 2048);
+  pool.give(e);
+  pool.give(c);
+  CHECK(pool.size_of(pool.take(2816)) == 2816);  // what c left and what lay behind it are one chunk again
+  CHECK(pool.take(0) == -1);
+}
+
+TEST_CASE("chunks never overlap, and all that is given back is one chunk again") {
+  rc::prop("whatever the order", [](std::uint64_t seed) {
+    Random random(seed);
+    constexpr std::int64_t kAll = 1 << 20;
+    BfcPool pool(kAll);
+    std::vector<std::int32_t> taken;
+    std::int64_t used = 0;
+    for (int i = 0; i < 200; ++i) {
+      if (taken.empty() || random.below(3) > 0) {
+        const auto bytes = static_cast<std::int64_t>(1 + random.below(20'000));
+        taken.push_back(pool.take(bytes));
+        RC_ASSERT(pool.size_of(taken.back()) >= bytes);
+        used += pool.size_of(taken.back());
+        RC_ASSERT(used <= pool.region());
+      } else {
+        const std::size_t which = random.below(taken.size());
+        used -= pool.size_of(taken[which]);
+        pool.give(taken[which]);
+        taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(which));
+      }
+    }
+    for (const std::int32_t chunk : taken) pool.give(chunk);
+    const std::int64_t before = pool.region();
+    RC_ASSERT(pool.size_of(pool.take(kAll)) == kAll);
+    RC_ASSERT(pool.region() == before);
+  });
+}
+
 TEST_CASE("with a host the fast timer and the reference agree") {
   rc::prop("to 1e-9", [](std::uint64_t seed) {
     Random random(seed);
     const Machine machine = random_machine(random);
     const StepGraph graph = random_graph(random, 80);
     const auto placement = random_placement(random, graph.ops(), machine.devices());
-    HostModel model{.send = pick<Tick>(random, {0, 5000, 10'000}), .threads = 1 + static_cast<int>(random.below(8))};
+    HostModel model{.send = pick<Tick>(random, {0, 5000, 10'000}),
+                    .threads = 1 + static_cast<int>(random.below(8)),
+                    .chunks = random.below(2) == 0};
     const bool equal = random.below(2) == 0;
     for (int op = 0; op < graph.ops(); ++op)
       model.dispatch.push_back(equal ? pick<Tick>(random, {0, 10'000, 10'000}) : static_cast<Tick>(random.below(100'000)));
