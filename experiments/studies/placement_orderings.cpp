@@ -150,20 +150,32 @@ report::Table orderings_table(const std::vector<PaperAnswer>& answers) {
   for (const PaperAnswer& answer : answers)
     if (std::find(assumptions.begin(), assumptions.end(), answer.assumption) == assumptions.end())
       assumptions.push_back(answer.assumption);
+  struct Tally {
+    std::string ordering, paper;
+    int held = 0, judged = 0;
+  };
+  std::vector<Tally> tallies;
   for (const std::string& assumption : assumptions) {
-    int held = 0, open = 0;
     const std::vector<Finding> findings = Answers(answers, assumption).findings();
-    for (const Finding& f : findings) {
+    if (std::none_of(findings.begin(), findings.end(), [](const Finding& f) { return f.holds.has_value(); })) continue;
+    int held = 0;
+    tallies.resize(findings.size());
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+      const Finding& f = findings[i];
       table.rows.push_back({assumption, f.ordering, f.paper, f.ours, std::string(!f.holds ? "" : *f.holds ? "yes" : "no")});
       held += f.holds.value_or(false);
-      open += !f.holds.has_value();
+      tallies[i].ordering = f.ordering;
+      tallies[i].paper = f.paper;
+      tallies[i].held += f.holds.value_or(false);
+      tallies[i].judged += f.holds.has_value();
     }
-    if (open == static_cast<int>(findings.size()))
-      table.rows.resize(table.rows.size() - findings.size());
-    else
-      table.rows.push_back(
-          {assumption, std::string("held"), fmt::format("{}", findings.size()), fmt::format("{}", held), std::string()});
+    table.rows.push_back(
+        {assumption, std::string("held"), fmt::format("{}", findings.size()), fmt::format("{}", held), std::string()});
   }
+  if (assumptions.size() < 2) return table;
+  for (const Tally& t : tallies)
+    table.rows.push_back(
+        {std::string("all"), t.ordering, t.paper, fmt::format("held under {} of {}", t.held, t.judged), std::string()});
   return table;
 }
 

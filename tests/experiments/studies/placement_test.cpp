@@ -395,6 +395,11 @@ TEST_CASE("orderings whose answers are missing are left open", "[orderings]") {
   REQUIRE(one.rows.size() == 9);
   CHECK(held(one)[0].empty());
   CHECK(held(one)[1] == "yes");
+  const report::Table two =
+      scenarios::orderings_table({{"a", "nmt", 2, "single-gpu", 1, false}, {"b", "nmt", 2, "single-gpu", 1, true}});
+  REQUIRE(two.rows.size() == 2 * 9 + 8);
+  CHECK(text(two, two.rows[2 * 9 + 1], "ours") == "held under 1 of 2");
+  CHECK(text(two, two.rows[2 * 9], "ours") == "held under 0 of 0");
 }
 
 TEST_CASE("placement in TensorFlow's operations, issued by a host", "[tensorflow]") {
