@@ -9,6 +9,7 @@
 #include "sim/base/random.hpp"
 #include "sim/base/units.hpp"
 #include "sim/step/step_timer.hpp"
+#include "workloads/tensorflow/tf_step.hpp"
 
 namespace {
 
@@ -153,6 +154,28 @@ void timer(benchmark::State& state) {
   state.counters["transfers_per_op"] = static_cast<double>(timer->time({.device_of_op = placements[0]}).transfers) / graph.ops();
 }
 
+/// Inception-v3 in TensorFlow's operations on five GPUs: every operation at random, or every (layer, step).
+void tensorflow(benchmark::State& state) {
+  const rehearse::workloads::TensorFlowGraph made = rehearse::workloads::tensorflow_graph("inception-v3");
+  const Device k80{.name = "gpu", .peak_fp32_flops = 4.37e12, .memory_bandwidth_bytes_per_s = 2.4e11, .multiprocessors = 13};
+  const rehearse::workloads::TfStep step = rehearse::workloads::tensorflow_step(made, std::span(&k80, 1), 32, {});
+  Cluster cluster;
+  cluster.devices = {{.name = "cpu", .kind = DeviceKind::cpu, .cores = 32}, {.name = "gpu", .memory_bytes = 1e12}};
+  Instance instance;
+  instance.gpus = {{.device = 1, .count = 5}};
+  instance.cpu = 0;
+  instance.inside = {.bandwidth_bytes_per_s = 5.7e9, .latency_s = 1.34e-4};
+  const Machine machine = machine_of(cluster, instance, wiring_of(instance), {.with_cpu = false});
+  Random random(stream_key(1, 0, "bench", "placement"));
+  std::vector<std::int32_t> of_layer(made.graph.ops.size()), devices;
+  for (std::int32_t& device : of_layer) device = static_cast<std::int32_t>(random.below(5));
+  for (std::size_t op = 0; op < made.graph.ops.size(); ++op)
+    devices.push_back(state.range(0) == 0 ? of_layer[op] : of_layer[static_cast<std::size_t>(made.graph.ops[op].layer)]);
+  const auto timer = make_fast_timer(step.graph, machine, step.host);
+  for (auto _ : state) benchmark::DoNotOptimize(timer->time({.device_of_op = devices}).makespan);
+  state.counters["transfers"] = static_cast<double>(timer->time({.device_of_op = devices}).transfers);
+}
+
 void sizes(benchmark::internal::Benchmark* bench) {
   bench->ArgNames({"ops", "local"})->ArgsProduct({{100, 1000, 10000}, {0, 1}})->Unit(benchmark::kMicrosecond);
 }
@@ -161,5 +184,6 @@ void sizes(benchmark::internal::Benchmark* bench) {
 
 BENCHMARK(heap_loop)->Apply(sizes);
 BENCHMARK(timer)->Apply(sizes);
+BENCHMARK(tensorflow)->ArgName("by_layer")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
 BENCHMARK_MAIN();

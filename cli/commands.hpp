@@ -97,6 +97,9 @@ struct GraphArguments {
   std::string dataset;
   double batch = 64;
   bool unroll = false;
+  std::string granularity = "layers";
+  int layers = 0, hidden = 0, steps = 0, vocabulary = 0;  ///< of a recurrent model in TensorFlow's operations; 0: the paper's
+  bool dropout = false;                                   ///< likewise
   std::string device = "k80";
   std::vector<std::string> catalogues;  ///< files
   int groups = 0;                       ///< to coarsen to; 0: as they are

@@ -17,6 +17,7 @@
 #include "traces/graphs/profiled_graph.hpp"
 #include "workloads/steps/op_time.hpp"
 #include "workloads/steps/profiles.hpp"
+#include "workloads/tensorflow/tensorflow.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::cli {
@@ -131,6 +132,60 @@ void show(const GraphArguments& arguments, const traces::ProfiledGraph& profiled
   if (!arguments.dot.empty()) write_dot(arguments, report::dot_graph(graph), groups);
 }
 
+constexpr std::array kDispatchNames{"metadata", "elementwise", "movement", "product", "library"};
+
+/// Beside the paper's.
+void print_counts(const workloads::TensorFlowGraph& made, std::string_view model, const policies::Groups& groups) {
+  std::array<int, kDispatchNames.size()> count{};
+  for (const workloads::TfOpFacts& op : made.facts) ++count[static_cast<std::size_t>(op.dispatch)];
+  say("host: ");
+  for (std::size_t i = 0; i < count.size(); ++i) say("{}{} {}", i == 0 ? "" : ", ", count[i], kDispatchNames[i]);
+  say("\ngraph: {} operations, of which a step runs {}", made.operations(), made.graph.ops.size());
+  if (const workloads::PaperCounts* paper = workloads::paper_counts(model))
+    say(" (Mirhoseini et al. 2017: {}, {:+.1f} %), {} groups by chains (there: {})", paper->operations,
+        100.0 * (made.operations() - paper->operations) / paper->operations, groups.count, paper->groups);
+  say("\n");
+}
+
+void show_tensorflow(const GraphArguments& arguments) {
+  const workloads::SequenceShape shape{arguments.layers, arguments.hidden, arguments.steps, arguments.vocabulary,
+                                       arguments.dropout};
+  const workloads::TensorFlowGraph made = workloads::tensorflow_graph(arguments.model, arguments.dataset, shape);
+  const sim::OpGraph& graph = made.graph;
+  const sim::Device device = device_named(arguments);
+  const double batch = arguments.batch;
+  std::vector<double> seconds;
+  double flops = 0, bytes = 0;
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const bool runs = made.facts[i].dispatch != workloads::TfDispatch::metadata;
+    seconds.push_back(
+        runs ? workloads::op_duration_s(workloads::work_of(graph.ops[i]), device, {.batch = batch, .launch_factor = 0}) : 0);
+    flops += graph.ops[i].flops.at(batch);
+    bytes += graph.ops[i].bytes.at(batch);
+  }
+  say("{} in TensorFlow's operations, batch {}: {} operations, {} edges\n\n", graph.name, batch, graph.ops.size(),
+      graph.edges.size());
+  print_kinds(graph, batch, seconds);
+  say("\n{:.3f} GFLOP, {:.1f} MB moved, {:.2f} M parameters in {} variables\n", flops / 1e9, bytes / 1e6, graph.parameters / 1e6,
+      made.variables);
+  const sim::LongestPath path = longest_path(graph, seconds);
+  print_times(sum(seconds), path.length, path.ops.size(), device.name + ", the host aside");
+  const policies::GroupableGraph groupable = policies::groupable(graph, batch, seconds, workloads::kLeastTensorBytes);
+  const policies::Groups groups = print_groups(groupable, arguments.groups);
+  print_counts(made, arguments.model, colocate(groupable));
+  if (!arguments.json.empty()) sim::write_file(arguments.json, traces::to_json(graph));
+  if (!arguments.dot.empty()) write_dot(arguments, report::dot_graph(graph, batch), groups);
+}
+
+void refuse_granularity(const GraphArguments& arguments) {
+  if (arguments.granularity != "layers" && (arguments.format != "native" || is_file(arguments.model)))
+    throw sim::InputError({.expected = "--granularity with a model of the zoo", .found = arguments.model});
+  if (arguments.granularity == "layers" &&
+      (arguments.layers != 0 || arguments.hidden != 0 || arguments.steps != 0 || arguments.vocabulary != 0 || arguments.dropout))
+    throw sim::InputError(sim::Mistake{.expected = "--layers, --hidden, --steps and --vocabulary with --granularity tensorflow",
+                                       .found = "layers"});
+}
+
 void refuse_json(const GraphArguments& arguments) {
   if (!arguments.json.empty())
     throw sim::InputError({.expected = "--json with a model or a graph of our own", .found = arguments.format});
@@ -139,7 +194,10 @@ void refuse_json(const GraphArguments& arguments) {
 }  // namespace
 
 int graph_command(const GraphArguments& arguments) {
-  if (arguments.format == "pipedream") {
+  refuse_granularity(arguments);
+  if (arguments.granularity == "tensorflow") {
+    show_tensorflow(arguments);
+  } else if (arguments.format == "pipedream") {
     refuse_json(arguments);
     show(arguments, traces::read_pipedream_graph(arguments.model));
   } else if (arguments.format == "dnn-partitioning") {

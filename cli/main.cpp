@@ -129,6 +129,14 @@ void add_graph_command(Command app, GraphArguments& arguments) {
   graph.option("--dataset", arguments.dataset, "of the model (default: the publication's)");
   graph.option("--batch", arguments.batch, "samples (default 64)").between(1, 1e9);
   graph.flag("--unroll", arguments.unroll, "every time step of recurrent layers by itself");
+  graph
+      .option("--granularity", arguments.granularity, "what an operation is: of layers (default), or of tensorflow 1.x, unrolled")
+      .choices({"layers", "tensorflow"});
+  graph.option("--layers", arguments.layers, "of rnnlm or nmt in tensorflow's operations (default 2)").range(1, 64);
+  graph.option("--hidden", arguments.hidden, "likewise: units of a layer (default 2048 and 1024)").range(1, 65536);
+  graph.option("--steps", arguments.steps, "likewise: time steps (default 40)").range(1, 1000);
+  graph.option("--vocabulary", arguments.vocabulary, "likewise: words (default 10000 and 30000)").range(1, 10000000);
+  graph.flag("--dropout", arguments.dropout, "likewise: rnnlm with dropout before and behind each layer");
   graph.option("--device", arguments.device, "that times are for (default k80)");
   graph.option("--catalogue", arguments.catalogues, "a file of devices and instances; may be repeated").repeated();
   graph.option("--groups", arguments.groups, "coarsen the groups to this number").range(1, 1000000);

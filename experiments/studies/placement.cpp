@@ -9,6 +9,7 @@
 
 #include "experiments/run/map_processes.hpp"
 #include "experiments/studies/placement_cases.hpp"
+#include "experiments/studies/placement_orderings.hpp"
 #include "experiments/studies/studies.hpp"
 #include "scenarios/read/agent_file.hpp"
 #include "scenarios/read/read_strategy.hpp"
@@ -74,6 +75,8 @@ class PlacementStudy final : public Study {
     for (std::size_t i = 0; i < texts.size(); ++i) cases[i / methods].of_method.push_back(figures_of(texts[i]));
     for (std::size_t c = 0; c < cases.size(); ++c) draw_best(cases[c], placed[c], folder);
     StudyResult result = tables_of(cases);
+    if (report::Table orderings = orderings_table(paper_answers(cases)); !orderings.rows.empty())
+      result.tables.push_back(std::move(orderings));
     for (std::string& note : largest_batches(scenario)) result.notes.push_back(std::move(note));
     return result;
   }
@@ -148,6 +151,21 @@ class PlacementStudy final : public Study {
                                              parameters_.methods[m].name, why));
       }
     return result;
+  }
+
+  /// Of cases that say under which assumption they count.
+  std::vector<PaperAnswer> paper_answers(const std::vector<CaseFigures>& cases) const {
+    std::vector<PaperAnswer> answers;
+    for (const CaseFigures& c : cases) {
+      const GraphChoice& graph = *c.choice.graph;
+      if (c.choice.machine == nullptr || c.choice.objective != Objective::makespan || graph.assumption.empty()) continue;
+      const std::string& of_machine = c.choice.machine->assumption;
+      for (std::size_t m = 0; m < c.of_method.size(); ++m)
+        if (const PlacementFigures& f = c.of_method[m]; f.failure.empty())
+          answers.push_back({graph.assumption + (of_machine.empty() ? "" : ", " + of_machine), graph.model,
+                             c.choice.machine->gpus, parameters_.methods[m].name, f.step_s, f.missing_bytes == 0});
+    }
+    return answers;
   }
 
   /// For the terminal: a row for each graph and machine, a column for each method.
@@ -260,8 +278,12 @@ class PlacementStudy final : public Study {
 void complete_model(sim::JsonValue value, GraphChoice& choice, sim::Mistakes& mistakes) {
   try {
     choice.optimizer = workloads::zoo_entry(choice.model).optimizer;
-    if (choice.dataset.empty()) choice.dataset = workloads::zoo_entry(choice.model).dataset;
-    workloads::zoo_graph(choice.model, choice.dataset);
+    if (choice.dataset.empty() && choice.granularity == Granularity::layers)
+      choice.dataset = workloads::zoo_entry(choice.model).dataset;
+    if (choice.granularity == Granularity::tensorflow)
+      workloads::tensorflow_graph(choice.model, choice.dataset, choice.shape);
+    else
+      workloads::zoo_graph(choice.model, choice.dataset);
   } catch (const sim::InputError& error) {
     add_at(value, error, mistakes);
   }
@@ -276,6 +298,12 @@ void check_graph(sim::JsonValue value, const GraphChoice& choice, sim::Mistakes&
   if (!choice.split.empty() && !choice.plans_devices()) value.refuse("a split of a dnn-partitioning graph alone", mistakes);
   if (choice.gradient_sum != GraphChoice().gradient_sum && choice.batch == 0)
     value.refuse("gradients that are summed beside a model or a graph of our own", mistakes);
+  if (choice.granularity == Granularity::tensorflow && choice.model.empty())
+    value.refuse("a model in TensorFlow's operations", mistakes);
+  if (choice.granularity == Granularity::tensorflow && choice.gradient_sum != GraphChoice().gradient_sum)
+    value.refuse("no gradient_sum: TensorFlow's operations have sums of their own", mistakes);
+  if (choice.granularity == Granularity::layers && choice.shape != workloads::SequenceShape())
+    value.refuse("layers, hidden, steps and vocabulary in TensorFlow's operations", mistakes);
   if (choice.edge_cost_s != GraphChoice().edge_cost_s && !choice.plans_devices())
     value.refuse("costs of edges of a dnn-partitioning graph alone", mistakes);
 }
@@ -299,6 +327,12 @@ GraphChoice read_graph(sim::JsonValue value, const Paths& paths, sim::Mistakes& 
   choice.batch = in.maybe_number("batch", sim::between(1, 1e6)).value_or(0);
   choice.groups = static_cast<int>(in.maybe_integer("groups", sim::between(1, 4096)).value_or(0));
   choice.dataset = in.text("dataset", std::string());
+  choice.granularity = static_cast<Granularity>(in.choice("granularity", kGranularities, 0));
+  const auto size = [&](const char* key, int most) {
+    return static_cast<int>(in.maybe_integer(key, sim::between(1, most)).value_or(0));
+  };
+  choice.shape = {size("layers", 64), size("hidden", 65536), size("steps", 1000), size("vocabulary", 10'000'000)};
+  choice.assumption = in.text("assumption", std::string());
   in.finish();
   check_graph(value, choice, mistakes);
   if (!choice.model.empty()) complete_model(value, choice, mistakes);
@@ -314,6 +348,9 @@ MachineChoice read_machine(sim::JsonValue value, const sim::Cluster& cluster, si
   if (known) choice.pool = static_cast<int>(std::find(names.begin(), names.end(), pool) - names.begin());
   if (const auto gpus = in.maybe_integer("gpus", sim::between(0, 1024))) choice.gpus = static_cast<int>(*gpus);
   choice.name = in.text("name", choice.gpus < 0 ? pool : fmt::format("{} x {}", choice.gpus, pool));
+  choice.host.factor = in.maybe_number("dispatch", sim::between(0.001, 1000)).value_or(1);
+  choice.host.threads = static_cast<int>(in.maybe_integer("executors", sim::between(1, 1024)).value_or(0));
+  choice.assumption = in.text("assumption", std::string());
   in.finish();
   const sim::Instance* instance = known ? instance_or_null(cluster, choice.pool) : nullptr;
   if (instance == nullptr) return choice;
@@ -394,7 +431,12 @@ std::vector<NamedCase> placement_cases(const Scenario& scenario) {
   if (study == nullptr)
     throw sim::InputError(
         sim::Mistake{.expected = "a scenario with a placement study, whose graphs are learnt on", .found = "none"});
-  return study->cases(scenario);
+  std::vector<NamedCase> cases = study->cases(scenario);
+  for (const NamedCase& c : cases)
+    if (c.placed.host)
+      throw sim::InputError(
+          sim::Mistake{.expected = "graphs of layers to learn on", .found = c.name + " in TensorFlow's operations"});
+  return cases;
 }
 
 }  // namespace rehearse::scenarios

@@ -43,6 +43,7 @@ PlacementCase made(const CaseChoice& choice, sim::Machine machine, sim::StepGrap
   return {.objective = choice.objective,
           .machine = std::move(machine),
           .graph = std::move(graph),
+          .host = {},
           .groups = std::move(groups.groups),
           .colocated = groups.colocated,
           .split = {}};
@@ -73,6 +74,24 @@ PlacementCase modelled_case(const Scenario& scenario, const CaseChoice& choice, 
                                                   .groups = groups.groups.of_op,
                                                   .gradient_sum = graph.gradient_sum});
   return made(choice, std::move(machine), std::move(step), std::move(groups));
+}
+
+/// In TensorFlow's operations, issued by a host.
+PlacementCase tensorflow_case(const Scenario& scenario, const CaseChoice& choice, const sim::Instance& instance,
+                              sim::Machine machine) {
+  const GraphChoice& graph = *choice.graph;
+  const std::vector<sim::Device> devices = sim::class_devices(scenario.cluster, instance);
+  const workloads::TensorFlowGraph expanded = workloads::tensorflow_graph(graph.model, graph.dataset, graph.shape);
+  const workloads::TfStep alone = workloads::tensorflow_step(expanded, devices, graph.batch, choice.machine->host);
+  std::vector<double> work;
+  for (int op = 0; op < alone.graph.ops(); ++op)
+    work.push_back(sim::seconds_of(alone.graph.duration(op, alone.graph.classes() - 1)));
+  Grouped groups = grouped(policies::groupable(expanded.graph, graph.batch, work, workloads::kLeastTensorBytes), choice.objective,
+                           graph.groups);
+  workloads::TfStep step = workloads::tensorflow_step(expanded, devices, graph.batch, choice.machine->host, groups.groups.of_op);
+  PlacementCase placed = made(choice, std::move(machine), std::move(step.graph), std::move(groups));
+  placed.host = std::move(step.host);
+  return placed;
 }
 
 /// PipeDream's times are those of the machine's GPU.
@@ -106,25 +125,18 @@ PlacementCase make_case(const Scenario& scenario, const CaseChoice& choice) {
   if (choice.machine == nullptr) return planned_case(choice);
   const sim::Instance& instance = instance_of(scenario, choice);
   sim::Machine machine = sim::machine_of(scenario.cluster, instance, sim::wiring_of(instance), {.gpus = choice.machine->gpus});
+  if (choice.graph->granularity == Granularity::tensorflow)
+    return tensorflow_case(scenario, choice, instance, std::move(machine));
   const bool is_measured = !choice.graph->file.empty() && choice.graph->format == GraphFormat::pipedream;
   return is_measured ? measured_case(scenario, choice, instance, std::move(machine))
                      : modelled_case(scenario, choice, instance, std::move(machine));
 }
 
-int largest_batch_on_a_gpu(const Scenario& scenario, const CaseChoice& choice) {
-  const sim::Instance& instance = instance_of(scenario, choice);
-  const sim::Machine machine =
-      sim::machine_of(scenario.cluster, instance, sim::wiring_of(instance), {.gpus = 1, .with_cpu = false});
-  const std::vector<sim::Device> gpu{scenario.cluster.devices[static_cast<std::size_t>(instance.gpus[0].device)]};
-  const sim::OpGraph ops = graph_of(*choice.graph);
-  const std::vector<std::int32_t> all_there(ops.ops.size(), 0);
-  const auto fits = [&](int batch) {
-    const sim::StepGraph graph = workloads::step_graph_of(ops, gpu,
-                                                          {.conditions = {.batch = static_cast<double>(batch)},
-                                                           .optimizer = choice.graph->optimizer,
-                                                           .gradient_sum = choice.graph->gradient_sum});
-    return !sim::make_fast_timer(graph, machine)->time({.device_of_op = all_there}).out_of_memory.happened();
-  };
+namespace {
+
+/// The largest batch that fits; whoever holds one holds all smaller ones.
+template <class Fits>
+int largest_batch(Fits&& fits) {
   int fitting = 0, too_large = 1;
   while (too_large < kLargestBatch && fits(too_large)) fitting = too_large, too_large *= 2;
   while (too_large - fitting > 1) {
@@ -132,6 +144,43 @@ int largest_batch_on_a_gpu(const Scenario& scenario, const CaseChoice& choice) {
     (fits(middle) ? fitting : too_large) = middle;
   }
   return fitting;
+}
+
+}  // namespace
+
+int largest_batch_on_a_gpu(const Scenario& scenario, const CaseChoice& choice) {
+  const sim::Instance& instance = instance_of(scenario, choice);
+  const sim::Machine machine =
+      sim::machine_of(scenario.cluster, instance, sim::wiring_of(instance), {.gpus = 1, .with_cpu = false});
+  const std::vector<sim::Device> gpu{scenario.cluster.devices[static_cast<std::size_t>(instance.gpus[0].device)]};
+  if (choice.graph->granularity == Granularity::tensorflow) {
+    const workloads::TensorFlowGraph made =
+        workloads::tensorflow_graph(choice.graph->model, choice.graph->dataset, choice.graph->shape);
+    const std::vector<std::int32_t> all(made.graph.ops.size(), 0);
+    return largest_batch([&](int batch) {
+      const workloads::TfStep step = workloads::tensorflow_step(made, gpu, batch, choice.machine->host);
+      return !sim::make_fast_timer(step.graph, machine, step.host)->time({.device_of_op = all}).out_of_memory.happened();
+    });
+  }
+  const sim::OpGraph ops = graph_of(*choice.graph);
+  const std::vector<std::int32_t> all_there(ops.ops.size(), 0);
+  return largest_batch([&](int batch) {
+    const sim::StepGraph graph = workloads::step_graph_of(ops, gpu,
+                                                          {.conditions = {.batch = static_cast<double>(batch)},
+                                                           .optimizer = choice.graph->optimizer,
+                                                           .gradient_sum = choice.graph->gradient_sum});
+    return !sim::make_fast_timer(graph, machine)->time({.device_of_op = all_there}).out_of_memory.happened();
+  });
+}
+
+std::unique_ptr<sim::StepTimer> fast_timer(const PlacementCase& placed) {
+  return placed.host ? sim::make_fast_timer(placed.graph, placed.machine, *placed.host)
+                     : sim::make_fast_timer(placed.graph, placed.machine);
+}
+
+std::unique_ptr<sim::StepTimer> reference_timer(const PlacementCase& placed) {
+  return placed.host ? sim::make_reference_timer(placed.graph, placed.machine, *placed.host)
+                     : sim::make_reference_timer(placed.graph, placed.machine);
 }
 
 namespace {
@@ -147,7 +196,7 @@ std::string shown(const sim::OutOfMemory& oom, const PlacementCase& placed) {
 void time_answer(const PlacementCase& placed, sim::StepTimer& fast, std::span<const std::int32_t> devices,
                  PlacementFigures& out) {
   const double fast_s = fast.time({.device_of_op = devices}).makespan_s();
-  const auto reference = sim::make_reference_timer(placed.graph, placed.machine);
+  const auto reference = reference_timer(placed);
   const sim::StepResult& timing = reference->time({.device_of_op = devices});
   out.step_s = timing.makespan_s();
   sim::check(std::abs(out.step_s - fast_s) <= 1e-9 * out.step_s, "both timers agree");
@@ -195,7 +244,7 @@ PlacementFigures place(const PlacementTask& task) {
   const PlacementCase& placed = *task.placed;
   PlacementFigures figures;
   try {
-    const auto timer = sim::make_fast_timer(placed.graph, placed.machine);
+    const auto timer = fast_timer(placed);
     const policies::PlacementView view(placed.graph, placed.machine, placed.groups, task.random_key);
     policies::TimerScorer by_time(*timer, placed.machine, placed.groups);
     policies::ThroughputScorer by_load(view);
@@ -265,7 +314,7 @@ void write_pictures(const ResultsFolder& folder, const std::string& name, const 
   folder.write("placement-" + name + ".dot",
                by_group ? to_dot(grouped(graph, placed.groups.of_op), devices, names) : to_dot(graph, device_of_op, names));
   sim::StepTimeline timeline;
-  sim::make_fast_timer(placed.graph, placed.machine)->time({.device_of_op = device_of_op}, &timeline);
+  fast_timer(placed)->time({.device_of_op = device_of_op}, &timeline);
   folder.write("timeline-" + name + ".json", report::step_timeline_json(placed.graph, placed.machine, timeline));
 }
 

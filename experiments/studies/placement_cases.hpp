@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,12 @@
 #include "policies/place/groups.hpp"
 #include "policies/registry/place_methods.hpp"
 #include "scenarios/read/scenario.hpp"
+#include "sim/step/host_model.hpp"
 #include "sim/step/machine.hpp"
 #include "sim/step/step_graph.hpp"
 #include "workloads/steps/graph_builder.hpp"
 #include "workloads/steps/placed_step.hpp"
+#include "workloads/tensorflow/tf_step.hpp"
 
 namespace rehearse::scenarios {
 
@@ -23,6 +26,9 @@ inline const std::vector<std::string> kGraphFormats{"native", "pipedream", "dnn-
 inline const std::vector<std::string> kEdgeCosts{"ms", "s"};
 
 inline const std::vector<std::string> kGradientSums{"in-place", "add-n"};  // in the order of workloads::GradientSum
+
+enum class Granularity : std::uint8_t { layers, tensorflow };  // in the order of kGranularities
+inline const std::vector<std::string> kGranularities{"layers", "tensorflow"};
 
 enum class Objective : std::uint8_t { makespan, throughput };  // in the order of kObjectives
 inline const std::vector<std::string> kObjectives{"makespan", "throughput"};
@@ -39,12 +45,17 @@ struct GraphChoice {
   bool plans_devices() const { return !file.empty() && format == GraphFormat::dnn_partitioning; }
   workloads::Optimizer optimizer = workloads::Optimizer::momentum;
   workloads::GradientSum gradient_sum = workloads::GradientSum::in_place;
+  Granularity granularity = Granularity::layers;
+  workloads::SequenceShape shape;  ///< of rnnlm or nmt in TensorFlow's operations
+  std::string assumption;          ///< under which it counts for the paper's orderings
 };
 
 struct MachineChoice {
   std::string name;
   int pool = 0;
-  int gpus = -1;  ///< -1: all of a node
+  int gpus = -1;                ///< -1: all of a node
+  workloads::TfHostCosts host;  ///< that issues TensorFlow's operations
+  std::string assumption;
 };
 
 struct MethodChoice {
@@ -64,9 +75,10 @@ struct PlacementCase {
   Objective objective = Objective::makespan;
   sim::Machine machine;
   sim::StepGraph graph;
-  policies::Groups groups;          ///< coarsened
-  int colocated = 0;                ///< groups before that
-  std::vector<std::int32_t> split;  ///< a device for each operation, or empty
+  std::optional<sim::HostModel> host;  ///< that issues the operations; none: they issue themselves
+  policies::Groups groups;             ///< coarsened
+  int colocated = 0;                   ///< groups before that
+  std::vector<std::int32_t> split;     ///< a device for each operation, or empty
 };
 
 /// Chains are joined for the makespan alone: a pipeline may cut them. Throws InputError for mistakes in files, and for more
@@ -76,6 +88,9 @@ PlacementCase make_case(const Scenario& scenario, const CaseChoice& choice);
 /// The largest batch of a model's or our own format's graph whose step fits on one GPU of the machine, by the step timer's
 /// memory; 0 when not even one sample does.
 int largest_batch_on_a_gpu(const Scenario& scenario, const CaseChoice& choice);
+
+std::unique_ptr<sim::StepTimer> fast_timer(const PlacementCase& placed);
+std::unique_ptr<sim::StepTimer> reference_timer(const PlacementCase& placed);
 
 /// What a method found: times of the reference timer, or the busiest device's.
 struct PlacementFigures {

@@ -8,6 +8,7 @@
 #include "experiments/studies/studies.hpp"
 #include "experiments/studies/threads_case.hpp"
 #include "report/statistics.hpp"
+#include "workloads/tensorflow/tensorflow.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::scenarios {
@@ -27,6 +28,7 @@ struct ThreadsParameters {
   /// abstract).
   double counter_noise = 0.47;
   std::vector<double> factors;
+  bool tensorflow = false;  ///< operations are TensorFlow's
 };
 
 ThreadOutcome outcome_of(const ThreadCase& one, const std::string& name, const policies::ThreadPlanner& planner) {
@@ -55,7 +57,8 @@ struct Tables {
 
 /// With the time steps of a zoo model's recurrent layers as operations of their own, as TensorFlow runs them: they are what runs
 /// side by side.
-sim::OpGraph graph_of(const workloads::ProfileModel& model) {
+sim::OpGraph graph_of(const workloads::ProfileModel& model, bool tensorflow) {
+  if (tensorflow) return workloads::computing_operations(workloads::zoo_tensorflow_graph(model.model, model.dataset));
   const bool recurrent = std::any_of(model.graph.ops.begin(), model.graph.ops.end(),
                                      [](const sim::Op& op) { return op.kind == sim::OpKind::rnn && op.repeats > 1; });
   const auto zoo = workloads::zoo();
@@ -115,7 +118,7 @@ class ThreadsStudy final : public Study {
       for (const sim::Job& job : scenario.jobs) {
         const workloads::ProfileModel& model = scenario.profile_models.of(*job.profile);
         const sim::Device& cpu = cpu_of(scenario, pool);
-        const auto graph = std::make_shared<const sim::OpGraph>(graph_of(model));
+        const auto graph = std::make_shared<const sim::OpGraph>(graph_of(model, parameters_.tensorflow));
         cases.push_back({.machine = pool.name,
                          .job = job.name,
                          .model = model.model,
@@ -291,10 +294,19 @@ std::unique_ptr<StudyParameters> read_threads(sim::ObjectReader& in, const Paths
   p.strides = read_integers(in, "strides", sim::between(1, 1e3), {2, 4}, mistakes);
   p.noise = in.number("noise", sim::between(0, 1), p.noise);
   p.counter_noise = in.number("counter_noise", sim::between(0, 1), p.counter_noise);
+  static const std::vector<std::string> kOperations{"layers", "tensorflow"};
+  p.tensorflow = in.choice("granularity", kOperations, 0) == 1;
   p.factors = read_numbers(in, "factors", sim::between(0, 1e3), {0.5, 1, 2}, mistakes);
   for (const sim::Job& job : scenario.jobs)
     if (job.work != sim::Work::steps || job.batch_size <= 0) {
       in.value().refuse("\"jobs\" of a model, each with \"steps\" and a \"batch_size\"", mistakes);
+      break;
+    }
+  const auto zoo = workloads::zoo();
+  for (const sim::Job& job : scenario.jobs)
+    if (p.tensorflow && job.profile != nullptr &&
+        std::none_of(zoo.begin(), zoo.end(), [&](const auto& entry) { return entry.name == job.profile->model; })) {
+      in.value().refuse("models of the zoo in TensorFlow's operations", mistakes);
       break;
     }
   if (!scenario.generators.empty()) in.value().refuse("\"jobs\" without generators", mistakes);

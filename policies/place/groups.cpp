@@ -49,7 +49,7 @@ std::vector<int> followed(const GroupGraph& graph, ChainRule rule) {
 
 }  // namespace
 
-GroupableGraph groupable(const sim::OpGraph& graph, double batch, std::span<const double> work) {
+GroupableGraph groupable(const sim::OpGraph& graph, double batch, std::span<const double> work, double least_bytes) {
   sim::check(work.size() == graph.ops.size(), "the work of each operation");
   std::vector<bool> has_variable;
   const auto has = [&](int layer) { return layer < static_cast<int>(has_variable.size()) && has_variable[layer]; };
@@ -66,7 +66,8 @@ GroupableGraph groupable(const sim::OpGraph& graph, double batch, std::span<cons
     const std::int64_t together = (std::int64_t{op.layer} << 32) + (of_parameters ? 0 : op.step + 1);
     result.ops.push_back({together, op.phase == sim::Phase::forward, op.kind == sim::OpKind::variable, work[i]});
   }
-  for (const sim::Edge& edge : graph.edges) result.edges.push_back({edge.from, edge.to, edge.bytes.at(batch)});
+  for (const sim::Edge& edge : graph.edges)
+    if (const double bytes = edge.bytes.at(batch); bytes >= least_bytes) result.edges.push_back({edge.from, edge.to, bytes});
   return result;
 }
 

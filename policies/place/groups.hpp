@@ -30,8 +30,9 @@ struct GroupableGraph {
 };
 
 /// Of one batch. A layer's operations of one time step stay together: gradients with their forward operation, an LSTM's step (of
-/// each direction); so do a variable and its update. `work`: of each operation, for instance its seconds.
-GroupableGraph groupable(const sim::OpGraph& graph, double batch, std::span<const double> work);
+/// each direction); so do a variable and its update. `work`: of each operation, for instance its seconds. Edges of fewer than
+/// `least_bytes` (order, scalars) decide nothing.
+GroupableGraph groupable(const sim::OpGraph& graph, double batch, std::span<const double> work, double least_bytes = 0);
 
 /// StepOp::group says what stays together; work is the duration on a class of devices.
 GroupableGraph groupable(const sim::StepGraph& graph, int device_class);

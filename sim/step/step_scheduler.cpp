@@ -9,6 +9,7 @@ namespace rehearse::sim {
 namespace {
 
 constexpr std::int32_t kNone = -1;
+constexpr std::int32_t kSends = -2;  // instead of an operation: an executor that sends
 
 }  // namespace
 
@@ -24,8 +25,10 @@ Ways ways_of(const Machine& machine) {
   return ways;
 }
 
-StepScheduler::StepScheduler(const StepGraph& graph, const Machine& machine)
-    : graph_(graph), machine_(machine), class_of_device_(graph_classes(graph, machine)), memory_(machine) {
+StepScheduler::StepScheduler(const StepGraph& graph, const Machine& machine, const HostModel* host)
+    : graph_(graph), machine_(machine), host_(host), class_of_device_(graph_classes(graph, machine)), memory_(machine) {
+  check(host == nullptr || static_cast<int>(host->dispatch.size()) == graph.ops(), "an operation has a cost of dispatch");
+  check(host == nullptr || host->threads > 0, "an executor may work");
   for (int from = 0; from < machine.devices(); ++from)
     for (int to = 0; to < machine.devices(); ++to) {
       if (from == to) {
@@ -47,6 +50,7 @@ StepScheduler::StepScheduler(const StepGraph& graph, const Machine& machine)
       if (!graph.tensor(t).held) working_bytes_.back() += graph.tensor(t).bytes;
   }
   copy_of_reader_.resize(graph.readers().size());
+  if (host != nullptr && host->chunks) memory_.use_chunks();
   finished_.resize(machine.devices() + 1);
 }
 
@@ -96,6 +100,9 @@ void StepScheduler::begin(const StepPlacement& placement, StepTimeline* timeline
   running_.assign(devices, kNone);
   ends_.assign(devices, kNeverTick);
   starts_.assign(devices, 0);
+  stream_free_.assign(devices, 0);
+  working_ = sends_ = 0;
+  later_.clear();
   sent_.assign(devices, kNone);
   sent_as_.assign(devices, kNone);
   memory_.clear();
@@ -103,7 +110,15 @@ void StepScheduler::begin(const StepPlacement& placement, StepTimeline* timeline
   free_.clear();
   for (int device = 0; device < devices; ++device) free_.push_back(device);
   set_keys(placement);
-  for (const std::int32_t op : residents_) memory_.take(placement.device_of_op[op], graph_.op(op).resident_bytes(), op);
+  chunk_of_copy_.assign(graph_.tensors(), kNone);
+  workspace_chunk_.assign(devices, kNone);
+  for (const std::int32_t op : residents_) {
+    const int device = placement.device_of_op[op];
+    if (memory_.in_chunks())
+      memory_.take_chunk(device, graph_.op(op).resident_bytes(), op);
+    else
+      memory_.take(device, graph_.op(op).resident_bytes(), op);
+  }
   for (const std::int32_t op : sources_)
     ready_.push(placement.device_of_op[op], placement.order == StepOrder::fifo ? 0 : keys_[op], op);
   dispatch();
@@ -113,6 +128,7 @@ Tick StepScheduler::next_date() {
   Tick date = kNeverTick;
   for (const Tick end : ends_) date = std::min(date, end);
   for (const Lane& lane : lanes_) date = std::min(date, lane.next());
+  if (!later_.empty()) date = std::min(date, later_.front().date);
   return date;
 }
 
@@ -145,18 +161,56 @@ void StepScheduler::finish_ops() {
     device = std::exchange(running_[device], kNone);
   }
   if (count > 1) std::sort(finished.begin(), finished.end());
-  for (const std::int32_t op : finished) finish(op);
+  working_ -= static_cast<int>(count);
+  for (const std::int32_t op : finished)
+    if (op != kSends) finish(op);
 }
 
 void StepScheduler::finish(int op) {
   const int device = placement_.device_of_op[op];
-  timing_.busy[device] += now_ - starts_[device];
-  timing_.makespan = now_;
+  sends_ = 0;
+  issue(op);
+  timing_.makespan = std::max(timing_.makespan, run_end_);
   --left_;
-  if (timeline_ != nullptr) timeline_->runs.push_back({op, device, starts_[device], now_});
-  memory_.give(device, workspace_bytes_[op]);
+  if (memory_.in_chunks())
+    memory_.give_chunk(device, workspace_chunk_[device]);
+  else
+    memory_.give(device, workspace_bytes_[op]);
   for (const StepInput& input : graph_.inputs_of(op)) release(copy_of_reader_[input.reader]);
   for (int tensor = graph_.first_tensor(op); tensor < graph_.first_tensor(op + 1); ++tensor) publish(op, tensor);
+  if (sends_ > 0) go_on_sending(device);
+}
+
+/// When an operation runs that its device is done with: until now, or, issued to a stream, behind what lies there.
+void StepScheduler::issue(int op) {
+  const int device = placement_.device_of_op[op];
+  Tick start = starts_[device], end = now_;
+  if (host_ != nullptr) {
+    const Tick duration = graph_.duration(op, class_of_device_[device]);
+    start = now_ - duration;
+    if (has_stream(device) && duration > 0) {
+      start = std::max(now_, stream_free_[device]);
+      stream_free_[device] = start + duration;
+    }
+    end = start + duration;
+  }
+  run_end_ = end;
+  timing_.busy[device] += end - start;
+  if (timeline_ != nullptr) timeline_->runs.push_back({op, device, start, end});
+}
+
+/// The operation's sends are the executor's next work.
+void StepScheduler::go_on_sending(int device) {
+  if (host_ == nullptr || host_->send == 0) return;
+  running_[device] = kSends;
+  ends_[device] = now_ + sends_ * host_->send;
+  ++working_;
+}
+
+void StepScheduler::start_later(std::int32_t transfer, Tick date) {
+  transfers_[transfer].start = date;
+  later_.push_back({date, transfer});
+  std::push_heap(later_.begin(), later_.end(), starts_later);
 }
 
 /// Hands a tensor to its readers: at once on its own device, with one transfer to each other one that has some.
@@ -185,10 +239,17 @@ std::int32_t StepScheduler::send(int tensor, int to) {
   const auto copy = static_cast<std::int32_t>(copies_.size());
   Lane& lane = lanes_[lane_of_way_[machine_.way_of(copies_[tensor].device, to)]];
   transfers_.push_back({.tensor = tensor, .to = to, .ready = now_, .start = now_ + lane.latency});
-  lane.waiting.push_back({now_ + lane.latency, transfer});
+  ++sends_;
+  if (host_ == nullptr)
+    lane.waiting.push_back({now_ + lane.latency, transfer});
+  else  // order is kept by the host; data must have been made
+    start_later(transfer, std::max(now_ + sends_ * host_->send, made.bytes > 0 ? run_end_ : 0) + lane.latency);
   ++copies_[tensor].users;
   copies_.push_back({.bytes = made.bytes, .users = 0, .device = to});
-  memory_.take(to, made.bytes, made.producer);
+  if (memory_.in_chunks())
+    chunk_of_copy_.push_back(memory_.take_chunk(to, made.bytes, made.producer));
+  else
+    memory_.take(to, made.bytes, made.producer);
   timing_.transferred_bytes += made.bytes;
   sent_[to] = tensor;
   sent_as_[to] = copy;
@@ -197,15 +258,21 @@ std::int32_t StepScheduler::send(int tensor, int to) {
 
 void StepScheduler::begin_transfers() {
   for (Lane& lane : lanes_)
-    for (; lane.next() == now_; ++lane.head) {
-      const std::int32_t index = lane.waiting[lane.head].transfer;
-      const Transfer& transfer = transfers_[index];
-      const std::int64_t bytes = graph_.tensor(transfer.tensor).bytes;
-      if (bytes == 0)
-        arrived_.push_back(index);
-      else
-        flows_.push_back({index, machine_.way_of(copies_[transfer.tensor].device, transfer.to), bytes});
-    }
+    for (; lane.next() == now_; ++lane.head) begin_transfer(lane.waiting[lane.head].transfer);
+  while (!later_.empty() && later_.front().date == now_) {
+    begin_transfer(later_.front().transfer);
+    std::pop_heap(later_.begin(), later_.end(), starts_later);
+    later_.pop_back();
+  }
+}
+
+void StepScheduler::begin_transfer(std::int32_t index) {
+  const Transfer& transfer = transfers_[index];
+  const std::int64_t bytes = graph_.tensor(transfer.tensor).bytes;
+  if (bytes == 0)
+    arrived_.push_back(index);
+  else
+    flows_.push_back({index, machine_.way_of(copies_[transfer.tensor].device, transfer.to), bytes});
 }
 
 void StepScheduler::arrive(std::int32_t index) {
@@ -228,19 +295,49 @@ void StepScheduler::give_input(int op) {
 
 void StepScheduler::release(std::int32_t index) {
   Copy& copy = copies_[index];
-  if (--copy.users == 0) memory_.give(copy.device, copy.bytes);
+  if (--copy.users > 0) return;
+  if (memory_.in_chunks())
+    memory_.give_chunk(copy.device, chunk_of_copy_[index]);
+  else
+    memory_.give(copy.device, copy.bytes);
 }
 
 void StepScheduler::dispatch() {
-  for (const std::int32_t device : free_) {
-    if (running_[device] != kNone || ready_.empty(device)) continue;
-    const std::int32_t op = ready_.pop(device);
-    memory_.take(device, working_bytes_[op], op);
-    running_[device] = op;
-    starts_[device] = now_;
-    ends_[device] = now_ + graph_.duration(op, class_of_device_[device]);
-  }
+  if (host_ != nullptr && host_->threads < machine_.devices()) return dispatch_by_turns();
+  for (const std::int32_t device : free_)
+    if (running_[device] == kNone && !ready_.empty(device)) start(device);
   free_.clear();
+}
+
+/// Fewer threads than executors: whoever's next operation has been ready longest comes first.
+void StepScheduler::dispatch_by_turns() {
+  free_.clear();
+  turns_.clear();
+  for (int device = 0; device < machine_.devices(); ++device)
+    if (running_[device] == kNone && !ready_.empty(device)) turns_.push_back(device);
+  std::stable_sort(turns_.begin(), turns_.end(),
+                   [&](std::int32_t a, std::int32_t b) { return ready_.first_key(a) < ready_.first_key(b); });
+  for (const std::int32_t device : turns_)
+    if (working_ < host_->threads) start(device);
+}
+
+/// Workspace and outputs of an operation.
+void StepScheduler::take_memory(int device, int op) {
+  if (!memory_.in_chunks()) return memory_.take(device, working_bytes_[op], op);
+  workspace_chunk_[device] = memory_.take_chunk(device, workspace_bytes_[op], op);
+  for (int tensor = graph_.first_tensor(op); tensor < graph_.first_tensor(op + 1); ++tensor)
+    if (const StepTensor& made = graph_.tensor(tensor); !made.held)
+      chunk_of_copy_[tensor] = memory_.take_chunk(device, made.bytes, op);
+}
+
+void StepScheduler::start(int device) {
+  const std::int32_t op = ready_.pop(device);
+  take_memory(device, op);
+  running_[device] = op;
+  starts_[device] = now_;
+  const Tick duration = graph_.duration(op, class_of_device_[device]);
+  ends_[device] = now_ + (host_ == nullptr ? duration : host_->dispatch[op] + (has_stream(device) ? 0 : duration));
+  ++working_;
 }
 
 }  // namespace rehearse::sim

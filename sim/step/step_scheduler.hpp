@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "sim/engine/flow_network.hpp"
+#include "sim/step/bfc_pool.hpp"
+#include "sim/step/host_model.hpp"
 #include "sim/step/step_timer.hpp"
 
 namespace rehearse::sim {
@@ -39,6 +41,8 @@ class ReadyQueues {
       std::push_heap(entries_.begin() + first_[device], entries_.begin() + end_[device], Later());
     }
   }
+  /// The key of what comes next; something must be there.
+  std::int64_t first_key(int device) const { return entries_[first_[device]].key; }
   std::int32_t pop(int device) {
     if (dated_) return entries_[first_[device]++].op;
     std::pop_heap(entries_.begin() + first_[device], entries_.begin() + end_[device], Later());
@@ -70,6 +74,7 @@ class StepMemory {
     used_.assign(capacity_.size(), 0);
     peak_.assign(capacity_.size(), 0);
     out_of_memory_ = {};
+    for (BfcPool& pool : pools_) pool.clear();
   }
   /// For operation `op`.
   void take(int device, std::int64_t bytes, int op) {
@@ -80,6 +85,26 @@ class StepMemory {
       out_of_memory_ = {device, op, bytes, std::max<std::int64_t>(0, capacity_[device] - (used - bytes))};
   }
   void give(int device, std::int64_t bytes) { used_[device] -= bytes; }
+
+  /// Likewise in chunks, all of them or none.
+  void use_chunks() {
+    for (const std::int64_t capacity : capacity_) pools_.emplace_back(capacity);
+  }
+  bool in_chunks() const { return !pools_.empty(); }
+  std::int32_t take_chunk(int device, std::int64_t bytes, int op) {
+    BfcPool& pool = pools_[device];
+    const bool was_exceeded = pool.exceeded();
+    const std::int32_t chunk = pool.take(bytes);
+    used_[device] += pool.size_of(chunk);
+    peak_[device] = std::max(peak_[device], pool.exceeded() ? pool.region() : used_[device]);
+    if (pool.exceeded() && !was_exceeded && !out_of_memory_.happened())
+      out_of_memory_ = {device, op, bytes, std::max<std::int64_t>(0, capacity_[device] - (used_[device] - bytes))};
+    return chunk;
+  }
+  void give_chunk(int device, std::int32_t chunk) {
+    used_[device] -= pools_[device].size_of(chunk);
+    pools_[device].give(chunk);
+  }
   std::int64_t used(int device) const { return used_[device]; }
   const std::vector<std::int64_t>& peak() const { return peak_; }
   const OutOfMemory& out_of_memory() const { return out_of_memory_; }
@@ -87,6 +112,7 @@ class StepMemory {
  private:
   std::vector<std::int64_t> capacity_, used_, peak_;
   OutOfMemory out_of_memory_;
+  std::vector<BfcPool> pools_;
 };
 
 // The one scheduler of a training step (docs/explain/step.md, "Step level"): what runs where and when, which tensors go where,
@@ -100,7 +126,8 @@ Ways ways_of(const Machine& machine);
 
 class StepScheduler final : public FlowClient {
  public:
-  StepScheduler(const StepGraph& graph, const Machine& machine);
+  /// `host` null: operations issue themselves, and what is issued has run.
+  StepScheduler(const StepGraph& graph, const Machine& machine, const HostModel* host = nullptr);
 
   const StepResult& time(const StepPlacement& placement, FlowNetwork& network, StepTimeline* timeline);
 
@@ -130,20 +157,34 @@ class StepScheduler final : public FlowClient {
     Tick next() const { return head < waiting.size() ? waiting[head].date : kNeverTick; }
   };
 
+  /// For a heap: whoever comes last is the smallest.
+  static bool starts_later(const Lane::Entry& a, const Lane::Entry& b) {
+    return a.date != b.date ? a.date > b.date : a.transfer > b.transfer;
+  }
+
   void begin(const StepPlacement& placement, StepTimeline* timeline);
   void set_keys(const StepPlacement& placement);
   void finish_ops();
   void finish(int op);
+  bool has_stream(int device) const { return host_ != nullptr && machine_.device(device).kind == DeviceKind::gpu; }
+  void issue(int op);
+  void go_on_sending(int device);
+  void start_later(std::int32_t transfer, Tick date);
   void publish(int op, int tensor);
   std::int32_t send(int tensor, int to);
   void begin_transfers();
+  void begin_transfer(std::int32_t transfer);
   void arrive(std::int32_t transfer);
   void give_input(int op);
   void release(std::int32_t copy);
   void dispatch();
+  void dispatch_by_turns();
+  void start(int device);
+  void take_memory(int device, int op);
 
   const StepGraph& graph_;
   const Machine& machine_;
+  const HostModel* host_;
   std::vector<std::int32_t> class_of_device_;  // the graph's class
   std::vector<std::int32_t> lane_of_way_;
   std::vector<std::int32_t> inputs_;         // how many each operation has
@@ -160,9 +201,16 @@ class StepScheduler final : public FlowClient {
   std::vector<std::int32_t> copy_of_reader_;
   std::vector<Transfer> transfers_;
   std::vector<Lane> lanes_;
-  std::vector<std::int32_t> running_;         // on each device, -1: nothing
-  std::vector<Tick> ends_, starts_;           // of those
-  std::vector<std::int32_t> sent_, sent_as_;  // by device: the last tensor sent there, and its copy
+  std::vector<std::int32_t> running_;  // on each device, -1: nothing
+  std::vector<Tick> ends_, starts_;    // of those
+  // With a host: until when streams are taken, the end of what was issued last, who works, and transfers that wait for a date.
+  std::vector<Tick> stream_free_;
+  Tick run_end_ = 0;
+  int working_ = 0, sends_ = 0;
+  std::vector<Lane::Entry> later_;  // a heap
+  std::vector<std::int32_t> turns_;
+  std::vector<std::int32_t> chunk_of_copy_, workspace_chunk_;  // of each copy of a tensor, and on each device
+  std::vector<std::int32_t> sent_, sent_as_;                   // by device: the last tensor sent there, and its copy
   std::vector<std::int32_t> finished_, arrived_;
   std::vector<std::int32_t> free_;  // devices that may have become able to run something; some twice
   std::vector<FlowStart> flows_;

@@ -16,7 +16,8 @@ namespace {
 
 class FastTimer final : public StepTimer {
  public:
-  FastTimer(const StepGraph& graph, const Machine& machine) : scheduler_(graph, machine), network_(ways_of(machine)) {}
+  FastTimer(const StepGraph& graph, const Machine& machine, const HostModel* host)
+      : scheduler_(graph, machine, host), network_(ways_of(machine)) {}
   const StepResult& time(const StepPlacement& placement, StepTimeline* timeline) override {
     return scheduler_.time(placement, network_, timeline);
   }
@@ -65,7 +66,8 @@ class Parcel {
 
 class ReferenceTimer final : public StepTimer {
  public:
-  ReferenceTimer(const StepGraph& graph, const Machine& machine) : scheduler_(graph, machine), ways_(ways_of(machine)) {}
+  ReferenceTimer(const StepGraph& graph, const Machine& machine, const HostModel* host)
+      : scheduler_(graph, machine, host), ways_(ways_of(machine)) {}
   const StepResult& time(const StepPlacement& placement, StepTimeline* timeline) override {
     Parcel parcel(in_child([&] {
       SimGridNetwork network(ways_);
@@ -117,11 +119,19 @@ double priced_work(const StepGraph& graph, const std::vector<std::int32_t>& clas
 }  // namespace
 
 std::unique_ptr<StepTimer> make_fast_timer(const StepGraph& graph, const Machine& machine) {
-  return std::make_unique<FastTimer>(graph, machine);
+  return std::make_unique<FastTimer>(graph, machine, nullptr);
+}
+
+std::unique_ptr<StepTimer> make_fast_timer(const StepGraph& graph, const Machine& machine, const HostModel& host) {
+  return std::make_unique<FastTimer>(graph, machine, &host);
 }
 
 std::unique_ptr<StepTimer> make_reference_timer(const StepGraph& graph, const Machine& machine) {
-  return std::make_unique<ReferenceTimer>(graph, machine);
+  return std::make_unique<ReferenceTimer>(graph, machine, nullptr);
+}
+
+std::unique_ptr<StepTimer> make_reference_timer(const StepGraph& graph, const Machine& machine, const HostModel& host) {
+  return std::make_unique<ReferenceTimer>(graph, machine, &host);
 }
 
 std::vector<std::int32_t> graph_classes(const StepGraph& graph, const Machine& machine) {

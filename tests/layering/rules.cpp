@@ -29,7 +29,8 @@ const std::vector<Row> kRows = {
     {"workloads/training", {"workloads/layers", "sim/jobs"}},
     {"workloads/steps", {"workloads/training", "sim/money"}},
     {"workloads/zoo", {"workloads/steps"}},
-    {"workloads/calibration", {"workloads/zoo"}},
+    {"workloads/tensorflow", {"workloads/zoo"}},
+    {"workloads/calibration", {"workloads/tensorflow"}},
     {"workloads/world", {"workloads/steps"}},
     {"workloads/generate", {"workloads/calibration", "workloads/world"}},
 

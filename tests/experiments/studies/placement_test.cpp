@@ -4,9 +4,12 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <set>
 #include <tuple>
 
+#include "experiments/studies/placement_orderings.hpp"
 #include "experiments/studies/process_scorer.hpp"
 #include "experiments/studies/studies.hpp"
 #include "policies/place/rl/placers.hpp"
@@ -327,6 +330,107 @@ TEST_CASE("mistakes in a planner's files end the study with the file's name") {
   CHECK_THAT(said(planned()), Catch::Contains("the id of a node"));
   folder.write("line.json", line_of_six(R"({"sourceId": 4, "destId": 5, "cost": -1, "size": 0})"));
   CHECK_THAT(said(planned()), Catch::Contains("/edges/4/cost"));
+}
+
+namespace {
+
+/// The paper's own table 2, as if we had found it; `spoilt` changes one answer.
+report::Table papers_table(const std::function<void(scenarios::PaperAnswer&)>& spoilt = [](scenarios::PaperAnswer&) {}) {
+  const struct {
+    const char* model;
+    int gpus;
+    double single, scotch, min_cut, expert, rl;
+  } rows[] = {{"rnnlm", 2, 1.57, 13.43, 11.94, 3.81, 1.57},
+              {"rnnlm", 4, 1.57, 11.52, 10.44, 4.46, 1.57},
+              {"nmt", 2, 0, 14.19, 11.54, 4.99, 4.04},
+              {"nmt", 4, 0, 11.23, 11.78, 4.73, 3.92},
+              {"inception-v3", 2, 4.60, 25.24, 22.88, 11.22, 4.60},
+              {"inception-v3", 4, 4.60, 23.41, 24.52, 10.65, 3.85}};
+  std::vector<scenarios::PaperAnswer> answers;
+  for (const auto& r : rows)
+    for (const auto& [method, step_s] :
+         {std::pair{"single-gpu", r.single}, {"scotch", r.scotch}, {"min-cut", r.min_cut}, {"expert", r.expert}, {"rl", r.rl}}) {
+      answers.push_back({"paper", r.model, r.gpus, method, step_s == 0 ? 9 : step_s, step_s > 0});
+      spoilt(answers.back());
+    }
+  return scenarios::orderings_table(answers);
+}
+
+std::vector<std::string> held(const report::Table& table) {
+  std::vector<std::string> holds;
+  for (const auto& row : table.rows) holds.push_back(text(table, row, "holds"));
+  return holds;
+}
+
+}  // namespace
+
+TEST_CASE("the paper's own table has all eight orderings, and each can be lost", "[orderings]") {
+  const report::Table table = papers_table();
+  REQUIRE(table.rows.size() == 9);
+  CHECK(held(table) == std::vector<std::string>{"yes", "yes", "yes", "yes", "yes", "yes", "yes", "yes", ""});
+  CHECK(text(table, table.rows.back(), "ours") == "8");
+  const auto lost = [](int ordering, const std::string& model, int gpus, const std::string& method, double step_s, bool fits) {
+    const report::Table spoilt = papers_table([&](scenarios::PaperAnswer& a) {
+      if (a.model == model && a.gpus == gpus && a.method == method) a.step_s = step_s, a.fits = fits;
+    });
+    INFO(model << " " << method);
+    CHECK(held(spoilt)[static_cast<std::size_t>(ordering)] == "no");
+    CHECK(text(spoilt, spoilt.rows.back(), "ours") == "7");
+  };
+  lost(0, "rnnlm", 4, "rl", 1.5, true);
+  lost(1, "nmt", 2, "single-gpu", 5, true);
+  lost(2, "nmt", 4, "rl", 4.5, true);           // 5 % is too little,
+  lost(2, "nmt", 2, "rl", 3.0, true);           // 40 % too much
+  lost(3, "inception-v3", 4, "rl", 3.2, true);  // 30 %
+  lost(4, "inception-v3", 2, "rl", 4.4, true);  // 4 %
+  lost(5, "rnnlm", 2, "scotch", 3.0, true);
+  lost(6, "nmt", 4, "min-cut", 4.0, true);
+  lost(7, "inception-v3", 2, "expert", 20, false);
+}
+
+TEST_CASE("orderings whose answers are missing are left open", "[orderings]") {
+  CHECK(scenarios::orderings_table({}).rows.empty());
+  CHECK(scenarios::orderings_table({{"a", "rnnlm", 2, "heft", 1, true}}).rows.empty());
+  const report::Table one = scenarios::orderings_table({{"a", "nmt", 2, "single-gpu", 1, false}});
+  REQUIRE(one.rows.size() == 9);
+  CHECK(held(one)[0].empty());
+  CHECK(held(one)[1] == "yes");
+  const report::Table two =
+      scenarios::orderings_table({{"a", "nmt", 2, "single-gpu", 1, false}, {"b", "nmt", 2, "single-gpu", 1, true}});
+  REQUIRE(two.rows.size() == 2 * 9 + 8);
+  CHECK(text(two, two.rows[2 * 9 + 1], "ours") == "held under 1 of 2");
+  CHECK(text(two, two.rows[2 * 9], "ours") == "held under 0 of 0");
+}
+
+TEST_CASE("placement in TensorFlow's operations, issued by a host", "[tensorflow]") {
+  const TemporaryFolder folder;
+  std::string scenario = kScenario;
+  const auto replace = [&](const std::string& what, const std::string& by) {
+    const std::size_t at = scenario.find(what);
+    REQUIRE(at != std::string::npos);
+    scenario.replace(at, what.size(), by);
+  };
+  replace(
+      R"({ "model": "dcgan", "batch": 16, "groups": 6 }, { "name": "large", "model": "vgg16", "batch": 64, "groups": 4 })",
+      R"({ "model": "rnnlm", "granularity": "tensorflow", "hidden": 64, "steps": 4, "vocabulary": 100, "batch": 8, "groups": 12,
+               "assumption": "small" })");
+  replace(R"({ "name": "host", "pool": "mine", "gpus": 0 })", R"({ "name": "slow", "pool": "mine", "dispatch": 4 })");
+  replace(R"("single-cpu", "single-gpu", "heft", "random-search", "annealing", { "name": "rl-refined", "samples": 4 })",
+          R"("single-gpu", "expert", "annealing")");
+  const StudyRun run = run_text(folder, scenario, 1);
+  CHECK_FALSE(run.failed);
+  const report::Table& table = run.table("placement");
+  REQUIRE(table.rows.size() == 2 * 3);
+  std::map<std::string, double> step_s;
+  for (const auto& row : table.rows) {
+    step_s[text(table, row, "machine") + " " + text(table, row, "method")] = number(table, row, "step_s");
+    CHECK(number(table, row, "ops") > 500);
+    CHECK(number(table, row, "groups") <= 12);
+    CHECK(number(table, row, "over_bound") >= 1);
+  }
+  // So small a model waits for its host: four times the cost of dispatch, four times the step, nearly.
+  CHECK(step_s["slow single-gpu"] > 3.5 * step_s["two single-gpu"]);
+  CHECK(step_s["slow single-gpu"] <= 4 * step_s["two single-gpu"]);
 }
 
 }  // namespace rehearse::tests
