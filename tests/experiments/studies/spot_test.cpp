@@ -1,0 +1,81 @@
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
+
+#include "experiments/load.hpp"
+#include "experiments/studies/spot_parts.hpp"
+#include "experiments/studies/studies.hpp"
+#include "tests/scenarios/loading.hpp"
+
+namespace {
+
+using namespace rehearse;
+
+std::string spot_scenario(const std::string& folds, const std::string& more = "") {
+  return R"({ "seed": 5, "study": { "name": "spot", "days": 4, "step_s": 600, "work_h": 4, "deadlines_h": [5, 7],
+    "restarts_min": [10, 20], "jobs": 6, )" +
+         more + R"("processes": [ { "zone": "a", "up_h": [0.5, 1, 4], "down_h": [0.2, 0.5, 2] },
+      { "zone": "b", "up_h": [0.5, 2], "down_h": [0.5, 1] }, { "zone": "c", "up_h": [1, 3], "down_h": [0.5, 3] } ],
+    "folds": [ )" +
+         folds + " ] } }";
+}
+
+std::string spot_csv(const TemporaryFolder& folder, const std::string& out, int processes) {
+  const auto scenario = scenarios::load_scenario(
+      folder.write("spot.json", spot_scenario(R"({ "train": ["a"], "test": ["b", "c"] }, { "train": ["a", "b"], "test": ["c"] })",
+                                              R"("ablations": true, )")),
+      {});
+  bool failed = true;
+  scenarios::run_study(*scenario, {.out = folder.path() + "/" + out, .processes = processes}, failed);
+  CHECK_FALSE(failed);
+  std::ostringstream text;
+  text << std::ifstream(folder.path() + "/" + out + "/spot.csv").rdbuf();
+  return text.str();
+}
+
+TEST_CASE("a spot study: every policy in every setting, the same bytes with any number of processes") {
+  const TemporaryFolder folder;
+  const std::string one = spot_csv(folder, "one", 1);
+  CHECK(one == spot_csv(folder, "two", 2));
+  std::size_t rows = 0;
+  for (const char c : one) rows += c == '\n' ? 1 : 0;
+  CHECK(rows == 1 + 2 * 4 * scenarios::spot_policy_names(true).size());
+}
+
+TEST_CASE("zones that are learned from and tried, unknown, or not there are mistakes of a spot study") {
+  const TemporaryFolder folder;
+  const auto said = [&](const std::string& text) { return complaints_about(folder, folder.write("spot.json", text)); };
+  const auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
+  CHECK(said(spot_scenario(R"({ "train": ["a"], "test": ["b"] })")) == "");
+  CHECK(
+      has(said(spot_scenario(R"({ "train": ["a", "b"], "test": ["b"] })")), R"(no zone in both "train" and "test", as "b" is)"));
+  CHECK(has(said(spot_scenario(R"({ "train": ["a"], "test": ["zz"] })")), "/study/folds/0"));
+  CHECK(has(said(spot_scenario(R"({ "train": [], "test": ["b"] })")), "one zone or more in"));
+  CHECK(has(said(spot_scenario(R"({ "train": ["a"], "test": ["b"] })", R"("table": "t.csv", )")), "one of \"table\" and"));
+}
+
+// Uniform progress pays 10 and 20, the policies before it 12 and 18, the programme and all behind it 8 and 12, who knows the
+// future 6 and 10. Of the gap of (30 - 16) / 2 = 7 the programme closes (30 - 20) / 2 = 5.
+TEST_CASE("gap and saving of a spot study, by hand") {
+  const std::vector<std::string> names = scenarios::spot_policy_names(false);
+  scenarios::SpotVariant variant{.zones = 1, .deadline_h = 52, .restart_min = 3, .scores = {}};
+  for (const std::string& name : names) {
+    if (name == "uniform-progress")
+      variant.scores.push_back({{10}, {20}});
+    else if (name == "omniscient")
+      variant.scores.push_back({{6}, {10}});
+    else if (name == "staged-sdp" || name == "staged-rl")
+      variant.scores.push_back({{8}, {12, false}});
+    else
+      variant.scores.push_back({{12}, {18}});
+  }
+  const std::vector<report::Table> tables = scenarios::spot_tables({variant}, names);
+  const std::vector<report::Cell>& programme = tables[0].rows[5];
+  CHECK(std::get<std::string>(programme[3]) == "staged-sdp");
+  CHECK(std::get<double>(programme[5]) == 10);
+  CHECK(std::get<double>(programme[6]) == 5);
+  CHECK(std::get<double>(programme[9]) == Approx(5.0 / 7));
+  CHECK(std::get<double>(programme[10]) == 1);
+}
+
+}  // namespace
