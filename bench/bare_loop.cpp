@@ -1,11 +1,10 @@
 // The least that a replay of rigid one-GPU jobs can be: the trace is read into one piece of memory, jobs start first come first
-// served on devices of which only the number is known, the completions stand in a std::priority_queue, and the rows of jobs.csv and
-// decisions.csv are written that the program writes, number by number. No policy, no nodes, no books, no simulator's clock.
+// served on devices of which only the number is known, the completions stand in a std::priority_queue, and the rows of jobs.csv
+// and decisions.csv are written that the program writes, number by number. No policy, no nodes, no books, no simulator's clock.
 //   bare_loop TRACE GPUS FOLDER
 // TRACE: job_id,submit_s,gpus,duration_s, as bench/ladder makes it. FOLDER gets the two files.
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -17,7 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/units.hpp"
+
 namespace {
+
+using rehearse::sim::on_date_grid;
 
 constexpr double kUsdPerS = 3.06 / 3600, kWatts = 348.9;  // of a p3.2xlarge
 constexpr std::size_t kBufferBytes = 1u << 18;
@@ -35,8 +38,6 @@ struct BareJob {
 };
 
 using Completion = std::pair<double, std::size_t>;  // date in seconds, job
-
-double on_date_grid(double seconds) { return std::ceil(seconds * 0x1p20) * 0x1p-20; }
 
 [[noreturn]] void fail(const std::string& what) {
   std::fprintf(stderr, "bare_loop: %s\n", what.c_str());
@@ -56,6 +57,13 @@ class Rows {
   ~Rows() { close(); }
   Rows& text(std::string_view value) {
     buffer_.append(value);
+    return *this;
+  }
+  Rows& date(double value) {
+    char digits[rehearse::sim::kDateText + 1];
+    char* end = rehearse::sim::write_date(value, digits);
+    *end++ = ',';
+    buffer_.append(digits, end);
     return *this;
   }
   Rows& number(double value) {
@@ -116,7 +124,7 @@ void replay(std::vector<BareJob>& jobs, long gpus, const std::string& folder) {
     completions.pop();
     const BareJob& job = jobs[index];
     const double held_s = end_s - job.start_s, usd = held_s * kUsdPerS;
-    ended.text("measured,0,").text(job.name).text(",,,,").number(job.submit_s).number(job.start_s).number(end_s);
+    ended.text("measured,0,").text(job.name).text(",,,,").date(job.submit_s).date(job.start_s).date(end_s);
     ended.text("finished,,gpus,1,0,0,,,,,,").number(usd).number(usd).number(held_s * kWatts).number(held_s).text("0,0,,,");
     ended.number(usd).end_row();
     return end_s;
@@ -127,7 +135,7 @@ void replay(std::vector<BareJob>& jobs, long gpus, const std::string& folder) {
     while (!completions.empty() && completions.top().first <= now_s) end_first();
     if (static_cast<long>(completions.size()) == gpus) now_s = end_first();
     job.start_s = std::max(now_s, next > 0 ? jobs[next - 1].start_s : 0);  // nobody overtakes
-    started.text("measured,0,").number(job.start_s).text(job.name).text(",start,0,gpus,1,0,0,");
+    started.text("measured,0,").date(job.start_s).text(job.name).text(",start,0,gpus,1,0,0,");
     started.number(job.duration_s).text(",").number(job.duration_s * kUsdPerS).text("true,false,,").end_row();
     completions.push({on_date_grid(job.start_s + job.duration_s), next});
   }
