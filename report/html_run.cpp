@@ -224,6 +224,8 @@ std::string file_json(const std::string& folder, const DetailFile& file, ReportJ
     for (const PackedColumn& column : file.columns) {
       if (column.packing == Packing::text)
         table.add_text(row.text(column.name));
+      else if (column.packing == Packing::date && row.has(column.name))
+        table.add_number(row.date(column.name));
       else
         table.add_number(row.maybe_number(column.name).value_or(std::nan("")));
     }

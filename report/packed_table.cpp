@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "report/row_writer.hpp"
-#include "sim/base/units.hpp"
 
 namespace rehearse::report {
 
@@ -16,7 +15,7 @@ namespace {
 
 std::string number_json(double value, Packing packing) {
   if (!std::isfinite(value)) return "null";
-  if (packing == Packing::date) return fmt::format("{}", std::round(sim::on_date_grid(value) * 100) / 100);
+  if (packing == Packing::date) return fmt::format("{}", std::round(value * 100) / 100);
   return fmt::format("{:.6g}", value);
 }
 
