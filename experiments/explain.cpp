@@ -33,7 +33,7 @@ class StoryReader {
              {"time_s", "decision", "rank", "pool", "workers", "batch_size", "predicted_time_s", "predicted_accuracy",
               "predicted_cost_usd", "note"},
              [](sim::CsvRow& row, JobStory& story) {
-               story.decisions.push_back({.time_s = row.number("time_s"),
+               story.decisions.push_back({.time_s = row.date("time_s"),
                                           .decision = std::string(row.text("decision")),
                                           .pool = std::string(row.text("pool")),
                                           .note = std::string(row.text("note")),
@@ -51,8 +51,8 @@ class StoryReader {
                                          .workers = static_cast<int>(row.integer("workers", {}, 0)),
                                          .pool = std::string(row.text("pool")),
                                          .batch_size = row.number("batch_size", {}, 0.0),
-                                         .start_s = row.number("start_s"),
-                                         .end_s = row.number("end_s"),
+                                         .start_s = row.date("start_s"),
+                                         .end_s = row.date("end_s"),
                                          .accuracy = row.number("accuracy", {}, kUnset),
                                          .cost_usd = row.number("cost_usd", {}, 0.0)});
                });
@@ -96,9 +96,9 @@ class StoryReader {
                           .state = std::string(row->text("state")),
                           .reason = std::string(row->text("reason")),
                           .pool = std::string(row->text("pool")),
-                          .submit_s = row->number("submit_s"),
-                          .start_s = row->number("start_s", {}, kUnset),
-                          .end_s = row->number("end_s"),
+                          .submit_s = row->date("submit_s"),
+                          .start_s = row->date("start_s", kUnset),
+                          .end_s = row->date("end_s"),
                           .workers = static_cast<int>(row->integer("workers", {}, 0)),
                           .preemptions = static_cast<int>(row->integer("preemptions", {}, 0)),
                           .reconfigurations = static_cast<int>(row->integer("reconfigurations", {}, 0)),

@@ -224,6 +224,8 @@ std::string file_json(const std::string& folder, const DetailFile& file, ReportJ
     for (const PackedColumn& column : file.columns) {
       if (column.packing == Packing::text)
         table.add_text(row.text(column.name));
+      else if (column.packing == Packing::date && row.has(column.name))
+        table.add_number(row.date(column.name));
       else
         table.add_number(row.maybe_number(column.name).value_or(std::nan("")));
     }
@@ -301,7 +303,7 @@ std::string counted_json(const std::string& folder, ReportJobs& jobs) {
                    counted = &at->second;
                    last = at->first;
                  }
-                 const double submit_s = row.number("submit_s"), end_s = row.number("end_s");
+                 const double submit_s = row.date("submit_s"), end_s = row.date("end_s");
                  if (window.has(submit_s)) {
                    const std::string_view state = row.text("state");
                    if (state == "failed")
@@ -309,7 +311,7 @@ std::string counted_json(const std::string& folder, ReportJobs& jobs) {
                    else
                      counted->count(fate(row));
                    if (state == "finished") counted->completion_s.push_back(end_s - submit_s);
-                   if (const auto start_s = row.maybe_number("start_s")) counted->waiting_s.push_back(*start_s - submit_s);
+                   if (row.has("start_s")) counted->waiting_s.push_back(row.date("start_s") - submit_s);
                    if (const auto usd = row.maybe_number("cost_usd")) counted->cost_usd.push_back(*usd);
                  }
                  if (!is_first_repetition(row)) return;
@@ -346,7 +348,7 @@ std::string utilization_json(const std::string& folder) {
                  std::vector<StepSample<4>>& of_pool = samples[key];
                  if (of_pool.empty()) order.push_back(key);
                  StepSample<4>& sample = of_pool.emplace_back();
-                 sample.time_s = row.number("time_s");
+                 sample.time_s = row.date("time_s");
                  for (std::size_t q = 0; q < quantities.size(); ++q)
                    sample.values[q] = row.maybe_number(quantities[q]).value_or(0);
                });

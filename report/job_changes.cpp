@@ -90,12 +90,14 @@ Jobs read_jobs(const std::string& folder, std::string_view policy) {
         JobRow& job = jobs[key];
         job.state = row.text("state");
         job.pool = row.text("pool");
-        const std::pair<const char*, double JobRow::*> numbers[] = {
-            {"submit_s", &JobRow::submit_s}, {"end_s", &JobRow::end_s},
-            {"workers", &JobRow::workers},   {"batch_size", &JobRow::batch_size},
-            {"cost_usd", &JobRow::cost_usd}, {"effective_cost_usd", &JobRow::effective_cost_usd},
-            {"energy_j", &JobRow::energy_j}};
+        const std::pair<const char*, double JobRow::*> numbers[] = {{"workers", &JobRow::workers},
+                                                                    {"batch_size", &JobRow::batch_size},
+                                                                    {"cost_usd", &JobRow::cost_usd},
+                                                                    {"effective_cost_usd", &JobRow::effective_cost_usd},
+                                                                    {"energy_j", &JobRow::energy_j}};
         for (const auto& [column, member] : numbers) job.*member = row.number(column, {}, 0.0);
+        job.submit_s = row.date("submit_s", 0.0);
+        job.end_s = row.date("end_s", 0.0);
         job.breaks_limit = job.state == "failed";
         for (const char* column : {"deadline_met", "accuracy_met", "cost_limit_met"})
           job.breaks_limit = job.breaks_limit || row.text(column) == "false";
@@ -121,7 +123,7 @@ std::vector<DecisionRow> read_decisions(const std::string& folder, std::string_v
            {.required = {"time_s", "decision", "rank", "pool", "workers", "batch_size", "predicted_cost_usd"}, .optional = {}},
            [&](const JobKey& key, sim::CsvRow& row) {
              DecisionRow d{.job = key,
-                           .time_s = row.number("time_s"),
+                           .time_s = row.date("time_s"),
                            .decision = std::string(row.text("decision")),
                            .pool = std::string(row.text("pool")),
                            .rank = row.number("rank", {}, 0.0),

@@ -2,9 +2,11 @@
 
 #include <fmt/compile.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
+#include "sim/base/units.hpp"
 #include "sim/io/csv.hpp"
 
 namespace rehearse::report {
@@ -39,8 +41,32 @@ RowWriter& RowWriter::number(double value) {
   } else if (value == std::floor(value) && std::abs(value) < 1e15) {
     append(buffer_, static_cast<std::int64_t>(value));
   } else if (!std::isnan(value)) {
-    append(buffer_, value);
+    fraction(value);
   }
+  return *this;
+}
+
+void RowWriter::fraction(double value) {
+  for (const Fraction& known : fractions_) {
+    if (known.value != value) continue;
+    buffer_.append(known.digits.data(), known.digits.data() + known.size);
+    return;
+  }
+  const std::size_t begin = buffer_.size();
+  append(buffer_, value);
+  Fraction& kept = fractions_[oldest_];
+  if (buffer_.size() - begin > kept.digits.size()) return;
+  kept.value = value;
+  kept.size = buffer_.size() - begin;
+  std::copy(buffer_.begin() + begin, buffer_.end(), kept.digits.begin());
+  oldest_ = (oldest_ + 1) % fractions_.size();
+}
+
+RowWriter& RowWriter::date(double value) {
+  separate();
+  if (std::isnan(value)) return *this;
+  char text[sim::kDateText];
+  buffer_.append(text, sim::write_date(value, text));
   return *this;
 }
 

@@ -4,11 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <string>
 #include <string_view>
 
-#include "sim/io/shown.hpp"
 #include "sim/io/output_file.hpp"
+#include "sim/io/shown.hpp"
 
 namespace rehearse::report {
 
@@ -24,6 +25,7 @@ class RowWriter {
   /// One field; fields of a row are separated by commas.
   RowWriter& text(std::string_view value);  ///< quoted where it must be (RFC 4180)
   RowWriter& number(double value);          ///< shortest form that reads back; empty for NaN
+  RowWriter& date(double value);            ///< sim::write_date; empty for NaN
   RowWriter& integer(std::int64_t value);
   RowWriter& flag(bool value) { return text(value ? "true" : "false"); }
   RowWriter& empty() { return text({}); }
@@ -36,10 +38,19 @@ class RowWriter {
  private:
   void separate();
   void flush();
+  void fraction(double value);
   sim::OutputFile file_;
   bool is_closed_ = false;
   fmt::memory_buffer buffer_;
   bool first_ = true;
+  /// The last fractions and their digits: a row of a job says some of its money three times.
+  struct Fraction {
+    double value = 0;
+    std::size_t size = 0;
+    std::array<char, 32> digits{};
+  };
+  std::array<Fraction, 4> fractions_;
+  std::size_t oldest_ = 0;
 };
 
 using sim::json_string;

@@ -6,6 +6,7 @@
 #include "report/schedule_metrics.hpp"
 #include "report/statistics.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/units.hpp"
 #include "sim/money/costs.hpp"
 
 namespace rehearse::report {
@@ -133,12 +134,7 @@ void RunRecorder::write_row(const sim::JobRecord& r, const JobOutcome& outcome) 
     out.text(job.profile->model).text(job.profile->dataset);
   else
     out.empty().empty();
-  out.number(job.submit_s)
-      .number(r.start_s)
-      .number(r.end_s)
-      .text(name_of(r.state))
-      .text(name_of(r.reason))
-      .text(pool_name(r.pool));
+  out.date(job.submit_s).date(r.start_s).date(r.end_s).text(name_of(r.state)).text(name_of(r.reason)).text(pool_name(r.pool));
   out.integer(r.workers).number(r.batch_size).number(r.epochs);
   if (job.has_deadline())
     out.number(job.deadline_s).flag(outcome.deadline_met);
@@ -195,7 +191,7 @@ void RunRecorder::on_decision(const sim::DecisionRecord& r) {
   const sim::Configuration& c = r.choice->configuration;
   const sim::Prediction& p = r.choice->predicted;
   begin(*decisions_)
-      .number(r.time_s)
+      .date(r.time_s)
       .text(r.job->name)
       .text(r.decision)
       .integer(r.rank)
@@ -220,7 +216,7 @@ void RunRecorder::on_decision(const sim::DecisionRecord& r) {
 void RunRecorder::on_event(double time_s, sim::JobEvent event, const sim::Job& job, const sim::Configuration* c) {
   if (!events_) return;
   std::string line = fmt::format(R"({{"policy":{},"repetition":{},"time_s":{},"event":"{}","job":{})", json_string(setup_.policy),
-                                 setup_.repetition, time_s, name_of(event), json_string(job.name));
+                                 setup_.repetition, sim::date_text(time_s), name_of(event), json_string(job.name));
   if (c != nullptr)
     line += fmt::format(R"(,"pool":{},"workers":{},"batch_size":{})", json_string(pool_name(c->groups.front().pool)),
                         c->workers(), c->batch_size());
@@ -237,7 +233,7 @@ void RunRecorder::on_stage(const sim::StageRecord& r) {
         .integer(c.workers())
         .number(c.batch_size())
         .number(c.learning_rate);
-    stages_->number(r.start_s).number(r.end_s).number(r.course->step_s / r.speed).number(r.to.training.progress);
+    stages_->date(r.start_s).date(r.end_s).number(r.course->step_s / r.speed).number(r.to.training.progress);
     double noise_scale = sim::kUnset;
     for (const sim::EpochPoint& point : r.course->epochs)
       if (!point.lost && point.after.epochs <= r.to.epochs) noise_scale = point.noise_scale;
@@ -272,7 +268,7 @@ void RunRecorder::write_curve(const sim::StageRecord& r) {
 void RunRecorder::on_pool_sample(const sim::PoolSample& s) {
   if (!utilization_) return;
   begin(*utilization_)
-      .number(s.time_s)
+      .date(s.time_s)
       .text(pool_name(s.pool))
       .number(s.busy_devices)
       .number(s.allocated_devices)
@@ -286,7 +282,7 @@ void RunRecorder::on_node(const sim::NodeEvent& event) {
   if (!events_) return;
   for (int node = event.first_node; node < event.first_node + event.nodes; ++node)
     events_->line(fmt::format(R"({{"policy":{},"repetition":{},"time_s":{},"event":"{}","node":{}}})", json_string(setup_.policy),
-                              setup_.repetition, event.date_s, name_of(event.change),
+                              setup_.repetition, sim::date_text(event.date_s), name_of(event.change),
                               json_string(node_name(*setup_.cluster, event.pool, node))));
 }
 
@@ -305,8 +301,8 @@ void RunRecorder::on_devices(double time_s, bool taken, const sim::Job& job, con
           .text(pool_name(c.groups[g].pool))
           .integer(share.node)
           .number(share.devices * c.share.fraction)
-          .number(start_s)
-          .number(time_s)
+          .date(start_s)
+          .date(time_s)
           .end_row();
 }
 

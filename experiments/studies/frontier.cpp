@@ -114,14 +114,14 @@ class Frontier final : public Study {
                         {.required = {"submit_s", "start_s", "end_s", "state", "pool", "workers", "batch_size", "deadline_met",
                                       "accuracy", "accuracy_met", money, "cost_limit_met"}});
     while (sim::CsvRow* row = jobs.next()) {
-      Outcome& out = outcomes.at(static_cast<std::size_t>(std::round(row->number("submit_s") / gap_s)));
+      Outcome& out = outcomes.at(static_cast<std::size_t>(std::round(row->date("submit_s") / gap_s)));
       const auto breaks = [&](const char* limit) { return row->text(limit) == "false"; };  // empty: the job has none
       const bool kept =
           row->text("state") == "finished" && !breaks("deadline_met") && !breaks("accuracy_met") && !breaks("cost_limit_met");
       out.repetitions += 1;
       out.kept += kept;
       out.cost_usd += row->number(money);
-      out.time_s += row->number("end_s") - row->number("start_s", {}, row->number("end_s"));
+      out.time_s += row->date("end_s") - row->date("start_s", row->date("end_s"));
       out.accuracy += row->number("accuracy", {}, 0.0);
       if (task.repetition > 0) continue;
       out.pool = std::string(row->text("pool"));
@@ -130,8 +130,8 @@ class Frontier final : public Study {
     }
     sim::CsvReader decisions(task.folder.file("decisions.csv"), {.required = {"time_s", "decision", "rank", "feasible"}});
     while (sim::CsvRow* row = decisions.next())
-      if (row->text("decision") == "configure" && row->number("rank") == 0 && std::fmod(row->number("time_s"), gap_s) == 0)
-        outcomes.at(static_cast<std::size_t>(row->number("time_s") / gap_s)).infeasible += row->text("feasible") == "false";
+      if (row->text("decision") == "configure" && row->number("rank") == 0 && std::fmod(row->date("time_s"), gap_s) == 0)
+        outcomes.at(static_cast<std::size_t>(row->date("time_s") / gap_s)).infeasible += row->text("feasible") == "false";
   }
 
   static std::vector<bool> efficient_points(const Found& found, const Outcomes& outcomes) {

@@ -86,7 +86,8 @@ sim::Menu rank(const sim::Job& job, std::vector<sim::Choice> choices) {
   };
   std::vector<Order> order;
   sim::Menu menu = judge(job, std::move(choices));
-  choices = std::exchange(menu.ranked, {});
+  choices = std::move(menu.ranked.own());
+  menu.ranked = {};
   order.reserve(choices.size());
   menu.ranked.reserve(choices.size());
   for (std::size_t i = 0; i < choices.size(); ++i) {

@@ -23,7 +23,7 @@ std::pair<sim::Menu, std::size_t> ranked_by_belief(const ConfigureView& view) {
 sim::Menu RandomFeasible::configure(const ConfigureView& view, const workloads::Belief&) {
   auto [menu, feasible] = ranked_by_belief(view);
   sim::Random random(view.random_key);
-  random.shuffle(std::span(menu.ranked).first(feasible));
+  random.shuffle(std::span(menu.ranked.own()).first(feasible));
   return menu;
 }
 

@@ -8,6 +8,170 @@
 
 namespace rehearse::policies {
 
+namespace {
+
+/// A change of a job's choice.
+struct Change {
+  double gain;  // a unit of the cluster
+  std::size_t job;
+  int to;
+  /// The largest gain is the top; ties go to the first job, then to its first choice.
+  bool operator<(const Change& other) const {
+    return gain != other.gain ? gain < other.gain : job != other.job ? job > other.job : to > other.to;
+  }
+};
+
+class Allocation {
+ public:
+  Allocation(const std::vector<int>& capacity, ElasticGain gain)
+      : capacity_(capacity), left_(capacity), gain_(gain), closed_(capacity.size()) {}
+
+  /// One that keeps what it has whatever the others get.
+  void keep(int pool, int devices) {
+    int& left = left_[static_cast<std::size_t>(pool)];
+    if (devices > left) return;  // as of those that are added: a job may have taken other devices at a stage's end
+    left -= devices;
+    ++kept_;
+  }
+
+  /// Gives the job its smallest choice. Jobs that run come first. It must outlive the allocation.
+  void add(const ElasticJob& job) {
+    const std::size_t j = jobs_.size();
+    jobs_.push_back({.told = &job});
+    int smallest = -1;
+    for (int c = 0; c < static_cast<int>(job.choices.size()); ++c) {
+      const ElasticChoice& choice = of(j, c);
+      if (choice.devices > left_[pool(choice)]) continue;
+      // Who runs stays in his pool: all who run find room.
+      if (job.current >= 0 ? choice.pool != of(j, job.current).pool : closed_[pool(choice)] != 0) continue;
+      if (smallest < 0 || size(choice) < size(of(j, smallest)) ||
+          (size(choice) == size(of(j, smallest)) && choice.remaining_s < of(j, smallest).remaining_s))
+        smallest = c;
+    }
+    if (smallest >= 0)
+      choose(j, smallest);
+    else if (job.current < 0)
+      for (const ElasticChoice& choice : job.choices) closed_[pool(choice)] = 1;
+  }
+
+  /// Nobody who waits finds room any more.
+  bool is_closed() const { return std::find(closed_.begin(), closed_.end(), 0) == closed_.end(); }
+
+  /// Of a job's changes only the best stands in the heap of all; the next one takes its place when it does not fit.
+  void grow() {
+    running_ = kept_ + std::count_if(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.chosen >= 0; });
+    for (std::size_t j = 0; j < jobs_.size(); ++j) offer(j);
+    while (!changes_.empty()) {
+      const Change change = changes_.top();
+      changes_.pop();
+      if (fits(change.job, change.to)) {
+        choose(change.job, change.to);
+        offer(change.job);
+      } else {
+        offer_next(change.job);
+      }
+    }
+  }
+
+  /// Switching costs time: who gains little keeps what he has.
+  void stay(double switch_s) {
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      const int current = jobs_[j].told->current, chosen = jobs_[j].chosen;
+      if (current < 0 || chosen < 0 || current == chosen || !fits(j, current)) continue;
+      if (of(j, current).remaining_s - of(j, chosen).remaining_s <= switch_s) choose(j, current);
+    }
+  }
+
+  int chosen(std::size_t job) const { return jobs_[job].chosen; }
+
+ private:
+  struct Job {
+    const ElasticJob* told = nullptr;
+    int chosen = -1;
+    double worth = 0;                 // of a second saved; 0: not reckoned yet
+    std::vector<Change> offers = {};  // a heap
+  };
+  static std::size_t pool(const ElasticChoice& choice) { return static_cast<std::size_t>(choice.pool); }
+  const ElasticChoice& of(std::size_t job, int choice) const {
+    return jobs_[job].told->choices[static_cast<std::size_t>(choice)];
+  }
+  /// The part of its pool that it takes: what makes devices of scarce pools dearer.
+  double size(const ElasticChoice& choice) const { return static_cast<double>(choice.devices) / capacity_[pool(choice)]; }
+
+  bool fits(std::size_t job, int to) const {
+    const ElasticChoice& next = of(job, to);
+    int room = left_[pool(next)];
+    const int chosen = jobs_[job].chosen;
+    if (chosen >= 0 && of(job, chosen).pool == next.pool) room += of(job, chosen).devices;
+    return next.devices <= room;
+  }
+
+  void choose(std::size_t job, int to) {
+    int& chosen = jobs_[job].chosen;
+    if (chosen >= 0) left_[pool(of(job, chosen))] += of(job, chosen).devices;
+    chosen = to;
+    left_[pool(of(job, to))] -= of(job, to).devices;
+  }
+
+  /// Remaining seconds with an equal part of a pool: the largest choice that is not more, else the smallest one.
+  double fair_s(const ElasticJob& job) const {
+    const double part = 1 / static_cast<double>(running_);
+    const ElasticChoice* fair = nullptr;
+    for (const ElasticChoice& choice : job.choices) {
+      const bool within = size(choice) <= part, best_within = fair != nullptr && size(*fair) <= part;
+      const bool larger = fair == nullptr || size(choice) > size(*fair);
+      if (fair == nullptr || (within && (!best_within || larger)) || (!within && !best_within && !larger)) fair = &choice;
+    }
+    return fair->remaining_s;
+  }
+
+  void offer(std::size_t j) {
+    Job& job = jobs_[j];
+    job.offers.clear();
+    if (job.chosen < 0) return;
+    const ElasticChoice& now = of(j, job.chosen);
+    if (job.worth == 0) job.worth = gain_ == ElasticGain::speedup ? 1 / fair_s(*job.told) : 1;
+    const double now_size = size(now);
+    for (int c = 0; c < static_cast<int>(job.told->choices.size()); ++c) {
+      const ElasticChoice& next = of(j, c);
+      const double saved_s = now.remaining_s - next.remaining_s;
+      constexpr double kNoMore = 1e-9;  // a change that takes nothing more comes before all that do
+      if (saved_s > 0) job.offers.push_back({saved_s * job.worth / std::max(kNoMore, size(next) - now_size), j, c});
+    }
+    std::make_heap(job.offers.begin(), job.offers.end());
+    offer_next(j);
+  }
+
+  void offer_next(std::size_t j) {
+    std::vector<Change>& offers = jobs_[j].offers;
+    if (offers.empty()) return;
+    changes_.push(offers.front());
+    std::pop_heap(offers.begin(), offers.end());
+    offers.pop_back();
+  }
+
+  const std::vector<int>& capacity_;
+  std::vector<int> left_;
+  ElasticGain gain_;
+  std::vector<char> closed_;  // by pool: to those who wait
+  std::vector<Job> jobs_;
+  std::ptrdiff_t kept_ = 0, running_ = 0;
+  std::priority_queue<Change> changes_;
+};
+
+}  // namespace
+
+std::vector<int> elastic_allocation(const std::vector<ElasticJob>& jobs, const std::vector<int>& capacity, ElasticGain gain,
+                                    double switch_s) {
+  Allocation allocation(capacity, gain);
+  for (const ElasticJob& job : jobs) allocation.add(job);
+  allocation.grow();
+  allocation.stay(switch_s);
+  std::vector<int> chosen;
+  for (std::size_t j = 0; j < jobs.size(); ++j) chosen.push_back(allocation.chosen(j));
+  return chosen;
+}
+
 /// Of each pool and number of devices the entry of the shortest predicted time; the one that the job has stays in.
 void Elastic::meet(const sim::QueueView& view, sim::JobSlot slot) {
   if (menus_.size() <= slot) menus_.resize(slot + 1);
@@ -29,41 +193,58 @@ void Elastic::meet(const sim::QueueView& view, sim::JobSlot slot) {
   }
 }
 
-ElasticJob Elastic::elastic(const sim::QueueView& view, sim::JobSlot slot) const {
-  ElasticJob job{.choices = menus_[slot]};
+void Elastic::tell(const sim::QueueView& view, sim::JobSlot slot, ElasticJob& job) const {
+  job.choices = menus_[slot];
+  job.current = -1;
+  const sim::WorkLeft left = view.jobs[slot].left_at(view.now_s);
   for (std::size_t c = 0; c < job.choices.size(); ++c) {
-    job.choices[c].remaining_s = expected_remaining_s(view.jobs[slot], job.choices[c].entry, view.now_s);
+    job.choices[c].remaining_s = expected_remaining_s(view.jobs[slot], job.choices[c].entry, left);
     if (job.choices[c].entry == plan_.of(slot)) job.current = static_cast<int>(c);
   }
-  return job;
 }
 
 void Elastic::round(const sim::QueueView& view) {
-  std::vector<sim::JobSlot> slots;
-  std::vector<ElasticJob> jobs;
+  std::vector<sim::JobSlot> bids;
   std::vector<int> capacity = capacity_;
+  long kept = 0;
   for (const OrderedQueue::Item& item : plan_.planned()) {
-    ElasticJob job = elastic(view, item.slot);
-    if (job.current < 0) {  // it runs what no round would give it
-      for (const sim::Group& group : configuration_of(view.jobs[item.slot], plan_.of(item.slot)).groups)
+    const std::vector<ElasticChoice>& menu = menus_[item.slot];
+    const int planned = plan_.of(item.slot);
+    const auto runs = [planned](const ElasticChoice& choice) { return choice.entry == planned; };
+    if (std::none_of(menu.begin(), menu.end(), runs)) {  // it runs what no round would give it
+      for (const sim::Group& group : configuration_of(view.jobs[item.slot], planned).groups)
         capacity[static_cast<std::size_t>(group.pool)] -= group.workers;
-      continue;
+    } else if (menu.size() > 1) {
+      bids.push_back(item.slot);
+    } else {
+      ++kept;
     }
-    slots.push_back(item.slot);
-    jobs.push_back(std::move(job));
   }
+  if (bids.empty() && plan_.unplanned().empty()) return;  // nobody could change
+  Allocation allocation(capacity, parameters_.gain);
+  for (const OrderedQueue::Item& item : plan_.planned())
+    if (const std::vector<ElasticChoice>& menu = menus_[item.slot]; menu.size() == 1 && menu[0].entry == plan_.of(item.slot))
+      allocation.keep(menu[0].pool, menu[0].devices);
+  const std::size_t running = bids.size();
+  const auto bid = [&](std::size_t j) {
+    if (told_.size() <= j) told_.emplace_back();
+    tell(view, bids[j], told_[j]);
+    allocation.add(told_[j]);
+  };
+  for (std::size_t j = 0; j < running; ++j) bid(j);
   // Each takes a device at least: more cannot join.
-  const long joining = std::accumulate(capacity.begin(), capacity.end(), 0L) - static_cast<long>(jobs.size());
+  const long joining = std::accumulate(capacity.begin(), capacity.end(), 0L) - static_cast<long>(running) - kept;
   long joined = 0;
   for (const OrderedQueue::Item& item : plan_.unplanned()) {
-    if (joined++ >= joining) break;
-    slots.push_back(item.slot);
-    jobs.push_back(elastic(view, item.slot));
+    if (joined++ >= joining || allocation.is_closed()) break;
+    bids.push_back(item.slot);
+    bid(bids.size() - 1);
   }
-  const std::vector<int> chosen = elastic_allocation(jobs, capacity, parameters_.gain, parameters_.switch_s);
-  for (std::size_t j = 0; j < jobs.size(); ++j)
-    if (chosen[j] >= 0 && chosen[j] != jobs[j].current)
-      plan_.set(view, slots[j], jobs[j].choices[static_cast<std::size_t>(chosen[j])].entry);
+  allocation.grow();
+  allocation.stay(parameters_.switch_s);
+  for (std::size_t j = 0; j < bids.size(); ++j)
+    if (const int chosen = allocation.chosen(j); chosen >= 0 && chosen != told_[j].current)
+      plan_.set(view, bids[j], told_[j].choices[static_cast<std::size_t>(chosen)].entry);
 }
 
 /// The smallest entry that fits into what is left of the pools that are open, -1: none.
@@ -110,130 +291,6 @@ void Elastic::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   fill(view);
   plan_.act(view, answer);
   if (!plan_.empty()) answer.wake_at_s = next_round_s_;
-}
-
-namespace {
-
-/// A change of a job's choice; out of date when the job has made another one since.
-struct Change {
-  double gain;  // a unit of the cluster
-  std::size_t job;
-  int to;
-  int version;
-  /// The largest gain is the top; ties go to the first job, then to its first choice.
-  bool operator<(const Change& other) const {
-    return gain != other.gain ? gain < other.gain : job != other.job ? job > other.job : to > other.to;
-  }
-};
-
-class Allocation {
- public:
-  Allocation(const std::vector<ElasticJob>& jobs, const std::vector<int>& capacity, ElasticGain gain)
-      : jobs_(jobs), capacity_(capacity), left_(capacity), gain_(gain), chosen_(jobs.size(), -1), versions_(jobs.size()) {}
-
-  void begin() {
-    std::vector<bool> closed(capacity_.size());
-    for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      int smallest = -1;
-      for (int c = 0; c < static_cast<int>(jobs_[j].choices.size()); ++c) {
-        const ElasticChoice& choice = of(j, c);
-        if (choice.devices > left_[pool(choice)]) continue;
-        // Who runs stays in his pool: all who run find room.
-        if (jobs_[j].current >= 0 ? choice.pool != of(j, jobs_[j].current).pool : closed[pool(choice)]) continue;
-        if (smallest < 0 || size(choice) < size(of(j, smallest)) ||
-            (size(choice) == size(of(j, smallest)) && choice.remaining_s < of(j, smallest).remaining_s))
-          smallest = c;
-      }
-      if (smallest >= 0)
-        choose(j, smallest);
-      else if (jobs_[j].current < 0)
-        for (const ElasticChoice& choice : jobs_[j].choices) closed[pool(choice)] = true;
-    }
-  }
-
-  void grow() {
-    const auto running = static_cast<double>(std::count_if(chosen_.begin(), chosen_.end(), [](int c) { return c >= 0; }));
-    for (std::size_t j = 0; j < jobs_.size(); ++j) offer(j, running);
-    while (!changes_.empty()) {
-      const Change change = changes_.top();
-      changes_.pop();
-      if (change.version != versions_[change.job] || !fits(change.job, change.to)) continue;
-      choose(change.job, change.to);
-      offer(change.job, running);
-    }
-  }
-
-  /// Switching costs time: who gains little keeps what he has.
-  void stay(double switch_s) {
-    for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      const int current = jobs_[j].current, chosen = chosen_[j];
-      if (current < 0 || chosen < 0 || current == chosen || !fits(j, current)) continue;
-      if (of(j, current).remaining_s - of(j, chosen).remaining_s <= switch_s) choose(j, current);
-    }
-  }
-
-  std::vector<int> chosen() && { return std::move(chosen_); }
-
- private:
-  static std::size_t pool(const ElasticChoice& choice) { return static_cast<std::size_t>(choice.pool); }
-  const ElasticChoice& of(std::size_t job, int choice) const { return jobs_[job].choices[static_cast<std::size_t>(choice)]; }
-  /// The part of its pool that it takes: what makes devices of scarce pools dearer.
-  double size(const ElasticChoice& choice) const { return static_cast<double>(choice.devices) / capacity_[pool(choice)]; }
-
-  bool fits(std::size_t job, int to) const {
-    const ElasticChoice& next = of(job, to);
-    int room = left_[pool(next)];
-    if (chosen_[job] >= 0 && of(job, chosen_[job]).pool == next.pool) room += of(job, chosen_[job]).devices;
-    return next.devices <= room;
-  }
-
-  void choose(std::size_t job, int to) {
-    if (chosen_[job] >= 0) left_[pool(of(job, chosen_[job]))] += of(job, chosen_[job]).devices;
-    chosen_[job] = to;
-    left_[pool(of(job, to))] -= of(job, to).devices;
-    ++versions_[job];
-  }
-
-  /// Remaining seconds with an equal part of a pool: the largest choice that is not more, else the smallest one.
-  double fair_s(std::size_t job, double running) const {
-    const ElasticChoice* fair = nullptr;
-    for (const ElasticChoice& choice : jobs_[job].choices) {
-      const bool within = size(choice) <= 1 / running, best_within = fair != nullptr && size(*fair) <= 1 / running;
-      const bool larger = fair == nullptr || size(choice) > size(*fair);
-      if (fair == nullptr || (within && (!best_within || larger)) || (!within && !best_within && !larger)) fair = &choice;
-    }
-    return fair->remaining_s;
-  }
-
-  void offer(std::size_t job, double running) {
-    if (chosen_[job] < 0) return;
-    const ElasticChoice& now = of(job, chosen_[job]);
-    const double worth = gain_ == ElasticGain::speedup ? 1 / fair_s(job, running) : 1;
-    for (int c = 0; c < static_cast<int>(jobs_[job].choices.size()); ++c) {
-      const ElasticChoice& next = of(job, c);
-      const double saved_s = now.remaining_s - next.remaining_s;
-      constexpr double kNoMore = 1e-9;  // a change that takes nothing more comes before all that do
-      if (saved_s > 0) changes_.push({saved_s * worth / std::max(kNoMore, size(next) - size(now)), job, c, versions_[job]});
-    }
-  }
-
-  const std::vector<ElasticJob>& jobs_;
-  const std::vector<int>& capacity_;
-  std::vector<int> left_;
-  ElasticGain gain_;
-  std::vector<int> chosen_, versions_;
-  std::priority_queue<Change> changes_;
-};
-
-}  // namespace
-
-std::vector<int> elastic_allocation(const std::vector<ElasticJob>& jobs, const std::vector<int>& capacity, ElasticGain gain,
-                                    double switch_s) {
-  Allocation allocation(jobs, capacity, gain);
-  allocation.begin();
-  allocation.grow();
-  allocation.stay(switch_s);
-  return std::move(allocation).chosen();
 }
 
 }  // namespace rehearse::policies

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "policies/queue/job_plan.hpp"
@@ -56,7 +57,7 @@ class Elastic final : public sim::Queue {
 
  private:
   void meet(const sim::QueueView& view, sim::JobSlot slot);
-  ElasticJob elastic(const sim::QueueView& view, sim::JobSlot slot) const;
+  void tell(const sim::QueueView& view, sim::JobSlot slot, ElasticJob& job) const;
   void round(const sim::QueueView& view);
   int smallest(const sim::QueueView& view, sim::JobSlot slot, const std::vector<char>& closed) const;
   void fill(const sim::QueueView& view);
@@ -65,6 +66,7 @@ class Elastic final : public sim::Queue {
   JobPlan plan_;
   std::vector<int> capacity_;                      // devices by pool
   std::vector<std::vector<ElasticChoice>> menus_;  // by slot; remaining_s: the whole job's
+  std::deque<ElasticJob> told_;                    // of the last round; kept for their memory
   double next_round_s_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "policies/queue/gavel.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "policies/queue/job_plan.hpp"
 #include "sim/money/costs.hpp"
@@ -13,6 +14,10 @@ namespace {
 double entry_usd_per_s(const sim::QueueView& view, const sim::QueueJob& job, int entry) {
   return sim::share_usd_per_s(*view.cluster, view.costs != nullptr ? *view.costs : sim::CostRules{},
                               configuration_of(job, entry));
+}
+
+bool is_any_free(const std::vector<int>& devices) {
+  return std::any_of(devices.begin(), devices.end(), [](int free) { return free > 0; });
 }
 
 }  // namespace
@@ -38,10 +43,15 @@ void Gavel::meet(const sim::QueueView& view, sim::JobSlot slot) {
 
 void Gavel::take_up(const sim::QueueView& view) {
   if (pools_ == 0) pools_ = view.free_devices.size();
-  account(view);
+  for (const auto slots : {view.started, view.changed})  // whose plan, or whose menu, may become another one
+    for (const sim::JobSlot slot : slots) account(slot, view.now_s);
   changed_ = changed_ || !view.ended.empty();
   for (const sim::JobSlot slot : view.ended)
     for (std::size_t p = 0; p < pools_ && slot * pools_ < on_pool_.size(); ++p) on(slot, p) = {};
+  for (const sim::JobSlot slot : view.queued) {
+    if (accounted_s_.size() <= slot) accounted_s_.resize(slot + 1, view.now_s);
+    account(slot, view.now_s);
+  }
   plan_.update(view);
   for (const sim::JobSlot slot : view.queued) {
     changed_ = changed_ || view.jobs[slot].service.device_s == 0;
@@ -51,17 +61,18 @@ void Gavel::take_up(const sim::QueueView& view) {
   for (const sim::JobSlot slot : view.changed) meet(view, slot);
 }
 
-/// Time due and time had since the last decision. What a job holds is what it has planned, but for the checkpoints on the way.
-void Gavel::account(const sim::QueueView& view) {
-  const double passed_s = view.now_s - accounted_s_;
-  accounted_s_ = view.now_s;
-  if (passed_s <= 0) return;
-  for (const sim::JobSlot slot : active())
-    for (std::size_t p = 0; p < pools_; ++p) {
-      OnPool& here = on(slot, p);
-      here.due_s += here.share * passed_s;
-      if (here.entry >= 0 && plan_.of(slot) == here.entry) here.had_s += passed_s;
-    }
+/// Time due and time had since it was last counted: before anything changes on which they depend. What a job holds is what it has
+/// planned, but for the checkpoints on the way.
+void Gavel::account(sim::JobSlot slot, double now_s) {
+  if (slot >= accounted_s_.size()) return;
+  const double passed_s = now_s - accounted_s_[slot];
+  accounted_s_[slot] = now_s;
+  if (passed_s <= 0 || (slot + 1) * pools_ > on_pool_.size()) return;
+  for (std::size_t p = 0; p < pools_; ++p) {
+    OnPool& here = on(slot, p);
+    here.due_s += here.share * passed_s;
+    if (here.entry >= 0 && plan_.of(slot) == here.entry) here.had_s += passed_s;
+  }
 }
 
 /// With an entry of its menu; the mean over the pools when these are not told apart.
@@ -126,7 +137,7 @@ void Gavel::allocate(const sim::QueueView& view) {
     return true;
   });
   const GavelProblem problem = problem_of(view, slots);
-  const GavelAllocation shares = parameters_.objective == GavelObjective::max_min       ? gavel_max_min(problem)
+  const GavelAllocation shares = parameters_.objective == GavelObjective::max_min       ? gavel_max_min(problem, memory_)
                                  : parameters_.objective == GavelObjective::makespan    ? gavel_makespan(problem)
                                  : parameters_.objective == GavelObjective::finish_time ? gavel_finish_time(problem)
                                                                                         : gavel_cost(problem);
@@ -135,60 +146,77 @@ void Gavel::allocate(const sim::QueueView& view) {
       on(slots[j], p).share = shares(static_cast<Eigen::Index>(j), static_cast<Eigen::Index>(p));
 }
 
+void Gavel::change_plan(const sim::QueueView& view, sim::JobSlot slot, int entry) {
+  account(slot, view.now_s);
+  plan_.set(view, slot, entry);
+}
+
 void Gavel::plan_if_it_fits(const sim::QueueView& view, sim::JobSlot slot, int entry) {
   if (entry >= 0 && plan_.of(slot) < 0 && plan_.fits(slot, configuration_of(view.jobs[slot], entry)))
-    plan_.set(view, slot, entry);
+    change_plan(view, slot, entry);
 }
 
 /// Section 5, algorithm 1: in order of priority, what fits.
 void Gavel::round(const sim::QueueView& view) {
+  const std::vector<sim::JobSlot> slots = active();
+  for (const sim::JobSlot slot : slots) account(slot, view.now_s);
   if (changed_) allocate(view);
   changed_ = false;
-  struct Claim {
-    double priority, due_s;
-    std::uint64_t number;
-    sim::JobSlot slot;
-    std::size_t pool;
-    auto operator<=>(const Claim&) const = default;
-  };
-  std::vector<Claim> claims;
-  const std::vector<sim::JobSlot> slots = active();
-  for (const sim::JobSlot slot : slots)
+  claims_.clear();
+  next_.resize(accounted_s_.size());
+  std::vector<int> left = plan_.left();
+  for (const sim::JobSlot slot : slots) {
+    next_[slot] = -1;
+    for (const sim::Group& group : plan_.groups_of(slot)) left[static_cast<std::size_t>(group.pool)] += group.workers;
     for (std::size_t p = 0; p < pools_; ++p) {
       const OnPool& here = on(slot, p);
       if (here.entry < 0 || here.share <= 0) continue;
       const double due_s = here.due_s + here.share * parameters_.round_s;
       const double priority = here.had_s > 0 ? due_s / here.had_s : sim::kNever;
-      claims.push_back({-priority, -due_s, view.jobs[slot].number, slot, p});  // the largest first
+      claims_.push_back({-priority, -due_s, view.jobs[slot].number, slot, p});
     }
-  std::sort(claims.begin(), claims.end());
-  std::vector<int> was;
-  for (const sim::JobSlot slot : slots) was.push_back(plan_.of(slot));
-  for (const sim::JobSlot slot : slots)
-    if (plan_.of(slot) >= 0) plan_.set(view, slot, -1);
-  for (const Claim& claim : claims) plan_if_it_fits(view, claim.slot, on(claim.slot, claim.pool).entry);
-  // Who has no share at all runs on rather than being stopped for nothing.
-  for (std::size_t i = 0; i < slots.size(); ++i) plan_if_it_fits(view, slots[i], was[i]);
+  }
+  const auto give = [&](sim::JobSlot slot, int entry) {
+    if (entry < 0 || next_[slot] >= 0) return;
+    const sim::Configuration& wanted = configuration_of(view.jobs[slot], entry);
+    for (const sim::Group& group : wanted.groups)
+      if (wanted.workers_of(group.pool) > left[static_cast<std::size_t>(group.pool)]) return;
+    for (const sim::Group& group : wanted.groups) left[static_cast<std::size_t>(group.pool)] -= group.workers;
+    next_[slot] = entry;
+  };
+  // A heap, as few of those who wait are reached before the devices are gone.
+  std::make_heap(claims_.begin(), claims_.end(), std::greater<>());
+  for (auto end = claims_.end(); end != claims_.begin() && is_any_free(left); --end) {
+    std::pop_heap(claims_.begin(), end, std::greater<>());
+    const Claim& claim = *std::prev(end);
+    give(claim.slot, on(claim.slot, claim.pool).entry);
+  }
+  for (const sim::JobSlot slot : slots) {
+    give(slot, plan_.of(slot));  // who has no share at all runs on rather than being stopped for nothing
+    if (next_[slot] != plan_.of(slot)) plan_.set(view, slot, next_[slot]);
+  }
 }
 
 /// What is left goes to those who wait, each where it is quickest; under the cost objective only where a dollar does most.
 void Gavel::fill(const sim::QueueView& view) {
-  if (std::all_of(plan_.left().begin(), plan_.left().end(), [](int devices) { return devices <= 0; })) return;
-  std::vector<sim::JobSlot> waiting;
-  for (const OrderedQueue::Item& item : plan_.unplanned()) waiting.push_back(item.slot);
-  for (const sim::JobSlot slot : waiting) {
+  for (auto next = plan_.unplanned().begin(); next != plan_.unplanned().end() && is_any_free(plan_.left());) {
+    const sim::JobSlot slot = (next++)->slot;  // a plan takes it out of the list
     const sim::QueueJob& job = view.jobs[slot];
-    std::vector<std::pair<double, int>> ways;
+    const bool by_cost = parameters_.objective == GavelObjective::cost;
+    double least = sim::kNever;
+    int best = -1;
+    bool on_one_pool = false;
     for (std::size_t p = 0; p < pools_; ++p) {
       const int entry = on(slot, p).entry;
       if (entry < 0) continue;
-      const double per_s = parameters_.objective == GavelObjective::cost ? entry_usd_per_s(view, job, entry) : 1;
-      ways.emplace_back(remaining_s(view, slot, entry) * per_s, entry);
+      on_one_pool = true;
+      if (!by_cost && !plan_.fits(slot, configuration_of(job, entry))) continue;
+      const double time = remaining_s(view, slot, entry) * (by_cost ? entry_usd_per_s(view, job, entry) : 1);
+      if (best >= 0 && std::pair(time, entry) > std::pair(least, best)) continue;
+      least = time;
+      best = entry;
     }
-    if (ways.empty()) ways.emplace_back(0, job.first_fitting_entry);
-    std::sort(ways.begin(), ways.end());
-    if (parameters_.objective == GavelObjective::cost) ways.resize(1);
-    for (const auto& [time, entry] : ways) plan_if_it_fits(view, slot, entry);
+    plan_if_it_fits(view, slot, on_one_pool ? best : job.first_fitting_entry);
   }
 }
 

@@ -36,10 +36,19 @@ class Gavel final : public sim::Queue {
     double due_s = 0;  // time that it should have had
     double had_s = 0;  // time that it had
   };
+  /// What a job may claim in a round, the largest first.
+  struct Claim {
+    double priority, due_s;
+    std::uint64_t number;
+    sim::JobSlot slot;
+    std::size_t pool;
+    auto operator<=>(const Claim&) const = default;
+  };
   OnPool& on(sim::JobSlot slot, std::size_t pool) { return on_pool_[slot * pools_ + pool]; }
   void take_up(const sim::QueueView& view);
   void meet(const sim::QueueView& view, sim::JobSlot slot);
-  void account(const sim::QueueView& view);
+  void account(sim::JobSlot slot, double now_s);
+  void change_plan(const sim::QueueView& view, sim::JobSlot slot, int entry);
   double remaining_s(const sim::QueueView& view, sim::JobSlot slot, int entry);
   GavelProblem problem_of(const sim::QueueView& view, const std::vector<sim::JobSlot>& slots);
   void allocate(const sim::QueueView& view);
@@ -53,7 +62,10 @@ class Gavel final : public sim::Queue {
   std::size_t pools_ = 0;
   std::vector<OnPool> on_pool_;  // by slot and pool
   bool changed_ = false;         // jobs came or went since the last programme
-  double accounted_s_ = 0;
+  GavelMemory memory_;
+  std::vector<double> accounted_s_;  // by slot: until when its times are counted
+  std::vector<Claim> claims_;
+  std::vector<int> next_;  // by slot: what a round gives
   double next_round_s_ = 0;
 };
 

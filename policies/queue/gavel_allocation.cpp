@@ -1,9 +1,12 @@
 #include "policies/queue/gavel_allocation.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <coin/ClpSimplex.hpp>
 #include <coin/CoinPackedMatrix.hpp>
+#include <cstdint>
+#include <map>
 
 #include "sim/base/errors.hpp"
 
@@ -21,6 +24,69 @@ constexpr double kTolerance = 1e-7;
 constexpr double kShareGrid = 1e-6, kLeastShare = 1e-5;
 /// Of the dearest pool: what is free must not make all else worthless.
 constexpr double kLeastPrice = 1e-6;
+
+double jobs_behind(const GavelProblem& problem, Index row) { return problem.count.size() == 0 ? 1 : problem.count(row); }
+
+/// Rows that are alike are one.
+struct Groups {
+  std::vector<Index> of;     // each row's group
+  std::vector<Index> first;  // row of each group
+  VectorXd count;            // jobs of each group
+
+  Index size() const { return static_cast<Index>(first.size()); }
+  MatrixXd rows(const MatrixXd& of_all) const {
+    MatrixXd kept(size(), of_all.cols());
+    for (Index group = 0; group < size(); ++group) kept.row(group) = of_all.row(first[static_cast<std::size_t>(group)]);
+    return kept;
+  }
+  MatrixXd spread(const MatrixXd& of_groups) const {
+    MatrixXd all(static_cast<Index>(of.size()), of_groups.cols());
+    for (std::size_t row = 0; row < of.size(); ++row) all.row(static_cast<Index>(row)) = of_groups.row(of[row]);
+    return all;
+  }
+};
+
+/// But for what rounding has left: 2^-40 of each number. Numbers beside a border stay apart, which costs a row and is as right.
+std::uint64_t rounded(double value) {
+  constexpr std::uint64_t kRest = (1u << 12) - 1;
+  return (std::bit_cast<std::uint64_t>(value) + kRest / 2) & ~kRest;
+}
+
+Groups alike(const MatrixXd& rows, const GavelProblem& problem) {
+  Groups groups;
+  std::map<std::vector<std::uint64_t>, Index> known;
+  std::vector<std::uint64_t> key(static_cast<std::size_t>(rows.cols()));
+  std::vector<double> count;
+  for (Index row = 0; row < rows.rows(); ++row) {
+    for (Index c = 0; c < rows.cols(); ++c) key[static_cast<std::size_t>(c)] = rounded(rows(row, c));
+    const auto [at, is_new] = known.try_emplace(key, groups.size());
+    if (is_new) {
+      groups.first.push_back(row);
+      count.push_back(0);
+    }
+    count[static_cast<std::size_t>(at->second)] += jobs_behind(problem, row);
+    groups.of.push_back(at->second);
+  }
+  groups.count = Eigen::Map<const VectorXd>(count.data(), static_cast<Index>(count.size()));
+  return groups;
+}
+
+MatrixXd beside(const MatrixXd& left, const MatrixXd& right) {
+  MatrixXd both(left.rows(), left.cols() + right.cols());
+  both << left, right;
+  return both;
+}
+
+/// What the programmes read of the groups.
+GavelProblem of_groups(const GavelProblem& problem, const Groups& groups) {
+  return {.throughput = groups.rows(problem.throughput),
+          .devices = groups.rows(problem.devices),
+          .capacity = problem.capacity,
+          .weight = groups.rows(problem.weight),
+          .usd_per_s = groups.rows(problem.usd_per_s),
+          .least_throughput = groups.rows(problem.least_throughput),
+          .count = groups.count};
+}
 
 int variable(const GavelProblem& problem, Index job, Index pool) { return static_cast<int>(job * problem.pools() + pool); }
 int variables(const GavelProblem& problem) { return static_cast<int>(problem.jobs() * problem.pools()); }
@@ -42,7 +108,8 @@ void keep_capacity(const GavelProblem& problem, LinearProgramme& programme, bool
   for (Index pool = 0; pool < problem.pools(); ++pool) {
     LinearProgramme::Terms terms;
     for (Index job = 0; job < problem.jobs(); ++job)
-      if (problem.throughput(job, pool) > 0) terms.emplace_back(variable(problem, job, pool), problem.devices(job, pool));
+      if (problem.throughput(job, pool) > 0)
+        terms.emplace_back(variable(problem, job, pool), jobs_behind(problem, job) * problem.devices(job, pool));
     if (scaled) terms.emplace_back(variables(problem), -problem.capacity(pool));
     programme.at_most(terms, problem.capacity(pool) * fixed);
   }
@@ -50,7 +117,8 @@ void keep_capacity(const GavelProblem& problem, LinearProgramme& programme, bool
 
 void maximise_sum(const GavelProblem& problem, const MatrixXd& factors, LinearProgramme& programme) {
   for (Index job = 0; job < problem.jobs(); ++job)
-    for (const auto& [share, factor] : of_job(problem, factors, job)) programme.maximise(share, factor);
+    for (const auto& [share, factor] : of_job(problem, factors, job))
+      programme.maximise(share, factor * jobs_behind(problem, job));
 }
 
 /// The shares; those of pools on which a job cannot run stand in no row and are 0.
@@ -66,21 +134,34 @@ GavelAllocation shares_of(const GavelProblem& problem, const std::vector<double>
 }
 
 /// The least of the rows' sums of factor x share is largest; then their sum is.
-GavelAllocation max_min(const GavelProblem& problem, const MatrixXd& factors) {
-  if (problem.jobs() == 0) return GavelAllocation::Zero(0, problem.pools());
-  LinearProgramme least(variables(problem) + 1);
-  keep_capacity(problem, least);
-  for (Index job = 0; job < problem.jobs(); ++job) least.at_least(of_job(problem, factors, job, -1), 0);
-  least.maximise(variables(problem), 1);
-  const auto values = least.solve();
+GavelAllocation max_min_of_groups(const GavelProblem& problem, const MatrixXd& factors) {
+  const int least = variables(problem);
+  LinearProgramme programme(least + 1);
+  keep_capacity(problem, programme);
+  for (Index job = 0; job < problem.jobs(); ++job) programme.at_least(of_job(problem, factors, job, -1), 0);
+  programme.maximise(least, 1);
+  const auto values = programme.solve();
   sim::check(values.has_value(), "an allocation of nothing to anybody is always possible");
-  const double best = values->back();
-  LinearProgramme sum(variables(problem));
-  keep_capacity(problem, sum);
-  for (Index job = 0; job < problem.jobs(); ++job) sum.at_least(of_job(problem, factors, job), best * (1 - kTolerance));
-  maximise_sum(problem, factors, sum);
-  const auto more = sum.solve();
-  return more ? shares_of(problem, *more) : shares_of(problem, *values);
+  programme.keep_at_least(least, values->back() * (1 - kTolerance));
+  programme.maximise(least, 0);
+  maximise_sum(problem, factors, programme);
+  const auto more = programme.solve();
+  return shares_of(problem, more ? *more : *values);
+}
+
+GavelAllocation max_min(const GavelProblem& problem, const MatrixXd& factors, GavelMemory* memory = nullptr) {
+  if (problem.jobs() == 0) return GavelAllocation::Zero(0, problem.pools());
+  const Groups groups = alike(beside(factors, problem.devices), problem);
+  const MatrixXd kept = groups.rows(factors);
+  const GavelProblem reduced = of_groups(problem, groups);
+  if (memory == nullptr) return groups.spread(max_min_of_groups(reduced, kept));
+  const MatrixXd rows = beside(beside(kept, reduced.devices), reduced.count);
+  const bool same = memory->rows.rows() == rows.rows() && memory->rows.cols() == rows.cols() && memory->rows == rows &&
+                    memory->capacity == problem.capacity;
+  if (!same) {
+    *memory = {rows, problem.capacity, max_min_of_groups(reduced, kept), memory->solved + 1};
+  }
+  return groups.spread(memory->shares);
 }
 
 /// Factors of normalised_throughput.
@@ -142,6 +223,10 @@ double progress_per_dollar(const GavelProblem& problem, const GavelAllocation& a
 
 GavelAllocation gavel_max_min(const GavelProblem& problem) { return max_min(problem, normalised(problem)); }
 
+GavelAllocation gavel_max_min(const GavelProblem& problem, GavelMemory& memory) {
+  return max_min(problem, normalised(problem), &memory);
+}
+
 GavelAllocation gavel_makespan(const GavelProblem& problem) {
   // In units of the largest rate: the simplex' tolerances are absolute.
   if (problem.jobs() == 0) return GavelAllocation::Zero(0, problem.pools());
@@ -184,8 +269,9 @@ GavelAllocation gavel_finish_time(const GavelProblem& problem) {
   return best;
 }
 
-GavelAllocation gavel_cost(const GavelProblem& problem) {
-  if (problem.jobs() == 0) return GavelAllocation::Zero(0, problem.pools());
+namespace {
+
+GavelAllocation cost_of_groups(const GavelProblem& problem) {
   const double part = possible_part(problem);
   const MatrixXd worth = progress_worth(problem), dollars = dollars_a_second(problem);
   const double unit = dollars.maxCoeff();
@@ -194,7 +280,8 @@ GavelAllocation gavel_cost(const GavelProblem& problem) {
   keep_deadlines(problem, part, true, ratio);
   LinearProgramme::Terms spent;
   for (Index job = 0; job < problem.jobs(); ++job)
-    for (const auto& term : of_job(problem, dollars / unit, job)) spent.push_back(term);
+    for (const auto& [share, factor] : of_job(problem, dollars / unit, job))
+      spent.emplace_back(share, factor * jobs_behind(problem, job));
   ratio.equal(spent, 1);
   maximise_sum(problem, worth / unit, ratio);
   const auto scaled = ratio.solve();
@@ -205,21 +292,41 @@ GavelAllocation gavel_cost(const GavelProblem& problem) {
   double worth_bought = 0;
   for (Index job = 0; job < problem.jobs(); ++job)
     for (const auto& [share, factor] : of_job(problem, worth / unit, job))
-      worth_bought += factor * (*scaled)[static_cast<std::size_t>(share)];
+      worth_bought += jobs_behind(problem, job) * factor * (*scaled)[static_cast<std::size_t>(share)];
   const double best = worth_bought * (1 - kTolerance);  // the programme spends 1 unit
   LinearProgramme most(variables(problem));
   keep_capacity(problem, most);
   keep_deadlines(problem, part, false, most);
   LinearProgramme::Terms surplus;
   for (Index job = 0; job < problem.jobs(); ++job)
-    for (const auto& term : of_job(problem, (worth - best * dollars) / unit, job)) surplus.push_back(term);
+    for (const auto& [share, factor] : of_job(problem, (worth - best * dollars) / unit, job))
+      surplus.emplace_back(share, factor * jobs_behind(problem, job));
   most.at_least(surplus, 0);
   maximise_sum(problem, worth / unit, most);
   const auto values = most.solve();
   return values ? shares_of(problem, *values) : cheapest;
 }
 
+}  // namespace
+
+GavelAllocation gavel_cost(const GavelProblem& problem) {
+  if (problem.jobs() == 0) return GavelAllocation::Zero(0, problem.pools());
+  // What is left of a job's work does not matter here, only what it is on the pools, and to what it needs.
+  const VectorXd largest = problem.throughput.rowwise().maxCoeff().cwiseInverse();
+  GavelProblem by_best = problem;
+  by_best.throughput = largest.asDiagonal() * problem.throughput;
+  by_best.least_throughput = largest.cwiseProduct(problem.least_throughput);
+  const MatrixXd known = beside(beside(by_best.throughput, by_best.devices), beside(by_best.usd_per_s, by_best.least_throughput));
+  const Groups groups = alike(known, problem);
+  return groups.spread(cost_of_groups(of_groups(by_best, groups)));
+}
+
+LinearProgramme::LinearProgramme(int variables)
+    : objective_(static_cast<std::size_t>(variables), 0), least_(static_cast<std::size_t>(variables), 0) {}
+LinearProgramme::~LinearProgramme() = default;
+
 void LinearProgramme::row(const Terms& terms, double low, double high) {
+  solver_.reset();
   for (const auto& [variable, factor] : terms) {
     rows_.push_back(static_cast<int>(low_.size()));
     columns_.push_back(variable);
@@ -233,20 +340,28 @@ void LinearProgramme::at_most(const Terms& terms, double bound) { row(terms, -CO
 void LinearProgramme::at_least(const Terms& terms, double bound) { row(terms, bound, COIN_DBL_MAX); }
 void LinearProgramme::equal(const Terms& terms, double value) { row(terms, value, value); }
 
-std::optional<std::vector<double>> LinearProgramme::solve() const {
-  const auto variables = static_cast<int>(objective_.size());
+void LinearProgramme::load() {
   CoinPackedMatrix matrix(true, rows_.data(), columns_.data(), factors_.data(), static_cast<CoinBigIndex>(factors_.size()));
-  matrix.setDimensions(static_cast<int>(low_.size()), variables);
-  ClpSimplex solver;
-  solver.setLogLevel(0);
-  solver.loadProblem(matrix, nullptr, nullptr, objective_.data(), low_.data(), high_.data());
-  solver.setOptimizationDirection(-1);
-  int status = solver.primal();  // 0 is a vertex of nearly all of our programmes: no search for a first one
+  matrix.setDimensions(static_cast<int>(low_.size()), static_cast<int>(objective_.size()));
+  solver_ = std::make_unique<ClpSimplex>();
+  solver_->setLogLevel(0);
+  solver_->loadProblem(matrix, least_.data(), nullptr, objective_.data(), low_.data(), high_.data());
+  solver_->setOptimizationDirection(-1);
+}
+
+std::optional<std::vector<double>> LinearProgramme::solve() {
+  const auto variables = static_cast<int>(objective_.size());
+  if (!solver_) load();
+  for (int v = 0; v < variables; ++v) {
+    solver_->setObjectiveCoefficient(v, objective_[static_cast<std::size_t>(v)]);
+    solver_->setColumnLower(v, least_[static_cast<std::size_t>(v)]);
+  }
+  int status = solver_->primal();  // 0 is a vertex of nearly all of our programmes: no search for a first one
   // The primal method may give up (10) where the rows leave room only within its tolerance; the dual one then decides.
-  if (status > 2) status = solver.dual();
+  if (status > 2) status = solver_->dual();
   if (status == 1) return std::nullopt;
   sim::check(status == 0, "a linear programme of a queue has a largest value");
-  const double* values = solver.primalColumnSolution();
+  const double* values = solver_->primalColumnSolution();
   std::vector<double> found(values, values + variables);
   for (double& value : found) value = std::max(value, 0.0);
   return found;

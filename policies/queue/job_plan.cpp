@@ -113,9 +113,9 @@ bool is_usable(const sim::Cluster& cluster, const sim::QueueJob& job, int entry)
          sim::could_ever_fit(cluster, choice.configuration);
 }
 
-double expected_remaining_s(const sim::QueueJob& job, int entry, double now_s) {
+double expected_remaining_s(const sim::QueueJob& job, int entry, const sim::WorkLeft& left) {
   constexpr double kUnknown_s = 86400, kLeast_s = 1;
-  const double predicted_s = job.predicted_remaining_s(entry, now_s);
+  const double predicted_s = job.predicted_remaining_s(entry, left);
   return std::isfinite(predicted_s) ? std::max(predicted_s, kLeast_s) : kUnknown_s;
 }
 

@@ -16,6 +16,8 @@ class JobPlan {
   /// Plans an entry for a job, -1: none. It must exist; whether it fits is up to the caller.
   void set(const sim::QueueView& view, sim::JobSlot slot, int entry);
   int of(sim::JobSlot slot) const { return entries_[slot].planned; }
+  /// Of its plan; none without.
+  const std::vector<sim::Group>& groups_of(sim::JobSlot slot) const { return entries_[slot].groups; }
   /// Devices by pool that no plan has; negative when a job took other ones at a stage's end.
   const std::vector<int>& left() const { return left_; }
   /// Do the groups fit into what is left, and what the job's own plan has?
@@ -51,7 +53,10 @@ std::vector<int> pool_sizes(const sim::Cluster& cluster);
 bool is_usable(const sim::Cluster& cluster, const sim::QueueJob& job, int entry);
 
 /// Seconds that the job still needs with the entry as predicted, at least 1; a day when nothing is predicted.
-double expected_remaining_s(const sim::QueueJob& job, int entry, double now_s);
+double expected_remaining_s(const sim::QueueJob& job, int entry, const sim::WorkLeft& left);
+inline double expected_remaining_s(const sim::QueueJob& job, int entry, double now_s) {
+  return expected_remaining_s(job, entry, job.left_at(now_s));
+}
 
 inline const sim::Configuration& configuration_of(const sim::QueueJob& job, int entry) {
   return job.menu.ranked[static_cast<std::size_t>(entry)].configuration;

@@ -128,6 +128,8 @@ void LineQueue::settle(const sim::QueueView& view, sim::JobSlot slot) {
     const double key = waiting_key(view, slot);
     line_of(slot).waiting.put(configuration, {key, number_of(job, slot), slot});
   } else if (job.service.state == sim::JobState::running) {
+    // Of those that run an order is kept only where somebody asks for it.
+    if (!preempts() && options_.order == TieOrder::arrival) return;
     const double key = running_key(view, slot);
     line_of(slot).running.put(slot, key, number_of(job, slot));
   }

@@ -338,7 +338,7 @@ Figure choices(const PlotRequest& request) {
   const auto cells = cells_of(rows, by, x);
   const auto count = [&](const std::vector<std::size_t>& which) {
     return static_cast<double>(
-        std::count_if(which.begin(), which.end(), [&](std::size_t r) { return std::isfinite(rows.number(r, "start_s")); }));
+        std::count_if(which.begin(), which.end(), [&](std::size_t r) { return std::isfinite(rows.date(r, "start_s")); }));
   };
   for (std::size_t i = 0; i < groups.size(); ++i)
     for (const auto& [cell, which] : cells)
@@ -374,7 +374,7 @@ Figure over_time(const PlotRequest& request, const std::string& usual_y, const s
     Series series{.name = group, .style = Style::steps, .rows = {}};
     for (std::size_t r = 0; r < rows.size(); ++r) {
       if (rows.text(r, by) != group) continue;
-      const double hours = rows.number(r, "time_s") / 3600, number = rows.number(r, y);
+      const double hours = rows.date(r, "time_s") / 3600, number = rows.number(r, y);
       if (series.rows.empty() || series.rows.back()[0] != hours)
         series.rows.push_back({hours, number});
       else

@@ -133,7 +133,7 @@ Figure cdf(const PlotRequest& request) {
     columns.push_back(request.x);
   const auto number_of = [&](const PlotRows& rows, std::size_t r) {
     if (!of_jobs) return rows.number(r, request.x);
-    const double taken = (rows.number(r, "end_s") - rows.number(r, "submit_s")) / 60;
+    const double taken = (rows.date(r, "end_s") - rows.date(r, "submit_s")) / 60;
     return rows.text(r, "state") == "finished" ? taken : std::numeric_limits<double>::quiet_NaN();
   };
   for (std::size_t i = 0; i < request.results.size(); ++i) {

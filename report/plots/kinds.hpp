@@ -23,6 +23,7 @@ class PlotRows {
   const std::string& text(std::size_t row, std::string_view column) const;
   /// NaN where there is no number.
   double number(std::size_t row, std::string_view column) const;
+  double date(std::size_t row, std::string_view column) const;  ///< on the grid, as sim::write_date writes it
   /// Values of the column, each once, in the file's order.
   std::vector<std::string> values(std::string_view column) const;
   /// Unless one value is left in the column, keeps the rows with `wanted`, or with the first value there is. Adds what it chose

@@ -46,15 +46,15 @@ Figure gantt(const PlotRequest& request) {
   jobs.keep_one("repetition", figure.note);
   std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t r = 0; r < jobs.size(); ++r)
-    if (std::isfinite(jobs.number(r, "start_s"))) order.emplace_back(jobs.number(r, "start_s"), r);
+    if (std::isfinite(jobs.date(r, "start_s"))) order.emplace_back(jobs.date(r, "start_s"), r);
   std::sort(order.begin(), order.end());
   std::map<std::string, double> lane;
   Series waiting{.name = "waiting", .style = Style::boxes, .rows = {}};
   for (const auto& [start_s, r] : order) {
     const double at = static_cast<double>(lane.size()) + 1;
     lane[jobs.text(r, "job")] = at;
-    if (start_s > jobs.number(r, "submit_s"))
-      waiting.rows.push_back({jobs.number(r, "submit_s") / 3600, start_s / 3600, at - 0.08, at + 0.08});
+    if (start_s > jobs.date(r, "submit_s"))
+      waiting.rows.push_back({jobs.date(r, "submit_s") / 3600, start_s / 3600, at - 0.08, at + 0.08});
   }
   std::vector<Condition> same{{"policy", jobs.text(0, "policy")}, {"repetition", jobs.text(0, "repetition")}};
   const PlotRows stages(file_of(results, "stages.csv"), {"policy", "repetition", "job", "pool", "start_s", "end_s"}, same);
@@ -65,7 +65,7 @@ Figure gantt(const PlotRequest& request) {
       const auto at = lane.find(stages.text(r, "job"));
       if (at == lane.end() || stages.text(r, "pool") != pool) continue;
       series.rows.push_back(
-          {stages.number(r, "start_s") / 3600, stages.number(r, "end_s") / 3600, at->second - 0.38, at->second + 0.38});
+          {stages.date(r, "start_s") / 3600, stages.date(r, "end_s") / 3600, at->second - 0.38, at->second + 0.38});
     }
     figure.series.push_back(std::move(series));
   }

@@ -7,6 +7,7 @@
 
 #include "report/plots/kinds.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/units.hpp"
 #include "sim/io/csv.hpp"
 
 namespace rehearse::report {
@@ -58,6 +59,7 @@ std::size_t PlotRows::at(std::string_view column) const {
 const std::string& PlotRows::text(std::size_t row, std::string_view column) const { return rows_[row][at(column)]; }
 
 double PlotRows::number(std::size_t row, std::string_view column) const { return number_of(text(row, column)); }
+double PlotRows::date(std::size_t row, std::string_view column) const { return sim::on_date_grid(number(row, column)); }
 
 std::vector<std::string> PlotRows::values(std::string_view column) const {
   std::vector<std::string> values;

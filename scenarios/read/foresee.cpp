@@ -61,7 +61,7 @@ class Foresight {
     alone.stop = sim::Stop::target;
     std::vector<sim::Choice> choices;
     if (is_rigid(job)) {
-      choices = sim::rigid_menu(job, scenario_.cluster, scenario_.costs).ranked;
+      choices = std::move(sim::rigid_menu(job, scenario_.cluster, scenario_.costs).ranked.own());
     } else {
       for (sim::Configuration& c : policies::candidate_configurations(job, scenario_.cluster, belief_, {}))
         choices.push_back({.configuration = std::move(c)});
@@ -165,8 +165,8 @@ void check_floors(const Scenario& scenario, std::size_t begin, std::size_t end, 
       "a target_accuracy of at most {:.4g} for job \"{}\" ({} on {} is believed to get no further), or \"infeasible\" "
       "beside \"jobs\" to say what becomes of it",
       std::floor(reachable * 1e4) / 1e4, first->name, first->profile->model, first->profile->dataset));
-  mistake.found =
-      fmt::format("{:.6g}", first->target_accuracy) + (others == 0 ? "" : fmt::format(", and {} more such job{}", others, others == 1 ? "" : "s"));
+  mistake.found = fmt::format("{:.6g}", first->target_accuracy) +
+                  (others == 0 ? "" : fmt::format(", and {} more such job{}", others, others == 1 ? "" : "s"));
   mistakes.add(std::move(mistake));
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
 
 namespace rehearse::sim {
@@ -17,6 +18,13 @@ inline constexpr double kJoulesPerKwh = 3.6e6;
 inline constexpr double kDateGrid = 0x1p-20;
 
 inline double on_date_grid(double seconds) { return std::ceil(seconds * 0x1p20) * kDateGrid; }
+
+/// The shortest decimal that `on_date_grid` makes this date of, with at most 7 digits after the point: what came in as 4.112 and
+/// is 4.112000465393066 on the grid is written 4.112. Of what is no date (off the grid, negative, 2^32 s or more) the shortest
+/// decimal that is the number itself. Written at `to`, at most kDateText characters; returns their end.
+inline constexpr std::size_t kDateText = 32;
+char* write_date(double date_s, char* to);
+std::string date_text(double date_s);
 
 /// Durations and latencies of the step level are rounded up to multiples of 2^-30 s.
 inline constexpr double kStepGrid = 0x1p-30;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/base/text.hpp"
+#include "sim/base/units.hpp"
 #include "sim/io/csv_source.hpp"
 #include "sim/io/shown.hpp"
 
@@ -92,6 +93,10 @@ std::int64_t CsvRow::integer_of(std::string_view column, std::string_view value,
 double CsvRow::number(std::string_view column, const NumberRange& range, std::optional<double> fallback) {
   const std::string_view value = field(column);
   return value.empty() && fallback ? *fallback : number_of(column, value, range);
+}
+
+double CsvRow::date(std::string_view column, std::optional<double> fallback) {
+  return on_date_grid(number(column, {}, fallback));
 }
 
 std::int64_t CsvRow::integer(std::string_view column, const NumberRange& range, std::optional<std::int64_t> fallback) {

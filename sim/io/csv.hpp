@@ -38,6 +38,8 @@ class CsvRow {
   std::string_view text(std::string_view column);
   /// An empty field, or no such column, is a mistake unless there is a fallback. Blanks around the number are skipped.
   double number(std::string_view column, const NumberRange& range = {}, std::optional<double> fallback = {});
+  /// A date as sim::write_date writes it: on the grid.
+  double date(std::string_view column, std::optional<double> fallback = {});
   /// 3600.0 is a whole number; 2^53 is not (NumberRange, kIntegerLimit).
   std::int64_t integer(std::string_view column, const NumberRange& range = {}, std::optional<std::int64_t> fallback = {});
   /// Nothing for an empty field or no such column.

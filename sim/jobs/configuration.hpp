@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace rehearse::sim {
@@ -81,9 +84,63 @@ struct Choice {
   double until_epochs = std::numeric_limits<double>::infinity();
 };
 
+/// Do both say the same, bit for bit?
+bool is_same(const Choice& a, const Choice& b);
+
+/// The choices of a menu, like a vector. Copies share them until one is changed: whoever asks a copy that is not const for a
+/// choice gets choices of its own.
+class Choices {
+ public:
+  using value_type = Choice;
+  using iterator = std::vector<Choice>::iterator;
+  using const_iterator = std::vector<Choice>::const_iterator;
+  Choices() = default;
+  Choices(std::initializer_list<Choice> choices) : all_(std::make_shared<std::vector<Choice>>(choices)) {}
+  Choices(std::vector<Choice> choices) : all_(std::make_shared<std::vector<Choice>>(std::move(choices))) {}  // NOLINT: a vector
+
+  std::size_t size() const { return all_ ? all_->size() : 0; }
+  bool empty() const { return size() == 0; }
+  const Choice& operator[](std::size_t entry) const { return (*all_)[entry]; }
+  const Choice& front() const { return all_->front(); }
+  const Choice& back() const { return all_->back(); }
+  const Choice* data() const { return all_ ? all_->data() : nullptr; }
+  const_iterator begin() const { return all_ ? all_->cbegin() : const_iterator(); }
+  const_iterator end() const { return all_ ? all_->cend() : const_iterator(); }
+
+  Choice& operator[](std::size_t entry) { return own()[entry]; }
+  Choice& front() { return own().front(); }
+  Choice& back() { return own().back(); }
+  iterator begin() { return own().begin(); }
+  iterator end() { return own().end(); }
+  void push_back(Choice choice) { own().push_back(std::move(choice)); }
+  void reserve(std::size_t choices) { own().reserve(choices); }
+  /// To be changed: shared with nobody.
+  std::vector<Choice>& own() {
+    if (!all_)
+      all_ = std::make_shared<std::vector<Choice>>();
+    else if (all_.use_count() > 1)
+      all_ = std::make_shared<std::vector<Choice>>(*all_);
+    return *all_;
+  }
+
+ private:
+  friend class SharedChoices;
+  std::shared_ptr<std::vector<Choice>> all_;
+};
+
+/// Choices that are alike, kept once as long as anybody has them: jobs of one profile and equal limits have equal menus.
+class SharedChoices {
+ public:
+  void share(Choices& choices);
+
+ private:
+  std::unordered_map<std::uint64_t, std::weak_ptr<std::vector<Choice>>> known_;  // by what they say
+  std::size_t tidied_ = 0;                                                       // entries left when the last were dropped
+};
+
 /// The answer of `configure`: best choice first; one entry = rigid. When no choice keeps the limits, `remedy` says what would.
 struct Menu {
-  std::vector<Choice> ranked;
+  Choices ranked;
   bool feasible = true;
   std::string remedy;
   double wait_s = 0;  ///< of an arriving job, before it queues: so long is measured for it, outside of the queue

@@ -99,6 +99,12 @@ struct Service {
   double device_s_at(double now_s) const { return device_s + devices * fraction * (now_s - since_s); }
 };
 
+/// Of a job at a date: seconds of holding devices before it goes on, and the part of its work that is left, of which an entry's
+/// predicted time says how long it takes. Not less than 0 only once they are put together.
+struct WorkLeft {
+  double restart_s = 0, part = 1;
+};
+
 /// A job as a queue sees it.
 struct QueueJob {
   Job job;
@@ -110,7 +116,10 @@ struct QueueJob {
 
   /// Seconds that the job needs with an entry of its menu from now on, by the menu's prediction and what it has done; infinite
   /// when there is none. Not less than 0, also when it has taken longer than predicted.
-  double predicted_remaining_s(int entry, double now_s) const;
+  double predicted_remaining_s(int entry, double now_s) const { return predicted_remaining_s(entry, left_at(now_s)); }
+  /// The same for many entries at one date.
+  double predicted_remaining_s(int entry, const WorkLeft& left) const;
+  WorkLeft left_at(double now_s) const;
   /// What is left of the bound that the user gave (Job::walltime_s), not less than 0; the prediction when he gave none.
   double user_remaining_s(int entry, double now_s) const;
 };

@@ -49,7 +49,6 @@ JobSlot ReplayRun::new_slot(Job job) {
   } else {
     slot = free_slots_.back();
     free_slots_.pop_back();
-    live_[slot] = {};
   }
   jobs_[slot].job = std::move(job);
   jobs_[slot].number = totals_.jobs++;
@@ -71,6 +70,7 @@ void ReplayRun::make_menu(JobSlot slot, double now_s) {
     validate_menu(cluster_, job, queued.menu);
   });
   share_menu(slot);
+  if (!queued.menu.ranked.empty()) choices_.share(queued.menu.ranked);
   tell_menu(job, queued.menu, now_s);
 }
 
@@ -86,9 +86,10 @@ void ReplayRun::tell_menu(const Job& job, const Menu& menu, double now_s) {
 
 void ReplayRun::find_first_fitting(JobSlot slot) {
   QueueJob& queued = jobs_[slot];
+  const Choices& ranked = queued.menu.ranked;
   queued.first_fitting_entry = -1;
-  for (std::size_t entry = 0; entry < queued.menu.ranked.size(); ++entry) {
-    if (!could_ever_fit(cluster_, queued.menu.ranked[entry].configuration)) continue;
+  for (std::size_t entry = 0; entry < ranked.size(); ++entry) {
+    if (!could_ever_fit(cluster_, ranked[entry].configuration)) continue;
     queued.first_fitting_entry = static_cast<int>(entry);
     return;
   }
@@ -148,7 +149,8 @@ void ReplayRun::decide(double now_s) {
   started_.clear();
   changed_.clear();
   for (const JobSlot slot : ended_) {  // only now does nobody know the slot any more
-    live_[slot].in_use = false;
+    live_[slot] = {};                  // its course, epoch by epoch, would be kept until another job comes
+    jobs_[slot].menu = {};
     free_slots_.push_back(slot);
   }
   ended_.clear();

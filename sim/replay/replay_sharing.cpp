@@ -35,7 +35,7 @@ void ReplayRun::share_menu(JobSlot slot) {
   const Job& job = jobs_[slot].job;
   if (job.gpu_fraction == 1) return;
   const double fraction = std::max(kShareGrid, std::floor(job.gpu_fraction / kShareGrid) * kShareGrid);
-  std::vector<Choice>& ranked = jobs_[slot].menu.ranked;
+  std::vector<Choice>& ranked = jobs_[slot].menu.ranked.own();
   std::erase_if(ranked, [&](const Choice& choice) {
     const Configuration& c = choice.configuration;
     return c.workers() != 1 || c.sync.servers > 0 || !has_gpus(cluster_, c.groups.front().pool);

@@ -21,16 +21,19 @@ double fraction_done(const QueueJob& queued, const LiveJob& live) {
 
 }  // namespace
 
-double QueueJob::predicted_remaining_s(int entry, double now_s) const {
-  const auto predicted_s = [this](int of) { return menu.ranked[static_cast<std::size_t>(of)].predicted.time_s; };
+WorkLeft QueueJob::left_at(double now_s) const {
   double done = service.fraction_done, restart_s = service.restart_s;
   if (service.entry >= 0) {
     const double until_s = service.state == JobState::checkpointing ? service.since_s : now_s;
     const double held_s = until_s - service.held_since_s;
     restart_s = std::max(0.0, service.restart_s - held_s);
-    done += (held_s - (service.restart_s - restart_s)) / predicted_s(service.entry);
+    done += (held_s - (service.restart_s - restart_s)) / menu.ranked[static_cast<std::size_t>(service.entry)].predicted.time_s;
   }
-  const double remaining_s = restart_s + (1 - done) * predicted_s(entry);
+  return {.restart_s = restart_s, .part = 1 - done};
+}
+
+double QueueJob::predicted_remaining_s(int entry, const WorkLeft& left) const {
+  const double remaining_s = left.restart_s + left.part * menu.ranked[static_cast<std::size_t>(entry)].predicted.time_s;
   return remaining_s == remaining_s ? std::max(0.0, remaining_s) : kNever;
 }
 

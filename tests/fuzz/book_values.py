@@ -3,11 +3,20 @@ import collections
 import math
 
 DATE_STEP_S = 2.0 ** -20  # dates are multiples of it
+DATES = ("submit_s", "start_s", "end_s", "time_s")
 
 
 def number(text):
     """NaN where a field is empty."""
     return float(text) if text not in ("", None) else math.nan
+
+
+def on_grid(row):
+    """Dates of a row are written with as few digits as give the tick back: these are the ticks."""
+    for column in DATES:
+        if row.get(column) not in (None, ""):
+            row[column] = repr(math.ceil(float(row[column]) * 2 ** 20) * DATE_STEP_S)
+    return row
 
 
 def close(a, b, relative=1e-9, scale=0.0):

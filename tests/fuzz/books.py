@@ -17,7 +17,7 @@ import book_jobs
 import book_money
 import book_nodes
 import book_summary
-from book_values import number
+from book_values import number, on_grid
 
 RULES = {**book_jobs.RULES, **book_nodes.RULES, **book_money.RULES, **book_summary.RULES}
 
@@ -87,7 +87,7 @@ class Books:
     def read_csv(self, name):
         with open(os.path.join(self.folder, name), encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
-                self.run(row["policy"], row["repetition"]).rows[name].append(row)
+                self.run(row["policy"], row["repetition"]).rows[name].append(row if name == "curves.csv" else on_grid(row))
 
     def read_events(self):
         path = os.path.join(self.folder, "events.jsonl")
@@ -97,7 +97,7 @@ class Books:
                 for line in file:
                     event = json.loads(line)
                     run = self.run(event["policy"], event["repetition"])
-                    run.events.append(event)
+                    run.events.append({**event, "time_s": float(on_grid({"time_s": event["time_s"]})["time_s"])})
                     self.with_events.add((run.policy, run.repetition))
 
     def devices(self, pool):

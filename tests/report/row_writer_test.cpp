@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/units.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/json.hpp"
 #include "tests/sim/io/temporary_file.hpp"
@@ -85,4 +86,16 @@ TEST_CASE("JSON strings are what a reader of JSON gets back") {
     const auto document = rehearse::sim::parse_json(json_string(text), "text");
     RC_ASSERT(document.root().text() == text);
   });
+}
+
+TEST_CASE("a date is short, a number that comes again the same") {
+  const double usd = 0.0515040503501892, date_s = rehearse::sim::on_date_grid(24.996);
+  CHECK(written([&](RowWriter& out) {
+          for (int row = 0; row < 2; ++row)
+            out.date(date_s).number(date_s).number(usd).number(usd / 3).number(usd / 5).number(usd / 7).number(usd).end_row();
+          out.date(std::nan("")).date(7200).end_row();
+        }) == [&] {
+    const std::string row = fmt::format("24.996,{},{},{},{},{},{}\n", date_s, usd, usd / 3, usd / 5, usd / 7, usd);
+    return row + row + ",7200\n";
+  }());
 }

@@ -114,9 +114,9 @@ std::vector<ResultRow> read_results(const std::string& path, const std::string& 
                 .state = std::string(row->text("state")),
                 .reason = std::string(row->text("reason")),
                 .pool = std::string(row->text("pool")),
-                .submit_s = row->number("submit_s"),
-                .start_s = row->maybe_number("start_s").value_or(kNotGiven),
-                .end_s = row->number("end_s"),
+                .submit_s = row->date("submit_s"),
+                .start_s = row->date("start_s", kNotGiven),
+                .end_s = row->date("end_s"),
                 .workers = static_cast<int>(row->integer("workers", sim::between(0, 1e6), 0))};
     }
     for (const sim::Mistake& mistake : row->mistakes()) mistakes.add(mistake);

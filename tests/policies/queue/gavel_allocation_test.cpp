@@ -229,3 +229,106 @@ TEST_CASE("finish-time fairness by programme: who has waited gets more") {
   CHECK(shares(0, 0) == Approx((3 - std::sqrt(5)) / 2).epsilon(5e-3));
   CHECK(shares(1, 0) == Approx((std::sqrt(5) - 1) / 2).epsilon(5e-3));
 }
+
+namespace {
+
+/// The largest least row of factors x share, and then the largest sum of all, with a row for each job: the programme as it is
+/// written down in section 4.1.
+std::pair<double, double> optimum_job_by_job(const GavelProblem& problem, const MatrixXd& factors) {
+  const auto jobs = problem.jobs(), pools = problem.pools();
+  const auto variable = [&](Eigen::Index j, Eigen::Index p) { return static_cast<int>(j * pools + p); };
+  const int least = static_cast<int>(jobs * pools);
+  LinearProgramme programme(least + 1);
+  for (Eigen::Index j = 0; j < jobs; ++j) {
+    LinearProgramme::Terms time, progress{{least, -1}};
+    for (Eigen::Index p = 0; p < pools; ++p) {
+      if (!(problem.throughput(j, p) > 0)) continue;
+      time.emplace_back(variable(j, p), 1);
+      progress.emplace_back(variable(j, p), factors(j, p));
+    }
+    programme.at_most(time, 1);
+    programme.at_least(progress, 0);
+  }
+  for (Eigen::Index p = 0; p < pools; ++p) {
+    LinearProgramme::Terms held;
+    for (Eigen::Index j = 0; j < jobs; ++j)
+      if (problem.throughput(j, p) > 0) held.emplace_back(variable(j, p), problem.devices(j, p));
+    programme.at_most(held, problem.capacity(p));
+  }
+  programme.maximise(least, 1);
+  const double best = programme.solve().value().back();
+  programme.keep_at_least(least, best * (1 - 1e-7));
+  programme.maximise(least, 0);
+  for (Eigen::Index j = 0; j < jobs; ++j)
+    for (Eigen::Index p = 0; p < pools; ++p)
+      if (problem.throughput(j, p) > 0) programme.maximise(variable(j, p), factors(j, p));
+  const std::vector<double> values = programme.solve().value();
+  double sum = 0;
+  for (Eigen::Index j = 0; j < jobs; ++j)
+    for (Eigen::Index p = 0; p < pools; ++p) sum += factors(j, p) * values[static_cast<std::size_t>(variable(j, p))];
+  return {best, sum};
+}
+
+/// Some jobs, each of them several times, at different points of their work.
+GavelProblem repeated(const GavelProblem& kinds, Random& random) {
+  std::vector<Eigen::Index> kind;
+  for (Eigen::Index j = 0; j < kinds.jobs(); ++j) kind.insert(kind.end(), 1 + random.below(6), j);
+  const auto jobs = static_cast<Eigen::Index>(kind.size());
+  GavelProblem problem = problem_of(MatrixXd::Zero(jobs, kinds.pools()), VectorXd::Zero(kinds.pools()));
+  problem.capacity = kinds.capacity;
+  for (Eigen::Index j = 0; j < jobs; ++j) {
+    const Eigen::Index of = kind[static_cast<std::size_t>(j)];
+    problem.throughput.row(j) = kinds.throughput.row(of) / random.uniform(0.01, 1);
+    problem.devices.row(j) = kinds.devices.row(of);
+    problem.weight(j) = kinds.weight(of);
+    problem.usd_per_s.row(j) = kinds.usd_per_s.row(of);
+  }
+  return problem;
+}
+
+}  // namespace
+
+TEST_CASE("max-min: jobs that are alike, together, have the optimum of a row each") {
+  rc::prop("to 1e-6", [](std::uint64_t seed) {
+    Random random(seed);
+    const GavelProblem problem = repeated(random_problem(random), random);
+    const VectorXd equal = problem.throughput * (problem.capacity / problem.capacity.sum());
+    const VectorXd scale = (equal.array() * problem.weight.array()).inverse();
+    const MatrixXd factors = scale.asDiagonal() * problem.throughput.cwiseProduct(problem.devices);
+    const auto [least, sum] = optimum_job_by_job(problem, factors);
+    const VectorXd had = normalised_throughput(problem, gavel_max_min(problem));
+    // Shares are rounded to 1e-6, those below 1e-5 left out: so much of a row's progress may be missing.
+    const double grid = 1.1e-5 * static_cast<double>(problem.pools()) * factors.maxCoeff();
+    RC_ASSERT(feasible(problem, gavel_max_min(problem)));
+    RC_ASSERT(std::abs(had.minCoeff() - least) <= 1e-6 * least + grid);
+    RC_ASSERT(std::abs(had.sum() - sum) <= 1e-6 * sum + grid * static_cast<double>(problem.jobs()));
+  });
+}
+
+TEST_CASE("max-min: jobs that are alike have equal shares, and the same problem is not solved again") {
+  // One pool of 2; three jobs of one device, of which 1/2, 1/3 and all is left: 2/3 of the time each.
+  GavelProblem problem = problem_of((MatrixXd(3, 1) << 2, 3, 1).finished(), VectorXd::Ones(1));
+  problem.capacity(0) = 2;
+  GavelMemory memory;
+  CHECK((gavel_max_min(problem, memory).array() - 2.0 / 3).abs().maxCoeff() < 2e-6);
+  CHECK(memory.solved == 1);
+  problem.throughput *= 1.25;  // time has passed
+  gavel_max_min(problem, memory);
+  CHECK(memory.solved == 1);
+  problem.capacity(0) = 1;
+  CHECK((gavel_max_min(problem, memory).array() - 1.0 / 3).abs().maxCoeff() < 2e-6);
+  CHECK(memory.solved == 2);
+}
+
+TEST_CASE("a linear programme goes on from where it was") {
+  // x + y <= 4: y is largest at 4; then, with y at least 1, 2 x + y at (3, 1), 7.
+  LinearProgramme programme(2);
+  programme.at_most({{0, 1}, {1, 1}}, 4);
+  programme.maximise(1, 1);
+  CHECK(programme.solve().value()[1] == Approx(4));
+  programme.maximise(0, 2);
+  programme.keep_at_least(1, 1);
+  const auto values = programme.solve().value();
+  CHECK(values[0] == Approx(3));
+  CHECK(values[1] == Approx(1));
+}

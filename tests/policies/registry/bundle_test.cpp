@@ -218,8 +218,8 @@ TEST_CASE("a policy whose knobs are not all free chooses among what differs from
   const auto menu = [&](const FreeKnobs& free) {
     return Bundle({.name = "p", .configure = {"oracle", {}}, .free = free}, bundled.inputs()).configure(job(), 0).ranked;
   };
-  const std::vector<sim::Choice> all = menu({});
-  const std::vector<sim::Choice> manual = menu({.pool = false, .workers = false, .batch = false});
+  const sim::Choices all = menu({});
+  const sim::Choices manual = menu({.pool = false, .workers = false, .batch = false});
   REQUIRE(manual.size() == 1);
   const sim::Group& start = manual.front().configuration.groups.front();
   CHECK(manual.front().configuration == bundled.menu("manual", job()).ranked.front().configuration);

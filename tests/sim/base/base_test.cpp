@@ -1,6 +1,7 @@
 #include <rapidcheck/catch.h>
 
 #include <catch2/catch.hpp>
+#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -162,5 +163,49 @@ TEST_CASE("grouped numbers without their commas are the numbers") {
     std::string text = grouped(number);
     for (std::size_t at = text.find(','); at != text.npos; at = text.find(',', at)) text.erase(at, 1);
     RC_ASSERT(text == std::to_string(number));
+  });
+}
+
+TEST_CASE("a date is written with as few digits as give it back") {
+  // 4.112 comes in between the ticks 4.111999511... and 4.112000465...; 24.996 likewise. 2^-20 is 0.00000095.
+  CHECK(date_text(on_date_grid(4.112)) == "4.112");
+  CHECK(date_text(on_date_grid(24.996)) == "24.996");
+  CHECK(date_text(on_date_grid(85.589)) == "85.589");
+  CHECK(date_text(0) == "0");
+  CHECK(date_text(-0.0) == "0");
+  CHECK(date_text(3600) == "3600");
+  CHECK(date_text(0x1p-20) == "0.0000009");
+  CHECK(date_text(1 - 0x1p-20) == "0.999999");
+  CHECK(date_text(1.5) == "1.5");
+  // No dates: as they are.
+  CHECK(date_text(0x1p-21) == "4.76837158203125e-07");
+  CHECK(date_text(-1.25) == "-1.25");
+  CHECK(date_text(0x1p33) == "8589934592");
+}
+
+namespace {
+
+double read_date(const std::string& text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return on_date_grid(value);
+}
+
+}  // namespace
+
+TEST_CASE("dates: what is written reads back as the same tick, and nothing shorter does") {
+  rc::prop("over all magnitudes", [](std::uint64_t ticks, std::uint8_t magnitude) {
+    ticks >>= 12 + magnitude % 52;  // below 2^52
+    const double date_s = static_cast<double>(ticks) * kDateGrid;
+    const std::string text = date_text(date_s);
+    RC_ASSERT(text.size() < kDateText);
+    RC_ASSERT(read_date(text) == date_s);
+    const std::size_t point = text.find('.');
+    if (point == std::string::npos) return;
+    // With a digit less: the one below and the one above are other dates.
+    const std::string below = text.substr(0, text.size() - 1);
+    RC_ASSERT(read_date(below) != date_s);
+    const double step = std::pow(10.0, -static_cast<double>(below.size() - point - 1));
+    RC_ASSERT(on_date_grid(std::strtod(below.c_str(), nullptr) + step) != date_s);
   });
 }

@@ -4,10 +4,11 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "sim/base/random.hpp"
 #include "sim/nodes/nodes.hpp"
-#include "tests/sim/replay/toy.hpp"
+#include "tests/sim/replay/toy_queues.hpp"
 
 using namespace toy;
 
@@ -252,4 +253,72 @@ TEST_CASE("every placement takes what was asked for, each node once") {
       RC_ASSERT(sum == devices);
     }
   });
+}
+
+namespace {
+
+/// A menu of its own for each job, made anew: equal for jobs of equal deadlines.
+class MenuByDeadline final : public Configurator {
+ public:
+  Menu configure(const Job& job, double) override {
+    std::vector<Choice> choices{choice(0, 1, 50), choice(0, 2, 50)};
+    for (Choice& one : choices) one.predicted.feasible = job.deadline_s > 100;
+    return {.ranked = std::move(choices)};
+  }
+};
+
+/// Counts the menus that are kept for jobs which are there.
+class MenuCounter final : public Queue {
+ public:
+  std::size_t most_jobs = 0, most_menus = 0;
+  void decide(const QueueView& view, QueueAnswer& answer) override {
+    for (const JobSlot slot : view.queued) there_.insert(slot);
+    for (const JobSlot slot : view.ended) there_.erase(slot);
+    std::set<const Choice*> menus;
+    for (const JobSlot slot : there_) menus.insert(view.jobs[slot].menu.ranked.data());
+    most_jobs = std::max(most_jobs, there_.size());
+    most_menus = std::max(most_menus, menus.size());
+    inner_.decide(view, answer);
+  }
+
+ private:
+  std::set<JobSlot> there_;
+  Greedy inner_;
+};
+
+}  // namespace
+
+TEST_CASE("jobs whose menus are alike have one menu together") {
+  // 40 jobs wait for one device, half of them with a deadline that their choices do not keep: two menus.
+  World world{.cluster = cluster({{1, 2}})};
+  std::vector<Job> jobs;
+  for (int j = 0; j < 40; ++j)
+    jobs.push_back({.name = std::to_string(j),
+                    .profile = &tenths_profile,
+                    .work = Work::train,
+                    .epochs = 1,
+                    .deadline_s = j % 2 == 0 ? 50.0 : 500.0});
+  MenuByDeadline menus;
+  MenuCounter queue;
+  CHECK(world.run(jobs, queue, &menus).finished == 40);
+  CHECK(queue.most_jobs == 40);
+  CHECK(queue.most_menus == 2);
+}
+
+TEST_CASE("choices are shared until one is changed, and only where they say the same") {
+  const auto made = [](double time_s) {
+    std::vector<Choice> choices{choice(0, 1, 50), choice(1, 2, 25)};
+    choices[1].predicted.time_s = time_s;
+    return Choices(std::move(choices));
+  };
+  SharedChoices shared;
+  Choices first = made(10), second = made(10), third = made(11), fourth = made(kUnset), fifth = made(kUnset);
+  for (Choices* choices : {&first, &second, &third, &fourth, &fifth}) shared.share(*choices);
+  const auto at = [](const Choices& choices) { return choices.data(); };
+  CHECK(at(first) == at(second));
+  CHECK(at(third) != at(first));
+  CHECK(at(fourth) == at(fifth));  // what is not predicted is alike, too
+  second[0].configuration.groups[0].batch_per_worker = 10;
+  CHECK(at(first) != at(second));
+  CHECK(std::as_const(first)[0].configuration.groups[0].batch_per_worker == 50);
 }
