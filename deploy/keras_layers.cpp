@@ -167,6 +167,11 @@ LayerCode layer_code(const Layer& layer, std::span<const Tensor> in, const Shape
                              .input = as(first, Form::image),
                              .form = Form::vector};
           },
+          [&](const Upsample& u) {
+            return LayerCode{.object = fmt::format("layers.UpSampling2D({}, name={})", u.factor, name),
+                             .input = as(first, Form::image),
+                             .form = Form::image};
+          },
           [&](const Concat&) { return merged("Concatenate", in, name); },
           [&](const Add&) { return merged("Add", in, name); },
           [&](const Flatten&) { return LayerCode{.object = fmt::format("layers.Flatten(name={})", name), .form = Form::vector}; },

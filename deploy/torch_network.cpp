@@ -58,6 +58,9 @@ TorchKind torch_kind(const LayerSpec& spec, bool causal) {
           [](const GlobalPool&) {
             return TorchKind{"global_pool", ""};
           },
+          [](const Upsample& u) {
+            return TorchKind{"upsample", fmt::format("\"factor\": {}", u.factor)};
+          },
           [](const LocalResponseNorm& n) {
             return TorchKind{"local_response_norm", fmt::format("\"size\": {}", n.size)};
           },

@@ -178,7 +178,7 @@ class Policy:
     graph itself, and a queue's requests have `present`: {job_id: everything that is known of it}, in order of arrival.
     """
 
-    wants = ()  #: parts of requests that come only when they are wanted: "candidates", "nodes"
+    wants = ()  #: parts of requests that come only when they are wanted: "candidates", "nodes", "now"
 
     def hello(self, hello):
         """Before anything is asked: the decision, a seed for random numbers, the cluster."""

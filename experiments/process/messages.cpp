@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMostGroups = 16;
 constexpr std::size_t kNoteCharacters = 200;
+constexpr std::size_t kMostPrices = 100, kMostWaiting = 100;  // that are told: the last prices, the first jobs
 
 template <class Enum>
 const std::string& word(std::span<const std::string> names, Enum value) {
@@ -156,6 +157,59 @@ sim::Configuration read_configuration(sim::JsonValue value, const sim::Cluster& 
   c.sync.servers = static_cast<int>(in.integer("servers", sim::between(0, 1e4), c.sync.kind == sim::SyncKind::ring ? 0 : 1));
   in.finish();
   return c;
+}
+
+void write_now(const sim::Sight& sight, const sim::Cluster& cluster, const sim::Job* job, JsonLine& out) {
+  out.open('{');
+  if (job != nullptr && job->has_deadline()) out.key("time_left_s").number(sim::time_left_s(*job, sight.now_s()));
+  out.key("pools").open('[');
+  for (std::size_t p = 0; p < cluster.pools.size(); ++p) {
+    const sim::PoolSight pool = sight.pool(static_cast<int>(p));
+    out.open('{').key("pool").text(cluster.pools[p].name).key("price_usd_per_hour").number(pool.price_usd_per_hour);
+    if (!pool.prices.empty()) {
+      out.key("prices").open('[');
+      for (const sim::StepSeries::Step& step : pool.prices.last(std::min(kMostPrices, pool.prices.size())))
+        out.open('[').number(step.time_s).number(step.value).close(']');
+      out.close(']');
+    }
+    out.key("nodes").number(pool.nodes).key("nodes_away").number(pool.nodes_away);
+    out.key("workers").number(pool.devices).key("free_workers").number(pool.free_devices);
+    out.key("revocations").number(static_cast<double>(pool.revocations));
+    if (cluster.pools[p].spot) {
+      out.key("down_s").number(pool.down_s).key("warning_s").number(pool.warning_s);
+      if (pool.mean_up_s != sim::kNever) out.key("mean_up_s").number(pool.mean_up_s);
+      if (pool.bid_usd_per_hour != sim::kNever) out.key("bid_usd_per_hour").number(pool.bid_usd_per_hour);
+    }
+    out.close('}');
+  }
+  out.close(']').key("queue_length").number(sight.queue_length()).key("waiting").open('[');
+  const std::vector<sim::WaitingJob> waiting = sight.waiting();
+  for (std::size_t i = 0; i < std::min(kMostWaiting, waiting.size()); ++i) {
+    out.open('{').key("job_id").text(waiting[i].job->name).key("since_s").number(waiting[i].since_s).key("wants");
+    write_configuration(*waiting[i].wants, cluster, out);
+    out.close('}');
+  }
+  out.close(']').close('}');
+}
+
+sim::Pause read_pause(sim::JsonValue value, const sim::Cluster& cluster, double now_s, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  sim::Pause pause;
+  const auto for_s = in.maybe_number("for_s", sim::between(0, sim::kLongestPause_s));
+  const auto until_s = in.maybe_number("until_s", sim::between(0, sim::kLongestPause_s));
+  const auto pool = in.child("pool");
+  if (pool) {
+    const std::vector<std::string> pools = pool_names(cluster);
+    const std::string name = in.text("pool");
+    if (!name.empty() && known_name(*pool, name, pools, "pool", mistakes))
+      pause.pool = static_cast<int>(std::find(pools.begin(), pools.end(), name) - pools.begin());
+    pause.workers = static_cast<int>(in.integer("workers", traces::kGpuCounts, 1));
+  }
+  in.finish();
+  if (for_s.has_value() == until_s.has_value()) value.refuse("either for_s or until_s", mistakes);
+  pause.wait_s = for_s ? *for_s : until_s.value_or(now_s) - now_s;
+  if (!(pause.wait_s > 0) && for_s.has_value() != until_s.has_value()) value.refuse("an end after now", mistakes);
+  return pause;
 }
 
 sim::Prediction read_prediction(sim::JsonValue value, sim::Mistakes& mistakes) {

@@ -18,9 +18,13 @@ void write_configuration(const sim::Configuration& configuration, const sim::Clu
 void write_prediction(const sim::Prediction& prediction, JsonLine& out);
 /// {"configuration", "predicted", "until_epochs"}
 void write_choice(const sim::Choice& choice, const sim::Cluster& cluster, JsonLine& out);
+/// What a scheduler sees of the cluster, and of this job's time when there is one.
+void write_now(const sim::Sight& sight, const sim::Cluster& cluster, const sim::Job* job, JsonLine& out);
 void write_seen(const sim::StageSeen& seen, const sim::Cluster& cluster, JsonLine& out);
 
 sim::Configuration read_configuration(sim::JsonValue value, const sim::Cluster& cluster, sim::Mistakes& mistakes);
+/// Of a job that is asked about at `now_s`.
+sim::Pause read_pause(sim::JsonValue value, const sim::Cluster& cluster, double now_s, sim::Mistakes& mistakes);
 sim::Prediction read_prediction(sim::JsonValue value, sim::Mistakes& mistakes);
 
 // Operation graphs, as a process is told of them: each once, then by its number.

@@ -15,7 +15,7 @@ constexpr std::size_t kShownOfAnswer = 100;  // of an answer that is wrong
 constexpr int kSeedBits = 53;                // a JSON number of anyone's holds so many
 
 /// The parts of requests that are left out unless the process asks for them.
-const std::vector<std::string> kParts{"candidates", "nodes"};
+const std::vector<std::string> kParts{"candidates", "nodes", "now"};
 
 std::string log_of(const policies::OutsideInputs& inputs, const std::string& decision) {
   return inputs.folder.empty() ? std::string() : fmt::format("{}/{}{}", inputs.folder, kLogPrefix, decision);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostChoices = 10'000;
 
-void write_request(const policies::ConfigureView& view, const sim::StageSeen* seen, bool wants_candidates, JsonLine& out) {
+void write_request(const policies::ConfigureView& view, const sim::StageSeen* seen, const PolicyProcess& process, JsonLine& out) {
   const auto write = [&](const sim::Configuration& configuration) {
     sim::Choice choice{.configuration = configuration, .predicted = view.estimate(configuration)};
     choice.predicted.feasible = choice.predicted.feasible && policies::keeps_limits(view.job, choice.predicted);
@@ -28,7 +28,11 @@ void write_request(const policies::ConfigureView& view, const sim::StageSeen* se
     out.key("seen");
     write_seen(*seen, view.cluster, out);
   }
-  if (!wants_candidates) return;
+  if (view.sight != nullptr && process.wants("now")) {
+    out.key("now");
+    write_now(*view.sight, view.cluster, &view.job, out);
+  }
+  if (!process.wants("candidates")) return;
   out.key("candidates").open('[');
   for (const sim::Configuration& candidate : view.candidates) write(candidate);
   out.close(']');
@@ -38,10 +42,12 @@ void write_request(const policies::ConfigureView& view, const sim::StageSeen* se
 struct Answer {
   std::vector<sim::Choice> choices;
   std::vector<bool> is_predicted;
+  sim::Pause pause;
 };
 
-Answer read_menu(sim::ObjectReader& in, const sim::Cluster& cluster, sim::Mistakes& mistakes) {
+Answer read_menu(sim::ObjectReader& in, const sim::Cluster& cluster, double now_s, sim::Mistakes& mistakes) {
   Answer answer;
+  if (const auto wait = in.child("wait")) answer.pause = read_pause(*wait, cluster, now_s, mistakes);
   const auto menu = in.required("menu", "a list of choices");
   if (menu && menu->size() > kMostChoices) {
     menu->refuse(fmt::format("at most {} choices", kMostChoices), mistakes);
@@ -75,16 +81,20 @@ sim::Menu ProcessConfigure::configure_again(const policies::ConfigureView& view,
 
 sim::Menu ProcessConfigure::ask(const policies::ConfigureView& view, const sim::StageSeen* seen) {
   sim::Menu menu;
-  process_.ask([&](JsonLine& out) { write_request(view, seen, process_.wants("candidates"), out); },
+  process_.ask([&](JsonLine& out) { write_request(view, seen, process_, out); },
                [&](sim::ObjectReader& in, sim::Mistakes& mistakes) {
-                 Answer answer = read_menu(in, view.cluster, mistakes);
+                 Answer answer = read_menu(in, view.cluster, view.now_s, mistakes);
                  mistakes.throw_if_any();
-                 if (seen != nullptr && answer.choices.empty()) return;  // it keeps what it has
+                 if (seen != nullptr && answer.choices.empty()) {  // it keeps what it has, or pauses
+                   menu.pause = answer.pause;
+                   return;
+                 }
                  // Before anything is estimated: an estimate takes a valid configuration for granted.
                  sim::validate_menu(view.cluster, view.job, {.ranked = answer.choices}, seen == nullptr ? 0 : seen->epochs);
                  for (std::size_t i = 0; i < answer.choices.size(); ++i)
                    if (!answer.is_predicted[i]) answer.choices[i].predicted = view.estimate(answer.choices[i].configuration);
                  menu = policies::judge(view.job, std::move(answer.choices));
+                 menu.pause = answer.pause;
                });
   return menu;
 }

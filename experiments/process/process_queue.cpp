@@ -80,6 +80,9 @@ void ProcessQueue::write_news(const sim::QueueView& view, JsonLine& out) {
   }
   out.close(']');
   write_free(view, process_.wants("nodes"), out);
+  if (view.sight == nullptr || !process_.wants("now")) return;
+  out.key("now");
+  write_now(*view.sight, *view.cluster, nullptr, out);
 }
 
 void ProcessQueue::write_job_news(const sim::QueueJob& queued, Told& told, const sim::Cluster& cluster, JsonLine& out) {

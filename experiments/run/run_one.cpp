@@ -19,6 +19,7 @@ class HeardConfigurator final : public sim::Configurator {
  public:
   using OnMenu = std::function<void(const sim::Job&, const sim::Menu&)>;
   HeardConfigurator(sim::Configurator& inner, OnMenu on_menu) : inner_(inner), on_menu_(std::move(on_menu)) {}
+  void look(const sim::Sight& sight) override { inner_.look(sight); }
   sim::Menu configure(const sim::Job& job, double now_s) override {
     sim::Menu menu = inner_.configure(job, now_s);
     on_menu_(job, menu);

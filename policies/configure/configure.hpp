@@ -51,6 +51,10 @@ struct ConfigureView {
   StageRules stage_rules;
   /// The job alone on an empty cluster, by the belief, through the policy's own place and threads.
   sim::AloneRunner* believed = nullptr;
+  /// Prices, revocations, free devices and the queue as they are at `now_s`; null outside of a replay.
+  const sim::Sight* sight = nullptr;
+
+  double time_left_s() const { return sim::time_left_s(job, now_s); }
 };
 
 class Configure {

@@ -187,7 +187,8 @@ sim::Menu Bundle::ask(const sim::Job& submitted, std::span<const sim::StageSeen>
                            .random_key = sim::stream_key(inputs_.policy_seed, static_cast<std::uint64_t>(inputs_.repetition),
                                                          "policy " + spec_.name, job.name),
                            .stage_rules = inputs_.stage_rules,
-                           .believed = believed_.get()};
+                           .believed = believed_.get(),
+                           .sight = sight_};
   if (oracle_ != nullptr)
     return seen.empty() ? oracle_->configure(view, *inputs_.world, *truth_)
                         : oracle_->configure_again(view, seen, *inputs_.world, *truth_);

@@ -85,6 +85,7 @@ struct BundleInputs {
 class Bundle final : public sim::Configurator {
  public:
   Bundle(const PolicySpec& spec, const BundleInputs& inputs);
+  void look(const sim::Sight& sight) override { sight_ = &sight; }
   sim::Menu configure(const sim::Job& job, double now_s) override;
   sim::Menu configure_again(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s) override;
   void on_run(const sim::RunSeen& run) override;
@@ -115,6 +116,7 @@ class Bundle final : public sim::Configurator {
   const PolicySpec& spec_;
   const BundleInputs inputs_;
   const RunHistory* last_known_ = nullptr;
+  const sim::Sight* sight_ = nullptr;
   std::unique_ptr<Configure> configure_;
   std::unique_ptr<OracleConfigure> oracle_;
   std::unique_ptr<sim::Place> place_;

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <tuple>
+
+#include "policies/staged/stage_bounds.hpp"
 
 namespace rehearse::policies {
 
@@ -12,21 +15,15 @@ namespace {
 using sim::Configuration;
 using sim::StageTraining;
 
-constexpr int kGridPoints = 48;
-constexpr double kAnotherBatch = 1e-300;  ///< than any choice's: the rate warms up
-
-/// Configurations that train alike: one global batch, rate and staleness.
-struct TrainingClass {
-  sim::Choice choice;        ///< of any of them
-  std::vector<int> members;  ///< candidates
-  double least_usd_per_epoch = 0, least_s_per_epoch = 0;
-  double least_usd_per_evaluation = 0, least_s_per_evaluation = 0;
-};
+constexpr int kPrices = 8;          // of time, that are tried at most
+constexpr double kAlike = 0.02;     // prices this close bound alike
+constexpr std::size_t kBounds = 3;  // kept: the best at the beginning is not the best everywhere
 
 /// Where a training stands at the end of a stage, and what follows from it with each class.
 struct Node {
   StageTraining training;
   int training_class = -1;  ///< of the stage that led here; -1: none or another
+  int point = 0;            ///< of the next stage's grid, where the job has not ended
   std::vector<int> next;    ///< node by class; -1: not yet known
 };
 
@@ -39,154 +36,31 @@ struct Label {
   double ahead_usd = 0;             ///< of its money, for time to come
 };
 
-struct Bound {
-  double cost_usd = 0, time_s = 0;
-};
-
 class Planner {
  public:
-  Planner(const StageProblem& problem, sim::StageRunner& runner)
-      : problem_(problem), job_(*problem.job), runner_(runner), convergence_(*runner.models().convergence) {
-    for (std::size_t c = 0; c < problem.candidates.size(); ++c)
-      if (runner.rates(job_, problem.candidates[c]).fits) add_candidate(static_cast<int>(c));
-  }
+  Planner(const StageProblem& problem, sim::StageRunner& runner) : problem_(problem), runner_(runner), sheet_(problem, runner) {}
 
   StagePlan plan() {
-    if (classes_.empty()) return {};
-    read_noise();
-    bound_the_rest();
-    nodes_.push_back({.training = {.end = problem_.from.progress}, .next = std::vector<int>(classes_.size(), -1)});
+    if (sheet_.classes().empty()) return {};
+    Node root{.training = {.end = problem_.from.progress}, .next = std::vector<int>(sheet_.classes().size(), -1)};
+    nodes_.push_back(std::move(root));
     labels_.push_back({.time_s = problem_.from.time_s, .cost_usd = problem_.from.cost_usd, .paid = problem_.from.paid});
+    if (sheet_.stages() > 1) flows_ = std::make_unique<StageFlows>(sheet_);
     try_keeping_one();
+    if (flows_) bound_the_rest();
     std::vector<int> level{0};
     for (int stage = 0; !level.empty(); ++stage) level = extend(level, stage);
     return best();
   }
 
  private:
-  int stages() const { return static_cast<int>(problem_.ends.size()) + 1; }
-  double end_of(int stage) const {
-    return stage + 1 < stages() ? problem_.ends[static_cast<std::size_t>(stage)] : std::numeric_limits<double>::infinity();
+  Node& node_of(const Label& label) { return nodes_[static_cast<std::size_t>(label.node)]; }
+  const Node& node_of(const Label& label) const { return nodes_[static_cast<std::size_t>(label.node)]; }
+  const Label& label(int index) const { return labels_[static_cast<std::size_t>(index)]; }
+  int keep(Label made) {
+    labels_.push_back(std::move(made));
+    return static_cast<int>(labels_.size()) - 1;
   }
-
-  void add_candidate(int index) {
-    const Configuration& c = problem_.candidates[static_cast<std::size_t>(index)];
-    const auto alike = [&](const TrainingClass& k) {
-      const Configuration& other = k.choice.configuration;
-      return other.batch_size() == c.batch_size() && other.learning_rate == c.learning_rate && other.sync.kind == c.sync.kind &&
-             (c.sync.kind != sim::SyncKind::servers_async || other.workers() == c.workers());
-    };
-    auto known = std::find_if(classes_.begin(), classes_.end(), alike);
-    if (known == classes_.end()) {
-      sim::Choice choice{.configuration = c};
-      choice.predicted.epochs = problem_.budget_epochs;
-      constexpr double kMost = std::numeric_limits<double>::infinity();
-      known = classes_.insert(classes_.end(), TrainingClass{std::move(choice), {}, kMost, kMost, kMost, kMost});
-    }
-    known->members.push_back(index);
-    const sim::StageRates& r = runner_.rates(job_, c);
-    known->least_s_per_epoch = std::min(known->least_s_per_epoch, r.epoch.training_s);
-    known->least_s_per_evaluation = std::min(known->least_s_per_evaluation, r.epoch.evaluation_s);
-    known->least_usd_per_epoch = std::min(known->least_usd_per_epoch, r.usd_per_s * r.epoch.training_s);
-    known->least_usd_per_evaluation = std::min(known->least_usd_per_evaluation, r.usd_per_s * r.epoch.evaluation_s);
-  }
-
-  void read_noise() {
-    for (int stage = 0; stage < stages(); ++stage) {
-      std::vector<double>& of_stage = slower_.emplace_back(problem_.candidates.size(), 1.0);
-      double least = std::numeric_limits<double>::infinity();
-      for (const TrainingClass& k : classes_)
-        for (const int c : k.members) {
-          double& slower = of_stage[static_cast<std::size_t>(c)];
-          slower = runner_.noise(job_, problem_.candidates[static_cast<std::size_t>(c)], problem_.from.stages + stage);
-          least = std::min(least, slower);
-        }
-      least_slower_.push_back(least);
-    }
-  }
-
-  StageTraining train(const sim::Progress& from, double batch_before, int training_class, int stage) {
-    sim::Choice& choice = classes_[static_cast<std::size_t>(training_class)].choice;
-    choice.until_epochs = end_of(stage);
-    return runner_.train(job_, choice, from, batch_before);
-  }
-
-  // ---- lower bounds of what is left
-
-  /// At the end of stage k (from 0), by progress: a grid between the least and the most that any choice reaches.
-  struct Grid {
-    sim::Progress best;  ///< all but its progress: what no training at this point surpasses
-    double low = 0, high = 0;
-    std::vector<Bound> bounds;
-    double at(int point) const { return low + (high - low) * point / (kGridPoints - 1); }
-    /// Rounded up: more progress than there is leaves less to do than there is.
-    const Bound& of(double progress) const {
-      const double point = high > low ? std::ceil((progress - low) / (high - low) * (kGridPoints - 1) - 1e-9) : 0;
-      return bounds[static_cast<std::size_t>(std::clamp(point, 0.0, kGridPoints - 1.0))];
-    }
-  };
-
-  void bound_the_rest() {
-    double least_batch = std::numeric_limits<double>::infinity();
-    for (const TrainingClass& k : classes_) least_batch = std::min(least_batch, k.choice.configuration.batch_size());
-    grids_.resize(static_cast<std::size_t>(stages() - 1));
-    sim::Progress low = problem_.from.progress, high = low;
-    for (int stage = 0; stage + 1 < stages(); ++stage) {
-      double least = std::numeric_limits<double>::infinity(), most = 0;
-      for (int k = 0; k < static_cast<int>(classes_.size()); ++k) {
-        least = std::min(least, train(low, kAnotherBatch, k, stage).end.training.progress);
-        most = std::max(most, train(high, 0, k, stage).end.training.progress);
-      }
-      Grid& grid = grids_[static_cast<std::size_t>(stage)];
-      const double examples =
-          (end_of(stage) - problem_.from.progress.epochs_trained) * convergence_.samples_per_epoch(*job_.profile);
-      grid.low = least;
-      grid.high = most;
-      grid.best = problem_.from.progress;
-      grid.best.epochs += static_cast<int>(end_of(stage) - problem_.from.progress.epochs_trained);
-      grid.best.epochs_trained = end_of(stage);
-      grid.best.training.examples += examples;
-      grid.best.training.log2_batch_examples += examples * std::log2(least_batch);
-      grid.best.training.warmup_examples = 0;
-      low = high = grid.best;
-      low.training.progress = least;
-      high.training.progress = most;
-    }
-    for (int stage = stages() - 2; stage >= 0; --stage) {
-      Grid& grid = grids_[static_cast<std::size_t>(stage)];
-      for (int point = 0; point < kGridPoints; ++point) {
-        sim::Progress at = grid.best;
-        at.training.progress = grid.at(point);
-        grid.bounds.push_back(bound_after(at, stage + 1));
-      }
-    }
-  }
-
-  /// The least money and the least seconds from this progress on, each for itself, the stage from here included.
-  Bound bound_after(const sim::Progress& from, int stage) {
-    Bound least{.cost_usd = std::numeric_limits<double>::infinity(), .time_s = std::numeric_limits<double>::infinity()};
-    for (int k = 0; k < static_cast<int>(classes_.size()); ++k) {
-      const StageTraining t = train(from, 0, k, stage);
-      if (t.failure != sim::FailureReason::none || (t.ended && !reaches_target(t))) continue;
-      const Bound rest = t.ended ? Bound{} : grids_[static_cast<std::size_t>(stage)].of(t.end.training.progress);
-      const TrainingClass& c = classes_[static_cast<std::size_t>(k)];
-      const double fastest = least_slower_[static_cast<std::size_t>(stage)];
-      least.cost_usd =
-          std::min(least.cost_usd,
-                   fastest * (t.epochs * c.least_usd_per_epoch + t.evaluations * c.least_usd_per_evaluation) + rest.cost_usd);
-      least.time_s = std::min(
-          least.time_s, fastest * (t.epochs * c.least_s_per_epoch + t.evaluations * c.least_s_per_evaluation) + rest.time_s);
-    }
-    return least;
-  }
-
-  bool reaches_target(const StageTraining& t) const {
-    if (!job_.has_target()) return true;
-    const double deviation = convergence_.evaluation_deviation(*job_.profile, t.end.accuracy);
-    return t.end.accuracy >= job_.target_accuracy - 2 * deviation;
-  }
-
-  // ---- labels
 
   int child(int node, int training_class, int stage) {
     const auto k = static_cast<std::size_t>(training_class);
@@ -194,146 +68,236 @@ class Planner {
     const Node& from = nodes_[static_cast<std::size_t>(node)];
     double batch_before = 0;
     if (from.training_class >= 0)
-      batch_before = classes_[static_cast<std::size_t>(from.training_class)].choice.configuration.batch_size();
+      batch_before = sheet_.classes()[static_cast<std::size_t>(from.training_class)].batch();
     else if (problem_.from.held != nullptr)
       batch_before = problem_.from.held->batch_size();
-    Node next{.training = train(from.training.end, batch_before, training_class, stage),
+    Node next{.training = sheet_.train(from.training.end, batch_before, training_class, stage),
               .training_class = training_class,
-              .next = std::vector<int>(classes_.size(), -1)};
+              .next = std::vector<int>(sheet_.classes().size(), -1)};
+    if (flows_ && !next.training.ended) next.point = flows_->point(stage + 1, next.training.end.training.progress);
     nodes_.push_back(std::move(next));
     return nodes_[static_cast<std::size_t>(node)].next[k] = static_cast<int>(nodes_.size()) - 1;
   }
 
-  const Configuration* held_by(const Label& label) const {
-    return label.held >= 0 ? &problem_.candidates[static_cast<std::size_t>(label.held)] : problem_.from.held;
-  }
-
   /// The label that this choice leads to.
-  Label step(int from, int candidate, int training_class, int stage) {
-    const int node = child(labels_[static_cast<std::size_t>(from)].node, training_class, stage);
-    const Label& label = labels_[static_cast<std::size_t>(from)];
-    const Configuration& next = problem_.candidates[static_cast<std::size_t>(candidate)];
-    sim::StageCost cost = runner_.switching(job_, held_by(label), next);
-    cost += sim::StageRunner::running(runner_.rates(job_, next), nodes_[static_cast<std::size_t>(node)].training,
-                                      slower_[static_cast<std::size_t>(stage)][static_cast<std::size_t>(candidate)]);
-    Label out{.node = node, .held = candidate, .time_s = label.time_s + cost.time_s, .parent = from, .paid = label.paid};
-    cost.cost_usd += runner_.minimum_usd(held_by(label), next, label.time_s, cost, out.paid);
-    out.cost_usd = label.cost_usd + cost.cost_usd;
-    out.ahead_usd = runner_.paid_ahead_usd(out.paid, out.time_s);
+  Label step(int from, int candidate, int stage) {
+    const StageSheet::Candidate& of = sheet_.candidate(candidate);
+    const int node = child(label(from).node, of.training_class, stage);
+    const Label& before = label(from);
+    const StageTraining& training = nodes_[static_cast<std::size_t>(node)].training;
+    const Configuration& next = sheet_.configuration(candidate);
+    sim::StageCost cost = sheet_.switching(before.held, candidate);
+    cost += sheet_.running(candidate, training, stage);
+    Label out{.node = node, .held = candidate, .time_s = before.time_s + cost.time_s, .parent = from};
+    if (runner_.has_minimum()) {
+      out.paid = before.paid;
+      cost.cost_usd += runner_.minimum_usd(sheet_.held_by(before.held), next, before.time_s, cost, out.paid);
+      out.ahead_usd = runner_.paid_ahead_usd(out.paid, out.time_s);
+    }
+    out.cost_usd = before.cost_usd + cost.cost_usd;
     return out;
   }
 
-  /// A first upper bound: one configuration for the whole job.
+  // ---- plans known, against which the others must stand
+
+  /// One configuration for the whole job.
   void try_keeping_one() {
-    for (int k = 0; k < static_cast<int>(classes_.size()); ++k) {
-      for (const int candidate : classes_[static_cast<std::size_t>(k)].members) {
+    for (const StageSheet::TrainingClass& k : sheet_.classes()) {
+      for (const int candidate : k.members) {
         int at = 0;
-        for (int stage = 0; stage < stages(); ++stage) {
-          labels_.push_back(step(at, candidate, k, stage));
-          at = static_cast<int>(labels_.size()) - 1;
+        for (int stage = 0; stage < sheet_.stages(); ++stage) {
+          at = keep(step(at, candidate, stage));
           if (finish(at)) break;
         }
       }
     }
   }
 
+  struct Way {
+    double rest = std::numeric_limits<double>::infinity();  ///< what its first stage's end is expected to leave, at the price
+    double usd = 0, s = 0;                                  ///< of it all, as it is
+    bool ends = false;
+  };
+
+  /// The way that these bounds take for the cheapest, at their price of time.
+  Way follow(const StageBounds& bounds) {
+    Way way;
+    int at = 0;
+    for (int stage = 0; stage < sheet_.stages(); ++stage) {
+      double least = std::numeric_limits<double>::infinity();
+      Label next;
+      for (const StageSheet::TrainingClass& k : sheet_.classes()) {
+        for (const int candidate : k.members) {
+          Label made = step(at, candidate, stage);
+          const Node& node = node_of(made);
+          if (node.training.ended && !sheet_.reaches_target(node.training)) continue;
+          const double rest = node.training.ended ? 0 : bounds.of(stage + 1, node.point, candidate);
+          const double worth = bounds.price().usd * (made.cost_usd - made.ahead_usd) + bounds.price().per_s * made.time_s + rest;
+          if (worth < least) least = worth, next = std::move(made);
+        }
+      }
+      if (!std::isfinite(least)) return way;
+      if (stage == 0) way.rest = least;
+      at = keep(std::move(next));
+      if (finish(at)) {
+        way.usd = label(at).cost_usd;
+        way.s = label(at).time_s;
+        way.ends = true;
+        return way;
+      }
+    }
+    return way;
+  }
+
+  /// Bounds without a price of time, of time alone, and at the prices between that say most (Handler and Zang 1980).
+  void bound_the_rest() {
+    const auto try_price = [&](TimePrice price) {
+      bounds_.push_back(std::make_unique<StageBounds>(sheet_, *flows_, price));
+      return follow(*bounds_.back());
+    };
+    Way cheap = try_price({});
+    Way fast = try_price({.usd = 0, .per_s = 1});
+    if (!cheap.ends || !fast.ends || cheap.s <= problem_.deadline_s || fast.s > problem_.deadline_s) return;
+    std::vector<std::pair<double, std::unique_ptr<StageBounds>>> priced;  // by what they say at the beginning
+    double before = 0;
+    for (int i = 0; i < kPrices; ++i) {
+      const double price = (fast.usd - cheap.usd) / (cheap.s - fast.s);
+      if (!(price > 0) || std::abs(price / before - 1) < kAlike) break;
+      before = price;
+      auto bounds = std::make_unique<StageBounds>(sheet_, *flows_, TimePrice{.per_s = price});
+      const Way way = follow(*bounds);
+      priced.emplace_back(way.rest - price * problem_.deadline_s, std::move(bounds));
+      if (!way.ends || way.usd < cheap.usd || way.s < fast.s) break;
+      (way.s <= problem_.deadline_s ? fast : cheap) = way;
+    }
+    std::sort(priced.begin(), priced.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (std::size_t i = 0; i < std::min(kBounds, priced.size()); ++i) bounds_.push_back(std::move(priced[i].second));
+  }
+
   /// True when the job ends with this label.
   bool finish(int index) {
-    const Label& label = labels_[static_cast<std::size_t>(index)];
-    const StageTraining& t = nodes_[static_cast<std::size_t>(label.node)].training;
+    const Label& last = label(index);
+    const StageTraining& t = node_of(last).training;
     if (!t.ended) return false;
     // Feasible and cheap; else accurate enough and soon; else accurate.
-    const bool reaches = t.failure == sim::FailureReason::none && reaches_target(t);
-    const bool feasible = reaches && label.time_s <= problem_.deadline_s;
+    const bool reaches = sheet_.reaches_target(t);
+    const bool feasible = reaches && last.time_s <= problem_.deadline_s;
     const double accuracy = std::isnan(t.end.accuracy) ? 0 : t.end.accuracy;
-    const Rank rank = feasible  ? Rank{0, label.cost_usd, label.time_s}
-                      : reaches ? Rank{1, label.time_s, label.cost_usd}
-                                : Rank{2, -accuracy, label.cost_usd};
+    const Rank rank = feasible  ? Rank{0, last.cost_usd, last.time_s}
+                      : reaches ? Rank{1, last.time_s, last.cost_usd}
+                                : Rank{2, -accuracy, last.cost_usd};
     if (best_ < 0 || rank < best_rank_) {
       best_ = index;
       best_rank_ = rank;
-      if (feasible) most_usd_ = label.cost_usd;
+      if (feasible) most_usd_ = last.cost_usd;
     }
     return true;
   }
 
-  bool hopeless(const Label& label, int stage) const {
-    const Node& node = nodes_[static_cast<std::size_t>(label.node)];
-    const Bound& rest = grids_[static_cast<std::size_t>(stage)].of(node.training.end.training.progress);
-    if (!std::isfinite(rest.time_s)) return true;  // never reaches the target
-    const double soonest_s = label.time_s + rest.time_s;
-    if (std::get<0>(best_rank_) == 0)
-      return label.cost_usd - label.ahead_usd + rest.cost_usd >= most_usd_ * (1 - problem_.tolerance) ||
-             soonest_s > problem_.deadline_s;
-    return std::get<0>(best_rank_) == 1 && soonest_s > std::max(problem_.deadline_s, std::get<1>(best_rank_));
+  /// May a way that has cost this much, and whose rest costs at least `rest` by each of the bounds, not be the best?
+  template <class Rest>
+  bool hopeless(const Label& so_far, Rest rest) const {
+    const bool feasible = std::get<0>(best_rank_) == 0, reached = std::get<0>(best_rank_) == 1;
+    for (const auto& bounds : bounds_) {
+      const TimePrice price = bounds->price();
+      const double least = price.usd * (so_far.cost_usd - so_far.ahead_usd) + price.per_s * so_far.time_s + rest(*bounds);
+      if (!std::isfinite(least)) return true;  // never reaches the target
+      if (price.usd == 0) {
+        if (feasible && least > problem_.deadline_s) return true;
+        if (reached && least > std::max(problem_.deadline_s, std::get<1>(best_rank_))) return true;
+      } else if (feasible) {
+        const double time_usd = price.per_s > 0 ? price.per_s * problem_.deadline_s : 0;
+        if (least - time_usd >= most_usd_ * (1 - problem_.tolerance)) return true;
+      }
+    }
+    return false;
+  }
+
+  bool hopeless(const Label& so_far, int stage) const {
+    const int point = node_of(so_far).point;
+    return hopeless(so_far, [&](const StageBounds& bounds) { return bounds.of(stage, point, so_far.held); });
+  }
+
+  /// No way on that takes this class next, before it is trained.
+  bool is_hopeless_with(int from, int training_class, int stage) const {
+    const Label& so_far = label(from);
+    if (stage == 0 || so_far.held < 0) return false;
+    const int point = node_of(so_far).point;
+    const bool same = sheet_.candidate(so_far.held).training_class == training_class;
+    return hopeless(so_far, [&](const StageBounds& bounds) {
+      return same ? bounds.of(stage, point, so_far.held) : bounds.of_change(stage, point, so_far.held, training_class);
+    });
   }
 
   std::vector<int> extend(const std::vector<int>& level, int stage) {
-    std::vector<std::vector<int>> by_held(problem_.candidates.size());
+    std::vector<std::vector<Held>> by_held(problem_.candidates.size());
     for (const int from : level) {
       ++extended_;
-      for (int k = 0; k < static_cast<int>(classes_.size()); ++k) {
-        for (const int candidate : classes_[static_cast<std::size_t>(k)].members) {
-          const Label next = step(from, candidate, k, stage);
-          if (nodes_[static_cast<std::size_t>(next.node)].training.ended) {
-            labels_.push_back(next);
-            finish(static_cast<int>(labels_.size()) - 1);
-          } else if (!hopeless(next, stage)) {
-            insert(by_held[static_cast<std::size_t>(candidate)], next);
-          }
+      for (int k = 0; k < static_cast<int>(sheet_.classes().size()); ++k) {
+        if (is_hopeless_with(from, k, stage)) continue;
+        for (const int candidate : sheet_.classes()[static_cast<std::size_t>(k)].members) {
+          Label next = step(from, candidate, stage);
+          if (node_of(next).training.ended)
+            finish(keep(std::move(next)));
+          else if (!hopeless(next, stage + 1))
+            insert(by_held[static_cast<std::size_t>(candidate)], std::move(next));
         }
       }
     }
     std::vector<int> all;
-    for (const std::vector<int>& some : by_held)
-      for (const int index : some)
-        if (!hopeless(labels_[static_cast<std::size_t>(index)], stage)) all.push_back(index);
+    for (const std::vector<Held>& some : by_held)
+      for (const Held& held : some)
+        if (!hopeless(label(held.label), stage + 1)) all.push_back(held.label);
     return all;
   }
 
-  bool dominates(const Label& a, const Label& b) const {
-    const sim::Progress& p = nodes_[static_cast<std::size_t>(a.node)].training.end;
-    const sim::Progress& q = nodes_[static_cast<std::size_t>(b.node)].training.end;
-    return a.cost_usd <= b.cost_usd - b.ahead_usd && a.time_s <= b.time_s && p.training.progress >= q.training.progress &&
+  /// Of labels with one candidate at one stage's end: what decides most comparisons, side by side in memory.
+  struct Held {
+    double cost_usd, least_usd, time_s, progress;  ///< `least_usd`: without what is paid for time to come
+    int label;
+  };
+
+  bool dominates(const Held& a, const Held& b, const sim::Progress& p, const sim::Progress& q) const {
+    return a.cost_usd <= b.least_usd && a.time_s <= b.time_s && a.progress >= b.progress &&
            p.training.log2_batch_examples <= q.training.log2_batch_examples &&
            p.training.staleness_examples <= q.training.staleness_examples &&
            p.training.warmup_examples <= q.training.warmup_examples && p.epochs_trained >= q.epochs_trained &&
-           p.epochs == q.epochs && p.divergences <= q.divergences;
+           p.reached >= q.reached && p.epochs == q.epochs && p.divergences <= q.divergences;
   }
+  const sim::Progress& end_of(const Held& held) const { return node_of(label(held.label)).training.end; }
 
-  void insert(std::vector<int>& some, const Label& label) {
-    for (const int other : some)
-      if (dominates(labels_[static_cast<std::size_t>(other)], label)) return;
-    std::erase_if(some, [&](int other) { return dominates(label, labels_[static_cast<std::size_t>(other)]); });
-    labels_.push_back(label);
-    some.push_back(static_cast<int>(labels_.size()) - 1);
+  void insert(std::vector<Held>& some, Label made) {
+    const sim::Progress end = node_of(made).training.end;
+    Held held{made.cost_usd, made.cost_usd - made.ahead_usd, made.time_s, end.training.progress, -1};
+    for (const Held& other : some)
+      if (other.cost_usd <= held.least_usd && dominates(other, held, end_of(other), end)) return;
+    std::erase_if(
+        some, [&](const Held& other) { return held.cost_usd <= other.least_usd && dominates(held, other, end, end_of(other)); });
+    held.label = keep(std::move(made));
+    some.push_back(held);
   }
 
   StagePlan best() const {
     StagePlan plan{.labels = extended_};
     if (best_ < 0) return plan;
-    const Label& last = labels_[static_cast<std::size_t>(best_)];
-    const sim::Progress& end = nodes_[static_cast<std::size_t>(last.node)].training.end;
+    const Label& last = label(best_);
+    const sim::Progress& end = node_of(last).training.end;
     plan.time_s = last.time_s;
     plan.cost_usd = last.cost_usd;
     plan.accuracy = end.accuracy;
     plan.epochs = end.epochs;
     plan.feasible = std::get<0>(best_rank_) == 0;
-    for (int at = best_; labels_[static_cast<std::size_t>(at)].parent >= 0; at = labels_[static_cast<std::size_t>(at)].parent)
-      plan.stages.push_back(held_by(labels_[static_cast<std::size_t>(at)]));
+    for (int at = best_; label(at).parent >= 0; at = label(at).parent) plan.stages.push_back(sheet_.held_by(label(at).held));
     std::reverse(plan.stages.begin(), plan.stages.end());
     return plan;
   }
 
   using Rank = std::tuple<int, double, double>;
   const StageProblem& problem_;
-  const sim::Job& job_;
   sim::StageRunner& runner_;
-  const sim::Convergence& convergence_;
-  std::vector<TrainingClass> classes_;
-  std::vector<std::vector<double>> slower_;  ///< by stage and candidate
-  std::vector<double> least_slower_;         ///< by stage
-  std::vector<Grid> grids_;
+  StageSheet sheet_;
+  std::unique_ptr<StageFlows> flows_;
+  std::vector<std::unique_ptr<StageBounds>> bounds_;
   std::vector<Node> nodes_;
   std::vector<Label> labels_;
   int best_ = -1;

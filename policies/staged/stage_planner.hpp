@@ -3,9 +3,8 @@
 //
 // Labels (training state, configuration held, seconds, money) are extended stage by stage. One label dominates another of the
 // same stage and configuration when it is behind in nothing: more progress never needs more training, as trajectories of one
-// ordinary differential equation do not cross. A label goes when its money and a lower bound of what is left reach the best plan
-// known, or its seconds and theirs the deadline. The lower bounds ignore switching and round progress up to a grid, so that they
-// never lie.
+// ordinary differential equation do not cross. A label goes when it can be no part of a plan that is cheaper than the best known
+// and ends in time, by the lower bounds of what is left (stage_bounds.hpp), which never say too much.
 #pragma once
 
 #include <span>

@@ -12,9 +12,9 @@
 #include "scenarios/read/scenario.hpp"
 #include "sim/io/object_reader.hpp"
 #include "traces/jobs/job_list.hpp"
+#include "workloads/steps/graph_builder.hpp"
 #include "workloads/training/convergence.hpp"
 #include "workloads/training/datasets.hpp"
-#include "workloads/steps/graph_builder.hpp"
 
 namespace rehearse::scenarios {
 
@@ -74,7 +74,11 @@ void check_dependencies(const Scenario& scenario, const std::function<void(std::
 void mark_awaited(std::vector<sim::Job>& jobs);
 /// A quantity over time: `steps`, or a `file` with columns time_s and value. Nothing after a mistake.
 std::optional<sim::StepSeries> read_series(sim::JsonValue value, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
-/// A mistake where the floor of one of the scenario's jobs [begin, end), which `entry` gave, is above what it is believed to reach.
+/// The same of available_nodes, and where in it the run begins.
+std::optional<sim::Availability> read_availability(sim::JsonValue value, const Paths& paths, Scenario& scenario,
+                                                   sim::Mistakes& mistakes);
+/// A mistake where the floor of one of the scenario's jobs [begin, end), which `entry` gave, is above what it is believed to
+/// reach.
 void check_floors(const Scenario& scenario, std::size_t begin, std::size_t end, sim::JsonValue entry, const OwnModels& own,
                   sim::Mistakes& mistakes);
 /// Warns of what will not work. Of a whole scenario.

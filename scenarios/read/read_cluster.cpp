@@ -35,7 +35,8 @@ std::optional<sim::Autoscale> read_autoscale(sim::ObjectReader& pool, int nodes,
   return rules;
 }
 
-std::optional<sim::Spot> read_spot(sim::ObjectReader& pool, bool is_spot, bool has_prices, sim::Mistakes& mistakes) {
+std::optional<sim::Spot> read_spot(sim::ObjectReader& pool, bool is_spot, bool has_prices, const Paths& paths, Scenario& scenario,
+                                   sim::Mistakes& mistakes) {
   const auto value = pool.child("spot");
   if (!value) return std::nullopt;
   sim::ObjectReader in(*value, mistakes);
@@ -44,6 +45,8 @@ std::optional<sim::Spot> read_spot(sim::ObjectReader& pool, bool is_spot, bool h
   rules.mean_up_s = in.number("mean_up_s", {.low = 1, .high = traces::kLastDate_s}, rules.mean_up_s);
   rules.down_s = in.number("down_s", {.low = 1, .high = traces::kLastDate_s}, rules.down_s);
   rules.warning_s = in.number("warning_s", sim::between(0, 1e6), rules.warning_s);
+  if (const auto availability = in.child("availability"))
+    rules.availability = read_availability(*availability, paths, scenario, mistakes);
   in.finish();
   if (!is_spot) value->refuse("pricing \"spot\" beside it", mistakes);
   if (in.has("bid_usd_per_hour") && !has_prices)
@@ -61,7 +64,7 @@ void read_pool(sim::JsonValue value, const Catalogue& catalogue, const Paths& pa
   const bool spot = in.choice("pricing", kPricing, 0) == 1;
   const auto prices = in.child("prices_usd_per_hour");
   if (prices) pool.prices_usd_per_hour = read_series(*prices, paths, scenario, mistakes);
-  pool.spot = read_spot(in, spot, prices.has_value(), mistakes);
+  pool.spot = read_spot(in, spot, prices.has_value(), paths, scenario, mistakes);
   pool.autoscale = read_autoscale(in, pool.nodes, scenario.costs.billing, mistakes);
   in.finish();
   const InstanceEntry* entry = catalogue.find_instance(instance);
@@ -188,11 +191,11 @@ constexpr sim::NumberRange kTimes{.low = 0, .high = 0x1p33};
 constexpr sim::NumberRange kValues{.low = 0, .high = 1e6};
 constexpr const char* kLater = "a time after the one before";
 
-std::vector<sim::StepSeries::Step> read_file(const std::string& path, sim::Mistakes& mistakes) {
+std::vector<sim::StepSeries::Step> read_file(const std::string& path, const std::string& column, sim::Mistakes& mistakes) {
   std::vector<sim::StepSeries::Step> steps;
-  sim::CsvReader reader(path, {.required = {"time_s", "value"}, .others_allowed = false});
+  sim::CsvReader reader(path, {.required = {"time_s", column}, .others_allowed = false});
   while (sim::CsvRow* row = reader.next()) {
-    const sim::StepSeries::Step step{.time_s = row->number("time_s", kTimes), .value = row->number("value", kValues)};
+    const sim::StepSeries::Step step{.time_s = row->number("time_s", kTimes), .value = row->number(column, kValues)};
     if (row->mistakes().empty() && !steps.empty() && step.time_s <= steps.back().time_s) row->refuse("time_s", kLater);
     for (const sim::Mistake& mistake : row->mistakes()) mistakes.add(mistake);
     if (row->mistakes().empty()) steps.push_back(step);
@@ -200,11 +203,11 @@ std::vector<sim::StepSeries::Step> read_file(const std::string& path, sim::Mista
   return steps;
 }
 
-std::vector<sim::StepSeries::Step> read_list(sim::ObjectReader& in, sim::Mistakes& mistakes) {
+std::vector<sim::StepSeries::Step> read_list(sim::ObjectReader& in, const std::string& column, sim::Mistakes& mistakes) {
   std::vector<sim::StepSeries::Step> steps;
   for (const sim::JsonValue value : in.list("steps")) {
     sim::ObjectReader step(value, mistakes);
-    const sim::StepSeries::Step read{.time_s = step.number("time_s", kTimes), .value = step.number("value", kValues)};
+    const sim::StepSeries::Step read{.time_s = step.number("time_s", kTimes), .value = step.number(column, kValues)};
     step.finish();
     if (!steps.empty() && read.time_s <= steps.back().time_s) {
       step.child("time_s").value_or(value).refuse(kLater, mistakes);
@@ -215,14 +218,11 @@ std::vector<sim::StepSeries::Step> read_list(sim::ObjectReader& in, sim::Mistake
   return steps;
 }
 
-}  // namespace
-
-std::optional<sim::StepSeries> read_series(sim::JsonValue value, const Paths& paths, Scenario& scenario,
-                                           sim::Mistakes& mistakes) {
-  sim::ObjectReader in(value, mistakes);
-  std::vector<sim::StepSeries::Step> steps = read_list(in, mistakes);
+/// Steps or a file of an object that may say more.
+std::optional<sim::StepSeries> read_steps(sim::JsonValue value, sim::ObjectReader& in, const std::string& column,
+                                          const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
+  std::vector<sim::StepSeries::Step> steps = read_list(in, column, mistakes);
   const auto file = in.child("file");
-  in.finish();
   if (!value.is_object()) return std::nullopt;
   const std::string path = file ? paths.resolve(*file, mistakes) : "";
   if (in.has("steps") == file.has_value()) {
@@ -232,7 +232,7 @@ std::optional<sim::StepSeries> read_series(sim::JsonValue value, const Paths& pa
   if (file) {
     if (path.empty()) return std::nullopt;
     try {
-      steps = read_file(path, mistakes);
+      steps = read_file(path, column, mistakes);
       scenario.sha256_of_file[std::string(file->text())] = sim::sha256_of_file(path);
     } catch (const sim::InputError& error) {
       add_at(*file, error, mistakes);
@@ -244,6 +244,33 @@ std::optional<sim::StepSeries> read_series(sim::JsonValue value, const Paths& pa
     return std::nullopt;
   }
   return sim::StepSeries(std::move(steps));
+}
+
+}  // namespace
+
+std::optional<sim::StepSeries> read_series(sim::JsonValue value, const Paths& paths, Scenario& scenario,
+                                           sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  std::optional<sim::StepSeries> series = read_steps(value, in, "value", paths, scenario, mistakes);
+  in.finish();
+  return series;
+}
+
+std::optional<sim::Availability> read_availability(sim::JsonValue value, const Paths& paths, Scenario& scenario,
+                                                   sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  std::optional<sim::StepSeries> nodes = read_steps(value, in, "available_nodes", paths, scenario, mistakes);
+  const double offset_s = in.number("offset_s", kTimes, 0);
+  const auto repeat_s = in.maybe_number("repeat_s", {.low = 1, .high = kTimes.high});
+  in.finish();
+  if (!nodes) return std::nullopt;
+  sim::Availability availability{.nodes = std::move(*nodes), .offset_s = offset_s};
+  if (!repeat_s) return availability;
+  availability.repeat_s = *repeat_s;
+  if (*repeat_s <= availability.nodes.steps().back().time_s)
+    in.child("repeat_s")->refuse("more than the last date of the series", mistakes);
+  if (offset_s >= *repeat_s) in.child("offset_s").value_or(value).refuse("less than repeat_s", mistakes);
+  return availability;
 }
 
 }  // namespace rehearse::scenarios

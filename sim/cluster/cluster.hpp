@@ -153,12 +153,21 @@ struct Instance {
   std::string source;
 };
 
-/// When a cloud takes a pool's nodes away: all while the price is above the bid, and each by itself after an exponential time.
+/// How many nodes of a spot pool a cloud has, over time: as it was recorded.
+struct Availability {
+  StepSeries nodes;
+  double offset_s = 0;                                        ///< of the series, at date 0
+  double repeat_s = std::numeric_limits<double>::infinity();  ///< the series begins anew after so long
+};
+
+/// When a cloud takes a pool's nodes away: all while the price is above the bid, those beyond what it has (the last ones), and
+/// each by itself after an exponential time.
 struct Spot {
   double bid_usd_per_hour = std::numeric_limits<double>::infinity();
   double mean_up_s = std::numeric_limits<double>::infinity();  ///< of a node, until it is taken away by itself
   double down_s = 300;                                         ///< until another takes its place
   double warning_s = 120;                                      ///< before a node is taken away
+  std::optional<Availability> availability;                    ///< none: as many as the pool has
 };
 
 /// Nodes that are rented when a job comes and let go when they are idle.

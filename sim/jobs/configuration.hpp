@@ -138,12 +138,23 @@ class SharedChoices {
   std::size_t tidied_ = 0;                                                       // entries left when the last were dropped
 };
 
+inline constexpr double kLongestPause_s = 0x1p33;
+
+/// A job that is to wait outside of the queue, without devices; then `configure` is asked again.
+struct Pause {
+  double wait_s = 0;  ///< at most so long from the answer on; 0: no pause
+  PoolId pool = -1;   ///< or until so many of its workers are free at once; -1: no pool ends it
+  int workers = 0;
+  bool is_set() const { return wait_s > 0; }
+};
+
 /// The answer of `configure`: best choice first; one entry = rigid. When no choice keeps the limits, `remedy` says what would.
 struct Menu {
   Choices ranked;
   bool feasible = true;
   std::string remedy;
   double wait_s = 0;  ///< of an arriving job, before it queues: so long is measured for it, outside of the queue
+  Pause pause;        ///< instead of going on; at the end of a stage a checkpoint is written first
 };
 
 /// The answer of `place`, for one node: replicas = all its workers (data-parallel), or one model-parallel replica.

@@ -216,6 +216,8 @@ NodeRevocations::NodeRevocations(const Cluster& cluster, PoolId pool, int node, 
       random_(key_of(pool_, node, seed, repetition)) {
   check(pool_.spot.has_value(), "a spot pool has rules");
   above_bid_ = next_above_bid();
+  missing_ = next_missing();
+  away_ = next_away();
   draw();
 }
 
@@ -236,26 +238,75 @@ std::optional<Revocation> NodeRevocations::next_above_bid() {
   return Revocation{.pool = id_, .node = node_, .time_s = from_s, .down_s = to_s - from_s, .warned_s = pool_.spot->warning_s};
 }
 
+/// The last nodes of the pool are those that the cloud does not have.
+std::optional<Revocation> NodeRevocations::next_missing() {
+  if (!pool_.spot->availability) return std::nullopt;
+  const Availability& of = *pool_.spot->availability;
+  const auto& steps = of.nodes.steps();
+  const bool repeats = of.repeat_s != kNever;
+  const auto missing = [&](std::size_t step) { return steps[step % steps.size()].value <= node_; };
+  // Dates of the run; the first step counts from the series' beginning, or from the end of the lap before.
+  const auto begin_s = [&](std::size_t step) {
+    const std::size_t lap = step / steps.size();
+    const double lap_s = lap == 0 ? 0 : static_cast<double>(lap) * of.repeat_s;
+    return (step % steps.size() == 0 ? lap_s : lap_s + steps[step % steps.size()].time_s) - of.offset_s;
+  };
+  const auto exists = [&](std::size_t step) { return repeats || step < steps.size(); };
+  while (exists(nodes_step_ + 1) && begin_s(nodes_step_ + 1) <= 0) ++nodes_step_;  // before date 0
+  std::size_t looked = 0;
+  while (exists(nodes_step_) && !missing(nodes_step_)) {
+    if (++looked > steps.size()) return std::nullopt;  // a whole lap: never
+    ++nodes_step_;
+  }
+  if (!exists(nodes_step_)) return std::nullopt;
+  const double from_s = std::max(0.0, begin_s(nodes_step_));
+  for (looked = 0; exists(nodes_step_) && missing(nodes_step_) && looked <= steps.size(); ++looked) ++nodes_step_;
+  const double to_s = exists(nodes_step_) && looked <= steps.size() ? begin_s(nodes_step_) : kNever;
+  return Revocation{.pool = id_, .node = node_, .time_s = from_s, .down_s = to_s - from_s, .warned_s = pool_.spot->warning_s};
+}
+
+/// What both the price and the availability take away, as one absence where they meet.
+std::optional<Revocation> NodeRevocations::next_away() {
+  std::optional<Revocation> first;
+  const auto take = [&](std::optional<Revocation>& from, auto next) {
+    if (!from) return false;
+    if (first && from->time_s > first->time_s + first->down_s) return false;
+    if (first)
+      first->down_s = std::max(first->down_s, from->time_s + from->down_s - first->time_s);
+    else
+      first = from;
+    from = from->down_s == kNever ? std::nullopt : next();
+    return true;
+  };
+  const auto take_price = [&] { return take(above_bid_, [this] { return next_above_bid(); }); };
+  const auto take_missing = [&] { return take(missing_, [this] { return next_missing(); }); };
+  const bool price_first = above_bid_ && (!missing_ || above_bid_->time_s <= missing_->time_s);
+  if (!(price_first ? take_price() : take_missing())) return std::nullopt;
+  while (first->down_s != kNever && (take_price() || take_missing())) {
+  }
+  return first;
+}
+
 std::optional<Revocation> NodeRevocations::next() {
   Revocation revocation{.pool = id_, .node = node_, .warned_s = pool_.spot->warning_s};
-  if (above_bid_ && above_bid_->time_s <= random_at_s_) {
-    revocation = *above_bid_;
-    above_bid_ = next_above_bid();
+  if (away_ && away_->time_s <= random_at_s_) {
+    revocation = *away_;
+    away_ = next_away();
     // What the node would have met by itself meanwhile does not happen.
   } else if (random_at_s_ != kNever) {
     revocation.time_s = random_at_s_;
     revocation.down_s = pool_.spot->down_s;
     // A price that rises while the node is away keeps it away.
-    while (above_bid_ && above_bid_->time_s <= revocation.time_s + revocation.down_s) {
-      revocation.down_s = std::max(revocation.down_s, above_bid_->time_s + above_bid_->down_s - revocation.time_s);
-      above_bid_ = next_above_bid();
+    while (away_ && away_->time_s <= revocation.time_s + revocation.down_s) {
+      revocation.down_s = std::max(revocation.down_s, away_->time_s + away_->down_s - revocation.time_s);
+      away_ = next_away();
     }
   } else {
     return std::nullopt;
   }
   back_s_ = revocation.time_s + revocation.down_s;
   if (back_s_ == kNever) {
-    above_bid_.reset();
+    away_.reset();
     random_at_s_ = kNever;
   } else {
     draw();

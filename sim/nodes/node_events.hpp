@@ -1,4 +1,5 @@
-// When a spot pool's nodes are taken away: all of them while the price is above the bid, and each by itself at random.
+// When a spot pool's nodes are taken away: all of them while the price is above the bid, the last ones while the cloud has fewer
+// than the pool, and each by itself at random.
 #pragma once
 
 #include <algorithm>
@@ -35,14 +36,18 @@ class NodeRevocations {
  private:
   void draw();
   std::optional<Revocation> next_above_bid();
+  std::optional<Revocation> next_missing();
+  std::optional<Revocation> next_away();
   const Pool& pool_;
   PoolId id_;
   int node_;
   Random random_;
-  std::size_t step_ = 0;         // of the prices, not yet looked at
-  double random_at_s_ = kNever;  // next of the node's own
-  double back_s_ = 0;            // end of the last revocation
-  std::optional<Revocation> above_bid_;
+  std::size_t step_ = 0;                           // of the prices, not yet looked at
+  std::size_t nodes_step_ = 0;                     // of the availability, likewise, laps counted
+  double random_at_s_ = kNever;                    // next of the node's own
+  double back_s_ = 0;                              // end of the last revocation
+  std::optional<Revocation> above_bid_, missing_;  // the next of each
+  std::optional<Revocation> away_;                 // of the two together
 };
 
 // What happens to nodes whatever runs on them: failures and repairs, slow spells, maintenance, spot nodes that are taken away.
@@ -161,6 +166,7 @@ struct NodeWatch {
     for (std::size_t p = 0; p < cluster.pools.size(); ++p) {
       nodes.emplace_back(static_cast<std::size_t>(cluster.pools[p].nodes));
       rates.push_back(failure_rate(cluster, rules, static_cast<PoolId>(p)));
+      revocations.push_back(0);
     }
   }
 
@@ -204,8 +210,9 @@ struct NodeWatch {
   NodeEvents events;
   std::vector<NodeEvent> next;  ///< by stream
   std::vector<EventHandle> pushed;
-  std::size_t live = 0;  ///< of them, in the queue of events
-  int gone = 0;          ///< nodes that were taken away for ever
+  std::size_t live = 0;           ///< of them, in the queue of events
+  int gone = 0;                   ///< nodes that were taken away for ever
+  std::vector<long> revocations;  ///< by pool, so far
   std::vector<std::vector<Node>> nodes;
   std::vector<double> rates;  ///< failures a second of one node, by pool
   double slow_speed = 1;

@@ -190,14 +190,21 @@ StageTraining StageRunner::train(const Job& job, const Choice& choice, Progress 
 StageCost StageRunner::switching(const Job& job, const Configuration* held, const Configuration& next) {
   if (held != nullptr && *held == next) return {};
   StageCost cost;
-  if (held != nullptr) {
-    const StageRates& old = rates(job, *held);
-    cost += held_for(rules_.checkpoint_s, old.usd_per_s, old.idle_w);
-  }
+  if (held != nullptr) cost += letting_go(job, *held);
   const StageRates& r = rates(job, next);
   cost += held_for(boot_seconds(cluster_, held, next) + start_seconds(job, rules_, models_, held != nullptr) + r.profiling_s,
                    r.usd_per_s, r.idle_w);
   return cost;
+}
+
+StageCost StageRunner::taking_up(const Job& job, const Configuration& next) {
+  const StageRates& r = rates(job, next);
+  return held_for(start_seconds(job, rules_, models_, true) + r.profiling_s, r.usd_per_s, r.idle_w);
+}
+
+StageCost StageRunner::letting_go(const Job& job, const Configuration& held) {
+  const StageRates& old = rates(job, held);
+  return held_for(rules_.checkpoint_s, old.usd_per_s, old.idle_w);
 }
 
 double StageRunner::node_usd_per_s(PoolId pool) const {

@@ -81,6 +81,10 @@ class StageRunner {
   /// From letting go of `held` (null: nothing) to the first step of `next`; nothing when they are the same. Of money without
   /// what minimum times change.
   StageCost switching(const Job& job, const Configuration* held, const Configuration& next);
+  /// What `switching` from any configuration to `next` takes at least, without letting go: nothing boots.
+  StageCost taking_up(const Job& job, const Configuration& next);
+  /// Writing the checkpoint, holding `held`.
+  StageCost letting_go(const Job& job, const Configuration& held);
   /// Where nodes have a minimum time: dollars to add (or to take off, where an earlier minimum has paid) to those of a stage that
   /// takes `cost`, switching from `held` included, and begins when the job has taken `since_s`. Charged ahead: the rest of a
   /// minimum belongs to the stage that takes the node.

@@ -13,6 +13,7 @@
 #include "sim/money/costs.hpp"
 #include "sim/nodes/device_shares.hpp"
 #include "sim/nodes/nodes.hpp"
+#include "sim/replay/sight.hpp"
 #include "sim/step/op_graph.hpp"
 
 namespace rehearse::sim {
@@ -43,6 +44,8 @@ struct RunSeen {
 class Configurator {
  public:
   virtual ~Configurator() = default;
+  /// What there is to be seen at each of the questions below, told before it; the same object as long as the replay lasts.
+  virtual void look(const Sight& /*sight*/) {}
   virtual Menu configure(const Job& job, double now_s) = 0;
   /// At the end of a stage of a choice with `until_epochs`; `seen` has all stages so far. The first choice whose devices are free
   /// counts, those that the job holds included; a job never goes back to the queue. Without any, it keeps what it has to its end.
@@ -143,12 +146,13 @@ struct QueueView {
   std::span<const JobSlot> queued;            ///< joined the queue: arrived, or came back after a checkpoint
   std::span<const JobSlot> started;           ///< took devices: the last answer's starts, and resized jobs after their checkpoint
   std::span<const JobSlot> changed;           ///< began to run, or to write a checkpoint, or the next of their stages
-  std::span<const JobSlot> ended;             ///< left the cluster, from wherever they were
+  std::span<const JobSlot> ended;             ///< left the cluster, from wherever they were; who pauses queues again later
   std::span<const QueueJob> jobs;             ///< by slot
   std::span<const int> free_devices;          ///< by pool
   std::span<const Nodes> nodes;               ///< by pool: how the free devices lie on its nodes
   std::span<const DeviceShares> shares = {};  ///< by pool: the room beside jobs that need parts of devices; empty: unknown
   const CostRules* costs = nullptr;           ///< how devices are paid for; null: as CostRules has it
+  const Sight* sight = nullptr;               ///< prices, revocations and what waits; null outside of a replay
 };
 
 /// `queue`: which job runs next, where.

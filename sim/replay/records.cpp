@@ -28,6 +28,10 @@ std::string_view name_of(JobEvent event) {
       return "interrupted";
     case JobEvent::released:
       return "released";
+    case JobEvent::paused:
+      return "paused";
+    case JobEvent::resumed:
+      return "resumed";
     case JobEvent::finished:
       return "finished";
     case JobEvent::failed:

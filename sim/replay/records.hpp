@@ -11,7 +11,8 @@
 
 namespace rehearse::sim {
 
-/// `interrupted`: a node failed under it; `released`: the jobs that it waited for have ended.
+/// `interrupted`: a node failed under it; `released`: the jobs that it waited for have ended; `paused`: it has let go of its
+/// devices and waits outside of the queue, until `resumed`.
 enum class JobEvent : std::uint8_t {
   submitted,
   rejected,
@@ -25,6 +26,8 @@ enum class JobEvent : std::uint8_t {
   resized,
   interrupted,
   released,
+  paused,
+  resumed,
   finished,
   failed
 };

@@ -60,14 +60,17 @@ JobSlot ReplayRun::new_slot(Job job) {
 void ReplayRun::make_menu(JobSlot slot, double now_s) {
   QueueJob& queued = jobs_[slot];
   const Job& job = queued.job;
+  live_[slot].pause_since_s = now_s;
   if (job.work == Work::rigid) {
     queued.menu = rigid_menu(job, cluster_, setup_.costs);
     share_menu(slot);
     return;
   }
   ask_policy("configure", &job, now_s, [&] {
+    setup_.policy.configure->look(*this);
     queued.menu = setup_.policy.configure->configure(job, now_s);
     validate_menu(cluster_, job, queued.menu);
+    check_pause(queued.menu.pause);
   });
   share_menu(slot);
   if (!queued.menu.ranked.empty()) choices_.share(queued.menu.ranked);
@@ -101,24 +104,35 @@ void ReplayRun::arrive(std::size_t source, double now_s) {
   dates_without_end_ = 0;
   tell(now_s, JobEvent::submitted, slot);
   make_menu(slot, now_s);
+  admit(slot, now_s);
+  pull(source);
+}
+
+/// A job with a new menu that has not been in the queue yet.
+void ReplayRun::admit(JobSlot slot, double now_s) {
   QueueJob& queued = jobs_[slot];
   find_first_fitting(slot);
-  if (!queued.menu.feasible && setup_.infeasible == Infeasible::reject) {
+  if (!queued.menu.feasible && setup_.infeasible == Infeasible::reject && live_[slot].stages == 0) {
     tell(now_s, JobEvent::rejected, slot);
     end_job(slot, FailureReason::rejected, now_s);
-  } else if (queued.first_fitting_entry < 0) {
-    end_job(slot, FailureReason::does_not_fit, now_s);
-  } else {
-    if (queued.job.has_deadline() && queued.job.on_deadline == OnDeadline::stop) {
-      const double date_s = on_date_grid(now_s + queued.job.deadline_s);
-      live_[slot].deadline = events_.push({date_s, EventClass::timer, subject_of(slot, JobTimer::deadline)});
-    }
-    if (queued.job.after.empty() && queued.menu.wait_s <= 0)
-      enqueue(slot, now_s);
-    else
-      hold_back(slot, now_s);
+    return;
   }
-  pull(source);
+  if (queued.first_fitting_entry < 0) {
+    end_job(slot, FailureReason::does_not_fit, now_s);
+    return;
+  }
+  LiveJob& live = live_[slot];
+  if (queued.job.has_deadline() && queued.job.on_deadline == OnDeadline::stop && live.deadline.slot == EventHandle::kNone) {
+    const double date_s = on_date_grid(queued.job.submit_s + queued.job.deadline_s);
+    live.deadline = events_.push({date_s, EventClass::timer, subject_of(slot, JobTimer::deadline)});
+  }
+  const bool waits = live.pauses == 0 && (!queued.job.after.empty() || queued.menu.wait_s > 0);
+  if (waits)
+    hold_back(slot, now_s);
+  else if (queued.menu.pause.is_set())
+    pause(slot, now_s);
+  else
+    enqueue(slot, now_s);
 }
 
 void ReplayRun::enqueue(JobSlot slot, double now_s) {
@@ -142,14 +156,16 @@ void ReplayRun::decide(double now_s) {
                        .free_devices = free_devices_,
                        .nodes = nodes_,
                        .shares = shares_,
-                       .costs = &setup_.costs};
+                       .costs = &setup_.costs,
+                       .sight = this};
   answer_.clear();
   ask_policy("queue", nullptr, now_s, [&] { setup_.policy.queue->decide(view, answer_); });
   queued_.clear();
   started_.clear();
   changed_.clear();
-  for (const JobSlot slot : ended_) {  // only now does nobody know the slot any more
-    live_[slot] = {};                  // its course, epoch by epoch, would be kept until another job comes
+  for (const JobSlot slot : ended_) {                      // only now does nobody know the slot any more
+    if (live_[slot].state < JobState::finished) continue;  // it pauses
+    live_[slot] = {};                                      // its course, epoch by epoch, would be kept until another job comes
     jobs_[slot].menu = {};
     free_slots_.push_back(slot);
   }
@@ -157,6 +173,7 @@ void ReplayRun::decide(double now_s) {
   apply(answer_, now_s);
   // A job that was rejected or found no memory has left: the queue is told at this date.
   if (!ended_.empty()) events_.push({now_s, EventClass::timer, kWake});
+  wake_paused(now_s);
   if (network_) settle_network(now_s);
   meter_.set_waiting(now_s, waiting_ > 0);
   if (setup_.pool_samples) {
@@ -300,6 +317,9 @@ void ReplayRun::handle(const Event& event) {
         break;
       case JobTimer::measured:
         let_go_of(slot, event.date_s);
+        break;
+      case JobTimer::pause_end:
+        end_pause(slot, event.date_s);
         break;
     }
   }

@@ -1,5 +1,10 @@
 // The end of a stage at which `configure` is asked again: the job goes on as it is, or checkpoints and starts with another
-// choice.
+// choice, or pauses. A pause ends at its date, or when the pool that it waits for has the devices: then `configure` is asked
+// again, and the job queues with what it answers, or pauses once more.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/units.hpp"
 #include "sim/replay/decisions.hpp"
 #include "sim/replay/replay_run.hpp"
 #include "sim/replay/validate.hpp"
@@ -35,11 +40,19 @@ void ReplayRun::ask_again(JobSlot slot, double now_s) {
   live.seen.push_back(see(slot, now_s));
   auto menu = std::make_unique<Menu>();
   ask_policy("configure", &job, now_s, [&] {
+    setup_.policy.configure->look(*this);
     *menu = setup_.policy.configure->configure_again(job, live.seen, now_s);
     if (!menu->ranked.empty()) validate_menu(cluster_, job, *menu, live.seen.back().epochs);
+    check_pause(menu->pause);
   });
   if (!jobs_[slot].menu.feasible) menu->remedy.clear();  // said once, when the limits went out of reach
   tell_menu(job, *menu, now_s);
+  if (menu->pause.is_set()) {
+    live.next_menu = std::move(menu);
+    live.pause_since_s = now_s;
+    begin_checkpoint(slot, live.clock.whole(), now_s);
+    return;
+  }
   // What the job holds is always free, so that it never has to wait.
   menu->ranked.push_back({.configuration = held.configuration,
                           .predicted = held.predicted,
@@ -106,6 +119,82 @@ void ReplayRun::take_next_menu(JobSlot slot, double now_s) {
   if (quotas != nullptr) quotas->take(slot, entry_of(slot, entry).configuration);
   live.state = JobState::queued;
   start({.job = slot, .entry = entry}, now_s);
+}
+
+// ---- pauses
+
+/// As many as anyone has a use for: one a minute in a week.
+constexpr int kMostPauses = 10'080;
+
+void ReplayRun::check_pause(const Pause& pause) const {
+  const auto require = [](bool ok, const char* what) {
+    if (!ok) throw PolicyError(what);
+  };
+  require(pause.wait_s >= 0 && pause.wait_s <= kLongestPause_s, "a pause that is no number of seconds from 0 to 2^33");
+  if (!pause.is_set() || pause.pool < 0) return;
+  require(static_cast<std::size_t>(pause.pool) < nodes_.size(), "a pause for a pool that does not exist");
+  const auto pool = static_cast<std::size_t>(pause.pool);
+  require(pause.workers > 0 && pause.workers <= cluster_.pools[pool].nodes * nodes_[pool].devices_per_node(),
+          "a pause for more workers than the pool has, or none");
+  require(free_devices_[pool] < pause.workers, "a pause for workers that are free");
+}
+
+/// The job holds nothing. To the queue it has left; it comes back like one that arrives.
+void ReplayRun::pause(JobSlot slot, double now_s) {
+  LiveJob& live = live_[slot];
+  const Pause& pause = jobs_[slot].menu.pause;
+  if (++live.pauses > kMostPauses)
+    throw PolicyError(fmt::format("policy \"{}\", configure, job \"{}\", at {:.6f} s: pauses more than {} times",
+                                  setup_.policy.name, jobs_[slot].job.name, now_s, kMostPauses));
+  live.state = JobState::held;
+  live.entry = -1;
+  tell(now_s, JobEvent::paused, slot);
+  const double until_s = on_date_grid(std::max(now_s, live.pause_since_s + pause.wait_s));
+  live.pause_end = events_.push({until_s, EventClass::timer, subject_of(slot, JobTimer::pause_end)});
+  if (pause.pool >= 0) paused_.push_back(slot);
+  if (live.stages > 0) ended_.push_back(slot);
+}
+
+/// After the queue: it comes first with its jobs.
+void ReplayRun::wake_paused(double now_s) {
+  std::erase_if(paused_, [&](JobSlot slot) {
+    LiveJob& live = live_[slot];
+    const Pause& pause = jobs_[slot].menu.pause;
+    if (free_devices_[static_cast<std::size_t>(pause.pool)] < pause.workers) return false;
+    events_.cancel(live.pause_end);
+    live.pause_end = events_.push({now_s, EventClass::timer, subject_of(slot, JobTimer::pause_end)});
+    return true;
+  });
+}
+
+void ReplayRun::end_pause(JobSlot slot, double now_s) {
+  LiveJob& live = live_[slot];
+  live.pause_end = {};
+  live.pause_since_s = now_s;
+  std::erase(paused_, slot);
+  std::erase(ended_, slot);
+  tell(now_s, JobEvent::resumed, slot);
+  const Job& job = jobs_[slot].job;
+  if (live.seen.empty()) {
+    make_menu(slot, now_s);
+    admit(slot, now_s);
+    return;
+  }
+  live.seen.back().elapsed_s = now_s - job.submit_s;  // waiting counts
+  Menu menu;
+  ask_policy("configure", &job, now_s, [&] {
+    setup_.policy.configure->look(*this);
+    menu = setup_.policy.configure->configure_again(job, live.seen, now_s);
+    if (!menu.ranked.empty()) validate_menu(cluster_, job, menu, live.seen.back().epochs);
+    check_pause(menu.pause);
+  });
+  tell_menu(job, menu, now_s);
+  if (menu.ranked.empty()) {  // what it had before
+    menu.ranked.push_back({.configuration = live.seen.back().configuration});
+    menu.feasible = true;
+  }
+  jobs_[slot].menu = std::move(menu);
+  admit(slot, now_s);
 }
 
 }  // namespace rehearse::sim

@@ -178,11 +178,14 @@ void ReplayRun::end_job(JobSlot slot, FailureReason reason, double now_s) {
   events_.cancel(live.deadline);
   events_.cancel(live.walltime);
   events_.cancel(live.measured);
+  events_.cancel(live.pause_end);
+  std::erase(paused_, slot);
   if (reason == FailureReason::none) show_run(slot);
   live.state = reason == FailureReason::none ? JobState::finished : JobState::failed;
   tell(now_s, reason == FailureReason::none ? JobEvent::finished : JobEvent::failed, slot);
   show(slot, now_s);
   emit(slot, reason, now_s);
+  if (live.pauses > 0) std::erase(ended_, slot);  // where it is listed while it pauses
   ended_.push_back(slot);
   --active_;
   totals_.last_end_s = now_s;
@@ -218,7 +221,11 @@ void ReplayRun::hold_back(JobSlot slot, double now_s) {
     ++live.waits_for;
     live.measured = events_.push({on_date_grid(now_s + wait_s), EventClass::timer, subject_of(slot, JobTimer::measured)});
   }
-  if (live.waits_for == 0) enqueue(slot, now_s);
+  if (live.waits_for > 0) return;
+  if (jobs_[slot].menu.pause.is_set())
+    pause(slot, now_s);
+  else
+    enqueue(slot, now_s);
 }
 
 /// One of the things that a held job waits for has come.
@@ -226,7 +233,10 @@ void ReplayRun::let_go_of(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   if (--live.waits_for > 0) return;
   tell(now_s, JobEvent::released, slot);
-  enqueue(slot, now_s);
+  if (jobs_[slot].menu.pause.is_set())
+    pause(slot, now_s);
+  else
+    enqueue(slot, now_s);
 }
 
 /// Tells the strategy of a training that ran in one stage and at its own speed: such a run it could have made itself.

@@ -82,6 +82,7 @@ void ReplayRun::on_node_event(std::size_t stream, double now_s) {
           for (const JobSlot slot : tenants) evict(slot, now_s);
         break;
       case NodeChange::revoked:
+        ++watch.revocations[static_cast<std::size_t>(event.pool)];
         for (const JobSlot slot : tenants) interrupt(slot, now_s);
         meter_.lose_node(now_s, event.pool, node);
         break;

@@ -68,7 +68,8 @@ bool ReplayRun::may_still_change(double now_s) const {
                      [now_s](const Pool& pool) { return changes_after(pool.prices_usd_per_hour, now_s); }) ||
          std::any_of(live_.begin(), live_.end(), [](const LiveJob& live) {
            return live.in_use && live.state < JobState::finished &&
-                  (live.deadline.slot != EventHandle::kNone || live.measured.slot != EventHandle::kNone);
+                  (live.deadline.slot != EventHandle::kNone || live.measured.slot != EventHandle::kNone ||
+                   live.pause_end.slot != EventHandle::kNone);
          });
 }
 
@@ -118,6 +119,8 @@ bool ReplayRun::waits_for_lost_nodes() const {
 std::string ReplayRun::what_waits(JobSlot slot) const {
   const QueueJob& queued = jobs_[slot];
   const LiveJob& live = live_[slot];
+  if (live.state == JobState::held && live.pause_end.slot != EventHandle::kNone)
+    return fmt::format("job \"{}\" for the end of its pause", queued.job.name);
   if (live.state == JobState::held && queued.job.after.empty())
     return fmt::format("job \"{}\" for what is measured for it", queued.job.name);
   if (live.state == JobState::held)

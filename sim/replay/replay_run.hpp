@@ -67,6 +67,9 @@ struct LiveJob {
   int preemptions = 0, reconfigurations = 0;
   EventHandle phase_end;  ///< of starting, running or checkpointing
   EventHandle deadline, walltime;
+  EventHandle pause_end;     ///< of a paused job
+  double pause_since_s = 0;  ///< when it was answered
+  int pauses = 0;
   EventHandle measured;  ///< what the strategy has measured for it, before it queues
   int restarts = 0;
   int waits_for = 0;    ///< jobs of `after` that have not ended, and what is measured for it
@@ -75,7 +78,7 @@ struct LiveJob {
 
 // The replay in the making: one object that lives as long as one replay. Internal to the room; replay.hpp is its door.
 //   replay.cpp               events, arrivals, the queue's decisions
-//   replay_again.cpp         the end of a stage at which `configure` is asked again
+//   replay_again.cpp         the end of a stage at which `configure` is asked again, and jobs that pause
 //   replay_ends.cpp          the ends of stages and jobs: work, money, records, and jobs that wait for others
 //   replay_progress.cpp      whether jobs get any further, and what waits for what when they do not
 //   replay_nodes.cpp         nodes that fail, slow down and go into maintenance
@@ -84,8 +87,8 @@ struct LiveJob {
 //   replay_view.cpp          what a queue sees of it
 
 /// What an event's subject says: a job's slot and which of its events, or one of these.
-enum class JobTimer : std::uint32_t { phase_end = 0, deadline = 1, walltime = 2, measured = 3 };
-inline constexpr std::uint32_t kTimers = 4;
+enum class JobTimer : std::uint32_t { phase_end = 0, deadline = 1, walltime = 2, measured = 3, pause_end = 4 };
+inline constexpr std::uint32_t kTimers = 5;
 inline constexpr std::uint32_t kWake = 0xFFFFFFFFu;
 inline constexpr std::uint64_t kTimedDecisions = 1024;  ///< all of the first, then of a queue's every 16th
 
@@ -102,13 +105,17 @@ struct HeldRecord {
   std::vector<double> usd_of_pool;
 };
 
-class ReplayRun final : public EventHandler, public Truth {
+class ReplayRun final : public EventHandler, public Truth, public Sight {
  public:
   explicit ReplayRun(const ReplaySetup& setup);
   ReplayTotals run(void (*drive)(EventQueue&, EventHandler&));
   void handle(const Event& event) override;
   void decide(double now_s) override;
   double remaining_s(JobSlot slot, int entry, double now_s) const override;
+  double now_s() const override { return now_s_; }
+  PoolSight pool(PoolId pool) const override;
+  int queue_length() const override { return waiting_; }
+  std::vector<WaitingJob> waiting() const override;
 
  private:
   void pull(std::size_t source);
@@ -186,6 +193,11 @@ class ReplayRun final : public EventHandler, public Truth {
   bool is_free_for(JobSlot slot, const Configuration& configuration) const;
   void go_on(JobSlot slot, int entry, double now_s);
   void take_next_menu(JobSlot slot, double now_s);
+  void check_pause(const Pause& pause) const;
+  void pause(JobSlot slot, double now_s);
+  void end_pause(JobSlot slot, double now_s);
+  void wake_paused(double now_s);
+  void admit(JobSlot slot, double now_s);
   void on_phase_end(JobSlot slot, double now_s);
   void stop(JobSlot slot, FailureReason reason, double now_s);
   void arm_walltime(JobSlot slot, double now_s);
@@ -217,6 +229,7 @@ class ReplayRun final : public EventHandler, public Truth {
   std::vector<LiveJob> live_;
   std::vector<JobSlot> free_slots_;
   std::vector<JobSlot> queued_, started_, changed_, ended_;  // since the queue was last asked
+  std::vector<JobSlot> paused_;                              // that a pool may wake
   QueueAnswer answer_;
   EventHandle wake_;
   double wake_due_s_ = kNever;           ///< of that event, until it has come

@@ -271,6 +271,12 @@ void ReplayRun::end_checkpoint(JobSlot slot, double now_s) {
   }
   end_stage(slot, live.cut, !live.loses_work, now_s);
   live.loses_work = false;
+  if (live.next_menu && live.next_menu->pause.is_set()) {
+    jobs_[slot].menu.pause = live.next_menu->pause;
+    live.next_menu.reset();
+    pause(slot, now_s);
+    return;
+  }
   if (live.next_menu) {
     take_next_menu(slot, now_s);
     return;

@@ -88,4 +88,44 @@ double ReplayRun::remaining_s(JobSlot slot, int entry, double now_s) const {
   return to_start_s + course.length_s;
 }
 
+PoolSight ReplayRun::pool(PoolId pool) const {
+  const auto p = static_cast<std::size_t>(pool);
+  const Pool& of = cluster_.pools[p];
+  const Nodes& nodes = nodes_[p];
+  PoolSight sight{.price_usd_per_hour = cluster_.instances[static_cast<std::size_t>(of.instance)].price_usd_per_hour,
+                  .nodes = of.nodes,
+                  .nodes_away = nodes.nodes_out(),
+                  .devices = of.nodes * nodes.devices_per_node(),
+                  .free_devices = free_devices_[p],
+                  .revocations = node_watch_ ? node_watch_->revocations[p] : 0};
+  if (of.prices_usd_per_hour) {
+    const std::vector<StepSeries::Step>& steps = of.prices_usd_per_hour->steps();
+    const auto later = std::upper_bound(steps.begin(), steps.end(), now_s_,
+                                        [](double now_s, const StepSeries::Step& step) { return now_s < step.time_s; });
+    sight.price_usd_per_hour = of.prices_usd_per_hour->at(now_s_);
+    sight.prices = {steps.begin(), later};
+  }
+  if (of.spot) {
+    sight.mean_up_s = of.spot->mean_up_s;
+    sight.down_s = of.spot->down_s;
+    sight.warning_s = of.spot->warning_s;
+    sight.bid_usd_per_hour = of.spot->bid_usd_per_hour;
+  }
+  return sight;
+}
+
+std::vector<WaitingJob> ReplayRun::waiting() const {
+  std::vector<JobSlot> slots;
+  for (JobSlot slot = 0; slot < live_.size(); ++slot)
+    if (live_[slot].in_use && live_[slot].state == JobState::queued && jobs_[slot].first_fitting_entry >= 0)
+      slots.push_back(slot);
+  std::sort(slots.begin(), slots.end(), [this](JobSlot a, JobSlot b) { return jobs_[a].number < jobs_[b].number; });
+  std::vector<WaitingJob> jobs;
+  for (const JobSlot slot : slots)
+    jobs.push_back({.job = &jobs_[slot].job,
+                    .since_s = jobs_[slot].queued_since_s,
+                    .wants = &entry_of(slot, jobs_[slot].first_fitting_entry).configuration});
+  return jobs;
+}
+
 }  // namespace rehearse::sim

@@ -113,6 +113,26 @@ def events(books):
                 yield f"{run}: job {job} is started {len(started)} times, less often by decisions.csv"
 
 
+def pauses(books):
+    """A job that pauses has let go of its devices, and nothing becomes of it before it resumes but its end."""
+    for key in books.with_events:
+        run, paused, ran_until = books.runs[key], set(), {}
+        for row in run.rows["stages.csv"]:
+            ran_until.setdefault(row["job"], []).append((number(row["start_s"]), number(row["end_s"])))
+        for event in run.events:
+            job, name = event.get("job"), event["event"]
+            if name == "resumed" and job not in paused:
+                yield f"{run}: job {job} resumes at {event['time_s']} without a pause"
+            if job in paused and name not in ENDS and name != "resumed":
+                yield f"{run}: job {job} is {name} at {event['time_s']}, while it pauses"
+            if name == "paused":
+                paused.add(job)
+                if any(begin < event["time_s"] < end for begin, end in ran_until.get(job, ())):
+                    yield f"{run}: job {job} pauses at {event['time_s']}, within one of its stages"
+            elif name == "resumed" or name in ENDS:
+                paused.discard(job)
+
+
 def stages(books):
     """One follows the other, within the job's time; curves rise."""
     for run in books.runs.values():
@@ -175,5 +195,5 @@ def dependencies(books):
                     yield f"{run}: job {job} starts at {rows[job]['start_s']}, before {other} ends at {rows[other]['end_s']}"
 
 
-RULES = {"ends once": ends_once, "dates": dates, "signs": signs, "flags": flags, "events": events, "stages": stages, "life": life,
+RULES = {"ends once": ends_once, "dates": dates, "signs": signs, "flags": flags, "events": events, "pauses": pauses, "stages": stages, "life": life,
          "predictions": predictions, "dependencies": dependencies}

@@ -81,6 +81,17 @@ class Generator:
                     drawn[key] = value
         return drawn
 
+    def availability(self, nodes):
+        """Ends with all nodes, so that nobody waits for ever."""
+        dates = sorted(self.rng.sample(range(1, 200_000), self.rng.randint(1, 6)))
+        steps = [{"time_s": date, "available_nodes": self.rng.randint(0, nodes)} for date in dates[:-1]]
+        drawn = {"steps": steps + [{"time_s": dates[-1], "available_nodes": nodes}]}
+        if self.chance(0.5):
+            drawn["repeat_s"] = dates[-1] + self.rng.randint(50_000, 200_000)
+        if self.chance(0.5):
+            drawn["offset_s"] = self.rng.randint(0, dates[-1])
+        return drawn
+
     def file(self, name, text):
         self.files[name] = text
         return name
@@ -235,7 +246,9 @@ class Generator:
             if self.chance(0.2):
                 pool["prices_usd_per_hour"] = self.series(f"prices-{number}.csv", 2, last=1.0)
             if pool.get("pricing") == "spot" and self.chance(0.6):
-                pool["spot"] = self.some("spot", 0.5, {"mean_up_s": (5e4, 1e6), "down_s": (60, 3600), "warning_s": (0, 600)}, leave_out=("bid_usd_per_hour",))
+                pool["spot"] = self.some("spot", 0.5, {"mean_up_s": (5e4, 1e6), "down_s": (60, 3600), "warning_s": (0, 600)}, leave_out=("bid_usd_per_hour", "availability"))
+                if self.chance(0.4):
+                    pool["spot"]["availability"] = self.availability(nodes)
                 if "prices_usd_per_hour" in pool:  # a price above the bid for ever would leave jobs waiting for ever
                     pool["spot"]["bid_usd_per_hour"] = round(rng.uniform(1.0, 3), 3)
             if self.chance(0.2):

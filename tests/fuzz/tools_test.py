@@ -180,6 +180,21 @@ class BooksTest(unittest.TestCase):
     def test_predictions(self):
         self.told("predictions", "predictions.csv", first(actual=lambda value: value + 1))
 
+    def test_pauses(self):
+        def pausing(name):
+            def change(folder):
+                path = os.path.join(folder, "events.jsonl")
+                with open(path, encoding="utf-8") as file:
+                    lines = file.readlines()
+                at = next(i for i, line in enumerate(lines) if '"running"' in line)
+                lines.insert(at, json.dumps({**json.loads(lines[at]), "event": name}) + "\n")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.writelines(lines)
+            return change
+
+        self.assertIn("pauses", self.broken(pausing("paused")))
+        self.assertIn("pauses", self.broken(pausing("resumed")))
+
     def test_dependencies(self):
         self.told("dependencies", "jobs.csv", set_in("j2", start_s=1))
 

@@ -2,7 +2,7 @@
 """Fits the convergence parameters that stand in workloads/training/convergence_table.cpp on Pollux's measured curves, and prints them.
 
 Data: the folder traces/ of Pollux's artifact (Qiao et al., Pollux, OSDI 2021), found at $REHEARSE_DATA/pollux_osdi21/traces.
-Needs numpy, scipy, pandas. Usage: fit_convergence.py [cifar10|imagenet|deepspeech2 ...]
+Needs numpy, scipy, pandas. Usage: fit_convergence.py [cifar10|imagenet|deepspeech2|yolov3 ...]
 
 Step 1, noise scale: log phi(p, B) = log phi0(p) + g(p) log(B/B0), log phi0 and g piecewise linear over chosen knots; least squares
         on the logarithm of the examples that a run of batch B needs to reach progress p, with the measured phi as a weak second aim.
@@ -29,6 +29,8 @@ RUNS = {
                      targets=[0.5, 0.69, 0.75]),
     "deepspeech2": dict(batches=[20, 40, 80, 160, 320, 640], samples=7140, to_accuracy=lambda m: 1 - m / 100, trust=0.6,
                         knots=[2, 4, 7, 12, 20, 30, 48], phases=[0, 2, 20], start=0.0, targets=[0.6, 0.7, 0.75]),
+    "yolov3": dict(batches=[8, 16, 32, 64, 128, 256, 512], samples=16551, to_accuracy=lambda m: 1 - m / 32, trust=0.8,
+                   knots=[1, 2, 4, 8, 16, 26, 38], phases=[0, 4, 26], start=0.1, targets=[0.5, 0.58, 0.6]),
 }
 
 

@@ -142,6 +142,53 @@ def inception_v3(sample, classes):
     return nn.Sequential(*layers, pooled_classifier(2048, classes, nn.Dropout()))
 
 
+# YOLOv3 (Redmon and Farhadi 2018)
+
+
+def darknet(inputs, filters, kernel, stride=1):
+    return conv_bn(inputs, filters, kernel, stride, kernel // 2).append(nn.LeakyReLU(0.1, inplace=True))
+
+
+class DarknetResidual(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.branch = nn.Sequential(darknet(width, width // 2, 1), darknet(width // 2, width, 3))
+
+    def forward(self, x):
+        return self.branch(x) + x
+
+
+class Yolov3(nn.Module):
+    """The answers of its three scales, a vector of classes' numbers at every position; counted as one cross entropy."""
+
+    def __init__(self, sample, classes):
+        super().__init__()
+        width, self.stages = 32, nn.ModuleList()
+        self.stem = darknet(sample[0], width, 3)
+        for blocks in (1, 2, 8, 8, 4):
+            self.stages.append(nn.Sequential(darknet(width, 2 * width, 3, 2), *(DarknetResidual(2 * width) for _ in range(blocks))))
+            width *= 2
+        self.narrow, self.branches, self.heads = nn.ModuleList(), nn.ModuleList(), nn.ModuleList()
+        for scale, filters in enumerate((1024, 512, 256)):
+            if scale:
+                self.narrow.append(nn.Sequential(darknet(filters, filters // 2, 1), nn.Upsample(scale_factor=2)))
+            half, inputs = filters // 2, filters if scale == 0 else filters + filters // 2
+            self.branches.append(nn.Sequential(darknet(inputs, half, 1), darknet(half, filters, 3), darknet(filters, half, 1),
+                                               darknet(half, filters, 3), darknet(filters, half, 1)))
+            self.heads.append(nn.Sequential(darknet(half, filters, 3), nn.Conv2d(filters, 3 * (5 + classes), 1)))
+
+    def forward(self, x):
+        kept, x = [], self.stem(x)
+        for stage in self.stages:
+            x = stage(x)
+            kept.append(x)
+        answers = []
+        for scale, (branch, head) in enumerate(zip(self.branches, self.heads)):
+            x = branch(torch.cat([self.narrow[scale - 1](x), kept[4 - scale]], 1) if scale else x)
+            answers.append(head(x).flatten(2).transpose(1, 2).flatten(0, 1))
+        return torch.cat(answers)
+
+
 # Recurrent networks
 
 
@@ -278,7 +325,7 @@ class Adversarial:
 BUILDERS = {"alexnet": alexnet, "vgg16": vgg((2, 2, 3, 3, 3)), "vgg19": vgg((2, 2, 4, 4, 4)), "resnet18": resnet((2, 2, 2, 2)),
             "resnet32": resnet((5, 5, 5), first_filters=16), "resnet34": resnet((3, 4, 6, 3)),
             "resnet50": resnet((3, 4, 6, 3), True), "resnet101": resnet((3, 4, 23, 3), True),
-            "resnet152": resnet((3, 8, 36, 3), True), "inception-v3": inception_v3, "rnnlm": LanguageModel,
+            "resnet152": resnet((3, 8, 36, 3), True), "inception-v3": inception_v3, "yolov3": Yolov3, "rnnlm": LanguageModel,
             "deepspeech2": DeepSpeech2}
 
 

@@ -141,6 +141,15 @@ LayerCost pooling(const Shape& in, const Shape& out, double area, bool is_max) {
   return result;
 }
 
+/// Numbers are copied; their gradients are sums over the copies.
+LayerCost upsampling(const Shape& in, const Shape& out) {
+  LayerCost result;
+  const double moved = (in.elements() + out.elements()) / out.elements();
+  result.forward = {streaming("", OpKind::elementwise, out.elements(), moved, 0)};
+  result.backward = {streaming("/gradient", OpKind::elementwise, out.elements(), moved, 1)};
+  return result;
+}
+
 LayerCost cost(const LocalResponseNorm& n, const Shape& in) {
   LayerCost result;
   result.forward = {streaming("", OpKind::batch_norm, in.elements(), 2, 2.0 * n.size)};
@@ -262,6 +271,7 @@ LayerCost layer_cost(const LayerSpec& spec, std::span<const Shape> in, const Sha
                         [&](const Activation& a) { return cost(a, in[0]); },
                         [&](const Pool& p) { return pooling(in[0], out, p.window.area(), p.kind == Pooling::max); },
                         [&](const GlobalPool&) { return pooling(in[0], out, in[0].positions(), false); },
+                        [&](const Upsample&) { return upsampling(in[0], out); },
                         [&](const LocalResponseNorm& n) { return cost(n, in[0]); },
                         [&](const Dropout&) { return dropout(in[0]); },
                         [&](const Concat&) { return concat(out); },

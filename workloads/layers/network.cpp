@@ -122,6 +122,12 @@ Shape output_shape(const LayerSpec& spec, std::span<const Shape> in) {
                         [&](const GlobalPool&) {
                           return Shape{first.channels, 1, 1};
                         },
+                        [&](const Upsample& u) {
+                          require_positive(u.factor, "a factor");
+                          require(u.factor < kLargest / std::max(first.height, first.width), "fewer than 2^30 positions a side",
+                                  std::to_string(u.factor));
+                          return Shape{first.channels, first.height * u.factor, first.width * u.factor};
+                        },
                         [&](const LocalResponseNorm& n) {
                           require_positive(n.size, "a size");
                           return first;

@@ -59,6 +59,10 @@ struct Pool {
   Window window;
 };
 struct GlobalPool {};  ///< the average over all positions
+/// Each position becomes a square of factor x factor.
+struct Upsample {
+  int factor = 2;
+};
 struct LocalResponseNorm {
   int size = 5;
 };
@@ -86,9 +90,9 @@ struct Attention {
 };
 struct Loss {};  ///< softmax and cross entropy at every position
 
-using LayerSpec =
-    std::variant<Input, Conv, TransposedConv, Dense, BatchNorm, LayerNorm, Activation, Pool, GlobalPool, LocalResponseNorm,
-                 Dropout, Concat, Add, Flatten, ToSequence, LastStep, Detach, Embedding, Recurrent, Attention, Loss>;
+using LayerSpec = std::variant<Input, Conv, TransposedConv, Dense, BatchNorm, LayerNorm, Activation, Pool, GlobalPool, Upsample,
+                               LocalResponseNorm, Dropout, Concat, Add, Flatten, ToSequence, LastStep, Detach, Embedding,
+                               Recurrent, Attention, Loss>;
 
 struct Layer {
   std::string name;

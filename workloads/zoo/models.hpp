@@ -25,6 +25,7 @@ Network nmt(const Dataset& sample);
 Network deepspeech2(const Dataset& sample);
 Network bert(const Dataset& sample);
 Network gpt2(const Dataset& sample);
+Network yolov3(const Dataset& sample);
 
 // Pieces that several models are made of.
 

@@ -32,6 +32,7 @@ constexpr ZooEntry kZoo[] = {
      deepspeech2},
     {"bert", Task::question_answering, "squad", 32, "Devlin et al. 2019, section 4.2", Optimizer::adam, bert},
     {"gpt2", Task::language_modelling, "openwebtext", 512, "Radford et al. 2019, section 2.3", Optimizer::adam, gpt2},
+    {"yolov3", Task::object_detection, "coco", 64, "Redmon and Farhadi 2018, their yolov3.cfg", Optimizer::momentum, yolov3},
 };
 
 template <class Entries, class Name>
@@ -62,6 +63,8 @@ std::string_view to_string(Task task) {
       return "speech recognition";
     case Task::question_answering:
       return "question answering";
+    case Task::object_detection:
+      return "object detection";
   }
   sim::fail_check("unknown task");
 }

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "sim/step/op_graph.hpp"
-#include "workloads/training/datasets.hpp"
-#include "workloads/steps/graph_builder.hpp"
 #include "workloads/layers/network.hpp"
+#include "workloads/steps/graph_builder.hpp"
+#include "workloads/training/datasets.hpp"
 
 namespace rehearse::workloads {
 
@@ -18,7 +18,8 @@ enum class Task {
   language_modelling,
   translation,
   speech_recognition,
-  question_answering
+  question_answering,
+  object_detection
 };
 std::string_view to_string(Task task);
 

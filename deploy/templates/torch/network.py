@@ -85,6 +85,8 @@ class Network(nn.Module):
         if kind == "pool":
             made = nn.MaxPool2d if figures["pooling"] == "max" else nn.AvgPool2d
             return made(figures["window"], figures["stride"], figures["pad"]), "image"
+        if kind == "upsample":
+            return nn.Upsample(scale_factor=figures["factor"]), "image"
         if kind == "local_response_norm":
             return nn.LocalResponseNorm(figures["size"]), form
         if kind == "dropout":

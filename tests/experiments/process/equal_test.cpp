@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 #include "tests/cli/program.hpp"
@@ -116,6 +117,58 @@ TEST_CASE("stages and threads of a process's own are taken") {
     // Other threads than TensorFlow's default ones: other times.
     if (std::string(kind) == "own-threads") CHECK((rows(process) == rows(built_in) && process != built_in));
   }
+}
+
+// One spot node, 2 dollars an hour for an hour, 0.5 then, taken away from 2,400 to 3,000 s by a recording. The job arrives at 600
+// s: patient.py sees the price and waits in steps of 600 s, until 3,600 s.
+TEST_CASE("a process sees prices, and may wait for better ones") {
+  const TemporaryFolder folder;
+  folder.write("nodes.csv", "time_s,available_nodes\n0,1\n2400,0\n3000,1\n");
+  folder.write("s.json", replaced(R"({ "name": "patient", "seed": 3, "world": { "model_error": 0 },
+    "output": { "events": "all", "utilization": "all", "stages": "all", "decisions": "all", "nodes": "all" },
+    "cluster": { "pools": [ { "name": "spot", "instance": "p3.2xlarge", "nodes": 1, "pricing": "spot",
+      "prices_usd_per_hour": { "steps": [ { "time_s": 0, "value": 2 }, { "time_s": 3600, "value": 0.5 } ] },
+      "spot": { "bid_usd_per_hour": 3, "availability": { "file": "nodes.csv" } } } ] },
+    "jobs": [ { "job_id": "first", "gpus": 1, "duration_s": 60 },
+      { "job_id": "later", "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.8, "deadline_s": 40000, "submit_s": 600 } ],
+    "policies": [ "manual", { "name": "patient", "configure": { "process": ["/usr/bin/python3", SCRIPT, "spot", "1"] } } ] })",
+                                  "SCRIPT", quoted(kExamples + "patient.py")));
+  const Ended ended = run_program(folder.path(), {"run", "s.json", "--out", "out"});
+  INFO(ended.out << ended.err);
+  REQUIRE(ended.status == 0);
+  const std::string events = text_of(folder.path() + "/out/events.jsonl");
+  const auto count = [](const std::string& text, const std::string& what) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+    return found;
+  };
+  // At 600, 1200, ... 3000 s, and on at 3600 s.
+  CHECK(count(lines_of(events, "patient"), "\"paused\"") == 5);
+  CHECK(count(lines_of(events, "patient"), "\"resumed\"") == 5);
+  CHECK(count(lines_of(events, "manual"), "\"paused\"") == 0);
+  CHECK(count(lines_of(events, "patient"), "spot_revoked") == 1);
+  const auto cost_of = [&](const std::string& policy) {
+    const std::string jobs = text_of(folder.path() + "/out/jobs.csv");
+    std::istringstream lines(jobs);
+    std::string header, row;
+    std::getline(lines, header);
+    while (std::getline(lines, row))
+      if (row.starts_with(policy) && row.find("later") != std::string::npos) break;
+    const auto column = [&](const std::string& line, std::ptrdiff_t index) {
+      std::istringstream cells(line);
+      std::string cell;
+      for (std::ptrdiff_t i = 0; i <= index; ++i) std::getline(cells, cell, ',');
+      return cell;
+    };
+    std::istringstream names(header);
+    std::ptrdiff_t index = 0;
+    for (std::string name; std::getline(names, name, ',') && name != "cost_usd";) ++index;
+    return std::stod(column(row, index));
+  };
+  CHECK(cost_of("patient") < 0.5 * cost_of("manual"));
+  const std::string books =
+      std::string("/usr/bin/python3 ") + REHEARSE_SOURCE_DIR + "/tests/fuzz/books.py " + folder.path() + "/out > /dev/null";
+  CHECK(std::system(books.c_str()) == 0);
 }
 
 /// Children of ours, and who was left without a parent, have gone within 20 s. Reaps them.

@@ -68,6 +68,8 @@ const std::vector<Place> kPlaces{
     {"series", "/cluster/pools/0/prices_usd_per_hour"},
     {"autoscale", "/cluster/pools/0/autoscale"},
     {"spot", "/cluster/pools/0/spot"},
+    {"availability", "/cluster/pools/0/spot/availability"},
+    {"available", "/cluster/pools/0/spot/availability/steps/0"},
     {"measure", "/measure"},
     {"job", "/jobs/0"},
     {"trace", "/jobs/1"},

@@ -44,6 +44,35 @@ TEST_CASE("a price that is above the bid from the beginning") {
   CHECK(first->down_s == 10);
 }
 
+TEST_CASE("nodes come and go as a recording of the available ones has it, the last ones first") {
+  // Four nodes, then one from 100 to 150, none to 200, four again. Node 0 is away from 150 to 200, node 3 from 100 to 200.
+  const Availability recorded{.nodes = StepSeries({{0, 4}, {100, 1}, {150, 0}, {200, 4}})};
+  Cluster cluster = spot_cluster({.warning_s = 5, .availability = recorded});
+  const auto absences = [&](int node, int count) {
+    NodeRevocations of(cluster, 0, node, 1, 0);
+    std::vector<std::pair<double, double>> found;
+    for (int i = 0; i < count; ++i)
+      if (const auto next = of.next()) found.emplace_back(next->time_s, next->down_s);
+    return found;
+  };
+  using Absences = std::vector<std::pair<double, double>>;
+  CHECK(absences(0, 3) == Absences{{150, 50}});
+  CHECK(absences(3, 3) == Absences{{100, 100}});
+  // From 120 s on, anew every 300 s: node 3 is away at first, to 80, and again from 280 to 380.
+  cluster.pools[0].spot->availability = Availability{.nodes = recorded.nodes, .offset_s = 120, .repeat_s = 300};
+  CHECK(absences(3, 3) == Absences{{0, 80}, {280, 100}, {580, 100}});
+  CHECK(absences(0, 2) == Absences{{30, 50}, {330, 50}});
+  // Never fewer than two: nodes 0 and 1 stay for ever. Never more: nodes 2 and 3 never come.
+  cluster.pools[0].spot->availability = Availability{.nodes = StepSeries({{0, 2}, {50, 2}}), .repeat_s = 60};
+  CHECK(absences(1, 2).empty());
+  CHECK(absences(2, 2) == Absences{{0, kNever}});
+  // Away by price from 90 to 120 as well, and without a lap the last value holds.
+  cluster.pools[0].prices_usd_per_hour = StepSeries({{0, 1}, {90, 3}, {120, 1}});
+  cluster.pools[0].spot = Spot{.bid_usd_per_hour = 2, .warning_s = 5, .availability = recorded};
+  CHECK(absences(3, 3) == Absences{{90, 110}});
+  CHECK(absences(0, 3) == Absences{{90, 30}, {150, 50}});
+}
+
 TEST_CASE("nodes are taken away by themselves after exponential times, each by its own stream") {
   // 4,000 of a mean of 100 s: the mean is within 4 standard errors, 4 x 100/sqrt(4000) = 6.4.
   const Cluster cluster = spot_cluster({.mean_up_s = 100, .down_s = 10});

@@ -46,6 +46,10 @@ TEST_CASE("parameters are the published ones, to the last one where they are pri
   CHECK(zoo_graph("rnnlm").parameters == 15e6 + 36'012'000 + 15'010'000);
   // GNMT of MLPerf v0.5: 160,671,297 with cuDNN's second bias (9 x 4096 numbers) and normalised additive attention.
   CHECK(zoo_graph("nmt").parameters == Approx(160'671'297 - 9 * 4096).epsilon(2e-4));
+  // Trainable parameters of the usual Keras port; with the running means and variances of its batch norms 62,001,757, the numbers
+  // in the authors' yolov3.weights. PASCAL VOC has 60 outputs fewer for each of three scales' anchors.
+  CHECK(zoo_graph("yolov3").parameters == 61'949'149);
+  CHECK(zoo_graph("yolov3", "voc").parameters == 61'949'149 - 180.0 * (1024 + 512 + 256 + 3));
   // Ioffe and Szegedy print no count; the authors' released weights have 11.2 M.
   CHECK(zoo_graph("inception-v2").parameters == Approx(11.2e6).epsilon(0.01));
 }
@@ -66,6 +70,8 @@ TEST_CASE("forward multiply-adds are the published ones", "[zoo]") {
     INFO(row.model);
     CHECK(forward_multiply_adds(zoo_graph(row.model)) == Approx(row.multiply_adds).epsilon(0.003));
   }
+  // Darknet prints 65.864 billion operations for yolov3.cfg at 416 x 416, two a multiply-add (the paper's table 3: 65.86).
+  CHECK(forward_multiply_adds(zoo_graph("yolov3")) == 65'864'075'264 / 2.0);
   CHECK(forward_multiply_adds(zoo_graph("inception-v2")) == Approx(2.0e9).epsilon(0.03));
   // 0.56 G multiply-adds of the usual CIFAR ResNet-18, 69 M of ResNet-32.
   CHECK(forward_multiply_adds(zoo_graph("resnet18", "cifar10")) == Approx(0.556e9).epsilon(0.005));
