@@ -144,10 +144,12 @@ struct DeviceRows {
   std::vector<workloads::Place> places;
 };
 
-sim::Device calibrated(const std::string& name, const DeviceRows& given, const Measured& measured) {
+sim::Device calibrated(const std::string& name, DeviceRows given, const Measured& measured) {
+  const std::string stack = keep_one_stack(name, measured.catalogue.stacks(), given.rows, given.places);
   const std::vector<Measurement>& rows = given.rows;
   const workloads::DeviceCalibration c = calibrate_device(rows, given.places, measured.model);
   sim::Device device = workloads::calibrated(*measured.catalogue.find_device(name), c);
+  device.stack = stack.empty() ? kMeasuredStack : stack;
   device.source += fmt::format(". Efficiency calibrated on {} rows", rows.size());
   say("\n{}: {} of one worker\n", device.name, sim::counted(static_cast<double>(rows.size()), "row"));
   print(c.time);
@@ -166,6 +168,38 @@ sim::Device calibrated(const std::string& name, const DeviceRows& given, const M
   say("  before:          {}\n", errors(rows, predict(rows, before, measured.model, std::nullopt)));
   if (device.kind == sim::DeviceKind::cpu) calibrate_threading(rows, device);
   return device;
+}
+
+/// A stack for each that sources name, of the laboratories that measured it, each counting the same. `overlaps` are those of
+/// instances fitted to its rows.
+std::vector<sim::Stack> calibrated_stacks(const Measured& measured, const std::map<std::string, std::vector<double>>& overlaps) {
+  const std::span<const Measurement> rows = measured.list.rows;
+  const std::vector<workloads::StackSet> sets = stack_sets(rows, measured.places, measured.catalogue.stacks());
+  std::map<std::string, std::vector<sim::Stack>> fits;
+  std::map<std::string, std::string> laboratories;
+  for (const workloads::StackSet& set : sets) {
+    fits[set.stack].push_back(fit_stack(*measured.catalogue.find_stack(set.stack), rows, measured.places, set, measured.model));
+    std::string& names = laboratories[set.stack];
+    names += (names.empty() ? "" : ", ") +
+             fmt::format("{} ({})", set.laboratory, sim::counted(static_cast<double>(set.rows.size()), "row"));
+  }
+  std::vector<sim::Stack> stacks;
+  for (const auto& [name, of_name] : fits) {
+    sim::Stack stack = workloads::mean_stack(of_name);
+    if (const auto found = overlaps.find(name); found != overlaps.end()) {
+      double sum = 0;
+      for (const double overlap : found->second) sum += std::log(overlap);
+      stack.overlap = std::exp(sum / static_cast<double>(found->second.size()));
+    }
+    say("\nstack {}: {}\n  time x {:.3f}, {:.1f} us a launch, {:.1f} us of the host an operation, {:.1f} ms a step, fast forms "
+        "{:.2f}, overlap {:.1f}\n",
+        name, laboratories[name], stack.time_factor, 1e6 * stack.launch_s, 1e6 * stack.host_s_per_op, 1e3 * stack.step_overhead_s,
+        stack.fast_forms, stack.overlap);
+    if (of_name.size() < 2) say("  one laboratory: how far another is from it is untestable\n");
+    stack.source = fmt::format("{}. Fitted to {}", measured.catalogue.find_stack(name)->source, laboratories[name]);
+    stacks.push_back(std::move(stack));
+  }
+  return stacks;
 }
 
 }  // namespace
@@ -204,13 +238,19 @@ int calibrate_command(const CalibrateArguments& arguments) {
   std::vector<sim::Device> devices;
   for (const auto& [name, rows] : by_device) devices.push_back(calibrated(name, rows, measured));
   std::vector<scenarios::InstanceEntry> instances;
+  std::map<std::string, std::vector<double>> overlaps;
   for (auto& [name, rows] : by_instance) {
     const std::string& device = rows.rows.front().several->device;
     const auto fitted = std::find_if(devices.begin(), devices.end(), [&](const sim::Device& d) { return d.name == device; });
     if (fitted != devices.end()) use_fit(rows.place.device, *fitted);
-    if (auto entry = calibrated_links(rows, measured)) instances.push_back(std::move(*entry));
+    if (auto entry = calibrated_links(rows, measured)) {
+      const std::string stack = stack_of(*rows.rows.front().several, measured.catalogue.stacks());
+      if (!stack.empty()) overlaps[stack].push_back(entry->instance.overlap);
+      instances.push_back(std::move(*entry));
+    }
   }
-  sim::write_file(arguments.out, scenarios::catalogue_json(devices, instances));
+  const std::vector<sim::Stack> stacks = calibrated_stacks(measured, overlaps);
+  sim::write_file(arguments.out, scenarios::catalogue_json(devices, instances, stacks));
   say("\n{}: {} and {}; use it with --catalogue {}\n", arguments.out, sim::counted(static_cast<double>(devices.size()), "device"),
       sim::counted(static_cast<double>(instances.size()), "instance"), arguments.out);
   return kOk;

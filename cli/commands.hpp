@@ -81,7 +81,8 @@ struct MeasuredArguments {
 
 struct ValidateArguments {
   MeasuredArguments measured;
-  std::string hold_out = "nothing";  ///< or batches, models, limits, devices
+  std::string hold_out = "nothing";  ///< or batches, models, limits, devices, stacks
+  std::string stack = "none";        ///< or "named": by each row's source; a name: of rows whose source names none, too
   std::string rows;                  ///< a CSV file to write, one line a row; may be empty
   bool columns = false;              ///< say which columns there are, and no more
 };
@@ -125,6 +126,8 @@ struct ProfileArguments {
 
 struct PlanArguments {
   std::string job, cluster;  ///< JSON files
+  std::string stack;         ///< in the place of the cluster's; may be empty
+  std::string precision;     ///< in the place of the stack's; may be empty
   std::string export_to;     ///< a folder for the files to run it with; may be empty
   std::string framework = "keras";
 };

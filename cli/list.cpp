@@ -12,6 +12,7 @@
 #include "scenarios/read/catalogue.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
+#include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/readers.hpp"
 #include "workloads/training/convergence.hpp"
 #include "workloads/zoo/zoo.hpp"
@@ -79,6 +80,26 @@ Table instances() {
     table.rows.push_back({entry.instance.name, entry.instance.price_usd_per_hour, entry.instance.spot_price_usd_per_hour,
                           entry.price_date, entry.provider, entry.region, static_cast<double>(entry.instance.vcpus), devices});
   }
+  return table;
+}
+
+Table stacks() {
+  constexpr std::size_t kSource = 60;
+  scenarios::Catalogue catalogue;
+  catalogue.add_own();
+  Table table{.columns = {{"stack", "stack"},
+                          {"time_factor", "time x", "{:.2f}"},
+                          {"launch_us", "us a launch", "{:.1f}"},
+                          {"host_us_per_op", "host us an op", "{:.1f}"},
+                          {"step_overhead_ms", "ms a step", "{:.1f}"},
+                          {"fast_forms", "fast forms", "{:.2f}"},
+                          {"overlap", "overlap", "{:.1f}"},
+                          {"precision", "precision"},
+                          {"source", "source"}}};
+  for (const sim::Stack& s : catalogue.stacks())
+    table.rows.push_back({s.name, s.time_factor, 1e6 * s.launch_s, 1e6 * s.host_s_per_op, 1e3 * s.step_overhead_s, s.fast_forms,
+                          s.overlap, traces::precision_names()[static_cast<std::size_t>(s.precision)],
+                          sim::printable(s.source, kSource)});
   return table;
 }
 
@@ -232,6 +253,7 @@ Table listed(const std::string& what) {
   if (what == "models") return models();
   if (what == "devices") return devices();
   if (what == "instances") return instances();
+  if (what == "stacks") return stacks();
   if (what == "policies") return policy_names();
   if (what == "strategies") return strategies();
   return what == "studies" ? studies() : formats();
@@ -240,7 +262,8 @@ Table listed(const std::string& what) {
 }  // namespace
 
 const std::vector<std::string>& listable() {
-  static const std::vector<std::string> what{"models", "devices", "instances", "policies", "strategies", "studies", "formats"};
+  static const std::vector<std::string> what{"models",   "devices",    "instances", "stacks",
+                                             "policies", "strategies", "studies",   "formats"};
   return what;
 }
 

@@ -111,7 +111,11 @@ void add_measurement_commands(Command app, Arguments& arguments) {
       .repeated();
   validate.flag("--columns", arguments.validate.columns, "say which columns a file of measurements has, with an example a kind");
   validate.option("--hold-out", arguments.validate.hold_out, "calibrate each device without these, and predict them")
-      .choices({"nothing", "batches", "models", "limits", "devices"});
+      .choices({"nothing", "batches", "models", "limits", "devices", "stacks"});
+  validate.option(
+      "--stack", arguments.validate.stack,
+      "the software of devices that nobody has measured: named, as each row's source says; NAME, of rows that name none "
+      "as well (rehearse list stacks); default none");
   validate.output("--rows", arguments.validate.rows, "write each row's predictions to this CSV file");
   Command calibrate = app.subcommand("calibrate", "fit devices to measurements, and write them as a catalogue file");
   calibrate.option("measurements", arguments.calibrate.measured.path, "CSV file of measurements").required();
@@ -160,6 +164,10 @@ void add_plan_command(Command app, PlanArguments& arguments) {
       "plan", "recommend resources, batch and power limit for a job: the least energy under its limits (docs/guide/harness.md)");
   plan.option("job", arguments.job, "the job's JSON file").required();
   plan.option("--cluster", arguments.cluster, "the cluster's JSON file: its pools, and what of them is free").required();
+  plan.option("--stack", arguments.stack,
+              "the software (rehearse list stacks), or none (default: as the cluster says, else none)");
+  plan.option("--precision", arguments.precision, "of products and convolutions (default: the stack's, else fp32)")
+      .choices({traces::precision_names().begin(), traces::precision_names().end()});
   plan.option("--export", arguments.export_to,
               "a folder for the files to run the recommended with: code, Docker, Kubernetes, Slurm");
   plan.option("--framework", arguments.framework, "of the code: keras (with Horovod; the default) or pytorch")
@@ -329,8 +337,8 @@ int main(int argc, char** argv) {
   add_leaderboard_command(app, arguments.leaderboard);
   add_plot_command(app, arguments.plot);
   add_bundle_commands(app, arguments.bundle, arguments.reproduce);
-  Command list =
-      app.subcommand("list", "what the program knows: models, devices, instances, policies, strategies, studies, formats");
+  Command list = app.subcommand(
+      "list", "what the program knows: models, devices, instances, stacks, policies, strategies, studies, formats");
   list.option("what", arguments.what, "what to list").required().choices(listable());
   list.option("which", arguments.which, "of strategies: a kind (configure, place, ...) or the name of one");
   list.flag("--json", arguments.as_json, "for programs: a list of objects, of strategies one for each option");

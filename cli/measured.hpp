@@ -1,10 +1,13 @@
 // What validate and calibrate share: measurements with the places that they were made at.
 #pragma once
 
+#include <span>
+
 #include "cli/commands.hpp"
 #include "scenarios/read/catalogue.hpp"
 #include "traces/measurements/measurement_list.hpp"
 #include "workloads/calibration/measurement.hpp"
+#include "workloads/calibration/stack_fit.hpp"
 
 namespace rehearse::cli {
 
@@ -17,6 +20,21 @@ struct Measured {
 
 /// Reads the file (each row known to the catalogue), and tells what was left out. Throws sim::InputError.
 Measured load_measured(const MeasuredArguments& arguments);
+
+/// The places on the stacks that ValidateArguments::stack asks for. Tells which, and of how many rows; of "none", how many could
+/// be. Throws sim::InputError for an option that is no stack.
+std::vector<workloads::Place> places_on_stacks(const Measured& measured, const std::string& option);
+
+/// The stack of most rows' sources, which a device is fitted with; empty where none names one. Rows of others are taken out, and
+/// told.
+std::string keep_one_stack(const std::string& device, std::span<const sim::Stack> stacks,
+                           std::vector<workloads::Measurement>& rows, std::vector<workloads::Place>& places);
+
+/// In the place of a stack's name: the one that each row's source names.
+inline constexpr const char* kNamedStacks = "named";
+
+/// What a device is called to run that was measured with software that nobody named.
+inline constexpr const char* kMeasuredStack = "measured";
 
 /// Rows whose time is about a thousand times the prediction, or a thousandth of it: milliseconds in a column of seconds, or the
 /// other way round. Each is warned of.

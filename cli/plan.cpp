@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "cli/commands.hpp"
 #include "cli/planned_files.hpp"
@@ -9,6 +11,7 @@
 #include "scenarios/read/plan_files.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/money/costs.hpp"
+#include "traces/jobs/job_rules.hpp"
 
 namespace rehearse::cli {
 
@@ -82,6 +85,26 @@ void print_limits(const policies::Recommendation& r, policies::Goal goal, const 
   }
 }
 
+/// Estimators are fitted to other networks: one of much arithmetic in few operations may come out faster than the device.
+void warn_of_peak(const PlanChoice& c, const workloads::StructureFeatures& features, double peak_flops) {
+  constexpr double kPasses = 3;  // forward, and both gradients
+  const double share = std::ceil(c.batch / c.workers);
+  const double used = kPasses * share * features.flops() / (peak_flops * c.step_s.expected);
+  if (used > 1)
+    say("  warning: the predicted step would need {:.0f} % of the device's peak: the network is unlike those that the estimator "
+        "is fitted to; a step takes {:.4g} ms at least\n",
+        100 * used, 1e3 * used * c.step_s.expected);
+}
+
+/// What the steps' software is taken to be.
+std::string stack_words(const std::optional<sim::Stack>& stack, const std::string& precision) {
+  if (!stack)
+    return fmt::format("Software: none is named (--stack), steps are as the data sheets have them; precision {} (--precision).",
+                       precision);
+  return fmt::format("Software: {}, transferred to devices that nobody has measured ({}); precision {} (--precision).",
+                     stack->name, stack->source, precision);
+}
+
 /// What would get there: the soonest and the cheapest that there is, and what they are.
 void refuse(const scenarios::PlanRequest& request, const policies::Recommendation& r, const sim::Cluster& cluster,
             const std::string& file) {
@@ -109,10 +132,16 @@ void refuse(const scenarios::PlanRequest& request, const policies::Recommendatio
 }  // namespace
 
 int plan_command(const PlanArguments& arguments) {
-  const auto plan = scenarios::load_plan_cluster(arguments.cluster);
+  const auto plan = scenarios::load_plan_cluster(arguments.cluster, arguments.stack);
   const sim::Cluster& cluster = plan->scenario.cluster;
   const scenarios::PlanRequest request = scenarios::load_plan_job(arguments.job, *plan);
-  const policies::EstimatorSet estimators(cluster, policies::sweep_for(request.job.features));
+  const std::optional<sim::Stack>& stack = plan->scenario.stack;
+  const auto precisions = traces::precision_names();
+  const sim::Precision precision =
+      arguments.precision.empty()
+          ? (stack ? stack->precision : sim::Precision::fp32)
+          : static_cast<sim::Precision>(std::ranges::find(precisions, arguments.precision) - precisions.begin());
+  const policies::EstimatorSet estimators(cluster, policies::sweep_for(request.job.features, precision));
   const policies::Recommender recommender(cluster, plan->scenario.costs, estimators);
   const policies::Recommendation r = recommender.recommend(request.job, request.limits, request.goal);
   if (!r.best) refuse(request, r, cluster, arguments.job);
@@ -122,8 +151,10 @@ int plan_command(const PlanArguments& arguments) {
   print_choice("recommended", *r.best, how);
   for (const PlanChoice& other : r.alternatives) print_choice("or", other, how);
   print_best(*r.best);
+  warn_of_peak(*r.best, request.job.features, policies::peak_flops_in(sim::worker_device(cluster, r.best->pool), precision));
   print_limits(r, request.goal, how);
-  say("\n{}\n", report::billing_line(plan->scenario.costs.billing, plan->scenario.costs.minimum_node_s));
+  say("\n{}", wrapped(stack_words(stack, precisions[static_cast<std::size_t>(precision)])));
+  say("{}\n", report::billing_line(plan->scenario.costs.billing, plan->scenario.costs.minimum_node_s));
   if (!arguments.export_to.empty()) export_planned(arguments.export_to, request, *r.best, {.cluster = cluster, .framework = arguments.framework});
   return kOk;
 }

@@ -19,6 +19,7 @@
 #include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
 #include "sim/io/shown.hpp"
+#include "traces/jobs/job_rules.hpp"
 #include "workloads/layers/layer_cost.hpp"
 #include "workloads/steps/graph_builder.hpp"
 
@@ -89,6 +90,16 @@ std::string job_text(const RentArguments& a) {
   return text + "}";
 }
 
+const sim::Stack& known_stack(const std::string& name, const scenarios::Catalogue& catalogue) {
+  const sim::Stack* stack = catalogue.find_stack(name);
+  if (stack == nullptr)
+    throw sim::InputError({.file = "--stack",
+                           .expected = "a stack (rehearse list stacks), or none",
+                           .found = sim::shown(name),
+                           .nearest = sim::nearest_name(name, catalogue.stack_names())});
+  return *stack;
+}
+
 /// The catalogue, with files over it and devices fitted to the user's own measurements.
 scenarios::Catalogue catalogue_of(const RentArguments& a) {
   scenarios::Catalogue catalogue;
@@ -96,10 +107,17 @@ scenarios::Catalogue catalogue_of(const RentArguments& a) {
   sim::Mistakes mistakes;
   for (const std::string& file : a.catalogues) catalogue.add_file(file, mistakes);
   mistakes.throw_if_any();
-  if (a.from.empty()) return catalogue;
+  const auto use_stack = [&] {
+    if (!a.stack.empty() && a.stack != scenarios::kNoStack) catalogue.use_stack(known_stack(a.stack, catalogue));
+  };
+  if (a.from.empty()) {
+    use_stack();
+    return catalogue;
+  }
   const Measured measured = load_measured({.path = a.from, .catalogues = a.catalogues});
   slipped_units(measured);
   for (sim::Device& device : calibrated_devices(measured)) catalogue.replace(std::move(device));
+  use_stack();
   return catalogue;
 }
 
@@ -174,6 +192,22 @@ void replay_spot(RentAnswer& answer) {
   }
 }
 
+std::vector<sim::Precision> precisions_of(const RentArguments& a) {
+  if (a.precisions.empty()) return policies::RentRules{}.precisions;
+  const auto names = traces::precision_names();
+  std::vector<sim::Precision> found;
+  for (const std::string& word : listed_words(a.precisions)) {
+    const auto at = std::ranges::find(names, word);
+    if (at == names.end())
+      throw sim::InputError({.file = "--precision",
+                             .expected = fmt::format("any of {}, with commas", fmt::join(names, ", ")),
+                             .found = sim::shown(word),
+                             .nearest = sim::nearest_name(word, names)});
+    found.push_back(static_cast<sim::Precision>(at - names.begin()));
+  }
+  return found;
+}
+
 /// Nothing keeps the limits: what would, and what it is.
 void refuse_rent(const RentAnswer& answer, const std::string& where) {
   if (answer.choices.empty())
@@ -225,6 +259,7 @@ std::string error_words(Knowledge knowledge, policies::Spread spread, double con
                                                                : "several nodes";
   const double z = policies::normal_quantile(confidence);
   const char* const what = knowledge == Knowledge::data_sheet ? "a device's data sheet alone"
+                           : knowledge == Knowledge::stack    ? "a device's data sheet and its software as measured by others"
                            : knowledge == Knowledge::device   ? "other models measured on the device"
                                                               : "this very model measured on the device";
   return fmt::format("{}, {}: measured over predicted {:.2f} in the median, {:.0f} of 100 between {:.2f} and {:.2f}", where, what,
@@ -279,7 +314,7 @@ void write_files(const RentAnswer& answer, const RentArguments& a) {
   const RentChoice& chosen = answer.choices[answer.told[0].choice];
   export_planned(a.export_to, answer.request, chosen.plan,
                  {.cluster = answer.market.cluster->scenario.cluster,
-                  .half_precision = chosen.precision == sim::Precision::fp16,
+                  .half_precision = sim::is_half(chosen.precision),
                   .framework = a.framework,
                   .accumulation = chosen.accumulation});
 }
@@ -296,8 +331,10 @@ RentAnswer rent_answer(const RentArguments& a) {
   scenarios::PlanRequest& request = answer.request;
   if (!a.deadline.empty()) request.limits.deadline_s = duration_option("--deadline", a.deadline);
   if (a.budget > 0) request.limits.cost_usd = a.budget;
-  answer.rules = {
-      .confidence = a.confidence / 100, .power_limits = a.power_limits, .spot = {.mean_up_s = 3600 * a.spot_mean_up_h}};
+  answer.rules = {.confidence = a.confidence / 100,
+                  .power_limits = a.power_limits,
+                  .precisions = precisions_of(a),
+                  .spot = {.mean_up_s = 3600 * a.spot_mean_up_h}};
   const sim::OpGraph graph = workloads::build_graph(
       request.network, {.optimizer = request.optimizer, .stored_bytes_per_sample = request.bytes_per_sample});
   const workloads::StepModel step(graph);
@@ -314,6 +351,9 @@ RentAnswer rent_answer(const RentArguments& a) {
     policies::RentPool& pool = answer.market.pools[p];
     pool.knowledge =
         scenarios::knowledge_of(sim::worker_device(cluster, static_cast<sim::PoolId>(p)), model.model, model.dataset);
+    const bool is_gpu = sim::has_gpus(cluster, static_cast<sim::PoolId>(p));
+    if (pool.knowledge == Knowledge::data_sheet && is_gpu && !a.stack.empty() && a.stack != scenarios::kNoStack)
+      pool.knowledge = Knowledge::stack;
     pool.extra_usd = a.account.empty()
                          ? 0
                          : egress_usd(load_account(a.account, answer.catalogue), *answer.market.entries[p], model.data_bytes);
@@ -347,6 +387,9 @@ void add_rent_command(Command app, RentArguments& a) {
   rent.option("--spot-mean-up", a.spot_mean_up_h, "hours until a spot node is taken away, in the mean (default 24)")
       .between(0.01, 1e5);
   rent.option("--regions", a.regions, "in which to rent, with commas: us, eu, us-east-1");
+  rent.option("--stack", a.stack, "the software (rehearse list stacks), of devices that nobody has measured (default none)");
+  rent.option("--precision", a.precisions,
+              "that may be chosen, with commas: fp32, fp16, bf16, tf32, tf32-convolutions (default fp32,fp16)");
   rent.option("--clouds", a.providers, "of which to rent, with commas: aws, gcp, azure, lambda, nebius, runpod, vultr");
   rent.option("--nodes", a.nodes, "at most (default 16)").range(1, 100000);
   rent.flag("--power-limits", a.power_limits, "also try power limits of 85, 70 and 55 %");

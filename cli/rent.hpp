@@ -15,6 +15,8 @@ struct RentArguments {
   std::string dataset, samples, epochs, deadline, batches;
   double accuracy = 0, budget = 0;
   double confidence = 90;  ///< percent
+  std::string precisions;  ///< that may be chosen, with commas; empty: fp32,fp16
+  std::string stack;       ///< of devices that nobody has measured; empty: none
   std::string spot = "no", regions, providers, account, from;
   double spot_mean_up_h = 24;
   int nodes = 16;
@@ -58,6 +60,8 @@ int rent_resume(const RentArguments& arguments);
 std::string rented_words(const policies::RentChoice& choice, const sim::Cluster& cluster);
 /// A share, which may be tiny.
 std::string miss_words(double share);
+/// As jobs and measurements name it.
+const std::string& precision_name(sim::Precision precision);
 std::string precision_words(const policies::RentChoice& choice);
 
 /// The front as points of a terminal's size: money to the right, time upwards, both logarithmic.

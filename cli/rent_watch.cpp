@@ -28,7 +28,7 @@ struct Chosen {
   std::string pool;
   int workers = 0;
   double batch = 0, power_limit_w = 0;
-  bool half_precision = false;
+  std::string precision;
 };
 
 struct State {
@@ -39,10 +39,11 @@ struct State {
 /// The options that make the same request again, by their keys in the state's file.
 template <class Arguments>
 auto texts_of(Arguments& a) {
-  return std::array{std::pair("model", &a.model),     std::pair("dataset", &a.dataset),   std::pair("samples", &a.samples),
-                    std::pair("epochs", &a.epochs),   std::pair("deadline", &a.deadline), std::pair("batches", &a.batches),
-                    std::pair("spot", &a.spot),       std::pair("regions", &a.regions),   std::pair("clouds", &a.providers),
-                    std::pair("account", &a.account), std::pair("from", &a.from)};
+  return std::array{std::pair("model", &a.model),         std::pair("dataset", &a.dataset),   std::pair("samples", &a.samples),
+                    std::pair("epochs", &a.epochs),       std::pair("deadline", &a.deadline), std::pair("batches", &a.batches),
+                    std::pair("spot", &a.spot),           std::pair("regions", &a.regions),   std::pair("clouds", &a.providers),
+                    std::pair("account", &a.account),     std::pair("from", &a.from),         std::pair("stack", &a.stack),
+                    std::pair("precision", &a.precisions)};
 }
 template <class Arguments>
 auto numbers_of(Arguments& a) {
@@ -71,7 +72,7 @@ State read_state(const std::string& path) {
                     .workers = static_cast<int>(one.integer("workers", sim::between(1, 1e7))),
                     .batch = one.number("batch_size", sim::at_least(1)),
                     .power_limit_w = one.number("power_limit_w", sim::at_least(0), 0.0),
-                    .half_precision = one.text("precision", "fp32") == "fp16"};
+                    .precision = one.text("precision", "fp32")};
     one.finish();
   }
   in.finish();
@@ -119,7 +120,7 @@ const RentChoice* find_chosen(const RentAnswer& answer, const Chosen& chosen) {
   for (const RentChoice& one : answer.choices)
     if (cluster.pools[static_cast<std::size_t>(one.plan.pool)].name == chosen.pool && one.plan.workers == chosen.workers &&
         one.plan.batch == chosen.batch && one.plan.power_limit_w == chosen.power_limit_w &&
-        (one.precision == sim::Precision::fp16) == chosen.half_precision)
+        precision_name(one.precision) == chosen.precision)
       return &one;
   return nullptr;
 }
@@ -139,8 +140,7 @@ void save_rent_state(const RentAnswer& answer, const RentArguments& a) {
       fmt::format("{{\n  \"options\": {{{}\"nodes\": {}, \"catalogues\": [{}]}},\n  \"chosen\": {{\"pool\": {}, \"workers\": {}, "
                   "\"batch_size\": {}, \"power_limit_w\": {}, \"precision\": \"{}\"}}\n}}\n",
                   options, a.nodes, catalogues, sim::json_string(answer.market.cluster->scenario.cluster.pools[pool].name),
-                  chosen.plan.workers, chosen.plan.batch, chosen.plan.power_limit_w,
-                  chosen.precision == sim::Precision::fp16 ? "fp16" : "fp32"));
+                  chosen.plan.workers, chosen.plan.batch, chosen.plan.power_limit_w, precision_name(chosen.precision)));
 }
 
 int rent_resume(const RentArguments& arguments) {

@@ -13,6 +13,7 @@
 #include "sim/io/csv.hpp"
 #include "sim/io/shown.hpp"
 #include "sim/money/costs.hpp"
+#include "traces/jobs/job_rules.hpp"
 
 namespace rehearse::cli {
 
@@ -83,8 +84,12 @@ std::string rented_words(const RentChoice& choice, const sim::Cluster& cluster) 
 
 std::string miss_words(double share) { return share < 5e-4 ? "< 0.1 %" : sim::percent_words(share); }
 
+const std::string& precision_name(sim::Precision precision) {
+  return traces::precision_names()[static_cast<std::size_t>(precision)];
+}
+
 std::string precision_words(const RentChoice& choice) {
-  return fmt::format("{}{}{}", choice.precision == sim::Precision::fp16 ? "fp16" : "fp32",
+  return fmt::format("{}{}{}", precision_name(choice.precision),
                      choice.accumulation > 1 ? fmt::format(" / {}", choice.accumulation) : "",
                      choice.plan.power_limit_w > 0 ? fmt::format(", {:.0f} W", choice.plan.power_limit_w) : "");
 }
@@ -120,13 +125,13 @@ std::string rent_csv(const RentAnswer& answer) {
   for (const RentChoice& one : answer.choices) {
     const policies::PlanChoice& c = one.plan;
     const auto pool = static_cast<std::size_t>(c.pool);
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-                        sim::csv_text(answer.market.entries[pool]->instance.name), answer.market.pools[pool].is_spot ? 1 : 0,
-                        c.nodes, c.workers, sim::csv_text(sim::worker_device(cluster, c.pool).name), c.batch, one.accumulation,
-                        one.precision == sim::Precision::fp16 ? "fp16" : "fp32", c.power_limit_w, c.epochs, c.step_s.expected,
-                        c.time_s.expected, c.time_s.low, c.time_s.high, c.cost_usd.expected, c.cost_usd.high, c.energy_j.expected,
-                        c.memory_bytes.expected, one.miss_probability, one.keeps_limits ? 1 : 0,
-                        answer.market.entries[pool]->price_date);
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+                    sim::csv_text(answer.market.entries[pool]->instance.name), answer.market.pools[pool].is_spot ? 1 : 0, c.nodes,
+                    c.workers, sim::csv_text(sim::worker_device(cluster, c.pool).name), c.batch, one.accumulation,
+                    precision_name(one.precision), c.power_limit_w, c.epochs, c.step_s.expected, c.time_s.expected, c.time_s.low,
+                    c.time_s.high, c.cost_usd.expected, c.cost_usd.high, c.energy_j.expected, c.memory_bytes.expected,
+                    one.miss_probability, one.keeps_limits ? 1 : 0, answer.market.entries[pool]->price_date);
   }
   return text;
 }

@@ -37,6 +37,7 @@ struct Table {
   std::function<bool(const Measurement&)> wanted;
   Baseline shown;
   std::vector<Baseline> beside;
+  bool of_kernels = false;
 };
 
 using Rows = std::map<std::string, std::vector<std::size_t>>;
@@ -83,14 +84,17 @@ void print(const Table& table, const Measured& measured, const std::vector<Predi
       rows[table.key(measured.list.rows[i])].push_back(i);
   if (rows.empty()) return;
   const bool steps = table.shown.field == &Predicted::model_s && !table.beside.empty();
+  const bool kernels = table.of_kernels;  // whose errors others publish as means
   say("\n{}, errors in %\n{:<34}{:>6}{:>9}{:>8}{:>9}", table.title, table.first_column, "rows", "median", "p90", "bias");
   if (steps) say("{:>8}{:>7}", "in 90 %", "rank");
+  if (kernels) say("{:>7}", "mean");
   for (const Baseline& b : table.beside) say("{:>16}", b.name);
   say("\n");
   for (const auto& [key, indices] : rows) {
     const auto s = summary(measured, predicted, table.shown.field, indices);
     say("{:<34}{:>6}{:>9}{:>8}{:>+9.1f}", key, s.rows, percent(s.median), percent(s.p90), 100 * s.bias);
     if (steps) say("{:>8}{:>7}", percent_inside(measured, predicted, indices), rank(measured, predicted, indices));
+    if (kernels) say("{:>7}", percent(s.mean));
     for (const Baseline& b : table.beside) say("{:>16}", percent(summary(measured, predicted, b.field, indices).median));
     say("\n");
   }
@@ -99,12 +103,13 @@ void print(const Table& table, const Measured& measured, const std::vector<Predi
 /// The measurements' own columns behind the predictions, so that rows stand together when sorted by error.
 void write_rows(const std::string& path, const Measured& measured, const std::vector<Predicted>& predicted) {
   const auto number = [](double x) { return std::isfinite(x) ? fmt::format("{}", x) : std::string(); };
-  std::string text = "line,subject,predicted_s,error,predicted_w,scaled_s,perfect_linear_s," + traces::native_header();
+  std::string text = "line,subject,status,predicted_s,error,predicted_w,scaled_s,perfect_linear_s," + traces::native_header();
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     const Measurement& m = measured.list.rows[i];
     const Predicted& p = predicted[i];
-    text += fmt::format("{},{},{},{},{},{},{},{}", m.line, subject(m), number(p.model_s), number(p.model_s / m.step_s - 1),
-                        number(p.power_w), number(p.scaled_s), number(p.perfect_linear_s), traces::native_row(m));
+    text += fmt::format("{},{},{},{},{},{},{},{},{}", m.line, subject(m), name_of(p.ground), number(p.model_s),
+                        number(p.model_s / m.step_s - 1), number(p.power_w), number(p.scaled_s), number(p.perfect_linear_s),
+                        traces::native_row(m));
   }
   sim::write_file(path, text);
 }
@@ -113,9 +118,11 @@ bool single(const Measurement& m) { return m.workers == 1 && !m.kernel; }
 bool several(const Measurement& m) { return m.workers > 1; }
 bool kernel(const Measurement& m) { return m.kernel.has_value(); }
 
+/// "gemm", "conv", "rnn", "elementwise", "softmax": without the pass.
 std::string kind(const Measurement& m) {
-  constexpr const char* kKinds[] = {"gemm", "conv", "rnn", "elementwise"};  // in Kernel's order
-  return kKinds[m.kernel->index()];
+  constexpr const char* kKinds[] = {"", "conv", "rnn", "", ""};  // in Kernel's order; empty: as the subject has it
+  const std::string known = kKinds[m.kernel->index()];
+  return known.empty() ? subject(m) : known;
 }
 
 std::vector<Table> tables() {
@@ -144,9 +151,10 @@ std::vector<Table> tables() {
           {"Against one worker's measured time, by device and model", "device, model", with_subject, several, scaled, linear},
           {"Against one worker's measured time, by instance", "instance", with_instance, several, scaled, linear},
           {"Against one worker's measured time, by workers", "device, nodes x workers", with_workers, several, scaled, linear},
-          {"Kernels, by device and kind", "device, kind", with_kind, kernel, model, kernels},
-          {"Kernels, by device and pass", "device, pass", with_subject, kernel, model, kernels},
-          {"Kernels, by device and threads", "device, threads", with_threads, threaded_kernel, model, kernels}};
+          {"Kernels, by kind", "kind", kind, kernel, model, kernels, true},
+          {"Kernels, by device and kind", "device, kind", with_kind, kernel, model, kernels, true},
+          {"Kernels, by device and pass", "device, pass", with_subject, kernel, model, kernels, true},
+          {"Kernels, by device and threads", "device, threads", with_threads, threaded_kernel, model, kernels, true}};
 }
 
 void print_columns() {
@@ -173,13 +181,22 @@ int validate_command(const ValidateArguments& arguments) {
   if (arguments.hold_out == "models") hold_out = workloads::HoldOut::models;
   if (arguments.hold_out == "limits") hold_out = workloads::HoldOut::limits;
   if (arguments.hold_out == "devices") hold_out = workloads::HoldOut::devices;
-  if (hold_out == workloads::HoldOut::devices)
+  if (arguments.hold_out == "stacks") hold_out = workloads::HoldOut::stacks;
+  if (hold_out && arguments.stack != scenarios::kNoStack)
+    throw sim::InputError(
+        {.file = "--stack", .expected = "no --hold-out beside it, which fits software itself", .found = "both"});
+  if (hold_out == workloads::HoldOut::stacks)
+    say("What each laboratory measured with a stack is predicted by data sheets and the other laboratories' rows with it.\n");
+  else if (hold_out == workloads::HoldOut::devices)
     say("Each device is predicted by its data sheet and what the other devices' rows say of models and software.\n");
   else
     say("{}\n", hold_out ? fmt::format("Each device is calibrated on its rows but the {} held back, which are predicted.",
                                        arguments.hold_out == "limits" ? "power limits" : arguments.hold_out)
                          : "Devices are as the catalogue has them.");
-  const std::vector<Predicted> predicted = predict(measured.list.rows, measured.places, measured.model, hold_out);
+  const std::vector<workloads::Place> places = hold_out ? measured.places : places_on_stacks(measured, arguments.stack);
+  const std::vector<sim::Stack>& stacks = measured.catalogue.stacks();
+  const std::vector<Predicted> predicted = predict(measured.list.rows, places, measured.model, hold_out, stacks);
+  if (hold_out == workloads::HoldOut::stacks) print_stacks(measured.list.rows, measured.places, stacks, predicted);
   for (const Table& table : tables()) print(table, measured, predicted);
   print_energy(measured.list.rows, predicted);
   print_knees(measured.list.rows, predicted);

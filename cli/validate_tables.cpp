@@ -56,6 +56,43 @@ void print_energy(std::span<const workloads::Measurement> rows, std::span<const 
   print_orders(rows, predicted);
 }
 
+void print_stacks(std::span<const workloads::Measurement> rows, std::span<const workloads::Place> places,
+                  std::span<const sim::Stack> stacks, std::span<const workloads::Predicted> predicted) {
+  const std::vector<workloads::StackSet> sets = stack_sets(rows, places, stacks);
+  if (sets.empty()) {
+    say("\nno row of one GPU has a source that names a stack (rehearse list stacks)\n");
+    return;
+  }
+  constexpr double kNinety = 1.645;  // standard deviations to both sides
+  double medians = 0, biases = 0, tested = 0;
+  say("\nSeconds a step of one worker, by laboratory and stack, errors in %\n{:<34}{:>6}{:>9}{:>8}{:>9}{:>8}  {}\n",
+      "laboratory, stack", "rows", "median", "p90", "bias", "in 90 %", "status");
+  for (const workloads::StackSet& set : sets) {
+    std::vector<Compared> pairs;
+    double inside = 0;
+    for (const std::size_t i : set.rows) {
+      if (!std::isfinite(predicted[i].model_s)) continue;
+      pairs.push_back({predicted[i].model_s, rows[i].step_s});
+      inside += std::abs(std::log(predicted[i].model_s / rows[i].step_s)) <= kNinety * predicted[i].log_sd;
+    }
+    const std::string name = fmt::format("{} {}", set.laboratory, set.stack);
+    const std::string_view status = name_of(predicted[set.rows.front()].ground);
+    if (pairs.empty()) {
+      say("{:<34}{:>6}{:>9}{:>8}{:>9}{:>8}  {}\n", name, set.rows.size(), "-", "-", "-", "-", status);
+      continue;
+    }
+    const auto s = workloads::summarise(pairs);
+    medians += s.median;
+    biases += std::log1p(s.bias);
+    ++tested;
+    say("{:<34}{:>6}{:>9.1f}{:>8.1f}{:>+9.1f}{:>8.0f}  {}\n", name, s.rows, 100 * s.median, 100 * s.p90, 100 * s.bias,
+        100 * inside / static_cast<double>(pairs.size()), status);
+  }
+  if (tested > 0)
+    say("{:<34}{:>6}{:>9.1f}{:>8}{:>+9.1f}\n", "mean of these, each the same", "", 100 * medians / tested, "",
+        100 * std::expm1(biases / tested));
+}
+
 void print_knees(std::span<const workloads::Measurement> rows, std::span<const workloads::Predicted> predicted) {
   struct Count {
     int curves = 0, at = 0, near = 0;

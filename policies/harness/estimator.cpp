@@ -179,7 +179,14 @@ Eigen::VectorXd curve_terms(const StructureFeatures& features, double batch) {
 
 std::span<const int> flops_only_terms() { return kFlopsOnly; }
 
-EstimatorSet::EstimatorSet(const sim::Cluster& cluster, const workloads::SweepSettings& settings) {
+double peak_flops_in(const sim::Device& device, sim::Precision precision) {
+  const bool is_tf32 = precision == sim::Precision::tf32 || precision == sim::Precision::tf32_convolutions;
+  const double own = sim::is_half(precision) ? device.peak_fp16_flops : is_tf32 ? device.peak_tf32_flops : 0;
+  return std::max(own, device.peak_fp32_flops);
+}
+
+EstimatorSet::EstimatorSet(const sim::Cluster& cluster, const workloads::SweepSettings& settings)
+    : precision_(settings.precision) {
   std::vector<sim::Device> devices;
   for (int pool = 0; pool < static_cast<int>(cluster.pools.size()); ++pool) {
     const sim::Device& device = sim::worker_device(cluster, pool);
@@ -203,15 +210,15 @@ EstimatorSet::EstimatorSet(const sim::Cluster& cluster, const workloads::SweepSe
                            .energy_j = row.energy_j,
                            .memory_bytes = row.memory_bytes});
       if (limited.empty())
-        limited.push_back({limit_w, Estimator::fit(steps, devices[d].peak_fp32_flops)});
+        limited.push_back({limit_w, Estimator::fit(steps, peak_flops_in(devices[d], precision_))});
       else if (limit_w > 0)
         limited.push_back({limit_w, Estimator::fit_like(limited.front().estimator, steps)});
     }
   }
 }
 
-workloads::SweepSettings sweep_for(const workloads::StructureFeatures& features) {
-  return {.kind = features.recurrent_layers > 0 ? workloads::SweepKind::rnn : workloads::SweepKind::cnn};
+workloads::SweepSettings sweep_for(const workloads::StructureFeatures& features, sim::Precision precision) {
+  return {.kind = features.recurrent_layers > 0 ? workloads::SweepKind::rnn : workloads::SweepKind::cnn, .precision = precision};
 }
 
 }  // namespace rehearse::policies

@@ -88,15 +88,21 @@ class EstimatorSet {
     double power_limit_w = 0;  ///< 0: none
     Estimator estimator;
   };
+  sim::Precision precision() const { return precision_; }
   /// None first.
   const std::vector<Limited>& of_pool(int pool) const { return by_device_[device_of_pool_[static_cast<std::size_t>(pool)]]; }
 
  private:
+  sim::Precision precision_;
   std::vector<std::size_t> device_of_pool_;
   std::vector<std::vector<Limited>> by_device_;
 };
 
+/// FLOP/s of the data sheet in this precision; single precision's where the device has none of its own.
+double peak_flops_in(const sim::Device& device, sim::Precision precision);
+
 /// The sweep for a network of this structure: of RNNs where it has a recurrent layer.
-workloads::SweepSettings sweep_for(const workloads::StructureFeatures& features);
+workloads::SweepSettings sweep_for(const workloads::StructureFeatures& features,
+                                   sim::Precision precision = sim::Precision::fp32);
 
 }  // namespace rehearse::policies

@@ -21,8 +21,9 @@ constexpr double kForwardShare = 1.0 / 3;
 constexpr int kMostAccumulation = 64;
 constexpr double kFree = 1e6;  // by how much better a device is whose part of a step costs nothing
 
-bool halves_pay(const sim::Device& device) {
-  return device.kind == sim::DeviceKind::gpu && device.peak_fp16_flops > device.peak_fp32_flops;
+bool precision_pays(sim::Precision precision, const sim::Device& device) {
+  if (precision == sim::Precision::fp32) return true;
+  return device.kind == sim::DeviceKind::gpu && peak_flops_in(device, precision) > device.peak_fp32_flops;
 }
 
 }  // namespace
@@ -35,6 +36,7 @@ PredictionError validated_error(Knowledge knowledge, Spread spread) {
   // One worker of ten groups, seven with other models of the device, six with the very model: mean over the groups of the
   // logarithm, and what an eleventh group would deviate by, its own rows' scatter included.
   PredictionError error = knowledge == Knowledge::data_sheet ? PredictionError{.bias = 1.26, .sigma = 0.44}
+                          : knowledge == Knowledge::stack    ? PredictionError{.bias = 1.00, .sigma = 0.44}
                           : knowledge == Knowledge::device   ? PredictionError{.bias = 1.19, .sigma = 0.46}
                                                              : PredictionError{.bias = 1.00, .sigma = 0.16};
   // Several workers: six groups within a node are slower than one worker's error says, five over nodes faster; the sets do not
@@ -117,7 +119,7 @@ RentChoice RentSearch::finished(const PlanJob& job, const PlanLimits& limits, Re
   const auto around = [&](double x) {
     return Interval{x * error.bias, x * error.bias * std::exp(-z * error.sigma), x * error.bias * std::exp(z * error.sigma)};
   };
-  const double peak = choice.precision == sim::Precision::fp16 ? device.peak_fp16_flops : device.peak_fp32_flops;
+  const double peak = peak_flops_in(device, choice.precision);
   const double share = std::ceil(choice.plan.batch / choice.plan.workers);
   const Interval compute = around(step.compute_s);
   const double used = 3 * model_.forward_flops * share / peak;
@@ -161,8 +163,8 @@ std::vector<RentChoice> RentSearch::choices(const PlanJob& job, const PlanLimits
     for (const int workers : counts(pool, limits))
       for (const BatchOption& option : job.batches) {
         if (option.batch < workers || !(option.epochs > 0)) continue;
-        for (const sim::Precision precision : {sim::Precision::fp32, sim::Precision::fp16}) {
-          if (precision == sim::Precision::fp16 && !halves_pay(device)) continue;
+        for (const sim::Precision precision : rules_.precisions) {
+          if (!precision_pays(precision, device)) continue;
           for (const double limit_w : watts) {
             RentChoice choice;
             choice.plan = {
@@ -189,6 +191,7 @@ Bottleneck RentSearch::bottleneck(const RentChoice& choice) const {
       case Bottleneck::compute:
         better.peak_fp32_flops *= kFree;
         better.peak_fp16_flops *= kFree;
+        better.peak_tf32_flops *= kFree;
         break;
       case Bottleneck::memory_bandwidth:
         better.memory_bandwidth_bytes_per_s *= kFree;

@@ -18,6 +18,7 @@ namespace rehearse::policies {
 /// What is known of a device before the training is predicted on it.
 enum class Knowledge : std::uint8_t {
   data_sheet,  ///< nothing was measured on it
+  stack,       ///< nothing, but its software elsewhere
   device,      ///< other models were
   model        ///< this very model was
 };
@@ -64,6 +65,7 @@ struct SpotRules {
 struct RentRules {
   double confidence = 0.9;  ///< at which a deadline and a budget must hold
   bool power_limits = false;
+  std::vector<sim::Precision> precisions{sim::Precision::fp32, sim::Precision::fp16};  ///< that may be chosen, where they pay
   double checkpoint_interval_s = 1800;  ///< on demand; spot nodes have Young's
   SpotRules spot;
 };

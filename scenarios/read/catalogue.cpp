@@ -9,6 +9,7 @@
 #include "scenarios/read/loader_parts.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/object_reader.hpp"
+#include "traces/jobs/job_rules.hpp"
 
 namespace rehearse::scenarios {
 
@@ -25,6 +26,10 @@ constexpr NumberRange kFlops{.low = 1e6, .high = 1e21};
 constexpr NumberRange kBytes{.low = 1e3, .high = 1e18};
 constexpr NumberRange kWatts{.low = 0, .high = 1e6};
 const std::vector<std::string> kDeviceKinds{"gpu", "cpu"};
+const std::vector<std::string> kPrecisions = [] {
+  const auto names = traces::precision_names();
+  return std::vector<std::string>(names.begin(), names.end());
+}();
 
 // Defaults of a device that says no more than its peak: docs/explain/model.md, "Defaults of own hardware".
 constexpr double kFlopsPerByte = 15;
@@ -122,9 +127,28 @@ sim::Device read_device(sim::JsonValue value, sim::Mistakes& mistakes) {
   if (const auto threading = in.child("threading")) d.threading = read_threading(*threading, mistakes);
   if (const auto power = in.child("power")) d.power = read_power(*power, sim::power_law(d), mistakes);
   for (const sim::JsonValue one : in.list("corrections")) d.corrections.push_back(read_correction(one, mistakes));
+  d.stack = in.text("stack", "");
   d.source = in.text("source", "the scenario");
   in.finish();
   return d;
+}
+
+sim::Stack read_stack(sim::JsonValue value, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  sim::Stack s;
+  s.name = in.text("name");
+  s.time_factor = in.number("time_factor", between(1e-3, 1e3), s.time_factor);
+  s.launch_s = in.number("launch_s", between(0, 1), s.launch_s);
+  s.host_s_per_op = in.number("host_s_per_op", between(0, 1), s.host_s_per_op);
+  s.step_overhead_s = in.number("step_overhead_s", between(0, 1e3), s.step_overhead_s);
+  s.fast_forms = in.number("fast_forms", between(0, 1), s.fast_forms);
+  s.overlap = in.number("overlap", between(1, 10), s.overlap);
+  s.precision = static_cast<sim::Precision>(in.choice("precision", kPrecisions, 0));
+  s.source = in.text("source", "the scenario");
+  in.finish();
+  if (s.name.find(' ') != std::string::npos)
+    in.child("name")->refuse("a name without spaces, by which a measurement's source can name it", mistakes);
+  return s;
 }
 
 sim::Link read_link(sim::JsonValue value, const sim::Link& fallback, sim::Mistakes& mistakes) {
@@ -172,6 +196,7 @@ InstanceEntry read_instance(sim::JsonValue value, sim::Mistakes& mistakes) {
   i.network = {1.25e9, 5e-5};
   if (const auto inside = in.child("inside")) i.inside = read_link(*inside, i.inside, mistakes);
   if (const auto network = in.child("network")) i.network = read_link(*network, i.network, mistakes);
+  entry.has_overlap = in.has("overlap");
   i.overlap = in.number("overlap", between(1, 10), i.overlap);
   i.server_bytes_per_s = in.number("server_bytes_per_s", kBytes, i.server_bytes_per_s);
   i.server_overlap = in.number("server_overlap", between(1, 10), i.server_overlap);
@@ -209,6 +234,7 @@ void merge(std::vector<Entry>& all, std::vector<std::pair<Entry, sim::JsonValue>
 
 const std::string& device_name(const sim::Device& device) { return device.name; }
 const std::string& instance_name(const InstanceEntry& entry) { return entry.instance.name; }
+const std::string& stack_name(const sim::Stack& stack) { return stack.name; }
 
 }  // namespace
 
@@ -244,22 +270,32 @@ void Catalogue::add(sim::JsonValue object, sim::Mistakes& mistakes) {
   std::vector<std::pair<InstanceEntry, sim::JsonValue>> instances;
   for (const sim::JsonValue value : in.list("instances")) instances.emplace_back(read_instance(value, mistakes), value);
   merge(instances_, std::move(instances), instance_name, mistakes);
+  std::vector<std::pair<sim::Stack, sim::JsonValue>> stacks;
+  for (const sim::JsonValue value : in.list("stacks")) stacks.emplace_back(read_stack(value, mistakes), value);
+  merge(stacks_, std::move(stacks), stack_name, mistakes);
+}
+
+void Catalogue::use_stack(const sim::Stack& stack) {
+  for (sim::Device& device : devices_) device = sim::on_stack(std::move(device), stack);
+  for (InstanceEntry& entry : instances_)
+    if (!entry.has_overlap) entry.instance.overlap = stack.overlap;
 }
 
 void Catalogue::add_file(const std::string& path, sim::Mistakes& mistakes) {
   const sim::JsonDocument document = sim::read_json_file(path);
   sim::ObjectReader whole(document.root(), mistakes);
-  for (const char* key : {"devices", "instances", "$schema"}) whole.has(key);
+  for (const char* key : {"devices", "instances", "stacks", "$schema"}) whole.has(key);
   whole.finish();
   if (document.root().is_object()) add(document.root(), mistakes);
 }
 
 void Catalogue::add_own() {
-  sim::check(devices_.empty() && instances_.empty(), "the program's own catalogue comes first");
+  sim::check(devices_.empty() && instances_.empty() && stacks_.empty(), "the program's own catalogue comes first");
   static const Catalogue own = [] {  // parsed once: a sweep reads thousands of scenarios
     Catalogue parsed;
     sim::Mistakes mistakes;
-    for (const char* name : {"sim/cluster/catalogue/devices.json", "sim/cluster/catalogue/instances.json"}) {
+    for (const char* name :
+         {"sim/cluster/catalogue/devices.json", "sim/cluster/catalogue/instances.json", "sim/cluster/catalogue/stacks.json"}) {
       const sim::JsonDocument document = sim::parse_json(std::string(embedded_file(name)), name);
       parsed.add(document.root(), mistakes);
     }
@@ -293,6 +329,17 @@ std::vector<std::string> Catalogue::instance_names() const {
   std::vector<std::string> names;
   for (const InstanceEntry& entry : instances_) names.push_back(entry.instance.name);
   return names;
+}
+
+std::vector<std::string> Catalogue::stack_names() const {
+  std::vector<std::string> names;
+  for (const sim::Stack& stack : stacks_) names.push_back(stack.name);
+  return names;
+}
+
+const sim::Stack* Catalogue::find_stack(std::string_view name) const {
+  const auto found = std::ranges::find(stacks_, name, stack_name);
+  return found == stacks_.end() ? nullptr : &*found;
 }
 
 const InstanceEntry* Catalogue::find_instance(std::string_view name) const {

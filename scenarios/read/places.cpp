@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/io/shown.hpp"
+#include "traces/jobs/job_rules.hpp"
 
 namespace rehearse::scenarios {
 namespace {
@@ -65,12 +66,12 @@ std::string device_json(const sim::Device& d) {
       "\"launch_s\": {}, \"repeat_s\": {}, \"host_s_per_op\": {}, \"step_overhead_s\": {}, \"model_factor\": {}, \"fast_forms\": "
       "{}}},\n{}"
       "      \"corrections\": [{}],\n"
-      "      \"source\": {} }}",
+      "      {}\"source\": {} }}",
       sim::json_string(d.name), d.kind == sim::DeviceKind::gpu ? "gpu" : "cpu", d.peak_fp32_flops, d.peak_fp16_flops,
       d.peak_tf32_flops > 0 ? fmt::format(", \"tf32\": {}", d.peak_tf32_flops) : "", d.memory_bytes,
       d.memory_bandwidth_bytes_per_s, units, d.idle_w, d.busy_w, e.conv, e.gemm, e.rnn, e.fp16, e.bandwidth, e.k_half, e.launch_s,
       e.repeat_s, e.host_s_per_op, e.step_overhead_s, e.model_factor, e.fast_forms, power, corrections,
-      sim::json_string(d.source));
+      d.stack.empty() ? "" : fmt::format("\"stack\": {}, ", sim::json_string(d.stack)), sim::json_string(d.source));
 }
 
 std::string link_json(const sim::Link& link) {
@@ -99,6 +100,15 @@ std::string instance_json(const InstanceEntry& entry) {
       sim::json_string(i.name), devices, i.cpu_share, i.vcpus, i.memory_bytes, prices, i.storage_bandwidth_bytes_per_s,
       link_json(i.inside), link_json(i.network), i.overlap, i.server_bytes_per_s, i.server_overlap, i.host_idle_w, i.host_busy_w,
       sim::json_string(i.source));
+}
+
+std::string stack_json(const sim::Stack& s) {
+  return fmt::format(
+      "    {{ \"name\": {}, \"time_factor\": {}, \"launch_s\": {}, \"host_s_per_op\": {}, \"step_overhead_s\": {},\n"
+      "      \"fast_forms\": {}, \"overlap\": {}, \"precision\": \"{}\",\n"
+      "      \"source\": {} }}",
+      sim::json_string(s.name), s.time_factor, s.launch_s, s.host_s_per_op, s.step_overhead_s, s.fast_forms, s.overlap,
+      traces::precision_names()[static_cast<std::size_t>(s.precision)], sim::json_string(s.source));
 }
 
 template <class Entry, class Written>
@@ -134,9 +144,11 @@ workloads::Place place_of(const workloads::Measurement& m, const Catalogue& cata
   return place;
 }
 
-std::string catalogue_json(const std::vector<sim::Device>& devices, const std::vector<InstanceEntry>& instances) {
-  return fmt::format("{{\n  \"devices\": [\n{}\n  ],\n  \"instances\": [\n{}\n  ]\n}}\n", list_json(devices, device_json),
-                     list_json(instances, instance_json));
+std::string catalogue_json(const std::vector<sim::Device>& devices, const std::vector<InstanceEntry>& instances,
+                           const std::vector<sim::Stack>& stacks) {
+  const std::string software = stacks.empty() ? "" : fmt::format(",\n  \"stacks\": [\n{}\n  ]", list_json(stacks, stack_json));
+  return fmt::format("{{\n  \"devices\": [\n{}\n  ],\n  \"instances\": [\n{}\n  ]{}\n}}\n", list_json(devices, device_json),
+                     list_json(instances, instance_json), software);
 }
 
 }  // namespace rehearse::scenarios

@@ -17,6 +17,7 @@ workloads::Place place_of(const workloads::Measurement& measurement, const Catal
 const InstanceEntry* instance_of(const workloads::Measurement& measurement, const Catalogue& catalogue);
 
 /// A catalogue file with these, all their figures written out.
-std::string catalogue_json(const std::vector<sim::Device>& devices, const std::vector<InstanceEntry>& instances);
+std::string catalogue_json(const std::vector<sim::Device>& devices, const std::vector<InstanceEntry>& instances,
+                           const std::vector<sim::Stack>& stacks = {});
 
 }  // namespace rehearse::scenarios

@@ -198,7 +198,7 @@ void refuse_scenario(const sim::JsonDocument& document, const std::string& path,
 
 }  // namespace
 
-std::unique_ptr<PlanCluster> load_plan_cluster(const std::string& path) {
+std::unique_ptr<PlanCluster> load_plan_cluster(const std::string& path, const std::string& stack) {
   const sim::JsonDocument document = sim::read_json_file(path);
   refuse_scenario(document, path,
                   "a cluster file: the scenario's \"cluster\" without jobs and policies, for instance "
@@ -207,7 +207,7 @@ std::unique_ptr<PlanCluster> load_plan_cluster(const std::string& path) {
   auto plan = std::make_unique<PlanCluster>();
   sim::ObjectReader in(document.root(), mistakes);
   const Paths paths{path.substr(0, path.rfind('/') + 1)};
-  read_cluster(in, paths, {}, plan->scenario, mistakes);
+  read_cluster(in, paths, {.stack = stack}, plan->scenario, mistakes);
   read_billing(in, sim::Billing::node, plan->scenario.costs, mistakes);
   const sim::Cluster& cluster = plan->scenario.cluster;
   if (const auto free = in.child("free_devices")) {

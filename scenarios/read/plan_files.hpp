@@ -34,8 +34,8 @@ struct PlanCluster {
 };
 
 /// {"cluster": as in a scenario, "free_devices": {pool: count}, "billing", "minimum_node_s"}; billing is node unless it says
-/// more. Throws sim::InputError with all mistakes.
-std::unique_ptr<PlanCluster> load_plan_cluster(const std::string& path);
+/// more. `stack`: in the place of the cluster's, unless empty. Throws sim::InputError with all mistakes.
+std::unique_ptr<PlanCluster> load_plan_cluster(const std::string& path, const std::string& stack = {});
 
 /// Throws sim::InputError with all mistakes; those of a network's layers name them.
 PlanRequest load_plan_job(const std::string& path, const PlanCluster& cluster);

@@ -5,8 +5,10 @@
 
 #include "scenarios/read/loader_parts.hpp"
 #include "scenarios/read/read_platform.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
 #include "sim/io/file.hpp"
+#include "sim/io/shown.hpp"
 #include "traces/jobs/job_rules.hpp"
 
 namespace rehearse::scenarios {
@@ -134,6 +136,31 @@ void read_billing(sim::ObjectReader& in, sim::Billing fallback, sim::CostRules& 
     in.child("minimum_node_s")->refuse("\"billing\": \"node\" beside it: other billings know no minimum", mistakes);
 }
 
+namespace {
+
+/// Of the cluster, or of an option in its place; "none" is none.
+void apply_stack(sim::ObjectReader& cluster, const std::string& option, Catalogue& catalogue, Scenario& scenario,
+                 sim::Mistakes& mistakes) {
+  const std::string own = cluster.text("stack", kNoStack), name = option.empty() ? own : option;
+  if (name == kNoStack) return;
+  const sim::Stack* stack = catalogue.find_stack(name);
+  if (stack == nullptr) {
+    std::vector<std::string> names = catalogue.stack_names();
+    names.emplace_back(kNoStack);
+    if (option.empty()) known_name(*cluster.child("stack"), name, names, "stack", mistakes);
+    if (!option.empty())
+      mistakes.add({.file = "--stack",
+                    .expected = "a stack (rehearse list stacks), or none",
+                    .found = sim::shown(name),
+                    .nearest = sim::nearest_name(name, names)});
+    return;
+  }
+  scenario.stack = *stack;
+  catalogue.use_stack(*scenario.stack);
+}
+
+}  // namespace
+
 void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& options, Scenario& scenario,
                   sim::Mistakes& mistakes) {
   Catalogue catalogue;
@@ -155,12 +182,14 @@ void read_cluster(sim::ObjectReader& in, const Paths& paths, const LoadOptions& 
   }
   cluster.has("devices");
   cluster.has("instances");
+  cluster.has("stacks");
   if (value->is_object()) catalogue.add(*value, mistakes);
   for (const std::string& path : options.catalogues)
     add_file(path, path, [&](const sim::InputError& error) { mistakes.add_all(error); });
 
   std::set<std::string> names;
   const auto platform = read_platform_key(cluster, paths, catalogue, scenario, mistakes);
+  apply_stack(cluster, options.stack, catalogue, scenario, mistakes);
   const auto pools = cluster.child("pools");
   if (value->is_object() && pools.has_value() == cluster.has("platform")) value->refuse("either pools or a platform", mistakes);
   if (pools && pools->is_array() && pools->size() == 0) pools->refuse("at least one pool", mistakes);

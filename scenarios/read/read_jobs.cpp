@@ -25,6 +25,7 @@ double default_readings(const Scenario& scenario) { return scenario.world_errors
 
 traces::TraceOptions names_of(const OwnModels& own, const Scenario& scenario) {
   traces::TraceOptions names{.datasets = dataset_names(own), .pools = pool_names(scenario.cluster)};
+  if (scenario.stack) names.precision = scenario.stack->precision;
   names.readings = default_readings(scenario);
   for (const std::string& model : model_names(own)) names.models.push_back({model, default_dataset(own, model)});
   return names;

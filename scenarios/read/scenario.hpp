@@ -13,6 +13,7 @@
 #include "report/comparison.hpp"
 #include "report/run_recorder.hpp"
 #include "sim/cluster/cluster.hpp"
+#include "sim/cluster/stack.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/money/costs.hpp"
@@ -99,6 +100,7 @@ struct Scenario {
   std::string baseline;
   std::string reference;  ///< who the verdict holds all others against
   sim::Cluster cluster;
+  std::optional<sim::Stack> stack;  ///< of devices that nobody has measured; none: they are as data sheets have them
   sim::CostRules costs;
   sim::CheckpointRules checkpoints;
   sim::NodeRules nodes;  ///< but for seed and repetition
@@ -142,6 +144,7 @@ struct Override {
 struct LoadOptions {
   std::vector<Override> overrides;
   std::vector<std::string> catalogues;  ///< files, after the scenario's own
+  std::string stack;                    ///< in the place of the cluster's; empty: as the cluster has it
 };
 
 /// Reads and checks a scenario file. Throws InputError with all mistakes at once, also for a scenario that sweeps.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/base/errors.hpp"
+#include "sim/cluster/stack.hpp"
 
 namespace rehearse::sim {
 
@@ -14,6 +15,17 @@ ModelCorrection correction_of(const Device& device, std::string_view model, std:
   auto found = of_dataset(dataset);
   if (found == device.corrections.end()) found = of_dataset("");
   return found == device.corrections.end() ? ModelCorrection{.time_factor = device.efficiency.model_factor} : *found;
+}
+
+Device on_stack(Device device, const Stack& stack) {
+  if (device.kind == DeviceKind::cpu || !device.stack.empty() || !device.corrections.empty()) return device;
+  Efficiency& e = device.efficiency;
+  e.model_factor *= stack.time_factor;
+  e.launch_s = stack.launch_s;
+  e.host_s_per_op = stack.host_s_per_op;
+  e.step_overhead_s = stack.step_overhead_s;
+  e.fast_forms = stack.fast_forms;
+  return device;
 }
 
 PowerLaw power_law(const Device& device) {

@@ -109,6 +109,7 @@ struct Device {
   Threading threading;                       ///< of a CPU
   std::optional<PowerLaw> power;             ///< not measured: busy_w whatever it computes, idle_w otherwise
   std::vector<ModelCorrection> corrections;  ///< of models that were measured on it
+  std::string stack;                         ///< of the software with which it was measured; empty: a data sheet's
   std::string source;
 };
 

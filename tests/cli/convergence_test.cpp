@@ -1,4 +1,4 @@
-// Measured trainings from end to end: validate, calibrate, and a scenario with what was calibrated.
+// Measured trainings and steps from end to end: validate, calibrate, and a scenario with what was calibrated.
 #include <fmt/core.h>
 
 #include <catch2/catch.hpp>
@@ -72,3 +72,34 @@ TEST_CASE("import convergence: all files, one CSV") {
 }
 
 }  // namespace
+
+TEST_CASE("measured steps whose source names a stack: validated on it, held out by laboratory, and calibrated to a stack") {
+  const TemporaryFolder folder;
+  std::string rows = "model,dataset,device,batch_per_worker,step_s,source\n";
+  for (const std::string source : {"here pytorch-1", "there pytorch-1", "there mxnet"})
+    for (const auto& [batch, step_s] : {std::pair{16, 0.1}, {32, 0.15}, {64, 0.26}})
+      rows += "resnet50,imagenet,v100," + std::to_string(batch) + "," + std::to_string(step_s) + "," + source + "\n";
+  folder.write("m.csv", rows);
+  const Ended plain = run_program(folder.path(), {"validate", "m.csv"});
+  CHECK_THAT(plain.out, Catch::Contains("Devices are as the catalogue has them.") &&
+                            Catch::Contains("6 rows of pytorch-1 without what it adds to a data sheet (--stack named)"));
+  const Ended named = run_program(folder.path(), {"validate", "m.csv", "--stack", "named", "--rows", "r.csv"});
+  CHECK_THAT(named.out, Catch::Contains("6 rows on pytorch-1: transferred"));
+  CHECK_THAT(text_of(folder.path() + "/r.csv"), Catch::Contains("resnet50/imagenet,transferred,"));
+  const Ended held = run_program(folder.path(), {"validate", "m.csv", "--hold-out", "stacks"});
+  CHECK_THAT(held.out, Catch::Contains("here pytorch-1") && Catch::Contains("transferred") && Catch::Contains("there mxnet") &&
+                           Catch::Contains("untestable") && Catch::Contains("mean of these, each the same"));
+  CHECK(run_program(folder.path(), {"validate", "m.csv", "--stack", "pytorch"}).status == 3);
+  CHECK(run_program(folder.path(), {"validate", "m.csv", "--stack", "named", "--hold-out", "models"}).status == 3);
+
+  const Ended calibrated = run_program(folder.path(), {"calibrate", "m.csv", "-o", "mine.json"});
+  CHECK(calibrated.status == 0);
+  CHECK_THAT(calibrated.out, Catch::Contains("v100: fitted to the rows of pytorch-1; 3 rows of other software are left out") &&
+                                 Catch::Contains("stack pytorch-1: here (3 rows), there (3 rows)") &&
+                                 Catch::Contains("stack mxnet: there (3 rows)") && Catch::Contains("untestable"));
+  const std::string written = text_of(folder.path() + "/mine.json");
+  CHECK_THAT(written, Catch::Contains(R"("stack": "pytorch-1")") && Catch::Contains(R"("stacks": [)"));
+  CHECK_THAT(run_program(folder.path(), {"validate", "m.csv", "--catalogue", "mine.json", "--rows", "c.csv"}).out,
+             !Catch::Contains("without what it adds"));
+  CHECK_THAT(text_of(folder.path() + "/c.csv"), Catch::Contains("resnet50/imagenet,calibrated,"));
+}

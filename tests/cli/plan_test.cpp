@@ -52,6 +52,44 @@ TEST_CASE("plan: a dataset's task and size choose the model, and without a pool 
   CHECK_THAT(named.out, Catch::Contains("  pool "));  // what that limit costs
 }
 
+TEST_CASE("plan: software is none unless it is named, which makes steps longer, and is said") {
+  Planned files;
+  const std::string job = R"({"model": "resnet50", "epochs": 1, "pool": "v100"})";
+  const Ended sheet = files.plan(job);
+  CHECK_THAT(sheet.out, Catch::Contains("Software: none is named (--stack)"));
+  const auto with = [&](const char* stack) {
+    return run_program(files.folder.path(), {"plan", "job.json", "--cluster", "cluster.json", "--stack", stack});
+  };
+  const Ended named = with("pytorch-1");
+  CHECK(named.status == 0);
+  CHECK_THAT(named.out, Catch::Contains("Software: pytorch-1, transferred"));
+  const auto step_ms = [](const Ended& ended) { return std::stod(line_with(ended.out, "a step").substr(8)); };
+  CHECK(step_ms(named) > step_ms(sheet));
+  CHECK(with("none").out == sheet.out);
+  const Ended wrong = with("pytorch1");
+  CHECK(wrong.status == 3);
+  CHECK_THAT(wrong.err, Catch::Contains("--stack") && Catch::Contains("did you mean \"pytorch-1\"?"));
+}
+
+TEST_CASE("plan: precision is single unless it is named, by the option or by the stack") {
+  Planned files;
+  const std::string job = R"({"model": "resnet50", "epochs": 1, "pool": "v100"})";
+  const Ended single = files.plan(job);
+  CHECK_THAT(single.out, Catch::Contains("precision fp32"));
+  const auto with = [&](std::vector<std::string> options) {
+    std::vector<std::string> words{"plan", "job.json", "--cluster", "cluster.json"};
+    words.insert(words.end(), options.begin(), options.end());
+    return run_program(files.folder.path(), words);
+  };
+  const auto step_ms = [](const Ended& ended) { return std::stod(line_with(ended.out, "a step").substr(8)); };
+  const Ended half = with({"--precision", "fp16"});
+  CHECK_THAT(half.out, Catch::Contains("precision fp16"));
+  CHECK(step_ms(half) < step_ms(single));
+  CHECK_THAT(with({"--stack", "pytorch-2"}).out, Catch::Contains("precision tf32-convolutions"));
+  CHECK_THAT(with({"--stack", "pytorch-2", "--precision", "fp32"}).out, Catch::Contains("precision fp32"));
+  CHECK(with({"--precision", "fp8"}).status == 2);
+}
+
 TEST_CASE("plan: what is free right now bounds the workers, and a least-energy choice limits the power") {
   Planned files;
   const std::string fast = R"({"model": "resnet50", "epochs": 5, "objective": "least-time", "pool": "v100"})";

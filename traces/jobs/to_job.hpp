@@ -23,6 +23,7 @@ struct TraceOptions {
   std::vector<std::string> datasets;
   std::vector<std::string> pools;  ///< in the order of Cluster::pools
   ClusterLimits cluster;
+  sim::Precision precision = sim::Precision::fp32;  ///< of a job that names none
   double readings = 1;       ///< of a job with a target that does not say
   bool keep_origin = false;  ///< false: dates count from the first submission
 };

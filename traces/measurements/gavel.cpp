@@ -76,7 +76,7 @@ void read_entry(MeasurementCollector& out, std::string device, sim::JsonMember j
   m->workers_per_node = spread ? 1 : key->workers;
   m->workers = key->workers;
   m->batch_per_worker = key->batch;
-  m->source = "gavel";
+  m->source = "gavel pytorch-1";
   for (const sim::JsonMember other : job.value.members()) {
     if (other.key.text() != "null") continue;
     const double sum_per_s = other.value.is_number() ? other.value.number() : 0;

@@ -88,6 +88,7 @@ constexpr MeasurementFormat kMeasurementFormats[] = {
     {"deepbench", "a results sheet of Baidu's DeepBench, saved as CSV", read_deepbench},
     {"trimtuner", "cnn.csv of TrimTuner (MASCOTS 2020): parameter servers on t2 machines", read_trimtuner},
     {"zeus", "summary_power_DEVICE.csv of Zeus (NSDI 2023)", read_zeus},
+    {"neusight", "kernels.csv of NeuSight (ASPLOS 2025): single kernels on five GPUs", read_neusight},
 };
 
 }  // namespace

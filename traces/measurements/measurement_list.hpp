@@ -83,5 +83,6 @@ MeasurementList read_trimtuner(const std::string& path);
 /// Which network a file of TrimTuner's is of, by its name: cnn.csv, rnn.csv, mlp.csv or multilayer.csv.
 std::string_view trimtuner_model(const std::string& path);
 MeasurementList read_zeus(const std::string& path);
+MeasurementList read_neusight(const std::string& path);
 
 }  // namespace rehearse::traces

@@ -35,7 +35,7 @@ constexpr MeasurementColumn kColumns[] = {
     {"batch_per_worker", "samples of one worker's step; needed but for kernels"},
     {"sync", "ring, servers-sync or servers-async (ring)"},
     {"step_s", "seconds of a training step, of a kernel one run; asynchronous: between two pushes of one worker", true},
-    {"op", "a kernel, JSON: gemm [m, n, k], conv, rnn or elementwise"},
+    {"op", "a kernel, JSON: gemm [m, n, k] or [m, n, k, count], conv, rnn, elementwise, softmax or layer_norm [rows, length]"},
     {"structure", "a network outside the zoo, JSON: cnn, rnn, mlp, layers or file (a path, from this file's folder)"},
     {"precision", "fp32, fp16, bf16, tf32 or tf32-convolutions (fp32)"},
     {"instance", "a name of the catalogue (whichever has the device and enough of it)"},
@@ -48,7 +48,7 @@ constexpr MeasurementColumn kColumns[] = {
     {"power_w", "mean watts of one worker's device"},
     {"power_limit_w", "under which it ran (none)"},
     {"spread", "of repetitions: interquartile range of step_s over its median"},
-    {"source", "any text: rows of several workers are compared with one of the same source"},
+    {"source", "who measured, then any words, of which one may be a stack: rows of several workers are compared with one of the same"},
 };
 
 struct KnownNames {

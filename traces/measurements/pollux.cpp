@@ -69,7 +69,7 @@ MeasurementList read_pollux(const std::string& path) {
     m.batch_per_worker = static_cast<double>(row->integer("local_bsz", sim::between(1, 1e6)));
     m.step_s = row->number("step_time");
     m.sync_s = row->number("sync_time", sim::at_least(0));
-    m.source = "pollux";
+    m.source = "pollux pytorch-1";
     if (row->mistakes().empty()) {
       out.add(std::move(m));
       continue;

@@ -77,7 +77,7 @@ MeasurementList read_tf_benchmarks(const std::string& path) {
       m.workers = gpus;
       m.batch_per_worker = batch[i];
       m.step_s = batch[i] > 0 && images_per_s > 0 ? batch[i] * gpus / images_per_s : 0;
-      m.source = fmt::format("tf-benchmarks {} {}", row->text("platform"), row->text("data"));
+      m.source = fmt::format("tf-benchmarks {} {} tensorflow-1", row->text("platform"), row->text("data"));
       out.add(std::move(m));
     }
   }

@@ -55,7 +55,7 @@ MeasurementList read_zeus(const std::string& path) {
                   .step_s = epoch_s / std::ceil(workloads::dataset(network->dataset).training_samples / batch),
                   .power_w = row->number("average_power", sim::above(0)),
                   .power_limit_w = row->number("power_limit", sim::above(0)),
-                  .source = fmt::format("zeus {}", row->text("optimizer"))};
+                  .source = fmt::format("zeus {} pytorch-1", row->text("optimizer"))};
     if (row->mistakes().empty()) {
       out.add(std::move(m));
       continue;

@@ -78,10 +78,15 @@ workloads::RecurrentKernel read_recurrent(sim::JsonValue value, sim::Mistakes& m
 workloads::ElementwiseKernel read_elementwise(sim::JsonValue value, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
   workloads::ElementwiseKernel e;
-  e.numbers = static_cast<int>(in.integer("numbers", between(1, 1e9)));
+  e.numbers = in.integer("numbers", between(1, 1e12));
   e.inputs = count(in, "inputs", 1, e.inputs);
   in.finish();
   return e;
+}
+
+workloads::RowsKernel read_rows(sim::JsonValue value, workloads::RowsOf what, sim::Mistakes& mistakes) {
+  const std::vector<int> shape = whole_numbers(value, 2, 1, mistakes);
+  return {.what = what, .rows = shape[0], .length = shape[1]};
 }
 
 }  // namespace
@@ -162,17 +167,23 @@ workloads::MeasuredNetwork read_measured_network(sim::JsonValue value, std::stri
 
 workloads::Kernel read_kernel(sim::JsonValue value, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
-  const auto gemm = in.child("gemm"), conv = in.child("conv"), rnn = in.child("rnn"), elementwise = in.child("elementwise");
+  const auto gemm = in.child("gemm"), conv = in.child("conv"), rnn = in.child("rnn"), elementwise = in.child("elementwise"),
+             softmax = in.child("softmax"), layer_norm = in.child("layer_norm");
   in.finish();
-  if (gemm.has_value() + conv.has_value() + rnn.has_value() + elementwise.has_value() != 1) {
-    value.refuse("exactly one of gemm, conv, rnn and elementwise", mistakes);
+  if (gemm.has_value() + conv.has_value() + rnn.has_value() + elementwise.has_value() + softmax.has_value() +
+          layer_norm.has_value() !=
+      1) {
+    value.refuse("exactly one of gemm, conv, rnn, elementwise, softmax and layer_norm", mistakes);
     return workloads::GemmKernel{1, 1, 1};
   }
   if (conv) return read_conv(*conv, mistakes);
   if (rnn) return read_recurrent(*rnn, mistakes);
   if (elementwise) return read_elementwise(*elementwise, mistakes);
-  const std::vector<int> mnk = whole_numbers(*gemm, 3, 1, mistakes);
-  return workloads::GemmKernel{mnk[0], mnk[1], mnk[2]};
+  if (softmax) return read_rows(*softmax, workloads::RowsOf::softmax, mistakes);
+  if (layer_norm) return read_rows(*layer_norm, workloads::RowsOf::layer_norm, mistakes);
+  const bool is_batched = gemm->is_array() && gemm->size() == 4;
+  const std::vector<int> mnk = whole_numbers(*gemm, is_batched ? 4 : 3, 1, mistakes);
+  return workloads::GemmKernel{mnk[0], mnk[1], mnk[2], is_batched ? mnk[3] : 1};
 }
 
 std::string to_json(const workloads::Structure& structure) {
@@ -206,7 +217,10 @@ std::string to_json(const workloads::MeasuredNetwork& network) {
 
 std::string to_json(const workloads::Kernel& kernel) {
   return std::visit(
-      Overloaded{[](const workloads::GemmKernel& g) { return fmt::format(R"({{"gemm": [{}, {}, {}]}})", g.m, g.n, g.k); },
+      Overloaded{[](const workloads::GemmKernel& g) {
+                   return fmt::format(R"({{"gemm": [{}, {}, {}{}]}})", g.m, g.n, g.k,
+                                      g.count > 1 ? fmt::format(", {}", g.count) : "");
+                 },
                  [](const workloads::ConvKernel& c) {
                    const workloads::Window& w = c.window;
                    return fmt::format(R"({{"conv": {{"batch": {}, "height": {}, "width": {}, "channels": {}, "filters": {}, )"
@@ -221,6 +235,10 @@ std::string to_json(const workloads::Kernel& kernel) {
                  },
                  [](const workloads::ElementwiseKernel& e) {
                    return fmt::format(R"({{"elementwise": {{"numbers": {}, "inputs": {}}}}})", e.numbers, e.inputs);
+                 },
+                 [](const workloads::RowsKernel& r) {
+                   return fmt::format(R"({{"{}": [{}, {}]}})",
+                                      r.what == workloads::RowsOf::softmax ? "softmax" : "layer_norm", r.rows, r.length);
                  }},
       kernel);
 }

@@ -281,7 +281,8 @@ std::string variant_of(const Measurement& m) {
   std::string key;
   for (const OpWork& w : kernel_work(*m.kernel))
     key += w.matrix.m.fixed > 0
-               ? fmt::format("{:.0f} {:.0f} {:.0f} {}|", w.matrix.m.fixed, w.matrix.n.fixed, w.matrix.k.fixed, w.repeats)
+               ? fmt::format("{:.0f} {:.0f} {:.0f} {} {:.0f}|", w.matrix.m.fixed, w.matrix.n.fixed, w.matrix.k.fixed, w.repeats,
+                             w.products)
                : fmt::format("{:.0f} bytes|", w.bytes.fixed);
   return key;
 }
@@ -391,7 +392,7 @@ Calibration calibrate(std::span<const Measurement> measurements, std::span<const
 }
 
 std::vector<std::vector<std::size_t>> folds(std::span<const Measurement> measurements, HoldOut by) {
-  sim::check(by != HoldOut::devices, "folds are of one device's measurements");
+  sim::check(by != HoldOut::devices && by != HoldOut::stacks, "folds are of one device's measurements");
   std::map<std::string, std::map<std::string, std::vector<std::size_t>>> groups;  // subject, variant
   for (std::size_t i = 0; i < measurements.size(); ++i)
     if (by == HoldOut::limits)

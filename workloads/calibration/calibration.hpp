@@ -59,8 +59,9 @@ sim::Device calibrated(sim::Device device, const Calibration& calibration);
 Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model);
 
 /// Ways to hold measurements back: every other batch size of each model (kernels: every other shape of each kind), one model
-/// (kind) at a time, every other power limit of each model and batch size, or one device at a time.
-enum class HoldOut : std::uint8_t { batches, models, limits, devices };
+/// (kind) at a time, every other power limit of each model and batch size, one device at a time, or all that one laboratory
+/// measured with a stack.
+enum class HoldOut : std::uint8_t { batches, models, limits, devices, stacks };
 
 /// What was fitted to one device, and what was believed of it before.
 struct FittedDevice {
@@ -72,7 +73,7 @@ struct FittedDevice {
 sim::Device transferred(sim::Device to, std::span<const FittedDevice> from);
 
 /// For each fold the indices of the measurements held back; together all of them, each once. A subject with a single batch size
-/// is never alone in a fold of `batches`. Not of `devices`, whose measurements are of several.
+/// is never alone in a fold of `batches`. Not of `devices` and `stacks`, whose measurements are of several devices.
 std::vector<std::vector<std::size_t>> folds(std::span<const Measurement> measurements, HoldOut by);
 
 }  // namespace rehearse::workloads

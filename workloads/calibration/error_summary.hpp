@@ -16,6 +16,7 @@ struct ErrorSummary {
   int rows = 0;
   double median = 0;  ///< of |predicted / measured - 1|
   double p90 = 0;     ///< its 90th percentile
+  double mean = 0;    ///< its mean, as others publish it
   double bias = 0;    ///< exp(mean of log(predicted / measured)) - 1: above 0 where predictions are too long
 };
 

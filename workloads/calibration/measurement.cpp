@@ -45,12 +45,13 @@ std::vector<OpWork> chosen(const LayerCost& cost, std::size_t forward, const std
 }
 
 std::vector<OpWork> work(const GemmKernel& g) {
-  const double m = g.m, n = g.n, k = g.k;
+  const double m = g.m, n = g.n, k = g.k, count = g.count;
   OpWork work;
   work.kind = sim::OpKind::gemm;
   work.matrix = {{n, 0}, {m, 0}, {k, 0}};  // BLAS stores columns: a row of ours is a column of its result
-  work.flops = {2 * m * n * k, 0};
-  work.bytes = {kBytesPerNumber * (m * k + k * n + m * n), 0};
+  work.products = count;
+  work.flops = {2 * count * m * n * k, 0};
+  work.bytes = {kBytesPerNumber * count * (m * k + k * n + m * n), 0};
   return {work};
 }
 
@@ -67,11 +68,29 @@ std::vector<OpWork> work(const RecurrentKernel& r) {
 }
 
 std::vector<OpWork> work(const ElementwiseKernel& e) {
-  const double numbers = e.numbers;
+  const auto numbers = static_cast<double>(e.numbers);
   OpWork work;
   work.kind = sim::OpKind::elementwise;
   work.flops = {numbers, 0};
   work.bytes = {kBytesPerNumber * numbers * (e.inputs + 1), 0};
+  return {work};
+}
+
+/// How often numbers are read, and once they are written. Layer norm reads for the mean and variance, then to normalise. Softmax
+/// reads for the maximum, for the sum, and to divide; rows that fit a warp's registers stay there, and of somewhat longer ones one
+/// reading is spared (PyTorch's SoftMax.cu).
+double readings(const RowsKernel& r) {
+  constexpr int kInRegisters = 1024, kOnChip = 8192;
+  if (r.what == RowsOf::layer_norm) return 2;
+  return r.length <= kInRegisters ? 1 : r.length <= kOnChip ? 2 : 3;
+}
+
+std::vector<OpWork> work(const RowsKernel& r) {
+  const double numbers = static_cast<double>(r.rows) * r.length;
+  OpWork work;
+  work.kind = r.what == RowsOf::softmax ? sim::OpKind::softmax : sim::OpKind::elementwise;
+  work.flops = {5 * numbers, 0};
+  work.bytes = {kBytesPerNumber * numbers * (readings(r) + 1), 0};
   return {work};
 }
 
@@ -85,10 +104,13 @@ Network network_of(const MeasuredNetwork& structure) {
 
 std::string subject(const Measurement& m) {
   if (!m.kernel) return m.dataset.empty() ? m.model : m.model + "/" + m.dataset;
-  return std::visit(Overloaded{[](const GemmKernel&) -> std::string { return "gemm"; },
+  return std::visit(Overloaded{[](const GemmKernel& g) -> std::string { return g.count > 1 ? "batched gemm" : "gemm"; },
                                [](const ConvKernel& c) { return fmt::format("conv {}", name(c.pass)); },
                                [](const RecurrentKernel& r) { return fmt::format("{} {}", name(r.cell), name(r.pass)); },
-                               [](const ElementwiseKernel&) -> std::string { return "elementwise"; }},
+                               [](const ElementwiseKernel&) -> std::string { return "elementwise"; },
+                               [](const RowsKernel& r) -> std::string {
+                                 return r.what == RowsOf::softmax ? "softmax" : "layer norm";
+                               }},
                     *m.kernel);
 }
 

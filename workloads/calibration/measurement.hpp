@@ -24,9 +24,10 @@ inline constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 /// Of a layer's work; `backward` is both gradients together.
 enum class Pass : std::uint8_t { forward, data_gradient, filter_gradient, backward };
 
-/// A product (m x k)(k x n), in single precision.
+/// `count` products (m x k)(k x n) side by side, in single precision.
 struct GemmKernel {
   int m = 0, n = 0, k = 0;
+  int count = 1;
 };
 struct ConvKernel {
   int batch = 1, height = 0, width = 0, channels = 0, filters = 0;
@@ -41,9 +42,16 @@ struct RecurrentKernel {
 };
 /// One result number from each number of `inputs` tensors: an activation has one, an addition two.
 struct ElementwiseKernel {
-  int numbers = 1, inputs = 1;
+  std::int64_t numbers = 1;
+  int inputs = 1;
 };
-using Kernel = std::variant<GemmKernel, ConvKernel, RecurrentKernel, ElementwiseKernel>;
+/// Softmax or layer norm over each of `rows` rows: forward, as it is in front of a device that knows nothing of rows beside it.
+enum class RowsOf : std::uint8_t { softmax, layer_norm };
+struct RowsKernel {
+  RowsOf what = RowsOf::softmax;
+  int rows = 1, length = 1;
+};
+using Kernel = std::variant<GemmKernel, ConvKernel, RecurrentKernel, ElementwiseKernel, RowsKernel>;
 /// Layers as they were written down: a list, or a file.
 struct GivenNetwork {
   std::string json;  ///< {"layers": [...]} or {"file": "..."}
@@ -89,6 +97,7 @@ struct Place {
   double server_bytes_per_s = sim::kServerBytesPerS;
   double server_overlap = 4;
   double storage_bytes_per_s = 0;  ///< of one worker; 0: samples come for free, as synthetic ones do
+  bool is_on_stack = false;        ///< the device is what a stack makes of a data sheet
 };
 
 /// Predicts measurements; the operations of each model are counted once.

@@ -23,10 +23,15 @@ class Comparison {
   Comparison(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model)
       : measurements_(measurements), places_(places), model_(model), result_(measurements.size()) {}
 
-  std::vector<Predicted> run(std::optional<HoldOut> hold_out) {
+  std::vector<Predicted> run(std::optional<HoldOut> hold_out, std::span<const sim::Stack> stacks) {
     for (std::size_t i = 0; i < measurements_.size() && !hold_out; ++i) {
       say(i, places_[i]);
+      result_[i].ground = ground_of(places_[i]);
       result_[i].log_sd = prediction_sd(at(i), places_[i], model_, uncalibrated(places_[i].device));
+    }
+    if (hold_out == HoldOut::stacks) {
+      hold_out_stacks(stacks);
+      return std::move(result_);
     }
     if (hold_out == HoldOut::devices) {
       hold_out_devices();
@@ -52,6 +57,11 @@ class Comparison {
     for (std::size_t i = 0; i < measurements_.size(); ++i)
       if (at(i).workers == 1) by_device[at(i).device + (at(i).kernel ? " kernels" : "")].push_back(i);
     return by_device;
+  }
+
+  static Ground ground_of(const Place& place) {
+    if (!place.device.corrections.empty() || !place.device.stack.empty()) return Ground::calibrated;
+    return place.is_on_stack ? Ground::transferred : Ground::uncalibrated;
   }
 
   void say(std::size_t i, const Place& place) {
@@ -95,6 +105,30 @@ class Comparison {
         Place place = places_[i];
         place.device = transferred(place.device, others);
         say(i, place);
+        result_[i].ground = Ground::transferred;
+      }
+    }
+  }
+
+  /// Each laboratory's rows with a stack, by the mean of the others' fits of it.
+  void hold_out_stacks(std::span<const sim::Stack> stacks) {
+    const std::vector<StackSet> sets = stack_sets(measurements_, places_, stacks);
+    std::vector<sim::Stack> fits;
+    for (const StackSet& set : sets) {
+      const auto named = std::ranges::find(stacks, set.stack, &sim::Stack::name);
+      fits.push_back(fit_stack(*named, measurements_, places_, set, model_));
+    }
+    for (std::size_t s = 0; s < sets.size(); ++s) {
+      std::vector<sim::Stack> others;
+      for (std::size_t o = 0; o < sets.size(); ++o)
+        if (o != s && sets[o].stack == sets[s].stack) others.push_back(fits[o]);
+      for (const std::size_t i : sets[s].rows) {
+        result_[i].ground = others.empty() ? Ground::untestable : Ground::transferred;
+        if (others.empty()) continue;
+        Place place = places_[i];
+        place.device = sim::on_stack(place.device, mean_stack(others));
+        say(i, place);
+        result_[i].log_sd = prediction_sd(at(i), place, model_, uncalibrated(place.device));
       }
     }
   }
@@ -119,6 +153,7 @@ class Comparison {
       if (fitted) result_[rows[k]].log_sd = prediction_sd(at(rows[k]), place, model_, calibration.time);
       if (fitted) place.device = workloads::calibrated(place.device, calibration);
       if (calibrated) say(rows[k], place);
+      if (fitted) result_[rows[k]].ground = Ground::calibrated;
       if (fitted && hold_out == HoldOut::limits) as_in_its_setting(rows[k], training, place);
       baselines(rows[k], training);
     }
@@ -217,9 +252,15 @@ class Comparison {
 
 }  // namespace
 
+std::string_view name_of(Ground ground) {
+  constexpr std::string_view kNames[] = {"uncalibrated", "transferred", "calibrated", "untestable"};
+  return kNames[static_cast<std::size_t>(ground)];
+}
+
 std::vector<Predicted> predict(std::span<const Measurement> measurements, std::span<const Place> places,
-                               const MeasurementModel& model, std::optional<HoldOut> hold_out) {
-  return Comparison(measurements, places, model).run(hold_out);
+                               const MeasurementModel& model, std::optional<HoldOut> hold_out,
+                               std::span<const sim::Stack> stacks) {
+  return Comparison(measurements, places, model).run(hold_out, stacks);
 }
 
 namespace {

@@ -8,11 +8,22 @@
 
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/calibration/measurement.hpp"
+#include "workloads/calibration/stack_fit.hpp"
 
 namespace rehearse::workloads {
 
+/// What a prediction rests on, besides the data sheet.
+enum class Ground : std::uint8_t {
+  uncalibrated,  ///< nothing
+  transferred,   ///< a stack's figures, or other devices' measurements
+  calibrated,    ///< measurements of the device
+  untestable     ///< a stack that no other laboratory has measured: there is no prediction
+};
+std::string_view name_of(Ground ground);
+
 /// Seconds of one measurement's step; NaN where a model says nothing.
 struct Predicted {
+  Ground ground = Ground::uncalibrated;
   double model_s = kNotMeasured;
   double log_sd = kNotMeasured;   ///< of log(measured / model_s), as it is believed to be: prediction_sd()
   double power_w = kNotMeasured;  ///< of one worker's device
@@ -26,10 +37,13 @@ struct Predicted {
   double straight_line_s = kNotMeasured;  ///< in the batch, of the same model and threads: needs two other batch sizes
 };
 
-/// One a measurement. `places` has one a measurement. With a hold-out, each device is calibrated on its single-worker
+/// One a measurement. `places` has one a measurement, on the stack that is meant for it unless stacks are held out: then they are
+/// as data sheets have them, and what one laboratory measured with one of `stacks` is predicted by the fits of the others' rows
+/// with it (stack_sets(), fit_stack(), mean_stack()), its multi-worker rows not at all. With another hold-out, each device is calibrated on its single-worker
 /// measurements outside of a fold, to predict those inside; measurements of several workers then have no model_s.
 std::vector<Predicted> predict(std::span<const Measurement> measurements, std::span<const Place> places,
-                               const MeasurementModel& model, std::optional<HoldOut> hold_out);
+                               const MeasurementModel& model, std::optional<HoldOut> hold_out,
+                               std::span<const sim::Stack> stacks = {});
 
 // Curves of throughput against workers with parameter servers: where they bend.
 

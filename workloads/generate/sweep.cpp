@@ -58,10 +58,11 @@ struct Profiled {
   explicit Profiled(const sim::OpGraph& graph) : step(graph), memory(graph, Optimizer::momentum) {}
 };
 
-SweepRow measure(const Profiled& profiled, const sim::Device& device, double batch, double limit_w) {
-  const ComputeTime compute =
-      profiled.step.compute_time(device, {.batch = batch, .power_limit_w = limit_w, .threads = device.cores});
-  SweepRow row{.batch = batch, .power_limit_w = limit_w, .memory_bytes = profiled.memory.bytes(batch)};
+SweepRow measure(const Profiled& profiled, const sim::Device& device, const Conditions& conditions) {
+  const ComputeTime compute = profiled.step.compute_time(device, conditions);
+  SweepRow row{.batch = conditions.batch,
+               .power_limit_w = conditions.power_limit_w,
+               .memory_bytes = profiled.memory.bytes(conditions.batch, conditions.precision)};
   row.step_s = compute.worker_s(0);
   row.energy_j = row.step_s * mean_power_w(compute.dynamic_energy_j, row.step_s, device);
   return row;
@@ -101,10 +102,14 @@ std::vector<SweepRow> sweep_rows(std::span<const SweepNetwork> networks, std::sp
       const sim::Device& device = devices[d];
       for (int k = 0; k < settings.batches; ++k) {
         const double batch = std::exp2(2 + 2 * k + static_cast<int>(n % 2));  // 4, 16, 64, ... or 8, 32, 128, ...
-        if (!profiled.memory.fits(batch, device)) break;
+        if (!profiled.memory.fits(batch, device, settings.precision)) break;
         for (const double share : limits) {
           if (share < 1 && device.kind == sim::DeviceKind::cpu) continue;
-          SweepRow row = measure(profiled, device, batch, power_limit_w(device, share));
+          SweepRow row = measure(profiled, device,
+                                 {.batch = batch,
+                                  .precision = settings.precision,
+                                  .power_limit_w = power_limit_w(device, share),
+                                  .threads = device.cores});
           sim::Random random(
               sim::stream_key(settings.seed, 0, "sweep noise", fmt::format("{}/{}/{}/{}", n, device.name, batch, share)));
           const double slower = random.log_normal_factor(settings.noise);

@@ -21,6 +21,7 @@ struct SweepSettings {
   int batches = 4;     ///< of each network: powers of two, those that the device's memory holds
   double noise = 0.0;  ///< standard deviation of the logarithm of a measured time, and of a measured power
   std::uint64_t seed = 1;
+  sim::Precision precision = sim::Precision::fp32;
 };
 
 /// What is trained: drawn by the seed and its number alone, whatever the devices.

@@ -47,8 +47,8 @@ double bytes_of(const OpWork& w, const Conditions& c) {
   return w.bytes.at(c.batch) * (w.kind == OpKind::update ? 1 : number_size(c.precision));
 }
 
-Product product_of(const sim::MatrixShape& shape, double batch) {
-  return {.m = shape.m.at(batch), .n = shape.n.at(batch), .k = shape.k.at(batch)};
+Product product_of(const sim::MatrixShape& shape, double batch, double count = 1) {
+  return {.m = shape.m.at(batch), .n = shape.n.at(batch), .k = shape.k.at(batch), .count = count};
 }
 
 /// (a^4 + b^4)^(1/4): the longer of the two when they differ, somewhat more when they are alike.
@@ -78,7 +78,7 @@ OpParts gpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
   };
   const sim::PowerLaw law = sim::power_law(d);
   const auto limited_s = [&](const OpParts& parts) { return duration_s(parts, clock_under_limit(parts, law, c)); };
-  const OpParts plain = parts_of(product_of(w.matrix, c.batch), w.relative_efficiency);
+  const OpParts plain = parts_of(product_of(w.matrix, c.batch, w.products), w.relative_efficiency);
   OpParts best = plain;
   for (const sim::FastForm& form : w.fast_forms) {
     Product product = product_of(form.matrix, c.batch);
@@ -148,7 +148,7 @@ Conditions corrected(Conditions c, const sim::Device& device, std::string_view m
 }
 
 bool OpWork::operator==(const OpWork& o) const {
-  return kind == o.kind && repeats == o.repeats && relative_efficiency == o.relative_efficiency && equal(flops, o.flops) &&
+  return kind == o.kind && repeats == o.repeats && products == o.products && relative_efficiency == o.relative_efficiency && equal(flops, o.flops) &&
          equal(bytes, o.bytes) && equal(matrix, o.matrix) &&
          std::equal(fast_forms.begin(), fast_forms.end(), o.fast_forms.begin(), o.fast_forms.end(),
                     [](const sim::FastForm& a, const sim::FastForm& b) { return equal(a, b); });

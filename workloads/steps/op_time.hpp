@@ -39,6 +39,7 @@ struct OpWork {
   int repeats = 1;
   double relative_efficiency = 1;
   std::vector<sim::FastForm> fast_forms;
+  double products = 1;  ///< equal ones of this shape side by side
   bool operator==(const OpWork&) const;
 };
 

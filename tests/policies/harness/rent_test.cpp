@@ -73,6 +73,18 @@ TEST_CASE("rent: every instance by powers of two, both batches, both precisions"
   CHECK_NOTHROW(of(all, 1, 128, 512, sim::Precision::fp16));
 }
 
+TEST_CASE("rent: TF32 and bf16 are tried where they are asked for and the device has them") {
+  Market market;
+  market.cluster.devices[0].peak_tf32_flops = 6e13;
+  market.rules.precisions = {sim::Precision::fp32, sim::Precision::tf32, sim::Precision::bf16};
+  const auto all = market.choices();
+  const auto step_s = [&](sim::Precision precision) { return of(all, 0, 1, 512, precision).plan.step_s.expected; };
+  CHECK(step_s(sim::Precision::tf32) < step_s(sim::Precision::fp32));
+  CHECK(step_s(sim::Precision::bf16) < step_s(sim::Precision::tf32));  // half the bytes too
+  CHECK_THROWS(of(all, 0, 1, 512, sim::Precision::fp16));              // nobody asked
+  CHECK_THROWS(of(all, 1, 1, 512, sim::Precision::tf32));              // the other device has none
+}
+
 TEST_CASE("rent: money is that of whole nodes, and of the data that must be moved") {
   Market market;
   market.pools[1].extra_usd = 5;

@@ -1,10 +1,11 @@
 // Good scenarios: what the loader makes of them.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <sstream>
 
-#include "scenarios/read/convergence_json.hpp"
 #include "experiments/load.hpp"
+#include "scenarios/read/convergence_json.hpp"
 #include "tests/scenarios/loading.hpp"
 
 namespace {
@@ -148,6 +149,33 @@ TEST_CASE("a name twice in one catalogue file is a mistake with the file's own p
   CHECK(complaints(folder, kHardware) ==
         "site.json:4:66: /device: found unknown key \"device\"; did you mean \"devices\"?\n"
         "site.json:4:5: /instances/2: expected a name that is given once, found \"site.big\" again");
+}
+
+TEST_CASE("a cluster's stack changes its devices, and precision where a job names none") {
+  const TemporaryFolder folder;
+  const auto with = [&](const std::string& stack) {
+    return load_scenario(folder.write("s.json", R"({
+    "cluster": { )" + stack + R"(
+      "stacks": [ { "name": "ours", "time_factor": 1.5, "launch_s": 3e-5, "precision": "bf16" } ],
+      "pools": [ { "name": "p", "instance": "p3.2xlarge", "nodes": 1 } ] },
+    "jobs": [ { "model": "resnet18", "dataset": "cifar10", "epochs": 1 },
+              { "model": "resnet18", "dataset": "cifar10", "epochs": 1, "precision": "fp16" } ], "policies": [ "manual" ] })"),
+                         {});
+  };
+  const auto sheet = with(""), none = with(R"("stack": "none",)"), named = with(R"("stack": "ours",)");
+  const auto v100 = [](const Scenario& s) {
+    return *std::ranges::find(s.cluster.devices, std::string("v100"), &rehearse::sim::Device::name);
+  };
+  CHECK(v100(*sheet).efficiency.launch_s == 1e-5);
+  CHECK(v100(*none).efficiency.launch_s == 1e-5);
+  CHECK_FALSE(sheet->stack);
+  CHECK(v100(*named).efficiency.launch_s == 3e-5);
+  CHECK(v100(*named).efficiency.model_factor == 1.5);
+  REQUIRE(named->stack);
+  CHECK(named->stack->name == "ours");
+  CHECK(sheet->jobs[0].profile->precision == rehearse::sim::Precision::fp32);
+  CHECK(named->jobs[0].profile->precision == rehearse::sim::Precision::bf16);
+  CHECK(named->jobs[1].profile->precision == rehearse::sim::Precision::fp16);
 }
 
 TEST_CASE("own hardware has documented defaults; without a price it costs nothing, and the user is told") {

@@ -126,3 +126,54 @@ TEST_CASE("every instance of the catalogue can be written and read", "[places]")
     CHECK(a.devices[0].cores == b.devices[0].cores);
   }
 }
+
+TEST_CASE("a written stack is read as it was, and a measured device keeps the name of its software", "[places][stacks]") {
+  const sim::Stack stack{.name = "ours",
+                         .time_factor = 1.25,
+                         .launch_s = 3e-5,
+                         .host_s_per_op = 2e-5,
+                         .step_overhead_s = 0.012,
+                         .fast_forms = 0.75,
+                         .overlap = 2.5,
+                         .precision = sim::Precision::tf32_convolutions,
+                         .source = "a \"quoted\" source"};
+  scenarios::Catalogue own;
+  own.add_own();
+  sim::Device device = *own.find_device("v100");
+  device.stack = "ours";
+  const TemporaryFolder folder;
+  scenarios::Catalogue again;
+  again.add_own();
+  sim::Mistakes mistakes;
+  again.add_file(folder.write("c.json", scenarios::catalogue_json({device}, {}, {stack})), mistakes);
+  mistakes.throw_if_any();
+  CHECK(again.find_device("v100")->stack == "ours");
+  const sim::Stack& read = *again.find_stack("ours");
+  CHECK(read.time_factor == 1.25);
+  CHECK(read.launch_s == 3e-5);
+  CHECK(read.host_s_per_op == 2e-5);
+  CHECK(read.step_overhead_s == 0.012);
+  CHECK(read.fast_forms == 0.75);
+  CHECK(read.overlap == 2.5);
+  CHECK(read.precision == sim::Precision::tf32_convolutions);
+  CHECK(read.source == stack.source);
+}
+
+TEST_CASE("a catalogue on a stack: unmeasured GPUs and unsaid overlaps change, nothing else", "[places][stacks]") {
+  scenarios::Catalogue catalogue;
+  catalogue.add_own();
+  sim::Mistakes mistakes;
+  const TemporaryFolder folder;
+  catalogue.add_file(folder.write("c.json", R"({
+    "devices": [ { "name": "mine", "peak_flops": { "fp32": 1e13 }, "stack": "measured" } ],
+    "instances": [ { "name": "said", "devices": [ { "device": "v100" } ], "overlap": 4 },
+                   { "name": "unsaid", "devices": [ { "device": "v100" } ] } ] })"),
+                     mistakes);
+  mistakes.throw_if_any();
+  catalogue.use_stack({.name = "ours", .launch_s = 3e-5, .overlap = 2});
+  CHECK(catalogue.find_device("v100")->efficiency.launch_s == 3e-5);
+  CHECK(catalogue.find_device("mine")->efficiency.launch_s == 1e-5);
+  CHECK(catalogue.find_device("xeon-8259cl")->efficiency.launch_s == 1e-5);
+  CHECK(catalogue.find_instance("said")->instance.overlap == 4);
+  CHECK(catalogue.find_instance("unsaid")->instance.overlap == 2);
+}

@@ -121,3 +121,18 @@ TEST_CASE("instances: their devices exist, their prices and bandwidths are plaus
     for (const char* key : {"provider", "region", "price_date"}) CHECK(instance.at(key).get<std::string>().size() >= 2);
   }
 }
+
+TEST_CASE("stacks: names are unique and single words, figures are plausible in their unit") {
+  for (const auto& [name, stack] : by_name(catalogue("stacks.json", "stacks"))) {
+    INFO(name);
+    CHECK(name.find(' ') == std::string::npos);
+    check_keys(stack, {"name", "time_factor", "launch_s", "host_s_per_op", "step_overhead_s", "fast_forms", "overlap",
+                       "precision", "source"});
+    check_within(stack, "time_factor", 0.5, 2);
+    check_within(stack, "launch_s", 1e-6, 2e-4);
+    check_within(stack, "host_s_per_op", 1e-6, 2e-4);
+    check_within(stack, "step_overhead_s", 0, 0.2);
+    check_within(stack, "fast_forms", 0, 1);
+    check_within(stack, "overlap", 1, 10);
+  }
+}

@@ -116,7 +116,7 @@ TEST_CASE("hostile kernels and structures are mistakes of their row", "[measurem
   for (const char* op : {"{", "[]", "{\"\"gemm\"\": [1, 2]}", "{\"\"gemm\"\": [1, 2, 0]}", "{\"\"gemm\"\": [1, 2, 3.5]}",
                          "{\"\"gemm\"\": [1, 2, 3], \"\"conv\"\": {}}", "{\"\"conv\"\": {\"\"batch\"\": 1}}", "{\"\"fft\"\": 3}",
                          "{\"\"elementwise\"\": {\"\"numbers\"\": 0}}", "{\"\"elementwise\"\": {\"\"inputs\"\": 2}}",
-                         "{\"\"elementwise\"\": {\"\"numbers\"\": 1e10}}",
+                         "{\"\"elementwise\"\": {\"\"numbers\"\": 1e13}}",
                          "{\"\"conv\"\": {\"\"batch\"\": 1, \"\"height\"\": 2, \"\"width\"\": 2, \"\"channels\"\": 1, "
                          "\"\"filters\"\": 1, \"\"kernel\"\": [3, 3]}}"}) {
     INFO(op);
@@ -127,6 +127,57 @@ TEST_CASE("hostile kernels and structures are mistakes of their row", "[measurem
   }
   // A row is a model or a kernel.
   CHECK(native("device,step_s,op,model,dataset\n" + good + "v100,1,,,\n").left_out.size() == 1);
+}
+
+TEST_CASE("products side by side, softmax and layer norm: shapes there and back, and what they ask of a device",
+          "[measurements]") {
+  const MeasurementList list = native(
+      "device,step_s,op\n"
+      "v100,1e-3,\"{\"\"gemm\"\": [64, 32, 16, 8]}\"\n"
+      "v100,1e-3,\"{\"\"softmax\"\": [100, 512]}\"\n"
+      "v100,1e-3,\"{\"\"softmax\"\": [100, 10240]}\"\n"
+      "v100,1e-3,\"{\"\"layer_norm\"\": [100, 512]}\"\n");
+  REQUIRE(list.rows.size() == 4);
+  const auto work = [&](std::size_t i) { return workloads::kernel_work(*list.rows[i].kernel).front(); };
+  CHECK(subject(list.rows[0]) == "batched gemm");
+  CHECK(work(0).products == 8);
+  CHECK(work(0).flops.fixed == 8 * 2 * 64 * 32 * 16);
+  CHECK(work(0).bytes.fixed == 8 * 4 * (64 * 16 + 16 * 32 + 64 * 32));
+  // A row of 512 stays in registers: read once, written once. One of 10,240 is read three times. Layer norm reads twice.
+  CHECK(work(1).bytes.fixed == 2 * 4 * 100 * 512);
+  CHECK(work(2).bytes.fixed == 4 * 4.0 * 100 * 10240);
+  CHECK(work(3).bytes.fixed == 3 * 4 * 100 * 512);
+  std::string again = native_header();
+  for (const auto& m : list.rows) again += native_row(m);
+  const MeasurementList read = native(again);
+  REQUIRE(read.rows.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(native_row(read.rows[i]) == native_row(list.rows[i]));
+}
+
+TEST_CASE("NeuSight's kernels: a linear layer is one product, batched ones are several, and the rest are rows or numbers",
+          "[measurements]") {
+  const File file("kernels.csv",
+                  "op,device,b,h,m,n,k,latency_ms,torch,cuda\n"
+                  "linear,Tesla T4,4,,128,256,512,0.5,2.1.0,cu121\n"
+                  "bmm,Tesla P4,16,,128,64,32,0.25,2.1.0,cu121\n"
+                  "add,NVIDIA A100-PCIE-40GB,32,1024,,,,0.1,2.1.0,cu121\n"
+                  "relu,NVIDIA A100-PCIE-40GB,2000000,1024,,,,0.1,2.1.0,cu121\n"
+                  "softmax,Tesla V100-PCIE-32GB,32,2048,,,,0.1,2.1.0,cu121\n"
+                  "ln,Tesla P100-PCIE-16GB,32,2048,,,,0.1,2.1.0,cu121\n"
+                  "conv,Tesla T4,1,,1,1,1,0.1,2.1.0,cu121\n"
+                  "ln,Tesla K40,32,2048,,,,0.1,2.1.0,cu121\n");
+  const MeasurementList list = read_neusight(file.path());
+  REQUIRE(list.rows.size() == 6);
+  CHECK(list.found == 8);
+  const auto& product = std::get<workloads::GemmKernel>(*list.rows[0].kernel);
+  CHECK((product.m == 512 && product.n == 256 && product.k == 512 && product.count == 1));
+  CHECK(list.rows[0].device == "t4");
+  CHECK(list.rows[0].step_s == Approx(5e-4));
+  CHECK(std::get<workloads::GemmKernel>(*list.rows[1].kernel).count == 16);
+  CHECK(std::get<workloads::ElementwiseKernel>(*list.rows[2].kernel).inputs == 2);
+  CHECK(std::get<workloads::ElementwiseKernel>(*list.rows[3].kernel).numbers == 2048000000);
+  CHECK(subject(list.rows[4]) == "softmax");
+  CHECK(subject(list.rows[5]) == "layer norm");
 }
 
 TEST_CASE("every column is documented, and every example can be read", "[measurements]") {
