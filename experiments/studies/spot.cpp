@@ -25,7 +25,8 @@ using policies::SpotTerms;
 using policies::ZoneClasses;
 using policies::ZoneLaw;
 
-constexpr double kMostCells = 4e6;  ///< work x slack of a table
+constexpr double kMostCells = 1e6;       ///< work x slack of a table: its memory
+constexpr double kMostStartCells = 1e7;  ///< times the restart: the time to fill it
 constexpr std::size_t kMostZones = 3;
 const ZoneClasses kLearned{.ages = {2, 5, 10, 20, 40, 80, 160, 320}, .rough_age = 40};
 const ZoneClasses kWithoutAges{.recent = {0.2, 0.4, 0.6, 0.8}};
@@ -307,8 +308,12 @@ std::unique_ptr<StudyParameters> read_spot(sim::ObjectReader& in, const Paths& p
       const SpotTerms terms = question.terms(deadline_h, restart_min);
       if (terms.slack() < terms.restart)
         in.value().refuse("\"deadlines_h\" that on-demand nodes can keep after one restart", mistakes);
-      else if (static_cast<double>(terms.work + 1) * (terms.slack() + 1) > kMostCells)
-        in.value().refuse(fmt::format("work and slack of which the steps' product is at most {:.0f}", kMostCells), mistakes);
+      else if (const double cells = static_cast<double>(terms.work + 1) * (terms.slack() + 1);
+               cells > kMostCells || cells * terms.restart > kMostStartCells)
+        in.value().refuse(
+            fmt::format("work and slack of which the steps' product is at most {:.0f}, and with the restart's {:.0f}", kMostCells,
+                        kMostStartCells),
+            mistakes);
     }
   }
   const NodeKind kind{.gpu = in.text("gpu", "v100"), .gpus_per_node = in.integer("gpus_per_node", sim::between(1, 1e4), 1)};

@@ -26,9 +26,9 @@ double mean_usd(const std::vector<SpotScore>& scores) {
 
 std::vector<report::Table> spot_tables(const std::vector<SpotVariant>& variants, const std::vector<std::string>& names) {
   report::Table by_variant{.name = "spot",
-                           .title = "A job on spot nodes, by zones, deadline and restart",
+                           .title = "A job on spot nodes, by zones, deadline (h) and restart (min)",
                            .columns = {{"zones", "zones", "{:g}"},
-                                       {"deadline_h", "due, h", "{:g}"},
+                                       {"deadline_h", "due", "{:g}"},
                                        {"restart_min", "restart", "{:g}"},
                                        {"policy", "policy"},
                                        {"jobs", ""},

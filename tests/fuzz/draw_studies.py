@@ -101,6 +101,17 @@ def measured_runs(draw, scenario):
     scenario["study"] = {"name": "measured-runs", "table": table, "fractions": [0.5], "floors": [0.3], "deadlines": [0.7], "epochs": rng.choice(["same-end", "choice"])}
 
 
+def spot(draw, scenario):
+    rng = draw.rng
+    zones = ["a", "b", "c", "d"][: rng.randint(2, 4)]
+    quantiles = lambda: sorted(round(rng.uniform(0.2, 3), 2) for _ in range(rng.randint(1, 4)))
+    for key in [key for key in scenario if key not in ("name", "seed", "repetitions")]:
+        scenario.pop(key)
+    scenario["study"] = {"name": "spot", "days": 6, "step_s": 600, "work_h": rng.randint(2, 6), "deadlines_h": [rng.randint(8, 12)], "restarts_min": [rng.choice([5, 10, 30])],
+                         "jobs": rng.randint(1, 4), "processes": [{"zone": zone, "up_h": quantiles(), "down_h": quantiles()} for zone in zones],
+                         "folds": [{"train": zones[:1], "test": zones[1:]}]}
+
+
 def keep_for_steps(scenario):
     """Studies of training steps need a cluster alone."""
     for key in [key for key in scenario if key not in ("name", "seed", "repetitions", "cluster", "study")]:
@@ -109,4 +120,4 @@ def keep_for_steps(scenario):
 
 
 MAKERS = {"learning-curve": learning_curve, "characterise": characterise, "frontier": frontier, "contributions": contributions, "staged": staged,
-          "placement": placement, "threads": threads, "search": search, "measured-runs": measured_runs}
+          "placement": placement, "threads": threads, "search": search, "measured-runs": measured_runs, "spot": spot}

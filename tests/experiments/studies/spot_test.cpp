@@ -52,6 +52,10 @@ TEST_CASE("zones that are learned from and tried, unknown, or not there are mist
   CHECK(has(said(spot_scenario(R"({ "train": ["a"], "test": ["zz"] })")), "/study/folds/0"));
   CHECK(has(said(spot_scenario(R"({ "train": [], "test": ["b"] })")), "one zone or more in"));
   CHECK(has(said(spot_scenario(R"({ "train": ["a"], "test": ["b"] })", R"("table": "t.csv", )")), "one of \"table\" and"));
+  std::string large = spot_scenario(R"({ "train": ["a"], "test": ["b"] })");
+  large.replace(large.find("\"deadlines_h\": [5, 7]"), 21, "\"deadlines_h\": [900]");
+  large.replace(large.find("\"step_s\": 600"), 13, "\"step_s\": 10");
+  CHECK(has(said(large), "at most 1000000"));
 }
 
 // Uniform progress pays 10 and 20, the policies before it 12 and 18, the programme and all behind it 8 and 12, who knows the
