@@ -110,7 +110,7 @@ void StepScheduler::begin(const StepPlacement& placement, StepTimeline* timeline
   free_.clear();
   for (int device = 0; device < devices; ++device) free_.push_back(device);
   set_keys(placement);
-  chunk_of_copy_.assign(graph_.tensors(), kNone);
+  if (memory_.in_chunks()) chunk_of_copy_.assign(graph_.tensors(), kNone);
   workspace_chunk_.assign(devices, kNone);
   for (const std::int32_t op : residents_) {
     const int device = placement.device_of_op[op];

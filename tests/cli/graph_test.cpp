@@ -26,6 +26,18 @@ TEST_CASE("graph: a model unrolled, written, and read back") {
   CHECK(times(again.out) == times(unrolled.out));
 }
 
+TEST_CASE("graph: in TensorFlow's operations, with the paper's counts beside") {
+  const TemporaryFolder folder;
+  const Ended paper = run_program(folder.path(), {"graph", "nmt", "--granularity", "tensorflow"});
+  CHECK(paper.status == 0);
+  CHECK(contains(paper.out, "nmt in TensorFlow's operations, batch 64: 20596 operations"));
+  CHECK(contains(paper.out, "graph: 21130 operations, of which a step runs 20596 (Mirhoseini et al. 2017: 22097, -4.4 %)"));
+  const Ended small = run_program(folder.path(), {"graph", "rnnlm", "--granularity", "tensorflow", "--steps", "3", "--hidden",
+                                                  "8", "--vocabulary", "20", "--json", "t.json"});
+  CHECK(small.status == 0);
+  CHECK(run_program(folder.path(), {"graph", "t.json"}).status == 0);
+}
+
 TEST_CASE("graph: mistakes end with status 3, wrong usage with 2") {
   const TemporaryFolder folder;
   const auto refused = [&](std::vector<std::string> arguments, int status, std::string_view part) {
@@ -42,6 +54,10 @@ TEST_CASE("graph: mistakes end with status 3, wrong usage with 2") {
   refused({"absent.txt", "--format", "pipedream"}, 3, "absent.txt");
   refused({"rnnlm", "--batch", "0"}, 2, "--batch");
   refused({"rnnlm", "--format", "onnx"}, 2, "--format");
+  refused({"rnnlm", "--granularity", "kernels"}, 2, "--granularity");
+  refused({"rnnlm", "--steps", "3"}, 3, "with --granularity tensorflow");
+  refused({"vgg16", "--granularity", "tensorflow", "--steps", "3"}, 3, "sizes of rnnlm or nmt alone");
+  refused({"rnnlm", "--granularity", "tensorflow", "--dataset", "ptb"}, 3, "no dataset");
   const std::string many = "999999";
   CHECK(run_program(folder.path(), {"graph", "rnnlm", "--groups", many}).status == 3);
   CHECK(contains(run_program(folder.path(), {"graph", "rnnlm", "--groups", many}).err, "groups, one for each operation at most"));

@@ -166,13 +166,18 @@ TEST_CASE("random chains of layers keep their arithmetic", "[tensorflow]") {
 }
 
 TEST_CASE("layers hand on what they do in the graph of layers", "[tensorflow]") {
-  for (const char* model : {"vgg16", "resnet18", "inception-v3"}) {
-    INFO(model);
-    const ZooEntry& entry = zoo_entry(model);
-    const Network network = entry.build(dataset(entry.dataset));
+  std::vector<Network> networks{language_model({.hidden = 8, .steps = 5, .vocabulary = 20, .dropout = true}),
+                                translation_model({.layers = 3, .hidden = 8, .steps = 5, .vocabulary = 20})};
+  for (const char* model : {"vgg16", "resnet18", "inception-v3", "bert"})
+    networks.push_back(zoo_entry(model).build(dataset(zoo_entry(model).dataset)));
+  for (const Network& network : networks) {
+    INFO(network.name);
     const std::map<int, double> made = handed_on(build_tensorflow_graph(network, {}).graph);
     const std::map<int, double> layers = handed_on(build_graph(network, {.unroll = true}));
-    for (const auto& [layer, bytes] : layers) CHECK(made.at(layer) == bytes);
+    for (const auto& [layer, bytes] : layers) {
+      INFO(network.layers[static_cast<std::size_t>(layer)].name);
+      CHECK(made.at(layer) == Approx(bytes).epsilon(1e-12));
+    }
   }
 }
 

@@ -28,6 +28,27 @@ const report::Table& table_of(const report::StudySummary& summary, const std::st
 
 }  // namespace
 
+TEST_CASE("the study of threads in TensorFlow's operations", "[tensorflow]") {
+  const TemporaryFolder folder;
+  std::string text = kScenario;
+  const auto replace = [&](const std::string& what, const std::string& by) { text.replace(text.find(what), what.size(), by); };
+  replace(R"("repetitions": 2)", R"("repetitions": 1)");
+  replace(R"("name": "threads")", R"("name": "threads", "granularity": "tensorflow")");
+  replace(R"({ "job_id": "c", "model": "rnnlm", "batch_size": 16, "steps": 100 })",
+          R"({ "job_id": "c", "model": "alexnet", "batch_size": 16, "steps": 100 })");
+  const auto scenario = scenarios::load_scenario(folder.write("s.json", text), {});
+  bool failed = true;
+  const report::StudySummary summary = scenarios::run_study(*scenario, {.out = folder.path() + "/out", .processes = 1}, failed);
+  CHECK_FALSE(failed);
+  // ResNet-18's largest kinds are there, and its batch norm has fallen apart into element-wise operations.
+  std::set<std::string> kinds;
+  for (const auto& row : table_of(summary, "threads").rows) kinds.insert(std::get<std::string>(row[3]));
+  CHECK(kinds.contains("convolution"));
+  CHECK(kinds.contains("element-wise"));
+  CHECK_FALSE(kinds.contains("normalisation"));
+  CHECK(table_of(summary, "threads-strategies").rows.size() == 3 * 21);
+}
+
 TEST_CASE("the study of threads on a machine of one's own") {
   const TemporaryFolder folder;
   const auto scenario = scenarios::load_scenario(folder.write("s.json", kScenario), {});
