@@ -11,8 +11,7 @@ using sim::StageTraining;
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kTrained = 20000;  // epochs, for the grids of one plan: some 20 ms
-constexpr double kFewestPoints = 24, kMostPoints = 400;
+constexpr double kFewestPoints = 12, kMostPoints = 400;
 constexpr double kAnotherBatch = 1e-300;  ///< than any choice's: the rate warms up
 
 }  // namespace
@@ -74,18 +73,19 @@ bool StageSheet::reaches_target(const StageTraining& t) const {
 namespace {
 
 /// A job of few epochs is the more sensitive to where it stands, and takes less to train.
-int points_for(const StageSheet& sheet) {
+int points_for(const StageSheet& sheet, double trained_epochs) {
   const StageProblem& problem = sheet.problem();
   if (problem.ends.empty()) return 0;
   const double stage = (problem.ends.back() - problem.from.progress.epochs_trained) / static_cast<double>(problem.ends.size());
   const double epochs = stage * (sheet.stages() - 1);  // the last stage as long as the others
-  return static_cast<int>(std::clamp(kTrained / (2 * static_cast<double>(sheet.classes().size()) * std::max(1.0, epochs)),
+  return static_cast<int>(std::clamp(trained_epochs / (2 * static_cast<double>(sheet.classes().size()) * std::max(1.0, epochs)),
                                      kFewestPoints, kMostPoints));
 }
 
 }  // namespace
 
-StageFlows::StageFlows(const StageSheet& sheet) : sheet_(sheet), classes_(sheet.classes().size()), points_(points_for(sheet)) {
+StageFlows::StageFlows(const StageSheet& sheet, double trained_epochs)
+    : sheet_(sheet), classes_(sheet.classes().size()), points_(points_for(sheet, trained_epochs)) {
   std::vector<sim::Progress> best;
   span_grids(best);
   flows_.resize(best.size() * static_cast<std::size_t>(points_) * 2 * classes_);

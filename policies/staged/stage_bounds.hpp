@@ -72,7 +72,8 @@ struct TimePrice {
 /// Trainings over the grid, shared by the bounds of all prices.
 class StageFlows {
  public:
-  explicit StageFlows(const StageSheet& sheet);
+  /// Of as many points as so many epochs of training allow.
+  StageFlows(const StageSheet& sheet, double trained_epochs);
 
   struct Flow {
     int to = -1;  ///< point at the stage's end, rounded up; -1: the job ends

@@ -1,6 +1,7 @@
 #include "policies/staged/stage_planner.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -15,6 +16,12 @@ namespace {
 using sim::Configuration;
 using sim::StageTraining;
 
+/// Epochs to be trained for bounds, and labels in all beyond which finer bounds are worth their while.
+struct Effort {
+  double trained_epochs;
+  std::size_t most_labels;
+};
+constexpr std::array<Effort, 3> kEfforts{{{4000, 400}, {16000, 6000}, {48000, std::numeric_limits<std::size_t>::max()}}};
 constexpr int kPrices = 8;          // of time, that are tried at most
 constexpr double kAlike = 0.02;     // prices this close bound alike
 constexpr std::size_t kBounds = 3;  // kept: the best at the beginning is not the best everywhere
@@ -23,7 +30,6 @@ constexpr std::size_t kBounds = 3;  // kept: the best at the beginning is not th
 struct Node {
   StageTraining training;
   int training_class = -1;  ///< of the stage that led here; -1: none or another
-  int point = 0;            ///< of the next stage's grid, where the job has not ended
   std::vector<int> next;    ///< node by class; -1: not yet known
 };
 
@@ -45,11 +51,14 @@ class Planner {
     Node root{.training = {.end = problem_.from.progress}, .next = std::vector<int>(sheet_.classes().size(), -1)};
     nodes_.push_back(std::move(root));
     labels_.push_back({.time_s = problem_.from.time_s, .cost_usd = problem_.from.cost_usd, .paid = problem_.from.paid});
-    if (sheet_.stages() > 1) flows_ = std::make_unique<StageFlows>(sheet_);
     try_keeping_one();
-    if (flows_) bound_the_rest();
-    std::vector<int> level{0};
-    for (int stage = 0; !level.empty(); ++stage) level = extend(level, stage);
+    for (const Effort& effort : kEfforts) {
+      if (sheet_.stages() > 1) {
+        flows_ = std::make_unique<StageFlows>(sheet_, effort.trained_epochs);
+        bound_the_rest();
+      }
+      if (extend_all(effort.most_labels)) break;
+    }
     return best();
   }
 
@@ -74,7 +83,6 @@ class Planner {
     Node next{.training = sheet_.train(from.training.end, batch_before, training_class, stage),
               .training_class = training_class,
               .next = std::vector<int>(sheet_.classes().size(), -1)};
-    if (flows_ && !next.training.ended) next.point = flows_->point(stage + 1, next.training.end.training.progress);
     nodes_.push_back(std::move(next));
     return nodes_[static_cast<std::size_t>(node)].next[k] = static_cast<int>(nodes_.size()) - 1;
   }
@@ -131,7 +139,7 @@ class Planner {
           Label made = step(at, candidate, stage);
           const Node& node = node_of(made);
           if (node.training.ended && !sheet_.reaches_target(node.training)) continue;
-          const double rest = node.training.ended ? 0 : bounds.of(stage + 1, node.point, candidate);
+          const double rest = node.training.ended ? 0 : bounds.of(stage + 1, point_of(node, stage + 1), candidate);
           const double worth = bounds.price().usd * (made.cost_usd - made.ahead_usd) + bounds.price().per_s * made.time_s + rest;
           if (worth < least) least = worth, next = std::move(made);
         }
@@ -151,6 +159,7 @@ class Planner {
 
   /// Bounds without a price of time, of time alone, and at the prices between that say most (Handler and Zang 1980).
   void bound_the_rest() {
+    bounds_.clear();
     const auto try_price = [&](TimePrice price) {
       bounds_.push_back(std::make_unique<StageBounds>(sheet_, *flows_, price));
       return follow(*bounds_.back());
@@ -214,7 +223,8 @@ class Planner {
   }
 
   bool hopeless(const Label& so_far, int stage) const {
-    const int point = node_of(so_far).point;
+    if (bounds_.empty()) return false;
+    const int point = point_of(node_of(so_far), stage);
     return hopeless(so_far, [&](const StageBounds& bounds) { return bounds.of(stage, point, so_far.held); });
   }
 
@@ -222,11 +232,23 @@ class Planner {
   bool is_hopeless_with(int from, int training_class, int stage) const {
     const Label& so_far = label(from);
     if (stage == 0 || so_far.held < 0) return false;
-    const int point = node_of(so_far).point;
+    const int point = point_of(node_of(so_far), stage);
     const bool same = sheet_.candidate(so_far.held).training_class == training_class;
     return hopeless(so_far, [&](const StageBounds& bounds) {
       return same ? bounds.of(stage, point, so_far.held) : bounds.of_change(stage, point, so_far.held, training_class);
     });
+  }
+
+  int point_of(const Node& node, int stage) const { return flows_->point(stage, node.training.end.training.progress); }
+
+  /// False when there are more labels than `most` to extend: then nothing is known but the plans that were found.
+  bool extend_all(std::size_t most) {
+    std::vector<int> level{0};
+    for (int stage = 0; !level.empty(); ++stage) {
+      if (extended_ + level.size() > most) return false;
+      level = extend(level, stage);
+    }
+    return true;
   }
 
   std::vector<int> extend(const std::vector<int>& level, int stage) {
