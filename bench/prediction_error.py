@@ -7,6 +7,8 @@ with (policies/harness/rent.cpp, validated_error) and the tables of docs/evidenc
 Groups are one laboratory's software on one device; each counts once, whatever its rows. Of a group the mean of log(measured /
 predicted) and the variance around it; over the groups the mean of the means (the bias), the variance between them, and the mean
 of the variances within. An unseen group deviates by sqrt(between (1 + 1/groups) + within).
+`rent` keeps one worker's bias for several: what their deviation around that bias has beyond one worker's stands in the column
+`more`, of data sheets.
 """
 import csv
 import math
@@ -96,11 +98,12 @@ def ranks(values):
 
 def main(program):
     print(f"{'known of the machine':<22}{'workers':<19}{'groups':>7}{'rows':>6}{'measured/predicted':>20}{'deviation':>11}"
-          f"{'median %':>10}{'p90 %':>8}{'bias %':>8}{'in 90 %':>9}{'rank':>6}")
+          f"{'median %':>10}{'p90 %':>8}{'bias %':>8}{'in 90 %':>9}{'rank':>6}{'more':>6}")
     with tempfile.TemporaryDirectory() as folder:
         measured = measured_rows(program, folder)
         for level, options in LEVELS:
             all_rows = errors(program, measured, options, folder)
+            one = None
             for spread in ("one", "several of a node", "several nodes"):
                 groups, of_groups = {}, {}
                 for laboratory, device, its, error, measured_s, predicted_s in all_rows:
@@ -110,6 +113,8 @@ def main(program):
                 if len(groups) < 2:
                     continue
                 bias, deviation = unseen(list(groups.values()))
+                one = one or (bias, deviation)
+                more = math.sqrt(max(0, deviation ** 2 + (bias - one[0]) ** 2 - one[1] ** 2))
                 # Each group's rows in the interval that the others make.
                 inside = [statistics.fmean(abs(e - b) <= NINETY * d for e in group)
                           for name, group in groups.items()
@@ -120,7 +125,8 @@ def main(program):
                          for g in of_groups.values() if len(g) > 2]
                 print(f"{level:<22}{spread:<19}{len(groups):>7}{sum(map(len, groups.values())):>6}{math.exp(bias):>20.2f}"
                       f"{deviation:>11.2f}{100 * statistics.fmean(medians):>10.1f}{100 * statistics.fmean(p90):>8.1f}"
-                      f"{100 * math.expm1(-bias):>+8.1f}{100 * statistics.fmean(inside):>9.0f}{statistics.fmean(order):>6.2f}")
+                      f"{100 * math.expm1(-bias):>+8.1f}{100 * statistics.fmean(inside):>9.0f}{statistics.fmean(order):>6.2f}"
+                      f"{f'{more:.2f}' if level == 'data sheet' and spread != 'one' else '-':>6}", flush=True)
 
 
 if __name__ == "__main__":

@@ -102,7 +102,6 @@ class EstimatorSet {
 double peak_flops_in(const sim::Device& device, sim::Precision precision);
 
 /// The sweep for a network of this structure: of RNNs where it has a recurrent layer.
-workloads::SweepSettings sweep_for(const workloads::StructureFeatures& features,
-                                   sim::Precision precision = sim::Precision::fp32);
+workloads::SweepSettings sweep_for(const workloads::StructureFeatures& features, sim::Precision precision = sim::Precision::fp32);
 
 }  // namespace rehearse::policies

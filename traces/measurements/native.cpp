@@ -48,7 +48,8 @@ constexpr MeasurementColumn kColumns[] = {
     {"power_w", "mean watts of one worker's device"},
     {"power_limit_w", "under which it ran (none)"},
     {"spread", "of repetitions: interquartile range of step_s over its median"},
-    {"source", "who measured, then any words, of which one may be a stack: rows of several workers are compared with one of the same"},
+    {"source",
+     "who measured, then any words, of which one may be a stack: rows of several workers are compared with one of the same"},
 };
 
 struct KnownNames {

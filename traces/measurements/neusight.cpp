@@ -1,5 +1,5 @@
-// NeuSight (Lee, Phanishayee and Mahajan, "Forecasting GPU Performance for Deep Learning Training and Inference", ASPLOS 2025): times of
-// single forward kernels, PyTorch 2.1, single precision without TF32. One file of all its devices and operations.
+// NeuSight (Lee, Phanishayee and Mahajan, "Forecasting GPU Performance for Deep Learning Training and Inference", ASPLOS 2025):
+// times of single forward kernels, PyTorch 2.1, single precision without TF32. One file of all its devices and operations.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -237,8 +237,8 @@ std::string to_json(const workloads::Kernel& kernel) {
                    return fmt::format(R"({{"elementwise": {{"numbers": {}, "inputs": {}}}}})", e.numbers, e.inputs);
                  },
                  [](const workloads::RowsKernel& r) {
-                   return fmt::format(R"({{"{}": [{}, {}]}})",
-                                      r.what == workloads::RowsOf::softmax ? "softmax" : "layer_norm", r.rows, r.length);
+                   return fmt::format(R"({{"{}": [{}, {}]}})", r.what == workloads::RowsOf::softmax ? "softmax" : "layer_norm",
+                                      r.rows, r.length);
                  }},
       kernel);
 }

@@ -280,10 +280,9 @@ std::string variant_of(const Measurement& m) {
   if (!m.kernel) return fmt::format("{:020.3f}", m.batch_per_worker);
   std::string key;
   for (const OpWork& w : kernel_work(*m.kernel))
-    key += w.matrix.m.fixed > 0
-               ? fmt::format("{:.0f} {:.0f} {:.0f} {} {:.0f}|", w.matrix.m.fixed, w.matrix.n.fixed, w.matrix.k.fixed, w.repeats,
-                             w.products)
-               : fmt::format("{:.0f} bytes|", w.bytes.fixed);
+    key += w.matrix.m.fixed > 0 ? fmt::format("{:.0f} {:.0f} {:.0f} {} {:.0f}|", w.matrix.m.fixed, w.matrix.n.fixed,
+                                              w.matrix.k.fixed, w.repeats, w.products)
+                                : fmt::format("{:.0f} bytes|", w.bytes.fixed);
   return key;
 }
 

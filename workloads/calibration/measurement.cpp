@@ -77,8 +77,8 @@ std::vector<OpWork> work(const ElementwiseKernel& e) {
 }
 
 /// How often numbers are read, and once they are written. Layer norm reads for the mean and variance, then to normalise. Softmax
-/// reads for the maximum, for the sum, and to divide; rows that fit a warp's registers stay there, and of somewhat longer ones one
-/// reading is spared (PyTorch's SoftMax.cu).
+/// reads for the maximum, for the sum, and to divide; rows that fit a warp's registers stay there, and of somewhat longer ones
+/// one reading is spared (PyTorch's SoftMax.cu).
 double readings(const RowsKernel& r) {
   constexpr int kInRegisters = 1024, kOnChip = 8192;
   if (r.what == RowsOf::layer_norm) return 2;
@@ -104,14 +104,13 @@ Network network_of(const MeasuredNetwork& structure) {
 
 std::string subject(const Measurement& m) {
   if (!m.kernel) return m.dataset.empty() ? m.model : m.model + "/" + m.dataset;
-  return std::visit(Overloaded{[](const GemmKernel& g) -> std::string { return g.count > 1 ? "batched gemm" : "gemm"; },
-                               [](const ConvKernel& c) { return fmt::format("conv {}", name(c.pass)); },
-                               [](const RecurrentKernel& r) { return fmt::format("{} {}", name(r.cell), name(r.pass)); },
-                               [](const ElementwiseKernel&) -> std::string { return "elementwise"; },
-                               [](const RowsKernel& r) -> std::string {
-                                 return r.what == RowsOf::softmax ? "softmax" : "layer norm";
-                               }},
-                    *m.kernel);
+  return std::visit(
+      Overloaded{[](const GemmKernel& g) -> std::string { return g.count > 1 ? "batched gemm" : "gemm"; },
+                 [](const ConvKernel& c) { return fmt::format("conv {}", name(c.pass)); },
+                 [](const RecurrentKernel& r) { return fmt::format("{} {}", name(r.cell), name(r.pass)); },
+                 [](const ElementwiseKernel&) -> std::string { return "elementwise"; },
+                 [](const RowsKernel& r) -> std::string { return r.what == RowsOf::softmax ? "softmax" : "layer norm"; }},
+      *m.kernel);
 }
 
 std::vector<OpWork> kernel_work(const Kernel& kernel) {

@@ -37,8 +37,8 @@ std::string_view first_word(std::string_view text) { return text.substr(0, text.
 
 class StackFit {
  public:
-  StackFit(const sim::Stack& start, std::span<const Measurement> measurements, std::span<const Place> places,
-           const StackSet& set, const MeasurementModel& model)
+  StackFit(const sim::Stack& start, std::span<const Measurement> measurements, std::span<const Place> places, const StackSet& set,
+           const MeasurementModel& model)
       : start_(start), model_(model) {
     for (const std::size_t i : set.rows) {
       const Measurement& m = measurements[i];

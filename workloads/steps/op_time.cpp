@@ -148,8 +148,8 @@ Conditions corrected(Conditions c, const sim::Device& device, std::string_view m
 }
 
 bool OpWork::operator==(const OpWork& o) const {
-  return kind == o.kind && repeats == o.repeats && products == o.products && relative_efficiency == o.relative_efficiency && equal(flops, o.flops) &&
-         equal(bytes, o.bytes) && equal(matrix, o.matrix) &&
+  return kind == o.kind && repeats == o.repeats && products == o.products && relative_efficiency == o.relative_efficiency &&
+         equal(flops, o.flops) && equal(bytes, o.bytes) && equal(matrix, o.matrix) &&
          std::equal(fast_forms.begin(), fast_forms.end(), o.fast_forms.begin(), o.fast_forms.end(),
                     [](const sim::FastForm& a, const sim::FastForm& b) { return equal(a, b); });
 }
