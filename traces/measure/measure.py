@@ -12,6 +12,7 @@ from collections import namedtuple
 Dataset = namedtuple("Dataset", "shape classes")  # workloads/training/datasets.cpp
 DATASETS = {
     "cifar10": Dataset((3, 32, 32), 10), "cifar100": Dataset((3, 32, 32), 100), "imagenet": Dataset((3, 224, 224), 1000),
+    "coco": Dataset((3, 416, 416), 80), "voc": Dataset((3, 416, 416), 20),
     "lsun-bedroom": Dataset((3, 64, 64), 1), "ptb": Dataset((35,), 10000), "wikitext-2": Dataset((35,), 33278),
     "cmu-arctic": Dataset((1, 161, 300), 29), "librispeech-100h": Dataset((1, 161, 1270), 29),
     "librispeech-960h": Dataset((1, 161, 1230), 29)}
@@ -26,7 +27,8 @@ MODELS = {
     "resnet101": Model(SMALL_IMAGES, "momentum", (4, 8, 16, 32)), "resnet152": Model(SMALL_IMAGES, "momentum", (4, 8, 16, 32)),
     "inception-v3": Model(IMAGES, "momentum", (4, 8, 16, 32)), "dcgan": Model(("lsun-bedroom",), "adam", (8, 16, 32, 64, 128)),
     "rnnlm": Model(("ptb", "wikitext-2"), "sgd", (5, 10, 20, 40)),
-    "deepspeech2": Model(("librispeech-960h", "librispeech-100h", "cmu-arctic"), "momentum", (2, 4, 8))}
+    "deepspeech2": Model(("librispeech-960h", "librispeech-100h", "cmu-arctic"), "momentum", (2, 4, 8)),
+    "yolov3": Model(("coco", "voc"), "momentum", (1, 2, 4, 8))}
 OP_KINDS = ("gemm", "conv", "rnn", "elementwise")  # kernels.KINDS
 
 COLUMNS = ("model,dataset,device,nodes,workers_per_node,batch_per_worker,sync,step_s,op,precision,forward_s,backward_s,threads,"

@@ -51,7 +51,7 @@ const std::vector<Case> kCases{
     {"no-id", "expected a key \"id\""},
     {"two-answers", "/id: expected the request's id 1, found 0"},
     {"version", "/version: expected version 1 of the protocol, found 2"},
-    {"wants-too-much", "/wants/0: expected one of \"candidates\", \"nodes\", found \"world\""},
+    {"wants-too-much", "/wants/0: expected one of \"candidates\", \"nodes\", \"now\", found \"world\""},
     {"gives-up", R"(it says "out of ideas")"},
     {"empty-menu", "a menu without any choice"},
     {"menu-is-a-number", "/menu: expected a list, found 7"},
