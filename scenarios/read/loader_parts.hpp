@@ -75,8 +75,8 @@ void mark_awaited(std::vector<sim::Job>& jobs);
 /// A quantity over time: `steps`, or a `file` with columns time_s and value. Nothing after a mistake.
 std::optional<sim::StepSeries> read_series(sim::JsonValue value, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
 /// The same of available_nodes, and where in it the run begins.
-std::optional<sim::Availability> read_availability(sim::JsonValue value, const Paths& paths, Scenario& scenario,
-                                                   sim::Mistakes& mistakes);
+std::optional<sim::RecordedCapacity> read_availability(sim::JsonValue value, const Paths& paths, Scenario& scenario,
+                                                       sim::Mistakes& mistakes);
 /// A mistake where the floor of one of the scenario's jobs [begin, end), which `entry` gave, is above what it is believed to
 /// reach.
 void check_floors(const Scenario& scenario, std::size_t begin, std::size_t end, sim::JsonValue entry, const OwnModels& own,

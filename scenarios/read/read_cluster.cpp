@@ -285,15 +285,15 @@ std::optional<sim::StepSeries> read_series(sim::JsonValue value, const Paths& pa
   return series;
 }
 
-std::optional<sim::Availability> read_availability(sim::JsonValue value, const Paths& paths, Scenario& scenario,
-                                                   sim::Mistakes& mistakes) {
+std::optional<sim::RecordedCapacity> read_availability(sim::JsonValue value, const Paths& paths, Scenario& scenario,
+                                                       sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
   std::optional<sim::StepSeries> nodes = read_steps(value, in, "available_nodes", paths, scenario, mistakes);
   const double offset_s = in.number("offset_s", kTimes, 0);
   const auto repeat_s = in.maybe_number("repeat_s", {.low = 1, .high = kTimes.high});
   in.finish();
   if (!nodes) return std::nullopt;
-  sim::Availability availability{.nodes = std::move(*nodes), .offset_s = offset_s};
+  sim::RecordedCapacity availability{.nodes = std::move(*nodes), .offset_s = offset_s};
   if (!repeat_s) return availability;
   availability.repeat_s = *repeat_s;
   if (*repeat_s <= availability.nodes.steps().back().time_s)

@@ -155,7 +155,7 @@ struct Instance {
 };
 
 /// How many nodes of a spot pool a cloud has, over time: as it was recorded.
-struct Availability {
+struct RecordedCapacity {
   StepSeries nodes;
   double offset_s = 0;                                        ///< of the series, at date 0
   double repeat_s = std::numeric_limits<double>::infinity();  ///< the series begins anew after so long
@@ -168,7 +168,7 @@ struct Spot {
   double mean_up_s = std::numeric_limits<double>::infinity();  ///< of a node, until it is taken away by itself
   double down_s = 300;                                         ///< until another takes its place
   double warning_s = 120;                                      ///< before a node is taken away
-  std::optional<Availability> availability;                    ///< none: as many as the pool has
+  std::optional<RecordedCapacity> availability;                ///< none: as many as the pool has
 };
 
 /// Nodes that are rented when a job comes and let go when they are idle.

@@ -241,7 +241,7 @@ std::optional<Revocation> NodeRevocations::next_above_bid() {
 /// The last nodes of the pool are those that the cloud does not have.
 std::optional<Revocation> NodeRevocations::next_missing() {
   if (!pool_.spot->availability) return std::nullopt;
-  const Availability& of = *pool_.spot->availability;
+  const RecordedCapacity& of = *pool_.spot->availability;
   const auto& steps = of.nodes.steps();
   const bool repeats = of.repeat_s != kNever;
   const auto missing = [&](std::size_t step) { return steps[step % steps.size()].value <= node_; };

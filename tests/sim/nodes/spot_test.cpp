@@ -46,7 +46,7 @@ TEST_CASE("a price that is above the bid from the beginning") {
 
 TEST_CASE("nodes come and go as a recording of the available ones has it, the last ones first") {
   // Four nodes, then one from 100 to 150, none to 200, four again. Node 0 is away from 150 to 200, node 3 from 100 to 200.
-  const Availability recorded{.nodes = StepSeries({{0, 4}, {100, 1}, {150, 0}, {200, 4}})};
+  const RecordedCapacity recorded{.nodes = StepSeries({{0, 4}, {100, 1}, {150, 0}, {200, 4}})};
   Cluster cluster = spot_cluster({.warning_s = 5, .availability = recorded});
   const auto absences = [&](int node, int count) {
     NodeRevocations of(cluster, 0, node, 1, 0);
@@ -59,11 +59,11 @@ TEST_CASE("nodes come and go as a recording of the available ones has it, the la
   CHECK(absences(0, 3) == Absences{{150, 50}});
   CHECK(absences(3, 3) == Absences{{100, 100}});
   // From 120 s on, anew every 300 s: node 3 is away at first, to 80, and again from 280 to 380.
-  cluster.pools[0].spot->availability = Availability{.nodes = recorded.nodes, .offset_s = 120, .repeat_s = 300};
+  cluster.pools[0].spot->availability = RecordedCapacity{.nodes = recorded.nodes, .offset_s = 120, .repeat_s = 300};
   CHECK(absences(3, 3) == Absences{{0, 80}, {280, 100}, {580, 100}});
   CHECK(absences(0, 2) == Absences{{30, 50}, {330, 50}});
   // Never fewer than two: nodes 0 and 1 stay for ever. Never more: nodes 2 and 3 never come.
-  cluster.pools[0].spot->availability = Availability{.nodes = StepSeries({{0, 2}, {50, 2}}), .repeat_s = 60};
+  cluster.pools[0].spot->availability = RecordedCapacity{.nodes = StepSeries({{0, 2}, {50, 2}}), .repeat_s = 60};
   CHECK(absences(1, 2).empty());
   CHECK(absences(2, 2) == Absences{{0, kNever}});
   // Away by price from 90 to 120 as well, and without a lap the last value holds.
