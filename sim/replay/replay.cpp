@@ -166,7 +166,7 @@ void ReplayRun::decide(double now_s) {
   for (const JobSlot slot : ended_) {                      // only now does nobody know the slot any more
     if (live_[slot].state < JobState::finished) continue;  // it pauses
     live_[slot] = {};                                      // its course, epoch by epoch, would be kept until another job comes
-    jobs_[slot].menu = {};
+    jobs_[slot] = {};
     free_slots_.push_back(slot);
   }
   ended_.clear();

@@ -56,9 +56,11 @@ class Exported(unittest.TestCase):
         return os.path.join(self.scratch, name)
 
     def zoo(self):
-        """(name, millions of parameters, folder) of every model."""
+        """(name, millions of parameters, folder) of every model but the one that answers with maps, which has no exported loss."""
         for entry in json.loads(run(REHEARSE, "list", "models", "--json").stdout):
             model = entry["model"]
+            if model == "yolov3":
+                continue
             yield model, entry["parameters_millions"], self.export({"name": model, "model": model, "epochs": 12, "batch_size": 30, "workers": 4}, name=model)
 
     def hostile(self, rounds):
@@ -101,6 +103,11 @@ class Plain(Exported):
             objective = {"dcgan": "adversarial", "rnnlm": "positions", "nmt": "positions", "gpt2": "positions", "bert": "span",
                          "deepspeech2": "ctc"}.get(model, "classes")
             self.assertEqual(settings["LOSS"], objective)
+
+    def test_a_detector_is_refused(self):
+        with self.assertRaises(AssertionError) as refused:
+            self.export({"model": "yolov3", "epochs": 1, "batch_size": 8})
+        self.assertIn("expected an output that is a vector or a sequence, found (13, 13, 255)", str(refused.exception))
 
     def test_an_adversarial_training_has_two_groups_of_layers(self):
         settings = constants(os.path.join(self.export({"model": "dcgan", "epochs": 1, "batch_size": 8}), "settings.py"))

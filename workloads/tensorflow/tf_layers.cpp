@@ -173,6 +173,7 @@ TfTensor TfLayers::at_step(int layer, int step) {
                    const bool is_max = p.kind == Pooling::max;
                    return tf::window(b_, is_max ? "MaxPool" : "AvgPool", x(0), step_bytes(layer), is_max);
                  },
+                 [&](const Upsample&) { return tf::window(b_, "ResizeNearestNeighbor", x(0), step_bytes(layer), false); },
                  [&](const GlobalPool&) { return tf::window(b_, "AvgPool", x(0), step_bytes(layer), false); },
                  [&](const LocalResponseNorm&) { return tf::window(b_, "LRN", x(0), step_bytes(layer), true); },
                  [&](const Dropout&) { return tf::dropout(b_, x(0)); },

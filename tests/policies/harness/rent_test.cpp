@@ -57,7 +57,7 @@ struct Market {
   }
 };
 
-const RentChoice& of(const std::vector<RentChoice>& all, int pool, int workers, double batch, sim::Precision precision) {
+RentChoice of(const std::vector<RentChoice>& all, int pool, int workers, double batch, sim::Precision precision) {
   for (const RentChoice& one : all)
     if (one.plan.pool == pool && one.plan.workers == workers && one.plan.batch == batch && one.precision == precision) return one;
   throw std::runtime_error("no such choice");
@@ -122,7 +122,7 @@ TEST_CASE("rent: what is known of a device narrows the interval; more nodes wide
 TEST_CASE("rent: a batch that does not fit is trained in parts whose gradients are summed") {
   Market market;
   market.cluster.devices[0].memory_bytes = 1.6e9;
-  const RentChoice& parts = of(market.choices(), 0, 1, 512, sim::Precision::fp32);
+  const RentChoice parts = of(market.choices(), 0, 1, 512, sim::Precision::fp32);
   CHECK(parts.accumulation > 1);
   CHECK(parts.plan.memory_bytes.expected <= sim::kUsableMemory * 1.6e9);
   // The same samples in parts take no less time than at once.
