@@ -155,7 +155,8 @@ int plan_command(const PlanArguments& arguments) {
   print_limits(r, request.goal, how);
   say("\n{}", wrapped(stack_words(stack, precisions[static_cast<std::size_t>(precision)])));
   say("{}\n", report::billing_line(plan->scenario.costs.billing, plan->scenario.costs.minimum_node_s));
-  if (!arguments.export_to.empty()) export_planned(arguments.export_to, request, *r.best, {.cluster = cluster, .framework = arguments.framework});
+  if (!arguments.export_to.empty())
+    export_planned(arguments.export_to, request, *r.best, {.cluster = cluster, .framework = arguments.framework});
   return kOk;
 }
 

@@ -39,8 +39,7 @@ class HeardConfigurator final : public sim::Configurator {
 Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellProgress& on_progress,
                     void (*drive)(sim::EventQueue&, sim::EventHandler&)) {
   const policies::PolicySpec& spec = scenario.policies[task.policy];
-  const std::vector<sim::Job> generated =
-      scenario.redraws_jobs() ? scenario.jobs_of(task.repetition) : std::vector<sim::Job>();
+  const std::vector<sim::Job> generated = scenario.redraws_jobs() ? scenario.jobs_of(task.repetition) : std::vector<sim::Job>();
   const std::vector<sim::Job>& jobs = scenario.redraws_jobs() ? generated : scenario.jobs;
   const workloads::Belief belief(scenario.cluster, scenario.profile_models);
   const workloads::World world(belief, scenario.world_errors, scenario.seed, task.repetition);
@@ -69,33 +68,32 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
   const OutputSettings& out = scenario.output;
   const auto is_wanted = [&](Record record) { return is_written(record, task.repetition); };
   double timed_for_metrics = 0;  // steps that no decision asked for
-  report::RunRecorder recorder(
-      {.folder = task.folder,
-       .policy = spec.name,
-       .repetition = task.repetition,
-       .files = {.jobs = is_wanted(out.jobs),
-                 .decisions = is_wanted(out.decisions),
-                 .events = is_wanted(out.events),
-                 .stages = is_wanted(out.stages),
-                 .curves = is_wanted(out.curves),
-                 .predictions = is_wanted(out.predictions),
-                 .utilization = is_wanted(out.utilization),
-                 .life = is_wanted(out.life),
-                 .nodes = is_wanted(out.nodes)},
-       .measure = scenario.measure,
-       .cluster = &scenario.cluster,
-       .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
-       .reference_alone =
-           [&](const sim::Job& job) {
-             const double before = static_cast<double>(workloads::steps_timed(belief));
-             const policies::Bundle::AloneRun alone = bundle.manual_alone(job);
-             timed_for_metrics += static_cast<double>(workloads::steps_timed(belief)) - before;
-             return report::AloneRun{.time_s = alone.time_s, .devices = alone.devices};
-           },
-       .profiling_usd =
-           [&](const sim::Profile& profile) {
-             return profiling ? profiling->cost_usd(profile) / scenario.profiling_reuse_jobs : 0.0;
-           }});
+  report::RunRecorder recorder({.folder = task.folder,
+                                .policy = spec.name,
+                                .repetition = task.repetition,
+                                .files = {.jobs = is_wanted(out.jobs),
+                                          .decisions = is_wanted(out.decisions),
+                                          .events = is_wanted(out.events),
+                                          .stages = is_wanted(out.stages),
+                                          .curves = is_wanted(out.curves),
+                                          .predictions = is_wanted(out.predictions),
+                                          .utilization = is_wanted(out.utilization),
+                                          .life = is_wanted(out.life),
+                                          .nodes = is_wanted(out.nodes)},
+                                .measure = scenario.measure,
+                                .cluster = &scenario.cluster,
+                                .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
+                                .reference_alone =
+                                    [&](const sim::Job& job) {
+                                      const double before = static_cast<double>(workloads::steps_timed(belief));
+                                      const policies::Bundle::AloneRun alone = bundle.manual_alone(job);
+                                      timed_for_metrics += static_cast<double>(workloads::steps_timed(belief)) - before;
+                                      return report::AloneRun{.time_s = alone.time_s, .devices = alone.devices};
+                                    },
+                                .profiling_usd =
+                                    [&](const sim::Profile& profile) {
+                                      return profiling ? profiling->cost_usd(profile) / scenario.profiling_reuse_jobs : 0.0;
+                                    }});
   traces::VectorSource source(jobs);
   sim::NodeRules nodes = scenario.nodes;
   nodes.seed = scenario.seed;

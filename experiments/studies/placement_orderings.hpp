@@ -18,8 +18,8 @@ struct PaperAnswer {
   bool fits = true;
 };
 
-/// A row for each assumption and ordering: the paper's figures, ours, and whether it holds; then how many of eight hold. Of several
-/// assumptions, in the end, under how many each ordering holds. Orderings whose answers are missing are left open.
+/// A row for each assumption and ordering: the paper's figures, ours, and whether it holds; then how many of eight hold. Of
+/// several assumptions, in the end, under how many each ordering holds. Orderings whose answers are missing are left open.
 report::Table orderings_table(const std::vector<PaperAnswer>& answers);
 
 }  // namespace rehearse::scenarios

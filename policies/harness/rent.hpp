@@ -66,7 +66,7 @@ struct RentRules {
   double confidence = 0.9;  ///< at which a deadline and a budget must hold
   bool power_limits = false;
   std::vector<sim::Precision> precisions{sim::Precision::fp32, sim::Precision::fp16};  ///< that may be chosen, where they pay
-  double checkpoint_interval_s = 1800;  ///< on demand; spot nodes have Young's
+  double checkpoint_interval_s = 1800;                                                 ///< on demand; spot nodes have Young's
   SpotRules spot;
 };
 

@@ -7,8 +7,8 @@
 #include "scenarios/read/loader_parts.hpp"
 #include "sim/base/units.hpp"
 #include "sim/io/object_reader.hpp"
-#include "traces/networks/subject_json.hpp"
 #include "traces/networks/network_file.hpp"
+#include "traces/networks/subject_json.hpp"
 #include "workloads/training/convergence.hpp"
 #include "workloads/zoo/zoo.hpp"
 

@@ -41,8 +41,9 @@ TEST_CASE("a suite is recorded, and unchanged code passes") {
 TEST_CASE("a policy that costs more than recorded ends with status 4") {
   const Recorded folder;
   // The same policy, held to a batch size that costs more.
-  folder.write("suite/small.json", std::string(kRegressed).replace(kRegressed.find("\"manual\""), 8,
-                                                                  R"({ "name": "manual", "configure": "median-feasible" })"));
+  folder.write("suite/small.json",
+               std::string(kRegressed)
+                   .replace(kRegressed.find("\"manual\""), 8, R"({ "name": "manual", "configure": "median-feasible" })"));
   const Ended ended = run_program(folder.path(), {"regress", "suite", "--policy", "manual", "--junit", "r.xml"});
   CHECK(ended.status == 4);
   CHECK(has(ended.out, "small, manual, cost_usd: worse, +"));

@@ -101,11 +101,11 @@ sim::Job to_job(const TraceJob& from, const LookedUp& found, const TraceOptions&
   job.after_failed = chosen<sim::AfterFailed>(from.after_failed, after_failed_names());
   if (found.model < 0) return job;
   const KnownModel& model = scenario.models[static_cast<std::size_t>(found.model)];
-  job.profile = profiles.intern(model.name, from.dataset.empty() ? model.dataset : from.dataset,
-                                from.precision.empty() ? scenario.precision
-                                                       : chosen<sim::Precision>(from.precision, precision_names()),
-                                chosen<sim::LrRule>(from.lr_rule, lr_rule_names()),
-                                is_given(from.max_accumulation) ? static_cast<int>(from.max_accumulation) : 1);
+  job.profile =
+      profiles.intern(model.name, from.dataset.empty() ? model.dataset : from.dataset,
+                      from.precision.empty() ? scenario.precision : chosen<sim::Precision>(from.precision, precision_names()),
+                      chosen<sim::LrRule>(from.lr_rule, lr_rule_names()),
+                      is_given(from.max_accumulation) ? static_cast<int>(from.max_accumulation) : 1);
   return job;
 }
 

@@ -24,8 +24,8 @@ struct TraceOptions {
   std::vector<std::string> pools;  ///< in the order of Cluster::pools
   ClusterLimits cluster;
   sim::Precision precision = sim::Precision::fp32;  ///< of a job that names none
-  double readings = 1;       ///< of a job with a target that does not say
-  bool keep_origin = false;  ///< false: dates count from the first submission
+  double readings = 1;                              ///< of a job with a target that does not say
+  bool keep_origin = false;                         ///< false: dates count from the first submission
 };
 
 // From what a user or a trace says of a job to the replay's job, and back: the one place where a job's names are looked up.

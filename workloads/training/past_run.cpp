@@ -14,8 +14,9 @@ bool is_of(const PastRun& run, const sim::Profile& profile) {
 
 bool PastRun::operator==(const PastRun& o) const {
   const auto values = [](const PastRun& r) {
-    return std::tie(r.model, r.dataset, r.precision, r.lr_rule, r.max_accumulation, r.instance, r.workers, r.batch_size, r.samples, r.epochs,
-                    r.time_s, r.accuracy, r.asynchronous, r.censored, r.servers, r.learning_rate, r.curve, r.told, r.group);
+    return std::tie(r.model, r.dataset, r.precision, r.lr_rule, r.max_accumulation, r.instance, r.workers, r.batch_size,
+                    r.samples, r.epochs, r.time_s, r.accuracy, r.asynchronous, r.censored, r.servers, r.learning_rate, r.curve,
+                    r.told, r.group);
   };
   const bool no_price = std::isnan(price_usd_per_hour) && std::isnan(o.price_usd_per_hour);
   return values(*this) == values(o) && (no_price || price_usd_per_hour == o.price_usd_per_hour);

@@ -70,8 +70,8 @@ TEST_CASE("devices: names are unique, figures are plausible in their unit") {
 
 TEST_CASE("what people rent now is there: each GPU, alone and by eights, of three large clouds and two GPU clouds") {
   const auto devices = by_name(catalogue("devices.json", "devices"));
-  for (const char* name : {"a10g", "l4", "l40s", "a100", "a100-80gb", "h100", "h200", "mi300x", "gtx1080", "gtx1080ti", "titan-xp",
-                           "rtx2080ti", "m60"})
+  for (const char* name : {"a10g", "l4", "l40s", "a100", "a100-80gb", "h100", "h200", "mi300x", "gtx1080", "gtx1080ti",
+                           "titan-xp", "rtx2080ti", "m60"})
     CHECK(devices.count(name) == 1);
   std::map<std::string, std::set<int>> counts;  // by provider
   for (const auto& [name, instance] : by_name(catalogue("instances.json", "instances")))
@@ -89,9 +89,9 @@ TEST_CASE("instances: their devices exist, their prices and bandwidths are plaus
   const auto devices = by_name(catalogue("devices.json", "devices"));
   for (const auto& [name, instance] : by_name(catalogue("instances.json", "instances"))) {
     INFO(name);
-    check_keys(instance,
-               {"name", "provider", "region", "price_date", "devices", "cpu", "cpu_share", "vcpus", "memory_bytes", "price_usd_per_hour", "spot_price_usd_per_hour",
-                "inside", "network", "storage_bandwidth_bytes_per_s", "host_idle_w", "host_busy_w", "source"});
+    check_keys(instance, {"name", "provider", "region", "price_date", "devices", "cpu", "cpu_share", "vcpus", "memory_bytes",
+                          "price_usd_per_hour", "spot_price_usd_per_hour", "inside", "network", "storage_bandwidth_bytes_per_s",
+                          "host_idle_w", "host_busy_w", "source"});
     int gpus = 0;
     CHECK(instance.at("devices").size() <= 1);
     for (const json& device : instance.at("devices")) {

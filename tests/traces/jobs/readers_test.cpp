@@ -124,9 +124,11 @@ TEST_CASE("sacct: bars, steps, limits with days, GPUs among resources") {
   const Imported got = import_text(
       "sacct",
       "JobID|User|Partition|Submit|Start|End|Timelimit|AllocTRES|State|Priority\n"
-      "7|ann|gpu|2020-06-09T18:41:01|2020-06-09T18:42:01|2020-06-09T20:42:01|1-02:00:00|billing=8,cpu=8,gres/gpu=2,node=1|COMPLETED|4294901759\n"
+      "7|ann|gpu|2020-06-09T18:41:01|2020-06-09T18:42:01|2020-06-09T20:42:01|1-02:00:00|billing=8,cpu=8,gres/"
+      "gpu=2,node=1|COMPLETED|4294901759\n"
       "7.batch|||2020-06-09T18:42:01|2020-06-09T18:42:01|2020-06-09T20:42:01||cpu=8,gres/gpu=2,node=1|COMPLETED|\n"
-      "8_1|bob|gpu|2020-06-09T18:41:02|2020-06-09T18:41:02|2020-06-09T18:41:42|00:30|cpu=4,gres/gpu:a100=1,gres/gpu:v100=2|TIMEOUT|\n"
+      "8_1|bob|gpu|2020-06-09T18:41:02|2020-06-09T18:41:02|2020-06-09T18:41:42|00:30|cpu=4,gres/gpu:a100=1,gres/"
+      "gpu:v100=2|TIMEOUT|\n"
       "9|bob|cpu|2020-06-09T18:41:03|2020-06-09T18:41:03|2020-06-09T18:42:03|UNLIMITED|cpu=4,node=1|FAILED|1\n"
       "10|bob|gpu|2020-06-09T18:41:04|Unknown|Unknown|01:00:00|gres/gpu=1|PENDING|1\n"
       "11|bob|gpu|2020-06-09T18:41:05|2020-06-09T18:41:04|2020-06-09T18:42:04|01:00:00|gres/gpu=1|CANCELLED by 1000|1\n"
