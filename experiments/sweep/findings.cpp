@@ -1,6 +1,7 @@
 #include "experiments/sweep/findings.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -202,8 +203,10 @@ report::Table best_by_point(const SweepPlan& plan, const SweepDatabase& database
 
 std::string write_sweep_page(const std::string& path, const SweepPlan& plan, const std::string& database,
                              const report::Table& table) {
-  // Beside the file that is going to be written: elsewhere there may be no right to.
-  const sim::ScratchFolder scratch((fs::path(path).parent_path() / ".rehearse_sweep").string());
+  // What a kill leaves should not lie in the user's folder; beside the file only where there is no right to anywhere else.
+  const std::string elsewhere = sim::temporary_stem("rehearse_sweep");
+  const bool may_write = ::access(fs::path(elsewhere).parent_path().c_str(), W_OK) == 0;
+  const sim::ScratchFolder scratch(may_write ? elsewhere : (fs::path(path).parent_path() / ".rehearse_sweep").string());
   const std::string rows = scratch.path() + "/rows.csv";
   export_sweep(database, rows);
   std::vector<Picture> pictures;
