@@ -172,14 +172,10 @@ std::vector<ToldChoice> told_of(const std::vector<RentChoice>& choices) {
   return told;
 }
 
-/// Spot nodes' time and money of rows that are told: replayed.
+/// Spot nodes' time and money: replayed, before anything is chosen by them.
 void replay_spot(RentAnswer& answer) {
-  std::set<std::size_t> indices;
-  for (const std::vector<ToldChoice>* list : {&answer.told, &answer.front})
-    for (const ToldChoice& told : *list) indices.insert(told.choice);
   const double deadline_s = answer.request.limits.deadline_s;
-  for (const std::size_t i : indices) {
-    RentChoice& one = answer.choices[i];
+  for (RentChoice& one : answer.choices) {
     if (!answer.pool_of(one).is_spot) continue;
     const double restart_s = one.start_s + answer.checkpoint_bytes / answer.market.cluster->scenario.costs.restore_bytes_per_s;
     const policies::SpotReplay replay = replay_on_spot(
@@ -360,9 +356,9 @@ RentAnswer rent_answer(const RentArguments& a) {
   }
   const policies::RentSearch search(cluster, plan.scenario.costs, answer.market.pools, model, answer.rules);
   answer.choices = search.choices(request.job, request.limits);
+  replay_spot(answer);
   for (const std::size_t i : pareto_front(answer.choices)) answer.front.push_back({.choice = i});
   answer.told = told_of(answer.choices);
-  replay_spot(answer);
   for (std::vector<ToldChoice>* list : {&answer.told, &answer.front})
     for (ToldChoice& told : *list) told.bottleneck = search.bottleneck(answer.choices[told.choice]);
   return answer;

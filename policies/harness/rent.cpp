@@ -242,12 +242,11 @@ SpotReplay replay_on_spot(const RentChoice& choice, const RentRules& rules, cons
   const double hourly = choice.plan.cost_usd.expected / choice.plan.time_s.expected;
   const double between_s = rules.spot.mean_up_s / static_cast<double>(choice.plan.nodes);
   const double work_s = choice.plan.time_s.expected - choice.start_s;
-  std::vector<double> times;
-  SpotReplay replay;
-  int missed = 0;
-  for (int draw = 0; draw < draws; ++draw) {
-    sim::Random random(sim::stream_key(seed, static_cast<std::uint64_t>(draw), "spot", "rent"));
-    double left_s = work_s * random.log_normal_factor(error.sigma), time_s = choice.start_s, paid_s = choice.start_s;
+  struct Course {
+    double time_s, paid_s;
+  };
+  const auto course_of = [&](double left_s, sim::Random& random) {
+    double time_s = choice.start_s, paid_s = choice.start_s;
     constexpr int kMostLost = 100'000;  // a training that never gets from one checkpoint to the next is cut here
     for (int lost = 0; lost < kMostLost; ++lost) {
       const double up_s = random.exponential(between_s);
@@ -257,12 +256,21 @@ SpotReplay replay_on_spot(const RentChoice& choice, const RentRules& rules, cons
       paid_s += up_s + restart_s;
       if (lost == kMostLost - 1) time_s = paid_s = std::numeric_limits<double>::infinity();
     }
-    time_s += left_s;
-    paid_s += left_s;
-    times.push_back(time_s);
-    replay.time_s += time_s / draws;
-    replay.cost_usd += paid_s * hourly / draws;
-    missed += time_s > deadline_s ? 1 : 0;
+    return Course{time_s + left_s, paid_s + left_s};
+  };
+  std::vector<double> times;
+  SpotReplay replay;
+  int missed = 0;
+  for (int draw = 0; draw < draws; ++draw) {
+    sim::Random random(sim::stream_key(seed, static_cast<std::uint64_t>(draw), "spot", "rent"));
+    const double factor = random.log_normal_factor(error.sigma);
+    // What is expected is of the step as predicted, as of nodes that stay: only so can the two be compared.
+    sim::Random same = random;
+    const Course expected = course_of(work_s, same), drawn = course_of(work_s * factor, random);
+    replay.time_s += expected.time_s / draws;
+    replay.cost_usd += expected.paid_s * hourly / draws;
+    times.push_back(drawn.time_s);
+    missed += drawn.time_s > deadline_s ? 1 : 0;
   }
   std::ranges::sort(times);
   const auto at = static_cast<std::size_t>(std::ceil(rules.confidence * draws)) - 1;

@@ -189,6 +189,12 @@ TEST_CASE("rent: on spot nodes that nobody takes away a training takes its own t
   CHECK(rough.time_s > 7200);
   CHECK(rough.cost_usd > 4);
   CHECK(rough.miss_probability > 0.5);
+  // Nodes that stay cost what others cost, however unsure the step is: only the quantile is wider.
+  rules.spot.mean_up_s = 1e12;
+  const auto unsure = replay_on_spot(choice, rules, {.bias = 1, .sigma = 0.4}, 100, 7201, 1, 50);
+  CHECK(unsure.time_s == Approx(7200));
+  CHECK(unsure.cost_usd == Approx(4));
+  CHECK(unsure.time_high_s > 1.2 * 7200);
   // Young: sqrt(2 x 5 s x 3600 s) = 189.7 s.
   CHECK(policies::young_interval_s(5, 3600) == Approx(189.7366596));
 }
