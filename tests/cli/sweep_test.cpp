@@ -85,7 +85,7 @@ TEST_CASE("another build of the program runs anew, and says why") {
   CHECK(has(run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite"}).out, "20 runs, 20 of them were there"));
 }
 
-TEST_CASE("killed at random times, a sweep ends with the undisturbed one's database, and runs nothing twice") {
+TEST_CASE("killed at random times, a sweep ends with the undisturbed one's database, and runs nothing twice", "[slow]") {
   const TemporaryFolder folder;
   folder.write("s.json", swept(600));
   const auto began = std::chrono::steady_clock::now();
