@@ -1,8 +1,9 @@
 #include "workloads/steps/op_time.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <functional>
+#include <cstdint>
 #include <limits>
 
 #include "sim/base/errors.hpp"
@@ -192,8 +193,8 @@ double Tiling::efficiency(double k_half) const {
 std::size_t Tilings::Hash::operator()(const Key& key) const {
   std::size_t hash = static_cast<std::size_t>(key.multiprocessors) * 2 + (key.product.splits ? 1 : 0);
   for (const double part : {key.product.m, key.product.n, key.product.k, key.product.count})
-    hash = hash * 0x9e3779b97f4a7c15 + std::hash<double>()(part);
-  return hash;
+    hash = (hash ^ std::bit_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15;
+  return hash ^ hash >> 32;  // whole numbers differ in their upper bits alone
 }
 
 double Tilings::efficiency(const Product& product, int multiprocessors, double k_half) {
