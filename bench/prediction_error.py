@@ -110,11 +110,9 @@ def unseen(groups):
 
 
 def ranks(values):
-    order = sorted(range(len(values)), key=values.__getitem__)
-    place = [0.0] * len(values)
-    for rank, index in enumerate(order):
-        place[index] = rank
-    return place
+    """Equal values have the mean of their places."""
+    order = sorted(values)
+    return [order.index(value) + (order.count(value) - 1) / 2 for value in values]
 
 
 def split(rows, key):
@@ -125,11 +123,13 @@ def split(rows, key):
 
 
 def rank(rows):
-    """Mean over the models; `-` where none has enough configurations."""
-    found = [statistics.correlation(ranks([r.measured_s for r in task]), ranks([r.predicted_s for r in task]))
-             for task in split(rows, lambda r: r.task).values() if len(task) >= FEWEST_CONFIGURATIONS]
+    """Mean over the models; `-` where none has enough configurations that differ."""
+    found = []
+    for task in split(rows, lambda r: r.task).values():
+        measured, predicted = ranks([r.measured_s for r in task]), ranks([r.predicted_s for r in task])
+        if len(task) >= FEWEST_CONFIGURATIONS and len(set(measured)) > 1 and len(set(predicted)) > 1:
+            found.append(statistics.correlation(measured, predicted))
     return f"{statistics.fmean(found):.2f}" if found else "-"
-
 
 
 class Summary:
