@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""How far predicted step times are from measured ones, by what is known of the machine: the errors that `rehearse rent` reckons
-with (policies/harness/rent.cpp, validated_error) and the tables of docs/evidence.
+"""How far predicted step times are from measured ones, by what is known of the machine: the tables of docs/evidence, and the
+errors that `rehearse rent` reckons with (policies/harness/rent.cpp, validated_error).
 
-    REHEARSE_DATA=... bench/prediction_error.py build/release/cli/rehearse
+    REHEARSE_DATA=... bench/prediction_error.py build/release/cli/rehearse [LEVEL ...]
 
 Groups are one laboratory's software on one device; each counts once, whatever its rows. Of a group the mean of log(measured /
 predicted) and the variance around it; over the groups the mean of the means (the bias), the variance between them, and the mean
-of the variances within. An unseen group deviates by sqrt(between (1 + 1/groups) + within).
+of the variances within. An unseen group deviates by sqrt(between (1 + 1/groups) + within). What a group's rows are held against,
+`in 90 %`, is the interval that the other groups make.
+Other models, and other batches, are those of the same laboratory: each set is fitted on its own. Stacks are learned from the
+others: all sets are in one file.
+`rank`: are a model's configurations in their order? Of seconds a sample, over batches (of a group) or over devices, batches and
+workers (of a level), the mean over models with at least four.
 `rent` keeps one worker's bias for several: what their deviation around that bias has beyond one worker's stands in the column
 `more`, of data sheets.
 """
@@ -17,21 +22,29 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 SETS = [("gavel", ["gavel/simulation_throughputs.json", "gavel/physical_cluster_throughputs.json"]),
         ("tf-benchmarks", ["tf_benchmarks/tf_benchmarks_2017_05.csv"]),
         ("zeus", [f"zeus/summary_power_{device}.csv" for device in ("v100", "p100", "rtx6000", "a40")]),
-        ("pollux", [f"pollux_osdi21/traces/{name}/placements.csv" for name in ("cifar10", "imagenet", "deepspeech2", "bert")])]
-LEVELS = [("data sheet", []), ("data sheet and stack", ["--hold-out", "stacks"]),
-          ("other models", ["--hold-out", "models"]), ("this model", ["--hold-out", "batches"])]
+        ("pollux", [f"pollux_osdi21/traces/{name}/placements.csv" for name in ("cifar10", "imagenet", "deepspeech2", "bert")]),
+        ("trimtuner", ["trimtuner/cnn.csv"])]
+# Name, options of `validate`, what it is in words; sets in one file where they learn from each other.
+LEVELS = [("data sheet", [], "the data sheet alone", True),
+          ("stack", ["--hold-out", "stacks"], "the data sheet, and its software elsewhere", True),
+          ("other models", ["--hold-out", "models"], "other models measured on it", False),
+          ("this model", ["--hold-out", "batches"], "the very model at other batch sizes", False)]
+SPREADS = ("one", "several of a node", "several nodes")
 NINETY = 1.645  # standard deviations to both sides
+FEWEST_CONFIGURATIONS = 4
 
 
 def measured_rows(program, folder):
-    """All sets as one file: each row once, of settings under several power limits those of the highest."""
-    found, columns, highest = {}, None, {}
-    for form, files in SETS:
-        for name in files:
+    """Files of each set, and of all: each row once, of settings under several power limits those of the highest."""
+    files, everything, columns = [], [], None
+    for form, names in SETS:
+        found, highest = {}, {}
+        for name in names:
             out = os.path.join(folder, "set.csv")
             path = os.path.join(os.environ["REHEARSE_DATA"], name)
             subprocess.run([program, "import", "measurements", form, path, "-o", out], check=True, stdout=subprocess.DEVNULL)
@@ -40,37 +53,45 @@ def measured_rows(program, folder):
                 columns = reader.fieldnames
                 found.update({tuple(row.values()): row for row in reader})
 
-    def setting(row):
-        return tuple(row[column] for column in ("model", "device", "batch_per_worker", "source", "nodes", "workers_per_node"))
+        def setting(row):
+            return tuple(row[column] for column in ("model", "device", "batch_per_worker", "source", "nodes", "workers_per_node",
+                                                    "workers", "sync", "servers", "instance"))
 
-    def limit_w(row):
-        return float(row["power_limit_w"] or math.inf)
-    for row in found.values():
-        highest[setting(row)] = max(highest.get(setting(row), 0), limit_w(row))
-    whole = os.path.join(folder, "all.csv")
-    with open(whole, "w", newline="") as out:
+        def limit_w(row):
+            return float(row["power_limit_w"] or math.inf)
+        for row in found.values():
+            highest[setting(row)] = max(highest.get(setting(row), 0), limit_w(row))
+        rows = [{**row, "power_limit_w": "", "power_w": ""} for row in found.values() if limit_w(row) == highest[setting(row)]]
+        everything += rows
+        files.append(write(os.path.join(folder, f"{form}.csv"), columns, rows))
+    return files, write(os.path.join(folder, "all.csv"), columns, everything)
+
+
+def write(path, columns, rows):
+    with open(path, "w", newline="") as out:
         writer = csv.DictWriter(out, columns)
         writer.writeheader()
-        writer.writerows({**row, "power_limit_w": "", "power_w": ""} for row in found.values()
-                         if limit_w(row) == highest[setting(row)])
-    return whole
+        writer.writerows(rows)
+    return path
 
 
-def errors(program, measured, options, folder):
-    """Rows as (laboratory, device, spread, log of measured over predicted, seconds a sample measured and predicted)."""
+class Row:
+    def __init__(self, row):
+        nodes = int(row["nodes"] or 1)
+        workers = int(row["workers"] or nodes * int(row["workers_per_node"] or 1))
+        batch = float(row["batch_per_worker"])
+        self.group = (row["source"].split()[0], row["device"])
+        self.task = (self.group[0], row["subject"])
+        self.spread = SPREADS[0] if workers == 1 else SPREADS[1] if nodes == 1 else SPREADS[2]
+        self.error = math.log(float(row["step_s"]) / float(row["predicted_s"]))  # of measured over predicted
+        self.measured_s, self.predicted_s = float(row["step_s"]) / batch, float(row["predicted_s"]) / batch  # a sample
+
+
+def predictions(program, measured, options, folder):
     out = os.path.join(folder, "rows.csv")
     subprocess.run([program, "validate", measured, *options, "--rows", out], check=True, stdout=subprocess.DEVNULL)
     with open(out) as file:
-        rows = [row for row in csv.DictReader(file) if row["predicted_s"]]
-    found = []
-    for row in rows:
-        nodes = int(row["nodes"] or 1)
-        workers = int(row["workers"] or nodes * int(row["workers_per_node"] or 1))
-        spread = "one" if workers == 1 else "several of a node" if nodes == 1 else "several nodes"
-        measured_s, predicted_s, batch = float(row["step_s"]), float(row["predicted_s"]), float(row["batch_per_worker"])
-        found.append((row["source"].split()[0], row["device"], spread, math.log(measured_s / predicted_s),
-                      measured_s / batch, predicted_s / batch))
-    return found
+        return [Row(row) for row in csv.DictReader(file) if row["predicted_s"]]
 
 
 def quantile(values, share):
@@ -89,45 +110,82 @@ def unseen(groups):
 
 
 def ranks(values):
-    order = sorted(range(len(values)), key=values.__getitem__)
-    place = [0.0] * len(values)
-    for rank, index in enumerate(order):
-        place[index] = rank
-    return place
+    """Equal values have the mean of their places."""
+    order = sorted(values)
+    return [order.index(value) + (order.count(value) - 1) / 2 for value in values]
 
 
-def main(program):
-    print(f"{'known of the machine':<22}{'workers':<19}{'groups':>7}{'rows':>6}{'measured/predicted':>20}{'deviation':>11}"
-          f"{'median %':>10}{'p90 %':>8}{'bias %':>8}{'in 90 %':>9}{'rank':>6}{'more':>6}")
+def split(rows, key):
+    parts = {}
+    for row in rows:
+        parts.setdefault(key(row), []).append(row)
+    return parts
+
+
+def rank(rows):
+    """Mean over the models; `-` where none has enough configurations that differ."""
+    found = []
+    for task in split(rows, lambda r: r.task).values():
+        measured, predicted = ranks([r.measured_s for r in task]), ranks([r.predicted_s for r in task])
+        if len(task) >= FEWEST_CONFIGURATIONS and len(set(measured)) > 1 and len(set(predicted)) > 1:
+            found.append(statistics.correlation(measured, predicted))
+    return f"{statistics.fmean(found):.2f}" if found else "-"
+
+
+class Summary:
+    """Of one level's rows that are spread alike."""
+
+    def __init__(self, rows):
+        self.rows = rows
+        self.groups = {name: [r.error for r in group] for name, group in sorted(split(rows, lambda r: r.group).items())}
+        self.bias, self.deviation = unseen(list(self.groups.values()))
+        self.inside = {name: statistics.fmean(abs(e - b) <= NINETY * d for e in group) for name, group in self.groups.items()
+                       for b, d in [unseen([g for n, g in self.groups.items() if n != name])]}
+        self.absolute = {name: [abs(math.expm1(-e)) for e in group] for name, group in self.groups.items()}
+
+    def over_groups(self, share):
+        return statistics.fmean(quantile(a, share) for a in self.absolute.values())
+
+    def lines(self, spread):
+        for name, errors in self.groups.items():
+            own = [r for r in self.rows if r.group == name]
+            yield (f"| {name[0]}, {name[1]} | {spread} | {len(errors)} | {100 * quantile(self.absolute[name], 0.5):.1f} | "
+                   f"{100 * quantile(self.absolute[name], 0.9):.1f} | {100 * math.expm1(-statistics.fmean(errors)):+.1f} | "
+                   f"{100 * self.inside[name]:.0f} | {rank(own)} |")
+        yield (f"| **{len(self.groups)} groups, each the same** | {spread} | {len(self.rows)} | **{100 * self.over_groups(0.5):.1f}** | "
+               f"{100 * self.over_groups(0.9):.1f} | {100 * math.expm1(-self.bias):+.1f} | "
+               f"{100 * statistics.fmean(self.inside.values()):.0f} | {rank(self.rows)} |")
+
+
+def main(program, wanted):
+    found = {}
     with tempfile.TemporaryDirectory() as folder:
-        measured = measured_rows(program, folder)
-        for level, options in LEVELS:
-            all_rows = errors(program, measured, options, folder)
-            one = None
-            for spread in ("one", "several of a node", "several nodes"):
-                groups, of_groups = {}, {}
-                for laboratory, device, its, error, measured_s, predicted_s in all_rows:
-                    if its == spread:
-                        groups.setdefault((laboratory, device), []).append(error)
-                        of_groups.setdefault((laboratory, device), []).append((measured_s, predicted_s))
-                if len(groups) < 2:
+        files, everything = measured_rows(program, folder)
+        for level, options, words, together in LEVELS:
+            if wanted and level not in wanted:
+                continue
+            began = time.monotonic()
+            rows = [row for file in ([everything] if together else files) for row in predictions(program, file, options, folder)]
+            print(f"\n### {words[0].upper() + words[1:]}: `rehearse validate FILE {' '.join(options)}`\n\n"
+                  "| laboratory, device | workers | rows | median, % | p90, % | bias, % | in 90 % | rank |\n"
+                  "|---|---|---:|---:|---:|---:|---:|---:|")
+            for spread, its in sorted(split(rows, lambda r: r.spread).items(), key=lambda part: SPREADS.index(part[0])):
+                if len(split(its, lambda r: r.group)) < 2:
                     continue
-                bias, deviation = unseen(list(groups.values()))
-                one = one or (bias, deviation)
-                more = math.sqrt(max(0, deviation ** 2 + (bias - one[0]) ** 2 - one[1] ** 2))
-                # Each group's rows in the interval that the others make.
-                inside = [statistics.fmean(abs(e - b) <= NINETY * d for e in group)
-                          for name, group in groups.items()
-                          for b, d in [unseen([g for n, g in groups.items() if n != name])]]
-                medians = [quantile([abs(math.expm1(-e)) for e in g], 0.5) for g in groups.values()]
-                p90 = [quantile([abs(math.expm1(-e)) for e in g], 0.9) for g in groups.values()]
-                order = [statistics.correlation(ranks([m for m, _ in g]), ranks([p for _, p in g]))
-                         for g in of_groups.values() if len(g) > 2]
-                print(f"{level:<22}{spread:<19}{len(groups):>7}{sum(map(len, groups.values())):>6}{math.exp(bias):>20.2f}"
-                      f"{deviation:>11.2f}{100 * statistics.fmean(medians):>10.1f}{100 * statistics.fmean(p90):>8.1f}"
-                      f"{100 * math.expm1(-bias):>+8.1f}{100 * statistics.fmean(inside):>9.0f}{statistics.fmean(order):>6.2f}"
-                      f"{f'{more:.2f}' if level == 'data sheet' and spread != 'one' else '-':>6}", flush=True)
+                summary = found[level, spread] = Summary(its)
+                print("\n".join(summary.lines(spread)), flush=True)
+            print(f"{level}: {time.monotonic() - began:.0f} s", file=sys.stderr)
+    print("\n| known of the machine | workers | median error, % | measured over predicted, nine of ten | wrong by more, % | "
+          "deviation | more |\n|---|---|---:|---|---:|---:|---:|")
+    for (level, spread), summary in found.items():
+        low, high = (math.exp(summary.bias + side * NINETY * summary.deviation) for side in (-1, 1))
+        one = found.get((level, SPREADS[0]), summary)
+        more = math.sqrt(max(0, summary.deviation ** 2 + (summary.bias - one.bias) ** 2 - one.deviation ** 2))
+        words = next(words for name, _, words, _ in LEVELS if name == level)
+        print(f"| {words} | {spread} | {100 * summary.over_groups(0.5):.0f} | {low:.2f} to {high:.2f} | "
+              f"{100 * (1 - statistics.fmean(summary.inside.values())):.0f} | {summary.deviation:.2f} | "
+              f"{f'{more:.2f}' if level == 'data sheet' and spread != SPREADS[0] else '-'} |")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2:])

@@ -39,7 +39,9 @@ void print(const std::vector<workloads::FittedParameter>& parameters) {
   say("  {:<30}{:>12}{:>12}  {}\n", "parameter", "before", "fitted", "uncertainty");
   for (const workloads::FittedParameter& p : parameters)
     say("  {:<30}{:>12.4g}{:>12.4g}  {}\n", p.name, p.before, p.value,
-        p.determined ? fmt::format("{:.0f} %", 100 * p.relative_sd) : "not determined by these rows: kept");
+        !p.determined ? "not determined by these rows: kept"
+        : p.absolute  ? fmt::format("+-{:.2f}", p.relative_sd)
+                      : fmt::format("{:.0f} %", 100 * p.relative_sd));
 }
 
 void print(const workloads::Calibration& c) {
@@ -95,6 +97,7 @@ std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, 
   say("\n{}: {} of several workers\n", given.instance ? given.instance->instance.name : "no instance of the catalogue",
       sim::counted(static_cast<double>(given.rows.size()), "row"));
   print(links.parameters);
+  for (const std::string& note : links.notes) say("  {}\n", note);
   print_scaled("before:", given.rows, measured, {.place = given.place, .worker_factor = links.worker_factor});
   print_scaled("fitted:", given.rows, measured, links);
   print_knees(given.rows, measured, links);

@@ -49,7 +49,9 @@ void write_device(const sim::Device& device, JsonLine& out) {
 
 void write_link(std::string_view name, const sim::Link& link, JsonLine& out) {
   out.key(name).open('{').key("bandwidth_bytes_per_s").number(link.bandwidth_bytes_per_s);
-  out.key("latency_s").number(link.latency_s).close('}');
+  out.key("latency_s").number(link.latency_s);
+  if (link.contention != 0) out.key("contention").number(link.contention);
+  out.close('}');
 }
 
 sim::Group read_group(sim::JsonValue value, const std::vector<std::string>& pools, sim::Mistakes& mistakes) {

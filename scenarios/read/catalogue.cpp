@@ -151,10 +151,14 @@ sim::Stack read_stack(sim::JsonValue value, sim::Mistakes& mistakes) {
   return s;
 }
 
-sim::Link read_link(sim::JsonValue value, const sim::Link& fallback, sim::Mistakes& mistakes) {
+enum class LinkOf : std::uint8_t { node, network };
+
+/// A node's own may be shared by the workers' ring.
+sim::Link read_link(sim::JsonValue value, const sim::Link& fallback, LinkOf of, sim::Mistakes& mistakes) {
   sim::ObjectReader in(value, mistakes);
-  const sim::Link link{.bandwidth_bytes_per_s = in.number("bandwidth_bytes_per_s", kBytes, fallback.bandwidth_bytes_per_s),
-                       .latency_s = in.number("latency_s", between(0, 1), fallback.latency_s)};
+  sim::Link link{.bandwidth_bytes_per_s = in.number("bandwidth_bytes_per_s", kBytes, fallback.bandwidth_bytes_per_s),
+                 .latency_s = in.number("latency_s", between(0, 1), fallback.latency_s)};
+  if (of == LinkOf::node) link.contention = in.number("contention", between(-1, 2), fallback.contention);
   in.finish();
   return link;
 }
@@ -194,8 +198,8 @@ InstanceEntry read_instance(sim::JsonValue value, sim::Mistakes& mistakes) {
     in.child("price_date")->refuse("a year, a month or a day, as \"2026\", \"2026-03\" or \"2026-03-20\"", mistakes);
   i.inside = {1e10, 1e-5};
   i.network = {1.25e9, 5e-5};
-  if (const auto inside = in.child("inside")) i.inside = read_link(*inside, i.inside, mistakes);
-  if (const auto network = in.child("network")) i.network = read_link(*network, i.network, mistakes);
+  if (const auto inside = in.child("inside")) i.inside = read_link(*inside, i.inside, LinkOf::node, mistakes);
+  if (const auto network = in.child("network")) i.network = read_link(*network, i.network, LinkOf::network, mistakes);
   entry.has_overlap = in.has("overlap");
   i.overlap = in.number("overlap", between(1, 10), i.overlap);
   i.server_bytes_per_s = in.number("server_bytes_per_s", kBytes, i.server_bytes_per_s);

@@ -75,7 +75,8 @@ std::string device_json(const sim::Device& d) {
 }
 
 std::string link_json(const sim::Link& link) {
-  return fmt::format("{{\"bandwidth_bytes_per_s\": {}, \"latency_s\": {}}}", link.bandwidth_bytes_per_s, link.latency_s);
+  return fmt::format("{{\"bandwidth_bytes_per_s\": {}, \"latency_s\": {}{}}}", link.bandwidth_bytes_per_s, link.latency_s,
+                     link.contention == 0 ? "" : fmt::format(", \"contention\": {}", link.contention));
 }
 
 std::string instance_json(const InstanceEntry& entry) {

@@ -123,6 +123,7 @@ PowerLaw power_law(const Device& device);
 struct Link {
   double bandwidth_bytes_per_s = 0;
   double latency_s = 0;
+  double contention = 0;  ///< q: a ring of n ends takes (n/2)^q times as long; 0: each pair has its own, 1: all share a bus
 };
 
 struct DeviceCount {

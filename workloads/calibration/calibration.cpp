@@ -73,7 +73,6 @@ constexpr EfficiencyParameter kEfficiencyParameters[] = {
 /// devices are off, and from one model to the next. With kModelSpread a model's factor has 0.4 altogether.
 constexpr double kCommonFactorSd = 0.3, kLaunchFactorSd = 0.5;
 constexpr double kLowestFactor = 0.1, kHighestFactor = 10;
-constexpr double kEvidence = 3;       // of logarithms of probabilities: twenty to one
 constexpr double kInseparable = 0.9;  // correlation
 
 constexpr double kRepeatability = 0.05;  // of a step: FitProblem's smallest scale
@@ -112,8 +111,10 @@ class DeviceFit {
     std::vector<const EfficiencyParameter*> seen;
     for (std::size_t j = 0; j < free_.size(); ++j)
       if (is_seen(fitted, static_cast<std::ptrdiff_t>(j))) seen.push_back(free_[j]);
-    free_ = std::move(seen);
-    fitted = solve();
+    if (seen.size() != free_.size()) {
+      free_ = std::move(seen);
+      fitted = solve();
+    }
     if (static_cast<int>(corrections_.size()) >= kModelsForSpread)
       for (int i = 0; i < kSpreadIterations; ++i) {
         spread_ = most_probable_spread(static_cast<int>(corrections_.size()), sum_of_squares(fitted), kModelSpread);
@@ -182,12 +183,26 @@ class DeviceFit {
     return r;
   }
 
+  /// A model's factors move its own rows.
+  std::vector<std::vector<Eigen::Index>> moves() const {
+    std::vector<std::vector<Eigen::Index>> rows(static_cast<std::size_t>(columns()));
+    for (std::size_t c = 0; c < corrections_.size(); ++c)
+      for (std::size_t i = 0; i < measurements_.size(); ++i) {
+        const Measurement& m = measurements_[i];
+        if (m.kernel || m.model != corrections_[c].model || m.dataset != corrections_[c].dataset) continue;
+        for (const std::size_t factor : {1, 2})
+          rows[static_cast<std::size_t>(common()) + 2 * c + factor].push_back(static_cast<Eigen::Index>(i));
+      }
+    return rows;
+  }
+
   FitProblem problem(Eigen::VectorXd from = {}) const {
     FitProblem problem{.residuals = [this](const Eigen::VectorXd& theta) { return residuals(theta); },
                        .prior_sd = Eigen::VectorXd(columns()),
                        .low = Eigen::VectorXd::Constant(columns(), std::log(kLowestFactor)),
                        .high = Eigen::VectorXd::Constant(columns(), std::log(kHighestFactor)),
-                       .start = std::move(from)};
+                       .start = std::move(from),
+                       .moves = moves()};
     Eigen::Index j = 0;
     for (const EfficiencyParameter* p : free_) {
       problem.prior_sd[j] = p->prior_sd;

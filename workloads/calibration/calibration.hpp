@@ -18,6 +18,7 @@ struct FittedParameter {
   double before = 0;        ///< the device's
   double relative_sd = 0;   ///< posterior standard deviation of its logarithm
   double prior_sd = 0;      ///< of the prior, likewise
+  bool absolute = false;    ///< both are of the value itself
   bool determined = false;  ///< false: the measurements say little about it, and it keeps `before`
 };
 

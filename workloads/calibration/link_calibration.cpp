@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "workloads/calibration/robust_fit.hpp"
 
@@ -15,6 +17,12 @@ struct LinkParameter {
   double& (*of)(Place&);
   double prior_sd;  ///< of the logarithm: what collectives make of a link is known worse than the link
   double low, high;
+  bool absolute = false;  ///< `prior_sd` is of the value itself
+
+  double at(double theta, double start) const {
+    return std::clamp(absolute ? start + theta : start * std::exp(theta), low, high);
+  }
+  double theta_of(double value, double start) const { return absolute ? value - start : std::log(value / start); }
 };
 constexpr LinkParameter kLinkParameters[] = {
     {"inside bandwidth_bytes_per_s", [](Place& p) -> double& { return p.inside.bandwidth_bytes_per_s; }, 1, 1e6, 1e13},
@@ -24,8 +32,10 @@ constexpr LinkParameter kLinkParameters[] = {
     {"overlap", [](Place& p) -> double& { return p.overlap; }, 0.7, 1, 10},
     {"server_bytes_per_s", [](Place& p) -> double& { return p.server_bytes_per_s; }, 2, 1e5, 1e13},
     {"server_overlap", [](Place& p) -> double& { return p.server_overlap; }, 0.7, 1, 10},
+    // Last, as only some rows tell of it. 0: of NVLink or a switch; 1: of one bus.
+    {"inside contention", [](Place& p) -> double& { return p.inside.contention; }, 0.5, -1, 2, true},
 };
-constexpr Eigen::Index kOverlap = 4, kBandwidths[] = {0, 2};
+constexpr Eigen::Index kOverlap = 4, kBandwidths[] = {0, 2}, kContention = std::size(kLinkParameters) - 1;
 constexpr double kSlowLink = 0.1;
 constexpr double kWorkerFactorSd = 1;        // of the logarithm, of a worker's time that nobody measured
 constexpr double kTimeRepeatability = 0.01;  // of several workers' time over one's in the same campaign
@@ -68,34 +78,25 @@ class LinkFit {
     }
   }
 
-  LinkCalibration run() const {
-    constexpr auto kLinks = static_cast<Eigen::Index>(std::size(kLinkParameters));
-    const Eigen::Index columns = kLinks + static_cast<Eigen::Index>(settings_.size());
-    FitProblem problem{.residuals = [this](const Eigen::VectorXd& theta) { return residuals(theta); },
-                       .prior_sd = Eigen::VectorXd::Constant(columns, kWorkerFactorSd),
-                       .low = Eigen::VectorXd::Constant(columns, std::log(1e-3)),
-                       .high = Eigen::VectorXd::Constant(columns, std::log(1e3)),
-                       .smallest_scale = kTimeRepeatability,
-                       .loss = RobustLoss::huber};
-    Place before = place_;
-    for (Eigen::Index j = 0; j < kLinks; ++j) {
-      const LinkParameter& p = kLinkParameters[j];
-      problem.prior_sd[j] = p.prior_sd;
-      problem.low[j] = std::log(p.low / p.of(before));
-      problem.high[j] = std::log(p.high / p.of(before));
+  /// Contention inside a node is taken only where the rows are much more probable with it: a bandwidth explains the same of one
+  /// number of workers.
+  LinkCalibration run() {
+    Found best = found();
+    const std::size_t sizes = sizes_inside();
+    if (sizes == 1)
+      notes_.emplace_back("one number of workers of a node: inside contention is not told from bandwidth, it is kept");
+    if (sizes > 1) {
+      links_ = kContention + 1;
+      Found with = found();
+      const double cost_with = cost_of(with.problem, with.free.theta, with.free.scale);
+      links_ = kContention;
+      if (cost_of(best.problem, best.free.theta, with.free.scale) - cost_with >= kEvidence) {
+        links_ = kContention + 1;
+        return result(std::move(with));
+      }
+      notes_.emplace_back("no inside contention is seen beside the bandwidth: it is kept");
     }
-    // Where overlap or fast links hide the whole exchange, no link makes a difference: begin without overlap, where every
-    // parameter does, and once more from slow links, for rows that are far from the links that one begins with.
-    problem.start = Eigen::VectorXd::Zero(columns);
-    problem.start[kOverlap] = problem.low[kOverlap];
-    const FitResult near = fit(problem);
-    for (const Eigen::Index bandwidth : kBandwidths) problem.start[bandwidth] = std::log(kSlowLink);
-    const FitResult far = fit(problem);
-    const FitResult& free = far.scale < near.scale ? far : near;
-    problem.start = free.theta;
-    for (Eigen::Index j = 0; j < kLinks; ++j)
-      if (free.sd[j] > kDetermined * problem.prior_sd[j]) problem.start[j] = problem.low[j] = problem.high[j] = 0;
-    return result(fit(problem), free.sd, before);
+    return result(std::move(best));
   }
 
  private:
@@ -104,37 +105,91 @@ class LinkFit {
     double log_measured_s = 0;
     Eigen::Index setting = -1;  ///< whose worker's time is fitted; -1: it was measured
   };
+  struct Found {
+    FitProblem problem;
+    FitResult free;
+  };
 
-  LinkCalibration result(const FitResult& fitted, const Eigen::VectorXd& sd, Place before) const {
-    LinkCalibration result{.place = at(fitted.theta), .residual_sd = fitted.scale};
-    Eigen::Index j = 0;
-    for (const LinkParameter& p : kLinkParameters) {
+  /// Different numbers of workers that exchange inside a node.
+  std::size_t sizes_inside() const {
+    std::set<int> sizes;
+    for (const Row& row : rows_)
+      if (row.inputs.exchange == Exchange::ring && row.inputs.ring.workers_per_node > 1)
+        sizes.insert(row.inputs.ring.workers_per_node);
+    return sizes.size();
+  }
+
+  Found found() const {
+    const Eigen::Index columns = links_ + static_cast<Eigen::Index>(settings_.size());
+    FitProblem problem{.residuals = [this](const Eigen::VectorXd& theta) { return residuals(theta); },
+                       .prior_sd = Eigen::VectorXd::Constant(columns, kWorkerFactorSd),
+                       .low = Eigen::VectorXd::Constant(columns, std::log(1e-3)),
+                       .high = Eigen::VectorXd::Constant(columns, std::log(1e3)),
+                       .smallest_scale = kTimeRepeatability,
+                       .loss = RobustLoss::huber};
+    Place before = place_;
+    for (Eigen::Index j = 0; j < links_; ++j) {
+      const LinkParameter& p = kLinkParameters[j];
+      problem.prior_sd[j] = p.prior_sd;
+      problem.low[j] = p.theta_of(p.low, p.of(before));
+      problem.high[j] = p.theta_of(p.high, p.of(before));
+    }
+    if (!settings_.empty()) {
+      problem.moves.resize(static_cast<std::size_t>(columns));
+      for (std::size_t i = 0; i < rows_.size(); ++i)
+        if (rows_[i].setting >= 0)
+          problem.moves[static_cast<std::size_t>(links_ + rows_[i].setting)].push_back(static_cast<Eigen::Index>(i));
+    }
+    // Where overlap or fast links hide the whole exchange, no link makes a difference: begin without overlap, where every
+    // parameter does, and once more from slow links, for rows that are far from the links that one begins with.
+    problem.start = Eigen::VectorXd::Zero(columns);
+    problem.start[kOverlap] = problem.low[kOverlap];
+    const FitResult near = fit(problem);
+    for (const Eigen::Index bandwidth : kBandwidths) problem.start[bandwidth] = std::log(kSlowLink);
+    FitResult far = fit(problem);
+    return {std::move(problem), far.scale < near.scale ? std::move(far) : near};
+  }
+
+  /// What the rows leave uncertain keeps its value; the rest is fitted again.
+  LinkCalibration result(Found found) const {
+    FitProblem& problem = found.problem;
+    problem.start = found.free.theta;
+    const auto determined = [&](Eigen::Index j) { return j < links_ && found.free.sd[j] <= kDetermined * problem.prior_sd[j]; };
+    for (Eigen::Index j = 0; j < links_; ++j)
+      if (!determined(j)) problem.start[j] = problem.low[j] = problem.high[j] = 0;
+    const FitResult fitted = fit(problem);
+    LinkCalibration result{.place = at(fitted.theta), .residual_sd = fitted.scale, .notes = notes_};
+    Place before = place_;
+    for (Eigen::Index j = 0; j <= kContention; ++j) {
+      const LinkParameter& p = kLinkParameters[j];
       result.parameters.push_back({.name = p.name,
                                    .value = p.of(result.place),
                                    .before = p.of(before),
-                                   .relative_sd = sd[j],
+                                   .relative_sd = j < links_ ? found.free.sd[j] : p.prior_sd,
                                    .prior_sd = p.prior_sd,
-                                   .determined = sd[j] <= kDetermined * p.prior_sd});
-      ++j;
+                                   .absolute = p.absolute,
+                                   .determined = determined(j)});
     }
-    for (const std::string& name : settings_) result.worker_factor[name] = std::exp(fitted.theta[j++]);
+    for (std::size_t s = 0; s < settings_.size(); ++s)
+      result.worker_factor[settings_[s]] = std::exp(fitted.theta[links_ + static_cast<Eigen::Index>(s)]);
     return result;
   }
 
   Place at(const Eigen::VectorXd& theta) const {
     Place place = place_;
-    Eigen::Index j = 0;
-    for (const LinkParameter& p : kLinkParameters) p.of(place) = std::clamp(p.of(place) * std::exp(theta[j++]), p.low, p.high);
+    for (Eigen::Index j = 0; j < links_; ++j) {
+      const LinkParameter& p = kLinkParameters[j];
+      p.of(place) = p.at(theta[j], p.of(place));
+    }
     return place;
   }
 
   Eigen::VectorXd residuals(const Eigen::VectorXd& theta) const {
     const Place place = at(theta);
-    constexpr auto kLinks = static_cast<Eigen::Index>(std::size(kLinkParameters));
     Eigen::VectorXd r(static_cast<Eigen::Index>(rows_.size()));
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const Row& row = rows_[i];
-      StepInputs inputs = row.setting < 0 ? row.inputs : slower(row.inputs, std::exp(theta[kLinks + row.setting]));
+      StepInputs inputs = row.setting < 0 ? row.inputs : slower(row.inputs, std::exp(theta[links_ + row.setting]));
       use_links(inputs, place);
       r[static_cast<Eigen::Index>(i)] = std::log(step_time(inputs).step_s) - row.log_measured_s;
     }
@@ -144,6 +199,8 @@ class LinkFit {
   Place place_;
   std::vector<Row> rows_;
   std::vector<std::string> settings_;
+  Eigen::Index links_ = kContention;  // parameters that are fitted, of kLinkParameters the first
+  std::vector<std::string> notes_;
 };
 
 StepInputs inputs_of(const ScaledOut& measured, const MeasurementModel& model, const LinkCalibration& links) {

@@ -26,6 +26,7 @@ struct LinkCalibration {
   std::map<std::string, double> worker_factor;
   std::vector<FittedParameter> parameters;
   double residual_sd = 0;
+  std::vector<std::string> notes;  ///< what keeps its value, and why
 };
 
 /// `place` has the device and the links to start from. All are of one place. Links come out in the model's own seconds, in which

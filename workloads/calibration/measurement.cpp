@@ -149,7 +149,7 @@ StepInputs MeasurementModel::step_inputs(const Measurement& m, const Place& plac
   const Conditions conditions{
       .batch = m.batch_per_worker, .precision = m.precision, .power_limit_w = m.power_limit_w, .threads = m.threads};
   return {
-      .compute = step.compute_time(place.device, corrected(conditions, place.device, m.model, m.dataset)),
+      .compute = step.compute_time(place.device, corrected(conditions, place.device, m.model, m.dataset), tilings_.get()),
       .input_s = step.input_s(m.batch_per_worker, place.storage_bytes_per_s),
       .gradient_bytes = gradient_bytes,
       .exchange = m.sync.kind == sim::SyncKind::ring           ? Exchange::ring
@@ -169,8 +169,8 @@ double MeasurementModel::step_s(const Measurement& m, const Place& place) const 
   if (!m.kernel) return step_time(step_inputs(m, place)).step_s;
   double sum_s = 0;
   for (const OpWork& work : kernel_work(*m.kernel))
-    sum_s +=
-        op_duration_s(work, place.device, {.precision = m.precision, .power_limit_w = m.power_limit_w, .threads = m.threads});
+    sum_s += op_duration_s(work, place.device, {.precision = m.precision, .power_limit_w = m.power_limit_w, .threads = m.threads},
+                           tilings_.get());
   return sum_s;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -100,7 +101,8 @@ struct Place {
   bool is_on_stack = false;        ///< the device is what a stack makes of a data sheet
 };
 
-/// Predicts measurements; the operations of each model are counted once.
+/// Predicts measurements; the operations of each model are counted once, and their products tiled once a device. Not for several
+/// threads at a time.
 class MeasurementModel {
  public:
   /// Throws sim::InputError for a model or dataset that the zoo does not know and a structure that cannot work.
@@ -127,6 +129,7 @@ class MeasurementModel {
   static std::string key_of(const Measurement& measurement);
 
   std::map<std::string, Model> models_;
+  std::unique_ptr<Tilings> tilings_ = std::make_unique<Tilings>();
 };
 
 }  // namespace rehearse::workloads

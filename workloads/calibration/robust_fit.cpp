@@ -3,6 +3,8 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "workloads/calibration/error_summary.hpp"
 
@@ -23,9 +25,17 @@ constexpr int kIterations = 40, kScalings = 3;
 
 class Solver {
  public:
-  explicit Solver(const FitProblem& problem) : problem_(problem), scale_(kFirstScale * problem.smallest_scale) {}
+  explicit Solver(const FitProblem& problem) : Solver(problem, kFirstScale * problem.smallest_scale) {}
 
-  Solver(const FitProblem& problem, double scale) : problem_(problem), scale_(scale) {}
+  Solver(const FitProblem& problem, double scale) : problem_(problem), scale_(scale) {
+    for (Index c = 0; c < problem.prior_sd.size(); ++c) {
+      const auto apart = std::find_if(together_.begin(), together_.end(), [&](const auto& group) { return are_apart(group, c); });
+      if (apart == together_.end())
+        together_.push_back({c});
+      else
+        apart->push_back(c);
+    }
+  }
 
   double cost(const VectorXd& theta) const { return cost(problem_.residuals(theta), theta); }
 
@@ -49,15 +59,36 @@ class Solver {
     VectorXd gradient;
   };
 
+  /// Of residuals; empty: all.
+  std::span<const Index> moved_by(Index c) const {
+    if (problem_.moves.empty()) return {};
+    return problem_.moves[static_cast<std::size_t>(c)];
+  }
+
+  bool are_apart(const std::vector<Index>& group, Index c) const {
+    const auto of_c = moved_by(c);
+    return !of_c.empty() && std::ranges::all_of(group, [&](Index other) {
+      const auto of_other = moved_by(other);
+      return !of_other.empty() && std::ranges::find_first_of(of_c, of_other) == of_c.end();
+    });
+  }
+
+  /// Parameters of different residuals move at once (Curtis, Powell and Reid, J. Inst. Maths Applics 13, 1974).
   MatrixXd jacobian(const VectorXd& theta) const {
     MatrixXd j;
-    for (Index c = 0; c < theta.size(); ++c) {
+    for (const std::vector<Index>& group : together_) {
       VectorXd up = theta, down = theta;
-      up[c] += kDifference;
-      down[c] -= kDifference;
+      for (const Index c : group) {
+        up[c] += kDifference;
+        down[c] -= kDifference;
+      }
       const VectorXd column = (problem_.residuals(up) - problem_.residuals(down)) / (2 * kDifference);
-      if (c == 0) j.resize(column.size(), theta.size());
-      j.col(c) = column;
+      if (j.size() == 0) j = MatrixXd::Zero(column.size(), theta.size());
+      for (const Index c : group) {
+        const auto rows = moved_by(c);
+        if (rows.empty()) j.col(c) = column;
+        for (const Index row : rows) j(row, c) = column[row];
+      }
     }
     return j;
   }
@@ -114,6 +145,7 @@ class Solver {
 
   const FitProblem& problem_;
   double scale_;
+  std::vector<std::vector<Index>> together_;  // parameters
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace rehearse::workloads {
 
@@ -21,11 +22,16 @@ struct FitProblem {
   Eigen::VectorXd start;      ///< empty: 0
   /// Of the residuals: by how much measurements differ when they are made again. A few of them may be met better by chance.
   double smallest_scale = 0.05;
+  /// The residuals that each parameter moves: parameters of different ones are differentiated together. None: all, of each;
+  /// likewise of a parameter with none.
+  std::vector<std::vector<Eigen::Index>> moves;
   RobustLoss loss = RobustLoss::cauchy;
 };
 
 /// A parameter is determined where at most so much of the prior's standard deviation is left.
 inline constexpr double kDetermined = 0.85;
+/// By how much a parameter must lower the cost, which is in logarithms of probabilities, to be told from others: twenty to one.
+inline constexpr double kEvidence = 3;
 
 struct FitResult {
   Eigen::VectorXd theta;

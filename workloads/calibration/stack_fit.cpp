@@ -63,6 +63,10 @@ class StackFit {
     const auto devices = static_cast<Eigen::Index>(devices_.size());
     problem.prior_sd.segment(kParameters, devices).setConstant(kDeviceSd);
     problem.prior_sd.tail(static_cast<Eigen::Index>(pairs_.size())).setConstant(kModelOnDeviceSd);
+    problem.moves.resize(static_cast<std::size_t>(columns()));
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      for (const std::size_t factor : {device_of_[i], devices_.size() + pair_of_[i]})
+        problem.moves[kParameters + factor].push_back(static_cast<Eigen::Index>(i));
     return at(fit(problem).theta);
   }
 

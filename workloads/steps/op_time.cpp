@@ -1,7 +1,9 @@
 #include "workloads/steps/op_time.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "sim/base/errors.hpp"
@@ -65,11 +67,14 @@ OpParts mixture(OpParts a, const OpParts& b, double share) {
 }
 
 /// The quickest, each at the clock that a power limit leaves it, of a product and its faster forms.
-OpParts gpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c) {
+OpParts gpu_parts(const OpWork& w, const sim::Device& d, const Conditions& c, Tilings* tilings) {
   const sim::Efficiency& e = d.efficiency;
   const double bandwidth = d.memory_bandwidth_bytes_per_s * e.bandwidth, peak = peak_flops(d, c.precision, w.kind);
   const auto parts_of = [&](const Product& p, double relative_efficiency) {
-    const double used = p.m > 0 ? tiling_efficiency(p, d.multiprocessors, e.k_half) * relative_efficiency : 1;
+    const double tiled = p.m <= 0             ? 1
+                         : tilings != nullptr ? tilings->efficiency(p, d.multiprocessors, e.k_half)
+                                              : tiling_efficiency(p, d.multiprocessors, e.k_half);
+    const double used = p.m > 0 ? tiled * relative_efficiency : 1;
     return OpParts{.arithmetic_s = w.repeats * p.flops() / (peak * efficiency_of(e, w.kind) * used),
                    .memory_s = bytes_of(w, c) / bandwidth,
                    .fixed_s = e.launch_s * c.launch_factor + (w.repeats - 1) * e.repeat_s,
@@ -158,9 +163,8 @@ OpWork work_of(const sim::Op& op) {
   return {op.kind, op.flops, op.bytes, op.matrix, op.repeats, op.relative_efficiency, op.fast_forms};
 }
 
-double tiling_efficiency(const Product& p, int multiprocessors, double k_half) {
+Tiling::Tiling(const Product& p, int multiprocessors) {
   const double processors = multiprocessors;
-  double best = 0;
   for (double tile_m : kTiles)
     for (double tile_n : kTiles) {
       const double tiles = equal_parts(p.m, tile_m) * equal_parts(p.n, tile_n);
@@ -170,18 +174,43 @@ double tiling_efficiency(const Product& p, int multiprocessors, double k_half) {
       const double splits = std::clamp(std::floor(kWaves * processors / (tiles * p.count)), 1.0, most);
       for (double split : {1.0, splits}) {
         const double blocks = tiles * p.count * split, used = blocks / (processors * equal_parts(blocks, processors));
-        best = std::max(best, inside * fed * used * (p.k / split) / (p.k / split + k_half));
+        const double k = p.k / split, busy_k = inside * fed * used * k;
+        const auto same = std::find_if(ways_.begin(), ways_.begin() + count_, [k](const Way& way) { return way.k == k; });
+        if (same == ways_.begin() + count_)
+          ways_[count_++] = {busy_k, k};
+        else
+          same->busy_k = std::max(same->busy_k, busy_k);
       }
     }
+}
+
+double Tiling::efficiency(double k_half) const {
+  double best = 0;
+  for (std::size_t i = 0; i < count_; ++i) best = std::max(best, ways_[i].busy_k / (ways_[i].k + k_half));
   return best;
 }
 
-OpParts op_parts(const OpWork& work, const sim::Device& device, const Conditions& conditions) {
+std::size_t Tilings::Hash::operator()(const Key& key) const {
+  std::size_t hash = static_cast<std::size_t>(key.multiprocessors) * 2 + (key.product.splits ? 1 : 0);
+  for (const double part : {key.product.m, key.product.n, key.product.k, key.product.count})
+    hash = (hash ^ std::bit_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15;
+  return hash ^ hash >> 32;  // whole numbers differ in their upper bits alone
+}
+
+double Tilings::efficiency(const Product& product, int multiprocessors, double k_half) {
+  return known_.try_emplace({product, multiprocessors}, product, multiprocessors).first->second.efficiency(k_half);
+}
+
+double tiling_efficiency(const Product& product, int multiprocessors, double k_half) {
+  return Tiling(product, multiprocessors).efficiency(k_half);
+}
+
+OpParts op_parts(const OpWork& work, const sim::Device& device, const Conditions& conditions, Tilings* tilings) {
   const bool gpu = device.kind == sim::DeviceKind::gpu;
   sim::check(conditions.batch > 0 && device.memory_bandwidth_bytes_per_s > 0 &&
                  peak_flops(device, conditions.precision, work.kind) > 0 && (gpu ? device.multiprocessors : device.cores) > 0,
              "an operation needs samples, and a device with memory and arithmetic");
-  OpParts parts = gpu ? gpu_parts(work, device, conditions) : cpu_parts(work, device, conditions);
+  OpParts parts = gpu ? gpu_parts(work, device, conditions, tilings) : cpu_parts(work, device, conditions);
   const double waiting_s = conditions.wait_share * duration_s(parts, 1);
   for (double* part : {&parts.arithmetic_s, &parts.memory_s, &parts.transform_s, &parts.fixed_s})
     *part *= 1 - conditions.wait_share;
@@ -197,8 +226,8 @@ double duration_s(const OpParts& parts, double clock) {
   return overlapped_s + parts.transform_s + parts.fixed_s;
 }
 
-double op_duration_s(const OpWork& work, const sim::Device& device, const Conditions& conditions) {
-  const OpParts parts = op_parts(work, device, conditions);
+double op_duration_s(const OpWork& work, const sim::Device& device, const Conditions& conditions, Tilings* tilings) {
+  const OpParts parts = op_parts(work, device, conditions, tilings);
   const double clock = clock_under_limit(parts, sim::power_law(device), conditions);
   return sim::on_step_grid(conditions.time_factor * duration_s(parts, clock));
 }

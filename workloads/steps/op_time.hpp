@@ -2,7 +2,10 @@
 // (docs/explain/step.md, "GPU operation time", "CPU operation time against threads").
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <string_view>
+#include <unordered_map>
 
 #include "sim/cluster/cluster.hpp"
 #include "sim/step/op_graph.hpp"
@@ -56,13 +59,16 @@ struct OpParts {
   enum class Overlap : std::uint8_t { full, smooth, none } overlap = Overlap::full;
 };
 
-OpParts op_parts(const OpWork& work, const sim::Device& device, const Conditions& conditions);
+class Tilings;
+
+/// `tilings`, here and below: remembers those of products; none: each is found anew.
+OpParts op_parts(const OpWork& work, const sim::Device& device, const Conditions& conditions, Tilings* tilings = nullptr);
 
 /// Seconds at this relative clock, in (0, 1]: it slows the arithmetic alone.
 double duration_s(const OpParts& parts, double clock);
 
 /// Seconds, rounded up to the step grid. The device's figures must be positive where its kind uses them (sim::check).
-double op_duration_s(const OpWork& work, const sim::Device& device, const Conditions& conditions);
+double op_duration_s(const OpWork& work, const sim::Device& device, const Conditions& conditions, Tilings* tilings = nullptr);
 
 /// `count` equal products (m x k)(k x n) side by side.
 struct Product {
@@ -70,6 +76,38 @@ struct Product {
   double count = 1;
   bool splits = true;  ///< the inner dimension may be cut, for blocks that are too few
   double flops() const { return 2 * count * m * n * k; }
+  bool operator==(const Product&) const = default;
+};
+
+/// The ways to cut a product on a GPU, but for what a fit varies: of ways with equal inner dimensions the best.
+class Tiling {
+ public:
+  Tiling(const Product& product, int multiprocessors);
+  double efficiency(double k_half) const;
+
+ private:
+  struct Way {
+    double busy_k = 0, k = 0;  ///< the inner dimension of a block, and the multiprocessors' share kept busy times it
+  };
+  std::array<Way, 10> ways_{};  // each of nine tiles with a split of its own, and the best one without
+  std::size_t count_ = 0;
+};
+
+/// Tilings that were asked for before: fits ask for the same ones at every step.
+class Tilings {
+ public:
+  double efficiency(const Product& product, int multiprocessors, double k_half);
+
+ private:
+  struct Key {
+    Product product;
+    int multiprocessors = 0;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  std::unordered_map<Key, Tiling, Hash> known_;
 };
 
 /// The fraction of a GPU's multiprocessors' arithmetic that products keep busy, in (0, 1]: its output is cut

@@ -30,12 +30,12 @@ StepModel::StepModel(const sim::OpGraph& graph) : parameters_(graph.parameters),
   }
 }
 
-ComputeTime StepModel::compute_time(const sim::Device& device, const Conditions& conditions) const {
+ComputeTime StepModel::compute_time(const sim::Device& device, const Conditions& conditions, Tilings* tilings) const {
   ComputeTime result;
   const sim::PowerLaw law = sim::power_law(device);
   Run all;
   for (const Class& c : classes_) {  // multiples of the grid: the sums are exact
-    const OpParts parts = op_parts(c.work, device, conditions);
+    const OpParts parts = op_parts(c.work, device, conditions, tilings);
     const Run one = run_at(parts, law, clock_under_limit(parts, law, conditions), conditions);
     const double one_s = sim::on_step_grid(one.time_s);
     result.forward_s += c.forward * one_s;
@@ -65,7 +65,8 @@ double ring_all_reduce_s(double bytes, int ranks, const sim::Link& link) {
   if (ranks <= 1) return 0;
   sim::check(link.bandwidth_bytes_per_s > 0, "a ring needs bandwidth");
   const double n = ranks;
-  return 2 * (n - 1) / n * bytes / link.bandwidth_bytes_per_s + 2 * (n - 1) * link.latency_s;
+  const double alone_s = 2 * (n - 1) / n * bytes / link.bandwidth_bytes_per_s + 2 * (n - 1) * link.latency_s;
+  return link.contention == 0 ? alone_s : alone_s * std::pow(n / 2, link.contention);
 }
 
 double hierarchical_all_reduce_s(double bytes, const RingPlan& plan) {

@@ -30,7 +30,8 @@ class StepModel {
  public:
   explicit StepModel(const sim::OpGraph& graph);
 
-  ComputeTime compute_time(const sim::Device& device, const Conditions& conditions) const;
+  /// `tilings` remembers those of products; none: each is found anew.
+  ComputeTime compute_time(const sim::Device& device, const Conditions& conditions, Tilings* tilings = nullptr) const;
   /// Operations that the host issues in a step; each repeat of a recurrent one counts.
   int operations() const { return operations_; }
   double parameters() const { return parameters_; }
@@ -58,7 +59,7 @@ class StepModel {
 /// Spread of the step times of equal workers, of which a synchronous step waits for the slowest (coefficient of variation).
 inline constexpr double kWorkerSpread = 0.01;
 
-/// Seconds for `ranks` ends to sum `bytes` in a ring: 2 (n-1)/n S/B + 2 (n-1) a. 0 for one rank.
+/// Seconds for `ranks` ends to sum `bytes` in a ring: (2 (n-1)/n S/B + 2 (n-1) a) (n/2)^q. 0 for one rank.
 double ring_all_reduce_s(double bytes, int ranks, const sim::Link& link);
 
 /// Bytes that each rank sends, and receives, in that ring: 2 (n-1)/n S.

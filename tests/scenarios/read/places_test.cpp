@@ -31,7 +31,7 @@ TEST_CASE("a written catalogue is read as it was", "[places]") {
                          .wait_share = 0.25},
                         {.model = "small", .time_factor = 2}};  // a structure has no data set
   scenarios::InstanceEntry entry = *own.find_instance("p3.8xlarge");
-  entry.instance.inside = {3e10, 2e-6};
+  entry.instance.inside = {3e10, 2e-6, 0.75};
   entry.instance.network = {1.5e9, 3e-5};
   entry.instance.overlap = 2.5;
   entry.instance.server_bytes_per_s = 4e8;
@@ -66,6 +66,7 @@ TEST_CASE("a written catalogue is read as it was", "[places]") {
   CHECK(read.corrections[0].wait_share == 0.25);
   const scenarios::InstanceEntry& there = *again.find_instance("p3.8xlarge");
   CHECK(there.instance.inside.bandwidth_bytes_per_s == 3e10);
+  CHECK(there.instance.inside.contention == 0.75);
   CHECK(there.instance.network.latency_s == 3e-5);
   CHECK(there.instance.overlap == 2.5);
   CHECK(there.instance.server_bytes_per_s == 4e8);
@@ -82,6 +83,7 @@ TEST_CASE("a written catalogue is read as it was", "[places]") {
   CHECK(instance_of(four, again) == &there);
   const workloads::Place place = place_of(four, again);
   CHECK(place.inside.bandwidth_bytes_per_s == 3e10);
+  CHECK(place.inside.contention == 0.75);
   CHECK(place.overlap == 2.5);
   CHECK(place.server_bytes_per_s == 4e8);
   CHECK(place.server_overlap == 1.5);

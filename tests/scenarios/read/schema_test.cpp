@@ -60,7 +60,7 @@ const std::vector<Place> kPlaces{
     {"stack", "/cluster/stacks/0"},
     {"instance", "/cluster/instances/0"},
     {"devices_of_a_kind", "/cluster/instances/0/devices/0"},
-    {"link", "/cluster/instances/0/inside"},
+    {"inside", "/cluster/instances/0/inside"},
     {"link", "/cluster/instances/0/network"},
     {"pool", "/cluster/pools/0"},
     {"network", "/cluster/network"},

@@ -19,6 +19,21 @@ Measurement step(const char* model, const char* dataset, double batch) {
   return {.model = model, .dataset = dataset, .device = "v100", .batch_per_worker = batch, .source = "test"};
 }
 
+/// Three groups of rows with an offset each, and a slope of all: y = a x + b_group.
+FitProblem grouped(std::vector<std::vector<Eigen::Index>> moves) {
+  const auto residuals = [](const Eigen::VectorXd& theta) {
+    Eigen::VectorXd r(12);
+    for (Eigen::Index i = 0; i < r.size(); ++i)
+      r[i] = theta[0] * static_cast<double>(i) + std::sinh(theta[1 + i % 3]) - 0.1 * static_cast<double>(i * i % 7);
+    return r;
+  };
+  return {.residuals = residuals,
+          .prior_sd = Eigen::VectorXd::Ones(4),
+          .low = Eigen::VectorXd::Constant(4, -2),
+          .high = Eigen::VectorXd::Constant(4, 2),
+          .moves = std::move(moves)};
+}
+
 /// What the model says of a device with other efficiencies: measurements without noise.
 std::vector<Measurement> made_up(const sim::Device& truth, std::initializer_list<std::pair<const char*, const char*>> models) {
   std::vector<Measurement> all;
@@ -43,6 +58,25 @@ std::vector<Compared> compare(const std::vector<Measurement>& rows, const sim::D
 }
 
 }  // namespace
+
+TEST_CASE("parameters of different rows are differentiated together, to the same bit", "[calibration]") {
+  int asked = 0;
+  const auto counted = [&asked](FitProblem problem) {
+    asked = 0;
+    problem.residuals = [&asked, residuals = problem.residuals](const Eigen::VectorXd& theta) {
+      ++asked;
+      return residuals(theta);
+    };
+    return fit(problem);
+  };
+  const FitResult one_by_one = counted(grouped({}));
+  const int asked_one_by_one = asked;
+  const FitResult together = counted(grouped({{}, {0, 3, 6, 9}, {1, 4, 7, 10}, {2, 5, 8, 11}}));
+  CHECK(asked < 0.7 * asked_one_by_one);  // 4 evaluations a derivative instead of 8
+  CHECK(together.theta == one_by_one.theta);
+  CHECK(together.covariance == one_by_one.covariance);
+  CHECK(together.scale == one_by_one.scale);
+}
 
 TEST_CASE("errors, by hand", "[fidelity]") {
   // |p/m - 1|: 0.1, 0.5, 0, 1. In order 0, 0.1, 0.5, 1: median 0.3; the 0.9 quantile is at 2.7: 0.5 + 0.7 x 0.5 = 0.85.

@@ -54,6 +54,58 @@ TEST_CASE("links that made the slowdown are found again", "[links]") {
   for (const ScaledOut& pair : pairs) CHECK(scaled_out_s(pair, model, c) == Approx(pair.several->step_s).epsilon(0.02));
 }
 
+namespace {
+
+/// Steps of a node of eight whose workers share more or less of it, and what is fitted to them.
+struct SharedNode {
+  std::vector<Measurement> rows;
+  LinkCalibration fitted;
+};
+
+SharedNode fit_shared(double contention, std::initializer_list<int> counts, double noise = 0) {
+  Place truth = kStart;
+  truth.inside = {2e9, 1e-5, contention};
+  truth.overlap = 2;
+  SharedNode node;
+  for (const char* model : {"resnet50", "vgg16", "inception-v3"})
+    for (const int workers : counts)
+      for (const double batch : {16, 64}) node.rows.push_back(step(model, batch, 1, workers));
+  const MeasurementModel model(node.rows);
+  std::vector<ScaledOut> pairs;
+  for (Measurement& m : node.rows) {
+    noise = -noise;
+    m.step_s = std::exp(noise) * model.step_s(m, truth);
+    pairs.push_back({&m, model.step_s(alone(m), truth)});
+  }
+  node.fitted = calibrate_links(pairs, model, kStart);
+  return node;
+}
+
+const FittedParameter& contention_of(const SharedNode& node) { return node.fitted.parameters.back(); }
+
+}  // namespace
+
+TEST_CASE("how much the workers of a node share is found again", "[links]") {
+  for (const double truth : {1.0, 0.5}) {
+    const SharedNode node = fit_shared(truth, {2, 4, 8}, 0.01);
+    CHECK(contention_of(node).name == "inside contention");
+    CHECK(contention_of(node).determined);
+    CHECK(node.fitted.place.inside.contention == Approx(truth).margin(0.1));
+    CHECK(node.fitted.place.inside.bandwidth_bytes_per_s == Approx(2e9).epsilon(0.15));
+    CHECK(node.fitted.notes.empty());
+  }
+}
+
+TEST_CASE("contention that rows do not tell keeps its value, and that is said", "[links]") {
+  const SharedNode one_count = fit_shared(1, {8}), none = fit_shared(0, {2, 4, 8}, 0.01);
+  for (const SharedNode* node : {&one_count, &none}) {
+    CHECK_FALSE(contention_of(*node).determined);
+    CHECK(node->fitted.place.inside.contention == 0);
+    REQUIRE(node->fitted.notes.size() == 1);
+    CHECK(node->fitted.notes.front().find("it is kept") != std::string::npos);
+  }
+}
+
 TEST_CASE("of curves over workers, the server, the bend and the worker's own time are found without a single worker", "[links]") {
   Place truth = kStart;
   truth.server_bytes_per_s = 2e9;  // 0.05 s of 102 MB to apply, 0.16 s to move

@@ -215,3 +215,22 @@ TEST_CASE("durations lie on the grid, and no device does better than its rooflin
     RC_ASSERT(efficiency <= 1);
   });
 }
+
+TEST_CASE("remembered tilings change no bit of a step's time", "[op_time]") {
+  Tilings tilings;
+  rc::prop("equal", [&] {
+    const OpWork work = product(*rc::gen::inRange(1, 300), *rc::gen::inRange(1, 5), *rc::gen::inRange(1, 3000), 8);
+    sim::Device device = round_gpu();
+    for (const double k_half : {0.0, 18.0, 128.0, 4096.0})
+      for (const int multiprocessors : {13, 80}) {
+        device.efficiency.k_half = k_half;
+        device.multiprocessors = multiprocessors;
+        RC_ASSERT(op_duration_s(work, device, {}, &tilings) == op_duration_s(work, device, {}));
+      }
+  });
+  // The inner dimension may be cut or not: two products.
+  Product whole{64, 64, 25'600};
+  const double cut = tilings.efficiency(whole, 10, 128);
+  whole.splits = false;
+  CHECK(tilings.efficiency(whole, 10, 128) < cut);
+}

@@ -20,6 +20,18 @@ TEST_CASE("ring all-reduce by hand", "[synchronisation]") {
   CHECK(hierarchical_all_reduce_s(1e8, {1, 4, {1e10, 5e-6}, {}}) == Approx(0.01503));
 }
 
+TEST_CASE("workers of a node that share a bus exchange longer, by hand", "[synchronisation]") {
+  const sim::Link bus{1e10, 5e-6, 1}, half{1e10, 5e-6, 0.5};
+  // 8 ranks alone: 2 x 7/8 x 0.01 s + 14 x 5 us = 17.57 ms; (8/2)^1 = 4, (8/2)^0.5 = 2
+  CHECK(ring_all_reduce_s(1e8, 8, bus) == Approx(4 * 0.01757));
+  CHECK(ring_all_reduce_s(1e8, 8, half) == Approx(2 * 0.01757));
+  // The bandwidth is that of two, and one exchanges nothing.
+  CHECK(ring_all_reduce_s(1e8, 2, bus) == ring_all_reduce_s(1e8, 2, {1e10, 5e-6}));
+  CHECK(ring_all_reduce_s(1e8, 1, bus) == 0);
+  // Of 2 nodes of 4 (above) the part inside alone: (4/2)^1 x 15.03 ms
+  CHECK(hierarchical_all_reduce_s(1e8, {2, 4, bus, {1e9, 20e-6}}) == Approx(2 * 0.01503 + 0.1 + 40e-6));
+}
+
 TEST_CASE("overlap lies between the larger part and the sum", "[synchronisation]") {
   CHECK(overlapped(3, 4, 1) == Approx(7));
   CHECK(overlapped(3, 4, 2) == Approx(5));
