@@ -119,12 +119,14 @@ std::string measurement_words(const RentAnswer& answer, int pool, double usd) {
                       "There: traces/measure/measure.py --models {}/{} --device cuda --name {} --out steps.csv; here: "
                       "--from steps.csv.",
                       request.model, request.dataset, device);
-  if (is_exported(request))
+  if (is_exported(request)) {
+    const RentChoice& cheapest = answer.choices[answer.told.front().choice];
     return what + fmt::format(
-                      "--export FOLDER writes a training that measures itself; there, with DEVICE = \"{}\" in its "
-                      "settings.py: python3 -m torch.distributed.run train.py --synthetic --steps 200 --out OUT; here: --from "
-                      "OUT/steps.csv.",
-                      device);
+                      "--export FOLDER writes a training that measures itself; there, in its settings.py, DEVICE = \"{}\", "
+                      "BATCHES = [{:.0f}], NODES = WORKERS_PER_NODE = 1, then python3 -m torch.distributed.run --redirects=1 "
+                      "--tee=1 train.py --synthetic --steps 200 --out OUT; here: --from OUT/steps.csv.",
+                      device, std::ceil(cheapest.plan.batch / cheapest.plan.workers));
+  }
   return what + fmt::format(
                     "There: your own training of it; here: --from steps.csv, with the lines "
                     "\"model,dataset,device,batch_per_worker,step_s\" and \"{},{},{},BATCH,SECONDS\".",
