@@ -188,7 +188,10 @@ TEST_CASE("catalogue prices: a list renews instances, a further region is one of
   // The list says nothing of spot: what there was stays, and is told; of another region there was none.
   CHECK_THAT(ended.out, Catch::Contains("kept of"));
   CHECK_THAT(text_of(renter.folder.path() + "/prices.json"), Catch::Contains("spot_price_usd_per_hour"));
-  CHECK_THAT(renter.rent(with(kResnet, {"--account", "own.json", "--catalogue", "prices.json", "--spot", "only"})).out,
+  CHECK_THAT(renter
+                 .rent({"resnet18", "--dataset", "cifar10", "--epochs", "3", "--account", "own.json", "--catalogue",
+                        "prices.json", "--spot", "only"})
+                 .out,
              Catch::Contains("p3.2xlarge (spot)"));
   renter.folder.write("bad.csv", "instance,region,price,date\np3.2xlrge,us-east-1,-1,2026-13-01\n");
   const Ended bad = run_program(renter.folder.path(), {"catalogue", "prices", "bad.csv", "-o", "x.json"});
