@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
 #include "report/table.hpp"
@@ -26,16 +28,20 @@ int catalogue_prices_command(const CataloguePricesArguments& arguments) {
   sim::Mistakes mistakes;
   for (const std::string& file : arguments.catalogues) catalogue.add_file(file, mistakes);
   mistakes.throw_if_any();
-  const std::vector<scenarios::InstanceEntry> priced = scenarios::priced_instances(arguments.path, catalogue);
-  std::vector<std::vector<std::string>> rows{{"instance", "region", "was, $/hour", "of", "is, $/hour", "of"}};
-  for (const scenarios::InstanceEntry& entry : priced) {
+  const scenarios::PriceList list = scenarios::priced_instances(arguments.path, catalogue);
+  std::vector<std::vector<std::string>> rows{{"instance", "region", "was, $/hour", "of", "is, $/hour", "of", "spot, $/hour"}};
+  for (std::size_t i = 0; i < list.instances.size(); ++i) {
+    const scenarios::InstanceEntry& entry = list.instances[i];
     const std::string& name = entry.instance.name;
     const scenarios::InstanceEntry* old = catalogue.find_instance(name.substr(0, name.find('@')));
+    const double spot = entry.instance.spot_price_usd_per_hour;
+    std::string spot_words = std::isfinite(spot) ? fmt::format("{}", spot) : "-";
+    if (list.keeps_spot[i]) spot_words += old->price_date.empty() ? ", kept" : ", kept of " + old->price_date;
     rows.push_back({name, entry.region, fmt::format("{}", old->instance.price_usd_per_hour), old->price_date,
-                    fmt::format("{}", entry.instance.price_usd_per_hour), entry.price_date});
+                    fmt::format("{}", entry.instance.price_usd_per_hour), entry.price_date, spot_words});
   }
-  sim::write_file(arguments.out, scenarios::catalogue_json({}, priced));
-  say("{}", report::aligned(rows, {true, true, false, true, false, true}));
+  sim::write_file(arguments.out, scenarios::catalogue_json({}, list.instances));
+  say("{}", report::aligned(rows, {true, true, false, true, false, true, true}));
   return kOk;
 }
 

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
 #include "cli/say.hpp"
@@ -8,6 +11,7 @@
 #include "experiments/sweep/plan.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/number_words.hpp"
+#include "sim/money/costs.hpp"
 
 namespace rehearse::cli {
 
@@ -30,6 +34,35 @@ void warn_of_size(const scenarios::RunEstimate& estimate) {
   if (is_large(estimate)) fmt::print(stderr, "warning: this is large: {}\n", to_string(estimate));
 }
 
+namespace {
+
+/// Jobs of a trace that ask for more than there is wait longer and longer: what is compared then is how a queue drains.
+void warn_of_load(const scenarios::Scenario& scenario) {
+  constexpr double kForever = std::numeric_limits<double>::infinity();
+  double work_s = 0, durations_s = 0, count = 0, first_s = kForever, last_s = -kForever, gpus = 0;
+  for (const sim::Job& job : scenario.jobs) {
+    if (job.work != sim::Work::rigid) continue;
+    work_s += job.duration_s * job.gpus * job.gpu_fraction;
+    durations_s += job.duration_s;
+    count += 1;
+    first_s = std::min(first_s, job.submit_s);
+    last_s = std::max(last_s, job.submit_s);
+  }
+  for (std::size_t p = 0; p < scenario.cluster.pools.size(); ++p)
+    if (const auto pool = static_cast<sim::PoolId>(p); sim::has_gpus(scenario.cluster, pool))
+      gpus += static_cast<double>(scenario.cluster.pools[p].nodes) * sim::workers_per_node(scenario.cluster, pool);
+  // What comes within a few durations is a burst, and has no mean load.
+  constexpr double kDurations = 10;
+  const double span_s = last_s - first_s, load = work_s / span_s;
+  if (gpus > 0 && count > 0 && span_s > kDurations * durations_s / count && load > gpus)
+    say(stderr,
+        "warning: the mean load of the jobs, {:.4g} GPUs, is more than the {:g} of the cluster: the queue grows as long as jobs "
+        "come\n",
+        load, gpus);
+}
+
+}  // namespace
+
 int check_command(const ScenarioArguments& arguments) {
   const scenarios::SweepPlan plan(arguments.path, load_options(arguments));
   const scenarios::Scenario* scenario = &plan.first();
@@ -42,6 +75,7 @@ int check_command(const ScenarioArguments& arguments) {
       scenario->generators.empty() ? "" : " and generated ones", counted(scenario->cluster.pools.size(), "pool"),
       counted(scenario->policies.size(), "policy", "policies"),
       counted(static_cast<std::size_t>(scenario->repetitions), "repetition"));
+  warn_of_load(*scenario);
   const double points = plan.axes().empty() ? 0 : static_cast<double>(plan.points());
   if (scenario->study_name.empty()) {
     const scenarios::RunEstimate estimate = estimate_run(*scenario, scenarios::processes_of({}), points);

@@ -75,10 +75,13 @@ bool has_both_kinds(const Scenario& scenario, const std::string& policy, const P
   return false;
 }
 
-double ranked_usd(const Prediction& p) { return std::isnan(p.ranked_cost_usd) ? p.cost_usd : p.ranked_cost_usd; }
+/// The money that the table shows for it: what choices are ranked by is shown where it is money and not the expected.
+double shown_usd(const Prediction& p, bool by_ranked) {
+  return by_ranked && !std::isnan(p.ranked_cost_usd) ? p.ranked_cost_usd : p.cost_usd;
+}
 
-/// How far the candidate is behind another by what the job is for.
-std::string behind(const sim::Job& job, const Prediction& p, const Prediction& other) {
+/// How far the candidate is behind another by what the job is for, and in what is shown.
+std::string behind(const sim::Job& job, const Prediction& p, const Prediction& other, bool by_ranked) {
   const auto more = [](double mine, double theirs, const char* what) {
     if (!(theirs > 0) || std::isnan(mine)) return std::string("not better");
     const double part = mine / theirs - 1;
@@ -87,17 +90,18 @@ std::string behind(const sim::Job& job, const Prediction& p, const Prediction& o
   };
   if (job.objective == sim::Objective::min_time) return more(p.time_s, other.time_s, "more time");
   if (job.objective == sim::Objective::max_accuracy) return fmt::format("accuracy {:.4f} lower", other.accuracy - p.accuracy);
-  return more(ranked_usd(p), ranked_usd(other), "more money");
+  return more(shown_usd(p, by_ranked), shown_usd(other, by_ranked), "more money");
 }
 
-std::string standing(const JobStory& story, std::size_t rank, std::size_t chosen) {
+std::string standing(const JobStory& story, std::size_t rank, std::size_t chosen, bool by_ranked) {
   const Prediction& p = story.menu.ranked[rank].predicted;
   std::vector<std::string> words;
   if (rank == chosen) words.emplace_back("chosen");
   const std::vector<std::string> broken = broken_limits(*story.job, p);
   words.insert(words.end(), broken.begin(), broken.end());
   if (rank != chosen && broken.empty() && p.feasible)
-    words.push_back(rank < chosen ? "ranked better, not started" : behind(*story.job, p, story.menu.ranked[chosen].predicted));
+    words.push_back(rank < chosen ? "ranked better, not started"
+                                  : behind(*story.job, p, story.menu.ranked[chosen].predicted, by_ranked));
   if (broken.empty() && !p.feasible && p.note.empty()) words.emplace_back("cannot run");
   if (!p.note.empty()) words.push_back(p.note);
   if (p.extrapolated) words.emplace_back("extrapolated");
@@ -134,7 +138,7 @@ void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
         both ? "at most " : "", sim::time_words(only.predicted.time_s),
         both ? fmt::format("at most {}, expected ", sim::money_words(only.predicted.safe_cost_usd)) : "",
         sim::money_words(only.predicted.cost_usd), both ? "at least " : "", accuracy_words(only.predicted.accuracy),
-        standing(story, 0, 0));
+        standing(story, 0, 0, false));
   } else {
     const std::vector<std::size_t> shown = shown_ranks(story, chosen, all);
     const auto feasible =
@@ -145,6 +149,11 @@ void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
     say("  {}, of which {} the limits; predicted without waiting:\n{}\n",
         sim::counted(static_cast<double>(candidates), "candidate"), feasible == 1 ? "1 keeps" : fmt::format("{} keep", feasible),
         both ? "  <= and >= pessimistic, what limits are held against; ~ expected\n" : "");
+    // Between expected and pessimistic money: neither of the two columns says who is dearer.
+    const bool by_ranked = both && std::any_of(shown.begin(), shown.end(), [&](std::size_t rank) {
+                             const Prediction& p = story.menu.ranked[rank].predicted;
+                             return std::abs(p.ranked_cost_usd - p.cost_usd) > 1e-6 * p.cost_usd;
+                           });
     std::vector<std::vector<std::string>> rows{{"rank", "resources", "batch", both ? "time <=" : "time",
                                                 both ? "money ~" : "money", both ? "accuracy >=" : "accuracy", ""}};
     std::vector<bool> left{false, true, false, false, false, false, true};
@@ -152,14 +161,19 @@ void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
       rows.front().insert(rows.front().begin() + 5, "money <=");
       left.insert(left.begin() + 5, false);
     }
+    if (by_ranked) {
+      rows.front().insert(rows.front().begin() + 6, "ranked by");
+      left.insert(left.begin() + 6, false);
+    }
     std::vector<report::Tone> tones{report::Tone::plain};
     for (const std::size_t rank : shown) {
       const Choice& choice = story.menu.ranked[rank];
       const Prediction& p = choice.predicted;
       rows.push_back({fmt::format("{}", rank + 1), resources_words(choice.configuration, scenario.cluster),
                       sim::figure(choice.configuration.batch_size(), 6), sim::time_words(p.time_s), sim::money_words(p.cost_usd),
-                      accuracy_words(p.accuracy), standing(story, rank, chosen)});
+                      accuracy_words(p.accuracy), standing(story, rank, chosen, by_ranked)});
       if (both) rows.back().insert(rows.back().begin() + 5, sim::money_words(held_usd(p)));
+      if (by_ranked) rows.back().insert(rows.back().begin() + 6, sim::money_words(shown_usd(p, true)));
       tones.push_back(rank == chosen ? report::Tone::best : p.feasible ? report::Tone::plain : report::Tone::broken);
     }
     say_in_colour(report::aligned(rows, left, takes_colour(stdout) ? tones : std::vector<report::Tone>()));

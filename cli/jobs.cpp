@@ -13,6 +13,7 @@
 #include "sim/io/civil_date.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/jobs/native_rows.hpp"
+#include "traces/jobs/workload.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::cli {
@@ -73,13 +74,18 @@ int import_jobs_command(const ImportJobsArguments& arguments) {
   TextFile out(arguments.out, arguments.trace.path);
   const traces::TraceColumns columns = stream.columns();
   append_native_header(out.text, columns);
+  traces::Workload workload;
   while (const traces::TraceJob* job = stream.next()) {
     append_native_row(out.text, *job, columns);
     out.pass_on();
+    workload.add(*job);
+    if (workload.jobs() == arguments.count) break;
   }
   if (stream.report().jobs == 0) refuse_all(stream.report());
   out.close();
-  say("{}{}: {}\n", to_string(stream.report()), arguments.out, sim::counted(static_cast<double>(stream.report().jobs), "job"));
+  const double load = workload.mean_load_gpus();
+  say("{}{}: {}{}\n", to_string(stream.report()), arguments.out, sim::counted(static_cast<double>(workload.jobs()), "job"),
+      load > 0 ? fmt::format(", mean load {:.4g} GPUs (busy, if no job waits)", load) : "");
   return kOk;
 }
 

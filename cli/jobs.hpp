@@ -29,6 +29,7 @@ traces::TraceStream open_trace(const TraceArguments& arguments);
 struct ImportJobsArguments {
   TraceArguments trace;
   std::string out;
+  std::int64_t count = 0;  ///< the first so many of those that are kept; 0: all
 };
 
 struct ExportArguments {

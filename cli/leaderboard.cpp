@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
 #include "experiments/regress/leaderboard.hpp"
@@ -48,7 +50,17 @@ int leaderboard_command(const LeaderboardArguments& arguments) {
     say("\n{} by {}:\n{}", result.track.scenario, result.track.metric, leaderboard_text(result.rows, result.reference));
     page += fmt::format("\n## {}, by {}\n\n{}", result.track.scenario, result.track.metric,
                         leaderboard_markdown(result.rows, result.reference));
-    for (const report::LeaderboardRow& row : result.rows) has_failed = has_failed || !row.failure.empty();
+    double fewest = 0;
+    for (const report::LeaderboardRow& row : result.rows) {
+      has_failed = has_failed || !row.failure.empty();
+      fewest = std::max(fewest, row.fewest_worlds);
+    }
+    if (worlds < fewest) {
+      const std::string few =
+          fmt::format("{} worlds are too few to say what chance does: --worlds {:.0f} or more", worlds, 2 * fewest);
+      say("{}\n", few);
+      page += fmt::format("\n{}.\n", few);
+    }
   }
   if (!arguments.markdown.empty()) sim::write_file(arguments.markdown, page);
   return has_failed ? kPolicyFailed : kOk;

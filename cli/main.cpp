@@ -105,6 +105,8 @@ void add_measurement_commands(Command app, Arguments& arguments) {
   jobs.option("file", arguments.import_jobs.trace.path, "the file").required();
   jobs.output("-o,--out", arguments.import_jobs.out, "the CSV file to write").required();
   add_trace_options(jobs, arguments.import_jobs.trace);
+  jobs.option("--count", arguments.import_jobs.count, "the first so many of the jobs that are kept (default: all)")
+      .range(1, 1'000'000'000);
   Command validate = app.subcommand("validate", "how far predicted step times are from measured ones");
   validate.option("measurements", arguments.validate.measured.path, "CSV file of measurements");
   validate.option("--catalogue", arguments.validate.measured.catalogues, "a file of devices and instances; may be repeated")

@@ -18,14 +18,14 @@
 
 namespace rehearse::cli {
 
-Measured load_measured(const MeasuredArguments& arguments) {
+Measured load_measured(const MeasuredArguments& arguments, std::optional<traces::OwnNetwork> own) {
   scenarios::Catalogue catalogue;
   catalogue.add_own();
   sim::Mistakes mistakes;
   for (const std::string& file : arguments.catalogues) catalogue.add_file(file, mistakes);
   mistakes.throw_if_any();
   traces::MeasurementList list = traces::read_native_measurements(
-      arguments.path, {.devices = catalogue.device_names(), .instances = catalogue.instance_names()});
+      arguments.path, {.devices = catalogue.device_names(), .instances = catalogue.instance_names(), .own = std::move(own)});
   say("{}", to_string(list));
   std::vector<workloads::Place> places;
   for (const workloads::Measurement& m : list.rows) places.push_back(place_of(m, catalogue));

@@ -1,11 +1,13 @@
 // What validate and calibrate share: measurements with the places that they were made at.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "cli/commands.hpp"
 #include "scenarios/read/catalogue.hpp"
 #include "traces/measurements/measurement_list.hpp"
+#include "traces/measurements/native.hpp"
 #include "workloads/calibration/measurement.hpp"
 #include "workloads/calibration/stack_fit.hpp"
 
@@ -18,8 +20,9 @@ struct Measured {
   scenarios::Catalogue catalogue;
 };
 
-/// Reads the file (each row known to the catalogue), and tells what was left out. Throws sim::InputError.
-Measured load_measured(const MeasuredArguments& arguments);
+/// Reads the file (each row known to the catalogue), and tells what was left out; rows may be of `own` by its name. Throws
+/// sim::InputError.
+Measured load_measured(const MeasuredArguments& arguments, std::optional<traces::OwnNetwork> own = {});
 
 /// The places on the stacks that ValidateArguments::stack asks for. Tells which, and of how many rows; of "none", how many could
 /// be. Throws sim::InputError for an option that is no stack.

@@ -100,29 +100,14 @@ const sim::Stack& known_stack(const std::string& name, const scenarios::Catalogu
   return *stack;
 }
 
-/// The catalogue, with files over it and devices fitted to the user's own measurements.
-scenarios::Catalogue catalogue_of(const RentArguments& a) {
-  scenarios::Catalogue catalogue;
-  catalogue.add_own();
-  sim::Mistakes mistakes;
-  for (const std::string& file : a.catalogues) catalogue.add_file(file, mistakes);
-  mistakes.throw_if_any();
-  const auto use_stack = [&] {
-    if (!a.stack.empty() && a.stack != scenarios::kNoStack) catalogue.use_stack(known_stack(a.stack, catalogue));
-  };
-  if (a.from.empty()) {
-    use_stack();
-    return catalogue;
-  }
-  const Measured measured = load_measured({.path = a.from, .catalogues = a.catalogues});
-  slipped_units(measured);
-  for (sim::Device& device : calibrated_devices(measured)) catalogue.replace(std::move(device));
-  use_stack();
-  return catalogue;
+scenarios::PlanRequest request_of(const RentArguments& a, const scenarios::PlanCluster& plan) {
+  return is_job_file(a.model) ? scenarios::load_plan_job(a.model, plan)
+                              : scenarios::read_plan_job(job_text(a), "rent's options", plan);
 }
 
 scenarios::RentWishes wishes_of(const RentArguments& a, const scenarios::Catalogue& catalogue) {
   scenarios::RentWishes wishes{.regions = listed_words(a.regions), .providers = listed_words(a.providers), .most_nodes = a.nodes};
+  for (std::string& provider : wishes.providers) provider = scenarios::lower_case(provider);
   wishes.spot = a.spot == "allowed" ? scenarios::SpotUse::allowed
                 : a.spot == "only"  ? scenarios::SpotUse::only
                                     : scenarios::SpotUse::no;
@@ -137,6 +122,34 @@ scenarios::RentWishes wishes_of(const RentArguments& a, const scenarios::Catalog
                              .nearest = sim::nearest_name(provider, names)});
   if (!a.account.empty()) wishes.account = scenarios::load_account(a.account, catalogue);
   return wishes;
+}
+
+/// What is trained, where it is no model of the zoo: rows measured of it go by its name.
+std::optional<traces::OwnNetwork> own_network(const RentArguments& a, const scenarios::Catalogue& catalogue) {
+  const scenarios::PlanRequest request = request_of(a, *rent_market(catalogue, wishes_of(a, catalogue)).cluster);
+  if (request.task) return std::nullopt;  // of the zoo
+  return traces::OwnNetwork{request.model, request.dataset, {.json = "", .network = request.network}};
+}
+
+/// The catalogue, with files over it and devices fitted to the user's own measurements.
+scenarios::Catalogue catalogue_of(const RentArguments& a) {
+  scenarios::Catalogue catalogue;
+  catalogue.add_own();
+  sim::Mistakes mistakes;
+  for (const std::string& file : a.catalogues) catalogue.add_file(file, mistakes);
+  mistakes.throw_if_any();
+  const auto use_stack = [&] {
+    if (!a.stack.empty() && a.stack != scenarios::kNoStack) catalogue.use_stack(known_stack(a.stack, catalogue));
+  };
+  if (a.from.empty()) {
+    use_stack();
+    return catalogue;
+  }
+  const Measured measured = load_measured({.path = a.from, .catalogues = a.catalogues}, own_network(a, catalogue));
+  slipped_units(measured);
+  for (sim::Device& device : calibrated_devices(measured)) catalogue.replace(std::move(device));
+  use_stack();
+  return catalogue;
 }
 
 /// The best by `key` of those that are asked for; nothing of none.
@@ -180,11 +193,11 @@ void replay_spot(RentAnswer& answer) {
     const double restart_s = one.start_s + answer.checkpoint_bytes / answer.market.cluster->scenario.costs.restore_bytes_per_s;
     const policies::SpotReplay replay = replay_on_spot(
         one, answer.rules, validated_error(answer.pool_of(one).knowledge, spread_of(one.plan)), restart_s, deadline_s, 1, kDraws);
-    one.plan.time_s.expected = replay.time_s;
-    one.plan.time_s.high = replay.time_high_s;
-    one.plan.cost_usd.expected = replay.cost_usd;
+    one.plan.time_s = {replay.time_s, replay.time_low_s, replay.time_high_s};
+    one.plan.cost_usd = {replay.cost_usd, replay.cost_low_usd, replay.cost_high_usd};
     one.miss_probability = replay.miss_probability;
-    one.keeps_limits = one.keeps_limits && replay.time_high_s <= deadline_s;
+    one.keeps_limits =
+        one.keeps_limits && replay.time_high_s <= deadline_s && replay.cost_high_usd <= answer.request.limits.cost_usd;
   }
 }
 
@@ -234,18 +247,26 @@ void refuse_rent(const RentAnswer& answer, const std::string& where) {
 
 void say_table(const RentAnswer& answer, const std::vector<ToldChoice>& list, std::size_t most) {
   const sim::Cluster& cluster = answer.market.cluster->scenario.cluster;
-  std::vector<std::vector<std::string>> rows{{"", "rented", "batch", "precision", "time",
-                                              fmt::format("{:.0f} % in", 100 * answer.rules.confidence), "money", "energy",
-                                              "limited by", "misses"}};
+  const double percent = 100 * answer.rules.confidence;
+  const bool to_target = answer.request.target_accuracy > 0;
+  std::vector<std::vector<std::string>> rows{{"", "rented", "where", "batch", "precision", "time",
+                                              fmt::format("{:.0f} % in", percent), "money",
+                                              fmt::format("{:.0f} % under", percent), "energy", "limited by", "misses"}};
+  std::vector<bool> left{true, true, true, false, true, false, false, false, false, false, true, false};
+  constexpr int kBatch = 3;  // epochs differ by it, where they lead to a target
+  if (to_target) rows.front().insert(rows.front().begin() + kBatch + 1, "epochs");
+  if (to_target) left.insert(left.begin() + kBatch + 1, false);
   for (std::size_t i = 0; i < std::min(most, list.size()); ++i) {
     const RentChoice& one = answer.choices[list[i].choice];
     const policies::PlanChoice& c = one.plan;
-    rows.push_back({list[i].label, rented_words(one, cluster), fmt::format("{:.0f}", c.batch), precision_words(one),
-                    sim::time_words(c.time_s.expected), sim::time_words(c.time_s.high), sim::money_words(c.cost_usd.expected),
+    rows.push_back({list[i].label, rented_words(one, cluster), where_words(answer, one), fmt::format("{:.0f}", c.batch),
+                    precision_words(one), sim::time_words(c.time_s.expected), sim::time_words(c.time_s.high),
+                    sim::money_words(c.cost_usd.expected), sim::money_words(c.cost_usd.high),
                     fmt::format("{:.3g} kWh", c.energy_j.expected / 3.6e6), std::string(name_of(list[i].bottleneck)),
                     std::isfinite(answer.request.limits.deadline_s) ? miss_words(one.miss_probability) : "-"});
+    if (to_target) rows.back().insert(rows.back().begin() + kBatch + 1, fmt::format("{:g}", c.epochs));
   }
-  say("{}", report::aligned(rows, {true, true, false, true, false, false, false, false, true, false}));
+  say("{}", report::aligned(rows, left));
 }
 
 std::string error_words(Knowledge knowledge, policies::Spread spread, double confidence) {
@@ -292,14 +313,7 @@ void say_grounds(const RentAnswer& answer) {
   const auto worth =
       worth_measuring(answer.choices, answer.market.pools, answer.choices[answer.told[0].choice], answer.request.limits);
   if (!worth || worth->usd < 0.01 * expected_usd(answer.choices[answer.told[0].choice])) return;
-  const sim::Cluster& cluster = answer.market.cluster->scenario.cluster;
-  const auto pool = static_cast<sim::PoolId>(worth->pool);
-  say("{}", wrapped(fmt::format("Ten minutes on a {} ({}) would change the answer most: {} expected to be saved by it. There: "
-                                "traces/measure/measure.py "
-                                "--models {}{}{} --device cuda --name {} --out steps.csv; here: --from steps.csv.",
-                                cluster.pools[static_cast<std::size_t>(worth->pool)].name, sim::worker_device(cluster, pool).name,
-                                sim::money_words(worth->usd), answer.request.model, answer.request.dataset.empty() ? "" : "/",
-                                answer.request.dataset, sim::worker_device(cluster, pool).name)));
+  say("{}", wrapped(measurement_words(answer, worth->pool, worth->usd)));
 }
 
 void write_files(const RentAnswer& answer, const RentArguments& a) {
@@ -322,8 +336,7 @@ RentAnswer rent_answer(const RentArguments& a) {
   answer.market = rent_market(answer.catalogue, wishes_of(a, answer.catalogue));
   scenarios::PlanCluster& plan = *answer.market.cluster;
   const sim::Cluster& cluster = plan.scenario.cluster;
-  answer.request = is_job_file(a.model) ? scenarios::load_plan_job(a.model, plan)
-                                        : scenarios::read_plan_job(job_text(a), "rent's options", plan);
+  answer.request = request_of(a, plan);
   scenarios::PlanRequest& request = answer.request;
   if (!a.deadline.empty()) request.limits.deadline_s = duration_option("--deadline", a.deadline);
   if (a.budget > 0) request.limits.cost_usd = a.budget;
@@ -376,7 +389,7 @@ void add_rent_command(Command app, RentArguments& a) {
   rent.option("--accuracy", a.accuracy, "to reach, where the model's is modelled").between(0, 1);
   rent.option("--epochs", a.epochs, "to train, instead of an accuracy");
   rent.option("--batches", a.batches, "global batch sizes to try, with commas (default: around the publication's)");
-  rent.option("--deadline", a.deadline, "as 12h, 90min or 1d");
+  rent.option("--deadline", a.deadline, "with its unit: 12h, 90min, 1d or 3600s");
   rent.option("--budget", a.budget, "dollars").between(0, 1e12);
   rent.option("--confidence", a.confidence, "percent, with which both limits hold (default 90)").between(50, 99.9);
   rent.option("--spot", a.spot, "nodes that may be taken away (default no)").choices({"no", "allowed", "only"});

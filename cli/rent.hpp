@@ -58,6 +58,11 @@ int rent_resume(const RentArguments& arguments);
 
 /// "2 x p5.48xlarge, all 16 h100".
 std::string rented_words(const policies::RentChoice& choice, const sim::Cluster& cluster);
+/// "aws us-east-1": whose it is, and where its price holds.
+std::string where_words(const RentAnswer& answer, const policies::RentChoice& choice);
+/// Which ten minutes would be worth `usd`, and how they are measured: by the script that knows the zoo, by the exported training,
+/// or, of a network that none of them can train, by the user's own.
+std::string measurement_words(const RentAnswer& answer, int pool, double usd);
 /// A share, which may be tiny.
 std::string miss_words(double share);
 /// As jobs and measurements name it.
@@ -71,7 +76,7 @@ std::string rent_page(const RentAnswer& answer);
 /// A line for each choice that fits memory.
 std::string rent_csv(const RentAnswer& answer);
 
-/// Seconds of "12h", "1.5 d", "90min", "3600" or "3600s". Throws sim::InputError that names the option.
+/// Seconds of "12h", "1.5 d", "90min" or "3600s": a number alone has no unit. Throws sim::InputError that names the option.
 double duration_option(const std::string& option, const std::string& text);
 /// The number of "1.2M", "50k", "3e5".
 double count_option(const std::string& option, const std::string& text);

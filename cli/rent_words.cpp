@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <span>
 
 #include "cli/rent.hpp"
+#include "deploy/torch_network.hpp"
 #include "report/xml_text.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/number_words.hpp"
@@ -61,8 +63,8 @@ std::pair<RentRange, RentRange> ranges(const RentAnswer& answer) {
 }  // namespace
 
 double duration_option(const std::string& option, const std::string& text) {
-  constexpr UnitSuffix kUnits[] = {{"", 1}, {"s", 1}, {"min", 60}, {"m", 60}, {"h", 3600}, {"d", 86400}};
-  return suffixed(option, text, kUnits, "a time above 0, as 12h, 90min, 1d or 3600");
+  constexpr UnitSuffix kUnits[] = {{"s", 1}, {"min", 60}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+  return suffixed(option, text, kUnits, "a time above 0 with its unit, as 12h, 90min, 1d or 3600s");
 }
 
 double count_option(const std::string& option, const std::string& text) {
@@ -80,6 +82,55 @@ std::string rented_words(const RentChoice& choice, const sim::Cluster& cluster) 
     return fmt::format("{} x {}, {} of {} {} work ({:.3g} %)", c.nodes, pool, c.workers, devices, device,
                        100.0 * c.workers / static_cast<double>(devices));
   return fmt::format("{} x {}, {} {}", c.nodes, pool, devices == 1 ? "its" : fmt::format("all {}", devices), device);
+}
+
+std::string where_words(const RentAnswer& answer, const RentChoice& choice) {
+  const scenarios::InstanceEntry& entry = *answer.market.entries[static_cast<std::size_t>(choice.plan.pool)];
+  const std::string provider = entry.provider.empty() ? "-" : entry.provider;
+  return entry.region.empty() ? provider : provider + " " + entry.region;
+}
+
+namespace {
+
+/// What traces/measure/measure.py trains; a test holds them against it.
+constexpr std::array<std::string_view, 14> kMeasurable{"alexnet",  "vgg16",    "vgg19",       "resnet18",  "resnet32",
+                                                       "resnet34", "resnet50", "resnet101",   "resnet152", "inception-v3",
+                                                       "dcgan",    "rnnlm",    "deepspeech2", "yolov3"};
+
+bool is_exported(const scenarios::PlanRequest& request) {
+  try {
+    traces::torch_network(request.network, request.task);
+    return true;
+  } catch (const sim::InputError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string measurement_words(const RentAnswer& answer, int pool, double usd) {
+  const sim::Cluster& cluster = answer.market.cluster->scenario.cluster;
+  const scenarios::PlanRequest& request = answer.request;
+  const std::string& device = sim::worker_device(cluster, static_cast<sim::PoolId>(pool)).name;
+  const std::string what = fmt::format("Ten minutes on a {} ({}) would change the answer most: {} expected to be saved by it. ",
+                                       cluster.pools[static_cast<std::size_t>(pool)].name, device, sim::money_words(usd));
+  if (std::ranges::find(kMeasurable, request.model) != kMeasurable.end())
+    return what + fmt::format(
+                      "There: traces/measure/measure.py --models {}/{} --device cuda --name {} --out steps.csv; here: "
+                      "--from steps.csv.",
+                      request.model, request.dataset, device);
+  if (is_exported(request)) {
+    const RentChoice& cheapest = answer.choices[answer.told.front().choice];
+    return what + fmt::format(
+                      "--export FOLDER writes a training that measures itself; there, in its settings.py, DEVICE = \"{}\", "
+                      "BATCHES = [{:.0f}], NODES = WORKERS_PER_NODE = 1, then python3 -m torch.distributed.run --redirects=1 "
+                      "--tee=1 train.py --synthetic --steps 200 --out OUT; here: --from OUT/steps.csv.",
+                      device, std::ceil(cheapest.plan.batch / cheapest.plan.workers));
+  }
+  return what + fmt::format(
+                    "There: your own training of it; here: --from steps.csv, with the lines "
+                    "\"model,dataset,device,batch_per_worker,step_s\" and \"{},{},{},BATCH,SECONDS\".",
+                    request.model, request.dataset, device);
 }
 
 std::string miss_words(double share) { return share < 5e-4 ? "< 0.1 %" : sim::percent_words(share); }
@@ -119,19 +170,20 @@ std::string front_picture(const RentAnswer& answer) {
 std::string rent_csv(const RentAnswer& answer) {
   const sim::Cluster& cluster = answer.market.cluster->scenario.cluster;
   std::string text =
-      "instance,spot,nodes,workers,device,batch_size,accumulation,precision,power_limit_w,epochs,step_s,time_s,time_low_s,time_"
-      "high_s,"
-      "cost_usd,cost_high_usd,energy_j,memory_bytes,miss_probability,keeps_limits,price_date\n";
+      "instance,provider,region,spot,nodes,workers,device,batch_size,accumulation,precision,power_limit_w,epochs,step_s,time_s,"
+      "time_low_s,time_high_s,cost_usd,cost_low_usd,cost_high_usd,energy_j,memory_bytes,miss_probability,keeps_limits,"
+      "price_date\n";
   for (const RentChoice& one : answer.choices) {
     const policies::PlanChoice& c = one.plan;
     const auto pool = static_cast<std::size_t>(c.pool);
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-                    sim::csv_text(answer.market.entries[pool]->instance.name), answer.market.pools[pool].is_spot ? 1 : 0, c.nodes,
-                    c.workers, sim::csv_text(sim::worker_device(cluster, c.pool).name), c.batch, one.accumulation,
-                    precision_name(one.precision), c.power_limit_w, c.epochs, c.step_s.expected, c.time_s.expected, c.time_s.low,
-                    c.time_s.high, c.cost_usd.expected, c.cost_usd.high, c.energy_j.expected, c.memory_bytes.expected,
-                    one.miss_probability, one.keeps_limits ? 1 : 0, answer.market.entries[pool]->price_date);
+    text += fmt::format(
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+        sim::csv_text(answer.market.entries[pool]->instance.name), sim::csv_text(answer.market.entries[pool]->provider),
+        sim::csv_text(answer.market.entries[pool]->region), answer.market.pools[pool].is_spot ? 1 : 0, c.nodes, c.workers,
+        sim::csv_text(sim::worker_device(cluster, c.pool).name), c.batch, one.accumulation, precision_name(one.precision),
+        c.power_limit_w, c.epochs, c.step_s.expected, c.time_s.expected, c.time_s.low, c.time_s.high, c.cost_usd.expected,
+        c.cost_usd.low, c.cost_usd.high, c.energy_j.expected, c.memory_bytes.expected, one.miss_probability,
+        one.keeps_limits ? 1 : 0, answer.market.entries[pool]->price_date);
   }
   return text;
 }
@@ -154,11 +206,11 @@ std::string rent_page(const RentAnswer& answer) {
         i, x, y, one.keeps_limits ? "keeps" : "breaks", what, sim::time_words(c.time_s.expected),
         sim::money_words(c.cost_usd.expected));
     rows += fmt::format(
-        "<tr id=\"p{}\"><td>{}</td><td>{:.0f}</td><td>{}</td><td>{}</td><td>{} to {}</td><td>{}</td><td>{:.2f} "
-        "kWh</td><td>{}</td><td>{}</td>"
-        "<td>{}</td></tr>\n",
-        i, what, c.batch, report::xml_text(precision_words(one)), sim::time_words(c.time_s.expected),
-        sim::time_words(c.time_s.low), sim::time_words(c.time_s.high), sim::money_words(c.cost_usd.expected),
+        "<tr id=\"p{}\"><td>{}</td><td>{}</td><td>{:.0f}</td><td>{:g}</td><td>{}</td><td>{}</td><td>{} to {}</td><td>{}</td>"
+        "<td>{} to {}</td><td>{:.2f} kWh</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        i, what, report::xml_text(where_words(answer, one)), c.batch, c.epochs, report::xml_text(precision_words(one)),
+        sim::time_words(c.time_s.expected), sim::time_words(c.time_s.low), sim::time_words(c.time_s.high),
+        sim::money_words(c.cost_usd.expected), sim::money_words(c.cost_usd.low), sim::money_words(c.cost_usd.high),
         c.energy_j.expected / 3.6e6, policies::name_of(told.bottleneck), miss_words(one.miss_probability),
         report::xml_text(answer.market.entries[static_cast<std::size_t>(c.pool)]->price_date));
   }
@@ -171,12 +223,13 @@ std::string rent_page(const RentAnswer& answer) {
       "Prices of {2}.</p>\n<svg width=\"{3}\" height=\"{4}\" role=\"img\" aria-label=\"money against time\">\n{5}"
       "<text x=\"{6}\" y=\"{7}\">money: {8} to {9}</text>\n<text x=\"5\" y=\"15\">{10}</text><text x=\"5\" "
       "y=\"{11}\">{12}</text>\n</svg>\n"
-      "<table><tr><th>rented</th><th>batch</th><th>precision</th><th>time</th><th>{1:.0f} % in</th><th>money</th><th>energy</th>"
+      "<table><tr><th>rented</th><th>where</th><th>batch</th><th>epochs</th><th>precision</th><th>time</th><th>from {14:.0f} to "
+      "{1:.0f} %</th><th>money</th><th>from {14:.0f} to {1:.0f} %</th><th>energy</th>"
       "<th>limited by</th><th>misses the deadline</th><th>price of</th></tr>\n{13}</table></body></html>\n",
       report::xml_text(answer.request.model + " on " + answer.request.dataset), 100 * answer.rules.confidence,
       report::xml_text(scenarios::price_dates(answer.market.entries)), kWidth + kLeft + 40, kHeight + kTop + 60, points, kLeft,
       kHeight + kTop + 40, sim::money_words(money.low), sim::money_words(money.high), sim::time_words(time.high), kHeight + kTop,
-      sim::time_words(time.low), rows);
+      sim::time_words(time.low), rows, 100 * (1 - answer.rules.confidence));
 }
 
 }  // namespace rehearse::cli

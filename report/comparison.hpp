@@ -121,8 +121,9 @@ struct StudySummary {
   std::string figures_left_out;  ///< a line for the terminal alone: which figures this machine could not draw; empty: none
 };
 
-/// Rows in the order of `results`. Savings and speed-ups pair each job with the same job under the baseline, whose schedule is the
-/// reference of finish-time fairness; regret with the policy named "oracle". The outcomes of a failed policy are not looked at.
+/// Rows in the order of `results`. Savings and speed-ups pair each job with the same job under the baseline, whose schedule is
+/// the reference of finish-time fairness; regret with the policy named "oracle". The outcomes of a failed policy are not looked
+/// at.
 std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::string_view baseline);
 
 /// The share of broken limits and the effective cost of each repetition: what `judge` is given.
@@ -138,6 +139,18 @@ std::string verdict_in_row(const RunVerdict& verdict, std::string_view policy);
 /// What intervals are over.
 std::string population_line(const Summary& summary);
 std::string verdict_json(const Summary& summary);
+/// "21 % [12, 31]"; without an interval where it has no width.
+std::string percent_with_interval(const Estimate& percent);
+std::string repetitions_more_words(double repetitions);
+
+/// Whether policies differ in their queues alone: they pay the same prices, and what one asks is when jobs are done.
+bool is_of_queues(const StudyKinds& kinds);
+/// As `judge`, with each repetition's mean completion time in the place of its cost; who finishes fewer jobs than the reference
+/// in any repetition does not keep up with it, as its mean leaves them out. Of rows with their repetitions (`compare`).
+RunVerdict judge_completion(const Summary& summary);
+/// The sentences that a run of queues ends with: mean and p95 completion time, makespan, deadlines kept, with intervals.
+std::string completion_sentence(const Summary& summary, const RunVerdict& by_completion);
+std::string completion_in_row(const RunVerdict& by_completion, std::string_view policy);
 std::string json_estimate(const Estimate& e);
 
 /// summary.json and timing.json, as text.

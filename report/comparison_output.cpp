@@ -134,10 +134,12 @@ std::string saving(const Estimate& e) {
 }
 
 /// What the numbers of a row mean for choosing it.
-std::string verdict(const SummaryRow& row, const RunVerdict& of_all) {
+std::string verdict(const SummaryRow& row, const RunVerdict& of_all, bool is_of_queues) {
   if (row.of("jobs").mean == 0) return "no job counts";
   const double broken = row.of("limits_broken").mean, infeasible = row.of("jobs_infeasible").mean;
-  std::string text = verdict_in_row(of_all, row.policy);
+  std::string text = is_of_queues ? completion_in_row(of_all, row.policy) : verdict_in_row(of_all, row.policy);
+  const bool has_limits = !std::isnan(row.of("deadline_met_fraction").mean) || !std::isnan(row.of("accuracy_met_fraction").mean);
+  if (is_of_queues && !has_limits && broken == 0) return text;
   if (!text.empty()) text += "; ";
   text += broken > 0 ? fmt::format("breaks limits of {}", sim::counted(broken, "job")) : "keeps all limits";
   if (infeasible > 0) text += fmt::format("; finds {} infeasible", sim::figure(infeasible));
@@ -166,7 +168,7 @@ Tone tone_of(const SummaryRow& row, bool is_best) {
 }
 
 /// Money and limits: which policy to choose.
-std::string money_table(const Summary& s, bool in_colour) {
+std::string money_table(const Summary& s, const RunVerdict& judged, bool in_colour) {
   const bool where_both = shows_where_both_keep(s);
   Cells head{"policy", "cost, $", "profiling, $", "effective, $", "saving", "deadlines", "accuracy"};
   if (where_both) head.emplace_back("where both keep");
@@ -176,7 +178,7 @@ std::string money_table(const Summary& s, bool in_colour) {
   std::vector<Cells> rows{std::move(head)};
   std::vector<Tone> tones{Tone::plain};
   for (const SummaryRow& row : s.rows) {
-    tones.push_back(tone_of(row, row.policy == s.verdict.winner));
+    tones.push_back(tone_of(row, row.policy == judged.winner));
     if (!row.ok) {
       rows.push_back({shown_name(row.policy, row.is_yardstick), "FAILED: " + row.reason});
       continue;
@@ -186,7 +188,7 @@ std::string money_table(const Summary& s, bool in_colour) {
                     saving(row.of("effective_saving_percent")), percent(row.of("deadline_met_fraction").mean),
                     percent(row.of("accuracy_met_fraction").mean)});
     if (where_both) rows.back().push_back(where_both_keep(row));
-    rows.back().push_back(verdict(row, s.verdict));
+    rows.back().push_back(verdict(row, judged, is_of_queues(s.kinds)));
   }
   return aligned(rows, left, in_colour ? tones : std::vector<Tone>());
 }
@@ -290,7 +292,9 @@ std::string billing_line(sim::Billing billing, double minimum_node_s) {
 
 std::string terminal_table(const Summary& s, bool in_colour) {
   const MetricTables tables = metric_tables(s);
-  std::string text = tables.before + money_table(s, in_colour) + tables.behind;
+  const bool of_queues = is_of_queues(s.kinds);
+  const RunVerdict judged = of_queues ? judge_completion(s) : s.verdict;
+  std::string text = tables.before + money_table(s, judged, in_colour) + tables.behind;
   if (const std::string choices = choices_text(s); !choices.empty()) text += "\n" + choices;
   double jobs = 0;
   for (const SummaryRow& row : s.rows)
@@ -316,7 +320,8 @@ std::string terminal_table(const Summary& s, bool in_colour) {
       text += fmt::format("Without profiling, {} saves {}.\n", sim::printable(row.policy, sim::kWholeText),
                           saving(row.of("saving_without_profiling_percent")));
   }
-  text += "\n" + verdict_sentence(s.verdict) + "\n";
+  text += "\n" + (of_queues ? completion_sentence(s, judged) : verdict_sentence(s.verdict)) + "\n";
+  if (s.certificate && of_queues) text += "By money: " + verdict_sentence(s.verdict) + "\n";  // what is certified
   if (s.certificate) text += certificate_sentence(*s.certificate) + "\n";
   return text;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
@@ -50,7 +51,9 @@ LeaderboardRow measure(const LeaderboardPolicy& policy, const LeaderboardPolicy&
   const LogMean ratio = log_mean(deciding(policy), deciding(reference));
   const LogMean known = log_mean(policy.public_costs, reference.public_costs);
   const double t = students_t(1 - error / 2, ratio.worlds - 1), half = t * ratio.standard_error();
-  LeaderboardRow row{.policy = policy.name, .is_yardstick = policy.is_yardstick, .failure = {}};
+  LeaderboardRow row{.policy = policy.name, .is_yardstick = policy.is_yardstick, .failure = {}, .remark = policy.remark};
+  row.worlds = ratio.worlds;
+  row.fewest_worlds = fewest_worlds(error);
   row.saving_percent = {saved_percent(ratio.mean), saved_percent(ratio.mean + half), saved_percent(ratio.mean - half)};
   row.public_saving_percent = saved_percent(known.mean);
   row.smallest_detectable_percent =
@@ -88,13 +91,18 @@ std::vector<std::vector<std::string>> cells_of(const std::vector<LeaderboardRow>
                                                       : fmt::format("{} to {}", row.first, row.last);
     const bool is_reference = row.policy == reference;
     std::string remark = row.is_yardstick ? "yardstick" : is_reference ? "reference" : "";
+    if (!row.remark.empty()) remark += (remark.empty() ? "" : ", ") + row.remark;
+    const bool says_nothing = row.worlds < row.fewest_worlds;
     if (row.is_fitted)
       remark += fmt::format("{}fitted to the public worlds: costs {} % more in drawn ones", remark.empty() ? "" : ", ",
                             two_digits(row.lost_on_drawn_percent.mean));
-    cells.push_back({place, row.policy, two_digits(row.saving_percent.mean),
-                     fmt::format("[{}, {}]", two_digits(row.saving_percent.ci95_low), two_digits(row.saving_percent.ci95_high)),
-                     two_digits(row.public_saving_percent), is_reference ? "-" : two_digits(row.smallest_detectable_percent),
-                     is_reference ? "-" : fmt::format("{:.0f}", row.worlds_for_two_percent), remark});
+    cells.push_back(
+        {place, row.policy, two_digits(row.saving_percent.mean),
+         says_nothing
+             ? "too few worlds"
+             : fmt::format("[{}, {}]", two_digits(row.saving_percent.ci95_low), two_digits(row.saving_percent.ci95_high)),
+         two_digits(row.public_saving_percent), is_reference || says_nothing ? "-" : two_digits(row.smallest_detectable_percent),
+         is_reference || says_nothing ? "-" : fmt::format("{:.0f}", row.worlds_for_two_percent), remark});
   }
   return cells;
 }
@@ -112,6 +120,13 @@ double worlds_needed(double deviation, double step, double error) {
     if (wanted * wanted <= worlds) break;
     worlds = std::max(worlds + 1, std::floor(std::min(wanted * wanted, 1.05 * worlds)));
   }
+  return worlds;
+}
+
+double fewest_worlds(double error) {
+  const double normal = boost::math::quantile(boost::math::normal(), 1 - error / 2);
+  double worlds = 2;
+  while (students_t(1 - error / 2, worlds - 1) > 2 * normal) ++worlds;
   return worlds;
 }
 

@@ -16,6 +16,7 @@ struct LeaderboardPolicy {
   std::vector<double> public_costs;  ///< in the worlds that everybody knows
   std::vector<double> drawn_costs;   ///< in those that were drawn for this scoring; empty: none were
   std::string failure = {};          ///< why there are no costs
+  std::string remark = {};           ///< what to know about it
 };
 
 struct LeaderboardRow {
@@ -31,6 +32,8 @@ struct LeaderboardRow {
   bool is_fitted = false;                  ///< surely better in the public worlds than in drawn ones
   double smallest_detectable_percent = 0;  ///< difference of cost from the reference that these worlds show, with the power
   double worlds_for_two_percent = 0;       ///< that would show a difference of 2 %, with the power
+  double worlds = 0, fewest_worlds = 0;    ///< that decide, and below which nothing is said of what chance does
+  std::string remark = {};
 };
 
 inline constexpr double kLeaderboardError = 0.05;  ///< of all that a leaderboard claims together
@@ -44,6 +47,10 @@ std::vector<LeaderboardRow> rank(const std::vector<LeaderboardPolicy>& policies,
 /// Worlds from which on a difference of `step` between two policies is shown with kLeaderboardPower at the two-sided `error`,
 /// where the logarithm of their ratio has this standard deviation over worlds. At least 2.
 double worlds_needed(double deviation, double step, double error);
+
+/// From which on an interval at the two-sided `error` is at most twice as wide as its deviation warrants: Student's quantile over
+/// the normal's. Below, one world more or less changes all that is said of chance.
+double fewest_worlds(double error);
 
 std::string leaderboard_text(const std::vector<LeaderboardRow>& rows, const std::string& reference);
 std::string leaderboard_markdown(const std::vector<LeaderboardRow>& rows, const std::string& reference);

@@ -33,18 +33,6 @@ std::vector<std::string> names_of(const RunVerdict& v, Wanted&& wanted) {
 
 std::string rounded_percent(double percent) { return fmt::format("{:.{}f}", percent, std::abs(percent) < 9.95 ? 1 : 0); }
 
-/// "21 % [12, 31]".
-std::string with_interval(const Estimate& e) {
-  const bool has_width = rounded_percent(e.ci95_low) != rounded_percent(e.ci95_high);
-  if (std::isnan(e.ci95_low) || !has_width) return rounded_percent(e.mean) + " %";
-  return fmt::format("{} % [{}, {}]", rounded_percent(e.mean), rounded_percent(e.ci95_low), rounded_percent(e.ci95_high));
-}
-
-std::string more_repetitions(double n) {
-  if (std::isinf(n)) return fmt::format("more than {:.0f} repetitions more", kMostRepetitions);
-  return fmt::format("about {:.0f} repetition{} more", n, n == 1 ? "" : "s");
-}
-
 double most_repetitions_more(const RunVerdict& v, const std::vector<std::string>& names) {
   double most = 0;
   for (const std::string& name : names) most = std::max(most, v.find(name)->repetitions_more);
@@ -69,7 +57,7 @@ std::string unproven_part(const RunVerdict& v, const std::string& than) {
   const std::vector<std::string> names = unproven(v, than);
   if (names.empty()) return "";
   return fmt::format("; whether {}, cheaper still, {} them is undecided: {}", listed(names), names.size() == 1 ? "keeps" : "keep",
-                     more_repetitions(most_repetitions_more(v, names)));
+                     repetitions_more_words(most_repetitions_more(v, names)));
 }
 
 /// As good as the reference is little worth where the reference breaks many.
@@ -81,8 +69,9 @@ std::string reference_part(const RunVerdict& v) {
 }
 
 std::string cheapest_sentence(const RunVerdict& v) {
-  std::string text = fmt::format("{} is the cheapest that keeps limits as well as {}: {} cheaper", name_for_text(v.winner),
-                                 name_for_text(v.reference), with_interval(v.find(v.winner)->cheaper_than_reference_percent));
+  std::string text =
+      fmt::format("{} is the cheapest that keeps limits as well as {}: {} cheaper", name_for_text(v.winner),
+                  name_for_text(v.reference), percent_with_interval(v.find(v.winner)->cheaper_than_reference_percent));
   if (const std::vector<std::string> level = level_with_best(v); !level.empty())
     text += fmt::format("; {} {} level with it", listed(level), level.size() == 1 ? "is" : "are");
   return text + unproven_part(v, v.winner) + reference_part(v) + ".";
@@ -108,12 +97,12 @@ std::string undecided_sentence(const RunVerdict& v) {
   if (!in_cost.empty())
     return fmt::format(
         "No verdict yet: {} costs least of those that keep limits as well as {}, but against {} that is undecided: {}.",
-        name_for_text(v.best), reference, listed(in_cost), more_repetitions(most_repetitions_more(v, in_cost)));
+        name_for_text(v.best), reference, listed(in_cost), repetitions_more_words(most_repetitions_more(v, in_cost)));
   const auto in_limits = names_of(v, [](const PolicyVerdict& p) { return p.keeping == Keeping::undecided; });
   double fewest = v.find(in_limits.front())->repetitions_more;
   for (const std::string& name : in_limits) fewest = std::min(fewest, v.find(name)->repetitions_more);
   return fmt::format("No verdict yet: whether {} {} limits as well as {} is undecided: {}{}.", listed(in_limits),
-                     in_limits.size() == 1 ? "keeps" : "keep", reference, more_repetitions(fewest),
+                     in_limits.size() == 1 ? "keeps" : "keep", reference, repetitions_more_words(fewest),
                      in_limits.size() == 1 ? "" : " for the first of them");
 }
 
@@ -129,6 +118,17 @@ std::string nobody_sentence(const RunVerdict& v) {
 }
 
 }  // namespace
+
+std::string percent_with_interval(const Estimate& e) {
+  const bool has_width = rounded_percent(e.ci95_low) != rounded_percent(e.ci95_high);
+  if (std::isnan(e.ci95_low) || !has_width) return rounded_percent(e.mean) + " %";
+  return fmt::format("{} % [{}, {}]", rounded_percent(e.mean), rounded_percent(e.ci95_low), rounded_percent(e.ci95_high));
+}
+
+std::string repetitions_more_words(double n) {
+  if (std::isinf(n)) return fmt::format("more than {:.0f} repetitions more", kMostRepetitions);
+  return fmt::format("about {:.0f} repetition{} more", n, n == 1 ? "" : "s");
+}
 
 std::string shown_table(const Table& table, const std::vector<std::string>& yardsticks) {
   Table marked = table;
@@ -184,7 +184,7 @@ std::string verdict_in_row(const RunVerdict& v, std::string_view policy) {
       return fmt::format("does not keep limits: +{} points", points(p->more_broken));
     case Keeping::undecided:
       return fmt::format("limits undecided: {} points, at most {}; {}", points(p->more_broken), points(p->more_broken_high),
-                         more_repetitions(p->repetitions_more));
+                         repetitions_more_words(p->repetitions_more));
     case Keeping::yes:
       break;
   }
@@ -197,10 +197,10 @@ std::string verdict_in_row(const RunVerdict& v, std::string_view policy) {
       text = (p->dearer_than_best_percent.mean == 0 ? "same cost as " : "level with ") + v.best;
       break;
     case Standing::dearer:
-      text = fmt::format("{} dearer than {}", with_interval(p->dearer_than_best_percent), v.best);
+      text = fmt::format("{} dearer than {}", percent_with_interval(p->dearer_than_best_percent), v.best);
       break;
     case Standing::undecided:
-      text = fmt::format("undecided against {}: {}", v.best, more_repetitions(p->repetitions_more));
+      text = fmt::format("undecided against {}: {}", v.best, repetitions_more_words(p->repetitions_more));
       break;
     case Standing::not_judged:
       text = v.outcome == Outcome::undecided || v.outcome == Outcome::nobody_keeps ? "" : "no effective cost: cannot win";

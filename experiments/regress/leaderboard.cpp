@@ -38,6 +38,15 @@ std::vector<report::PolicyValues> costs_in(Scenario& scenario, const Leaderboard
   return report::read_results(out, {track.metric}).policies;
 }
 
+/// Where the suite's policies have one way to choose resources and this one has another, what is compared is not the queue.
+std::string configured_otherwise(const Scenario& scenario, std::size_t own_from, std::size_t own) {
+  const std::string& usual = scenario.policies.front().configure.name;
+  const std::string& its = scenario.policies[own].configure.name;
+  for (std::size_t p = 0; p < own_from; ++p)
+    if (scenario.policies[p].configure.name != usual) return {};
+  return its == usual ? "" : fmt::format("\"configure\" is {}, the suite's is {}", its, usual);
+}
+
 }  // namespace
 
 LeaderboardSuite read_leaderboard(const std::string& folder) {
@@ -76,11 +85,13 @@ std::vector<TrackResult> score(const LeaderboardSuite& suite, const LeaderboardO
     const auto known = costs_in(*scenario, track, options, "public");
     std::vector<report::PolicyValues> drawn;
     if (options.seed) drawn = costs_in(*half_of(suite, track, options, true), track, options, "drawn");
+    const std::size_t own_from = known.size() - std::min(known.size(), options.policies.size());
     std::vector<report::LeaderboardPolicy> policies;
     for (std::size_t p = 0; p < known.size(); ++p) {
       report::LeaderboardPolicy& policy = policies.emplace_back();
       policy.name = known[p].policy;
       policy.is_yardstick = is_yardstick(scenario->policies[p]);
+      if (p >= own_from) policy.remark = configured_otherwise(*scenario, own_from, p);
       if (!known[p].ok) policy.failure = known[p].reason;
       if (options.seed && !drawn[p].ok) policy.failure = drawn[p].reason;
       if (!policy.failure.empty()) continue;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/money/costs.hpp"
 
 namespace rehearse::scenarios {
@@ -80,6 +82,20 @@ constexpr Deciding kDeciding[] = {{"manual", 0},
                                   {"staged-oracle", 3.2e-2}};
 constexpr double kOtherJob_s = 6e-4;  // of a strategy that is not listed
 
+/// Queues that take next to nothing for each event. Others solve programmes, or go through all that waits.
+constexpr std::array<std::string_view, 9> kQuickQueues{"fifo", "priority",   "sjf",         "srtf",      "edf",
+                                                       "las",  "oracle-sjf", "oracle-srtf", "fair-share"};
+
+/// Whether deciding_s, or nothing, is what the policy takes to decide.
+bool is_counted(const policies::PolicySpec& policy) {
+  const bool is_process = policy.configure.outside || policy.place.outside || policy.threads.outside || policy.queue.outside;
+  const auto is_quick = [](const std::string& name) {
+    return std::find(kQuickQueues.begin(), kQuickQueues.end(), name) != kQuickQueues.end();
+  };
+  return !is_process && is_quick(policy.queue.name) && policy.place.name == "data-parallel" &&
+         policy.threads.name == "recommended";
+}
+
 constexpr double kLargeBytes = 1e9, kLarge_s = 600;
 
 double deciding_s(const policies::PolicySpec& policy) {
@@ -150,8 +166,9 @@ std::vector<FileEstimate> written_by(const Scenario& scenario, const policies::P
     const Record record = scenario.output.*w.record;
     const double repetitions = record == Record::all ? scenario.repetitions : record == Record::first ? 1 : 0;
     const double more = w.rows_a_pool * pools;
-    const double trained = (counts.trained * (w.trained_rows + more) * (is_staged ? w.staged : 1) +
-                            counts.epochs * w.trained_epoch_rows) * w.trained_row_bytes;
+    const double trained =
+        (counts.trained * (w.trained_rows + more) * (is_staged ? w.staged : 1) + counts.epochs * w.trained_epoch_rows) *
+        w.trained_row_bytes;
     const double rigid = counts.rigid * (w.rigid_rows + more) * w.rigid_row_bytes;
     files.push_back({w.file, repetitions * (trained + rigid + counts.node_events * w.node_event_bytes)});
   }
@@ -179,9 +196,13 @@ RunEstimate estimate_run(const Scenario& scenario, int processes, double points)
   const double runs = policies * scenario.repetitions * std::max(1.0, points);
   const double at_once = std::min(runs, static_cast<double>(std::max(1, processes)));
   double seconds = policies * (kProcess.duration_s + sum(&Bill::duration_s));
+  std::vector<std::string> undecided;
+  for (const policies::PolicySpec& policy : scenario.policies)
+    if (!is_counted(policy)) undecided.push_back(policy.name);
   for (const policies::PolicySpec& policy : scenario.policies)
     seconds += counts.trained * deciding_s(policy) * static_cast<double>(scenario.cluster.pools.size());
-  RunEstimate estimate{.jobs = counts.trained + counts.rigid, .events = sum(&Bill::events)};
+  RunEstimate estimate{
+      .jobs = counts.trained + counts.rigid, .events = sum(&Bill::events), .undecided_time = std::move(undecided)};
   estimate.memory_bytes = at_once * (kProcess.memory_bytes + sum(&Bill::memory_bytes));
   estimate.duration_s = seconds * runs / policies / std::max(1.0, at_once);
   if (points > 0) return estimate;
@@ -205,10 +226,17 @@ std::string to_string(const RunEstimate& e) {
   const auto largest = std::max_element(e.files.begin(), e.files.end(),
                                         [](const FileEstimate& a, const FileEstimate& b) { return a.bytes < b.bytes; });
   if (e.written_bytes > kLargeBytes && largest != e.files.end())
-    most = fmt::format(" (of which {} {}; \"output\" in the scenario chooses what is written)", largest->name, bytes(largest->bytes));
-  return fmt::format("{} and about {} a run; in all about {} of memory, {} of files{}, {}", sim::counted(e.jobs, "job"),
+    most = fmt::format(" (of which {} {}; \"output\" in the scenario chooses what is written)", largest->name,
+                       bytes(largest->bytes));
+  std::string more;
+  constexpr std::size_t kMostNamed = 4;
+  for (std::size_t p = 0; p < std::min(kMostNamed, e.undecided_time.size()); ++p)
+    more += (p == 0 ? "; what " : ", ") + sim::printable(e.undecided_time[p]);
+  if (e.undecided_time.size() > kMostNamed) more += fmt::format(" and {} more", e.undecided_time.size() - kMostNamed);
+  if (!more.empty()) more += fmt::format(" {} to decide comes on top", e.undecided_time.size() == 1 ? "takes" : "take");
+  return fmt::format("{} and about {} a run; in all about {} of memory, {} of files{}, {}{}", sim::counted(e.jobs, "job"),
                      sim::counted(std::round(rough(e.events)), "event"), bytes(e.memory_bytes), bytes(e.written_bytes), most,
-                     sim::time_words(rough(e.duration_s)));
+                     sim::time_words(rough(e.duration_s)), more);
 }
 
 bool is_large(const RunEstimate& e) {

@@ -20,6 +20,9 @@ struct RunEstimate {
   double written_bytes = 0;
   std::vector<FileEstimate> files = {};  ///< what is written, by file
   double duration_s = 0;                 ///< of wall time
+  /// Policies of which some decision is not in that time: what their queues, placements, threads or processes take was measured
+  /// nowhere, or depends on the scenario too much.
+  std::vector<std::string> undecided_time = {};
 };
 
 /// Of a scenario without a study. `processes` run at once; `points` of a sweep, whose runs write no files.

@@ -258,7 +258,7 @@ SpotReplay replay_on_spot(const RentChoice& choice, const RentRules& rules, cons
     }
     return Course{time_s + left_s, paid_s + left_s};
   };
-  std::vector<double> times;
+  std::vector<double> times, costs;
   SpotReplay replay;
   int missed = 0;
   for (int draw = 0; draw < draws; ++draw) {
@@ -270,11 +270,19 @@ SpotReplay replay_on_spot(const RentChoice& choice, const RentRules& rules, cons
     replay.time_s += expected.time_s / draws;
     replay.cost_usd += expected.paid_s * hourly / draws;
     times.push_back(drawn.time_s);
+    costs.push_back(drawn.paid_s * hourly);
     missed += drawn.time_s > deadline_s ? 1 : 0;
   }
   std::ranges::sort(times);
-  const auto at = static_cast<std::size_t>(std::ceil(rules.confidence * draws)) - 1;
-  replay.time_high_s = times[std::min(at, times.size() - 1)];
+  std::ranges::sort(costs);
+  const auto quantile = [&](const std::vector<double>& sorted, double share) {
+    const double at = std::ceil(share * draws - 1e-9) - 1;  // 1 - 0.9 is not 0.1
+    return sorted[std::min(static_cast<std::size_t>(std::max(0.0, at)), sorted.size() - 1)];
+  };
+  replay.time_low_s = quantile(times, 1 - rules.confidence);
+  replay.time_high_s = quantile(times, rules.confidence);
+  replay.cost_low_usd = quantile(costs, 1 - rules.confidence);
+  replay.cost_high_usd = quantile(costs, rules.confidence);
   replay.miss_probability = static_cast<double>(missed) / draws;
   return replay;
 }

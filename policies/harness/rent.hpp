@@ -116,10 +116,11 @@ class RentSearch {
 std::vector<std::size_t> pareto_front(const std::vector<RentChoice>& choices);
 
 /// Expected time and money of a training on spot nodes, by replaying draws: work between checkpoints is lost with a node, and all
-/// wait for the next one. Means over when nodes go, at the predicted step; the quantile at the asked confidence and the chance to
-/// miss the deadline are over the step's error too.
+/// wait for the next one. Means over when nodes go, at the predicted step; the quantiles, from 1 - confidence to confidence, and
+/// the chance to miss the deadline are over the step's error too.
 struct SpotReplay {
-  double time_s = 0, time_high_s = 0, cost_usd = 0;
+  double time_s = 0, time_low_s = 0, time_high_s = 0;
+  double cost_usd = 0, cost_low_usd = 0, cost_high_usd = 0;
   double miss_probability = 0;
 };
 SpotReplay replay_on_spot(const RentChoice& choice, const RentRules& rules, const PredictionError& error, double restart_s,

@@ -130,8 +130,9 @@ Figure pareto(const PlotRequest& request) {
 /// At one global batch: how many times the samples a second of the fewest devices.
 Figure speedup(const PlotRequest& request) {
   Figure figure{.x = {.label = "devices", .logarithmic = true}, .y = {.label = "speed-up", .logarithmic = true}, .series = {}};
-  PlotRows rows(file_of(request.results.front(), "grid.csv", "characterise"),
-                {"job", "pool", "workers", "batch_size", "samples_per_s"}, request.where);
+  PlotRows rows(
+      file_of(request.results.front(), "grid.csv", "characterise (speed-ups of policies: plot bars --relative-to POLICY)"),
+      {"job", "pool", "workers", "batch_size", "samples_per_s"}, request.where);
   rows.keep_one("job", figure.note);
   std::map<std::string, std::size_t> counts;
   for (std::size_t r = 0; r < rows.size(); ++r) ++counts[rows.text(r, "batch_size")];

@@ -1,6 +1,9 @@
 #include "scenarios/read/prices.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "sim/base/text.hpp"
@@ -12,8 +15,13 @@ namespace {
 
 constexpr sim::NumberRange kDollarsPerHour{.low = 0, .high = 1e6};
 
+struct Priced {
+  InstanceEntry entry;
+  bool keeps_spot = false;
+};
+
 /// The instance of a row with the row's prices; nothing after a mistake in it.
-std::optional<InstanceEntry> priced(sim::CsvRow& row, const Catalogue& catalogue) {
+std::optional<Priced> priced(sim::CsvRow& row, const Catalogue& catalogue) {
   const std::string name(row.text("instance")), region(row.text("region")), date(row.text("date"));
   const InstanceEntry* found = catalogue.find_instance(name);
   if (found == nullptr) {
@@ -27,35 +35,43 @@ std::optional<InstanceEntry> priced(sim::CsvRow& row, const Catalogue& catalogue
   const auto spot = row.maybe_number("spot_price_usd_per_hour", kDollarsPerHour);
   if (!row.mistakes().empty()) return std::nullopt;
   InstanceEntry entry = *found;
-  if (!region.empty() && !entry.region.empty() && region != entry.region) entry.instance.name = name + "@" + region;
+  const bool is_elsewhere = !region.empty() && !entry.region.empty() && region != entry.region;
+  if (is_elsewhere) entry.instance.name = name + "@" + region;
   entry.instance.price_usd_per_hour = price;
-  entry.instance.spot_price_usd_per_hour = spot.value_or(std::numeric_limits<double>::quiet_NaN());
+  const double old_spot = entry.instance.spot_price_usd_per_hour;
+  // A spot price says nothing of another region's.
+  entry.instance.spot_price_usd_per_hour = spot.value_or(is_elsewhere ? std::numeric_limits<double>::quiet_NaN() : old_spot);
+  const bool keeps_spot = !spot && !is_elsewhere && std::isfinite(old_spot);
+  if (keeps_spot)
+    entry.instance.source += fmt::format("; spot price: of {}", entry.price_date.empty() ? "before" : entry.price_date);
   entry.has_price = true;
   if (!region.empty()) entry.region = region;
   entry.price_date = date;
   entry.instance.source += "; prices: a user's list";
-  return entry;
+  return Priced{std::move(entry), keeps_spot};
 }
 
 }  // namespace
 
-std::vector<InstanceEntry> priced_instances(const std::string& path, const Catalogue& catalogue) {
+PriceList priced_instances(const std::string& path, const Catalogue& catalogue) {
   sim::CsvReader reader(path, {.required = {"instance", "region", "date"},
                                .optional = {"price_usd_per_hour", "price", "spot_price_usd_per_hour"},
                                .others_allowed = false});
   sim::Mistakes mistakes;
-  std::vector<InstanceEntry> entries;
+  PriceList list;
   while (sim::CsvRow* row = reader.next()) {
-    std::optional<InstanceEntry> entry = priced(*row, catalogue);
-    const auto same = [&](const InstanceEntry& e) { return entry && e.instance.name == entry->instance.name; };
-    if (std::ranges::any_of(entries, same)) row->refuse("instance", "an instance in a region that is given once");
+    std::optional<Priced> one = priced(*row, catalogue);
+    const auto same = [&](const InstanceEntry& e) { return one && e.instance.name == one->entry.instance.name; };
+    if (std::ranges::any_of(list.instances, same)) row->refuse("instance", "an instance in a region that is given once");
     for (const sim::Mistake& mistake : row->mistakes()) mistakes.add(mistake);
-    if (row->mistakes().empty()) entries.push_back(std::move(*entry));
+    if (!row->mistakes().empty()) continue;
+    list.instances.push_back(std::move(one->entry));
+    list.keeps_spot.push_back(one->keeps_spot);
   }
-  if (entries.empty() && mistakes.empty())
+  if (list.instances.empty() && mistakes.empty())
     mistakes.add({.file = path, .expected = "at least one row with a price", .found = "none"});
   mistakes.throw_if_any();
-  return entries;
+  return list;
 }
 
 }  // namespace rehearse::scenarios

@@ -17,7 +17,9 @@ using sim::between;
 constexpr const char* kNobodyRents = "own";
 
 /// "us" is of "us-east-1", "us", and Azure's "eastus"; "eu" of "eu-north1" and "europe-west4"; whole names of themselves.
-bool lies_in(const std::string& region, const std::string& wanted) {
+/// Letters may be of either case.
+bool lies_in(const std::string& given_region, const std::string& given_wanted) {
+  const std::string region = lower_case(given_region), wanted = lower_case(given_wanted);
   return region == wanted || region.starts_with(wanted + "-") || (wanted == "us" && region.ends_with("us")) ||
          (wanted == "eu" && region.starts_with("europe"));
 }
@@ -35,6 +37,12 @@ bool is_wanted(const InstanceEntry& entry, const RentWishes& wishes) {
 }
 
 }  // namespace
+
+std::string lower_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
 
 RentAccount load_account(const std::string& path, const Catalogue& catalogue) {
   const sim::JsonDocument document = sim::read_json_file(path);

@@ -31,6 +31,9 @@ struct RentAccount {
 /// "egress_usd_per_gb"}. Throws sim::InputError with all mistakes.
 RentAccount load_account(const std::string& path, const Catalogue& catalogue);
 
+/// Clouds and regions are written in either case.
+std::string lower_case(std::string text);
+
 enum class SpotUse : std::uint8_t { no, allowed, only };
 
 struct RentWishes {

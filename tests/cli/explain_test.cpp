@@ -50,13 +50,48 @@ TEST_CASE("explain: pessimistic and expected predictions are told apart") {
               .status == 0);
   const Ended learned = run_program(folder.path(), {"explain", "q", "cifar-relaxed", "--policy", "active-isotonic"});
   for (const char* named : {"time <=", "money ~", "money <=", "accuracy >="})
-    CHECK(has(line_with(learned.out, "rank  resources"), named));
+    CHECK(has(line_with(learned.out, " resources"), named));
   CHECK(has(learned.out, "<= and >= pessimistic, what limits are held against; ~ expected"));
   CHECK(has(line_with(learned.out, "time, waiting left out"), " at most "));
   CHECK(has(line_with(learned.out, "\nmoney "), "expected "));
   const Ended manual = run_program(folder.path(), {"explain", "q", "cifar-relaxed", "--policy", "manual"});
   CHECK_FALSE(has(manual.out, "<="));
   CHECK_FALSE(has(manual.out, "expected "));
+}
+
+TEST_CASE("explain: by how much a candidate is dearer follows from the money that is shown") {
+  const TemporaryFolder folder;
+  REQUIRE(run_program(folder.path(), {"run", REHEARSE_SOURCE_DIR "/scenarios/quickstart.json", "--out", "q", "--set",
+                                      "/policies=[\"manual\",\"static-isotonic\",\"active-isotonic\",\"oracle\"]"})
+              .status == 0);
+  std::size_t compared = 0;
+  for (const char* policy : {"static-isotonic", "active-isotonic", "oracle"})
+    for (const char* job : {"cifar-urgent", "cifar-relaxed"}) {
+      const std::string out = run_program(folder.path(), {"explain", "q", job, "--policy", policy, "--all"}).out;
+      // The money that candidates are compared by is the last of a row.
+      const auto money_of = [](const std::string& line) {
+        const std::size_t dollar = line.rfind(" $");
+        return dollar == line.npos ? 0.0 : std::atof(line.c_str() + line.rfind(' ', dollar - 1));
+      };
+      const std::size_t end = out.find("Rejected");
+      double chosen = 0;
+      std::vector<std::pair<double, double>> rows;  // money, percent more
+      std::size_t at = out.find('\n', out.find(" resources"));
+      for (std::string line; at < end && at != out.npos; at = out.find('\n', at + 1)) {
+        line = out.substr(at + 1, out.find('\n', at + 1) - at - 1);
+        const std::size_t more = line.find(" % more money");
+        if (!has(line, " $")) continue;  // too wide a table goes on below
+        if (has(line, "chosen")) chosen = money_of(line.substr(0, line.find("chosen")));
+        if (more != line.npos) rows.emplace_back(money_of(line), std::atof(line.c_str() + line.rfind(' ', more - 1)));
+      }
+      for (const auto& [money, percent] : rows) {
+        CAPTURE(policy, job, money, chosen, percent);
+        // Three digits of both are shown.
+        CHECK(100 * (money / chosen - 1) == Approx(percent).margin(2 + 0.02 * percent));
+        ++compared;
+      }
+    }
+  CHECK(compared > 5);
 }
 
 TEST_CASE("explain: a job, a policy or a repetition that is not there") {

@@ -67,6 +67,38 @@ TEST_CASE("jobs and results leave in other people's formats") {
   CHECK_THAT(text_of(folder.path() + "/jobs.paje"), Contains("8 0 BUSY p0 1"));
 }
 
+TEST_CASE("import of the first jobs tells their mean load, and check of a cluster that is too small for it") {
+  const TemporaryFolder folder;
+  // Two GPUs for 100 s, every 100 s: 200 GPU-seconds a job, 40 of them over 39 gaps.
+  std::string rows = "job_id,submit_s,gpus,duration_s\n";
+  for (int job = 0; job < 60; ++job) rows += "j" + std::to_string(job) + "," + std::to_string(100 * job) + ",2,100\n";
+  folder.write("all.csv", rows);
+  const Ended import = program(folder, {"import", "jobs", "native", "all.csv", "--count", "40", "-o", "jobs.csv"});
+  REQUIRE(import.status == 0);
+  CHECK_THAT(import.out, Contains("jobs.csv: 40 jobs, mean load 2.051 GPUs"));
+  CHECK_THAT(text_of(folder.path() + "/jobs.csv"), Contains("j39,") && !Contains("j40,"));
+  const auto checked = [&](int nodes) {
+    folder.write("s.json", R"({"cluster": {"pools": [{"name": "v100", "instance": "p3.2xlarge", "nodes": )" +
+                               std::to_string(nodes) + R"(}]}, "jobs": [{"trace": "jobs.csv"}], "policies": ["manual"]})");
+    return program(folder, {"check", "s.json"}).err;
+  };
+  CHECK_THAT(checked(2), Contains("the mean load of the jobs, 2.051 GPUs, is more than the 2 of the cluster"));
+  CHECK(checked(3).empty());
+}
+
+TEST_CASE("check says whose decisions its estimate leaves out") {
+  const TemporaryFolder folder;
+  const auto checked = [&](const std::string& policies) {
+    folder.write("s.json", R"({"cluster": {"pools": [{"name": "v100", "instance": "p3.2xlarge", "nodes": 4}]},
+      "jobs": [{"gpus": 1, "duration_s": 60, "submit_s": 0}], "policies": [)" +
+                               policies + "]}");
+    return program(folder, {"check", "s.json"}).out;
+  };
+  CHECK_THAT(checked(R"("manual", {"name": "srtf", "queue": "srtf"})"), !Contains("comes on top"));
+  CHECK_THAT(checked(R"("manual", {"name": "lp", "queue": "gavel"}, {"name": "mine", "queue": {"process": ["true"]}})"),
+             Contains("; what lp, mine take to decide comes on top"));
+}
+
 TEST_CASE("describe and synthesize") {
   const TemporaryFolder folder;
   folder.write("philly.csv", kPhilly);

@@ -82,4 +82,14 @@ with tempfile.TemporaryDirectory() as name:
 
     status, _, errors = board("--seed", "1")
     assert status == 3 and "another seed than that of the public worlds (1)" in errors, errors
+
+    # A queue without "configure" is compared in more than the queue: its row says so. Four worlds tell nothing, and no interval pretends to.
+    queues = [{"name": name, "configure": "static-isotonic", "queue": name} for name in ("fifo", "sjf")]
+    (suite / "track.json").write_text(json.dumps({**SCENARIO, "jobs": [{**SCENARIO["jobs"][0], "count": 2}], "policies": queues, "baseline": "fifo"}))
+    for own in ({"name": "own", "queue": "sjf"}, {"name": "own", "configure": "static-isotonic", "queue": "sjf"}):
+        (folder / "own.json").write_text(json.dumps(own))
+        status, scored, errors = board("--worlds", "4", "--policy", "own.json", "--out", "queues")
+        assert status == 0, errors
+        assert ('"configure" is manual, the suite\'s is static-isotonic' in scored) == ("configure" not in own), scored
+        assert "too few worlds" in scored and "2 worlds are too few to say what chance does: --worlds 8 or more" in scored, scored
 print("ok")

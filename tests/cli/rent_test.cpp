@@ -46,6 +46,45 @@ TEST_CASE("rent: the whole catalogue is searched, and each answer says what it r
   CHECK_THAT(text_of(renter.folder.path() + "/front.html"), Catch::Contains("<svg") && Catch::Contains("limited by"));
 }
 
+TEST_CASE("rent: rows say where, in how many epochs, and how much money at most") {
+  Renter renter;
+  const Ended ended = renter.rent(with(kResnet, {"--clouds", "AWS", "--regions", "US", "--csv", "all.csv"}));
+  REQUIRE(ended.status == 0);
+  for (const char* part : {"where", "epochs", "90 % under", "aws us-east-1"}) CHECK_THAT(ended.out, Catch::Contains(part));
+  CHECK(ended.out == renter.rent(with(kResnet, {"--clouds", "aws", "--regions", "us", "--csv", "all.csv"})).out);
+  const std::string csv = text_of(renter.folder.path() + "/all.csv");
+  CHECK(csv.starts_with("instance,provider,region,spot,"));
+  CHECK_THAT(csv, Catch::Contains("p3.2xlarge,aws,us-east-1,0,"));
+  CHECK_THAT(csv, Catch::Contains("cost_usd,cost_low_usd,cost_high_usd,"));
+  // Epochs that were asked for stand above the table.
+  CHECK_THAT(renter.rent({"resnet18", "--dataset", "cifar10", "--epochs", "7", "--regions", "us"}).out,
+             Catch::Contains("7 epochs") && !Catch::Contains("  epochs  "));
+}
+
+TEST_CASE("rent: the measurement that is advised can be made, and what it measures comes back") {
+  Renter renter;
+  const std::string script = text_of(REHEARSE_SOURCE_DIR "/traces/measure/measure.py");
+  // The script trains this one; it does not know transformers, nor a network of a file.
+  CHECK_THAT(renter.rent(kResnet).out, Catch::Contains("traces/measure/measure.py"));
+  CHECK_THAT(script, Catch::Contains("\"resnet50\": Model(") && !Catch::Contains("\"gpt2\": Model("));
+  for (const char* model : {"alexnet", "vgg16", "vgg19", "resnet18", "resnet32", "resnet34", "resnet101", "resnet152",
+                            "inception-v3", "dcgan", "rnnlm", "deepspeech2", "yolov3"})
+    CHECK_THAT(script, Catch::Contains(std::string("\"") + model + "\": Model("));
+  renter.folder.write("net.json", R"({"cnn": {"conv_layers": 4, "filters": 32, "image_height": 64, "image_width": 64}})");
+  const std::vector<std::string> own{"net.json", "--samples", "100k", "--epochs", "10", "--deadline", "1d"};
+  const Ended advised = renter.rent(own);
+  CHECK_THAT(advised.out, !Catch::Contains("measure.py"));
+  CHECK_THAT(advised.out, Catch::Contains("--export FOLDER") && Catch::Contains("--from OUT/steps.csv"));
+  // As the exported training writes it.
+  renter.folder.write("steps.csv",
+                      "model,dataset,device,nodes,workers_per_node,batch_per_worker,precision,step_s,source\n"
+                      "cnn,own,t4,1,1,128.0,fp16,0.01,exported PyTorch\n");
+  CHECK_THAT(renter.rent(with(own, {"--from", "steps.csv"})).out, Catch::Contains("this very model measured on the device"));
+  // Of another network the row is none of this one's.
+  renter.folder.write("steps.csv", "model,dataset,device,batch_per_worker,step_s\nother,own,t4,128,0.01\n");
+  renter.refused(with(own, {"--from", "steps.csv"}), {"the name of a model, found \"other\""});
+}
+
 TEST_CASE("rent: the same request gives the same bytes") {
   Renter renter;
   const auto options = with(kResnet, {"--spot", "allowed"});
@@ -91,7 +130,9 @@ TEST_CASE("rent: limits that nothing keeps are refused with what there is; bad o
   renter.refused({"resnet50", "--accuracy", "0.74", "--deadline", "1min"},
                  {"90 % confidence", "the soonest is --deadline", "found deadline 60 s"});
   renter.refused({"resnet50", "--accuracy", "0.74", "--budget", "0.01"}, {"the least is --budget"});
-  renter.refused({"resnet50", "--accuracy", "0.74", "--deadline", "soon"}, {"--deadline", "as 12h, 90min, 1d or 3600", "soon"});
+  renter.refused({"resnet50", "--accuracy", "0.74", "--deadline", "soon"}, {"--deadline", "as 12h, 90min, 1d or 3600s", "soon"});
+  // Twelve what? Seconds were meant by nobody who was asked.
+  renter.refused({"resnet50", "--accuracy", "0.74", "--deadline", "12"}, {"--deadline", "with its unit", "found \"12\""});
   renter.refused({"resnet50"}, {"--epochs"});
   renter.refused({}, {"a model, a network's file or a job's"});
   renter.refused({"resnet50", "--watch", "log"}, {"--resume"});
@@ -144,6 +185,14 @@ TEST_CASE("catalogue prices: a list renews instances, a further region is one of
   const Ended rented =
       renter.rent({"resnet18", "--dataset", "cifar10", "--epochs", "3", "--account", "own.json", "--catalogue", "prices.json"});
   CHECK_THAT(rented.out, Catch::Contains("Prices of 2026-11-01"));
+  // The list says nothing of spot: what there was stays, and is told; of another region there was none.
+  CHECK_THAT(ended.out, Catch::Contains("kept of"));
+  CHECK_THAT(text_of(renter.folder.path() + "/prices.json"), Catch::Contains("spot_price_usd_per_hour"));
+  CHECK_THAT(renter
+                 .rent({"resnet18", "--dataset", "cifar10", "--epochs", "3", "--account", "own.json", "--catalogue",
+                        "prices.json", "--spot", "only"})
+                 .out,
+             Catch::Contains("p3.2xlarge (spot)"));
   renter.folder.write("bad.csv", "instance,region,price,date\np3.2xlrge,us-east-1,-1,2026-13-01\n");
   const Ended bad = run_program(renter.folder.path(), {"catalogue", "prices", "bad.csv", "-o", "x.json"});
   CHECK(bad.status == 3);

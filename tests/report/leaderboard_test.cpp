@@ -94,6 +94,24 @@ TEST_CASE("a policy that is good in the public worlds alone is seen in the drawn
   CHECK(row_of(rows, "fitted").public_saving_percent == Approx(40).margin(4));
 }
 
+TEST_CASE("under the worlds that chance needs, a table has no interval and says so") {
+  // t(2, 97.5 %) = 4.303 and t(3, 97.5 %) = 3.182 of twice the normal's 1.960: four worlds.
+  CHECK(fewest_worlds(0.05) == 4);
+  CHECK(fewest_worlds(0.05 / 17) > 5);
+  const auto text = [](std::vector<double> a, std::vector<double> b) {
+    return leaderboard_text(rank({{.name = "a", .public_costs = std::move(a)},
+                                  {.name = "b", .public_costs = std::move(b), .remark = "\"configure\" is manual"}},
+                                 "a"),
+                            "a");
+  };
+  const std::string few = text({2, 4}, {1, 7}), enough = text({2, 4, 3, 2}, {1, 7, 2, 2});
+  CHECK(few.find("too few worlds") != std::string::npos);
+  CHECK(few.find('[') == std::string::npos);
+  CHECK(few.find("\"configure\" is manual") != std::string::npos);
+  CHECK(enough.find("too few worlds") == std::string::npos);
+  CHECK(enough.find('[') != std::string::npos);
+}
+
 TEST_CASE("yardsticks and failed policies have no place") {
   const auto rows = rank({{.name = "a", .public_costs = {2, 4, 3}},
                           {.name = "oracle", .is_yardstick = true, .public_costs = {1, 2, 1.5}},

@@ -202,7 +202,8 @@ TEST_CASE("what a kind does not heed is refused, with the kinds that do") {
         }
     throw std::out_of_range(name);
   };
-  CHECK(message("savings", of("r", {{"policy", "a"}})).starts_with("--where: expected a kind that takes that (line, heat, bars, "));
+  CHECK(
+      message("savings", of("r", {{"policy", "a"}})).starts_with("--where: expected a kind that takes that (line, heat, bars, "));
   PlotRequest request = of("r");
   request.y = "cost_usd";
   CHECK(message("savings", request) == "");
@@ -279,7 +280,8 @@ TEST_CASE("files that are missing, have no such column or no such row are refuse
   CHECK_THROWS_WITH(make("pareto", of(folder.path())), wants("frontier", "frontier.csv"));
   CHECK_THROWS_WITH(make("learning", of(folder.path())), wants("learning-curve", "learning.csv"));
   CHECK_THROWS_WITH(make("threads", of(folder.path())), wants("threads", "threads-curves.csv"));
-  CHECK_THROWS_WITH(make("speedup", of(folder.path())), wants("characterise", "grid.csv"));
+  CHECK_THROWS_WITH(make("speedup", of(folder.path())),
+                    wants("characterise (speed-ups of policies: plot bars --relative-to POLICY)", "grid.csv"));
   CHECK_THROWS_WITH(make("utilization", of(folder.path())),
                     folder.path() +
                         ": expected results of a run, with utilization.csv, found a folder without it (\"output\": "

@@ -287,8 +287,9 @@ TEST_CASE("the sentence under the table") {
 }
 
 TEST_CASE("a queue study: when jobs are done and what the cluster does come first, money behind; who fails is named") {
-  // Three jobs; under the second policy one is turned away. Alone each takes 50 s on one of 4 devices; N is 3 x 100 / 100 under the
-  // first, so a part is 4/3 devices, more than a job asks for, and rho 100 / 50 and 50 / 50; who is turned away is never done.
+  // Three jobs; under the second policy one is turned away. Alone each takes 50 s on one of 4 devices; N is 3 x 100 / 100 under
+  // the first, so a part is 4/3 devices, more than a job asks for, and rho 100 / 50 and 50 / 50; who is turned away is never
+  // done.
   const auto schedule = [](double completion_s, int finished) {
     RunOutcome outcome;
     for (int j = 0; j < 3; ++j)
@@ -384,4 +385,60 @@ TEST_CASE("what each policy chose: its three most frequent choices in one line, 
         "  1 x v100, batch 128: 50 %;  2 x v100, batch 256: 25 %;  4 x k80, batch 32: 12 %\n");
   s.rows = {{.policy = "broken", .ok = false}};
   CHECK(choices_text(s).empty());
+}
+
+namespace {
+
+/// Two jobs that cost the same under every queue, with completion times by hand.
+RunOutcome queued(double jct_mean_s, double jct_p95_s, double finished = 2) {
+  RunOutcome outcome = run({{5}, {5}});
+  outcome.metrics.jct_mean_s = jct_mean_s;
+  outcome.metrics.jct_p95_s = jct_p95_s;
+  outcome.metrics.jobs_completed = finished;
+  return outcome;
+}
+
+Summary of_queues(const std::vector<PolicyResult>& results, bool is_exact) {
+  return {.repetitions = static_cast<int>(results.front().repetitions.size()),
+          .baseline = "fifo",
+          .kinds = {.queue = true},
+          .rows = compare(results, "fifo"),
+          .verdict = judge(results, {.reference = "fifo", .is_exact = is_exact})};
+}
+
+}  // namespace
+
+TEST_CASE("a study of queues ends with completion times, makespan and deadlines, not with money") {
+  const Summary s =
+      of_queues({policy("fifo", {queued(100, 180), queued(100, 180)}), policy("srtf", {queued(49, 90), queued(51, 90)})}, false);
+  // Logarithms -0.71335 and -0.67334: mean -0.69335, error 0.020004; t(1, 97.5 %) = 12.7062: half 0.25417. 1 - exp(-0.43918) is
+  // 36 %, 1 - exp(-0.94752) is 61 %.
+  CHECK(
+      completion_sentence(s, judge_completion(s)) ==
+      "srtf has the shortest mean completion time: 50.0 s for fifo's 100.0 s, 50 % [36, 61] shorter.\n"
+      "srtf beside fifo: p95 90.0 s for 180.0 s (50 % less); makespan 200.0 s for 200.0 s (the same); deadlines kept 100.0 % for "
+      "100.0 % (the same).");
+  const std::string table = terminal_table(s);
+  CHECK(table.find("shortest mean JCT; keeps all limits") != std::string::npos);
+  CHECK(table.find("\nsrtf has the shortest mean completion time") != std::string::npos);
+  CHECK(table.find("cheaper") == std::string::npos);
+  CHECK(table.find("keeps limits as well") == std::string::npos);
+}
+
+TEST_CASE("completion times without a verdict: too much noise, one repetition, fewer jobs finished") {
+  const auto sentence = [](const std::vector<PolicyResult>& results, bool is_exact) {
+    const Summary s = of_queues(results, is_exact);
+    return completion_sentence(s, judge_completion(s));
+  };
+  const std::string unsure =
+      sentence({policy("fifo", {queued(100, 180), queued(100, 180)}), policy("srtf", {queued(20, 90), queued(99, 90)})}, false);
+  CHECK(unsure.starts_with(
+      "No verdict yet: srtf has the shortest mean completion time, 59.5 s, but against fifo that is undecided: about "));
+  CHECK(sentence({policy("fifo", {queued(100, 180)}), policy("srtf", {queued(50, 90)})}, false) ==
+        "One repetition of a world with noise gives figures and no verdict: that takes two repetitions at least.");
+  // Its mean leaves out the job that it never finished.
+  CHECK(sentence({policy("fifo", {queued(100, 180)}), policy("picky", {queued(50, 90, 1)})}, true) ==
+        "No verdict: every other policy finishes fewer jobs than fifo.");
+  CHECK(sentence({policy("fifo", {queued(100, 180)}), policy("slow", {queued(150, 190)})}, true) ==
+        "No policy has a shorter mean completion time than fifo: 100.0 s.");
 }

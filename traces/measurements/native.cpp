@@ -104,9 +104,13 @@ Measurement read_measurement(sim::CsvRow& row, const KnownNames& names) {
     return read_measured_network(value, row.text("structure"), names.folder, mistakes);
   });
   m.kernel = json_field(row, "op", read_kernel);
+  const OwnNetwork* own = names.given.own ? &*names.given.own : nullptr;
+  const bool is_own = own != nullptr && !row.has("structure") && !row.has("op") && row.text("model") == own->model &&
+                      (!row.has("dataset") || row.text("dataset") == own->dataset);
+  if (is_own) m.structure = own->network;
   m.model = m.structure || row.has("structure") ? std::string(row.text("model"))
                                                 : known(row, "model", names.models, "the name of a model");
-  m.dataset = known(row, "dataset", names.datasets, "the name of a dataset");
+  m.dataset = is_own ? own->dataset : known(row, "dataset", names.datasets, "the name of a dataset");
   m.device = known(row, "device", names.given.devices, "the name of a device");
   if (m.device.empty()) row.refuse("device", "the name of a device");
   m.instance = known(row, "instance", names.given.instances, "the name of an instance");

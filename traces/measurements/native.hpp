@@ -1,6 +1,7 @@
 // Our own format of measurements: CSV, one row a setting.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,9 +12,16 @@
 
 namespace rehearse::traces {
 
+/// A network outside the zoo that rows may name instead of writing its structure down.
+struct OwnNetwork {
+  std::string model, dataset;
+  workloads::GivenNetwork network;
+};
+
 /// The names that a row may use.
 struct MeasurementNames {
   std::vector<std::string> devices, instances;
+  std::optional<OwnNetwork> own = {};
 };
 
 struct MeasurementColumn {

@@ -195,6 +195,11 @@ TEST_CASE("rent: on spot nodes that nobody takes away a training takes its own t
   CHECK(unsure.time_s == Approx(7200));
   CHECK(unsure.cost_usd == Approx(4));
   CHECK(unsure.time_high_s > 1.2 * 7200);
+  // Money is what is paid for that time, at 4 $ for 7200 s.
+  CHECK(unsure.cost_high_usd == Approx(unsure.time_high_s / 1800));
+  CHECK(unsure.cost_low_usd == Approx(unsure.time_low_s / 1800));
+  CHECK(unsure.cost_low_usd < 4);
+  CHECK(unsure.time_low_s < 7200);
   // Young: sqrt(2 x 5 s x 3600 s) = 189.7 s.
   CHECK(policies::young_interval_s(5, 3600) == Approx(189.7366596));
 }
