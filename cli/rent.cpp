@@ -249,22 +249,23 @@ void say_table(const RentAnswer& answer, const std::vector<ToldChoice>& list, st
   const sim::Cluster& cluster = answer.market.cluster->scenario.cluster;
   const double percent = 100 * answer.rules.confidence;
   const bool to_target = answer.request.target_accuracy > 0;
-  std::vector<std::vector<std::string>> rows{{"", "rented", "where", "batch", "precision", "time",
-                                              fmt::format("{:.0f} % in", percent), "money",
-                                              fmt::format("{:.0f} % under", percent), "energy", "limited by", "misses"}};
-  std::vector<bool> left{true, true, true, false, true, false, false, false, false, false, true, false};
-  constexpr int kBatch = 3;  // epochs differ by it, where they lead to a target
-  if (to_target) rows.front().insert(rows.front().begin() + kBatch + 1, "epochs");
-  if (to_target) left.insert(left.begin() + kBatch + 1, false);
+  // What is asked first stands first: where the table is too wide, the rest goes on below.
+  std::vector<std::vector<std::string>> rows{{"", "rented", "time", fmt::format("{:.0f} % in", percent), "money",
+                                              fmt::format("{:.0f} % under", percent), "where", "batch", "precision", "energy",
+                                              "limited by", "misses"}};
+  std::vector<bool> left{true, true, false, false, false, false, true, false, true, false, true, false};
+  constexpr int kEpochs = 8;  // behind the batch, by which they differ where they lead to a target
+  if (to_target) rows.front().insert(rows.front().begin() + kEpochs, "epochs");
+  if (to_target) left.insert(left.begin() + kEpochs, false);
   for (std::size_t i = 0; i < std::min(most, list.size()); ++i) {
     const RentChoice& one = answer.choices[list[i].choice];
     const policies::PlanChoice& c = one.plan;
-    rows.push_back({list[i].label, rented_words(one, cluster), where_words(answer, one), fmt::format("{:.0f}", c.batch),
-                    precision_words(one), sim::time_words(c.time_s.expected), sim::time_words(c.time_s.high),
-                    sim::money_words(c.cost_usd.expected), sim::money_words(c.cost_usd.high),
-                    fmt::format("{:.3g} kWh", c.energy_j.expected / 3.6e6), std::string(name_of(list[i].bottleneck)),
+    rows.push_back({list[i].label, rented_words(one, cluster), sim::time_words(c.time_s.expected), sim::time_words(c.time_s.high),
+                    sim::money_words(c.cost_usd.expected), sim::money_words(c.cost_usd.high), where_words(answer, one),
+                    fmt::format("{:.0f}", c.batch), precision_words(one), fmt::format("{:.3g} kWh", c.energy_j.expected / 3.6e6),
+                    std::string(name_of(list[i].bottleneck)),
                     std::isfinite(answer.request.limits.deadline_s) ? miss_words(one.miss_probability) : "-"});
-    if (to_target) rows.back().insert(rows.back().begin() + kBatch + 1, fmt::format("{:g}", c.epochs));
+    if (to_target) rows.back().insert(rows.back().begin() + kEpochs, fmt::format("{:g}", c.epochs));
   }
   say("{}", report::aligned(rows, left));
 }
