@@ -112,11 +112,11 @@ class SpotWorkers final : public Study {
     for (const std::string& text : texts) worlds.push_back(read_scores(text));
     StudyResult result{.tables = spot_worker_tables(question_, worlds, scenario.seed)};
     result.notes.emplace_back(
-        "staged-sdp and staged-mpc are told each job's process; staged-rl is not: it learned from others, and sees what the job "
-        "has "
-        "seen. room: staged-mpc's money\nabove staged-sdp's; earned: (staged-mpc - policy) / (staged-mpc - staged-sdp), 95 % "
-        "interval by bootstrap over processes with their jobs. jobs for 15:\njobs, of as many each process, for an interval of "
-        "15 points either way. expected: what staged-sdp's table expects over what it paid. omniscient knows\nthe future.");
+        "staged-sdp and staged-mpc are told each job's process; staged-rl is not: it learned from others and sees what the job "
+        "has seen. room: staged-mpc's money above\nstaged-sdp's. earned: (staged-mpc - policy) / (staged-mpc - staged-sdp); 95 % "
+        "interval by bootstrap over processes with their jobs, and jobs needed by its width, as\nmany of each process. "
+        "omniscient "
+        "knows the future.");
     return result;
   }
 
@@ -229,7 +229,7 @@ std::vector<std::string> spot_worker_policies(const std::vector<int>& workers, b
   names.insert(names.end(), {"staged-mpc-without-forecasts", "staged-mpc-of-training", "staged-mpc", "staged-rl"});
   if (ablations) {
     names.insert(names.end(), {"staged-rl-without-history", "staged-rl-without-residual"});
-    for (const int count : workers) names.push_back(fmt::format("staged-sdp, always {}", count));
+    for (const int count : workers) names.push_back(fmt::format("staged-sdp-always-{}", count));
   }
   names.insert(names.end(), {"staged-sdp", "omniscient"});
   return names;

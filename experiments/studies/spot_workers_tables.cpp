@@ -68,8 +68,8 @@ std::vector<report::Table> spot_worker_tables(const SpotWorkersQuestion& questio
                                       {"room_earned", "earned", "{:.2f}"},
                                       {"room_earned_ci95_low", "", "{:.2f}"},
                                       {"room_earned_ci95_high", "", "{:.2f}"},
-                                      {"workers", "workers", "{:.1f}"},
-                                      {"starts", "starts", "{:.1f}"},
+                                      {"workers", "", "{:.1f}"},
+                                      {"starts", "", "{:.1f}"},
                                       {"overruled_stages", ""},
                                       {"deadlines_missed", "missed", "{:g}"}}};
   report::Table by_world{.name = "spot-worlds",
@@ -77,7 +77,7 @@ std::vector<report::Table> spot_worker_tables(const SpotWorkersQuestion& questio
                          .columns = {{"up_h", "up", "{:g}"},
                                      {"down_h", "down", "{:g}"},
                                      {"slack", "slack", "{:g}"},
-                                     {"jobs", "jobs", "{:g}"},
+                                     {"jobs", "", "{:g}"},
                                      {"processes", ""},
                                      {"best_static", "best static"},
                                      {"sdp_over_static_percent", "sdp, %", "{:+.1f}"},
@@ -87,9 +87,18 @@ std::vector<report::Table> spot_worker_tables(const SpotWorkersQuestion& questio
                                      {"room_earned", "earned", "{:.2f}"},
                                      {"room_earned_ci95_low", "from", "{:.2f}"},
                                      {"room_earned_ci95_high", "to", "{:.2f}"},
-                                     {"jobs_for_15_points", "jobs for 15", "{:.0f}"},
-                                     {"sdp_expected_over_paid_percent", "expected, %", "{:+.2f}"},
-                                     {"sdp_expected_over_paid_percent_error", "+-", "{:.2f}"}}};
+                                     {"jobs_for_15_points", ""},
+                                     {"sdp_expected_over_paid_percent", ""},
+                                     {"sdp_expected_over_paid_percent_error", ""}}};
+  report::Table power{.title = "How sure that is: jobs that an interval of 15 points needs, and the programme's error",
+                      .columns = {{"up_h", "up", "{:g}"},
+                                  {"down_h", "down", "{:g}"},
+                                  {"slack", "slack", "{:g}"},
+                                  {"jobs", "jobs", "{:g}"},
+                                  {"processes", "processes", "{:g}"},
+                                  {"jobs_for_15_points", "jobs needed", "{:.0f}"},
+                                  {"sdp_expected_over_paid_percent", "sdp expected over paid, %", "{:+.2f}"},
+                                  {"sdp_expected_over_paid_percent_error", "+-", "{:.2f}"}}};
   const std::vector<std::string> names = spot_worker_policies(question.speeds.workers, question.ablations);
   const std::size_t statics = 2 * question.speeds.workers.size();
   const auto place = [&](std::string_view name) {
@@ -127,14 +136,17 @@ std::vector<report::Table> spot_worker_tables(const SpotWorkersQuestion& questio
     for (std::size_t job = 0; job < scores[sdp].size(); ++job)
       surprises.push_back(100 * (worlds[w].expected_usd[job] - scores[sdp][job].usd) / worker_usd(scores[sdp]));
     const report::Estimate expected = report::estimate(surprises);
-    by_world.rows.push_back({world.up_h, world.down_h, world.slack, jobs, static_cast<double>(question.processes), names[best],
-                             over(sdp, best), over(mpc, best), over(rl, best), over(mpc, sdp), earned.share, earned.ci95_low,
-                             earned.ci95_high, std::ceil(jobs * std::pow(half_width / 0.15, 2)), expected.mean,
-                             (expected.ci95_high - expected.ci95_low) / 2});
+    const double needed = std::ceil(jobs * std::pow(half_width / 0.15, 2)), processes = question.processes;
+    const double expected_error = (expected.ci95_high - expected.ci95_low) / 2;
+    by_world.rows.push_back({world.up_h, world.down_h, world.slack, jobs, processes, names[best], over(sdp, best),
+                             over(mpc, best), over(rl, best), over(mpc, sdp), earned.share, earned.ci95_low, earned.ci95_high,
+                             needed, expected.mean, expected_error});
+    power.rows.push_back({world.up_h, world.down_h, world.slack, jobs, processes, needed, expected.mean, expected_error});
   }
   std::vector<report::Table> tables;
   tables.push_back(std::move(by_policy));
   tables.push_back(std::move(by_world));
+  tables.push_back(std::move(power));
   return tables;
 }
 
