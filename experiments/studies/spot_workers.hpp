@@ -50,7 +50,7 @@ WorldScores run_spot_world(const SpotWorkersQuestion& question, std::size_t worl
 struct EarnedShare {
   double share = 0, ci95_low = 0, ci95_high = 0;  ///< percentile bootstrap over processes, each with its jobs
 };
-/// `jobs` of each process, one after the other.
+/// `jobs` of each process, one after the other. NaN where there is no room.
 EarnedShare earned_share(const std::vector<WorkerScore>& policy, const std::vector<WorkerScore>& from,
                          const std::vector<WorkerScore>& to, int jobs, std::uint64_t seed);
 

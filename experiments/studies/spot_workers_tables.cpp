@@ -46,7 +46,7 @@ EarnedShare earned_share(const std::vector<WorkerScore>& policy, const std::vect
       saved_sum += saved[process];
       room_sum += room[process];
     }
-    shares.push_back(saved_sum / room_sum);
+    if (room_sum != 0) shares.push_back(saved_sum / room_sum);
   }
   earned.ci95_low = report::quantile(shares, 0.025);
   earned.ci95_high = report::quantile(shares, 0.975);
