@@ -82,6 +82,10 @@ std::unique_ptr<StudyParameters> read_search(sim::ObjectReader& in, const Paths&
 std::unique_ptr<StudyParameters> read_spot(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
                                            sim::Mistakes& mistakes);
 
+/// Parameters: "worlds" and what a job is (docs/reference/studies.md).
+std::unique_ptr<StudyParameters> read_spot_workers(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
+                                                   sim::Mistakes& mistakes);
+
 /// One job in one repetition under one policy.
 struct StagedOutcome {
   double cost_usd = 0;

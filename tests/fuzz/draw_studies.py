@@ -112,6 +112,16 @@ def spot(draw, scenario):
                          "folds": [{"train": zones[:1], "test": zones[1:]}]}
 
 
+def spot_workers(draw, scenario):
+    rng = draw.rng
+    for key in [key for key in scenario if key not in ("name", "seed", "repetitions")]:
+        scenario.pop(key)
+    worlds = [{"up_h": round(rng.uniform(0.5, 6), 2), "down_h": round(rng.uniform(0.5, 6), 2), "slack": round(rng.uniform(1, 4), 2)} for _ in range(rng.randint(1, 2))]
+    scenario["study"] = {"name": "spot-workers", "worlds": worlds, "workers": rng.choice([[2], [1, 4], [1, 2, 3]]), "scaling": round(rng.uniform(0.5, 1), 2),
+                         "stage_min": rng.choice([20, 30, 60]), "deadline_h": rng.randint(4, 8), "restart_min": rng.choice([0, 3, 10]), "spread": rng.choice([0, 0.5]),
+                         "processes": 2, "jobs": rng.randint(1, 3), "training_processes": rng.randint(1, 3), "ablations": rng.choice([False, True])}
+
+
 def keep_for_steps(scenario):
     """Studies of training steps need a cluster alone."""
     for key in [key for key in scenario if key not in ("name", "seed", "repetitions", "cluster", "study")]:
@@ -120,4 +130,5 @@ def keep_for_steps(scenario):
 
 
 MAKERS = {"learning-curve": learning_curve, "characterise": characterise, "frontier": frontier, "contributions": contributions, "staged": staged,
-          "placement": placement, "threads": threads, "search": search, "measured-runs": measured_runs, "spot": spot}
+          "placement": placement, "threads": threads, "search": search, "measured-runs": measured_runs, "spot": spot,
+          "spot-workers": spot_workers}

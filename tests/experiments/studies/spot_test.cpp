@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
 #include "experiments/load.hpp"
 #include "experiments/studies/spot_parts.hpp"
+#include "experiments/studies/spot_workers.hpp"
 #include "experiments/studies/studies.hpp"
 #include "tests/scenarios/loading.hpp"
 
@@ -80,6 +83,60 @@ TEST_CASE("gap and saving of a spot study, by hand") {
   CHECK(std::get<double>(programme[6]) == 5);
   CHECK(std::get<double>(programme[9]) == Approx(5.0 / 7));
   CHECK(std::get<double>(programme[10]) == 1);
+}
+
+std::string workers_scenario(const std::string& more) {
+  return R"({ "seed": 5, "study": { "name": "spot-workers", "worlds": [ { "up_h": 2, "down_h": 1, "slack": 2 },
+    { "up_h": 2, "down_h": 2, "slack": 1.5 } ], "workers": [1, 4], "stage_min": 30, "deadline_h": 4, "processes": 3, "jobs": 4,
+    "training_processes": 5)" +
+         more + " } }";
+}
+
+std::string workers_csv(const TemporaryFolder& folder, const std::string& out, int processes) {
+  const auto scenario = scenarios::load_scenario(folder.write("workers.json", workers_scenario(R"(, "ablations": true)")), {});
+  bool failed = true;
+  scenarios::run_study(*scenario, {.out = folder.path() + "/" + out, .processes = processes}, failed);
+  CHECK_FALSE(failed);
+  std::ostringstream text;
+  for (const char* file : {"/spot-workers.csv", "/spot-worlds.csv"})
+    text << std::ifstream(folder.path() + "/" + out + file).rdbuf();
+  return text.str();
+}
+
+TEST_CASE("a study of workers on spot: the best static choice and every policy, the same bytes with any number of processes") {
+  const TemporaryFolder folder;
+  const std::string one = workers_csv(folder, "one", 1);
+  CHECK(one == workers_csv(folder, "two", 2));
+  const std::size_t rows = static_cast<std::size_t>(std::count(one.begin(), one.end(), '\n'));
+  const std::size_t statics = 4, policies = scenarios::spot_worker_policies({1, 4}, true).size() - statics + 1;
+  CHECK(rows == 1 + 2 * policies + 1 + 2);
+}
+
+TEST_CASE("levels, workers and deadlines that cannot be are mistakes of a study of workers on spot") {
+  const TemporaryFolder folder;
+  const auto said = [&](const std::string& more) { return complaints(folder, workers_scenario(more)); };
+  const auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
+  CHECK(said("") == "");
+  CHECK(has(said(R"(, "price_shares": [0.5, 0.3, 0.1])"), "that sum to 1"));
+  CHECK(has(said(R"(, "price_factors": [0.5])"), "of as many levels"));
+  CHECK(has(said(R"(, "restart_min": 29)"), "at most 0.9 stages"));
+  CHECK(has(complaints(folder, with(workers_scenario(""), "[1, 4]", "[4, 1]")), "ascending"));
+  CHECK(has(complaints(folder, with(workers_scenario(""), "\"slack\": 1.5", "\"slack\": 0.2")), "on-demand nodes can keep"));
+  CHECK(has(complaints(folder, with(workers_scenario(""), "\"deadline_h\": 4", "\"deadline_h\": 1000")),
+            "at most 200000000 cells"));
+}
+
+// Two processes of two jobs. Saved on the first: (10 - 8) + (12 - 9) = 5 of (10 - 6) + (12 - 8) = 8; on the second 1 + 0 of 2
+// + 2. In all 6 of 12; resampled processes earn from 1/4 to 5/8.
+TEST_CASE("what is earned of the room, by hand") {
+  using Scores = std::vector<scenarios::WorkerScore>;
+  const Scores from{{10}, {12}, {10}, {10}}, to{{6}, {8}, {8}, {8}}, policy{{8}, {9}, {9}, {10}};
+  const scenarios::EarnedShare earned = scenarios::earned_share(policy, from, to, 2, 7);
+  CHECK(earned.share == Approx(0.5));
+  CHECK(earned.ci95_low == Approx(0.25));
+  CHECK(earned.ci95_high == Approx(0.625));
+  CHECK(scenarios::earned_share(to, from, to, 2, 7).ci95_low == 1);
+  CHECK(std::isnan(scenarios::earned_share(policy, from, from, 2, 7).ci95_low));
 }
 
 }  // namespace

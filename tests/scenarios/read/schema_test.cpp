@@ -146,6 +146,8 @@ const std::vector<Place> kPlaces{
     {"spot_study", "/study", kCorpus + "good/spot.json"},
     {"spot_process", "/study/processes/0", kCorpus + "good/spot.json"},
     {"spot_fold", "/study/folds/0", kCorpus + "good/spot.json"},
+    {"spot_workers", "/study", kCorpus + "good/spot-workers.json"},
+    {"spot_world", "/study/worlds/0", kCorpus + "good/spot-workers.json"},
     {"placement", "/study", kCorpus + "good/placement.json"},
     {"placed_graph", "/study/graphs/0", kCorpus + "good/placement.json"},
     {"placed_machine", "/study/machines/0", kCorpus + "good/placement.json"},

@@ -1,0 +1,112 @@
+#include "policies/staged/spot/worker_job.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/errors.hpp"
+
+namespace rehearse::policies {
+
+double WorkerTerms::usd(int action, int market) const {
+  if (action == 0) return 0;
+  const int count = workers[size_of(action)];
+  return count * (is_spot(action) ? spot_usd[static_cast<std::size_t>(market - 1)] : on_demand_usd);
+}
+
+WorkerTerms make_worker_terms(const WorkerSpeeds& speeds, int stages, double work_stages) {
+  WorkerTerms terms;
+  terms.stages = stages;
+  terms.work = static_cast<int>(std::ceil(work_stages * kWorkUnits - 1e-9));
+  terms.workers = speeds.workers;
+  for (const int count : speeds.workers) {
+    const double units = kWorkUnits * std::pow(count, speeds.scaling);
+    terms.full.push_back(static_cast<int>(std::lround(units)));
+    terms.started.push_back(static_cast<int>(std::lround(units * (1 - speeds.restart_stages))));
+  }
+  return terms;
+}
+
+MarketChain make_market(const MarketTerms& terms) {
+  const std::size_t levels = terms.shares.size();
+  MarketChain chain(levels + 1, std::vector<double>(levels + 1, 0));
+  const double comes = 1 - std::exp(-1 / terms.down_stages), moves = 1 - std::exp(-1 / terms.price_stages);
+  chain[0][0] = 1 - comes;
+  for (std::size_t to = 0; to < levels; ++to) chain[0][to + 1] = comes * terms.shares[to];
+  for (std::size_t from = 0; from < levels; ++from) {
+    const double goes = 1 - std::exp(-terms.revocation_factors[from] / terms.up_stages);
+    chain[from + 1][0] = goes;
+    for (std::size_t to = 0; to < levels; ++to)
+      chain[from + 1][to + 1] = (1 - goes) * ((from == to ? 1 - moves : 0) + moves * terms.shares[to]);
+  }
+  return chain;
+}
+
+namespace {
+
+std::uint8_t drawn_by(std::span<const double> shares, sim::Random& random) {
+  double left = random.uniform();
+  std::size_t at = 0;
+  while (at + 1 < shares.size() && left >= shares[at]) left -= shares[at++];
+  return static_cast<std::uint8_t>(at);
+}
+
+/// Stages until the end on demand with one number of workers.
+int stages_on_demand(const WorkerTerms& terms, int work, int action, int held) {
+  if (work <= 0) return 0;
+  const int full = terms.progress(action, false), first = action == held ? full : terms.progress(action, true);
+  return 1 + std::max(0, (work - first + full - 1) / full);
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> draw_market(const MarketChain& chain, std::span<const double> shares, int stages, sim::Random& random) {
+  std::vector<std::uint8_t> path{static_cast<std::uint8_t>(1 + drawn_by(shares, random))};
+  for (int t = 0; t < stages; ++t) path.push_back(drawn_by(chain[path.back()], random));
+  return path;
+}
+
+bool keeps_deadline(const WorkerView& view, int action) {
+  const WorkerTerms& terms = view.terms;
+  const int progress = terms.progress(action, action != view.held);
+  const bool spot = terms.is_spot(action);
+  const int left = std::max(0, view.work_left - (spot ? progress / 2 : progress)), held = spot ? 0 : action;
+  for (int on_demand = 1; on_demand <= terms.sizes(); ++on_demand)
+    if (stages_on_demand(terms, left, on_demand, held) <= terms.stages - view.time - 1) return true;
+  return false;
+}
+
+WorkerOutcome run_worker_job(const WorkerTerms& terms, std::span<const std::uint8_t> market, WorkerPolicy& policy) {
+  sim::check(static_cast<int>(market.size()) > terms.stages, "a market that ends before the deadline");
+  WorkerOutcome outcome;
+  WorkerView view{.terms = terms, .work_left = terms.work};
+  policy.begin();
+  for (; view.time < terms.stages && view.work_left > 0; ++view.time) {
+    view.market = market[static_cast<std::size_t>(view.time)];
+    int action = policy.decide(view);
+    sim::check(action >= 0 && action < terms.actions() && (!terms.is_spot(action) || view.market > 0),
+               "a policy chose workers that are not there");
+    if (!keeps_deadline(view, action)) {
+      ++outcome.overruled;
+      for (action = 1; action < terms.sizes() && !keeps_deadline(view, action);) ++action;
+      sim::check(keeps_deadline(view, action), "a job that cannot keep its deadline on demand");
+    }
+    const bool starts = action != view.held;
+    const int progress = terms.progress(action, starts);
+    if (action == 0) {
+      ++outcome.waited_stages;
+      view.held = 0;
+      continue;
+    }
+    outcome.starts += starts ? 1 : 0;
+    ++(terms.is_spot(action) ? outcome.spot_stages : outcome.on_demand_stages);
+    outcome.worker_stages += terms.workers[terms.size_of(action)];
+    outcome.usd += terms.usd(action, view.market) * std::min(1.0, static_cast<double>(view.work_left) / progress);
+    const bool revoked = terms.is_spot(action) && market[static_cast<std::size_t>(view.time) + 1] == 0;
+    view.work_left = std::max(0, view.work_left - (revoked ? progress / 2 : progress));
+    view.held = revoked ? 0 : action;
+  }
+  outcome.kept = view.work_left == 0;
+  return outcome;
+}
+
+}  // namespace rehearse::policies
