@@ -84,6 +84,7 @@ struct ValidateArguments {
   std::string hold_out = "nothing";  ///< or batches, models, limits, devices, stacks
   std::string stack = "none";        ///< or "named": by each row's source; a name: of rows whose source names none, too
   std::string rows;                  ///< a CSV file to write, one line a row; may be empty
+  std::string recipe;                ///< of measured trainings: by which they were; may be empty
   bool columns = false;              ///< say which columns there are, and no more
 };
 

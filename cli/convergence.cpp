@@ -9,11 +9,14 @@
 #include "scenarios/read/convergence_json.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
+#include "sim/io/shown.hpp"
 #include "traces/measurements/convergence_list.hpp"
 #include "workloads/calibration/convergence_validation.hpp"
 #include "workloads/calibration/error_summary.hpp"
 #include "workloads/training/convergence.hpp"
+#include "workloads/training/recipes.hpp"
 
 namespace rehearse::cli {
 namespace {
@@ -122,12 +125,35 @@ int import_convergence(const ImportArguments& arguments) {
   return kOk;
 }
 
+namespace {
+
+/// Null: none is asked for.
+const workloads::Recipe* asked_recipe(const ValidateArguments& arguments) {
+  if (arguments.recipe.empty()) return nullptr;
+  if (arguments.hold_out != "nothing")
+    throw sim::InputError({.file = "--recipe",
+                           .expected = "no --hold-out: batches that are held out are told from the others",
+                           .found = arguments.hold_out});
+  std::vector<std::string> names;
+  for (const workloads::Recipe& recipe : workloads::recipes()) names.push_back(recipe.name);
+  const workloads::Recipe* found = find_recipe(workloads::recipes(), arguments.recipe);
+  if (found == nullptr)
+    throw sim::InputError({.file = "--recipe",
+                           .expected = "a recipe (rehearse list recipes)",
+                           .found = sim::shown(arguments.recipe),
+                           .nearest = sim::nearest_name(arguments.recipe, names)});
+  return found;
+}
+
+}  // namespace
+
 int validate_convergence(const ValidateArguments& arguments) {
   if (arguments.hold_out == "models" || !arguments.rows.empty())
     throw sim::InputError({.file = arguments.measured.path,
                            .expected = "of measured trainings, --hold-out batches or nothing, and no --rows",
                            .found = arguments.hold_out == "models" ? "--hold-out models" : "--rows"});
   const bool hold_out = arguments.hold_out == "batches";
+  const workloads::Recipe* const recipe = asked_recipe(arguments);
   for (const MeasuredPair& pair : load_pairs(arguments.measured.path)) {
     say("\n{} on {}\n", pair.model, pair.dataset);
     const workloads::ConvergenceParameters* known = workloads::find_convergence(pair.model, pair.dataset);
@@ -137,6 +163,9 @@ int validate_convergence(const ValidateArguments& arguments) {
       print(errors);
     } else if (hold_out) {
       say("  left out: a single batch size, of which none can be held back\n");
+    } else if (known != nullptr && recipe != nullptr) {
+      say("  by the recipe {}, at its most useful rates\n", recipe->name);
+      print(compare(pair, with_recipe(*known, *recipe), pair.batches()));
     } else if (known != nullptr) {
       say("  with the program's own parameters\n");
       print(compare(pair, *known, pair.batches()));

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
@@ -15,6 +16,7 @@
 #include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/readers.hpp"
 #include "workloads/training/convergence.hpp"
+#include "workloads/training/recipes.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::cli {
@@ -100,6 +102,35 @@ Table stacks() {
     table.rows.push_back({s.name, s.time_factor, 1e6 * s.launch_s, 1e6 * s.host_s_per_op, 1e3 * s.step_overhead_s, s.fast_forms,
                           s.overlap, traces::precision_names()[static_cast<std::size_t>(s.precision)],
                           sim::printable(s.source, kSource)});
+  return table;
+}
+
+/// A row a published training, and one for a recipe without any.
+Table recipes() {
+  constexpr std::size_t kSource = 60;
+  Table table{.columns = {{"recipe", "recipe"},
+                          {"optimizer", "optimizer"},
+                          {"lr_rule", "rate"},
+                          {"label_smoothing", "smoothing", "{:g}"},
+                          {"model", "model"},
+                          {"dataset", "dataset"},
+                          {"batch_size", "batch"},
+                          {"epochs", "epochs", "{:g}"},
+                          {"highest_accuracy", "at most", "{:.4f}"},
+                          {"critical_batch_factor", "critical batch x", "{:g}"},
+                          {"source", "source"}}};
+  for (const workloads::Recipe& r : workloads::recipes()) {
+    const auto add = [&](std::string model, std::string dataset, const workloads::RecipeOutcome& o, double highest) {
+      const bool is_published = o.training.epochs > 0;
+      table.rows.push_back({r.name, workloads::recipe_optimizer_names()[static_cast<std::size_t>(r.optimizer)],
+                            std::string(workloads::to_string(r.lr_rule)), r.label_smoothing, std::move(model), std::move(dataset),
+                            is_published ? o.training.batch : std::nan(""), is_published ? o.training.epochs : std::nan(""),
+                            highest, o.critical_batch_factor, sim::printable(o.source, kSource)});
+    };
+    for (const workloads::RecipeOutcome& o : r.outcomes)
+      add(o.model, o.dataset, o, highest_accuracy(with_recipe(*workloads::find_convergence(o.model, o.dataset), r)));
+    if (r.outcomes.empty()) add("any", "any", {.source = r.source}, std::nan(""));
+  }
   return table;
 }
 
@@ -254,6 +285,7 @@ Table listed(const std::string& what) {
   if (what == "devices") return devices();
   if (what == "instances") return instances();
   if (what == "stacks") return stacks();
+  if (what == "recipes") return recipes();
   if (what == "policies") return policy_names();
   if (what == "strategies") return strategies();
   return what == "studies" ? studies() : formats();
@@ -262,7 +294,7 @@ Table listed(const std::string& what) {
 }  // namespace
 
 const std::vector<std::string>& listable() {
-  static const std::vector<std::string> what{"models",   "devices",    "instances", "stacks",
+  static const std::vector<std::string> what{"models",   "devices",    "instances", "stacks", "recipes",
                                              "policies", "strategies", "studies",   "formats"};
   return what;
 }

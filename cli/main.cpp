@@ -118,6 +118,7 @@ void add_measurement_commands(Command app, Arguments& arguments) {
       "--stack", arguments.validate.stack,
       "the software of devices that nobody has measured: named, as each row's source says; NAME, of rows that name none "
       "as well (rehearse list stacks); default none");
+  validate.option("--recipe", arguments.validate.recipe, "of measured trainings: by which they were (rehearse list recipes)");
   validate.output("--rows", arguments.validate.rows, "write each row's predictions to this CSV file");
   Command calibrate = app.subcommand("calibrate", "fit devices to measurements, and write them as a catalogue file");
   calibrate.option("measurements", arguments.calibrate.measured.path, "CSV file of measurements").required();
@@ -340,7 +341,7 @@ int main(int argc, char** argv) {
   add_plot_command(app, arguments.plot);
   add_bundle_commands(app, arguments.bundle, arguments.reproduce);
   Command list = app.subcommand(
-      "list", "what the program knows: models, devices, instances, stacks, policies, strategies, studies, formats");
+      "list", "what the program knows: models, devices, instances, stacks, recipes, policies, strategies, studies, formats");
   list.option("what", arguments.what, "what to list").required().choices(listable());
   list.option("which", arguments.which, "of strategies: a kind (configure, place, ...) or the name of one");
   list.flag("--json", arguments.as_json, "for programs: a list of objects, of strategies one for each option");

@@ -15,9 +15,9 @@ void export_planned(const std::string& folder, const scenarios::PlanRequest& req
                     const PlannedOn& on) {
   const sim::Cluster& cluster = on.cluster;
   const sim::Device& device = sim::worker_device(cluster, c.pool);
-  const double rate = request.convergence != nullptr
-                          ? workloads::learning_rate(*request.convergence, {}, {}, {.global_batch = c.batch})
-                          : traces::usual_learning_rate(request.optimizer, c.batch);
+  const double rate = request.convergence ? workloads::learning_rate(*request.convergence, {}, {},
+                                                                     {.global_batch = c.batch, .rule = request.lr_rule})
+                                          : traces::usual_learning_rate(request.optimizer, c.batch);
   const bool is_torch = on.framework == "pytorch";
   const traces::Deployment deployment{
       .job = request.name,

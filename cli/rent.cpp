@@ -78,6 +78,7 @@ std::string job_text(const RentArguments& a) {
   std::string text = "{" + (is_file ? fmt::format("\"network\": {{\"file\": {}}}", sim::json_string(a.model))
                                     : fmt::format("\"model\": {}", sim::json_string(a.model)));
   if (!a.dataset.empty()) text += fmt::format(", \"dataset\": {}", sim::json_string(a.dataset));
+  if (!a.recipe.empty()) text += fmt::format(", \"recipe\": {}", sim::json_string(a.recipe));
   if (!a.samples.empty()) text += fmt::format(", \"samples\": {}", std::floor(count_option("--samples", a.samples)));
   if (!a.epochs.empty()) text += fmt::format(", \"epochs\": {}", count_option("--epochs", a.epochs));
   if (a.accuracy > 0) text += fmt::format(", \"target_accuracy\": {}", a.accuracy);
@@ -101,6 +102,8 @@ const sim::Stack& known_stack(const std::string& name, const scenarios::Catalogu
 }
 
 scenarios::PlanRequest request_of(const RentArguments& a, const scenarios::PlanCluster& plan) {
+  if (!a.recipe.empty() && is_job_file(a.model))
+    throw sim::InputError({.file = "--recipe", .expected = "the key recipe in the job's file", .found = sim::shown(a.recipe)});
   return is_job_file(a.model) ? scenarios::load_plan_job(a.model, plan)
                               : scenarios::read_plan_job(job_text(a), "rent's options", plan);
 }
@@ -387,6 +390,8 @@ void add_rent_command(Command app, RentArguments& a) {
       .repeated();
   rent.option("--dataset", a.dataset, "of the model (default: the publication's)");
   rent.option("--samples", a.samples, "of an epoch, as 1.2M: where no data set says it");
+  rent.option("--recipe", a.recipe,
+              "by which it is trained (rehearse list recipes; default: as the zoo's accuracy was measured)");
   rent.option("--accuracy", a.accuracy, "to reach, where the model's is modelled").between(0, 1);
   rent.option("--epochs", a.epochs, "to train, instead of an accuracy");
   rent.option("--batches", a.batches, "global batch sizes to try, with commas (default: around the publication's)");
@@ -426,6 +431,7 @@ int rent_command(const RentArguments& arguments) {
   const scenarios::PlanRequest& request = answer.request;
   std::string aim = request.target_accuracy > 0 ? fmt::format("to {}", request.target_accuracy)
                                                 : fmt::format("{:g} epochs", request.job.batches.front().epochs);
+  if (!request.recipe.empty()) aim += " by the recipe " + request.recipe;
   say("{} on {}, {}, {} samples an epoch\n", request.model, request.dataset, aim,
       sim::grouped(static_cast<std::int64_t>(request.job.samples)));
   std::set<const scenarios::InstanceEntry*> instances;

@@ -12,7 +12,7 @@ namespace rehearse::cli {
 
 struct RentArguments {
   std::string model;  ///< of the zoo, a network's file, or a job's JSON file
-  std::string dataset, samples, epochs, deadline, batches;
+  std::string dataset, recipe, samples, epochs, deadline, batches;
   double accuracy = 0, budget = 0;
   double confidence = 90;  ///< percent
   std::string precisions;  ///< that may be chosen, with commas; empty: fp32,fp16

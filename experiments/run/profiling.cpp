@@ -36,6 +36,7 @@ std::string name_of(const sim::Profile& profile) {
     name += "/" + traces::precision_names()[static_cast<std::size_t>(profile.precision)];
   if (profile.lr_rule != sim::Profile().lr_rule) name += "/" + traces::lr_rule_names()[static_cast<std::size_t>(profile.lr_rule)];
   if (profile.max_accumulation != sim::Profile().max_accumulation) name += fmt::format("/{} passes", profile.max_accumulation);
+  if (!profile.recipe.empty()) name += "/" + profile.recipe;
   return name;
 }
 
@@ -147,6 +148,7 @@ class Profiling::Profiler {
             .precision = profile.precision,
             .lr_rule = profile.lr_rule,
             .max_accumulation = profile.max_accumulation,
+            .recipe = profile.recipe,
             .instance = instance(pool).name,
             .workers = c.workers(),
             .batch_size = c.batch_size(),
@@ -239,6 +241,7 @@ struct Profiling::Campaign final : policies::Laboratory {
                              .precision = profile.precision,
                              .lr_rule = profile.lr_rule,
                              .max_accumulation = profile.max_accumulation,
+                             .recipe = profile.recipe,
                              .batch_size = model.publication_batch,
                              .samples = model.training_samples,
                              .told = policies::Told::recipe};

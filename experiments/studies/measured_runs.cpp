@@ -36,7 +36,7 @@ struct Jobs {
 
 struct TaskQuantiles {
   std::vector<double> accuracies, times_s;
-  TaskQuantiles(const RunTable& table, std::size_t task) {
+  TaskQuantiles(const RunTable& table, std::size_t task) : target(table.tasks()[task].target_accuracy) {
     for (std::size_t option = 0; option < table.options().size(); ++option) {
       const policies::TableOutcome* outcome = table.outcome(task, option);
       if (outcome == nullptr) continue;
@@ -45,8 +45,10 @@ struct TaskQuantiles {
     }
   }
   policies::TableLimits at(double floor, double deadline) const {
-    return {.target_accuracy = report::quantile(accuracies, floor), .deadline_s = report::quantile(times_s, deadline)};
+    return {.target_accuracy = target > 0 ? target : report::quantile(accuracies, floor),
+            .deadline_s = report::quantile(times_s, deadline)};
   }
+  double target = 0;  ///< the task's; 0: none
 };
 
 /// For every task every pair of limits that some option keeps.
@@ -231,14 +233,25 @@ std::unique_ptr<StudyParameters> read_measured_runs(sim::ObjectReader& in, const
   std::vector<std::string> formats;
   for (const traces::HistoryFormat& format : traces::history_formats()) formats.emplace_back(format.name);
   const traces::HistoryFormat& format = traces::history_formats()[in.choice("format", formats, 0)];
-  const bool epochs_are_chosen = in.choice("epochs", std::vector<std::string>{"same-end", "choice"}, 0) == 1;
+  const std::size_t epochs = in.choice("epochs", std::vector<std::string>{"same-end", "choice", "to-target"}, 0);
+  const policies::RunTableSetup setup{.to_target = epochs == 2, .epochs_are_chosen = epochs == 1};
   Grid grid{.fractions = read_numbers(in, "fractions", {.low = 0, .high = 1, .low_excluded = true}, {0.2, 0.5, 1}, mistakes),
             .floors = read_numbers(in, "floors", sim::between(0, 1), {0.1, 0.3, 0.5, 0.7, 0.9}, mistakes),
             .deadlines = read_numbers(in, "deadlines", sim::between(0, 1), {0.1, 0.3, 0.5, 0.7, 0.9}, mistakes)};
+  if (setup.to_target) {
+    if (in.has("floors")) in.child("floors")->refuse("no floors beside epochs to-target: a run's target is the floor", mistakes);
+    grid.floors = {std::nan("")};
+  }
   std::vector<TablePolicy> policies;
   for (const policies::PolicySpec& spec : scenario.policies) {
     try {
       policies.emplace_back(spec);
+      if (setup.to_target && !policies.back().takes_targets())
+        in.value().refuse(
+            fmt::format("policies that take past runs as they come: \"{}\" searches for accuracies at given epochs, and epochs "
+                        "to-target have none (\"probing\": \"random\" takes the shared runs)",
+                        spec.name),
+            mistakes);
     } catch (const sim::InputError& error) {
       add_at(in.value(), error, mistakes);
     }
@@ -250,8 +263,7 @@ std::unique_ptr<StudyParameters> read_measured_runs(sim::ObjectReader& in, const
   const std::vector<PastRun> runs = read_table(*file, path, format, scenario, mistakes);
   if (runs.empty()) return nullptr;
   try {
-    return std::make_unique<MeasuredRuns>(RunTable(runs, {.epochs_are_chosen = epochs_are_chosen}), std::move(grid),
-                                          std::move(policies));
+    return std::make_unique<MeasuredRuns>(RunTable(runs, setup), std::move(grid), std::move(policies));
   } catch (const sim::InputError& error) {
     for (sim::Mistake mistake : error.mistakes()) {
       mistake.file = path;

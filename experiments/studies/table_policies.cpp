@@ -53,7 +53,9 @@ MeasuredCells shared_history(const RunTable& table, const TableHistory& history)
     sim::Random random(
         sim::stream_key(history.seed, static_cast<std::uint64_t>(history.repetition), "measured-runs",
                         fmt::format("history {} {} {} {} {:g} {:g}", t.model, t.dataset, static_cast<int>(t.precision),
-                                    static_cast<int>(t.lr_rule), t.samples, t.learning_rate)));
+                                    static_cast<int>(t.lr_rule), t.samples, t.learning_rate) +
+                            (t.recipe.empty() ? "" : " " + t.recipe) +
+                            (t.target_accuracy > 0 ? fmt::format(" to {:g}", t.target_accuracy) : "")));
     random.shuffle(std::span(order));
     order.resize(std::min(order.size(), share_of(history.fraction, table.options().size())));
     for (const std::size_t option : order) measured.add(task, option);
@@ -82,6 +84,13 @@ TablePolicy::TablePolicy(const PolicySpec& spec)
           sim::Mistake{.expected = "configure strategies that can choose from a table", .found = fmt::format("\"{}\"", name)});
     learning_ = learning_of(*entry_, spec.configure.parameters);
   }
+}
+
+bool TablePolicy::takes_targets() const {
+  if (kind_ != Kind::learned) return true;
+  const bool is_shared =
+      learning_.probing == Probing::random || (learning_.probing == Probing::own && entry_->make_probes == nullptr);
+  return is_shared && !learning_.table.foresees;
 }
 
 TableChoice TablePolicy::by_rule(const TableQuestion& question, const TableHistory& history, std::size_t job) const {

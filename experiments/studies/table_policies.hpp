@@ -38,6 +38,10 @@ class TablePolicy {
   explicit TablePolicy(const policies::PolicySpec& spec);
   const std::string& name() const { return spec_.name; }
 
+  /// Chooses by what its learner says of past runs that were drawn for all, or by rule: others search for accuracies at given
+  /// epochs, which a table of runs to their targets does not have.
+  bool takes_targets() const;
+
   struct Answer {
     std::vector<policies::TableChoice> choices;  ///< one a job
     policies::MeasuredCells measured;            ///< its past runs

@@ -18,7 +18,8 @@ std::size_t index_of(std::vector<Item>& list, const Item& item) {
   return list.size() - 1;
 }
 
-TableOutcome mean_of(std::vector<PastRun> runs) {
+/// `to_target`: its accuracy is that of the run that got least far, since it is the target that a job asks for.
+TableOutcome outcome_of(std::vector<PastRun> runs, bool to_target) {
   TableOutcome outcome;
   const double count = static_cast<double>(runs.size());
   for (const PastRun& run : runs) {
@@ -28,6 +29,7 @@ TableOutcome mean_of(std::vector<PastRun> runs) {
     outcome.cost_usd += run.price_usd_per_hour / 3600 * run.time_s / count;
     outcome.censored = outcome.censored || run.censored;
   }
+  if (to_target) outcome.accuracy = std::ranges::min_element(runs, {}, &PastRun::accuracy)->accuracy;
   outcome.runs = std::move(runs);
   return outcome;
 }
@@ -52,12 +54,18 @@ RunTable::RunTable(const std::vector<PastRun>& runs, const RunTableSetup& setup)
   for (const PastRun& run : runs) {
     if (std::isnan(run.price_usd_per_hour))
       mistakes.add({.line = static_cast<std::int64_t>(cells.size()) + 1, .pointer = "price_usd_per_hour", .expected = "a price"});
+    if (setup.to_target && run.target_accuracy == 0)
+      mistakes.add({.line = static_cast<std::int64_t>(cells.size()) + 1,
+                    .pointer = "target_accuracy",
+                    .expected = "the accuracy that the run was trained until"});
     cells.emplace_back(index_of(tasks_, {.model = run.model,
                                          .dataset = run.dataset,
                                          .precision = run.precision,
                                          .lr_rule = run.lr_rule,
+                                         .recipe = run.recipe,
                                          .samples = run.samples,
-                                         .learning_rate = run.learning_rate}),
+                                         .learning_rate = run.learning_rate,
+                                         .target_accuracy = setup.to_target ? run.target_accuracy : 0}),
                        index_of(options_, {.instance = run.instance,
                                            .workers = run.workers,
                                            .servers = run.servers,
@@ -70,7 +78,7 @@ RunTable::RunTable(const std::vector<PastRun>& runs, const RunTableSetup& setup)
   for (std::size_t i = 0; i < runs.size(); ++i) gathered[cells[i].first * options_.size() + cells[i].second].push_back(runs[i]);
   outcomes_.resize(gathered.size());
   for (std::size_t cell = 0; cell < gathered.size(); ++cell)
-    if (!gathered[cell].empty()) outcomes_[cell] = mean_of(std::move(gathered[cell]));
+    if (!gathered[cell].empty()) outcomes_[cell] = outcome_of(std::move(gathered[cell]), setup.to_target);
 }
 
 }  // namespace rehearse::policies

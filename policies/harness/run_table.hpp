@@ -19,11 +19,14 @@ struct TableTask {
   std::string model, dataset;
   sim::Precision precision = sim::Precision::fp32;
   sim::LrRule lr_rule = sim::LrRule::adascale;
-  double samples = 0;        ///< an epoch
-  double learning_rate = 0;  ///< 0: not said
+  std::string recipe = {};
+  double samples = 0;          ///< an epoch
+  double learning_rate = 0;    ///< 0: not said
+  double target_accuracy = 0;  ///< that all its runs were trained until; 0: epochs are no outcome
   bool operator==(const TableTask&) const = default;
   bool has_profile_of(const TableTask& other) const {
-    return model == other.model && dataset == other.dataset && precision == other.precision && lr_rule == other.lr_rule;
+    return model == other.model && dataset == other.dataset && precision == other.precision && lr_rule == other.lr_rule &&
+           recipe == other.recipe;
   }
 };
 
@@ -61,14 +64,16 @@ struct TableLimits {
 bool keeps_limits(const TableOutcome& outcome, const TableLimits& limits);
 
 struct RunTableSetup {
+  /// Each run was trained until its target, which is its task's; an option whose runs did not all get there keeps no limits.
+  bool to_target = false;
   /// Epochs were set before each run, and are chosen with the rest; otherwise a task's runs all go on to the same end.
   bool epochs_are_chosen = false;
 };
 
 class RunTable {
  public:
-  /// Tasks and options in order of first occurrence. Throws InputError when there is no run, or one without a price (`line` is
-  /// the run's number, from 1).
+  /// Tasks and options in order of first occurrence. Throws InputError when there is no run, or one without a price, or to
+  /// a target without one (`line` is the run's number, from 1).
   RunTable(const std::vector<PastRun>& runs, const RunTableSetup& setup);
 
   std::span<const TableTask> tasks() const { return tasks_; }

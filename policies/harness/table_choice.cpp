@@ -164,19 +164,55 @@ double TableLearner::epochs(std::size_t task) {
   return known;
 }
 
+double epochs_needed(std::span<const EpochsAtBatch> measured, double batch) {
+  const EpochsAtBatch *below = nullptr, *above = nullptr;
+  for (const EpochsAtBatch& one : measured) {
+    if (one.batch <= batch) {
+      if (std::isnan(one.epochs)) return kUnknown;
+      below = &one;
+    } else if (above == nullptr && !std::isnan(one.epochs)) {
+      above = &one;
+    }
+  }
+  if (below == nullptr) return above == nullptr ? kUnknown : above->epochs;
+  if (above == nullptr) return below->epochs * batch / below->batch;
+  const double share = std::log(batch / below->batch) / std::log(above->batch / below->batch);
+  return below->epochs * std::pow(above->epochs / below->epochs, share);
+}
+
+double TableLearner::epochs_to_target(std::size_t task, const TableOption& option) const {
+  std::map<double, std::vector<double>> at;  // by batch
+  for (std::size_t o = 0; o < table_.options().size(); ++o) {
+    const TableOutcome* outcome = measured_.has(task, o) ? table_.outcome(task, o) : nullptr;
+    if (outcome == nullptr || table_.options()[o].asynchronous != option.asynchronous) continue;
+    for (const PastRun& run : outcome->runs) {
+      const bool reached = !run.censored && run.accuracy >= run.target_accuracy;
+      at[run.batch_size].push_back(reached ? run.epochs : kUnknown);
+    }
+  }
+  std::vector<EpochsAtBatch> measured;
+  for (const auto& [batch, epochs] : at) {
+    double sum = 0;  // NaN as soon as one run did not get there
+    for (const double one : epochs) sum += one;
+    measured.push_back({batch, sum / static_cast<double>(epochs.size())});
+  }
+  return epochs_needed(measured, option.batch_size);
+}
+
 TableLearner::Guess TableLearner::guess(std::size_t task, std::size_t index) {
   const TableOption& option = table_.options()[index];
-  const double passes = option.epochs > 0 ? option.epochs : epochs(task);
+  const double target = table_.tasks()[task].target_accuracy;
+  const double passes = target > 0 ? epochs_to_target(task, option) : option.epochs > 0 ? option.epochs : epochs(task);
   const EpochTimes* epoch_times = times(task, option);
-  const Accuracies* reached = accuracies(task, option.asynchronous);
-  if (epoch_times == nullptr || reached == nullptr || std::isnan(passes)) return {kUnknown, kUnknown, kUnknown};
+  const Accuracies* reached = target > 0 ? nullptr : accuracies(task, option.asynchronous);
+  if (epoch_times == nullptr || (reached == nullptr && target == 0) || std::isnan(passes)) return {kUnknown, kUnknown, kUnknown};
   const PlannedRun run{.workers = option.workers,
                        .batch_size = option.batch_size,
                        .samples = table_.tasks()[task].samples,
                        .asynchronous = option.asynchronous};
   const Prediction epoch = epoch_times->epoch_time_s(run);
   return {.time_s = passes * epoch.safe,
-          .accuracy = reached->accuracy(run, passes).safe,
+          .accuracy = target > 0 ? target : reached->accuracy(run, passes).safe,
           .paid_time_s = passes * (epoch.smooth + epoch.safe) / 2};
 }
 

@@ -31,13 +31,15 @@ class TableLearner {
     double paid_time_s = 0;  ///< what money is reckoned with, by the rule of HistoryPredictors
   };
   /// At the option's epochs. Where those are no choice: at the fewest with which a past run of the task went to its end, or of
-  /// its profile if there was none.
+  /// its profile if there was none. Of a task with a target: at those that the option is expected to need (epochs_needed).
   Guess guess(std::size_t task, std::size_t option);
 
  private:
   const EpochTimes* times(std::size_t task, const TableOption& option);
   const Accuracies* accuracies(std::size_t task, bool asynchronous);
   double epochs(std::size_t task);
+  /// NaN: no past run says so.
+  double epochs_to_target(std::size_t task, const TableOption& option) const;
   /// Past runs of those tasks and options for which `wanted` holds.
   template <class Wanted>
   std::vector<PastRun> past_runs(Wanted&& wanted) const;
@@ -51,6 +53,15 @@ class TableLearner {
   std::map<std::pair<std::size_t, bool>, std::unique_ptr<Accuracies>> accuracies_;
   std::vector<double> epochs_;  ///< of each task; -1: not worked out yet, NaN: unknown
 };
+
+/// Epochs to a target at one batch, where they were measured; NaN: runs there did not get to it.
+struct EpochsAtBatch {
+  double batch = 0, epochs = 0;
+};
+/// What they are expected to be at `batch`, from measured ones at rising batches. Between two batches log epochs are linear in
+/// log batch; below the smallest they are the smallest's; above the largest that got there, steps stay the same and epochs grow
+/// with the batch. NaN: from a batch that did not get there on, and where nothing was measured.
+double epochs_needed(std::span<const EpochsAtBatch> measured, double batch);
 
 // How an option of a table is chosen for a job: by what was measured, by what a learner says, by rule, or by knowing it all.
 

@@ -132,6 +132,7 @@ PastRun Bundle::past_run_of(const sim::Job& job, const sim::Configuration& c) co
           .precision = profile.precision,
           .lr_rule = profile.lr_rule,
           .max_accumulation = profile.max_accumulation,
+          .recipe = profile.recipe,
           .instance = inputs_.cluster->instances[static_cast<std::size_t>(pool.instance)].name,
           .workers = c.workers(),
           .batch_size = c.batch_size() * (asynchronous ? c.workers() : 1),

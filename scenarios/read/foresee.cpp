@@ -148,11 +148,15 @@ void check_floors(const Scenario& scenario, std::size_t begin, std::size_t end, 
   std::size_t others = 0;
   const sim::Job* first = nullptr;
   double reachable = 0;
+  std::map<const sim::Profile*, double> ceilings;  ///< nothing is above one that is not modelled
   for (std::size_t j = begin; j < end; ++j) {
     const sim::Job& job = scenario.jobs[j];
-    const auto* convergence = job.has_target() ? find_convergence(own, job.profile->model, job.profile->dataset) : nullptr;
-    if (convergence == nullptr) continue;
-    const double ceiling = workloads::accuracy_ceiling(*convergence, {}, {});
+    if (!job.has_target()) continue;
+    const auto [at, is_new] = ceilings.try_emplace(job.profile, sim::kNever);
+    if (is_new)
+      if (const auto convergence = convergence_by(own, job.profile->model, job.profile->dataset, job.profile->recipe))
+        at->second = workloads::highest_accuracy(*convergence);
+    const double ceiling = at->second;
     if (job.target_accuracy <= ceiling) continue;
     if (first != nullptr) {
       ++others;
@@ -162,9 +166,11 @@ void check_floors(const Scenario& scenario, std::size_t begin, std::size_t end, 
   }
   if (first == nullptr) return;
   sim::Mistake mistake = entry.mistake(fmt::format(
-      "a target_accuracy of at most {:.4g} for job \"{}\" ({} on {} is believed to get no further), or \"infeasible\" "
+      "a target_accuracy of at most {:.4g} for job \"{}\" ({} on {}{} is believed to get no further{}), or \"infeasible\" "
       "beside \"jobs\" to say what becomes of it",
-      std::floor(reachable * 1e4) / 1e4, first->name, first->profile->model, first->profile->dataset));
+      std::floor(reachable * 1e4) / 1e4, first->name, first->profile->model, first->profile->dataset,
+      first->profile->recipe.empty() ? "" : fmt::format(" by the recipe \"{}\"", first->profile->recipe),
+      recipe_hint(own, first->profile->model, first->profile->dataset, first->target_accuracy)));
   mistake.found = fmt::format("{:.6g}", first->target_accuracy) +
                   (others == 0 ? "" : fmt::format(", and {} more such job{}", others, others == 1 ? "" : "s"));
   mistakes.add(std::move(mistake));

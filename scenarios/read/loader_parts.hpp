@@ -15,6 +15,7 @@
 #include "workloads/steps/graph_builder.hpp"
 #include "workloads/training/convergence.hpp"
 #include "workloads/training/datasets.hpp"
+#include "workloads/training/recipes.hpp"
 
 namespace rehearse::scenarios {
 
@@ -42,6 +43,7 @@ struct OwnModels {
   std::map<std::string, Model> models;
   std::map<std::string, Dataset> datasets;
   std::vector<workloads::ConvergenceParameters> convergence;
+  std::vector<workloads::Recipe> recipes;
 };
 
 /// Of names that become parts of files' names.
@@ -56,6 +58,15 @@ std::vector<std::string> dataset_names(const OwnModels& own);
 std::string default_dataset(const OwnModels& own, const std::string& model);
 const workloads::ConvergenceParameters* find_convergence(const OwnModels& own, const std::string& model,
                                                          const std::string& dataset);
+
+/// The scenario's own recipes, and behind them the program's that have no namesake there.
+std::vector<workloads::Recipe> all_recipes(const OwnModels& own);
+/// Of a pair that is trained by the recipe, a name or empty; nothing where its accuracy is not modelled.
+std::optional<workloads::ConvergenceParameters> convergence_by(const OwnModels& own, const std::string& model,
+                                                               const std::string& dataset, const std::string& recipe);
+/// "; the recipe \"NAME\" reaches it", for a target above what the pair reaches by the recipe that is asked for; empty where no
+/// recipe does.
+std::string recipe_hint(const OwnModels& own, const std::string& model, const std::string& dataset, double target);
 
 /// A ProfileModel for every profile that has none yet.
 void add_profile_models(const OwnModels& own, const workloads::ProfileTable& profiles, workloads::ProfileModels& models);

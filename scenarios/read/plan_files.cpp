@@ -76,19 +76,27 @@ bool read_plan_dataset(sim::ObjectReader& in, const std::string& fallback, PlanD
 struct Trained {
   workloads::Network network;
   double reference_batch = kUsualBatch;
-  const workloads::ConvergenceParameters* convergence = nullptr;
+  std::optional<workloads::ConvergenceParameters> convergence;
+  sim::LrRule lr_rule = sim::LrRule::adascale;
   workloads::Optimizer optimizer = workloads::Optimizer::momentum;
   std::optional<workloads::Task> task;
 };
 
-Trained zoo_model(const std::string& model, const PlanData& data) {
+/// `recipe` has no effect on a model whose accuracy is not modelled but for its optimizer.
+Trained zoo_model(const std::string& model, const PlanData& data, const workloads::Recipe* recipe) {
   const workloads::ZooEntry& entry = workloads::zoo_entry(model);
   Trained trained{.network = entry.build(data.dataset),
                   .reference_batch = static_cast<double>(entry.global_batch),
                   .optimizer = entry.optimizer,
                   .task = entry.task};
-  trained.convergence = workloads::find_convergence(model, data.name);
-  if (trained.convergence != nullptr) trained.reference_batch = trained.convergence->reference_batch;
+  const auto* pair = workloads::find_convergence(model, data.name);
+  if (recipe != nullptr) {
+    trained.lr_rule = recipe->lr_rule;
+    trained.optimizer =
+        recipe->optimizer == workloads::RecipeOptimizer::adam ? workloads::Optimizer::adam : workloads::Optimizer::momentum;
+  }
+  if (pair != nullptr) trained.convergence = recipe == nullptr ? *pair : with_recipe(*pair, *recipe);
+  if (trained.convergence) trained.reference_batch = trained.convergence->reference_batch;
   return trained;
 }
 
@@ -131,7 +139,8 @@ std::vector<policies::BatchOption> options(const std::vector<double>& batches, c
       continue;
     }
     const int cap = sim::whole<int>(epochs > 0 ? epochs : 3 * trained.convergence->reference_epochs, "epochs");
-    const auto reached = epochs_to_target(*trained.convergence, {}, {.global_batch = batch}, target, cap);
+    const auto reached =
+        epochs_to_target(*trained.convergence, {}, {.global_batch = batch, .rule = trained.lr_rule}, target, cap);
     if (reached.epochs) found.push_back({batch, static_cast<double>(*reached.epochs)});
   }
   return found;
@@ -242,6 +251,18 @@ bool read_samples_and_dataset(sim::ObjectReader& in, const PlanRequest& request,
   return true;
 }
 
+/// What is expected of a target that no batch reaches.
+std::string reachable(const PlanRequest& request, const Trained& trained, double epochs) {
+  const double highest = workloads::highest_accuracy(*trained.convergence);
+  if (request.target_accuracy <= highest)
+    return fmt::format("an accuracy that {} reaches on {} in {}", request.model, request.dataset,
+                       epochs > 0 ? "the epochs it has" : "three times its publication's epochs");
+  return fmt::format("an accuracy of at most {:.4g} ({} on {}{} is believed to get no further{})",
+                     std::floor(highest * 1e4) / 1e4, request.model, request.dataset,
+                     request.recipe.empty() ? "" : fmt::format(" by the recipe \"{}\"", request.recipe),
+                     recipe_hint({}, request.model, request.dataset, request.target_accuracy));
+}
+
 PlanRequest read_job(const sim::JsonDocument& document, const Paths& paths, const PlanCluster& cluster) {
   sim::Mistakes mistakes;
   sim::ObjectReader in(document.root(), mistakes);
@@ -250,8 +271,17 @@ PlanRequest read_job(const sim::JsonDocument& document, const Paths& paths, cons
   const auto network = in.child("network");
   request.model = in.text("model", "");
   const double target = in.number("target_accuracy", between(0, 1), 0.0), epochs = in.number("epochs", between(0, 1e6), 0.0);
+  request.recipe = in.text("recipe", "");
   PlanData data;
   const OwnModels none;
+  const workloads::Recipe* recipe = nullptr;
+  if (!request.recipe.empty()) {
+    std::vector<std::string> names;
+    for (const workloads::Recipe& one : workloads::recipes()) names.push_back(one.name);
+    known_name(*in.child("recipe"), request.recipe, names, "recipe", mistakes);
+    recipe = find_recipe(workloads::recipes(), request.recipe);
+    if (network) in.child("recipe")->refuse("no recipe beside a network: how its accuracy grows is not modelled", mistakes);
+  }
   if (!request.model.empty()) known_name(*in.child("model"), request.model, model_names(none), "model", mistakes);
   if (network && !request.model.empty()) network->refuse("either a model or a network", mistakes);
   const bool has_data = read_samples_and_dataset(in, request, data, mistakes);
@@ -275,7 +305,7 @@ PlanRequest read_job(const sim::JsonDocument& document, const Paths& paths, cons
     if (network)
       trained.network = own_network(*network, paths, mistakes);
     else
-      trained = zoo_model(request.model, data);
+      trained = zoo_model(request.model, data, recipe);
     mistakes.throw_if_any();
     request.job.features = structure_features(trained.network);
   } catch (const sim::InputError& error) {
@@ -283,7 +313,7 @@ PlanRequest read_job(const sim::JsonDocument& document, const Paths& paths, cons
     mistakes.throw_if_any();
   }
   if (request.model.empty()) request.model = trained.network.name;
-  if (target > 0 && trained.convergence == nullptr)
+  if (target > 0 && !trained.convergence)
     in.child("target_accuracy")
         ->refuse(fmt::format("epochs: the accuracy of {} on {} is not modelled", request.model, data.name), mistakes);
   if (target == 0 && epochs == 0) document.root().refuse("epochs, or a target_accuracy", mistakes);
@@ -296,14 +326,13 @@ PlanRequest read_job(const sim::JsonDocument& document, const Paths& paths, cons
   request.optimizer = trained.optimizer;
   request.task = trained.task;
   request.convergence = trained.convergence;
+  request.lr_rule = trained.lr_rule;
   request.dataset = data.name;
   request.bytes_per_sample = data.dataset.bytes_per_sample;
   request.job.samples = data.dataset.training_samples;
   request.job.evaluation_samples = data.dataset.validation_samples;
   request.job.batches = options(batches, trained, target, epochs);
-  if (request.job.batches.empty())
-    in.child("target_accuracy")
-        ->refuse(fmt::format("an accuracy that {} reaches on {} in the epochs it has", request.model, data.name), mistakes);
+  if (request.job.batches.empty()) in.child("target_accuracy")->refuse(reachable(request, trained, epochs), mistakes);
   mistakes.throw_if_any();
   return request;
 }

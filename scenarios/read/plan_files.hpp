@@ -23,9 +23,12 @@ struct PlanRequest {
   workloads::Network network;
   workloads::Optimizer optimizer = workloads::Optimizer::momentum;
   std::string dataset;
-  double bytes_per_sample = 0;                                    ///< of the data set, as stored
-  std::optional<workloads::Task> task;                            ///< of a model of the zoo
-  const workloads::ConvergenceParameters* convergence = nullptr;  ///< of model and data set; null: not modelled
+  double bytes_per_sample = 0;                  ///< of the data set, as stored
+  std::optional<workloads::Task> task;          ///< of a model of the zoo
+  std::string recipe;                           ///< by which it is trained; empty: none
+  sim::LrRule lr_rule = sim::LrRule::adascale;  ///< the recipe's
+  /// Of model, data set and recipe; nothing: not modelled.
+  std::optional<workloads::ConvergenceParameters> convergence;
 };
 
 struct PlanCluster {

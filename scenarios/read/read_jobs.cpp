@@ -28,6 +28,7 @@ traces::TraceOptions names_of(const OwnModels& own, const Scenario& scenario) {
   if (scenario.stack) names.precision = scenario.stack->precision;
   names.readings = default_readings(scenario);
   for (const std::string& model : model_names(own)) names.models.push_back({model, default_dataset(own, model)});
+  for (const workloads::Recipe& recipe : all_recipes(own)) names.recipes.push_back({recipe.name, recipe.lr_rule});
   return names;
 }
 

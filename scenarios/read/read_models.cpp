@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "scenarios/read/loader_parts.hpp"
 #include "sim/base/text.hpp"
+#include "traces/jobs/job_rules.hpp"
 #include "traces/networks/subject_json.hpp"
 #include "workloads/layers/structure.hpp"
 #include "workloads/training/convergence.hpp"
@@ -109,6 +112,43 @@ void read_convergence(sim::JsonValue value, OwnModels& own, sim::Mistakes& mista
   own.convergence.push_back(std::move(c));
 }
 
+workloads::RecipeOutcome read_outcome(sim::JsonValue value, const OwnModels& own, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  workloads::RecipeOutcome outcome{.model = in.text("model"), .dataset = in.text("dataset")};
+  outcome.training.batch = in.number("reference_batch", between(1, 1e9));
+  outcome.training.learning_rate = in.number("reference_learning_rate", above(0), 0.1);
+  outcome.training.epochs = in.number("epochs", between(1, 1e6));
+  outcome.training.final_accuracy = in.number("final_accuracy", {.low = 0, .high = 1, .low_excluded = true});
+  outcome.critical_batch_factor = in.number("critical_batch_factor", between(0.01, 100), 1.0);
+  outcome.source = in.text("source", "the scenario");
+  in.finish();
+  if (outcome.model.empty() || outcome.dataset.empty()) return outcome;
+  if (!known_name(*in.child("model"), outcome.model, model_names(own), "model", mistakes)) return outcome;
+  if (find_convergence(own, outcome.model, outcome.dataset) == nullptr)
+    value.refuse(fmt::format("a model whose accuracy is modelled; of {} on {} nothing is known (see \"convergence\")",
+                             outcome.model, outcome.dataset),
+                 mistakes);
+  return outcome;
+}
+
+void read_recipe(sim::JsonValue value, OwnModels& own, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  workloads::Recipe recipe{.name = in.text("name")};
+  recipe.optimizer = static_cast<workloads::RecipeOptimizer>(in.choice("optimizer", workloads::recipe_optimizer_names(), 0));
+  recipe.lr_rule = static_cast<sim::LrRule>(in.choice("lr_rule", traces::lr_rule_names(), 0));
+  recipe.label_smoothing = in.number("label_smoothing", between(0, 0.5), 0.0);
+  recipe.source = in.text("source", "the scenario");
+  for (const sim::JsonValue entry : in.list("outcomes")) {
+    workloads::RecipeOutcome outcome = read_outcome(entry, own, mistakes);
+    if (find_outcome(recipe, outcome.model, outcome.dataset) != nullptr)
+      refuse_again(entry, outcome.model + " on " + outcome.dataset, "a model and dataset that are given once", mistakes);
+    recipe.outcomes.push_back(std::move(outcome));
+  }
+  in.finish();
+  if (find_recipe(own.recipes, recipe.name) != nullptr) refuse_again(value, recipe.name, "a name that is given once", mistakes);
+  own.recipes.push_back(std::move(recipe));
+}
+
 }  // namespace
 
 OwnModels read_own_models(sim::ObjectReader& in, sim::Mistakes& mistakes) {
@@ -116,6 +156,7 @@ OwnModels read_own_models(sim::ObjectReader& in, sim::Mistakes& mistakes) {
   for (const sim::JsonValue value : in.list("datasets")) read_dataset(value, own, mistakes);
   for (const sim::JsonValue value : in.list("models")) read_model(value, own, mistakes);
   for (const sim::JsonValue value : in.list("convergence")) read_convergence(value, own, mistakes);
+  for (const sim::JsonValue value : in.list("recipes")) read_recipe(value, own, mistakes);
   return own;
 }
 
@@ -148,12 +189,38 @@ const workloads::ConvergenceParameters* find_convergence(const OwnModels& own, c
   return workloads::find_convergence(model, dataset);
 }
 
+std::vector<workloads::Recipe> all_recipes(const OwnModels& own) {
+  std::vector<workloads::Recipe> all = own.recipes;
+  for (const workloads::Recipe& recipe : workloads::recipes())
+    if (find_recipe(own.recipes, recipe.name) == nullptr) all.push_back(recipe);
+  return all;
+}
+
+std::optional<workloads::ConvergenceParameters> convergence_by(const OwnModels& own, const std::string& model,
+                                                               const std::string& dataset, const std::string& recipe) {
+  const workloads::ConvergenceParameters* pair = find_convergence(own, model, dataset);
+  if (pair == nullptr) return std::nullopt;
+  if (recipe.empty()) return *pair;
+  const std::vector<workloads::Recipe> recipes = all_recipes(own);
+  const workloads::Recipe* found = find_recipe(recipes, recipe);
+  sim::check(found != nullptr, "a job's recipe is one of the scenario's or the program's");
+  return with_recipe(*pair, *found);
+}
+
+std::string recipe_hint(const OwnModels& own, const std::string& model, const std::string& dataset, double target) {
+  const workloads::ConvergenceParameters* pair = find_convergence(own, model, dataset);
+  if (pair == nullptr) return {};
+  const std::vector<workloads::Recipe> recipes = all_recipes(own);
+  const workloads::Recipe* reaching = recipe_reaching(*pair, recipes, target);
+  return reaching == nullptr ? std::string() : fmt::format("; the recipe \"{}\" reaches it", reaching->name);
+}
+
 void add_profile_models(const OwnModels& own, const workloads::ProfileTable& profiles, workloads::ProfileModels& models) {
   for (std::size_t i = models.size(); i < profiles.profiles().size(); ++i) {
     const sim::Profile& profile = profiles.profiles()[i];
     workloads::ProfileModelInputs inputs{
         .model = profile.model, .dataset = profile.dataset, .max_accumulation = profile.max_accumulation};
-    if (const auto* convergence = find_convergence(own, profile.model, profile.dataset)) inputs.convergence = *convergence;
+    inputs.convergence = convergence_by(own, profile.model, profile.dataset, profile.recipe);
     const auto mine = own.models.find(profile.model);
     if (mine != own.models.end()) {
       inputs.graph = mine->second.graph;
@@ -166,9 +233,15 @@ void add_profile_models(const OwnModels& own, const workloads::ProfileTable& pro
           workloads::zoo_graph(profile.model, own.datasets.contains(profile.dataset) ? std::string() : profile.dataset);
       inputs.optimizer = entry.optimizer;
       // On another dataset than the publication's, the batch of the recipe that the convergence is from.
-      const bool own_recipe = inputs.convergence && entry.dataset != profile.dataset;
+      const bool own_recipe = inputs.convergence && (entry.dataset != profile.dataset || !profile.recipe.empty());
       inputs.publication_batch = own_recipe ? inputs.convergence->reference_batch : entry.global_batch;
     }
+    // The others keep one number a parameter, as momentum does.
+    const std::vector<workloads::Recipe> recipes = profile.recipe.empty() ? std::vector<workloads::Recipe>() : all_recipes(own);
+    const workloads::Recipe* recipe = find_recipe(recipes, profile.recipe);
+    if (recipe != nullptr)
+      inputs.optimizer =
+          recipe->optimizer == workloads::RecipeOptimizer::adam ? workloads::Optimizer::adam : workloads::Optimizer::momentum;
     const auto data = own.datasets.find(profile.dataset);
     inputs.training_samples =
         data != own.datasets.end() ? data->second.training_samples : workloads::dataset(profile.dataset).training_samples;

@@ -30,6 +30,8 @@ struct Profile {
   LrRule lr_rule = LrRule::adascale;
   /// Passes in which a worker may compute a step's samples, their gradients summed, where its device holds too few at once.
   int max_accumulation = 1;
+  /// By which it is trained; empty: as is believed of model and dataset without one (docs/explain/model.md, "Recipes").
+  std::string recipe = {};
 };
 
 enum class Work : std::uint8_t {

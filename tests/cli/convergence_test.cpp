@@ -36,6 +36,20 @@ TEST_CASE("curves are told from step times by their header") {
   CHECK(run_program(folder.path(), {"validate", "c.csv", "--rows", "r.csv"}).status == 3);
 }
 
+TEST_CASE("published epochs beside those of a recipe") {
+  const TemporaryFolder folder;
+  folder.write("m.csv",
+               "model,dataset,batch_size,epoch,metric,reading\nresnet50,imagenet,1664,62,0.749,reached\n"
+               "resnet50,imagenet,16640,81,0.749,reached\n");
+  const Ended by_recipe = run_program(folder.path(), {"validate", "m.csv", "--recipe", "sgd-warmup"});
+  CHECK(by_recipe.status == 0);
+  CHECK(has(by_recipe.out, "by the recipe sgd-warmup"));
+  CHECK(has(by_recipe.out, "16640"));
+  CHECK(has(run_program(folder.path(), {"validate", "m.csv", "--recipe", "sgd-warmpu"}).err, "did you mean \"sgd-warmup\""));
+  CHECK(run_program(folder.path(), {"validate", "m.csv", "--recipe", "adam", "--hold-out", "batches"}).status == 3);
+  CHECK(has(run_program(folder.path(), {"list", "recipes"}).out, "lars-smoothing"));
+}
+
 TEST_CASE("a scenario takes what calibrate writes of curves") {
   const TemporaryFolder folder;
   folder.write("c.csv", curves());

@@ -50,6 +50,9 @@ def job(draw, name, date):
         for key, probability in (("precision", 0.2), ("lr_rule", 0.2), ("objective", 0.25)):
             if draw.chance(probability):
                 drawn[key] = draw.number("job", key)
+        # Floors are drawn below what pairs reach without one.
+        if "target_accuracy" not in drawn and draw.chance(0.1):
+            drawn["recipe"] = rng.choice(["sgd-warmup", "lars-smoothing", "adam"])
     if part:
         drawn["gpu_fraction"] = round(rng.uniform(0.05, 1), 2)
     if draw.chance(0.12) and drawn.get("gpus", 1) <= pool["nodes"] * pool["workers"] and (pool["gpus"] or not part):

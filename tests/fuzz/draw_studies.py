@@ -90,15 +90,19 @@ def search(draw, scenario):
 
 def measured_runs(draw, scenario):
     rng = draw.rng
-    rows = ["model,dataset,instance,workers,batch_size,samples,epochs,time_s,accuracy,price_usd_per_hour"]
+    to_target = draw.chance(0.3)
+    rows = ["model,dataset,instance,workers,batch_size,samples,epochs,time_s,accuracy,price_usd_per_hour" + (",target_accuracy" if to_target else "")]
     for workers in (1, 2, 4, 8):
         for batch in (32, 128, 512):
-            rows.append(f"resnet18,cifar10,p3.2xlarge,{workers},{batch},50000,{rng.randint(2, 30)},{rng.randint(100, 9000)},{rng.uniform(0.3, 0.95):.3f},{3.06 * workers:.2f}")
+            rows.append(f"resnet18,cifar10,p3.2xlarge,{workers},{batch},50000,{rng.randint(2, 30)},{rng.randint(100, 9000)},{rng.uniform(0.3, 0.95):.3f},{3.06 * workers:.2f}" + (",0.3" if to_target else ""))
     table = draw.file("measured.csv", "\n".join(rows) + "\n")
     for key in [key for key in scenario if key not in ("name", "seed", "repetitions")]:
         scenario.pop(key)
     scenario["policies"] = rng.sample(["manual", "static-isotonic", "nearest-run", "oracle", "random-feasible"], 2)
     scenario["study"] = {"name": "measured-runs", "table": table, "fractions": [0.5], "floors": [0.3], "deadlines": [0.7], "epochs": rng.choice(["same-end", "choice"])}
+    if to_target:
+        scenario["study"].pop("floors")
+        scenario["study"]["epochs"] = "to-target"
 
 
 def spot(draw, scenario):

@@ -57,6 +57,7 @@ ordered_json some_value(const JobField& field) {
   if (field.name == "model") return modelled.model;
   if (field.name == "dataset") return modelled.dataset;
   if (field.name == "pool") return "second";
+  if (field.name == "recipe") return "lars-smoothing";
   if (std::holds_alternative<Names TraceJob::*>(field.member)) return ordered_json::array({"first"});
   if (field.choices != nullptr) return field.choices().back();
   if (std::holds_alternative<std::string TraceJob::*>(field.member)) return "a, text";

@@ -89,6 +89,7 @@ PastRun read_run(sim::CsvRow& row) {
           .precision = read_choice(row, kPrecision, precision_names(), sim::Profile().precision),
           .lr_rule = read_choice(row, kLrRule, lr_rule_names(), sim::Profile().lr_rule),
           .max_accumulation = static_cast<int>(row.integer("max_accumulation", kAccumulations, 1)),
+          .recipe = std::string(row.text("recipe")),
           .instance = std::string(row.text("instance")),
           .workers = static_cast<int>(row.integer("workers", sim::between(1, 1e6))),
           .batch_size = row.number("batch_size", sim::above(0)),
@@ -97,6 +98,7 @@ PastRun read_run(sim::CsvRow& row) {
           .time_s = row.number("time_s", sim::above(0)),
           .accuracy = row.number("accuracy", sim::between(0, 1)),
           .asynchronous = flag("asynchronous"),
+          .target_accuracy = row.number("target_accuracy", {.low = 0, .high = 1, .low_excluded = true}, 0.0),
           .censored = flag("censored"),
           .servers = static_cast<int>(row.integer("servers", sim::between(0, 1e6), 0)),
           .learning_rate = row.number("learning_rate", sim::above(0), 0.0),
@@ -108,8 +110,8 @@ PastRun read_run(sim::CsvRow& row) {
 HistoryList read_native_history(const std::string& path) {
   sim::CsvReader csv(
       path, {.required = {"model", "dataset", "instance", "workers", "batch_size", "samples", "epochs", "time_s", "accuracy"},
-             .optional = {kPrecision, kLrRule, "max_accumulation", "asynchronous", "censored", "servers", "learning_rate",
-                          "price_usd_per_hour"},
+             .optional = {kPrecision, kLrRule, "max_accumulation", "recipe", "target_accuracy", "asynchronous", "censored",
+                          "servers", "learning_rate", "price_usd_per_hour"},
              .others_allowed = false});
   HistoryList list{.report = {.file = path}};
   for (const auto& [column, assumed] : {std::pair{kPrecision, name_of(precision_names(), sim::Profile().precision)},

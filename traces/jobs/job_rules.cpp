@@ -45,6 +45,7 @@ std::vector<JobMistake> job_mistakes(const TraceJob& job, bool of_trace) {
   const bool needs_part = is_given(job.gpu_fraction) && job.gpu_fraction < 1;
   if (!has_model && !(job.dataset.empty() && job.precision.empty() && job.lr_rule.empty() && !is_given(job.max_accumulation)))
     add("model", "the model that dataset, precision, lr_rule or max_accumulation is for");
+  if (!has_model && !job.recipe.empty()) add("model", "the model that the recipe is for");
   if (job.job_id.empty()) add("job_id", "a name");
 
   if (!has_duration && !has_steps && !has_epochs && !has_target)

@@ -21,6 +21,7 @@ int index_of(const std::string& name, const Names& names, NameIn name_in) {
 
 const std::string& itself(const std::string& name) { return name; }
 const std::string& name_of_model(const KnownModel& model) { return model.name; }
+const std::string& name_of_recipe(const KnownRecipe& recipe) { return recipe.name; }
 
 /// The first where nothing is given.
 template <class Enum>
@@ -61,7 +62,8 @@ const std::vector<SharedNumber>& shared_numbers() {
 LookedUp look_up(const TraceJob& job, const TraceOptions& scenario) {
   return {.model = index_of(job.model, scenario.models, name_of_model),
           .dataset = index_of(job.dataset, scenario.datasets, itself),
-          .pool = index_of(job.pool, scenario.pools, itself)};
+          .pool = index_of(job.pool, scenario.pools, itself),
+          .recipe = index_of(job.recipe, scenario.recipes, name_of_recipe)};
 }
 
 std::vector<const JobField*> not_found(const TraceJob& job, const LookedUp& found) {
@@ -69,6 +71,7 @@ std::vector<const JobField*> not_found(const TraceJob& job, const LookedUp& foun
   if (!job.model.empty() && found.model < 0) fields.push_back(find_job_field("model"));
   if (!job.dataset.empty() && found.dataset < 0) fields.push_back(find_job_field("dataset"));
   if (!job.pool.empty() && found.pool < 0) fields.push_back(find_job_field("pool"));
+  if (!job.recipe.empty() && found.recipe < 0) fields.push_back(find_job_field("recipe"));
   return fields;
 }
 
@@ -78,6 +81,8 @@ std::vector<std::string> known_names(NameOf kind, const TraceOptions& scenario) 
   std::vector<std::string> names;
   if (kind == NameOf::model)
     for (const KnownModel& model : scenario.models) names.push_back(model.name);
+  if (kind == NameOf::recipe)
+    for (const KnownRecipe& recipe : scenario.recipes) names.push_back(recipe.name);
   return names;
 }
 
@@ -104,8 +109,9 @@ sim::Job to_job(const TraceJob& from, const LookedUp& found, const TraceOptions&
   job.profile =
       profiles.intern(model.name, from.dataset.empty() ? model.dataset : from.dataset,
                       from.precision.empty() ? scenario.precision : chosen<sim::Precision>(from.precision, precision_names()),
-                      chosen<sim::LrRule>(from.lr_rule, lr_rule_names()),
-                      is_given(from.max_accumulation) ? static_cast<int>(from.max_accumulation) : 1);
+                      from.lr_rule.empty() && found.recipe >= 0 ? scenario.recipes[static_cast<std::size_t>(found.recipe)].lr_rule
+                                                                : chosen<sim::LrRule>(from.lr_rule, lr_rule_names()),
+                      is_given(from.max_accumulation) ? static_cast<int>(from.max_accumulation) : 1, from.recipe);
   return job;
 }
 
@@ -128,6 +134,7 @@ TraceJob to_trace_job(const sim::Job& job, const std::vector<std::string>& pools
   plain.dataset = job.profile->dataset;
   plain.precision = word(precision_names(), job.profile->precision);
   plain.lr_rule = word(lr_rule_names(), job.profile->lr_rule);
+  plain.recipe = job.profile->recipe;
   if (job.profile->max_accumulation > 1) plain.max_accumulation = job.profile->max_accumulation;
   return plain;
 }

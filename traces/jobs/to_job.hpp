@@ -18,10 +18,16 @@ struct KnownModel {
   std::string dataset;  ///< of jobs that name none
 };
 
+struct KnownRecipe {
+  std::string name;
+  sim::LrRule lr_rule = sim::LrRule::adascale;  ///< of jobs that name none
+};
+
 struct TraceOptions {
   std::vector<KnownModel> models;
   std::vector<std::string> datasets;
   std::vector<std::string> pools;  ///< in the order of Cluster::pools
+  std::vector<KnownRecipe> recipes = {};
   ClusterLimits cluster;
   sim::Precision precision = sim::Precision::fp32;  ///< of a job that names none
   double readings = 1;                              ///< of a job with a target that does not say
@@ -32,7 +38,7 @@ struct TraceOptions {
 
 /// Indices into the scenario's names; -1: not given, or none of them.
 struct LookedUp {
-  int model = -1, dataset = -1, pool = -1;
+  int model = -1, dataset = -1, pool = -1, recipe = -1;
 };
 
 LookedUp look_up(const TraceJob& job, const TraceOptions& scenario);

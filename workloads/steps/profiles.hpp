@@ -29,13 +29,14 @@ class ProfileTable {
 
   /// The names are taken as they are: whoever knows the valid ones checks them.
   const sim::Profile* intern(std::string_view model, std::string_view dataset, sim::Precision precision = sim::Precision::fp32,
-                             sim::LrRule lr_rule = sim::LrRule::adascale, int max_accumulation = 1);
+                             sim::LrRule lr_rule = sim::LrRule::adascale, int max_accumulation = 1, std::string_view recipe = {});
 
   /// By index.
   const std::deque<sim::Profile>& profiles() const { return profiles_; }
 
  private:
-  using Key = std::tuple<std::string_view, std::string_view, sim::Precision, sim::LrRule, int>;  // views into profiles_
+  // Views into profiles_.
+  using Key = std::tuple<std::string_view, std::string_view, sim::Precision, sim::LrRule, int, std::string_view>;
   std::deque<sim::Profile> profiles_;
   std::map<Key, const sim::Profile*> by_key_;
 };

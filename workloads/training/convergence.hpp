@@ -125,6 +125,18 @@ EpochsToTarget epochs_to_target(const ConvergenceParameters&, const ConvergenceE
 /// Every pair whose accuracy is modelled. Pairs that are not here have a cost only.
 const std::vector<ConvergenceParameters>& convergence_table();
 
+/// What a publication tells of a training.
+struct PublishedTraining {
+  double batch = 0;  ///< global
+  double learning_rate = 0;
+  double epochs = 0;
+  double final_accuracy = 0;  ///< after them
+};
+
+/// The shape and the noise scale (in samples) of a fit at another batch, rate and length: its progress is stretched and its
+/// levels are scaled so that the training ends as was published.
+ConvergenceParameters reshaped(const ConvergenceParameters& fit, const PublishedTraining& training, double training_samples);
+
 /// Null when the pair's accuracy is not modelled.
 const ConvergenceParameters* find_convergence(std::string_view model, std::string_view dataset);
 

@@ -151,34 +151,16 @@ struct Published {
 
 // A published final accuracy and length, with the shape and the noise scale (in samples) of the nearest fitted pair.
 ConvergenceParameters shaped_like(const ConvergenceParameters& fit, const Published& p) {
-  ConvergenceParameters c = fit;
+  const Dataset* dataset = find_dataset(p.dataset);
+  sim::check(dataset != nullptr, "every pair of the convergence table is on a known data set");
+  ConvergenceParameters c =
+      reshaped(fit, {.batch = p.batch, .learning_rate = p.learning_rate, .epochs = p.epochs, .final_accuracy = p.final_accuracy},
+               dataset->training_samples);
   c.model = p.model;
   c.dataset = p.dataset;
   c.source = std::string(p.source) + "; shape and noise scale of " + fit.model + " on " + fit.dataset;
-  c.reference_batch = p.batch;
-  c.reference_learning_rate = p.learning_rate;
-  c.reference_epochs = p.epochs;
   if (std::string_view(p.dataset) != fit.dataset) c.validation_samples = 0.0;
-  c = with_dataset(c);
-
-  const double batch_ratio = p.batch / fit.reference_batch;
-  const double fit_steps = fit.reference_epochs * fit.training_samples / fit.reference_batch;
-  const double stretch = p.epochs * c.training_samples / p.batch / fit_steps;
-  TrainingState end{.progress = fit_steps, .examples = 1.0, .log2_batch_examples = std::log2(fit.reference_batch)};
-  const double level = p.final_accuracy / accuracy(fit, {}, end);
-  c.gap_batch *= batch_ratio;
-  c.start_accuracy *= level;
-  for (NoiseKnot& k : c.noise) {
-    k.progress *= stretch;
-    k.noise_scale *= std::pow(batch_ratio, k.batch_exponent);
-  }
-  for (AccuracyPhase& k : c.phases) {
-    k.start_progress *= stretch;
-    k.scale *= stretch;
-    k.ceiling = std::min(1.0, k.ceiling * level);
-    k.ceiling_loss *= level;
-  }
-  return c;
+  return with_dataset(c);
 }
 
 // Columns: model, data set, batch, learning rate, epochs, final accuracy, source.
@@ -250,6 +232,33 @@ std::vector<ConvergenceParameters> make_table() {
 }
 
 }  // namespace
+
+ConvergenceParameters reshaped(const ConvergenceParameters& fit, const PublishedTraining& p, double training_samples) {
+  ConvergenceParameters c = fit;
+  c.reference_batch = p.batch;
+  c.reference_learning_rate = p.learning_rate;
+  c.reference_epochs = p.epochs;
+  c.training_samples = training_samples;
+
+  const double batch_ratio = p.batch / fit.reference_batch;
+  const double fit_steps = fit.reference_epochs * fit.training_samples / fit.reference_batch;
+  const double stretch = p.epochs * c.training_samples / p.batch / fit_steps;
+  TrainingState end{.progress = fit_steps, .examples = 1.0, .log2_batch_examples = std::log2(fit.reference_batch)};
+  const double level = p.final_accuracy / accuracy(fit, {}, end);
+  c.gap_batch *= batch_ratio;
+  c.start_accuracy *= level;
+  for (NoiseKnot& k : c.noise) {
+    k.progress *= stretch;
+    k.noise_scale *= std::pow(batch_ratio, k.batch_exponent);
+  }
+  for (AccuracyPhase& k : c.phases) {
+    k.start_progress *= stretch;
+    k.scale *= stretch;
+    k.ceiling = std::min(1.0, k.ceiling * level);
+    k.ceiling_loss *= level;
+  }
+  return c;
+}
 
 const std::vector<ConvergenceParameters>& convergence_table() {
   static const std::vector<ConvergenceParameters> table = make_table();

@@ -9,14 +9,14 @@ namespace rehearse::workloads {
 
 bool is_of(const PastRun& run, const sim::Profile& profile) {
   return run.model == profile.model && run.dataset == profile.dataset && run.precision == profile.precision &&
-         run.lr_rule == profile.lr_rule && run.max_accumulation == profile.max_accumulation;
+         run.lr_rule == profile.lr_rule && run.max_accumulation == profile.max_accumulation && run.recipe == profile.recipe;
 }
 
 bool PastRun::operator==(const PastRun& o) const {
   const auto values = [](const PastRun& r) {
-    return std::tie(r.model, r.dataset, r.precision, r.lr_rule, r.max_accumulation, r.instance, r.workers, r.batch_size,
-                    r.samples, r.epochs, r.time_s, r.accuracy, r.asynchronous, r.censored, r.servers, r.learning_rate, r.curve,
-                    r.told, r.group);
+    return std::tie(r.model, r.dataset, r.precision, r.lr_rule, r.max_accumulation, r.recipe, r.instance, r.workers, r.batch_size,
+                    r.samples, r.epochs, r.time_s, r.accuracy, r.asynchronous, r.target_accuracy, r.censored, r.servers,
+                    r.learning_rate, r.curve, r.told, r.group);
   };
   const bool no_price = std::isnan(price_usd_per_hour) && std::isnan(o.price_usd_per_hour);
   return values(*this) == values(o) && (no_price || price_usd_per_hour == o.price_usd_per_hour);
@@ -47,6 +47,7 @@ std::vector<sim::Mistake> mistakes_in(const PastRun& run) {
   expect(std::isnan(run.price_usd_per_hour) || (std::isfinite(run.price_usd_per_hour) && run.price_usd_per_hour > 0),
          "price_usd_per_hour", "a number above 0", run.price_usd_per_hour);
   expect(run.accuracy >= 0 && run.accuracy <= 1, "accuracy", "a number from 0 to 1", run.accuracy);
+  expect(run.target_accuracy >= 0 && run.target_accuracy <= 1, "target_accuracy", "a number from 0 to 1", run.target_accuracy);
   return mistakes;
 }
 

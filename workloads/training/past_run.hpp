@@ -25,6 +25,7 @@ struct PastRun {
   sim::Precision precision = sim::Precision::fp32;
   sim::LrRule lr_rule = sim::LrRule::adascale;
   int max_accumulation = 1;
+  std::string recipe = {};
   std::string instance;
   int workers = 1;
   double batch_size = 0;  ///< global: of all workers together, also where each pushes on its own
@@ -33,6 +34,8 @@ struct PastRun {
   double time_s = 0;    ///< of all epochs
   double accuracy = 0;  ///< after the last epoch, in [0, 1]
   bool asynchronous = false;
+  /// Trained until a reading had so much: its epochs are what that took, or, with less accuracy, how long it tried. 0: not so.
+  double target_accuracy = 0;
   /// Cut short: its epochs would have taken longer than `time_s` and reached no less than `accuracy`.
   bool censored = false;
   int servers = 0;                                                       ///< parameter servers

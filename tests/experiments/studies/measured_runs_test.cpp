@@ -127,6 +127,41 @@ TEST_CASE("mistakes in a study of measured runs") {
   CHECK(complaints(folder, kScenario) == "t.csv:2: price_usd_per_hour: expected a price");
 }
 
+// One task to 0.8, one to 0.9. Deadlines at the largest time of each: all options that got there keep them. To 0.8: $1.00 and
+// $1.33 of batches 8 and 32; to 0.9 the batch of 8 alone, $2. Everybody who has measured all takes the cheapest.
+TEST_CASE("a table of runs to their targets: epochs are an outcome, and the floor is the target") {
+  const TemporaryFolder folder;
+  const std::string header =
+      "model,dataset,instance,workers,batch_size,samples,epochs,time_s,accuracy,target_accuracy,price_usd_per_hour\n";
+  const std::string rows =
+      "toy,toys,vm,1,8,1000,10,3600,0.81,0.8,1\ntoy,toys,vm,4,32,1000,30,1200,0.80,0.8,4\ntoy,toys,vm,8,64,1000,90,2000,0.7,0.8,"
+      "9\n"
+      "toy,toys,vm,1,8,1000,20,7200,0.91,0.9,1\ntoy,toys,vm,4,32,1000,99,4000,0.85,0.9,4\n";
+  folder.write("to.csv", header + rows);
+  const std::string text = R"({ "repetitions": 3, "seed": 5, "baseline": "oracle",
+    "study": { "name": "measured-runs", "table": "to.csv", "epochs": "to-target", "fractions": [0.5, 1], "deadlines": [1] },
+    "policies": [ "oracle", "static-isotonic", "manual", "median-feasible", "random-feasible" ] })";
+  const report::StudySummary summary = summary_of(folder, text, "to", 2);
+  const report::Table& table = summary.tables.front();
+  CHECK(summary.notes.front() ==
+        "2 jobs: 2 tasks x 1 floors x 1 deadlines, less 0 that no option keeps; 3 options; 3 repetitions.");
+  for (const char* policy : {"oracle", "static-isotonic", "median-feasible", "manual"}) {
+    CHECK(number(table, 100, policy, "regret_p90_percent") == 0);
+    CHECK(number(table, 100, policy, "violation_percent") == 0);
+    CHECK(number(table, 100, policy, "none_found_percent") == 0);
+  }
+  CHECK(complaints(folder, with(text, R"("deadlines")", R"("floors": [0.5], "deadlines")"))
+            .find("/study/floors: expected no floors beside epochs to-target") != std::string::npos);
+  CHECK(complaints(folder, with(text, R"("manual")", R"("active-isotonic")")).find("searches for accuracies at given epochs") !=
+        std::string::npos);
+  CHECK(complaints(folder, with(text, R"("manual")", R"("bayes-opt")")).find("\"bayes-opt\" searches") != std::string::npos);
+  folder.write("to.csv", header + rows + "toy,toys,vm,2,16,1000,10,3600,0.81,,1\n");
+  CHECK(complaints(folder, text) == "to.csv:7: target_accuracy: expected the accuracy that the run was trained until");
+  folder.write("to.csv", header + "toy,toys,vm,2,16,1000,10,3600,0.81,80,1\n");
+  CHECK(complaints(folder, text).find("to.csv:2: target_accuracy: expected a number above 0 and of at most 1") !=
+        std::string::npos);
+}
+
 // What the project must hold: with half of the options as past runs at most 15 % of the choices break a limit, and those that do
 // not save at least half of what the feasible option of median cost takes; with all of them the choice is the exhaustive one. The
 // thesis's own features, printed beside, fail.

@@ -46,6 +46,12 @@ RunTable five_options() {
                   {});
 }
 
+PastRun to_target(const Row& row, double target) {
+  PastRun r = run(row);
+  r.target_accuracy = target;
+  return r;
+}
+
 MeasuredCells measured(const RunTable& table, const std::vector<std::size_t>& options) {
   MeasuredCells cells(table);
   for (std::size_t task = 0; task < table.tasks().size(); ++task)
@@ -226,4 +232,62 @@ TEST_CASE("random search knows what it measured, and no more") {
       if (!best && cells.has(job.task, option)) best = option;
     RC_ASSERT(cheapest_learned(table, job, learner, {.measured = &cells}) == best);
   });
+}
+
+// Between 8 (10 epochs) and 32 (40) batch 16 is the geometric middle: 20. Above 32 steps stay: 64 needs 80. Below 8: 10. From 128
+// on, which did not get there, nobody knows.
+TEST_CASE("epochs to a target at a batch between measured ones") {
+  const double nan = std::nan("");
+  const std::vector<EpochsAtBatch> measured{{8, 10}, {32, 40}, {128, nan}};
+  CHECK(epochs_needed(measured, 8) == 10);
+  CHECK(epochs_needed(measured, 16) == Approx(20));
+  CHECK(epochs_needed(measured, 64) == Approx(80));
+  CHECK(epochs_needed(measured, 2) == 10);
+  CHECK(std::isnan(epochs_needed(measured, 128)));
+  CHECK(std::isnan(epochs_needed(measured, 256)));
+  CHECK(std::isnan(epochs_needed({}, 8)));
+  CHECK(std::isnan(epochs_needed(std::vector<EpochsAtBatch>{{8, nan}, {16, nan}}, 4)));
+}
+
+// Targets 0.8 and 0.9 are two tasks. Of the first the batch of 8 took 1 h in the mean, that of 64 gave up once, so that its
+// accuracy is the worse run's.
+TEST_CASE("a table of runs to their targets") {
+  const std::vector<PastRun> runs{to_target({1, 8, 3000, 0.81, 1}, 0.8), to_target({1, 8, 4200, 0.80, 1, false, 14}, 0.8),
+                                  to_target({8, 64, 900, 0.82, 9}, 0.8), to_target({8, 64, 2000, 0.7, 9, false, 50}, 0.8),
+                                  to_target({1, 8, 9000, 0.9, 1}, 0.9)};
+  const RunTable table(runs, {.to_target = true});
+  REQUIRE(table.tasks().size() == 2);
+  REQUIRE(table.options().size() == 2);
+  CHECK(table.tasks()[0].target_accuracy == 0.8);
+  CHECK(table.outcome(0, 0)->time_s == 3600);
+  CHECK(table.outcome(0, 0)->accuracy == 0.8);
+  CHECK(table.outcome(0, 1)->accuracy == 0.7);
+  CHECK(feasible_options(table, {.task = 0, .limits = {0.8, kNever}}) == std::vector<std::size_t>{0});
+  CHECK(feasible_options(table, {.task = 0, .limits = {0.8, 3599}}).empty());
+  CHECK(table.outcome(1, 1) == nullptr);
+  try {
+    RunTable({to_target({1, 8, 100, 0.5, 1}, 0.5), run({1, 8, 100, 0.5, 1})}, {.to_target = true});
+    FAIL("a run without a target");
+  } catch (const sim::InputError& error) {
+    CHECK(std::string(error.what()).find("target_accuracy") != std::string::npos);
+    CHECK(error.mistakes().front().line == 2);
+  }
+}
+
+// Measured: one worker at batch 8, 10 epochs of 360 s; 4 workers at batch 32, 40 epochs of 100 s. Not measured: two workers at
+// batch 16, for which 20 epochs are expected. An epoch of it takes no longer than one worker's worker-seconds let it: with them
+// rising from 360 to 400 the isotonic fit gives at most 400/2 = 200 s, so at most 4,000 s.
+TEST_CASE("what a learner says of an option's way to the target") {
+  const std::vector<PastRun> runs{to_target({1, 8, 3600, 0.8, 1}, 0.8), to_target({2, 16, 3700, 0.8, 2, false, 20}, 0.8),
+                                  to_target({4, 32, 4000, 0.8, 4, false, 40}, 0.8),
+                                  to_target({8, 64, 4000, 0.5, 9, false, 90}, 0.8)};
+  const RunTable table(runs, {.to_target = true});
+  const MeasuredCells cells = measured(table, {0, 2, 3});
+  const IsotonicLearner isotonic({.margin_quantile = 0});
+  TableLearner learner(table, cells, isotonic, false);
+  const TableLearner::Guess two = learner.guess(0, 1);
+  CHECK(two.accuracy == 0.8);
+  CHECK(two.time_s > 0);
+  CHECK(two.time_s <= 4000 * (1 + 1e-9));
+  CHECK(std::isnan(learner.guess(0, 3).time_s));  // its batch did not get there
 }

@@ -250,6 +250,34 @@ TEST_CASE("fitted convergence reads back as it was written") {
   CHECK(read->phases[1].exponent == 8);
 }
 
+TEST_CASE("a job's recipe gives its rule, its convergence and its ceiling; beside it the same pair without") {
+  const TemporaryFolder folder;
+  const auto scenario = load_scenario(folder.write("s.json", R"({
+    "cluster": { "pools": [ { "name": "gpu", "instance": "p3.16xlarge", "nodes": 2 } ] },
+    "recipes": [ { "name": "ours", "optimizer": "adam", "label_smoothing": 0.1, "outcomes": [ { "model": "resnet50",
+      "dataset": "imagenet", "reference_batch": 512, "epochs": 50, "final_accuracy": 0.77, "critical_batch_factor": 2 } ] } ],
+    "jobs": [ { "model": "resnet50", "dataset": "imagenet", "target_accuracy": 0.74 },
+              { "model": "resnet50", "dataset": "imagenet", "recipe": "sgd-warmup", "target_accuracy": 0.76 },
+              { "model": "resnet50", "dataset": "imagenet", "recipe": "sgd-warmup", "lr_rule": "sqrt", "target_accuracy": 0.76 },
+              { "model": "resnet50", "dataset": "imagenet", "recipe": "ours", "target_accuracy": 0.765 } ],
+    "policies": [ "manual" ] })"),
+                                      {});
+  const auto& jobs = scenario->jobs;
+  const auto model = [&](std::size_t job) -> const rehearse::workloads::ProfileModel& {
+    return scenario->profile_models.of(*jobs[job].profile);
+  };
+  CHECK(jobs[0].profile->recipe.empty());
+  CHECK(model(0).convergence->source == rehearse::workloads::find_convergence("resnet50", "imagenet")->source);
+  CHECK(jobs[1].profile->recipe == "sgd-warmup");
+  CHECK(jobs[1].profile->lr_rule == rehearse::sim::LrRule::linear_warmup);
+  CHECK(jobs[2].profile->lr_rule == rehearse::sim::LrRule::sqrt);
+  CHECK(model(1).publication_batch == 256);
+  CHECK(model(1).convergence->reference_batch == 256);
+  CHECK(model(3).optimizer == rehearse::workloads::Optimizer::adam);
+  CHECK(model(3).convergence->reference_batch == 512);
+  CHECK(model(3).convergence->rate_exponent == 0.5);
+}
+
 TEST_CASE("relative paths begin at the scenario's folder; ${REHEARSE_DATA} at the optional data") {
   const TemporaryFolder folder, data;
   folder.write("jobs.csv", "job_id,submit_s,gpus,duration_s\na,100,1,60\nb,130,2,60\n");

@@ -104,7 +104,7 @@ TEST_CASE("unknown keys, at every level") {
   check_all({
       {"'seed': 1", "'sed': 1", R"(s.json:1:3: /sed: found unknown key "sed"; did you mean "seed"?)"},
       {"'seed': 1", "'qqqqqqqq': 1",
-       R"(s.json:1:3: /qqqqqqqq: expected one of "$schema", "name", "description", "seed", "policy_seed", "repetitions", "world", "billing", "minimum_node_s", "infeasible", "network_solver", "switching", "study", "cluster", "checkpoint", "failures", "stragglers", "maintenance", "datasets", "models", "convergence", "sharing", "jobs", "baseline", "reference", "policies", "manual", "profiling_reuse_jobs", "history", "stages", "output", "measure", "resample", "resample_block_s", "sha256", found unknown key "qqqqqqqq")"},
+       R"(s.json:1:3: /qqqqqqqq: expected one of "$schema", "name", "description", "seed", "policy_seed", "repetitions", "world", "billing", "minimum_node_s", "infeasible", "network_solver", "switching", "study", "cluster", "checkpoint", "failures", "stragglers", "maintenance", "datasets", "models", "convergence", "recipes", "sharing", "jobs", "baseline", "reference", "policies", "manual", "profiling_reuse_jobs", "history", "stages", "output", "measure", "resample", "resample_block_s", "sha256", found unknown key "qqqqqqqq")"},
       {"'seed': 1", "'world': { 'model_eror': 0 }",
        R"(s.json:1:14: /world/model_eror: found unknown key "model_eror"; did you mean "model_error"?)"},
       {"'seed': 1", "'switching': { 'strat_s': 0 }",
@@ -283,6 +283,42 @@ TEST_CASE("jobs whose keys contradict each other") {
       {"'gpus': 1, 'duration_s': 60", "'generate': 'mixed-cnn-rnn', 'count': 1, 'models': [ { 'model': 'bert' } ]",
        R"(s.json:3:68: /jobs/0/models/0: expected a model whose accuracy is modelled; of bert on squad nothing is known (see "convergence"), found an object)"},
   });
+}
+
+TEST_CASE("targets above a recipe's ceiling name a recipe that reaches them") {
+  check_all({
+      {"'gpus': 1, 'duration_s': 60", "'model': 'resnet50', 'dataset': 'imagenet', 'target_accuracy': 0.76",
+       R"(s.json:3:13: /jobs/0: expected a target_accuracy of at most 0.7544 for job "job-1" (resnet50 on imagenet is believed to get no further; the recipe "sgd-warmup" reaches it), or "infeasible" beside "jobs" to say what becomes of it, found 0.76)"},
+      {"'gpus': 1, 'duration_s': 60",
+       "'model': 'resnet50', 'dataset': 'imagenet', 'recipe': 'lars-smoothing', 'target_accuracy': 0.78",
+       R"(s.json:3:13: /jobs/0: expected a target_accuracy of at most 0.7597 for job "job-1" (resnet50 on imagenet by the recipe "lars-smoothing" is believed to get no further), or "infeasible" beside "jobs" to say what becomes of it, found 0.78)"},
+      {"'duration_s': 60", "'duration_s': 60, 'recipe': 'lars-smoothing'",
+       "s.json:3:13: /jobs/0/model: expected the model that the recipe is for, found none"},
+  });
+}
+
+TEST_CASE("recipes that cannot be") {
+  const auto said = [](const std::string& recipes) {
+    const TemporaryFolder folder;
+    return complaints(folder, R"({ "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 2 } ] },
+      "recipes": [ )" + recipes + R"( ],
+      "jobs": [ { "model": "resnet50", "dataset": "imagenet", "recipe": "ours", "epochs": 1 } ], "policies": [ "manual" ] })");
+  };
+  const std::string outcome =
+      R"({ "model": "resnet50", "dataset": "imagenet", "reference_batch": 256, "epochs": 50, "final_accuracy": 0.77 })";
+  CHECK(said(R"({ "name": "ours", "optimizer": "lars", "outcomes": [ )" + outcome + " ] }") == "");
+  CHECK(said(R"({ "name": "ourz" })").find(R"(did you mean "ourz")") != std::string::npos);
+  CHECK(said(R"({ "name": "ours" }, { "name": "ours" })").find("/recipes/1: expected a name that is given once") !=
+        std::string::npos);
+  CHECK(said(R"({ "name": "ours", "optimizer": "lamb" })").find("/recipes/0/optimizer: ") != std::string::npos);
+  CHECK(said(R"({ "name": "ours", "label_smoothing": 1 })").find("/recipes/0/label_smoothing: ") != std::string::npos);
+  CHECK(said(R"({ "name": "ours", "resizing": true })").find("/recipes/0/resizing: ") != std::string::npos);
+  CHECK(said(R"({ "name": "ours", "outcomes": [ )" + outcome + ", " + outcome + " ] }")
+            .find("/recipes/0/outcomes/1: expected a model and dataset that are given once") != std::string::npos);
+  CHECK(said(R"({ "name": "ours", "outcomes": [ )" + with(outcome, "imagenet", "squad") + " ] }")
+            .find("of resnet50 on squad nothing is known") != std::string::npos);
+  CHECK(said(R"({ "name": "ours", "outcomes": [ )" + with(outcome, "0.77", "77") + " ] }")
+            .find("/recipes/0/outcomes/0/final_accuracy: ") != std::string::npos);
 }
 
 TEST_CASE("own hardware and models that cannot be") {

@@ -112,7 +112,10 @@ TEST_CASE("mistakes of a job are told with what was expected") {
   told(R"({"dataset": "cifar10", "epochs": 1})", "a model, a network, or a dataset with a task");
   told(R"({"model": "resnet5", "dataset": "cifar10", "epochs": 1})", "did you mean \"resnet50\"?");
   told(R"({"model": "resnet50"})", "epochs, or a target_accuracy");
-  told(R"({"model": "resnet50", "target_accuracy": 0.99})", "an accuracy that resnet50 reaches on imagenet");
+  told(R"({"model": "resnet50", "target_accuracy": 0.99})",
+       "an accuracy of at most 0.7544 (resnet50 on imagenet is believed to get no further)");
+  told(R"({"model": "resnet50", "target_accuracy": 0.75, "epochs": 2})",
+       "an accuracy that resnet50 reaches on imagenet in the epochs it has");
   told(R"({"model": "vgg19", "dataset": "cifar10", "target_accuracy": 0.5})", "is not modelled");
   told(R"({"dataset": {"task": "speech", "training_samples": 0, "frames": 10}, "epochs": 1})", "/dataset/training_samples");
   told(R"({"network": {"cnn": {"kernel": 99, "image_height": 4, "image_width": 4}}, "dataset": "cifar10", "epochs": 1,
@@ -131,4 +134,27 @@ TEST_CASE("more workers than are free, and no epochs, are told as what they are"
   CHECK(files.mistakes(R"({"model": "resnet50", "epochs": 5, "workers": 8})") == "none");
   CHECK_THAT(files.mistakes(R"({"model": "resnet50", "epochs": 0})"),
              Catch::Contains("/epochs: expected a number above 0, found 0"));
+}
+
+TEST_CASE("0.76 of ResNet-50 can be asked for by a recipe, and without it the message names one") {
+  Files files;
+  const std::string asked = R"({"model": "resnet50", "dataset": "imagenet", "target_accuracy": 0.76RECIPE})";
+  const auto with_recipe = [&](const std::string& recipe) {
+    std::string text = asked;
+    return text.replace(text.find("RECIPE"), 6, recipe);
+  };
+  CHECK(files.mistakes(with_recipe(""))
+            .find("expected an accuracy of at most 0.7544 (resnet50 on imagenet is believed to get no "
+                  "further; the recipe \"sgd-warmup\" reaches it)") != std::string::npos);
+  CHECK(files.mistakes(with_recipe(R"(, "recipe": "lars-smoothing")"))
+            .find("by the recipe \"lars-smoothing\" is believed to get no further; the recipe \"sgd-warmup\" reaches it") !=
+        std::string::npos);
+  const PlanRequest r = files.job(with_recipe(R"(, "recipe": "sgd-warmup")"));
+  CHECK(r.lr_rule == sim::LrRule::linear_warmup);
+  CHECK(r.convergence->reference_batch == 256);
+  REQUIRE_FALSE(r.job.batches.empty());
+  CHECK(r.job.batches.front().epochs > 55);
+  CHECK(files.mistakes(with_recipe(R"(, "recipe": "sgd-warmpu")")).find("did you mean \"sgd-warmup\"") != std::string::npos);
+  CHECK(files.mistakes(R"({"network": {"cnn": {"filters": 8}}, "samples": 1000, "epochs": 1, "recipe": "adam"})")
+            .find("no recipe beside a network") != std::string::npos);
 }

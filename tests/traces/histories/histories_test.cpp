@@ -98,6 +98,22 @@ TEST_CASE("a native history without precision and rate rule says what its runs c
       "model,dataset,precision,lr_rule,instance,workers,batch_size,samples,epochs,time_s,accuracy,"));
 }
 
+TEST_CASE("a native history: a recipe, and runs that ended at a target", "[histories]") {
+  const std::string row = "resnet50,imagenet,vm,4,128,50000,10,900,0.9";
+  const File file(kNative + ",recipe,target_accuracy\n" + row + ",lars-smoothing,0.9\n" + row + ",,\n");
+  const HistoryList list = read_native_history(file.path());
+  CHECK(list.runs[0].recipe == "lars-smoothing");
+  CHECK(list.runs[0].target_accuracy == 0.9);
+  CHECK(list.runs[1].recipe.empty());
+  CHECK(list.runs[1].target_accuracy == 0);
+  const sim::Profile profile{.model = "resnet50", .dataset = "imagenet"};
+  CHECK_FALSE(is_of(list.runs[0], profile));
+  CHECK(is_of(list.runs[1], profile));
+  for (const char* wrong : {"0", "90", "-0.1", "nan", "soon"})
+    CHECK(complaint(native(), kNative + ",target_accuracy\n" + row + "," + wrong + "\n").find("h.csv:2: target_accuracy: ") !=
+          std::string::npos);
+}
+
 TEST_CASE("a native history is the user's own: all of its mistakes, with their lines", "[histories]") {
   CHECK(complaint(native(), kNative + "\n") == "h.csv:1: expected at least one past run");
   CHECK(complaint(native(), kNative + ",sync\n").find("sync") != std::string::npos);
