@@ -42,6 +42,7 @@ struct OwnModels {
   std::map<std::string, Model> models;
   std::map<std::string, Dataset> datasets;
   std::vector<workloads::ConvergenceParameters> convergence;
+  workloads::JobTypes job_types;  ///< of measured throughputs
 };
 
 /// Of names that become parts of files' names.
@@ -57,6 +58,8 @@ std::string default_dataset(const OwnModels& own, const std::string& model);
 const workloads::ConvergenceParameters* find_convergence(const OwnModels& own, const std::string& model,
                                                          const std::string& dataset);
 
+/// The key throughputs: the types of its table, and how they slow each other down. After the cluster and `sharing`.
+void read_throughputs(sim::ObjectReader& in, const Paths& paths, OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
 /// A ProfileModel for every profile that has none yet.
 void add_profile_models(const OwnModels& own, const workloads::ProfileTable& profiles, workloads::ProfileModels& models);
 

@@ -151,6 +151,11 @@ const workloads::ConvergenceParameters* find_convergence(const OwnModels& own, c
 void add_profile_models(const OwnModels& own, const workloads::ProfileTable& profiles, workloads::ProfileModels& models) {
   for (std::size_t i = models.size(); i < profiles.profiles().size(); ++i) {
     const sim::Profile& profile = profiles.profiles()[i];
+    if (const auto measured = own.job_types.find(profile.model); profile.dataset.empty() && measured != own.job_types.end()) {
+      // Nothing else is known of it: a graph without operations.
+      models.add({.graph = {.name = profile.model}, .model = profile.model, .measured = measured->second});
+      continue;
+    }
     workloads::ProfileModelInputs inputs{
         .model = profile.model, .dataset = profile.dataset, .max_accumulation = profile.max_accumulation};
     if (const auto* convergence = find_convergence(own, profile.model, profile.dataset)) inputs.convergence = *convergence;
