@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <utility>
 
 #include "sim/base/errors.hpp"
 
@@ -169,7 +169,8 @@ SlotPlan plan_in_slots(const SlotJob& job, const SlotSteps& free, double slot_s,
 
 SlotSteps without(const SlotSteps& free, const SlotPlan& plan) { return changed(free, plan, -1); }
 
-/// The quickest entry of each number of devices in its pool; of shares, only those that are quicker than all smaller ones.
+/// Its entry, or else the quickest, of each number of devices in its pool; of shares, only those that are quicker than all
+/// smaller ones.
 SlotJob Slots::told(const sim::QueueView& view, sim::JobSlot slot) const {
   const sim::QueueJob& job = view.jobs[slot];
   const int pool = configuration_of(job, job.first_fitting_entry).groups.front().pool;
@@ -184,7 +185,10 @@ SlotJob Slots::told(const sim::QueueView& view, sim::JobSlot slot) const {
   std::ranges::stable_sort(told.sizes, {}, [](const SlotSize& s) { return std::pair(s.devices, s.left_s); });
   std::vector<SlotSize> kept;
   for (const SlotSize& size : told.sizes) {
-    if (!kept.empty() && kept.back().devices == size.devices) continue;
+    if (!kept.empty() && kept.back().devices == size.devices) {
+      if (size.entry == jobs_.of(slot)) kept.back() = size;  // as quick as the other but for rounding, or not worth a switch
+      continue;
+    }
     const bool quicker = kept.empty() || size.left_s < kept.back().left_s;
     if (quicker || parameters_.discipline == SlotDiscipline::edf_largest) kept.push_back(size);
   }
@@ -204,6 +208,14 @@ void Slots::read(const sim::QueueView& view) {
     ended_ = std::erase_if(members_, is(slot)) > 0 || ended_;
     std::erase_if(joining_, is(slot));
   }
+}
+
+/// Somebody holds devices and does not run yet, or no more.
+bool Slots::is_switching(const sim::QueueView& view) const {
+  return std::ranges::any_of(members_, [&](const Member& member) {
+    const sim::JobState state = view.jobs[member.slot].service.state;
+    return state == sim::JobState::starting || state == sim::JobState::checkpointing;
+  });
 }
 
 /// By deadline, each beside those before it. Whether all are in time.
@@ -301,6 +313,9 @@ void Slots::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   const bool shares = parameters_.discipline == SlotDiscipline::shares;
   if (!joining_.empty() || (ended_ && !shares)) due_s_ = std::min(due_s_, view.now_s);
   // An end alone is no reason to plan shares anew: who ends keeps its devices to the end of its slot.
+  // A slot begins when all that was planned runs: where switching takes longer than a slot, nobody would get any further.
+  const bool was_switching = std::exchange(switching_, is_switching(view));
+  if (switching_ || was_switching) planned_s_ = view.now_s;
   const double due_s = std::max(due_s_, planned_s_ + parameters_.slot_s);
   if (view.now_s >= due_s) {
     for (std::vector<Member>* const list : {&members_, &joining_})

@@ -73,6 +73,7 @@ class Slots final : public sim::Queue {
     int devices = 0;
   };
   void read(const sim::QueueView& view);
+  bool is_switching(const sim::QueueView& view) const;
   SlotJob told(const sim::QueueView& view, sim::JobSlot slot) const;
   bool plan(std::vector<Member>& members, double now_s);
   void admit(const sim::QueueView& view, sim::QueueAnswer& answer);
@@ -85,8 +86,9 @@ class Slots final : public sim::Queue {
   std::vector<int> capacity_;              // by pool
   std::vector<SlotSteps> free_;            // by pool, beside what is planned
   std::vector<Member> members_, joining_;  // by deadline; by arrival
+  bool switching_ = false;                 // at the last decision
   bool ended_ = false;                     // somebody, since the last plan
-  double planned_s_ = -sim::kNever;        // the last plan was made
+  double planned_s_ = -sim::kNever;        // the last plan was carried out
   double due_s_ = sim::kNever;             // of what it foresees
 };
 

@@ -270,7 +270,7 @@ ParameterDeclaration seconds_parameter(std::string name, double fallback, std::s
 }
 
 ParameterDeclaration slot_parameter() {
-  return seconds_parameter("slot_s", 240, "between two plans, and what devices are planned in", 1);
+  return seconds_parameter("slot_s", 240, "between two plans, and what devices are planned in", 10);
 }
 
 template <ShareMeasure measure>
