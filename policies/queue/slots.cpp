@@ -312,7 +312,8 @@ void Slots::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   read(view);
   const bool shares = parameters_.discipline == SlotDiscipline::shares;
   if (!joining_.empty() || (ended_ && !shares)) due_s_ = std::min(due_s_, view.now_s);
-  // An end alone is no reason to plan shares anew: who ends keeps its devices to the end of its slot.
+  // Of shares, who ends keeps its devices to the end of its slot, but no longer: it may have been planned for much longer.
+  if (ended_ && shares) due_s_ = std::min(due_s_, drawn_up_s_ + to_slot_end(view.now_s - drawn_up_s_, parameters_.slot_s));
   // A slot begins when all that was planned runs: where switching takes longer than a slot, nobody would get any further.
   const bool was_switching = std::exchange(switching_, is_switching(view));
   if (switching_ || was_switching) planned_s_ = view.now_s;
@@ -320,7 +321,7 @@ void Slots::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   if (view.now_s >= due_s) {
     for (std::vector<Member>* const list : {&members_, &joining_})
       for (Member& member : *list) member.job = told(view, member.slot);
-    planned_s_ = view.now_s;
+    planned_s_ = drawn_up_s_ = view.now_s;
     ended_ = false;
     due_s_ = sim::kNever;
     shares ? share(view, answer) : by_deadline();

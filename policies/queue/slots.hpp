@@ -88,6 +88,7 @@ class Slots final : public sim::Queue {
   std::vector<Member> members_, joining_;  // by deadline; by arrival
   bool switching_ = false;                 // at the last decision
   bool ended_ = false;                     // somebody, since the last plan
+  double drawn_up_s_ = 0;                  // the last plan was made
   double planned_s_ = -sim::kNever;        // the last plan was carried out
   double due_s_ = sim::kNever;             // of what it foresees
 };

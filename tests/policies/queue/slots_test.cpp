@@ -126,6 +126,23 @@ TEST_CASE("slots: admission keeps deadlines, and plans anew at the ends of slots
   CHECK(world.keeper.of("c").end_s == 152);
 }
 
+TEST_CASE("slots: who ends before its time leaves its devices at the end of that slot") {
+  // a is believed to take 1,000 s and takes 110: 100 steps of 1 s, 40 evaluations of 0.25 s. b, for which all was planned anew at
+  // 23, waits to the end of the slot, 23 + 4 x 23 = 115.
+  World world{.cluster = cluster({{1, 1}})};
+  const Profile profile{.model = "toy", .dataset = "tenths"};
+  Choice long_one = choice(0, 1, 1);
+  long_one.predicted.time_s = 1000;
+  long_one.predicted.epochs = 1;
+  Slots queue({.slot_s = 23});
+  world.menus.menu.ranked = {long_one};
+  world.run({{.name = "a", .profile = &profile, .work = Work::train, .epochs = 1},
+             {.name = "b", .profile = &profile, .submit_s = 1, .work = Work::train, .epochs = 1}},
+            queue);
+  CHECK(world.keeper.of("a").end_s == 110);
+  CHECK(world.keeper.of("b").start_s == 115);
+}
+
 TEST_CASE("slots: jobs that come together are admitted together or not at all") {
   World world{.cluster = cluster({{1, 1}})};
   Slots queue({.slot_s = 10});
