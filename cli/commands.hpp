@@ -70,7 +70,8 @@ struct CompareArguments {
 struct ImportArguments {
   bool history = false;  ///< past runs; else measurements
   std::string format, path, out;
-  std::vector<std::string> paths;           ///< of trainings, instead of `path`
+  std::vector<std::string> paths;           ///< of trainings and throughputs, instead of `path`
+  bool throughputs = false;                 ///< of types of jobs
   std::string device, instance, precision;  ///< of measurements, over what the format assumes; empty: as it does
 };
 
@@ -166,6 +167,7 @@ int graph_command(const GraphArguments& arguments);
 int train_command(const TrainArguments& arguments);
 int import_command(const ImportArguments& arguments);
 int import_convergence(const ImportArguments& arguments);
+int import_throughputs(const ImportArguments& arguments);
 int validate_command(const ValidateArguments& arguments);
 int calibrate_command(const CalibrateArguments& arguments);
 int report_command(const ReportArguments& arguments);
@@ -181,6 +183,7 @@ void add_sweep_command(Command app, SweepArguments& arguments);
 /// The formats that can be imported: of measurements, of trainings, and of past runs.
 std::vector<std::string> import_formats();
 std::vector<std::string> import_convergence_formats();
+std::vector<std::string> import_throughput_formats();
 std::vector<std::string> import_history_formats();
 
 /// What `list` can list.

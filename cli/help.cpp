@@ -99,6 +99,8 @@ const std::vector<Heading>& headings() {
           {"rehearse import jobs swf theirs.swf.gz --from 0 --to 604800 -o week.csv", "its first week"}}},
         {"import measurements", {{"rehearse import measurements zeus summary_power_p100.csv -o p100.csv", "step times"}}},
         {"import history", {{"rehearse import history trimtuner runs.csv -o history.csv", "past training runs"}}},
+        {"import throughputs",
+         {{"rehearse import throughputs gavel simulation_throughputs.json -o gavel.csv", "what types of jobs do on devices"}}},
         {"import convergence", {{"rehearse import convergence zeus summary_train.csv -o zeus.csv", "measured accuracies"}}},
         {"export jobs",
          {{"rehearse export jobs swf philly.csv -o philly.swf", "for a scheduler's simulator"},

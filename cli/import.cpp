@@ -12,6 +12,7 @@
 #include "traces/jobs/job_rules.hpp"
 #include "traces/measurements/measurement_list.hpp"
 #include "traces/measurements/native.hpp"
+#include "traces/measurements/throughputs.hpp"
 
 namespace rehearse::cli {
 
@@ -44,6 +45,18 @@ void import_history(const ImportArguments& arguments) {
 
 int import_command(const ImportArguments& arguments) {
   arguments.history ? import_history(arguments) : import_measurements(arguments);
+  return kOk;
+}
+
+std::vector<std::string> import_throughput_formats() { return names_of(traces::throughput_formats()); }
+
+int import_throughputs(const ImportArguments& arguments) {
+  const traces::ThroughputList list = named(traces::throughput_formats(), arguments.format).read(arguments.paths);
+  std::string text = traces::throughput_header();
+  for (const traces::ThroughputRow& row : list.rows) text += traces::throughput_row(row);
+  for (const std::string& note : list.notes) say("{}\n", note);
+  sim::write_file(arguments.out, text);
+  say("{}: {}\n", arguments.out, sim::counted(static_cast<double>(list.rows.size()), "row"));
   return kOk;
 }
 

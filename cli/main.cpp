@@ -98,6 +98,11 @@ void add_measurement_commands(Command app, Arguments& arguments) {
   trainings.option("format", arguments.import.format, "whose files").required().choices(import_convergence_formats());
   trainings.option("files", arguments.import.paths, "the files, or folders of them").required();
   trainings.output("-o,--out", arguments.import.out, "the CSV file to write").required();
+  Command throughputs = import.subcommand("throughputs", "measured throughputs of types of jobs, as CSV for a scenario");
+  throughputs.option("format", arguments.import.format, "whose files").required().choices(import_throughput_formats());
+  throughputs.option("files", arguments.import.paths, "the files").required();
+  throughputs.output("-o,--out", arguments.import.out, "the CSV file to write").required();
+  throughputs.when_read([&arguments] { arguments.import.throughputs = true; });
   Command jobs = import.subcommand("jobs", "job traces, as CSV for a scenario's jobs");
   jobs.option("format", arguments.import_jobs.trace.format, "whose files (docs/guide/traces.md)")
       .required()
@@ -263,6 +268,7 @@ int guarded(Command program, const Arguments& arguments) {
     if (program.chose("help")) return help_command(program, arguments.help);
     if (program.chose("completion")) return completion_command(program, arguments.completion);
     if (!arguments.import_jobs.out.empty()) return import_jobs_command(arguments.import_jobs);
+    if (arguments.import.throughputs) return import_throughputs(arguments.import);
     if (program.chose("import"))
       return arguments.import.paths.empty() ? import_command(arguments.import) : import_convergence(arguments.import);
     if (program.chose("export")) return export_command(arguments.export_);

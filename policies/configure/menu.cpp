@@ -110,6 +110,12 @@ bool differ_only_in(const FreeKnobs& free, const sim::Configuration& a, const si
 bool fits_memory(const sim::Job& job, const sim::Cluster& cluster, const workloads::Belief& belief,
                  const sim::Configuration& configuration) {
   const workloads::ProfileModel& model = belief.profiles().of(*job.profile);
+  if (model.measured != nullptr) {
+    const sim::Group& group = configuration.groups.front();
+    return configuration.groups.size() == 1 &&
+           model.measured->step_s(
+               {.pool = group.pool, .workers = group.workers, .batch = group.workers * group.batch_per_worker}) != nullptr;
+  }
   return std::all_of(configuration.groups.begin(), configuration.groups.end(), [&](const sim::Group& group) {
     return model.passes(group.batch_per_worker, sim::worker_device(cluster, group.pool), job.profile->precision) > 0;
   });
@@ -138,6 +144,13 @@ std::vector<sim::Configuration> configuration_grid(const sim::Job& job, const si
   else
     for (int j = -kBatchDoublings; j <= kBatchDoublings; ++j) batches.push_back(published * std::exp2(j));
   std::vector<sim::Configuration> grid;
+  if (const workloads::MeasuredSteps* measured = belief.profiles().of(*job.profile).measured.get()) {
+    for (const auto& setting : measured->settings(job.batch_size, job.pool))
+      if (setting.workers <= most_workers(job, cluster, setting.pool))
+        for (sim::Configuration& c : split_batch(job, setting.pool, setting.workers, job.batch_size))
+          grid.push_back(std::move(c));
+    return grid;
+  }
   for (int pool = 0; pool < static_cast<int>(cluster.pools.size()); ++pool) {
     if (job.pool >= 0 && job.pool != pool) continue;
     const long most = most_workers(job, cluster, pool);

@@ -11,6 +11,7 @@
 #include "policies/queue/gavel.hpp"
 #include "policies/queue/least_attained_service.hpp"
 #include "policies/queue/line_orders.hpp"
+#include "policies/queue/slots.hpp"
 #include "policies/queue/user_shares.hpp"
 #include "policies/registry/registry.hpp"
 
@@ -234,7 +235,7 @@ const std::vector<QueueEntry>& queue_strategies() {
         yardstick(entry("oracle-sjf", "a yardstick: shortest job first by true durations", make_oracle<false>,
                         with_line({measure_parameter()}))),
         yardstick(preempting("oracle-srtf", "a yardstick: shortest remaining time first by true durations", make_oracle<true>,
-                        with_line({measure_parameter()}, "fit-first"))),
+                             with_line({measure_parameter()}, "fit-first"))),
         entry("easy", "EASY backfilling: who overtakes must not delay the first in line (Lifka, JSSPP 1995)",
               [](const Parameters& p) -> Made { return std::make_unique<Easy>(backfill(p)); },
               {durations_parameter("user"), depth_parameter(1000), placement_parameter()}),
@@ -268,6 +269,10 @@ ParameterDeclaration seconds_parameter(std::string name, double fallback, std::s
   return {.name = std::move(name), .fallback = fallback, .help = std::move(help), .low = low, .high = 1e9};
 }
 
+ParameterDeclaration slot_parameter() {
+  return seconds_parameter("slot_s", 240, "between two plans, and what devices are planned in", 10);
+}
+
 template <ShareMeasure measure>
 QueueEntry user_shares_entry(std::string name, std::string help, bool preempt) {
   const auto make = [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
@@ -290,6 +295,30 @@ QueueEntry elastic_entry(std::string name, std::string help, double round_s) {
   return queue_entry(std::move(name), std::move(help), make,
                      {seconds_parameter("round_s", round_s, "how often devices are given out anew", 1),
                       seconds_parameter("switch_s", 40, "that another configuration must save", 0)});
+}
+
+QueueEntry elastic_admission_entry() {
+  const auto make = [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
+    return std::make_unique<Slots>(SlotParameters{.slot_s = p.number("slot_s")});
+  };
+  return preempting_entry("elastic-admission",
+                          "resizes jobs in slots to the least that keeps deadlines, rejects others (ElasticFlow, ASPLOS 2023)",
+                          make, {slot_parameter()});
+}
+
+QueueEntry elastic_edf_entry() {
+  const auto make = [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
+    return std::make_unique<Slots>(
+        SlotParameters{.discipline = p.text("size") == "largest" ? SlotDiscipline::edf_largest : SlotDiscipline::edf_quickest,
+                       .slot_s = p.number("slot_s")});
+  };
+  return preempting_entry("elastic-edf", "earliest deadline first, each job on as many devices as it can have", make,
+                          {{.name = "size",
+                            .fallback = std::string("quickest"),
+                            .help = "the most that a job is given: the largest of its menu, or the largest that is quicker than "
+                                    "all smaller ones",
+                            .choices = {"quickest", "largest"}},
+                           slot_parameter()});
 }
 
 QueueEntry gavel_entry() {
@@ -345,6 +374,8 @@ std::vector<QueueEntry> sharing_queue_strategies() {
       user_shares_entry<ShareMeasure::dominant>("drf", "by the largest part that a user holds of any pool (NSDI 2011)", false),
       finish_time_fairness_entry(),
       gavel_entry(),
+      elastic_edf_entry(),
+      elastic_admission_entry(),
       elastic_entry<ElasticGain::speedup>("goodput", "resizes jobs for the largest mean of speed-ups (Pollux, OSDI 2021)", 60),
       elastic_entry<ElasticGain::seconds>("optimus", "resizes jobs by the seconds that a device saves (EuroSys 2018)", 600),
   };

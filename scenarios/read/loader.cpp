@@ -321,8 +321,9 @@ std::unique_ptr<Scenario> read_scenario(sim::JsonDocument document, const std::s
   const Needs needs = read_study_name(in, extensions, *scenario, mistakes);
   if (needs.cluster || in.has("cluster")) read_cluster(in, paths, options, *scenario, mistakes);
   read_life(in, paths, *scenario, mistakes);
-  const OwnModels own = read_own_models(in, mistakes);
+  OwnModels own = read_own_models(in, mistakes);
   read_sharing(in, own, *scenario, mistakes);
+  read_throughputs(in, paths, own, *scenario, mistakes);
   if (needs.jobs || in.has("jobs")) read_jobs(in, paths, own, *scenario, mistakes);
   if (needs.policies || in.has("policies") || in.has("baseline")) read_policies(in, paths, extensions, *scenario, mistakes);
   read_manual(in, own, *scenario, mistakes);

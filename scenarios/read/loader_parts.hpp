@@ -44,6 +44,7 @@ struct OwnModels {
   std::map<std::string, Dataset> datasets;
   std::vector<workloads::ConvergenceParameters> convergence;
   std::vector<workloads::Recipe> recipes;
+  workloads::JobTypes job_types;  ///< of measured throughputs
 };
 
 /// Of names that become parts of files' names.
@@ -68,6 +69,8 @@ std::optional<workloads::ConvergenceParameters> convergence_by(const OwnModels& 
 /// recipe does.
 std::string recipe_hint(const OwnModels& own, const std::string& model, const std::string& dataset, double target);
 
+/// The key throughputs: the types of its table, and how they slow each other down. After the cluster and `sharing`.
+void read_throughputs(sim::ObjectReader& in, const Paths& paths, OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
 /// A ProfileModel for every profile that has none yet.
 void add_profile_models(const OwnModels& own, const workloads::ProfileTable& profiles, workloads::ProfileModels& models);
 

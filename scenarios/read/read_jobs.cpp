@@ -27,6 +27,7 @@ traces::TraceOptions names_of(const OwnModels& own, const Scenario& scenario) {
   traces::TraceOptions names{.datasets = dataset_names(own), .pools = pool_names(scenario.cluster)};
   if (scenario.stack) names.precision = scenario.stack->precision;
   names.readings = default_readings(scenario);
+  names.job_types = own.job_types;
   for (const std::string& model : model_names(own)) names.models.push_back({model, default_dataset(own, model)});
   for (const workloads::Recipe& recipe : all_recipes(own)) names.recipes.push_back({recipe.name, recipe.lr_rule});
   return names;
@@ -68,6 +69,8 @@ void read_job(sim::JsonValue value, std::size_t index, const traces::TraceOption
     known_name(name, name.text(), traces::known_names(field->names, names), std::string(field->name), mistakes);
   }
   if (mistakes.size() > before) return;
+  if (const auto missing = traces::not_measured(job, found))
+    in.child(missing->column).value_or(value).refuse(missing->expected, mistakes);
   for (const traces::JobMistake& wrong : traces::job_mistakes(job, false)) {
     const auto given = in.child(wrong.column);
     sim::Mistake mistake = given.value_or(value).mistake(std::string(wrong.expected));

@@ -218,6 +218,11 @@ std::string recipe_hint(const OwnModels& own, const std::string& model, const st
 void add_profile_models(const OwnModels& own, const workloads::ProfileTable& profiles, workloads::ProfileModels& models) {
   for (std::size_t i = models.size(); i < profiles.profiles().size(); ++i) {
     const sim::Profile& profile = profiles.profiles()[i];
+    if (const auto measured = own.job_types.find(profile.model); profile.dataset.empty() && measured != own.job_types.end()) {
+      // Nothing else is known of it: a graph without operations.
+      models.add({.graph = {.name = profile.model}, .model = profile.model, .measured = measured->second});
+      continue;
+    }
     workloads::ProfileModelInputs inputs{
         .model = profile.model, .dataset = profile.dataset, .max_accumulation = profile.max_accumulation};
     inputs.convergence = convergence_by(own, profile.model, profile.dataset, profile.recipe);

@@ -2,10 +2,12 @@
 
 namespace rehearse::sim {
 
-double SharingRules::slowdown(const Job& job, const Job& other) const {
+double SharingRules::slowdown(const Job& job, const Job& other, int pool) const {
   if (job.profile != nullptr && other.profile != nullptr) {
-    const auto found = slowdowns_.find({job.profile->model, other.profile->model});
-    if (found != slowdowns_.end()) return found->second;
+    for (const int where : {pool, kAnyPool}) {
+      const auto found = slowdowns_.find({job.profile->model, other.profile->model, where});
+      if (found != slowdowns_.end()) return found->second;
+    }
   }
   return job.work == Work::rigid ? 1 : default_slowdown;
 }

@@ -3,7 +3,7 @@
 
 #include <map>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "sim/jobs/job.hpp"
@@ -19,12 +19,18 @@ class SharingRules {
   /// Of every pair that was not set; at least 1.
   double default_slowdown = kMeasuredSlowdown;
   /// By how much a job of this model is slowed by one of the other beside it; at least 1.
-  void set(const std::string& model, const std::string& other, double slowdown) { slowdowns_[{model, other}] = slowdown; }
-  /// A rigid job's length was measured with whatever ran beside it then: where its pair was not set, nothing slows it.
-  double slowdown(const Job& job, const Job& other) const;
+  void set(const std::string& model, const std::string& other, double slowdown) { set(model, other, kAnyPool, slowdown); }
+  /// As measured on devices of one pool, which then counts there.
+  void set(const std::string& model, const std::string& other, int pool, double slowdown) {
+    slowdowns_[{model, other, pool}] = slowdown;
+  }
+  /// On a device of the pool. A rigid job's length was measured with whatever ran beside it then: where its pair was not set,
+  /// nothing slows it.
+  double slowdown(const Job& job, const Job& other, int pool) const;
 
  private:
-  std::map<std::pair<std::string, std::string>, double> slowdowns_;
+  static constexpr int kAnyPool = -1;
+  std::map<std::tuple<std::string, std::string, int>, double> slowdowns_;
 };
 
 }  // namespace rehearse::sim

@@ -115,8 +115,9 @@ std::vector<JobSlot> ReplayRun::running_beside(JobSlot slot) const {
 /// Independent neighbours: each slows the job by its own factor.
 double ReplayRun::speed_beside_others(JobSlot slot) const {
   double speed = 1;
+  const PoolId pool = entry_of(slot, live_[slot].entry).configuration.groups.front().pool;
   for (const JobSlot other : running_beside(slot))
-    if (other != slot) speed /= setup_.sharing.slowdown(jobs_[slot].job, jobs_[other].job);
+    if (other != slot) speed /= setup_.sharing.slowdown(jobs_[slot].job, jobs_[other].job, pool);
   return speed;
 }
 

@@ -58,6 +58,7 @@ ordered_json some_value(const JobField& field) {
   if (field.name == "dataset") return modelled.dataset;
   if (field.name == "pool") return "second";
   if (field.name == "recipe") return "lars-smoothing";
+  if (field.name == "job_type") return "a, type";
   if (std::holds_alternative<Names TraceJob::*>(field.member)) return ordered_json::array({"first"});
   if (field.choices != nullptr) return field.choices().back();
   if (std::holds_alternative<std::string TraceJob::*>(field.member)) return "a, text";
@@ -65,13 +66,16 @@ ordered_json some_value(const JobField& field) {
   return field.whole ? ordered_json(1) : ordered_json(0.5);
 }
 
-/// All that can be said beside one kind of work.
-ordered_json job_with(const std::string& name, const std::set<std::string_view>& work) {
-  static const std::set<std::string_view> kWorks{"duration_s", "steps", "epochs", "target_accuracy", "stop"};
+/// All that can be said beside one kind of work; a job_type is instead of a model and what is said of one.
+ordered_json job_with(const std::string& name, std::set<std::string_view> work) {
+  static const std::set<std::string_view> kModel{"model", "dataset", "precision", "lr_rule", "max_accumulation"};
+  std::set<std::string_view> works{"duration_s", "steps", "epochs", "target_accuracy", "stop", "job_type"};
+  works.insert(kModel.begin(), kModel.end());
+  if (!work.contains("job_type")) work.insert(kModel.begin(), kModel.end());
   ordered_json job = ordered_json::object();
   job["job_id"] = name;
   for (const JobField& field : traces::job_fields())
-    if (field.is_in(traces::kJson) && field.name != "job_id" && (!kWorks.contains(field.name) || work.contains(field.name)))
+    if (field.is_in(traces::kJson) && field.name != "job_id" && (!works.contains(field.name) || work.contains(field.name)))
       job[std::string(field.name)] = some_value(field);
   return job;
 }
@@ -117,12 +121,14 @@ TEST_CASE("the documentation's keys of a job are those of the table of fields") 
 TEST_CASE("every field of a job means the same in JSON, in CSV and to a process") {
   using Work = std::set<std::string_view>;
   std::set<std::string_view> seen;
-  for (const Work& work : {Work{"duration_s"}, Work{"steps"}, Work{"epochs", "target_accuracy", "stop"}}) {
+  for (const Work& work :
+       {Work{"duration_s"}, Work{"steps"}, Work{"epochs", "target_accuracy", "stop"}, Work{"steps", "job_type"}}) {
     const TemporaryFolder folder;
+    folder.write("table.csv", "job_type,workers,batch,steps_per_s\n\"a, type\",1,1,2\n");
     const ordered_json job = job_with("json", work);
     folder.write("jobs.csv", csv_of(job_with("csv", work)));
     ordered_json scenario = ordered_json::parse(
-        R"({"name": "n", "policies": ["manual"],
+        R"({"name": "n", "policies": ["manual"], "throughputs": "table.csv",
             "cluster": {"pools": [{"name": "only", "instance": "p3.2xlarge", "nodes": 2},
                                   {"name": "second", "instance": "p3.2xlarge", "nodes": 2}]},
             "jobs": [{"job_id": "first", "gpus": 1, "duration_s": 1}, {"trace": "jobs.csv", "keep_origin": true}]})");

@@ -1,7 +1,8 @@
 // The job traces of ElasticFlow (Gu et al., "ElasticFlow: An Elastic Serverless Training Platform for Distributed Deep Learning",
 // ASPLOS 2023): dates, durations and GPUs of two months in Microsoft's clusters, to which the authors added model, batch size,
 // iterations and deadline. Rigid: each job runs for its measured duration on its GPUs. Elastic: it does its iterations at its
-// global batch on any GPUs, scaled to take the measured duration on its own. Of a file with all columns both drop the same rows.
+// global batch on any GPUs, scaled to take the measured duration on its own. Measured: the same at the throughputs of the
+// scenario's table, its model a type of job. Of a file with all columns both drop the same rows.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -12,17 +13,19 @@
 namespace rehearse::traces {
 namespace {
 
+enum class Replay : std::uint8_t { rigid, elastic, measured };
+
 class ElasticFlow final : public CsvTrace {
  public:
-  ElasticFlow(const std::string& path, bool elastic) : CsvTrace(path, columns_of(elastic)), elastic_(elastic) {}
+  ElasticFlow(const std::string& path, Replay replay) : CsvTrace(path, columns_of(replay != Replay::rigid)), replay_(replay) {}
 
   void kept(const TraceRow& row) override {
     ++jobs_;
-    if (row.job.deadline_s < duration_s_) ++impossible_;
+    if (row.job.deadline_s < duration_s_ && replay_ != Replay::measured) ++impossible_;
   }
 
   std::vector<std::string> notes() const override {
-    if (jobs_ == 0) return {};
+    if (jobs_ == 0 || replay_ == Replay::measured) return {};
     return {fmt::format("{} of {} deadlines ({:.1f} %) leave less time than the measured duration: no rigid schedule meets them",
                         impossible_, jobs_, 100.0 * static_cast<double>(impossible_) / static_cast<double>(jobs_))};
   }
@@ -43,7 +46,7 @@ class ElasticFlow final : public CsvTrace {
   void read(sim::CsvRow& fields, TraceRow& row) override {
     TraceJob& job = row.job;
     job.job_id = fields.text("job_id");
-    job.model = fields.text("model_name");
+    (replay_ == Replay::measured ? job.job_type : job.model) = fields.text("model_name");
     job.submit_s = fields.number("submission_time", kDates);
     const double deadline_date_s = fields.number("deadline", kDates);
     duration_s_ = fields.number("duration", kDurations);
@@ -52,12 +55,16 @@ class ElasticFlow final : public CsvTrace {
     if (job.job_id.empty()) fields.refuse("job_id", "a name");
     if (fields.mistakes().empty() && deadline_date_s <= job.submit_s) fields.refuse("deadline", "a date after submission_time");
     job.deadline_s = deadline_date_s - job.submit_s;
-    if (!elastic_) {
+    if (replay_ == Replay::rigid) {
       job.duration_s = duration_s_;
       return;
     }
-    job.measured_s = duration_s_;
     job.steps = iterations;
+    if (replay_ == Replay::measured) {
+      job.batch_size = batch_size;
+      return;
+    }
+    job.measured_s = duration_s_;
     job.batch_size = std::ceil(batch_size / job.gpus) * job.gpus;  // the smallest of which every GPU has as much
     if (job.batch_size != batch_size)
       row.repairs.push_back({"batch_size", "a multiple of num_gpu: raised to the next", std::string(fields.text("batch_size"))});
@@ -69,7 +76,7 @@ class ElasticFlow final : public CsvTrace {
     return {};
   }
 
-  bool elastic_;
+  Replay replay_;
   double duration_s_ = 0;  ///< of the row before
   std::int64_t jobs_ = 0, impossible_ = 0;
 };
@@ -77,10 +84,13 @@ class ElasticFlow final : public CsvTrace {
 }  // namespace
 
 std::unique_ptr<TraceReader> open_elasticflow_rigid(const std::string& path) {
-  return std::make_unique<ElasticFlow>(path, false);
+  return std::make_unique<ElasticFlow>(path, Replay::rigid);
 }
 std::unique_ptr<TraceReader> open_elasticflow_elastic(const std::string& path) {
-  return std::make_unique<ElasticFlow>(path, true);
+  return std::make_unique<ElasticFlow>(path, Replay::elastic);
+}
+std::unique_ptr<TraceReader> open_elasticflow_measured(const std::string& path) {
+  return std::make_unique<ElasticFlow>(path, Replay::measured);
 }
 
 }  // namespace rehearse::traces

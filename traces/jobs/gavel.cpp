@@ -29,7 +29,7 @@ constexpr Layout kLayouts[] = {
 
 class Gavel final : public TraceReader {
  public:
-  explicit Gavel(const std::string& path) : lines_(path) {}
+  Gavel(const std::string& path, bool measured) : lines_(path), measured_(measured) {}
 
   bool next(TraceRow& row) override {
     std::string_view line;
@@ -100,6 +100,8 @@ class Gavel final : public TraceReader {
       const auto [rest, error] = std::from_chars(type.data() + at + kBatch.size(), end, batch);
       if (error != std::errc{} || rest != end) batch = 0;
     }
+    const bool no_batch = measured_ && type.find('(') == type.npos;  // "A3C": its table has none either
+    if (no_batch) batch = 1;
     row.job.batch_size = batch * row.job.gpus;
     row.job.steps = std::ceil(row.job.steps / row.job.gpus);
     if (!sim::is_utf8(type) || at == 0 || !sim::integer_expectation(batch, kBatchSizes).empty() ||
@@ -107,16 +109,18 @@ class Gavel final : public TraceReader {
       row.refuse("job_type", "a model and a batch: \"ResNet-50 (batch size 64)\"", sim::shown(type));
       return;
     }
-    row.job.model = type.substr(0, at);
+    (measured_ ? row.job.job_type : row.job.model) = measured_ ? type : type.substr(0, at);
   }
 
   sim::LineReader lines_;
+  bool measured_;
   std::vector<std::string_view> fields_;
   std::int64_t rows_ = 0, slos_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<TraceReader> open_gavel(const std::string& path) { return std::make_unique<Gavel>(path); }
+std::unique_ptr<TraceReader> open_gavel(const std::string& path) { return std::make_unique<Gavel>(path, false); }
+std::unique_ptr<TraceReader> open_gavel_measured(const std::string& path) { return std::make_unique<Gavel>(path, true); }
 
 }  // namespace rehearse::traces

@@ -41,6 +41,12 @@ constexpr JobField kFields[] = {
      .forms = kAll,
      .names = NameOf::model,
      .meaning = "what it trains; `./rehearse list models` has the names, and a scenario its own"},
+    {.name = "job_type",
+     .member = &J::job_type,
+     .forms = kAll,
+     .names = NameOf::job_type,
+     .meaning = "instead of a model: a type of job of the scenario's [`throughputs`](#throughputs); needs `steps` and a "
+                "`batch_size` that was measured"},
     {.name = "dataset",
      .member = &J::dataset,
      .forms = kAll,

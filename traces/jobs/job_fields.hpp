@@ -21,7 +21,7 @@ namespace rehearse::traces {
 enum Form : std::uint8_t { kJson = 1, kCsv = 2, kProcess = 4 };
 
 /// Of what a name is one.
-enum class NameOf : std::uint8_t { anything, model, dataset, pool, recipe };
+enum class NameOf : std::uint8_t { anything, model, dataset, pool, recipe, job_type };
 
 struct JobField {
   std::string_view name;

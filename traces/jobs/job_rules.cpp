@@ -42,11 +42,14 @@ std::vector<JobMistake> job_mistakes(const TraceJob& job, bool of_trace) {
   const auto add = [&mistakes](std::string_view column, std::string_view expected) { mistakes.push_back({column, expected}); };
   const bool has_duration = is_given(job.duration_s), has_steps = is_given(job.steps), has_epochs = is_given(job.epochs);
   const bool has_target = is_given(job.target_accuracy), has_model = !job.model.empty();
+  const bool has_type = !job.job_type.empty();
   const bool needs_part = is_given(job.gpu_fraction) && job.gpu_fraction < 1;
   if (!has_model && !(job.dataset.empty() && job.precision.empty() && job.lr_rule.empty() && !is_given(job.max_accumulation)))
     add("model", "the model that dataset, precision, lr_rule or max_accumulation is for");
   if (!has_model && !job.recipe.empty()) add("model", "the model that the recipe is for");
   if (job.job_id.empty()) add("job_id", "a name");
+  if (has_type && has_model) add("model", "nothing beside job_type");
+  if (has_type && !has_steps) add("steps", "the number of steps of a job with a job_type");
 
   if (!has_duration && !has_steps && !has_epochs && !has_target)
     add("duration_s", "the job's work: duration_s, or steps, or epochs and/or target_accuracy");
@@ -57,7 +60,7 @@ std::vector<JobMistake> job_mistakes(const TraceJob& job, bool of_trace) {
   if (needs_part && !of_trace && job.gpus > 1) add("gpu_fraction", "a part of one GPU, not of several");
   if (has_duration && !is_given(job.gpus) && !needs_part) add("gpus", "how many GPUs it held for duration_s");
   if (has_steps && !is_given(job.batch_size)) add("batch_size", "the global batch of its steps");
-  if (!has_model && (has_steps || has_epochs || has_target)) add("model", "what it trains");
+  if (!has_model && !has_type && (has_steps || has_epochs || has_target)) add("model", "what it trains");
 
   if (!has_target && job.stop == stop_names()[1]) add("target_accuracy", "the target that the budget is for");
   if (job.after.empty() && job.after_failed == after_failed_names()[1]) add("after", "the jobs that it waits for");

@@ -50,7 +50,8 @@ struct JobMistake {
 };
 
 /// What is wrong between the fields of a job as a user or a trace gives it: its work is exactly one of duration_s on its gpus,
-/// steps at their batch_size, and epochs and/or target_accuracy; only a rigid job may be without a model. Each field alone is
+/// steps at their batch_size, and epochs and/or target_accuracy; only a rigid job may be without a model or a
+/// measured job_type. Each field alone is
 /// taken to be in its range above. Empty when all is well. `of_trace`: a part of each of several GPUs is none (to_job sets it
 /// aside) rather than a mistake.
 std::vector<JobMistake> job_mistakes(const TraceJob& job, bool of_trace);

@@ -20,10 +20,12 @@ namespace rehearse::traces {
 std::unique_ptr<TraceReader> open_native_trace(const std::string& path);
 std::unique_ptr<TraceReader> open_elasticflow_rigid(const std::string& path);
 std::unique_ptr<TraceReader> open_elasticflow_elastic(const std::string& path);
+std::unique_ptr<TraceReader> open_elasticflow_measured(const std::string& path);
 std::unique_ptr<TraceReader> open_philly(const std::string& path);
 std::unique_ptr<TraceReader> open_philly_json(const std::string& path);
 std::unique_ptr<TraceReader> open_tiresias(const std::string& path);
 std::unique_ptr<TraceReader> open_gavel(const std::string& path);
+std::unique_ptr<TraceReader> open_gavel_measured(const std::string& path);
 std::unique_ptr<TraceReader> open_helios(const std::string& path);
 std::unique_ptr<TraceReader> open_alibaba_pai_2020(const std::string& path);
 std::unique_ptr<TraceReader> open_alibaba_gpu_2023(const std::string& path);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sim/io/file.hpp"
 #include "traces/jobs/job_rules.hpp"
@@ -22,6 +23,11 @@ int index_of(const std::string& name, const Names& names, NameIn name_in) {
 const std::string& itself(const std::string& name) { return name; }
 const std::string& name_of_model(const KnownModel& model) { return model.name; }
 const std::string& name_of_recipe(const KnownRecipe& recipe) { return recipe.name; }
+
+const workloads::MeasuredSteps* measured_type(const std::string& name, const workloads::JobTypes& types) {
+  const auto found = types.find(name);
+  return found == types.end() ? nullptr : found->second.get();
+}
 
 /// The first where nothing is given.
 template <class Enum>
@@ -63,22 +69,47 @@ LookedUp look_up(const TraceJob& job, const TraceOptions& scenario) {
   return {.model = index_of(job.model, scenario.models, name_of_model),
           .dataset = index_of(job.dataset, scenario.datasets, itself),
           .pool = index_of(job.pool, scenario.pools, itself),
-          .recipe = index_of(job.recipe, scenario.recipes, name_of_recipe)};
+          .recipe = index_of(job.recipe, scenario.recipes, name_of_recipe),
+          .job_type = measured_type(job.job_type, scenario.job_types)};
 }
 
 std::vector<const JobField*> not_found(const TraceJob& job, const LookedUp& found) {
   std::vector<const JobField*> fields;
   if (!job.model.empty() && found.model < 0) fields.push_back(find_job_field("model"));
+  if (!job.job_type.empty() && found.job_type == nullptr) fields.push_back(find_job_field("job_type"));
   if (!job.dataset.empty() && found.dataset < 0) fields.push_back(find_job_field("dataset"));
   if (!job.pool.empty() && found.pool < 0) fields.push_back(find_job_field("pool"));
   if (!job.recipe.empty() && found.recipe < 0) fields.push_back(find_job_field("recipe"));
   return fields;
 }
 
+std::optional<NotMeasured> not_measured(const TraceJob& job, const LookedUp& found) {
+  if (found.job_type == nullptr) return std::nullopt;
+  const std::string where = job.pool.empty() ? "in a pool of the cluster" : "in its pool";
+  const std::vector<workloads::MeasuredSteps::Setting> settings = found.job_type->settings(job.batch_size, found.pool);
+  if (settings.empty()) {
+    const std::vector<int> batches = found.job_type->batches(found.pool);
+    return NotMeasured{.column = "batch_size",
+                       .value = job.batch_size,
+                       .expected = batches.empty() ? fmt::format("a job_type of which something was measured {}", where)
+                                                   : fmt::format("a batch that was measured of this job_type {}: {}", where,
+                                                                 fmt::join(batches, ", "))};
+  }
+  std::set<int> workers;
+  for (const auto& setting : settings) workers.insert(setting.workers);
+  if (!is_given(job.gpus) || workers.contains(static_cast<int>(job.gpus))) return std::nullopt;
+  return NotMeasured{
+      .column = "gpus",
+      .value = job.gpus,
+      .expected = fmt::format("a number that was measured of this job_type and batch {}: {}", where, fmt::join(workers, ", "))};
+}
+
 std::vector<std::string> known_names(NameOf kind, const TraceOptions& scenario) {
   if (kind == NameOf::dataset) return scenario.datasets;
   if (kind == NameOf::pool) return scenario.pools;
   std::vector<std::string> names;
+  if (kind == NameOf::job_type)
+    for (const auto& [name, type] : scenario.job_types) names.push_back(name);
   if (kind == NameOf::model)
     for (const KnownModel& model : scenario.models) names.push_back(model.name);
   if (kind == NameOf::recipe)
@@ -104,6 +135,7 @@ sim::Job to_job(const TraceJob& from, const LookedUp& found, const TraceOptions&
   job.on_deadline = chosen<sim::OnDeadline>(from.on_deadline, on_deadline_names());
   job.after = from.after;
   job.after_failed = chosen<sim::AfterFailed>(from.after_failed, after_failed_names());
+  if (found.job_type != nullptr) job.profile = profiles.intern(from.job_type, "");
   if (found.model < 0) return job;
   const KnownModel& model = scenario.models[static_cast<std::size_t>(found.model)];
   job.profile =
@@ -130,6 +162,10 @@ TraceJob to_trace_job(const sim::Job& job, const std::vector<std::string>& pools
   plain.on_deadline = word(on_deadline_names(), job.on_deadline);
   plain.after_failed = word(after_failed_names(), job.after_failed);
   if (job.profile == nullptr) return plain;
+  if (job.profile->dataset.empty()) {
+    plain.job_type = job.profile->model;
+    return plain;
+  }
   plain.model = job.profile->model;
   plain.dataset = job.profile->dataset;
   plain.precision = word(precision_names(), job.profile->precision);

@@ -1,6 +1,7 @@
 // What a reader of traces is told about the world that the trace is for.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "traces/jobs/job_list.hpp"
 #include "traces/jobs/job_rules.hpp"
 #include "workloads/steps/profiles.hpp"
+#include "workloads/steps/throughput_table.hpp"
 
 namespace rehearse::traces {
 
@@ -26,6 +28,7 @@ struct KnownRecipe {
 struct TraceOptions {
   std::vector<KnownModel> models;
   std::vector<std::string> datasets;
+  workloads::JobTypes job_types;
   std::vector<std::string> pools;  ///< in the order of Cluster::pools
   std::vector<KnownRecipe> recipes = {};
   ClusterLimits cluster;
@@ -39,11 +42,20 @@ struct TraceOptions {
 /// Indices into the scenario's names; -1: not given, or none of them.
 struct LookedUp {
   int model = -1, dataset = -1, pool = -1, recipe = -1;
+  const workloads::MeasuredSteps* job_type = nullptr;
 };
 
 LookedUp look_up(const TraceJob& job, const TraceOptions& scenario);
 /// The fields whose names were not found.
 std::vector<const JobField*> not_found(const TraceJob& job, const LookedUp& found);
+/// Of a job of a measured type: what is asked of it that was measured in none of its pools, its batch or its number of GPUs, and
+/// what was. Nothing when all is well.
+struct NotMeasured {
+  std::string_view column;
+  double value = 0;
+  std::string expected;
+};
+std::optional<NotMeasured> not_measured(const TraceJob& job, const LookedUp& found);
 /// What the scenario has of the kind; none for names of anything.
 std::vector<std::string> known_names(NameOf kind, const TraceOptions& scenario);
 

@@ -21,7 +21,7 @@ struct JobField;
 /// The names are those of job_fields() (traces/jobs/job_fields.hpp), which says what each means; an empty text, an empty list and
 /// NaN are not given.
 struct TraceJob {
-  std::string job_id, model, dataset, user, pool, precision, lr_rule, recipe, objective, stop, on_deadline;
+  std::string job_id, job_type, model, dataset, user, pool, precision, lr_rule, recipe, objective, stop, on_deadline;
   std::string gpu_type, partition, after_failed, status;
   std::vector<std::string> after;
   double submit_s = kNotGiven, duration_s = kNotGiven, deadline_s = kNotGiven, walltime_s = kNotGiven;

@@ -175,6 +175,8 @@ void TraceStream::look_up_names() {
 
 /// What its fields together show, with no other job and no cluster.
 void TraceStream::check_alone() {
+  if (const auto missing = not_measured(row_.job, looked_up_))
+    row_.refuse(missing->column, missing->expected, sim::shown(reader_->written(missing->column, missing->value).text));
   for (const JobMistake& mistake : job_mistakes(row_.job, true)) {
     const double* const number = number_of(row_.job, *find_job_field(mistake.column));
     const bool has_number = number != nullptr && is_given(*number);

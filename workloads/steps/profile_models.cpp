@@ -22,7 +22,8 @@ void ProfileModels::add(ProfileModelInputs inputs) {
                      .publication_batch = inputs.publication_batch,
                      .checkpoint_bytes = checkpoint_bytes,
                      .convergence = std::move(inputs.convergence),
-                     .max_accumulation = inputs.max_accumulation});
+                     .max_accumulation = inputs.max_accumulation,
+                     .measured = std::move(inputs.measured)});
 }
 
 int ProfileModel::passes(double batch, const sim::Device& device, sim::Precision precision, double memory_factor) const {

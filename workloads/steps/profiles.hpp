@@ -15,6 +15,7 @@
 #include "sim/step/op_graph.hpp"
 #include "workloads/steps/graph_builder.hpp"
 #include "workloads/steps/step_model.hpp"
+#include "workloads/steps/throughput_table.hpp"
 #include "workloads/training/convergence.hpp"
 
 namespace rehearse::workloads {
@@ -27,7 +28,8 @@ class ProfileTable {
   ProfileTable(const ProfileTable&) = delete;
   ProfileTable& operator=(const ProfileTable&) = delete;
 
-  /// The names are taken as they are: whoever knows the valid ones checks them.
+  /// The names are taken as they are: whoever knows the valid ones checks them. A type of job that was measured is a model
+  /// without a dataset.
   const sim::Profile* intern(std::string_view model, std::string_view dataset, sim::Precision precision = sim::Precision::fp32,
                              sim::LrRule lr_rule = sim::LrRule::adascale, int max_accumulation = 1, std::string_view recipe = {});
 
@@ -81,6 +83,8 @@ struct ProfileModel {
   double checkpoint_bytes = 0;                       ///< parameters and what the optimiser keeps of each
   std::optional<ConvergenceParameters> convergence;  ///< none: cost only, its accuracy is not modelled
   int max_accumulation = 1;                          ///< Profile::max_accumulation
+  /// Of a job type: what was measured of its steps, in the place of all of the above; else null.
+  std::shared_ptr<const MeasuredSteps> measured;
 
   /// Passes in which a worker of so many samples computes its step: the fewest, a power of two, whose samples its device holds; 0
   /// when max_accumulation of them do not. `memory_factor` multiplies what a pass needs.
@@ -97,6 +101,7 @@ struct ProfileModelInputs {
   double publication_batch = 0;
   std::optional<ConvergenceParameters> convergence;
   int max_accumulation = 1;
+  std::shared_ptr<const MeasuredSteps> measured = nullptr;
 };
 
 /// By Profile::index.

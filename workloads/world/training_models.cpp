@@ -57,6 +57,19 @@ StepSetting setting_of(const sim::Job& job, const sim::Configuration& configurat
               configuration.sync.kind == sim::SyncKind::servers_async ? static_cast<double>(configuration.workers()) : 1.0};
 }
 
+/// As it was measured: the network's part is in it, and what a device draws is taken to be as in any step.
+sim::StepTiming measured_timing(const MeasuredSteps& measured, const sim::Configuration& c) {
+  sim::StepTiming timing{.fits = false};
+  if (c.groups.size() != 1 || c.sync != sim::Sync{}) return timing;
+  const sim::Group& group = c.groups.front();
+  const double* const step_s =
+      measured.step_s({.pool = group.pool, .workers = group.workers, .batch = group.workers * group.batch_per_worker});
+  if (step_s == nullptr) return timing;
+  timing.fits = true;
+  timing.step_s = *step_s;
+  return timing;
+}
+
 }  // namespace
 
 TrainingModels::TrainingModels(const sim::Cluster& cluster, const ProfileModels& profiles, const TrainingModels* belief,
@@ -213,6 +226,7 @@ const sim::StepTiming& TrainingModels::remembered(const GroupKey& key, sim::Prec
 
 sim::StepTiming TrainingModels::timing(const sim::Job& job, const sim::Configuration& c, const sim::Layout& layout,
                                        std::span<const sim::Plans> plans) const {
+  if (const MeasuredSteps* measured = profiles_.of(*job.profile).measured.get()) return measured_timing(*measured, c);
   sim::StepTiming all;
   const double scale = scale_to_duration(job);
   double input_bytes = 0;
@@ -294,7 +308,7 @@ double TrainingModels::scale_to_duration(const sim::Job& job) const {
 }
 
 double TrainingModels::noise(const sim::Job& job, const sim::Configuration& c, const sim::Layout& layout, int stage) const {
-  if (!draw_ || draw_->errors.step_noise == 0) return 1;
+  if (!draw_ || draw_->errors.step_noise == 0 || profiles_.of(*job.profile).measured != nullptr) return 1;
   double slowest = 0;  // a synchronous step waits for the slowest node
   for (std::size_t g = 0; g < layout.size(); ++g)
     for (const sim::NodeShare& share : layout[g])

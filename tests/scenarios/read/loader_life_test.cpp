@@ -121,9 +121,9 @@ TEST_CASE("jobs that need a part of a GPU, in JSON, in CSV and in another trace;
   CHECK(of("p2").gpu_fraction == 1);
   const sim::Profile lenet{.model = "alexnet"}, resnet{.model = "resnet50"};
   const sim::Job one{.profile = &resnet, .work = sim::Work::train}, other{.profile = &lenet, .work = sim::Work::train};
-  CHECK(s->sharing.slowdown(one, other) == 1.25);
-  CHECK(s->sharing.slowdown(other, one) == 2);
-  CHECK(s->sharing.slowdown(one, one) == 1.5);
+  CHECK(s->sharing.slowdown(one, other, 0) == 1.25);
+  CHECK(s->sharing.slowdown(other, one, 0) == 2);
+  CHECK(s->sharing.slowdown(one, one, 0) == 1.5);
 }
 
 TEST_CASE("mistakes in them") {

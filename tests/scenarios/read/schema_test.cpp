@@ -103,6 +103,8 @@ const std::vector<Place> kPlaces{
     {"finish_time_fairness", "/policies/8/queue"},
     {"gavel", "/policies/9/queue"},
     {"elastic", "/policies/10/queue"},
+    {"elastic_edf", "/policies/13/queue"},
+    {"elastic_admission", "/policies/14/queue"},
     {"process_strategy", "/policies/11/configure"},
     {"process_strategy", "/policies/11/place"},
     {"process_strategy", "/policies/11/threads"},
