@@ -6,8 +6,8 @@ errors that `rehearse rent` reckons with (policies/harness/rent.cpp, validated_e
 
 Groups are one laboratory's software on one device; each counts once, whatever its rows. Of a group the mean of log(measured /
 predicted) and the variance around it; over the groups the mean of the means (the bias), the variance between them, and the mean
-of the variances within. An unseen group deviates by sqrt(between (1 + 1/groups) + within). What a group's rows are held against,
-`in 90 %`, is the interval that the other groups make.
+of the variances within. An unseen group deviates by sqrt(between (1 + 1/groups) + within). `in 90 %` are a group's rows in the
+interval that the other groups make.
 Other models, and other batches, are those of the same laboratory: each set is fitted on its own. Stacks are learned from the
 others: all sets are in one file.
 `rank`: are a model's configurations in their order? Of seconds a sample, over batches (of a group) or over devices, batches and
@@ -54,8 +54,9 @@ def measured_rows(program, folder):
                 found.update({tuple(row.values()): row for row in reader})
 
         def setting(row):
-            return tuple(row[column] for column in ("model", "device", "batch_per_worker", "source", "nodes", "workers_per_node",
-                                                    "workers", "sync", "servers", "instance"))
+            of = ("model", "device", "batch_per_worker", "source", "nodes", "workers_per_node", "workers", "sync", "servers",
+                  "instance")
+            return tuple(row[column] for column in of)
 
         def limit_w(row):
             return float(row["power_limit_w"] or math.inf)
@@ -91,7 +92,9 @@ def predictions(program, measured, options, folder):
     out = os.path.join(folder, "rows.csv")
     subprocess.run([program, "validate", measured, *options, "--rows", out], check=True, stdout=subprocess.DEVNULL)
     with open(out) as file:
-        return [Row(row) for row in csv.DictReader(file) if row["predicted_s"]]
+        # With a hold-out those of a set with one model are no more than the data sheet's.
+        return [Row(row) for row in csv.DictReader(file)
+                if row["predicted_s"] and not (options and row["status"] == "uncalibrated")]
 
 
 def quantile(values, share):
@@ -152,8 +155,8 @@ class Summary:
             yield (f"| {name[0]}, {name[1]} | {spread} | {len(errors)} | {100 * quantile(self.absolute[name], 0.5):.1f} | "
                    f"{100 * quantile(self.absolute[name], 0.9):.1f} | {100 * math.expm1(-statistics.fmean(errors)):+.1f} | "
                    f"{100 * self.inside[name]:.0f} | {rank(own)} |")
-        yield (f"| **{len(self.groups)} groups, each the same** | {spread} | {len(self.rows)} | **{100 * self.over_groups(0.5):.1f}** | "
-               f"{100 * self.over_groups(0.9):.1f} | {100 * math.expm1(-self.bias):+.1f} | "
+        yield (f"| **{len(self.groups)} groups, each the same** | {spread} | {len(self.rows)} | "
+               f"**{100 * self.over_groups(0.5):.1f}** | {100 * self.over_groups(0.9):.1f} | {100 * math.expm1(-self.bias):+.1f} | "
                f"{100 * statistics.fmean(self.inside.values()):.0f} | {rank(self.rows)} |")
 
 
@@ -165,8 +168,10 @@ def main(program, wanted):
             if wanted and level not in wanted:
                 continue
             began = time.monotonic()
-            rows = [row for file in ([everything] if together else files) for row in predictions(program, file, options, folder)]
-            print(f"\n### {words[0].upper() + words[1:]}: `rehearse validate FILE {' '.join(options)}`\n\n"
+            rows = []
+            for file in [everything] if together else files:
+                rows += predictions(program, file, options, folder)
+            print(f"\n### {words[0].upper() + words[1:]}: `{' '.join(['rehearse validate FILE', *options])}`\n\n"
                   "| laboratory, device | workers | rows | median, % | p90, % | bias, % | in 90 % | rank |\n"
                   "|---|---|---:|---:|---:|---:|---:|---:|")
             for spread, its in sorted(split(rows, lambda r: r.spread).items(), key=lambda part: SPREADS.index(part[0])):
