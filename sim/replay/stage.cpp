@@ -146,6 +146,10 @@ std::vector<Plans> ask_plans(const Policy& policy, const StepTimes& step_times, 
   if (job.work == Work::rigid) return plans;
   const OpGraph& graph = step_times.graph(*job.profile);
   for (std::size_t g = 0; g < plans.size(); ++g) {
+    if (graph.ops.empty()) {  // of a step that was measured nothing is known that could be placed
+      plans[g].step.replicas = layout[g].front().devices;
+      continue;
+    }
     const Device& worker = worker_device(cluster, configuration.groups[g].pool);
     plans[g].step = policy.place->place({.graph = &graph,
                                          .job = &job,

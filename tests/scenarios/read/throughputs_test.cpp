@@ -83,6 +83,8 @@ TEST_CASE("throughputs: two jobs take what the table says, worked by hand") {
   const std::map<std::string, double> ended = completions(free);
   CHECK(ended.at("one") == Approx(200).epsilon(1e-9));
   CHECK(ended.at("two") == Approx(100).epsilon(1e-9));
+  // Whoever places operations has none to place.
+  CHECK(completions(with(free, R"([ "manual" ])", R"([ { "name": "placing", "place": "heft" } ])")) == ended);
   // Whatever the world's errors are.
   CHECK(completions(with(free, R"("name": "measured",)", R"("name": "measured", "world": "datasheet",)")) == ended);
 }
