@@ -174,6 +174,9 @@ int validate_command(const ValidateArguments& arguments) {
   if (arguments.measured.path.empty())
     throw sim::InputError({.file = "rehearse validate", .expected = "a CSV file of measurements", .found = "none"});
   if (traces::is_convergence(arguments.measured.path)) return validate_convergence(arguments);
+  if (!arguments.recipe.empty())
+    throw sim::InputError(
+        {.file = "--recipe", .expected = "measured trainings: steps have no recipe", .found = arguments.recipe});
   const Measured measured = load_measured(arguments.measured);
   slipped_units(measured);
   std::optional<workloads::HoldOut> hold_out;

@@ -48,6 +48,8 @@ TEST_CASE("published epochs beside those of a recipe") {
   CHECK(has(run_program(folder.path(), {"validate", "m.csv", "--recipe", "sgd-warmpu"}).err, "did you mean \"sgd-warmup\""));
   CHECK(run_program(folder.path(), {"validate", "m.csv", "--recipe", "adam", "--hold-out", "batches"}).status == 3);
   CHECK(has(run_program(folder.path(), {"list", "recipes"}).out, "lars-smoothing"));
+  folder.write("steps.csv", "model,dataset,device,batch_per_worker,step_s\nresnet50,imagenet,v100,64,0.2\n");
+  CHECK(has(run_program(folder.path(), {"validate", "steps.csv", "--recipe", "adam"}).err, "steps have no recipe"));
 }
 
 TEST_CASE("a scenario takes what calibrate writes of curves") {
