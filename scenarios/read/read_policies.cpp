@@ -39,6 +39,15 @@ bool is_process(sim::JsonValue strategy) {
   return false;
 }
 
+/// A policy that is called like a strategy, and runs without it.
+template <class Strategies>
+void warn_of_mere_name(sim::ObjectReader& in, const std::string& policy, const char* key, const Strategies& strategies,
+                       const std::string& runs_with, Scenario& scenario) {
+  if (in.has(key) || policy == runs_with || policies::find_strategy(strategies, policy) == nullptr) return;
+  scenario.warnings.push_back(fmt::format("policy \"{0}\" runs with {1} \"{2}\": its name chooses nothing, \"{1}\": \"{0}\" does",
+                                          policy, key, runs_with));
+}
+
 policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, const Extensions& extensions, Scenario& scenario,
                                  sim::Mistakes& mistakes) {
   policies::PolicySpec spec;
@@ -73,6 +82,8 @@ policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, const
                   [&](sim::ObjectReader& queue, policies::StrategyChoice& choice) {
                     choice.partitions = read_partitions(queue, scenario.cluster, mistakes);
                   });
+  warn_of_mere_name(in, spec.name, "configure", policies::configure_strategies(), spec.configure.name, scenario);
+  warn_of_mere_name(in, spec.name, "queue", policies::queue_strategies(), spec.queue.name, scenario);
   in.finish();
   return spec;
 }

@@ -68,7 +68,7 @@ ordered_json some_value(const JobField& field) {
 
 /// All that can be said beside one kind of work; a job_type is instead of a model and what is said of one.
 ordered_json job_with(const std::string& name, std::set<std::string_view> work) {
-  static const std::set<std::string_view> kModel{"model", "dataset", "precision", "lr_rule", "max_accumulation"};
+  static const std::set<std::string_view> kModel{"model", "dataset", "precision", "lr_rule", "recipe", "max_accumulation"};
   std::set<std::string_view> works{"duration_s", "steps", "epochs", "target_accuracy", "stop", "job_type"};
   works.insert(kModel.begin(), kModel.end());
   if (!work.contains("job_type")) work.insert(kModel.begin(), kModel.end());

@@ -267,7 +267,7 @@ TEST_CASE("only disciplines that say so stop rigid jobs, and each of them does",
     INFO(entry.name);
     std::map<std::string, ParameterValue> given;
     for (const ParameterDeclaration& parameter : entry.parameters) {
-      if (parameter.name == "round_s" || parameter.name == "lease_s") given[parameter.name] = 1.0;
+      if (parameter.name == "round_s" || parameter.name == "lease_s" || parameter.name == "slot_s") given[parameter.name] = 1.0;
       if (parameter.name == "threshold_device_s") given[parameter.name] = 3.0;
     }
     int stopped = 0;

@@ -218,6 +218,23 @@ TEST_CASE("what differs between policies decides what kind of study it is") {
         StudyKinds{.queue = true, .nodes = true});
 }
 
+TEST_CASE("a policy that is called like a strategy and runs without it is told of") {
+  const TemporaryFolder folder;
+  const auto warnings = [&](const std::string& policy) {
+    const std::string text =
+        with(scenario_with("", R"({ "gpus": 1, "duration_s": 60 })"), R"([ "manual" ])", "[ " + policy + " ]");
+    return load_scenario(folder.write("s.json", text), {})->warnings;
+  };
+  const std::string end = "its name chooses nothing, ";
+  CHECK(warnings(R"({ "name": "easy" })") ==
+        std::vector<std::string>{R"(policy "easy" runs with queue "fifo": )" + end + R"("queue": "easy" does)"});
+  CHECK(warnings(R"({ "name": "oracle", "queue": "sjf" })") ==
+        std::vector<std::string>{R"(policy "oracle" runs with configure "manual": )" + end + R"("configure": "oracle" does)"});
+  for (const char* meant :
+       {R"({ "name": "fifo" })", R"({ "name": "manual" })", R"({ "name": "easy", "queue": "sjf" })", R"({ "name": "ours" })"})
+    CHECK(warnings(meant).empty());
+}
+
 TEST_CASE("who may stop rigid jobs for nothing is told once, unless the scenario has said that it is meant") {
   const TemporaryFolder folder;
   const auto warnings = [&](const std::string& policies, const std::string& keys = "",
