@@ -1,0 +1,44 @@
+#include "sim/money/costs.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace rehearse::sim;
+
+namespace {
+
+/// One node of four GPUs, 100 W idle and 300 W busy each; the host 80 and 200 W.
+Cluster four_gpus() {
+  Cluster c;
+  c.devices.push_back({.name = "gpu", .kind = DeviceKind::gpu, .idle_w = 100, .busy_w = 300});
+  c.instances.push_back({.name = "node", .gpus = {{0, 4}}, .price_usd_per_hour = 3.6, .host_idle_w = 80, .host_busy_w = 200});
+  c.pools.push_back({.name = "pool", .instance = 0, .nodes = 1});
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("a worker draws what its device draws, and its part of the host") {
+  const Cluster c = four_gpus();
+  CHECK(worker_idle_w(c, 0) == Approx(100 + 80 / 4));
+  CHECK(worker_busy_w(c, 0) == Approx(300 + 200 / 4));
+  CHECK(worker_usd_per_s(c, 0) == Approx(3.6 / 3600 / 4));
+}
+
+TEST_CASE("two workers at half of the power between idle and busy, with and without a limit, whole and shared") {
+  const Cluster c = four_gpus();
+  Configuration two{.groups = {{.pool = 0, .workers = 2}}};
+  CHECK(power_w(c, two, 0) == Approx(2 * 120));
+  CHECK(power_w(c, two, 0.5) == Approx(2 * (120 + 0.5 * 230)));
+  // A device draws 200 W there: a limit of 150 takes 50 off, one of 250 nothing.
+  two.power_limit_w = 150;
+  CHECK(power_w(c, two, 0.5) == Approx(2 * (235 - 50)));
+  two.power_limit_w = 250;
+  CHECK(power_w(c, two, 0.5) == Approx(2 * 235));
+  // No limit takes a worker below idle.
+  two.power_limit_w = 90;
+  CHECK(power_w(c, two, 0) == Approx(2 * 120));
+  // A quarter of a device: a quarter of what it draws idle, and all that it draws beyond that.
+  two.power_limit_w = 0;
+  two.share.fraction = 0.25;
+  CHECK(power_w(c, two, 0.5) == Approx(2 * (0.25 * 120 + 0.5 * 230)));
+}
