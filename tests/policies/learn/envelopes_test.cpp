@@ -77,6 +77,26 @@ TEST_CASE("one exact time bounds all others") {
   CHECK(kEpochSamples * std::exp(envelope.centre(std::log(2), std::log(64))) == Approx(100));
 }
 
+TEST_CASE("one time with relaxed orders, by hand") {
+  const TimePoint point{.workers = 1, .batch = 3, .seconds = 2};
+  const TimeSlack slack{.workers = 0.1, .batch = 0.2, .proportion = 0.3, .together = 0.4};
+  CHECK(low_from(point, slack, 2, 3) == Approx(2 - 1 - 0.1));
+  CHECK(low_from(point, slack, 0, 3) == Approx(2 - 0.4 - 1 - 0.3));
+  CHECK(low_from(point, slack, 0, 2) == Approx(2 - 0.4));  // as much for each worker as was measured
+  CHECK(low_from(point, slack, 1, 4) == Approx(2 - 1 - 0.3));
+  CHECK(low_from(point, slack, 1, 2) == Approx(2 - 0.2));
+  CHECK(low_from(point, slack, 1, 3) == 2);
+  CHECK(high_from(point, slack, 2, 3) == Approx(2 + 0.4 + 1 + 0.3));
+  CHECK(high_from(point, slack, 2, 4) == Approx(2 + 0.4));
+  CHECK(high_from(point, slack, 2, 5) == Approx(2 + 0.4 + 0.2));
+  CHECK(high_from(point, slack, 0, 3) == Approx(2 + 1 + 0.1));
+  CHECK(high_from(point, slack, 1, 4) == Approx(2 + 0.2));
+  CHECK(high_from(point, slack, 1, 2) == Approx(2 + 1 + 0.3));
+  const TimePoint censored{.workers = 1, .batch = 3, .seconds = 2, .censored = true};
+  CHECK(high_from(censored, slack, 1, 3) == kUnbounded);
+  CHECK(low_from(censored, slack, 1, 3) == 2);
+}
+
 TEST_CASE("times that refute an order relax it: an epoch that gets longer with the batch") {
   // A K80's steps of ResNet-18: 0.14 s with a batch of 64, 0.53 s with 128.
   const double at_64 = kEpochSamples / 64 * 0.14, at_128 = kEpochSamples / 128 * 0.53;
