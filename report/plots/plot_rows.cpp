@@ -4,9 +4,11 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "report/plots/kinds.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 #include "sim/io/csv.hpp"
 
@@ -36,15 +38,27 @@ PlotRows::PlotRows(const std::string& path, const std::vector<std::string>& colu
     sim::CsvReader(path, {.required = {column}, .optional = {}});  // alone: the nearest name is sought among all of the file's
     if (std::find(columns_.begin(), columns_.end(), column) == columns_.end()) columns_.push_back(column);
   }
+  std::vector<std::set<std::string>> there(where.size());  // values of each condition's column
   sim::CsvReader file(path, {.required = columns_, .optional = {}});
   while (sim::CsvRow* row = file.next()) {
     std::vector<std::string>& fields = rows_.emplace_back();
     for (const std::string& column : columns_) fields.emplace_back(row->text(column));
     if (!row->mistakes().empty()) throw sim::InputError(row->mistakes());
-    if (!std::all_of(where.begin(), where.end(),
-                     [&](const Condition& condition) { return meets(fields[at(condition.first)], condition.second); }))
-      rows_.pop_back();
+    for (std::size_t c = 0; c < where.size(); ++c) there[c].insert(fields[at(where[c].first)]);
+    // Of each column that is named, one of the values that are named with it.
+    const auto is_wanted = [&](const Condition& condition) {
+      return std::ranges::any_of(where, [&](const Condition& other) {
+        return other.first == condition.first && meets(fields[at(other.first)], other.second);
+      });
+    };
+    if (!std::ranges::all_of(where, is_wanted)) rows_.pop_back();
   }
+  for (std::size_t c = 0; c < where.size(); ++c)
+    if (std::ranges::none_of(there[c], [&](const std::string& value) { return meets(value, where[c].second); }))
+      throw sim::InputError({.file = path,
+                             .expected = fmt::format("rows with --where {}={}", where[c].first, where[c].second),
+                             .found = "none",
+                             .nearest = sim::nearest_name(where[c].second, std::vector(there[c].begin(), there[c].end()))});
   if (rows_.empty())
     throw sim::InputError(
         {.file = path, .expected = where.empty() ? "rows to draw" : "rows that meet every --where", .found = "none"});

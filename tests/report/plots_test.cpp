@@ -111,6 +111,23 @@ TEST_CASE("a distribution counts failed jobs as never done") {
   CHECK(rows_of(figure, "a") == Numbers{{1, 1.0 / 3}, {2, 2.0 / 3}});
 }
 
+TEST_CASE("rows that are asked for: any of a column's values, and of every column one") {
+  const TemporaryFolder folder;
+  folder.write("jobs.csv",
+               "policy,repetition,state,submit_s,end_s\nfifo,0,finished,0,60\neasy,0,finished,0,120\n"
+               "sjf,0,finished,0,180\nfifo,1,finished,0,240\n");
+  const auto drawn = [&](std::vector<Condition> where) {
+    std::vector<std::string> names;
+    for (const Series& series : make("cdf", of(folder.path(), std::move(where))).series) names.push_back(series.name);
+    return names;
+  };
+  CHECK(drawn({{"policy", "fifo"}, {"policy", "sjf"}}) == std::vector<std::string>{"fifo", "sjf"});
+  CHECK(drawn({{"policy", "fifo"}, {"policy", "sjf"}, {"repetition", "1"}}) == std::vector<std::string>{"fifo"});
+  CHECK_THROWS_WITH(drawn({{"policy", "fifo"}, {"policy", "eazy"}}),
+                    Catch::Contains("--where policy=eazy") && Catch::Contains("did you mean \"easy\"?"));
+  CHECK_THROWS_WITH(drawn({{"policy", "easy"}, {"repetition", "1"}}), Catch::Contains("rows that meet every --where"));
+}
+
 TEST_CASE("savings: bars of several results side by side") {
   const TemporaryFolder folder;
   for (const char* name : {"one", "two"}) std::filesystem::create_directory(folder.path() + "/" + name);
