@@ -52,8 +52,12 @@ def shortened(scenario):
         if isinstance(job, dict) and isinstance(job.get("count"), int):
             job["count"] = min(job["count"], 10)
     study = scenario.get("study")
-    if isinstance(study, dict) and isinstance(study.get("evaluations"), int):
-        study["evaluations"] = min(study["evaluations"], 50)
+    if isinstance(study, dict):
+        for key, most in (("evaluations", 50), ("jobs", 2), ("folds", 1)):
+            if isinstance(study.get(key), int):
+                study[key] = min(study[key], most)
+            elif isinstance(study.get(key), list):
+                study[key] = study[key][:most]
     return scenario
 
 
