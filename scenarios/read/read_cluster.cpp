@@ -4,18 +4,17 @@
 #include <set>
 
 #include "scenarios/read/loader_parts.hpp"
+#include "scenarios/read/pool_fields.hpp"
 #include "scenarios/read/read_platform.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/shown.hpp"
-#include "traces/jobs/job_rules.hpp"
 
 namespace rehearse::scenarios {
 
 namespace {
 
-const std::vector<std::string> kPricing{"on-demand", "spot"};
 const std::vector<std::string> kBilling{"allocated", "node", "pool"};  // in Billing's order
 
 /// Under node billing an empty node is given back at once, and none is kept: nobody would pay for it.
@@ -26,9 +25,7 @@ std::optional<sim::Autoscale> read_autoscale(sim::ObjectReader& pool, int nodes,
   sim::Autoscale rules;
   const bool rents = billing == sim::Billing::node;
   if (rents) rules.idle_s = 0;
-  rules.min_nodes = static_cast<int>(in.integer("min_nodes", sim::between(0, 1e6), rules.min_nodes));
-  rules.boot_s = in.number("boot_s", sim::between(0, 1e6), rules.boot_s);
-  rules.idle_s = in.number("idle_s", sim::between(0, 1e9), rules.idle_s);
+  read_numbers(in, rules);
   in.finish();
   for (const char* key : {"min_nodes", "idle_s"})
     if (rents && in.has(key) && (rules.min_nodes > 0 || rules.idle_s > 0))
@@ -43,10 +40,7 @@ std::optional<sim::Spot> read_spot(sim::ObjectReader& pool, bool is_spot, bool h
   if (!value) return std::nullopt;
   sim::ObjectReader in(*value, mistakes);
   sim::Spot rules;
-  rules.bid_usd_per_hour = in.number("bid_usd_per_hour", sim::between(0, 1e6), rules.bid_usd_per_hour);
-  rules.mean_up_s = in.number("mean_up_s", {.low = 1, .high = traces::kLastDate_s}, rules.mean_up_s);
-  rules.down_s = in.number("down_s", {.low = 1, .high = traces::kLastDate_s}, rules.down_s);
-  rules.warning_s = in.number("warning_s", sim::between(0, 1e6), rules.warning_s);
+  read_numbers(in, rules);
   if (const auto availability = in.child("availability"))
     rules.availability = read_availability(*availability, paths, scenario, mistakes);
   in.finish();
@@ -62,8 +56,8 @@ void read_pool(sim::JsonValue value, const Catalogue& catalogue, const Paths& pa
   sim::Pool pool;
   pool.name = in.text("name");
   const std::string instance = in.text("instance");
-  pool.nodes = static_cast<int>(in.integer("nodes", sim::between(1, 1e6)));
-  const bool spot = in.choice("pricing", kPricing, 0) == 1;
+  read_numbers(in, pool);
+  const bool spot = in.choice("pricing", pricings(), 0) == 1;
   const auto prices = in.child("prices_usd_per_hour");
   if (prices) pool.prices_usd_per_hour = read_series(*prices, paths, scenario, mistakes);
   pool.spot = read_spot(in, spot, prices.has_value(), paths, scenario, mistakes);
