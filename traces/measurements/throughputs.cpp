@@ -22,9 +22,8 @@ using workloads::Throughput;
 constexpr sim::NumberRange kThroughputs{.low = 0, .high = 1e9, .low_excluded = true};
 
 /// What tells one measurement from all others.
-std::tuple<std::string, std::string, int, int, std::string> setting_of(const Throughput& row) {
-  return {row.job_type, row.pool, row.workers, row.batch, row.partner};
-}
+using Setting = std::tuple<std::string, std::string, int, int, std::string>;
+Setting setting_of(const Throughput& row) { return {row.job_type, row.pool, row.workers, row.batch, row.partner}; }
 
 ThroughputRow read_row(sim::CsvRow& fields) {
   ThroughputRow row;
@@ -51,7 +50,7 @@ std::vector<ThroughputRow> read_native_throughputs(const std::string& path) {
       {.required = {"job_type", "workers", "batch", "steps_per_s"}, .optional = {"pool", "partner"}, .others_allowed = false});
   sim::Mistakes mistakes;
   std::vector<ThroughputRow> rows;
-  std::set<std::tuple<std::string, std::string, int, int, std::string>> settings;
+  std::set<Setting> settings;
   while (sim::CsvRow* const fields = reader.next()) {
     ThroughputRow row = read_row(*fields);
     if (fields->mistakes().empty() && !settings.insert(setting_of(row)).second)
@@ -78,7 +77,13 @@ namespace {
 
 class Collected {
  public:
-  void add(Throughput row) { list_.rows.push_back({std::move(row), 0}); }
+  /// Of several files' measurements of one setting the first counts.
+  void add(Throughput row) {
+    if (settings_.insert(setting_of(row)).second)
+      list_.rows.push_back({std::move(row), 0});
+    else
+      leave_out("settings that were there already");
+  }
   void leave_out(const std::string& reason) { ++left_out_[reason]; }
   ThroughputList finish(const std::string& file) {
     if (list_.rows.empty())
@@ -89,6 +94,7 @@ class Collected {
 
  private:
   ThroughputList list_;
+  std::set<Setting> settings_;
   std::map<std::string, std::int64_t> left_out_;
 };
 
@@ -122,6 +128,7 @@ std::optional<GavelKey> gavel_key(std::string_view text) {
   GavelKey key{.type = std::string(text.substr(kOpen.size(), end - kOpen.size())), .workers = *workers};
   const std::size_t batch_at = key.type.rfind(kBatch);
   if (batch_at == key.type.npos) return key;
+  if (!key.type.ends_with(')')) return std::nullopt;
   const std::size_t digits_at = batch_at + kBatch.size();
   const auto batch = whole_number(std::string_view(key.type).substr(digits_at, key.type.size() - 1 - digits_at));
   if (!batch || static_cast<double>(*batch) * *workers > kBatchSizes.high) return std::nullopt;

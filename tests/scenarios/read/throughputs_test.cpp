@@ -157,6 +157,22 @@ TEST_CASE("throughputs: Gavel's table sums over workers, ElasticFlow's does not"
   CHECK_THROWS_AS(imported("gavel", "t.json", "{}"), sim::InputError);
 }
 
+TEST_CASE("throughputs: what several files have alike stands once in what is written") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> paths{folder.write("one.json", R"json({"k80": {"('X (batch size 16)', 1)": {"null": 3}}})json"),
+                                       folder.write("two.json", R"json({"k80": {"('X (batch size 16)', 1)": {"null": 4},
+        "('X (batch size 16', 1)": {"null": 4}, "('Y', 1)": {"null": 5}}})json")};
+  for (const traces::ThroughputFormat& format : traces::throughput_formats()) {
+    if (format.name != "gavel") continue;
+    const traces::ThroughputList list = format.read(paths);
+    REQUIRE(list.rows.size() == 2);
+    CHECK(list.rows[0].steps_per_s == 3);
+    CHECK(list.rows[1].job_type == "Y");
+    CHECK(std::ranges::find(list.notes, "left out, settings that were there already: 1") != list.notes.end());
+    CHECK(std::ranges::find(list.notes, "left out, keys that are not ('TYPE', workers): 1") != list.notes.end());
+  }
+}
+
 TEST_CASE("throughputs: traces of measured jobs drop what the table has not") {
   const TemporaryFolder folder;
   folder.write("table.csv", "job_type,workers,batch,steps_per_s\nbert,1,64,6\nbert,2,64,8\nX (batch size 16),2,32,1\n");
