@@ -8,8 +8,8 @@ namespace {
 // The critical batch of a tuned training with momentum over the gradient noise scale. Its prior is log-normal around 1 with a
 // deviation of a factor of 3 (McCandlish et al. 2018 find critical batches so near to noise scales). Fitted, with the length of
 // the training, to the epochs to 75.9 % at the eleven batches from 1,632 to 67,840 of MLPerf's reference convergence points
-// (docs/evidence/mlperf-lars.csv): 2.25, with deviations of 4 %, by least squares of log epochs (test "the critical batch is ..."). Nothing published tells LARS
-// and plain momentum apart below a batch of 8,192, so that both have it.
+// (docs/evidence/mlperf-lars.csv): 2.25, with deviations of 4 %, by least squares of log epochs (test "the critical batch is
+// that of ..."). Nothing published tells LARS and plain momentum apart below a batch of 8,192, so that both have it.
 constexpr double kTunedCriticalBatch = 2.25;
 
 const Recipe* known_recipe(std::span<const Recipe> recipes, auto holds) {
