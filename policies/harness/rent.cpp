@@ -245,18 +245,22 @@ SpotReplay replay_on_spot(const RentChoice& choice, const RentRules& rules, cons
   struct Course {
     double time_s, paid_s;
   };
+  const double interval_s = choice.checkpoint_interval_s;
   const auto course_of = [&](double left_s, sim::Random& random) {
     double time_s = choice.start_s, paid_s = choice.start_s;
-    constexpr int kMostLost = 100'000;  // a training that never gets from one checkpoint to the next is cut here
-    for (int lost = 0; lost < kMostLost; ++lost) {
+    // So many are lost in the mean: before nodes go they get 1 / (e^(saved / between) - 1) times to a checkpoint or the end.
+    // Where chance evens out, or no checkpoint is ever reached, that says it at once.
+    constexpr double kManyLost = 300;
+    const double saved_s = std::min(interval_s, left_s);
+    if (const double lost = left_s / saved_s * std::expm1(saved_s / between_s); lost > kManyLost)
+      return Course{time_s + lost * (between_s + rules.spot.down_s + restart_s), paid_s + lost * (between_s + restart_s)};
+    while (true) {
       const double up_s = random.exponential(between_s);
-      if (up_s >= left_s) break;
-      left_s -= std::floor(up_s / choice.checkpoint_interval_s) * choice.checkpoint_interval_s;
+      if (up_s >= left_s) return Course{time_s + left_s, paid_s + left_s};
+      left_s -= std::floor(up_s / interval_s) * interval_s;
       time_s += up_s + rules.spot.down_s + restart_s;
       paid_s += up_s + restart_s;
-      if (lost == kMostLost - 1) time_s = paid_s = std::numeric_limits<double>::infinity();
     }
-    return Course{time_s + left_s, paid_s + left_s};
   };
   std::vector<double> times, costs;
   SpotReplay replay;

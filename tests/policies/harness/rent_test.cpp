@@ -200,6 +200,38 @@ TEST_CASE("rent: on spot nodes that nobody takes away a training takes its own t
   CHECK(unsure.cost_low_usd == Approx(unsure.time_low_s / 1800));
   CHECK(unsure.cost_low_usd < 4);
   CHECK(unsure.time_low_s < 7200);
+}
+
+// Two nodes, each away after 1,200 s in the mean: one of them after 600 s, as long as from checkpoint to checkpoint. e - 1 are
+// lost for each checkpoint, 600 s up and 400 s until all is there again. Of 120 checkpoints that is drawn, of 1,200 reckoned.
+TEST_CASE(
+    "rent: of many lost spot nodes the mean is reckoned, as it is drawn of fewer; a training that gets nowhere never ends") {
+  RentChoice choice;
+  choice.plan.nodes = 2;
+  choice.checkpoint_interval_s = 600;
+  policies::RentRules rules;
+  rules.spot.mean_up_s = 1200;
+  rules.spot.down_s = 300;
+  const policies::PredictionError sure{.bias = 1, .sigma = 0};
+  const auto replayed = [&](double checkpoints) {
+    const double time_s = 600 * checkpoints;
+    choice.plan.time_s = {time_s, time_s, time_s};
+    choice.plan.cost_usd = {time_s, time_s, time_s};
+    return replay_on_spot(choice, rules, sure, 100, 1e9, 1, 400);
+  };
+  const double lost = std::exp(1.0) - 1;
+  const auto drawn = replayed(120), reckoned = replayed(1200);
+  CHECK(drawn.time_low_s < drawn.time_s);
+  CHECK(drawn.time_s == Approx(120 * lost * 1000).epsilon(0.02));
+  CHECK(drawn.cost_usd == Approx(120 * lost * 700).epsilon(0.02));
+  CHECK(reckoned.time_s == Approx(1200 * lost * 1000));
+  CHECK(reckoned.cost_usd == Approx(1200 * lost * 700));
+  rules.spot.mean_up_s = 1;
+  CHECK(std::isinf(replayed(120).time_s));
+  CHECK(replayed(120).miss_probability == 1);
+}
+
+TEST_CASE("rent: Young's interval between checkpoints, by hand") {
   // Young: sqrt(2 x 5 s x 3600 s) = 189.7 s.
   CHECK(policies::young_interval_s(5, 3600) == Approx(189.7366596));
 }
