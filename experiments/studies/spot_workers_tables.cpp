@@ -36,7 +36,10 @@ EarnedShare earned_share(const std::vector<WorkerScore>& policy, const std::vect
     saved[job / of_each] += from[job].usd - policy[job].usd;
     room[job / of_each] += from[job].usd - to[job].usd;
   }
-  EarnedShare earned{.share = std::accumulate(saved.begin(), saved.end(), 0.0) / std::accumulate(room.begin(), room.end(), 0.0)};
+  const double all_saved = std::accumulate(saved.begin(), saved.end(), 0.0),
+               all_room = std::accumulate(room.begin(), room.end(), 0.0);
+  if (all_room == 0) return {sim::kNan, sim::kNan, sim::kNan};
+  EarnedShare earned{.share = all_saved / all_room};
   sim::Random random(sim::stream_key(seed, 0, "bootstrap", "spot workers"));
   std::vector<double> shares;
   for (int r = 0; r < kShareResamples; ++r) {

@@ -136,6 +136,7 @@ TEST_CASE("what is earned of the room, by hand") {
   CHECK(earned.ci95_low == Approx(0.25));
   CHECK(earned.ci95_high == Approx(0.625));
   CHECK(scenarios::earned_share(to, from, to, 2, 7).ci95_low == 1);
+  CHECK(std::isnan(scenarios::earned_share(policy, from, from, 2, 7).share));
   CHECK(std::isnan(scenarios::earned_share(policy, from, from, 2, 7).ci95_low));
 }
 
