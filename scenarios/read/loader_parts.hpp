@@ -62,6 +62,8 @@ const workloads::ConvergenceParameters* find_convergence(const OwnModels& own, c
 
 /// The scenario's own recipes, and behind them the program's that have no namesake there.
 std::vector<workloads::Recipe> all_recipes(const OwnModels& own);
+/// What is kept of each parameter with it: LARS keeps what momentum does.
+workloads::Optimizer optimizer_of(const workloads::Recipe& recipe);
 /// Of a pair that is trained by the recipe, a name or empty; nothing where its accuracy is not modelled.
 std::optional<workloads::ConvergenceParameters> convergence_by(const OwnModels& own, const std::string& model,
                                                                const std::string& dataset, const std::string& recipe);

@@ -92,8 +92,7 @@ Trained zoo_model(const std::string& model, const PlanData& data, const workload
   const auto* pair = workloads::find_convergence(model, data.name);
   if (recipe != nullptr) {
     trained.lr_rule = recipe->lr_rule;
-    trained.optimizer =
-        recipe->optimizer == workloads::RecipeOptimizer::adam ? workloads::Optimizer::adam : workloads::Optimizer::momentum;
+    trained.optimizer = optimizer_of(*recipe);
   }
   if (pair != nullptr) trained.convergence = recipe == nullptr ? *pair : with_recipe(*pair, *recipe);
   if (trained.convergence) trained.reference_batch = trained.convergence->reference_batch;

@@ -196,6 +196,10 @@ std::vector<workloads::Recipe> all_recipes(const OwnModels& own) {
   return all;
 }
 
+workloads::Optimizer optimizer_of(const workloads::Recipe& recipe) {
+  return recipe.optimizer == workloads::RecipeOptimizer::adam ? workloads::Optimizer::adam : workloads::Optimizer::momentum;
+}
+
 std::optional<workloads::ConvergenceParameters> convergence_by(const OwnModels& own, const std::string& model,
                                                                const std::string& dataset, const std::string& recipe) {
   const workloads::ConvergenceParameters* pair = find_convergence(own, model, dataset);
@@ -241,12 +245,8 @@ void add_profile_models(const OwnModels& own, const workloads::ProfileTable& pro
       const bool own_recipe = inputs.convergence && (entry.dataset != profile.dataset || !profile.recipe.empty());
       inputs.publication_batch = own_recipe ? inputs.convergence->reference_batch : entry.global_batch;
     }
-    // The others keep one number a parameter, as momentum does.
     const std::vector<workloads::Recipe> recipes = profile.recipe.empty() ? std::vector<workloads::Recipe>() : all_recipes(own);
-    const workloads::Recipe* recipe = find_recipe(recipes, profile.recipe);
-    if (recipe != nullptr)
-      inputs.optimizer =
-          recipe->optimizer == workloads::RecipeOptimizer::adam ? workloads::Optimizer::adam : workloads::Optimizer::momentum;
+    if (const workloads::Recipe* recipe = find_recipe(recipes, profile.recipe)) inputs.optimizer = optimizer_of(*recipe);
     const auto data = own.datasets.find(profile.dataset);
     inputs.training_samples =
         data != own.datasets.end() ? data->second.training_samples : workloads::dataset(profile.dataset).training_samples;
