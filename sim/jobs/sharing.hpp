@@ -20,7 +20,7 @@ class SharingRules {
   double default_slowdown = kMeasuredSlowdown;
   /// By how much a job of this model is slowed by one of the other beside it; at least 1.
   void set(const std::string& model, const std::string& other, double slowdown) { set(model, other, kAnyPool, slowdown); }
-  /// As measured on devices of one pool, which then counts there.
+  /// As measured on devices of one pool, of types of jobs, whose profiles have no dataset: it counts there, and for no model.
   void set(const std::string& model, const std::string& other, int pool, double slowdown) {
     slowdowns_[{model, other, pool}] = slowdown;
   }

@@ -19,7 +19,7 @@ namespace {
 
 using workloads::Throughput;
 
-constexpr sim::NumberRange kThroughputs{.low = 0, .high = 1e9, .low_excluded = true};
+constexpr sim::NumberRange kThroughputs{.low = 1e-9, .high = 1e9};
 
 /// What tells one measurement from all others.
 using Setting = std::tuple<std::string, std::string, int, int, std::string>;

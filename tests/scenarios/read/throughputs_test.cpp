@@ -101,6 +101,10 @@ TEST_CASE("throughputs: partners slow each other as measured") {
   CHECK(scenario->sharing.slowdown(one, other, 1) == 8);
   CHECK(scenario->sharing.slowdown(other, one, 0) == 1.25);
   CHECK(scenario->sharing.slowdown(one, one, 0) == sim::kMeasuredSlowdown);
+  // A model that is called like a type was not measured.
+  const sim::Profile model{.model = "a", .dataset = "imagenet"};
+  const sim::Job named_alike{.profile = &model, .work = sim::Work::steps};
+  CHECK(scenario->sharing.slowdown(named_alike, other, 0) == sim::kMeasuredSlowdown);
 }
 
 TEST_CASE("throughputs: what was not measured is a mistake that says what was") {
@@ -123,6 +127,7 @@ TEST_CASE("throughputs: a hostile table is refused, each row with its mistake") 
   CHECK(
       has(table("a,,1,64,2,"), "table.csv:8: steps_per_s: expected one row for each job_type, pool, workers, batch and partner"));
   CHECK(has(table("c,,1,64,0,"), "table.csv:8: steps_per_s"));
+  CHECK(has(table("c,,1,64,1e-310,"), "table.csv:8: steps_per_s"));
   CHECK(has(table("c,,1,64,nan,"), "table.csv:8: steps_per_s"));
   CHECK(has(table("c,,0,64,1,"), "table.csv:8: workers"));
   CHECK(has(table("c,,3,64,1,"), "table.csv:8: batch: expected a global batch that 3 workers can share evenly"));
