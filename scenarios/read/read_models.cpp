@@ -142,7 +142,11 @@ void read_recipe(sim::JsonValue value, OwnModels& own, sim::Mistakes& mistakes) 
     workloads::RecipeOutcome outcome = read_outcome(entry, own, mistakes);
     if (find_outcome(recipe, outcome.model, outcome.dataset) != nullptr)
       refuse_again(entry, outcome.model + " on " + outcome.dataset, "a model and dataset that are given once", mistakes);
+    const auto* pair = find_convergence(own, outcome.model, outcome.dataset);
     recipe.outcomes.push_back(std::move(outcome));
+    if (pair == nullptr || !mistakes.empty()) continue;
+    for (const std::string& wrong : mistakes_in(with_recipe(*pair, recipe)))
+      entry.refuse("a training whose parameters keep this: " + wrong, mistakes);
   }
   in.finish();
   if (find_recipe(own.recipes, recipe.name) != nullptr) refuse_again(value, recipe.name, "a name that is given once", mistakes);

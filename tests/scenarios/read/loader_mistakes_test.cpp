@@ -319,6 +319,16 @@ TEST_CASE("recipes that cannot be") {
             .find("of resnet50 on squad nothing is known") != std::string::npos);
   CHECK(said(R"({ "name": "ours", "outcomes": [ )" + with(outcome, "0.77", "77") + " ] }")
             .find("/recipes/0/outcomes/0/final_accuracy: ") != std::string::npos);
+  // A pair that gets nowhere cannot be brought to 0.77.
+  const std::string dead = R"("convergence": [ { "model": "vgg19", "dataset": "cifar10", "reference_batch": 64,
+    "reference_epochs": 10, "noise_scale": [ { "progress": 0, "samples": 500 } ],
+    "phases": [ { "start_progress": 0, "ceiling": 0, "scale": 3, "exponent": 1 } ] } ], "recipes")";
+  const TemporaryFolder folder;
+  CHECK(complaints(folder, R"({ "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 2 } ] }, )" + dead +
+                               R"(: [ { "name": "ours", "outcomes": [ )" +
+                               with(with(outcome, "imagenet", "cifar10"), "resnet50", "vgg19") +
+                               R"( ] } ], "jobs": [ { "model": "resnet50", "epochs": 1 } ], "policies": [ "manual" ] })")
+            .find("/recipes/0/outcomes/0: expected a training whose parameters keep this: ") != std::string::npos);
 }
 
 TEST_CASE("own hardware and models that cannot be") {
