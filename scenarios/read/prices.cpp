@@ -1,7 +1,5 @@
 #include "scenarios/read/prices.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -43,7 +41,7 @@ std::optional<Priced> priced(sim::CsvRow& row, const Catalogue& catalogue) {
   entry.instance.spot_price_usd_per_hour = spot.value_or(is_elsewhere ? std::numeric_limits<double>::quiet_NaN() : old_spot);
   const bool keeps_spot = !spot && !is_elsewhere && std::isfinite(old_spot);
   if (keeps_spot)
-    entry.instance.source += fmt::format("; spot price: of {}", entry.price_date.empty() ? "before" : entry.price_date);
+    entry.instance.source += "; spot price: the catalogue's" + (entry.price_date.empty() ? "" : " of " + entry.price_date);
   entry.has_price = true;
   if (!region.empty()) entry.region = region;
   entry.price_date = date;
