@@ -124,7 +124,7 @@ std::optional<GavelKey> gavel_key(std::string_view text) {
   if (!text.starts_with(kOpen) || !text.ends_with(')') || end == text.npos || end <= kOpen.size()) return std::nullopt;
   const std::size_t workers_at = end + kBetween.size();
   const auto workers = whole_number(text.substr(workers_at, text.size() - 1 - workers_at));
-  if (!workers) return std::nullopt;
+  if (!workers || *workers > kGpuCounts.high) return std::nullopt;
   GavelKey key{.type = std::string(text.substr(kOpen.size(), end - kOpen.size())), .workers = *workers};
   const std::size_t batch_at = key.type.rfind(kBatch);
   if (batch_at == key.type.npos) return key;
