@@ -204,9 +204,10 @@ report::Table best_by_point(const SweepPlan& plan, const SweepDatabase& database
 std::string write_sweep_page(const std::string& path, const SweepPlan& plan, const std::string& database,
                              const report::Table& table) {
   // What a kill leaves should not lie in the user's folder; beside the file only where there is no right to anywhere else.
-  const std::string elsewhere = sim::temporary_stem("rehearse_sweep");
-  const bool may_write = ::access(fs::path(elsewhere).parent_path().c_str(), W_OK) == 0;
-  const sim::ScratchFolder scratch(may_write ? elsewhere : (fs::path(path).parent_path() / ".rehearse_sweep").string());
+  std::error_code none;
+  const bool may_write = ::access(fs::temp_directory_path(none).c_str(), W_OK) == 0;
+  const sim::ScratchFolder scratch(may_write ? sim::temporary_stem("rehearse_sweep")
+                                             : (fs::path(path).parent_path() / ".rehearse_sweep").string());
   const std::string rows = scratch.path() + "/rows.csv";
   export_sweep(database, rows);
   std::vector<Picture> pictures;

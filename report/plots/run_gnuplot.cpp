@@ -61,9 +61,9 @@ struct Undrawn {
   std::string said;       ///< by it
 };
 
-/// Works in a folder of its own below `scratch`.
-std::optional<Undrawn> draw(const GnuplotRun& run, const fs::path& scratch) {
-  const sim::ScratchFolder folder((scratch / "rehearse_plot").string());
+/// Works in a folder of its own, of this stem.
+std::optional<Undrawn> draw(const GnuplotRun& run, const std::string& stem) {
+  const sim::ScratchFolder folder(stem);
   const std::string figure = folder / (run.setting.name + "." + std::string(ending_of(run.setting.format)));
   sim::write_file(folder / "script", run.script);
   sim::write_file(folder / (run.setting.name + ".dat"), run.data);
@@ -81,7 +81,7 @@ std::optional<Undrawn> draw(const GnuplotRun& run, const fs::path& scratch) {
 }  // namespace
 
 void run_gnuplot(const GnuplotRun& run) {
-  const std::optional<Undrawn> undrawn = draw(run, fs::temp_directory_path());
+  const std::optional<Undrawn> undrawn = draw(run, sim::temporary_stem("rehearse_plot"));
   if (!undrawn) return;
   if (!undrawn->is_there)
     throw sim::InputError({.file = run.out,
@@ -100,7 +100,7 @@ std::string draw_figures(const std::vector<NamedFigure>& figures, const std::str
                                                  .data = gnuplot_data(figure),
                                                  .setting = setting,
                                                  .out = (fs::path(folder) / file).string()},
-                                                folder);
+                                                (fs::path(folder) / "rehearse_plot").string());
     if (!undrawn) continue;
     if (!undrawn->is_there)
       return "Figures are left out: gnuplot, which draws them, is not installed (Debian and Ubuntu: apt-get install "

@@ -34,6 +34,11 @@ void ScratchFolder::keep_as(const std::string& path) {
   path_.clear();
 }
 
-std::string temporary_stem(const std::string& name) { return (fs::temp_directory_path() / name).string(); }
+std::string temporary_stem(const std::string& name) {
+  std::error_code error;
+  const fs::path folder = fs::temp_directory_path(error);
+  if (error) throw InputError({.file = "TMPDIR", .expected = "a folder for temporary files", .found = error.message()});
+  return (folder / name).string();
+}
 
 }  // namespace rehearse::sim

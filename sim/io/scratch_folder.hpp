@@ -22,7 +22,7 @@ class ScratchFolder {
   std::string path_;  ///< empty: kept
 };
 
-/// A stem in the system's folder for temporary files.
+/// A stem in the system's folder for temporary files. Throws InputError when there is no such folder.
 std::string temporary_stem(const std::string& name);
 
 }  // namespace rehearse::sim

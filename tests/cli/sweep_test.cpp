@@ -1,4 +1,6 @@
 // Sweeps from the command line: what they say, and what is left when they are killed.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdlib>
@@ -67,6 +69,19 @@ TEST_CASE("a sweep says what it did, and leaves its database and a page") {
   CHECK(run_program(folder.path(), {"sweep", "s.json", "--limit", "19"}).status == 3);
   CHECK(run_program(folder.path(), {"run", "s.json"}).status == 3);
   CHECK(run_program(folder.path(), {"run", "s.json", "--set", "/switching/start_s=2"}).status == 0);
+}
+
+TEST_CASE("without a folder for temporary files a sweep has its page all the same, and a plot says what is missing") {
+  const TemporaryFolder folder;
+  folder.write("s.json", swept(20));
+  const auto without = [&](const std::string& command) {
+    return std::system(
+        fmt::format("cd '{}' && TMPDIR=/nowhere '{}' {} > out 2> said", folder.path(), REHEARSE_PROGRAM, command).c_str());
+  };
+  CHECK(without("sweep s.json --out s.sqlite --report s.html") == 0);
+  CHECK(names_in(folder.path()).contains("s.html"));
+  CHECK(without("plot line s.sqlite --y jct_mean_s -o line.svg") != 0);
+  CHECK(has(text_of(folder.path() + "/said"), "TMPDIR: expected a folder for temporary files"));
 }
 
 TEST_CASE("another build of the program runs anew, and says why") {
