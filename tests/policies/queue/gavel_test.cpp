@@ -3,6 +3,7 @@
 #include <rapidcheck/catch.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "tests/policies/queue/random_world.hpp"
 
@@ -105,6 +106,27 @@ TEST_CASE("gavel: one that is not aware of speeds chooses alike whichever pool i
     }
     CHECK((pools[0] == pools[1]) == !aware);
     if (aware) CHECK(pools == std::vector<int>{1, 0});
+  }
+}
+
+TEST_CASE("gavel: rounds shorter than a start-up do not move jobs for ever") {
+  // x and y as above, half of the time on each pool: every round swaps them, as soon as they have started.
+  for (const double start_s : {3.0, 5.5, 40.0}) {
+    World world{.cluster = cluster({{1, 1}, {1, 1}}), .costs = {.start_s = start_s, .checkpoint_s = 0}};
+    MenuOfJob menus;
+    menus.menus["x"].ranked = {predicted_choice(0, 1, 100, 12), predicted_choice(1, 1, 50, 12)};
+    menus.menus["y"].ranked = {predicted_choice(0, 1, 100, 10), predicted_choice(1, 1, 25, 10)};
+    Gavel queue({.round_s = 1});
+    CHECK_NOTHROW(world.run({training("x", 12), training("y", 10)}, queue, &menus));
+    for (const std::string name : {"x", "y"}) {
+      const auto& row = world.keeper.of(name);
+      INFO(name << ": ends at " << row.end_s << ", moved " << row.reconfigurations << " times");
+      CHECK(row.state == JobState::finished);
+      CHECK(row.reconfigurations > 2);
+      // In vain as often as twice the rounds that it stays for make more than a start-up; then a second's work each time at
+      // least.
+      CHECK(row.reconfigurations <= std::ceil(std::log2(start_s + 1)) + 45);
+    }
   }
 }
 
