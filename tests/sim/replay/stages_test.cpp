@@ -126,7 +126,7 @@ TEST_CASE("what a strategy is told at the end of a stage") {
 
 TEST_CASE("what a strategy is told of money has the parameter servers of the stage in it") {
   // Two servers at 3.6 dollars an hour: 0.002 dollars a second beside the GPU's 0.001, from 3 s on; 5 + 2 x 1.25 s.
-  World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2, parameter_server_usd_per_hour = 3.6}};
+  World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2, .parameter_server_usd_per_hour = 3.6}};
   Staged staged;
   staged.menus = {{.ranked = {until(2, choice(0, 1, 100))}}, {.ranked = {until(3, choice(0, 1, 100))}}};
   for (Menu& menu : staged.menus) menu.ranked.front().configuration.sync = {.kind = SyncKind::servers_sync, .servers = 2};
