@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/base/errors.hpp"
+#include "sim/replay/stage.hpp"
 
 namespace rehearse::policies {
 
@@ -100,6 +101,17 @@ sim::Policy Bundle::policy() {
   return {.name = spec_.name, .configure = this, .place = place_.get(), .threads = threads_.get(), .queue = queue_.get()};
 }
 
+namespace {
+
+/// A job that is out of memory goes on with half of its batch, and trains its budget then: the epochs of the first that fits; its
+/// longest where none is believed to.
+double budget_with_less_memory(const sim::Job& to_target, const sim::Configuration& configuration, sim::AloneRunner& believed) {
+  const double epochs = believed.run_until_it_fits(to_target, {.configuration = configuration}).epochs;
+  return epochs > 0 ? epochs : sim::epoch_cap(to_target, 0, *believed.stages().models().convergence);
+}
+
+}  // namespace
+
 sim::Prediction Bundle::estimate(const sim::Job& job, const sim::Configuration& configuration, sim::AloneRunner& believed) {
   sim::Job to_target = job;
   to_target.stop = sim::Stop::target;  // a budget is what this prediction says
@@ -108,6 +120,7 @@ sim::Prediction Bundle::estimate(const sim::Job& job, const sim::Configuration& 
   p.feasible = outcome.fits && outcome.failure == sim::FailureReason::none;
   if (!outcome.fits) {
     p.note = "does not fit";
+    if (job.stop == sim::Stop::budget) p.epochs = budget_with_less_memory(to_target, configuration, believed);
     return p;
   }
   p.time_s = outcome.time_s;

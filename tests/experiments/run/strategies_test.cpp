@@ -190,7 +190,7 @@ TEST_CASE("the replay takes every answer of every registered strategy") {
 }
 
 TEST_CASE("small cases on which strategies once failed by their own answer") {
-  for (const char* name : {"budget-manual-does-not-fit", "one-core-cpu"}) {
+  for (const char* name : {"budget-manual-does-not-fit", "budget-one-gpu-does-not-fit", "one-core-cpu"}) {
     const auto scenario =
         scenarios::load_scenario(std::string(REHEARSE_SOURCE_DIR "/tests/cases/") + name + ".json", {});
     for (std::size_t policy = 0; policy < scenario->policies.size(); ++policy) {

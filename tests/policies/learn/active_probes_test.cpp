@@ -1,12 +1,16 @@
 // What is measured because it repays itself: in a laboratory whose truth is a formula.
 #include "policies/learn/active_probes.hpp"
 
+#include <rapidcheck/catch.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/random.hpp"
 
 using namespace rehearse::policies;
 
@@ -35,9 +39,13 @@ class Formula final : public Laboratory {
 
   bool is_too_large(std::size_t c) const { return candidates[c].run.batch_size / candidates[c].run.workers > most_samples; }
 
-  double price_usd(std::size_t candidate, double held_s) const override { return candidates[candidate].usd_per_s * held_s; }
+  double price_usd(std::size_t candidate, double held_s) const override {
+    asked.emplace_back(candidate, held_s);
+    return candidates[candidate].usd_per_s * held_s;
+  }
   Measured time_steps(std::size_t c, double most_s) override {
     ++timed;
+    order.push_back(c);
     if (is_too_large(c)) {
       ++refused;
       usd += price_usd(c, kStart);
@@ -48,6 +56,7 @@ class Formula final : public Laboratory {
   }
   Measured train(std::size_t c, double until, double epochs, double most_s) override {
     ++trained;
+    trainings.emplace_back(candidates[c].run.batch_size, until);
     PastRun made = run(c, Told::run, 0);
     const double half = epochs_to(candidates[c].run.batch_size, 0.5);
     int reached = 0;
@@ -65,7 +74,10 @@ class Formula final : public Laboratory {
 
   std::vector<ProbeCandidate> candidates;
   int timed = 0, trained = 0, refused = 0;
-  double most_samples = rehearse::policies::kUnbounded;  ///< of a worker
+  std::vector<std::size_t> order;                             ///< in which steps were timed
+  std::vector<std::pair<double, double>> trainings;           ///< batch, until
+  mutable std::vector<std::pair<std::size_t, double>> asked;  ///< what prices were asked of: candidate, seconds
+  double most_samples = rehearse::policies::kUnbounded;       ///< of a worker
   double usd = 0;
   bool overcharges = false;
 
@@ -182,4 +194,249 @@ TEST_CASE("the same jobs buy the same, and a later one sees what has ended by th
     before = probes.known(at_s).size();
   }
   CHECK(probes.known(0).size() == 1);  // the recipe
+}
+
+TEST_CASE("a training's price is that of the mean of its bounds' logarithms") {
+  // The recipe ends after 100 epochs; nothing is known from below: sqrt(1 x 100) epochs are expected, on the one worker whose
+  // seconds are known by then.
+  Formula lab;
+  lab.candidates = {lab.candidates.at(1)};
+  REQUIRE(lab.candidates[0].run.batch_size == 128);
+  ActiveProbes probes(lab.candidates, recipe(), {.envelope = {.time_noise = 0}, .reuse_jobs = 100}, lab);
+  probes.arrive({.floor = 0.8, .deadline_s = 50'000, .epochs = 300}, 0);
+  const double expected_s = kStart + 10 * lab.epoch_s(0);
+  CHECK(std::any_of(lab.asked.begin(), lab.asked.end(),
+                    [&](const auto& asked) { return std::abs(asked.second - expected_s) < 1e-6 * expected_s; }));
+  CHECK(lab.order == std::vector<std::size_t>{0});
+}
+
+TEST_CASE("it thinks again for a job that asks for more than any before, and for others ever more seldom") {
+  const auto thinks = [](double floor, double deadline_s) {
+    Formula lab;
+    // Nothing but the first times can be paid for, so that no training ends either.
+    ActiveProbes probes(lab.candidates, recipe(), {.reuse_jobs = 1000, .budget = 0}, lab);
+    for (const double at_s : {0.0, 1e5}) probes.arrive({.floor = 0.5, .deadline_s = 5000, .epochs = 300}, at_s);
+    const std::size_t before = lab.asked.size();
+    probes.arrive({.floor = floor, .deadline_s = deadline_s, .epochs = 300}, 2e5);
+    return lab.asked.size() > before;
+  };
+  CHECK_FALSE(thinks(0.5, 5000));
+  CHECK_FALSE(thinks(0.4, 5000));
+  CHECK_FALSE(thinks(0.5, 6000));
+  CHECK(thinks(0.6, 5000));
+  CHECK(thinks(0.5, 4000));
+}
+
+TEST_CASE("a training that ended before a later job's floor goes on, and one under way is not begun again") {
+  Formula lab;
+  ActiveProbes probes(lab.candidates, recipe(), {.envelope = {.time_noise = 0.02}, .reuse_jobs = 10'000}, lab);
+  const auto arrive = [&](double floor, double at_s) {
+    lab.trainings.clear();
+    probes.arrive({.floor = floor, .deadline_s = 50'000, .epochs = 300}, at_s);
+  };
+  arrive(0.3, 0);
+  const auto begun = lab.trainings;
+  REQUIRE(!begun.empty());
+  double first_end_s = 0;
+  const auto ended = [&](double at_s) {
+    const std::vector<PastRun> runs = probes.known(at_s);
+    return std::any_of(runs.begin(), runs.end(), [](const PastRun& run) { return run.told == Told::run; });
+  };
+  while (!ended(first_end_s)) ++first_end_s;
+  arrive(0.35, first_end_s - 2);
+  for (const auto& [batch, until] : lab.trainings)
+    CHECK(std::none_of(begun.begin(), begun.end(), [batch = batch](const auto& other) { return other.first == batch; }));
+  // All have ended, some where the recipe ends: short of the last of these floors.
+  for (const double floor : {0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9}) arrive(floor, 1e7 * (1 + floor));
+  CHECK(std::any_of(lab.trainings.begin(), lab.trainings.end(), [&](const auto& again) {
+    return again.second == 0.9 &&
+           std::any_of(begun.begin(), begun.end(), [&](const auto& other) { return other.first == again.first; });
+  }));
+}
+
+namespace {
+
+/// What times are worth buying, by going through all of them: for one job that trains so many epochs whatever the batch, exact
+/// measurements and no margins. Its own reckoning of bounds, worth and prices.
+class PlainChooser {
+ public:
+  PlainChooser(const Formula& lab, const JobLimits& job, double reuse, double budget)
+      : lab_(lab), job_(job), reuse_(reuse), budget_(budget), times_(lab.candidates.size(), {-kUnbounded, kUnbounded}) {}
+
+  struct Outcome {
+    std::vector<std::size_t> order;
+    double usd = 0, wait_s = 0;
+  };
+
+  Outcome decide() {
+    std::map<std::string, std::size_t> first;  // of each instance, the fewest workers
+    for (std::size_t c = 0; c < times_.size(); ++c) {
+      const auto [known, is_new] = first.emplace(lab_.candidates[c].instance, c);
+      if (lab_.candidates[c].run.workers < lab_.candidates[known->second].run.workers) known->second = c;
+    }
+    std::vector<std::size_t> wave;
+    for (const auto& [instance, c] : first) wave.push_back(c);
+    measure(wave, 0);
+    for (int wave_number = 0; wave_number < 4; ++wave_number) {
+      const double soonest = soonest_s();
+      wave = next_wave();
+      if (wave.empty()) break;
+      measure(wave, soonest);
+    }
+    return outcome_;
+  }
+
+ private:
+  using Times = std::vector<LogBounds>;
+  const ProbeCandidate& candidate(std::size_t c) const { return lab_.candidates[c]; }
+  double usd(std::size_t c, double held_s) const { return candidate(c).usd_per_s * held_s; }
+
+  /// After a time of c has shown so much.
+  Times learned(Times times, std::size_t c, double log_s) const {
+    const auto log_of = [this](std::size_t i) {
+      return std::pair(std::log(candidate(i).run.workers), std::log(candidate(i).run.batch_size));
+    };
+    const TimePoint point{.workers = log_of(c).first, .batch = log_of(c).second, .seconds = log_s};
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (candidate(i).instance != candidate(c).instance) continue;
+      const auto [workers, batch] = log_of(i);
+      const double low = std::max(times[i].low, low_from(point, {}, workers, batch));
+      const double high = std::min(times[i].high, high_from(point, {}, workers, batch));
+      times[i] = low <= high ? LogBounds{low, high} : LogBounds{(low + high) / 2, (low + high) / 2};
+    }
+    return times;
+  }
+
+  double expected_s(const LogBounds& t) const {
+    const double mean = t.width() < 1e-6 ? std::exp(t.middle()) : (std::exp(t.high) - std::exp(t.low)) / t.width();
+    return kStart + job_.epochs * kExamples * mean;
+  }
+  double safe_s(const LogBounds& t) const { return kStart + job_.epochs * kExamples * std::exp(t.high); }
+  double least_s(const LogBounds& t) const { return kStart + job_.epochs * kExamples * std::exp(t.low); }
+
+  /// Money of the job's choice; twice that of the fastest one where none is sure to keep the deadline.
+  double worth(const Times& times) const {
+    std::vector<std::pair<double, double>> sure, all;  // what they are ranked by, money
+    for (std::size_t c = 0; c < times.size(); ++c) {
+      if (std::isinf(times[c].high)) continue;
+      const double expected = expected_s(times[c]);
+      all.emplace_back(expected, usd(c, expected));
+      if (safe_s(times[c]) <= job_.deadline_s)
+        sure.emplace_back((usd(c, expected) + usd(c, safe_s(times[c]))) / 2, usd(c, expected));
+    }
+    return sure.empty() ? 2 * std::min_element(all.begin(), all.end())->second
+                        : std::min_element(sure.begin(), sure.end())->second;
+  }
+
+  double soonest_s() const {
+    double soonest = kUnbounded;
+    for (const LogBounds& t : times_) soonest = std::min(soonest, safe_s(t));
+    return soonest;
+  }
+
+  double price(const Times& times, std::size_t c) const {
+    return usd(c, kStart + std::max(5.0, 50 * candidate(c).run.batch_size * std::exp(times[c].middle())));
+  }
+
+  std::vector<std::size_t> next_wave() {
+    std::vector<std::size_t> wave;
+    Times times = times_;
+    double left = budget_ * reuse_ * worth(times) - outcome_.usd;
+    while (wave.size() < 8) {
+      const double now = worth(times);
+      std::vector<std::pair<double, std::size_t>> tried;
+      for (std::size_t c = 0; c < times.size(); ++c) {
+        const bool is_timed =
+            std::count(outcome_.order.begin(), outcome_.order.end(), c) + std::count(wave.begin(), wave.end(), c) > 0;
+        if (is_timed || times[c].width() < 1e-3 || least_s(times[c]) > job_.deadline_s) continue;
+        if (usd(c, least_s(times[c])) < now) tried.emplace_back(usd(c, least_s(times[c])), c);
+      }
+      std::sort(tried.begin(), tried.end());
+      double most = 0;
+      std::size_t best = times.size();
+      const auto consider = [&](std::size_t c, double after, double price_usd) {
+        if (reuse_ * (now - after) - price_usd <= most || price_usd > left) return;
+        most = reuse_ * (now - after) - price_usd;
+        best = c;
+      };
+      const auto after = [&](std::size_t c, double share) {
+        return worth(learned(times, c, times[c].low + share * times[c].width()));
+      };
+      for (const auto& [least, c] : tried)
+        consider(c, (after(c, 1.0 / 6) + after(c, 0.5) + after(c, 5.0 / 6)) / 3, price(times, c));
+      // Together with a training, which says nothing here.
+      for (std::size_t i = 0; i < std::min<std::size_t>(8, tried.size()) && best == times.size(); ++i) {
+        const std::size_t c = tried[i].second;
+        consider(c, after(c, 0.5), price(times, c) + usd(c, expected_s(times[c])));
+      }
+      if (best == times.size()) break;
+      left -= price(times, best);
+      wave.push_back(best);
+      times = learned(times, best, times[best].middle());
+    }
+    return wave;
+  }
+
+  void measure(const std::vector<std::size_t>& wave, double soonest) {
+    double end_s = now_s_;
+    for (const std::size_t c : wave) {
+      const double step_s = lab_.epoch_s(c) / kExamples * candidate(c).run.batch_size;
+      const double most_s = std::isinf(times_[c].high) ? 6 : candidate(c).run.batch_size * std::exp(times_[c].high);
+      const double held_s = kStart + std::max(5.0, 50 * std::min(step_s, most_s));
+      outcome_.order.push_back(c);
+      outcome_.usd += usd(c, held_s);
+      end_s = std::max(end_s, now_s_ + held_s);
+    }
+    for (const std::size_t c : wave) times_ = learned(times_, c, std::log(lab_.epoch_s(c) / kExamples));
+    waits_ = waits_ && end_s + soonest <= job_.deadline_s;
+    if (waits_) outcome_.wait_s = end_s;
+    now_s_ = end_s;
+  }
+
+  const Formula& lab_;
+  const JobLimits job_;
+  const double reuse_, budget_;
+  Times times_;
+  Outcome outcome_;
+  double now_s_ = 0;
+  bool waits_ = true;
+};
+
+}  // namespace
+
+TEST_CASE("what is measured is what going through all of it finds worth its price, and no more") {
+  int beyond_the_first = 0, stopped = 0;
+  rc::prop("order, money and waiting", [&](std::uint64_t seed) {
+    rehearse::sim::Random random(seed);
+    Formula lab;
+    while (lab.candidates.size() > 7)
+      lab.candidates.erase(lab.candidates.begin() + static_cast<std::ptrdiff_t>(random.below(lab.candidates.size())));
+    for (ProbeCandidate& c : lab.candidates) {
+      c.usd_per_s *= random.uniform(0.3, 3);
+      c.run.batch_size *= random.uniform(0.8, 1.2);  // of two that are alike rounding would decide
+    }
+    const double epochs = 1 + static_cast<double>(random.below(50));
+    // What is measured is in time: of what is not, the quickest counts, and bounds make several equally quick.
+    double slowest_s = 0;
+    for (std::size_t c = 0; c < lab.candidates.size(); ++c) slowest_s = std::max(slowest_s, kStart + epochs * lab.epoch_s(c));
+    const JobLimits job{.floor = std::nan(""),
+                        .deadline_s = random.below(3) == 0 ? kUnbounded : slowest_s * random.uniform(1, 3),
+                        .epochs = epochs};
+    const ActiveOptions options{.envelope = {.time_noise = 0},
+                                .margins = {.time = 0, .epochs = 0},
+                                .reuse_jobs = std::exp(random.uniform(0, 9)),
+                                .budget = random.uniform(0, 0.1)};
+    ActiveProbes probes(lab.candidates, {}, options, lab);
+    const double wait_s = probes.arrive(job, 0);
+    const PlainChooser::Outcome plain = PlainChooser(lab, job, options.reuse_jobs, options.budget).decide();
+    RC_ASSERT(lab.order == plain.order);
+    RC_ASSERT(std::abs(probes.cost_usd() - plain.usd) <= 1e-9 * plain.usd);
+    RC_ASSERT(std::abs(wait_s - plain.wait_s) <= 1e-9 * (1 + plain.wait_s));
+    std::set<std::string> instances;
+    for (const ProbeCandidate& c : lab.candidates) instances.insert(c.instance);
+    beyond_the_first += plain.order.size() > instances.size();
+    stopped += plain.order.size() < lab.candidates.size();
+  });
+  CHECK(beyond_the_first > 5);
+  CHECK(stopped > 5);
 }

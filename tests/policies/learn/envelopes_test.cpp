@@ -97,6 +97,31 @@ TEST_CASE("one time with relaxed orders, by hand") {
   CHECK(low_from(censored, slack, 1, 3) == 2);
 }
 
+TEST_CASE("how far a measurement's noise widens its bounds") {
+  // On each side two measurements may bind: each fails in a fourth of the rest. Quantiles of the normal distribution.
+  const auto deviations = [](double probability) {
+    return TimeEnvelope(std::vector{timed(2, 64, 100)}, {.probability = probability, .time_noise = 0.1}).deviations();
+  };
+  CHECK(deviations(0.9) == Approx(1.959964).epsilon(1e-6));   // 0.975
+  CHECK(deviations(0.99) == Approx(2.807034).epsilon(1e-6));  // 0.9975
+  CHECK(deviations(1) == Approx(5.026313).epsilon(1e-6));     // 1 - 1e-6 counts as certain: 1 - 2.5e-7
+  CHECK(deviations(-1) == Approx(0.674490).epsilon(1e-6));    // no less than 0: 0.75
+  const TimeEnvelope envelope(std::vector{timed(2, 64, 100)}, {.probability = 0.9, .time_noise = 0.1});
+  CHECK(seconds(envelope, 2, 64).low == Approx(100 * std::exp(-0.1959964)));
+  CHECK(seconds(envelope, 2, 64).high == Approx(100 * std::exp(0.1959964)));
+}
+
+TEST_CASE("the middle of epochs is the isotonic fit, in which each run counts") {
+  // To half of its accuracy a run needs half of its epochs: twice 10 at batch 64, once 5 at batch 128. Fewer examples with the
+  // larger batch break the order: both are fitted by the mean of the logarithms, the first counting twice.
+  const auto line = [](int epochs) { return [epochs](int e) { return 1.0 * e / epochs; }; };
+  const std::vector runs{trained(64, 20, line(20)), trained(64, 20, line(20)), trained(128, 10, line(10))};
+  const EpochEnvelope envelope(runs, {.probability = 0.9, .time_noise = 0, .epoch_noise = 0.1});
+  const double fitted = std::pow(10 * 10 * 5, 1 / 3.0);
+  CHECK(std::exp(envelope.centre(std::log(64), 0.5)) == Approx(fitted));
+  CHECK(std::exp(envelope.centre(std::log(128), 0.5)) == Approx(fitted));
+}
+
 TEST_CASE("times that refute an order relax it: an epoch that gets longer with the batch") {
   // A K80's steps of ResNet-18: 0.14 s with a batch of 64, 0.53 s with 128.
   const double at_64 = kEpochSamples / 64 * 0.14, at_128 = kEpochSamples / 128 * 0.53;

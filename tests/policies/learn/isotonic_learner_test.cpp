@@ -86,6 +86,16 @@ TEST_CASE("time: worker-seconds an epoch, divided by the workers") {
   CHECK(more_workers.extrapolated);
 }
 
+TEST_CASE("time: the smoothed midpoint, by hand") {
+  // Worker-seconds 100 with one worker, 120 with two, at batch 32. Around two workers, factors 0.71, 1 and 1.41 of workers and
+  // batch. Workers 1.41: between 100 and the most, 110. Workers 2: 120 at batches up to 32; above, where the one of batch 32 is
+  // no longer a bound from below, 110. Workers 2.83: at batches up to 32 at least 120, which is the most; above, 110.
+  const RunHistory history({run_on("k80", {1, 32, 1000, 2, 200, 0.5}), run_on("k80", {2, 32, 1000, 4, 240, 0.5})});
+  const auto predictor = time_predictor(history, kNoMargin);
+  CHECK(predictor.epoch_time_s({.workers = 2, .batch_size = 32, .samples = 1000}).smooth ==
+        Approx((3 * 110 + (2 * 120 + 110) + (2 * 120 + 110)) / 9.0 / 2));
+}
+
 TEST_CASE("time: runs that break the order are pooled") {
   // 120 worker-seconds with one worker, 100 with two: both 110.
   const RunHistory history({run_on("k80", {1, 32, 1000, 1, 120, 0.5}), run_on("k80", {2, 32, 1000, 1, 50, 0.5})});

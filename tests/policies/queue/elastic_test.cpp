@@ -142,6 +142,16 @@ TEST_CASE("goodput: jobs shrink for others and grow again") {
   }
 }
 
+TEST_CASE("elastic: devices that come free between rounds are filled") {
+  // 8 epochs of 4.5 s on the one GPU: a ends at 36, where b follows, and does not wait for the round at 60.
+  World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 0, .checkpoint_s = 0}};
+  world.menus.menu.ranked = {predicted_choice(0, 1, 25, 8)};
+  Elastic queue({.round_s = 60});
+  world.run({training("a", 0, 8), training("b", 1, 8)}, queue);
+  CHECK(world.keeper.of("a").end_s == Approx(36));
+  CHECK(world.keeper.of("b").start_s == world.keeper.of("a").end_s);
+}
+
 TEST_CASE("elastic queues: every answer is valid, and every job ends") {
   rc::prop("any jobs, rounds of any length", [](std::uint64_t seed, bool speedup) {
     RandomJobs made = random_jobs(seed);

@@ -3,6 +3,7 @@
 #include <rapidcheck/catch.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "tests/policies/queue/random_world.hpp"
 
@@ -70,6 +71,32 @@ TEST_CASE("gavel, cost: where a dollar does most, but for deadlines") {
   }
 }
 
+TEST_CASE("gavel, cost: of two deadlines the nearer one gets the quick pool") {
+  // Both are cheapest in pool 1, 18 s. b has 100 s; a, with 12 s, needs a share of 0.625 on pool 0, where it takes 10 s, and is
+  // there in the first round, the larger share being due first.
+  World world{.cluster = cluster({{1, 1}, {1, 2}}), .costs = {.start_s = 0, .checkpoint_s = 0}};
+  world.menus.menu.ranked = {predicted_choice(0, 1, 100, 8), predicted_choice(1, 1, 50, 8)};
+  std::vector<Job> jobs{training("b", 8), training("a", 8)};
+  jobs[0].deadline_s = 100;
+  jobs[1].deadline_s = 12;
+  Gavel queue({.objective = GavelObjective::cost});
+  world.run(jobs, queue);
+  CHECK(world.keeper.of("a").end_s == Approx(10));
+  CHECK(world.keeper.of("b").pool == 1);
+}
+
+TEST_CASE("gavel, cost: a deadline that is just over asks for nothing any more") {
+  // a has until 10 s and takes 25 s on one GPU; at 10, with a round, b comes.
+  World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 0, .checkpoint_s = 0}};
+  world.menus.menu.ranked = {predicted_choice(0, 1, 100, 20)};
+  std::vector<Job> jobs{training("a", 20), training("b", 20)};
+  jobs[0].deadline_s = 10;
+  jobs[1].submit_s = 10;
+  Gavel queue({.objective = GavelObjective::cost, .round_s = 10});
+  world.run(jobs, queue);
+  CHECK(std::max(world.keeper.of("a").end_s, world.keeper.of("b").end_s) == Approx(50));
+}
+
 TEST_CASE("gavel, cost: nodes that are rented are whole ones") {
   // As above by the device, pool 1 is cheaper: half of a node of two. A job that pays for the whole node pays 0.001 dollars a
   // second on either, and is done in 10 s instead of 18 in pool 0.
@@ -105,6 +132,27 @@ TEST_CASE("gavel: one that is not aware of speeds chooses alike whichever pool i
     }
     CHECK((pools[0] == pools[1]) == !aware);
     if (aware) CHECK(pools == std::vector<int>{1, 0});
+  }
+}
+
+TEST_CASE("gavel: rounds shorter than a start-up do not move jobs for ever") {
+  // x and y as above, half of the time on each pool: every round swaps them, as soon as they have started.
+  for (const double start_s : {3.0, 5.5, 40.0}) {
+    World world{.cluster = cluster({{1, 1}, {1, 1}}), .costs = {.start_s = start_s, .checkpoint_s = 0}};
+    MenuOfJob menus;
+    menus.menus["x"].ranked = {predicted_choice(0, 1, 100, 12), predicted_choice(1, 1, 50, 12)};
+    menus.menus["y"].ranked = {predicted_choice(0, 1, 100, 10), predicted_choice(1, 1, 25, 10)};
+    Gavel queue({.round_s = 1});
+    CHECK_NOTHROW(world.run({training("x", 12), training("y", 10)}, queue, &menus));
+    for (const std::string name : {"x", "y"}) {
+      const auto& row = world.keeper.of(name);
+      INFO(name << ": ends at " << row.end_s << ", moved " << row.reconfigurations << " times");
+      CHECK(row.state == JobState::finished);
+      CHECK(row.reconfigurations > 2);
+      // In vain as often as twice the rounds that it stays for make more than a start-up; then a second's work each time at
+      // least.
+      CHECK(row.reconfigurations <= std::ceil(std::log2(start_s + 1)) + 45);
+    }
   }
 }
 

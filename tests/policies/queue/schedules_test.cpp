@@ -211,6 +211,41 @@ TEST_CASE("EASY: who overtakes does not delay the first in line", "[queue]") {
   CHECK(world.keeper.of("e").start_s == 22);
 }
 
+/// Two stages: four epochs with a batch of 100, then with one of 50.
+class TwoStages final : public Configurator {
+ public:
+  Menu configure(const Job&, double) override { return menu(100, 15, 4); }
+  Menu configure_again(const Job&, std::span<const StageSeen>, double) override { return menu(50, 27, kNever); }
+
+ private:
+  static Menu menu(int batch, double time_s, double until_epochs) {
+    Choice c = choice(0, 1, batch);
+    c.predicted.time_s = time_s;
+    c.predicted.epochs = 12;
+    c.until_epochs = until_epochs;
+    return {.ranked = {c}};
+  }
+};
+
+TEST_CASE("EASY: a job's next stage may end at another date than was noted at its start", "[queue]") {
+  // 2 GPUs. a: 12 epochs of 1.25 s, to end at 15; from 5 on the other 8 take 2.25 s each, to end at 23. b needs both: reserved
+  // for
+  // 23. c, 12 s, comes at 7 and overtakes. d, 20 s, would end at 39, when c's GPU is free at 19: it waits for b, 23..28.
+  static const Profile profile{.model = "toy", .dataset = "toy"};
+  World world = one_node(2);
+  TwoStages stages;
+  Easy easy;
+  world.run({{.name = "a", .profile = &profile, .work = Work::train, .epochs = 12},
+             rigid("b", 6, 2, 5),
+             rigid("c", 7, 1, 12),
+             rigid("d", 8, 1, 20)},
+            easy, &stages);
+  CHECK(world.keeper.of("a").end_s == Approx(23));
+  CHECK(world.keeper.of("c").start_s == 7);
+  CHECK(world.keeper.of("b").start_s == Approx(23));
+  CHECK(world.keeper.of("d").start_s == Approx(28));
+}
+
 TEST_CASE("EASY and conservative backfilling agree where nobody is delayed", "[queue]") {
   // 4 GPUs. a: 2 GPUs 0..10. b needs 4: 10..14. c needs 3: after b, 14..19. d: 2 GPUs for 12 s would end at 16 and is
   // in b's way: nobody lets it before. e: 1 GPU for 7 s: ends in time: 5..12? No, 12 > 10: it is in b's way too.

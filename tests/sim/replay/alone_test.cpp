@@ -306,3 +306,22 @@ TEST_CASE("what is remembered of one job is no other job's", "[alone]") {
       CHECK(found.epochs == expected.epochs);
     }
 }
+
+TEST_CASE("what changing a configuration takes, by hand", "[alone]") {
+  // 5 s to start, 2 s to write a checkpoint; a GPU is 0.001 dollars a second and draws 100 W when it does nothing.
+  toy::World world{.cluster = toy::cluster({{3, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2}};
+  const Policy policy{.name = "toy", .place = &world.place, .threads = &world.threads};
+  AloneRunner runner(world.cluster, world.costs, {&world.steps, &world.tenths}, policy);
+  const Job job{.name = "a", .profile = &kToyProfile, .work = Work::train, .epochs = 8};
+  const Configuration one = toy::choice(0, 1, 100).configuration, two = toy::choice(0, 2, 50).configuration;
+  const auto check = [&](const Configuration* held, const Configuration& next, double time_s, double device_s) {
+    const StageCost cost = runner.stages().switching(job, held, next);
+    CHECK(cost.time_s == Approx(time_s));
+    CHECK(cost.cost_usd == Approx(0.001 * device_s));
+    CHECK(cost.energy_j == Approx(100 * device_s));
+  };
+  check(nullptr, two, 5, 5 * 2);
+  check(&one, two, 2 + 5, 2 * 1 + 5 * 2);
+  check(&two, one, 2 + 5, 2 * 2 + 5 * 1);
+  check(&two, two, 0, 0);
+}

@@ -124,6 +124,21 @@ TEST_CASE("what a strategy is told at the end of a stage") {
   CHECK(staged.seen[1].cost_usd == Approx(0.015 + 0.0025));
 }
 
+TEST_CASE("what a strategy is told of money has the parameter servers of the stage in it") {
+  // Two servers at 3.6 dollars an hour: 0.002 dollars a second beside the GPU's 0.001, from 3 s on; 5 + 2 x 1.25 s.
+  World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2, .parameter_server_usd_per_hour = 3.6}};
+  Staged staged;
+  staged.menus = {{.ranked = {until(2, choice(0, 1, 100))}}, {.ranked = {until(3, choice(0, 1, 100))}}};
+  for (Menu& menu : staged.menus) menu.ranked.front().configuration.sync = {.kind = SyncKind::servers_sync, .servers = 2};
+  Fifo fifo;
+  Job job = four_epochs("t");
+  job.submit_s = 3;
+  world.run({job}, fifo, &staged);
+  REQUIRE(staged.seen.size() == 2);
+  CHECK(staged.seen[0].cost_usd == Approx(7.5 * 0.003));
+  CHECK(staged.seen[1].cost_usd == Approx(8.75 * 0.003));
+}
+
 TEST_CASE("a stage's first choice that is free counts; a job never goes back to the queue") {
   // A holder has one of three GPUs for 100 s: three are not free, two are, those that the job holds included.
   World world{.cluster = cluster({{3, 1}})};

@@ -203,6 +203,13 @@ TEST_CASE("network-aware placement by hand") {
   CHECK(taken_of(5) == Shares{{0, 1}, {1, 4}});
 }
 
+TEST_CASE("two racks are racks") {
+  // Free: 4 3 | 2 4. Six devices are all of the second rack; without racks they would be the first node and the smallest gap.
+  Nodes nodes(4, 4, {5, 5, 8, 8});
+  nodes.take(std::vector<NodeShare>{{1, 1}, {2, 2}});
+  CHECK(taken(nodes, Placement::network_aware, 6) == std::vector<std::pair<int, int>>{{2, 2}, {3, 4}});
+}
+
 TEST_CASE("network-aware placement uses the fewest racks") {
   rc::prop("brute force", [](std::uint64_t seed) {
     Random random(seed);
