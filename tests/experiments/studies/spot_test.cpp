@@ -108,7 +108,7 @@ TEST_CASE("a study of workers on spot: the best static choice and every policy, 
   const std::string one = workers_csv(folder, "one", 1);
   CHECK(one == workers_csv(folder, "two", 2));
   const std::size_t rows = static_cast<std::size_t>(std::count(one.begin(), one.end(), '\n'));
-  const std::size_t statics = 4, policies = scenarios::spot_worker_policies({1, 4}, true).size() - statics + 1;
+  const std::size_t statics = 4, policies = scenarios::spot_worker_names({.workers = {1, 4}}, true).size() - statics + 1;
   CHECK(rows == 1 + 2 * policies + 1 + 2);
 }
 
