@@ -9,8 +9,6 @@
 #include "experiments/run/map_processes.hpp"
 #include "experiments/studies/spot_parts.hpp"
 #include "experiments/studies/studies.hpp"
-#include "policies/staged/spot/spot_programme.hpp"
-#include "policies/staged/spot/spot_rules.hpp"
 #include "policies/staged/spot/zone_process.hpp"
 #include "sim/base/random.hpp"
 #include "sim/io/file.hpp"
@@ -20,35 +18,11 @@ namespace rehearse::scenarios {
 
 namespace {
 
-using policies::SpotTable;
 using policies::SpotTerms;
-using policies::ZoneClasses;
-using policies::ZoneLaw;
 
 constexpr double kMostCells = 1e6;       ///< work x slack of a table: its memory
 constexpr double kMostStartCells = 1e7;  ///< times the restart: the time to fill it
 constexpr std::size_t kMostZones = 3;
-const ZoneClasses kLearned{.ages = {2, 5, 10, 20, 40, 80, 160, 320}, .rough_age = 40};
-const ZoneClasses kWithoutAges{.recent = {0.2, 0.4, 0.6, 0.8}};
-
-/// A law of zones and who follows its table.
-struct LearnedPolicy {
-  std::string name;
-  ZoneLaw law;
-};
-
-std::vector<LearnedPolicy> learn(const std::vector<std::vector<std::uint8_t>>& series, bool ablations, std::uint64_t seed) {
-  const std::vector<std::vector<std::uint8_t>> episodes = policies::training_episodes(series, seed);
-  std::vector<LearnedPolicy> all{{"staged-sdp", ZoneLaw::fit({}, series, false)},
-                                 {"staged-rl", ZoneLaw::fit(kLearned, episodes)}};
-  if (!ablations) return all;
-  constexpr double kAlmostNothing = 1e-6;
-  all.push_back({"staged-rl-without-history", ZoneLaw::fit({}, episodes)});
-  all.push_back({"staged-rl-without-ages", ZoneLaw::fit(kWithoutAges, episodes)});
-  all.push_back({"staged-rl-without-residual", ZoneLaw::fit(kLearned, episodes, true, kAlmostNothing)});
-  all.push_back({"staged-rl-without-drawn-episodes", ZoneLaw::fit(kLearned, series)});
-  return all;
-}
 
 class Spot final : public Study {
  public:
@@ -59,15 +33,16 @@ class Spot final : public Study {
     const std::vector<std::string> texts =
         map_processes(static_cast<int>(question_.folds.size()), processes_of(options), folder, work,
                       {.wanted = options.progress, .one_task = "fold", .one_part = "fold"});
-    const std::vector<std::string> names = spot_policy_names(question_.ablations);
+    const std::vector<std::string> names = spot_policy_names(question_.ablations, question_.bound);
     std::vector<SpotVariant> variants;
     for (std::size_t f = 0; f < texts.size(); ++f) gather(texts[f], f, names.size(), variants);
     StudyResult result{.tables = spot_tables(variants, names)};
     result.notes.emplace_back(
         "saving: on uniform-progress, from the lower bound of its 95 % interval (paired by job; windows of one series overlap). "
         "gap: (uniform-progress - policy) /\n(uniform-progress - omniscient). cheaper in: settings whose interval lies above 0. "
-        "omniscient knows the future, which bounds all others (an information\nrelaxation). Nothing was learned from the zones "
-        "that were tried.");
+        "omniscient knows the future, which bounds all others (an information\nrelaxation), and so does dual-bound of all who do "
+        "not. Nothing was learned from the zones "
+        "that were tried, but by own-zones, which nobody\ncan follow.");
     return result;
   }
 
@@ -171,7 +146,7 @@ void read_processes(sim::JsonValue list, double days, std::uint64_t seed, SpotQu
       if (other.zone == zone) refuse_again(value, zone, "each zone once", mistakes);
     if (!mistakes.empty()) continue;
     sim::Random random(sim::stream_key(seed, 0, "spot zone", zone));
-    question.series.push_back({"drawn", zone, draw_zone(process, {}, question.steps(days * 86400), random)});
+    question.series.push_back({"drawn", zone, draw_zone(process, {}, question.steps(days * 86400), random), process});
   }
 }
 
@@ -189,7 +164,7 @@ void read_series(sim::JsonValue file, const NodeKind& kind, const Paths& paths, 
   try {
     for (traces::SpotSeries& series : traces::read_spot_series(path, question.step_s))
       if (series.gpu == kind.gpu && series.gpus_per_node == kind.gpus_per_node)
-        question.series.push_back({std::move(series.start_date), std::move(series.zone), std::move(series.up)});
+        question.series.push_back({std::move(series.start_date), std::move(series.zone), std::move(series.up), {}});
     traces::ImportReport report{.file = path, .sha256 = sim::sha256_of_file(path)};
     report.rows = report.jobs = static_cast<std::int64_t>(question.series.size());
     add_input(report, file.text(), scenario);
@@ -229,69 +204,6 @@ std::vector<std::vector<const ZoneSeries*>> SpotQuestion::tests_of(const SpotFol
   return all;
 }
 
-std::vector<std::string> spot_policy_names(bool ablations) {
-  std::vector<std::string> names{"on-demand",  "spot-greedy", "uniform-progress", "staged-mpc-without-forecasts",
-                                 "staged-mpc", "staged-sdp",  "staged-rl"};
-  if (ablations)
-    names.insert(names.end(), {"staged-rl-without-history", "staged-rl-without-ages", "staged-rl-without-residual",
-                               "staged-rl-without-drawn-episodes"});
-  names.emplace_back("omniscient");
-  return names;
-}
-
-std::vector<SpotVariant> run_spot_fold(const SpotQuestion& question, std::size_t fold_index, std::uint64_t seed) {
-  const SpotFold& fold = question.folds[fold_index];
-  std::vector<std::vector<std::uint8_t>> training;
-  for (const ZoneSeries& series : question.series)
-    if (std::count(fold.train.begin(), fold.train.end(), series.zone) > 0) training.push_back(series.up);
-  const std::vector<LearnedPolicy> learned = learn(training, question.ablations, seed);
-  const policies::MeanRuns forecast{.up = 1 / learned.front().law.goes_down, .down = 1 / learned.front().law.comes_up};
-
-  std::vector<std::vector<policies::SpotAvailability>> windows;
-  const int longest = question.terms(question.longest_deadline_h(), 0).deadline;
-  for (const std::vector<const ZoneSeries*>& zones : question.tests_of(fold)) {
-    std::size_t shortest = zones.front()->up.size();
-    for (const ZoneSeries* zone : zones) shortest = std::min(shortest, zone->up.size());
-    const std::string entity = fmt::format("{} {}", zones.front()->date, fmt::join(fold.test, " "));
-    for (int job = 0; job < question.jobs; ++job) {
-      sim::Random random(sim::stream_key(seed, static_cast<std::uint64_t>(job), "spot job", entity));
-      const std::size_t begin = random.below(shortest - static_cast<std::size_t>(longest) + 1);
-      windows.emplace_back();
-      for (const ZoneSeries* zone : zones)
-        windows.back().push_back(policies::SpotAvailability(zone->up).subspan(begin, static_cast<std::size_t>(longest)));
-    }
-  }
-
-  std::vector<SpotVariant> variants;
-  for (const double restart_min : question.restarts_min) {
-    const SpotTerms widest = question.terms(question.longest_deadline_h(), restart_min);
-    std::vector<std::unique_ptr<policies::SpotPolicy>> policies;
-    policies.push_back(policies::make_on_demand());
-    policies.push_back(policies::make_spot_greedy());
-    policies.push_back(policies::make_uniform_progress());
-    policies.push_back(policies::make_mean_planner(nullptr));
-    policies.push_back(policies::make_mean_planner(&forecast));
-    for (const LearnedPolicy& policy : learned)
-      policies.push_back(policies::make_table_policy(
-          policy.name, std::make_shared<const SpotTable>(policy.law, static_cast<int>(fold.test.size()), widest)));
-    for (const double deadline_h : question.deadlines_h) {
-      const SpotTerms terms = question.terms(deadline_h, restart_min);
-      SpotVariant variant{fold.test.size(), deadline_h, restart_min, {}};
-      for (const auto& policy : policies) {
-        std::vector<SpotScore>& scores = variant.scores.emplace_back();
-        for (const std::vector<policies::SpotAvailability>& zones : windows) {
-          const policies::SpotOutcome outcome = run_spot_job(terms, zones, *policy);
-          scores.push_back({outcome.usd, outcome.kept, outcome.overruled});
-        }
-      }
-      std::vector<SpotScore>& best = variant.scores.emplace_back();
-      for (const std::vector<policies::SpotAvailability>& zones : windows) best.push_back({.usd = omniscient_usd(terms, zones)});
-      variants.push_back(std::move(variant));
-    }
-  }
-  return variants;
-}
-
 std::unique_ptr<StudyParameters> read_spot(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
                                            sim::Mistakes& mistakes) {
   SpotQuestion question{.work_h = in.number("work_h", sim::between(1, 200), 48),
@@ -303,6 +215,7 @@ std::unique_ptr<StudyParameters> read_spot(sim::ObjectReader& in, const Paths& p
   question.restarts_min = read_numbers(in, "restarts_min", sim::between(1, 600), {3, 12}, mistakes);
   question.jobs = static_cast<int>(in.integer("jobs", sim::between(1, 1e5), 60));
   question.ablations = in.boolean("ablations", false);
+  question.bound = in.boolean("bound", false);
   for (const double deadline_h : question.deadlines_h) {
     for (const double restart_min : question.restarts_min) {
       const SpotTerms terms = question.terms(deadline_h, restart_min);
@@ -323,6 +236,10 @@ std::unique_ptr<StudyParameters> read_spot(sim::ObjectReader& in, const Paths& p
   if (processes) read_processes(*processes, days, scenario.seed, question, mistakes);
   if (file) read_series(*file, kind, paths, scenario, question, mistakes);
   question.folds = read_folds(in, question, mistakes);
+  if (question.bound && mistakes.empty() &&
+      (file ||
+       std::any_of(question.folds.begin(), question.folds.end(), [](const SpotFold& fold) { return fold.test.size() > 1; })))
+    in.value().refuse("\"bound\" with \"processes\", and folds that try one zone each", mistakes);
   for (const SpotFold& fold : question.folds) {
     if (!mistakes.empty()) break;
     for (const ZoneSeries& series : question.series) {

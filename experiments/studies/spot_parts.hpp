@@ -1,10 +1,11 @@
 // What the study `spot` is asked, and what comes of it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "policies/staged/spot/spot_job.hpp"
+#include "policies/staged/spot/zone_process.hpp"
 #include "report/table.hpp"
 
 namespace rehearse::scenarios {
@@ -13,6 +14,7 @@ namespace rehearse::scenarios {
 struct ZoneSeries {
   std::string date, zone;
   std::vector<std::uint8_t> up;
+  std::optional<policies::ZoneProcess> process = {};  ///< from which it was drawn
 };
 
 /// Zones to learn from and zones to be tried on; none is both.
@@ -26,6 +28,7 @@ struct SpotQuestion {
   std::vector<SpotFold> folds;
   int jobs = 0;  ///< for each date at which all test zones of a fold were watched
   bool ablations = false;
+  bool bound = false;  ///< the dual, too; of series that were drawn, and folds that try one zone
   std::vector<ZoneSeries> series;
 
   int steps(double seconds) const;  ///< rounded up
@@ -42,14 +45,14 @@ struct SpotScore {
   int overruled = 0;
 };
 
-/// In one setting: scores[policy][job], policies as in spot_policy_names, the omniscient optimum last.
+/// In one setting: scores[policy][job], policies as in spot_policy_names, bounds last.
 struct SpotVariant {
   std::size_t zones = 1;
   double deadline_h = 0, restart_min = 0;
   std::vector<std::vector<SpotScore>> scores;
 };
 
-std::vector<std::string> spot_policy_names(bool ablations);
+std::vector<std::string> spot_policy_names(bool ablations, bool bound = false);
 
 /// Fold by fold, that of a fold's settings in the order restarts, deadlines.
 std::vector<SpotVariant> run_spot_fold(const SpotQuestion& question, std::size_t fold, std::uint64_t seed);

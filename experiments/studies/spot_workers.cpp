@@ -42,24 +42,57 @@ std::uint64_t key_of(std::uint64_t seed, int process, std::string_view what, std
   return sim::stream_key(seed, static_cast<std::uint64_t>(process), what, fmt::format("world {}", world));
 }
 
-/// Followers of tables for one process, in spot_worker_policies' order.
+/// A policy and the speeds of its batches.
+struct Contender {
+  const WorkerTerms* terms = nullptr;
+  std::unique_ptr<WorkerPolicy> policy;
+};
+
+/// What is fixed: a number of workers, a batch, or both; 0 is chosen.
+struct Fixed {
+  int workers = 0, batch = 0;
+};
+
+std::vector<Fixed> fixed_choices(const policies::WorkerSpeeds& speeds) {
+  std::vector<Fixed> all;
+  if (speeds.batch.sizes.empty()) return all;
+  for (const int batch : speeds.batch.sizes) all.push_back({.batch = batch});
+  for (const int workers : speeds.workers) all.push_back({.workers = workers});
+  for (const int workers : speeds.workers)
+    for (const int batch : speeds.batch.sizes) all.push_back({workers, batch});
+  return all;
+}
+
+/// Waiting and one number of workers.
+std::vector<bool> only_size(const WorkerTerms& terms, int size) {
+  std::vector<bool> allowed(static_cast<std::size_t>(terms.actions()), false);
+  for (const int action : {0, size, terms.sizes() + size}) allowed[static_cast<std::size_t>(action)] = true;
+  return allowed;
+}
+
+WorkerScore score_of(const policies::WorkerOutcome& outcome) {
+  return {outcome.usd, outcome.kept, outcome.overruled, outcome.starts, outcome.worker_stages};
+}
+
+/// Followers of tables for one process, in spot_worker_names' order.
 class WorldPolicies {
  public:
   WorldPolicies(const SpotWorkersQuestion& question, std::size_t world, std::uint64_t seed)
       : question_(question), terms_(question.terms(question.worlds[world])) {
     const auto states = static_cast<std::size_t>(terms_.levels()) + 1;
-    std::vector<std::vector<std::uint8_t>> episodes;
+    for (const int batch : question.speeds.batch.sizes)
+      with_batch_.push_back(question.terms_with(question.worlds[world], {batch}));
     for (int process = 0; process < question.training_processes; ++process) {
       sim::Random random(key_of(seed, process, "spot training", world));
       const MarketChain chain = draw_process(question, question.worlds[world], random);
       for (int k = 0; k < kEpisodesOfEach; ++k)
-        episodes.push_back(policies::draw_market(chain, question.price_shares, terms_.stages, random));
+        episodes_.push_back(policies::draw_market(chain, question.price_shares, terms_.stages, random));
     }
-    agents_.push_back(StageAgent::train(terms_, static_cast<int>(states), episodes, {}));
+    agents_.push_back(StageAgent::train(terms_, static_cast<int>(states), episodes_, {}));
     if (question.ablations) {
       constexpr double kAlmostNothing = 1e-6;
-      agents_.push_back(StageAgent::train(terms_, static_cast<int>(states), episodes, {.history = false}));
-      agents_.push_back(StageAgent::train(terms_, static_cast<int>(states), episodes, {.behind = kAlmostNothing}));
+      agents_.push_back(StageAgent::train(terms_, static_cast<int>(states), episodes_, {.history = false}));
+      agents_.push_back(StageAgent::train(terms_, static_cast<int>(states), episodes_, {.behind = kAlmostNothing}));
     }
     MarketChain stays(states, std::vector<double>(states, 0));
     for (std::size_t s = 0; s < states; ++s) stays[s][s] = 1;
@@ -69,23 +102,43 @@ class WorldPolicies {
 
   const WorkerTerms& terms() const { return terms_; }
 
-  std::vector<std::unique_ptr<WorkerPolicy>> of(const MarketChain& chain, std::shared_ptr<const StageTable> programme) const {
-    const std::vector<std::string> names = spot_worker_policies(terms_.workers, question_.ablations);
-    std::vector<std::unique_ptr<WorkerPolicy>> all;
-    const auto follow = [&](std::shared_ptr<const StageTable> table) {
-      all.push_back(policies::make_stage_policy(names[all.size()], std::move(table)));
+  /// As many static choices as there are.
+  std::vector<Contender> statics() const {
+    std::vector<Contender> all;
+    const auto add_of = [&all](const WorkerTerms& terms) {
+      for (int action = 1; action < terms.actions(); ++action)
+        all.push_back({&terms, std::make_unique<policies::FixedWorkers>(action)});
     };
-    for (int action = 1; action < terms_.actions(); ++action) all.push_back(std::make_unique<policies::FixedWorkers>(action));
+    if (with_batch_.empty()) add_of(terms_);
+    for (const WorkerTerms& terms : with_batch_) add_of(terms);
+    return all;
+  }
+
+  /// What was learned when something is fixed.
+  Contender learned(const Fixed& fixed) const {
+    const std::vector<int>&batches = question_.speeds.batch.sizes, &workers = question_.speeds.workers;
+    const auto place = [](const std::vector<int>& list, int value) {
+      return std::find(list.begin(), list.end(), value) - list.begin();
+    };
+    const WorkerTerms& terms = fixed.batch == 0 ? terms_ : with_batch_[static_cast<std::size_t>(place(batches, fixed.batch))];
+    policies::AgentParts parts;
+    if (fixed.workers > 0) parts.allowed = only_size(terms, static_cast<int>(place(workers, fixed.workers)) + 1);
+    return {&terms, policies::make_agent_policy("fixed", StageAgent::train(terms, terms.levels() + 1, episodes_, parts))};
+  }
+
+  /// All but those and the omniscient optimum.
+  std::vector<Contender> of(const MarketChain& chain, std::shared_ptr<const StageTable> programme) const {
+    std::vector<Contender> all;
+    const auto follow = [&](std::shared_ptr<const StageTable> table) {
+      all.push_back({&terms_, policies::make_stage_policy("programme", std::move(table))});
+    };
     follow(unforeseen_);
     follow(trained_);
     follow(std::make_shared<const StageTable>(StageTable::plan(terms_, chain)));
     for (const std::shared_ptr<const StageAgent>& agent : agents_)
-      all.push_back(policies::make_agent_policy(names[all.size()], agent));
-    for (int size = 1; question_.ablations && size <= terms_.sizes(); ++size) {
-      std::vector<bool> allowed(static_cast<std::size_t>(terms_.actions()), false);
-      for (const int action : {0, size, terms_.sizes() + size}) allowed[static_cast<std::size_t>(action)] = true;
-      follow(std::make_shared<const StageTable>(StageTable::solve(terms_, StageLaw::of(chain), allowed)));
-    }
+      all.push_back({&terms_, policies::make_agent_policy("agent", agent)});
+    for (int size = 1; question_.ablations && size <= terms_.sizes(); ++size)
+      follow(std::make_shared<const StageTable>(StageTable::solve(terms_, StageLaw::of(chain), only_size(terms_, size))));
     follow(std::move(programme));
     return all;
   }
@@ -93,6 +146,8 @@ class WorldPolicies {
  private:
   const SpotWorkersQuestion& question_;
   WorkerTerms terms_;
+  std::vector<WorkerTerms> with_batch_;
+  std::vector<std::vector<std::uint8_t>> episodes_;
   std::vector<std::shared_ptr<const StageAgent>> agents_;
   std::shared_ptr<const StageTable> unforeseen_, trained_;
 };
@@ -134,7 +189,7 @@ class SpotWorkers final : public Study {
     std::istringstream in(text);
     const auto jobs = static_cast<std::size_t>(question_.processes) * static_cast<std::size_t>(question_.jobs);
     WorldScores world;
-    world.scores.resize(spot_worker_policies(question_.speeds.workers, question_.ablations).size());
+    world.scores.resize(spot_worker_names(question_.speeds, question_.ablations).size());
     for (std::vector<WorkerScore>& of_policy : world.scores) {
       for (std::size_t job = 0; job < jobs; ++job) {
         WorkerScore score;
@@ -178,10 +233,18 @@ void check_levels(const sim::ObjectReader& in, const SpotWorkersQuestion& questi
         mistakes);
   else if (std::abs(std::accumulate(question.price_shares.begin(), question.price_shares.end(), 0.0) - 1) > 1e-9)
     in.value().refuse("\"price_shares\" that sum to 1", mistakes);
-  const std::vector<int>& workers = question.speeds.workers;
   constexpr std::size_t kMostSizes = 16;
-  if (workers.size() > kMostSizes || std::adjacent_find(workers.begin(), workers.end(), std::greater_equal<>()) != workers.end())
-    in.value().refuse(fmt::format("at most {} numbers of \"workers\", ascending", kMostSizes), mistakes);
+  for (const auto& [sizes, what] :
+       {std::pair(&question.speeds.workers, "numbers of \"workers\""), std::pair(&question.speeds.batch.sizes, "\"batches\"")})
+    if (sizes->size() > kMostSizes || std::adjacent_find(sizes->begin(), sizes->end(), std::greater_equal<>()) != sizes->end())
+      in.value().refuse(fmt::format("at most {} {}, ascending", kMostSizes, what), mistakes);
+}
+
+bool can_keep(const WorkerTerms& terms) {
+  const policies::WorkerView start{.terms = terms, .work_left = terms.work};
+  for (int action = 1; action <= terms.sizes(); ++action)
+    if (keeps_deadline(start, action)) return true;
+  return false;
 }
 
 void check_jobs(const sim::ObjectReader& in, const SpotWorkersQuestion& question, sim::Mistakes& mistakes) {
@@ -189,15 +252,17 @@ void check_jobs(const sim::ObjectReader& in, const SpotWorkersQuestion& question
     const WorkerTerms terms = question.terms(world);
     const double cells = static_cast<double>(terms.stages) * terms.actions() * (terms.work + 1.0) * (terms.levels() + 1.0) *
                          policies::MarketSight::kClasses;
-    const policies::WorkerView start{.terms = terms, .work_left = terms.work};
-    bool can = false;
-    for (int action = 1; action <= terms.sizes(); ++action) can = can || keeps_deadline(start, action);
+    const std::vector<Fixed> fixed = fixed_choices(question.speeds);
+    const bool can = can_keep(terms) && std::all_of(fixed.begin(), fixed.end(), [&](const Fixed& choice) {
+                       return choice.batch == 0 || can_keep(question.terms_with(world, {choice.batch}));
+                     });
     if (cells > kMostWorkerCells) {
       in.value().refuse(fmt::format("stages, work, workers and levels of which a table has at most {:.0f} cells, not {:.0f}",
                                     kMostWorkerCells, cells),
                         mistakes);
     } else if (!can) {
-      in.value().refuse(fmt::format("a \"slack\" that on-demand nodes can keep, unlike {}", world.slack), mistakes);
+      in.value().refuse(fmt::format("a \"slack\" that on-demand nodes can keep with any batch, unlike {}", world.slack),
+                        mistakes);
     }
     if (!mistakes.empty()) return;
   }
@@ -205,9 +270,11 @@ void check_jobs(const sim::ObjectReader& in, const SpotWorkersQuestion& question
 
 }  // namespace
 
-WorkerTerms SpotWorkersQuestion::terms(const SpotWorld& world) const {
+WorkerTerms SpotWorkersQuestion::terms_with(const SpotWorld& world, const std::vector<int>& batches) const {
+  policies::WorkerSpeeds own = speeds;
+  own.batch.sizes = batches;
   const double stages = std::floor(deadline_h * 60 / stage_min + 1e-9), usd = on_demand_usd_per_hour * stage_min / 60;
-  WorkerTerms terms = make_worker_terms(speeds, static_cast<int>(stages), stages / world.slack);
+  WorkerTerms terms = make_worker_terms(own, static_cast<int>(stages), stages / world.slack);
   terms.on_demand_usd = usd;
   for (const double factor : price_factors) terms.spot_usd.push_back(usd * factor);
   return terms;
@@ -222,10 +289,18 @@ policies::MarketTerms SpotWorkersQuestion::market(const SpotWorld& world) const 
           .revocation_factors = revocation_factors};
 }
 
-std::vector<std::string> spot_worker_policies(const std::vector<int>& workers, bool ablations) {
-  std::vector<std::string> names;
-  for (const char* where : {"on demand", "spot"})
-    for (const int count : workers) names.push_back(fmt::format("static: {} {}", count, where));
+std::vector<std::string> spot_worker_names(const policies::WorkerSpeeds& speeds, bool ablations) {
+  const std::vector<int>& workers = speeds.workers;
+  std::vector<std::string> names, with{""};
+  for (const int batch : speeds.batch.sizes) with.push_back(fmt::format(", batch {}", batch));
+  if (with.size() > 1) with.erase(with.begin());
+  for (const std::string& batch : with)
+    for (const char* where : {"on demand", "spot"})
+      for (const int count : workers) names.push_back(fmt::format("static: {} {}{}", count, where, batch));
+  for (const Fixed& fixed : fixed_choices(speeds))
+    names.push_back(fixed.workers == 0 ? fmt::format("staged-rl, fixed batch: {}", fixed.batch)
+                    : fixed.batch == 0 ? fmt::format("staged-rl, fixed workers: {}", fixed.workers)
+                                       : fmt::format("staged-rl, both fixed: {} workers, batch {}", fixed.workers, fixed.batch));
   names.insert(names.end(), {"staged-mpc-without-forecasts", "staged-mpc-of-training", "staged-mpc", "staged-rl"});
   if (ablations) {
     names.insert(names.end(), {"staged-rl-without-history", "staged-rl-without-residual"});
@@ -239,22 +314,31 @@ WorldScores run_spot_world(const SpotWorkersQuestion& question, std::size_t worl
   const WorldPolicies policies(question, world, seed);
   const WorkerTerms& terms = policies.terms();
   WorldScores out;
-  out.scores.resize(spot_worker_policies(terms.workers, question.ablations).size());
+  out.scores.resize(spot_worker_names(question.speeds, question.ablations).size());
+  std::vector<std::vector<std::uint8_t>> markets;
+  const auto judge = [&](const Contender& contender, std::size_t begin, std::vector<WorkerScore>& scores) {
+    for (std::size_t job = begin; job < markets.size(); ++job)
+      scores.push_back(score_of(run_worker_job(*contender.terms, markets[job], *contender.policy)));
+  };
+  const std::vector<Contender> statics = policies.statics();
+  const std::vector<Fixed> fixed = fixed_choices(question.speeds);
   for (int process = 0; process < question.processes; ++process) {
     sim::Random random(key_of(seed, process, "spot process", world));
     const MarketChain chain = draw_process(question, question.worlds[world], random);
     const auto programme = std::make_shared<const StageTable>(StageTable::solve(terms, StageLaw::of(chain)));
-    const std::vector<std::unique_ptr<WorkerPolicy>> all = policies.of(chain, programme);
+    const std::size_t begin = markets.size();
     for (int job = 0; job < question.jobs; ++job) {
-      const std::vector<std::uint8_t> market = policies::draw_market(chain, question.price_shares, terms.stages, random);
-      for (std::size_t p = 0; p < all.size(); ++p) {
-        const policies::WorkerOutcome outcome = run_worker_job(terms, market, *all[p]);
-        out.scores[p].push_back({outcome.usd, outcome.kept, outcome.overruled, outcome.starts, outcome.worker_stages});
-      }
+      const std::vector<std::uint8_t>& market =
+          markets.emplace_back(policies::draw_market(chain, question.price_shares, terms.stages, random));
       out.scores.back().push_back({.usd = omniscient_usd(terms, market)});
       out.expected_usd.push_back(programme->expected_usd(market.front()));
     }
+    const std::vector<Contender> of_process = policies.of(chain, programme);
+    for (std::size_t p = 0; p < of_process.size(); ++p)
+      judge(of_process[p], begin, out.scores[statics.size() + fixed.size() + p]);
   }
+  for (std::size_t p = 0; p < statics.size(); ++p) judge(statics[p], 0, out.scores[p]);
+  for (std::size_t f = 0; f < fixed.size(); ++f) judge(policies.learned(fixed[f]), 0, out.scores[statics.size() + f]);
   return out;
 }
 
@@ -262,6 +346,19 @@ std::unique_ptr<StudyParameters> read_spot_workers(sim::ObjectReader& in, const 
   SpotWorkersQuestion question{.worlds = read_worlds(in, mistakes)};
   question.speeds = {.workers = read_integers(in, "workers", sim::between(1, 1024), {1, 2, 4, 8}, mistakes),
                      .scaling = in.number("scaling", sim::between(0, 1), 0.9)};
+  policies::BatchTerms& batch = question.speeds.batch;
+  batch.sizes = read_integers(in, "batches", sim::between(1, 1e6), {}, mistakes);
+  batch.reference = static_cast<int>(in.integer("reference_batch", sim::between(1, 1e6), 256));
+  batch.step_overhead_samples = in.number("step_overhead_samples", sim::between(0, 1e6), 32);
+  const std::vector<double> noise =
+      read_numbers(in, "noise_scale_samples", {.low = 0, .high = 1e9, .low_excluded = true}, {256, 4096}, mistakes);
+  batch.phases = static_cast<int>(in.integer("noise_phases", sim::between(1, 16), 4));
+  if (noise.size() == 2) {
+    batch.noise_scale_begin = noise.front();
+    batch.noise_scale_end = noise.back();
+  } else if (mistakes.empty()) {
+    in.value().refuse("two \"noise_scale_samples\": at the beginning and at the end", mistakes);
+  }
   question.stage_min = in.number("stage_min", sim::between(1, 1440), 15);
   question.deadline_h = in.number("deadline_h", sim::between(1, 1000), 12);
   const double restart_min = in.number("restart_min", sim::between(0, 1440), 3);

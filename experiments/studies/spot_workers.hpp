@@ -23,7 +23,8 @@ struct SpotWorkersQuestion {
   int processes = 0, jobs = 0, training_processes = 0;  ///< of each world; jobs of each process
   bool ablations = false;
 
-  policies::WorkerTerms terms(const SpotWorld& world) const;
+  policies::WorkerTerms terms(const SpotWorld& world) const { return terms_with(world, speeds.batch.sizes); }
+  policies::WorkerTerms terms_with(const SpotWorld& world, const std::vector<int>& batches) const;
   /// Of the medians.
   policies::MarketTerms market(const SpotWorld& world) const;
 };
@@ -34,15 +35,15 @@ struct WorkerScore {
   int overruled = 0, starts = 0, worker_stages = 0;
 };
 
-/// In one world: scores[policy][process * jobs + job], policies as in spot_worker_policies, and what the programme expected of
-/// each.
+/// In one world: scores[policy][process * jobs + job], policies as in spot_worker_names, and what the programme expected of each.
 struct WorldScores {
   std::vector<std::vector<WorkerScore>> scores;
   std::vector<double> expected_usd;
 };
 
-/// The static choices first, the omniscient optimum last.
-std::vector<std::string> spot_worker_policies(const std::vector<int>& workers, bool ablations);
+/// The static choices first, then, of jobs with batches, what was learned with batch or workers fixed; the omniscient optimum
+/// last. Of those with a colon only the cheapest of its kind, the text before it, counts.
+std::vector<std::string> spot_worker_names(const policies::WorkerSpeeds& speeds, bool ablations);
 
 WorldScores run_spot_world(const SpotWorkersQuestion& question, std::size_t world, std::uint64_t seed);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "experiments/studies/spot_workers.hpp"
@@ -17,6 +18,9 @@ double worker_usd(const std::vector<WorkerScore>& scores) {
   for (const WorkerScore& score : scores) sum += score.usd;
   return sum / static_cast<double>(scores.size());
 }
+
+/// What stands before the colon; of a name without one, the name.
+std::string kind_of(const std::string& name) { return name.substr(0, name.find(':')); }
 
 template <class Of>
 double mean_of(const std::vector<WorkerScore>& scores, Of of) {
@@ -102,8 +106,7 @@ std::vector<report::Table> spot_worker_tables(const SpotWorkersQuestion& questio
                                   {"jobs_for_15_points", "jobs needed", "{:.0f}"},
                                   {"sdp_expected_over_paid_percent", "sdp expected over paid, %", "{:+.2f}"},
                                   {"sdp_expected_over_paid_percent_error", "+-", "{:.2f}"}}};
-  const std::vector<std::string> names = spot_worker_policies(question.speeds.workers, question.ablations);
-  const std::size_t statics = 2 * question.speeds.workers.size();
+  const std::vector<std::string> names = spot_worker_names(question.speeds, question.ablations);
   const auto place = [&](std::string_view name) {
     const auto at = std::find(names.begin(), names.end(), name);
     sim::check(at != names.end(), "a policy that the tables need is missing");
@@ -114,15 +117,18 @@ std::vector<report::Table> spot_worker_tables(const SpotWorkersQuestion& questio
     const std::vector<std::vector<WorkerScore>>& scores = worlds[w].scores;
     const SpotWorld& world = question.worlds[w];
     const auto jobs = static_cast<double>(scores[sdp].size());
-    std::size_t best = 0;
-    for (std::size_t p = 1; p < statics; ++p)
-      if (worker_usd(scores[p]) < worker_usd(scores[best])) best = p;
+    std::map<std::string, std::size_t> cheapest;  // by kind
+    for (std::size_t p = 0; p < names.size(); ++p) {
+      const auto [at, is_first] = cheapest.try_emplace(kind_of(names[p]), p);
+      if (!is_first && worker_usd(scores[p]) < worker_usd(scores[at->second])) at->second = p;
+    }
+    const std::size_t best = cheapest.at("static");
     const auto over = [&](std::size_t p, std::size_t other) {
       return 100 * (worker_usd(scores[p]) / worker_usd(scores[other]) - 1);
     };
     for (std::size_t p = 0; p < names.size(); ++p) {
       const std::vector<WorkerScore>& own = scores[p];
-      if (p < statics && p != best) continue;
+      if (cheapest.at(kind_of(names[p])) != p) continue;
       const bool knows_all = p + 1 == names.size();  // and was not simulated
       const EarnedShare earned = earned_share(own, scores[mpc], scores[sdp], question.jobs, seed);
       const double stages = knows_all ? sim::kNan : question.deadline_h * 60 / question.stage_min;

@@ -124,6 +124,9 @@ def spot_workers(draw, scenario):
     scenario["study"] = {"name": "spot-workers", "worlds": worlds, "workers": rng.choice([[2], [1, 4], [1, 2, 3]]), "scaling": round(rng.uniform(0.5, 1), 2),
                          "stage_min": rng.choice([20, 30, 60]), "deadline_h": rng.randint(4, 8), "restart_min": rng.choice([0, 3, 10]), "spread": rng.choice([0, 0.5]),
                          "processes": 2, "jobs": rng.randint(1, 3), "training_processes": rng.randint(1, 3), "ablations": rng.choice([False, True])}
+    if rng.random() < 0.3:
+        scenario["study"].update(batches=[64, 256], reference_batch=rng.choice([64, 128]), step_overhead_samples=rng.choice([0, 16]), noise_scale_samples=[rng.choice([64, 512]), 1024],
+                                 noise_phases=rng.randint(1, 3))
 
 
 def keep_for_steps(scenario):

@@ -26,17 +26,20 @@ float mean(std::span<const ZonesLaw::Step> steps, const float* values) {
 
 }  // namespace
 
-SpotTable::SpotTable(const ZoneLaw& zone, int zones, const SpotTerms& terms) : law_(zone, zones), terms_(terms) {
+SpotTable::SpotTable(const ZoneLaw& zone, int zones, const SpotTerms& terms, bool keeps_values)
+    : law_(zone, zones), terms_(terms) {
   sim::check(terms.work > 0 && terms.restart > 0 && terms.slack() >= terms.restart, "a spot job that cannot keep its deadline");
-  solve();
+  solve(keeps_values);
 }
 
-void SpotTable::solve() {
+void SpotTable::solve(bool keeps_values) {
   const auto states = static_cast<std::size_t>(law_.states()), wide = static_cast<std::size_t>(law_.with_drawn());
   const int most_slack = terms_.slack(), restart = terms_.restart;
   const auto rows = static_cast<std::size_t>(most_slack) + 1;
   const auto spot_usd = static_cast<float>(terms_.spot_usd), on_demand_usd = static_cast<float>(terms_.on_demand_usd);
   choices_.assign((static_cast<std::size_t>(terms_.work) + 1) * rows * states, 0);
+  for (std::vector<float>& values : values_)
+    if (keeps_values) values.assign(choices_.size(), 0);
   Values less(rows * wide), now(rows * wide);  // with one step of work less, and with this work
   // With 1 .. restart - 1 steps of restart left, at one less slack and at this.
   using ByRestart = std::vector<std::vector<float>>;
@@ -85,7 +88,12 @@ void SpotTable::solve() {
         now.waits[row + s] = choose(0, {wait, to_on_demand, to_spot}, {2, 0, 1});
         now.on_demand[row + s] = choose(2, {wait, on_demand, to_spot}, {1, 2, 0});
         now.spot[row + s] = choose(4, {wait, to_on_demand, spot}, {2, 0, 1});
-        choices_[(static_cast<std::size_t>(work) * rows + static_cast<std::size_t>(slack)) * states + s] = choice;
+        choices_[at(work, slack, state)] = choice;
+        if (keeps_values) {
+          values_[0][at(work, slack, state)] = now.waits[row + s];
+          values_[1][at(work, slack, state)] = now.on_demand[row + s];
+          values_[2][at(work, slack, state)] = now.spot[row + s];
+        }
       }
       for (std::vector<float>* values : {&now.waits, &now.on_demand}) law_.extend(values->data() + row);
       for (int left = 1; left < restart; ++left) law_.extend(on_demand_here[static_cast<std::size_t>(left)].data());
@@ -102,11 +110,15 @@ void SpotTable::solve() {
 int SpotTable::choice(int work_left, int slack, int mode, int state) const {
   sim::check(work_left <= terms_.work && slack <= terms_.slack(), "a spot job beyond its table");
   if (slack < 0) return kOnDemand;
-  const std::size_t at =
-      (static_cast<std::size_t>(work_left) * (static_cast<std::size_t>(terms_.slack()) + 1) + static_cast<std::size_t>(slack)) *
-          static_cast<std::size_t>(law_.states()) +
-      static_cast<std::size_t>(state);
-  return (choices_[at] >> (mode == kWaits ? 0 : mode == kOnDemand ? 2 : 4) & 3) - 2;
+  return (choices_[at(work_left, slack, state)] >> (mode == kWaits ? 0 : mode == kOnDemand ? 2 : 4) & 3) - 2;
+}
+
+double SpotTable::value(int work_left, int slack, int mode, int state) const {
+  if (work_left == 0) return 0;
+  const std::vector<float>& values = values_[mode == kWaits ? 0 : mode == kOnDemand ? 1 : 2];
+  sim::check(!values.empty() && work_left <= terms_.work && slack <= terms_.slack(), "a value that a spot table has not kept");
+  const float value = slack < 0 ? kNever : values[at(work_left, slack, state)];
+  return value < kNever / 2 ? value : terms_.on_demand_usd * (work_left + (mode == kOnDemand ? 0 : terms_.restart));
 }
 
 double SpotTable::expected_usd(int slack, int state) const {

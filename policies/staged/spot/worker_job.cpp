@@ -18,12 +18,30 @@ WorkerTerms make_worker_terms(const WorkerSpeeds& speeds, int stages, double wor
   terms.stages = stages;
   terms.work = static_cast<int>(std::ceil(work_stages * kWorkUnits - 1e-9));
   terms.workers = speeds.workers;
-  for (const int count : speeds.workers) {
-    const double units = kWorkUnits * std::pow(count, speeds.scaling);
-    terms.full.push_back(static_cast<int>(std::lround(units)));
-    terms.started.push_back(static_cast<int>(std::lround(units * (1 - speeds.restart_stages))));
+  const BatchTerms& batch = speeds.batch;
+  for (int phase = 0; phase < (batch.sizes.empty() ? 1 : batch.phases); ++phase) {
+    for (const int count : speeds.workers) {
+      const double alone = std::pow(count, speeds.scaling);
+      double speed = batch.sizes.empty() ? alone : 0;
+      for (const int size : batch.sizes) speed = std::max(speed, batch.speed(alone, size, phase));
+      const double units = kWorkUnits * speed;
+      terms.full.push_back(static_cast<int>(std::lround(units)));
+      terms.started.push_back(static_cast<int>(std::lround(units * (1 - speeds.restart_stages))));
+    }
   }
   return terms;
+}
+
+double BatchTerms::noise_scale(int phase) const {
+  const double done = 1 - (phase + 0.5) / phases;
+  return std::pow(noise_scale_begin, 1 - done) * std::pow(noise_scale_end, done);
+}
+
+double BatchTerms::speed(double workers_speed, int batch, int phase) const {
+  const double noise = noise_scale(phase);
+  const double samples = batch / (step_overhead_samples + batch / workers_speed),
+               alone = reference / (step_overhead_samples + reference);
+  return samples / alone * (noise + reference) / (noise + batch);
 }
 
 MarketChain make_market(const MarketTerms& terms) {
@@ -53,8 +71,15 @@ std::uint8_t drawn_by(std::span<const double> shares, sim::Random& random) {
 /// Stages until the end on demand with one number of workers.
 int stages_on_demand(const WorkerTerms& terms, int work, int action, int held) {
   if (work <= 0) return 0;
-  const int full = terms.progress(action, false), first = action == held ? full : terms.progress(action, true);
-  return 1 + std::max(0, (work - first + full - 1) / full);
+  work -= terms.progress(action, action != held, work);
+  int stages = 1;
+  while (work > 0) {  // to the end of the phase
+    const int phase = terms.phase_of(work), full = terms.progress_in(phase, action, false);
+    const int in_it = (work - terms.begin_of(phase)) / full + 1;
+    stages += in_it;
+    work -= in_it * full;
+  }
+  return stages;
 }
 
 }  // namespace
@@ -67,7 +92,7 @@ std::vector<std::uint8_t> draw_market(const MarketChain& chain, std::span<const 
 
 bool keeps_deadline(const WorkerView& view, int action) {
   const WorkerTerms& terms = view.terms;
-  const int progress = terms.progress(action, action != view.held);
+  const int progress = terms.progress(action, action != view.held, view.work_left);
   const bool spot = terms.is_spot(action);
   const int left = std::max(0, view.work_left - (spot ? progress / 2 : progress)), held = spot ? 0 : action;
   for (int on_demand = 1; on_demand <= terms.sizes(); ++on_demand)
@@ -91,7 +116,7 @@ WorkerOutcome run_worker_job(const WorkerTerms& terms, std::span<const std::uint
       sim::check(keeps_deadline(view, action), "a job that cannot keep its deadline on demand");
     }
     const bool starts = action != view.held;
-    const int progress = terms.progress(action, starts);
+    const int progress = terms.progress(action, starts, view.work_left);
     if (action == 0) {
       ++outcome.waited_stages;
       view.held = 0;

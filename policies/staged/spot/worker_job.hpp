@@ -19,28 +19,56 @@ struct WorkerTerms {
   int stages = 0;  ///< until the deadline
   int work = 0;    ///< units
   std::vector<int> workers;
-  std::vector<int> full, started;  ///< units a stage by number of workers; in a stage that begins with a restart
-  double on_demand_usd = 0;        ///< a worker and stage
-  std::vector<double> spot_usd;    ///< likewise, by level of the price
+  /// Units a stage, and in a stage that begins with a restart; by phase of the training, the one that ends it first, and number
+  /// of workers.
+  std::vector<int> full, started;
+  double on_demand_usd = 0;      ///< a worker and stage
+  std::vector<double> spot_usd;  ///< likewise, by level of the price
 
   int sizes() const { return static_cast<int>(workers.size()); }
   int actions() const { return 1 + 2 * sizes(); }
   int levels() const { return static_cast<int>(spot_usd.size()); }
+  int phases() const { return static_cast<int>(full.size() / workers.size()); }
+  /// Phases are equal shares of the work, but for the rounding.
+  int phase_of(int work_left) const { return (work_left - 1) * phases() / work; }
+  /// The least work left of a phase; of the one beyond the first, `work` + 1.
+  int begin_of(int phase) const { return (work * phase + phases() - 1) / phases() + 1; }
   bool is_spot(int action) const { return action > sizes(); }
   /// Of an action that does not wait: which of `workers`.
   std::size_t size_of(int action) const { return static_cast<std::size_t>((action - 1) % sizes()); }
-  int progress(int action, bool starts) const { return action == 0 ? 0 : (starts ? started : full)[size_of(action)]; }
+  int progress_in(int phase, int action, bool starts) const {
+    return action == 0 ? 0 : (starts ? started : full)[static_cast<std::size_t>(phase * sizes()) + size_of(action)];
+  }
+  /// Of a whole stage that begins with this work left, > 0.
+  int progress(int action, bool starts, int work_left) const { return progress_in(phase_of(work_left), action, starts); }
   /// For a whole stage; on spot in a state of the market with capacity.
   double usd(int action, int market) const;
 };
 
-/// What the speed-up of n workers is: n^scaling, of which a stage that begins with a restart loses its share.
+/// What a stage's global batch does: a step takes the overhead and, of each worker, its share of the batch (in the time of a
+/// sample); an example is worth (noise scale + reference) / (noise scale + batch) of one at the reference (McCandlish et al.
+/// 2018). The noise scale grows from the first to the last of the training's phases by equal factors.
+struct BatchTerms {
+  std::vector<int> sizes;  ///< to choose from; none: the batch is no matter
+  int reference = 256;
+  double step_overhead_samples = 32;
+  double noise_scale_begin = 256, noise_scale_end = 4096;  ///< samples, at the beginning and at the end of the training
+  int phases = 4;
+
+  double noise_scale(int phase) const;  ///< in the middle of a phase; 0 is the last
+  /// Over one worker's at the reference; n workers share the batch like n^scaling.
+  double speed(double workers_speed, int batch, int phase) const;
+};
+
+/// What the speed-up of n workers is: n^scaling without a batch, of which a stage that begins with a restart loses its share.
+/// With batches a stage has the one with which it does most.
 struct WorkerSpeeds {
   std::vector<int> workers;
   double scaling = 0.9;
   double restart_stages = 0;
+  BatchTerms batch;
 };
-/// `work_stages`: of one worker.
+/// `work_stages`: of one worker, at the reference batch.
 WorkerTerms make_worker_terms(const WorkerSpeeds& speeds, int stages, double work_stages);
 
 /// A chain over the market's states: 0 is without spot capacity, 1 and more are levels of its price. Rows sum to 1.

@@ -27,15 +27,16 @@ class MarketSight {
 
 /// What is left out when it is asked what a part is worth.
 struct AgentParts {
-  bool history = true;  ///< classes of what was seen; else the market's state alone
-  double behind = 20;   ///< visits of a state that the pooled first-order chain is worth
+  bool history = true;             ///< classes of what was seen; else the market's state alone
+  double behind = 20;              ///< visits of a state that the pooled first-order chain is worth
+  std::vector<bool> allowed = {};  ///< actions, as in StageTable::solve
 };
 
 class StageAgent {
  public:
   /// `episodes`: states of the market at the beginnings of stages, of one job each. `states`: of the market.
   static std::shared_ptr<const StageAgent> train(const WorkerTerms& terms, int states,
-                                                 std::span<const std::vector<std::uint8_t>> episodes, AgentParts parts);
+                                                 std::span<const std::vector<std::uint8_t>> episodes, const AgentParts& parts);
   const MarketChain& pooled() const { return pooled_; }
   const StageTable& table() const { return table_; }
   int state(const MarketSight& sight, int market) const {

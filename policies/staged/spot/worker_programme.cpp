@@ -12,17 +12,27 @@ constexpr float kBroken = 1e30F;  ///< of what could break the deadline; finite,
 /// Values by work left.
 using Row = std::vector<float>;
 
+/// Work left of one phase of the training.
+struct WorkRange {
+  std::size_t begin = 0, end = 0;
+  /// The last phase has no work left in it, too.
+  static WorkRange of(const WorkerTerms& terms, int phase) {
+    return {static_cast<std::size_t>(phase == 0 ? 0 : terms.begin_of(phase)),
+            static_cast<std::size_t>(terms.begin_of(phase + 1))};
+  }
+};
+
 /// Adds probability * value of the work that is left after the progress.
-void add_after(Row& values, const Row& later, int progress, float probability) {
-  const auto done = std::min(static_cast<std::size_t>(progress), values.size());
-  for (std::size_t w = 0; w < done; ++w) values[w] += probability * later[0];
-  for (std::size_t w = done; w < values.size(); ++w) values[w] += probability * later[w - done];
+void add_after(Row& values, WorkRange range, const Row& later, int progress, float probability) {
+  const std::size_t done = std::clamp(static_cast<std::size_t>(progress), range.begin, range.end);
+  for (std::size_t w = range.begin; w < done; ++w) values[w] += probability * later[0];
+  for (std::size_t w = done; w < range.end; ++w) values[w] += probability * later[w - static_cast<std::size_t>(progress)];
 }
 
 /// What a stage costs: by the share of it that is needed.
-void put_money(Row& values, double usd, double progress) {
+void put_money(Row& values, WorkRange range, double usd, double progress) {
   const auto all = static_cast<float>(usd), unit = static_cast<float>(progress > 0 ? usd / progress : 0);
-  for (std::size_t w = 0; w < values.size(); ++w) values[w] = std::min(all, unit * static_cast<float>(w));
+  for (std::size_t w = range.begin; w < range.end; ++w) values[w] = std::min(all, unit * static_cast<float>(w));
 }
 
 /// The cheapest action for each amount of work. Rows of actions that may not be taken are empty.
@@ -100,12 +110,15 @@ StageTable StageTable::solve(const WorkerTerms& terms, const StageLaw& law, cons
           row.clear();
           if (!may || (terms.is_spot(action) && market == 0)) continue;
           row.resize(table.rows_);
-          const int progress = terms.progress(action, starts);
-          put_money(row, terms.usd(action, market), progress);
-          for (const StageStep& step : law.steps[static_cast<std::size_t>(state)]) {
-            const auto to = static_cast<std::size_t>(step.to);
-            const bool revoked = terms.is_spot(action) && law.market[to] == 0;
-            add_after(row, later[to][revoked ? 0 : a], revoked ? progress / 2 : progress, step.probability);
+          for (int phase = 0; phase < terms.phases(); ++phase) {
+            const WorkRange range = WorkRange::of(terms, phase);
+            const int progress = terms.progress_in(phase, action, starts);
+            put_money(row, range, terms.usd(action, market), progress);
+            for (const StageStep& step : law.steps[static_cast<std::size_t>(state)]) {
+              const auto to = static_cast<std::size_t>(step.to);
+              const bool revoked = terms.is_spot(action) && law.market[to] == 0;
+              add_after(row, range, later[to][revoked ? 0 : a], revoked ? progress / 2 : progress, step.probability);
+            }
           }
         }
       }
@@ -176,10 +189,14 @@ void StageTable::plan_from(const WorkerTerms& terms, const MarketChain& chain, s
         row.clear();
         if (spot && expects.up <= 0) continue;
         row.resize(rows_);
-        const double share = spot ? expects.up * (1 - 0.5 * expects.goes) : 1, progress = share * terms.progress(action, starts);
+        const double share = spot ? expects.up * (1 - 0.5 * expects.goes) : 1;
         const double price = spot ? terms.workers[terms.size_of(action)] * expects.usd * expects.up : terms.usd(action, 0);
-        put_money(row, price, progress);
-        add_after(row, later[a], static_cast<int>(progress + 0.5), 1);
+        for (int phase = 0; phase < terms.phases(); ++phase) {
+          const WorkRange range = WorkRange::of(terms, phase);
+          const double progress = share * terms.progress_in(phase, action, starts);
+          put_money(row, range, price, progress);
+          add_after(row, range, later[a], static_cast<int>(progress + 0.5), 1);
+        }
       }
     }
     values.compare_starts();
@@ -221,9 +238,12 @@ double omniscient_usd(const WorkerTerms& terms, std::span<const std::uint8_t> ma
         row.clear();
         if (terms.is_spot(action) && here == 0) continue;
         row.resize(later[0].size());
-        const int progress = terms.progress(action, starts);
-        put_money(row, terms.usd(action, here), progress);
-        add_after(row, later[revoked ? 0 : a], revoked ? progress / 2 : progress, 1);
+        for (int phase = 0; phase < terms.phases(); ++phase) {
+          const WorkRange range = WorkRange::of(terms, phase);
+          const int progress = terms.progress_in(phase, action, starts);
+          put_money(row, range, terms.usd(action, here), progress);
+          add_after(row, range, later[revoked ? 0 : a], revoked ? progress / 2 : progress, 1);
+        }
       }
     }
     values.compare_starts();

@@ -25,6 +25,28 @@ ZoneProcess ZoneProcess::fit(const std::vector<std::uint8_t>& series) {
   return process;
 }
 
+RunHazards hazards_of(const ZoneProcess& process) {
+  const auto of = [](const std::vector<double>& quantiles) {
+    // The share of runs of at most `steps`, of the lengths before rounding.
+    const auto share_below = [&](double steps) {
+      const std::size_t above =
+          static_cast<std::size_t>(std::lower_bound(quantiles.begin(), quantiles.end(), steps) - quantiles.begin());
+      if (above == 0) return 0.0;
+      if (above == quantiles.size()) return 1.0;
+      const double low = quantiles[above - 1], high = quantiles[above];
+      return (static_cast<double>(above - 1) + (steps - low) / (high - low)) / static_cast<double>(quantiles.size() - 1);
+    };
+    std::vector<double> hazards;
+    const auto longest = static_cast<int>(std::max(1.0, std::round(quantiles.back())));
+    for (int length = 1; length <= longest; ++length) {
+      const double lasts = length == 1 ? 1 : 1 - share_below(length - 0.5), goes_on = 1 - share_below(length + 0.5);
+      hazards.push_back(lasts > 0 ? std::clamp(1 - goes_on / lasts, 0.0, 1.0) : 1);
+    }
+    return hazards;
+  };
+  return {.up = of(process.up_steps), .down = of(process.down_steps)};
+}
+
 std::vector<std::uint8_t> draw_zone(const ZoneProcess& process, RunFactors factors, int steps, sim::Random& random) {
   std::vector<std::uint8_t> series;
   const auto most = static_cast<std::size_t>(steps);

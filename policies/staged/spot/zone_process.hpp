@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "policies/staged/spot/spot_job.hpp"
+#include "policies/staged/spot/spot_bound.hpp"
 #include "sim/base/random.hpp"
 
 namespace rehearse::policies {
@@ -22,6 +22,9 @@ struct ZoneProcess {
 struct RunFactors {
   double up = 1, down = 1;
 };
+
+/// Of the runs that draw_zone draws, without factors: RunHazards of spot_bound.hpp.
+RunHazards hazards_of(const ZoneProcess& process);
 
 /// `steps` steps; whether the first run is up is even odds, and it begins with the series.
 std::vector<std::uint8_t> draw_zone(const ZoneProcess& process, RunFactors factors, int steps, sim::Random& random);

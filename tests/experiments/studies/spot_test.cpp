@@ -61,6 +61,22 @@ TEST_CASE("zones that are learned from and tried, unknown, or not there are mist
   CHECK(has(said(large), "at most 1000000"));
 }
 
+TEST_CASE("a spot study's bound is above who knows the future, and needs drawn zones that are tried alone") {
+  const TemporaryFolder folder;
+  const auto scenario = scenarios::load_scenario(
+      folder.write("bound.json", spot_scenario(R"({ "train": ["a"], "test": ["c"] })", R"("bound": true, )")), {});
+  bool failed = true;
+  const report::StudySummary result = scenarios::run_study(*scenario, {.out = folder.path() + "/bound", .processes = 1}, failed);
+  CHECK_FALSE(failed);
+  const auto& rows = result.tables.at(1).rows;
+  REQUIRE(rows.size() == scenarios::spot_policy_names(false, true).size());
+  const auto usd = [&](std::size_t from_last) { return std::get<double>(rows[rows.size() - from_last][1]); };
+  CHECK(usd(2) > usd(1));
+  CHECK(complaints_about(
+            folder, folder.write("bound.json", spot_scenario(R"({ "train": ["a"], "test": ["b", "c"] })", R"("bound": true, )")))
+            .find("folds that try one zone each") != std::string::npos);
+}
+
 // Uniform progress pays 10 and 20, the policies before it 12 and 18, the programme and all behind it 8 and 12, who knows the
 // future 6 and 10. Of the gap of (30 - 16) / 2 = 7 the programme closes (30 - 20) / 2 = 5.
 TEST_CASE("gap and saving of a spot study, by hand") {
@@ -108,7 +124,7 @@ TEST_CASE("a study of workers on spot: the best static choice and every policy, 
   const std::string one = workers_csv(folder, "one", 1);
   CHECK(one == workers_csv(folder, "two", 2));
   const std::size_t rows = static_cast<std::size_t>(std::count(one.begin(), one.end(), '\n'));
-  const std::size_t statics = 4, policies = scenarios::spot_worker_policies({1, 4}, true).size() - statics + 1;
+  const std::size_t statics = 4, policies = scenarios::spot_worker_names({.workers = {1, 4}}, true).size() - statics + 1;
   CHECK(rows == 1 + 2 * policies + 1 + 2);
 }
 

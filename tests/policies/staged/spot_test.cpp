@@ -269,6 +269,62 @@ TEST_CASE("the table's policy earns what the table expects, and no less than the
   CHECK(bound / kJobs < expected);
 }
 
+RunHazards first_order(const ZoneLaw& law) { return {.up = {law.goes_down}, .down = {law.comes_up}}; }
+
+TEST_CASE("with restarts of a step and exact values the dual is the optimum, whatever the future") {
+  rc::prop("for all futures", [] {
+    const int work = *rc::gen::inRange(1, 12), slack = 1 + *rc::gen::inRange(0, 8);
+    const SpotTerms terms{work, work + slack, 1, 3, *rc::gen::inRange(2, 9) / 3.0};
+    const ZoneLaw law = ZoneLaw::fit({}, std::vector<Series>{kPast}, false);
+    const SpotTable table(law, 1, terms, true);
+    const auto begin = *rc::gen::inRange<std::size_t>(0, 5);
+    const Series series =
+        *rc::gen::container<Series>(begin + static_cast<std::size_t>(terms.deadline), rc::gen::inRange<std::uint8_t>(0, 2));
+    const double best = table.expected_usd(slack, state_of(table.law(), {series[begin]}));
+    RC_ASSERT(std::abs(dual_usd(terms, series, begin, first_order(law), table) - best) < 1e-3 * best);
+  });
+}
+
+/// Over all futures from `series` on, each by its probability.
+template <class Of>
+double mean_over_futures(const ZoneLaw& law, Series series, int steps, const Of& of) {
+  if (static_cast<int>(series.size()) == steps) return of(series);
+  const bool is_up = series.back() != 0;
+  const double leaves = is_up ? law.goes_down : law.comes_up;
+  series.push_back(is_up ? 1 : 0);
+  const double stays = mean_over_futures(law, series, steps, of);
+  series.back() = is_up ? 0 : 1;
+  return (1 - leaves) * stays + leaves * mean_over_futures(law, series, steps, of);
+}
+
+TEST_CASE("the mean of the dual over all futures is below the best policy, and above who knows the future") {
+  rc::prop("as tried out", [] {
+    const int restart = *rc::gen::inRange(2, 4), work = *rc::gen::inRange(1, 5), slack = restart + *rc::gen::inRange(0, 3);
+    const SpotTerms terms{work, work + slack, restart, 3, *rc::gen::inRange(2, 9) / 3.0};
+    const ZoneLaw law = ZoneLaw::fit({}, std::vector<Series>{kPast}, false);
+    const SpotTable table(law, 1, terms, true);
+    const std::uint8_t up = *rc::gen::inRange<std::uint8_t>(0, 2);
+    const double best = table.expected_usd(slack, state_of(table.law(), {up}));
+    const double dual = mean_over_futures(
+        law, {up}, terms.deadline, [&](const Series& series) { return dual_usd(terms, series, 0, first_order(law), table); });
+    const double omniscient = mean_over_futures(law, {up}, terms.deadline,
+                                                [&](const Series& series) { return omniscient_usd(terms, views({series})); });
+    RC_ASSERT(dual < best + 1e-3);
+    RC_ASSERT(dual > omniscient - 1e-3);
+  });
+}
+
+// Lengths are drawn evenly from 1 to 3: a quarter rounds to 1, half to 2, a quarter to 3. Of those up all are 2.
+TEST_CASE("the hazards of a process by hand") {
+  const RunHazards hazards = hazards_of({.up_steps = {2, 2}, .down_steps = {1, 3}});
+  CHECK(hazards.leaves(false, 0) == Approx(0.25));
+  CHECK(hazards.leaves(false, 1) == Approx(2.0 / 3));
+  CHECK(hazards.leaves(false, 2) == Approx(1));
+  CHECK(hazards.leaves(false, 7) == Approx(1));
+  CHECK(hazards.leaves(true, 0) == Approx(0));
+  CHECK(hazards.leaves(true, 1) == Approx(1));
+}
+
 // Runs 3 up, 2 down, 5 up, 1 down, whole; the first (2 up, 4 down begins) and the last are cut.
 TEST_CASE("a process is fitted to whole runs, and drawn from them") {
   const ZoneProcess process = ZoneProcess::fit(zone("110000111001111101"));

@@ -71,6 +71,48 @@ TEST_CASE("speeds: n^scaling in whole units, a restart takes its share of a stag
   CHECK(terms.started == std::vector<int>{32, 60, 208});  // times 0.8
 }
 
+// Noise scales 64 and 1024 in two phases: 64^0.75 x 1024^0.25 = 128 and 64^0.25 x 1024^0.75 = 512. One worker at the reference
+// of 128 does 128/(32 + 128) = 0.8 samples in the time of one. Early, batch 128: two workers 128/(32 + 64) = 1.333, 5/3 as fast;
+// batch 512: 512/(32 + 256) = 1.778, 2.222 as fast, but an example is worth (128 + 128)/(128 + 512) = 0.4: 0.889. Late, 512:
+// 640/1024 = 0.625: 1.389, and 5/3 with 128. A single worker does 1 with 128, 512/544/0.8 x 0.4 = 0.47 and x 0.625 = 0.735 with
+// 512.
+TEST_CASE("what a batch does to the speed, by hand, and the batch with which a stage does most") {
+  WorkerSpeeds speeds{.workers = {1, 2}, .scaling = 1, .restart_stages = 0.25, .batch = {}};
+  speeds.batch = {.sizes = {128, 512},
+                  .reference = 128,
+                  .step_overhead_samples = 32,
+                  .noise_scale_begin = 64,
+                  .noise_scale_end = 1024,
+                  .phases = 2};
+  CHECK(speeds.batch.noise_scale(0) == Approx(512));
+  CHECK(speeds.batch.noise_scale(1) == Approx(128));
+  CHECK(speeds.batch.speed(1, 128, 0) == Approx(1));
+  CHECK(speeds.batch.speed(2, 128, 1) == Approx(5.0 / 3));
+  CHECK(speeds.batch.speed(2, 512, 1) == Approx(0.4 * 512 / 288 / 0.8));
+  CHECK(speeds.batch.speed(2, 512, 0) == Approx(0.625 * 512 / 288 / 0.8));
+  const WorkerTerms both = make_worker_terms(speeds, 48, 24);
+  CHECK(both.full == std::vector<int>{40, 67, 40, 67});
+  CHECK(both.started == std::vector<int>{30, 50, 30, 50});
+  speeds.batch.noise_scale_end = 65536;  // in the last phase 64^0.25 x 65536^0.75 = 11,585: 512 is worth 0.968, 2.152 with two
+  const WorkerTerms later = make_worker_terms(speeds, 48, 24);
+  CHECK(later.full[1] == 86);
+  CHECK(later.full[3] == 67);  // 64^0.75 x 65536^0.25 = 362: 512 is worth 0.561, 1.246; 128 stays 5/3
+}
+
+TEST_CASE("a training's phases share its work: every amount is in one, in order") {
+  rc::prop("for all works", [] {
+    WorkerTerms terms = two_sizes(4, *rc::gen::inRange(1, 60));
+    terms.full.assign(static_cast<std::size_t>(2 * *rc::gen::inRange(1, 6)), 4);
+    for (int work = 1; work <= terms.work; ++work) {
+      const int phase = terms.phase_of(work);
+      RC_ASSERT(phase >= 0 && phase < terms.phases());
+      RC_ASSERT(terms.begin_of(phase) <= work && work < terms.begin_of(phase + 1));
+    }
+    RC_ASSERT(terms.begin_of(0) == 1);
+    RC_ASSERT(terms.begin_of(terms.phases()) == terms.work + 1);
+  });
+}
+
 // Mean 4 stages up at factor 1, 2 at factor 2: 1 - exp(-1/4), 1 - exp(-1/2). Down 2 stages. A level lasts 3 stages.
 TEST_CASE("a market's chain by hand") {
   const MarketChain chain =
@@ -95,8 +137,13 @@ MarketChain some_chain() {
 
 WorkerTerms some_terms() {
   WorkerTerms terms = two_sizes(*rc::gen::inRange(2, 6), *rc::gen::inRange(1, 20));
-  terms.full = {*rc::gen::inRange(3, 5), *rc::gen::inRange(5, 9)};
-  terms.started = {*rc::gen::inRange(1, 4), *rc::gen::inRange(3, 6)};
+  terms.full.clear();
+  terms.started.clear();
+  const int phases = *rc::gen::inRange(1, 4);
+  for (int phase = 0; phase < phases; ++phase) {
+    terms.full.insert(terms.full.end(), {*rc::gen::inRange(3, 5), *rc::gen::inRange(5, 9)});
+    terms.started.insert(terms.started.end(), {*rc::gen::inRange(1, 4), *rc::gen::inRange(3, 6)});
+  }
   terms.spot_usd = {*rc::gen::inRange(1, 4) / 2.0, *rc::gen::inRange(1, 8) / 2.0};
   const WorkerView start{.terms = terms, .work_left = terms.work};
   RC_PRE(keeps_deadline(start, 1) || keeps_deadline(start, 2));
@@ -112,7 +159,7 @@ double tried_money(const WorkerTerms& terms, const MarketChain& chain, WorkerVie
   for (int action = 0; action < terms.actions(); ++action) {
     if (terms.is_spot(action) && view.market == 0) continue;
     if (answer ? action != answer(view) : !keeps_deadline(view, action)) continue;
-    const int progress = terms.progress(action, action != view.held);
+    const int progress = terms.progress(action, action != view.held, view.work_left);
     double usd = action == 0 ? 0 : terms.usd(action, view.market) * std::min(1.0, static_cast<double>(view.work_left) / progress);
     for (int next = 0; next < static_cast<int>(chain.size()); ++next) {
       const bool revoked = terms.is_spot(action) && next == 0;
@@ -159,7 +206,7 @@ double tried_future(const WorkerTerms& terms, const Market& market, WorkerView v
   const int next = market[static_cast<std::size_t>(view.time) + 1];
   for (int action = 0; view.time < terms.stages && action < terms.actions(); ++action) {
     if (terms.is_spot(action) && view.market == 0) continue;
-    const int progress = terms.progress(action, action != view.held);
+    const int progress = terms.progress(action, action != view.held, view.work_left);
     const bool revoked = terms.is_spot(action) && next == 0;
     const double usd =
         action == 0 ? 0 : terms.usd(action, view.market) * std::min(1.0, static_cast<double>(view.work_left) / progress);
