@@ -24,6 +24,9 @@ ParameterValue text(const char* value) { return std::string(value); }
 constexpr const char* kTiresias = "Gu et al., Tiresias, NSDI 2019";
 constexpr const char* kHelios = "Hu et al., Helios, SC 2021";
 constexpr const char* kGavel = "Narayanan et al., Gavel, OSDI 2020";
+constexpr const char* kSlurm = "Slurm 22.05, slurm.conf; Yoo, Jette, Grondona, JSSPP 2003";
+constexpr const char* kSlurmDiffers =
+    "devices instead of nodes with cores and memory; passes are a second apart, where Slurm's loop takes a little longer";
 constexpr const char* kGavelDiffers =
     "among equal optima of its programme the one of largest sum, not the solver's; time had counts from the job's arrival, "
     "without "
@@ -89,6 +92,27 @@ std::vector<Preset> presets() {
        kHelios,
        "qssf of Lucid's simulator, placement `consolidate`, told what jobs take",
        "no predictor of its own: `durations`; of equals the first to arrive, not the smallest"},
+      {"slurm-fifo", "slurm", {}, kSlurm, "sched/builtin, priority/basic", kSlurmDiffers},
+      {"slurm-backfill",
+       "slurm",
+       {{"backfill", true}},
+       kSlurm,
+       "sched/backfill with its defaults: a plan every 30 s, from scratch, on devices by number",
+       kSlurmDiffers},
+      {"slurm-multifactor",
+       "slurm",
+       {{"weight_fair_share", 100000.0}, {"weight_age", 1000.0}, {"weight_size", 1000.0}},
+       kSlurm,
+       "priority/multifactor with the weights of its documentation's example, sched/builtin",
+       "Fair Tree has one level and equal shares; no weights of partitions and QOS"},
+      {"slurm-preempt",
+       "slurm",
+       {{"tiers", true}, {"preempt", true}},
+       kSlurm,
+       "preempt/partition_prio with PreemptMode=REQUEUE, sched/builtin: a job's priority is its PriorityTier, what was stopped "
+       "may "
+       "start again after cred_expire",
+       "what a stopped job loses is the scenario's `checkpoint`"},
       {"themis-like",
        "finish-time-fairness",
        {},
@@ -125,6 +149,12 @@ std::vector<Preset> presets() {
        kGavel,
        "most progress a dollar within deadlines, rounds of 360 s",
        kGavelDiffers},
+      {"gandiva-like",
+       "gavel",
+       {{"heterogeneity", text("agnostic")}, {"round_s", 60.0}},
+       "Xiao et al., Gandiva, OSDI 2018",
+       "time slices of a minute: in each, devices go to the jobs that have had the least of their equal part",
+       "no packing of two jobs on a GPU, no growing and shrinking, no migration; slices need not come in turn"},
       {"elasticflow-edf",
        "elastic-edf",
        {{"size", text("largest")}},

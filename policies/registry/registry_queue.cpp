@@ -12,6 +12,7 @@
 #include "policies/queue/least_attained_service.hpp"
 #include "policies/queue/line_orders.hpp"
 #include "policies/queue/slots.hpp"
+#include "policies/queue/slurm.hpp"
 #include "policies/queue/user_shares.hpp"
 #include "policies/registry/registry.hpp"
 
@@ -205,6 +206,69 @@ Made make_fifo(const Parameters& p) {
   return std::make_unique<Fifo>(FifoParameters{.per_pool = p.flag("per_pool"), .line = line_options(p)});
 }
 
+ParameterDeclaration whole_seconds(std::string name, double fallback, std::string help) {
+  return {.name = std::move(name), .fallback = fallback, .help = std::move(help), .low = 1, .high = 1e9, .whole = true};
+}
+
+ParameterDeclaration weight_parameter(std::string name, std::string help) {
+  return {.name = std::move(name), .fallback = 0.0, .help = std::move(help), .low = 0, .high = 1e9};
+}
+
+Declared slurm_parameters() {
+  return {
+      whole_seconds("interval_s", 1, "between two passes through the queue: what has changed is looked at then"),
+      {.name = "backfill", .fallback = false, .help = "sched/backfill beside the passes, not sched/builtin alone"},
+      whole_seconds("backfill_interval_s", 30, "bf_interval: between two plans"),
+      whole_seconds("resolution_s", 60, "bf_resolution: reservations begin and end on its multiples"),
+      whole_seconds("window_s", 86400, "bf_window: nothing is planned beyond"),
+      {.name = "precision_s",
+       .fallback = 30.0,
+       .help = "within which running jobs are expected to end together, doubled with each look; 0: exactly",
+       .low = 0,
+       .high = 1e9},
+      depth_parameter(500),
+      {.name = "tiers", .fallback = false, .help = "a job's priority is the PriorityTier of its partition: larger ones first"},
+      {.name = kPreempt, .fallback = false, .help = "jobs of smaller tiers give way (preempt/partition_prio)"},
+      {.name = "youngest_first", .fallback = false, .help = "the youngest give way first, not those of the fewest devices"},
+      {.name = "requeue_s",
+       .fallback = 121.0,
+       .help = "until a job that was stopped may start again (cred_expire and a second)",
+       .low = 0,
+       .high = 1e9},
+      weight_parameter("weight_age", "PriorityWeightAge; all weights 0: by arrival"),
+      weight_parameter("weight_size", "PriorityWeightJobSize"),
+      weight_parameter("weight_fair_share", "PriorityWeightFairshare, users in order of their usage (Fair Tree, one level)"),
+      {.name = "favor_small", .fallback = false, .help = "PriorityFavorSmall"},
+      whole_seconds("max_age_s", 604800, "PriorityMaxAge"),
+      whole_seconds("half_life_s", 604800, "PriorityDecayHalfLife of usage"),
+      whole_seconds("calc_s", 300, "PriorityCalcPeriod: how often usage and priorities are reckoned"),
+      durations_parameter("user"),
+      placement_parameter()};
+}
+
+Made make_slurm(const Parameters& p) {
+  return std::make_unique<Slurm>(SlurmParameters{.interval_s = p.number("interval_s"),
+                                                 .backfill = p.flag("backfill"),
+                                                 .backfill_interval_s = p.number("backfill_interval_s"),
+                                                 .resolution_s = p.number("resolution_s"),
+                                                 .window_s = p.number("window_s"),
+                                                 .precision_s = p.number("precision_s"),
+                                                 .depth = static_cast<int>(p.number(kDepth)),
+                                                 .tiers = p.flag("tiers"),
+                                                 .preempt = p.flag(kPreempt),
+                                                 .youngest_first = p.flag("youngest_first"),
+                                                 .requeue_s = p.number("requeue_s"),
+                                                 .weight_age = p.number("weight_age"),
+                                                 .weight_size = p.number("weight_size"),
+                                                 .weight_fair_share = p.number("weight_fair_share"),
+                                                 .favor_small = p.flag("favor_small"),
+                                                 .max_age_s = p.number("max_age_s"),
+                                                 .half_life_s = p.number("half_life_s"),
+                                                 .calc_s = p.number("calc_s"),
+                                                 .durations = durations(p),
+                                                 .placement = placement(p)});
+}
+
 Made make_edf(const Parameters& p) {
   return std::make_unique<EarliestDeadline>(
       EarliestDeadlineParameters{.preempt = p.flag(kPreempt), .quickest = p.text("size") == "quickest", .line = line_options(p)});
@@ -242,6 +306,8 @@ const std::vector<QueueEntry>& queue_strategies() {
         entry("conservative", "conservative backfilling: who overtakes must delay nobody (Mu'alem and Feitelson, TPDS 2001)",
               [](const Parameters& p) -> Made { return std::make_unique<Conservative>(backfill(p)); },
               {durations_parameter("user"), depth_parameter(100), placement_parameter()}),
+        entry("slurm", "Slurm's passes through its queue, backfill, multifactor priority and preemption by partition", make_slurm,
+              slurm_parameters()),
         entry(
             "edf", "earliest deadline first", make_edf,
             with_line({preempt_parameter(),

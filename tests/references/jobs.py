@@ -27,6 +27,13 @@ def philly(data, every, count=None):
              int(float(row["duration"]))) for row in rows]
 
 
+def tiresias(data):
+    """The 60 jobs of Tiresias' testbed, which come with its simulator."""
+    with open(os.path.join(data, "tiresias", "60_job.csv"), encoding="utf-8", newline="") as file:
+        rows = sorted(csv.DictReader(file), key=lambda row: int(row["submit_time"]))
+    return [(int(row["submit_time"]), int(row["num_gpu"]), int(row["duration"])) for row in rows]
+
+
 def write(jobs, path):
     """As a native trace."""
     with open(path, "w", encoding="utf-8") as file:

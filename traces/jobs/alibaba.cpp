@@ -1,5 +1,7 @@
-// Alibaba's two GPU traces: PAI 2020 (Weng et al., "MLaaS in the Wild", NSDI 2022), pai_task_table.csv, a task a row and no line
-// of column names; and GPU 2023 (Weng et al., "Beware of Fragmentation", USENIX ATC 2023), openb_pod_list_*.csv, a pod a row.
+// Alibaba's GPU traces: PAI 2020 (Weng et al., "MLaaS in the Wild", NSDI 2022), pai_task_table.csv, a task a row and no line
+// of column names; GPU 2023 (Weng et al., "Beware of Fragmentation", USENIX ATC 2023), openb_pod_list_*.csv, a pod a row; GPU
+// 2025 (Yang et al., "GPU-Disaggregated Serving", NSDI 2025), disaggregated_DLRM_trace.csv, an instance of a service a row; and
+// spot GPUs 2026 (Duan et al., "GFS", ASPLOS 2026), job_info_df.csv, a job a row.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -67,8 +69,65 @@ class Gpu2023 final : public CsvTrace {
   }
 };
 
+/// Inference services: what an instance has is kept until it is deleted.
+class Gpu2025 final : public CsvTrace {
+ public:
+  explicit Gpu2025(const std::string& path)
+      : CsvTrace(path, {.required = {"instance_sn", "gpu_request", "creation_time", "scheduled_time", "deletion_time"},
+                        .optional = {"role", "app_name", "cpu_request", "memory_request"}}) {}
+  std::vector<std::string> notes() const override {
+    return {"instances of inference services, no training: a length is how long one served"};
+  }
+
+ private:
+  void read(sim::CsvRow& fields, TraceRow& row) override {
+    TraceJob& job = row.job;
+    job.job_id = fields.text("instance_sn");
+    if (job.job_id.empty()) fields.refuse("instance_sn", "a name");
+    job.user = fields.text("app_name");
+    job.partition = fields.text("role");
+    job.gpus = static_cast<double>(fields.integer("gpu_request", kGpuCounts));
+    if (const auto cores = fields.maybe_number("cpu_request", kCpuCounts)) job.cpus = *cores;
+    if (const auto gib = fields.maybe_number("memory_request", sim::between(0, 1e6))) job.memory_bytes = *gib * 0x1p30;
+    job.submit_s = fields.number("creation_time", kDates);
+    job.duration_s = length(fields, "scheduled_time", "deletion_time");
+  }
+};
+
+/// Jobs with strict service levels (HP) and those that take what these leave (Spot).
+class Spot2026 final : public CsvTrace {
+ public:
+  explicit Spot2026(const std::string& path)
+      : CsvTrace(path, {.required = {"job_name", "gpu_request", "worker_num", "submit_time", "duration"},
+                        .optional = {"organization", "gpu_model", "cpu_request", "job_type"}}) {}
+  std::vector<std::string> notes() const override {
+    return {"dates of starts are not in the file: a length is what its authors call the duration of the job"};
+  }
+
+ private:
+  void read(sim::CsvRow& fields, TraceRow& row) override {
+    TraceJob& job = row.job;
+    job.job_id = fields.text("job_name");
+    if (job.job_id.empty()) fields.refuse("job_name", "a name");
+    job.user = fields.text("organization");
+    job.gpu_type = fields.text("gpu_model");
+    job.partition = fields.text("job_type");
+    if (has_column("job_type")) job.priority = job.partition == "HP" ? 1 : 0;
+    const double workers = static_cast<double>(fields.integer("worker_num", kGpuCounts));
+    const double each = fields.number("gpu_request", sim::above(0));
+    job.gpus = workers * std::ceil(each);
+    if (!kGpuCounts.contains(job.gpus)) fields.refuse("gpu_request", "at most a million GPUs together");
+    if (each < 1) job.gpu_fraction = each;
+    if (const auto cores = fields.maybe_number("cpu_request", kCpuCounts)) job.cpus = *cores * workers;
+    job.submit_s = fields.number("submit_time", kDates);
+    job.duration_s = fields.number("duration", kDurations);
+  }
+};
+
 }  // namespace
 
+std::unique_ptr<TraceReader> open_alibaba_gpu_2025(const std::string& path) { return std::make_unique<Gpu2025>(path); }
+std::unique_ptr<TraceReader> open_alibaba_spot_2026(const std::string& path) { return std::make_unique<Spot2026>(path); }
 std::unique_ptr<TraceReader> open_alibaba_pai_2020(const std::string& path) { return std::make_unique<Pai2020>(path); }
 std::unique_ptr<TraceReader> open_alibaba_gpu_2023(const std::string& path) { return std::make_unique<Gpu2023>(path); }
 

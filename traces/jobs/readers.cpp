@@ -61,12 +61,23 @@ std::span<const TraceReaderEntry> trace_readers() {
        {},
        "job_id,submit_s,gpus,duration_s,priority,user,partition,walltime_s,status",
        open_sacct},
+      {"kubernetes",
+       "job lists of Kubernetes: kubectl get -o json of Kueue's Workloads, Volcano's Jobs or batch Jobs",
+       {},
+       "job_id,submit_s,gpus,duration_s,priority,user,gpu_type,cpus,memory_bytes,partition,walltime_s,status",
+       open_kubernetes},
       {"alibaba-pai-2020", "Alibaba's PAI cluster of 2020, pai_task_table.csv",
        "get pai_task_table.tar.gz as cluster-trace-gpu-v2020 of the GitHub repository alibaba/clusterdata says, and unpack it",
        "job_id,submit_s,gpus,duration_s,gpu_type,gpu_fraction,cpus,memory_bytes,status", open_alibaba_pai_2020},
       {"alibaba-gpu-2023", "Alibaba's GPU-sharing cluster of 2023, openb_pod_list_*.csv",
        "get cluster-trace-gpu-v2023/csv of the GitHub repository alibaba/clusterdata",
        "job_id,submit_s,gpus,duration_s,gpu_type,gpu_fraction,cpus,memory_bytes,partition,status", open_alibaba_gpu_2023},
+      {"alibaba-gpu-2025", "Alibaba's inference services of 2025 with GPUs apart, disaggregated_DLRM_trace.csv",
+       "get cluster-trace-gpu-v2025 of the GitHub repository alibaba/clusterdata",
+       "job_id,submit_s,gpus,duration_s,user,cpus,memory_bytes,partition", open_alibaba_gpu_2025},
+      {"alibaba-spot-2026", "Alibaba's jobs on spot and guaranteed GPUs of 2026, job_info_df.csv",
+       "get cluster-trace-v2026-spot-gpu of the GitHub repository alibaba/clusterdata",
+       "job_id,submit_s,gpus,duration_s,priority,user,gpu_type,gpu_fraction,cpus,partition", open_alibaba_spot_2026},
   };
   return kReaders;
 }

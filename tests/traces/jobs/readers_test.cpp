@@ -186,6 +186,92 @@ TEST_CASE("alibaba-gpu-2023: a pod runs from scheduled_time to deletion_time") {
   CHECK_THAT(got.report, Contains("dropped: deletion_time: expected a date after scheduled_time; line 6"));
 }
 
+TEST_CASE("alibaba-gpu-2025: instances of services; those without GPUs, or with an end beyond the trace, are dropped") {
+  // 120 GiB are 120 x 2^30 = 128849018880 bytes; scheduled 29 s after its creation, it served 1435760 - 1435629 = 131 s.
+  const Imported got = import_text("alibaba-gpu-2025",
+                                   "instance_sn,role,app_name,cpu_request,gpu_request,memory_request,creation_time,"
+                                   "scheduled_time,deletion_time\n"
+                                   "instance_1,HN,app_0,12,1,120.0,1435600.0,1435629.0,1435760.0\n"
+                                   "instance_2,HN,app_0,12,1,120.0,,,\n"
+                                   "instance_3,HN,app_0,12,1,120.0,1435600.0,1435629.0,NaN\n"
+                                   "instance_4,CN,app_1,64,0,320.0,1435629.0,1435629.0,1435760.0\n");
+  CHECK(got.csv ==
+        "job_id,submit_s,gpus,duration_s,user,cpus,memory_bytes,partition\n"
+        "instance_1,1435600,1,131,app_0,12,128849018880,HN\n");
+  CHECK_THAT(got.report, Contains("dropped: gpu_request") && Contains("dropped: deletion_time") &&
+                             Contains("inference services, no training"));
+}
+
+TEST_CASE("alibaba-spot-2026: GPUs of a job are those of a worker times workers; HP before Spot") {
+  // Sixteen workers with a GPU and 15 cores each: 16 GPUs, 240 cores. Two workers with half a GPU each hold two.
+  const Imported got =
+      import_text("alibaba-spot-2026",
+                  "job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,job_type\n"
+                  "239255,13,A10,20,1,1,0,2764799,HP\n"
+                  "437260,57,A100-SXM4-80GB,15,1,16,9589663,41060,Spot\n"
+                  "437261,57,A10,15,0.5,2,9589663,41060,Spot\n"
+                  "437262,57,A10,15,8,1000000,9589663,41060,Spot\n"
+                  "437263,57,A10,15,8,1,9589663,0,Spot\n");
+  CHECK(got.csv ==
+        "job_id,submit_s,gpus,duration_s,priority,user,gpu_type,gpu_fraction,cpus,partition\n"
+        "239255,0,1,2764799,1,13,A10,,20,HP\n"
+        "437260,9589663,16,41060,0,57,A100-SXM4-80GB,,240,Spot\n"
+        "437261,9589663,2,41060,0,57,A10,0.5,30,Spot\n");
+  CHECK_THAT(got.report, Contains("at most a million GPUs together") && Contains("dropped: duration"));
+}
+
+TEST_CASE("kubernetes: Workloads of Kueue, Jobs of Volcano and of batch") {
+  const auto pods = [](const std::string& resources) {
+    return R"("template": {"spec": {"nodeSelector": {"nvidia.com/gpu.product": "A100"}, "containers": [{"resources": )" +
+           resources + "}, {\"name\": \"sidecar\"}]}}";
+  };
+  const auto item = [](const std::string& api, const std::string& kind, const std::string& name, const std::string& rest) {
+    return R"({"apiVersion": ")" + api + R"(", "kind": ")" + kind + R"(", "metadata": {"namespace": "vision", "name": ")" + name +
+           R"(", "creationTimestamp": "2026-03-01T00:00:00Z", "labels": {"kueue.x-k8s.io/queue-name": "lab"}}, )" + rest + "}";
+  };
+  const std::string gpus = R"({"limits": {"nvidia.com/gpu": 2, "cpu": "9"}, "requests": {"cpu": "500m", "memory": "1Gi"}})";
+  const std::string ended =
+      R"({"type": "Finished", "status": "True", "lastTransitionTime": "2026-03-01T00:11:00Z", "reason": "Succeeded"})";
+  const std::string admitted = R"({"type": "Admitted", "status": "True", "lastTransitionTime": "2026-03-01T00:01:00Z"})";
+  const std::string kueue =
+      R"("spec": {"queueName": "gpus", "priority": -5, "maximumExecutionTimeSeconds": 3600, "podSets": [{"count": 3, )" +
+      pods(gpus) + "}]}, ";
+  const Imported got = import_text(
+      "kubernetes",
+      R"({"apiVersion": "v1", "items": [)" +
+          item("kueue.x-k8s.io/v1beta1", "Workload", "w",
+               kueue + R"("status": {"conditions": [)" + admitted + "," + ended + "]}") +
+          ",\n" + item("kueue.x-k8s.io/v1beta1", "Workload", "waits", kueue + R"("status": {"conditions": []})") + ",\n" +
+          item("kueue.x-k8s.io/v1beta1", "Workload", "runs", kueue + R"("status": {"conditions": [)" + admitted + "]}") + ",\n" +
+          item("batch.volcano.sh/v1alpha1", "Job", "v",
+               R"("spec": {"queue": "q", "tasks": [{"replicas": 1, )" + pods("{}") + R"(}, {"replicas": 4, )" + pods(gpus) +
+                   R"(}]}, "status": {"state": {"phase": "Completed"}, "conditions": [
+                    {"status": "Pending", "lastTransitionTime": "2026-03-01T00:00:10Z"},
+                    {"status": "Running", "lastTransitionTime": "2026-03-01T00:00:20Z"},
+                    {"status": "Restarting", "lastTransitionTime": "2026-03-01T00:01:00Z"},
+                    {"status": "Running", "lastTransitionTime": "2026-03-01T00:02:00Z"},
+                    {"status": "Completed", "lastTransitionTime": "2026-03-01T01:02:00.5+00:00"}]})") +
+          ",\n" +
+          item("batch/v1", "Job", "b",
+               R"("spec": {"activeDeadlineSeconds": 60, "parallelism": 2, )" + pods(gpus) +
+                   R"(}, "status": {"startTime": "2026-03-01T00:05:00Z", "conditions": [
+                    {"type": "Failed", "status": "True", "lastTransitionTime": "2026-03-01T00:06:10Z"}]})") +
+          ",\n" + item("v1", "Pod", "p", R"("spec": {}, "status": {})") + ",\n" +
+          item("batch/v1", "Job", "cpu", R"("spec": {)" + pods(R"({"limits": {"cpu": "many"}})") + R"(}, "status": {})") + "]}");
+  // 2026-03-01: 56 x 365 + 14 leap days (1972 to 2024) + 59 = 20,513 days x 86,400 s = 1772323200. Kueue's: 3 pods of 2 GPUs,
+  // half a core (the request, not the limit) and 2^30 bytes, from 1 to 11 min. Volcano's ran twice: the last run is an hour and
+  // half a second.
+  CHECK(got.csv ==
+        "job_id,submit_s,gpus,duration_s,priority,user,gpu_type,cpus,memory_bytes,partition,walltime_s,status\n"
+        "vision/w,1772323200,6,600,-5,vision,A100,1.5,3221225472,gpus,3600,Succeeded\n"
+        "vision/v,1772323200,8,3600.5,,vision,A100,2,4294967296,q,,Completed\n"
+        "vision/b,1772323200,4,70,,vision,A100,1,2147483648,lab,70,Failed\n");
+  CHECK_THAT(got.report, Contains("a job that was admitted and has started") && Contains("a job that has ended; line") &&
+                             Contains("a Workload of kueue.x-k8s.io, or a Job of batch.volcano.sh or batch") &&
+                             Contains("a quantity like 2, 500m or 8Gi") && Contains("1 repaired: walltime_s") &&
+                             Contains("1 jobs ran more than once"));
+}
+
 TEST_CASE("swf: the fields of version 2.2") {
   // 512 KiB on each of 4 processors: 2097152 bytes; job 3 has no requested memory, but used 100 KiB on each of its 2.
   const Imported got = import_text("swf",
@@ -246,7 +332,7 @@ TEST_CASE("files that are something else say what they are") {
   CHECK_THAT(refusal("philly", "timestamp\tduration\tnum_gpus\n"), Contains("found tabs"));
   CHECK_THAT(refusal("philly", "timestamp,duration\n"), Contains("expected a column \"num_gpus\""));
   CHECK_THAT(refusal("philly", ""), Contains("an empty file"));
-  for (const char* format : {"philly", "swf", "gavel", "batsim", "philly-json"}) {
+  for (const char* format : {"philly", "swf", "gavel", "batsim", "philly-json", "kubernetes", "alibaba-spot-2026"}) {
     CAPTURE(format);
     CHECK_THAT(refusal(format, "PK\x03\x04rest"), Contains("a zip archive"));
     CHECK_THAT(refusal(format, "\xFF\xFEt"), Contains("text in UTF-16"));
@@ -254,6 +340,7 @@ TEST_CASE("files that are something else say what they are") {
   }
   CHECK_THAT(refusal("swf", std::string("1 2\0 3", 6)), Contains("a NUL character"));
   CHECK_THAT(refusal("swf", std::string((1u << 20) + 1, '1')), Contains("lines of at most 1 MiB"));
+  CHECK_THAT(refusal("kubernetes", "{\"kind\": \"List\"}"), Contains("expected a key \"items\""));
   CHECK_THAT(refusal("batsim", "{\"jobs\": []}"), Contains("expected a key \"profiles\""));
   CHECK_THAT(refusal("batsim", "{\"jobs\": 3, \"profiles\": {}}"), Contains("a list or an object at \"jobs\""));
   CHECK_THAT(refusal("philly-json", "[{\"jobid\": \"a\""), Contains("expected the end of this value, found the end of the file"));

@@ -1,0 +1,267 @@
+#include "policies/queue/slurm.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "policies/queue/job_plan.hpp"
+#include "sim/base/units.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+const std::vector<sim::Group>& groups_of_entry(const sim::QueueJob& job) {
+  const int entry = job.service.entry >= 0 ? job.service.entry : job.first_fitting_entry;
+  return job.menu.ranked[static_cast<std::size_t>(entry)].configuration.groups;
+}
+
+/// The first multiple that is not before.
+double next_multiple(double date_s, double interval_s) { return sim::on_date_grid(std::ceil(date_s / interval_s) * interval_s); }
+
+bool is_multiple(double date_s, double interval_s) { return next_multiple(date_s, interval_s) == date_s; }
+
+}  // namespace
+
+/// Counts what it has used so far.
+void Slurm::tell(sim::JobSlot slot, double now_s) {
+  Seat& seat = seats_[slot];
+  usage_device_s_[seat.user] += seat.groups.front().workers * (now_s - seat.told_s);
+  seat.told_s = now_s;
+}
+
+/// The job's place in the books, as its state says. Whose devices the queue did not choose has the first that are free.
+void Slurm::settle(const sim::QueueView& view, sim::JobSlot slot) {
+  const sim::QueueJob& job = view.jobs[slot];
+  Seat& seat = seats_[slot];
+  const std::size_t user = users_.try_emplace(job.job.user, users_.size()).first->second;
+  if (usage_device_s_.size() < users_.size()) usage_device_s_.resize(users_.size());
+  changed_ = backfill_due_ = true;
+  if (job.service.state == sim::JobState::queued) {
+    if (waiting_.contains(slot) || later_.contains(slot)) return;
+    const bool stopped = std::find(running_.begin(), running_.end(), slot) != running_.end();
+    if (stopped) tell(slot, view.now_s);
+    std::erase(running_, slot);
+    seat = {.groups = groups_of_entry(job), .user = user};
+    if (stopped && parameters_.requeue_s > 0)
+      later_.put(slot, sim::on_date_grid(view.now_s + parameters_.requeue_s), job.number);
+    else
+      waiting_.put(slot, -priority(view, slot), job.number);
+    return;
+  }
+  const std::vector<sim::Group>& groups = groups_of_entry(job);
+  waiting_.remove(slot);
+  later_.remove(slot);
+  if (std::find(running_.begin(), running_.end(), slot) != running_.end()) {
+    if (seat.groups == groups) return;
+    tell(slot, view.now_s);
+    std::erase(running_, slot);
+  }
+  seat.user = user;
+  seat.groups = groups;
+  seat.held.clear();
+  seat.started_s = seat.told_s = view.now_s;
+  seat.ends_s = end_of(view.now_s, durations_.remaining_s(view, slot));
+  Pass pass;
+  free_of(view, pass);
+  for (const sim::Group& group : groups) {
+    seat.held.push_back(pass.free[index(group.pool)].neighbours(group.workers));
+    pass.free[index(group.pool)].remove(seat.held.back());
+  }
+  running_.push_back(slot);
+}
+
+void Slurm::read(const sim::QueueView& view) {
+  if (capacity_.empty()) capacity_ = pool_sizes(*view.cluster);
+  if (seats_.size() < view.jobs.size()) seats_.resize(view.jobs.size());
+  for (const sim::JobSlot slot : view.ended) {
+    waiting_.remove(slot);
+    later_.remove(slot);
+    if (std::find(running_.begin(), running_.end(), slot) != running_.end()) tell(slot, view.now_s);
+    std::erase(running_, slot);
+    seats_[slot] = {};
+    changed_ = backfill_due_ = true;
+  }
+  for (const std::span<const sim::JobSlot> slots : {view.queued, view.started, view.changed})
+    for (const sim::JobSlot slot : slots)
+      if (view.jobs[slot].service.state < sim::JobState::finished) settle(view, slot);
+  while (!later_.empty() && later_.first().key <= view.now_s) {
+    const sim::JobSlot slot = later_.first().slot;
+    later_.remove(slot);
+    waiting_.put(slot, -priority(view, slot), view.jobs[slot].number);
+    changed_ = backfill_due_ = true;
+  }
+  // Nodes go and come back without a word about any job.
+  std::vector<int> up(view.free_devices.begin(), view.free_devices.end());
+  for (const sim::JobSlot slot : running_)
+    for (const sim::Group& group : seats_[slot].groups) up[index(group.pool)] += group.workers;
+  if (up != up_) changed_ = backfill_due_ = true;
+  up_ = std::move(up);
+}
+
+/// The books number devices for themselves: those that nobody holds, from the first on, are as many as there are free.
+void Slurm::free_of(const sim::QueueView& view, Pass& pass) const {
+  const std::size_t pools = view.cluster->pools.size();
+  pass = {.free = std::vector<DeviceRow>(pools), .all = std::vector<DeviceRow>(pools), .blocked = std::vector<char>(pools)};
+  for (const sim::JobSlot slot : running_) {
+    const Seat& seat = seats_[slot];
+    for (std::size_t g = 0; g < seat.held.size(); ++g) pass.all[index(seat.groups[g].pool)].add(seat.held[g]);
+  }
+  for (std::size_t p = 0; p < pools; ++p) {
+    int left = view.free_devices[p];
+    for (std::size_t device = 0; left > 0; ++device) {
+      if (pass.all[p].has(device)) continue;
+      pass.free[p].insert(device);
+      --left;
+    }
+    pass.all[p].add(pass.free[p]);
+  }
+}
+
+// priority/multifactor.
+
+/// Fair Tree with one level: users in order of their usage, the least first; those of equal usage rank alike.
+double Slurm::share_of(std::size_t user) const {
+  const double own = usage_device_s_[user];
+  const auto less = std::count_if(usage_device_s_.begin(), usage_device_s_.end(), [own](double other) { return other < own; });
+  return 1 - static_cast<double>(less) / static_cast<double>(usage_device_s_.size());
+}
+
+double Slurm::priority(const sim::QueueView& view, sim::JobSlot slot) const {
+  const sim::QueueJob& job = view.jobs[slot];
+  const SlurmParameters& p = parameters_;
+  double points = 0;
+  if (p.weight_age > 0) points += p.weight_age * std::min(1.0, (view.now_s - job.job.submit_s) / p.max_age_s);
+  if (p.weight_size > 0) {
+    const sim::Group& group = groups_of_entry(job).front();
+    const double part = std::min(1.0, static_cast<double>(group.workers) / capacity_[index(group.pool)]);
+    points += p.weight_size * (p.favor_small ? 1 - part : part);
+  }
+  if (p.weight_fair_share > 0) points += p.weight_fair_share * share_of(seats_[slot].user);
+  constexpr double kTier = 1e12;  // above all that the weights can give
+  return points + (p.tiers ? kTier * job.job.priority : 0);
+}
+
+/// Usage decays, and what runs adds to it; then all who wait have new priorities.
+void Slurm::reckon(const sim::QueueView& view) {
+  if (view.now_s < next_calc_s_) return;
+  const SlurmParameters& p = parameters_;
+  for (double& usage : usage_device_s_) usage *= std::exp2(-(view.now_s - calculated_s_) / p.half_life_s);
+  calculated_s_ = view.now_s;
+  for (const sim::JobSlot slot : running_) tell(slot, view.now_s);
+  next_calc_s_ = next_multiple(view.now_s + p.calc_s / 2, p.calc_s);
+  std::vector<sim::JobSlot> slots;
+  for (const OrderedQueue::Item& item : waiting_) slots.push_back(item.slot);
+  for (const sim::JobSlot slot : slots) waiting_.put(slot, -priority(view, slot), view.jobs[slot].number);
+  changed_ = backfill_due_ = true;
+}
+
+// The passes.
+
+bool Slurm::start(const sim::QueueView& view, sim::JobSlot slot, Pass& pass, sim::QueueAnswer& answer) {
+  Seat& seat = seats_[slot];
+  std::vector<DeviceRow> held;
+  for (const sim::Group& group : seat.groups) {
+    DeviceRow& free = pass.free[index(group.pool)];
+    const bool fits = pass.blocked[index(group.pool)] == 0 && free.count() >= group.workers;
+    held.push_back(fits ? free.neighbours(group.workers) : DeviceRow());
+    free.remove(held.back());
+    if (fits) continue;
+    for (std::size_t g = 0; g < held.size(); ++g) pass.free[index(seat.groups[g].pool)].add(held[g]);
+    return false;
+  }
+  seat.held = std::move(held);
+  seat.started_s = seat.told_s = view.now_s;
+  seat.ends_s = end_of(view.now_s, durations_.remaining_s(view, slot));
+  waiting_.remove(slot);
+  running_.push_back(slot);
+  answer.starts.push_back({.job = slot, .entry = view.jobs[slot].first_fitting_entry, .placement = parameters_.placement});
+  return true;
+}
+
+void Slurm::main_pass(const sim::QueueView& view, Pass& pass, sim::QueueAnswer& answer) {
+  for (auto next = waiting_.begin(); next != waiting_.end();) {
+    const sim::JobSlot slot = (next++)->slot;
+    if (start(view, slot, pass, answer)) continue;
+    const std::size_t pool = index(seats_[slot].groups.front().pool);
+    if (pass.blocked[pool] == 0) {
+      answer.heads.push_back(slot);
+      if (parameters_.preempt) preempt_for(view, slot, pass, answer);
+    }
+    pass.blocked[pool] = 1;
+    if (std::find(pass.blocked.begin(), pass.blocked.end(), 0) == pass.blocked.end()) return;
+  }
+}
+
+/// Jobs of smaller tiers are taken away one after the other until the job fits; then once more, the last first and then those
+/// with the most of the devices that it would have had (preempt_reorder_count 1). Who holds none of them is left alone.
+void Slurm::preempt_for(const sim::QueueView& view, sim::JobSlot slot, const Pass& pass, sim::QueueAnswer& answer) {
+  const Seat& seat = seats_[slot];
+  const sim::Group& group = seat.groups.front();
+  DeviceRow coming = pass.free[index(group.pool)];
+  std::vector<sim::JobSlot> victims;
+  for (const sim::JobSlot other : running_) {
+    const Seat& theirs = seats_[other];
+    if (theirs.groups.front().pool != group.pool) continue;
+    if (theirs.leaves || view.jobs[other].service.state == sim::JobState::checkpointing)
+      coming.add(theirs.held.front());
+    else if (view.jobs[other].service.state == sim::JobState::running &&
+             view.jobs[other].job.priority < view.jobs[slot].job.priority)
+      victims.push_back(other);
+  }
+  if (coming.count() >= group.workers) return;  // it waits for those that let go
+  std::stable_sort(victims.begin(), victims.end(), [&](sim::JobSlot a, sim::JobSlot b) {
+    if (parameters_.youngest_first) return seats_[a].started_s > seats_[b].started_s;
+    const double tier_a = view.jobs[a].job.priority, tier_b = view.jobs[b].job.priority;
+    return tier_a != tier_b ? tier_a < tier_b : seats_[a].groups.front().workers < seats_[b].groups.front().workers;
+  });
+  DeviceRow wanted;
+  for (const bool again : {false, true}) {
+    DeviceRow free = coming;
+    std::size_t used = 0;
+    while (free.count() < group.workers && used < victims.size()) free.add(seats_[victims[used++]].held.front());
+    if (free.count() < group.workers) return;
+    wanted = free.neighbours(group.workers);
+    if (again) break;
+    std::rotate(victims.begin(), victims.begin() + static_cast<std::ptrdiff_t>(used) - 1,
+                victims.begin() + static_cast<std::ptrdiff_t>(used));
+    std::stable_sort(victims.begin() + 1, victims.end(), [&](sim::JobSlot a, sim::JobSlot b) {
+      return wanted.both(seats_[a].held.front()).count() > wanted.both(seats_[b].held.front()).count();
+    });
+  }
+  for (const sim::JobSlot other : victims) {
+    if (!wanted.meets(seats_[other].held.front())) continue;
+    seats_[other].leaves = true;
+    answer.preempts.push_back(other);
+  }
+}
+
+void Slurm::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
+  read(view);
+  const bool ages = parameters_.weight_fair_share > 0 || parameters_.weight_age > 0;
+  if (ages) reckon(view);
+  const bool main_due = changed_ && view.now_s > passed_s_ && is_multiple(view.now_s, parameters_.interval_s);
+  if (planned_s_ <= view.now_s) backfill_due_ = true;
+  const bool plan_due = parameters_.backfill && backfill_due_ && view.now_s > backfilled_s_ &&
+                        is_multiple(view.now_s, parameters_.backfill_interval_s);
+  if (main_due || plan_due) {
+    Pass pass;
+    free_of(view, pass);
+    if (main_due) main_pass(view, pass, answer);
+    if (plan_due) backfill_pass(view, pass, answer);
+    if (main_due) changed_ = false;
+    if (main_due) passed_s_ = view.now_s;
+    if (plan_due) backfill_due_ = false;
+    if (plan_due) backfilled_s_ = view.now_s;
+  }
+  if (!later_.empty()) answer.wake_at_s = later_.first().key;
+  if (waiting_.empty()) return;
+  const auto wake = [&](double date_s, double interval_s) {
+    if (date_s == sim::kNever) return;
+    answer.wake_at_s = std::min(answer.wake_at_s, next_multiple(std::max(date_s, view.now_s + sim::kDateGrid), interval_s));
+  };
+  if (changed_) wake(view.now_s, parameters_.interval_s);
+  if (parameters_.backfill) wake(backfill_due_ ? view.now_s : planned_s_, parameters_.backfill_interval_s);
+  if (ages) wake(next_calc_s_, 1);
+}
+
+}  // namespace rehearse::policies

@@ -1,0 +1,157 @@
+// Slurm's scheduler against schedules worked by hand, and what holds of it for all jobs.
+#include "policies/queue/slurm.hpp"
+
+#include <rapidcheck/catch.h>
+
+#include <catch2/catch.hpp>
+
+#include "tests/sim/replay/toy.hpp"
+
+using namespace rehearse::policies;
+using namespace toy;
+
+namespace {
+
+Job limited(Job job, double walltime_s) {
+  job.walltime_s = walltime_s;
+  return job;
+}
+
+Job tiered(Job job, double priority) {
+  job.priority = priority;
+  return job;
+}
+
+Job of_user(Job job, const std::string& user) {
+  job.user = user;
+  return job;
+}
+
+World pool(int gpus) { return World{.cluster = cluster({{1, gpus}})}; }
+
+DeviceRow row(std::initializer_list<std::size_t> devices) {
+  DeviceRow result;
+  for (const std::size_t device : devices) result.insert(device);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("neighbours: the shortest stretch that is long enough, else the longest first", "[slurm]") {
+  const DeviceRow free = row({0, 1, 2, 5, 6, 63, 64, 65, 66});
+  CHECK(free.neighbours(2).both(row({5, 6})).count() == 2);
+  CHECK(free.neighbours(3).both(row({0, 1, 2})).count() == 3);
+  // Six: the four from 63 on, then two of the stretch of two.
+  CHECK(free.neighbours(6).both(row({63, 64, 65, 66, 5, 6})).count() == 6);
+}
+
+TEST_CASE("slurm: passes a second apart, and nobody passes the first in line", "[slurm]") {
+  // 2 GPUs. a (2 GPUs) comes at 0.25 and is seen at 1: 1..3.5. b (2) comes at 2, and is seen at 4: 4..5. c (1) comes at 2.5, fits
+  // nowhere before b, and is seen at 5 with b's end.
+  World world = pool(2);
+  Slurm queue({});
+  world.run({rigid("a", 0.25, 2, 2.5), rigid("b", 2, 2, 1), rigid("c", 2.5, 1, 1)}, queue);
+  CHECK(world.keeper.of("a").start_s == 1);
+  CHECK(world.keeper.of("b").start_s == 4);
+  CHECK(world.keeper.of("c").start_s == 5);
+}
+
+TEST_CASE("slurm: who overtakes must let go of what is reserved, on the devices that are reserved", "[slurm]") {
+  // 4 GPUs, by number. a has 0 1 until 100, b 2 until 10 by its limit, and 3 is free. c wants 2: 2 and 3 from 10 on. d (1 GPU)
+  // would run until 9 and starts on 3; e would until 12 and does not, though it starts at 10 + 5 = 15, when c is done.
+  World world = pool(4);
+  Slurm queue({.backfill = true, .backfill_interval_s = 1, .resolution_s = 1, .precision_s = 0});
+  world.run({limited(rigid("a", 0, 2, 100), 100), limited(rigid("b", 0, 1, 10), 10), limited(rigid("c", 1, 2, 5), 5),
+             limited(rigid("d", 2, 1, 7), 7), limited(rigid("e", 3, 1, 4), 9)},
+            queue);
+  CHECK(world.keeper.of("c").start_s == 10);
+  CHECK(world.keeper.of("d").start_s == 2);
+  CHECK(world.keeper.of("e").start_s == 15);
+}
+
+TEST_CASE("slurm: ends that lie together are expected together, so that a reservation may be late", "[slurm]") {
+  // 3 GPUs, by number: a has 0 until 20, b 1 until 50. c wants 2: on 0 and 2 from 20 on. But ends up to 60, the second multiple
+  // of 30 s after a's, count together, and then it is on 0 and 1 from 50 on. So d, on 2 for 43 s, may start at 2; else after c,
+  // at 25.
+  for (const double precision_s : {0.0, 30.0}) {
+    World world = pool(3);
+    Slurm queue({.backfill = true, .backfill_interval_s = 1, .resolution_s = 1, .precision_s = precision_s});
+    world.run({limited(rigid("a", 0, 1, 20), 20), limited(rigid("b", 0, 1, 50), 50), limited(rigid("c", 1, 2, 5), 5),
+               limited(rigid("d", 2, 1, 43), 43)},
+              queue);
+    CHECK(world.keeper.of("d").start_s == (precision_s == 0 ? 25 : 2));
+  }
+}
+
+TEST_CASE("slurm: smaller tiers give way, those of the fewest devices first, and come back after a delay", "[slurm]") {
+  // 4 GPUs: big (2), small (1) and other (1) run. urgent wants 1 at 5: small, of the fewest and the first of these, is stopped;
+  // urgent starts in the pass at 6, runs until 8. small may start again 20 s after it was stopped, at 25, and begins
+  // anew: 25..125.
+  World world = pool(4);
+  Slurm queue({.tiers = true, .preempt = true, .requeue_s = 20});
+  world.checkpoints.preemption = Preemption::lose;
+  world.run({tiered(rigid("big", 0, 2, 100), 1), tiered(rigid("small", 0, 1, 100), 1), tiered(rigid("other", 0, 1, 100), 1),
+             tiered(rigid("urgent", 5, 1, 2), 2)},
+            queue);
+  CHECK(world.keeper.of("urgent").start_s == 6);
+  CHECK(world.keeper.of("big").preemptions == 0);
+  CHECK(world.keeper.of("small").preemptions == 1);
+  CHECK(world.keeper.of("small").end_s == 125);
+}
+
+TEST_CASE("slurm: of small jobs first, and of users those who have used least", "[slurm]") {
+  // 2 GPUs, a until 10. Then wide (2) came before narrow (1): narrow is first, 10..20, and wide waits for both GPUs.
+  World world = pool(2);
+  Slurm by_size({.weight_size = 1, .favor_small = true});
+  world.run({rigid("a", 0, 2, 10), rigid("wide", 1, 2, 1), rigid("narrow", 2, 1, 10)}, by_size);
+  CHECK(world.keeper.of("narrow").start_s == 10);
+  CHECK(world.keeper.of("wide").start_s == 20);
+
+  // 1 GPU. ann's first job runs 0..7; usage is reckoned every 5 s: at 5 she has used 5 device-seconds, bob nothing. Her second
+  // came before his, and starts after it.
+  World second = pool(1);
+  Slurm by_share({.weight_fair_share = 1, .calc_s = 5});
+  second.run({of_user(rigid("ann-1", 0, 1, 7), "ann"), of_user(rigid("ann-2", 1, 1, 10), "ann"),
+              of_user(rigid("bob-1", 2, 1, 10), "bob")},
+             by_share);
+  CHECK(second.keeper.of("bob-1").start_s == 7);
+  CHECK(second.keeper.of("ann-2").start_s == 17);
+}
+
+TEST_CASE("slurm: every job ends, and no plan delays the first in line", "[slurm]") {
+  rc::prop("all end, whatever is set", [] {
+    const auto jobs = *rc::gen::container<std::vector<std::tuple<int, int, int, int>>>(
+        rc::gen::tuple(rc::gen::inRange(0, 40), rc::gen::inRange(1, 7), rc::gen::inRange(1, 30), rc::gen::inRange(0, 3)));
+    const bool preempt = *rc::gen::arbitrary<bool>(), backfill = *rc::gen::arbitrary<bool>();
+    std::vector<Job> listed;
+    int date_s = 0;
+    for (const auto& [gap, gpus, length, tier] : jobs)
+      listed.push_back(tiered(limited(rigid(std::to_string(listed.size()), date_s += gap, gpus, length), length + tier), tier));
+    if (listed.empty()) return;
+    World world = pool(7);
+    Slurm queue({.backfill = backfill,
+                 .backfill_interval_s = 1,
+                 .resolution_s = 1,
+                 .precision_s = 0,
+                 .tiers = preempt,
+                 .preempt = preempt,
+                 .requeue_s = 3,
+                 .weight_fair_share = backfill ? 0.0 : 1.0,
+                 .calc_s = 7});
+    world.run(listed, queue);
+    for (const Job& job : listed) RC_ASSERT(world.keeper.of(job.name).state == JobState::finished);
+  });
+  // Limits that are the lengths: a plan of all jobs in front of it is kept, so that the first in line starts when it would alone.
+  rc::prop("the first that waits is not delayed", [] {
+    const int length = *rc::gen::inRange(5, 40), gpus = *rc::gen::inRange(2, 8);
+    std::vector<Job> listed{limited(rigid("runs", 0, 4, length), length), limited(rigid("first", 1, gpus, 5), 5)};
+    const auto others =
+        *rc::gen::container<std::vector<std::pair<int, int>>>(rc::gen::pair(rc::gen::inRange(1, 8), rc::gen::inRange(1, 60)));
+    for (const auto& [wanted, lasts] : others)
+      listed.push_back(limited(rigid("o" + std::to_string(listed.size()), 2, wanted, lasts), lasts));
+    World world = pool(7);
+    Slurm queue({.backfill = true, .backfill_interval_s = 1, .resolution_s = 1, .precision_s = 0});
+    world.run(listed, queue);
+    RC_ASSERT(world.keeper.of("first").start_s == (gpus <= 3 ? 1 : length));
+  });
+}
