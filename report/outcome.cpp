@@ -11,6 +11,7 @@
 #include "report/schedule_metrics.hpp"
 #include "report/statistics.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/large_table.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/base/units.hpp"
 
@@ -141,6 +142,7 @@ RunOutcome read_outcome(const std::string& path) {
   if (!file || std::fread(&outcome.metrics, sizeof outcome.metrics, 1, file.get()) != 1 ||
       std::fread(&count, sizeof count, 1, file.get()) != 1)
     fail(path);
+  sim::reserve_table(outcome.jobs, count);
   outcome.jobs.resize(count);
   if (count > 0 && std::fread(outcome.jobs.data(), sizeof(JobOutcome), count, file.get()) != count) fail(path);
   return outcome;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -24,11 +25,12 @@ class RowWriter {
 
   /// One field; fields of a row are separated by commas.
   RowWriter& text(std::string_view value);  ///< quoted where it must be (RFC 4180)
+  RowWriter& word(std::string_view value);  ///< as it stands: one of ours that needs no quotes, or fields that have theirs
   RowWriter& number(double value);          ///< shortest form that reads back; empty for NaN
   RowWriter& date(double value);            ///< sim::write_date; empty for NaN
   RowWriter& integer(std::int64_t value);
-  RowWriter& flag(bool value) { return text(value ? "true" : "false"); }
-  RowWriter& empty() { return text({}); }
+  RowWriter& flag(bool value) { return word(value ? "true" : "false"); }
+  RowWriter& empty() { return word({}); }
   void end_row();
   /// A whole line as it is.
   void line(std::string_view text);
@@ -36,12 +38,15 @@ class RowWriter {
   void close();
 
  private:
-  void separate();
+  /// Where the next field begins, behind its comma; it may take so many bytes, and ends with finish_field().
+  char* begin_field(std::size_t most_bytes);
+  RowWriter& finish_field(const char* end);
   void flush();
-  void fraction(double value);
+  char* write_fraction(double value, char* to);
   sim::OutputFile file_;
   bool is_closed_ = false;
-  fmt::memory_buffer buffer_;
+  std::unique_ptr<char[]> buffer_;
+  std::size_t capacity_ = 0, used_ = 0;
   bool first_ = true;
   /// The last fractions and their digits: a row of a job says some of its money three times.
   struct Fraction {

@@ -6,7 +6,9 @@
 #include "report/schedule_metrics.hpp"
 #include "report/statistics.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/large_table.hpp"
 #include "sim/base/units.hpp"
+#include "sim/io/csv.hpp"
 #include "sim/money/costs.hpp"
 
 namespace rehearse::report {
@@ -42,7 +44,11 @@ std::string how_to_write(std::string_view file) {
   return {};
 }
 
-RunRecorder::RunRecorder(RunRecorderSetup setup) : setup_(std::move(setup)) {
+RunRecorder::RunRecorder(RunRecorderSetup setup)
+    : setup_(std::move(setup)), run_fields_(fmt::format("{},{}", sim::csv_text(setup_.policy), setup_.repetition)) {
+  for (const sim::Pool& pool : setup_.cluster->pools) pool_fields_.push_back(sim::csv_text(pool.name));
+  sim::reserve_table(outcome_.jobs, setup_.known_jobs);
+  by_end_.reserve(setup_.known_jobs);
   jobs_ = open(setup_.cluster->carbon_g_per_kwh ? kJobsFileWithCarbon : kJobsFile, setup_.files.jobs);
   decisions_ = open(kDecisionsFile, setup_.files.decisions);
   events_ = open(kEventsFile, setup_.files.events);
@@ -63,6 +69,10 @@ std::unique_ptr<RowWriter> RunRecorder::open(const RecordFile& file, bool wanted
 
 std::string_view RunRecorder::pool_name(int pool) const {
   return pool < 0 ? std::string_view() : setup_.cluster->pools[static_cast<std::size_t>(pool)].name;
+}
+
+std::string_view RunRecorder::pool_field(int pool) const {
+  return pool < 0 ? std::string_view() : pool_fields_[static_cast<std::size_t>(pool)];
 }
 
 void RunRecorder::on_job(const sim::JobRecord& r) {
@@ -92,8 +102,10 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
   by_end_.push_back(static_cast<std::uint32_t>(r.number));
   if (outcome_.jobs.size() <= r.number) outcome_.jobs.resize(r.number + 1);
   outcome_.jobs[r.number] = outcome;
-  profile_of_.resize(outcome_.jobs.size(), nullptr);
-  if (job.work != sim::Work::rigid) profile_of_[r.number] = job.profile;
+  if (job.work != sim::Work::rigid) {
+    profile_of_.resize(std::max(profile_of_.size(), outcome_.jobs.size()), nullptr);
+    profile_of_[r.number] = job.profile;
+  }
   if (!setup_.measure || setup_.measure->has(job.submit_s)) add_to_sums(r);
   if (jobs_) write_row(r, outcome);
   if (life_) write_life(r);
@@ -134,7 +146,7 @@ void RunRecorder::write_row(const sim::JobRecord& r, const JobOutcome& outcome) 
     out.text(job.profile->model).text(job.profile->dataset);
   else
     out.empty().empty();
-  out.date(job.submit_s).date(r.start_s).date(r.end_s).text(name_of(r.state)).text(name_of(r.reason)).text(pool_name(r.pool));
+  out.date(job.submit_s).date(r.start_s).date(r.end_s).word(name_of(r.state)).word(name_of(r.reason)).word(pool_field(r.pool));
   out.integer(r.workers).number(r.batch_size).number(r.epochs);
   if (job.has_deadline())
     out.number(job.deadline_s).flag(outcome.deadline_met);
@@ -165,7 +177,7 @@ void RunRecorder::write_predictions(const sim::JobRecord& r) {
   const sim::Prediction& p = r.choice->predicted;
   const auto row = [&](std::string_view quantity, double predicted, double actual) {
     if (std::isnan(predicted) || std::isnan(actual)) return;
-    begin(*predictions_).text(r.job->name).text(quantity).number(predicted).number(actual).end_row();
+    begin(*predictions_).text(r.job->name).word(quantity).number(predicted).number(actual).end_row();
   };
   row("time_s", p.time_s, r.end_s - r.start_s);
   row("epochs", p.epochs, r.epochs);
@@ -193,9 +205,9 @@ void RunRecorder::on_decision(const sim::DecisionRecord& r) {
   begin(*decisions_)
       .date(r.time_s)
       .text(r.job->name)
-      .text(r.decision)
+      .word(r.decision)
       .integer(r.rank)
-      .text(pool_name(c.groups.front().pool))
+      .word(pool_field(c.groups.front().pool))
       .integer(c.workers());
   decisions_->number(c.batch_size())
       .number(c.learning_rate)
@@ -229,7 +241,7 @@ void RunRecorder::on_stage(const sim::StageRecord& r) {
     begin(*stages_)
         .text(r.job->name)
         .integer(r.stage)
-        .text(pool_name(c.groups.front().pool))
+        .word(pool_field(c.groups.front().pool))
         .integer(c.workers())
         .number(c.batch_size())
         .number(c.learning_rate);
@@ -269,7 +281,7 @@ void RunRecorder::on_pool_sample(const sim::PoolSample& s) {
   if (!utilization_) return;
   begin(*utilization_)
       .date(s.time_s)
-      .text(pool_name(s.pool))
+      .word(pool_field(s.pool))
       .number(s.busy_devices)
       .number(s.allocated_devices)
       .integer(s.queued_jobs)
@@ -298,7 +310,7 @@ void RunRecorder::on_devices(double time_s, bool taken, const sim::Job& job, con
     for (const sim::NodeShare& share : layout[g])
       begin(*nodes_)
           .text(job.name)
-          .text(pool_name(c.groups[g].pool))
+          .word(pool_field(c.groups[g].pool))
           .integer(share.node)
           .number(share.devices * c.share.fraction)
           .date(start_s)
@@ -316,7 +328,7 @@ RunOutcome RunRecorder::finish(const sim::ReplayTotals& totals) {
   for (const sim::PoolTotals& pool : totals.pools) pools_usd += pool.jobs_usd;
   sim::check(std::abs(usd - pools_usd) <= 1e-9 * std::max(1e-9, pools_usd),
              "the money in the jobs' records is not what the pools earned");
-  for (std::size_t j = 0; j < outcome_.jobs.size() && setup_.profiling_usd; ++j)
+  for (std::size_t j = 0; j < profile_of_.size() && setup_.profiling_usd; ++j)
     if (profile_of_[j] != nullptr) outcome_.jobs[j].profiling_usd = setup_.profiling_usd(*profile_of_[j]);
   count_active_jobs(outcome_.jobs, by_end_);
   if (setup_.measure) std::erase_if(outcome_.jobs, [&](const JobOutcome& job) { return !setup_.measure->has(job.submit_s); });

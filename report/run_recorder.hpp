@@ -54,6 +54,7 @@ struct RunRecorderSetup {
   RecordFiles files;
   std::optional<MeasureWindow> measure;  ///< none: all jobs count
   const sim::Cluster* cluster = nullptr;
+  std::size_t known_jobs = 0;  ///< that will come at least, as far as is known beforehand
   /// What the job's manual configuration costs alone on an empty cluster, in dollars: added where a limit is broken.
   std::function<double(const sim::Job&)> reference_cost_usd;
   /// The job alone in that configuration; may be empty.
@@ -77,9 +78,10 @@ class RunRecorder final : public sim::Recorder {
   RunOutcome finish(const sim::ReplayTotals& totals);
 
  private:
-  RowWriter& begin(RowWriter& out) { return out.text(setup_.policy).integer(setup_.repetition); }
+  RowWriter& begin(RowWriter& out) { return out.word(run_fields_); }
   std::unique_ptr<RowWriter> open(const RecordFile& file, bool wanted) const;
   std::string_view pool_name(int pool) const;
+  std::string_view pool_field(int pool) const;
   void add_to_sums(const sim::JobRecord& record);
   void write_row(const sim::JobRecord& record, const JobOutcome& outcome);
   void write_curve(const sim::StageRecord& record);
@@ -87,10 +89,12 @@ class RunRecorder final : public sim::Recorder {
   void write_life(const sim::JobRecord& record);
 
   RunRecorderSetup setup_;
+  std::string run_fields_;                ///< with which each row begins, as they are written
+  std::vector<std::string> pool_fields_;  ///< likewise the pools' names
   std::unique_ptr<RowWriter> jobs_, decisions_, events_, stages_, curves_, predictions_, utilization_, life_, nodes_;
   std::unordered_map<std::string, double> taken_s_;  ///< when a job took the devices that it holds; only looked up
   RunOutcome outcome_;
-  std::vector<const sim::Profile*> profile_of_;  ///< of each job; null: a rigid one's
+  std::vector<const sim::Profile*> profile_of_;  ///< of each job up to the last that is not rigid; null: a rigid one's
   RunSums sums_;
   std::vector<std::uint32_t> by_end_;  ///< numbers of the jobs, as they end
 };

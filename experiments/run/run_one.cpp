@@ -82,6 +82,7 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                           .nodes = is_wanted(out.nodes)},
                                 .measure = scenario.measure,
                                 .cluster = &scenario.cluster,
+                                .known_jobs = jobs.size(),
                                 .reference_cost_usd = [&](const sim::Job& job) { return bundle.manual_alone_usd(job); },
                                 .reference_alone =
                                     [&](const sim::Job& job) {

@@ -1,6 +1,8 @@
 #include "policies/configure/from_history.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 
 #include "policies/configure/menu.hpp"
@@ -30,18 +32,68 @@ bool FromHistory::allowed(const ConfigureView& view, const sim::Configuration& c
   return false;
 }
 
+namespace {
+
+constexpr std::size_t kMostAnswers = 16;  // of a profile: whole menus
+
+/// Does nothing tell the jobs apart that a menu from past runs depends on?
+bool asks_the_same(const sim::Job& a, const sim::Job& b) {
+  const auto numbers = [](const sim::Job& job) {
+    return std::array{std::bit_cast<std::uint64_t>(job.target_accuracy),  // none is no number, which equals nothing
+                      std::bit_cast<std::uint64_t>(job.gpu_fraction),    std::bit_cast<std::uint64_t>(job.duration_s),
+                      std::bit_cast<std::uint64_t>(job.steps),           std::bit_cast<std::uint64_t>(job.batch_size),
+                      std::bit_cast<std::uint64_t>(job.epochs),          std::bit_cast<std::uint64_t>(job.readings),
+                      std::bit_cast<std::uint64_t>(job.deadline_s),      std::bit_cast<std::uint64_t>(job.cost_limit_usd)};
+  };
+  return a.work == b.work && a.gpus == b.gpus && a.pool == b.pool && a.objective == b.objective && a.stop == b.stop &&
+         numbers(a) == numbers(b);
+}
+
+/// Are these all that the history has of the profile?
+bool are_runs_of(const sim::Profile& profile, const RunHistory& history, const std::vector<PastRun>& runs) {
+  std::size_t at = 0;
+  for (const PastRun& run : history.runs()) {
+    if (!workloads::is_of(run, profile)) continue;
+    if (at == runs.size() || runs[at] != run) return false;
+    ++at;
+  }
+  return at == runs.size();
+}
+
+}  // namespace
+
+FromHistory::Known& FromHistory::known(const ConfigureView& view) {
+  const sim::Profile& profile = *view.job.profile;
+  Known& known = known_[profile.index];
+  if (!are_runs_of(profile, *view.history, known.runs)) {
+    predictors_->forget(profile);
+    known.runs = view.history->of(profile);
+    known.answers.clear();
+  }
+  if (known.candidates != view.candidates) {
+    known.candidates = view.candidates;
+    known.answers.clear();
+  }
+  return known;
+}
+
 sim::Menu FromHistory::configure(const ConfigureView& view, const workloads::Belief& belief) {
   if (predictors_ == nullptr)
     predictors_ = std::make_unique<HistoryPredictors>(*view.history, view.cluster, belief, *learner_, use_.curves);
   predictors_->read(*view.history);
-  std::vector<PastRun> runs = view.history->of(*view.job.profile);
-  if (std::vector<PastRun>& seen = seen_[view.job.profile->index]; runs != seen) {
-    predictors_->forget(*view.job.profile);
-    seen = std::move(runs);
-  }
+  Known& of_profile = known(view);
+  std::vector<Known::Answer>& answers = of_profile.answers;
+  const auto answered = std::ranges::find_if(
+      answers, [&](const Known::Answer& answer) { return answer.manual == view.manual && asks_the_same(answer.job, view.job); });
+  if (answered != answers.end()) return answered->menu;
+  if (answers.size() == kMostAnswers) answers.erase(answers.begin());
+  answers.push_back({.job = view.job, .manual = view.manual, .menu = choose(view, belief, of_profile.runs)});
+  return answers.back().menu;
+}
+
+sim::Menu FromHistory::choose(const ConfigureView& view, const workloads::Belief& belief, const std::vector<PastRun>& runs) {
   std::vector<PastRun> too_large;
-  std::ranges::copy_if(seen_[view.job.profile->index], std::back_inserter(too_large),
-                       [](const PastRun& run) { return run.told == Told::out_of_memory; });
+  std::ranges::copy_if(runs, std::back_inserter(too_large), [](const PastRun& run) { return run.told == Told::out_of_memory; });
   const auto is_too_large = [&](const sim::Configuration& c) {
     const std::string& instance = instance_name(view.cluster, c.groups.front().pool);
     return std::ranges::any_of(too_large, [&](const PastRun& run) {
@@ -66,23 +118,22 @@ sim::Menu FromHistory::configure(const ConfigureView& view, const workloads::Bel
                                      [&](const sim::Choice& c) { return c.configuration == view.manual; });
     if (manual != menu.ranked.end()) std::rotate(menu.ranked.begin(), manual, manual + 1);
   } else if (use_.exploration > 0) {
-    explore(view, menu);
+    explore(view, runs, menu);
   }
   return menu;
 }
 
 /// One step of workers or batch away from the best choice, where nothing has run yet and the limits are sure to be kept: the
 /// cheapest of those that cost little more than the best.
-void FromHistory::explore(const ConfigureView& view, sim::Menu& menu) const {
+void FromHistory::explore(const ConfigureView& view, const std::vector<PastRun>& runs, sim::Menu& menu) const {
   const auto usd = [](const sim::Choice& c) {
     return std::isnan(c.predicted.ranked_cost_usd) ? c.predicted.cost_usd : c.predicted.ranked_cost_usd;
   };
   const sim::Choice best = menu.ranked.front();
-  const std::vector<PastRun>& seen = seen_.at(view.job.profile->index);
   const auto is_new = [&](const sim::Configuration& c) {
     const sim::Pool& pool = view.cluster.pools[static_cast<std::size_t>(c.groups.front().pool)];
     const std::string& instance = view.cluster.instances[static_cast<std::size_t>(pool.instance)].name;
-    return std::none_of(seen.begin(), seen.end(), [&](const PastRun& run) {
+    return std::none_of(runs.begin(), runs.end(), [&](const PastRun& run) {
       return run.told == Told::run && run.instance == instance && run.workers == c.workers() && run.batch_size == c.batch_size();
     });
   };

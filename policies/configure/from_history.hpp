@@ -79,12 +79,25 @@ class FromHistory final : public Configure {
   Frozen frozen() const { return use_.frozen; }
 
  private:
-  void explore(const ConfigureView& view, sim::Menu& menu) const;
+  /// Of a profile: what the predictors have learnt from, and what was answered since to jobs that asked for different things.
+  struct Known {
+    struct Answer {
+      sim::Job job;
+      sim::Configuration manual;
+      sim::Menu menu;
+    };
+    std::vector<PastRun> runs;
+    std::vector<sim::Configuration> candidates;
+    std::vector<Answer> answers;  ///< the last kMostAnswers, about these candidates
+  };
+  Known& known(const ConfigureView& view);
+  sim::Menu choose(const ConfigureView& view, const workloads::Belief& belief, const std::vector<PastRun>& runs);
+  void explore(const ConfigureView& view, const std::vector<PastRun>& runs, sim::Menu& menu) const;
   bool allowed(const ConfigureView& view, const sim::Configuration& configuration) const;
   const std::unique_ptr<RunLearner> learner_;
   const HistoryUse use_;
   std::unique_ptr<HistoryPredictors> predictors_;
-  std::map<int, std::vector<PastRun>> seen_;  ///< of each profile, what the predictors have learnt from
+  std::map<int, Known> known_;  ///< by profile
 };
 
 }  // namespace rehearse::policies

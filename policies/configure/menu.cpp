@@ -166,9 +166,17 @@ std::vector<sim::Configuration> candidate_configurations(const sim::Job& job, co
   std::vector<sim::Configuration> found;
   if (!manual.groups.empty() && fits_memory(job, cluster, belief, manual) && sim::could_ever_fit(cluster, manual))
     found.push_back(manual);
+  // Besides manual's only batches of the same workers can come out the same, and the grid has those one after the other.
+  const auto is_known = [&found](const sim::Configuration& c) {
+    if (!found.empty() && found.front() == c) return true;
+    const auto other_workers = [&c](const sim::Configuration& other) {
+      return other.groups.front().pool != c.groups.front().pool || other.groups.front().workers != c.groups.front().workers;
+    };
+    const auto end = std::find_if(found.rbegin(), found.rend(), other_workers);
+    return std::find(found.rbegin(), end, c) != end;
+  };
   for (sim::Configuration& c : configuration_grid(job, cluster, belief))
-    if (std::find(found.begin(), found.end(), c) == found.end() && fits_memory(job, cluster, belief, c))
-      found.push_back(std::move(c));
+    if (!is_known(c) && fits_memory(job, cluster, belief, c)) found.push_back(std::move(c));
   if (found.empty() && !manual.groups.empty()) found.push_back(manual);  // so that the job can fail by its own reason
   return found;
 }

@@ -57,18 +57,24 @@ class Allocation {
   /// Nobody who waits finds room any more.
   bool is_closed() const { return std::find(closed_.begin(), closed_.end(), 0) == closed_.end(); }
 
-  /// Of a job's changes only the best stands in the heap of all; the next one takes its place when it does not fit.
+  /// Of a job's changes only the best stands in the heap of all; the next one takes its place when it does not fit. Where none of
+  /// those that are left fits, none will: only a change lets go of devices. That is looked for after as many in a row that did
+  /// not fit as there are jobs.
   void grow() {
     running_ = kept_ + std::count_if(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.chosen >= 0; });
     for (std::size_t j = 0; j < jobs_.size(); ++j) offer(j);
+    std::size_t refused = 0;
     while (!changes_.empty()) {
       const Change change = changes_.top();
       changes_.pop();
+      jobs_[change.job].offered = -1;
       if (fits(change.job, change.to)) {
         choose(change.job, change.to);
         offer(change.job);
+        refused = 0;
       } else {
         offer_next(change.job);
+        if (++refused % jobs_.size() == 0 && !any_fits()) return;
       }
     }
   }
@@ -89,7 +95,8 @@ class Allocation {
     const ElasticJob* told = nullptr;
     int chosen = -1;
     double worth = 0;                 // of a second saved; 0: not reckoned yet
-    std::vector<Change> offers = {};  // a heap
+    int offered = -1;                 // the choice that stands in the heap of all; -1: none
+    std::vector<Change> offers = {};  // behind it, in no order: they are few
   };
   static std::size_t pool(const ElasticChoice& choice) { return static_cast<std::size_t>(choice.pool); }
   const ElasticChoice& of(std::size_t job, int choice) const {
@@ -138,16 +145,26 @@ class Allocation {
       constexpr double kNoMore = 1e-9;  // a change that takes nothing more comes before all that do
       if (saved_s > 0) job.offers.push_back({saved_s * job.worth / std::max(kNoMore, size(next) - now_size), j, c});
     }
-    std::make_heap(job.offers.begin(), job.offers.end());
     offer_next(j);
   }
 
   void offer_next(std::size_t j) {
     std::vector<Change>& offers = jobs_[j].offers;
     if (offers.empty()) return;
-    changes_.push(offers.front());
-    std::pop_heap(offers.begin(), offers.end());
+    const auto best = std::max_element(offers.begin(), offers.end());
+    jobs_[j].offered = best->to;
+    changes_.push(*best);
+    *best = offers.back();
     offers.pop_back();
+  }
+
+  bool any_fits() const {
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      const Job& job = jobs_[j];
+      if (job.offered >= 0 && fits(j, job.offered)) return true;
+      if (std::ranges::any_of(job.offers, [&](const Change& change) { return fits(j, change.to); })) return true;
+    }
+    return false;
   }
 
   const std::vector<int>& capacity_;

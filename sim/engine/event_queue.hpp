@@ -1,5 +1,6 @@
-// The one queue of simulated events: a binary heap ordered by (date, class, sequence number), with cancellation by
-// generation number. Dates are never changed; stale entries are dropped when they surface, or together when they are many.
+// The one queue of simulated events: a heap ordered by (date, class, sequence number), with cancellation by generation number.
+// Dates are never changed; stale entries are dropped when they surface, or together when they are many. Each entry has four below
+// it: half as many levels as with two, on as many cache lines each.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ class EventQueue {
   EventHandle push(const Event& event);
   /// No effect on an event that has fired or was cancelled.
   void cancel(EventHandle& handle);
-  bool empty();
+  bool empty() const { return live_ == 0; }
   /// Date of the first live event; the queue must not be empty.
   double next_date();
   Event pop();
@@ -41,20 +42,23 @@ class EventQueue {
     std::uint64_t order;  // class in the top byte, sequence number below
     std::uint32_t slot;
     std::uint32_t generation;
-    std::uint32_t subject;
+    bool before(const Entry& other) const { return date_s != other.date_s ? date_s < other.date_s : order < other.order; }
   };
-  struct Later {  // an object, as the heap's functions inline no function pointer
-    bool operator()(const Entry& a, const Entry& b) const {
-      return a.date_s != b.date_s ? a.date_s > b.date_s : a.order > b.order;
-    }
+  struct Slot {
+    std::uint32_t generation = 0;  // the one its live event has
+    std::uint32_t subject = 0;     // of that event
   };
-  bool stale(const Entry& entry) const { return generation_[entry.slot] != entry.generation; }
+  static constexpr std::size_t kBelow = 4;
+  bool stale(const Entry& entry) const { return slots_[entry.slot].generation != entry.generation; }
+  void rise(std::size_t at);
+  void sink(std::size_t at);
+  void remove_top();
   void drop_stale_top();
   void compact();
   void retire(std::uint32_t slot);
 
   std::vector<Entry> heap_;
-  std::vector<std::uint32_t> generation_;  // of each slot: the one its live event has
+  std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
   std::uint64_t sequence_ = 0;
   std::size_t live_ = 0;

@@ -86,7 +86,9 @@ bool is_same(const Choice& a, const Choice& b) {
 void SharedChoices::share(Choices& choices) {
   if (choices.size() < 2) return;  // a rigid job's is smaller than what would be kept of it
   std::weak_ptr<std::vector<Choice>>& known = known_[hash_of(*choices.all_)];
-  if (const auto other = known.lock(); other != nullptr && are_same(*other, *choices.all_))
+  if (const auto other = known.lock(); other == choices.all_)
+    return;
+  else if (other != nullptr && are_same(*other, *choices.all_))
     choices.all_ = other;
   else
     known = choices.all_;

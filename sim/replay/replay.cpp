@@ -41,7 +41,26 @@ void ReplayRun::pull(std::size_t source) {
   events_.push({date_s, EventClass::arrival, static_cast<std::uint32_t>(source)});
 }
 
-JobSlot ReplayRun::new_slot(Job job) {
+namespace {
+
+/// As if newly made, in a quarter of an assignment's time.
+template <class T>
+void renew(T& value) {
+  std::destroy_at(&value);
+  std::construct_at(&value);
+}
+
+}  // namespace
+
+void LiveJob::clear() {
+  Layout held = std::move(layout);
+  std::vector<Holding> holds = std::move(holdings);
+  renew(*this);
+  layout = std::move(held);
+  holdings = std::move(holds);
+}
+
+JobSlot ReplayRun::new_slot(Job&& job) {
   JobSlot slot = static_cast<JobSlot>(jobs_.size());
   if (free_slots_.empty()) {
     jobs_.emplace_back();
@@ -165,8 +184,8 @@ void ReplayRun::decide(double now_s) {
   changed_.clear();
   for (const JobSlot slot : ended_) {                      // only now does nobody know the slot any more
     if (live_[slot].state < JobState::finished) continue;  // it pauses
-    live_[slot] = {};                                      // its course, epoch by epoch, would be kept until another job comes
-    jobs_[slot] = {};
+    live_[slot].clear();
+    renew(jobs_[slot]);
     free_slots_.push_back(slot);
   }
   ended_.clear();

@@ -74,6 +74,10 @@ struct LiveJob {
   int restarts = 0;
   int waits_for = 0;    ///< jobs of `after` that have not ended, and what is measured for it
   double furthest = 0;  ///< of its work, ever, as far as it was looked at (ReplayRun::look_for_progress)
+
+  /// As new, for another job: its course, epoch by epoch, is let go of. The memory of what it held is kept, as another job holds
+  /// about as much.
+  void clear();
 };
 
 // The replay in the making: one object that lives as long as one replay. Internal to the room; replay.hpp is its door.
@@ -120,7 +124,7 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
  private:
   void pull(std::size_t source);
   void arrive(std::size_t source, double now_s);
-  JobSlot new_slot(Job job);
+  JobSlot new_slot(Job&& job);
   void make_menu(JobSlot slot, double now_s);
   void tell_menu(const Job& job, const Menu& menu, double now_s);
   void find_first_fitting(JobSlot slot);

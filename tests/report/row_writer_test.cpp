@@ -61,6 +61,18 @@ TEST_CASE("numbers are as short as they can be") {
   });
 }
 
+TEST_CASE("digits are those of fmt, wherever the point stands") {
+  for (const double value :
+       {0.1, -0.1, 1e-4, 1.5e-4, 9.99e-5, 0.00012345678901234567, 1.25, -1234.5, 99999.99999999999, 123456789012345.6,
+        999999999999999.9, 1e15 + 0.5, 4.1e-300, 1.7976931348623157e308, -std::numeric_limits<double>::infinity()})
+    CHECK(written([value](RowWriter& out) { out.number(value).end_row(); }) == fmt::format("{}\n", value));
+  rc::prop("of any decimal", [](std::int32_t digits, std::uint8_t places, std::int64_t more) {
+    const double value = (digits + 1e-9 * static_cast<double>(more % 1'000'000'000)) * std::pow(10.0, -(places % 14));
+    RC_PRE(value != std::floor(value));
+    RC_ASSERT(written([value](RowWriter& out) { out.number(value).end_row(); }) == fmt::format("{}\n", value));
+  });
+}
+
 TEST_CASE("a row longer than the buffer arrives whole") {
   const std::string long_text(700'000, 'x');
   CHECK(written([&](RowWriter& out) {

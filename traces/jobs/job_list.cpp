@@ -84,9 +84,9 @@ void finish(JobList& list, bool keep_origin) {
   sort_by_date(jobs);
   if (keep_origin) return;
   list.origin_s = jobs.front().submit_s;
+  if (list.origin_s == 0) return;
   for (sim::Job& job : jobs) job.submit_s -= list.origin_s;
-  if (list.origin_s != 0)
-    list.report.notes.push_back(fmt::format("dates count from the first submission, at {:.15g} s in the file", list.origin_s));
+  list.report.notes.push_back(fmt::format("dates count from the first submission, at {:.15g} s in the file", list.origin_s));
 }
 
 void sort_by_date(std::vector<sim::Job>& jobs) {

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
+#include <vector>
 
+#include "sim/base/large_table.hpp"
 #include "sim/io/file.hpp"
 #include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/trace_stream.hpp"
@@ -175,12 +178,27 @@ TraceJob to_trace_job(const sim::Job& job, const std::vector<std::string>& pools
   return plain;
 }
 
+namespace {
+
+/// Lines of the file as it stands: as many jobs, or a few less, of a compressed file more. To make room for them at once.
+std::size_t count_lines(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> buffer(std::size_t{1} << 18);
+  std::size_t lines = 0;
+  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), file.gcount() > 0)
+    lines += static_cast<std::size_t>(std::count(buffer.begin(), buffer.begin() + file.gcount(), '\n'));
+  return lines;
+}
+
+}  // namespace
+
 JobList read_trace(std::string_view format, const std::string& path, const TraceOptions& options,
                    workloads::ProfileTable& profiles) {
   const TraceReaderEntry& entry = trace_reader(format);
   require_regular(path);
   TraceStream stream(entry, path, {.scenario = &options}, known_names(NameOf::model, options));
   JobList list;
+  sim::reserve_table(list.jobs, count_lines(path));
   std::int64_t batches_set_aside = 0;
   while (const TraceJob* job = stream.next()) {
     list.jobs.push_back(to_job(*job, stream.looked_up(), options, profiles));

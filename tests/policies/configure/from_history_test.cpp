@@ -194,6 +194,42 @@ TEST_CASE("static-isotonic takes the cheapest choice that is predicted to keep t
   CHECK(view.order(isotonic()).front() == 2);
 }
 
+TEST_CASE("one strategy answers each job as one that was asked nothing before", "[isotonic]") {
+  MadeUp view;
+  view.history = RunHistory(three_sizes());
+  for (const int workers : {1, 2, 4}) view.candidates.push_back(configuration(0, workers, 128 / workers));
+  view.job.target_accuracy = 0.75;
+  FromHistory kept = isotonic();
+  const auto same = [&] { return view.order(kept) == view.order(isotonic()); };
+  // The orders of the test above; each twice, the second time from memory.
+  for (const double deadline_s : {2000.0, 1000.0, 1000.0, 2000.0, 500.0, 100.0, 2000.0}) {
+    view.job.deadline_s = deadline_s;
+    CHECK(same());
+  }
+  for (int j = 0; j < 40; ++j) {  // more than are kept
+    view.job.deadline_s = 100 + 50.0 * j;
+    CHECK(same());
+  }
+  view.job.objective = sim::Objective::min_time;
+  CHECK(same());
+  view.job.cost_limit_usd = 1.25;
+  CHECK(same());
+  view.job.target_accuracy = sim::kUnset;
+  view.job.epochs = 5;
+  CHECK(same());
+  // A run that tells other times, and a run that was out of memory with 128 samples a worker.
+  std::vector<PastRun> runs = three_sizes();
+  runs.push_back(run(1, 128, 5, 5000, 0.6));
+  view.history = RunHistory(runs);
+  CHECK(same());
+  runs.push_back(run(1, 128, 0, 0, 0));
+  runs.back().told = Told::out_of_memory;
+  view.history = RunHistory(runs);
+  CHECK(same());
+  std::swap(view.candidates[0], view.candidates[2]);
+  CHECK(same());
+}
+
 TEST_CASE("the objective ranks what keeps the limits, money included", "[isotonic]") {
   MadeUp view;
   view.history = RunHistory(three_sizes());

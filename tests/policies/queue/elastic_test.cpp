@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <functional>
+#include <set>
 
 #include "tests/policies/queue/random_world.hpp"
 
@@ -92,6 +93,65 @@ TEST_CASE("elastic: optimal where gains diminish") {
         for (const ElasticChoice& c : jobs[2].choices)
           if (a.devices + b.devices + c.devices <= capacity) best = std::min(best, a.remaining_s + b.remaining_s + c.remaining_s);
     RC_ASSERT(found == Approx(best));
+  });
+}
+
+namespace {
+
+/// One pool, gains in seconds, nobody runs: after every change all changes that were not refused since the job's last one are
+/// looked through.
+std::vector<int> one_by_one(const std::vector<ElasticJob>& jobs, int capacity) {
+  std::vector<int> chosen(jobs.size(), -1);
+  int left = capacity;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const std::vector<ElasticChoice>& choices = jobs[j].choices;
+    for (std::size_t c = 0; c < choices.size(); ++c) {
+      const bool better = chosen[j] < 0 || choices[c].devices < choices[static_cast<std::size_t>(chosen[j])].devices ||
+                          (choices[c].devices == choices[static_cast<std::size_t>(chosen[j])].devices &&
+                           choices[c].remaining_s < choices[static_cast<std::size_t>(chosen[j])].remaining_s);
+      if (choices[c].devices <= left && better) chosen[j] = static_cast<int>(c);
+    }
+    if (chosen[j] < 0 && !choices.empty()) break;  // nobody overtakes
+    if (chosen[j] >= 0) left -= choices[static_cast<std::size_t>(chosen[j])].devices;
+  }
+  std::vector<std::set<std::size_t>> refused(jobs.size());
+  while (true) {
+    double best = 0;
+    std::size_t job = jobs.size(), to = 0;
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      if (chosen[j] < 0) continue;
+      const ElasticChoice& now = jobs[j].choices[static_cast<std::size_t>(chosen[j])];
+      for (std::size_t c = 0; c < jobs[j].choices.size(); ++c) {
+        const ElasticChoice& next = jobs[j].choices[c];
+        const double more = static_cast<double>(next.devices) / capacity - static_cast<double>(now.devices) / capacity;
+        const double gain = (now.remaining_s - next.remaining_s) / std::max(1e-9, more);
+        if (gain <= best || refused[j].contains(c)) continue;
+        best = gain;
+        job = j;
+        to = c;
+      }
+    }
+    if (job == jobs.size()) return chosen;
+    const int more = jobs[job].choices[to].devices - jobs[job].choices[static_cast<std::size_t>(chosen[job])].devices;
+    if (more > left) {
+      refused[job].insert(to);
+      continue;
+    }
+    left -= more;
+    chosen[job] = static_cast<int>(to);
+    refused[job].clear();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("elastic: as if every change were looked at in turn") {
+  rc::prop("one pool, any choices", [](std::uint64_t seed) {
+    Random random(seed);
+    std::vector<ElasticJob> jobs;
+    for (std::uint64_t j = 1 + random.below(12); j > 0; --j) jobs.push_back(random_job(random, 1));
+    const int capacity = 1 + static_cast<int>(random.below(30));
+    RC_ASSERT(elastic_allocation(jobs, {capacity}, ElasticGain::seconds, 0) == one_by_one(jobs, capacity));
   });
 }
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "sim/base/errors.hpp"
@@ -118,6 +120,35 @@ TEST_CASE("pops are sorted and complete under random cancellation") {
     for (int i = 0; i < n; ++i)
       if (!cancelled[i]) wanted.push_back(static_cast<std::uint32_t>(i));
     RC_ASSERT(left == wanted);
+  });
+}
+
+TEST_CASE("events come and go in the order of date, class and number, however pushes, pops and cancellations follow") {
+  rc::prop("against a sorted map", [](std::uint64_t seed) {
+    Random random(seed);
+    EventQueue events;
+    using Key = std::tuple<double, EventClass, std::uint32_t>;  // the subject counts pushes
+    std::map<Key, EventHandle> left;
+    double now_s = 0;
+    for (std::uint32_t pushed = 0; pushed < 400; ++pushed) {
+      const double date_s = now_s + static_cast<double>(random.below(8));
+      const auto event_class = static_cast<EventClass>(random.below(4));
+      left[{date_s, event_class, pushed}] = events.push({date_s, event_class, pushed});
+      if (random.below(4) == 0 && left.size() > 1) {
+        const auto victim = std::next(left.begin(), static_cast<std::ptrdiff_t>(random.below(left.size())));
+        events.cancel(victim->second);
+        left.erase(victim);
+      }
+      RC_ASSERT(events.live() == left.size());
+      if (random.below(3) != 0) continue;
+      RC_ASSERT(events.next_date() == std::get<double>(left.begin()->first));
+      const Event event = events.pop();
+      RC_ASSERT(Key(event.date_s, event.event_class, event.subject) == left.begin()->first);
+      now_s = event.date_s;
+      left.erase(left.begin());
+    }
+    for (const auto& [key, handle] : left) RC_ASSERT(events.pop().subject == std::get<std::uint32_t>(key));
+    RC_ASSERT(events.empty());
   });
 }
 
