@@ -2,20 +2,22 @@
 """How far predicted step times are from measured ones, by what is known of the machine: the tables of docs/evidence, and the
 errors that `rehearse rent` reckons with (policies/harness/rent.cpp, validated_error).
 
-    REHEARSE_DATA=... bench/prediction_error.py build/release/cli/rehearse [LEVEL ...]
+    REHEARSE_DATA=... bench/prediction_error.py build/release/cli/rehearse [LEVEL ...] ["pairs"]
 
 Groups are one laboratory's software on one device; each counts once, whatever its rows. Of a group the mean of log(measured /
 predicted) and the variance around it; over the groups the mean of the means (the bias), the variance between them, and the mean
 of the variances within. An unseen group deviates by sqrt(between (1 + 1/groups) + within). `in 90 %` are a group's rows in the
-interval that the other groups make.
+interval that the other groups make, `in own` those in the interval that the program gave each of them.
 Other models, and other batches, are those of the same laboratory: each set is fitted on its own. Stacks are learned from the
 others: all sets are in one file.
 `rank`: are a model's configurations in their order? Of seconds a sample, over batches (of a group) or over devices, batches and
 workers (of a level), the mean over models with at least four.
+`pairs`: a device of which only the data sheet is known, by one other device's rows of the same laboratory.
 `rent` keeps one worker's bias for several: what their deviation around that bias has beyond one worker's stands in the column
 `more`, of data sheets.
 """
 import csv
+import itertools
 import math
 import os
 import statistics
@@ -85,6 +87,7 @@ class Row:
         self.task = (self.group[0], row["subject"])
         self.spread = SPREADS[0] if workers == 1 else SPREADS[1] if nodes == 1 else SPREADS[2]
         self.error = math.log(float(row["step_s"]) / float(row["predicted_s"]))  # of measured over predicted
+        self.in_own = float(row["low_s"]) <= float(row["step_s"]) <= float(row["high_s"]) if row.get("low_s") else None
         self.measured_s, self.predicted_s = float(row["step_s"]) / batch, float(row["predicted_s"]) / batch  # a sample
 
 
@@ -135,6 +138,11 @@ def rank(rows):
     return f"{statistics.fmean(found):.2f}" if found else "-"
 
 
+def in_own(rows):
+    told = [r.in_own for r in rows if r.in_own is not None]
+    return f"{100 * statistics.fmean(told):.0f}" if told else "-"
+
+
 class Summary:
     """Of one level's rows that are spread alike."""
 
@@ -154,10 +162,36 @@ class Summary:
             own = [r for r in self.rows if r.group == name]
             yield (f"| {name[0]}, {name[1]} | {spread} | {len(errors)} | {100 * quantile(self.absolute[name], 0.5):.1f} | "
                    f"{100 * quantile(self.absolute[name], 0.9):.1f} | {100 * math.expm1(-statistics.fmean(errors)):+.1f} | "
-                   f"{100 * self.inside[name]:.0f} | {rank(own)} |")
+                   f"{100 * self.inside[name]:.0f} | {in_own(own)} | {rank(own)} |")
+        own = [float(told) for told in (in_own([r for r in self.rows if r.group == name]) for name in self.groups) if told != "-"]
         yield (f"| **{len(self.groups)} groups, each the same** | {spread} | {len(self.rows)} | "
                f"**{100 * self.over_groups(0.5):.1f}** | {100 * self.over_groups(0.9):.1f} | {100 * math.expm1(-self.bias):+.1f} | "
-               f"{100 * statistics.fmean(self.inside.values()):.0f} | {rank(self.rows)} |")
+               f"{100 * statistics.fmean(self.inside.values()):.0f} | {statistics.fmean(own) if own else math.nan:.0f} | "
+               f"{rank(self.rows)} |")
+
+
+def pairs(program, files, folder):
+    """Rows are devices whose data sheet is known, columns those that were measured."""
+    print("\n### One device's rows for another: `rehearse validate FILE --hold-out devices`, FILE with both\n")
+    for file in files:
+        with open(file) as measured:
+            reader = csv.DictReader(measured)
+            by_device = split([r for r in reader if int(r["workers"] or int(r["nodes"] or 1) * int(r["workers_per_node"] or 1)) == 1],
+                              lambda r: r["device"])
+        if len(by_device) < 2:
+            continue
+        errors = {}
+        for a, b in itertools.combinations(sorted(by_device), 2):
+            both = write(os.path.join(folder, "pair.csv"), reader.fieldnames, by_device[a] + by_device[b])
+            for name, own in split(predictions(program, both, ["--hold-out", "devices"], folder), lambda r: r.group[1]).items():
+                errors[name, b if name == a else a] = [abs(math.expm1(-r.error)) for r in own]
+        devices = sorted(by_device)
+        every = [quantile(e, 0.5) for e in errors.values()]
+        print(f"\n| {os.path.basename(file)[:-4]}, median % | {' | '.join(f'from {d}' for d in devices)} |\n|---|{'---:|' * len(devices)}")
+        for to in devices:
+            cells = [f"{100 * quantile(errors[to, d], 0.5):.1f}" if (to, d) in errors else "-" for d in devices]
+            print(f"| to {to} | {' | '.join(cells)} |")
+        print(f"\n{len(every)} pairs, mean of the medians {100 * statistics.fmean(every):.1f} %", flush=True)
 
 
 def main(program, wanted):
@@ -172,14 +206,16 @@ def main(program, wanted):
             for file in [everything] if together else files:
                 rows += predictions(program, file, options, folder)
             print(f"\n### {words[0].upper() + words[1:]}: `{' '.join(['rehearse validate FILE', *options])}`\n\n"
-                  "| laboratory, device | workers | rows | median, % | p90, % | bias, % | in 90 % | rank |\n"
-                  "|---|---|---:|---:|---:|---:|---:|---:|")
+                  "| laboratory, device | workers | rows | median, % | p90, % | bias, % | in 90 % | in own | rank |\n"
+                  "|---|---|---:|---:|---:|---:|---:|---:|---:|")
             for spread, its in sorted(split(rows, lambda r: r.spread).items(), key=lambda part: SPREADS.index(part[0])):
                 if len(split(its, lambda r: r.group)) < 2:
                     continue
                 summary = found[level, spread] = Summary(its)
                 print("\n".join(summary.lines(spread)), flush=True)
             print(f"{level}: {time.monotonic() - began:.0f} s", file=sys.stderr)
+        if not wanted or "pairs" in wanted:
+            pairs(program, files, folder)
     print("\n| known of the machine | workers | median error, % | measured over predicted, nine of ten | wrong by more, % | "
           "deviation | more |\n|---|---|---:|---|---:|---:|---:|")
     for (level, spread), summary in found.items():

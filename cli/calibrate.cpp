@@ -91,8 +91,15 @@ void print_knees(const std::vector<workloads::ScaledOut>& rows, const Measured& 
   for (const std::string& curve : curves) say("  {}\n", curve);
 }
 
+/// Beside what is fitted of one worker.
+void use_loaders(sim::Device& device, const std::map<std::string, double>& loader_s) {
+  for (sim::ModelCorrection& c : device.corrections)
+    if (const auto found = loader_s.find(c.model + (c.dataset.empty() ? "" : "/" + c.dataset)); found != loader_s.end())
+      c.loader_s = found->second;
+}
+
 /// The instance with fitted links; nothing when it is none of the catalogue.
-std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, const Measured& measured) {
+std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, const Measured& measured, sim::Device* fitted) {
   const workloads::LinkCalibration links = calibrate_links(given.rows, measured.model, given.place);
   say("\n{}: {} of several workers\n", given.instance ? given.instance->instance.name : "no instance of the catalogue",
       sim::counted(static_cast<double>(given.rows.size()), "row"));
@@ -100,6 +107,7 @@ std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, 
   for (const std::string& note : links.notes) say("  {}\n", note);
   print_scaled("before:", given.rows, measured, {.place = given.place, .worker_factor = links.worker_factor});
   print_scaled("fitted:", given.rows, measured, links);
+  if (fitted != nullptr) use_loaders(*fitted, links.loader_s);
   print_knees(given.rows, measured, links);
   if (!given.instance) return std::nullopt;
   scenarios::InstanceEntry entry = *given.instance;
@@ -246,7 +254,7 @@ int calibrate_command(const CalibrateArguments& arguments) {
     const std::string& device = rows.rows.front().several->device;
     const auto fitted = std::find_if(devices.begin(), devices.end(), [&](const sim::Device& d) { return d.name == device; });
     if (fitted != devices.end()) use_fit(rows.place.device, *fitted);
-    if (auto entry = calibrated_links(rows, measured)) {
+    if (auto entry = calibrated_links(rows, measured, fitted == devices.end() ? nullptr : &*fitted)) {
       const std::string stack = stack_of(*rows.rows.front().several, measured.catalogue.stacks());
       if (!stack.empty()) overlaps[stack].push_back(entry->instance.overlap);
       instances.push_back(std::move(*entry));

@@ -52,10 +52,11 @@ workloads::ErrorSummary summary(const Measured& measured, const std::vector<Pred
 
 std::string percent(double x) { return std::isfinite(x) ? fmt::format("{:.1f}", 100 * x) : "-"; }
 
+constexpr double kNinety = 1.645;  // standard deviations to both sides
+
 /// How many of a hundred rows lie in the interval that should hold ninety.
 std::string percent_inside(const Measured& measured, const std::vector<Predicted>& predicted,
                            const std::vector<std::size_t>& rows) {
-  constexpr double kNinety = 1.645;  // standard deviations to both sides
   double inside = 0, counted = 0;
   for (const std::size_t i : rows) {
     if (!std::isfinite(predicted[i].log_sd)) continue;
@@ -103,13 +104,14 @@ void print(const Table& table, const Measured& measured, const std::vector<Predi
 /// The measurements' own columns behind the predictions, so that rows stand together when sorted by error.
 void write_rows(const std::string& path, const Measured& measured, const std::vector<Predicted>& predicted) {
   const auto number = [](double x) { return std::isfinite(x) ? fmt::format("{}", x) : std::string(); };
-  std::string text = "line,subject,status,predicted_s,error,predicted_w,scaled_s,perfect_linear_s," + traces::native_header();
+  std::string text = "line,subject,status,predicted_s,error,low_s,high_s,predicted_w,scaled_s,perfect_linear_s," + traces::native_header();
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     const Measurement& m = measured.list.rows[i];
     const Predicted& p = predicted[i];
-    text += fmt::format("{},{},{},{},{},{},{},{},{}", m.line, subject(m), name_of(p.ground), number(p.model_s),
-                        number(p.model_s / m.step_s - 1), number(p.power_w), number(p.scaled_s), number(p.perfect_linear_s),
-                        traces::native_row(m));
+    const double either_way = std::exp(kNinety * p.log_sd);
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}", m.line, subject(m), name_of(p.ground), number(p.model_s),
+                        number(p.model_s / m.step_s - 1), number(p.model_s / either_way), number(p.model_s * either_way),
+                        number(p.power_w), number(p.scaled_s), number(p.perfect_linear_s), traces::native_row(m));
   }
   sim::write_file(path, text);
 }

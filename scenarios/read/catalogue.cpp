@@ -62,6 +62,14 @@ sim::ModelCorrection read_correction(sim::JsonValue value, sim::Mistakes& mistak
   c.launch_factor = in.number("launch_factor", between(1e-3, 1e3), 1.0);
   c.power_factor = in.number("power_factor", between(1e-3, 1e3), 1.0);
   c.wait_share = in.number("wait_share", between(0, 0.99), 0.0);
+  c.loader_s = in.number("loader_s", between(0, 1e3), 0.0);
+  for (const sim::JsonValue one : in.list("batches")) {
+    sim::ObjectReader of_batch(one, mistakes);
+    const double batch = of_batch.number("batch", {.low = 0, .high = 1e9, .low_excluded = true});
+    if (!c.batches.empty() && batch <= c.batches.back().batch) one.refuse("batches in rising order", mistakes);
+    c.batches.push_back({batch, of_batch.number("factor", between(1e-3, 1e3))});
+    of_batch.finish();
+  }
   in.finish();
   return c;
 }

@@ -43,13 +43,18 @@ std::string device_json(const sim::Device& d) {
                                                                  d.cores, d.sockets, d.threads_per_core,
                                                                  d.core_bandwidth_bytes_per_s, threading_json(d.threading));
   std::string corrections;
-  for (const sim::ModelCorrection& c : d.corrections)
+  for (const sim::ModelCorrection& c : d.corrections) {
+    std::string batches;
+    for (const sim::BatchFactor& b : c.batches)
+      batches += fmt::format("{}{{\"batch\": {}, \"factor\": {}}}", batches.empty() ? "" : ", ", b.batch, b.factor);
     corrections += fmt::format(
         "{}\n        {{\"model\": {}, {}\"time_factor\": {}, \"launch_factor\": {}, \"power_factor\": {}, "
-        "\"wait_share\": {}}}",
+        "\"wait_share\": {}{}{}}}",
         corrections.empty() ? "" : ",", sim::json_string(c.model),
         c.dataset.empty() ? "" : fmt::format("\"dataset\": {}, ", sim::json_string(c.dataset)), c.time_factor, c.launch_factor,
-        c.power_factor, c.wait_share);
+        c.power_factor, c.wait_share, c.loader_s > 0 ? fmt::format(", \"loader_s\": {}", c.loader_s) : "",
+        batches.empty() ? "" : fmt::format(",\n          \"batches\": [{}]", batches));
+  }
   std::string power;
   if (d.power)
     power = fmt::format(

@@ -1,6 +1,7 @@
 #include "sim/cluster/cluster.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/errors.hpp"
 #include "sim/cluster/stack.hpp"
@@ -15,6 +16,19 @@ ModelCorrection correction_of(const Device& device, std::string_view model, std:
   auto found = of_dataset(dataset);
   if (found == device.corrections.end()) found = of_dataset("");
   return found == device.corrections.end() ? ModelCorrection{.time_factor = device.efficiency.model_factor} : *found;
+}
+
+double batch_factor(const ModelCorrection& correction, double batch) {
+  const std::vector<BatchFactor>& known = correction.batches;
+  if (known.empty()) return 1;
+  const auto apart = [](double low, double high) { return std::log2(high / low) / kBatchMemoryDoublings; };
+  const auto next = std::ranges::lower_bound(known, batch, {}, &BatchFactor::batch);
+  if (next == known.end()) return std::pow(known.back().factor, std::exp(-apart(known.back().batch, batch)));
+  if (next->batch == batch) return next->factor;
+  if (next == known.begin()) return std::pow(next->factor, std::exp(-apart(batch, next->batch)));
+  const double below = apart((next - 1)->batch, batch), above = apart(batch, next->batch);
+  return std::exp((std::sinh(above) * std::log((next - 1)->factor) + std::sinh(below) * std::log(next->factor)) /
+                  std::sinh(below + above));
 }
 
 Device on_stack(Device device, const Stack& stack) {

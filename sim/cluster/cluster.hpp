@@ -81,13 +81,25 @@ struct PowerLaw {
 };
 
 /// What one model's software does differently from the device's average: fitted to measurements of it.
-struct ModelCorrection {
-  std::string model, dataset;  ///< no data set: on any
-  double time_factor = 1;      ///< of its computation
-  double launch_factor = 1;    ///< of Efficiency::launch_s, on top of time_factor
-  double power_factor = 1;     ///< of the watts above PowerLaw::running_w
-  double wait_share = 0;       ///< of its time at full clock, in which the device waits: loading of samples, evaluations
+/// Of one model on one device, at one batch size.
+struct BatchFactor {
+  double batch = 1, factor = 1;
 };
+
+struct ModelCorrection {
+  std::string model, dataset;        ///< no data set: on any
+  double time_factor = 1;            ///< of its computation
+  double launch_factor = 1;          ///< of Efficiency::launch_s, on top of time_factor
+  double power_factor = 1;           ///< of the watts above PowerLaw::running_w
+  double wait_share = 0;             ///< of its time at full clock, in which the device waits: loading of samples, evaluations
+  double loader_s = 0;               ///< that all CPUs of a node take to load a sample: the workers of the node share them
+  std::vector<BatchFactor> batches;  ///< by rising batch, of its computation, on top of time_factor: what was measured of them
+};
+
+/// Doublings of the batch in which what was measured at one batch size falls to 1/e (docs/explain/model.md, "Calibration").
+inline constexpr double kBatchMemoryDoublings = 3;
+/// ModelCorrection::batches at any batch size; 1 without any.
+double batch_factor(const ModelCorrection& correction, double batch);
 
 /// One GPU, or the CPU sockets of one node together.
 struct Device {

@@ -74,8 +74,29 @@ constexpr EfficiencyParameter kEfficiencyParameters[] = {
 constexpr double kCommonFactorSd = 0.3, kLaunchFactorSd = 0.5;
 constexpr double kLowestFactor = 0.1, kHighestFactor = 10;
 constexpr double kInseparable = 0.9;  // correlation
+// Of the logarithm of a model's time at one batch size over what is modelled of it.
+constexpr double kBatchSd = 0.15;
+constexpr std::size_t kBatchesForShape = 2;
+// A distribution's 90 % in standard deviations of a normal one, to both sides; how many residuals a prior is worth.
+constexpr double kNinety = 1.645, kNinetyShare = 0.9;
+constexpr double kPriorResiduals = 10;
 
 constexpr double kRepeatability = 0.05;  // of a step: FitProblem's smallest scale
+
+/// Of a stationary process that forgets (Ornstein and Uhlenbeck 1930), the correlation of two batch sizes.
+double batch_correlation(double low, double high) { return std::exp(-std::log2(high / low) / sim::kBatchMemoryDoublings); }
+
+/// That process at rising batches, from independent standard normal numbers.
+std::vector<sim::BatchFactor> batch_factors(std::span<const double> batches, const double* normal) {
+  std::vector<sim::BatchFactor> factors;
+  double log_factor = 0;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const double rho = i == 0 ? 0 : batch_correlation(batches[i - 1], batches[i]);
+    log_factor = rho * log_factor + kBatchSd * std::sqrt(1 - rho * rho) * normal[i];
+    factors.push_back({batches[i], std::exp(log_factor)});
+  }
+  return factors;
+}
 
 /// Moved by its prior's standard deviation; nothing of a parameter that the device lacks.
 std::optional<sim::Device> moved_by_prior(sim::Device device, const EfficiencyParameter& p, const sim::Device& start) {
@@ -101,6 +122,13 @@ class DeviceFit {
     }
     for (const EfficiencyParameter& p : kEfficiencyParameters)
       if (p.has(start_) && p.start(start_) > 0 && !(p.of_steps && corrections_.empty())) free_.push_back(&p);
+    for (const sim::ModelCorrection& c : corrections_) {
+      std::set<double> batches;
+      for (const Measurement& m : measurements)
+        if (is_of(c, m)) batches.insert(m.batch_per_worker);
+      if (batches.size() < kBatchesForShape) batches.clear();
+      batches_.emplace_back(batches.begin(), batches.end());
+    }
   }
 
   /// Parameters that the measurements leave about as uncertain as they were keep their value; the others are fitted again. An
@@ -129,6 +157,7 @@ class DeviceFit {
 
  private:
   static constexpr int kSpreadIterations = 3;
+  static constexpr double kLargestNormal = 8;
 
   bool is_seen(const FitResult& fitted, std::ptrdiff_t j) const {
     return fitted.sd[j] <= kDetermined * free_[static_cast<std::size_t>(j)]->prior_sd;
@@ -151,10 +180,20 @@ class DeviceFit {
     return with;
   }
 
-  /// The place of the common factor, behind the free parameters; then of each model its own factor over it, and its launches'.
+  static bool is_of(const sim::ModelCorrection& c, const Measurement& m) {
+    return !m.kernel && m.model == c.model && m.dataset == c.dataset;
+  }
+
+  /// The place of the common factor, behind the free parameters; then of each model its own factor over it, and its launches';
+  /// then what makes its batch sizes differ.
   Eigen::Index common() const { return static_cast<Eigen::Index>(free_.size()); }
-  Eigen::Index columns() const {
+  Eigen::Index first_batch() const {
     return common() + (corrections_.empty() ? 0 : 1 + 2 * static_cast<Eigen::Index>(corrections_.size()));
+  }
+  Eigen::Index columns() const {
+    Eigen::Index columns = first_batch();
+    for (const auto& batches : batches_) columns += static_cast<Eigen::Index>(batches.size());
+    return columns;
   }
 
   /// theta: logarithms over the start, of a share the difference from it.
@@ -168,6 +207,10 @@ class DeviceFit {
     for (sim::ModelCorrection& c : device.corrections) {
       c.time_factor = device.efficiency.model_factor * std::exp(theta[j++]);
       c.launch_factor = std::exp(theta[j++]);
+    }
+    for (std::size_t c = 0; c < batches_.size(); ++c) {
+      device.corrections[c].batches = batch_factors(batches_[c], theta.data() + j);
+      j += static_cast<Eigen::Index>(batches_[c].size());
     }
     return device;
   }
@@ -186,13 +229,14 @@ class DeviceFit {
   /// A model's factors move its own rows.
   std::vector<std::vector<Eigen::Index>> moves() const {
     std::vector<std::vector<Eigen::Index>> rows(static_cast<std::size_t>(columns()));
-    for (std::size_t c = 0; c < corrections_.size(); ++c)
-      for (std::size_t i = 0; i < measurements_.size(); ++i) {
-        const Measurement& m = measurements_[i];
-        if (m.kernel || m.model != corrections_[c].model || m.dataset != corrections_[c].dataset) continue;
-        for (const std::size_t factor : {1, 2})
-          rows[static_cast<std::size_t>(common()) + 2 * c + factor].push_back(static_cast<Eigen::Index>(i));
-      }
+    auto of_batch = static_cast<std::size_t>(first_batch());
+    for (std::size_t c = 0; c < corrections_.size(); ++c) {
+      std::vector<Eigen::Index> own;
+      for (std::size_t i = 0; i < measurements_.size(); ++i)
+        if (is_of(corrections_[c], measurements_[i])) own.push_back(static_cast<Eigen::Index>(i));
+      for (const std::size_t factor : {1, 2}) rows[static_cast<std::size_t>(common()) + 2 * c + factor] = own;
+      for (std::size_t b = 0; b < batches_[c].size(); ++b) rows[of_batch++] = own;
+    }
     return rows;
   }
 
@@ -209,8 +253,11 @@ class DeviceFit {
       problem.low[j] = p->theta_of(p->low, start_);
       problem.high[j++] = p->theta_of(p->high, start_);
     }
-    if (j < columns()) problem.prior_sd[j++] = kCommonFactorSd;
-    for (; j < columns(); j += 2) problem.prior_sd.segment<2>(j) << spread_, kLaunchFactorSd;
+    if (j < first_batch()) problem.prior_sd[j++] = kCommonFactorSd;
+    for (; j < first_batch(); j += 2) problem.prior_sd.segment<2>(j) << spread_, kLaunchFactorSd;
+    problem.prior_sd.tail(columns() - j).setOnes();
+    problem.low.tail(columns() - j).setConstant(-kLargestNormal);
+    problem.high.tail(columns() - j).setConstant(kLargestNormal);
     return problem;
   }
 
@@ -219,7 +266,7 @@ class DeviceFit {
   /// Expected, of the models' factors over the common one.
   double sum_of_squares(const FitResult& fitted) const {
     double sum = 0;
-    for (Eigen::Index j = common() + 1; j < columns(); j += 2) sum += fitted.theta[j] * fitted.theta[j] + fitted.covariance(j, j);
+    for (Eigen::Index j = common() + 1; j < first_batch(); j += 2) sum += fitted.theta[j] * fitted.theta[j] + fitted.covariance(j, j);
     return sum;
   }
 
@@ -244,12 +291,27 @@ class DeviceFit {
     return devices;
   }
 
+  std::map<std::string, double> residual_sds(const FitResult& fitted) const {
+    const Eigen::VectorXd r = residuals(fitted.theta);
+    std::map<std::string, std::vector<double>> of_subject;
+    for (std::size_t i = 0; i < measurements_.size(); ++i)
+      of_subject[subject(measurements_[i])].push_back(std::abs(r[static_cast<Eigen::Index>(i)]));
+    std::map<std::string, double> sds;
+    for (auto& [name, absolute] : of_subject) {
+      const auto n = static_cast<double>(absolute.size());
+      const double own = tail_sd(std::move(absolute));
+      sds[name] = std::sqrt((kPriorResiduals * fitted.scale * fitted.scale + n * own * own) / (kPriorResiduals + n));
+    }
+    return sds;
+  }
+
   Calibration result(const FitResult& fitted) const {
     const sim::Device device = at(fitted.theta);
     Calibration c{.efficiency = device.efficiency,
                   .core_bandwidth_bytes_per_s = device.core_bandwidth_bytes_per_s,
                   .corrections = device.corrections,
                   .residual_sd = fitted.scale,
+                  .residual_sd_of = residual_sds(fitted),
                   .notes = notes_,
                   .moved = moved(fitted)};
     for (const EfficiencyParameter& p : kEfficiencyParameters) {
@@ -282,6 +344,7 @@ class DeviceFit {
   sim::Device start_;
   std::vector<const EfficiencyParameter*> free_;
   std::vector<sim::ModelCorrection> corrections_;
+  std::vector<std::vector<double>> batches_;  // of each correction, rising; none where one alone was measured
   double spread_ = kModelSpread;
   std::vector<std::string> notes_;
 };
@@ -334,14 +397,20 @@ sim::Device transferred(sim::Device to, std::span<const FittedDevice> from) {
     for (const sim::ModelCorrection& c : one.calibration.corrections) by_model[{c.model, c.dataset}].push_back(c);
   for (const auto& [model, corrections] : by_model) {
     double time = 0, launch = 0;
+    std::map<double, double> batches;
     for (const sim::ModelCorrection& c : corrections) {
       time += std::log(c.time_factor) / static_cast<double>(corrections.size());
       launch += std::log(c.launch_factor) / static_cast<double>(corrections.size());
+      for (const sim::BatchFactor& b : c.batches) batches[b.batch] = 0;
     }
+    for (auto& [batch, log_factor] : batches)
+      for (const sim::ModelCorrection& c : corrections)
+        log_factor += std::log(sim::batch_factor(c, batch)) / static_cast<double>(corrections.size());
     std::erase_if(to.corrections,
                   [&](const sim::ModelCorrection& c) { return c.model == model.first && c.dataset == model.second; });
     to.corrections.push_back(
         {.model = model.first, .dataset = model.second, .time_factor = std::exp(time), .launch_factor = std::exp(launch)});
+    for (const auto& [batch, log_factor] : batches) to.corrections.back().batches.push_back({batch, std::exp(log_factor)});
   }
   return to;
 }
@@ -366,11 +435,17 @@ double prediction_sd(const Measurement& m, const Place& place, const Measurement
   };
   const sim::Device now = calibrated(place.device, calibration);
   const double log_s = with(now);
-  double variance = calibration.residual_sd * calibration.residual_sd;
+  const auto residual = calibration.residual_sd_of.find(subject(m));
+  double residual_sd = residual == calibration.residual_sd_of.end() ? calibration.residual_sd : residual->second;
+  if (m.kernel && residual == calibration.residual_sd_of.end())  // a kind that nobody measured: as the worst
+    for (const auto& [name, sd] : calibration.residual_sd_of) residual_sd = std::max(residual_sd, sd);
+  double variance = residual_sd * residual_sd;
   const auto add = [&](const sim::Device& device) { variance += std::pow(with(device) - log_s, 2); };
   for (const sim::Device& device : calibration.moved) add(device);
   const auto same = [&](const sim::ModelCorrection& c) { return c.model == m.model && c.dataset == m.dataset; };
-  if (m.kernel || std::any_of(now.corrections.begin(), now.corrections.end(), same)) return std::sqrt(variance);
+  const auto own = std::find_if(now.corrections.begin(), now.corrections.end(), same);
+  if (!m.kernel && own != now.corrections.end()) variance += std::pow(batch_sd(*own, m.batch_per_worker), 2);
+  if (m.kernel || own != now.corrections.end()) return std::sqrt(variance);
   const double common = now.efficiency.model_factor;
   for (const auto& [time, launch] : {std::pair{std::exp(calibration.model_spread), 1.0}, {1.0, std::exp(kLaunchFactorSd)}}) {
     sim::Device other = now;
@@ -378,6 +453,24 @@ double prediction_sd(const Measurement& m, const Place& place, const Measurement
     add(other);
   }
   return std::sqrt(variance);
+}
+
+double tail_sd(std::vector<double> absolute) {
+  sim::check(!absolute.empty(), "nine of ten of something");
+  std::sort(absolute.begin(), absolute.end());
+  const auto n = static_cast<double>(absolute.size());
+  return absolute[static_cast<std::size_t>(std::min(n, std::ceil(kNinetyShare * (n + 1)))) - 1] / kNinety;
+}
+
+double batch_sd(const sim::ModelCorrection& correction, double batch) {
+  const std::vector<sim::BatchFactor>& known = correction.batches;
+  if (known.empty()) return 0;
+  const auto forgotten = [](double low, double high) { return 1 - std::pow(batch_correlation(low, high), 2); };
+  const auto next = std::ranges::lower_bound(known, batch, {}, &sim::BatchFactor::batch);
+  if (next == known.end()) return kBatchSd * std::sqrt(forgotten(known.back().batch, batch));
+  if (next == known.begin()) return kBatchSd * std::sqrt(forgotten(batch, next->batch));
+  const double low = (next - 1)->batch;
+  return kBatchSd * std::sqrt(forgotten(low, batch) * forgotten(batch, next->batch) / forgotten(low, next->batch));
 }
 
 double most_probable_spread(int count, double sum_of_squares, double prior) {

@@ -1,9 +1,10 @@
 // Fits a device's efficiencies to measurements on it: least squares on log(predicted / measured), robust (robust_fit.hpp), with a
 // prior around the device's own values, so that a parameter that the measurements do not determine stays near its default. Each
-// measured model besides has a correction: what a stack's kernels and host code make of one model is its own. What the models
-// have in common is a factor of the device, which models that were not measured inherit.
+// measured model besides has a correction: what a stack's kernels and host code make of one model is its own, at each batch size
+// too. What the models have in common is a factor of the device, which models that were not measured inherit.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ struct Calibration {
   std::vector<sim::ModelCorrection> corrections;  ///< one for each model among the measurements
   std::vector<FittedParameter> parameters;
   double residual_sd = 0;             ///< of log(predicted / measured), robust
+  /// Of each subject(): nine of ten of its residuals lie within 1.645 of it, few of them drawn towards residual_sd.
+  std::map<std::string, double> residual_sd_of;
   double model_spread = 0;            ///< standard deviation of the logarithms of models' factors around the common one
   double unseen_sd = 0;               ///< of the logarithm of an unseen model's factor: the spread, and the common one's own
   std::vector<std::string> warnings;  ///< why it may be badly determined
@@ -43,6 +46,12 @@ Calibration uncalibrated(const sim::Device& device);
 /// device, what an unseen model's factors may be, and the residuals.
 double prediction_sd(const Measurement& measurement, const Place& place, const MeasurementModel& model,
                      const Calibration& calibration);
+
+/// 1.645 of it hold nine of ten of these absolute values (at least one) and of a further one.
+double tail_sd(std::vector<double> absolute);
+
+/// Of the logarithm of batch_factor(): how much the batch sizes that were measured leave open of another.
+double batch_sd(const sim::ModelCorrection& correction, double batch);
 
 /// The spread that is most probable of deviations from a common factor, of which the sum of the expected squares is given, under
 /// a half-normal prior: the maximum of -n log t - sum / (2 t^2) - t^2 / (2 prior^2).

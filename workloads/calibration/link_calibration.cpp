@@ -38,6 +38,8 @@ constexpr LinkParameter kLinkParameters[] = {
 constexpr Eigen::Index kOverlap = 4, kBandwidths[] = {0, 2}, kContention = std::size(kLinkParameters) - 1;
 constexpr double kSlowLink = 0.1;
 constexpr double kWorkerFactorSd = 1;        // of the logarithm, of a worker's time that nobody measured
+// Of sim::ModelCorrection::loader_s: between 0.03 and 3 ms nine times of ten, an image being 10 ms of one core of 10 to 100.
+constexpr double kLoaderMedianS = 3e-4, kLoaderSd = 1.4, kLoaderStart = 2;
 constexpr double kTimeRepeatability = 0.01;  // of several workers' time over one's in the same campaign
 
 std::string setting_of_pair(const Measurement& m) {
@@ -48,11 +50,17 @@ std::string setting_of_pair(const Measurement& m) {
 /// One worker's time, by a factor.
 StepInputs slower(StepInputs inputs, double factor) {
   ComputeTime& c = inputs.compute;
-  for (double* part : {&c.forward_s, &c.backward_s, &c.update_s, &c.host_s, &c.overhead_s, &inputs.input_s}) *part *= factor;
+  for (double* part : {&c.forward_s, &c.backward_s, &c.update_s, &c.host_s, &c.overhead_s, &c.loading_s, &inputs.input_s}) *part *= factor;
   return inputs;
 }
 
 double worker_s(const StepInputs& inputs) { return inputs.compute.worker_s(inputs.input_s); }
+
+/// One worker's step is known: its own loaders do not hold it back beyond that.
+void use_loaders(StepInputs& inputs, double batch, double loader_s) {
+  inputs.compute.loading_s = 0;
+  inputs.compute.loading_s = std::min(loader_s * batch, worker_s(inputs) - inputs.compute.overhead_s);
+}
 
 void use_links(StepInputs& inputs, const Place& place) {
   inputs.overlap = place.overlap;
@@ -66,7 +74,10 @@ class LinkFit {
  public:
   LinkFit(std::span<const ScaledOut> measured, const MeasurementModel& model, const Place& place) : place_(place) {
     for (const ScaledOut& one : measured) {
-      Row row{.inputs = model.step_inputs(*one.several, place), .log_measured_s = std::log(one.several->step_s)};
+      Row row{.inputs = model.step_inputs(*one.several, place),
+              .subject = subject(*one.several),
+              .batch = one.several->batch_per_worker,
+              .log_measured_s = std::log(one.several->step_s)};
       if (std::isfinite(one.one_s)) {
         row.log_measured_s -= std::log(one.one_s / worker_s(row.inputs));  // in the model's own seconds
       } else {
@@ -78,23 +89,21 @@ class LinkFit {
     }
   }
 
-  /// Contention inside a node is taken only where the rows are much more probable with it: a bandwidth explains the same of one
-  /// number of workers.
+  /// Contention inside a node, and loaders that share its CPUs, are taken only where the rows are much more probable with them:
+  /// a bandwidth explains the same of one number of workers.
   LinkCalibration run() {
     Found best = found();
     const std::size_t sizes = sizes_inside();
     if (sizes == 1)
-      notes_.emplace_back("one number of workers of a node: inside contention is not told from bandwidth, it is kept");
+      notes_.emplace_back(
+          "one number of workers of a node: inside contention and shared loaders are not told from bandwidth, they are kept");
     if (sizes > 1) {
       links_ = kContention + 1;
-      Found with = found();
-      const double cost_with = cost_of(with.problem, with.free.theta, with.free.scale);
-      links_ = kContention;
-      if (cost_of(best.problem, best.free.theta, with.free.scale) - cost_with >= kEvidence) {
-        links_ = kContention + 1;
-        return result(std::move(with));
+      if (!takes(best)) {
+        links_ = kContention;
+        notes_.emplace_back("no inside contention is seen beside the bandwidth: it is kept");
       }
-      notes_.emplace_back("no inside contention is seen beside the bandwidth: it is kept");
+      tell_loaders(best);
     }
     return result(std::move(best));
   }
@@ -102,13 +111,49 @@ class LinkFit {
  private:
   struct Row {
     StepInputs inputs;
-    double log_measured_s = 0;
+    std::string subject;
+    double batch = 1, log_measured_s = 0;
+    Eigen::Index loader = -1;  ///< which is fitted
     Eigen::Index setting = -1;  ///< whose worker's time is fitted; -1: it was measured
   };
   struct Found {
     FitProblem problem;
     FitResult free;
   };
+
+  /// Fits once more, with what is now free beside `best`'s.
+  bool takes(Found& best) const {
+    Found with = found();
+    const double cost_with = cost_of(with.problem, with.free.theta, with.free.scale);
+    if (cost_of(best.problem, best.free.theta, with.free.scale) - cost_with < kEvidence) return false;
+    best = std::move(with);
+    return true;
+  }
+
+  /// Of every model with several numbers of workers of a node.
+  void tell_loaders(Found& best) {
+    std::map<std::string, std::set<int>> sizes;
+    for (const Row& row : rows_)
+      if (row.setting < 0) sizes[row.subject].insert(row.inputs.ring.workers_per_node);
+    for (const auto& [name, of_node] : sizes) {
+      if (of_node.size() < 2 || *of_node.rbegin() < 2) continue;
+      for (Row& row : rows_)
+        if (row.subject == name && row.setting < 0) row.loader = static_cast<Eigen::Index>(loaders_.size());
+      loaders_.push_back(name);
+    }
+    if (loaders_.empty() || takes(best)) return;
+    loaders_.clear();
+    for (Row& row : rows_) row.loader = -1;
+    notes_.emplace_back("no loaders are seen that share a node's CPUs: loader_s is kept");
+  }
+
+  /// Of the parameters: links, loaders, settings.
+  struct Layout {
+    Eigen::Index links = 0, loaders = 0;
+    Eigen::Index settings() const { return links + loaders; }
+  };
+  Layout layout() const { return {links_, static_cast<Eigen::Index>(loaders_.size())}; }
+  static double loader_s(double theta) { return kLoaderMedianS * std::exp(theta); }
 
   /// Different numbers of workers that exchange inside a node.
   std::size_t sizes_inside() const {
@@ -120,8 +165,9 @@ class LinkFit {
   }
 
   Found found() const {
-    const Eigen::Index columns = links_ + static_cast<Eigen::Index>(settings_.size());
-    FitProblem problem{.residuals = [this](const Eigen::VectorXd& theta) { return residuals(theta); },
+    const Layout now = layout();
+    const Eigen::Index columns = now.settings() + static_cast<Eigen::Index>(settings_.size());
+    FitProblem problem{.residuals = [this, now](const Eigen::VectorXd& theta) { return residuals(theta, now); },
                        .prior_sd = Eigen::VectorXd::Constant(columns, kWorkerFactorSd),
                        .low = Eigen::VectorXd::Constant(columns, std::log(1e-3)),
                        .high = Eigen::VectorXd::Constant(columns, std::log(1e3)),
@@ -134,16 +180,19 @@ class LinkFit {
       problem.low[j] = p.theta_of(p.low, p.of(before));
       problem.high[j] = p.theta_of(p.high, p.of(before));
     }
-    if (!settings_.empty()) {
+    problem.prior_sd.segment(now.links, now.loaders).setConstant(kLoaderSd);
+    if (!settings_.empty() || !loaders_.empty()) {
       problem.moves.resize(static_cast<std::size_t>(columns));
       for (std::size_t i = 0; i < rows_.size(); ++i)
-        if (rows_[i].setting >= 0)
-          problem.moves[static_cast<std::size_t>(links_ + rows_[i].setting)].push_back(static_cast<Eigen::Index>(i));
+        for (const Eigen::Index moving : {rows_[i].setting >= 0 ? now.settings() + rows_[i].setting : -1,
+                                          rows_[i].loader >= 0 ? now.links + rows_[i].loader : -1})
+          if (moving >= 0) problem.moves[static_cast<std::size_t>(moving)].push_back(static_cast<Eigen::Index>(i));
     }
     // Where overlap or fast links hide the whole exchange, no link makes a difference: begin without overlap, where every
     // parameter does, and once more from slow links, for rows that are far from the links that one begins with.
     problem.start = Eigen::VectorXd::Zero(columns);
     problem.start[kOverlap] = problem.low[kOverlap];
+    problem.start.segment(now.links, now.loaders).setConstant(kLoaderStart);
     const FitResult near = fit(problem);
     for (const Eigen::Index bandwidth : kBandwidths) problem.start[bandwidth] = std::log(kSlowLink);
     FitResult far = fit(problem);
@@ -158,7 +207,7 @@ class LinkFit {
     for (Eigen::Index j = 0; j < links_; ++j)
       if (!determined(j)) problem.start[j] = problem.low[j] = problem.high[j] = 0;
     const FitResult fitted = fit(problem);
-    LinkCalibration result{.place = at(fitted.theta), .residual_sd = fitted.scale, .notes = notes_};
+    LinkCalibration result{.place = at(fitted.theta, links_), .residual_sd = fitted.scale, .notes = notes_};
     Place before = place_;
     for (Eigen::Index j = 0; j <= kContention; ++j) {
       const LinkParameter& p = kLinkParameters[j];
@@ -170,26 +219,36 @@ class LinkFit {
                                    .absolute = p.absolute,
                                    .determined = determined(j)});
     }
+    for (std::size_t l = 0; l < loaders_.size(); ++l) {
+      const Eigen::Index j = links_ + static_cast<Eigen::Index>(l);
+      result.loader_s[loaders_[l]] = loader_s(fitted.theta[j]);
+      result.parameters.push_back({.name = "loader_s of " + loaders_[l],
+                                   .value = loader_s(fitted.theta[j]),
+                                   .relative_sd = fitted.sd[j],
+                                   .prior_sd = kLoaderSd,
+                                   .determined = true});
+    }
     for (std::size_t s = 0; s < settings_.size(); ++s)
-      result.worker_factor[settings_[s]] = std::exp(fitted.theta[links_ + static_cast<Eigen::Index>(s)]);
+      result.worker_factor[settings_[s]] = std::exp(fitted.theta[layout().settings() + static_cast<Eigen::Index>(s)]);
     return result;
   }
 
-  Place at(const Eigen::VectorXd& theta) const {
+  Place at(const Eigen::VectorXd& theta, Eigen::Index links) const {
     Place place = place_;
-    for (Eigen::Index j = 0; j < links_; ++j) {
+    for (Eigen::Index j = 0; j < links; ++j) {
       const LinkParameter& p = kLinkParameters[j];
       p.of(place) = p.at(theta[j], p.of(place));
     }
     return place;
   }
 
-  Eigen::VectorXd residuals(const Eigen::VectorXd& theta) const {
-    const Place place = at(theta);
+  Eigen::VectorXd residuals(const Eigen::VectorXd& theta, Layout in) const {
+    const Place place = at(theta, in.links);
     Eigen::VectorXd r(static_cast<Eigen::Index>(rows_.size()));
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const Row& row = rows_[i];
-      StepInputs inputs = row.setting < 0 ? row.inputs : slower(row.inputs, std::exp(theta[links_ + row.setting]));
+      StepInputs inputs = row.setting < 0 ? row.inputs : slower(row.inputs, std::exp(theta[in.settings() + row.setting]));
+      if (in.loaders > 0 && row.loader >= 0) use_loaders(inputs, row.batch, loader_s(theta[in.links + row.loader]));
       use_links(inputs, place);
       r[static_cast<Eigen::Index>(i)] = std::log(step_time(inputs).step_s) - row.log_measured_s;
     }
@@ -198,13 +257,15 @@ class LinkFit {
 
   Place place_;
   std::vector<Row> rows_;
-  std::vector<std::string> settings_;
+  std::vector<std::string> settings_, loaders_;
   Eigen::Index links_ = kContention;  // parameters that are fitted, of kLinkParameters the first
   std::vector<std::string> notes_;
 };
 
 StepInputs inputs_of(const ScaledOut& measured, const MeasurementModel& model, const LinkCalibration& links) {
-  const StepInputs inputs = model.step_inputs(*measured.several, links.place);
+  StepInputs inputs = model.step_inputs(*measured.several, links.place);
+  const auto loader = links.loader_s.find(subject(*measured.several));
+  if (loader != links.loader_s.end()) use_loaders(inputs, measured.several->batch_per_worker, loader->second);
   const auto factor = links.worker_factor.find(setting_of_pair(*measured.several));
   return factor == links.worker_factor.end() ? inputs : slower(inputs, factor->second);
 }

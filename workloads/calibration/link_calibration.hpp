@@ -24,6 +24,7 @@ struct LinkCalibration {
   Place place;  ///< with the fitted links, overlaps and servers
   /// How much longer one worker's step is than predicted, of settings of which no single worker was measured.
   std::map<std::string, double> worker_factor;
+  std::map<std::string, double> loader_s;  ///< sim::ModelCorrection's, by subject(), where the measurements tell of it
   std::vector<FittedParameter> parameters;
   double residual_sd = 0;
   std::vector<std::string> notes;  ///< what keeps its value, and why

@@ -94,20 +94,55 @@ class Comparison {
       }
       fitted[device] = {where.front().device, calibrate_device(own, where, model_).time};
     }
+    const auto is_like = [&](const std::string& a, const std::string& b) {
+      return fitted[a].before.kind == fitted[b].before.kind &&
+             at(groups.at(a).front()).kernel.has_value() == at(groups.at(b).front()).kernel.has_value();
+    };
     for (const auto& [device, rows] : groups) {
-      std::vector<FittedDevice> others;
+      std::map<std::string, FittedDevice> others;
       for (const auto& [name, one] : fitted)
-        if (name != device && one.before.kind == fitted[device].before.kind &&
-            at(rows.front()).kernel.has_value() == at(groups.at(name).front()).kernel.has_value())
-          others.push_back(one);
+        if (name != device && is_like(name, device)) others[name] = one;
       if (others.empty()) continue;
+      const std::map<std::string, double> sds = transfer_sds(others, groups);
       for (const std::size_t i : rows) {
-        Place place = places_[i];
-        place.device = transferred(place.device, others);
+        const Place place = on_transferred(i, others);
         say(i, place);
         result_[i].ground = Ground::transferred;
+        const auto sd = sds.find(subject(at(i)));
+        result_[i].log_sd = sd == sds.end() ? prediction_sd(at(i), place, model_, uncalibrated(place.device)) : sd->second;
       }
     }
+  }
+
+  Place on_transferred(std::size_t i, const std::map<std::string, FittedDevice>& from) const {
+    std::vector<FittedDevice> devices;
+    for (const auto& [name, one] : from) devices.push_back(one);
+    Place place = places_[i];
+    place.device = transferred(place.device, devices);
+    return place;
+  }
+
+  /// Of one more device, by subject: each of these devices is predicted by the others of them, and counts the same.
+  std::map<std::string, double> transfer_sds(const std::map<std::string, FittedDevice>& devices,
+                                             const std::map<std::string, Indices>& groups) const {
+    std::map<std::string, std::vector<double>> variances;
+    for (const auto& [device, one] : devices) {
+      std::map<std::string, FittedDevice> others = devices;
+      others.erase(device);
+      if (others.empty()) return {};
+      std::map<std::string, std::vector<double>> errors;
+      for (const std::size_t i : groups.at(device))
+        errors[subject(at(i))].push_back(std::abs(std::log(model_.step_s(at(i), on_transferred(i, others)) / at(i).step_s)));
+      for (auto& [name, of_rows] : errors) variances[name].push_back(std::pow(tail_sd(std::move(of_rows)), 2));
+    }
+    std::map<std::string, double> sds;
+    for (const auto& [name, of_devices] : variances) {
+      double sum = 0;
+      for (const double one : of_devices) sum += one;
+      const auto n = static_cast<double>(of_devices.size());
+      sds[name] = std::sqrt(sum / n * (1 + 1 / n));
+    }
+    return sds;
   }
 
   /// Each laboratory's rows with a stack, by the mean of the others' fits of it.

@@ -145,10 +145,11 @@ double efficiency_of(const sim::Efficiency& e, OpKind kind) {
 
 Conditions corrected(Conditions c, const sim::Device& device, std::string_view model, std::string_view dataset) {
   const sim::ModelCorrection correction = sim::correction_of(device, model, dataset);
-  c.time_factor *= correction.time_factor;
+  c.time_factor *= correction.time_factor * sim::batch_factor(correction, c.batch);
   c.launch_factor *= correction.launch_factor;
   c.power_factor *= correction.power_factor;
   c.wait_share = correction.wait_share;
+  c.loader_s = correction.loader_s;
   return c;
 }
 

@@ -27,6 +27,7 @@ struct Conditions {
   double launch_factor = 1;  ///< of the launches alone: how one model's software differs (sim::ModelCorrection)
   double power_factor = 1;   ///< likewise of the watts above PowerLaw::running_w
   double wait_share = 0;     ///< as sim::ModelCorrection has it
+  double loader_s = 0;       ///< likewise
   double power_limit_w = 0;  ///< of the device; 0: none
   int threads = 0;           ///< of a CPU; 0: its physical cores
 };

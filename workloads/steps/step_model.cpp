@@ -48,6 +48,7 @@ ComputeTime StepModel::compute_time(const sim::Device& device, const Conditions&
   if (all.time_s > 0) result.dynamic_energy_j = all.dynamic_energy_j / all.time_s * result.total_s();
   result.host_s = operations_ * device.efficiency.host_s_per_op;
   result.overhead_s = device.efficiency.step_overhead_s;
+  result.loading_s = conditions.loader_s * conditions.batch;
   return result;
 }
 
@@ -113,7 +114,7 @@ StepTime step_time(const StepInputs& in) {
   sim::check(workers >= 1 && in.passes >= 1 && in.overlap >= 1,
              "a step needs workers, passes, and an overlap exponent of at least 1");
   StepTime result;
-  const double pass_s = compute.worker_s(in.input_s);
+  const double pass_s = compute.worker_s(in.input_s, in.ring.workers_per_node);
   result.worker_s = pass_s + (in.passes - 1) * (pass_s - compute.update_s);
   if (in.exchange == Exchange::parameter_servers_asynchronous) {
     const double push = in.exchange_factor * push_s(in.gradient_bytes, in.servers);

@@ -15,14 +15,19 @@ struct ComputeTime {
   double forward_s = 0, backward_s = 0, update_s = 0;
   double host_s = 0;            ///< what the host needs to issue the operations
   double overhead_s = 0;        ///< sim::Efficiency::step_overhead_s
+  double loading_s = 0;         ///< of the samples, by all CPUs of a node that no other worker shares
   double dynamic_energy_j = 0;  ///< of the operations, above PowerLaw::running_w
   double total_s() const { return forward_s + backward_s + update_s; }
-  /// Of its step: the slowest of device, host and reading samples, and the overhead, in which none of them works.
-  double worker_s(double input_s) const { return std::max({total_s(), host_s, input_s}) + overhead_s; }
+  /// Of its step: the slowest of device, host, reading and loading samples, and the overhead, in which none of them works.
+  double worker_s(double input_s, int workers_of_node = 1) const {
+    return std::max({total_s(), host_s, input_s, workers_of_node * loading_s}) + overhead_s;
+  }
   /// Of a step of so many passes, of one of which this is: gradients are summed, and applied once. The energy counts the update
   /// each time.
   ComputeTime of_passes(int passes) const {
-    return {passes * forward_s, passes * backward_s, update_s, passes * host_s, passes * overhead_s, passes * dynamic_energy_j};
+    return {passes * forward_s,  passes * backward_s, update_s,
+            passes * host_s,     passes * overhead_s, passes * loading_s,
+            passes * dynamic_energy_j};
   }
 };
 

@@ -28,7 +28,9 @@ TEST_CASE("a written catalogue is read as it was", "[places]") {
                          .time_factor = 1.5,
                          .launch_factor = 0.5,
                          .power_factor = 0.75,
-                         .wait_share = 0.25},
+                         .wait_share = 0.25,
+                         .loader_s = 2e-4,
+                         .batches = {{16, 1.2}, {64, 0.9}}},
                         {.model = "small", .time_factor = 2}};  // a structure has no data set
   scenarios::InstanceEntry entry = *own.find_instance("p3.8xlarge");
   entry.instance.inside = {3e10, 2e-6, 0.75};
@@ -64,6 +66,11 @@ TEST_CASE("a written catalogue is read as it was", "[places]") {
   CHECK(correction_of(read, "vgg16", "imagenet").time_factor == 1.25);  // not measured: as models have in common
   CHECK(read.corrections[0].power_factor == 0.75);
   CHECK(read.corrections[0].wait_share == 0.25);
+  CHECK(read.corrections[0].loader_s == 2e-4);
+  REQUIRE(read.corrections[0].batches.size() == 2);
+  CHECK(read.corrections[0].batches[1].batch == 64);
+  CHECK(read.corrections[0].batches[1].factor == 0.9);
+  CHECK(read.corrections[1].batches.empty());
   const scenarios::InstanceEntry& there = *again.find_instance("p3.8xlarge");
   CHECK(there.instance.inside.bandwidth_bytes_per_s == 3e10);
   CHECK(there.instance.inside.contention == 0.75);

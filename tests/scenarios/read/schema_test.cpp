@@ -57,6 +57,7 @@ const std::vector<Place> kPlaces{
     {"threading", "/cluster/devices/0/threading"},
     {"power", "/cluster/devices/0/power"},
     {"correction", "/cluster/devices/0/corrections/0"},
+    {"batch_factor", "/cluster/devices/0/corrections/0/batches/0"},
     {"stack", "/cluster/stacks/0"},
     {"instance", "/cluster/instances/0"},
     {"devices_of_a_kind", "/cluster/instances/0/devices/0"},

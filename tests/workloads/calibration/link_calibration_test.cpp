@@ -1,5 +1,6 @@
 #include "workloads/calibration/link_calibration.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -81,18 +82,26 @@ SharedNode fit_shared(double contention, std::initializer_list<int> counts, doub
   return node;
 }
 
-const FittedParameter& contention_of(const SharedNode& node) { return node.fitted.parameters.back(); }
+const FittedParameter& contention_of(const SharedNode& node) {
+  const auto found = std::ranges::find(node.fitted.parameters, "inside contention", &FittedParameter::name);
+  REQUIRE(found != node.fitted.parameters.end());
+  return *found;
+}
+
+std::size_t notes_of(const SharedNode& node, const char* words) {
+  const auto has = [words](const std::string& note) { return note.find(words) != std::string::npos; };
+  return static_cast<std::size_t>(std::ranges::count_if(node.fitted.notes, has));
+}
 
 }  // namespace
 
 TEST_CASE("how much the workers of a node share is found again", "[links]") {
   for (const double truth : {1.0, 0.5}) {
     const SharedNode node = fit_shared(truth, {2, 4, 8}, 0.01);
-    CHECK(contention_of(node).name == "inside contention");
     CHECK(contention_of(node).determined);
     CHECK(node.fitted.place.inside.contention == Approx(truth).margin(0.1));
     CHECK(node.fitted.place.inside.bandwidth_bytes_per_s == Approx(2e9).epsilon(0.15));
-    CHECK(node.fitted.notes.empty());
+    CHECK(notes_of(node, "contention") == 0);
   }
 }
 
@@ -101,9 +110,32 @@ TEST_CASE("contention that rows do not tell keeps its value, and that is said", 
   for (const SharedNode* node : {&one_count, &none}) {
     CHECK_FALSE(contention_of(*node).determined);
     CHECK(node->fitted.place.inside.contention == 0);
-    REQUIRE(node->fitted.notes.size() == 1);
-    CHECK(node->fitted.notes.front().find("it is kept") != std::string::npos);
+    CHECK(notes_of(*node, "contention") == 1);
+    CHECK(notes_of(*node, "loaders") == 1);
+    CHECK(node->fitted.loader_s.empty());
   }
+}
+
+TEST_CASE("loaders that share a node's CPUs are found of the models that they hold back", "[links]") {
+  // 2 ms of all CPUs a sample: 8 x 64 x 2 ms = 1.02 s for the steps of eight workers, where one computes in half a second or less.
+  Place truth = kStart;
+  truth.overlap = 2;
+  std::vector<Measurement> rows;
+  for (const int workers : {2, 4, 8})
+    for (const double batch : {16, 64}) rows.push_back(step("resnet50", batch, 1, workers));
+  const MeasurementModel model(rows);
+  Place loading = truth;
+  loading.device.corrections = {{.model = "resnet50", .dataset = "imagenet", .loader_s = 2e-3}};
+  std::vector<ScaledOut> pairs;
+  for (Measurement& m : rows) {
+    m.step_s = model.step_s(m, loading);
+    pairs.push_back({&m, model.step_s(alone(m), loading)});
+  }
+  CHECK(rows.back().step_s == Approx(8 * 64 * 2e-3).epsilon(0.05));
+  const LinkCalibration c = calibrate_links(pairs, model, kStart);
+  REQUIRE(c.loader_s.contains("resnet50/imagenet"));
+  CHECK(c.loader_s.at("resnet50/imagenet") == Approx(2e-3).epsilon(0.05));
+  for (const ScaledOut& pair : pairs) CHECK(scaled_out_s(pair, model, c) == Approx(pair.several->step_s).epsilon(0.03));
 }
 
 TEST_CASE("of curves over workers, the server, the bend and the worker's own time are found without a single worker", "[links]") {

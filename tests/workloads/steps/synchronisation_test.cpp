@@ -93,6 +93,12 @@ TEST_CASE("a whole step, by hand", "[synchronisation]") {
   in.compute.overhead_s = 0.05;
   CHECK(step_time(in).worker_s == Approx(0.75));
   in.compute.host_s = in.input_s = in.compute.overhead_s = 0;
+  // Loaders that keep a node's CPUs busy for 0.2 s of each worker's samples: one worker hides them, three on the node do not.
+  in.compute.loading_s = 0.2;
+  CHECK(step_time(in).step_s == Approx(0.45));
+  in.ring = {2, 3, {1e15, 0}, {1e15, 0}};
+  CHECK(step_time(in).worker_s == Approx(0.6));
+  in.compute.loading_s = 0;
 
   // 2 workers, 2 x 1/2 x 0.1 GB at 0.25 GB/s = 0.4 s beside 0.3 s of backward pass: sqrt(0.09 + 0.16) - 0.3 = 0.2 s exposed.
   in.ring = {1, 2, {0.25e9, 0}, {}};
