@@ -32,7 +32,7 @@ std::map<std::string, std::string> files_of(const std::string& results) {
   return files;
 }
 
-/// REHEARSE_KILLS: how many runs are disturbed (tests/cli/kills.sh).
+/// REHEARSE_KILLS: how many runs are disturbed.
 int kills() {
   const char* given = std::getenv("REHEARSE_KILLS");
   return given != nullptr ? std::atoi(given) : 10;
