@@ -12,6 +12,7 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/number_words.hpp"
 #include "sim/money/costs.hpp"
+#include "traces/jobs/job_list.hpp"
 
 namespace rehearse::cli {
 
@@ -28,6 +29,26 @@ scenarios::LoadOptions load_options(const ScenarioArguments& arguments) {
 
 std::unique_ptr<scenarios::Scenario> load(const ScenarioArguments& arguments) {
   return scenarios::load_scenario(arguments.path, load_options(arguments));
+}
+
+void say_inputs(const std::vector<report::InputReport>& inputs, double origin_s) {
+  for (const report::InputReport& input : inputs) {
+    say("{}: {}, {} used", input.path, sim::counted(static_cast<double>(input.rows), "row"),
+        sim::grouped(static_cast<std::int64_t>(input.jobs)));
+    if (origin_s > 0) say("; first submit date {:.0f} s, subtracted from all", origin_s);
+    say("\n");
+    const auto print = [](std::string_view verb, const std::vector<report::InputReport::Reason>& reasons) {
+      for (const report::InputReport::Reason& reason : reasons)
+        say("  {}: {}{}\n",
+            traces::counted_words(static_cast<std::int64_t>(reason.rows), static_cast<std::int64_t>(reason.also), verb),
+            reason.reason,
+            reason.first_lines.empty() ? "" : fmt::format(" (first lines: {})", fmt::join(reason.first_lines, ", ")));
+    };
+    print("dropped", input.dropped);
+    print(traces::kKept, input.repaired);
+    for (const std::string& note : input.notes) say("  {}\n", note);
+  }
+  if (!inputs.empty()) say("\n");
 }
 
 void warn_of_size(const scenarios::RunEstimate& estimate) {
@@ -67,6 +88,7 @@ int check_command(const ScenarioArguments& arguments) {
   const scenarios::SweepPlan plan(arguments.path, load_options(arguments));
   const scenarios::Scenario* scenario = &plan.first();
   for (const std::string& warning : scenario->warnings) say(stderr, "warning: {}\n", warning);
+  say_inputs(scenario->inputs, scenario->origin_s);
   const auto counted = [](std::size_t number, const char* one, const char* many = "") {
     return sim::counted(static_cast<double>(number), one, many);
   };
@@ -76,6 +98,9 @@ int check_command(const ScenarioArguments& arguments) {
       counted(scenario->policies.size(), "policy", "policies"),
       counted(static_cast<std::size_t>(scenario->repetitions), "repetition"));
   warn_of_load(*scenario);
+  if (scenario->resampling.blocks && scenario->repetitions == 1 && !scenario->jobs.empty())
+    say("\"resample\": every policy gets one redrawn trace, not the recorded one; with \"repetitions\" several are drawn. Blocks "
+        "are drawn on their own: crowded times that span several of them are torn apart, so that redrawn traces wait less\n");
   const double points = plan.axes().empty() ? 0 : static_cast<double>(plan.points());
   if (scenario->study_name.empty()) {
     const scenarios::RunEstimate estimate = estimate_run(*scenario, scenarios::processes_of({}), points);

@@ -24,6 +24,7 @@ void add_leaderboard_command(Command app, LeaderboardArguments& arguments) {
   board.option("--worlds", arguments.worlds, "both halves together (default: the suite's)").range(4, 100'000);
   board.option("--out", arguments.out, "where results go (default: results/leaderboard)");
   board.option("--processes", arguments.processes, "runs at once (default: as many as there are processors)").range(1, 4096);
+  board.flag("--no-sandbox", arguments.no_sandbox, "run processes of policies with your rights, network and files included");
   board.output("--markdown", arguments.markdown, "write the page to this file as well");
 }
 
@@ -33,7 +34,8 @@ int leaderboard_command(const LeaderboardArguments& arguments) {
                                                 .policies = arguments.policies,
                                                 .seed = arguments.seed,
                                                 .worlds = arguments.worlds,
-                                                .processes = arguments.processes});
+                                                .processes = arguments.processes,
+                                                .sandbox = !arguments.no_sandbox});
   const int worlds = (arguments.worlds > 0 ? arguments.worlds : suite.worlds) / 2;
   const std::string drawn =
       arguments.seed ? fmt::format("{} drawn worlds of seed {} decide, {} public ones beside", worlds, *arguments.seed, worlds)

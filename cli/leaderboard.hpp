@@ -17,6 +17,7 @@ struct LeaderboardArguments {
   int worlds = 0;
   std::string out = "results/leaderboard";
   int processes = 0;
+  bool no_sandbox = false;
   std::string markdown;  ///< a file to write; may be empty
 };
 

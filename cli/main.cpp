@@ -19,6 +19,7 @@
 #include "cli/rent.hpp"
 #include "cli/say.hpp"
 #include "experiments/run/run.hpp"
+#include "policies/registry/registry.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
 #include "sim/base/version.hpp"
@@ -258,6 +259,7 @@ void add_csv_safe(Command app, bool& safe) {
 
 int guarded(Command program, const Arguments& arguments) {
   try {
+    policies::check_registry();
     if (program.chose("run")) return run_command(arguments.run);
     if (program.chose("sweep")) return sweep_command(arguments.sweep);
     if (program.chose("train")) return train_command(arguments.train);

@@ -88,7 +88,8 @@ void add_plot_command(Command app, PlotArguments& arguments) {
   plot.output("-o,--out", arguments.out, "the figure: FILE.pdf, FILE.svg or FILE.png").required();
   plot.option("--size", arguments.size, "one-column (3.5 in, the default) or two-column (7.16 in)")
       .choices({"one-column", "two-column"});
-  plot.option("--where", arguments.where, "COLUMN=VALUE: only these rows; may be repeated, of one column for each of its values").repeated();
+  plot.option("--where", arguments.where, "COLUMN=VALUE: only these rows; may be repeated, of one column for each of its values")
+      .repeated();
   plot.option("--x", arguments.request.x, "another column than the kind's; of a sweep as /switching/start_s");
   plot.option("--y", arguments.request.y, "another column than the kind's; another quantity, of savings");
   plot.option("--by", arguments.request.by, "the column that tells series, groups or points apart");
@@ -121,12 +122,14 @@ std::string draw_plot(const PlotArguments& arguments) {
     sim::write_file(arguments.data + "/" + setting.name + ".dat", data);
   }
   report::run_gnuplot({.script = script, .data = data, .setting = setting, .out = arguments.out});
-  return figure.note;
+  std::string told = figure.note.empty() ? "" : fmt::format(": {} (--where chooses)", figure.note);
+  if (figure.has_lone_runs) told += "; no interval where a mean is of one run (\"repetitions\" in the scenario makes more)";
+  return told;
 }
 
 int plot_command(const PlotArguments& arguments) {
   const std::string note = draw_plot(arguments);
-  say("{}{}\n", arguments.out, note.empty() ? "" : fmt::format(": {} (--where chooses)", note));
+  say("{}{}\n", arguments.out, note);
   return kOk;
 }
 

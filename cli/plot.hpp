@@ -18,7 +18,7 @@ struct PlotArguments {
 };
 
 void add_plot_command(Command app, PlotArguments& arguments);
-/// What is to be told of the figure beside its name; may be empty. Throws sim::InputError.
+/// What is to be told behind the figure's name; may be empty. Throws sim::InputError.
 std::string draw_plot(const PlotArguments& arguments);
 int plot_command(const PlotArguments& arguments);
 

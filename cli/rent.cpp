@@ -69,7 +69,7 @@ bool is_job_file(const std::string& path) {
 
 /// The options as a job's JSON text, so that they are read and checked as a job's file is.
 std::string job_text(const RentArguments& a) {
-  const bool is_file = ends_with_any(a.model, {".onnx", ".json"});
+  const bool is_file = ends_with_any(a.model, {".onnx", ".json", ".txt", ".py"});
   if (is_file && a.samples.empty() && a.dataset.empty())
     missing("--samples", "how many samples an epoch has, as --samples 1.2M: the network's file does not say (or --dataset)");
   if (a.epochs.empty() && !(a.accuracy > 0))
@@ -124,6 +124,11 @@ scenarios::RentWishes wishes_of(const RentArguments& a, const scenarios::Catalog
                              .found = sim::shown(provider),
                              .nearest = sim::nearest_name(provider, names)});
   if (!a.account.empty()) wishes.account = scenarios::load_account(a.account, catalogue);
+  if (!a.spot_prices.empty()) {
+    if (wishes.spot == scenarios::SpotUse::no)
+      throw sim::InputError({.file = "--spot-prices", .expected = "--spot allowed or --spot only beside it", .found = "neither"});
+    wishes.spot_prices = scenarios::load_spot_prices(a.spot_prices, catalogue);
+  }
   return wishes;
 }
 
@@ -132,27 +137,6 @@ std::optional<traces::OwnNetwork> own_network(const RentArguments& a, const scen
   const scenarios::PlanRequest request = request_of(a, *rent_market(catalogue, wishes_of(a, catalogue)).cluster);
   if (request.task) return std::nullopt;  // of the zoo
   return traces::OwnNetwork{request.model, request.dataset, {.json = "", .network = request.network}};
-}
-
-/// The catalogue, with files over it and devices fitted to the user's own measurements.
-scenarios::Catalogue catalogue_of(const RentArguments& a) {
-  scenarios::Catalogue catalogue;
-  catalogue.add_own();
-  sim::Mistakes mistakes;
-  for (const std::string& file : a.catalogues) catalogue.add_file(file, mistakes);
-  mistakes.throw_if_any();
-  const auto use_stack = [&] {
-    if (!a.stack.empty() && a.stack != scenarios::kNoStack) catalogue.use_stack(known_stack(a.stack, catalogue));
-  };
-  if (a.from.empty()) {
-    use_stack();
-    return catalogue;
-  }
-  const Measured measured = load_measured({.path = a.from, .catalogues = a.catalogues}, own_network(a, catalogue));
-  slipped_units(measured);
-  for (sim::Device& device : calibrated_devices(measured)) catalogue.replace(std::move(device));
-  use_stack();
-  return catalogue;
 }
 
 /// The best by `key` of those that are asked for; nothing of none.
@@ -189,13 +173,13 @@ std::vector<ToldChoice> told_of(const std::vector<RentChoice>& choices) {
 }
 
 /// Spot nodes' time and money: replayed, before anything is chosen by them.
-void replay_spot(RentAnswer& answer) {
+void replay_spot(RentAnswer& answer, const policies::RentSearch& search) {
   const double deadline_s = answer.request.limits.deadline_s;
   for (RentChoice& one : answer.choices) {
     if (!answer.pool_of(one).is_spot) continue;
     const double restart_s = one.start_s + answer.checkpoint_bytes / answer.market.cluster->scenario.costs.restore_bytes_per_s;
-    const policies::SpotReplay replay = replay_on_spot(
-        one, answer.rules, validated_error(answer.pool_of(one).knowledge, spread_of(one.plan)), restart_s, deadline_s, 1, kDraws);
+    const policies::SpotReplay replay =
+        replay_on_spot(one, answer.rules, search.error_of(one), restart_s, deadline_s, 1, kDraws, answer.pool_of(one).prices);
     one.plan.time_s = {replay.time_s, replay.time_low_s, replay.time_high_s};
     one.plan.cost_usd = {replay.cost_usd, replay.cost_low_usd, replay.cost_high_usd};
     one.miss_probability = replay.miss_probability;
@@ -287,20 +271,41 @@ std::string error_words(Knowledge knowledge, policies::Spread spread, double con
                      e.bias, 200 * confidence - 100, e.bias * std::exp(-z * e.sigma), e.bias * std::exp(z * e.sigma));
 }
 
+/// What is assumed of a spot node's price.
+std::string price_words(const RentAnswer& answer, int pool) {
+  const policies::SpotPrices& prices = answer.market.pools[static_cast<std::size_t>(pool)].prices;
+  const std::string& name = answer.market.entries[static_cast<std::size_t>(pool)]->instance.name;
+  const scenarios::SpotPriceList::Series& series = answer.spot_prices.series.at(name);
+  return fmt::format(
+      "Spot price of {}, by {}: {:.4g} $/h in the mean, {:.4g} to {:.4g} in 80 % of the time ({} prices, {} to {}); each "
+      "draw begins at a date of its own, and behind the end the series begins again.",
+      name, sim::printable(answer.spot_prices.file), prices.mean(), prices.quantile(0.1), prices.quantile(0.9), prices.size(),
+      series.first, series.last);
+}
+
 /// What the figures rest on.
 void say_grounds(const RentAnswer& answer) {
   std::set<std::pair<policies::Spread, Knowledge>> levels;
   std::vector<const scenarios::InstanceEntry*> told;
   bool is_spot = false;
+  std::set<int> priced;  // pools with a series of spot prices
   for (const std::vector<ToldChoice>* list : {&answer.told, &answer.front})
     for (const ToldChoice& one : *list) {
       const RentChoice& choice = answer.choices[one.choice];
       levels.emplace(spread_of(choice.plan), answer.pool_of(choice).knowledge);
       is_spot = is_spot || answer.pool_of(choice).is_spot;
+      if (!answer.pool_of(choice).prices.empty()) priced.insert(choice.plan.pool);
       told.push_back(answer.market.entries[static_cast<std::size_t>(choice.plan.pool)]);
     }
   say("\nThe times' errors, as validated (docs/evidence/rent.md):\n");
   for (const auto& [spread, level] : levels) say("{}", two_columns("", error_words(level, spread, answer.rules.confidence), 2));
+  const bool has_nearby = std::ranges::any_of(
+      answer.told, [&](const ToldChoice& one) { return !answer.pool_of(answer.choices[one.choice]).nearby.empty(); });
+  if (has_nearby)
+    say("{}",
+        wrapped(
+            "Where this very model was measured with so many workers, the error near the measured settings takes their place: "
+            "narrower beside them, wider far away."));
   say("Prices of {}; your own: rehearse catalogue prices FILE.csv -o prices.json, and --catalogue prices.json.\n",
       scenarios::price_dates(told));
   const sim::CostRules& costs = answer.market.cluster->scenario.costs;
@@ -311,8 +316,10 @@ void say_grounds(const RentAnswer& answer) {
   if (is_spot)
     say("{}", wrapped(fmt::format(
                   "Assumed of spot nodes: each is taken away after {:.3g} h in the mean (--spot-mean-up), another comes {:.0f} s "
-                  "later, the price stays. Checkpoints by Young's rule; time and money are the mean of {} replayed draws.",
-                  answer.rules.spot.mean_up_s / 3600, answer.rules.spot.down_s, kDraws)));
+                  "later, the price {}. Checkpoints by Young's rule; time and money are the mean of {} replayed draws.",
+                  answer.rules.spot.mean_up_s / 3600, answer.rules.spot.down_s,
+                  priced.empty() ? "stays" : "stays where no series is named", kDraws)));
+  for (const int pool : priced) say("{}", wrapped(price_words(answer, pool)));
   if (answer.told.empty()) return;
   const auto worth =
       worth_measuring(answer.choices, answer.market.pools, answer.choices[answer.told[0].choice], answer.request.limits);
@@ -335,9 +342,62 @@ void write_files(const RentAnswer& answer, const RentArguments& a) {
 
 }  // namespace
 
+RentGrounds grounds_of(const RentArguments& a, const std::optional<traces::OwnNetwork>& own) {
+  RentGrounds grounds;
+  grounds.catalogue.add_own();
+  sim::Mistakes mistakes;
+  for (const std::string& file : a.catalogues) grounds.catalogue.add_file(file, mistakes);
+  mistakes.throw_if_any();
+  if (!a.from.empty()) {
+    grounds.measured = load_measured({.path = a.from, .catalogues = a.catalogues}, own);
+    slipped_units(*grounds.measured);
+    grounds.fitted = calibrated_devices(*grounds.measured);
+    for (const sim::Device& device : grounds.fitted) grounds.catalogue.replace(device);
+  }
+  if (!a.stack.empty() && a.stack != scenarios::kNoStack) grounds.catalogue.use_stack(known_stack(a.stack, grounds.catalogue));
+  return grounds;
+}
+
+void know_pools(scenarios::RentMarket& market, const RentGrounds& grounds, const policies::RentModel& model,
+                const RentArguments& a) {
+  const sim::Cluster& cluster = market.cluster->scenario.cluster;
+  std::map<std::string, NearbyErrorsOf> nearby;  // by device
+  for (const sim::Device& device : grounds.fitted) {
+    const std::vector<workloads::Measurement>& rows = grounds.measured->list.rows;
+    std::vector<std::size_t> which;
+    std::vector<double> predicted_s(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].device != device.name || rows[i].model != model.model || rows[i].dataset != model.dataset || rows[i].kernel)
+        continue;
+      workloads::Place place = grounds.measured->places[i];
+      place.device = device;
+      predicted_s[i] = grounds.measured->model.step_s(rows[i], place);
+      which.push_back(i);
+    }
+    nearby[device.name] = nearby_errors(rows, which, predicted_s);
+  }
+  for (std::size_t p = 0; p < market.pools.size(); ++p) {
+    policies::RentPool& pool = market.pools[p];
+    const sim::Device& device = sim::worker_device(cluster, static_cast<sim::PoolId>(p));
+    pool.knowledge = scenarios::knowledge_of(device, model.model, model.dataset);
+    if (pool.knowledge == Knowledge::data_sheet && device.kind == sim::DeviceKind::gpu && !a.stack.empty() &&
+        a.stack != scenarios::kNoStack)
+      pool.knowledge = Knowledge::stack;
+    pool.nearby = nearby[device.name];
+  }
+}
+
 RentAnswer rent_answer(const RentArguments& a) {
-  RentAnswer answer{.catalogue = catalogue_of(a)};
-  answer.market = rent_market(answer.catalogue, wishes_of(a, answer.catalogue));
+  scenarios::Catalogue plain;
+  plain.add_own();
+  sim::Mistakes mistakes;
+  for (const std::string& file : a.catalogues) plain.add_file(file, mistakes);
+  mistakes.throw_if_any();
+  const RentGrounds grounds = grounds_of(a, a.from.empty() ? std::nullopt : own_network(a, plain));
+  RentAnswer answer{.catalogue = grounds.catalogue};
+  const scenarios::RentWishes wishes = wishes_of(a, answer.catalogue);
+  answer.spot_prices = wishes.spot_prices;
+  answer.market = rent_market(answer.catalogue, wishes);
   scenarios::PlanCluster& plan = *answer.market.cluster;
   const sim::Cluster& cluster = plan.scenario.cluster;
   answer.request = request_of(a, plan);
@@ -360,20 +420,13 @@ RentAnswer rent_answer(const RentArguments& a) {
                                   .forward_flops = 2 * workloads::forward_multiply_adds(graph),
                                   .checkpoint_bytes = answer.checkpoint_bytes,
                                   .data_bytes = request.job.samples * request.bytes_per_sample};
-  for (std::size_t p = 0; p < answer.market.pools.size(); ++p) {
-    policies::RentPool& pool = answer.market.pools[p];
-    pool.knowledge =
-        scenarios::knowledge_of(sim::worker_device(cluster, static_cast<sim::PoolId>(p)), model.model, model.dataset);
-    const bool is_gpu = sim::has_gpus(cluster, static_cast<sim::PoolId>(p));
-    if (pool.knowledge == Knowledge::data_sheet && is_gpu && !a.stack.empty() && a.stack != scenarios::kNoStack)
-      pool.knowledge = Knowledge::stack;
-    pool.extra_usd = a.account.empty()
-                         ? 0
-                         : egress_usd(load_account(a.account, answer.catalogue), *answer.market.entries[p], model.data_bytes);
-  }
+  know_pools(answer.market, grounds, model, a);
+  if (!a.account.empty())
+    for (std::size_t p = 0; p < answer.market.pools.size(); ++p)
+      answer.market.pools[p].extra_usd = egress_usd(wishes.account, *answer.market.entries[p], model.data_bytes);
   const policies::RentSearch search(cluster, plan.scenario.costs, answer.market.pools, model, answer.rules);
   answer.choices = search.choices(request.job, request.limits);
-  replay_spot(answer);
+  replay_spot(answer, search);
   for (const std::size_t i : pareto_front(answer.choices)) answer.front.push_back({.choice = i});
   answer.told = told_of(answer.choices);
   for (std::vector<ToldChoice>* list : {&answer.told, &answer.front})
@@ -384,7 +437,8 @@ RentAnswer rent_answer(const RentArguments& a) {
 void add_rent_command(Command app, RentArguments& a) {
   Command rent = app.subcommand(
       "rent", "what to rent for one training: the cheapest in time, the fastest within the budget (docs/guide/rent.md)");
-  rent.option("model", a.model, "a model (rehearse list models), a network (ONNX, Keras or layers), or a job's JSON file");
+  rent.option("model", a.model,
+              "a model (rehearse list models), a network (ONNX, Keras, PyTorch or layers), or a job's JSON file");
   rent.option("--against", a.against,
               "instead: predictions beside records of trainings (JSON), or choices beside measured steps (CSV); may be repeated")
       .repeated();
@@ -401,6 +455,8 @@ void add_rent_command(Command app, RentArguments& a) {
   rent.option("--spot", a.spot, "nodes that may be taken away (default no)").choices({"no", "allowed", "only"});
   rent.option("--spot-mean-up", a.spot_mean_up_h, "hours until a spot node is taken away, in the mean (default 24)")
       .between(0.01, 1e5);
+  rent.option("--spot-prices", a.spot_prices,
+              "what spot nodes have cost (CSV: instance,date,price): trainings are replayed on them");
   rent.option("--regions", a.regions, "in which to rent, with commas: us, eu, us-east-1");
   rent.option("--stack", a.stack, "the software (rehearse list stacks), of devices that nobody has measured (default none)");
   rent.option("--precision", a.precisions,
@@ -408,7 +464,7 @@ void add_rent_command(Command app, RentArguments& a) {
   rent.option("--clouds", a.providers, "of which to rent, with commas: aws, gcp, azure, lambda, nebius, runpod, vultr");
   rent.option("--nodes", a.nodes, "at most (default 16)").range(1, 100000);
   rent.flag("--power-limits", a.power_limits, "also try power limits of 85, 70 and 55 %");
-  rent.option("--account", a.account, "a JSON file: quotas, committed and own machines, regions, where the data lie");
+  rent.option("--account", a.account, "a YAML or JSON file: quotas, committed and own machines, regions, where the data lie");
   rent.option("--from", a.from, "your own measurements, as validate reads them: devices are fitted to them first");
   rent.option("--catalogue", a.catalogues, "a file of devices and instances; may be repeated").repeated();
   rent.output("--csv", a.csv, "write every choice that fits memory to this CSV file");

@@ -1,9 +1,11 @@
 // `rehearse rent`: what a user wants, and what is said of the answer.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/measured.hpp"
 #include "cli/options.hpp"
 #include "policies/harness/rent.hpp"
 #include "scenarios/read/rent_files.hpp"
@@ -17,7 +19,7 @@ struct RentArguments {
   double confidence = 90;  ///< percent
   std::string precisions;  ///< that may be chosen, with commas; empty: fp32,fp16
   std::string stack;       ///< of devices that nobody has measured; empty: none
-  std::string spot = "no", regions, providers, account, from;
+  std::string spot = "no", spot_prices, regions, providers, account, from;
   double spot_mean_up_h = 24;
   int nodes = 16;
   bool power_limits = false;
@@ -27,6 +29,26 @@ struct RentArguments {
 
 void add_rent_command(Command app, RentArguments& arguments);
 int rent_command(const RentArguments& arguments);
+/// What is known before anything is predicted: the catalogue, with files over it, devices fitted to measurements and a stack.
+struct RentGrounds {
+  scenarios::Catalogue catalogue;
+  std::optional<Measured> measured;  ///< --from
+  std::vector<sim::Device> fitted;   ///< to them
+};
+/// `own`: a network that rows may be of.
+RentGrounds grounds_of(const RentArguments& arguments, const std::optional<traces::OwnNetwork>& own);
+/// Of each pool: what is known of its device, and what was measured of this model on it.
+void know_pools(scenarios::RentMarket& market, const RentGrounds& grounds, const policies::RentModel& model,
+                const RentArguments& arguments);
+
+/// The part of settings that a measured step is one of.
+policies::Spread spread_of(const workloads::Measurement& measured);
+
+using NearbyErrorsOf = decltype(policies::RentPool::nearby);
+/// Of rows of one model on one device, by precision and spread: what their predictions (one a row of `rows`) were off by.
+NearbyErrorsOf nearby_errors(const std::vector<workloads::Measurement>& rows, const std::vector<std::size_t>& which,
+                             const std::vector<double>& predicted_s);
+
 /// Answers beside what was measured: records of trainings (JSON), measured steps (CSV).
 int rent_against(const RentArguments& arguments);
 
@@ -36,6 +58,7 @@ struct RentAnswer {
   scenarios::RentMarket market;
   scenarios::PlanRequest request;
   policies::RentRules rules;
+  scenarios::SpotPriceList spot_prices = {};
   std::vector<policies::RentChoice> choices;
   struct Told {
     std::string label;

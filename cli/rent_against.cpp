@@ -11,6 +11,7 @@
 #include "cli/measured.hpp"
 #include "cli/rent.hpp"
 #include "cli/say.hpp"
+#include "policies/harness/nearby_errors.hpp"
 #include "policies/learn/gaussian_learner.hpp"
 #include "report/table.hpp"
 #include "scenarios/read/loader_parts.hpp"
@@ -98,8 +99,8 @@ std::vector<Record> read_records(const std::string& path) {
 }
 
 void against_records(const std::string& path, const RentArguments& a) {
-  scenarios::Catalogue catalogue;
-  catalogue.add_own();
+  const RentGrounds grounds = grounds_of(a, {});
+  const scenarios::Catalogue& catalogue = grounds.catalogue;
   scenarios::RentWishes wishes{.most_nodes = 128};
   for (const scenarios::InstanceEntry& entry : catalogue.instances()) wishes.account.instances[entry.instance.name];
   scenarios::RentMarket market = rent_market(catalogue, wishes);
@@ -116,6 +117,7 @@ void against_records(const std::string& path, const RentArguments& a) {
     const workloads::StepModel step(graph);
     const workloads::MemoryModel memory(graph, request.optimizer);
     const policies::RentModel model{.step = step, .memory = memory, .model = request.model, .dataset = request.dataset};
+    know_pools(market, grounds, model, a);
     const policies::RentSearch search(cluster, market.cluster->scenario.costs, market.pools, model, rules);
     const policies::RentChoice* found = nullptr;
     const std::vector<policies::RentChoice> choices = search.choices(request.job, request.limits);
@@ -140,6 +142,10 @@ void against_records(const std::string& path, const RentArguments& a) {
 }
 
 // Sets of measured steps.
+
+policies::StepSetting setting_of(const Measurement& m) {
+  return {.batch_per_worker = m.batch_per_worker, .workers = m.workers, .nodes = m.nodes, .power_limit_w = m.power_limit_w};
+}
 
 /// Rows of one device, by place in the list.
 using RowsOf = std::map<std::string, std::vector<std::size_t>>;
@@ -167,10 +173,65 @@ std::vector<double> predicted_with(const Measured& measured, const RowsOf& by_de
   return seconds;
 }
 
+/// How far off each row is: near known rows of its model on its device by those, else as validated for what is known of the
+/// device. Rows are predicted as `seconds` says.
+std::vector<policies::PredictionError> errors_of(const std::vector<Measurement>& rows, const RowsOf& by_device,
+                                                 const std::vector<double>& seconds, const std::vector<bool>& known) {
+  std::vector<policies::PredictionError> errors(rows.size());
+  for (const auto& [device, on_device] : by_device) {
+    std::map<std::string, std::vector<std::size_t>> known_of;  // by model
+    for (const std::size_t i : on_device)
+      if (known[i]) known_of[subject(rows[i])].push_back(i);
+    std::map<std::string, NearbyErrorsOf> nearby;
+    for (const auto& [model, which] : known_of) nearby[model] = nearby_errors(rows, which, seconds);
+    for (const std::size_t i : on_device) {
+      const auto own = nearby.find(subject(rows[i]));
+      const auto found =
+          own == nearby.end() ? NearbyErrorsOf::const_iterator() : own->second.find({rows[i].precision, spread_of(rows[i])});
+      if (own != nearby.end() && found != own->second.end()) {
+        errors[i] = found->second->at(setting_of(rows[i]));
+        continue;
+      }
+      const policies::Knowledge knowledge = own != nearby.end() ? policies::Knowledge::model
+                                            : !known_of.empty() ? policies::Knowledge::device
+                                                                : policies::Knowledge::data_sheet;
+      errors[i] = policies::validated_error(knowledge, spread_of(rows[i]));
+    }
+  }
+  return errors;
+}
+
 struct Choosing {
   std::vector<double> regrets;  ///< of each task: money of the chosen over the best measured, less 1
   int rows = 0, covered = 0, chosen_covered = 0;
+  std::vector<double> widths;  ///< of the intervals of rows that were not known: a factor each way
 };
+
+/// Of each task the device of the best configuration is left out altogether: only its data sheet is known, and what the task's
+/// rows on other devices take over theirs. Empty where every task is of one device.
+template <class Money>
+std::string without_best_device(const std::vector<Measurement>& rows, const RowsOf& by_task, const std::vector<double>& sheet,
+                                Money money_of) {
+  std::vector<double> regrets;
+  for (const auto& [task, list] : by_task) {
+    const auto measured_usd = [&](std::size_t i) { return money_of(i, rows[i].step_s); };
+    const std::size_t best = *std::ranges::min_element(list, {}, measured_usd);
+    std::map<std::string, std::vector<double>> others;  // by device, each counts once
+    for (const std::size_t i : list)
+      if (rows[i].device != rows[best].device) others[rows[i].device].push_back(std::log(rows[i].step_s / sheet[i]));
+    if (others.empty()) continue;
+    std::vector<double> means;
+    for (const auto& [device, errors] : others) means.push_back(average(errors));
+    const double factor = std::exp(average(means));
+    const auto believed = [&](std::size_t i) {
+      return money_of(i, rows[i].device == rows[best].device ? factor * sheet[i] : rows[i].step_s);
+    };
+    regrets.push_back(measured_usd(*std::ranges::min_element(list, {}, believed)) / measured_usd(best) - 1);
+  }
+  if (regrets.empty()) return {};
+  return fmt::format(". With the best device's rows left out altogether: {} more in the median, {} at p90",
+                     sim::percent_words(sim::quantile(regrets, 0.5)), sim::percent_words(sim::quantile(regrets, 0.9)));
+}
 
 void against_measurements(const std::string& path, const RentArguments& a, std::map<std::string, std::vector<double>>& groups) {
   Measured measured = load_measured({.path = path, .catalogues = a.catalogues});
@@ -192,50 +253,45 @@ void against_measurements(const std::string& path, const RentArguments& a, std::
   std::vector<bool> half(rows.size(), false);
   for (const auto& [task, list] : by_task)
     for (std::size_t k = 0; k < list.size(); k += 2) half[list[k]] = true;
-  const auto choose = [&](const std::vector<double>& seconds, const std::vector<bool>& known, const std::vector<bool>& may) {
+  const auto choose = [&](const std::vector<double>& seconds, const std::vector<bool>& known) {
     Choosing result;
+    const std::vector<policies::PredictionError> errors = errors_of(rows, by_device, seconds, known);
     const double z = policies::normal_quantile(0.95);
     for (const auto& [task, list] : by_task) {
-      std::size_t chosen = list[0], best = list[0];
-      double least = std::numeric_limits<double>::infinity();
-      for (const std::size_t i : list) {
-        const double usd = money_of(i, known[i] ? rows[i].step_s : seconds[i]);
-        if (may[i] && usd < least) {
-          least = usd;
-          chosen = i;
-        }
-        if (money_of(i, rows[i].step_s) < money_of(best, rows[best].step_s)) best = i;
-      }
-      result.regrets.push_back(money_of(chosen, rows[chosen].step_s) / money_of(best, rows[best].step_s) - 1);
+      const auto believed = [&](std::size_t i) { return money_of(i, known[i] ? rows[i].step_s : errors[i].bias * seconds[i]); };
+      const auto measured_usd = [&](std::size_t i) { return money_of(i, rows[i].step_s); };
+      const std::size_t chosen = *std::ranges::min_element(list, {}, believed),
+                        best = *std::ranges::min_element(list, {}, measured_usd);
+      result.regrets.push_back(measured_usd(chosen) / measured_usd(best) - 1);
       const auto covers = [&](std::size_t i) {
-        const policies::PredictionError e =
-            policies::validated_error(policies::Knowledge::model, rows[i].workers == 1 ? policies::Spread::worker
-                                                                  : rows[i].nodes == 1 ? policies::Spread::node
-                                                                                       : policies::Spread::nodes);
-        return known[i] || std::abs(std::log(rows[i].step_s / (e.bias * seconds[i]))) <= z * e.sigma;
+        return known[i] || std::abs(std::log(rows[i].step_s / (errors[i].bias * seconds[i]))) <= z * errors[i].sigma;
       };
       for (const std::size_t i : list) {
         if (known[i]) continue;
         ++result.rows;
         result.covered += covers(i) ? 1 : 0;
+        result.widths.push_back(std::exp(z * errors[i].sigma));
       }
       result.chosen_covered += covers(chosen) ? 1 : 0;
     }
     return result;
   };
-  const std::vector<bool> all(rows.size(), true), none(rows.size(), false);
-  const Choosing from_half = choose(predicted_with(measured, by_device, half), half, all);
+  const std::vector<bool> none(rows.size(), false);
+  const Choosing from_half = choose(predicted_with(measured, by_device, half), half);
   const std::vector<double> sheet = predicted_with(measured, by_device, none);
-  const Choosing from_none = choose(sheet, none, all);
+  const Choosing from_none = choose(sheet, none);
   const std::string name = path.substr(path.rfind('/') + 1);
   say("{}: {} tasks. From half of the rows the chosen costs {} more than the best measured in the median, {} at p90; 90 % "
       "intervals cover {} "
-      "of the rows that were not known and {} of the chosen. From data sheets alone: {} more in the median\n",
+      "of the rows that were not known (a factor of {:.2f} each way in the median) and {} of the chosen. From data sheets alone: "
+      "{} "
+      "more in the median{}\n",
       name, by_task.size(), sim::percent_words(sim::quantile(from_half.regrets, 0.5)),
       sim::percent_words(sim::quantile(from_half.regrets, 0.9)),
       sim::percent_words(from_half.rows > 0 ? static_cast<double>(from_half.covered) / from_half.rows : 1),
+      from_half.widths.empty() ? 1.0 : sim::quantile(from_half.widths, 0.5),
       sim::percent_words(static_cast<double>(from_half.chosen_covered) / static_cast<double>(by_task.size())),
-      sim::percent_words(sim::quantile(from_none.regrets, 0.5)));
+      sim::percent_words(sim::quantile(from_none.regrets, 0.5)), without_best_device(rows, by_task, sheet, money_of));
   for (const auto& [device, list] : by_device)
     for (const std::size_t i : list) {
       const char* spread = rows[i].workers == 1 ? "one worker"
@@ -289,6 +345,30 @@ void say_groups(const std::map<std::string, std::vector<double>>& groups) {
 }
 
 }  // namespace
+
+policies::Spread spread_of(const Measurement& measured) {
+  return measured.workers == 1 ? policies::Spread::worker
+         : measured.nodes == 1 ? policies::Spread::node
+                               : policies::Spread::nodes;
+}
+
+NearbyErrorsOf nearby_errors(const std::vector<Measurement>& rows, const std::vector<std::size_t>& which,
+                             const std::vector<double>& predicted_s) {
+  constexpr std::size_t kFewest = 2;  // a single row is what the device was fitted to
+  std::map<std::pair<sim::Precision, policies::Spread>, std::pair<std::vector<policies::StepSetting>, std::vector<double>>>
+      groups;
+  for (const std::size_t i : which) {
+    auto& [settings, errors] = groups[{rows[i].precision, spread_of(rows[i])}];
+    settings.push_back(setting_of(rows[i]));
+    errors.push_back(std::log(rows[i].step_s / predicted_s[i]));
+  }
+  NearbyErrorsOf nearby;
+  for (const auto& [key, group] : groups)
+    if (group.first.size() >= kFewest)
+      nearby[key] = std::make_shared<const policies::NearbyErrors>(
+          group.first, group.second, policies::validated_error(policies::Knowledge::model, key.second).sigma);
+  return nearby;
+}
 
 int rent_against(const RentArguments& arguments) {
   std::map<std::string, std::vector<double>> groups;

@@ -39,11 +39,12 @@ struct State {
 /// The options that make the same request again, by their keys in the state's file.
 template <class Arguments>
 auto texts_of(Arguments& a) {
-  return std::array{std::pair("model", &a.model),   std::pair("dataset", &a.dataset),     std::pair("samples", &a.samples),
-                    std::pair("epochs", &a.epochs), std::pair("deadline", &a.deadline),   std::pair("batches", &a.batches),
-                    std::pair("spot", &a.spot),     std::pair("regions", &a.regions),     std::pair("clouds", &a.providers),
-                    std::pair("recipe", &a.recipe), std::pair("account", &a.account),     std::pair("from", &a.from),
-                    std::pair("stack", &a.stack),   std::pair("precision", &a.precisions)};
+  return std::array{
+      std::pair("model", &a.model),   std::pair("dataset", &a.dataset),      std::pair("samples", &a.samples),
+      std::pair("epochs", &a.epochs), std::pair("deadline", &a.deadline),    std::pair("batches", &a.batches),
+      std::pair("spot", &a.spot),     std::pair("regions", &a.regions),      std::pair("clouds", &a.providers),
+      std::pair("recipe", &a.recipe), std::pair("account", &a.account),      std::pair("from", &a.from),
+      std::pair("stack", &a.stack),   std::pair("precision", &a.precisions), std::pair("spot_prices", &a.spot_prices)};
 }
 template <class Arguments>
 auto numbers_of(Arguments& a) {

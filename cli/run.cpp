@@ -18,24 +18,6 @@ namespace rehearse::cli {
 
 namespace {
 
-void print_inputs(const std::vector<report::InputReport>& inputs, double origin_s) {
-  for (const report::InputReport& input : inputs) {
-    say("{}: {}, {} used", input.path, sim::counted(static_cast<double>(input.rows), "row"),
-        sim::grouped(static_cast<std::int64_t>(input.jobs)));
-    if (origin_s > 0) say("; first submit date {:.0f} s, subtracted from all", origin_s);
-    say("\n");
-    const auto print = [](std::string_view what, const std::vector<report::InputReport::Reason>& reasons) {
-      for (const report::InputReport::Reason& reason : reasons)
-        say("  {} {}: {}{}\n", what, reason.rows, reason.reason,
-            reason.first_lines.empty() ? "" : fmt::format(" (first lines: {})", fmt::join(reason.first_lines, ", ")));
-    };
-    print("dropped", input.dropped);
-    print("repaired", input.repaired);
-    for (const std::string& note : input.notes) say("  {}\n", note);
-  }
-  if (!inputs.empty()) say("\n");
-}
-
 void print_results(const scenarios::Scenario& scenario, const std::string& out) {
   say("Results: {}\n", out);
   if (scenario.output.report && report_page().empty())
@@ -46,7 +28,7 @@ int run_study_command(scenarios::Scenario& scenario, const scenarios::RunOptions
   bool policy_failed = false;
   const report::StudySummary summary = scenarios::run_study(scenario, options, policy_failed);
   if (!scenario.description.empty()) say("{}: {}\n\n", scenario.name, scenario.description);
-  print_inputs(summary.inputs, 0);
+  say_inputs(summary.inputs, 0);
   for (const report::Table& table : summary.tables)
     if (const std::string text = report::shown_table(table, summary.yardsticks); !text.empty()) say("{}\n", text);
   for (const std::string& note : summary.notes) say("{}\n", note);
@@ -80,7 +62,7 @@ int run_command(const RunArguments& arguments) {
   if (scenario->study) return run_study_command(*scenario, options);
   const report::Summary summary = scenarios::run_scenario(*scenario, options);
   if (!scenario->description.empty()) say("{}: {}\n\n", scenario->name, scenario->description);
-  print_inputs(summary.inputs, summary.origin_s);
+  say_inputs(summary.inputs, summary.origin_s);
   say_in_colour(terminal_table(summary, takes_colour(stdout)) + "\n");
   print_results(*scenario, out);
   int status = kOk;

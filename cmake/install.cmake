@@ -40,5 +40,5 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME librehearse-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "libraries, headers and CMake package of Rehearse")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-  "libsimgrid-dev, libfmt-dev, libeigen3-dev, nlohmann-json3-dev, zlib1g-dev, liblzma-dev, libmd-dev, libmetis-dev, libscotch-dev, coinor-libclp-dev, libpagmo-dev, libboost-serialization-dev, libtbb-dev, libsqlite3-dev, libsqlitecpp-dev")
+  "libsimgrid-dev, libfmt-dev, libeigen3-dev, nlohmann-json3-dev, zlib1g-dev, liblzma-dev, libmd-dev, libyaml-dev, libmetis-dev, libscotch-dev, coinor-libclp-dev, libpagmo-dev, libboost-serialization-dev, libtbb-dev, libsqlite3-dev, libsqlitecpp-dev")
 include(CPack)

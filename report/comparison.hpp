@@ -61,6 +61,7 @@ struct InputReport {
     std::string reason;
     std::uint64_t rows = 0;
     std::vector<std::int64_t> first_lines;
+    std::uint64_t also = 0;  ///< rows that count under another reason
   };
   std::string path;
   std::string sha256;

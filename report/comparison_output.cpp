@@ -27,8 +27,9 @@ std::string json_names(const std::vector<std::string>& names) {
 std::string json_reasons(const std::vector<InputReport::Reason>& reasons) {
   std::string text;
   for (const InputReport::Reason& reason : reasons)
-    text += fmt::format(R"({}{{"reason": {}, "rows": {}, "first_lines": [{}]}})", text.empty() ? "" : ", ",
-                        json_string(reason.reason), reason.rows, fmt::join(reason.first_lines, ", "));
+    text += fmt::format(R"({}{{"reason": {}, "rows": {}{}, "first_lines": [{}]}})", text.empty() ? "" : ", ",
+                        json_string(reason.reason), reason.rows,
+                        reason.also > 0 ? fmt::format(", \"also\": {}", reason.also) : "", fmt::join(reason.first_lines, ", "));
   return "[" + text + "]";
 }
 

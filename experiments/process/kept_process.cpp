@@ -15,6 +15,7 @@
 #include <cstring>
 #include <utility>
 
+#include "experiments/process/sandbox.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/pipe.hpp"
 
@@ -49,6 +50,7 @@ KeptProcess::KeptProcess(const ProcessCommand& command) {
   const KeeperTask task{.owner = getpid(),
                         .argv = argv.data(),
                         .folder = command.folder.empty() ? nullptr : command.folder.c_str(),
+                        .sandbox = command.sandbox ? &command : nullptr,
                         .standard = {input.reading(), output.writing(), errors.writing()},
                         .tell = end.writing()};
   std::fflush(nullptr);
@@ -90,6 +92,7 @@ std::string KeptProcess::how_it_ended() const {
   const auto [kind, number] = how_;
   if (kind == kNotRun) return fmt::format("cannot be run: {}", std::strerror(number));
   if (kind == kNoFolder) return fmt::format("cannot be run in its folder: {}", std::strerror(number));
+  if (kind == kNoSandbox) return fmt::format("cannot be shut off from network and files: {}", std::strerror(number));
   if (kind == kKilled) return fmt::format("was killed by signal {} ({})", number, strsignal(number));
   return fmt::format("has ended with status {}", number);
 }
@@ -112,7 +115,8 @@ void default_signals() {
 [[noreturn]] void become(const KeeperTask& task, pid_t keeper) noexcept {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != keeper) _exit(1);
+  // In a sandbox it has no parent that it sees; when the keeper dies first, it sees the end of its input.
+  if (task.sandbox == nullptr && getppid() != keeper) _exit(1);
   std::array<int, 4> files{task.standard[0], task.standard[1], task.standard[2], task.tell};
   for (int& file : files) file = fcntl(file, F_DUPFD, 3);  // out of the way of 0, 1 and 2
   for (int to = 0; to < 3; ++to) dup2(files[static_cast<std::size_t>(to)], to);
@@ -121,6 +125,10 @@ void default_signals() {
   default_signals();
   if (task.folder != nullptr && chdir(task.folder) != 0) {
     tell(told, kNoFolder, errno);
+    _exit(127);
+  }
+  if (task.sandbox != nullptr && !shut_off(task.sandbox->hidden)) {
+    tell(told, kNoSandbox, errno);
     _exit(127);
   }
   execvp(task.argv[0], task.argv);
@@ -189,6 +197,10 @@ void end_all(pid_t process, int tell_file) {
 
 void keep(const KeeperTask& task) noexcept {
   setpgid(0, 0);  // Ctrl-C in a terminal is not for it
+  if (task.sandbox != nullptr && !enter_own_namespaces()) {
+    tell(task.tell, kNoSandbox, errno);
+    _exit(1);
+  }
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   std::signal(SIGCHLD, SIG_DFL);

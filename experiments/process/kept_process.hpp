@@ -13,6 +13,10 @@ namespace rehearse::scenarios {
 struct ProcessCommand {
   std::vector<std::string> words;  ///< the program and its arguments; a program without a slash is looked up in PATH
   std::string folder;              ///< that it works in; empty: ours
+  /// Without a network, all files read-only, nothing seen of other processes (experiments/process/sandbox.hpp). One that cannot
+  /// be shut off so has ended.
+  bool sandbox = false;
+  std::vector<std::string> hidden = {};  ///< folders that it sees empty then
 };
 
 /// Pipes to its standard input, output and error. Ours do not block.
@@ -52,14 +56,16 @@ enum HowItEnded : int {
   kKilled = 1,    ///< signal
   kNotRun = 2,    ///< errno
   kNoFolder = 3,  ///< errno
+  kNoSandbox = 4  ///< errno
 };
 
 struct KeeperTask {
   pid_t owner = 0;  ///< whose child the keeper is
   char** argv = nullptr;
-  const char* folder = nullptr;   ///< null: the owner's
-  std::array<int, 3> standard{};  ///< files that become the process's 0, 1, 2
-  int tell = -1;                  ///< gets two ints when the process has ended
+  const char* folder = nullptr;             ///< null: the owner's
+  const ProcessCommand* sandbox = nullptr;  ///< null: none; what it hides
+  std::array<int, 3> standard{};            ///< files that become the process's 0, 1, 2
+  int tell = -1;                            ///< gets two ints when the process has ended
 };
 
 /// Called in a forked child with all signals blocked. Starts the process in a group of its own and waits until it ends, SIGTERM

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "experiments/process/messages.hpp"
 #include "sim/base/random.hpp"
 #include "sim/io/json.hpp"
@@ -17,6 +19,21 @@ constexpr int kSeedBits = 53;                // a JSON number of anyone's holds 
 /// The parts of requests that are left out unless the process asks for them.
 const std::vector<std::string> kParts{"candidates", "nodes", "now"};
 
+/// In a sandbox it sees no results: what other policies did in the same worlds would tell it what comes. Hidden are this run's,
+/// and what lies beside them.
+ProcessCommand command_of(const ProcessSettings& settings, const policies::OutsideInputs& inputs) {
+  ProcessCommand command = settings.command;
+  if (!command.sandbox || inputs.folder.empty()) return command;
+  namespace fs = std::filesystem;
+  const fs::path part = fs::weakly_canonical(inputs.folder).parent_path();
+  std::error_code ignored;
+  for (const auto& beside : fs::directory_iterator(part.parent_path(), ignored))
+    if (beside.is_directory(ignored) &&
+        (beside.path().extension() == ".part" || fs::exists(beside.path() / "summary.json", ignored)))
+      command.hidden.push_back(beside.path());
+  return command;
+}
+
 std::string log_of(const policies::OutsideInputs& inputs, const std::string& decision) {
   return inputs.folder.empty() ? std::string() : fmt::format("{}/{}{}", inputs.folder, kLogPrefix, decision);
 }
@@ -26,7 +43,7 @@ std::string log_of(const policies::OutsideInputs& inputs, const std::string& dec
 PolicyProcess::PolicyProcess(const ProcessSettings& settings, std::string decision, const policies::OutsideInputs& inputs)
     : decision_(std::move(decision)),
       cluster_(*inputs.cluster),
-      talk_({.command = settings.command, .timeout_s = settings.timeout_s, .log = log_of(inputs, decision_)}) {
+      talk_({.command = command_of(settings, inputs), .timeout_s = settings.timeout_s, .log = log_of(inputs, decision_)}) {
   try {
     say_hello(inputs);
   } catch (const sim::PolicyError& error) {

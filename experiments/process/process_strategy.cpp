@@ -56,6 +56,7 @@ policies::StrategyChoice read_process(sim::JsonValue strategy, const Paths& path
   }
   settings.command.folder = words.mistake("").file == "--set" ? std::string() : paths.folder;
   settings.timeout_s = in.number("timeout_s", kTimeouts, settings.timeout_s);
+  settings.command.sandbox = in.boolean("sandbox", false);
   in.finish();
   if (mistakes.size() == before && words.size() > 0) add_fingerprints(words, settings.command.folder, scenario);
   policies::StrategyChoice choice{.name = kProcess, .parameters = {}};

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "experiments/load.hpp"
+#include "experiments/process/sandbox.hpp"
 #include "experiments/run/run.hpp"
 #include "report/regression.hpp"
 #include "sim/base/errors.hpp"
@@ -19,12 +20,40 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 24;  ///< of a file of the suite
 
+/// A policy's file; each of its processes in a sandbox, if wanted.
+std::string sandboxed(const std::string& file, bool sandbox) {
+  std::string text = sim::read_file(file, kMostBytes);
+  if (!sandbox) return text;
+  sim::JsonDocument policy = sim::parse_json(text, file);
+  std::vector<std::string> processes;
+  for (const sim::JsonMember decision : policy.root().members())
+    for (const sim::JsonMember key : decision.value.members())
+      if (key.key.text() == "process") processes.emplace_back(decision.key.text());
+  for (const std::string& decision : processes) policy.set("/" + decision + "/sandbox", "true");
+  return policy.dump();
+}
+
+/// Throws sim::InputError where a process is among the policies and cannot be shut off.
+void require_sandbox(const LeaderboardOptions& options) {
+  if (!options.sandbox) return;
+  for (const std::string& file : options.policies) {
+    if (sandboxed(file, true) == sim::read_json_file(file).dump()) continue;
+    if (const std::string reason = no_sandbox_reason(); !reason.empty())
+      throw sim::InputError({.file = file,
+                             .expected =
+                                 "a system on which a policy's process can be shut off from network and files (user namespaces); "
+                                 "--no-sandbox runs it with your rights",
+                             .found = "a process that " + reason});
+    return;
+  }
+}
+
 /// The track's scenario in one half of its worlds.
 std::unique_ptr<Scenario> half_of(const LeaderboardSuite& suite, const LeaderboardSuite::Track& track,
                                   const LeaderboardOptions& options, bool is_drawn) {
   const std::string path = fmt::format("{}/{}.json", suite.folder, track.scenario);
   sim::JsonDocument document = sim::read_json_file(path);
-  for (const std::string& file : options.policies) document.set("/policies/-", sim::read_file(file, kMostBytes));
+  for (const std::string& file : options.policies) document.set("/policies/-", sandboxed(file, options.sandbox));
   document.set("/repetitions", std::to_string(std::max(2, (options.worlds > 0 ? options.worlds : suite.worlds) / 2)));
   if (is_drawn) document.set("/seed", std::to_string(*options.seed));
   return load_scenario(std::move(document), path, {});
@@ -73,6 +102,7 @@ LeaderboardSuite read_leaderboard(const std::string& folder) {
 }
 
 std::vector<TrackResult> score(const LeaderboardSuite& suite, const LeaderboardOptions& options) {
+  require_sandbox(options);
   std::error_code ignored;  // the run says what is wrong with the folder
   std::filesystem::create_directories(options.out, ignored);
   std::vector<TrackResult> results;

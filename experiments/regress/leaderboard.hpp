@@ -31,6 +31,7 @@ struct LeaderboardOptions {
   std::optional<std::uint64_t> seed;  ///< draws the other half; none: the public half alone
   int worlds = 0;                     ///< instead of the suite's; 0: those
   int processes = 0;
+  bool sandbox = true;  ///< processes of own policies: without network, all files read-only (experiments/process/sandbox.hpp)
 };
 
 struct TrackResult {

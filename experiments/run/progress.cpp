@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "sim/base/errors.hpp"
 #include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
@@ -36,13 +39,12 @@ std::size_t columns_of(std::FILE* file) {
   return ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-/// Whether stderr is a terminal that takes back what it has drawn.
+}  // namespace
+
 bool redraws() {
   const char* terminal = std::getenv("TERM");
   return isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
-
-}  // namespace
 
 std::string progress_text(const ProgressState& s, double elapsed_s, double left_s, bool terminal) {
   const auto whole = [](double number) { return sim::grouped(static_cast<std::int64_t>(number)); };
@@ -185,6 +187,39 @@ void WatchBoard::draw(bool at_once) {
   fmt::print(stderr, "{}", text);
   std::fflush(stderr);
   drawn_lines_ = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+SlowAnswers::SlowAnswers(Setup setup) : setup_(std::move(setup)), seen_(setup_.tasks) {
+  static_assert(std::atomic<double>::is_always_lock_free && std::atomic<const char*>::is_always_lock_free);
+  if (setup_.tasks == 0) return;
+  void* const shared =
+      mmap(nullptr, setup_.tasks * sizeof(sim::AtWork), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  sim::check(shared != MAP_FAILED, "no memory that processes share could be had");
+  at_work_ = static_cast<sim::AtWork*>(shared);
+  std::uninitialized_default_construct_n(at_work_, setup_.tasks);
+}
+
+SlowAnswers::~SlowAnswers() {
+  if (at_work_ != nullptr) munmap(at_work_, setup_.tasks * sizeof(sim::AtWork));
+}
+
+void SlowAnswers::look() {
+  const double now_s = setup_.clock ? setup_.clock() : steady_seconds();
+  for (std::size_t task = 0; task < seen_.size(); ++task) {
+    const sim::AtWork& work = at_work_[task];
+    Seen& seen = seen_[task];
+    const std::uint64_t asked = work.asked.load(std::memory_order_acquire);
+    const char* const decision = work.decision.load(std::memory_order_relaxed);
+    if (decision == nullptr || asked != seen.asked) {
+      seen = {.asked = asked, .since_s = now_s, .due_s = setup_.after_s};
+      continue;
+    }
+    if (now_s - seen.since_s < seen.due_s) continue;
+    seen.due_s *= 2;
+    setup_.tell(fmt::format("{} has been at one answer for {}: {}, at {:.6f} s of simulated time", setup_.name(task),
+                            sim::time_words(std::floor(now_s - seen.since_s)), decision,
+                            work.date_s.load(std::memory_order_relaxed)));
+  }
 }
 
 }  // namespace rehearse::scenarios

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/replay/records.hpp"
+#include "sim/replay/replay.hpp"
 
 namespace rehearse::scenarios {
 
@@ -23,6 +24,9 @@ struct ProgressState {
 
 /// `left_s`: NaN where nothing can be said yet. On a terminal with a bar.
 std::string progress_text(const ProgressState& state, double elapsed_s, double left_s, bool terminal);
+
+/// Whether stderr is a terminal that takes back what it has drawn.
+bool redraws();
 
 /// On a terminal one line that is drawn over, after the first second; elsewhere a plain line every half minute. Colour is none of
 /// its business, nor NO_COLOR.
@@ -100,6 +104,37 @@ class WatchBoard {
   std::size_t ended_ = 0;
   std::size_t drawn_lines_ = 0;
   std::chrono::steady_clock::time_point next_{};
+};
+
+// Who is at one answer for long: strategies in C++ have no time limit, and searches may take minutes.
+
+/// What forked children are asked, in memory that they share with their parent, which looks at it.
+class SlowAnswers {
+ public:
+  struct Setup {
+    std::size_t tasks = 0;
+    double after_s = 30;  ///< of wall time; told again after twice as long, and so on
+    std::function<std::string(std::size_t task)> name;
+    std::function<void(const std::string&)> tell;
+    ProgressLine::Clock clock = {};  ///< empty: the steady one
+  };
+  explicit SlowAnswers(Setup setup);
+  ~SlowAnswers();
+  SlowAnswers(const SlowAnswers&) = delete;
+  SlowAnswers& operator=(const SlowAnswers&) = delete;
+  /// That the task's replay shows its questions in; in the child that it runs in.
+  sim::AtWork* of(std::size_t task) const { return at_work_ + task; }
+  /// In the parent, now and then.
+  void look();
+
+ private:
+  struct Seen {
+    std::uint64_t asked = 0;
+    double since_s = 0, due_s = 0;
+  };
+  const Setup setup_;
+  sim::AtWork* at_work_ = nullptr;
+  std::vector<Seen> seen_;
 };
 
 }  // namespace rehearse::scenarios

@@ -189,6 +189,10 @@ class Runner {
     ProgressBar bar(
         {.wanted = options_.progress && !options_.watch, .tasks = runs_.tasks.size(), .parts_a_task = jobs, .name = name});
     WatchBoard board(options_.watch, runs_.tasks.size(), jobs, name);
+    SlowAnswers slow({.tasks = runs_.tasks.size(),
+                      .after_s = options_.slow_answer_s,
+                      .name = [&](std::size_t task) { return fmt::format("policy \"{}\"", name(task)); },
+                      .tell = options_.note});
     std::vector<bool> waits(runs_.tasks.size(), false);
     for (const int task : waiting_) waits[static_cast<std::size_t>(task)] = true;
     for (std::size_t task = 0; task < runs_.tasks.size(); ++task) {
@@ -202,7 +206,8 @@ class Runner {
                                       .work =
                                           [&](int started, const auto& tell) {
                                             const int index = task_of(started);
-                                            const RunTask& task = runs_.tasks[static_cast<std::size_t>(index)];
+                                            RunTask task = runs_.tasks[static_cast<std::size_t>(index)];
+                                            task.at_work = slow.of(static_cast<std::size_t>(index));
                                             return guarded_run([&] { options_.run(scenario_, task, tell); },
                                                                [&](const char* reason) { reasons_.tell(index, reason); });
                                           },
@@ -220,7 +225,11 @@ class Runner {
                                             board.update(static_cast<std::size_t>(task), progress);
                                           },
                                       .also_fd = reasons_.reading(),
-                                      .on_also = [&] { reasons_.read(); }});
+                                      .on_also =
+                                          [&] {
+                                            reasons_.read();
+                                            slow.look();
+                                          }});
     if (!whole) throw Interrupted();
   }
 
@@ -282,7 +291,9 @@ class Runner {
 
 }  // namespace
 
-void print_note(const std::string& text) { fmt::print(stderr, "{}\n", sim::printable(text, sim::kWholeText)); }
+void print_note(const std::string& text) {
+  fmt::print(stderr, "{}{}\n", redraws() ? "\r\x1b[K" : "", sim::printable(text, sim::kWholeText));
+}
 
 void print_warning(const std::string& text) { fmt::print(stderr, "warning: {}\n", sim::printable(text, sim::kWholeText)); }
 

@@ -26,6 +26,7 @@ struct RunOptions {
   bool progress = false;              ///< how far it is, on stderr
   std::string_view report_page = {};  ///< report/html's page; empty: no HTML report is written
   bool certify = false;               ///< how firm the verdict is, too (experiments/run/certify.hpp)
+  double slow_answer_s = 30;          ///< of wall time, from which on a policy that is at one answer is named
   bool watch = false;                 ///< instead of it a board on stderr: what each policy's cluster is doing
   /// Hears what the user should know but that stops nothing; by default it goes to standard error.
   std::function<void(const std::string&)> tell = print_warning;

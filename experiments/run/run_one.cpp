@@ -118,7 +118,8 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                                 .infeasible = scenario.infeasible,
                                                 .pool_samples = task.folder && is_wanted(out.utilization),
                                                 .network_solver = scenario.network_solver,
-                                                .on_progress = on_progress},
+                                                .on_progress = on_progress,
+                                                .at_work = task.at_work},
                                                drive);
   Replayed replayed{.outcome = recorder.finish(totals), .timed = world.timed_replicas()};
   replayed.outcome.metrics.step_evaluations =

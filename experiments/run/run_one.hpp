@@ -12,6 +12,7 @@
 #include "sim/engine/engine.hpp"
 #include "sim/io/output_file.hpp"
 #include "sim/replay/decisions.hpp"
+#include "sim/replay/replay.hpp"
 #include "workloads/steps/placed_step.hpp"
 #include "workloads/world/world.hpp"
 
@@ -20,7 +21,8 @@ namespace rehearse::scenarios {
 struct RunTask {
   std::size_t policy = 0;  ///< index into Scenario::policies
   int repetition = 0;
-  sim::OwnFolder folder = {};  ///< for its files; none: it writes none
+  sim::OwnFolder folder = {};      ///< for its files; none: it writes none
+  sim::AtWork* at_work = nullptr;  ///< as sim::ReplaySetup has it
   /// Hears each job's menu at its arrival; what it throws ends the replay. May be empty.
   std::function<void(const sim::Job& job, const sim::Menu& menu, const workloads::Belief& belief)> on_menu = {};
 };

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "policies/harness/nearby_errors.hpp"
 #include "policies/learn/gaussian_learner.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
@@ -112,10 +113,7 @@ RentChoice RentSearch::finished(const PlanJob& job, const PlanLimits& limits, Re
   const sim::Instance& instance =
       cluster_.instances[static_cast<std::size_t>(cluster_.pools[static_cast<std::size_t>(choice.plan.pool)].instance)];
   const sim::Device& device = sim::worker_device(cluster_, choice.plan.pool);
-  const PredictionError error =
-      validated_error(pool.knowledge, choice.plan.workers == 1                                                   ? Spread::worker
-                                      : choice.plan.workers <= sim::workers_per_node(cluster_, choice.plan.pool) ? Spread::node
-                                                                                                                 : Spread::nodes);
+  const PredictionError error = error_of(choice);
   const double z = normal_quantile(rules_.confidence);
   const auto around = [&](double x) {
     return Interval{x * error.bias, x * error.bias * std::exp(-z * error.sigma), x * error.bias * std::exp(z * error.sigma)};
@@ -130,10 +128,11 @@ RentChoice RentSearch::finished(const PlanJob& job, const PlanLimits& limits, Re
                               .utilization = {used / compute.expected, used / compute.high, used / compute.low}};
   const double whole_over_worker = step.global_s / step.compute_s;
   choice.accumulation = step.accumulation;
-  // Writing stops the training: a checkpoint's seconds come on top, as often as they are written.
+  // Writing stops the training: a checkpoint's seconds come on top, as often as they are written. The loss of any node stops all.
   const double written_s = model_.checkpoint_bytes / instance.storage_bandwidth_bytes_per_s;
-  choice.checkpoint_interval_s =
-      pool.is_spot ? young_interval_s(std::max(1.0, written_s), rules_.spot.mean_up_s) : rules_.checkpoint_interval_s;
+  choice.checkpoint_interval_s = pool.is_spot
+                                     ? young_interval_s(std::max(1.0, written_s), rules_.spot.mean_up_s / nodes_of(choice.plan))
+                                     : rules_.checkpoint_interval_s;
   const double slower = 1 + written_s / choice.checkpoint_interval_s;
   choice.plan = priced(cluster_, costs_, job, choice.plan, estimate,
                        [&](double compute_s) { return compute_s * whole_over_worker * slower; });
@@ -148,6 +147,24 @@ RentChoice RentSearch::finished(const PlanJob& job, const PlanLimits& limits, Re
                                                  : 1 - normal_share_below(std::log(left_s / training_s) / error.sigma);
   choice.keeps_limits = keeps(limits, choice.plan);
   return choice;
+}
+
+int RentSearch::nodes_of(const PlanChoice& choice) const {
+  const int per_node = sim::workers_per_node(cluster_, choice.pool);
+  return (choice.workers + per_node - 1) / per_node;
+}
+
+PredictionError RentSearch::error_of(const RentChoice& choice) const {
+  const PlanChoice& c = choice.plan;
+  const RentPool& pool = pools_[static_cast<std::size_t>(c.pool)];
+  const int nodes = nodes_of(c);
+  const Spread spread = c.workers == 1 ? Spread::worker : nodes == 1 ? Spread::node : Spread::nodes;
+  const auto nearby = pool.nearby.find({choice.precision, spread});
+  if (nearby == pool.nearby.end()) return validated_error(pool.knowledge, spread);
+  return nearby->second->at({.batch_per_worker = std::ceil(c.batch / c.workers),
+                             .workers = c.workers,
+                             .nodes = nodes,
+                             .power_limit_w = c.power_limit_w});
 }
 
 std::vector<RentChoice> RentSearch::choices(const PlanJob& job, const PlanLimits& limits) const {
@@ -234,10 +251,45 @@ std::vector<std::size_t> pareto_front(const std::vector<RentChoice>& choices) {
   return front;
 }
 
+SpotPrices::SpotPrices(std::vector<double> dates_s, std::vector<double> usd_per_hour) : usd_per_hour_(std::move(usd_per_hour)) {
+  sim::check(dates_s.size() > 1 && dates_s.size() == usd_per_hour_.size() && std::ranges::is_sorted(dates_s, std::less_equal()),
+             "dates that rise, and a price for each");
+  for (const double date_s : dates_s) from_s_.push_back(date_s - dates_s.front());
+  const auto rows = static_cast<double>(from_s_.size());
+  length_s_ = from_s_.back() * rows / (rows - 1);
+  double sum = 0;
+  for (std::size_t i = 0; i < from_s_.size(); ++i) {
+    paid_.push_back(sum);
+    sum += usd_per_hour_[i] * ((i + 1 < from_s_.size() ? from_s_[i + 1] : length_s_) - from_s_[i]);
+  }
+  paid_.push_back(sum);
+}
+
+double SpotPrices::paid(double until_s) const {
+  const double times = std::floor(until_s / length_s_), rest_s = until_s - times * length_s_;
+  const auto at = static_cast<std::size_t>(std::ranges::upper_bound(from_s_, rest_s) - from_s_.begin()) - 1;
+  return times * paid_.back() + paid_[at] + usd_per_hour_[at] * (rest_s - from_s_[at]);
+}
+
+double SpotPrices::mean_between(double begin_s, double length_s) const {
+  return (paid(begin_s + length_s) - paid(begin_s)) / length_s;
+}
+
+double SpotPrices::quantile(double share) const {
+  std::vector<std::pair<double, double>> held;  // price, seconds
+  for (std::size_t i = 0; i < from_s_.size(); ++i)
+    held.emplace_back(usd_per_hour_[i], (i + 1 < from_s_.size() ? from_s_[i + 1] : length_s_) - from_s_[i]);
+  std::ranges::sort(held);
+  double s = 0;
+  for (const auto& [price, seconds] : held)
+    if ((s += seconds) >= share * length_s_ * (1 - 1e-12)) return price;
+  return held.back().first;
+}
+
 double young_interval_s(double checkpoint_s, double mean_up_s) { return std::sqrt(2 * checkpoint_s * mean_up_s); }
 
 SpotReplay replay_on_spot(const RentChoice& choice, const RentRules& rules, const PredictionError& error, double restart_s,
-                          double deadline_s, std::uint64_t seed, int draws) {
+                          double deadline_s, std::uint64_t seed, int draws, const SpotPrices& prices) {
   sim::check(draws > 0, "a replay of no draws");
   const double hourly = choice.plan.cost_usd.expected / choice.plan.time_s.expected;
   const double between_s = rules.spot.mean_up_s / static_cast<double>(choice.plan.nodes);
@@ -271,10 +323,19 @@ SpotReplay replay_on_spot(const RentChoice& choice, const RentRules& rules, cons
     // What is expected is of the step as predicted, as of nodes that stay: only so can the two be compared.
     sim::Random same = random;
     const Course expected = course_of(work_s, same), drawn = course_of(work_s * factor, random);
+    // A stream of its own: prices change nobody's revocations.
+    const double begin_s =
+        prices.empty() ? 0
+                       : sim::Random(sim::stream_key(seed, static_cast<std::uint64_t>(draw), "spot-price", "rent")).uniform() *
+                             prices.length_s();
+    const auto cost_of = [&](const Course& course) {
+      const bool is_priced = !prices.empty() && std::isfinite(course.time_s);
+      return course.paid_s * hourly * (is_priced ? prices.mean_between(begin_s, course.time_s) / prices.mean() : 1);
+    };
     replay.time_s += expected.time_s / draws;
-    replay.cost_usd += expected.paid_s * hourly / draws;
+    replay.cost_usd += cost_of(expected) / draws;
     times.push_back(drawn.time_s);
-    costs.push_back(drawn.paid_s * hourly);
+    costs.push_back(cost_of(drawn));
     missed += drawn.time_s > deadline_s ? 1 : 0;
   }
   std::ranges::sort(times);

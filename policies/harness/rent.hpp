@@ -4,9 +4,12 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "policies/harness/recommend.hpp"
@@ -48,12 +51,39 @@ struct RentModel {
   double data_bytes = 0;        ///< of the data set, as stored
 };
 
+/// What a spot node cost: a price from each date to the next, the last as long as those before in the mean. A training meets the
+/// series at any date; behind its end it begins again.
+class SpotPrices {
+ public:
+  SpotPrices() = default;
+  /// Dates that rise, two at least, and the price from each on.
+  SpotPrices(std::vector<double> dates_s, std::vector<double> usd_per_hour);
+  bool empty() const { return from_s_.empty(); }
+  std::size_t size() const { return from_s_.size(); }
+  double length_s() const { return length_s_; }
+  double mean() const { return mean_between(0, length_s_); }
+  /// Over `length_s` seconds from `begin_s` behind its first date.
+  double mean_between(double begin_s, double length_s) const;
+  /// The least price that holds in such a share of the time, or less.
+  double quantile(double share) const;
+
+ private:
+  double paid(double until_s) const;  ///< $/hour x s
+  std::vector<double> from_s_, usd_per_hour_, paid_;
+  double length_s_ = 0;
+};
+
+class NearbyErrors;
+
 /// Of one of the cluster's pools, in their order.
 struct RentPool {
   Knowledge knowledge = Knowledge::data_sheet;
   bool is_spot = false;
   int most_nodes = 16;
   double extra_usd = 0;  ///< once: moving the data to it
+  /// Where this very model was measured on its device with so many workers: how wrong predictions near those settings are.
+  std::map<std::pair<sim::Precision, Spread>, std::shared_ptr<const NearbyErrors>> nearby = {};
+  SpotPrices prices = {};  ///< of a spot pool, whose price is their mean; empty: the price stays
 };
 
 /// Spot nodes are taken away one by one after an exponential time of this mean: an assumption, which is printed.
@@ -95,8 +125,11 @@ class RentSearch {
   std::vector<RentChoice> choices(const PlanJob& job, const PlanLimits& limits) const;
 
   Bottleneck bottleneck(const RentChoice& choice) const;
+  /// Of a choice's step: by what was measured nearby, else as validated for what is known of its pool.
+  PredictionError error_of(const RentChoice& choice) const;
 
  private:
+  int nodes_of(const PlanChoice& choice) const;  ///< whose nodes are not counted yet
   struct Step {
     double compute_s = 0, energy_j = 0, memory_bytes = 0, global_s = 0;
     int accumulation = 1;
@@ -117,14 +150,14 @@ std::vector<std::size_t> pareto_front(const std::vector<RentChoice>& choices);
 
 /// Expected time and money of a training on spot nodes, by replaying draws: work between checkpoints is lost with a node, and all
 /// wait for the next one. Means over when nodes go, at the predicted step; the quantiles, from 1 - confidence to confidence, and
-/// the chance to miss the deadline are over the step's error too.
+/// the chance to miss the deadline are over the step's error too. With prices each draw begins at a date of its own in them.
 struct SpotReplay {
   double time_s = 0, time_low_s = 0, time_high_s = 0;
   double cost_usd = 0, cost_low_usd = 0, cost_high_usd = 0;
   double miss_probability = 0;
 };
 SpotReplay replay_on_spot(const RentChoice& choice, const RentRules& rules, const PredictionError& error, double restart_s,
-                          double deadline_s, std::uint64_t seed, int draws);
+                          double deadline_s, std::uint64_t seed, int draws, const SpotPrices& prices = {});
 /// Young, A first order approximation to the optimum checkpoint interval, CACM 1974: sqrt(2 x checkpoint x mean time between
 /// failures).
 double young_interval_s(double checkpoint_s, double mean_up_s);

@@ -425,4 +425,11 @@ const std::vector<ThreadsEntry>& threads_strategies() {
   return entries;
 }
 
+void check_registry() {
+  check_names("configure", configure_strategies());
+  check_names("place", place_strategies());
+  check_names("threads", threads_strategies());
+  check_names("queue", queue_strategies());
+}
+
 }  // namespace rehearse::policies

@@ -111,6 +111,18 @@ std::vector<QueueEntry> sharing_queue_strategies();
 /// Presets of them: the settings of published schedulers.
 std::vector<QueueEntry> queue_presets(const std::vector<QueueEntry>& strategies);
 
+/// Throws sim::CheckFailed where two strategies of a list have one name: the second could never be chosen.
+template <class Entry>
+void check_names(const std::string& kind, const std::vector<Entry>& entries) {
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (entries[i].name == entries[j].name)
+        sim::fail_check("two " + kind + " strategies are registered as \"" + entries[i].name + "\"");
+}
+
+/// check_names of all lists.
+void check_registry();
+
 /// Of a list above; null when there is none of this name.
 template <class Entry>
 const Entry* find_strategy(const std::vector<Entry>& entries, std::string_view name) {

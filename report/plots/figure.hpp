@@ -51,7 +51,9 @@ struct Figure {
   double bar_width = 0.8;
   double height_in = kUsualHeight_in;              ///< without title and legend
   bool linear_cells = false, bright_high = false;  ///< cells: by their values instead of the logarithm; the most is brightest
+  std::string cells_label = {};                    ///< what the numbers in cells are: small, above their top left corner
   std::string note;                                ///< for the terminal: what of the data this is
+  bool has_lone_runs = false;                      ///< some of its means are of one run, and have no interval
 };
 
 /// Marks these policies wherever the figure names them: in its legend (also as "POLICY (...)") and at its axes.

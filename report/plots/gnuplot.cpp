@@ -1,6 +1,7 @@
 #include "report/plots/gnuplot.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 #include <limits>
 
 #include "report/policy_name.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::report {
@@ -41,8 +43,12 @@ constexpr std::string_view kUsualYardsticks[] = {"oracle", "staged-oracle", "low
 
 constexpr double kOneColumnIn = 3.5, kTwoColumnsIn = 7.16, kTitleIn = 0.2;
 constexpr std::string_view kRing = "pt 6 ps 0.7";
-constexpr std::array<int, 5> kFilledSymbols{7, 5, 9, 13, 11};                 ///< beside rings
-constexpr double kLegendLineIn = 0.135, kLetterIn = 0.048, kSampleIn = 0.38;  ///< of the legend, at 7 points
+constexpr std::array<int, 5> kFilledSymbols{7, 5, 9, 13, 11};  ///< beside rings
+// Of the legend, at 7 points: letters as they are drawn, and as gnuplot reckons them (of SVG, whose are the widest) to part
+// columns.
+constexpr double kLegendLineIn = 0.135, kLetterIn = 0.048, kSampleIn = 0.5, kReckonedLetterIn = 0.058;
+constexpr double kReckonedSample = 9;                                     ///< letters beside a name
+constexpr double kEdgeIn = 0.15, kHeadingIn = 0.2, kTicLetterIn = 0.066;  ///< left of the axes, at 8 points
 
 bool is_guide(Style style) { return style == Style::guide || style == Style::dashed_guide; }
 
@@ -62,18 +68,73 @@ struct Layout {
   std::size_t legend_columns;
 };
 
+/// A text's characters; bytes that are none count for one each.
+std::vector<std::string_view> letters_of(std::string_view text) {
+  std::vector<std::string_view> letters;
+  for (; !text.empty(); text.remove_prefix(letters.back().size()))
+    letters.push_back(text.substr(0, std::max<std::size_t>(1, sim::utf8_length(text))));
+  return letters;
+}
+
+/// From a picture's left to its axes, where the legend begins.
+double left_in(const Axis& y) {
+  constexpr std::size_t kFewestDigits = 3;
+  std::size_t letters = y.tics.empty() ? kFewestDigits : 0;
+  if (y.tics.empty())
+    for (const auto& bound : {y.low, y.high}) letters = std::max(letters, fmt::format(" {:.0f}", bound.value_or(0)).size());
+  else
+    for (const auto& [at, name] : y.tics) letters = std::max(letters, name.size());
+  constexpr std::size_t kMostDigits = 8;  // 1.5e+09 from there on
+  if (y.tics.empty()) letters = std::min(letters, kMostDigits);
+  return kEdgeIn + (y.label.empty() ? 0 : kHeadingIn) + kTicLetterIn * static_cast<double>(letters);
+}
+
+/// Of a name in the legend of a picture so wide.
+std::size_t most_letters(double width_in, const Axis& y) {
+  constexpr double kFewest = 12;
+  return static_cast<std::size_t>(std::max(kFewest, (width_in - left_in(y) - kSampleIn) / kLetterIn));
+}
+
+/// What stands in the legend for each series: whole names, or head and tail of those that the picture has no room for. Two that
+/// would look alike are numbered.
+std::vector<std::string> legend_names(const Figure& figure, double width_in, const Axis& y) {
+  constexpr std::string_view kGap = "\xe2\x80\xa6";
+  const std::size_t most = most_letters(width_in, y);
+  std::vector<std::string> names;
+  for (const Series& series : figure.series) {
+    const std::vector<std::string_view> letters = letters_of(series.name);
+    std::string name = series.name;
+    if (letters.size() > most) {
+      const auto cut = [&](std::size_t letters_kept, const std::string& mark) {
+        const std::size_t tail = letters_kept / 2, head = letters_kept - tail;
+        return fmt::format("{}{}{}{}", fmt::join(letters.begin(), letters.begin() + static_cast<std::ptrdiff_t>(head), ""), kGap,
+                           mark, fmt::join(letters.end() - static_cast<std::ptrdiff_t>(tail), letters.end(), ""));
+      };
+      name = cut(most - 1, "");
+      for (int n = 2; std::find(names.begin(), names.end(), name) != names.end(); ++n)
+        name = cut(most - 2 - std::to_string(n).size(), std::to_string(n) + std::string(kGap));
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
 /// The legend stands above the axes, and the picture is so much higher.
-Layout layout_of(const Figure& figure, bool two_columns) {
-  Layout layout{.width_in = two_columns ? kTwoColumnsIn : kOneColumnIn,
-                .height_in = figure.height_in + (figure.title.empty() ? 0 : kTitleIn),
-                .legend_columns = 1};
+Layout layout_of(const Figure& figure, bool two_columns, const Axis& y) {
+  Layout layout{
+      .width_in = two_columns ? kTwoColumnsIn : kOneColumnIn,
+      .height_in = figure.height_in + (figure.title.empty() ? 0 : kTitleIn) + (figure.cells_label.empty() ? 0 : kLegendLineIn),
+      .legend_columns = 1};
   std::size_t names = 0, longest = 1;
   for (const Series& series : figure.series) {
     names += !series.name.empty() && !series.rows.empty();
     longest = std::max(longest, series.name.size());
   }
-  const double entry_in = kSampleIn + kLetterIn * static_cast<double>(longest);
-  layout.legend_columns = std::max<std::size_t>(1, static_cast<std::size_t>((layout.width_in - 0.4) / entry_in));
+  longest = std::min(longest, most_letters(layout.width_in, y));
+  const auto letters = static_cast<double>(longest);
+  const double last_in = kSampleIn + kLetterIn * letters, others_in = kReckonedLetterIn * (kReckonedSample + letters);
+  const double left_over_in = std::max(0.0, layout.width_in - left_in(y) - last_in);
+  layout.legend_columns = 1 + static_cast<std::size_t>(left_over_in / others_in);
   layout.height_in += kLegendLineIn * std::ceil(static_cast<double>(names) / static_cast<double>(layout.legend_columns));
   return layout;
 }
@@ -302,11 +363,40 @@ std::string more_drawing(const Series& series, const Look& look) {
   return {};
 }
 
-std::string row(const std::vector<double>& values) {
+/// One line of printable UTF-8.
+std::string plain(std::string_view text) {
+  std::string out;
+  const bool readable = sim::is_utf8(text);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte == 0x7f || (!readable && byte >= 0x80) ? '?' : c;
+  }
+  return out;
+}
+
+/// What an axis of names calls the place; empty where numbers stand at it.
+std::string tic_at(const Axis& axis, double place) {
+  for (const auto& [at, name] : axis.tics)
+    if (std::abs(at - place) < 0.5) return name;
+  return {};
+}
+
+/// Which group, or which row and column, the numbers belong to.
+std::string tics_of(const Figure& figure, Style style, const std::vector<double>& values) {
+  if (is_guide(style)) return {};
+  const bool box = is_box(style);
+  const std::string x = tic_at(figure.x, box ? 0.5 * (values[0] + values[1]) : values[0]),
+                    y = tic_at(figure.y, box ? 0.5 * (values[2] + values[3]) : values[1]);
+  std::string names = x.empty() || y.empty() ? x + y : x + ", " + y;
+  std::replace(names.begin(), names.end(), '"', '\'');  // gnuplot would look for where the quote ends
+  return names;
+}
+
+std::string row(const std::vector<double>& values, const std::string& name) {
   std::string text;
   for (const double value : values)
     text += (text.empty() ? "" : " ") + (std::isfinite(value) ? fmt::format("{:.9g}", value) : std::string("NaN"));
-  return text + "\n";
+  return name.empty() ? text + "\n" : fmt::format("{} # {}\n", text, plain(name));
 }
 
 const char* heads(Style style) {
@@ -328,17 +418,6 @@ const char* heads(Style style) {
     default:
       return "# x y";
   }
-}
-
-/// One line of printable UTF-8.
-std::string plain(std::string_view text) {
-  std::string out;
-  const bool readable = sim::is_utf8(text);
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte == 0x7f || (!readable && byte >= 0x80) ? '?' : c;
-  }
-  return out;
 }
 
 /// A file beside the script.
@@ -378,7 +457,15 @@ std::string plot_name(std::string_view stem) {
 }
 
 std::string gnuplot_script(const Figure& figure, const PlotSetting& setting) {
-  const Layout layout = layout_of(figure, setting.two_columns);
+  Axis x = figure.x, y = figure.y;
+  tighten(x, bounds_of(figure, true));
+  tighten(y, bounds_of(figure, false));
+  Axis reach = y;  // of an axis that gnuplot bounds by the data
+  const Bounds data_bounds = bounds_of(figure, false);
+  if (!reach.low && std::isfinite(data_bounds.low)) reach.low = data_bounds.low;
+  if (!reach.high && std::isfinite(data_bounds.high)) reach.high = data_bounds.high;
+  const Layout layout = layout_of(figure, setting.two_columns, reach);
+  const double small = setting.format == PlotFormat::svg ? 9.3 : 7.0;
   std::string text = fmt::format(
       "# Made by rehearse plot. Change it, then run gnuplot on it in its folder.\n"
       "set encoding utf8\n"
@@ -390,21 +477,24 @@ std::string gnuplot_script(const Figure& figure, const PlotSetting& setting) {
       "set key above left Left reverse samplen 2 maxcols {} font ',{:g}'\n"
       "set boxwidth {:.4g}\n"
       "set rmargin 2.5\n",
-      terminal(layout, setting.format), here(setting.name, ending_of(setting.format)), layout.legend_columns,
-      setting.format == PlotFormat::svg ? 9.3 : 7.0, figure.bar_width);
-  Axis x = figure.x, y = figure.y;
-  tighten(x, bounds_of(figure, true));
-  tighten(y, bounds_of(figure, false));
+      terminal(layout, setting.format), here(setting.name, ending_of(setting.format)), layout.legend_columns, small,
+      figure.bar_width);
   text += axis_text('x', x) + axis_text('y', y) + palette(figure);
-  if (!figure.title.empty()) text += fmt::format("set title {}\n", gnuplot_quoted(figure.title));
+  const bool has_label = !figure.cells_label.empty();
+  if (!figure.title.empty())
+    text += fmt::format("set title {}{}\n", gnuplot_quoted(figure.title), has_label ? " offset 0,0.9" : "");
+  if (has_label)
+    text += fmt::format("set label {} at graph 0,1 left offset 0,0.6 font ',{:g}'\nset tmargin {:g}\n",
+                        gnuplot_quoted(figure.cells_label), small, figure.title.empty() ? 1.7 : 3.2);
   const std::string data = here(setting.name, "dat");
   std::string plots;
   const std::vector<Look> looks = looks_of(figure.series);
+  const std::vector<std::string> names = legend_names(figure, layout.width_in, reach);
   std::size_t named = 0;
   for (std::size_t i = 0; i < figure.series.size(); ++i) {
     const Series& series = figure.series[i];
     if (series.rows.empty()) continue;
-    const std::string title = series.name.empty() ? "notitle" : "title " + gnuplot_quoted(series.name);
+    const std::string title = series.name.empty() ? "notitle" : "title " + gnuplot_quoted(names[i]);
     plots += fmt::format("{}{} index {} {} {}", plots.empty() ? "plot " : ", \\\n     ", data, i,
                          drawing(series, looks[i], named), title);
     if (const std::string more = more_drawing(series, looks[i]); !more.empty())
@@ -415,10 +505,12 @@ std::string gnuplot_script(const Figure& figure, const PlotSetting& setting) {
 }
 
 std::string gnuplot_data(const Figure& figure) {
-  std::string text;
+  std::string text = figure.note.empty() ? "" : fmt::format("# {}\n", plain(figure.note));
+  std::string_view separator;
   for (const Series& series : figure.series) {
-    text += fmt::format("{}# {}\n{}\n", text.empty() ? "" : "\n\n", plain(series.name), heads(series.style));
-    for (const std::vector<double>& values : series.rows) text += row(values);
+    text += fmt::format("{}# {}\n{}\n", separator, plain(series.name), heads(series.style));
+    separator = "\n\n";
+    for (const std::vector<double>& values : series.rows) text += row(values, tics_of(figure, series.style, values));
     // gnuplot does not count blocks without data.
     if (series.rows.empty()) text += "NaN NaN NaN NaN\n";
   }

@@ -39,12 +39,15 @@ struct Observed {
   PlotRows rows;
   std::vector<double> values;
   bool are_ratios = false;
+  mutable bool has_lone_runs = false;  ///< some estimate was of one number
 
   Estimate of(const std::vector<std::size_t>& which) const {
     std::vector<double> some;
     for (const std::size_t r : which) some.push_back(values[r]);
     Estimate e = are_ratios ? estimate_of_ratios(some) : estimate(some);
-    if (std::isnan(e.ci95_low) || std::isnan(e.ci95_high)) e.ci95_low = e.ci95_high = e.mean;
+    if (!std::isnan(e.ci95_low) && !std::isnan(e.ci95_high)) return e;
+    has_lone_runs = true;
+    e.ci95_low = e.ci95_high = e.mean;
     return e;
   }
 };
@@ -208,6 +211,7 @@ Figure line(const PlotRequest& request) {
     }
     figure.series.push_back(std::move(series));
   }
+  figure.has_lone_runs = observed.has_lone_runs;
   return figure;
 }
 
@@ -262,7 +266,8 @@ Figure heat(const PlotRequest& request) {
   }
   Figure figure = heat_map_figure(map);
   figure.height_in = std::max(figure.height_in, 1.5);  // room for the rows' heading
-  figure.note = fmt::format("{}{}{}", value_label(request, value), note.empty() ? "" : ", ", note);
+  figure.cells_label = value_label(request, value);
+  figure.note = fmt::format("{}{}{}", figure.cells_label, note.empty() ? "" : ", ", note);
   return figure;
 }
 
@@ -294,6 +299,7 @@ Figure bars(const PlotRequest& request) {
   if (!is_below_0) figure.y.low = 0.0;
   const double level = observed.are_ratios ? 1 : 0;
   figure.series.push_back({.name = {}, .style = Style::guide, .rows = {{*figure.x.low, level}, {*figure.x.high, level}}});
+  figure.has_lone_runs = observed.has_lone_runs;
   return figure;
 }
 
@@ -322,6 +328,7 @@ Figure tradeoff(const PlotRequest& request) {
   });
   figure.x.logarithmic = low[0] > 0 && high[0] > kWideRatio * low[0];
   figure.y.logarithmic = low[1] > 0 && high[1] > kWideRatio * low[1];
+  figure.has_lone_runs = observed.has_lone_runs;
   return figure;
 }
 

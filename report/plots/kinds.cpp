@@ -103,6 +103,7 @@ Figure savings(const PlotRequest& request) {
       if (at == policies.end()) at = policies.insert(at, e.policy);
       const auto group = static_cast<double>(at - policies.begin());
       const double x = group + width * (static_cast<double>(i) + 0.5) - 0.4;
+      figure.has_lone_runs = figure.has_lone_runs || (std::isnan(e.low) && std::isfinite(e.mean));
       series.rows.push_back({x, e.mean, std::isnan(e.low) ? e.mean : e.low, std::isnan(e.high) ? e.mean : e.high});
     }
   }

@@ -6,7 +6,11 @@
 #include <cmath>
 
 #include "scenarios/read/loader_parts.hpp"
+#include "sim/base/text.hpp"
+#include "sim/io/civil_date.hpp"
+#include "sim/io/csv.hpp"
 #include "sim/io/object_reader.hpp"
+#include "sim/io/yaml.hpp"
 
 namespace rehearse::scenarios {
 
@@ -45,7 +49,7 @@ std::string lower_case(std::string text) {
 }
 
 RentAccount load_account(const std::string& path, const Catalogue& catalogue) {
-  const sim::JsonDocument document = sim::read_json_file(path);
+  const sim::JsonDocument document = sim::read_document(path);
   sim::Mistakes mistakes;
   sim::ObjectReader in(document.root(), mistakes);
   RentAccount account;
@@ -77,6 +81,52 @@ RentAccount load_account(const std::string& path, const Catalogue& catalogue) {
   return account;
 }
 
+SpotPriceList load_spot_prices(const std::string& path, const Catalogue& catalogue) {
+  sim::CsvReader reader(
+      path, {.required = {"instance", "date"}, .optional = {"spot_price_usd_per_hour", "price"}, .others_allowed = true});
+  const std::string column = reader.has_column("spot_price_usd_per_hour") ? "spot_price_usd_per_hour" : "price";
+  if (!reader.has_column(column))
+    throw sim::InputError({.file = path, .line = 1, .expected = "a column spot_price_usd_per_hour, or price", .found = "none"});
+  struct Rows {
+    std::vector<double> dates_s, prices;
+    std::int64_t line = 0;
+  };
+  std::map<std::string, Rows> of;
+  SpotPriceList list{.file = path, .series = {}};
+  sim::Mistakes mistakes;
+  const std::vector<std::string> names = catalogue.instance_names();
+  while (sim::CsvRow* row = reader.next()) {
+    const std::string name(row->text("instance")), date(row->text("date"));
+    if (catalogue.find_instance(name) == nullptr) row->refuse("instance", "an instance (rehearse list instances)");
+    const auto when = sim::parse_civil_date(date);
+    if (!when) row->refuse("date", "a date as 2025-03-01 or 2025-03-01T06:00:00Z");
+    const double price = row->number(column, sim::above(0));
+    if (row->mistakes().empty()) {
+      Rows& rows = of[name];
+      if (!rows.dates_s.empty() && when->unix_s <= rows.dates_s.back())
+        row->refuse("date", "a date behind that of the instance's row before");
+      else
+        rows.dates_s.push_back(when->unix_s), rows.prices.push_back(price), rows.line = row->line();
+      SpotPriceList::Series& series = list.series[name];
+      if (series.first.empty()) series.first = date;
+      series.last = date;
+    }
+    for (sim::Mistake mistake : row->mistakes()) {
+      if (mistake.pointer == "instance") mistake.nearest = sim::nearest_name(name, names);
+      mistakes.add(std::move(mistake));
+    }
+  }
+  for (auto& [name, rows] : of) {
+    if (rows.dates_s.size() < 2)
+      mistakes.add({.file = path, .line = rows.line, .expected = fmt::format("two prices of {} at least", name), .found = "one"});
+    else
+      list.series[name].prices = policies::SpotPrices(std::move(rows.dates_s), std::move(rows.prices));
+  }
+  mistakes.throw_if_any();
+  if (of.empty()) throw sim::InputError({.file = path, .expected = "a row for each date", .found = "no rows"});
+  return list;
+}
+
 RentMarket rent_market(const Catalogue& catalogue, const RentWishes& wishes) {
   RentMarket market;
   market.cluster = std::make_unique<PlanCluster>();
@@ -97,15 +147,22 @@ RentMarket rent_market(const Catalogue& catalogue, const RentWishes& wishes) {
                                       .instance = instance,
                                       .nodes = nodes,
                                       .autoscale = sim::Autoscale{}});
-    market.pools.push_back({.is_spot = is_spot, .most_nodes = nodes});
+    const auto series = wishes.spot_prices.series.find(entry.instance.name);
+    market.pools.push_back(
+        {.is_spot = is_spot,
+         .most_nodes = nodes,
+         .prices = is_spot && series != wishes.spot_prices.series.end() ? series->second.prices : policies::SpotPrices()});
     market.entries.push_back(&entry);
   };
   for (const InstanceEntry& entry : catalogue.instances()) {
     if (!is_wanted(entry, wishes)) continue;
     if (wishes.spot != SpotUse::only) add(entry, entry, false);
-    if (wishes.spot == SpotUse::no || !std::isfinite(entry.instance.spot_price_usd_per_hour)) continue;
+    const auto series = wishes.spot_prices.series.find(entry.instance.name);
+    const double spot_price =
+        series == wishes.spot_prices.series.end() ? entry.instance.spot_price_usd_per_hour : series->second.prices.mean();
+    if (wishes.spot == SpotUse::no || !std::isfinite(spot_price)) continue;
     InstanceEntry spot = entry;
-    spot.instance.price_usd_per_hour = entry.instance.spot_price_usd_per_hour;
+    spot.instance.price_usd_per_hour = spot_price;
     add(entry, std::move(spot), true);
   }
   mistakes.throw_if_any();

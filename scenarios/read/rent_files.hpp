@@ -28,8 +28,22 @@ struct RentAccount {
 };
 
 /// {"instances": {NAME: {"nodes", "price_usd_per_hour"}}, "only_listed", "regions": [...], "data": {"provider", "region"},
-/// "egress_usd_per_gb"}. Throws sim::InputError with all mistakes.
+/// "egress_usd_per_gb"}, as JSON or YAML. Throws sim::InputError with all mistakes.
 RentAccount load_account(const std::string& path, const Catalogue& catalogue);
+
+/// What spot nodes have cost, by instance.
+struct SpotPriceList {
+  struct Series {
+    policies::SpotPrices prices;
+    std::string first, last;  ///< dates as written
+  };
+  std::string file;
+  std::map<std::string, Series> series;
+};
+
+/// CSV: instance, date (2025-03-01, or with the time), spot_price_usd_per_hour (or price); rows of an instance by date, two at
+/// least. Throws sim::InputError with all mistakes.
+SpotPriceList load_spot_prices(const std::string& path, const Catalogue& catalogue);
 
 /// Clouds and regions are written in either case.
 std::string lower_case(std::string text);
@@ -42,6 +56,7 @@ struct RentWishes {
   SpotUse spot = SpotUse::no;
   int most_nodes = 16;
   RentAccount account;
+  SpotPriceList spot_prices;
 };
 
 struct RentMarket {

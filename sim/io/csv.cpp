@@ -34,8 +34,8 @@ std::string found(std::string_view field) { return field.empty() ? "nothing" : s
 
 std::string list_of(std::span<const std::string_view> names) {
   std::string text;
-  for (const std::string_view name : names) text += (text.empty() ? "" : ",") + std::string(name);
-  return printable(text, 200);
+  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return printable(text, 4096);  // a terminal wraps it
 }
 
 /// What stands between the columns' names instead of commas; empty when it may be commas.

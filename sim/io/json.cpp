@@ -26,7 +26,7 @@ Mistake JsonTree::at(std::size_t offset) const {
   const auto starts_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; };
   return {.file = source.file,
           .line = 1 + std::count(before.begin(), before.end(), '\n'),
-          .column = 1 + std::count_if(line.begin(), line.end(), starts_character)};
+          .column = source.has_columns ? 1 + std::count_if(line.begin(), line.end(), starts_character) : 0};
 }
 
 JsonKind JsonValue::kind() const { return tree_->kind(index_); }

@@ -37,6 +37,7 @@ struct JsonTree {
     std::size_t begin;
     std::string file;
     bool has_lines;
+    bool has_columns = true;
   };
   std::string text;     ///< of all sources, one behind the other
   std::string decoded;  ///< strings that had escapes, without them

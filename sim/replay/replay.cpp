@@ -203,6 +203,7 @@ void ReplayRun::decide(double now_s) {
       setup_.recorder->on_pool_sample(sample);
     }
   }
+  look_at_wakes(now_s);
   look_for_progress(now_s);
   if (!node_watch_) return;
   if (active_ == 0 && !more_will_arrive()) stop_node_events();
@@ -312,6 +313,11 @@ void ReplayRun::finish(double now_s) {
 
 void ReplayRun::handle(const Event& event) {
   now_s_ = event.date_s;
+  const bool is_wish = event.event_class == EventClass::timer && event.subject == kWake && event.date_s == wake_due_s_;
+  if (!is_wish)
+    wakes_in_row_ = 0;
+  else if (wakes_in_row_++ == 0)
+    wakes_since_s_ = event.date_s;
   if (event.event_class == EventClass::arrival) {
     if (totals_.jobs == 0) {
       totals_.first_submit_s = event.date_s;
@@ -321,7 +327,7 @@ void ReplayRun::handle(const Event& event) {
   } else if (event.event_class == EventClass::failure) {
     on_node_event(event.subject, event.date_s);
   } else if (event.subject == kWake) {
-    if (event.date_s == wake_due_s_) wake_due_s_ = kNever;
+    if (is_wish) wake_due_s_ = kNever;
   } else {
     const JobSlot slot = event.subject / kTimers;
     switch (static_cast<JobTimer>(event.subject % kTimers)) {

@@ -1,6 +1,8 @@
 // Many jobs over days: replays the jobs of the sources on a cluster under one policy.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -18,6 +20,14 @@ namespace rehearse::sim {
 /// What to do with a job for which no configuration keeps the limits.
 enum class Infeasible : std::uint8_t { best_effort, reject };
 
+/// The question that the policy has before it, for a watcher in another thread or, in shared memory, in the process that this one
+/// was forked from: an answer that never comes has a name then. Changes no result.
+struct AtWork {
+  std::atomic<const char*> decision = nullptr;  ///< a literal; null between two questions
+  std::atomic<double> date_s = 0;
+  std::atomic<std::uint64_t> asked = 0;  ///< questions so far
+};
+
 struct ReplaySetup {
   const Cluster* cluster = nullptr;
   CostRules costs;
@@ -32,6 +42,7 @@ struct ReplaySetup {
   bool pool_samples = false;
   NetworkSolver network_solver = NetworkSolver::fast;      ///< of a cluster with a network
   std::function<void(const ReplayProgress&)> on_progress;  ///< at each end of a job; may be empty
+  AtWork* at_work = nullptr;                               ///< shows what is asked; may be null
 };
 
 /// Runs to the last event. Throws PolicyError, naming policy, job and simulated time, for a bad answer; CheckFailed when jobs,

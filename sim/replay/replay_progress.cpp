@@ -18,6 +18,9 @@ constexpr std::uint64_t kDatesBetweenLooks = 10'000;
 /// Without progress, whatever may still come: 19 years of rounds of a minute.
 constexpr std::uint64_t kMostDates = 10'000'000;
 constexpr std::size_t kNamed = 3;  // of the jobs that wait
+/// Wakes in a row, with nothing between, that no day would end with: shorter apart than this in the mean.
+constexpr std::uint64_t kMostIdleWakes = 10'000;
+constexpr double kShortestRound_s = 1e-3;
 
 bool changes_after(const std::optional<StepSeries>& series, double now_s) {
   return series && series->steps().back().time_s > now_s;
@@ -71,6 +74,17 @@ bool ReplayRun::may_still_change(double now_s) const {
                   (live.deadline.slot != EventHandle::kNone || live.measured.slot != EventHandle::kNone ||
                    live.pause_end.slot != EventHandle::kNone);
          });
+}
+
+/// A wake-up that is worked out a little wrong comes at every tick of the grid, and a day has 9e10 of them.
+void ReplayRun::look_at_wakes(double now_s) {
+  if (wakes_in_row_ < kMostIdleWakes) return;
+  const double every_s = (now_s - wakes_since_s_) / static_cast<double>(std::exchange(wakes_in_row_, 0) - 1);
+  if (every_s < kShortestRound_s)
+    throw PolicyError(fmt::format(
+        "policy \"{}\", queue, at {:.6f} s: has itself woken every {:.3g} s, {} times in a row with nothing else between: "
+        "wake_at_s is the next date at which its answer may change (dates are multiples of 2^-20 s, rounded up)",
+        setup_.policy.name, now_s, every_s, kMostIdleWakes));
 }
 
 void ReplayRun::look_for_progress(double now_s) {

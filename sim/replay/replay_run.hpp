@@ -146,6 +146,7 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   void follow_speed(JobSlot slot, double now_s);
   void end_waiting(double now_s);
   void look_for_progress(double now_s);
+  void look_at_wakes(double now_s);
   bool anyone_got_further(double now_s);
   bool anyone_holds_since(double date_s) const;
   bool may_still_change(double now_s) const;
@@ -212,7 +213,7 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
 
   StageInputs inputs_of(JobSlot slot) const;
   template <class Ask>
-  void ask_policy(std::string_view decision, const Job* job, double now_s, Ask&& ask);
+  void ask_policy(const char* decision, const Job* job, double now_s, Ask&& ask);
   void tell(double now_s, JobEvent event, JobSlot slot);
 
   const ReplaySetup& setup_;
@@ -237,6 +238,8 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   QueueAnswer answer_;
   EventHandle wake_;
   double wake_due_s_ = kNever;           ///< of that event, until it has come
+  std::uint64_t wakes_in_row_ = 0;       ///< at the queue's own wish, with no other event between
+  double wakes_since_s_ = 0;             ///< the first of them
   std::uint64_t dates_without_end_ = 0;  ///< of decisions, since a job came, ended or was seen to have got further
   double looked_s_ = 0;                  ///< at the first of those dates, then at the last look
   bool was_hopeless_ = false;            ///< at that look
@@ -248,18 +251,40 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   double now_s_ = 0;
 };
 
+/// Shows the question while it is open; a question within another gives way to that one again.
+class ShownAtWork {
+ public:
+  ShownAtWork(AtWork* at_work, const char* decision, double now_s) : at_work_(at_work) {
+    if (at_work_ == nullptr) return;
+    before_ = at_work_->decision.load(std::memory_order_relaxed);
+    at_work_->date_s.store(now_s, std::memory_order_relaxed);
+    at_work_->decision.store(decision, std::memory_order_relaxed);
+    at_work_->asked.store(at_work_->asked.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  ~ShownAtWork() {
+    if (at_work_ != nullptr) at_work_->decision.store(before_, std::memory_order_relaxed);
+  }
+  ShownAtWork(const ShownAtWork&) = delete;
+  ShownAtWork& operator=(const ShownAtWork&) = delete;
+
+ private:
+  AtWork* at_work_;
+  const char* before_ = nullptr;
+};
+
 template <class Ask>
-void ReplayRun::ask_policy(std::string_view decision, const Job* job, double now_s, Ask&& ask) {
+void ReplayRun::ask_policy(const char* decision, const Job* job, double now_s, Ask&& ask) {
   const auto fail = [&](const char* what) {
     throw PolicyError(fmt::format("policy \"{}\", {}{}, at {:.6f} s: {}", setup_.policy.name, decision,
                                   job != nullptr ? fmt::format(", job \"{}\"", job->name) : std::string(), now_s, what));
   };
   // Queues are asked at every date: of many only some are timed, each for those between, as reading the clock takes longer than
   // some decide.
-  const bool is_queue = decision == "queue";
+  const bool is_queue = std::string_view(decision) == "queue";
   const std::uint64_t stands_for = !is_queue || totals_.decisions < kTimedDecisions ? 1 : kTimedDecisions / 64;
   const bool timed = totals_.decisions % stands_for == 0;
   const auto begun = timed ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+  const ShownAtWork shown(setup_.at_work, decision, now_s);
   try {
     ask();
   } catch (const CheckFailed&) {

@@ -137,6 +137,22 @@ TEST_CASE("invalid input: status 3, every mistake on a line of stderr, nothing w
   CHECK(names_in(folder.path()) == std::set<std::string>{"s.json"});
 }
 
+TEST_CASE("check tells of a trace's rows what run tells, and of one redrawn trace that it is one") {
+  const TemporaryFolder folder;
+  std::string trace = "job_id,submit_s,gpus,duration_s\nbad,0,9999,-5\n";
+  for (int day = 0; day < 20; ++day) trace += "j" + std::to_string(day) + "," + std::to_string(86400 * day) + ",1,600\n";
+  folder.write("t.csv", trace);
+  folder.write("s.json", R"({ "cluster": { "pools": [ { "name": "p", "instance": "p3.2xlarge", "nodes": 2 } ] },
+    "jobs": [ { "trace": "t.csv" } ], "resample": "blocks", "resample_block_s": 86400, "policies": [ "manual" ] })");
+  const Ended checked = run_program(folder.path(), {"check", "s.json"});
+  CHECK(checked.status == 0);
+  const std::string rows = checked.out.substr(0, checked.out.find("\n\n"));
+  CHECK(has(rows, "t.csv: 21 rows, 20 used\n  1 dropped: duration_s"));
+  CHECK(has(run_program(folder.path(), {"run", "s.json", "--out", "out"}).out, rows));
+  CHECK(has(checked.out, "\"resample\": every policy gets one redrawn trace"));
+  CHECK_FALSE(has(run_program(folder.path(), {"check", "s.json", "--set", "/repetitions=3"}).out, "one redrawn trace"));
+}
+
 TEST_CASE("check says what is there, and runs nothing") {
   const TemporaryFolder folder;
   folder.write("s.json", kGood);
@@ -241,7 +257,7 @@ TEST_CASE("other people's training runs: imported, and chosen from") {
   const Ended imported = run_program(folder.path(), {"import", "history", "trimtuner", "theirs.csv", "-o", "ours.csv"});
   CHECK(imported.status == 0);
   CHECK(has(imported.out, "theirs.csv: 4 rows, 3 runs, 1 row dropped\n  1 dropped: vm_flavor: expected one of t2.small"));
-  CHECK(has(imported.out, "  1 repaired: training_time: expected below 595 s"));
+  CHECK(has(imported.out, "  1 kept all the same: training_time: expected below 595 s"));
   const Ended ended = run_program(folder.path(), {"run", "s.json"});
   CHECK(ended.status == 0);
   CHECK(has(ended.out, "ours.csv: 3 rows, 3 used"));

@@ -199,3 +199,47 @@ TEST_CASE("catalogue prices: a list renews instances, a further region is one of
   for (const char* part : {"bad.csv:2: instance", "p3.2xlarge", "bad.csv:2: date", "bad.csv:2: price"})
     CHECK_THAT(bad.err, Catch::Contains(part));
 }
+
+TEST_CASE("rent: an account in YAML is the account in JSON") {
+  Renter renter;
+  renter.folder.write("account.json",
+                      R"({"instances": {"dgx-1": {"nodes": 1, "price_usd_per_hour": 0}}, "only_listed": true, "regions": []})");
+  renter.folder.write("account.yaml",
+                      "# ours\ninstances:\n  dgx-1: {nodes: 1, price_usd_per_hour: 0}\nonly_listed: true\nregions: []\n");
+  const Ended json = renter.rent(with(kResnet, {"--account", "account.json"})),
+              yaml = renter.rent(with(kResnet, {"--account", "account.yaml"}));
+  REQUIRE(yaml.status == 0);
+  CHECK(yaml.out == json.out);
+  renter.folder.write("wrong.yml", "instances:\n  p4d.24xlrge:\n    nodes: 1\n");
+  renter.refused(with(kResnet, {"--account", "wrong.yml"}), {"wrong.yml:2: ", "p4d.24xlrge", "did you mean"});
+}
+
+TEST_CASE("rent: what spot nodes have cost is a file, and is printed as what is assumed") {
+  Renter renter;
+  renter.folder.write("spot.csv", "instance,date,price\np3.8xlarge,2025-01-01,2\np3.8xlarge,2025-01-11,4\n");
+  const Ended ended =
+      renter.rent(with(kResnet, {"--clouds", "aws", "--spot", "only", "--spot-prices", "spot.csv", "--csv", "all.csv"}));
+  REQUIRE(ended.status == 0);
+  CHECK_THAT(text_of(renter.folder.path() + "/all.csv"), Catch::Contains("p3.8xlarge"));
+  renter.folder.write("account.json", R"({"instances": {"p3.8xlarge": {"nodes": 4}}, "only_listed": true})");
+  const Ended one = renter.rent({"resnet50", "--dataset", "imagenet", "--epochs", "5", "--spot", "only", "--spot-prices",
+                                 "spot.csv", "--account", "account.json"});
+  REQUIRE(one.status == 0);
+  // Ten days at 2 $, and as many at 4 $.
+  CHECK_THAT(one.out, Catch::Contains("Spot price of p3.8xlarge") && Catch::Contains("3 $/h in the mean") &&
+                          Catch::Contains("2 to 4 in 80"));
+  renter.refused(with(kResnet, {"--spot-prices", "spot.csv"}), {"--spot-prices", "--spot allowed"});
+  renter.folder.write("bad.csv",
+                      "instance,date,price\np3.8xlarg,2025-01-01,2\np3.8xlarge,yesterday,2\np3.2xlarge,2025-01-01,1\n");
+  renter.refused(with(kResnet, {"--spot", "only", "--spot-prices", "bad.csv"}),
+                 {"bad.csv:2: ", "did you mean \"p3.8xlarge\"", "bad.csv:3: ", "2025-03-01", "two prices of p3.2xlarge"});
+}
+
+TEST_CASE("rent: a network that PyTorch has printed") {
+  Renter renter;
+  const std::string file = REHEARSE_SOURCE_DIR "/tests/traces/networks/torch/residual_export.txt";
+  const Ended ended = renter.rent({file, "--samples", "50k", "--epochs", "10", "--deadline", "1d"});
+  CHECK(ended.err == "");
+  CHECK(ended.status == 0);
+  CHECK_THAT(ended.out, Catch::Contains("50,000 samples an epoch"));
+}

@@ -81,6 +81,7 @@ const std::vector<Fenced> kFenced = {
     {"zlib.h", {"sim/io", "report"}},  // report: what its page unpacks
     {"lzma.h", {"sim/io"}},
     {"sha2.h", {"sim/io"}},
+    {"yaml.h", {"sim/io"}},
     {"Clp", {"policies/queue"}},
     {"Coin", {"policies/queue"}},
     {"pagmo/", {"policies/search"}},

@@ -103,6 +103,49 @@ TEST_CASE("data: a block for each series, undefined numbers as such") {
   CHECK(gnuplot_data(figure) == "# a\n# x y\n1 0.1\n2 NaN\n\n\n# b\n# x y\nNaN NaN NaN NaN\n");
 }
 
+TEST_CASE("data: what stands at an axis of names stands behind the numbers too, and what was kept above all") {
+  Figure figure{.x = {.tics = {{0, "fifo"}, {1, "it's \"sjf\""}}}, .series = {}, .note = "policy=fifo"};
+  figure.series.push_back({.name = "", .style = Style::bars, .rows = {{-0.2, 1}, {1.2, 2}}});
+  figure.series.push_back({.name = "boxes", .style = Style::boxes, .rows = {{0.65, 1.35, 0, 1}}});
+  figure.series.push_back({.name = "", .style = Style::guide, .rows = {{0, 0}}});
+  CHECK(gnuplot_data(figure) ==
+        "# policy=fifo\n# \n# x y low high\n-0.2 1 # fifo\n1.2 2 # it's 'sjf'\n"
+        "\n\n# boxes\n# left right bottom top\n0.65 1.35 0 1 # it's 'sjf'\n\n\n# \n# x y\n0 0\n");
+}
+
+TEST_CASE("names that a legend has no room for keep their head and tail, and stay apart") {
+  // One column: 3.5 in, less 0.15 + 3 x 0.066 of the axis and 0.5 of the sample, of 0.048 in a letter: 55.
+  Figure figure{.series = {}};
+  const std::string middle(80, 'm');
+  for (const std::string& name : {"first" + middle + "end", "first" + middle + "mend", std::string("short")})
+    figure.series.push_back({.name = name, .style = Style::line, .rows = {{1, 1}}});
+  const std::string script = gnuplot_script(figure, {.name = "f"});
+  const std::string gap = "\xe2\x80\xa6";
+  CHECK(script.find("title 'first" + std::string(22, 'm') + gap + std::string(24, 'm') + "end'") != std::string::npos);
+  CHECK(script.find("mend'") != std::string::npos);
+  CHECK(script.find("title 'short'") != std::string::npos);
+  CHECK(script.find(middle) == std::string::npos);
+  figure.series[1].name = figure.series[0].name;  // of two folders of one name
+  CHECK(gnuplot_script(figure, {.name = "f"}).find(gap + "2" + gap) != std::string::npos);
+  CHECK(gnuplot_script(figure, {.two_columns = true, .name = "f"}).find("'first" + middle + "end'") != std::string::npos);
+}
+
+TEST_CASE("a legend has as many columns as fit right of the numbers at the axis") {
+  // Names of 18 letters: 0.5 + 18 x 0.048 = 1.364 in for the last column, 27 x 0.058 = 1.566 in for each before it.
+  const auto columns = [](double high, bool two_columns) {
+    Figure figure{.y = {.label = "time, s", .low = 0.0, .high = high}, .series = {}};
+    for (int i = 0; i < 6; ++i)
+      figure.series.push_back({.name = "oracle (yardstick)", .style = Style::line, .rows = {{1, 1}, {2, high}}});
+    const std::string script = gnuplot_script(figure, {.two_columns = two_columns, .name = "f"});
+    const std::string word = "maxcols ";
+    return std::stoi(script.substr(script.find(word) + word.size()));
+  };
+  // One column wide, 3.5 in: 0.15 + 0.2 + 3 x 0.066 leave 2.952 for " 9", 0.15 + 0.2 + 6 x 0.066 leave 2.754 for " 90000".
+  CHECK(columns(9, false) == 2);
+  CHECK(columns(90000, false) == 1);
+  CHECK(columns(90000, true) == 4);  // 7.16 in: 6.414 - 1.364 = 5.05 = 3.2 x 1.566
+}
+
 TEST_CASE("a distribution counts failed jobs as never done") {
   const TemporaryFolder folder;
   // Two of three are done, after 60 and 120 s: 1 and 2 minutes, thirds of all jobs.
@@ -340,6 +383,14 @@ TEST_CASE("a line over what was swept has means and Student's intervals") {
   CHECK(a[1][1] == Approx(6));
   CHECK(a[0][0] == Approx(10).epsilon(0.05));  // beside b's
   CHECK(a[0][0] < rows_of(figure, "b")[0][0]);
+}
+
+TEST_CASE("a figure says that its means are of one run, where they have no interval") {
+  const TemporaryFolder folder;
+  folder.write("repetitions.csv", "policy,repetition,jct_mean_s,effective_cost_usd\na,0,100,1\nb,0,50,2\nb,1,60,2\n");
+  CHECK(make("bars", of(folder.path())).has_lone_runs);
+  CHECK(make("tradeoff", of(folder.path())).has_lone_runs);
+  CHECK_FALSE(make("bars", of(folder.path(), {{"policy", "b"}})).has_lone_runs);
 }
 
 TEST_CASE("a speed-up is paired over repetitions, and its mean geometric") {

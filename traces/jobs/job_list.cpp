@@ -18,9 +18,10 @@ namespace {
 
 void append(std::string& text, const ImportReason& reason, std::string_view verb) {
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "  {} {}: {}{}expected {}; ", reason.rows, verb, reason.column, reason.column.empty() ? "" : ": ",
-                 reason.expected);
-  text += reason.rows == 1 ? "line " : "lines ";
+  const std::int64_t rows = reason.rows + reason.also;
+  fmt::format_to(out, "  {}: {}{}expected {}; ", counted_words(reason.rows, reason.also, verb), reason.column,
+                 reason.column.empty() ? "" : ": ", reason.expected);
+  text += rows == 1 ? "line " : "lines ";
   std::string_view separator;
   for (const ImportExample& example : reason.examples) {
     fmt::format_to(out, "{}{}", separator, example.line);
@@ -28,10 +29,16 @@ void append(std::string& text, const ImportReason& reason, std::string_view verb
     if (!example.nearest.empty()) fmt::format_to(out, " (did you mean \"{}\"?)", example.nearest);
     separator = ", ";
   }
-  text += reason.rows > static_cast<std::int64_t>(reason.examples.size()) ? ", ...\n" : "\n";
+  text += rows > static_cast<std::int64_t>(reason.examples.size()) ? ", ...\n" : "\n";
 }
 
 }  // namespace
+
+std::string counted_words(std::int64_t rows, std::int64_t also, std::string_view verb) {
+  if (also == 0) return fmt::format("{} {}", rows, verb);
+  return rows == 0 ? fmt::format("{} of those {} also", also, verb)
+                   : fmt::format("{} {}, and {} of the others", rows, verb, also);
+}
 
 ImportReason& counted(std::vector<ImportReason>& reasons, std::string_view column, std::string_view expected) {
   auto reason = std::find_if(reasons.begin(), reasons.end(),
@@ -100,9 +107,8 @@ std::string to_string(const ImportReport& report, std::string_view one) {
       fmt::format("{}: {}, {}, {} dropped{}\n", sim::printable(report.file, 4096), number(report.rows, "row"),
                   number(report.jobs, one), number(report.rows_dropped, "row"),
                   report.rows_left_out > 0 ? fmt::format(", {} left out", sim::grouped(report.rows_left_out)) : "");
-  for (const ImportReason& reason : report.dropped)
-    if (reason.rows > 0) append(text, reason, "dropped");
-  for (const ImportReason& reason : report.repaired) append(text, reason, "repaired");
+  for (const ImportReason& reason : report.dropped) append(text, reason, "dropped");
+  for (const ImportReason& reason : report.repaired) append(text, reason, kKept);
   for (const std::string& note : report.notes) text += "  " + note + "\n";
   return text;
 }

@@ -19,17 +19,18 @@ struct ImportExample {
   std::string nearest;    ///< the valid name that was probably meant; may be empty
 };
 
-/// Why rows were dropped or repaired.
-/// Rows that have several count under the first: a later one may have none, and examples.
+/// Why rows were dropped, or what was done about those that were kept. A row with several mistakes counts under its first one,
+/// so that the rows of all reasons add up to those dropped; each of its other mistakes is told as well, as `also`.
 struct ImportReason {
   static constexpr std::size_t kMostExamples = 5;
   std::string column;    ///< may be empty: the row as a whole
   std::string expected;  ///< and for a repair what was done about it
   std::int64_t rows = 0;
+  std::int64_t also = 0;                ///< rows that count under another reason
   std::vector<ImportExample> examples;  ///< the first kMostExamples
 };
 
-/// rows = jobs + rows_dropped + rows_left_out, always. A row with several mistakes is counted under each of them.
+/// rows = jobs + rows_dropped + rows_left_out, always.
 struct ImportReport {
   std::string file;
   std::string sha256;
@@ -66,6 +67,11 @@ void finish(JobList& list, bool keep_origin);
 
 /// By submit_s; jobs of one date keep their order. Sorted jobs, as most traces have them, are neither moved nor copied.
 void sort_by_date(std::vector<sim::Job>& jobs);
+
+/// "3 dropped", "3 dropped, and 1 of the others", "1 of those dropped also".
+std::string counted_words(std::int64_t rows, std::int64_t also, std::string_view verb);
+/// What `repaired` rows are called: some are mended, some are left as they are, and each reason says which.
+inline constexpr std::string_view kKept = "kept all the same";
 
 /// For the terminal: one line of totals, one a reason, one a note; each ends with a line end. `one`: what each row became.
 std::string to_string(const ImportReport& report, std::string_view one = "job");

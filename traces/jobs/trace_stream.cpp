@@ -84,13 +84,15 @@ void TraceStream::count_repairs() {
   }
 }
 
-/// Once, under the first of its mistakes, so that the reasons add up to the rows dropped; the others are shown where mistakes are
-/// refused.
+/// Once, under the first of its mistakes; the others are told beside it.
 void TraceStream::count_drop() {
   ++report_.rows_dropped;
   for (const sim::Mistake& mistake : row_.mistakes) {
     ImportReason& reason = counted(report_.dropped, mistake.pointer, mistake.expected);
-    if (&mistake != &row_.mistakes.front()) --reason.rows;
+    if (&mistake != &row_.mistakes.front()) {
+      --reason.rows;
+      ++reason.also;
+    }
     if (wants_examples(reason))
       reason.examples.push_back({.line = mistake.line, .found = mistake.found, .nearest = nearest(mistake)});
   }

@@ -7,9 +7,10 @@
 #include "sim/io/file.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/io/shown.hpp"
-#include "traces/networks/subject_json.hpp"
 #include "traces/networks/network_builder.hpp"
 #include "traces/networks/network_file.hpp"
+#include "traces/networks/subject_json.hpp"
+#include "traces/networks/torch_program.hpp"
 
 namespace rehearse::traces {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 using namespace workloads;
 using sim::between;
 
+constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
 constexpr std::size_t kMaxModelBytes = std::size_t{2} << 30;  // protobuf's own limit
 const std::vector<std::string> kTypes{
     "input",  "conv", "dense",   "batch_norm", "layer_norm", "relu", "gelu", "max_pool", "average_pool", "global_pool", "dropout",
@@ -184,6 +186,14 @@ Network read_network(const std::string& path) {
   if (path.ends_with(".onnx")) {
     const std::string bytes = sim::read_file(path, kMaxModelBytes);
     return counted(read_onnx(bytes, path));
+  }
+  if (!path.ends_with(".json")) {
+    const std::string text = sim::read_file(path, kMaxTextBytes);
+    if (is_torch_program(text)) return counted(read_torch(text, path));
+    if (text.starts_with("PK"))
+      throw sim::InputError({.file = path,
+                             .expected = "a program as PyTorch prints it: print(torch.export.export(model, (x,))) into a file",
+                             .found = "an archive"});
   }
   const sim::JsonDocument document = sim::read_json_file(path);
   const sim::JsonValue root = document.root();

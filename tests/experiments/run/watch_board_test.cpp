@@ -83,3 +83,31 @@ TEST_CASE("on a terminal progress is one line that is drawn over and cleared at 
         "\r[################    ]  80 %  8 of 10 runs, 2 s, about 1 s left\x1b[K"
         "\r\x1b[K");
 }
+
+TEST_CASE("an answer that takes long is told of, again after twice as long, and only while it is the same") {
+  double now_s = 0;
+  std::vector<std::string> told;
+  scenarios::SlowAnswers slow({.tasks = 2,
+                               .after_s = 30,
+                               .name = [](std::size_t task) { return task == 0 ? "policy \"quick\"" : "policy \"slow\""; },
+                               .tell = [&](const std::string& text) { told.push_back(text); },
+                               .clock = [&] { return now_s; }});
+  const auto ask = [&](std::size_t task, const char* decision, double date_s) {
+    slow.of(task)->date_s = date_s;
+    slow.of(task)->decision = decision;
+    ++slow.of(task)->asked;
+  };
+  ask(1, "queue", 12.5);
+  for (; now_s < 100; now_s += 1) {
+    ask(0, "configure", now_s);  // another question each second
+    slow.look();
+  }
+  // Seen at 0 s: due after 30 and after 60 s.
+  REQUIRE(told.size() == 2);
+  CHECK(told[0] == "policy \"slow\" has been at one answer for 30 s: queue, at 12.500000 s of simulated time");
+  CHECK(told[1] == "policy \"slow\" has been at one answer for 60 s: queue, at 12.500000 s of simulated time");
+  slow.of(1)->decision = nullptr;
+  slow.of(0)->decision = nullptr;
+  for (; now_s < 300; now_s += 1) slow.look();
+  CHECK(told.size() == 2);
+}

@@ -236,6 +236,22 @@ TEST_CASE("rent: Young's interval between checkpoints, by hand") {
   CHECK(policies::young_interval_s(5, 3600) == Approx(189.7366596));
 }
 
+TEST_CASE("rent: checkpoints on spot nodes are as often as any of the nodes goes") {
+  Market market;
+  market.pools[0].is_spot = market.pools[1].is_spot = true;
+  market.model.checkpoint_bytes = 5e9;  // 5 s at 1e9 bytes/s
+  market.rules.spot.mean_up_s = 86400;
+  const auto all = market.choices();
+  const auto interval_s = [&](int pool, int workers) {
+    return of(all, pool, workers, 512, sim::Precision::fp32).checkpoint_interval_s;
+  };
+  // All stop when one of n is lost, after 86,400 s / n in the mean: sqrt(2 x 5 s x 86,400 s) = 929.5 s of one node.
+  CHECK(interval_s(0, 1) == Approx(929.5160031));
+  CHECK(interval_s(0, 4) == Approx(464.7580015));   // of four: sqrt(2 x 5 s x 21,600 s)
+  CHECK(interval_s(1, 8) == Approx(929.5160031));   // eight workers of one node
+  CHECK(interval_s(1, 32) == Approx(464.7580015));  // of four nodes
+}
+
 TEST_CASE("rent: the measurement that is worth most is that of a pool that may turn out cheaper") {
   Market market;
   const auto all = market.choices();
@@ -246,4 +262,48 @@ TEST_CASE("rent: the measurement that is worth most is that of a pool that may t
   CHECK(worth->usd > 0);
   market.pools[0].knowledge = Knowledge::model;  // nothing is left to be learnt of it
   CHECK(!worth_measuring(all, market.pools, chosen, {}));
+}
+
+TEST_CASE("rent: a spot node's price by hand, over any time and round its end") {
+  // 1 $ for 100 s, 4 $ for 50 s, 2 $ for the mean of both, 75 s: (100 + 200 + 150) / 225 = 2 $ in the mean.
+  const policies::SpotPrices prices({1000, 1100, 1150}, {1, 4, 2});
+  CHECK(prices.length_s() == Approx(225));
+  CHECK(prices.mean() == Approx(2));
+  CHECK(prices.mean_between(50, 100) == Approx((50 * 1 + 50 * 4) / 100.0));
+  CHECK(prices.mean_between(200, 50) == Approx((25 * 2 + 25 * 1) / 50.0));
+  CHECK(prices.mean_between(10, 450) == Approx(2));
+  // Sorted: 100 s of 1 $, 75 s of 2 $, 50 s of 4 $.
+  CHECK(prices.quantile(0.4) == 1);
+  CHECK(prices.quantile(0.5) == 2);
+  CHECK(prices.quantile(0.9) == 4);
+}
+
+TEST_CASE("rent: trainings on spot nodes pay what a series says, and go when they would have gone without it") {
+  RentChoice choice;
+  choice.plan.nodes = 2;
+  choice.plan.time_s = {7200, 7200, 7200};
+  choice.plan.cost_usd = {4, 4, 4};
+  choice.start_s = 200;
+  choice.checkpoint_interval_s = 600;
+  const policies::RentRules rules{.spot = {.mean_up_s = 7200}};
+  const policies::PredictionError error{.bias = 1, .sigma = 0.2};
+  const auto replayed = [&](const policies::SpotPrices& prices) {
+    return replay_on_spot(choice, rules, error, 100, 9000, 1, 200, prices);
+  };
+  const auto flat = replayed(policies::SpotPrices({0, 3600}, {3, 3})), none = replayed({});
+  CHECK(flat.time_s == none.time_s);
+  CHECK(flat.cost_usd == Approx(none.cost_usd));
+  CHECK(flat.cost_high_usd == Approx(none.cost_high_usd));
+  // Twice as dear every other month: the mean stays, and what a training of hours pays is a matter of when it begins.
+  std::vector<double> dates, usd;
+  for (int month = 0; month < 24; ++month) {
+    dates.push_back(month * 30 * 86400.0);
+    usd.push_back(month % 2 == 0 ? 2 : 4);
+  }
+  const auto moving = replayed(policies::SpotPrices(dates, usd));
+  CHECK(moving.time_s == none.time_s);
+  CHECK(moving.miss_probability == none.miss_probability);
+  CHECK(moving.cost_usd == Approx(none.cost_usd).epsilon(0.05));
+  CHECK(moving.cost_high_usd > 1.15 * none.cost_high_usd);
+  CHECK(moving.cost_low_usd < 0.85 * none.cost_low_usd);
 }

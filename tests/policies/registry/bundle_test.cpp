@@ -51,6 +51,14 @@ sim::Job job(std::string name = "j") {
 
 }  // namespace
 
+TEST_CASE("two strategies of one name are found at the start of the program") {
+  CHECK_NOTHROW(check_registry());
+  std::vector<QueueEntry> queues = queue_strategies();
+  queues.push_back(queues.front());
+  CHECK_THROWS_WITH(check_names("queue", queues),
+                    Catch::Contains("two queue strategies are registered as \"" + queues.front().name + "\""));
+}
+
 TEST_CASE("every strategy has its own name, its help and defaults within their limits, and can be made", "[registry]") {
   check_entries(configure_strategies());
   check_entries(place_strategies());

@@ -42,13 +42,13 @@ TEST_CASE("rows of a history") {
   CHECK(said("") == "s.json:5:24: /history/file: expected a line with the columns' names, found an empty file: past.csv");
   CHECK(said(header) == "past.csv:1: expected at least one past run");
   CHECK(said("model,dataset\n" + good) ==
-        "past.csv:1: expected a column \"instance\", found model,dataset\n"
-        "past.csv:1: expected a column \"workers\", found model,dataset\n"
-        "past.csv:1: expected a column \"batch_size\", found model,dataset\n"
-        "past.csv:1: expected a column \"samples\", found model,dataset\n"
-        "past.csv:1: expected a column \"epochs\", found model,dataset\n"
-        "past.csv:1: expected a column \"time_s\", found model,dataset\n"
-        R"(past.csv:1: expected a column "accuracy", found model,dataset)");
+        "past.csv:1: expected a column \"instance\", found model, dataset\n"
+        "past.csv:1: expected a column \"workers\", found model, dataset\n"
+        "past.csv:1: expected a column \"batch_size\", found model, dataset\n"
+        "past.csv:1: expected a column \"samples\", found model, dataset\n"
+        "past.csv:1: expected a column \"epochs\", found model, dataset\n"
+        "past.csv:1: expected a column \"time_s\", found model, dataset\n"
+        R"(past.csv:1: expected a column "accuracy", found model, dataset)");
   CHECK(said("color," + header) == R"(past.csv:1: found unknown column "color")");
   CHECK(said(header + good + "vgg16,imagenet,p3.2xlarge,0,64,1000,1,-10,1.5\n") ==
         "past.csv:3: workers: expected a whole number from 1 to 1000000, found \"0\"\n"

@@ -11,9 +11,9 @@
 
 class TemporaryFile {
  public:
-  explicit TemporaryFile(std::string_view content) {
-    std::string name = (std::filesystem::temp_directory_path() / "rehearse_test_XXXXXX").string();
-    ::close(::mkstemp(name.data()));
+  explicit TemporaryFile(std::string_view content, const std::string& ending = {}) {
+    std::string name = (std::filesystem::temp_directory_path() / "rehearse_test_XXXXXX").string() + ending;
+    ::close(::mkstemps(name.data(), static_cast<int>(ending.size())));
     path_ = name;
     std::ofstream(path_, std::ios::binary) << content;
   }

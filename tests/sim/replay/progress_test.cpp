@@ -153,3 +153,53 @@ TEST_CASE("a wake-up in the past is told of the queue, not of a job") {
   CHECK_THROWS_WITH(world.run({rigid("a", 100, 1, 10)}, queue),
                     "policy \"toy\", queue, at 100.000000 s: asks to be woken in the past, at 95.000000 s");
 }
+
+TEST_CASE("a queue that has itself woken at every tick is told so at once, and one that is woken often is not") {
+  // One job for a day; the queue starts it and then asks for the next tick of the grid: 86,400 x 2^20 decisions.
+  World world{.cluster = cluster({{1, 1}})};
+  Rounds ticks(0x1p-20, greedy_from(0));
+  CHECK_THROWS_WITH(
+      world.run({rigid("a", 0, 1, 86400)}, ticks),
+      Catch::Matchers::Contains("policy \"toy\", queue, at 0.009537 s: has itself woken every 9.54e-07 s, 10000 times"));
+  // Between two jobs nobody waits and nobody runs; the wish is the same.
+  World between{.cluster = cluster({{1, 1}})};
+  class Restless final : public Queue {
+    void decide(const QueueView& view, QueueAnswer& answer) override {
+      for (const JobSlot slot : view.queued) answer.starts.push_back({.job = slot, .entry = 0});
+      answer.wake_at_s = view.now_s + 0x1p-20;
+    }
+  } restless;
+  CHECK_THROWS_WITH(between.run({rigid("a", 0, 1, 1e-3), rigid("b", 3600, 1, 1)}, restless),
+                    Catch::Matchers::Contains("has itself woken every 9.54e-07 s"));
+  // 20,000 rounds of 0.01 s are many, and are what was asked for.
+  World rounds{.cluster = cluster({{1, 1}})};
+  Rounds often(0.01, greedy_from(0));
+  rounds.run({rigid("a", 0, 1, 200)}, often);
+  CHECK(rounds.keeper.of("a").end_s == 200);
+}
+
+TEST_CASE("whoever watches sees which question is open, and none between") {
+  World world{.cluster = cluster({{1, 1}})};
+  AtWork at_work;
+  std::vector<std::string> seen;
+  std::vector<double> dates;
+  Rounds queue(10, [&](const QueueView& view, QueueAnswer& answer) {
+    seen.push_back(at_work.decision.load());
+    CHECK(at_work.date_s == view.now_s);
+    dates.push_back(view.now_s);
+    for (const JobSlot slot : view.queued) answer.starts.push_back({.job = slot, .entry = 0});
+  });
+  ListSource source({rigid("a", 0, 1, 25)});
+  replay({.cluster = &world.cluster,
+          .costs = world.costs,
+          .models = {&world.steps, &world.tenths},
+          .policy = {.name = "toy", .configure = &world.menus, .place = &world.place, .threads = &world.threads, .queue = &queue},
+          .sources = {&source},
+          .recorder = &world.keeper,
+          .at_work = &at_work},
+         run_plain);
+  CHECK(seen == std::vector<std::string>(dates.size(), "queue"));
+  CHECK(dates == std::vector<double>{0, 10, 20, 25, 30});  // rounds, and the job's end
+  CHECK(at_work.decision.load() == nullptr);
+  CHECK(at_work.asked >= 4);
+}

@@ -49,15 +49,17 @@ TEST_CASE("a trace that contradicts its cluster and its own clock is listed by r
   std::string report = to_string(list.report);
   report.erase(0, report.find(": "));
   // 31536004 - 3 is a year and a second.
-  CHECK(report ==
-        ": 8 rows, 6 jobs, 2 rows dropped\n"
-        "  1 dropped: gpus: expected at most 8 GPUs, all of the largest pool; line 3 (found \"9\")\n"
-        "  1 dropped: gpus: expected at most 4 GPUs, all of its pool; line 5 (found \"5\")\n"
-        "  1 repaired: gpus: expected at most 4 GPUs, all of the largest node: spread over several; line 4 (found \"8\")\n"
-        "  1 repaired: gpu_type: expected a GPU of the cluster: set aside, the job runs on any; line 6 (found \"T4\")\n"
-        "  1 repaired: submit_s: expected dates that never decrease: sorted; line 7 (found \"1\")\n"
-        "  1 repaired: submit_s: expected a date within 365 days of those before, or their clock jumped: taken as it is; line 8 "
-        "(found \"31536004\")\n");
+  CHECK(
+      report ==
+      ": 8 rows, 6 jobs, 2 rows dropped\n"
+      "  1 dropped: gpus: expected at most 8 GPUs, all of the largest pool; line 3 (found \"9\")\n"
+      "  1 dropped: gpus: expected at most 4 GPUs, all of its pool; line 5 (found \"5\")\n"
+      "  1 kept all the same: gpus: expected at most 4 GPUs, all of the largest node: spread over several; line 4 (found \"8\")\n"
+      "  1 kept all the same: gpu_type: expected a GPU of the cluster: set aside, the job runs on any; line 6 (found \"T4\")\n"
+      "  1 kept all the same: submit_s: expected dates that never decrease: sorted; line 7 (found \"1\")\n"
+      "  1 kept all the same: submit_s: expected a date within 365 days of those before, or their clock jumped: taken as it is; "
+      "line 8 "
+      "(found \"31536004\")\n");
   CHECK_THROWS_WITH(traces::refuse_any(list.report), Contains(".trace:3: gpus: expected at most 8 GPUs") &&
                                                          Contains(".trace:8: submit_s: expected a date within 365 days"));
   CHECK_NOTHROW(traces::refuse_any({.file = "f", .rows = 1, .jobs = 1}));
@@ -75,9 +77,9 @@ TEST_CASE("other people's traces are compared with the cluster too") {
   CHECK(list.jobs.size() == 2);
   CHECK_THAT(to_string(list.report),
              Contains("1 dropped: gpus: expected at most 8 GPUs, all of the largest pool; line 3 (found \"9\")") &&
-                 Contains("1 repaired: gpus: expected at most 4 GPUs, all of the largest node: spread over "
+                 Contains("1 kept all the same: gpus: expected at most 4 GPUs, all of the largest node: spread over "
                           "several; line 2 (found \"8\")") &&
-                 Contains("1 repaired: gpu_type: expected a GPU of the cluster: set aside, the job runs on "
+                 Contains("1 kept all the same: gpu_type: expected a GPU of the cluster: set aside, the job runs on "
                           "any; line 4 (found \"T4\")") &&
                  Contains("their clock jumped: taken as it is; line 4 (found \"40000000\")"));
 }
@@ -90,4 +92,17 @@ TEST_CASE("a row that is dropped for its size leaves its name to the next") {
   CHECK(list.jobs[0].gpus == 2);
   CHECK_THAT(to_string(list.report), Contains("1 dropped: gpus: expected at most 8 GPUs, all of the largest pool; line 2") &&
                                          Contains("1 dropped: job_id: expected a name that no job before has; line 4"));
+}
+
+TEST_CASE("a row with several mistakes counts once, and each of them is told") {
+  // Line 3 has two, of which one is line 4's only one; line 5 has that one second.
+  const TraceFile file("job_id,submit_s,gpus,duration_s\na,0,1,60\nb,1,x,-1\nc,2,y,60\nd,z,1,-2\n");
+  workloads::ProfileTable profiles;
+  std::string report = to_string(traces::read_trace("native", file.path(), {.cluster = kCluster}, profiles).report);
+  CHECK_THAT(report, Contains("4 rows, 1 job, 3 rows dropped") && Contains("  2 dropped: gpus: expected") &&
+                         Contains("  1 dropped: submit_s: expected") &&
+                         Contains("  2 of those dropped also: duration_s: expected") &&
+                         Contains("lines 3 (found \"-1\"), 5 (found \"-2\")"));
+  CHECK(traces::counted_words(3, 0, "dropped") == "3 dropped");
+  CHECK(traces::counted_words(3, 1, "dropped") == "3 dropped, and 1 of the others");
 }

@@ -1,0 +1,130 @@
+// The process's amplitude, length and noise are not chosen but averaged over, by how well each explains the rows; the average is
+// widened until it explains each row from all others.
+#include "policies/harness/nearby_errors.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sim/base/errors.hpp"
+
+namespace rehearse::policies {
+
+namespace {
+
+constexpr std::size_t kMostRows = 150;
+constexpr std::array kAmplitudes{0.3, 0.6, 1.25, 2.5, 5.0};  // over the validated deviation
+constexpr double kAmplitudeSpread = 0.7;                     // of the logarithm of the amplitude over it, believed beforehand
+constexpr std::array kLengths{0.5, 1.0, 2.0, 4.0, 8.0};      // doublings of the batch
+constexpr std::array kNoises{0.01, 0.03, 0.1};               // of one measurement
+constexpr double kLeastWeight = 1e-3;
+constexpr int kFeatures = 4;
+
+/// In doublings of the batch: one of the workers counts the same, one of the nodes twice, one of the power limit four times.
+Eigen::Vector<double, kFeatures> features(const StepSetting& s) {
+  return {std::log2(s.batch_per_worker), std::log2(s.workers), 2 * std::log2(s.nodes),
+          s.power_limit_w > 0 ? 4 * std::log2(s.power_limit_w) : 0};
+}
+
+}  // namespace
+
+struct NearbyErrors::Process {
+  double amplitude, length, noise, weight;
+  std::vector<Eigen::Vector<double, kFeatures>> places;
+  Eigen::LLT<Eigen::MatrixXd> factor;
+  Eigen::VectorXd errors, alpha;
+
+  double kernel(const Eigen::Vector<double, kFeatures>& a, const Eigen::Vector<double, kFeatures>& b) const {
+    return amplitude * amplitude * std::exp(-(a - b).squaredNorm() / (2 * length * length));
+  }
+  /// The logarithm of how likely the rows are, but for a constant.
+  double fit() {
+    const auto n = static_cast<Eigen::Index>(places.size());
+    Eigen::MatrixXd k(n, n);
+    for (Eigen::Index i = 0; i < n; ++i)
+      for (Eigen::Index j = 0; j < n; ++j)
+        k(i, j) = kernel(places[static_cast<std::size_t>(i)], places[static_cast<std::size_t>(j)]) + (i == j ? noise * noise : 0);
+    factor.compute(k);
+    alpha = factor.solve(errors);
+    return -0.5 * errors.dot(alpha) - Eigen::MatrixXd(factor.matrixL()).diagonal().array().log().sum();
+  }
+  struct Moments {
+    double mean, variance;
+  };
+  Moments at(const Eigen::Vector<double, kFeatures>& place) const {
+    Eigen::VectorXd k(static_cast<Eigen::Index>(places.size()));
+    for (std::size_t i = 0; i < places.size(); ++i) k(static_cast<Eigen::Index>(i)) = kernel(place, places[i]);
+    return {k.dot(alpha), amplitude * amplitude + noise * noise - k.dot(factor.solve(k))};
+  }
+  /// Of each row from all others: equations 5.12 of the book.
+  std::vector<Moments> left_out() const {
+    const Eigen::Index n = errors.size();
+    const Eigen::MatrixXd inverse = factor.solve(Eigen::MatrixXd::Identity(n, n));
+    std::vector<Moments> moments;
+    for (Eigen::Index i = 0; i < n; ++i) moments.push_back({errors(i) - alpha(i) / inverse(i, i), 1 / inverse(i, i)});
+    return moments;
+  }
+};
+
+NearbyErrors::NearbyErrors(std::span<const StepSetting> settings, std::span<const double> errors, double far_sigma) {
+  sim::check(!settings.empty() && settings.size() == errors.size() && far_sigma > 0, "an error for each of the settings");
+  const std::size_t stride = (settings.size() + kMostRows - 1) / kMostRows;
+  Process rows{};
+  std::vector<double> kept;
+  for (std::size_t i = 0; i < settings.size(); i += stride) {
+    rows.places.push_back(features(settings[i]));
+    kept.push_back(errors[i]);
+  }
+  rows.errors = Eigen::Map<const Eigen::VectorXd>(kept.data(), static_cast<Eigen::Index>(kept.size()));
+  for (const double amplitude : kAmplitudes)
+    for (const double length : kLengths)
+      for (const double noise : kNoises) {
+        Process& process = processes_.emplace_back(rows);
+        process.amplitude = amplitude * far_sigma;
+        process.length = length;
+        process.noise = noise;
+        const double away = std::log(amplitude) / kAmplitudeSpread;
+        process.weight = process.fit() - 0.5 * away * away;
+      }
+  double top = processes_.front().weight, sum = 0;
+  for (const Process& process : processes_) top = std::max(top, process.weight);
+  for (Process& process : processes_) sum += process.weight = std::exp(process.weight - top);
+  std::erase_if(processes_, [&](const Process& process) { return process.weight < kLeastWeight * sum; });
+  sum = 0;
+  for (const Process& process : processes_) sum += process.weight;
+  for (Process& process : processes_) process.weight /= sum;
+  if (kept.size() < 3) return;
+  std::vector<double> mean(kept.size(), 0), square(kept.size(), 0);
+  for (const Process& process : processes_) {
+    const std::vector<Process::Moments> moments = process.left_out();
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      mean[i] += process.weight * moments[i].mean;
+      square[i] += process.weight * (moments[i].variance + moments[i].mean * moments[i].mean);
+    }
+  }
+  double standardised = 0;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const double off = kept[i] - mean[i];
+    standardised += off * off / (square[i] - mean[i] * mean[i]);
+  }
+  inflation_ = std::max(1.0, std::sqrt(standardised / static_cast<double>(kept.size())));
+}
+
+NearbyErrors::~NearbyErrors() = default;
+NearbyErrors::NearbyErrors(NearbyErrors&&) noexcept = default;
+NearbyErrors& NearbyErrors::operator=(NearbyErrors&&) noexcept = default;
+
+PredictionError NearbyErrors::at(const StepSetting& setting) const {
+  const auto place = features(setting);
+  double mean = 0, square = 0;
+  for (const Process& process : processes_) {
+    const Process::Moments moments = process.at(place);
+    mean += process.weight * moments.mean;
+    square += process.weight * (moments.variance + moments.mean * moments.mean);
+  }
+  return {.bias = std::exp(mean), .sigma = inflation_ * std::sqrt(std::max(0.0, square - mean * mean))};
+}
+
+}  // namespace rehearse::policies
