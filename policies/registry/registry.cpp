@@ -268,10 +268,16 @@ ConfigureEntry bayes_opt_entry() {
   return entry;
 }
 
-template <class Strategy>
-ConfigureEntry oracle_entry(std::string name, std::string help) {
-  ConfigureEntry entry = yardstick(configure_entry(std::move(name), std::move(help), nullptr));
-  entry.make_oracle = [](const Parameters&) -> std::unique_ptr<OracleConfigure> { return std::make_unique<Strategy>(); };
+ConfigureEntry oracle_entry() {
+  ConfigureEntry entry =
+      yardstick(configure_entry("oracle", "the best candidate, found by running each alone in the true world", nullptr));
+  entry.make_oracle = [](const Parameters& p) -> std::unique_ptr<OracleConfigure> {
+    return std::make_unique<Oracle>(p.text("knows") == "everything" ? Foresight::everything : Foresight::world);
+  };
+  entry.parameters = {{.name = "knows",
+                       .fallback = std::string("everything"),
+                       .help = "all that will happen, or what of the world lasts: not what is this job's alone",
+                       .choices = {"everything", "world"}}};
   return entry;
 }
 
@@ -358,7 +364,7 @@ const std::vector<ConfigureEntry>& configure_strategies() {
                                 make_configure<RandomFeasible>)),
       yardstick(configure_entry("median-feasible", "a yardstick: the feasible configuration of median cost, by the belief",
                                 make_configure<MedianFeasible>)),
-      oracle_entry<Oracle>("oracle", "the best candidate, found by running each alone in the true world"),
+      oracle_entry(),
       configure_entry("staged-greedy", "each stage: the batch nearest to the noise scale seen, on the cheapest feasible workers",
                       make_configure<StagedGreedy>),
       yardstick(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "policies/configure/configure.hpp"
+#include "policies/configure/yardsticks.hpp"
 
 namespace rehearse::policies {
 
@@ -26,13 +27,6 @@ class StagedRandom final : public Configure {
 
 // The exact optimum over stages in the true world: what the best staged policy could earn. Told less of the world, it is what a
 // policy could earn that knew so much and no more.
-
-/// What a StagedOracle plans with.
-enum class Foresight : std::uint8_t {
-  everything,   ///< the world to come, the noise of each stage and evaluation included
-  world,        ///< all of it that lasts (workloads::PlainWorld)
-  world_later,  ///< the belief before the first stage, from then on what lasts
-};
 
 class StagedOracle final : public OracleConfigure {
  public:

@@ -4,14 +4,18 @@ from the belief as calibrated devices are, half in one as far as data sheets are
 
 They were drawn before active-isotonic was designed, and it was tried on none of them before it was done:
 docs/evidence/configuration.md. `generate.py --check` says whether the folder is what the seed gives.
+
+`--set second --out FOLDER` writes twenty others, whose seed was fixed before what the first ones taught was mended; `--seed N`
+draws scenarios to design on.
 """
 
+import argparse
 import json
 import pathlib
 import random
 import sys
 
-SEED = 20261122
+SEEDS = {"first": 20261122, "second": 202611230915}
 COUNT = 20
 
 CONVOLUTIONAL = [
@@ -49,8 +53,8 @@ def pool(name, instance, devices):
     return {"name": name, "instance": instance, "nodes": max(2, devices // DEVICES.get(instance, 1))}
 
 
-def scenario(number):
-    draw = Draw(SEED * 1000 + number)
+def scenario(seed, number, name):
+    draw = Draw(seed * 1000 + number)
     pools = [pool("cheap", draw.some(CHEAP, 1)[0], 32), pool("fast", draw.some(FAST, 1)[0], 32)]
     if draw.below(3) > 0:
         pools.append(pool("cpu", draw.some(CPU, 1)[0], 8))
@@ -63,19 +67,35 @@ def scenario(number):
             "accuracy_slack": [slack, round(slack + draw.between(0.02, 0.06, 3), 3)],
             "deadline_factor": [tight, round(tight + draw.between(1.5, 6, 1), 1)], "models": models}
     error = 0.1 if number % 2 == 0 else 0.3
-    return {"$schema": "../../schema/scenario.schema.json", "name": f"sealed-{number + 1:02}",
+    return {"$schema": "../../schema/scenario.schema.json", "name": name,
             "description": "drawn by generate.py: active-isotonic and its peers where nobody looked while it was made",
             "seed": 1 + draw.below(10**6), "repetitions": 3, "world": {"model_error": error}, "cluster": {"pools": pools},
             "jobs": [jobs], "profiling_reuse_jobs": 5000, "policies": POLICIES, "baseline": "manual"}
 
 
 def main():
-    folder = pathlib.Path(__file__).resolve().parent
+    here = pathlib.Path(__file__).resolve().parent
+    options = argparse.ArgumentParser(description="draws scenarios of pools, models, deadlines and floors")
+    options.add_argument("--check", action="store_true", help="write nothing: does the folder hold what the seed gives?")
+    options.add_argument("--set", choices=SEEDS, default="first")
+    options.add_argument("--seed", type=int, help="instead of a set's")
+    options.add_argument("--count", type=int, default=COUNT)
+    options.add_argument("--out", type=pathlib.Path, help="where to; by default the folder of the first set")
+    given = options.parse_args()
+    if given.out is None and (given.set != "first" or given.seed is not None):
+        options.error("other scenarios than the first set's need --out")
+    folder = given.out or here
+    stem = "drawn" if given.seed is not None else {"first": "sealed", "second": "second"}[given.set]
     differ = []
-    for number in range(COUNT):
-        path = folder / f"sealed-{number + 1:02}.json"
-        text = json.dumps(scenario(number), indent=2) + "\n"
-        if "--check" not in sys.argv:
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(given.count):
+        name = f"{stem}-{number + 1:02}"
+        path = folder / f"{name}.json"
+        drawn = scenario(SEEDS[given.set] if given.seed is None else given.seed, number, name)
+        if folder != here:
+            del drawn["$schema"]  # it stands relative to this folder
+        text = json.dumps(drawn, indent=2) + "\n"
+        if not given.check:
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:
             differ.append(path.name)

@@ -7,6 +7,7 @@
 #include "tests/policies/configure/strategies.hpp"
 
 using namespace rehearse::policies;
+using rehearse::tests::Bundled;
 using rehearse::tests::MadeUp;
 
 namespace {
@@ -51,4 +52,64 @@ TEST_CASE("where nothing is feasible, yardsticks rank by the least violation", "
   view.add(200, 2);
   CHECK(view.order(MedianFeasible()) == std::vector<int>{2, 3, 1});
   CHECK(view.order(RandomFeasible()) == std::vector<int>{2, 3, 1});
+}
+
+namespace {
+
+/// A floor and a deadline that several configurations keep.
+struct NoisyJob {
+  rehearse::tests::RealWorld real{rehearse::tests::real_cluster({{"slow", "k80", 2, 1, 0.9}, {"fast", "v100", 2, 2, 6.0}}),
+                                  {{"resnet18", "cifar10"}}};
+  Bundled bundled;
+  explicit NoisyJob(double errors) : bundled(real, rehearse::workloads::WorldErrors::scaled(errors)) {}
+
+  rehearse::sim::Menu menu(const std::string& job, const char* knows,
+                           rehearse::sim::Objective objective = rehearse::sim::Objective::min_cost) {
+    const rehearse::sim::Job asked{.name = job,
+                                   .profile = &real.profile(),
+                                   .work = rehearse::sim::Work::train,
+                                   .target_accuracy = 0.85,
+                                   .deadline_s = 40000,
+                                   .objective = objective};
+    const PolicySpec spec{.name = "o", .configure = {"oracle", {{"knows", std::string(knows)}}}};
+    return Bundle(spec, bundled.inputs()).configure(asked, 0);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("who knows only what lasts tells no job from another like it", "[yardsticks]") {
+  NoisyJob noisy(1);
+  const rehearse::sim::Menu one = noisy.menu("one", "world"), other = noisy.menu("other", "world");
+  REQUIRE(one.ranked.size() == other.ranked.size());
+  for (std::size_t i = 0; i < one.ranked.size(); ++i) {
+    CHECK(one.ranked[i].configuration == other.ranked[i].configuration);
+    CHECK(one.ranked[i].predicted.cost_usd == other.ranked[i].predicted.cost_usd);
+  }
+  // Who knows everything does.
+  CHECK(noisy.menu("one", "everything").ranked.front().predicted.cost_usd !=
+        noisy.menu("other", "everything").ranked.front().predicted.cost_usd);
+}
+
+TEST_CASE("where nothing is a job's alone, all that lasts is everything", "[yardsticks]") {
+  NoisyJob exact(0);
+  for (const auto objective :
+       {rehearse::sim::Objective::min_cost, rehearse::sim::Objective::min_time, rehearse::sim::Objective::max_accuracy}) {
+    const rehearse::sim::Menu lasting = exact.menu("j", "world", objective), all = exact.menu("j", "everything", objective);
+    REQUIRE(all.feasible);
+    CHECK(lasting.feasible);
+    CHECK(lasting.ranked.front().configuration == all.ranked.front().configuration);
+    CHECK(lasting.ranked.front().predicted.cost_usd == Approx(all.ranked.front().predicted.cost_usd));
+  }
+}
+
+TEST_CASE("who knows what lasts pays for a broken limit with manual's run", "[yardsticks]") {
+  NoisyJob noisy(1);
+  const rehearse::sim::Menu menu = noisy.menu("j", "world");
+  double before_usd = 0;
+  for (const rehearse::sim::Choice& c : menu.ranked) {
+    CHECK(c.predicted.ranked_cost_usd >= c.predicted.cost_usd * (1 - 1e-12));  // nothing is charged where all keep their limits
+    CHECK(c.predicted.ranked_cost_usd >= before_usd);
+    before_usd = c.predicted.ranked_cost_usd;
+  }
 }
