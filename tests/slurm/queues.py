@@ -70,6 +70,14 @@ class Slurm:
 
     def __init__(self, folder, setting, nodes):
         self.folder, self.nodes, self.daemons = folder, nodes, []
+        try:
+            self.begin(setting)
+        except BaseException:
+            self.stop()
+            raise
+
+    def begin(self, setting):
+        folder, nodes = self.folder, self.nodes
         folder.mkdir(parents=True)
         os.chmod(folder, 0o755)
         (folder / 'state').mkdir(mode=0o755)
@@ -138,6 +146,11 @@ class Slurm:
                 dates.setdefault(found[3], {})[said[found[2]]] = found[1]
         return [{**record, **dates[record['JobId']]} for record in records]
 
+    def passes_apart_s(self):
+        """How often the controller looked at its queue; about once a second, unless the machine was too busy."""
+        dates = [line[1:24] for line in open(self.folder / 'controller.log', errors='replace') if 'Running job scheduler' in line]
+        return (seconds(dates[-1]) - seconds(dates[0])) / max(1, len(dates) - 1)
+
     def stop(self):
         for daemon in reversed(self.daemons):
             daemon.terminate()
@@ -172,6 +185,7 @@ def run_setting(setting, arguments, jobs, folder, results):
             slurm.submit(job, setting)
         slurm.wait(lambda: not slurm.say(['squeue', '--noheader', '--format=%i']).strip(), 7200)
         results[setting] = slurm.records()
+        print(f'{setting}: passes {slurm.passes_apart_s():.2f} s apart', file=sys.stderr)
         kept.write_text(json.dumps(results[setting]))
     finally:
         slurm.stop()
