@@ -65,10 +65,12 @@ class LikeIt {
  public:
   LikeIt(const ConfigureView& view, const workloads::World& world, sim::AloneRunner& truth)
       : view_(view), world_(world), truth_(truth) {
+    sim::Choice manual{.configuration = view.manual};
+    manual.predicted.epochs = view.estimate(view.manual).epochs;  // a budget's
     for (int i = 0; i < kLikeIt; ++i) {
       jobs_.push_back(view.job);
       jobs_.back().name = fmt::format("like it/{}", i);
-      const sim::AloneOutcome again = truth.run_until_it_fits(jobs_.back(), {.configuration = view.manual});
+      const sim::AloneOutcome again = truth.run_until_it_fits(jobs_.back(), manual);
       again_usd_.push_back(again.fits ? again.cost_usd : 0);
     }
   }

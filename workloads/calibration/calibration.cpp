@@ -114,7 +114,8 @@ void take_fitted(sim::Device& device, const sim::Device& fitted) {
 
 class DeviceFit {
  public:
-  DeviceFit(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model)
+  DeviceFit(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model,
+            bool by_batch)
       : measurements_(measurements), places_(places.begin(), places.end()), model_(model), start_(places_.front().device) {
     for (const Measurement& m : measurements) {
       const auto same = [&](const sim::ModelCorrection& c) { return c.model == m.model && c.dataset == m.dataset; };
@@ -126,7 +127,7 @@ class DeviceFit {
       std::set<double> batches;
       for (const Measurement& m : measurements)
         if (is_of(c, m)) batches.insert(m.batch_per_worker);
-      if (batches.size() < kBatchesForShape) batches.clear();
+      if (!by_batch || batches.size() < kBatchesForShape) batches.clear();
       batches_.emplace_back(batches.begin(), batches.end());
     }
   }
@@ -266,7 +267,8 @@ class DeviceFit {
   /// Expected, of the models' factors over the common one.
   double sum_of_squares(const FitResult& fitted) const {
     double sum = 0;
-    for (Eigen::Index j = common() + 1; j < first_batch(); j += 2) sum += fitted.theta[j] * fitted.theta[j] + fitted.covariance(j, j);
+    for (Eigen::Index j = common() + 1; j < first_batch(); j += 2)
+      sum += fitted.theta[j] * fitted.theta[j] + fitted.covariance(j, j);
     return sum;
   }
 
@@ -479,7 +481,8 @@ double most_probable_spread(int count, double sum_of_squares, double prior) {
   return std::sqrt(p2 / 2 * (std::sqrt(n * n + 4 * sum_of_squares / p2) - n));
 }
 
-Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model) {
+Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model,
+                      bool by_batch) {
   sim::check(measurements.size() == places.size(), "each measurement has its place");
   std::set<std::string> subjects, variants;
   for (const Measurement& m : measurements) {
@@ -488,7 +491,7 @@ Calibration calibrate(std::span<const Measurement> measurements, std::span<const
     variants.insert(variant_of(m));
   }
   if (measurements.empty()) return {.warnings = {"no measurement of a single worker: nothing is fitted"}};
-  Calibration c = DeviceFit(measurements, places, model).run();
+  Calibration c = DeviceFit(measurements, places, model, by_batch).run();
   const bool kernels = measurements.front().kernel.has_value();
   if (subjects.size() == 1)
     c.warnings.push_back(

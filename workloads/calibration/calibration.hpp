@@ -28,7 +28,7 @@ struct Calibration {
   double core_bandwidth_bytes_per_s = 0;          ///< of a CPU, which rows of few threads determine
   std::vector<sim::ModelCorrection> corrections;  ///< one for each model among the measurements
   std::vector<FittedParameter> parameters;
-  double residual_sd = 0;             ///< of log(predicted / measured), robust
+  double residual_sd = 0;  ///< of log(predicted / measured), robust
   /// Of each subject(): nine of ten of its residuals lie within 1.645 of it, few of them drawn towards residual_sd.
   std::map<std::string, double> residual_sd_of;
   double model_spread = 0;            ///< standard deviation of the logarithms of models' factors around the common one
@@ -66,7 +66,9 @@ sim::Device calibrated(sim::Device device, const Calibration& calibration);
 
 /// Of one device, from measurements of one worker each (sim::check) and the place of each; the places' devices have the same
 /// efficiency and differ at most in the part of the CPU that they own. No measurement: default efficiencies, with a warning.
-Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model);
+/// `by_batch`: what batch sizes make of each model is its own; else nothing of a model hangs on its batch but what is modelled.
+Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model,
+                      bool by_batch = true);
 
 /// Ways to hold measurements back: every other batch size of each model (kernels: every other shape of each kind), one model
 /// (kind) at a time, every other power limit of each model and batch size, one device at a time, or all that one laboratory

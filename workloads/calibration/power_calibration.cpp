@@ -173,7 +173,9 @@ DeviceCalibration calibrate_device(std::span<const Measurement> measurements, st
     fastest.back().power_limit_w = 0;
     there.push_back(places[i]);
   }
-  DeviceCalibration result{.time = calibrate(fastest, there, model)};
+  // Limits hold back the least limited rows too, large batches more than small ones: that is the power law's to explain.
+  const bool has_limits = fastest.size() < measurements.size();
+  DeviceCalibration result{.time = calibrate(fastest, there, model, !has_limits)};
   std::vector<Place> timed(places.begin(), places.end());
   for (Place& place : timed) place.device = calibrated(place.device, result.time);
   result.power = calibrate_power(measurements, timed, model);

@@ -138,6 +138,7 @@ const std::vector<Place> kPlaces{
     {"staged_mpc", "/policies/5/configure"},
     {"staged_rl", "/policies/6/configure"},
     {"staged_oracle", "/policies/7/configure"},
+    {"oracle", "/policies/13/configure"},
     {"recipe", "/recipes/0"},
     {"recipe_outcome", "/recipes/0/outcomes/0"},
     {"history", "/history"},

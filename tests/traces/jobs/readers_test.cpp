@@ -201,7 +201,7 @@ TEST_CASE("alibaba-gpu-2025: instances of services; those without GPUs, or with 
   CHECK(got.csv ==
         "job_id,submit_s,gpus,duration_s,user,cpus,memory_bytes,partition\n"
         "instance_1,1435600,1,131,app_0,12,128849018880,HN\n");
-  CHECK_THAT(got.report, Contains("dropped: gpu_request") && Contains("dropped: deletion_time") &&
+  CHECK_THAT(got.report, Contains("dropped: gpu_request") && Contains("others: deletion_time") &&
                              Contains("inference services, no training"));
 }
 
@@ -271,7 +271,7 @@ TEST_CASE("kubernetes: Workloads of Kueue, Jobs of Volcano and of batch") {
         "vision/b,1772323200,4,70,,vision,A100,1,2147483648,lab,70,Failed\n");
   CHECK_THAT(got.report, Contains("a job that was admitted and has started") && Contains("a job that has ended; line") &&
                              Contains("a Workload of kueue.x-k8s.io, or a Job of batch.volcano.sh or batch") &&
-                             Contains("a quantity like 2, 500m or 8Gi") && Contains("1 repaired: walltime_s") &&
+                             Contains("a quantity like 2, 500m or 8Gi") && Contains("1 kept all the same: walltime_s") &&
                              Contains("1 jobs ran more than once"));
 }
 
