@@ -29,6 +29,7 @@ WorkerTerms make_worker_terms(const WorkerSpeeds& speeds, int stages, double wor
       terms.started.push_back(static_cast<int>(std::lround(units * (1 - speeds.restart_stages))));
     }
   }
+  terms.plan_on_demand();
   return terms;
 }
 
@@ -68,20 +69,6 @@ std::uint8_t drawn_by(std::span<const double> shares, sim::Random& random) {
   return static_cast<std::uint8_t>(at);
 }
 
-/// Stages until the end on demand with one number of workers.
-int stages_on_demand(const WorkerTerms& terms, int work, int action, int held) {
-  if (work <= 0) return 0;
-  work -= terms.progress(action, action != held, work);
-  int stages = 1;
-  while (work > 0) {  // to the end of the phase
-    const int phase = terms.phase_of(work), full = terms.progress_in(phase, action, false);
-    const int in_it = (work - terms.begin_of(phase)) / full + 1;
-    stages += in_it;
-    work -= in_it * full;
-  }
-  return stages;
-}
-
 }  // namespace
 
 std::vector<std::uint8_t> draw_market(const MarketChain& chain, std::span<const double> shares, int stages, sim::Random& random) {
@@ -90,14 +77,30 @@ std::vector<std::uint8_t> draw_market(const MarketChain& chain, std::span<const 
   return path;
 }
 
+void WorkerTerms::plan_on_demand() {
+  const auto rows = static_cast<std::size_t>(work) + 1;
+  fewest.assign(rows * static_cast<std::size_t>(sizes() + 1), 0);
+  for (int left = 1; left <= work; ++left) {
+    for (int held = 0; held <= sizes(); ++held) {
+      int best = stages + 1;  // longer is too late in any case
+      for (int action = 1; action <= sizes(); ++action) {
+        const int done = progress(action, action != held, left);
+        if (done > 0) best = std::min(best, 1 + fewest_stages(std::max(0, left - done), action));
+      }
+      fewest[static_cast<std::size_t>(held) * rows + static_cast<std::size_t>(left)] = best;
+    }
+  }
+}
+
 bool keeps_deadline(const WorkerView& view, int action) {
   const WorkerTerms& terms = view.terms;
+  sim::check(!terms.fewest.empty(), "a job on workers whose way to the end on demand is not planned");
   const int progress = terms.progress(action, action != view.held, view.work_left);
-  const bool spot = terms.is_spot(action);
-  const int left = std::max(0, view.work_left - (spot ? progress / 2 : progress)), held = spot ? 0 : action;
-  for (int on_demand = 1; on_demand <= terms.sizes(); ++on_demand)
-    if (stages_on_demand(terms, left, on_demand, held) <= terms.stages - view.time - 1) return true;
-  return false;
+  const auto in_time = [&](int done, int held) {
+    return terms.fewest_stages(std::max(0, view.work_left - done), held) <= terms.stages - view.time - 1;
+  };
+  // Less work left may need more stages where a phase is slower than the one before: that the run lasts is no harmless case.
+  return in_time(progress, action) && (!terms.is_spot(action) || in_time(progress / 2, 0));
 }
 
 WorkerOutcome run_worker_job(const WorkerTerms& terms, std::span<const std::uint8_t> market, WorkerPolicy& policy) {

@@ -24,6 +24,14 @@ struct WorkerTerms {
   std::vector<int> full, started;
   double on_demand_usd = 0;      ///< a worker and stage
   std::vector<double> spot_usd;  ///< likewise, by level of the price
+  std::vector<int> fewest;       ///< stages until the end on demand, by held action (0 for those on spot) and work left
+
+  /// Fills `fewest`, once all above is there.
+  void plan_on_demand();
+  int fewest_stages(int work_left, int held) const {
+    return fewest[static_cast<std::size_t>(is_spot(held) ? 0 : held) * (static_cast<std::size_t>(work) + 1) +
+                  static_cast<std::size_t>(work_left)];
+  }
 
   int sizes() const { return static_cast<int>(workers.size()); }
   int actions() const { return 1 + 2 * sizes(); }

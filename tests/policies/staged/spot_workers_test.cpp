@@ -24,6 +24,7 @@ WorkerTerms two_sizes(int stages, int work) {
   terms.started = {3, 6};
   terms.on_demand_usd = 3;
   terms.spot_usd = {1, 2};
+  terms.plan_on_demand();
   return terms;
 }
 
@@ -99,6 +100,18 @@ TEST_CASE("what a batch does to the speed, by hand, and the batch with which a s
   CHECK(later.full[3] == 67);  // 64^0.75 x 65536^0.25 = 362: 512 is worth 0.561, 1.246; 128 stays 5/3
 }
 
+// Work 12, two stages, phases of 6 of which the last is the slower: two workers on demand end it in one stage of 12. One worker
+// on spot does 8: revoked, 12 - 4 = 8 are left, and two workers end them in the stage that is left; if the run lasts 4 are left,
+// in the slow phase, which take two stages of 3: one too many.
+TEST_CASE("where the next phase is slower a run on spot that lasts may be what breaks the deadline") {
+  WorkerTerms terms = two_sizes(2, 12);
+  terms.full = terms.started = {3, 3, 8, 12};
+  terms.plan_on_demand();
+  const WorkerView view{.terms = terms, .time = 0, .work_left = 12, .held = 0, .market = 1};
+  CHECK(keeps_deadline(view, 2));
+  CHECK_FALSE(keeps_deadline(view, 3));
+}
+
 TEST_CASE("a training's phases share its work: every amount is in one, in order") {
   rc::prop("for all works", [] {
     WorkerTerms terms = two_sizes(4, *rc::gen::inRange(1, 60));
@@ -145,6 +158,7 @@ WorkerTerms some_terms() {
     terms.started.insert(terms.started.end(), {*rc::gen::inRange(1, 4), *rc::gen::inRange(3, 6)});
   }
   terms.spot_usd = {*rc::gen::inRange(1, 4) / 2.0, *rc::gen::inRange(1, 8) / 2.0};
+  terms.plan_on_demand();
   const WorkerView start{.terms = terms, .work_left = terms.work};
   RC_PRE(keeps_deadline(start, 1) || keeps_deadline(start, 2));
   return terms;

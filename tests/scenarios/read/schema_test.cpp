@@ -105,6 +105,7 @@ const std::vector<Place> kPlaces{
     {"gavel", "/policies/9/queue"},
     {"elastic", "/policies/10/queue"},
     {"elastic_edf", "/policies/13/queue"},
+    {"slurm", "/policies/15/queue"},
     {"elastic_admission", "/policies/14/queue"},
     {"process_strategy", "/policies/11/configure"},
     {"process_strategy", "/policies/11/place"},
