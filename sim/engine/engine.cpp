@@ -61,8 +61,7 @@ class ClusterEvents final : public simgrid::kernel::resource::Model {
 }  // namespace
 
 void run_with_simgrid(EventQueue& events, EventHandler& handler) {
-  // SimGrid's own models have nothing to do here, and without their lazy updates they say so at once.
-  SimGridEngine engine({"--cfg=cpu/optim:Full", "--cfg=network/optim:Full"});
+  SimGridEngine engine;
   simgrid::s4u::create_empty_zone("cluster")->seal();
   auto model = std::make_shared<ClusterEvents>(events, handler);
   (*engine).add_model(model);
