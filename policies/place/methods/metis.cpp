@@ -17,6 +17,8 @@ DeviceOfGroup Metis::place(const PlacementView& view, PlacementEvaluator&) {
   const std::vector<std::int32_t> devices = all_devices(view.machine());
   idx_t vertices = groups.groups(), parts = static_cast<idx_t>(devices.size()), constraints = 1, cut = 0;
   std::vector<idx_t> part_of(static_cast<std::size_t>(vertices), 0);
+  // Its recursive bisection splits at least once: of one part it makes two.
+  if (parts == 1) return devices_of_parts(part_of, devices);
   // METIS complains on stdout, and leaves parts empty, when there are hardly more vertices than parts.
   if (vertices <= parts) {
     for (idx_t v = 0; v < vertices; ++v) part_of[static_cast<std::size_t>(v)] = v;

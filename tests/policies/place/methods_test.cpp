@@ -124,11 +124,11 @@ TEST_CASE("Every method answers a device for each group, the same one every time
     const int ops = 1 + static_cast<int>(random.below(12)),
               count = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(ops)));
     std::vector<std::string> devices{"cpu"};
-    for (std::uint64_t gpus = 1 + random.below(3); gpus > 0; --gpus) devices.emplace_back("gpu");
+    for (std::uint64_t gpus = random.below(4); gpus > 0; --gpus) devices.emplace_back("gpu");  // none: the CPU alone
     const auto bench = random_bench(random, ops, count, devices, 20 + static_cast<std::int64_t>(random.below(100)));
     const std::uint64_t key = random.next();
     for (const policies::PlacementEntry& entry : policies::placement_methods()) {
-      if (entry.name == "exact") continue;
+      if (entry.name == "exact" || (entry.name == "single-gpu" && devices.size() == 1)) continue;
       const std::int64_t budget = 30;
       const policies::PlacementAnswer first = bench->run(entry.name, budget, key), second = bench->run(entry.name, budget, key);
       RC_ASSERT(first.device_of_group == second.device_of_group);
@@ -194,6 +194,16 @@ TEST_CASE("Partitioners give devices work by their speeds and keep clusters toge
     CHECK(std::count(d.begin(), d.end(), d[4]) == 4);
     CHECK(std::all_of(d.begin(), d.begin() + 4, [&](int device) { return device == d[0]; }));
     CHECK(std::count(d.begin(), d.end(), 0) == 0);
+  }
+}
+
+TEST_CASE("Partitioners put everything on the only device") {
+  sim::StepGraph graph = toy_graph({"cpu"}, std::vector<ToyOp>(3, {.durations_s = {1}}), {{0, 1, 5}, {1, 2, 5}});
+  const Groups groups = one_op_groups(graph);
+  Bench bench(std::move(graph), toy_machine({"cpu"}), groups);
+  for (const char* name : {"scotch", "min-cut", "metis"}) {
+    INFO(name);
+    CHECK(bench.run(name, 1).device_of_group == DeviceOfGroup{0, 0, 0});
   }
 }
 
