@@ -122,8 +122,55 @@ class MixTimer {
     return one;
   }
 
+  /// The quickest over some of the mix, since an exchange among fewer, or over quicker links, may save more than the others
+  /// compute: each pool is tried alone, and of up to kTriedPools pools any choice.
+  MixedSplit uneven(const std::vector<PoolWorkers>& mix, int batch) const {
+    constexpr std::size_t kTriedPools = 6;
+    MixedSplit best = over_fewer(mix, batch);
+    const auto try_mix = [&](const std::vector<PoolWorkers>& some) {
+      MixedSplit one = over_fewer(some, batch);
+      if (one.simulated_s < best.simulated_s) best = std::move(one);
+    };
+    for (const PoolWorkers& one : mix) try_mix({one});
+    for (unsigned which = 1; mix.size() <= kTriedPools && which < 1U << mix.size(); ++which) {
+      std::vector<PoolWorkers> some;
+      for (std::size_t pool = 0; pool < mix.size(); ++pool)
+        if ((which >> pool & 1) != 0) some.push_back(mix[pool]);
+      try_mix(some);
+    }
+    return best;
+  }
+
+  std::vector<PoolWorkers> fastest(const std::vector<PoolWorkers>& mix, int share) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const PoolWorkers& one : mix) least = std::min(least, step_s(one, 1, share));
+    std::vector<PoolWorkers> fast;
+    for (const PoolWorkers& one : mix)
+      if (step_s(one, 1, share) <= kAlikeTimes * least) fast.push_back(one);
+    return fast;
+  }
+
+ private:
+  /// Workers are left out one by one as long as a step gets quicker by it.
+  MixedSplit over_fewer(const std::vector<PoolWorkers>& mix, int batch) const {
+    MixedSplit best = over_all(mix, batch);
+    for (bool helps = true; helps;) {
+      helps = false;
+      const std::vector<PoolWorkers> taking_part = best.mix;
+      for (std::size_t pool = 0; pool < taking_part.size() && !helps; ++pool) {
+        std::vector<PoolWorkers> fewer = taking_part;
+        if (--fewer[pool].workers == 0) fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(pool));
+        if (fewer.empty()) continue;
+        MixedSplit one = over_all(std::move(fewer), batch);
+        helps = one.simulated_s < best.simulated_s;
+        if (helps) best = std::move(one);
+      }
+    }
+    return best;
+  }
+
   /// Without those that get no sample: the others exchange among fewer then.
-  MixedSplit uneven(std::vector<PoolWorkers> mix, int batch) const {
+  MixedSplit over_all(std::vector<PoolWorkers> mix, int batch) const {
     while (true) {
       Split split = uneven_split(workers(mix), batch);
       std::vector<PoolWorkers> taking_part;
@@ -139,16 +186,6 @@ class MixTimer {
     }
   }
 
-  std::vector<PoolWorkers> fastest(const std::vector<PoolWorkers>& mix, int share) const {
-    double least = std::numeric_limits<double>::infinity();
-    for (const PoolWorkers& one : mix) least = std::min(least, step_s(one, 1, share));
-    std::vector<PoolWorkers> fast;
-    for (const PoolWorkers& one : mix)
-      if (step_s(one, 1, share) <= kAlikeTimes * least) fast.push_back(one);
-    return fast;
-  }
-
- private:
   int on_node(const PoolWorkers& one) const { return std::min(one.workers, sim::workers_per_node(cluster_, one.pool)); }
 
   double step_s(const PoolWorkers& one, int nodes, int samples) const {

@@ -27,8 +27,8 @@ struct Split {
   double step_s = 0;            ///< of the slowest, without the exchange
 };
 
-/// Each sample goes to the worker that would finish first with it. No other split has a quicker step; two workers differ by no
-/// more than the time of one more sample of the quicker one, unless its memory is full.
+/// Each sample goes to the worker that would finish first with it. No other split among all of them has a quicker step, exchange
+/// aside; two workers differ by no more than the time of one more sample of the quicker one, unless its memory is full.
 Split uneven_split(const std::vector<SplitWorker>& workers, int batch);
 
 /// The same number each, the first of them one more where it does not come out even; empty samples when a memory is too small.
@@ -73,7 +73,8 @@ struct MixedComparison {
   bool slow_pay = false;  ///< some workers are slower than the fastest, and with them a simulated step is quicker
 };
 
-/// The mix must be there in the belief's cluster. Workers that would only hold the others up are left out of the uneven split.
+/// The mix must be there in the belief's cluster. Workers, or whole pools, without which a step is quicker are left out of the
+/// uneven split, which is never slower than any pool of the mix alone.
 MixedComparison compare_mixed(const workloads::Belief& belief, const sim::Profile& profile, const std::vector<PoolWorkers>& mix,
                               int batch);
 

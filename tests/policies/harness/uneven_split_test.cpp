@@ -156,6 +156,22 @@ TEST_CASE("a mixed split takes what the replay's step timing says of its configu
   CHECK(shared.uneven.predicted_s == Approx(shared.uneven.simulated_s).epsilon(0.1));
 }
 
+TEST_CASE("an uneven split is as quick as any pool alone") {
+  const tests::RealWorld real(
+      tests::real_cluster({{"slow", "k80", 2, 1, 10}, {"fast", "v100", 2, 1, 3}, {"box", "v100", 1, 4, 10}}),
+      {{"resnet50", "imagenet"}, {"rnnlm", "ptb"}});
+  rc::prop("of every mix and batch, small ones above all, of which the exchange is the largest part", [&] {
+    const sim::Profile& profile = real.profile(*rc::gen::inRange<std::size_t>(0, 2));
+    const std::vector<PoolWorkers> mix{{0, *rc::gen::inRange(1, 3)}, {1, *rc::gen::inRange(1, 3)}, {2, *rc::gen::inRange(1, 5)}};
+    const int batch = *rc::gen::inRange(1, 40);
+    const MixedComparison all = compare_mixed(*real.belief, profile, mix, batch);
+    for (const PoolWorkers& alone : mix)
+      RC_ASSERT(all.uneven.simulated_s <= compare_mixed(*real.belief, profile, {alone}, batch).uneven.simulated_s);
+    RC_ASSERT(all.uneven.simulated_s <= all.fast_alone.simulated_s);
+    RC_ASSERT(all.uneven.simulated_s <= all.equal.simulated_s * (1 + 1e-9));
+  });
+}
+
 TEST_CASE("equal devices are all fast, and share evenly") {
   const tests::RealWorld real(tests::real_cluster({{"a", "v100", 2, 1, 3}, {"b", "v100", 2, 1, 3}}), {{"resnet50", "imagenet"}});
   const MixedComparison c = compare_mixed(*real.belief, real.profile(), {{0, 2}, {1, 2}}, 128);
