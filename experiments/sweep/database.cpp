@@ -321,10 +321,10 @@ std::vector<SweepDatabase::Count> SweepDatabase::counts() const {
 std::vector<SweepFigures> SweepDatabase::figures(std::size_t points) const {
   return connection_->told([&] {
     std::vector<SweepFigures> rows;
-    SQLite::Statement all(
-        connection_->db(),
-        "SELECT point, policy, limits_broken / nullif(jobs, 0), effective_cost_usd FROM results WHERE status = 'ok' "
-        "AND point < ? ORDER BY row");
+    SQLite::Statement all(connection_->db(),
+                          "SELECT point, policy, limits_broken / nullif(jobs, 0), effective_cost_usd, jobs, jobs_completed, "
+                          "jct_mean_s FROM results "
+                          "WHERE status = 'ok' AND point < ? ORDER BY row");
     all.bind(1, static_cast<std::int64_t>(points));
     const auto number = [&](int column) {
       return all.getColumn(column).isNull() ? sim::kNan : all.getColumn(column).getDouble();
@@ -333,7 +333,10 @@ std::vector<SweepFigures> SweepDatabase::figures(std::size_t points) const {
       rows.push_back({.point = static_cast<std::size_t>(all.getColumn(0).getInt64()),
                       .policy = text_at(all, 1),
                       .broken_share = number(2),
-                      .effective_cost_usd = number(3)});
+                      .effective_cost_usd = number(3),
+                      .jobs = number(4),
+                      .jobs_completed = number(5),
+                      .jct_mean_s = number(6)});
     return rows;
   });
 }

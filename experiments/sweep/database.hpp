@@ -18,6 +18,8 @@ struct SweepFigures {
   std::string policy;
   double broken_share = 0;  ///< NaN: no job counts
   double effective_cost_usd = 0;
+  double jobs = 0, jobs_completed = 0;
+  double jct_mean_s = 0;  ///< of those completed; NaN: none
 };
 
 class SweepDatabase {

@@ -10,10 +10,12 @@
 #include <map>
 
 #include "experiments/run/chance.hpp"
+#include "report/comparison.hpp"
 #include "report/plots/kinds.hpp"
 #include "report/plots/run_gnuplot.hpp"
 #include "report/verdict.hpp"
 #include "report/xml_text.hpp"
+#include "scenarios/read/study_kinds.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/number_words.hpp"
 #include "sim/base/statistics.hpp"
@@ -34,18 +36,18 @@ std::string with_interval(const report::Estimate& e, std::string_view unit) {
   return fmt::format("{}{} [{}, {}]", sim::figure(e.mean), unit, sim::figure(e.ci95_low), sim::figure(e.ci95_high));
 }
 
-std::string decided(const report::RunVerdict& verdict) {
+std::string decided(const report::RunVerdict& verdict, bool of_queues) {
   switch (verdict.outcome) {
     case report::Outcome::cheapest:
-      return "cheapest";
+      return of_queues ? "shortest" : "cheapest";
     case report::Outcome::reference:
-      return "nobody is cheaper";
+      return of_queues ? "nobody is shorter" : "nobody is cheaper";
     case report::Outcome::level:
       return fmt::format("level with {}", verdict.reference);
     case report::Outcome::undecided:
       return "undecided";
     case report::Outcome::nobody_keeps:
-      return "nobody else keeps limits";
+      return of_queues ? "all others finish fewer jobs" : "nobody else keeps limits";
     case report::Outcome::one_repetition:
       return "one repetition";
     default:
@@ -53,15 +55,33 @@ std::string decided(const report::RunVerdict& verdict) {
   }
 }
 
-/// As the point's policies ran; one of which a run did not end well has none.
-report::VerdictInput verdict_input(const std::vector<SweepFigures>& rows, const Scenario& scenario) {
+/// As the point's policies ran; one of which a run did not end well has none. Of queues by completion times, as `run` judges them
+/// (report::judge_completion): who finishes fewer jobs than the reference in any repetition is not compared.
+report::VerdictInput verdict_input(const std::vector<SweepFigures>& rows, const Scenario& scenario, bool of_queues) {
   const report::VerdictTerms terms = verdict_terms(scenario);
   report::VerdictInput input{
-      .policies = {}, .reference = terms.reference, .is_exact = terms.is_exact, .unit_share = terms.unit_share};
+      .policies = {}, .reference = terms.reference, .is_exact = terms.is_exact, .unit_share = of_queues ? 0 : terms.unit_share};
+  const auto of_policy = [&](const std::string& name) {
+    std::vector<const SweepFigures*> own;
+    for (const SweepFigures& row : rows)
+      if (row.policy == name) own.push_back(&row);
+    return own;
+  };
+  const std::vector<const SweepFigures*> reference = of_policy(terms.reference);
+  const auto finishes_fewer = [&](const std::vector<const SweepFigures*>& own) {
+    if (reference.size() != own.size()) return true;
+    for (std::size_t r = 0; r < own.size(); ++r)
+      if (own[r]->jobs_completed < reference[r]->jobs_completed) return true;
+    return false;
+  };
   for (const policies::PolicySpec& spec : scenario.policies) {
     report::VerdictPolicy policy{.name = spec.name, .is_yardstick = is_yardstick(spec), .repetitions = {}};
-    for (const SweepFigures& row : rows)
-      if (row.policy == spec.name) policy.repetitions.push_back({row.broken_share, row.effective_cost_usd});
+    const std::vector<const SweepFigures*> own = of_policy(spec.name);
+    for (const SweepFigures* row : own) {
+      const double fewer = row->jobs > 0 ? (finishes_fewer(own) ? 1.0 : 0.0) : sim::kNan;
+      policy.repetitions.push_back(of_queues ? report::VerdictFigures{fewer, row->jct_mean_s}
+                                             : report::VerdictFigures{row->broken_share, row->effective_cost_usd});
+    }
     if (policy.repetitions.size() != static_cast<std::size_t>(scenario.repetitions)) policy.repetitions.clear();
     input.policies.push_back(std::move(policy));
   }
@@ -105,7 +125,7 @@ std::string best_by_means(const report::VerdictInput& input) {
   return best;
 }
 
-std::vector<report::Cell> shown_row(const SweepPlan& plan, std::size_t point, const report::VerdictInput& input) {
+std::vector<report::Cell> shown_row(const SweepPlan& plan, std::size_t point, const report::VerdictInput& input, bool of_queues) {
   const report::RunVerdict verdict = report::judge(input);
   std::vector<report::Cell> row;
   for (const std::string& value : plan.values_at(point)) row.emplace_back(shown_value(value));
@@ -118,7 +138,8 @@ std::vector<report::Cell> shown_row(const SweepPlan& plan, std::size_t point, co
     cost = report::estimate(costs);
   }
   if (const report::PolicyVerdict* of_best = verdict.find(best)) saving = of_best->cheaper_than_reference_percent;
-  row.insert(row.end(), {best.empty() ? "-" : best, with_interval(cost, ""), with_interval(saving, ""), decided(verdict)});
+  row.insert(row.end(),
+             {best.empty() ? "-" : best, with_interval(cost, ""), with_interval(saving, ""), decided(verdict, of_queues)});
   return row;
 }
 
@@ -129,6 +150,7 @@ struct Picture {
 /// What the rows can show; kinds without points are left out.
 std::vector<report::NamedFigure> figures_of(const SweepPlan& plan, const std::string& rows, std::vector<Picture>& pictures) {
   constexpr std::size_t kMostPolicies = 6;
+  const bool of_queues = report::is_of_queues(kinds_of(plan.first()));
   std::vector<report::NamedFigure> figures;
   report::PlotRequest request{.results = {rows}, .where = {}, .x = {}, .y = {}, .by = {}, .higher = {}};
   for (const SweepAxis& axis : plan.axes()) request.swept.push_back(axis.pointer);
@@ -140,19 +162,22 @@ std::vector<report::NamedFigure> figures_of(const SweepPlan& plan, const std::st
   };
   for (const SweepAxis& axis : plan.axes()) {
     request.x = axis.pointer;
-    request.y.clear();
+    request.y = of_queues ? "jct_mean_s" : "";
     if (axis.values.size() > 1)
-      add(report::line(request), fmt::format("Effective cost over {}, mean and 95 % interval", axis.pointer));
+      add(report::line(request),
+          fmt::format("{} over {}, mean and 95 % interval", of_queues ? "Mean completion time" : "Effective cost", axis.pointer));
   }
   if (plan.axes().size() < 2) return figures;
   request.x = plan.axes()[0].pointer;
   request.y = plan.axes()[1].pointer;
+  if (of_queues) request.value = "jct_mean_s";
   std::size_t shown = 0;
   for (const policies::PolicySpec& spec : plan.first().policies) {
-    if (spec.name == plan.first().baseline || ++shown > kMostPolicies) continue;
+    if ((!of_queues && spec.name == plan.first().baseline) || ++shown > kMostPolicies) continue;
     request.where = {{"policy", spec.name}};
     try {
-      add(report::heat(request), fmt::format("What {} saves against {}, %", spec.name, plan.first().baseline));
+      add(report::heat(request), of_queues ? fmt::format("Mean completion time of {}, s", spec.name)
+                                           : fmt::format("What {} saves against {}, %", spec.name, plan.first().baseline));
     } catch (const sim::InputError&) {  // none of its runs has ended well
     }
   }
@@ -185,16 +210,22 @@ std::string inline_svg(const std::string& file) {
 report::Table best_by_point(const SweepPlan& plan, const SweepDatabase& database) {
   report::Table table{.name = {}, .title = "Best at each point, with 95 % intervals:", .columns = {}, .rows = {}};
   for (const SweepAxis& axis : plan.axes()) table.columns.push_back({axis.pointer, axis.pointer});
-  table.columns.insert(table.columns.end(),
-                       {{"best", "best"},
-                        {"effective_cost_usd", "effective cost, $"},
-                        {"cheaper_than_reference_percent", fmt::format("saving on {}, %", plan.first().reference)},
-                        {"verdict", "verdict"}});
+  const bool of_queues = report::is_of_queues(kinds_of(plan.first()));
+  const std::string& reference = plan.first().reference;
+  table.columns.push_back({"best", "best"});
+  if (of_queues) {
+    table.columns.push_back({"jct_mean_s", "mean JCT, s"});
+    table.columns.push_back({"shorter_than_reference_percent", fmt::format("shorter than {}, %", reference)});
+  } else {
+    table.columns.push_back({"effective_cost_usd", "effective cost, $"});
+    table.columns.push_back({"cheaper_than_reference_percent", fmt::format("saving on {}, %", reference)});
+  }
+  table.columns.push_back({"verdict", "verdict"});
   std::map<std::size_t, std::vector<SweepFigures>> points;
   for (SweepFigures& row : database.figures(kMostShownPoints)) points[row.point].push_back(std::move(row));
   for (const auto& [point, rows] : points) {
     try {
-      table.rows.push_back(shown_row(plan, point, verdict_input(rows, *plan.load(point))));
+      table.rows.push_back(shown_row(plan, point, verdict_input(rows, *plan.load(point), of_queues), of_queues));
     } catch (const sim::InputError&) {  // its rows say that it is invalid
     }
   }

@@ -19,7 +19,7 @@ void check_dependencies(const Scenario& scenario, const std::function<void(std::
     for (const std::string& name : jobs[j].after) {
       const auto known = index_of.find(name);
       if (known == index_of.end()) {
-        refuse(j, "after: the name of another job of the list or of its traces, not \"" + name + "\"");
+        refuse(j, "after of job \"" + jobs[j].name + "\": the name of another job of the list or of its traces, not \"" + name + "\"");
         continue;
       }
       waiters[known->second].push_back(j);

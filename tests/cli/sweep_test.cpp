@@ -71,6 +71,23 @@ TEST_CASE("a sweep says what it did, and leaves its database and a page") {
   CHECK(run_program(folder.path(), {"run", "s.json", "--set", "/switching/start_s=2"}).status == 0);
 }
 
+TEST_CASE("a sweep of queues says who completes jobs soonest, as a run does") {
+  // Jobs of fixed length on one GPU cost the same under every queue. Of 100, 10 and 10 s, submitted one after the other, fifo
+  // completes after 100, 109 and 118 s, sjf as well; srtf, which stops the long one, after 120, 10 and 19 s: 49.67 for 109 s.
+  const TemporaryFolder folder;
+  folder.write("jobs.csv", "job_id,submit_s,gpus,duration_s\na,0,1,100\nb,1,1,10\nc,2,1,10\n");
+  folder.write("s.json", R"({"cluster": {"pools": [{"name": "p", "instance": "p3.2xlarge", "nodes": {"sweep": [1, 3]}}]},
+    "jobs": [{"trace": "jobs.csv"}], "switching": {"rigid_jobs": false},
+    "policies": [{"name": "fifo"}, {"name": "srtf", "queue": "srtf"}]})");
+  const Ended ended = run_program(folder.path(), {"sweep", "s.json"});
+  CHECK(ended.status == 0);
+  CHECK(has(ended.out, "mean JCT, s  shorter than fifo, %"));
+  CHECK(has(ended.out, "1                       srtf  49.7         54.4 [54.4, 54.4]     shortest\n"));
+  CHECK(has(ended.out, "nodes  best"));
+  CHECK((!Shell(folder).has("gnuplot") ||
+         has(text_of(folder.path() + "/results/s.html"), "Mean completion time over /cluster/pools/0/nodes")));
+}
+
 TEST_CASE("without a folder for temporary files a sweep has its page all the same, and a plot says what is missing") {
   const TemporaryFolder folder;
   folder.write("s.json", swept(20));

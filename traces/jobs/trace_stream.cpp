@@ -35,7 +35,7 @@ const double* number_of(const TraceJob& job, const JobField& field) {
 
 TraceStream::TraceStream(const TraceReaderEntry& format, const std::string& path, TraceChoices choices,
                          std::vector<std::string> known_models)
-    : format_(format), choices_(std::move(choices)), known_models_(std::move(known_models)) {
+    : format_(format), path_(path), choices_(std::move(choices)), known_models_(std::move(known_models)) {
   require_file(format, path);
   reader_ = format.open(path);
   report_.file = path;
@@ -87,6 +87,7 @@ void TraceStream::count_repairs() {
 /// Once, under the first of its mistakes; the others are told beside it.
 void TraceStream::count_drop() {
   ++report_.rows_dropped;
+  if (names_only_) dropped_.insert(row_.job.job_id);
   for (const sim::Mistake& mistake : row_.mistakes) {
     ImportReason& reason = counted(report_.dropped, mistake.pointer, mistake.expected);
     if (&mistake != &row_.mistakes.front()) {
@@ -197,20 +198,35 @@ bool TraceStream::check_size() {
   return false;
 }
 
-/// A job can only follow one that was kept. A scenario has other jobs too: of a native trace it looks itself, and there blanks
-/// around a name are not part of it.
+/// A job can only follow one that is kept. Other people's traces name jobs before; a native one any of the file, in whatever
+/// order its rows are. A scenario has other jobs too, and refuses what is the name of none: of a native trace only rows that were
+/// dropped are set aside for it, and blanks around a name are not part of it.
 void TraceStream::check_after() {
   TraceJob& job = row_.job;
-  if (job.after.empty()) return;
-  const bool is_of_scenario = choices_.scenario != nullptr;
-  if (!is_of_scenario || !format_.columns.empty())
-    std::erase_if(job.after, [&](const std::string& name) {
-      if (names_.contains(name) && name != job.job_id) return false;
-      row_.repairs.push_back({"after", "a job before this one that is kept: set aside", name});
-      return true;
-    });
+  if (job.after.empty() || names_only_) return;
+  const bool is_of_scenario = choices_.scenario != nullptr, is_native = format_.columns.empty();
   if (is_of_scenario) trim_names(job.after);
+  if (is_native && file_names_ == nullptr) read_names();
+  const auto is_lost = [&](const std::string& name) {
+    if (!is_native) return !names_.contains(name) || name == job.job_id;
+    if (file_names_->names_.contains(name)) return !is_of_scenario && name == job.job_id;
+    return !is_of_scenario || file_names_->dropped_.contains(name);
+  };
+  std::erase_if(job.after, [&](const std::string& name) {
+    if (!is_lost(name)) return false;
+    row_.repairs.push_back(
+        {"after", is_native ? "another job that is kept: set aside" : "a job before this one that is kept: set aside", name});
+    return true;
+  });
   if (job.after.empty()) job.after_failed.clear();
+}
+
+/// Once, where a native trace has jobs that wait for others: which of all its rows are kept.
+void TraceStream::read_names() {
+  file_names_ = std::make_unique<TraceStream>(format_, path_, choices_, known_models_);
+  file_names_->names_only_ = true;
+  while (file_names_->next() != nullptr) {
+  }
 }
 
 bool TraceStream::scale() {

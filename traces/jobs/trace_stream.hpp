@@ -101,6 +101,7 @@ class TraceStream {
   bool check_size();
   bool scale();
   void check_after();
+  void read_names();
   void compare();
   void count_repairs();
   void count_drop();
@@ -108,13 +109,17 @@ class TraceStream {
   void finish();
 
   const TraceReaderEntry& format_;
+  std::string path_;
   TraceChoices choices_;
   std::vector<std::string> known_models_;
   std::unique_ptr<TraceReader> reader_;
   TraceRow row_;
   LookedUp looked_up_;
   ImportReport report_;
-  Fingerprints names_;
+  Fingerprints names_;                       ///< of the rows that were kept so far
+  std::unique_ptr<TraceStream> file_names_;  ///< read to its end: names of the whole file; null until they are asked for
+  bool names_only_ = false;                  ///< of such a stream, which
+  Fingerprints dropped_;                     ///< also notes these names
   double latest_s_ = -std::numeric_limits<double>::infinity();
   double origin_s_ = kNotGiven;  ///< that dates move closer to
   std::int64_t outside_ = 0, not_sampled_ = 0;

@@ -65,6 +65,35 @@ TEST_CASE("a trace that contradicts its cluster and its own clock is listed by r
   CHECK_NOTHROW(traces::refuse_any({.file = "f", .rows = 1, .jobs = 1}));
 }
 
+TEST_CASE("jobs of a native trace wait for rows before and behind them; those that were dropped are set aside") {
+  const std::string text =
+      "job_id,submit_s,gpus,duration_s,after\n"
+      "first,0,1,60,last\n"
+      "lost,1,0,60,\n"
+      "too-large,1,9,60,\n"
+      "both,2,1,60,lost;first\n"
+      "alone,3,1,60,too-large\n"
+      "other,4,1,60,of-another-file\n"
+      "last,5,1,60,\n";
+  const TraceFile file(text);
+  workloads::ProfileTable profiles;
+  const traces::JobList list =
+      traces::read_trace("native", file.path(), {.pools = {"large", "small"}, .cluster = kCluster}, profiles);
+  REQUIRE(list.jobs.size() == 5);
+  using Names = std::vector<std::string>;
+  CHECK(list.jobs[0].after == Names{"last"});
+  CHECK(list.jobs[1].after == Names{"first"});
+  CHECK(list.jobs[2].after.empty());
+  CHECK(list.jobs[3].after == Names{"of-another-file"});  // a scenario has other traces, and looks itself
+  CHECK_THAT(
+      to_string(list.report),
+      Contains("2 kept all the same: after: expected another job that is kept: set aside; lines 5 (found \"lost\"), 6"));
+  // Of the file alone: what waits for nobody that is kept waits for nobody. Without a cluster the large job is kept.
+  const Imported got = import_text("native", text);
+  CHECK_THAT(got.csv, Contains("first,0,1,60,last\n") && Contains("both,2,1,60,first\n") &&
+                          Contains("alone,3,1,60,too-large\n") && Contains("other,4,1,60,\n"));
+}
+
 TEST_CASE("other people's traces are compared with the cluster too") {
   const TraceFile file(
       "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
