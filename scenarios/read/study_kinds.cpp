@@ -6,11 +6,15 @@
 #include <algorithm>
 
 #include "sim/jobs/checkpoints.hpp"
+#include "sim/money/costs.hpp"
 #include "sim/nodes/node_events.hpp"
 
 namespace rehearse::scenarios {
 
 namespace {
+
+constexpr double kLoadSpanInDurations = 10;
+constexpr double kIdleShare = 0.5;  // of a pool's GPUs
 
 using policies::PolicySpec;
 using policies::StrategyChoice;
@@ -71,6 +75,43 @@ void warn_of_free_preemption(sim::ObjectReader& in, Scenario& scenario) {
       "{} may stop rigid jobs, and that costs nothing: with \"switching\": {{\"{}\": true}} it takes them start_s and "
       "checkpoint_s, as it does other jobs; false says that it is meant",
       fmt::join(names, ", "), kRigidJobsSwitch));
+}
+
+void warn_of_crowded_pool(Scenario& scenario) {
+  struct Pool {
+    double gpus = 0, work_s = 0;
+  };
+  const sim::Cluster& cluster = scenario.cluster;
+  std::vector<Pool> pools(cluster.pools.size());
+  double count = 0, durations_s = 0, first_s = sim::kNever, last_s = 0, free_to_go = 0;
+  for (const sim::Job& job : scenario.jobs) {
+    if (job.work != sim::Work::rigid) continue;
+    const std::optional<sim::PoolId> pool = sim::rigid_pool(job, cluster);
+    if (!pool) continue;
+    pools[static_cast<std::size_t>(*pool)].work_s += job.duration_s * job.gpus * job.gpu_fraction;
+    count += 1;
+    durations_s += job.duration_s;
+    first_s = std::min(first_s, job.submit_s);
+    last_s = std::max(last_s, job.submit_s);
+    if (job.pool < 0) free_to_go += 1;
+  }
+  const double span_s = last_s - first_s;
+  // What comes within a few durations is a burst, and has no mean load.
+  if (pools.size() < 2 || free_to_go == 0 || !(span_s > kLoadSpanInDurations * durations_s / count)) return;
+  for (std::size_t p = 0; p < pools.size(); ++p)
+    pools[p].gpus = static_cast<double>(cluster.pools[p].nodes) * sim::workers_per_node(cluster, static_cast<sim::PoolId>(p));
+  const auto has_gpus = [&](const Pool& pool) { return sim::has_gpus(cluster, static_cast<sim::PoolId>(&pool - pools.data())); };
+  const auto load = [&](const Pool& pool) { return pool.work_s / span_s / pool.gpus; };
+  const auto [idlest, busiest] =
+      std::minmax_element(pools.begin(), pools.end(), [&](const Pool& a, const Pool& b) { return load(a) < load(b); });
+  if (!(load(*busiest) > 1) || !(load(*idlest) < kIdleShare) || has_gpus(*busiest) != has_gpus(*idlest)) return;
+  const auto name = [&](auto pool) { return cluster.pools[static_cast<std::size_t>(pool - pools.begin())].name; };
+  scenario.warnings.push_back(
+      fmt::format("a rigid job without a \"pool\" runs in the first one that has as many GPUs as it asks for: in the mean {:.3g} "
+                  "GPUs are asked "
+                  "for of \"{}\", which has {:g}, and {:.3g} of the {:g} of \"{}\". The order of the pools, or the jobs' "
+                  "\"pool\", changes that",
+                  busiest->work_s / span_s, name(busiest), busiest->gpus, idlest->work_s / span_s, idlest->gpus, name(idlest)));
 }
 
 }  // namespace rehearse::scenarios

@@ -17,4 +17,7 @@ report::StudyKinds kinds_of(const Scenario& scenario);
 /// Says once which policies stop rigid jobs at no cost, where the scenario does not say whether that is meant.
 void warn_of_free_preemption(sim::ObjectReader& in, Scenario& scenario);
 
+/// Says that rigid jobs crowd one pool while another has room, since each goes to the first that could hold it.
+void warn_of_crowded_pool(Scenario& scenario);
+
 }  // namespace rehearse::scenarios

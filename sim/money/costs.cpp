@@ -182,17 +182,21 @@ bool could_ever_fit(const Cluster& cluster, const Configuration& configuration) 
   });
 }
 
+std::optional<PoolId> rigid_pool(const Job& job, const Cluster& cluster) {
+  const int first = std::max(job.pool, 0), behind = job.pool >= 0 ? first + 1 : static_cast<int>(cluster.pools.size());
+  for (PoolId pool = first; pool < behind; ++pool) {
+    const long workers = static_cast<long>(cluster.pools[static_cast<std::size_t>(pool)].nodes) * workers_per_node(cluster, pool);
+    if (job.gpus <= workers && (job.gpu_fraction == 1 || has_gpus(cluster, pool))) return pool;
+  }
+  return std::nullopt;
+}
+
 Menu rigid_menu(const Job& job, const Cluster& cluster, const CostRules& rules) {
   Menu menu;
   Choice choice;
-  choice.configuration.groups.push_back({.pool = std::max(job.pool, 0), .workers = job.gpus});
-  PoolId& pool = choice.configuration.groups.front().pool;
-  const int pools = job.pool >= 0 ? pool + 1 : static_cast<int>(cluster.pools.size());
-  const auto holds = [&] {
-    return could_ever_fit(cluster, choice.configuration) && (job.gpu_fraction == 1 || has_gpus(cluster, pool));
-  };
-  while (pool < pools && !holds()) ++pool;
-  if (pool == pools) return menu;
+  const std::optional<PoolId> pool = rigid_pool(job, cluster);
+  if (!pool) return menu;
+  choice.configuration.groups.push_back({.pool = *pool, .workers = job.gpus});
   choice.predicted.time_s = job.duration_s;
   choice.predicted.cost_usd = usd_for(cluster, rules, choice.configuration, job.duration_s);
   if (rules.billing == Billing::allocated) choice.predicted.cost_usd *= job.gpu_fraction;

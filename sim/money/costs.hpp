@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "sim/cluster/cluster.hpp"
@@ -90,8 +91,10 @@ Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configu
 /// Could this ever run, on an empty cluster?
 bool could_ever_fit(const Cluster& cluster, const Configuration& configuration);
 
-/// The menu of a rigid job: one entry, its GPUs in the pool that it names, else in the first that could ever hold them; empty
-/// when none could. A part of a GPU is of a pool that has some.
+/// Where a rigid job runs: in the pool that it names, else in the first that could ever hold its GPUs; none when none could. A part
+/// of a GPU is of a pool that has some.
+std::optional<PoolId> rigid_pool(const Job& job, const Cluster& cluster);
+/// Its menu: one entry, its GPUs in that pool; empty without one.
 Menu rigid_menu(const Job& job, const Cluster& cluster, const CostRules& rules);
 
 }  // namespace rehearse::sim

@@ -235,6 +235,34 @@ TEST_CASE("a policy that is called like a strategy and runs without it is told o
     CHECK(warnings(meant).empty());
 }
 
+TEST_CASE("a pool that rigid jobs crowd while another has room is told") {
+  // 61 jobs, one a minute, of two minutes on one GPU: 61 x 120 s over 3600 s are 2.03 GPUs.
+  const TemporaryFolder folder;
+  const auto warnings = [&](const std::string& pools, const std::string& job_pool = "") {
+    const std::string jobs = R"({"job_id": ")", rest = R"(, "gpus": 1, "duration_s": 120)" + job_pool + "}";
+    std::string list;
+    for (int j = 0; j <= 60; ++j)
+      list += (j > 0 ? ", " : "") + jobs + std::to_string(j) + R"(", "submit_s": )" + std::to_string(60 * j) + rest;
+    return load_scenario(folder.write("s.json", R"({"cluster": {"pools": [)" + pools + R"(]}, "jobs": [)" + list +
+                                                    R"(], "policies": ["manual"]})"),
+                         {})
+        ->warnings;
+  };
+  const std::string small = R"({"name": "small", "instance": "p3.2xlarge", "nodes": 1})",
+                    large = R"({"name": "large", "instance": "p3.16xlarge", "nodes": 1})",
+                    cpus = R"({"name": "cpus", "instance": "c5.12xlarge", "nodes": 20})";
+  CHECK(
+      warnings(small + ", " + large) ==
+      std::vector<std::string>{
+          "a rigid job without a \"pool\" runs in the first one that has as many GPUs as it asks for: in the mean 2.03 GPUs are "
+          "asked for of \"small\", which has 1, and 0 of the 8 of \"large\". The order of the pools, or the jobs' \"pool\", "
+          "changes that"});
+  CHECK(warnings(large + ", " + small).empty());
+  CHECK(warnings(small).empty());  // `check` tells of a cluster that is too small as a whole
+  CHECK(warnings(small + ", " + cpus).empty());
+  CHECK(warnings(small + ", " + large, R"(, "pool": "small")").empty());
+}
+
 TEST_CASE("who may stop rigid jobs for nothing is told once, unless the scenario has said that it is meant") {
   const TemporaryFolder folder;
   const auto warnings = [&](const std::string& policies, const std::string& keys = "",
