@@ -92,7 +92,7 @@ void warn_of_peak(const PlanChoice& c, const workloads::StructureFeatures& featu
   const double used = kPasses * share * features.flops() / (peak_flops * c.step_s.expected);
   if (used > 1)
     say("  warning: the predicted step would need {:.0f} % of the device's peak: the network is unlike those that the estimator "
-        "is fitted to; a step takes {:.4g} ms at least\n",
+        "is fitted to; where no convolution has a fast form, a step takes {:.4g} ms at least\n",
         100 * used, 1e3 * used * c.step_s.expected);
 }
 

@@ -49,7 +49,8 @@ sim::Menu LeastEnergy::configure(const ConfigureView& view, const workloads::Bel
     const PlanJob job{.features = *features,
                       .samples = model.training_samples,
                       .evaluation_samples = view.job.work == sim::Work::train ? model.validation_samples : 0,
-                      .batches = {}};
+                      .batches = {},
+                      .sample_bytes = model.step.input_bytes(1)};
     const sim::Group& group = c.groups.front();
     for (const EstimatorSet::Limited& limited : set.of_pool(group.pool)) {
       const auto one = recommender.evaluate(job, {.pool = group.pool,

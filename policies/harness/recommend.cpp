@@ -115,9 +115,12 @@ std::optional<PlanChoice> Recommender::evaluated(const PlanJob& job, const PlanC
   const double share = std::ceil(choice.batch / choice.workers);  // the fullest worker's
   const StepEstimate step = estimator.predict(job.features, share);
   if (step.memory_bytes.expected > sim::kUsableMemory * device.memory_bytes) return std::nullopt;
+  const double storage = instance.storage_bandwidth_bytes_per_s / per_node;
+  const double input_s = storage > 0 ? share * job.sample_bytes / storage : 0;
   const double number_bytes = workloads::kBytesPerNumber / (sim::is_half(estimators_.precision()) ? 2 : 1);
   const auto global_step_s = [&](double compute_s) {
     return workloads::step_time({.compute = {.forward_s = kForward * compute_s, .backward_s = (1 - kForward) * compute_s},
+                                 .input_s = input_s,
                                  .gradient_bytes = number_bytes * job.features.parameters,
                                  .ring = {.nodes = (choice.workers + per_node - 1) / per_node,
                                           .workers_per_node = per_node,

@@ -27,6 +27,7 @@ struct PlanJob {
   double samples = 0;             ///< of one epoch
   double evaluation_samples = 0;  ///< after each epoch, a forward pass each
   std::vector<BatchOption> batches;
+  double sample_bytes = 0;  ///< of one sample as it is stored, which each worker reads; 0: no time for that
 };
 
 /// What a user demands; each may cost something. Times and money are held against the upper ends of their intervals.

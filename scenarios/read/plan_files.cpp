@@ -329,6 +329,7 @@ PlanRequest read_job(const sim::JsonDocument& document, const Paths& paths, cons
   request.dataset = data.name;
   request.bytes_per_sample = data.dataset.bytes_per_sample;
   request.job.samples = data.dataset.training_samples;
+  request.job.sample_bytes = data.dataset.bytes_per_sample;
   request.job.evaluation_samples = data.dataset.validation_samples;
   request.job.batches = options(batches, trained, target, epochs);
   if (request.job.batches.empty()) in.child("target_accuracy")->refuse(reachable(request, trained, epochs), mistakes);

@@ -40,6 +40,25 @@ PlanJob job() {
 
 }  // namespace
 
+TEST_CASE("samples that come slowly from storage hold up a plan") {
+  // 64 samples of 100 kB over a storage of 1 MB/s take 6.4 s, and no step computes as long.
+  sim::Cluster slow = cluster();
+  for (sim::Instance& instance : slow.instances) instance.storage_bandwidth_bytes_per_s = 1e6;
+  const sim::CostRules costs;
+  const Recommender one(slow, costs, estimators());
+  PlanJob large = job();
+  const PlanChoice choice{.pool = 0, .workers = 1, .batch = 64, .epochs = 1};
+  const auto without = one.evaluate(large, choice);
+  large.sample_bytes = 1e5;
+  const auto with = one.evaluate(large, choice);
+  REQUIRE((with && without));
+  CHECK(without->step_s.high < 6.4);
+  CHECK(with->step_s.expected == Approx(6.4));
+  CHECK(with->time_s.expected > without->time_s.expected);
+  slow.instances[static_cast<std::size_t>(slow.pools[0].instance)].storage_bandwidth_bytes_per_s = 0;  // not known
+  CHECK(one.evaluate(large, choice)->step_s.expected == without->step_s.expected);
+}
+
 TEST_CASE("the recommendation equals brute force over all choices") {
   rc::prop("least energy, money or time", [] {
     PlanLimits limits;
