@@ -54,6 +54,10 @@ RentAccount load_account(const std::string& path, const Catalogue& catalogue) {
   sim::ObjectReader in(document.root(), mistakes);
   RentAccount account;
   if (const auto instances = in.child("instances")) {
+    if (!instances->is_object()) {
+      instances->refuse("an object: names of instances, each with {\"nodes\": ..., \"price_usd_per_hour\": ...}", mistakes);
+      mistakes.throw_if_any();
+    }
     for (const sim::JsonMember member : instances->members()) {
       const std::string name(member.key.text());
       if (!known_name(member.key, name, catalogue.instance_names(), "instance", mistakes)) continue;
