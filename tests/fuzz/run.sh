@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes the readers of job traces (needs Clang), then mutated and generated scenarios, each kind for so many minutes from a fixed seed.
+# Fuzzes the readers of job traces (needs Clang), then mutated and generated scenarios side by side, each kind for so many minutes from
+# a fixed seed.
 #   tests/fuzz/run.sh --minutes N [OPTIONS]
 #   tests/fuzz/run.sh [SECONDS [FOLDER]]     the readers alone, each of the formats for SECONDS (default 2)
 # Options:
@@ -74,10 +75,23 @@ fuzz_readers() {
 }
 
 fuzz_scenarios() {
-  python3 -B tests/fuzz/campaign.py "$1" --minutes "${minutes:-1}" --seed "$seed" --program "$program" ${server:+--server "$server"} ${count:+--count "$count"}
+  exec python3 -B tests/fuzz/campaign.py "$1" --minutes "${minutes:-1}" --seed "$seed" --program "$program" ${server:+--server "$server"} ${count:+--count "$count"}
 }
 
-for kind in readers mutated generated; do
+if [[ ! $only || $only == readers ]]; then fuzz_readers; fi
+# A campaign keeps one processor busy: both run at once, and what either says comes whole.
+said=$(mktemp -d)
+declare -A campaign
+trap 'kill "${campaign[@]}" 2>/dev/null || true; wait; rm -rf "$said"' EXIT
+for kind in mutated generated; do
   if [[ $only && $only != "$kind" ]]; then continue; fi
-  if [[ $kind == readers ]]; then fuzz_readers; else fuzz_scenarios "$kind"; fi
+  fuzz_scenarios "$kind" >"$said/$kind" 2>&1 &
+  campaign[$kind]=$!
 done
+status=0
+for kind in "${!campaign[@]}"; do
+  wait "${campaign[$kind]}" || status=$?
+  unset "campaign[$kind]"
+  cat "$said/$kind"
+done
+exit "$status"
