@@ -38,4 +38,13 @@ if(REHEARSE_SANITIZE)
   # GCC's instrumentation makes it see uninitialised values that are none, in the standard library too (std::regex).
   target_compile_options(rehearse_options INTERFACE ${sanitize} "${tests_own}" -g1 -Wno-maybe-uninitialized)
   target_link_options(rehearse_options INTERFACE ${sanitize})
+  # At a fixed address a sanitized program has no million addresses to move when it starts, which tests have it do hundreds of times;
+  # gold links it in a third less time.
+  target_compile_options(rehearse_options INTERFACE -fno-pie)
+  target_link_options(rehearse_options INTERFACE -no-pie)
+  include(CheckLinkerFlag)
+  check_linker_flag(CXX -fuse-ld=gold REHEARSE_GOLD)
+  if(REHEARSE_GOLD)
+    target_link_options(rehearse_options INTERFACE -fuse-ld=gold)
+  endif()
 endif()
