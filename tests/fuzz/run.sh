@@ -4,7 +4,7 @@
 #   tests/fuzz/run.sh --minutes N [OPTIONS]
 #   tests/fuzz/run.sh [SECONDS [FOLDER]]     the readers alone, each of the formats for SECONDS (default 2)
 # Options:
-#   --only readers|mutated|generated         one kind
+#   --only readers|scenarios|mutated|generated   one kind; scenarios: mutated and generated ones
 #   --seed N                                 of scenarios (default 1); runs of other seeds look elsewhere
 #   --count N                                at most so many scenarios of a kind: the same ones on every machine
 #   --folder FOLDER                          inputs that the fuzzers have found, from earlier times and now (default build/fuzz/found)
@@ -84,7 +84,7 @@ said=$(mktemp -d)
 declare -A campaign
 trap 'kill "${campaign[@]}" 2>/dev/null || true; wait; rm -rf "$said"' EXIT
 for kind in mutated generated; do
-  if [[ $only && $only != "$kind" ]]; then continue; fi
+  if [[ $only && $only != "$kind" && $only != scenarios ]]; then continue; fi
   fuzz_scenarios "$kind" >"$said/$kind" 2>&1 &
   campaign[$kind]=$!
 done
