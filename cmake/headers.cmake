@@ -12,7 +12,7 @@ foreach(headers common_headers common_headers_quickly)
   target_precompile_headers(${headers} PRIVATE <fmt/format.h> <algorithm> <array> <cmath> <cstdint> <functional> <limits> <map>
     <memory> <optional> <set> <span> <string> <string_view> <unordered_map> <utility> <vector>)
 endforeach()
-set(quickly "$<$<CONFIG:Release>:-O1;-Wno-array-bounds;-Wno-stringop-overread>" "$<$<BOOL:${REHEARSE_SANITIZE}>:-O0>")
+set(quickly "$<$<CONFIG:Release>:-O1;-Wno-array-bounds;-Wno-stringop-overread>" "$<$<BOOL:${REHEARSE_SANITIZE}>:-O0;${sanitize_by_calls}>")
 target_compile_options(common_headers_quickly PRIVATE ${quickly})
 
 function(rehearse_compile_quickly target)
