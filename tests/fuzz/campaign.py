@@ -15,6 +15,7 @@ import glob
 import json
 import os
 import random
+import signal
 import sys
 import time
 
@@ -184,6 +185,7 @@ def main():
     arguments.add_argument("--minimise-s", type=float, default=60, help="for each finding; 0: not at all")
     arguments.add_argument("--found", default=os.path.join(ROOT, "build", "fuzz", "findings"))
     arguments.add_argument("--known", action="append", default=[], metavar="TEXT", help="findings with this in their signature are counted, and are no failure")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))  # what it has started and written is cleared away
     sys.exit(Campaign(arguments.parse_args())())
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Fuzzes the readers of job traces (needs Clang), then mutated and generated scenarios, each kind for so many minutes from a fixed seed.
+# Fuzzes the readers of job traces (needs Clang), then mutated and generated scenarios side by side, each kind for so many minutes from
+# a fixed seed.
 #   tests/fuzz/run.sh --minutes N [OPTIONS]
 #   tests/fuzz/run.sh [SECONDS [FOLDER]]     the readers alone, each of the formats for SECONDS (default 2)
 # Options:
-#   --only readers|mutated|generated         one kind
+#   --only readers|scenarios|mutated|generated   one kind; scenarios: mutated and generated ones
 #   --seed N                                 of scenarios (default 1); runs of other seeds look elsewhere
 #   --count N                                at most so many scenarios of a kind: the same ones on every machine
 #   --folder FOLDER                          inputs that the fuzzers have found, from earlier times and now (default build/fuzz/found)
@@ -74,10 +75,23 @@ fuzz_readers() {
 }
 
 fuzz_scenarios() {
-  python3 -B tests/fuzz/campaign.py "$1" --minutes "${minutes:-1}" --seed "$seed" --program "$program" ${server:+--server "$server"} ${count:+--count "$count"}
+  exec python3 -B tests/fuzz/campaign.py "$1" --minutes "${minutes:-1}" --seed "$seed" --program "$program" ${server:+--server "$server"} ${count:+--count "$count"}
 }
 
-for kind in readers mutated generated; do
-  if [[ $only && $only != "$kind" ]]; then continue; fi
-  if [[ $kind == readers ]]; then fuzz_readers; else fuzz_scenarios "$kind"; fi
+if [[ ! $only || $only == readers ]]; then fuzz_readers; fi
+# A campaign keeps one processor busy: both run at once, and what either says comes whole.
+said=$(mktemp -d)
+declare -A campaign
+trap 'kill "${campaign[@]}" 2>/dev/null || true; wait; rm -rf "$said"' EXIT
+for kind in mutated generated; do
+  if [[ $only && $only != "$kind" && $only != scenarios ]]; then continue; fi
+  fuzz_scenarios "$kind" >"$said/$kind" 2>&1 &
+  campaign[$kind]=$!
 done
+status=0
+for kind in "${!campaign[@]}"; do
+  wait "${campaign[$kind]}" || status=$?
+  unset "campaign[$kind]"
+  cat "$said/$kind"
+done
+exit "$status"

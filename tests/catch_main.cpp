@@ -1,3 +1,0 @@
-// Catch2 main, compiled once for all test programs.
-#define CATCH_CONFIG_MAIN
-#include <catch2/catch.hpp>
