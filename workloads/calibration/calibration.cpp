@@ -378,22 +378,27 @@ sim::Device calibrated(sim::Device device, const Calibration& calibration) {
 sim::Device transferred(sim::Device to, std::span<const FittedDevice> from) {
   sim::check(!from.empty(), "somewhere to transfer from");
   const auto devices = static_cast<double>(from.size());
-  const auto mean = [&](const auto& of) {
-    double sum = 0;
-    for (const FittedDevice& one : from) sum += of(one) / devices;
-    return sum;
+  const auto sum = [&](const auto& change) {
+    double all = 0;
+    for (const FittedDevice& one : from) all += change(one);
+    return all;
   };
   for (const EfficiencyParameter& p : kEfficiencyParameters) {
     if (!p.has(to) || p.of_cpu != nullptr) continue;
     const auto value = [&](const FittedDevice& one) { return one.calibration.efficiency.*p.field; };
-    const double change = p.share || p.median > 0 ? mean(value) - p.in(to) : mean([&](const FittedDevice& one) {
+    const bool absolute = p.share || p.median > 0;
+    const double changes = sum([&](const FittedDevice& one) {
+      if (absolute) return value(one) - p.in(one.before);
       return p.in(one.before) > 0 && value(one) > 0 ? std::log(value(one) / p.in(one.before)) : 0;
     });
-    p.in(to) = p.share || p.median > 0 ? p.in(to) + change : std::clamp(p.in(to)*std::exp(change), p.low, p.high);
+    // Of kernels and launches half of the prior's variance is the device's, as of stacks half is the laboratory's.
+    const double factor = absolute ? 1 : std::exp(changes / (devices + 1));
+    p.in(to) = absolute ? std::clamp(p.in(to) + changes / devices, 0.0, p.high) : std::clamp(factor * p.in(to), p.low, p.high);
   }
-  to.efficiency.model_factor *= std::exp(mean([](const FittedDevice& one) {
+  const double common = sum([](const FittedDevice& one) {
     return std::log(one.calibration.efficiency.model_factor / one.before.efficiency.model_factor);
-  }));
+  });
+  to.efficiency.model_factor *= std::exp(common / devices);
   std::map<std::pair<std::string, std::string>, std::vector<sim::ModelCorrection>> by_model;
   for (const FittedDevice& one : from)
     for (const sim::ModelCorrection& c : one.calibration.corrections) by_model[{c.model, c.dataset}].push_back(c);
