@@ -74,8 +74,9 @@ constexpr EfficiencyParameter kEfficiencyParameters[] = {
 constexpr double kCommonFactorSd = 0.3, kLaunchFactorSd = 0.5;
 constexpr double kLowestFactor = 0.1, kHighestFactor = 10;
 constexpr double kInseparable = 0.9;  // correlation
-// Of the logarithm of a model's time at one batch size over what is modelled of it.
-constexpr double kBatchSd = 0.15;
+// Of the logarithm of a model's time at one batch size over what is modelled of it; and of how it grows with a doubling, as much
+// over the doublings in which the former is forgotten.
+constexpr double kBatchSd = 0.15, kBatchGrowthSd = kBatchSd / sim::kBatchMemoryDoublings;
 constexpr std::size_t kBatchesForShape = 2;
 // A distribution's 90 % in standard deviations of a normal one, to both sides; how many residuals a prior is worth.
 constexpr double kNinety = 1.645, kNinetyShare = 0.9;
@@ -86,14 +87,17 @@ constexpr double kRepeatability = 0.05;  // of a step: FitProblem's smallest sca
 /// Of a stationary process that forgets (Ornstein and Uhlenbeck 1930), the correlation of two batch sizes.
 double batch_correlation(double low, double high) { return std::exp(-std::log2(high / low) / sim::kBatchMemoryDoublings); }
 
-/// That process at rising batches, from independent standard normal numbers.
-std::vector<sim::BatchFactor> batch_factors(std::span<const double> batches, const double* normal) {
+/// That process at rising batches, and growth around their middle, from independent standard normal numbers: one for each batch,
+/// and where it grows the growth's.
+std::vector<sim::BatchFactor> batch_factors(std::span<const double> batches, const double* normal, bool grows) {
   std::vector<sim::BatchFactor> factors;
+  const double middle = (std::log2(batches.front()) + std::log2(batches.back())) / 2;
+  const double growth = grows ? kBatchGrowthSd * normal[batches.size()] : 0;
   double log_factor = 0;
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const double rho = i == 0 ? 0 : batch_correlation(batches[i - 1], batches[i]);
     log_factor = rho * log_factor + kBatchSd * std::sqrt(1 - rho * rho) * normal[i];
-    factors.push_back({batches[i], std::exp(log_factor)});
+    factors.push_back({batches[i], std::exp(log_factor + growth * (std::log2(batches[i]) - middle))});
   }
   return factors;
 }
@@ -133,17 +137,17 @@ class DeviceFit {
   }
 
   /// Parameters that the measurements leave about as uncertain as they were keep their value; the others are fitted again. An
-  /// overhead of the step is taken only where the rows are much more probable with it: launches explain much of the same.
+  /// overhead of the step is taken only where the rows are much more probable with it: launches explain much of the same. How a
+  /// model's time grows with the batch is fitted last: what is determined without it is not left to it.
   Calibration run() {
     FitResult fitted = told_overhead();
     note_inseparable(fitted);
     std::vector<const EfficiencyParameter*> seen;
     for (std::size_t j = 0; j < free_.size(); ++j)
       if (is_seen(fitted, static_cast<std::ptrdiff_t>(j))) seen.push_back(free_[j]);
-    if (seen.size() != free_.size()) {
-      free_ = std::move(seen);
-      fitted = solve();
-    }
+    const bool kept = seen.size() != free_.size();
+    free_ = std::move(seen);
+    if (grow() || kept) fitted = solve();
     if (static_cast<int>(corrections_.size()) >= kModelsForSpread)
       for (int i = 0; i < kSpreadIterations; ++i) {
         spread_ = most_probable_spread(static_cast<int>(corrections_.size()), sum_of_squares(fitted), kModelSpread);
@@ -181,6 +185,18 @@ class DeviceFit {
     return with;
   }
 
+  /// Frees the growth of each model that was measured at several batch sizes; none: false.
+  bool grow() {
+    const double far = std::exp2(sim::kBatchMemoryDoublings);  // growth goes on until the process has forgotten it
+    for (std::vector<double>& batches : batches_) {
+      if (batches.empty()) continue;
+      grows_ = true;
+      batches.insert(batches.begin(), batches.front() / far);
+      batches.push_back(far * batches.back());
+    }
+    return grows_;
+  }
+
   static bool is_of(const sim::ModelCorrection& c, const Measurement& m) {
     return !m.kernel && m.model == c.model && m.dataset == c.dataset;
   }
@@ -191,9 +207,13 @@ class DeviceFit {
   Eigen::Index first_batch() const {
     return common() + (corrections_.empty() ? 0 : 1 + 2 * static_cast<Eigen::Index>(corrections_.size()));
   }
+  /// A number for each batch size, and the growth's.
+  Eigen::Index batch_columns(const std::vector<double>& batches) const {
+    return batches.empty() ? 0 : static_cast<Eigen::Index>(batches.size()) + (grows_ ? 1 : 0);
+  }
   Eigen::Index columns() const {
     Eigen::Index columns = first_batch();
-    for (const auto& batches : batches_) columns += static_cast<Eigen::Index>(batches.size());
+    for (const auto& batches : batches_) columns += batch_columns(batches);
     return columns;
   }
 
@@ -210,8 +230,8 @@ class DeviceFit {
       c.launch_factor = std::exp(theta[j++]);
     }
     for (std::size_t c = 0; c < batches_.size(); ++c) {
-      device.corrections[c].batches = batch_factors(batches_[c], theta.data() + j);
-      j += static_cast<Eigen::Index>(batches_[c].size());
+      if (!batches_[c].empty()) device.corrections[c].batches = batch_factors(batches_[c], theta.data() + j, grows_);
+      j += batch_columns(batches_[c]);
     }
     return device;
   }
@@ -236,7 +256,7 @@ class DeviceFit {
       for (std::size_t i = 0; i < measurements_.size(); ++i)
         if (is_of(corrections_[c], measurements_[i])) own.push_back(static_cast<Eigen::Index>(i));
       for (const std::size_t factor : {1, 2}) rows[static_cast<std::size_t>(common()) + 2 * c + factor] = own;
-      for (std::size_t b = 0; b < batches_[c].size(); ++b) rows[of_batch++] = own;
+      for (Eigen::Index b = 0; b < batch_columns(batches_[c]); ++b) rows[of_batch++] = own;
     }
     return rows;
   }
@@ -346,7 +366,8 @@ class DeviceFit {
   sim::Device start_;
   std::vector<const EfficiencyParameter*> free_;
   std::vector<sim::ModelCorrection> corrections_;
-  std::vector<std::vector<double>> batches_;  // of each correction, rising; none where one alone was measured
+  std::vector<std::vector<double>> batches_;  // of each correction, rising, one far out at each end where it grows; not of one
+  bool grows_ = false;
   double spread_ = kModelSpread;
   std::vector<std::string> notes_;
 };
@@ -378,22 +399,27 @@ sim::Device calibrated(sim::Device device, const Calibration& calibration) {
 sim::Device transferred(sim::Device to, std::span<const FittedDevice> from) {
   sim::check(!from.empty(), "somewhere to transfer from");
   const auto devices = static_cast<double>(from.size());
-  const auto mean = [&](const auto& of) {
-    double sum = 0;
-    for (const FittedDevice& one : from) sum += of(one) / devices;
-    return sum;
+  const auto sum = [&](const auto& change) {
+    double all = 0;
+    for (const FittedDevice& one : from) all += change(one);
+    return all;
   };
   for (const EfficiencyParameter& p : kEfficiencyParameters) {
     if (!p.has(to) || p.of_cpu != nullptr) continue;
     const auto value = [&](const FittedDevice& one) { return one.calibration.efficiency.*p.field; };
-    const double change = p.share || p.median > 0 ? mean(value) - p.in(to) : mean([&](const FittedDevice& one) {
+    const bool absolute = p.share || p.median > 0;
+    const double changes = sum([&](const FittedDevice& one) {
+      if (absolute) return value(one) - p.in(one.before);
       return p.in(one.before) > 0 && value(one) > 0 ? std::log(value(one) / p.in(one.before)) : 0;
     });
-    p.in(to) = p.share || p.median > 0 ? p.in(to) + change : std::clamp(p.in(to)*std::exp(change), p.low, p.high);
+    // Of kernels and launches half of the prior's variance is the device's, as of stacks half is the laboratory's.
+    const double factor = absolute ? 1 : std::exp(changes / (devices + 1));
+    p.in(to) = absolute ? std::clamp(p.in(to) + changes / devices, 0.0, p.high) : std::clamp(factor * p.in(to), p.low, p.high);
   }
-  to.efficiency.model_factor *= std::exp(mean([](const FittedDevice& one) {
+  const double common = sum([](const FittedDevice& one) {
     return std::log(one.calibration.efficiency.model_factor / one.before.efficiency.model_factor);
-  }));
+  });
+  to.efficiency.model_factor *= std::exp(common / devices);
   std::map<std::pair<std::string, std::string>, std::vector<sim::ModelCorrection>> by_model;
   for (const FittedDevice& one : from)
     for (const sim::ModelCorrection& c : one.calibration.corrections) by_model[{c.model, c.dataset}].push_back(c);

@@ -80,8 +80,9 @@ struct FittedDevice {
   sim::Device before;
   Calibration calibration;
 };
-/// A device of which only the data sheet is known, with what belongs to models and software: the others' corrections and their
-/// efficiencies over those that they had before, by geometric means; overheads and shares by arithmetic ones.
+/// A device of which only the data sheet is known, with what belongs to models and software: geometric means of the others'
+/// corrections and common factors, arithmetic ones of overheads and shares; of n others' efficiencies and launches over those
+/// that they had before n/(n + 1) of the mean logarithm.
 sim::Device transferred(sim::Device to, std::span<const FittedDevice> from);
 
 /// For each fold the indices of the measurements held back; together all of them, each once. A subject with a single batch size

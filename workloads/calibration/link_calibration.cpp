@@ -37,7 +37,7 @@ constexpr LinkParameter kLinkParameters[] = {
 };
 constexpr Eigen::Index kOverlap = 4, kBandwidths[] = {0, 2}, kContention = std::size(kLinkParameters) - 1;
 constexpr double kSlowLink = 0.1;
-constexpr double kWorkerFactorSd = 1;        // of the logarithm, of a worker's time that nobody measured
+constexpr double kWorkerFactorSd = 1;  // of the logarithm, of a worker's time that nobody measured
 // Of sim::ModelCorrection::loader_s: between 0.03 and 3 ms nine times of ten, an image being 10 ms of one core of 10 to 100.
 constexpr double kLoaderMedianS = 3e-4, kLoaderSd = 1.4, kLoaderStart = 2;
 constexpr double kTimeRepeatability = 0.01;  // of several workers' time over one's in the same campaign
@@ -50,7 +50,8 @@ std::string setting_of_pair(const Measurement& m) {
 /// One worker's time, by a factor.
 StepInputs slower(StepInputs inputs, double factor) {
   ComputeTime& c = inputs.compute;
-  for (double* part : {&c.forward_s, &c.backward_s, &c.update_s, &c.host_s, &c.overhead_s, &c.loading_s, &inputs.input_s}) *part *= factor;
+  for (double* part : {&c.forward_s, &c.backward_s, &c.update_s, &c.host_s, &c.overhead_s, &c.loading_s, &inputs.input_s})
+    *part *= factor;
   return inputs;
 }
 
@@ -113,7 +114,7 @@ class LinkFit {
     StepInputs inputs;
     std::string subject;
     double batch = 1, log_measured_s = 0;
-    Eigen::Index loader = -1;  ///< which is fitted
+    Eigen::Index loader = -1;   ///< which is fitted
     Eigen::Index setting = -1;  ///< whose worker's time is fitted; -1: it was measured
   };
   struct Found {
@@ -130,21 +131,24 @@ class LinkFit {
     return true;
   }
 
-  /// Of every model with several numbers of workers of a node.
+  /// Of every model with several numbers of workers of a node; each for itself, as slow links explain much of the same.
   void tell_loaders(Found& best) {
     std::map<std::string, std::set<int>> sizes;
     for (const Row& row : rows_)
       if (row.setting < 0) sizes[row.subject].insert(row.inputs.ring.workers_per_node);
     for (const auto& [name, of_node] : sizes) {
       if (of_node.size() < 2 || *of_node.rbegin() < 2) continue;
-      for (Row& row : rows_)
-        if (row.subject == name && row.setting < 0) row.loader = static_cast<Eigen::Index>(loaders_.size());
+      const auto give = [&](Eigen::Index loader) {
+        for (Row& row : rows_)
+          if (row.subject == name && row.setting < 0) row.loader = loader;
+      };
+      give(static_cast<Eigen::Index>(loaders_.size()));
       loaders_.push_back(name);
+      if (takes(best)) continue;
+      loaders_.pop_back();
+      give(-1);
     }
-    if (loaders_.empty() || takes(best)) return;
-    loaders_.clear();
-    for (Row& row : rows_) row.loader = -1;
-    notes_.emplace_back("no loaders are seen that share a node's CPUs: loader_s is kept");
+    if (loaders_.empty()) notes_.emplace_back("no loaders are seen that share a node's CPUs: loader_s is kept");
   }
 
   /// Of the parameters: links, loaders, settings.
@@ -221,12 +225,14 @@ class LinkFit {
     }
     for (std::size_t l = 0; l < loaders_.size(); ++l) {
       const Eigen::Index j = links_ + static_cast<Eigen::Index>(l);
-      result.loader_s[loaders_[l]] = loader_s(fitted.theta[j]);
+      const bool is_seen = fitted.sd[j] <= kDetermined * kLoaderSd;  // it never holds a step back where it is not
+      const double value_s = is_seen ? loader_s(fitted.theta[j]) : 0;
+      if (is_seen) result.loader_s[loaders_[l]] = value_s;
       result.parameters.push_back({.name = "loader_s of " + loaders_[l],
-                                   .value = loader_s(fitted.theta[j]),
+                                   .value = value_s,
                                    .relative_sd = fitted.sd[j],
                                    .prior_sd = kLoaderSd,
-                                   .determined = true});
+                                   .determined = is_seen});
     }
     for (std::size_t s = 0; s < settings_.size(); ++s)
       result.worker_factor[settings_[s]] = std::exp(fitted.theta[layout().settings() + static_cast<Eigen::Index>(s)]);
@@ -248,7 +254,7 @@ class LinkFit {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const Row& row = rows_[i];
       StepInputs inputs = row.setting < 0 ? row.inputs : slower(row.inputs, std::exp(theta[in.settings() + row.setting]));
-      if (in.loaders > 0 && row.loader >= 0) use_loaders(inputs, row.batch, loader_s(theta[in.links + row.loader]));
+      if (row.loader >= 0 && row.loader < in.loaders) use_loaders(inputs, row.batch, loader_s(theta[in.links + row.loader]));
       use_links(inputs, place);
       r[static_cast<Eigen::Index>(i)] = std::log(step_time(inputs).step_s) - row.log_measured_s;
     }

@@ -117,12 +117,14 @@ TEST_CASE("contention that rows do not tell keeps its value, and that is said", 
 }
 
 TEST_CASE("loaders that share a node's CPUs are found of the models that they hold back", "[links]") {
-  // 2 ms of all CPUs a sample: 8 x 64 x 2 ms = 1.02 s for the steps of eight workers, where one computes in half a second or less.
+  // 2 ms of all CPUs a sample: 8 x 64 x 2 ms = 1.02 s for the steps of eight workers, where one computes in half a second or
+  // less.
   Place truth = kStart;
   truth.overlap = 2;
   std::vector<Measurement> rows;
-  for (const int workers : {2, 4, 8})
-    for (const double batch : {16, 64}) rows.push_back(step("resnet50", batch, 1, workers));
+  for (const char* model : {"resnet50", "vgg16"})
+    for (const int workers : {2, 4, 8})
+      for (const double batch : {16, 64}) rows.push_back(step(model, batch, 1, workers));
   const MeasurementModel model(rows);
   Place loading = truth;
   loading.device.corrections = {{.model = "resnet50", .dataset = "imagenet", .loader_s = 2e-3}};
@@ -131,10 +133,11 @@ TEST_CASE("loaders that share a node's CPUs are found of the models that they ho
     m.step_s = model.step_s(m, loading);
     pairs.push_back({&m, model.step_s(alone(m), loading)});
   }
-  CHECK(rows.back().step_s == Approx(8 * 64 * 2e-3).epsilon(0.05));
+  CHECK(rows[5].step_s == Approx(8 * 64 * 2e-3).epsilon(0.05));
   const LinkCalibration c = calibrate_links(pairs, model, kStart);
   REQUIRE(c.loader_s.contains("resnet50/imagenet"));
   CHECK(c.loader_s.at("resnet50/imagenet") == Approx(2e-3).epsilon(0.05));
+  CHECK_FALSE(c.loader_s.contains("vgg16/imagenet"));  // its rows tell of none
   for (const ScaledOut& pair : pairs) CHECK(scaled_out_s(pair, model, c) == Approx(pair.several->step_s).epsilon(0.03));
 }
 
