@@ -15,8 +15,11 @@ const std::vector<sim::Group>& groups_of_entry(const sim::QueueJob& job) {
   return job.menu.ranked[static_cast<std::size_t>(entry)].configuration.groups;
 }
 
-/// The first multiple that is not before.
-double next_multiple(double date_s, double interval_s) { return sim::on_date_grid(std::ceil(date_s / interval_s) * interval_s); }
+/// The first multiple that is not before, on the grid of dates. The quotient of such a date may be rounded to either side.
+double next_multiple(double date_s, double interval_s) {
+  const double before = sim::on_date_grid(std::round(date_s / interval_s) * interval_s);
+  return before >= date_s ? before : sim::on_date_grid((std::round(date_s / interval_s) + 1) * interval_s);
+}
 
 bool is_multiple(double date_s, double interval_s) { return next_multiple(date_s, interval_s) == date_s; }
 
@@ -119,11 +122,14 @@ void Slurm::free_of(const sim::QueueView& view, Pass& pass) const {
 
 // priority/multifactor.
 
-/// Fair Tree with one level: users in order of their usage, the least first; those of equal usage rank alike.
-double Slurm::share_of(std::size_t user) const {
-  const double own = usage_device_s_[user];
-  const auto less = std::count_if(usage_device_s_.begin(), usage_device_s_.end(), [own](double other) { return other < own; });
-  return 1 - static_cast<double>(less) / static_cast<double>(usage_device_s_.size());
+/// Fair Tree with one level: users in order of their usage, the least first; those of equal usage rank alike. It holds until
+/// usage is reckoned anew; who came since has used nothing.
+void Slurm::rank_users() {
+  shares_.clear();
+  for (const double own : usage_device_s_) {
+    const auto less = std::count_if(usage_device_s_.begin(), usage_device_s_.end(), [own](double other) { return other < own; });
+    shares_.push_back(1 - static_cast<double>(less) / static_cast<double>(usage_device_s_.size()));
+  }
 }
 
 double Slurm::priority(const sim::QueueView& view, sim::JobSlot slot) const {
@@ -136,7 +142,8 @@ double Slurm::priority(const sim::QueueView& view, sim::JobSlot slot) const {
     const double part = std::min(1.0, static_cast<double>(group.workers) / capacity_[index(group.pool)]);
     points += p.weight_size * (p.favor_small ? 1 - part : part);
   }
-  if (p.weight_fair_share > 0) points += p.weight_fair_share * share_of(seats_[slot].user);
+  const std::size_t user = seats_[slot].user;
+  if (p.weight_fair_share > 0) points += p.weight_fair_share * (user < shares_.size() ? shares_[user] : 1);
   constexpr double kTier = 1e12;  // above all that the weights can give
   return points + (p.tiers ? kTier * job.job.priority : 0);
 }
@@ -148,6 +155,7 @@ void Slurm::reckon(const sim::QueueView& view) {
   for (double& usage : usage_device_s_) usage *= std::exp2(-(view.now_s - calculated_s_) / p.half_life_s);
   calculated_s_ = view.now_s;
   for (const sim::JobSlot slot : running_) tell(slot, view.now_s);
+  rank_users();
   next_calc_s_ = next_multiple(view.now_s + p.calc_s / 2, p.calc_s);
   std::vector<sim::JobSlot> slots;
   for (const OrderedQueue::Item& item : waiting_) slots.push_back(item.slot);

@@ -56,6 +56,16 @@ TEST_CASE("slurm: passes a second apart, and nobody passes the first in line", "
   CHECK(world.keeper.of("c").start_s == 5);
 }
 
+TEST_CASE("slurm: passes may lie apart by no whole number of seconds", "[slurm]") {
+  // a comes at 0.25 and is seen in the pass at 1.0025, b at 200 in the 200th, at 200.5, c at 3007.6 in the 3,001st, at 3008.5025.
+  World world = pool(3);
+  Slurm queue({.interval_s = 1.0025});
+  world.run({rigid("a", 0.25, 1, 1), rigid("b", 200, 1, 1), rigid("c", 3007.6, 1, 1)}, queue);
+  CHECK(world.keeper.of("a").start_s == Approx(1.0025).margin(1e-5));
+  CHECK(world.keeper.of("b").start_s == Approx(200.5).margin(1e-5));
+  CHECK(world.keeper.of("c").start_s == Approx(3008.5025).margin(1e-5));
+}
+
 TEST_CASE("slurm: who overtakes must let go of what is reserved, on the devices that are reserved", "[slurm]") {
   // 4 GPUs, by number. a has 0 1 until 100, b 2 until 10 by its limit, and 3 is free. c wants 2: 2 and 3 from 10 on. d (1 GPU)
   // would run until 9 and starts on 3; e would until 12 and does not, though it starts at 10 + 5 = 15, when c is done.
@@ -116,6 +126,15 @@ TEST_CASE("slurm: of small jobs first, and of users those who have used least", 
              by_share);
   CHECK(second.keeper.of("bob-1").start_s == 7);
   CHECK(second.keeper.of("ann-2").start_s == 17);
+
+  // The same, reckoned every 50 s: what ann has used by 9 and 10 counts at 50. Until then their jobs go by arrival.
+  World third = pool(1);
+  Slurm seldom({.weight_fair_share = 1, .calc_s = 50});
+  third.run({of_user(rigid("ann-1", 0, 1, 7), "ann"), of_user(rigid("cat-1", 1, 1, 10), "cat"),
+             of_user(rigid("ann-2", 9, 1, 10), "ann"), of_user(rigid("bob-1", 10, 1, 10), "bob")},
+            seldom);
+  CHECK(third.keeper.of("ann-2").start_s == 17);
+  CHECK(third.keeper.of("bob-1").start_s == 27);
 }
 
 TEST_CASE("slurm: every job ends, and no plan delays the first in line", "[slurm]") {
