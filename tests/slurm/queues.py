@@ -48,7 +48,7 @@ SETTINGS = {
                 'PreemptMode=REQUEUE', {'name': 'slurm-preempt', 'requeue_s': 41}),
 }
 SCHEDULER = 'SchedulerParameters=sched_interval=1,batch_sched_delay=0,sched_min_interval=100000,bf_interval=1,bf_resolution=1,bf_max_job_test=1000'
-PHASES = 10  # of the controller's passes, which drift: the replay's figure is the mean over so many
+PHASES = 10  # of the controller's passes, which drift through the second: the replay's figure is the mean over so many
 ACCOUNTS = ['ann', 'bob', 'cat', 'dan']  # of whom the first submits half of the jobs, the next half of the rest, ...
 STUDENT_95 = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26]  # 97.5 % of t with 1, 2, ... degrees of freedom
 
@@ -217,15 +217,16 @@ class Slurm:
                 yield line[1:24], line[26:].rstrip()
 
     def controller(self):
-        """When it began, and how far its passes and its plans of backfill lie apart, in seconds."""
-        dates = {'slurmctld version': [], 'Running job scheduler for full': [], '_attempt_backfill: beginning': []}
+        """When it began (to reckon usage), and how far its passes and its plans of backfill lie apart, in seconds."""
+        dates = {'slurmctld version': [], 'MULTIFACTOR plugin loaded': [], 'Running job scheduler for full': [],
+                 '_attempt_backfill: beginning': []}
         for date, text in self.log():
             for mark, found in dates.items():
                 if mark in text:
                     found.append(seconds(date))
-        began, passes, plans = dates.values()
+        began, reckoned, passes, plans = dates.values()
         apart = [(found[-1] - found[0]) / (len(found) - 1) if len(found) > 1 else 1 for found in (passes, plans)]
-        return {'began_s': began[0], 'pass_s': apart[0], 'plan_s': apart[1]}
+        return {'began_s': (reckoned or began)[0], 'pass_s': apart[0], 'plan_s': apart[1]}
 
     def stop(self):
         for daemon in reversed(self.daemons):
@@ -300,8 +301,9 @@ def held_against(setting, seed, result, arguments, folder):
     scenario = {'name': name, 'cluster': {'pools': [{'name': 'nodes', 'instance': 'p3.2xlarge', 'nodes': arguments.nodes}]},
                 'jobs': [{'trace': str(trace), 'keep_origin': True}], 'output': {'report': False},
                 'policies': [{'name': setting, 'queue': queue}]}
-    if setting == 'preempt':  # a requeued job begins anew
+    if setting == 'preempt':  # a requeued job begins anew, its limit too, which sched/builtin does not plan with; here it is for all runs
         scenario['checkpoint'] = {'preemption': 'lose'}
+        rows = [{**row, 'walltime_s': ''} for row in rows]
     path = folder / f'{name}.json'
     path.write_text(json.dumps(scenario, indent=2))
     for phase in range(PHASES):  # dates from the controller's start on, as it reckons usage
