@@ -44,6 +44,7 @@ void Slurm::settle(const sim::QueueView& view, sim::JobSlot slot) {
     if (waiting_.contains(slot) || later_.contains(slot)) return;
     const bool stopped = std::find(running_.begin(), running_.end(), slot) != running_.end();
     std::erase(running_, slot);
+    look_now_ = look_now_ || stopped;
     seat = {.groups = groups_of_entry(job), .user = user};
     if (stopped && parameters_.requeue_s > 0)
       later_.put(slot, sim::on_date_grid(view.now_s + parameters_.requeue_s), job.number);
@@ -245,7 +246,8 @@ void Slurm::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   read(view);
   const bool ages = parameters_.weight_fair_share > 0 || parameters_.weight_age > 0;
   if (ages) reckon(view);
-  const bool main_due = changed_ && view.now_s > passed_s_ && is_multiple(view.now_s, parameters_.interval_s);
+  // Once the nodes of a job that was stopped are free, the controller looks at once.
+  const bool main_due = look_now_ || (changed_ && view.now_s > passed_s_ && is_multiple(view.now_s, parameters_.interval_s));
   if (planned_s_ <= view.now_s) backfill_due_ = true;
   const bool plan_due = parameters_.backfill && backfill_due_ && view.now_s > backfilled_s_ &&
                         is_multiple(view.now_s, parameters_.backfill_interval_s);
@@ -254,7 +256,7 @@ void Slurm::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
     free_of(view, pass);
     if (main_due) main_pass(view, pass, answer);
     if (plan_due) backfill_pass(view, pass, answer);
-    if (main_due) changed_ = false;
+    if (main_due) changed_ = look_now_ = false;
     if (main_due) passed_s_ = view.now_s;
     if (plan_due) backfill_due_ = false;
     if (plan_due) backfilled_s_ = view.now_s;

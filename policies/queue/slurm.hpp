@@ -92,6 +92,7 @@ class Slurm final : public sim::Queue {
   std::vector<double> usage_device_s_;        // by user, decayed
   std::vector<double> shares_;                // by user, when last reckoned
   bool changed_ = false;                      // since the last pass
+  bool look_now_ = false;                     // a job that was stopped has let go since
   bool backfill_due_ = false;                 // something has changed since the last plan
   double planned_s_ = sim::kNever;            // the first date at which the last plan starts somebody
   double passed_s_ = -1, backfilled_s_ = -1;  // the last pass, the last plan

@@ -29,6 +29,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 # Of each setting: what slurm.conf has, and our preset with the same settings. Waits have no other cause here than the queue: no job
@@ -53,14 +54,19 @@ ACCOUNTS = ['ann', 'bob', 'cat', 'dan']  # of whom the first submits half of the
 STUDENT_95 = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26]  # 97.5 % of t with 1, 2, ... degrees of freedom
 
 
+PORTS = iter(random.Random(os.getpid()).sample(range(10000, 32000), 20000))  # below those that the kernel gives to connections
+PORTS_LOCK = threading.Lock()
+
+
 def free_ports(count):
-    found, held = [], []
-    while len(found) < count:
-        held.append(socket.socket())
-        held[-1].bind(('127.0.0.1', 0))
-        found.append(held[-1].getsockname()[1])
-    for one in held:
-        one.close()
+    """Each is given out once, whatever the daemon that it is for has done by now."""
+    found = []
+    with PORTS_LOCK:
+        while len(found) < count:
+            port = next(PORTS)
+            with socket.socket() as tried:
+                if tried.connect_ex(('127.0.0.1', port)) != 0:
+                    found.append(port)
     return found
 
 
