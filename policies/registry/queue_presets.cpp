@@ -112,9 +112,7 @@ std::vector<Preset> presets() {
        "preempt/partition_prio with PreemptMode=REQUEUE, sched/builtin: a job's priority is its PriorityTier, what was stopped "
        "may "
        "start again after cred_expire",
-       "what a stopped job loses is the scenario's `checkpoint`; its limit counts over all its runs, there from the last start; "
-       "who "
-       "stopped others starts in the next pass, there as soon as their nodes are free"},
+       "what a stopped job loses is the scenario's `checkpoint`; its limit counts over all its runs, there from the last start"},
       {"themis-like",
        "finish-time-fairness",
        {},
