@@ -1,6 +1,7 @@
 #include "policies/queue/elastic.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <queue>
 
@@ -23,8 +24,8 @@ struct Change {
 
 class Allocation {
  public:
-  Allocation(const std::vector<int>& capacity, ElasticGain gain)
-      : capacity_(capacity), left_(capacity), gain_(gain), closed_(capacity.size()) {}
+  Allocation(const std::vector<int>& capacity, ElasticGain gain, double power)
+      : capacity_(capacity), left_(capacity), gain_(gain), power_(power), closed_(capacity.size()) {}
 
   /// One that keeps what it has whatever the others get.
   void keep(int pool, int devices) {
@@ -132,6 +133,11 @@ class Allocation {
     return fair->remaining_s;
   }
 
+  double value(const Job& job, const ElasticChoice& now, const ElasticChoice& next) const {
+    if (power_ == 1) return (now.remaining_s - next.remaining_s) * job.worth;
+    return std::pow(now.remaining_s * job.worth, power_) - std::pow(next.remaining_s * job.worth, power_);
+  }
+
   void offer(std::size_t j) {
     Job& job = jobs_[j];
     job.offers.clear();
@@ -143,7 +149,7 @@ class Allocation {
       const ElasticChoice& next = of(j, c);
       const double saved_s = now.remaining_s - next.remaining_s;
       constexpr double kNoMore = 1e-9;  // a change that takes nothing more comes before all that do
-      if (saved_s > 0) job.offers.push_back({saved_s * job.worth / std::max(kNoMore, size(next) - now_size), j, c});
+      if (saved_s > 0) job.offers.push_back({value(job, now, next) / std::max(kNoMore, size(next) - now_size), j, c});
     }
     offer_next(j);
   }
@@ -170,6 +176,7 @@ class Allocation {
   const std::vector<int>& capacity_;
   std::vector<int> left_;
   ElasticGain gain_;
+  double power_;
   std::vector<char> closed_;  // by pool: to those who wait
   std::vector<Job> jobs_;
   std::ptrdiff_t kept_ = 0, running_ = 0;
@@ -179,8 +186,8 @@ class Allocation {
 }  // namespace
 
 std::vector<int> elastic_allocation(const std::vector<ElasticJob>& jobs, const std::vector<int>& capacity, ElasticGain gain,
-                                    double switch_s) {
-  Allocation allocation(capacity, gain);
+                                    double switch_s, double power) {
+  Allocation allocation(capacity, gain, power);
   for (const ElasticJob& job : jobs) allocation.add(job);
   allocation.grow();
   allocation.stay(switch_s);
@@ -238,7 +245,7 @@ void Elastic::round(const sim::QueueView& view) {
     }
   }
   if (bids.empty() && plan_.unplanned().empty()) return;  // nobody could change
-  Allocation allocation(capacity, parameters_.gain);
+  Allocation allocation(capacity, parameters_.gain, parameters_.power);
   for (const OrderedQueue::Item& item : plan_.planned())
     if (const std::vector<ElasticChoice>& menu = menus_[item.slot]; menu.size() == 1 && menu[0].entry == plan_.of(item.slot))
       allocation.keep(menu[0].pool, menu[0].devices);

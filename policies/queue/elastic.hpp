@@ -13,8 +13,8 @@ namespace rehearse::policies {
 
 /// What a change of choice is worth, r being predicted remaining seconds.
 enum class ElasticGain : std::uint8_t {
-  speedup,  ///< (r - r') / r_fair: what the mean of 1/speedup falls by. Pollux' fitness at p = -1 (Qiao et al., OSDI 2021,
-            ///< section 4.2)
+  speedup,  ///< (r^p - r'^p) / r_fair^p: what the mean of speedup^-p falls by. Pollux' fitness at its p = -1 (Qiao et al.,
+            ///< OSDI 2021, section 4.2), Sia's objective at its p = -0.5 (Jayaram Subramanya et al., SOSP 2023, section 3.4)
   seconds,  ///< r - r': Optimus (Peng et al., EuroSys 2018, section 4.1)
 };
 
@@ -33,9 +33,9 @@ struct ElasticJob {
 
 /// Index of the choice of each job, -1: none. `capacity`: devices of each pool. Jobs come in order, those that
 /// run before those that wait: one that nothing is left for keeps those behind it out of its pools. A job keeps its current
-/// choice, if that fits in the end, unless another one saves more than `switch_s`.
+/// choice, if that fits in the end, unless another one saves more than `switch_s`. `power`: p of speedup.
 std::vector<int> elastic_allocation(const std::vector<ElasticJob>& jobs, const std::vector<int>& capacity, ElasticGain gain,
-                                    double switch_s);
+                                    double switch_s, double power = 1);
 
 // Elastic jobs: in each round all devices are given out anew by marginal gains over the entries of the jobs' menus
 // (elastic_allocation), whose predicted times say how fast a job progresses: throughput times statistical efficiency.
@@ -45,6 +45,7 @@ std::vector<int> elastic_allocation(const std::vector<ElasticJob>& jobs, const s
 struct ElasticParameters {
   ElasticGain gain = ElasticGain::speedup;
   double round_s = 60;   ///< the papers': 60 for Pollux, 600 for Optimus
+  double power = 1;      ///< of speed-ups
   double switch_s = 40;  ///< that a change must save: about what a checkpoint and a start take
 };
 

@@ -15,14 +15,18 @@ const std::vector<sim::Group>& groups_of_entry(const sim::QueueJob& job) {
   return job.menu.ranked[static_cast<std::size_t>(entry)].configuration.groups;
 }
 
-/// The first multiple that is not before.
-double next_multiple(double date_s, double interval_s) { return sim::on_date_grid(std::ceil(date_s / interval_s) * interval_s); }
+/// The first multiple that is not before, on the grid of dates. The quotient of such a date may be rounded to either side.
+double next_multiple(double date_s, double interval_s) {
+  const double before = sim::on_date_grid(std::round(date_s / interval_s) * interval_s);
+  return before >= date_s ? before : sim::on_date_grid((std::round(date_s / interval_s) + 1) * interval_s);
+}
 
 bool is_multiple(double date_s, double interval_s) { return next_multiple(date_s, interval_s) == date_s; }
 
 }  // namespace
 
-/// Counts what it has used so far.
+/// Counts what it has used so far. Only jobs that run when usage is reckoned are counted: the controller's log of 22.05 shows
+/// that what a job uses between the last reckoning and its end is charged to nobody.
 void Slurm::tell(sim::JobSlot slot, double now_s) {
   Seat& seat = seats_[slot];
   usage_device_s_[seat.user] += seat.groups.front().workers * (now_s - seat.told_s);
@@ -39,8 +43,8 @@ void Slurm::settle(const sim::QueueView& view, sim::JobSlot slot) {
   if (job.service.state == sim::JobState::queued) {
     if (waiting_.contains(slot) || later_.contains(slot)) return;
     const bool stopped = std::find(running_.begin(), running_.end(), slot) != running_.end();
-    if (stopped) tell(slot, view.now_s);
     std::erase(running_, slot);
+    look_now_ = look_now_ || stopped;
     seat = {.groups = groups_of_entry(job), .user = user};
     if (stopped && parameters_.requeue_s > 0)
       later_.put(slot, sim::on_date_grid(view.now_s + parameters_.requeue_s), job.number);
@@ -53,7 +57,6 @@ void Slurm::settle(const sim::QueueView& view, sim::JobSlot slot) {
   later_.remove(slot);
   if (std::find(running_.begin(), running_.end(), slot) != running_.end()) {
     if (seat.groups == groups) return;
-    tell(slot, view.now_s);
     std::erase(running_, slot);
   }
   seat.user = user;
@@ -76,7 +79,6 @@ void Slurm::read(const sim::QueueView& view) {
   for (const sim::JobSlot slot : view.ended) {
     waiting_.remove(slot);
     later_.remove(slot);
-    if (std::find(running_.begin(), running_.end(), slot) != running_.end()) tell(slot, view.now_s);
     std::erase(running_, slot);
     seats_[slot] = {};
     changed_ = backfill_due_ = true;
@@ -119,11 +121,14 @@ void Slurm::free_of(const sim::QueueView& view, Pass& pass) const {
 
 // priority/multifactor.
 
-/// Fair Tree with one level: users in order of their usage, the least first; those of equal usage rank alike.
-double Slurm::share_of(std::size_t user) const {
-  const double own = usage_device_s_[user];
-  const auto less = std::count_if(usage_device_s_.begin(), usage_device_s_.end(), [own](double other) { return other < own; });
-  return 1 - static_cast<double>(less) / static_cast<double>(usage_device_s_.size());
+/// Fair Tree with one level: users in order of their usage, the least first; those of equal usage rank alike. It holds until
+/// usage is reckoned anew; who came since has used nothing.
+void Slurm::rank_users() {
+  shares_.clear();
+  for (const double own : usage_device_s_) {
+    const auto less = std::count_if(usage_device_s_.begin(), usage_device_s_.end(), [own](double other) { return other < own; });
+    shares_.push_back(1 - static_cast<double>(less) / static_cast<double>(usage_device_s_.size()));
+  }
 }
 
 double Slurm::priority(const sim::QueueView& view, sim::JobSlot slot) const {
@@ -136,7 +141,8 @@ double Slurm::priority(const sim::QueueView& view, sim::JobSlot slot) const {
     const double part = std::min(1.0, static_cast<double>(group.workers) / capacity_[index(group.pool)]);
     points += p.weight_size * (p.favor_small ? 1 - part : part);
   }
-  if (p.weight_fair_share > 0) points += p.weight_fair_share * share_of(seats_[slot].user);
+  const std::size_t user = seats_[slot].user;
+  if (p.weight_fair_share > 0) points += p.weight_fair_share * (user < shares_.size() ? shares_[user] : 1);
   constexpr double kTier = 1e12;  // above all that the weights can give
   return points + (p.tiers ? kTier * job.job.priority : 0);
 }
@@ -148,6 +154,7 @@ void Slurm::reckon(const sim::QueueView& view) {
   for (double& usage : usage_device_s_) usage *= std::exp2(-(view.now_s - calculated_s_) / p.half_life_s);
   calculated_s_ = view.now_s;
   for (const sim::JobSlot slot : running_) tell(slot, view.now_s);
+  rank_users();
   next_calc_s_ = next_multiple(view.now_s + p.calc_s / 2, p.calc_s);
   std::vector<sim::JobSlot> slots;
   for (const OrderedQueue::Item& item : waiting_) slots.push_back(item.slot);
@@ -239,7 +246,8 @@ void Slurm::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   read(view);
   const bool ages = parameters_.weight_fair_share > 0 || parameters_.weight_age > 0;
   if (ages) reckon(view);
-  const bool main_due = changed_ && view.now_s > passed_s_ && is_multiple(view.now_s, parameters_.interval_s);
+  // Once the nodes of a job that was stopped are free, the controller looks at once.
+  const bool main_due = look_now_ || (changed_ && view.now_s > passed_s_ && is_multiple(view.now_s, parameters_.interval_s));
   if (planned_s_ <= view.now_s) backfill_due_ = true;
   const bool plan_due = parameters_.backfill && backfill_due_ && view.now_s > backfilled_s_ &&
                         is_multiple(view.now_s, parameters_.backfill_interval_s);
@@ -248,7 +256,7 @@ void Slurm::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
     free_of(view, pass);
     if (main_due) main_pass(view, pass, answer);
     if (plan_due) backfill_pass(view, pass, answer);
-    if (main_due) changed_ = false;
+    if (main_due) changed_ = look_now_ = false;
     if (main_due) passed_s_ = view.now_s;
     if (plan_due) backfill_due_ = false;
     if (plan_due) backfilled_s_ = view.now_s;

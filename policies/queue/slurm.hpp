@@ -71,7 +71,7 @@ class Slurm final : public sim::Queue {
   void free_of(const sim::QueueView& view, Pass& pass) const;
   double priority(const sim::QueueView& view, sim::JobSlot slot) const;
   void reckon(const sim::QueueView& view);
-  double share_of(std::size_t user) const;
+  void rank_users();
   bool start(const sim::QueueView& view, sim::JobSlot slot, Pass& pass, sim::QueueAnswer& answer);
   void main_pass(const sim::QueueView& view, Pass& pass, sim::QueueAnswer& answer);
   void preempt_for(const sim::QueueView& view, sim::JobSlot slot, const Pass& pass, sim::QueueAnswer& answer);
@@ -90,7 +90,9 @@ class Slurm final : public sim::Queue {
   std::vector<sim::JobSlot> running_;  // in order of their starts
   std::map<std::string, std::size_t> users_;
   std::vector<double> usage_device_s_;        // by user, decayed
+  std::vector<double> shares_;                // by user, when last reckoned
   bool changed_ = false;                      // since the last pass
+  bool look_now_ = false;                     // a job that was stopped has let go since
   bool backfill_due_ = false;                 // something has changed since the last plan
   double planned_s_ = sim::kNever;            // the first date at which the last plan starts somebody
   double passed_s_ = -1, backfilled_s_ = -1;  // the last pass, the last plan

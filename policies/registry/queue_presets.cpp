@@ -112,7 +112,7 @@ std::vector<Preset> presets() {
        "preempt/partition_prio with PreemptMode=REQUEUE, sched/builtin: a job's priority is its PriorityTier, what was stopped "
        "may "
        "start again after cred_expire",
-       "what a stopped job loses is the scenario's `checkpoint`"},
+       "what a stopped job loses is the scenario's `checkpoint`; its limit counts over all its runs, there from the last start"},
       {"themis-like",
        "finish-time-fairness",
        {},
@@ -154,7 +154,9 @@ std::vector<Preset> presets() {
        {{"heterogeneity", text("agnostic")}, {"round_s", 60.0}},
        "Xiao et al., Gandiva, OSDI 2018",
        "time slices of a minute: in each, devices go to the jobs that have had the least of their equal part",
-       "no packing of two jobs on a GPU, no growing and shrinking, no migration; slices need not come in turn"},
+       "no packing of two jobs on a GPU, no growing and shrinking, no migration; slices need not come in turn; on "
+       "ElasticFlow's trace 93 deadlines are kept, in ElasticFlow's simulator 47: its Gandiva slices among jobs of one size, on "
+       "nodes set aside for that size"},
       {"elasticflow-edf",
        "elastic-edf",
        {{"size", text("largest")}},
@@ -174,6 +176,14 @@ std::vector<Preset> presets() {
        "Qiao et al., Pollux, OSDI 2021",
        "rounds of 60 s, mean of 1/speedup",
        "marginal gains over the menus' sizes instead of a genetic search over placements; batches stay those of the menu"},
+      {"sia-like",
+       "goodput",
+       {{"round_s", 60.0}, {"power", 0.5}},
+       "Jayaram Subramanya et al., Sia, SOSP 2023",
+       "rounds of 60 s, numbers and kinds of devices of each job together, mean of speedup^-0.5",
+       "marginal gains over the menus' entries instead of an integer programme; no price of a change but `switch_s`; speeds are "
+       "the "
+       "menu's, not learned from a minute on each kind; nobody who runs is stopped"},
       {"optimus-like",
        "optimus",
        {{"round_s", 600.0}},

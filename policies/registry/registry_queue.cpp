@@ -210,15 +210,20 @@ ParameterDeclaration whole_seconds(std::string name, double fallback, std::strin
   return {.name = std::move(name), .fallback = fallback, .help = std::move(help), .low = 1, .high = 1e9, .whole = true};
 }
 
+/// Of a loop: set in whole seconds, and measured a little longer.
+ParameterDeclaration seconds_between(std::string name, double fallback, std::string help) {
+  return {.name = std::move(name), .fallback = fallback, .help = std::move(help), .low = 0.001, .high = 1e9};
+}
+
 ParameterDeclaration weight_parameter(std::string name, std::string help) {
   return {.name = std::move(name), .fallback = 0.0, .help = std::move(help), .low = 0, .high = 1e9};
 }
 
 Declared slurm_parameters() {
   return {
-      whole_seconds("interval_s", 1, "between two passes through the queue: what has changed is looked at then"),
+      seconds_between("interval_s", 1, "between two passes through the queue: what has changed is looked at then"),
       {.name = "backfill", .fallback = false, .help = "sched/backfill beside the passes, not sched/builtin alone"},
-      whole_seconds("backfill_interval_s", 30, "bf_interval: between two plans"),
+      seconds_between("backfill_interval_s", 30, "bf_interval: between two plans"),
       whole_seconds("resolution_s", 60, "bf_resolution: reservations begin and end on its multiples"),
       whole_seconds("window_s", 86400, "bf_window: nothing is planned beyond"),
       {.name = "precision_s",
@@ -353,14 +358,20 @@ QueueEntry user_shares_entry(std::string name, std::string help, bool preempt) {
 
 template <ElasticGain gain>
 QueueEntry elastic_entry(std::string name, std::string help, double round_s) {
+  constexpr bool by_speedup = gain == ElasticGain::speedup;
   const auto make = [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
-    return std::make_unique<Elastic>(
-        ElasticParameters{.gain = gain, .round_s = p.number("round_s"), .switch_s = p.number("switch_s")});
+    return std::make_unique<Elastic>(ElasticParameters{.gain = gain,
+                                                       .round_s = p.number("round_s"),
+                                                       .power = by_speedup ? p.number("power") : 1,
+                                                       .switch_s = p.number("switch_s")});
   };
+  Declared parameters{seconds_parameter("round_s", round_s, "how often devices are given out anew", 1),
+                      seconds_parameter("switch_s", 40, "that another configuration must save", 0)};
+  if (by_speedup)
+    parameters.push_back(
+        {.name = "power", .fallback = 1.0, .help = "p of the mean of speedup^-p that is made small", .low = 0.01, .high = 1});
   // Jobs of one configuration, which cannot be resized, it leaves running.
-  return queue_entry(std::move(name), std::move(help), make,
-                     {seconds_parameter("round_s", round_s, "how often devices are given out anew", 1),
-                      seconds_parameter("switch_s", 40, "that another configuration must save", 0)});
+  return queue_entry(std::move(name), std::move(help), make, std::move(parameters));
 }
 
 QueueEntry elastic_admission_entry() {

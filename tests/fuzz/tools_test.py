@@ -333,6 +333,25 @@ class GeneratorTest(unittest.TestCase):
         self.assertEqual(refused, [])
 
 
+class DisciplinesTest(unittest.TestCase):
+    def test_books_hold_under_every_discipline_and_preset(self):
+        """The same generated jobs, clusters and failures under each queue that the program lists."""
+        schema, registry = default_schema(), Registry(PROGRAM)
+        queues = registry.strategies["queue"]
+        self.assertTrue({"slurm-multifactor", "tiresias-dlas", "gandiva-like"} <= set(queues))
+        program = Program(PROGRAM, Limits(wall_s=600, cpu_s=200))
+        for seed in (2, 3, 4):
+            scenario, files = generate(schema, registry, seed)
+            scenario.pop("baseline", None)
+            scenario.update(repetitions=1, policies=[{"name": queue, "configure": "manual", "queue": queue} for queue in queues])
+            with self.subTest(seed=seed), tempfile.TemporaryDirectory() as folder:
+                ended = program("run", write(folder, scenario, files), "--out", os.path.join(folder, "results"), cwd=folder)
+                self.assertEqual(ended.status, OK, ended.text)
+                self.assertEqual(books.mistakes(os.path.join(folder, "results"), folder), [])
+                with open(os.path.join(folder, "results", "jobs.csv"), encoding="utf-8") as file:
+                    self.assertEqual({row["policy"] for row in csv.DictReader(file)}, set(queues))
+
+
 class MutatorTest(unittest.TestCase):
     def test_mutants_differ_and_leave_the_scenario_alone(self):
         schema, before = default_schema(), copy.deepcopy(SCENARIO)

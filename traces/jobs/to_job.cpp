@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -192,6 +193,28 @@ std::size_t count_lines(const std::string& path) {
 
 }  // namespace
 
+namespace {
+
+/// Rigid jobs that no schedule can end as soon as the file would without waiting, though no device ever idled: said in a note.
+void tell_overload(const ClusterLimits& cluster, JobList& list) {
+  const double devices = std::accumulate(cluster.pool_gpus.begin(), cluster.pool_gpus.end(), 0.0);
+  double work_device_s = 0, begin_s = sim::kNever, end_s = 0;
+  for (const sim::Job& job : list.jobs) {
+    if (job.work != sim::Work::rigid) continue;
+    work_device_s += job.gpus * job.gpu_fraction * job.duration_s;
+    begin_s = std::min(begin_s, job.submit_s);
+    end_s = std::max(end_s, job.submit_s + job.duration_s);
+  }
+  const double part = work_device_s / (devices * (end_s - begin_s));
+  if (devices > 0 && part > 1)
+    list.report.notes.push_back(fmt::format(
+        "above capacity: rigid jobs are {:.4g} times the work of the cluster's {:.0f} devices from the first submission to the "
+        "last end, if nobody waited",
+        part, devices));
+}
+
+}  // namespace
+
 JobList read_trace(std::string_view format, const std::string& path, const TraceOptions& options,
                    workloads::ProfileTable& profiles) {
   const TraceReaderEntry& entry = trace_reader(format);
@@ -211,6 +234,7 @@ JobList read_trace(std::string_view format, const std::string& path, const Trace
   list.report.sha256 = sim::sha256_of_file(path);
   if (list.jobs.empty()) refuse_all(list.report);
   finish(list, options.keep_origin);
+  tell_overload(options.cluster, list);
   return list;
 }
 

@@ -59,6 +59,15 @@ TEST_CASE("elastic: seconds favour long jobs, speed-ups do not") {
   CHECK(elastic_allocation(jobs, {3}, ElasticGain::speedup, 0) == std::vector<int>{0, 1});
 }
 
+TEST_CASE("elastic: a smaller power of speed-ups leaves more to who is well off") {
+  // Four devices; with its part of two the slow job takes 62 s, the quick one 40. Each begins with one, and the quick one's
+  // second comes first. For the fourth the mean of 1/speedup falls by 100/62 - 1 = 0.61 or 1 - 20/40 = 0.5, that of its root by
+  // 1.270 - 1 = 0.270 or 1 - 0.707 = 0.293.
+  const std::vector<ElasticJob> jobs{job_of({{1, 100}, {2, 62}}), job_of({{1, 100}, {2, 40}, {3, 20}})};
+  CHECK(elastic_allocation(jobs, {4}, ElasticGain::speedup, 0) == std::vector<int>{1, 1});
+  CHECK(elastic_allocation(jobs, {4}, ElasticGain::speedup, 0, 0.5) == std::vector<int>{0, 2});
+}
+
 TEST_CASE("elastic: who gains little stays, who must makes room") {
   // Alone, the job would save 10 s by 4 devices instead of 2.
   const ElasticJob runs = job_of({{1, 80}, {2, 50}, {4, 40}}, 1);

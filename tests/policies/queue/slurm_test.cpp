@@ -56,6 +56,16 @@ TEST_CASE("slurm: passes a second apart, and nobody passes the first in line", "
   CHECK(world.keeper.of("c").start_s == 5);
 }
 
+TEST_CASE("slurm: passes may lie apart by no whole number of seconds", "[slurm]") {
+  // a comes at 0.25 and is seen in the pass at 1.0025, b at 200 in the 200th, at 200.5, c at 3007.6 in the 3,001st, at 3008.5025.
+  World world = pool(3);
+  Slurm queue({.interval_s = 1.0025});
+  world.run({rigid("a", 0.25, 1, 1), rigid("b", 200, 1, 1), rigid("c", 3007.6, 1, 1)}, queue);
+  CHECK(world.keeper.of("a").start_s == Approx(1.0025).margin(1e-5));
+  CHECK(world.keeper.of("b").start_s == Approx(200.5).margin(1e-5));
+  CHECK(world.keeper.of("c").start_s == Approx(3008.5025).margin(1e-5));
+}
+
 TEST_CASE("slurm: who overtakes must let go of what is reserved, on the devices that are reserved", "[slurm]") {
   // 4 GPUs, by number. a has 0 1 until 100, b 2 until 10 by its limit, and 3 is free. c wants 2: 2 and 3 from 10 on. d (1 GPU)
   // would run until 9 and starts on 3; e would until 12 and does not, though it starts at 10 + 5 = 15, when c is done.
@@ -85,15 +95,15 @@ TEST_CASE("slurm: ends that lie together are expected together, so that a reserv
 
 TEST_CASE("slurm: smaller tiers give way, those of the fewest devices first, and come back after a delay", "[slurm]") {
   // 4 GPUs: big (2), small (1) and other (1) run. urgent wants 1 at 5: small, of the fewest and the first of these, is stopped;
-  // urgent starts in the pass at 6, runs until 8. small may start again 20 s after it was stopped, at 25, and begins
-  // anew: 25..125.
+  // urgent starts as soon as it has let go, at once, and runs until 7. small may start again 20 s after it was stopped, at 25,
+  // and begins anew: 25..125.
   World world = pool(4);
   Slurm queue({.tiers = true, .preempt = true, .requeue_s = 20});
   world.checkpoints.preemption = Preemption::lose;
   world.run({tiered(rigid("big", 0, 2, 100), 1), tiered(rigid("small", 0, 1, 100), 1), tiered(rigid("other", 0, 1, 100), 1),
              tiered(rigid("urgent", 5, 1, 2), 2)},
             queue);
-  CHECK(world.keeper.of("urgent").start_s == 6);
+  CHECK(world.keeper.of("urgent").start_s == 5);
   CHECK(world.keeper.of("big").preemptions == 0);
   CHECK(world.keeper.of("small").preemptions == 1);
   CHECK(world.keeper.of("small").end_s == 125);
@@ -116,6 +126,25 @@ TEST_CASE("slurm: of small jobs first, and of users those who have used least", 
              by_share);
   CHECK(second.keeper.of("bob-1").start_s == 7);
   CHECK(second.keeper.of("ann-2").start_s == 17);
+
+  // The same, reckoned every 50 s: what ann has used by 9 and 10 counts at 50. Until then their jobs go by arrival.
+  World third = pool(1);
+  Slurm seldom({.weight_fair_share = 1, .calc_s = 50});
+  third.run({of_user(rigid("ann-1", 0, 1, 7), "ann"), of_user(rigid("cat-1", 1, 1, 10), "cat"),
+             of_user(rigid("ann-2", 9, 1, 10), "ann"), of_user(rigid("bob-1", 10, 1, 10), "bob")},
+            seldom);
+  CHECK(third.keeper.of("ann-2").start_s == 17);
+  CHECK(third.keeper.of("bob-1").start_s == 27);
+
+  // Reckoned at 0 and at 5: ann's first, which runs 0..4, is charged nothing, bob's, 4..7, a second. So ann's second, the last
+  // to come, is before bob's.
+  World fourth = pool(1);
+  Slurm while_running({.weight_fair_share = 1, .calc_s = 5});
+  fourth.run({of_user(rigid("ann-1", 0, 1, 4), "ann"), of_user(rigid("bob-1", 1, 1, 3), "bob"),
+              of_user(rigid("bob-2", 2, 1, 10), "bob"), of_user(rigid("ann-2", 3, 1, 10), "ann")},
+             while_running);
+  CHECK(fourth.keeper.of("ann-2").start_s == 7);
+  CHECK(fourth.keeper.of("bob-2").start_s == 17);
 }
 
 TEST_CASE("slurm: every job ends, and no plan delays the first in line", "[slurm]") {

@@ -94,6 +94,23 @@ TEST_CASE("jobs of a native trace wait for rows before and behind them; those th
                           Contains("alone,3,1,60,too-large\n") && Contains("other,4,1,60,\n"));
 }
 
+TEST_CASE("a replay above the cluster's capacity is told") {
+  // 12 devices. Three jobs of 4 for 60 s are all that they can do in 60 s; with a fourth it is 4/3 of that. Half of a job's
+  // devices, or a cluster that is not known, and nothing is said.
+  const auto notes = [](const std::string& rows, const traces::ClusterLimits& cluster) {
+    const TraceFile file("job_id,submit_s,gpus,duration_s\n" + rows);
+    workloads::ProfileTable profiles;
+    return traces::read_trace("native", file.path(), {.cluster = cluster}, profiles).report.notes;
+  };
+  const std::string three = "a,0,4,60\nb,0,4,60\nc,0,4,60\n";
+  CHECK(notes(three, kCluster).empty());
+  CHECK(notes(three + "d,0,4,60\n", {}).empty());
+  CHECK(notes(three + "d,20,4,60\n", kCluster).empty());  // 960 of 12 x 80
+  CHECK(notes(three + "d,0,4,60\n", kCluster) ==
+        std::vector<std::string>{"above capacity: rigid jobs are 1.333 times the work of the cluster's 12 devices from the first "
+                                 "submission to the last end, if nobody waited"});
+}
+
 TEST_CASE("other people's traces are compared with the cluster too") {
   const TraceFile file(
       "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
