@@ -30,13 +30,33 @@ ActiveProbes::ActiveProbes(std::vector<ProbeCandidate> candidates, const PastRun
   if (recipe.epochs > 0) rows_.push_back({recipe, -kUnbounded});
 }
 
+std::optional<PastRun> ActiveProbes::Row::read_by(double at_s) const {
+  if (training == 0 || at_s >= known_s || at_s <= begin_s) return std::nullopt;
+  const double read = before + std::floor((at_s - begin_s) / (known_s - begin_s) * (run.epochs - before));
+  if (read < before + 1 || read >= run.epochs) return std::nullopt;
+  PastRun part = run;
+  part.curve.resize(static_cast<std::size_t>(read));
+  part.accuracy = part.curve.back();
+  part.time_s *= read / run.epochs;
+  part.epochs = read;
+  return part;
+}
+
 std::vector<PastRun> ActiveProbes::known(double at_s) const {
   std::map<double, std::size_t> last;  // of each training the row that says most
-  for (std::size_t i = 0; i < rows_.size(); ++i)
-    if (rows_[i].training > 0 && rows_[i].known_s <= at_s) last[rows_[i].training] = i;
+  std::map<std::size_t, PastRun> parts;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].training == 0) continue;
+    std::optional<PastRun> part = rows_[i].read_by(at_s);
+    if (part) parts.emplace(i, std::move(*part));
+    if (parts.contains(i) || rows_[i].known_s <= at_s) last[rows_[i].training] = i;
+  }
   std::vector<PastRun> runs;
-  for (std::size_t i = 0; i < rows_.size(); ++i)
-    if (rows_[i].known_s <= at_s && (rows_[i].training == 0 || last.at(rows_[i].training) == i)) runs.push_back(rows_[i].run);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const bool is_training = rows_[i].training > 0;
+    if (is_training ? last.contains(rows_[i].training) && last.at(rows_[i].training) == i : rows_[i].known_s <= at_s)
+      runs.push_back(parts.contains(i) ? std::move(parts.at(i)) : rows_[i].run);
+  }
   return runs;
 }
 
@@ -82,14 +102,6 @@ double ActiveProbes::buy_times(std::span<const std::size_t> wave, const ProbeOut
   return end_s;
 }
 
-double ActiveProbes::soonest_s(const JobLimits& job, double at_s) const {
-  const ProbeOutlook outlook(candidates_, known(at_s), options_, {job});
-  double soonest = kUnbounded;
-  for (std::size_t c = 0; c < candidates_.size(); ++c)
-    if (outlook.may_take(0, c)) soonest = std::min(soonest, outlook.safe_s(0, c));
-  return soonest;
-}
-
 /// Wave after wave; of each the measurements are chosen as if the ones before it in the wave had shown what is expected of them.
 double ActiveProbes::time_more(double now_s, const JobLimits& job) {
   const double jobs = jobs_to_come();
@@ -105,29 +117,27 @@ double ActiveProbes::time_more(double now_s, const JobLimits& job) {
   }
   for (int wave_number = 0; wave_number < kMostWaves; ++wave_number) {
     ProbeOutlook outlook(candidates_, known(begin_s), options_, typical_limits());
-    const double soonest = soonest_s(job, begin_s);
+    const double soonest = ProbeOutlook(candidates_, known(begin_s), options_, {job}).soonest_s(0);
     ProbeOutlook imagined = outlook;
     std::vector<std::size_t> wave;
     double wave_usd = 0;  // what it will cost
     const double left = left_usd(outlook.worth_usd());
     while (wave.size() < kWaveSize) {
-      const double now_usd = imagined.worth_usd();
-      std::vector<double> worth;
-      for (std::size_t j = 0; j < imagined.limits().size(); ++j) worth.push_back(imagined.worth_usd(j));
+      const std::vector<ProbeOutlook::Decision> decided = imagined.decisions();
       std::vector<std::pair<double, std::size_t>> tried;  // the less it may cost, the sooner
       for (std::size_t c = 0; c < candidates_.size(); ++c) {
         if (timed_[c] || imagined.time(c).width() < 1e-3) continue;
         double best = kUnbounded;
         for (std::size_t j = 0; j < imagined.limits().size(); ++j)
-          if (imagined.may_keep(j, c)) best = std::min(best, imagined.least_usd(j, c) / worth[j]);
+          if (imagined.may_keep(j, c)) best = std::min(best, imagined.least_usd(j, c) / decided[j].usd);
         if (best < 1) tried.emplace_back(best, c);
       }
       std::sort(tried.begin(), tried.end());
       if (tried.size() > kTried) tried.resize(kTried);
       double most = 0;
       std::size_t best = candidates_.size();
-      const auto consider = [&](std::size_t c, double after_usd, double price_usd) {
-        const double net = jobs * (now_usd - after_usd) - price_usd;
+      const auto consider = [&](std::size_t c, const Foreseen& foreseen, double price_usd) {
+        const double net = jobs * foreseen.saved_usd() - price_usd;
         if (net <= most || price_usd > left - wave_usd) return;
         most = net;
         best = c;
@@ -138,7 +148,7 @@ double ActiveProbes::time_more(double now_s, const JobLimits& job) {
       };
       for (const auto& [least, c] : tried) {
         const auto imagine = [c = c](ProbeOutlook& then, double share) { then.imagine_time(c, share); };
-        consider(c, worth_after(imagined, kImaginedShares, imagine), price_of(c));
+        consider(c, foresee(decided, imagined, kImaginedShares, imagine), price_of(c));
       }
       // A time and a training may pay only together.
       for (std::size_t i = 0; i < std::min<std::size_t>(tried.size(), 8) && best == candidates_.size(); ++i) {
@@ -151,7 +161,7 @@ double ActiveProbes::time_more(double now_s, const JobLimits& job) {
         double epochs = 0;
         for (std::size_t j = 0; j < imagined.limits().size(); ++j)
           epochs = std::max(epochs, std::exp(0.5 * (imagined.epochs(j, slot).low + imagined.likely_high(j, slot))));
-        consider(c, worth_after(imagined, shares, both),
+        consider(c, foresee(decided, imagined, shares, both),
                  price_of(c) + laboratory_.price_usd(c, candidates_[c].start_s + epochs * imagined.epoch_s(c)));
       }
       if (best == candidates_.size()) break;
@@ -189,7 +199,7 @@ void ActiveProbes::train_more(double now_s) {
     if (training->second.end_s > now_s || training->second.reached >= until) closed.insert(imagined.slot(c));
   }
   for (std::size_t bought = 0; bought < kWaveSize; ++bought) {
-    const double now_usd = imagined.worth_usd();
+    const std::vector<ProbeOutlook::Decision> decided = imagined.decisions();
     double most = 0, epochs_of_best = 0, expected_of_best = 0;
     std::size_t best = candidates_.size();
     for (std::size_t slot = 0; slot < imagined.batches(); ++slot) {
@@ -203,12 +213,12 @@ void ActiveProbes::train_more(double now_s) {
       const std::size_t trainer = outlook.trainer_of(slot, spare_usd / epochs);
       if (trainer == candidates_.size() || width < 3 * options_.envelope.epoch_noise + 0.05) continue;
       const auto imagine = [slot](ProbeOutlook& then, double share) { then.imagine_training(slot, share); };
-      const double after = worth_after(imagined, imagined.shares_of_training(slot), imagine);
+      const double saved_usd = foresee(decided, imagined, imagined.shares_of_training(slot), imagine).saved_usd();
       const auto training = trainings_.find(batch_of(trainer));
       const double done = training == trainings_.end() ? 0 : training->second.epochs;
       const double price =
           laboratory_.price_usd(trainer, candidates_[trainer].start_s + std::max(1.0, epochs - done) * outlook.epoch_s(trainer));
-      const double net = jobs * (now_usd - after) - price;
+      const double net = jobs * saved_usd - price;
       if (net <= most || price > left_usd(outlook.worth_usd())) continue;
       most = net;
       best = trainer;
@@ -255,12 +265,13 @@ double ActiveProbes::train(std::size_t candidate, const Plan& plan, double now_s
   }
   const double expected_s =
       now_s + candidates_[candidate].start_s + std::max(1.0, plan.expected_epochs - training.epochs) * plan.epoch_s;
+  const double before = training.epochs;
   training.epochs = measured.run.epochs;
   training.end_s = now_s + measured.held_s;
   const std::vector<double>& curve = measured.run.curve;
   const bool twice = curve.size() > 1 && std::min(curve.back(), curve[curve.size() - 2]) >= plan.until;
   training.reached = twice ? plan.until : training.reached;
-  rows_.push_back({std::move(measured.run), training.end_s, batch, expected_s});
+  rows_.push_back({std::move(measured.run), training.end_s, batch, expected_s, now_s + candidates_[candidate].start_s, before});
   return training.end_s;
 }
 
@@ -279,13 +290,19 @@ double ActiveProbes::wait_for_trainings(const JobLimits& job, double now_s, doub
     later.deadline_s -= wait_s;
     return ProbeOutlook(candidates_, runs, options_, {later});
   };
-  const double latest_s = std::isinf(job.deadline_s) ? kUnbounded : kPatience * (job.deadline_s - soonest_s(job, from_s));
-  double best_usd = outlook_after(waited_s).worth_usd(), best_s = waited_s;
+  const ProbeOutlook outlook(candidates_, runs, options_, {job});
+  double soonest = outlook.soonest_s(0);
+  if (soonest > job.deadline_s)  // by what is expected, where none is sure to keep it
+    for (std::size_t c = 0; c < candidates_.size(); ++c)
+      if (outlook.may_take(0, c)) soonest = std::min(soonest, outlook.expected_s(0, c));
+  const double latest_s = std::isinf(job.deadline_s) ? kUnbounded : kPatience * (job.deadline_s - soonest);
+  const std::vector<ProbeOutlook::Decision> decided = outlook_after(waited_s).decisions();
+  double best = 1, best_s = waited_s;  // of the money without waiting for more
   for (std::size_t k = 0; k < pending.size(); ++k) {
     const double wait_s = std::max(waited_s, pending[k]->expected_s - now_s);
     if (wait_s > latest_s) break;
     const ProbeOutlook now = outlook_after(wait_s);
-    const double usd = worth_after(now, kImaginedShares, [&](ProbeOutlook& then, double share) {
+    const Foreseen foreseen = foresee(decided, now, kImaginedShares, [&](ProbeOutlook& then, double share) {
       for (std::size_t i = 0; i <= k; ++i)
         for (std::size_t c = 0; c < candidates_.size(); ++c)
           if (candidates_[c].run.batch_size == pending[i]->training) {
@@ -293,8 +310,8 @@ double ActiveProbes::wait_for_trainings(const JobLimits& job, double now_s, doub
             break;
           }
     });
-    if (usd >= kWorthWaiting * best_usd) continue;
-    best_usd = usd;
+    if (!(foreseen.aware_usd < kWorthWaiting * best * foreseen.unaware_usd)) continue;
+    best = foreseen.aware_usd / foreseen.unaware_usd;
     best_s = std::max(waited_s, std::min(pending[k]->known_s - now_s, latest_s));
   }
   return best_s;

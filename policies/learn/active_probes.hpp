@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -40,7 +41,7 @@ class ActiveProbes {
   /// A job has arrived: buys what repays itself for jobs like those that have arrived so far. Returns how long this one waits for
   /// measurements: no longer than, by what is known before, some configuration would still keep its deadline.
   double arrive(const JobLimits& job, double now_s);
-  /// What has been measured by this date; the recipe first.
+  /// What has been measured by this date, the readings of trainings under way among it; the recipe first.
   std::vector<PastRun> known(double at_s) const;
   /// Known from now on.
   void add(PastRun run);
@@ -52,8 +53,11 @@ class ActiveProbes {
   struct Row {
     PastRun run;
     double known_s = 0;
-    double training = 0;    ///< its batch size, where it is a training of ours: of each the last row counts; else 0
-    double expected_s = 0;  ///< when a training was expected to be known
+    double training = 0;             ///< its batch size, where it is a training of ours: of each the last row counts; else 0
+    double expected_s = 0;           ///< when a training was expected to be known
+    double begin_s = 0, before = 0;  ///< of a training: its first step, and the epochs that were trained by then
+    /// Of a training under way, what its evaluations have read by this date; without a new one no run.
+    std::optional<PastRun> read_by(double at_s) const;
   };
   /// Of a training: until which accuracy, at most and about how many epochs of how many seconds.
   struct Plan {
@@ -77,7 +81,6 @@ class ActiveProbes {
   void pay(const Laboratory::Measured& measured, std::size_t candidate, double most_s);
   double buy_times(std::span<const std::size_t> wave, const ProbeOutlook& outlook, double now_s);
   std::vector<JobLimits> typical_limits() const;
-  double soonest_s(const JobLimits& job, double at_s) const;
 
   std::vector<ProbeCandidate> candidates_;
   const ActiveOptions options_;

@@ -78,8 +78,16 @@ double ProbeOutlook::safe_s(std::size_t job, std::size_t c) const {
   return candidates_[c].start_s + epochs * longest_epoch_s_[c] * (1 + options_.margins.time);
 }
 
-double ProbeOutlook::worth_usd(std::size_t job) const {
-  double best = kUnbounded, best_usd = kUnbounded, soonest = kUnbounded, soonest_usd = kUnbounded;
+double ProbeOutlook::soonest_s(std::size_t job) const {
+  double soonest = kUnbounded;
+  for (std::size_t c = 0; c < candidates_.size(); ++c)
+    if (may_take(job, c)) soonest = std::min(soonest, safe_s(job, c));
+  return soonest;
+}
+
+ProbeOutlook::Decision ProbeOutlook::decide(std::size_t job) const {
+  Decision out{.candidate = candidates_.size()};
+  double best = kUnbounded, soonest = kUnbounded;
   for (std::size_t c = 0; c < candidates_.size(); ++c) {
     if (!may_take(job, c) || std::isinf(times_[c].high)) continue;
     const double safe = safe_s(job, c), usd = expected_usd(job, c);
@@ -87,21 +95,32 @@ double ProbeOutlook::worth_usd(std::size_t job) const {
       const double ranked = (1 - kRankingCaution) * usd + kRankingCaution * candidates_[c].usd_per_s * safe;
       if (ranked < best) {
         best = ranked;
-        best_usd = usd;
+        out.candidate = c;
+        out.usd = usd;
       }
     }
     const double fast = candidates_[c].start_s + epoch_s_[c] * training_[job][slot_[c]].likely;
     if (fast < soonest) {
       soonest = fast;
-      soonest_usd = usd;
+      out.unsure_usd = 2 * usd;
     }
   }
-  return best < kUnbounded ? best_usd : 2 * soonest_usd;
+  if (out.candidate == candidates_.size()) out.usd = out.unsure_usd;
+  return out;
 }
 
-double ProbeOutlook::worth_usd() const {
+std::vector<ProbeOutlook::Decision> ProbeOutlook::decisions() const {
+  std::vector<Decision> all;
+  for (std::size_t job = 0; job < limits_.size(); ++job) all.push_back(decide(job));
+  return all;
+}
+
+double ProbeOutlook::worth_usd() const { return decided_usd(decisions()); }
+
+double ProbeOutlook::decided_usd(std::span<const Decision> before) const {
   double sum = 0;
-  for (std::size_t job = 0; job < limits_.size(); ++job) sum += worth_usd(job);
+  for (std::size_t job = 0; job < limits_.size(); ++job)
+    sum += before[job].candidate == candidates_.size() ? decide(job).unsure_usd : expected_usd(job, before[job].candidate);
   return sum / static_cast<double>(limits_.size());
 }
 

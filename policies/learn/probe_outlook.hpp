@@ -58,9 +58,12 @@ class ProbeOutlook {
   double longest_step_s(std::size_t c) const;
 
   double safe_s(std::size_t job, std::size_t c) const;
-  double expected_usd(std::size_t job, std::size_t c) const {
-    return candidates_[c].usd_per_s * (candidates_[c].start_s + epoch_s_[c] * training_[job][slot_[c]].expected);
+  /// Of the one that is sure to be over first.
+  double soonest_s(std::size_t job) const;
+  double expected_s(std::size_t job, std::size_t c) const {
+    return candidates_[c].start_s + epoch_s_[c] * training_[job][slot_[c]].expected;
   }
+  double expected_usd(std::size_t job, std::size_t c) const { return candidates_[c].usd_per_s * expected_s(job, c); }
   double least_s(std::size_t job, std::size_t c) const {
     return candidates_[c].start_s + candidates_[c].run.samples * std::exp(times_[c].low + epochs_[job][slot_[c]].low);
   }
@@ -72,10 +75,18 @@ class ProbeOutlook {
   /// Could it keep the deadline, at its best?
   bool may_keep(std::size_t job, std::size_t c) const { return may_take(job, c) && least_s(job, c) <= limits_[job].deadline_s; }
 
-  /// Money of the choice that would be made for a job like this one; where none is sure to keep the limits, the fastest one's
-  /// twice: a broken limit costs the run again.
-  double worth_usd(std::size_t job) const;
+  /// What would be decided for a job.
+  struct Decision {
+    std::size_t candidate = 0;       ///< size(): none is sure to keep the limits
+    double usd = kUnbounded;         ///< expected; without a sure one `unsure_usd`
+    double unsure_usd = kUnbounded;  ///< the fastest one's twice: a broken limit costs the run again
+  };
+  Decision decide(std::size_t job) const;
   double worth_usd() const;
+  /// Mean money of a job of each that was decided with less knowledge, by what is known here. What would be decided alike costs
+  /// exactly `worth_usd()`.
+  double decided_usd(std::span<const Decision> before) const;
+  std::vector<Decision> decisions() const;
 
   /// As if the steps of this one had been timed, `share` of the way up its interval.
   void imagine_time(std::size_t candidate, double share);
@@ -115,16 +126,24 @@ class ProbeOutlook {
 /// Shares of an interval that stand for all of it.
 inline constexpr double kImaginedShares[] = {1.0 / 6, 0.5, 5.0 / 6};
 
-/// Mean worth after what is imagined with each share.
+/// Mean money of a job after what is imagined with each share, were it decided before, and decided when that is known. Both are
+/// priced in each outcome by what is known then, so that what changes no decision saves exactly nothing.
+struct Foreseen {
+  double unaware_usd = 0, aware_usd = 0;
+  double saved_usd() const { return std::isfinite(unaware_usd) ? unaware_usd - aware_usd : 0; }
+};
+
 template <class Imagine>
-double worth_after(const ProbeOutlook& now, std::span<const double> shares, Imagine&& imagine) {
-  double sum = 0;
+Foreseen foresee(std::span<const ProbeOutlook::Decision> decided, const ProbeOutlook& now, std::span<const double> shares,
+                 Imagine&& imagine) {
+  Foreseen mean;
   for (const double share : shares) {
     ProbeOutlook then = now;
     imagine(then, share);
-    sum += then.worth_usd();
+    mean.unaware_usd += then.decided_usd(decided) / static_cast<double>(shares.size());
+    mean.aware_usd += then.worth_usd() / static_cast<double>(shares.size());
   }
-  return sum / static_cast<double>(shares.size());
+  return mean;
 }
 
 }  // namespace rehearse::policies

@@ -161,6 +161,25 @@ TEST_CASE("a job waits for what it is worth to it, and not beyond what its deadl
   CHECK(bought(10'000, 100).wait_s <= 100);
 }
 
+TEST_CASE("a job for which no choice is sure waits for trainings while some choice is expected to keep its deadline") {
+  // One configuration, 323.4 s an epoch, at most 100 epochs by the recipe: sure to be over after 108 of them, 8 % longer.
+  // Expected are (100 - 1)/ln 100 = 21.5 of them and the start, and half of what that leaves of the deadline is waited.
+  const auto waits = [](double deadline_s) {
+    Formula lab;
+    lab.candidates = {lab.candidates.at(1)};
+    ActiveProbes probes(lab.candidates, recipe(), {.envelope = {.time_noise = 0}, .reuse_jobs = 100}, lab);
+    const double wait_s = probes.arrive({.floor = 0.8, .deadline_s = deadline_s, .epochs = 300}, 0);
+    const std::vector<PastRun> known = probes.known(wait_s);
+    return std::pair(wait_s, std::any_of(known.begin(), known.end(), [](const PastRun& run) { return run.told == Told::run; }));
+  };
+  const double epoch_s = 3 * kExamples * (2e-3 + 0.02 / 128), expected_s = kStart + 99 / std::log(100) * epoch_s;
+  REQUIRE(108 * 1.08 * epoch_s > 30'000);
+  const auto [wait_s, knows_more] = waits(30'000);
+  CHECK(wait_s == Approx((30'000 - expected_s) / 2));
+  CHECK(knows_more);
+  CHECK(waits(expected_s - 100).first < 100);
+}
+
 TEST_CASE("what was out of memory is paid for, and nothing larger is tried again") {
   Formula lab;
   lab.most_samples = 100;
@@ -208,6 +227,105 @@ TEST_CASE("a training's price is that of the mean of its bounds' logarithms") {
   CHECK(std::any_of(lab.asked.begin(), lab.asked.end(),
                     [&](const auto& asked) { return std::abs(asked.second - expected_s) < 1e-6 * expected_s; }));
   CHECK(lab.order == std::vector<std::size_t>{0});
+}
+
+TEST_CASE("a training's evaluations are known as they are read") {
+  Formula lab;
+  ActiveProbes probes(lab.candidates, recipe(), {.envelope = {.time_noise = 0.02}, .reuse_jobs = 10'000}, lab);
+  probes.arrive({.floor = 0.95, .deadline_s = 50'000, .epochs = 300}, 0);
+  int trainings = 0;
+  for (const PastRun& whole : probes.known(1e12)) {
+    if (whole.told != Told::run) continue;
+    ++trainings;
+    const auto read_by = [&](double at_s) {
+      for (const PastRun& run : probes.known(at_s))
+        if (run.told == Told::run && run.batch_size == whole.batch_size) return run;
+      return PastRun();
+    };
+    double before_s = 0, end_s = 1e7;
+    for (int i = 0; i < 100; ++i) {
+      const double middle_s = (before_s + end_s) / 2;
+      (read_by(middle_s).curve.size() == whole.curve.size() ? end_s : before_s) = middle_s;
+    }
+    std::size_t c = 0;
+    while (lab.candidates[c].instance != whole.instance || lab.candidates[c].run.workers != whole.workers ||
+           lab.candidates[c].run.batch_size != whole.batch_size)
+      ++c;
+    REQUIRE(whole.curve.size() > 3);
+    CHECK(read_by(end_s - 2.5 * lab.epoch_s(c)).epochs == whole.epochs - 3);  // the third last is under way
+    std::size_t read = 0;
+    for (double at_s = 0; at_s < end_s; at_s += end_s / 50) {
+      const PastRun part = read_by(at_s);
+      CHECK(part.curve.size() >= read);
+      read = part.curve.size();
+      CHECK(std::equal(part.curve.begin(), part.curve.end(), whole.curve.begin()));
+      if (read == 0) continue;
+      CHECK(part.epochs == static_cast<double>(read));
+      CHECK(part.accuracy == part.curve.back());
+      CHECK(part.time_s / part.epochs == Approx(whole.time_s / whole.epochs));
+    }
+  }
+  CHECK(trainings > 0);
+}
+
+TEST_CASE("nothing is trained where a job has no choice") {
+  // One configuration: whatever a training shows, it is taken. That 1 to 100 epochs cost more in the mean than in the mean of
+  // three of them is no saving.
+  Formula lab;
+  lab.candidates = {lab.candidates.at(1)};
+  ActiveProbes probes(lab.candidates, recipe(), {.envelope = {.time_noise = 0}, .reuse_jobs = 1e6}, lab);
+  for (int job = 0; job < 4; ++job) probes.arrive({.floor = 0.8, .deadline_s = 50'000, .epochs = 300}, job * 1e5);
+  CHECK(lab.order == std::vector<std::size_t>{0});
+  CHECK(lab.trained == 0);
+}
+
+TEST_CASE("a measurement that changes no decision is worth exactly nothing, one that does what the decisions differ by") {
+  int same = 0, other = 0;
+  rc::prop("over all jobs and outcomes", [&](std::uint64_t seed) {
+    rehearse::sim::Random random(seed);
+    Formula lab;
+    std::vector<PastRun> runs{recipe()};
+    for (std::size_t c = 0; c < lab.candidates.size(); c += 1 + random.below(12))
+      runs.push_back(lab.time_steps(c, kUnbounded).run);
+    for (const char* instance : {"cheap", "fast"}) runs.push_back(lab.time_steps(instance[0] == 'c' ? 1 : 17, kUnbounded).run);
+    const ActiveOptions options{.reuse_jobs = 100};
+    std::vector<JobLimits> jobs;
+    for (std::uint64_t j = 0; j <= random.below(3); ++j)
+      jobs.push_back({.floor = random.uniform(0.3, 0.9), .deadline_s = random.uniform(500, 50'000), .epochs = 300});
+    const ProbeOutlook now(lab.candidates, runs, options, jobs);
+    const std::vector<ProbeOutlook::Decision> decided = now.decisions();
+    const std::size_t c = random.below(lab.candidates.size()), slot = now.slot(c);
+    const bool trains = random.below(2) == 0;
+    const auto imagine = [&](ProbeOutlook& then, double share) {
+      if (trains)
+        then.imagine_training(slot, share);
+      else
+        then.imagine_time(c, share);
+    };
+    const std::vector<double> shares = now.shares_of_training(slot);
+    bool changes = false;
+    double saved_usd = 0;
+    for (const double share : shares) {
+      ProbeOutlook then = now;
+      imagine(then, share);
+      for (std::size_t j = 0; j < jobs.size(); ++j) {
+        const ProbeOutlook::Decision after = then.decide(j);
+        if (after.candidate == decided[j].candidate) continue;
+        changes = true;
+        const bool was_sure = decided[j].candidate < lab.candidates.size();
+        saved_usd += (was_sure ? then.expected_usd(j, decided[j].candidate) : after.unsure_usd) - after.usd;
+      }
+    }
+    saved_usd /= static_cast<double>(shares.size() * jobs.size());
+    const Foreseen foreseen = foresee(decided, now, shares, imagine);
+    if (changes)
+      RC_ASSERT(std::abs(foreseen.saved_usd() - saved_usd) <= 1e-9 * foreseen.unaware_usd);
+    else
+      RC_ASSERT(foreseen.saved_usd() == 0);
+    (changes ? other : same) += 1;
+  });
+  CHECK(same > 5);
+  CHECK(other > 5);
 }
 
 TEST_CASE("it thinks again for a job that asks for more than any before, and for others ever more seldom") {
@@ -314,18 +432,35 @@ class PlainChooser {
   double safe_s(const LogBounds& t) const { return kStart + job_.epochs * kExamples * std::exp(t.high); }
   double least_s(const LogBounds& t) const { return kStart + job_.epochs * kExamples * std::exp(t.low); }
 
-  /// Money of the job's choice; twice that of the fastest one where none is sure to keep the deadline.
-  double worth(const Times& times) const {
-    std::vector<std::pair<double, double>> sure, all;  // what they are ranked by, money
+  /// The job's choice; none: size.
+  std::size_t choice(const Times& times) const {
+    std::size_t best = times.size();
+    double least = kUnbounded;
     for (std::size_t c = 0; c < times.size(); ++c) {
-      if (std::isinf(times[c].high)) continue;
-      const double expected = expected_s(times[c]);
-      all.emplace_back(expected, usd(c, expected));
-      if (safe_s(times[c]) <= job_.deadline_s)
-        sure.emplace_back((usd(c, expected) + usd(c, safe_s(times[c]))) / 2, usd(c, expected));
+      if (std::isinf(times[c].high) || safe_s(times[c]) > job_.deadline_s) continue;
+      const double ranked = (usd(c, expected_s(times[c])) + usd(c, safe_s(times[c]))) / 2;
+      if (ranked < least) best = c;
+      least = std::min(least, ranked);
     }
-    return sure.empty() ? 2 * std::min_element(all.begin(), all.end())->second
-                        : std::min_element(sure.begin(), sure.end())->second;
+    return best;
+  }
+  /// Money of a choice; without one twice that of the fastest.
+  double money(const Times& times, std::size_t chosen) const {
+    if (chosen < times.size()) return usd(chosen, expected_s(times[chosen]));
+    std::vector<std::pair<double, double>> all;
+    for (std::size_t c = 0; c < times.size(); ++c)
+      if (!std::isinf(times[c].high)) all.emplace_back(expected_s(times[c]), usd(c, expected_s(times[c])));
+    return 2 * std::min_element(all.begin(), all.end())->second;
+  }
+  double worth(const Times& times) const { return money(times, choice(times)); }
+  /// What today's choice costs more than tomorrow's, in the mean of what c's time may show.
+  double worth_of_knowing(const Times& times, std::size_t c, const std::vector<double>& shares) const {
+    double sum = 0;
+    for (const double share : shares) {
+      const Times then = learned(times, c, times[c].low + share * times[c].width());
+      sum += money(then, choice(times)) - money(then, choice(then));
+    }
+    return sum / static_cast<double>(shares.size());
   }
 
   double soonest_s() const {
@@ -354,20 +489,16 @@ class PlainChooser {
       std::sort(tried.begin(), tried.end());
       double most = 0;
       std::size_t best = times.size();
-      const auto consider = [&](std::size_t c, double after, double price_usd) {
-        if (reuse_ * (now - after) - price_usd <= most || price_usd > left) return;
-        most = reuse_ * (now - after) - price_usd;
+      const auto consider = [&](std::size_t c, double saved, double price_usd) {
+        if (reuse_ * saved - price_usd <= most || price_usd > left) return;
+        most = reuse_ * saved - price_usd;
         best = c;
       };
-      const auto after = [&](std::size_t c, double share) {
-        return worth(learned(times, c, times[c].low + share * times[c].width()));
-      };
-      for (const auto& [least, c] : tried)
-        consider(c, (after(c, 1.0 / 6) + after(c, 0.5) + after(c, 5.0 / 6)) / 3, price(times, c));
+      for (const auto& [least, c] : tried) consider(c, worth_of_knowing(times, c, {1.0 / 6, 0.5, 5.0 / 6}), price(times, c));
       // Together with a training, which says nothing here.
       for (std::size_t i = 0; i < std::min<std::size_t>(8, tried.size()) && best == times.size(); ++i) {
         const std::size_t c = tried[i].second;
-        consider(c, after(c, 0.5), price(times, c) + usd(c, expected_s(times[c])));
+        consider(c, worth_of_knowing(times, c, {0.5}), price(times, c) + usd(c, expected_s(times[c])));
       }
       if (best == times.size()) break;
       left -= price(times, best);
