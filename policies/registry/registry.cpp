@@ -282,6 +282,7 @@ ConfigureEntry oracle_entry() {
 }
 
 constexpr const char* kPastRuns = "past_runs";
+constexpr const char* kMissChance = "miss_chance";
 
 ParameterDeclaration past_runs_parameter() {
   return {.name = kPastRuns, .fallback = true, .help = "correct the belief by past runs before a job's first stage"};
@@ -330,9 +331,15 @@ ConfigureEntry staged_rl_entry() {
   entry.parameters = {{.name = "agent", .fallback = std::string(), .help = "file of a trained agent; none: the one that ships"}};
   entry.parameters.push_back(past_runs_parameter());
   entry.parameters.push_back(prior_factor_parameter());
+  entry.parameters.push_back(
+      {.name = kMissChance,
+       .fallback = 0.0,
+       .help = "that a plan ends too late, by what is left unknown of the job; 0: a tenth of the time is kept",
+       .low = 0,
+       .high = 0.49});
   entry.uses_history = true;
   entry.make_agent = [](const Parameters& p, const NetworkState* network) -> std::unique_ptr<Configure> {
-    return std::make_unique<StagedRl>(network, p.flag(kPastRuns), p.number(kPriorFactor));
+    return std::make_unique<StagedRl>(network, p.flag(kPastRuns), p.number(kPriorFactor), p.number(kMissChance));
   };
   entry.blueprint = StagedAgent::blueprint;
   return entry;

@@ -80,14 +80,26 @@ Expected expect(const ConfigureView& view, const workloads::Belief& belief, cons
           .by_examples = (moved(0, 0, kStep) - here) / kStep};
 }
 
-/// One step of Gauss-Newton for (log noise scale, ceiling); returns the spread of the first.
-double improve(const ConfigureView& view, const workloads::Belief& belief, const std::vector<PastRun>& runs, double spread_factor,
-               workloads::Revision& at) {
+/// Squares of what readings were off by, over what was believed of that.
+struct Surprise {
+  double squares = 0, readings = 0;
+  double factor() const { return std::sqrt((1 + squares) / (1 + readings)); }
+};
+
+struct Fit {
+  double noise_scale_spread, ceiling_spread;
+  Surprise surprise;  ///< before the step
+};
+
+/// One step of Gauss-Newton for (log noise scale, ceiling).
+Fit improve(const ConfigureView& view, const workloads::Belief& belief, const std::vector<PastRun>& runs, double spread_factor,
+            workloads::Revision& at) {
   // Normal equations of the prior and of each run's linearised reading.
   const double log_noise = std::log(at.noise_scale_factor);
   const double noise_scale_spread = spread_factor * kNoiseScaleSpread, ceiling_spread = spread_factor * kCeilingSpread;
   double a = 1 / (noise_scale_spread * noise_scale_spread), b = 0, c = 1 / (ceiling_spread * ceiling_spread);
   double u = -log_noise * a, v = -at.ceiling_offset * c;
+  Surprise surprise{.squares = log_noise * log_noise * a + at.ceiling_offset * at.ceiling_offset * c};
   for (const PastRun& run : runs) {
     if (run.asynchronous || run.censored || run.epochs <= 0 || run.samples <= 0) continue;
     const Expected e = expect(view, belief, run, at);
@@ -95,6 +107,8 @@ double improve(const ConfigureView& view, const workloads::Belief& belief, const
     const double variance = deviation * deviation + std::pow(spread_factor * kExamplesSpread * e.by_examples, 2);
     const double residual = (run.accuracy - e.accuracy) / variance;
     if (!std::isfinite(residual)) continue;
+    surprise.squares += residual * residual * variance;
+    ++surprise.readings;
     a += e.by_noise_scale * e.by_noise_scale / variance;
     b += e.by_noise_scale * e.by_ceiling / variance;
     c += e.by_ceiling * e.by_ceiling / variance;
@@ -104,7 +118,7 @@ double improve(const ConfigureView& view, const workloads::Belief& belief, const
   const double determinant = a * c - b * b;
   at.noise_scale_factor = std::exp(std::clamp(log_noise + (c * u - b * v) / determinant, -1.5, 1.5));
   at.ceiling_offset = std::clamp(at.ceiling_offset + (a * v - b * u) / determinant, -0.05, 0.05);
-  return std::sqrt(c / determinant);
+  return {std::sqrt(c / determinant), std::sqrt(a / determinant), surprise};
 }
 
 }  // namespace
@@ -112,22 +126,35 @@ double improve(const ConfigureView& view, const workloads::Belief& belief, const
 Prior untold_prior(double spread_factor) {
   return {.noise_scale_spread = spread_factor * kNoiseScaleSpread,
           .other_speed_spread = spread_factor * kSpeedSpread,
-          .examples_spread = spread_factor * kExamplesSpread};
+          .examples_spread = spread_factor * kExamplesSpread,
+          .ceiling_spread = spread_factor * kCeilingSpread};
 }
 
 Prior prior_of(const ConfigureView& view, const workloads::Belief& belief, double spread_factor) {
   Prior prior = untold_prior(spread_factor);
   if (view.history == nullptr || view.history->runs().empty() || !belief.profiles().of(*view.job.profile).convergence)
     return prior;
+  Surprise surprise;
+  const double believed_in = 1 / std::pow(spread_factor * kSpeedSpread, 2);
   for (std::size_t pool = 0; pool < view.cluster.pools.size(); ++pool) {
     const LogBelief speed =
         speed_of(view, static_cast<int>(pool), view.history->on_instance(*view.job.profile, instance_of(view.cluster, pool)),
                  spread_factor);
     prior.mean.slower_on_pool.push_back(std::exp(speed.mean()));
     prior.speed_spreads.push_back(std::hypot(speed.spread(), kNodes));
+    if (const double told = speed.precision - believed_in; told > 0) {
+      surprise.squares += std::pow(speed.sum / told, 2) / (1 / believed_in + 1 / told);
+      ++surprise.readings;
+    }
   }
   const std::vector<PastRun> runs = view.history->of(*view.job.profile);
-  for (int round = 0; round < kRounds; ++round) prior.noise_scale_spread = improve(view, belief, runs, spread_factor, prior.mean);
+  Fit fit{};
+  for (int round = 0; round < kRounds; ++round) fit = improve(view, belief, runs, spread_factor, prior.mean);
+  prior.noise_scale_spread = fit.noise_scale_spread;
+  prior.ceiling_spread = fit.ceiling_spread;
+  surprise.squares += fit.surprise.squares;
+  surprise.readings += fit.surprise.readings;
+  prior.error_factor = surprise.factor();
   return prior;
 }
 

@@ -20,6 +20,9 @@ struct Prior {
   std::vector<double> speed_spreads;  ///< of step times by pool
   double other_speed_spread = 0.1;    ///< of pools that are not among them
   double examples_spread = kExamplesSpread;
+  double ceiling_spread = 0.003;  ///< of accuracies
+  /// By which all that errs, readings included, was seen to err more than these spreads say.
+  double error_factor = 1;
 
   double speed_spread(std::size_t pool) const { return pool < speed_spreads.size() ? speed_spreads[pool] : other_speed_spread; }
 };
@@ -28,6 +31,9 @@ struct Prior {
 /// instance, each weighing the less the more of its step is synchronisation, which errs on its own. Noise scale and ceiling
 /// together: the accuracies of runs on all instances, linearised (Gauss-Newton); each run's own examples factor is part of the
 /// noise. Without past runs what the tables say. `spread_factor` multiplies the spreads that are believed in before any run.
+/// The error factor is sqrt((1 + chi2) / (1 + n)) of n readings, chi2 the squares of what they were off by over what was believed
+/// of that, at the posterior's mode: a scale's posterior with a prior that is worth one reading (Kass and Wasserman 1995).
+/// Readings are the accuracies, and of each pool the mean speed.
 Prior prior_of(const ConfigureView& view, const workloads::Belief& belief, double spread_factor = 1);
 /// Without past runs.
 Prior untold_prior(double spread_factor);

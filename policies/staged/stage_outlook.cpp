@@ -16,6 +16,9 @@ constexpr std::size_t kMostCuts = 4;
 constexpr double kLeastUse = 1e-9;       // of a step at a rate that diverges: finite, and beyond any cap of epochs
 constexpr double kWarmupLoss = 1.0 / 3;  // of the examples of a warm-up (docs/explain/strategies.md, "Stages")
 
+constexpr double kStageSpeed = 0.03;  // of a stage to come (docs/explain/model.md, "World and belief")
+constexpr double kLeastKept = 0.5;    // of the time; a wider spread than that is no plan's guide
+
 /// Set learning rate over the reference rate once its warm-up is over; 0 for adascale, which follows the noise scale.
 double relative_rate(const sim::Profile& profile, const workloads::ConvergenceParameters& c, const sim::Configuration& of) {
   if (of.learning_rate > 0) return of.learning_rate / c.reference_learning_rate;
@@ -103,6 +106,11 @@ double StageTable::at_gap(const Needed& needed, double gap) {
   return needed[below] + (at - static_cast<double>(below)) * (needed[below + 1] - needed[below]);
 }
 
+double StageReserve::spread() const {
+  const double noise = by_noise_scale * noise_scale;
+  return error_factor * std::sqrt(speed * speed + examples * examples + noise * noise + readings * readings);
+}
+
 namespace {
 
 /// Examples against progress for one class, corrected by what was measured.
@@ -151,8 +159,8 @@ class Looker {
     read_speeds();
     pick_efficient();
     follow_classes();
-    for (const int c : efficient_) add_option(c, out);
-    if (held_ >= 0 && std::find(efficient_.begin(), efficient_.end(), held_) == efficient_.end()) add_option(held_, out);
+    reserve_time();
+    for (const int c : offered()) add_option(c, out);
     describe(out);
     return out;
   }
@@ -247,6 +255,43 @@ class Looker {
     }
   }
 
+  /// The share of its time that each candidate's training is planned with.
+  void reserve_time() {
+    kept_.assign(table_.candidates().size(), 1 - in_.reserve);
+    if (!(in_.deviations > 0)) return;
+    const Prior& known = *in_.known;
+    StageReserve reserve{.examples = to_target_ ? known.examples_spread : 0,
+                         .noise_scale = known.noise_scale_spread,
+                         .readings = to_target_ ? log_progress_of_readings() : 0,
+                         .error_factor = known.error_factor};
+    const double reference = to_target_ ? table_.model().convergence->reference_batch : 1, noise = to_target_ ? noise_scale() : 0;
+    for (const int c : offered()) {
+      const double batch = classes()[static_cast<std::size_t>(candidate(c).training_class)].batch;
+      reserve.speed = std::hypot(known.speed_spread(static_cast<std::size_t>(candidate(c).pool)), kStageSpeed);
+      reserve.by_noise_scale = noise / (noise + batch) - noise / (noise + reference);
+      kept_[static_cast<std::size_t>(c)] = std::max(kLeastKept, std::exp(-in_.deviations * reserve.spread()));
+    }
+  }
+
+  /// How much of the progress that is needed lies within a deviation of what evaluations read, the ceiling's with it.
+  double log_progress_of_readings() const {
+    const double away = std::hypot(in_.evaluation_deviation, in_.known->ceiling_spread);
+    const double needed = StageTable::at_gap(*needed_, 0);
+    const double nearly = StageTable::at_gap(table_.needed(job_.target_accuracy - away, in_.revision->ceiling_offset), 0);
+    return needed < sim::kNever && nearly > 0 ? std::log(needed / nearly) : 0;
+  }
+
+  double noise_scale() const {
+    return workloads::noise_scale(*table_.model().convergence, {.noise_scale_factor = in_.revision->noise_scale_factor},
+                                  from_.progress.training.progress, table_.model().convergence->reference_batch);
+  }
+
+  std::vector<int> offered() const {
+    std::vector<int> all = efficient_;
+    if (held_ >= 0 && std::find(all.begin(), all.end(), held_) == all.end()) all.push_back(held_);
+    return all;
+  }
+
   double epoch_s(int c) const { return epoch_s_[static_cast<std::size_t>(c)]; }
   double usd_per_epoch(int c) const { return epoch_s(c) * candidate(c).usd_per_s; }
 
@@ -321,14 +366,15 @@ class Looker {
     option.kept_s = switch_s + f.to_end * epoch_s(c);
     option.kept_usd = option.switch_usd + f.to_end * usd_per_epoch(c) + rest_usd(c, start_s + f.to_end * epoch_s(c));
     option.fastest_s = option.plan_s = option.plan_usd = option.safe_usd = option.safest_s = sim::kNever;
-    const auto consider = [&](double switching_s, double seconds, double usd) {
+    const auto consider = [&](double switching_s, double seconds, double usd, double kept) {
       option.fastest_s = std::min(option.fastest_s, seconds);
-      const double safe_s = switching_s + (seconds - switching_s) / (1 - in_.reserve);
+      const double safe_s = switching_s + (seconds - switching_s) / kept;
       option.safest_s = std::min(option.safest_s, safe_s);
       if (seconds <= out.time_left_s && usd < option.plan_usd) option.plan_usd = usd, option.plan_s = seconds;
       if (safe_s <= out.time_left_s) option.safe_usd = std::min(option.safe_usd, usd);
     };
-    consider(switch_s, option.kept_s, option.kept_usd);
+    const double kept = kept_[static_cast<std::size_t>(c)];
+    consider(switch_s, option.kept_s, option.kept_usd, kept);
     for (const Followed::Cut& cut : f.cuts) {
       const double until_s = switch_s + cut.epochs * epoch_s(c) + in_.costs->checkpoint_s + restart_s_;
       const double until_usd = option.switch_usd + cut.epochs * usd_per_epoch(c) + in_.costs->checkpoint_s * of.usd_per_s +
@@ -338,7 +384,8 @@ class Looker {
         const double epochs = cut.rest[static_cast<std::size_t>(candidate(next).training_class)];
         consider(switch_s + in_.costs->checkpoint_s + restart_s_, until_s + epochs * epoch_s(next),
                  until_usd + restart_s_ * candidate(next).usd_per_s + epochs * usd_per_epoch(next) +
-                     rest_usd(next, restart_s_ + epochs * epoch_s(next)));
+                     rest_usd(next, restart_s_ + epochs * epoch_s(next)),
+                 std::min(kept, kept_[static_cast<std::size_t>(next)]));
       }
     }
     if (!f.ends && to_target_) option.gain = f.progress;
@@ -347,10 +394,8 @@ class Looker {
 
   void describe(Outlook& out) const {
     if (!table_.model().convergence || classes().empty()) return;
-    const workloads::ConvergenceParameters& c = *table_.model().convergence;
     const double progress = from_.progress.training.progress;
-    out.noise_scale =
-        workloads::noise_scale(c, {.noise_scale_factor = in_.revision->noise_scale_factor}, progress, c.reference_batch);
+    out.noise_scale = noise_scale();
     if (!to_target_) return;
     const double needed = StageTable::at_gap(*needed_, 0);
     if (needed == sim::kNever) return;
@@ -372,6 +417,7 @@ class Looker {
   std::vector<Curve> curves_;
   std::vector<double> epoch_s_;
   std::vector<int> efficient_;
+  std::vector<double> kept_;  ///< of the time of each candidate's training
   std::vector<Followed> followed_;
   int held_ = -1;
 };

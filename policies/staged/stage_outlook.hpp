@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/staged/prior.hpp"
 #include "sim/replay/alone.hpp"
 #include "workloads/steps/profiles.hpp"
 #include "workloads/world/world.hpp"
@@ -68,6 +69,22 @@ struct OutlookRequest {
   double epoch_cap = 0;
   /// How much of its training time a safe plan may be wrong about, as a share of the longer; starts and switches are known.
   double reserve = 0;
+  /// More than 0: instead exp(-deviations x spread) of its time is planned with, by what is known of it (`StageReserve`).
+  double deviations = 0;
+  const Prior* known = nullptr;     ///< corrected by the stages seen
+  double evaluation_deviation = 0;  ///< near the target
+};
+
+/// The standard deviation of the logarithm of the training time that is left with one pool and batch.
+struct StageReserve {
+  double speed = 0;        ///< of the pool, and of stages to come among each other
+  double examples = 0;     ///< that the job needs
+  double noise_scale = 0;  ///< a change of its logarithm moves that of the examples by `by_noise_scale`
+  double by_noise_scale = 0;
+  double readings = 0;      ///< progress until evaluations read the target: their noise and the ceiling's
+  double error_factor = 1;  ///< on all
+
+  double spread() const;
 };
 
 /// One candidate, taken for the next stage. Money and seconds count from now; infinite where the target is never reached.

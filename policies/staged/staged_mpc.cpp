@@ -36,10 +36,16 @@ std::vector<double> accuracies(const ConfigureView& view, std::span<const sim::S
   return result;
 }
 
+double left_of(double spread, double n, double reading) { return 1 / std::sqrt(1 / (spread * spread) + n / (reading * reading)); }
+
+struct LogExamples {
+  double mean = 0, spread = 0;
+};
+
 /// Most probable logarithm of the examples factor, given its own spread and what evaluations read: Gauss-Newton from none, with
 /// slopes by a finite step. Accuracy is nearly linear in it, so that two or three steps do.
-double fitted_log_examples(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
-                           double spread, workloads::Revision revision) {
+LogExamples fitted_log_examples(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
+                                double spread, workloads::Revision revision) {
   constexpr double kStep = 0.01, kClose = 0.003;
   constexpr int kRounds = 4;
   const auto expected_at = [&](double log_examples) {
@@ -47,7 +53,7 @@ double fitted_log_examples(const ConfigureView& view, std::span<const sim::Stage
     return accuracies(view, seen, workloads::RevisedBelief(belief, revision));
   };
   const double most = kMostExamplesLog * (spread / kExamplesSpread);
-  double at = 0;
+  double at = 0, left = spread;
   for (int round = 0; round < kRounds; ++round) {
     const std::vector<double> here = expected_at(at), there = expected_at(at + kStep);
     double precision = 1 / (spread * spread), pull = -at * precision;
@@ -60,17 +66,24 @@ double fitted_log_examples(const ConfigureView& view, std::span<const sim::Stage
     const double next = std::clamp(at + pull / precision, -most, most);
     const bool close = std::abs(next - at) < kClose;
     at = next;
+    left = 1 / std::sqrt(precision);
     if (close) break;
   }
-  return at;
+  return {at, left};
 }
 
 }  // namespace
 
 workloads::Revision revise(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
                            const Prior& prior) {
-  workloads::Revision revision = prior.mean;
-  if (seen.empty()) return revision;
+  return corrected(view, seen, belief, prior).mean;
+}
+
+Prior corrected(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
+                const Prior& prior) {
+  if (seen.empty()) return prior;
+  Prior after = prior;
+  workloads::Revision& revision = after.mean;
   const workloads::RevisedBelief before(belief, prior.mean);
   sim::StageRunner& runner = view.believed->stages();
   double noise_sum = 0, noise_readings = 0;
@@ -92,11 +105,17 @@ workloads::Revision revise(const ConfigureView& view, std::span<const sim::Stage
     ++speed_readings[pool];
   }
   revision.noise_scale_factor *= std::exp(shrunk(noise_sum, noise_readings, prior.noise_scale_spread, kNoiseScaleReading));
-  for (std::size_t pool = 0; pool < speed_sum.size(); ++pool)
-    revision.slower_on_pool[pool] *=
-        std::exp(shrunk(speed_sum[pool], speed_readings[pool], prior.speed_spread(pool), kSpeedReading));
-  revision.examples_factor = std::exp(fitted_log_examples(view, seen, belief, prior.examples_spread, revision));
-  return revision;
+  after.noise_scale_spread = left_of(prior.noise_scale_spread, noise_readings, kNoiseScaleReading);
+  after.speed_spreads.clear();
+  for (std::size_t pool = 0; pool < speed_sum.size(); ++pool) {
+    const double spread = prior.speed_spread(pool);
+    revision.slower_on_pool[pool] *= std::exp(shrunk(speed_sum[pool], speed_readings[pool], spread, kSpeedReading));
+    after.speed_spreads.push_back(left_of(spread, speed_readings[pool], kSpeedReading));
+  }
+  const LogExamples examples = fitted_log_examples(view, seen, belief, prior.examples_spread, revision);
+  revision.examples_factor = std::exp(examples.mean);
+  after.examples_spread = examples.spread;
+  return after;
 }
 
 sim::Menu StagedMpc::configure(const ConfigureView& view, const workloads::Belief& belief) {

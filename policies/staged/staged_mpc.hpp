@@ -22,7 +22,10 @@ class StagedMpc final : public Configure {
 
 /// The prior's mean as the stages seen correct it: the geometric mean of seen over believed noise scales, shrunk by the spread of
 /// a reading against the prior's; likewise step times by pool; and the examples factor that explains the measured accuracies best
-/// under its own spread.
+/// under its own spread. What is left of the spreads with it.
+Prior corrected(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
+                const Prior& prior);
+/// Its mean.
 workloads::Revision revise(const ConfigureView& view, std::span<const sim::StageSeen> seen, const workloads::Belief& belief,
                            const Prior& prior = {});
 

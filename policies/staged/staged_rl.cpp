@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "policies/learn/gaussian_learner.hpp"
 #include "policies/staged/staged.hpp"
 #include "policies/staged/staged_mpc.hpp"
 #include "sim/replay/stage.hpp"
@@ -30,19 +31,25 @@ StagePlan plan_of(const AgentDecision& decision, const StageTable& table, const 
 
 AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::StageSeen> seen, const AgentBasis& basis) {
   const StageTable& table = basis.table;
-  const workloads::Revision revision = revise(view, seen, basis.belief, basis.prior);
+  const Prior known = corrected(view, seen, basis.belief, basis.prior);
+  const workloads::Revision& revision = known.mean;
   const workloads::RevisedBelief revised(basis.belief, revision);
   AgentDecision decision{.ends = ends_after(basis.ends, seen)};
   decision.from = standing_after(view.job, table.configurations(), seen, view.believed->stages_on(revised.models()));
-  decision.outlook = look_ahead({.job = &view.job,
-                                 .table = &table,
-                                 .costs = &view.costs,
-                                 .checkpoint_bytes = revised.checkpoint_bytes(*view.job.profile),
-                                 .ends = decision.ends,
-                                 .from = &decision.from,
-                                 .revision = &revision,
-                                 .epoch_cap = cap_of(view, basis.belief),
-                                 .reserve = kReserve});
+  decision.outlook =
+      look_ahead({.job = &view.job,
+                  .table = &table,
+                  .costs = &view.costs,
+                  .checkpoint_bytes = revised.checkpoint_bytes(*view.job.profile),
+                  .ends = decision.ends,
+                  .from = &decision.from,
+                  .revision = &revision,
+                  .epoch_cap = cap_of(view, basis.belief),
+                  .reserve = kReserve,
+                  .deviations = basis.deviations,
+                  .known = &known,
+                  .evaluation_deviation =
+                      view.job.has_target() ? revised.evaluation_deviation(*view.job.profile, view.job.target_accuracy) : 0});
   if (decision.outlook.options.empty()) return decision;
   decision.inputs = agent_inputs({.job = &view.job,
                                   .cluster = &view.cluster,
@@ -56,8 +63,11 @@ AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::S
   return decision;
 }
 
-StagedRl::StagedRl(const NetworkState* network, bool past_runs, double spread_factor)
-    : agent_(0), tape_(std::as_const(agent_.parameters())), priors_(past_runs, spread_factor) {
+StagedRl::StagedRl(const NetworkState* network, bool past_runs, double spread_factor, double miss_chance)
+    : agent_(0),
+      tape_(std::as_const(agent_.parameters())),
+      priors_(past_runs, spread_factor),
+      deviations_(miss_chance > 0 ? normal_quantile(1 - miss_chance) : 0) {
   if (network != nullptr) agent_.load_from(*network);
 }
 
@@ -78,7 +88,7 @@ sim::Menu StagedRl::configure_again(const ConfigureView& view, std::span<const s
   if (view.job.work != sim::Work::train || view.candidates.empty()) return believed_menu(view);
   const StageTable& table = table_of(view, belief);
   const std::vector<double> all_ends = stage_ends(view.job, view.manual, view.stage_rules, view.believed->stages());
-  const AgentDecision decision = prepare_decision(view, seen, {belief, table, all_ends, priors_.of(view, belief)});
+  const AgentDecision decision = prepare_decision(view, seen, {belief, table, all_ends, priors_.of(view, belief), deviations_});
   if (decision.outlook.options.empty()) return believed_menu(view);
   const StageOption& chosen = decision.outlook.options[static_cast<std::size_t>(agent_.best(tape_, decision.inputs))];
   if (!std::isfinite(chosen.fastest_s))

@@ -23,6 +23,8 @@ struct AgentBasis {
   const StageTable& table;
   std::span<const double> ends;  ///< of all stages but the last
   const Prior& prior;
+  /// That the time left is kept free for, of what is left unknown; 0: a tenth of the training time, whatever is known.
+  double deviations = 0;
 };
 
 /// What the agent is asked: the prior corrected by the stages seen (`revise`), the outlook, its features. No options when nothing
@@ -32,7 +34,8 @@ AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::S
 class StagedRl final : public Configure {
  public:
   /// Null: an untrained agent, which decides by the outlook alone.
-  StagedRl(const NetworkState* network, bool past_runs, double spread_factor = 1);
+  /// `miss_chance`: that a plan as safe as is asked for ends too late, from 0 to less than 0.5; 0: a tenth is kept free.
+  StagedRl(const NetworkState* network, bool past_runs, double spread_factor = 1, double miss_chance = 0);
   sim::Menu configure(const ConfigureView& view, const workloads::Belief& belief) override;
   sim::Menu configure_again(const ConfigureView& view, std::span<const sim::StageSeen> seen,
                             const workloads::Belief& belief) override;
@@ -43,6 +46,7 @@ class StagedRl final : public Configure {
   StagedAgent agent_;
   Tape tape_;
   Priors priors_;
+  const double deviations_;
   std::map<int, std::unique_ptr<StageTable>> tables_;  ///< by profile; made anew when the candidates change
 };
 

@@ -29,7 +29,7 @@ WorkerTerms make_worker_terms(const WorkerSpeeds& speeds, int stages, double wor
       terms.started.push_back(static_cast<int>(std::lround(units * (1 - speeds.restart_stages))));
     }
   }
-  terms.plan_on_demand();
+  terms.plan_safely();
   return terms;
 }
 
@@ -77,15 +77,19 @@ std::vector<std::uint8_t> draw_market(const MarketChain& chain, std::span<const 
   return path;
 }
 
-void WorkerTerms::plan_on_demand() {
+void WorkerTerms::plan_safely() {
   const auto rows = static_cast<std::size_t>(work) + 1;
-  fewest.assign(rows * static_cast<std::size_t>(sizes() + 1), 0);
+  fewest.assign(rows * static_cast<std::size_t>(actions()), 0);
+  const auto after = [&](int left, int done, int held) { return 1 + fewest_stages(std::max(0, left - done), held); };
   for (int left = 1; left <= work; ++left) {
-    for (int held = 0; held <= sizes(); ++held) {
+    for (int held = 0; held < actions(); ++held) {
       int best = stages + 1;  // longer is too late in any case
-      for (int action = 1; action <= sizes(); ++action) {
+      if (held != 0) best = std::min(best, after(left, 0, 0));
+      for (int action = 1; action < (is_spot(held) ? actions() : sizes() + 1); ++action) {
         const int done = progress(action, action != held, left);
-        if (done > 0) best = std::min(best, 1 + fewest_stages(std::max(0, left - done), action));
+        if (done <= 0) continue;
+        const int lasts = after(left, done, action);
+        best = std::min(best, is_spot(action) ? std::max(lasts, after(left, done / 2, 0)) : lasts);
       }
       fewest[static_cast<std::size_t>(held) * rows + static_cast<std::size_t>(left)] = best;
     }
@@ -94,13 +98,21 @@ void WorkerTerms::plan_on_demand() {
 
 bool keeps_deadline(const WorkerView& view, int action) {
   const WorkerTerms& terms = view.terms;
-  sim::check(!terms.fewest.empty(), "a job on workers whose way to the end on demand is not planned");
+  sim::check(!terms.fewest.empty(), "a job on workers whose safe way to the end is not planned");
   const int progress = terms.progress(action, action != view.held, view.work_left);
   const auto in_time = [&](int done, int held) {
     return terms.fewest_stages(std::max(0, view.work_left - done), held) <= terms.stages - view.time - 1;
   };
   // Less work left may need more stages where a phase is slower than the one before: that the run lasts is no harmless case.
   return in_time(progress, action) && (!terms.is_spot(action) || in_time(progress / 2, 0));
+}
+
+int fewest_that_keep(const WorkerView& view) {
+  const int last = view.market > 0 ? view.terms.actions() : view.terms.sizes() + 1;
+  for (int action = 1; action < last; ++action)
+    if (keeps_deadline(view, action)) return action;
+  sim::check(keeps_deadline(view, 0), "a job that cannot keep its deadline");
+  return 0;
 }
 
 WorkerOutcome run_worker_job(const WorkerTerms& terms, std::span<const std::uint8_t> market, WorkerPolicy& policy) {
@@ -115,8 +127,7 @@ WorkerOutcome run_worker_job(const WorkerTerms& terms, std::span<const std::uint
                "a policy chose workers that are not there");
     if (!keeps_deadline(view, action)) {
       ++outcome.overruled;
-      for (action = 1; action < terms.sizes() && !keeps_deadline(view, action);) ++action;
-      sim::check(keeps_deadline(view, action), "a job that cannot keep its deadline on demand");
+      action = fewest_that_keep(view);
     }
     const bool starts = action != view.held;
     const int progress = terms.progress(action, starts, view.work_left);

@@ -24,13 +24,12 @@ struct WorkerTerms {
   std::vector<int> full, started;
   double on_demand_usd = 0;      ///< a worker and stage
   std::vector<double> spot_usd;  ///< likewise, by level of the price
-  std::vector<int> fewest;       ///< stages until the end on demand, by held action (0 for those on spot) and work left
+  std::vector<int> fewest;       ///< stages that are sure to end the job, by held action and work left
 
-  /// Fills `fewest`, once all above is there.
-  void plan_on_demand();
+  /// Fills `fewest`, once all above is there: whatever the market does, which is up while spot nodes are held.
+  void plan_safely();
   int fewest_stages(int work_left, int held) const {
-    return fewest[static_cast<std::size_t>(is_spot(held) ? 0 : held) * (static_cast<std::size_t>(work) + 1) +
-                  static_cast<std::size_t>(work_left)];
+    return fewest[static_cast<std::size_t>(held) * (static_cast<std::size_t>(work) + 1) + static_cast<std::size_t>(work_left)];
   }
 
   int sizes() const { return static_cast<int>(workers.size()); }
@@ -112,8 +111,10 @@ class WorkerPolicy {
   virtual int decide(const WorkerView& view) = 0;
 };
 
-/// Whether the deadline can be kept on demand after the action, whatever the market does.
+/// Whether the deadline can be kept after the action, whatever the market does.
 bool keeps_deadline(const WorkerView& view, int action);
+/// On demand if that keeps it, and on as few workers as do; there is one while the deadline can be kept.
+int fewest_that_keep(const WorkerView& view);
 
 struct WorkerOutcome {
   double usd = 0;

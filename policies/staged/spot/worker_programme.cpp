@@ -7,7 +7,8 @@ namespace rehearse::policies {
 
 namespace {
 
-constexpr float kBroken = 1e30F;  ///< of what could break the deadline; finite, so that sums stay numbers
+constexpr float kHurry = 1 + 1e-5F;  ///< of a plan: what costs as much later is done now; above the rounding of sums
+constexpr float kBroken = 1e30F;     ///< of what could break the deadline; finite, so that sums stay numbers
 
 /// Values by work left.
 using Row = std::vector<float>;
@@ -29,42 +30,55 @@ void add_after(Row& values, WorkRange range, const Row& later, int progress, flo
   for (std::size_t w = done; w < range.end; ++w) values[w] += probability * later[w - static_cast<std::size_t>(progress)];
 }
 
-/// What a stage costs: by the share of it that is needed.
+/// What a stage costs: by the share of it that is needed; all of one that gets nowhere.
 void put_money(Row& values, WorkRange range, double usd, double progress) {
-  const auto all = static_cast<float>(usd), unit = static_cast<float>(progress > 0 ? usd / progress : 0);
+  const auto all = static_cast<float>(usd), unit = static_cast<float>(progress > 0 ? usd / progress : usd);
   for (std::size_t w = range.begin; w < range.end; ++w) values[w] = std::min(all, unit * static_cast<float>(w));
 }
 
 /// The cheapest action for each amount of work. Rows of actions that may not be taken are empty.
 struct StageValues {
   std::vector<Row> full, started;  ///< by action: it is held and goes on, or is started
-  Row cheapest_start;
-  std::vector<std::uint8_t> start;  ///< which it is
+  struct Starts {
+    Row usd;
+    std::vector<std::uint8_t> action;
+  };
+  Starts cheapest, next;  ///< of all starts, and of all but the cheapest
 
-  StageValues(int actions, std::size_t rows)
-      : full(static_cast<std::size_t>(actions)), started(full), cheapest_start(rows), start(rows) {}
+  StageValues(int actions, std::size_t rows) : full(static_cast<std::size_t>(actions)), started(full) {
+    for (Starts* starts : {&cheapest, &next}) *starts = {Row(rows), std::vector<std::uint8_t>(rows)};
+  }
 
   void compare_starts() {
-    std::fill(cheapest_start.begin(), cheapest_start.end(), kBroken);
-    std::fill(start.begin(), start.end(), 0);
+    for (Starts* starts : {&cheapest, &next}) {
+      std::fill(starts->usd.begin(), starts->usd.end(), kBroken);
+      std::fill(starts->action.begin(), starts->action.end(), 0);
+    }
     for (std::size_t action = 0; action < started.size(); ++action) {
       const auto mark = static_cast<std::uint8_t>(action);
       for (std::size_t w = 0; w < started[action].size(); ++w) {
-        const bool better = started[action][w] < cheapest_start[w];
-        cheapest_start[w] = better ? started[action][w] : cheapest_start[w];
-        start[w] = better ? mark : start[w];
+        const float usd = started[action][w], first = cheapest.usd[w], second = next.usd[w];
+        const bool best = usd < first, good = usd < second;
+        next.usd[w] = best ? first : good ? usd : second;
+        next.action[w] = best ? cheapest.action[w] : good ? mark : next.action[w];
+        cheapest.usd[w] = best ? usd : first;
+        cheapest.action[w] = best ? mark : cheapest.action[w];
       }
     }
   }
-  /// A start of what is held is going on, which is never dearer: it may be among the starts. Equal values: no start.
+  /// What is held goes on or something else is started: it is not started anew, which could pay where a stage that does less
+  /// ends in a phase that is faster. Equal values: no start.
   void choose(std::size_t held, Row& best, std::uint8_t* choices) const {
     const auto mark = static_cast<std::uint8_t>(held);
     const Row& stays = full[held];
-    if (stays.empty()) best = cheapest_start;
-    for (std::size_t w = 0; w < stays.size(); ++w) best[w] = std::min(stays[w], cheapest_start[w]);
-    if (choices != nullptr)
-      for (std::size_t w = 0; w < best.size(); ++w)
-        choices[w] = !stays.empty() && stays[w] <= cheapest_start[w] ? mark : start[w];
+    if (stays.empty()) best = cheapest.usd;
+    if (stays.empty() && choices != nullptr) std::copy(cheapest.action.begin(), cheapest.action.end(), choices);
+    for (std::size_t w = 0; w < stays.size(); ++w) {
+      const bool itself = cheapest.action[w] == mark;
+      const float start = itself ? next.usd[w] : cheapest.usd[w];
+      best[w] = std::min(stays[w], start);
+      if (choices != nullptr) choices[w] = stays[w] <= start ? mark : itself ? next.action[w] : cheapest.action[w];
+    }
     best[0] = 0;
   }
 };
@@ -193,10 +207,14 @@ void StageTable::plan_from(const WorkerTerms& terms, const MarketChain& chain, s
         const double price = spot ? terms.workers[terms.size_of(action)] * expects.usd * expects.up : terms.usd(action, 0);
         for (int phase = 0; phase < terms.phases(); ++phase) {
           const WorkRange range = WorkRange::of(terms, phase);
-          const double progress = share * terms.progress_in(phase, action, starts);
+          // A start loses its restart whole: scaled by what is there, it would be the cheaper the later and the less likely.
+          const int restart = starts ? terms.progress_in(phase, action, false) - terms.progress_in(phase, action, true) : 0;
+          const double progress = std::max(0.0, share * terms.progress_in(phase, action, false) - restart);
           put_money(row, range, price, progress);
           add_after(row, range, later[a], static_cast<int>(progress + 0.5), 1);
         }
+        if (action == 0)
+          for (float& usd : row) usd *= kHurry;
       }
     }
     values.compare_starts();

@@ -107,6 +107,43 @@ TEST_CASE("a stage, a switch and what is left, by hand") {
   CHECK(option(second, 2).kept_s == Approx(10 + restart_s + 6 * e(2)));
 }
 
+TEST_CASE("the spread of the time that is left, by hand") {
+  // 0.03^2 + 0.04^2 + (-1.2 x 0.1)^2 = 0.13^2, and errors were twice what was believed.
+  const policies::StageReserve reserve{
+      .speed = 0.03, .examples = 0.04, .noise_scale = 0.1, .by_noise_scale = -1.2, .error_factor = 2};
+  CHECK(reserve.spread() == Approx(0.26));
+}
+
+TEST_CASE("the time kept free follows what is known, by hand") {
+  // Ten epochs without a floor: only speeds are unknown. 0.04 of the pool's and 0.03 of stages are 0.05, at two deviations
+  // exp(0.1) times the training; half of that where past runs erred half as much. Without deviations it is a tenth of the longer.
+  Setting s;
+  s.job.epochs = 10;
+  const policies::StageTable table = s.table();
+  const workloads::Revision none;
+  const sim::Standing from;
+  policies::Prior known{.speed_spreads = {0.04}};
+  const auto longer = [&](double deviations) {
+    const Outlook outlook =
+        policies::look_ahead({.job = &s.job,
+                              .table = &table,
+                              .costs = &s.costs,
+                              .checkpoint_bytes = s.real.belief->models().step_times->checkpoint_bytes(*s.job.profile),
+                              .from = &from,
+                              .revision = &none,
+                              .epoch_cap = 10,
+                              .reserve = 0.1,
+                              .deviations = deviations,
+                              .known = &known});
+    const StageOption& o = option(outlook, 0);
+    return (o.safest_s - 30) / (o.kept_s - 30);
+  };
+  CHECK(longer(0) == Approx(1 / 0.9));
+  CHECK(longer(2) == Approx(std::exp(0.1)));
+  known.error_factor = 0.5;
+  CHECK(longer(2) == Approx(std::exp(0.05)));
+}
+
 TEST_CASE("features and prior, by hand") {
   // Two options that cost 10 and 11 in all: the second is 10 % dearer, its prior is -100 x 0.1. Of 200 s left they take 100 and
   // 50. Half of the deadline of 400 s has gone.

@@ -24,7 +24,7 @@ WorkerTerms two_sizes(int stages, int work) {
   terms.started = {3, 6};
   terms.on_demand_usd = 3;
   terms.spot_usd = {1, 2};
-  terms.plan_on_demand();
+  terms.plan_safely();
   return terms;
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("what a batch does to the speed, by hand, and the batch with which a s
 TEST_CASE("where the next phase is slower a run on spot that lasts may be what breaks the deadline") {
   WorkerTerms terms = two_sizes(2, 12);
   terms.full = terms.started = {3, 3, 8, 12};
-  terms.plan_on_demand();
+  terms.plan_safely();
   const WorkerView view{.terms = terms, .time = 0, .work_left = 12, .held = 0, .market = 1};
   CHECK(keeps_deadline(view, 2));
   CHECK_FALSE(keeps_deadline(view, 3));
@@ -154,13 +154,13 @@ WorkerTerms some_terms() {
   terms.started.clear();
   const int phases = *rc::gen::inRange(1, 4);
   for (int phase = 0; phase < phases; ++phase) {
-    terms.full.insert(terms.full.end(), {*rc::gen::inRange(3, 5), *rc::gen::inRange(5, 9)});
-    terms.started.insert(terms.started.end(), {*rc::gen::inRange(1, 4), *rc::gen::inRange(3, 6)});
+    const int one = *rc::gen::inRange(2, 9), two = *rc::gen::inRange(one, 16);
+    terms.full.insert(terms.full.end(), {one, two});
+    terms.started.insert(terms.started.end(), {*rc::gen::inRange(1, one), *rc::gen::inRange(1, two)});
   }
   terms.spot_usd = {*rc::gen::inRange(1, 4) / 2.0, *rc::gen::inRange(1, 8) / 2.0};
-  terms.plan_on_demand();
-  const WorkerView start{.terms = terms, .work_left = terms.work};
-  RC_PRE(keeps_deadline(start, 1) || keeps_deadline(start, 2));
+  terms.plan_safely();
+  RC_PRE(terms.fewest_stages(terms.work, 0) <= terms.stages);
   return terms;
 }
 
@@ -192,10 +192,8 @@ double tried_money(const WorkerTerms& terms, const MarketChain& chain, WorkerVie
 
 Answer follow(const StageTable& table) {
   return [&table](const WorkerView& view) {
-    int action = table.choice(view.time, view.work_left, view.held, view.market);
-    if (!keeps_deadline(view, action))
-      for (action = 1; action < view.terms.sizes() && !keeps_deadline(view, action);) ++action;
-    return action;
+    const int action = table.choice(view.time, view.work_left, view.held, view.market);
+    return keeps_deadline(view, action) ? action : fewest_that_keep(view);
   };
 }
 
@@ -210,6 +208,28 @@ TEST_CASE("the programme with two numbers of workers is the cheapest of all poli
     RC_ASSERT(std::abs(tried_money(terms, chain, start, follow(table)) - best) < 1e-4 * (1 + best));
     RC_ASSERT(tried_money(terms, chain, start, follow(plan)) > best - 1e-4);
   });
+}
+
+// Spot stays at level 1, and one worker does 4 units for a dollar whenever that is; 20 units take six of eight stages.
+TEST_CASE("re-planning does not put off what costs as much later") {
+  const MarketChain stays{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  const StageTable plan = StageTable::plan(two_sizes(8, 20), stays);
+  CHECK(plan.choice(0, 20, 0, 1) == 3);
+  CHECK(plan.choice(1, 20, 0, 1) == 3);
+}
+
+// Capacity is there and, from the next stage on, with 0.5; a run that is there goes with 0.5. A stage of the one worker is
+// expected to yield 0.75 x 40 = 30 now and 0.375 x 40 = 15 later, for $1 and $0.50, and a restart takes 10 of either: 20 for $1
+// now, 5 for $0.50 later. Were the restart scaled by what is there it would be 22.5 and 11.25, and 20 units would cost less if
+// they began later: 11.25 for $0.50 and 8.75 of 15 for $0.29 in the stage after.
+TEST_CASE("a restart takes as much from a plan where spot nodes are unlikely") {
+  WorkerTerms terms = two_sizes(8, 20);
+  terms.workers = {1};
+  terms.full = {40};
+  terms.started = {30};
+  terms.plan_safely();
+  const MarketChain chain{{0.5, 0.5, 0}, {0.5, 0.5, 0}, {0, 0, 1}};
+  CHECK(StageTable::plan(terms, chain).choice(0, 20, 0, 1) == 2);
 }
 
 /// The least money when the market's future is known, every choice tried.

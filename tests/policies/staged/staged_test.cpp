@@ -262,6 +262,12 @@ TEST_CASE("revising a belief finds the world's error in noise scale, speed and e
   CHECK(std::log(revision.noise_scale_factor) == Approx(std::log(1.6)).epsilon(0.15));
   CHECK(std::log(revision.slower_on_pool.at(0)) == Approx(12 / 12.16 * std::log(1.2)).epsilon(1e-9));
   CHECK(std::log(revision.examples_factor) == Approx(std::log(1.1)).epsilon(0.25));
+  // What is left of the spreads 0.3 and 0.1 after twelve readings of 0.3 and of 0.04.
+  const policies::Prior left = policies::corrected(view, seen, *real.belief, {});
+  CHECK(left.noise_scale_spread == Approx(0.3 / std::sqrt(13)));
+  CHECK(left.speed_spread(0) == Approx(1 / std::sqrt(100 + 12 / 0.0016)));
+  CHECK(left.examples_spread < policies::kExamplesSpread);
+  CHECK(left.mean.examples_factor == revision.examples_factor);
 }
 
 /// What a prior is asked with: one pool, one model.
@@ -353,11 +359,32 @@ TEST_CASE("past runs correct noise scale and ceiling together") {
       heard.runs.back().accuracy = truth.accuracy(heard.job, state);
     }
   const policies::Prior prior = heard.prior();
+  CHECK(prior.ceiling_spread < 0.003);
   CHECK(prior.mean.noise_scale_factor > 1.25);
   CHECK(prior.mean.noise_scale_factor < 1.55);
   CHECK(prior.noise_scale_spread < 0.2);
   CHECK(prior.mean.ceiling_offset > 0.002);
   CHECK(prior.mean.ceiling_offset < 0.0045);
+}
+
+// Four runs whose times and accuracies are what is believed: five readings (their accuracies, the pool's speed) that surprise
+// nobody, (1 + 0) / (1 + 5). With times of 1.2 the speed alone surprises, by log(1.2)^2 / (0.1^2 + 0.065^2 / 4).
+TEST_CASE("past runs that end as predicted leave little to err") {
+  Heard heard;
+  const workloads::RevisedBelief belief(*heard.real.belief, {});
+  for (const double epochs : {4.0, 16.0, 64.0, 90.0}) {
+    heard.runs.push_back(heard.run(1, 128, epochs));
+    heard.runs.back().time_s = epochs * heard.epoch_s(1, 128);
+    sim::TrainingState state;
+    belief.train(heard.job, configuration(0, 1, 128), epochs * 50000, state);
+    heard.runs.back().accuracy = belief.accuracy(heard.job, state);
+  }
+  CHECK(heard.prior().error_factor == Approx(std::sqrt(1.0 / 6)));
+  for (policies::PastRun& run : heard.runs) run.time_s *= 1.2;
+  const double squares = std::pow(std::log(1.2), 2) / (0.01 + 0.004225 / 4);
+  CHECK(heard.prior().error_factor == Approx(std::sqrt((1 + squares) / 6)));
+  heard.runs.clear();
+  CHECK(heard.prior().error_factor == 1);
 }
 
 TEST_CASE("the plain world trains and steps as the world, without its luck") {
