@@ -12,11 +12,70 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
+#include "sim/io/csv.hpp"
 #include "sim/io/shown.hpp"
+#include "traces/histories/history_list.hpp"
 #include "traces/measurements/native.hpp"
 #include "workloads/calibration/calibration.hpp"
+#include "workloads/training/datasets.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::cli {
+
+namespace {
+
+bool is_of_runs(const std::string& path) {
+  const sim::CsvReader csv(path, {.required = {}, .optional = {"time_s", "epochs"}});
+  return csv.has_column("time_s") && csv.has_column("epochs");
+}
+
+/// Whole trainings as measurements of their mean step; start-up, evaluations and checkpoints are part of it.
+traces::MeasurementList steps_of_runs(const std::string& path, const scenarios::Catalogue& catalogue,
+                                      const std::optional<traces::OwnNetwork>& own) {
+  const std::vector<workloads::PastRun> runs = traces::read_native_history(path).runs;
+  traces::MeasurementCollector collector(path);
+  collector.note("past runs: a step is the mean of all, with start-up, evaluations and checkpoints");
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const workloads::PastRun& run = runs[i];
+    const auto line = static_cast<std::int64_t>(i) + 2;
+    const scenarios::InstanceEntry* entry = catalogue.find_instance(run.instance);
+    const bool is_own = own && run.model == own->model && run.dataset == own->dataset;
+    const auto is_model = [&](const workloads::ZooEntry& one) { return one.name == run.model; };
+    if (entry == nullptr) {
+      const std::string nearest = sim::nearest_name(run.instance, catalogue.instance_names());
+      collector.leave_out(line, fmt::format("expected an instance of the catalogue, found {}{}", sim::shown(run.instance),
+                                            nearest.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", nearest)));
+    } else if (!is_own && (std::ranges::none_of(workloads::zoo(), is_model) || workloads::find_dataset(run.dataset) == nullptr)) {
+      collector.leave_out(line, fmt::format("expected a model and a dataset that are known, found {} on {}",
+                                            sim::shown(run.model), sim::shown(run.dataset)));
+    } else if (run.servers > 0 || run.asynchronous) {
+      collector.leave_out(line, "of servers or asynchronous workers");
+    } else {
+      const auto has_gpu = [&](const scenarios::InstanceEntry::Named& one) {
+        return catalogue.find_device(one.device)->kind == sim::DeviceKind::gpu;
+      };
+      const auto gpu = std::ranges::find_if(entry->devices, has_gpu);
+      const bool is_gpu = gpu != entry->devices.end();
+      const scenarios::InstanceEntry::Named& device = is_gpu ? *gpu : entry->devices.front();
+      const int on_node = std::min(run.workers, is_gpu ? device.count : 1);
+      workloads::Measurement m{.line = line, .model = run.model, .dataset = run.dataset};
+      if (is_own) m.structure = own->network;
+      m.device = device.device;
+      m.instance = run.instance;
+      m.nodes = (run.workers + on_node - 1) / on_node;
+      m.workers_per_node = on_node;
+      m.workers = run.workers;
+      m.batch_per_worker = run.batch_size / run.workers;
+      m.precision = run.precision;
+      m.step_s = run.time_s / (run.epochs * std::ceil(run.samples / run.batch_size));
+      m.source = "past run";
+      collector.add(std::move(m));
+    }
+  }
+  return collector.finish();
+}
+
+}  // namespace
 
 Measured load_measured(const MeasuredArguments& arguments, std::optional<traces::OwnNetwork> own) {
   scenarios::Catalogue catalogue;
@@ -24,8 +83,11 @@ Measured load_measured(const MeasuredArguments& arguments, std::optional<traces:
   sim::Mistakes mistakes;
   for (const std::string& file : arguments.catalogues) catalogue.add_file(file, mistakes);
   mistakes.throw_if_any();
-  traces::MeasurementList list = traces::read_native_measurements(
-      arguments.path, {.devices = catalogue.device_names(), .instances = catalogue.instance_names(), .own = std::move(own)});
+  traces::MeasurementList list = is_of_runs(arguments.path)
+                                     ? steps_of_runs(arguments.path, catalogue, own)
+                                     : traces::read_native_measurements(arguments.path, {.devices = catalogue.device_names(),
+                                                                                         .instances = catalogue.instance_names(),
+                                                                                         .own = std::move(own)});
   say("{}", to_string(list));
   std::vector<workloads::Place> places;
   for (const workloads::Measurement& m : list.rows) places.push_back(place_of(m, catalogue));

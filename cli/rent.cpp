@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "cli/commands.hpp"
@@ -172,20 +173,45 @@ std::vector<ToldChoice> told_of(const std::vector<RentChoice>& choices) {
   return told;
 }
 
-/// Spot nodes' time and money: replayed, before anything is chosen by them.
-void replay_spot(RentAnswer& answer, const policies::RentSearch& search) {
-  const double deadline_s = answer.request.limits.deadline_s;
-  for (RentChoice& one : answer.choices) {
+void set_spot(RentChoice& one, const policies::SpotReplay& replay) {
+  one.plan.time_s = {replay.time_s, replay.time_low_s, replay.time_high_s};
+  one.plan.cost_usd = {replay.cost_usd, replay.cost_low_usd, replay.cost_high_usd};
+  one.miss_probability = replay.miss_probability;
+}
+
+/// What is told of all choices. Spot nodes' time and money are reckoned of all; of those that would be told they are replayed,
+/// until none is left among them that was not: what a replay makes dearer may give its place to another.
+void tell(RentAnswer& answer, const policies::RentSearch& search) {
+  const policies::PlanLimits& limits = answer.request.limits;
+  const double restore_s = answer.checkpoint_bytes / answer.market.cluster->scenario.costs.restore_bytes_per_s;
+  std::map<std::size_t, RentChoice> spot;  // as on nodes that stay
+  for (std::size_t i = 0; i < answer.choices.size(); ++i) {
+    RentChoice& one = answer.choices[i];
     if (!answer.pool_of(one).is_spot) continue;
-    const double restart_s = one.start_s + answer.checkpoint_bytes / answer.market.cluster->scenario.costs.restore_bytes_per_s;
-    const policies::SpotReplay replay =
-        replay_on_spot(one, answer.rules, search.error_of(one), restart_s, deadline_s, 1, kDraws, answer.pool_of(one).prices);
-    one.plan.time_s = {replay.time_s, replay.time_low_s, replay.time_high_s};
-    one.plan.cost_usd = {replay.cost_usd, replay.cost_low_usd, replay.cost_high_usd};
-    one.miss_probability = replay.miss_probability;
-    one.keeps_limits =
-        one.keeps_limits && replay.time_high_s <= deadline_s && replay.cost_high_usd <= answer.request.limits.cost_usd;
+    spot.emplace(i, one);
+    set_spot(one, expected_on_spot(one, answer.rules, search.error_of(one), one.start_s + restore_s, limits.deadline_s));
+    one.keeps_limits = keeps(limits, one.plan);
   }
+  while (true) {
+    answer.front.clear();
+    for (const std::size_t i : policies::pareto_front(answer.choices)) answer.front.push_back({.choice = i});
+    answer.told = told_of(answer.choices);
+    bool is_replayed = true;
+    for (const std::vector<ToldChoice>* list : {&answer.told, &answer.front})
+      for (const ToldChoice& told : *list) {
+        const auto left = spot.find(told.choice);
+        if (left == spot.end()) continue;
+        is_replayed = false;
+        RentChoice& one = answer.choices[told.choice];
+        set_spot(one, replay_on_spot(left->second, answer.rules, search.error_of(one), one.start_s + restore_s, limits.deadline_s,
+                                     1, kDraws, answer.pool_of(one).prices));
+        one.keeps_limits = keeps(limits, one.plan);
+        spot.erase(left);
+      }
+    if (is_replayed) break;
+  }
+  for (std::vector<ToldChoice>* list : {&answer.told, &answer.front})
+    for (ToldChoice& told : *list) told.bottleneck = search.bottleneck(answer.choices[told.choice]);
 }
 
 std::vector<sim::Precision> precisions_of(const RentArguments& a) {
@@ -316,7 +342,8 @@ void say_grounds(const RentAnswer& answer) {
   if (is_spot)
     say("{}", wrapped(fmt::format(
                   "Assumed of spot nodes: each is taken away after {:.3g} h in the mean (--spot-mean-up), another comes {:.0f} s "
-                  "later, the price {}. Checkpoints by Young's rule; time and money are the mean of {} replayed draws.",
+                  "later, the price {}. Checkpoints by Young's rule; time and money of what stands here are the mean of {} "
+                  "replayed draws.",
                   answer.rules.spot.mean_up_s / 3600, answer.rules.spot.down_s,
                   priced.empty() ? "stays" : "stays where no series is named", kDraws)));
   for (const int pool : priced) say("{}", wrapped(price_words(answer, pool)));
@@ -426,11 +453,7 @@ RentAnswer rent_answer(const RentArguments& a) {
       answer.market.pools[p].extra_usd = egress_usd(wishes.account, *answer.market.entries[p], model.data_bytes);
   const policies::RentSearch search(cluster, plan.scenario.costs, answer.market.pools, model, answer.rules);
   answer.choices = search.choices(request.job, request.limits);
-  replay_spot(answer, search);
-  for (const std::size_t i : pareto_front(answer.choices)) answer.front.push_back({.choice = i});
-  answer.told = told_of(answer.choices);
-  for (std::vector<ToldChoice>* list : {&answer.told, &answer.front})
-    for (ToldChoice& told : *list) told.bottleneck = search.bottleneck(answer.choices[told.choice]);
+  tell(answer, search);
   return answer;
 }
 

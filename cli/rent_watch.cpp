@@ -63,6 +63,7 @@ State read_state(const std::string& path) {
       if (one.has(key)) *into = one.text(key);
     for (const auto& [key, into] : numbers_of(state.arguments)) *into = one.number(key, sim::between(0, 1e12), *into);
     state.arguments.nodes = static_cast<int>(one.integer("nodes", sim::between(1, 100000), 16));
+    state.arguments.power_limits = one.boolean("power_limits", false);
     for (const sim::JsonValue file : one.list("catalogues"))
       state.arguments.catalogues.emplace_back(sim::read_text(file, mistakes));
     one.finish();
@@ -136,12 +137,13 @@ void save_rent_state(const RentAnswer& answer, const RentArguments& a) {
   for (const auto& [key, value] : numbers_of(a)) options += fmt::format("\"{}\": {}, ", key, *value);
   for (const std::string& file : a.catalogues) catalogues += (catalogues.empty() ? "" : ", ") + sim::json_string(file);
   const auto pool = static_cast<std::size_t>(chosen.plan.pool);
-  sim::write_file(
-      a.state,
-      fmt::format("{{\n  \"options\": {{{}\"nodes\": {}, \"catalogues\": [{}]}},\n  \"chosen\": {{\"pool\": {}, \"workers\": {}, "
-                  "\"batch_size\": {}, \"power_limit_w\": {}, \"precision\": \"{}\"}}\n}}\n",
-                  options, a.nodes, catalogues, sim::json_string(answer.market.cluster->scenario.cluster.pools[pool].name),
-                  chosen.plan.workers, chosen.plan.batch, chosen.plan.power_limit_w, precision_name(chosen.precision)));
+  sim::write_file(a.state,
+                  fmt::format("{{\n  \"options\": {{{}\"nodes\": {}, \"power_limits\": {}, \"catalogues\": [{}]}},\n  "
+                              "\"chosen\": {{\"pool\": {}, \"workers\": {}, "
+                              "\"batch_size\": {}, \"power_limit_w\": {}, \"precision\": \"{}\"}}\n}}\n",
+                              options, a.nodes, a.power_limits, catalogues,
+                              sim::json_string(answer.market.cluster->scenario.cluster.pools[pool].name), chosen.plan.workers,
+                              chosen.plan.batch, chosen.plan.power_limit_w, precision_name(chosen.precision)));
 }
 
 int rent_resume(const RentArguments& arguments) {

@@ -1,5 +1,6 @@
 // The process's amplitude, length and noise are not chosen but averaged over, by how well each explains the rows; the average is
-// widened until it explains each row from all others.
+// as wide as holds nine of ten rows, each left out, and a further one (Vovk, Gammerman and Shafer, Algorithmic Learning in a
+// Random World, 2005). Of fewer than nine rows no such width is known: there the root of the mean square counts, by Student's t.
 #include "policies/harness/nearby_errors.hpp"
 
 #include <Eigen/Cholesky>
@@ -7,8 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
+#include "policies/learn/gaussian_learner.hpp"
 #include "sim/base/errors.hpp"
+#include "workloads/calibration/calibration.hpp"
 
 namespace rehearse::policies {
 
@@ -21,11 +25,23 @@ constexpr std::array kLengths{0.5, 1.0, 2.0, 4.0, 8.0};      // doublings of the
 constexpr std::array kNoises{0.01, 0.03, 0.1};               // of one measurement
 constexpr double kLeastWeight = 1e-3;
 constexpr int kFeatures = 4;
+constexpr std::size_t kRowsForTail = 9;  // of which the largest holds nine of ten, a further one among them
 
 /// In doublings of the batch: one of the workers counts the same, one of the nodes twice, one of the power limit four times.
 Eigen::Vector<double, kFeatures> features(const StepSetting& s) {
   return {std::log2(s.batch_per_worker), std::log2(s.workers), 2 * std::log2(s.nodes),
           s.power_limit_w > 0 ? 4 * std::log2(s.power_limit_w) : 0};
+}
+
+/// By how much deviations are wider than they were said to be, from rows that were left out, each over its deviation.
+double scale_of(const std::vector<double>& standardised) {
+  if (standardised.size() >= kRowsForTail) return workloads::tail_sd(standardised);
+  constexpr double kUpper = 0.95;  // of an interval of nine of ten
+  double sum = 0;
+  for (const double z : standardised) sum += z * z;
+  const auto n = static_cast<double>(standardised.size());
+  const double rows = n < 3 ? 1 : std::max(1.0, std::sqrt(sum / n));
+  return rows * student_quantile(kUpper, std::max(1.0, n - 1)) / normal_quantile(kUpper);
 }
 
 }  // namespace
@@ -68,8 +84,14 @@ struct NearbyErrors::Process {
   }
 };
 
-NearbyErrors::NearbyErrors(std::span<const StepSetting> settings, std::span<const double> errors, double far_sigma) {
+NearbyErrors::NearbyErrors(std::span<const StepSetting> settings, std::span<const double> errors, double far_sigma,
+                           bool fitted_by_batch) {
   sim::check(!settings.empty() && settings.size() == errors.size() && far_sigma > 0, "an error for each of the settings");
+  if (fitted_by_batch) {
+    std::set<double> batches;
+    for (const StepSetting& setting : settings) batches.insert(setting.batch_per_worker);
+    for (const double batch : batches) fitted_.batches.push_back({.batch = batch});
+  }
   const std::size_t stride = (settings.size() + kMostRows - 1) / kMostRows;
   Process rows{};
   std::vector<double> kept;
@@ -95,7 +117,6 @@ NearbyErrors::NearbyErrors(std::span<const StepSetting> settings, std::span<cons
   sum = 0;
   for (const Process& process : processes_) sum += process.weight;
   for (Process& process : processes_) process.weight /= sum;
-  if (kept.size() < 3) return;
   std::vector<double> mean(kept.size(), 0), square(kept.size(), 0);
   for (const Process& process : processes_) {
     const std::vector<Process::Moments> moments = process.left_out();
@@ -104,12 +125,10 @@ NearbyErrors::NearbyErrors(std::span<const StepSetting> settings, std::span<cons
       square[i] += process.weight * (moments[i].variance + moments[i].mean * moments[i].mean);
     }
   }
-  double standardised = 0;
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    const double off = kept[i] - mean[i];
-    standardised += off * off / (square[i] - mean[i] * mean[i]);
-  }
-  inflation_ = std::max(1.0, std::sqrt(standardised / static_cast<double>(kept.size())));
+  std::vector<double> standardised;
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    standardised.push_back(std::abs(kept[i] - mean[i]) / std::sqrt(square[i] - mean[i] * mean[i]));
+  scale_ = scale_of(standardised);
 }
 
 NearbyErrors::~NearbyErrors() = default;
@@ -124,7 +143,11 @@ PredictionError NearbyErrors::at(const StepSetting& setting) const {
     mean += process.weight * moments.mean;
     square += process.weight * (moments.variance + moments.mean * moments.mean);
   }
-  return {.bias = std::exp(mean), .sigma = inflation_ * std::sqrt(std::max(0.0, square - mean * mean))};
+  // Rows that a factor was fitted to are off by next to nothing, and the process believes it of the batches between them too:
+  // what their factors leave open stands beside.
+  return {.bias = std::exp(mean),
+          .sigma = std::hypot(scale_ * std::sqrt(std::max(0.0, square - mean * mean)),
+                              workloads::batch_sd(fitted_, setting.batch_per_worker))};
 }
 
 }  // namespace rehearse::policies

@@ -20,8 +20,10 @@ struct StepSetting {
 class NearbyErrors {
  public:
   /// One setting at least, and the logarithm of measured over predicted of each. Far from all of them the error is `far`, of
-  /// which the bias is 1. Of more than 150 every so manyth counts.
-  NearbyErrors(std::span<const StepSetting> settings, std::span<const double> errors, double far_sigma);
+  /// which the bias is 1. Of more than 150 every so manyth counts. `fitted_by_batch`: the predictions were fitted to these very
+  /// rows, with a factor of its own for each batch (workloads::calibrate), which says little of batches in between.
+  NearbyErrors(std::span<const StepSetting> settings, std::span<const double> errors, double far_sigma,
+               bool fitted_by_batch = false);
   ~NearbyErrors();
   NearbyErrors(NearbyErrors&&) noexcept;
   NearbyErrors& operator=(NearbyErrors&&) noexcept;
@@ -31,7 +33,8 @@ class NearbyErrors {
  private:
   struct Process;  ///< with one amplitude, length and noise
   std::vector<Process> processes_;
-  double inflation_ = 1;
+  double scale_ = 1;             ///< of the process's deviation, by what left-out rows were off by
+  sim::ModelCorrection fitted_;  ///< its batches, where the predictions have a factor for each
 };
 
 }  // namespace rehearse::policies

@@ -74,8 +74,14 @@ std::vector<int> RentSearch::counts(int pool, const PlanLimits& limits) const {
   return {found.begin(), found.end()};
 }
 
+struct RentSearch::Timings {
+  using Key = std::tuple<const sim::Device*, double, sim::Precision, double>;  // samples of a pass, power limit
+  std::map<Key, workloads::ComputeTime> passes;
+  workloads::Tilings tilings;
+};
+
 std::optional<RentSearch::Step> RentSearch::step_of(const sim::Device& device, const sim::Instance& instance,
-                                                    const RentChoice& choice) const {
+                                                    const RentChoice& choice, Timings& timings) const {
   const PlanChoice& c = choice.plan;
   const double local = std::ceil(c.batch / c.workers);  // the fullest worker's
   Step step;
@@ -85,9 +91,15 @@ std::optional<RentSearch::Step> RentSearch::step_of(const sim::Device& device, c
     step.accumulation *= 2;
     part = std::ceil(local / step.accumulation);
   }
-  const workloads::Conditions conditions = workloads::corrected(
-      {.batch = part, .precision = choice.precision, .power_limit_w = c.power_limit_w}, device, model_.model, model_.dataset);
-  workloads::ComputeTime compute = model_.step.compute_time(device, conditions);
+  const auto [timed, is_new] =
+      timings.passes.try_emplace(Timings::Key{&device, part, choice.precision, c.power_limit_w}, workloads::ComputeTime{});
+  if (is_new)
+    timed->second = model_.step.compute_time(
+        device,
+        workloads::corrected({.batch = part, .precision = choice.precision, .power_limit_w = c.power_limit_w}, device,
+                             model_.model, model_.dataset),
+        &timings.tilings);
+  const workloads::ComputeTime& compute = timed->second;
   step.memory_bytes = model_.memory.bytes(part, choice.precision);
   const workloads::ComputeTime whole = compute.of_passes(step.accumulation);
   const int per_node = std::min(c.workers, static_cast<int>(instance.gpus.empty() ? 1 : instance.gpus[0].count));
@@ -169,6 +181,7 @@ PredictionError RentSearch::error_of(const RentChoice& choice) const {
 
 std::vector<RentChoice> RentSearch::choices(const PlanJob& job, const PlanLimits& limits) const {
   std::vector<RentChoice> found;
+  Timings timings;
   for (int pool = 0; pool < static_cast<int>(cluster_.pools.size()); ++pool) {
     if (limits.pool >= 0 && limits.pool != pool) continue;
     const sim::Device& device = sim::worker_device(cluster_, pool);
@@ -188,7 +201,7 @@ std::vector<RentChoice> RentSearch::choices(const PlanJob& job, const PlanLimits
             choice.plan = {
                 .pool = pool, .workers = workers, .batch = option.batch, .power_limit_w = limit_w, .epochs = option.epochs};
             choice.precision = precision;
-            if (const auto step = step_of(device, instance, choice))
+            if (const auto step = step_of(device, instance, choice, timings))
               found.push_back(finished(job, limits, std::move(choice), *step));
           }
         }
@@ -228,7 +241,8 @@ Bottleneck RentSearch::bottleneck(const RentChoice& choice) const {
         wider.storage_bandwidth_bytes_per_s *= kFree;
         break;
     }
-    left[i] = step_of(better, wider, choice)->global_s;
+    Timings timings;
+    left[i] = step_of(better, wider, choice, timings)->global_s;
   }
   return static_cast<Bottleneck>(std::ranges::min_element(left) - left.begin());
 }
@@ -288,27 +302,75 @@ double SpotPrices::quantile(double share) const {
 
 double young_interval_s(double checkpoint_s, double mean_up_s) { return std::sqrt(2 * checkpoint_s * mean_up_s); }
 
+namespace {
+
+/// A training on nodes that are taken away.
+struct SpotCourse {
+  double time_s, paid_s;
+};
+
+struct SpotTraining {
+  SpotTraining(const RentChoice& choice, const SpotRules& rules, double restart)
+      : hourly(choice.plan.cost_usd.expected / choice.plan.time_s.expected),
+        between_s(rules.mean_up_s / static_cast<double>(choice.plan.nodes)),
+        start_s(choice.start_s),
+        work_s(choice.plan.time_s.expected - choice.start_s),
+        interval_s(choice.checkpoint_interval_s),
+        down_s(rules.down_s),
+        restart_s(restart) {}
+  double hourly, between_s, start_s, work_s, interval_s, down_s, restart_s;
+
+  /// Nodes that are lost in the mean: before they go they get 1 / (e^(saved / between) - 1) times to a checkpoint or the end
+  /// (Daly, A higher order estimate of the optimum checkpoint interval, FGCS 2006).
+  double mean_lost(double left_s) const {
+    const double saved_s = std::min(interval_s, left_s);
+    return left_s / saved_s * std::expm1(saved_s / between_s);
+  }
+  SpotCourse mean_course(double left_s) const {
+    const double lost = mean_lost(left_s);
+    return {start_s + lost * (between_s + down_s + restart_s), start_s + lost * (between_s + restart_s)};
+  }
+};
+
+}  // namespace
+
+SpotReplay expected_on_spot(const RentChoice& choice, const RentRules& rules, const PredictionError& error, double restart_s,
+                            double deadline_s) {
+  const SpotTraining training(choice, rules.spot, restart_s);
+  const double z = normal_quantile(rules.confidence);
+  const auto course_of = [&](double deviations) {
+    return training.mean_course(training.work_s * std::exp(deviations * error.sigma));
+  };
+  const SpotCourse low = course_of(-z), mean = course_of(0), high = course_of(z);
+  SpotReplay reckoned{.time_s = mean.time_s,
+                      .time_low_s = low.time_s,
+                      .time_high_s = high.time_s,
+                      .cost_usd = mean.paid_s * training.hourly,
+                      .cost_low_usd = low.paid_s * training.hourly,
+                      .cost_high_usd = high.paid_s * training.hourly};
+  // All but the start grows with the step.
+  const double left_s = deadline_s - choice.start_s, training_s = mean.time_s - choice.start_s;
+  if (left_s <= 0 || std::isinf(training_s))
+    reckoned.miss_probability = 1;
+  else if (!std::isinf(left_s))
+    reckoned.miss_probability = 1 - normal_share_below(std::log(left_s / training_s) / error.sigma);
+  return reckoned;
+}
+
 SpotReplay replay_on_spot(const RentChoice& choice, const RentRules& rules, const PredictionError& error, double restart_s,
                           double deadline_s, std::uint64_t seed, int draws, const SpotPrices& prices) {
   sim::check(draws > 0, "a replay of no draws");
-  const double hourly = choice.plan.cost_usd.expected / choice.plan.time_s.expected;
-  const double between_s = rules.spot.mean_up_s / static_cast<double>(choice.plan.nodes);
-  const double work_s = choice.plan.time_s.expected - choice.start_s;
-  struct Course {
-    double time_s, paid_s;
-  };
+  const SpotTraining training(choice, rules.spot, restart_s);
+  const double hourly = training.hourly, between_s = training.between_s, work_s = training.work_s;
   const double interval_s = choice.checkpoint_interval_s;
   const auto course_of = [&](double left_s, sim::Random& random) {
     double time_s = choice.start_s, paid_s = choice.start_s;
-    // So many are lost in the mean: before nodes go they get 1 / (e^(saved / between) - 1) times to a checkpoint or the end.
-    // Where chance evens out, or no checkpoint is ever reached, that says it at once.
+    // Where chance evens out, or no checkpoint is ever reached, the mean says it at once.
     constexpr double kManyLost = 300;
-    const double saved_s = std::min(interval_s, left_s);
-    if (const double lost = left_s / saved_s * std::expm1(saved_s / between_s); lost > kManyLost)
-      return Course{time_s + lost * (between_s + rules.spot.down_s + restart_s), paid_s + lost * (between_s + restart_s)};
+    if (training.mean_lost(left_s) > kManyLost) return training.mean_course(left_s);
     while (true) {
       const double up_s = random.exponential(between_s);
-      if (up_s >= left_s) return Course{time_s + left_s, paid_s + left_s};
+      if (up_s >= left_s) return SpotCourse{time_s + left_s, paid_s + left_s};
       left_s -= std::floor(up_s / interval_s) * interval_s;
       time_s += up_s + rules.spot.down_s + restart_s;
       paid_s += up_s + restart_s;
@@ -322,13 +384,13 @@ SpotReplay replay_on_spot(const RentChoice& choice, const RentRules& rules, cons
     const double factor = random.log_normal_factor(error.sigma);
     // What is expected is of the step as predicted, as of nodes that stay: only so can the two be compared.
     sim::Random same = random;
-    const Course expected = course_of(work_s, same), drawn = course_of(work_s * factor, random);
+    const SpotCourse expected = course_of(work_s, same), drawn = course_of(work_s * factor, random);
     // A stream of its own: prices change nobody's revocations.
     const double begin_s =
         prices.empty() ? 0
                        : sim::Random(sim::stream_key(seed, static_cast<std::uint64_t>(draw), "spot-price", "rent")).uniform() *
                              prices.length_s();
-    const auto cost_of = [&](const Course& course) {
+    const auto cost_of = [&](const SpotCourse& course) {
       const bool is_priced = !prices.empty() && std::isfinite(course.time_s);
       return course.paid_s * hourly * (is_priced ? prices.mean_between(begin_s, course.time_s) / prices.mean() : 1);
     };

@@ -134,7 +134,9 @@ class RentSearch {
     double compute_s = 0, energy_j = 0, memory_bytes = 0, global_s = 0;
     int accumulation = 1;
   };
-  std::optional<Step> step_of(const sim::Device& device, const sim::Instance& instance, const RentChoice& choice) const;
+  struct Timings;  ///< what was timed before: many choices have equal workers
+  std::optional<Step> step_of(const sim::Device& device, const sim::Instance& instance, const RentChoice& choice,
+                              Timings& timings) const;
   std::vector<int> counts(int pool, const PlanLimits& limits) const;
   RentChoice finished(const PlanJob& job, const PlanLimits& limits, RentChoice choice, const Step& step) const;
 
@@ -158,6 +160,10 @@ struct SpotReplay {
 };
 SpotReplay replay_on_spot(const RentChoice& choice, const RentRules& rules, const PredictionError& error, double restart_s,
                           double deadline_s, std::uint64_t seed, int draws, const SpotPrices& prices = {});
+/// The same without draws, at a price that stays: the mean over when nodes go, of the step as predicted, and at the quantiles of
+/// its error. What is rented is chosen by it before the choices that matter are replayed.
+SpotReplay expected_on_spot(const RentChoice& choice, const RentRules& rules, const PredictionError& error, double restart_s,
+                            double deadline_s);
 /// Young, A first order approximation to the optimum checkpoint interval, CACM 1974: sqrt(2 x checkpoint x mean time between
 /// failures).
 double young_interval_s(double checkpoint_s, double mean_up_s);

@@ -327,7 +327,7 @@ std::unique_ptr<Scenario> read_scenario(sim::JsonDocument document, const std::s
   if (needs.jobs || in.has("jobs")) read_jobs(in, paths, own, *scenario, mistakes);
   if (needs.policies || in.has("policies") || in.has("baseline")) read_policies(in, paths, extensions, *scenario, mistakes);
   read_manual(in, own, *scenario, mistakes);
-  read_history(in, paths, *scenario, mistakes);
+  read_history(in, paths, own, *scenario, mistakes);
   read_stages(in, *scenario, mistakes);
   read_output(in, *scenario, mistakes);
   read_measure(in, *scenario, mistakes);

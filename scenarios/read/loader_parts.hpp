@@ -108,7 +108,7 @@ void read_jobs(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, 
 void read_policies(sim::ObjectReader& in, const Paths& paths, const Extensions& extensions, Scenario& scenario,
                    sim::Mistakes& mistakes);
 void read_manual(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
-void read_history(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes);
+void read_history(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes);
 
 /// Which parts of a scenario must be there: all, unless its study needs less.
 struct Needs {

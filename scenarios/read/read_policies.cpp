@@ -142,9 +142,12 @@ void warn_of_unknown_instances(Scenario& scenario) {
   }
 }
 
-void read_history_file(const std::string& path, sim::JsonValue value, Scenario& scenario, sim::Mistakes& mistakes) {
+void read_history_file(const std::string& path, sim::JsonValue value, const OwnModels& own, Scenario& scenario,
+                       sim::Mistakes& mistakes) {
+  std::vector<std::string> recipes;
+  for (const workloads::Recipe& recipe : own.recipes) recipes.push_back(recipe.name);
   try {
-    traces::HistoryList list = traces::read_native_history(path);
+    traces::HistoryList list = traces::read_native_history(path, recipes);
     scenario.history.own = std::move(list.runs);
     warn_of_unknown_instances(scenario);
     for (const std::string& note : list.report.notes) scenario.warnings.push_back("history: " + note);
@@ -217,7 +220,7 @@ void read_manual(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario
   scenario.manual = policies::ManualRules(for_all, std::move(by_model));
 }
 
-void read_history(sim::ObjectReader& in, const Paths& paths, Scenario& scenario, sim::Mistakes& mistakes) {
+void read_history(sim::ObjectReader& in, const Paths& paths, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes) {
   scenario.profiling_reuse_jobs = in.number("profiling_reuse_jobs", {.low = 1, .high = 1e12}, 50.0);
   const auto value = in.child("history");
   if (!value) return;
@@ -228,7 +231,7 @@ void read_history(sim::ObjectReader& in, const Paths& paths, Scenario& scenario,
   scenario.history.bought = history.choice("paid", kPaid, 0) == 0;
   if (const auto file = history.child("file")) {
     const std::string path = paths.resolve(*file, mistakes);
-    if (!path.empty()) read_history_file(path, *file, scenario, mistakes);
+    if (!path.empty()) read_history_file(path, *file, own, scenario, mistakes);
   }
   history.finish();
 }

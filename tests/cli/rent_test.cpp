@@ -1,7 +1,11 @@
 // `rehearse rent` and `rehearse catalogue prices` as a user starts them: what is answered, and how mistakes are told.
+#include <sys/resource.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/cli/program.hpp"
+#include "tests/traces/networks/onnx_bytes.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace {
 
@@ -64,12 +68,20 @@ TEST_CASE("rent: rows say where, in how many epochs, and how much money at most"
 TEST_CASE("rent: the measurement that is advised can be made, and what it measures comes back") {
   Renter renter;
   const std::string script = text_of(REHEARSE_SOURCE_DIR "/traces/measure/measure.py");
-  // The script trains this one; it does not know transformers, nor a network of a file.
-  CHECK_THAT(renter.rent(kResnet).out, Catch::Contains("traces/measure/measure.py"));
-  CHECK_THAT(script, Catch::Contains("\"resnet50\": Model(") && !Catch::Contains("\"gpt2\": Model("));
-  for (const char* model : {"alexnet", "vgg16", "vgg19", "resnet18", "resnet32", "resnet34", "resnet101", "resnet152",
-                            "inception-v3", "dcgan", "rnnlm", "deepspeech2", "yolov3"})
-    CHECK_THAT(script, Catch::Contains(std::string("\"") + model + "\": Model("));
+  // Of every model of the zoo: by the script if it trains it, else by the exported training.
+  int by_script = 0, otherwise = 0;
+  for (const auto& entry : rehearse::workloads::zoo()) {
+    const std::string model(entry.name);
+    const Ended asked = renter.rent({model, "--epochs", "10", "--clouds", "aws"});
+    INFO(model);
+    REQUIRE(asked.status == 0);
+    if (asked.out.find("would change the answer most") == asked.out.npos) continue;
+    const bool is_trained = script.find("\"" + model + "\": Model(") != script.npos;
+    CHECK((asked.out.find("traces/measure/measure.py --models " + model + "/") != asked.out.npos) == is_trained);
+    ++(is_trained ? by_script : otherwise);
+  }
+  CHECK(by_script >= 10);
+  CHECK(otherwise >= 1);
   renter.folder.write("net.json", R"({"cnn": {"conv_layers": 4, "filters": 32, "image_height": 64, "image_width": 64}})");
   const std::vector<std::string> own{"net.json", "--samples", "100k", "--epochs", "10", "--deadline", "1d"};
   const Ended advised = renter.rent(own);
@@ -83,6 +95,24 @@ TEST_CASE("rent: the measurement that is advised can be made, and what it measur
   // Of another network the row is none of this one's.
   renter.folder.write("steps.csv", "model,dataset,device,batch_per_worker,step_s\nother,own,t4,128,0.01\n");
   renter.refused(with(own, {"--from", "steps.csv"}), {"the name of a model, found \"other\""});
+}
+
+TEST_CASE("rent: a request over the whole catalogue takes two seconds, with all that may be chosen") {
+  Renter renter;
+  const auto cpu_s = [] {
+    rusage used{};
+    getrusage(RUSAGE_CHILDREN, &used);
+    return static_cast<double>(used.ru_utime.tv_sec) + 1e-6 * static_cast<double>(used.ru_utime.tv_usec);
+  };
+  const double before_s = cpu_s();
+  const Ended ended = renter.rent(with(kResnet, {"--budget", "300", "--spot", "allowed", "--power-limits", "--precision",
+                                                 "fp32,fp16,bf16,tf32", "--csv", "all.csv"}));
+  REQUIRE(ended.status == 0);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  CHECK(cpu_s() - before_s < 2);
+#endif
+  // What is told of spot nodes was replayed, and says so.
+  CHECK_THAT(ended.out, Catch::Contains("(spot)") && Catch::Contains("mean of 200 replayed"));
 }
 
 TEST_CASE("rent: the same request gives the same bytes") {
@@ -123,6 +153,44 @@ TEST_CASE("rent: networks and jobs of files") {
   renter.refused({"net.json", "--samples", "1M"}, {"--epochs", "modelled of models of the zoo alone"});
   renter.folder.write("job.json", R"({"model": "resnet18", "dataset": "cifar10", "epochs": 5, "deadline_s": 7200})");
   CHECK(renter.rent({"job.json"}).status == 0);
+}
+
+TEST_CASE("rent: the README's line answers for an ONNX file") {
+  Renter renter;
+  renter.folder.write("my-network.onnx", onnx_bytes::small_onnx());
+  const Ended ended = renter.rent(
+      {"my-network.onnx", "--samples", "1.2M", "--epochs", "90", "--deadline", "1d", "--regions", "us", "--spot", "allowed"});
+  CHECK(ended.err == "");
+  REQUIRE(ended.status == 0);
+  for (const char* part : {"1,200,000 samples an epoch", "cheapest", "(spot)", "Nothing is both cheaper and faster"})
+    CHECK_THAT(ended.out, Catch::Contains(part));
+}
+
+// 10 epochs of 50,000 samples in batches of 100 are 5,000 steps: 250 s are 0.05 s a step, as it is written in a measurement.
+TEST_CASE("rent: past runs are measurements of their steps") {
+  Renter renter;
+  renter.folder.write("runs.csv",
+                      "model,dataset,instance,workers,batch_size,samples,epochs,time_s,accuracy,asynchronous\n"
+                      "resnet18,cifar10,p3.2xlarge,1,100,50000,10,250,0.9,0\n"
+                      "resnet18,cifar10,p3.8xlarge,4,400,50000,10,80,0.9,0\n"
+                      "resnet18,cifar10,p3.8xlarge,4,400,50000,10,80,0.8,1\n");
+  renter.folder.write("steps.csv",
+                      "model,dataset,device,instance,nodes,workers_per_node,batch_per_worker,step_s\n"
+                      "resnet18,cifar10,v100,p3.2xlarge,1,1,100,0.05\nresnet18,cifar10,v100,p3.8xlarge,1,4,100,0.064\n");
+  const std::vector<std::string> asked{"resnet18", "--dataset", "cifar10", "--epochs", "10",
+                                       "--clouds", "aws",       "--csv",   "all.csv"};
+  const Ended steps = renter.rent(with(asked, {"--from", "steps.csv"}));
+  REQUIRE(steps.status == 0);
+  const std::string of_steps = text_of(renter.folder.path() + "/all.csv");
+  const Ended runs = renter.rent(with(asked, {"--from", "runs.csv"}));
+  CHECK(runs.err == "");
+  REQUIRE(runs.status == 0);
+  CHECK(text_of(renter.folder.path() + "/all.csv") == of_steps);
+  CHECK_THAT(runs.out, Catch::Contains("1 left out: of servers or asynchronous workers"));
+  renter.folder.write("runs.csv",
+                      "model,dataset,instance,workers,batch_size,samples,epochs,time_s,accuracy\n"
+                      "resnet18,cifar10,p3.2xlrge,1,100,50000,10,250,0.9\n");
+  renter.refused(with(asked, {"--from", "runs.csv"}), {"p3.2xlrge", "did you mean \"p3.2xlarge\""});
 }
 
 TEST_CASE("rent: limits that nothing keeps are refused with what there is; bad options with what they should be") {
@@ -168,6 +236,16 @@ TEST_CASE("rent: a training under way is compared with its plan") {
   for (const char* part :
        {"step 1000 of 10000 (10 %), 1 s a step", "stay", "change batch", "change machine", "The plan has drifted"})
     CHECK_THAT(told.out, Catch::Contains(part));
+  // What was chosen with a power limit is found again, and the training runs as planned.
+  const Ended limited = renter.rent({"resnet18", "--dataset", "cifar10", "--epochs", "30", "--account", "own.json",
+                                     "--power-limits", "--state", "limited.json"});
+  REQUIRE(limited.status == 0);
+  std::string state = text_of(renter.folder.path() + "/limited.json");
+  CHECK_THAT(state, Catch::Contains("\"power_limits\": true"));
+  const std::string none = "\"power_limit_w\": 0,";
+  if (const std::size_t at = state.find(none); at != state.npos) state.replace(at, none.size(), "\"power_limit_w\": 255,");
+  renter.folder.write("limited.json", state);
+  CHECK_THAT(renter.rent({"--resume", "limited.json", "--watch", "log"}).out, Catch::Contains("stay"));
   renter.folder.write("short", "{\"time_s\": 100, \"step\": 0, \"of\": 10000}\n");
   renter.refused({"--resume", "state.json", "--watch", "short"}, {"two lines"});
   renter.folder.write("state.json", R"({"options": {"model": "resnet18"}})");

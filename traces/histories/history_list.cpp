@@ -6,9 +6,12 @@
 #include <cmath>
 #include <span>
 
+#include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
 #include "sim/io/file.hpp"
+#include "sim/io/shown.hpp"
 #include "traces/jobs/job_rules.hpp"
+#include "workloads/training/recipes.hpp"
 
 namespace rehearse::traces {
 
@@ -107,7 +110,9 @@ PastRun read_run(sim::CsvRow& row) {
 
 }  // namespace
 
-HistoryList read_native_history(const std::string& path) {
+HistoryList read_native_history(const std::string& path, std::span<const std::string> own_recipes) {
+  std::vector<std::string> recipes(own_recipes.begin(), own_recipes.end());
+  for (const workloads::Recipe& recipe : workloads::recipes()) recipes.push_back(recipe.name);
   sim::CsvReader csv(
       path, {.required = {"model", "dataset", "instance", "workers", "batch_size", "samples", "epochs", "time_s", "accuracy"},
              .optional = {kPrecision, kLrRule, "max_accumulation", "recipe", "target_accuracy", "asynchronous", "censored",
@@ -123,7 +128,15 @@ HistoryList read_native_history(const std::string& path) {
     ++list.report.rows;
     PastRun run = read_run(*row);
     for (const sim::Mistake& mistake : row->mistakes()) mistakes.add(mistake);
-    if (!row->mistakes().empty()) continue;
+    const bool is_recipe = run.recipe.empty() || std::ranges::find(recipes, run.recipe) != recipes.end();
+    if (!is_recipe)
+      mistakes.add({.file = path,
+                    .line = row->line(),
+                    .pointer = "recipe",
+                    .expected = "a recipe (rehearse list recipes, or the scenario's own), or nothing",
+                    .found = sim::shown(run.recipe),
+                    .nearest = sim::nearest_name(run.recipe, recipes)});
+    if (!row->mistakes().empty() || !is_recipe) continue;
     for (sim::Mistake& mistake : mistakes_in(run)) {  // a name that is missing
       mistake.file = path;
       mistake.line = row->line();
@@ -155,7 +168,7 @@ std::string native_history_row(const PastRun& run) {
 namespace {
 
 constexpr HistoryFormat kHistoryFormats[] = {
-    {"native", "our own: CSV, a row a run", "", read_native_history},
+    {"native", "our own: CSV, a row a run", "", [](const std::string& path) { return read_native_history(path); }},
     {"trimtuner", "cnn.csv of TrimTuner (MASCOTS 2020): parameter servers on t2 machines",
      "download dataset_NN_Tensorflow/cnn.csv of github.com/pedrogbmendes/TrimTuner", read_trimtuner_history},
 };

@@ -69,6 +69,38 @@ TEST_CASE("nearby errors: intervals of left-out rows of drawn curves cover what 
   CHECK(covered <= 0.97 * rows);
 }
 
+// f(d) = 1 - e^(-2 d / 3) is what d doublings forget: f(1) = 0.4866, f(2) = 0.7364. Half way between two batches that differ by
+// four times a factor's deviation is 0.15 sqrt(f(1) f(1) / f(2)) = 0.0851; one doubling beyond the last 0.15 sqrt(f(1)) = 0.1046.
+TEST_CASE("nearby errors: what a device was fitted to says less of the batches in between") {
+  const std::vector<StepSetting> settings{{.batch_per_worker = 8}, {.batch_per_worker = 32}, {.batch_per_worker = 128}};
+  const std::vector<double> errors{0.001, -0.001, 0.001};
+  const NearbyErrors apart(settings, errors, 0.16), fitted(settings, errors, 0.16, true);
+  const auto added = [&](double batch) {
+    const double with = fitted.at({.batch_per_worker = batch}).sigma, without = apart.at({.batch_per_worker = batch}).sigma;
+    return std::sqrt(std::max(0.0, with * with - without * without));
+  };
+  CHECK(added(16) == Approx(0.0851).epsilon(0.002));
+  CHECK(added(256) == Approx(0.1046).epsilon(0.002));
+  CHECK(added(32) == Approx(0).margin(1e-6));
+  CHECK(fitted.at({.batch_per_worker = 16}).bias == apart.at({.batch_per_worker = 16}).bias);
+}
+
+// Of three rows the deviation is hardly known: nine of ten of Student's t with two degrees of freedom are within 2.92 of it.
+TEST_CASE("nearby errors: of few rows the interval is Student's, of many the normal one") {
+  const auto far_sigma = [](std::size_t count) {
+    std::vector<StepSetting> settings;
+    std::vector<double> errors;
+    for (std::size_t i = 0; i < count; ++i) {
+      settings.push_back({.batch_per_worker = std::exp2(20 * static_cast<double>(i))});  // none says anything of another
+      errors.push_back(i % 2 == 0 ? 0.01 : -0.01);
+    }
+    return NearbyErrors(settings, errors, 0.16).at({.batch_per_worker = 1e300}).sigma;
+  };
+  CHECK(far_sigma(3) / far_sigma(2) < 1);  // t of one degree: 6.31
+  CHECK(far_sigma(3) > 2.9 / 1.645 * 0.02);
+  CHECK(far_sigma(12) < far_sigma(3));
+}
+
 TEST_CASE("nearby errors: one row, equal rows and many rows are all right") {
   rc::prop("any rows", [] {
     const auto count = *rc::gen::inRange<std::size_t>(1, 60);

@@ -231,6 +231,53 @@ TEST_CASE(
   CHECK(replayed(120).miss_probability == 1);
 }
 
+// The same training: e - 1 nodes are lost for each of 120 checkpoints, 1,000 s each, of which 700 s are paid for. A step that is
+// slower by a factor takes that much longer, as nothing else does here.
+TEST_CASE("rent: what spot nodes are reckoned to take is what draws tend to") {
+  RentChoice choice;
+  choice.plan.nodes = 2;
+  choice.checkpoint_interval_s = 600;
+  choice.plan.time_s = {72000, 72000, 72000};
+  choice.plan.cost_usd = {72, 72, 72};
+  policies::RentRules rules;
+  rules.spot.mean_up_s = 1200;
+  rules.spot.down_s = 300;
+  const double lost = 120 * (std::exp(1.0) - 1), slower = std::exp(1.2815516 * 0.2);
+  const policies::PredictionError error{.bias = 1, .sigma = 0.2};
+  const auto reckoned = expected_on_spot(choice, rules, error, 100, 1000 * lost * slower);
+  CHECK(reckoned.time_s == Approx(1000 * lost));
+  CHECK(reckoned.cost_usd == Approx(0.7 * lost));
+  CHECK(reckoned.time_high_s == Approx(1000 * lost * slower));
+  CHECK(reckoned.time_low_s == Approx(1000 * lost / slower));
+  CHECK(reckoned.cost_high_usd == Approx(0.7 * lost * slower));
+  CHECK(reckoned.miss_probability == Approx(0.1).epsilon(1e-6));
+  const auto drawn = replay_on_spot(choice, rules, error, 100, 1000 * lost * slower, 1, 400);
+  CHECK(drawn.time_s == Approx(reckoned.time_s).epsilon(0.02));
+  CHECK(drawn.cost_usd == Approx(reckoned.cost_usd).epsilon(0.02));
+  CHECK(drawn.time_high_s == Approx(reckoned.time_high_s).epsilon(0.06));
+  CHECK(expected_on_spot(choice, rules, error, 100, std::numeric_limits<double>::infinity()).miss_probability == 0);
+}
+
+TEST_CASE("rent: a worker that was timed for another choice is the same worker") {
+  Market market;
+  market.rules.power_limits = true;
+  const auto all = market.choices();
+  for (const int workers : {1, 4, 16}) {
+    const auto alone = market.choices({.workers = workers});
+    REQUIRE(!alone.empty());
+    for (const RentChoice& one : alone) {
+      const auto same = [&](const RentChoice& other) {
+        return other.plan.pool == one.plan.pool && other.plan.workers == workers && other.plan.batch == one.plan.batch &&
+               other.precision == one.precision && other.plan.power_limit_w == one.plan.power_limit_w;
+      };
+      const auto found = std::ranges::find_if(all, same);
+      REQUIRE(found != all.end());
+      CHECK(found->plan.step_s.expected == one.plan.step_s.expected);
+      CHECK(found->plan.energy_j.expected == one.plan.energy_j.expected);
+    }
+  }
+}
+
 TEST_CASE("rent: Young's interval between checkpoints, by hand") {
   // Young: sqrt(2 x 5 s x 3600 s) = 189.7 s.
   CHECK(policies::young_interval_s(5, 3600) == Approx(189.7366596));

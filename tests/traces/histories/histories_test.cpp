@@ -98,6 +98,17 @@ TEST_CASE("a native history without precision and rate rule says what its runs c
       "model,dataset,precision,lr_rule,instance,workers,batch_size,samples,epochs,time_s,accuracy,"));
 }
 
+TEST_CASE("a native history: a recipe is the program's or the scenario's own", "[histories]") {
+  const std::string row = "resnet50,imagenet,vm,4,128,50000,10,900,0.9";
+  CHECK(complaint(native(), kNative + ",recipe\n" + row + ",\n" + row + ",lars-smothing\n") ==
+        "h.csv:3: recipe: expected a recipe (rehearse list recipes, or the scenario's own), or nothing, found "
+        "\"lars-smothing\"; did you mean \"lars-smoothing\"?");
+  const File file(kNative + ",recipe\n" + row + ",ours\n");
+  const std::vector<std::string> own{"ours"};
+  CHECK(read_native_history(file.path(), own).runs.front().recipe == "ours");
+  CHECK_THROWS_AS(read_native_history(file.path()), sim::InputError);
+}
+
 TEST_CASE("a native history: a recipe, and runs that ended at a target", "[histories]") {
   const std::string row = "resnet50,imagenet,vm,4,128,50000,10,900,0.9";
   const File file(kNative + ",recipe,target_accuracy\n" + row + ",lars-smoothing,0.9\n" + row + ",,\n");
