@@ -40,8 +40,8 @@ double scale_of(const std::vector<double>& standardised) {
   double sum = 0;
   for (const double z : standardised) sum += z * z;
   const auto n = static_cast<double>(standardised.size());
-  const double rows = n < 3 ? 1 : std::max(1.0, std::sqrt(sum / n));
-  return rows * student_quantile(kUpper, std::max(1.0, n - 1)) / normal_quantile(kUpper);
+  if (n < 3) return 1;  // nothing is estimated of so few: the processes' own deviation stands
+  return std::max(1.0, std::sqrt(sum / n)) * student_quantile(kUpper, n - 1) / normal_quantile(kUpper);
 }
 
 }  // namespace

@@ -283,10 +283,17 @@ ConfigureEntry oracle_entry() {
 
 constexpr const char* kPastRuns = "past_runs";
 constexpr const char* kMissChance = "miss_chance";
+constexpr const char* kLearnErrors = "learn_errors";
 
 ParameterDeclaration past_runs_parameter() {
   return {.name = kPastRuns, .fallback = true, .help = "correct the belief by past runs before a job's first stage"};
 }
+
+ParameterDeclaration learn_errors_parameter() {
+  return {.name = kLearnErrors, .fallback = false, .help = "believe in errors as large as past runs have shown them"};
+}
+
+Priors priors(const Parameters& p) { return Priors(p.flag(kPastRuns), p.number(kPriorFactor), p.flag(kLearnErrors)); }
 
 ParameterDeclaration reserve_parameter(double fallback) {
   return {.name = "reserve",
@@ -300,9 +307,9 @@ ConfigureEntry staged_mpc_entry() {
   ConfigureEntry entry =
       configure_entry("staged-mpc", "plans all stages to come anew at each, on the belief as measurements have corrected it",
                       [](const Parameters& p) -> std::unique_ptr<Configure> {
-                        return std::make_unique<StagedMpc>(p.number("reserve"), p.flag(kPastRuns), p.number(kPriorFactor));
+                        return std::make_unique<StagedMpc>(p.number("reserve"), priors(p));
                       });
-  entry.parameters = {reserve_parameter(0.1), past_runs_parameter(), prior_factor_parameter()};
+  entry.parameters = {reserve_parameter(0.1), past_runs_parameter(), prior_factor_parameter(), learn_errors_parameter()};
   entry.uses_history = true;
   return entry;
 }
@@ -331,6 +338,7 @@ ConfigureEntry staged_rl_entry() {
   entry.parameters = {{.name = "agent", .fallback = std::string(), .help = "file of a trained agent; none: the one that ships"}};
   entry.parameters.push_back(past_runs_parameter());
   entry.parameters.push_back(prior_factor_parameter());
+  entry.parameters.push_back(learn_errors_parameter());
   entry.parameters.push_back(
       {.name = kMissChance,
        .fallback = 0.0,
@@ -339,7 +347,7 @@ ConfigureEntry staged_rl_entry() {
        .high = 0.49});
   entry.uses_history = true;
   entry.make_agent = [](const Parameters& p, const NetworkState* network) -> std::unique_ptr<Configure> {
-    return std::make_unique<StagedRl>(network, p.flag(kPastRuns), p.number(kPriorFactor), p.number(kMissChance));
+    return std::make_unique<StagedRl>(network, priors(p), p.number(kMissChance));
   };
   entry.blueprint = StagedAgent::blueprint;
   return entry;

@@ -16,6 +16,7 @@ constexpr double kRunReading = 0.065;  ///< of a past run's time: its own noise,
 constexpr double kNodes = 0.03;        ///< of the nodes that the job will have
 constexpr double kStep = 1e-2;         ///< of central differences, in logarithms
 constexpr int kRounds = 4;
+constexpr double kLeastErrors = 0.05;  ///< of those that are believed in at first, however well past runs were foretold
 
 const std::string& instance_of(const sim::Cluster& cluster, std::size_t pool) {
   return cluster.instances[static_cast<std::size_t>(cluster.pools[pool].instance)].name;
@@ -161,8 +162,12 @@ Prior prior_of(const ConfigureView& view, const workloads::Belief& belief, doubl
 const Prior& Priors::of(const ConfigureView& view, const workloads::Belief& belief) {
   const auto known = priors_.find(view.job.profile->index);
   if (known != priors_.end()) return known->second;
-  return priors_.emplace(view.job.profile->index, learns_ ? prior_of(view, belief, spread_factor_) : untold_prior(spread_factor_))
-      .first->second;
+  Prior prior = learns_ ? prior_of(view, belief, spread_factor_) : untold_prior(spread_factor_);
+  if (errors_ && prior.error_factor != 1) {
+    prior = prior_of(view, belief, spread_factor_ * std::max(kLeastErrors, prior.error_factor));
+    prior.error_factor = 1;  // it is in the spreads now
+  }
+  return priors_.emplace(view.job.profile->index, std::move(prior)).first->second;
 }
 
 }  // namespace rehearse::policies

@@ -41,12 +41,14 @@ Prior untold_prior(double spread_factor);
 /// Priors by profile, each made once.
 class Priors {
  public:
-  /// `learns`: from past runs.
-  explicit Priors(bool learns = true, double spread_factor = 1) : learns_(learns), spread_factor_(spread_factor) {}
+  /// `learns`: from past runs; `errors`: of them also how wide the spreads are that are believed in before any run, by the error
+  /// factor (empirical Bayes).
+  explicit Priors(bool learns = true, double spread_factor = 1, bool errors = false)
+      : learns_(learns), errors_(errors), spread_factor_(spread_factor) {}
   const Prior& of(const ConfigureView& view, const workloads::Belief& belief);
 
  private:
-  const bool learns_;
+  const bool learns_, errors_;
   const double spread_factor_;
   std::map<int, Prior> priors_;
 };

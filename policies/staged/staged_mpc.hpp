@@ -10,7 +10,7 @@ namespace rehearse::policies {
 class StagedMpc final : public Configure {
  public:
   /// Plans for (1 - `reserve`) of the deadline: the belief may be wrong.
-  StagedMpc(double reserve, bool past_runs, double spread_factor = 1) : reserve_(reserve), priors_(past_runs, spread_factor) {}
+  StagedMpc(double reserve, Priors priors) : reserve_(reserve), priors_(std::move(priors)) {}
   sim::Menu configure(const ConfigureView& view, const workloads::Belief& belief) override;
   sim::Menu configure_again(const ConfigureView& view, std::span<const sim::StageSeen> seen,
                             const workloads::Belief& belief) override;

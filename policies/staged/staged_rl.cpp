@@ -63,10 +63,10 @@ AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::S
   return decision;
 }
 
-StagedRl::StagedRl(const NetworkState* network, bool past_runs, double spread_factor, double miss_chance)
+StagedRl::StagedRl(const NetworkState* network, Priors priors, double miss_chance)
     : agent_(0),
       tape_(std::as_const(agent_.parameters())),
-      priors_(past_runs, spread_factor),
+      priors_(std::move(priors)),
       deviations_(miss_chance > 0 ? normal_quantile(1 - miss_chance) : 0) {
   if (network != nullptr) agent_.load_from(*network);
 }

@@ -35,7 +35,7 @@ class StagedRl final : public Configure {
  public:
   /// Null: an untrained agent, which decides by the outlook alone.
   /// `miss_chance`: that a plan as safe as is asked for ends too late, from 0 to less than 0.5; 0: a tenth is kept free.
-  StagedRl(const NetworkState* network, bool past_runs, double spread_factor = 1, double miss_chance = 0);
+  StagedRl(const NetworkState* network, Priors priors, double miss_chance = 0);
   sim::Menu configure(const ConfigureView& view, const workloads::Belief& belief) override;
   sim::Menu configure_again(const ConfigureView& view, std::span<const sim::StageSeen> seen,
                             const workloads::Belief& belief) override;

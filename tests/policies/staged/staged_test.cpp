@@ -293,18 +293,24 @@ struct Heard {
     return rates.epoch.training_s + rates.epoch.evaluation_s;
   }
   policies::Prior prior(double spread_factor = 1) {
+    return told([&](const policies::ConfigureView& view) { return policies::prior_of(view, *real.belief, spread_factor); });
+  }
+  policies::Prior prior_with_errors() {
+    policies::Priors priors(true, 1, true);
+    return told([&](const policies::ConfigureView& view) { return priors.of(view, *real.belief); });
+  }
+  policies::Prior told(const std::function<policies::Prior(const policies::ConfigureView&)>& ask) {
     const policies::RunHistory history(runs);
     const sim::Configuration manual = configuration(0, 1, 128);
     const std::function<sim::Prediction(const sim::Configuration&)> none;
-    return policies::prior_of({.job = job,
-                               .cluster = real.cluster,
-                               .costs = {},
-                               .candidates = {},
-                               .manual = manual,
-                               .estimate = none,
-                               .history = &history,
-                               .believed = &believed},
-                              *real.belief, spread_factor);
+    return ask({.job = job,
+                .cluster = real.cluster,
+                .costs = {},
+                .candidates = {},
+                .manual = manual,
+                .estimate = none,
+                .history = &history,
+                .believed = &believed});
   }
 };
 
@@ -379,7 +385,12 @@ TEST_CASE("past runs that end as predicted leave little to err") {
     belief.train(heard.job, configuration(0, 1, 128), epochs * 50000, state);
     heard.runs.back().accuracy = belief.accuracy(heard.job, state);
   }
-  CHECK(heard.prior().error_factor == Approx(std::sqrt(1.0 / 6)));
+  const double factor = std::sqrt(1.0 / 6);
+  CHECK(heard.prior().error_factor == Approx(factor));
+  const policies::Prior narrow = heard.prior_with_errors();  // as if that had been believed in from the beginning
+  CHECK(narrow.noise_scale_spread == Approx(heard.prior(factor).noise_scale_spread));
+  CHECK(narrow.examples_spread == Approx(factor * policies::kExamplesSpread));
+  CHECK(narrow.error_factor == 1);
   for (policies::PastRun& run : heard.runs) run.time_s *= 1.2;
   const double squares = std::pow(std::log(1.2), 2) / (0.01 + 0.004225 / 4);
   CHECK(heard.prior().error_factor == Approx(std::sqrt((1 + squares) / 6)));
