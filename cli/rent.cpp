@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "cli/commands.hpp"
 #include "cli/measured.hpp"
@@ -103,10 +104,17 @@ const sim::Stack& known_stack(const std::string& name, const scenarios::Catalogu
 }
 
 scenarios::PlanRequest request_of(const RentArguments& a, const scenarios::PlanCluster& plan) {
-  if (!a.recipe.empty() && is_job_file(a.model))
-    throw sim::InputError({.file = "--recipe", .expected = "the key recipe in the job's file", .found = sim::shown(a.recipe)});
-  return is_job_file(a.model) ? scenarios::load_plan_job(a.model, plan)
-                              : scenarios::read_plan_job(job_text(a), "rent's options", plan);
+  if (!is_job_file(a.model)) return scenarios::read_plan_job(job_text(a), "rent's options", plan);
+  // A job's file says what is trained; the options would be passed over.
+  const std::string accuracy = a.accuracy > 0 ? fmt::format("{}", a.accuracy) : std::string();
+  const std::tuple<const char*, const char*, const std::string&> options[] = {
+      {"--recipe", "recipe", a.recipe}, {"--dataset", "dataset", a.dataset},         {"--samples", "samples", a.samples},
+      {"--epochs", "epochs", a.epochs}, {"--accuracy", "target_accuracy", accuracy}, {"--batches", "batch_sizes", a.batches}};
+  for (const auto& [option, key, text] : options)
+    if (!text.empty())
+      throw sim::InputError(
+          {.file = option, .expected = fmt::format("the key {} in the job's file", key), .found = sim::shown(text)});
+  return scenarios::load_plan_job(a.model, plan);
 }
 
 scenarios::RentWishes wishes_of(const RentArguments& a, const scenarios::Catalogue& catalogue) {
@@ -149,9 +157,10 @@ std::optional<std::size_t> best_choice(const std::vector<RentChoice>& choices, A
   return found;
 }
 
-double expected_usd(const RentChoice& c) { return c.plan.cost_usd.expected; }
-double expected_s(const RentChoice& c) { return c.plan.time_s.expected; }
-double expected_j(const RentChoice& c) { return c.plan.energy_j.expected; }
+// Of equals, as machines of one's own that cost nothing, the quicker; of equally quick ones the cheaper.
+std::pair<double, double> expected_usd(const RentChoice& c) { return {c.plan.cost_usd.expected, c.plan.time_s.expected}; }
+std::pair<double, double> expected_s(const RentChoice& c) { return {c.plan.time_s.expected, c.plan.cost_usd.expected}; }
+std::pair<double, double> expected_j(const RentChoice& c) { return {c.plan.energy_j.expected, c.plan.time_s.expected}; }
 
 /// The three that were asked for, and the next cheapest of other pools.
 std::vector<ToldChoice> told_of(const std::vector<RentChoice>& choices) {
@@ -255,6 +264,7 @@ void refuse_rent(const RentAnswer& answer, const std::string& where) {
                             rented_words(cheapest, cluster));
     found += (found.empty() ? "budget " : ", budget ") + sim::money_words(limits.cost_usd);
   }
+  if (std::isfinite(limits.deadline_s) && std::isfinite(limits.cost_usd)) expected += "; each with the other limit left out";
   throw sim::InputError({.file = where, .expected = expected, .found = found});
 }
 
@@ -469,11 +479,11 @@ void add_rent_command(Command app, RentArguments& a) {
   rent.option("--samples", a.samples, "of an epoch, as 1.2M: where no data set says it");
   rent.option("--recipe", a.recipe,
               "by which it is trained (rehearse list recipes; default: as the zoo's accuracy was measured)");
-  rent.option("--accuracy", a.accuracy, "to reach, where the model's is modelled").between(0, 1);
+  rent.option("--accuracy", a.accuracy, "to reach, where the model's is modelled").between(1e-3, 1);
   rent.option("--epochs", a.epochs, "to train, instead of an accuracy");
   rent.option("--batches", a.batches, "global batch sizes to try, with commas (default: around the publication's)");
   rent.option("--deadline", a.deadline, "with its unit: 12h, 90min, 1d or 3600s");
-  rent.option("--budget", a.budget, "dollars").between(0, 1e12);
+  rent.option("--budget", a.budget, "dollars").between(0.01, 1e12);
   rent.option("--confidence", a.confidence, "percent, with which both limits hold (default 90)").between(50, 99.9);
   rent.option("--spot", a.spot, "nodes that may be taken away (default no)").choices({"no", "allowed", "only"});
   rent.option("--spot-mean-up", a.spot_mean_up_h, "hours until a spot node is taken away, in the mean (default 24)")
