@@ -188,7 +188,7 @@ class Campaign:
 
     def __call__(self):
         self.tried = 0
-        begun, began = time.monotonic(), ledger.now()
+        begun, began, commit = time.monotonic(), ledger.now(), ledger.commit()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self.stop)
         with Scratch() as self.scratch:
@@ -199,7 +199,7 @@ class Campaign:
                 if self.server:
                     self.server.close()
                 if self.options.ledger and self.tried > 0:
-                    self.enter(began)
+                    self.enter(began, commit)
         trial = self.trial
         for signature, times in self.findings.items():
             if isinstance(times, int) and times > 1:
@@ -211,10 +211,10 @@ class Campaign:
                   f"(those of minimising included), {len(self.findings)} findings")
         return 1 if self.findings else 0
 
-    def enter(self, began):
+    def enter(self, began, commit):
         last = self.options.seed + self.tried - 1
         ledger.append(self.options.ledger, {
-            "began": began, "ended": ledger.now(), "commit": ledger.commit(), "kind": self.options.what, "first_seed": self.options.seed, "last_seed": last,
+            "began": began, "ended": ledger.now(), "commit": commit, "kind": self.options.what, "first_seed": self.options.seed, "last_seed": last,
             "scenarios": self.tried, "accepted": self.trial.accepted, "cpu_s": f"{self.cpu_s() - self.begun_cpu_s:.1f}", "findings": len(self.findings),
             "cpu_s_since_finding": f"{self.cpu_s() - self.quiet_since_cpu_s:.1f}"})
 
