@@ -3,9 +3,11 @@
 
     campaign.py generated --minutes N     random valid scenarios: run, books, the same bytes again
     campaign.py mutated --minutes N       mutants of all that ship and of generated ones: check, and where accepted run
+    campaign.py commands --minutes N      random and mutated command lines of rent, plan, sweep and train, hostile policy processes, mutated agents
     campaign.py replay [CASE...]          cases that were found once (default: all of tests/fuzz/cases): none may show a defect
 
-Seeds count on from --seed: the same seed, the same scenarios. Findings are minimised and written to --found, a folder each with
+Seeds count on from --seed: the same seed, the same scenarios. --ledger FILE gets a line of the campaign when it ends, also by SIGINT or
+SIGTERM (ledger.py). Findings are minimised and written to --found, a folder each with
 scenario.json, the files that it names and finding.txt; one that is mended moves to tests/fuzz/cases, without finding.txt. Status 1
 when there are any.
 """
@@ -19,6 +21,8 @@ import signal
 import sys
 import time
 
+import ledger
+from commands import CommandTrial, draw_command
 from generate import ROOT, Registry, default_schema, generate, write
 from minimise import minimised
 from mutate import mutant
@@ -84,6 +88,11 @@ class Campaign:
         self.registry = Registry(self.program.path)
         self.findings = {}
         self.expected = {}
+        self.stopped = False
+        self.begun_cpu_s = self.quiet_since_cpu_s = self.cpu_s()
+
+    def cpu_s(self):
+        return ledger.cpu_s([self.server.child.pid] if self.server and self.server.child else [])
 
     # A queue whose rounds are shorter than jobs take to start gets nobody any further, and the program says so.
     NO_FINDING = ("got any further",)
@@ -93,6 +102,7 @@ class Campaign:
         if any(known in signature for known in (*self.NO_FINDING, *self.options.known)):
             self.expected[signature] = self.expected.get(signature, 0) + 1
             return
+        self.quiet_since_cpu_s = self.cpu_s()
         if signature in self.findings:
             self.findings[signature] += 1
             return
@@ -100,12 +110,19 @@ class Campaign:
         print(f"FOUND {signature}", flush=True)
         if self.options.minimise_s > 0:
             scenario = minimised(scenario, lambda smaller: trial(smaller, files, valid, thorough) == signature, self.options.minimise_s)
-        folder = os.path.join(self.options.found, f"{self.options.what}-{len(self.findings)}-{time.strftime('%H%M%S')}")
+        folder = self.folder()
         used = {name: text for name, text in files.items() if name in json.dumps(scenario)}
         write(folder, scenario, used)
+        self.say(folder, signature, json.dumps(scenario))
+        self.quiet_since_cpu_s = self.cpu_s()
+
+    def folder(self):
+        return os.path.join(self.options.found, f"{self.options.what}-{len(self.findings)}-{time.strftime('%H%M%S')}")
+
+    def say(self, folder, signature, what):
         with open(os.path.join(folder, "finding.txt"), "w", encoding="utf-8") as file:
             file.write(signature + "\n")
-        print(f"      {folder}: {json.dumps(scenario)[:600]}", flush=True)
+        print(f"      {folder}: {what[:600]}", flush=True)
 
     def generated(self, trial):
         for seed in self.seeds():
@@ -127,6 +144,22 @@ class Campaign:
                 print(f"seed {seed}: {signature}", flush=True)
                 self.told(signature, changed, files, trial, False, False)
 
+    def commands(self, _):
+        """Not minimised: a command line is short, and its files are kept with it."""
+        self.trial = trial = CommandTrial(self.sanitized or self.program, self.program, self.scratch)
+        for seed in self.seeds():
+            command = draw_command(self.schema, self.registry, seed)
+            signature = trial(command)
+            if not signature:
+                continue
+            print(f"seed {seed}: {signature}", flush=True)
+            self.quiet_since_cpu_s = self.cpu_s()
+            self.findings[signature] = self.findings.get(signature, 0) + 1
+            if self.findings[signature] == 1:
+                folder = self.folder()
+                command.write(folder)
+                self.say(folder, signature, "; ".join(" ".join(line) for line in command.lines))
+
     def replay(self, trial):
         for case in self.options.cases or sorted(glob.glob(os.path.join(CASES, "*"))):
             folder = case if os.path.isdir(case) else os.path.dirname(case)
@@ -145,21 +178,29 @@ class Campaign:
     def seeds(self):
         ends = time.monotonic() + 60 * self.options.minutes
         seed = self.options.seed
-        while time.monotonic() < ends and (self.options.count is None or seed < self.options.seed + self.options.count):
+        while not self.stopped and time.monotonic() < ends and (self.options.count is None or seed < self.options.seed + self.options.count):
             yield seed
             seed += 1
-        self.tried = seed - self.options.seed
+            self.tried = seed - self.options.seed
+
+    def stop(self, *_):
+        self.stopped = True
 
     def __call__(self):
         self.tried = 0
-        begun = time.monotonic()
-        with Scratch() as scratch:
-            trial = Trial(self.program, scratch, self.sanitized, self.server)
+        begun, began, commit = time.monotonic(), ledger.now(), ledger.commit()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self.stop)
+        with Scratch() as self.scratch:
+            self.trial = Trial(self.program, self.scratch, self.sanitized, self.server)
             try:
-                getattr(self, self.options.what)(trial)
+                getattr(self, self.options.what)(self.trial)
             finally:
                 if self.server:
                     self.server.close()
+                if self.options.ledger and self.tried > 0:
+                    self.enter(began, commit)
+        trial = self.trial
         for signature, times in self.findings.items():
             if isinstance(times, int) and times > 1:
                 print(f"{times} times: {signature}")
@@ -170,10 +211,17 @@ class Campaign:
                   f"(those of minimising included), {len(self.findings)} findings")
         return 1 if self.findings else 0
 
+    def enter(self, began, commit):
+        last = self.options.seed + self.tried - 1
+        ledger.append(self.options.ledger, {
+            "began": began, "ended": ledger.now(), "commit": commit, "kind": self.options.what, "first_seed": self.options.seed, "last_seed": last,
+            "scenarios": self.tried, "accepted": self.trial.accepted, "cpu_s": f"{self.cpu_s() - self.begun_cpu_s:.1f}", "findings": len(self.findings),
+            "cpu_s_since_finding": f"{self.cpu_s() - self.quiet_since_cpu_s:.1f}"})
+
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("what", choices=["generated", "mutated", "replay"])
+    arguments.add_argument("what", choices=["generated", "mutated", "commands", "replay"])
     arguments.add_argument("cases", nargs="*")
     arguments.add_argument("--program", default=os.path.join(ROOT, "build/release/cli/rehearse"))
     arguments.add_argument("--sanitized", help="the same program under the sanitizers")
@@ -182,11 +230,14 @@ def main():
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--count", type=int, help="at most so many scenarios")
     arguments.add_argument("--limit-s", type=float, default=20, help="processor time of one run; more is a finding, as is ten times as long without")
+    arguments.add_argument("--ledger", metavar="FILE", help="append a line: when, which commit, which seeds, CPU seconds, findings")
     arguments.add_argument("--minimise-s", type=float, default=60, help="for each finding; 0: not at all")
     arguments.add_argument("--found", default=os.path.join(ROOT, "build", "fuzz", "findings"))
     arguments.add_argument("--known", action="append", default=[], metavar="TEXT", help="findings with this in their signature are counted, and are no failure")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))  # what it has started and written is cleared away
-    sys.exit(Campaign(arguments.parse_args())())
+    options = arguments.parse_args()
+    if options.what == "replay":
+        options.ledger = None  # what was found before is no search
+    sys.exit(Campaign(options)())
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Fuzzes the readers of job traces (needs Clang), then mutated and generated scenarios side by side, each kind for so many minutes from
-# a fixed seed.
+# Fuzzes the readers of job traces (needs Clang), then mutated scenarios, generated ones and command lines side by side, each kind for so
+# many minutes from a fixed seed.
 #   tests/fuzz/run.sh --minutes N [OPTIONS]
 #   tests/fuzz/run.sh [SECONDS [FOLDER]]     the readers alone, each of the formats for SECONDS (default 2)
 # Options:
-#   --only readers|scenarios|mutated|generated   one kind; scenarios: mutated and generated ones
-#   --seed N                                 of scenarios (default 1); runs of other seeds look elsewhere
+#   --only readers|scenarios|mutated|generated|commands  one kind; scenarios: mutated and generated ones
+#   --seed N                                 default 1; runs of other seeds look elsewhere
 #   --count N                                at most so many scenarios of a kind: the same ones on every machine
+#   --ledger FILE                            gets a line of each kind (tests/fuzz/ledger.py sum adds them up)
 #   --folder FOLDER                          inputs that the fuzzers have found, from earlier times and now (default build/fuzz/found)
 #   --program FILE, --server FILE            the program (default build/release/cli/rehearse), and scenario_server, best both built with
 #                                            the sanitizers (default: that of build/sanitize, else of build/release, if it is there)
@@ -15,7 +16,7 @@
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 cd "$root"
-minutes='' seconds=2 only='' seed=1 count='' found=build/fuzz/found program=build/release/cli/rehearse server=''
+minutes='' seconds=2 only='' seed=1 count='' ledger='' found=build/fuzz/found program=build/release/cli/rehearse server=''
 for candidate in build/release/tests/scenario_server build/sanitize/tests/scenario_server; do
   if [[ -x $candidate ]]; then server=$candidate; fi
 done
@@ -29,6 +30,7 @@ while (($#)); do
     --only) only=$2 ;;
     --seed) seed=$2 ;;
     --count) count=$2 ;;
+    --ledger) ledger=$2 ;;
     --folder) found=$2 ;;
     --program) program=$2 ;;
     --server) server=$2 ;;
@@ -49,7 +51,7 @@ fuzz() {
   local format=${1##*/fuzz_} log
   log=$root/build/fuzz/$format.log
   mkdir -p "$3/$format"
-  if ! "$1" -max_total_time="$2" -max_len=4096 -timeout=10 -rss_limit_mb=512 -seed=1 -dict=tests/fuzz/traces.dict \
+  if ! "$1" -max_total_time="$2" -max_len=4096 -timeout=10 -rss_limit_mb=512 -seed="$4" -dict=tests/fuzz/traces.dict \
     -artifact_prefix="build/fuzz/$format-" "$3/$format" "tests/fuzz/corpus/${format/flow-elastic/flow-rigid}" 2>"$log"; then
     tail -n 40 "$log"
     return 1
@@ -71,20 +73,30 @@ fuzz_readers() {
   if [[ $minutes ]]; then
     seconds=$(awk -v m="$minutes" -v n="${#programs[@]}" -v p="$(nproc)" 'BEGIN { s = int(60 * m * p / n); print s < 1 ? 1 : s }')
   fi
-  printf '%s\n' "${programs[@]}" | xargs -P "$(nproc)" -I PROGRAM bash -c 'fuzz PROGRAM '"$seconds '$found'"
+  local began status=0
+  began=$(date -u +%FT%TZ)
+  rm -f build/fuzz/*.log
+  TIMEFORMAT='%U %S'  # what the fuzzers use of the processors; they themselves write to logs
+  { time printf '%s\n' "${programs[@]}" | xargs -P "$(nproc)" -I PROGRAM bash -c 'fuzz PROGRAM '"$seconds '$found' $seed"; } 2>build/fuzz/time || status=1
+  if [[ $ledger ]]; then
+    python3 -B tests/fuzz/ledger.py add "$ledger" --kind readers --began "$began" --seeds "$seed" "$seed" \
+      --cpu-s "$(awk 'END { print $1 + $2 }' build/fuzz/time)" --findings "$(grep -L '^Done' build/fuzz/*.log | wc -l)" \
+      --scenarios "$(awk '/^Done/ { n += $2 } END { print n + 0 }' build/fuzz/*.log)"
+  fi
+  return $status
 }
 
 fuzz_scenarios() {
-  exec python3 -B tests/fuzz/campaign.py "$1" --minutes "${minutes:-1}" --seed "$seed" --program "$program" ${server:+--server "$server"} ${count:+--count "$count"}
+  exec python3 -B tests/fuzz/campaign.py "$1" --minutes "${minutes:-1}" --seed "$seed" --program "$program" ${server:+--server "$server"} ${count:+--count "$count"} ${ledger:+--ledger "$ledger"}
 }
 
 if [[ ! $only || $only == readers ]]; then fuzz_readers; fi
-# A campaign keeps one processor busy: both run at once, and what either says comes whole.
+# A campaign keeps one processor busy: they run at once, and what each says comes whole.
 said=$(mktemp -d)
 declare -A campaign
 trap 'kill "${campaign[@]}" 2>/dev/null || true; wait; rm -rf "$said"' EXIT
-for kind in mutated generated; do
-  if [[ $only && $only != "$kind" && $only != scenarios ]]; then continue; fi
+for kind in mutated generated commands; do
+  if [[ $only && $only != "$kind" && ! ($only == scenarios && $kind != commands) ]]; then continue; fi
   fuzz_scenarios "$kind" >"$said/$kind" 2>&1 &
   campaign[$kind]=$!
 done

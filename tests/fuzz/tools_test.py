@@ -7,9 +7,12 @@ import json
 import os
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.realpath(os.path.join(HERE, "..", ".."))
@@ -18,13 +21,16 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "corpus"))
 sys.path.insert(0, os.path.join(ROOT, "tests", "mutation"))
 
 import books  # noqa: E402
+import ledger  # noqa: E402
 import same  # noqa: E402
 from campaign import Campaign  # noqa: E402
+from commands import CommandTrial, draw_command  # noqa: E402
+from draw_files import mutated_bytes  # noqa: E402
 from generate import Registry, default_schema, generate, write  # noqa: E402
 from minimise import minimised  # noqa: E402
 from mutate import mutant  # noqa: E402
 from mutate_source import changes_of, mutants_of  # noqa: E402
-from program import OK, Limits, Program, finding  # noqa: E402
+from program import OK, Limits, Program, Scratch, finding, kill_group, wants_to_run  # noqa: E402
 from trial import differences  # noqa: E402
 
 PROGRAM = os.environ.get("REHEARSE", os.path.join(ROOT, "build/release/cli/rehearse"))
@@ -80,6 +86,70 @@ class CampaignTest(unittest.TestCase):
             campaign.told(signature, {}, {}, None, True, True)
         self.assertEqual(campaign.findings, {})
         self.assertEqual(list(campaign.expected.values()), [2, 2])
+
+
+class LedgerTest(unittest.TestCase):
+    def row(self, began, ended, cpu_s, findings=0, quiet_s=None):
+        return {"began": began, "ended": ended, "commit": "c", "kind": "mutated", "first_seed": 1, "last_seed": 9, "scenarios": 9, "accepted": 3, "cpu_s": cpu_s,
+                "findings": findings, "cpu_s_since_finding": cpu_s if quiet_s is None else quiet_s}
+
+    def test_what_ran_beside_a_campaign_that_found_does_not_count_as_quiet(self):
+        rows = [self.row("01", "02", 100), self.row("03", "05", 200, 1, 20), self.row("04", "06", 300), self.row("05", "07", 400)]
+        self.assertEqual(ledger.since_last_finding(rows), 20 + 400)
+        self.assertEqual(ledger.since_last_finding(rows[:1]), 100)
+
+    def test_six_quiet_hours_are_one_in_two(self):
+        self.assertIn("at most one finding in 2.00 CPU hours", ledger.total([self.row("2026-01-01", "2026-01-02", 6 * 3600.0)]))
+        self.assertEqual(ledger.total([]), "no campaigns yet")
+
+    def test_lines_are_appended_and_read_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "ledger.csv")
+            for cpu_s in (1.5, 2.0):
+                ledger.append(path, self.row("01", "02", cpu_s))
+            self.assertEqual([row["cpu_s"] for row in ledger.read(path)], [1.5, 2.0])
+
+    def test_a_living_child_counts(self):
+        child = subprocess.Popen([sys.executable, "-c", "print(sum(range(3 * 10**7)), flush=True); input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        before = ledger.cpu_s()
+        child.stdout.readline()
+        self.assertGreater(ledger.cpu_s([child.pid]) - before, 0.1)
+        child.communicate(b"\n")
+        self.assertGreater(ledger.cpu_s() - before, 0.1)
+
+
+class CommandsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.schema, cls.registry = default_schema(), Registry(PROGRAM)
+
+    def test_the_same_seed_draws_the_same_command_and_all_kinds_come(self):
+        drawn = [draw_command(self.schema, self.registry, seed) for seed in range(1, 41)]
+        again = [draw_command(self.schema, self.registry, seed) for seed in range(1, 41)]
+        self.assertEqual([(c.lines, c.files) for c in drawn], [(c.lines, c.files) for c in again])
+        self.assertEqual({c.kind for c in drawn}, {"rent", "plan", "sweep", "train", "process"})
+
+    def test_what_is_drawn_is_accepted_where_it_is_not_spoiled(self):
+        with Scratch() as scratch, unittest.mock.patch("commands.spoil"):
+            trial = CommandTrial(Program(PROGRAM), Program(PROGRAM), scratch)
+            for seed in (3, 4, 6, 13):  # plan, train and run, rent, sweep
+                self.assertIsNone(trial(draw_command(self.schema, self.registry, seed)))
+            self.assertEqual((trial.accepted, trial.refused), (4, 0))
+
+    def test_bytes_that_are_changed_are_the_seed_s(self):
+        changed = [mutated_bytes(random.Random(seed), b"model,dataset\nresnet18,cifar10\n") for seed in range(50)]
+        self.assertEqual(changed, [mutated_bytes(random.Random(seed), b"model,dataset\nresnet18,cifar10\n") for seed in range(50)])
+        self.assertGreater(len(set(changed)), 40)
+
+    def test_who_waits_for_nothing_but_a_processor_does_not_hang(self):
+        busy, asleep = (subprocess.Popen([sys.executable, "-c", code], start_new_session=True) for code in ("while True: pass", "import time; time.sleep(100)"))
+        try:
+            self.assertTrue(wants_to_run(busy.pid))
+            time.sleep(1)
+            self.assertFalse(wants_to_run(asleep.pid))
+        finally:
+            for child in (busy, asleep):
+                kill_group(child)
 
 
 class BooksTest(unittest.TestCase):

@@ -152,7 +152,16 @@ TEST_CASE("cost: each job where a dollar does most, but for deadlines") {
 
 TEST_CASE("nothing to allocate") {
   const GavelProblem problem = problem_of(MatrixXd::Zero(0, 2), VectorXd::Ones(2));
-  for (const auto& allocate : {gavel_max_min, gavel_makespan, gavel_cost}) CHECK(allocate(problem).rows() == 0);
+  for (const auto& allocate : {gavel_max_min, gavel_makespan, gavel_cost, gavel_finish_time})
+    CHECK(allocate(problem).rows() == 0);
+}
+
+TEST_CASE("one job on one device has all of it") {
+  GavelProblem problem = problem_of(MatrixXd::Ones(1, 1), VectorXd::Ones(1));
+  problem.elapsed_s = VectorXd::Zero(1);
+  problem.alone_s = VectorXd::Ones(1);
+  for (const auto& allocate : {gavel_max_min, gavel_makespan, gavel_cost, gavel_finish_time})
+    CHECK(allocate(problem)(0, 0) == Approx(1));
 }
 
 TEST_CASE("allocations are feasible, and no random one is better") {

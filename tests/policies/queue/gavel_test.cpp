@@ -97,6 +97,40 @@ TEST_CASE("gavel, cost: a deadline that is just over asks for nothing any more")
   CHECK(std::max(world.keeper.of("a").end_s, world.keeper.of("b").end_s) == Approx(50));
 }
 
+TEST_CASE("gavel, cost: a deadline that is just over does not cost another job its own") {
+  // Until 10 s a has all of pool 0, where it takes 25 s. At 10, with a round, c comes: it is cheapest in pool 1 in 18 s, has 12,
+  // and gets pool 0, where it takes 10. Did what a has missed still count, nothing of anybody's need could be had.
+  World world{.cluster = cluster({{1, 1}, {1, 2}}), .costs = {.start_s = 0, .checkpoint_s = 0}};
+  MenuOfJob menus;
+  menus.menus["a"].ranked = {predicted_choice(0, 1, 100, 20), predicted_choice(1, 1, 50, 20)};
+  menus.menus["c"].ranked = {predicted_choice(0, 1, 100, 8), predicted_choice(1, 1, 50, 8)};
+  std::vector<Job> jobs{training("a", 20), training("c", 8)};
+  jobs[0].deadline_s = 10;
+  jobs[1].submit_s = 10;
+  jobs[1].deadline_s = 12;
+  Gavel queue({.objective = GavelObjective::cost, .round_s = 10});
+  world.run(jobs, queue, &menus);
+  CHECK(world.keeper.of("c").pool == 0);
+  CHECK(world.keeper.of("c").end_s == Approx(20));
+}
+
+TEST_CASE("gavel, cost: one that is not aware of speeds holds deadlines against the mean over a job's pools") {
+  // c and d, in pool 1 alone, take 18 s and have 19: both devices, nearly all of the time. a takes 10 or 18 s, 14 in the mean,
+  // and has 15: the tenth of pool 1 that is left does not do, and pool 0, though dearer, is its place.
+  World world{.cluster = cluster({{1, 1}, {1, 2}}), .costs = {.start_s = 0, .checkpoint_s = 0}};
+  MenuOfJob menus;
+  menus.menus["a"].ranked = {predicted_choice(0, 1, 100, 8), predicted_choice(1, 1, 50, 8)};
+  menus.menus["c"].ranked = menus.menus["d"].ranked = {predicted_choice(1, 1, 50, 8)};
+  std::vector<Job> jobs{training("a", 8), training("c", 8), training("d", 8)};
+  jobs[0].deadline_s = 15;
+  jobs[1].deadline_s = jobs[2].deadline_s = 19;
+  Gavel queue({.objective = GavelObjective::cost, .aware = false});
+  world.run(jobs, queue, &menus);
+  CHECK(world.keeper.of("a").pool == 0);
+  CHECK(world.keeper.of("a").end_s == Approx(10));
+  CHECK(world.keeper.of("d").end_s == Approx(18));
+}
+
 TEST_CASE("gavel, cost: nodes that are rented are whole ones") {
   // As above by the device, pool 1 is cheaper: half of a node of two. A job that pays for the whole node pays 0.001 dollars a
   // second on either, and is done in 10 s instead of 18 in pool 0.
