@@ -9,7 +9,8 @@
 
 namespace rehearse::sim {
 
-ReplayRun::ReplayRun(const ReplaySetup& setup) : setup_(setup), cluster_(*setup.cluster), meter_(*setup.cluster, setup.costs) {
+ReplayRun::ReplayRun(const ReplaySetup& setup)
+    : setup_(setup), cluster_(*setup.cluster), meter_(*setup.cluster, setup.costs), books_(setup.costs.billing) {
   std::vector<std::vector<int>> racks = racks_of(cluster_).of_node;
   racks.resize(cluster_.pools.size());
   for (std::size_t p = 0; p < cluster_.pools.size(); ++p) {
@@ -305,6 +306,7 @@ void ReplayRun::finish(double now_s) {
   if (active_ > 0) end_waiting(now_s);
   meter_.close(totals_.last_end_s);
   meter_.check_balance(totals_.last_end_s);
+  books_.check_totals(meter_.totals(), meter_.parameter_servers_usd());
   check(totals_.finished + totals_.failed == totals_.jobs, "not every job ended in exactly one final state", now_s);
   if (setup_.costs.billing == Billing::pool) share_idle_money();
   totals_.pools = meter_.totals();

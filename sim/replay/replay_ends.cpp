@@ -62,6 +62,7 @@ void ReplayRun::end_stage(JobSlot slot, const StageReading& cut, bool keeps_all,
   // A start that is itself cut short by a preemption is the price of one of the two, not of both.
   live.preemption_s += (live.returns || (live.gives_way && !ran) ? start_s : 0) + (live.gives_way ? stop_s : 0);
   live.returns = std::exchange(live.gives_way, false);
+  Books::add_stage(live.stage_start_s, now_s, devices, stage_usd, live.stage_sums);
   const bool asked = ran && live.course.asks_again && keeps_all && cut.done_s >= live.course.length_s;
   setup_.recorder->on_stage({.job = &jobs_[slot].job,
                              .stage = live.stages,
@@ -146,6 +147,7 @@ void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
   }
   if (record.accuracy == record.accuracy)
     record.accuracy_deviation = setup_.models.convergence->evaluation_deviation(*queued.job.profile, record.accuracy);
+  books_.add_job(record, live.meter, live.stage_sums);
   ++(reason == FailureReason::none ? totals_.finished : totals_.failed);
   for (std::size_t s = 0; s < setup_.sources.size(); ++s)
     if (setup_.sources[s]->on_end(record)) pull(s);

@@ -17,6 +17,7 @@
 #include "sim/nodes/device_shares.hpp"
 #include "sim/nodes/node_events.hpp"
 #include "sim/nodes/nodes.hpp"
+#include "sim/replay/books.hpp"
 #include "sim/replay/decisions.hpp"
 #include "sim/replay/job_network.hpp"
 #include "sim/replay/replay.hpp"
@@ -56,6 +57,7 @@ struct LiveJob {
   std::vector<NodeRent> rents;  ///< under node billing
   double stage_start_usd = 0;   ///< charged when the stage began
   JobMeter meter;
+  StageSums stage_sums;
   CostParts cost;
   TimeParts time;
   DeviceParts devices;
@@ -220,6 +222,7 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   const Cluster& cluster_;
   EventQueue events_;
   Meter meter_;
+  Books books_;
   std::unique_ptr<JobNetwork> network_;  ///< null when every job has the network to itself
   std::vector<Nodes> nodes_;
   std::vector<DeviceShares> shares_;                          // by pool

@@ -303,6 +303,8 @@ class Generator:
                                           "nodes": (1, 512), "image_height": (8, 64), "image_width": (8, 64), "channels": (1, 4), "classes": (1, 100)}),
             "rnn": self.some("rnn", 0.3, {"layers": (1, 3), "hidden": (1, 256), "steps": (1, 20), "vocabulary": (0, 2000), "features": (1, 64), "classes": (1, 500)}),
             "mlp": self.some("mlp", 0.5, {"inputs": (1, 1000), "layers": (0, 4), "nodes": (1, 512), "classes": (1, 100)})}
+        if "kernel" in structures["cnn"]:
+            structures["cnn"]["kernel"] |= 1  # blocks with branches want odd ones
         kind = rng.choice(sorted(structures))
         model = {"name": "small", "dataset": "photos", "global_batch": batch, **self.some("model", 0.4, {"bytes_per_sample": (0, 1e6)}, leave_out=("name", "global_batch", "dataset")), kind: structures[kind]}
         ceiling = round(rng.uniform(0.5, 0.99), 3)

@@ -103,3 +103,11 @@ TEST_CASE("weights that a cut could overflow on are refused") {
   CHECK_THROWS_AS(heaviest_upper_set(std::vector<std::int64_t>{quarter, -quarter, 1}, {}), sim::CheckFailed);
   CHECK_THROWS_AS(heaviest_upper_set(std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::min()}, {}), sim::CheckFailed);
 }
+
+TEST_CASE("the heaviest upper set of nothing, and of one point") {
+  CHECK(cover_relations(2, {}).empty());
+  CHECK(heaviest_upper_set({}, {}).weight == 0);
+  CHECK(cover_relations(2, std::vector<double>{1, 2}).empty());
+  CHECK(heaviest_upper_set(std::vector<std::int64_t>{5}, {}).contains == std::vector<bool>{true});
+  CHECK(heaviest_upper_set(std::vector<std::int64_t>{-5}, {}).weight == 0);
+}

@@ -1,5 +1,3 @@
-#include "policies/registry/place_methods.hpp"
-
 #include <rapidcheck/catch.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <memory>
 #include <numeric>
 
+#include "policies/registry/place_methods.hpp"
 #include "sim/base/errors.hpp"
 #include "tests/policies/place/toys.hpp"
 
@@ -204,6 +203,20 @@ TEST_CASE("Partitioners put everything on the only device") {
   for (const char* name : {"scotch", "min-cut", "metis"}) {
     INFO(name);
     CHECK(bench.run(name, 1).device_of_group == DeviceOfGroup{0, 0, 0});
+  }
+}
+
+TEST_CASE("Libraries place a single group, and groups that nothing connects") {
+  for (const std::size_t ops : {1, 2, 5}) {
+    sim::StepGraph graph = toy_graph({"cpu", "gpu"}, std::vector<ToyOp>(ops, {.durations_s = {1, 1}}), {});
+    const Groups groups = one_op_groups(graph);
+    Bench bench(std::move(graph), toy_machine({"cpu", "gpu", "gpu"}), groups);
+    for (const char* name : {"scotch", "min-cut", "metis", "m-sct"}) {
+      INFO(name << ", " << ops << " operations");
+      const DeviceOfGroup devices = bench.run(name, 1).device_of_group;
+      REQUIRE(devices.size() == ops);
+      for (const std::int32_t device : devices) CHECK((device >= 0 && device < 3));
+    }
   }
 }
 
