@@ -360,7 +360,7 @@ void say_grounds(const RentAnswer& answer) {
   if (answer.told.empty()) return;
   const auto worth =
       worth_measuring(answer.choices, answer.market.pools, answer.choices[answer.told[0].choice], answer.request.limits);
-  if (!worth || worth->usd < 0.01 * expected_usd(answer.choices[answer.told[0].choice])) return;
+  if (!worth || worth->usd < 0.01 * answer.choices[answer.told[0].choice].plan.cost_usd.expected) return;
   say("{}", wrapped(measurement_words(answer, worth->pool, worth->usd)));
 }
 
