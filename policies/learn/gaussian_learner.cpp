@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <boost/math/distributions/normal.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -208,11 +207,6 @@ double expected_improvement(double best, const Gaussian& value) {
 double normal_quantile(double quantile) {
   sim::check(quantile > 0 && quantile < 1, "the quantile of a normal variable lies outside (0, 1)");
   return boost::math::quantile(boost::math::normal(), quantile);
-}
-
-double student_quantile(double quantile, double degrees) {
-  sim::check(quantile > 0 && quantile < 1 && degrees >= 1, "the quantile of a Student variable lies outside (0, 1)");
-  return boost::math::quantile(boost::math::students_t(degrees), quantile);
 }
 
 }  // namespace rehearse::policies

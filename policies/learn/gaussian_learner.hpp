@@ -63,8 +63,6 @@ double probability_at_most(double limit, const Gaussian& value);
 double expected_improvement(double best, const Gaussian& value);
 /// The number of deviations that a share `quantile` in (0, 1) of normal variables stays below.
 double normal_quantile(double quantile);
-/// The same of Student's t with so many degrees of freedom, at least 1.
-double student_quantile(double quantile, double degrees);
 
 // Gaussian processes over past runs: what Bayesian optimisation believes between its probes.
 

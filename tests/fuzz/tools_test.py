@@ -3,6 +3,7 @@ mutants and minimising. REHEARSE names the program."""
 import argparse
 import copy
 import csv
+import itertools
 import json
 import os
 import random
@@ -410,8 +411,8 @@ class DisciplinesTest(unittest.TestCase):
         queues = registry.strategies["queue"]
         self.assertTrue({"slurm-multifactor", "tiresias-dlas", "gandiva-like"} <= set(queues))
         program = Program(PROGRAM, Limits(wall_s=600, cpu_s=200))
-        for seed in (2, 3, 4):
-            scenario, files = generate(schema, registry, seed)
+        replays = ((seed, *generate(schema, registry, seed)) for seed in itertools.count(2))
+        for seed, scenario, files in itertools.islice((one for one in replays if "study" not in one[1]), 3):
             scenario.pop("baseline", None)
             scenario.update(repetitions=1, policies=[{"name": queue, "configure": "manual", "queue": queue} for queue in queues])
             with self.subTest(seed=seed), tempfile.TemporaryDirectory() as folder:

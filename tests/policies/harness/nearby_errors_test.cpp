@@ -85,20 +85,19 @@ TEST_CASE("nearby errors: what a device was fitted to says less of the batches i
   CHECK(fitted.at({.batch_per_worker = 16}).bias == apart.at({.batch_per_worker = 16}).bias);
 }
 
-// Of three rows the deviation is hardly known: nine of ten of Student's t with two degrees of freedom are within 2.92 of it.
-TEST_CASE("nearby errors: of few rows the interval is Student's, of many the normal one") {
-  const auto far_sigma = [](std::size_t count) {
+// Rows of which none says anything of another: left out, each is its error over what a process believes far away.
+TEST_CASE("nearby errors: rows that are off by more than was believed widen the interval, ten by their largest") {
+  const auto far_sigma = [](const std::vector<double>& errors) {
     std::vector<StepSetting> settings;
-    std::vector<double> errors;
-    for (std::size_t i = 0; i < count; ++i) {
-      settings.push_back({.batch_per_worker = std::exp2(20 * static_cast<double>(i))});  // none says anything of another
-      errors.push_back(i % 2 == 0 ? 0.01 : -0.01);
-    }
+    for (std::size_t i = 0; i < errors.size(); ++i)
+      settings.push_back({.batch_per_worker = std::exp2(20 * static_cast<double>(i))});
     return NearbyErrors(settings, errors, 0.16).at({.batch_per_worker = 1e300}).sigma;
   };
-  CHECK(far_sigma(3) / far_sigma(2) < 1);  // t of one degree: 6.31
-  CHECK(far_sigma(3) > 2.9 / 1.645 * 0.02);
-  CHECK(far_sigma(12) < far_sigma(3));
+  std::vector<double> even(12, 0.01), one_wild = even;
+  for (std::size_t i = 1; i < even.size(); i += 2) even[i] = one_wild[i] = -0.01;
+  one_wild.back() = 0.5;
+  CHECK(far_sigma(one_wild) > 3 * far_sigma(even));
+  CHECK(far_sigma({0.01, -0.01, 0.5}) > far_sigma({0.01, -0.01, 0.01}));
 }
 
 TEST_CASE("nearby errors: one row, equal rows and many rows are all right") {
