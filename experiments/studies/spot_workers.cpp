@@ -21,7 +21,7 @@ namespace {
 using policies::MarketChain;
 using policies::StageAgent;
 using policies::StageLaw;
-using policies::StageTable;
+using policies::WorkerTable;
 using policies::WorkerPolicy;
 using policies::WorkerTerms;
 
@@ -96,8 +96,8 @@ class WorldPolicies {
     }
     MarketChain stays(states, std::vector<double>(states, 0));
     for (std::size_t s = 0; s < states; ++s) stays[s][s] = 1;
-    unforeseen_ = std::make_shared<const StageTable>(StageTable::plan(terms_, stays));
-    trained_ = std::make_shared<const StageTable>(StageTable::plan(terms_, agents_.front()->pooled()));
+    unforeseen_ = std::make_shared<const WorkerTable>(WorkerTable::plan(terms_, stays));
+    trained_ = std::make_shared<const WorkerTable>(WorkerTable::plan(terms_, agents_.front()->pooled()));
   }
 
   const WorkerTerms& terms() const { return terms_; }
@@ -127,18 +127,18 @@ class WorldPolicies {
   }
 
   /// All but those and the omniscient optimum.
-  std::vector<Contender> of(const MarketChain& chain, std::shared_ptr<const StageTable> programme) const {
+  std::vector<Contender> of(const MarketChain& chain, std::shared_ptr<const WorkerTable> programme) const {
     std::vector<Contender> all;
-    const auto follow = [&](std::shared_ptr<const StageTable> table) {
+    const auto follow = [&](std::shared_ptr<const WorkerTable> table) {
       all.push_back({&terms_, policies::make_stage_policy("programme", std::move(table))});
     };
     follow(unforeseen_);
     follow(trained_);
-    follow(std::make_shared<const StageTable>(StageTable::plan(terms_, chain)));
+    follow(std::make_shared<const WorkerTable>(WorkerTable::plan(terms_, chain)));
     for (const std::shared_ptr<const StageAgent>& agent : agents_)
       all.push_back({&terms_, policies::make_agent_policy("agent", agent)});
     for (int size = 1; question_.ablations && size <= terms_.sizes(); ++size)
-      follow(std::make_shared<const StageTable>(StageTable::solve(terms_, StageLaw::of(chain), only_size(terms_, size))));
+      follow(std::make_shared<const WorkerTable>(WorkerTable::solve(terms_, StageLaw::of(chain), only_size(terms_, size))));
     follow(std::move(programme));
     return all;
   }
@@ -149,7 +149,7 @@ class WorldPolicies {
   std::vector<WorkerTerms> with_batch_;
   std::vector<std::vector<std::uint8_t>> episodes_;
   std::vector<std::shared_ptr<const StageAgent>> agents_;
-  std::shared_ptr<const StageTable> unforeseen_, trained_;
+  std::shared_ptr<const WorkerTable> unforeseen_, trained_;
 };
 
 class SpotWorkers final : public Study {
@@ -325,7 +325,7 @@ WorldScores run_spot_world(const SpotWorkersQuestion& question, std::size_t worl
   for (int process = 0; process < question.processes; ++process) {
     sim::Random random(key_of(seed, process, "spot process", world));
     const MarketChain chain = draw_process(question, question.worlds[world], random);
-    const auto programme = std::make_shared<const StageTable>(StageTable::solve(terms, StageLaw::of(chain)));
+    const auto programme = std::make_shared<const WorkerTable>(WorkerTable::solve(terms, StageLaw::of(chain)));
     const std::size_t begin = markets.size();
     for (int job = 0; job < question.jobs; ++job) {
       const std::vector<std::uint8_t>& market =

@@ -13,7 +13,7 @@ namespace {
 
 /// NaN when a run never reached the target, or there is none.
 double mean_epochs(const MeasuredTraining& training, double batch) {
-  for (const MeasuredRuns& runs : training.runs)
+  for (const SettingRuns& runs : training.runs)
     if (runs.batch == batch && !runs.epochs.empty())
       return std::accumulate(runs.epochs.begin(), runs.epochs.end(), 0.0) / static_cast<double>(runs.epochs.size());
   return std::nan("");

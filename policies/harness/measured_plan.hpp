@@ -14,14 +14,14 @@ struct MeasuredSetting {
   double epoch_s = 0, power_w = 0;
 };
 
-struct MeasuredRuns {
+struct SettingRuns {
   double batch = 0;
   std::vector<double> epochs;  ///< to the target, of each run; NaN: never
 };
 
 struct MeasuredTraining {
   std::vector<MeasuredSetting> settings;
-  std::vector<MeasuredRuns> runs;
+  std::vector<SettingRuns> runs;
 };
 
 /// Means over the runs at the setting's batch.

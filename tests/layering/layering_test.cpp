@@ -3,7 +3,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <regex>
 #include <set>
+#include <sstream>
 
 #include "tests/layering/rules.hpp"
 
@@ -49,6 +52,34 @@ TEST_CASE("every include keeps to the table") {
     for (const std::string& message : broken_rules(file.lexically_relative(root).generic_string(), read(file)))
       broken += message + "\n";
   CHECK(broken == "");
+}
+
+// The linker keeps one of two equal names of destructors, constructors and members that are not inlined, and frees the one class
+// by the other's members; no compiler sees both.
+TEST_CASE("no two types of a namespace have one name") {
+  static const std::regex opens(R"(namespace ([\w:]*) ?\{)"), closes(R"(\}.*// namespace.*)"),
+      defines(R"((template <.*> )?(struct|class|enum class) (\w+)( final)?( :.*)?( \{.*)?)");
+  const fs::path root = REHEARSE_SOURCE_DIR;
+  std::map<std::string, std::set<std::string>> files_of;
+  for (const fs::path& file : sources(root)) {
+    std::vector<std::string> inside;
+    std::istringstream text(read(file));
+    for (std::string line; std::getline(text, line);) {
+      std::smatch found;
+      if (std::regex_match(line, found, opens))
+        inside.push_back(found[1]);
+      else if (std::regex_match(line, closes) && !inside.empty())
+        inside.pop_back();
+      else if (std::regex_match(line, found, defines) && line.back() != ';' && !inside.empty() &&
+               std::find(inside.begin(), inside.end(), "") == inside.end())
+        files_of[inside.front() + "::" + found[3].str()].insert(file.lexically_relative(root).generic_string());
+    }
+  }
+  CHECK(files_of.size() > 500);
+  std::string twice;
+  for (const auto& [name, files] : files_of)
+    if (files.size() > 1) twice += name + ": " + *files.begin() + ", " + *std::next(files.begin()) + "\n";
+  CHECK(twice == "");
 }
 
 TEST_CASE("the table runs one way, and nobody sees through a neighbour what the table hides") {

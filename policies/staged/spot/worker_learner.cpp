@@ -49,7 +49,7 @@ std::shared_ptr<const StageAgent> StageAgent::train(const WorkerTerms& terms, in
                                                     const AgentParts& parts) {
   MarketChain pooled = pooled_chain(states, episodes);
   if (!parts.history) {
-    StageTable table = StageTable::solve(terms, StageLaw::of(pooled), parts.allowed);
+    WorkerTable table = WorkerTable::solve(terms, StageLaw::of(pooled), parts.allowed);
     return std::shared_ptr<const StageAgent>(new StageAgent(std::move(pooled), std::move(table), false));
   }
   const auto all = static_cast<std::size_t>(MarketSight::kClasses * states);
@@ -77,7 +77,7 @@ std::shared_ptr<const StageAgent> StageAgent::train(const WorkerTerms& terms, in
     for (std::size_t to = 0; to < all; ++to)
       if (visits[from][to] > 0) law.steps.back().push_back({static_cast<int>(to), static_cast<float>(visits[from][to] / sum)});
   }
-  StageTable table = StageTable::solve(terms, law, parts.allowed);
+  WorkerTable table = WorkerTable::solve(terms, law, parts.allowed);
   return std::shared_ptr<const StageAgent>(new StageAgent(std::move(pooled), std::move(table), true));
 }
 

@@ -29,7 +29,7 @@ class MarketSight {
 struct AgentParts {
   bool history = true;             ///< classes of what was seen; else the market's state alone
   double behind = 20;              ///< visits of a state that the pooled first-order chain is worth
-  std::vector<bool> allowed = {};  ///< actions, as in StageTable::solve
+  std::vector<bool> allowed = {};  ///< actions, as in WorkerTable::solve
 };
 
 class StageAgent {
@@ -38,17 +38,17 @@ class StageAgent {
   static std::shared_ptr<const StageAgent> train(const WorkerTerms& terms, int states,
                                                  std::span<const std::vector<std::uint8_t>> episodes, const AgentParts& parts);
   const MarketChain& pooled() const { return pooled_; }
-  const StageTable& table() const { return table_; }
+  const WorkerTable& table() const { return table_; }
   int state(const MarketSight& sight, int market) const {
     return (has_history_ ? sight.of_class() : 0) * static_cast<int>(pooled_.size()) + market;
   }
 
  private:
-  StageAgent(MarketChain pooled, StageTable table, bool has_history)
+  StageAgent(MarketChain pooled, WorkerTable table, bool has_history)
       : pooled_(std::move(pooled)), table_(std::move(table)), has_history_(has_history) {}
 
   MarketChain pooled_;
-  StageTable table_;
+  WorkerTable table_;
   bool has_history_;
 };
 

@@ -103,14 +103,14 @@ StageLaw StageLaw::of(const MarketChain& chain) {
   return law;
 }
 
-StageTable::StageTable(const WorkerTerms& terms, int states)
+WorkerTable::WorkerTable(const WorkerTerms& terms, int states)
     : states_(static_cast<std::size_t>(states)),
       actions_(static_cast<std::size_t>(terms.actions())),
       rows_(static_cast<std::size_t>(terms.work) + 1),
       choices_(static_cast<std::size_t>(terms.stages) * states_ * actions_ * rows_, 0) {}
 
-StageTable StageTable::solve(const WorkerTerms& terms, const StageLaw& law, const std::vector<bool>& allowed) {
-  StageTable table(terms, law.states());
+WorkerTable WorkerTable::solve(const WorkerTerms& terms, const StageLaw& law, const std::vector<bool>& allowed) {
+  WorkerTable table(terms, law.states());
   std::vector<std::vector<Row>> later = at_the_end(terms, table.states_), now = later;
   StageValues values(terms.actions(), table.rows_);
   for (int time = terms.stages - 1; time >= 0; --time) {
@@ -149,8 +149,8 @@ StageTable StageTable::solve(const WorkerTerms& terms, const StageLaw& law, cons
   return table;
 }
 
-StageTable StageTable::plan(const WorkerTerms& terms, const MarketChain& chain) {
-  StageTable table(terms, static_cast<int>(chain.size()));
+WorkerTable WorkerTable::plan(const WorkerTerms& terms, const MarketChain& chain) {
+  WorkerTable table(terms, static_cast<int>(chain.size()));
   for (int time = 0; time < terms.stages; ++time) {
     for (std::size_t state = 0; state < chain.size(); ++state) {
       std::vector<double> now(chain.size(), 0);
@@ -161,7 +161,7 @@ StageTable StageTable::plan(const WorkerTerms& terms, const MarketChain& chain) 
   return table;
 }
 
-void StageTable::plan_from(const WorkerTerms& terms, const MarketChain& chain, std::vector<double> state, int time) {
+void WorkerTable::plan_from(const WorkerTerms& terms, const MarketChain& chain, std::vector<double> state, int time) {
   /// Spot nodes in a stage to come: how likely, at what price, and how likely they go in it.
   struct Expected {
     double up = 0, goes = 0, usd = 0;
@@ -228,18 +228,18 @@ namespace {
 
 class StagePolicy final : public WorkerPolicy {
  public:
-  StagePolicy(std::string name, std::shared_ptr<const StageTable> table) : name_(std::move(name)), table_(std::move(table)) {}
+  StagePolicy(std::string name, std::shared_ptr<const WorkerTable> table) : name_(std::move(name)), table_(std::move(table)) {}
   std::string_view name() const override { return name_; }
   int decide(const WorkerView& view) override { return table_->choice(view.time, view.work_left, view.held, view.market); }
 
  private:
   std::string name_;
-  std::shared_ptr<const StageTable> table_;
+  std::shared_ptr<const WorkerTable> table_;
 };
 
 }  // namespace
 
-std::unique_ptr<WorkerPolicy> make_stage_policy(std::string name, std::shared_ptr<const StageTable> table) {
+std::unique_ptr<WorkerPolicy> make_stage_policy(std::string name, std::shared_ptr<const WorkerTable> table) {
   return std::make_unique<StagePolicy>(std::move(name), std::move(table));
 }
 

@@ -24,21 +24,21 @@ struct StageLaw {
 };
 
 /// What to do in each stage, with any work left, whatever was held and in each state.
-class StageTable {
+class WorkerTable {
  public:
   /// Exact for the law, with the deadline kept for certain. `allowed`: actions that may be chosen, all when empty; on demand with
   /// the most workers is always among them.
-  static StageTable solve(const WorkerTerms& terms, const StageLaw& law, const std::vector<bool>& allowed = {});
+  static WorkerTable solve(const WorkerTerms& terms, const StageLaw& law, const std::vector<bool>& allowed = {});
   /// What re-planning in each stage does: the cheapest plan when spot is there, in part, as the chain expects it from now on. A
   /// chain that stays where it is plans without forecasts.
-  static StageTable plan(const WorkerTerms& terms, const MarketChain& chain);
+  static WorkerTable plan(const WorkerTerms& terms, const MarketChain& chain);
 
   int choice(int time, int work_left, int held, int state) const { return choices_[at(time, work_left, held, state)]; }
   /// Expected money of a whole job from a state; of solve() alone.
   double expected_usd(int state) const { return at_start_.at(static_cast<std::size_t>(state)); }
 
  private:
-  StageTable(const WorkerTerms& terms, int states);
+  WorkerTable(const WorkerTerms& terms, int states);
   std::size_t at(int time, int work_left, int held, int state) const {
     return ((static_cast<std::size_t>(time) * states_ + static_cast<std::size_t>(state)) * actions_ +
             static_cast<std::size_t>(held)) *
@@ -53,7 +53,7 @@ class StageTable {
 };
 
 /// Follows a table whose states are the market's.
-std::unique_ptr<WorkerPolicy> make_stage_policy(std::string name, std::shared_ptr<const StageTable> table);
+std::unique_ptr<WorkerPolicy> make_stage_policy(std::string name, std::shared_ptr<const WorkerTable> table);
 
 /// The least that the job can cost when the market's future is known: a bound of every policy.
 double omniscient_usd(const WorkerTerms& terms, std::span<const std::uint8_t> market);

@@ -60,7 +60,7 @@ std::string data(const std::string& file) {
 using Key = std::tuple<std::string, std::string, std::string>;  // dataset, network, optimizer
 
 /// Runs to these targets: those of the paper's table 1, or where it names none one that most batches reach.
-std::map<Key, std::vector<MeasuredRuns>> runs_to_target(const std::string& path) {
+std::map<Key, std::vector<SettingRuns>> runs_to_target(const std::string& path) {
   const std::map<std::string, double> targets{{"cifar100", 0.6},      {"imagenet", 0.65}, {"librispeech", 40},
                                               {"movielens-1m", 0.41}, {"squad", 84},      {"sentiment140", 0.84}};
   std::map<Key, std::map<double, std::vector<double>>> epochs;
@@ -72,7 +72,7 @@ std::map<Key, std::vector<MeasuredRuns>> runs_to_target(const std::string& path)
     epochs[{dataset, std::string(row->text("network")), std::string(row->text("optimizer"))}][row->number("batch_size")]
         .push_back(reached ? row->number("target_epoch") : std::nan(""));
   }
-  std::map<Key, std::vector<MeasuredRuns>> runs;
+  std::map<Key, std::vector<SettingRuns>> runs;
   for (const auto& [key, by_batch] : epochs)
     for (const auto& [batch, all] : by_batch) runs[key].push_back({batch, all});
   return runs;

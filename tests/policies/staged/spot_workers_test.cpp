@@ -190,7 +190,7 @@ double tried_money(const WorkerTerms& terms, const MarketChain& chain, WorkerVie
   return best;
 }
 
-Answer follow(const StageTable& table) {
+Answer follow(const WorkerTable& table) {
   return [&table](const WorkerView& view) {
     const int action = table.choice(view.time, view.work_left, view.held, view.market);
     return keeps_deadline(view, action) ? action : fewest_that_keep(view);
@@ -201,7 +201,7 @@ TEST_CASE("the programme with two numbers of workers is the cheapest of all poli
   rc::prop("as tried out", [] {
     const WorkerTerms terms = some_terms();
     const MarketChain chain = some_chain();
-    const StageTable table = StageTable::solve(terms, StageLaw::of(chain)), plan = StageTable::plan(terms, chain);
+    const WorkerTable table = WorkerTable::solve(terms, StageLaw::of(chain)), plan = WorkerTable::plan(terms, chain);
     const WorkerView start{.terms = terms, .work_left = terms.work, .market = *rc::gen::inRange(0, 3)};
     const double best = tried_money(terms, chain, start, {});
     RC_ASSERT(std::abs(table.expected_usd(start.market) - best) < 1e-4 * (1 + best));
@@ -213,7 +213,7 @@ TEST_CASE("the programme with two numbers of workers is the cheapest of all poli
 // Spot stays at level 1, and one worker does 4 units for a dollar whenever that is; 20 units take six of eight stages.
 TEST_CASE("re-planning does not put off what costs as much later") {
   const MarketChain stays{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-  const StageTable plan = StageTable::plan(two_sizes(8, 20), stays);
+  const WorkerTable plan = WorkerTable::plan(two_sizes(8, 20), stays);
   CHECK(plan.choice(0, 20, 0, 1) == 3);
   CHECK(plan.choice(1, 20, 0, 1) == 3);
 }
@@ -229,7 +229,7 @@ TEST_CASE("a restart takes as much from a plan where spot nodes are unlikely") {
   terms.started = {30};
   terms.plan_safely();
   const MarketChain chain{{0.5, 0.5, 0}, {0.5, 0.5, 0}, {0, 0, 1}};
-  CHECK(StageTable::plan(terms, chain).choice(0, 20, 0, 1) == 2);
+  CHECK(WorkerTable::plan(terms, chain).choice(0, 20, 0, 1) == 2);
 }
 
 /// The least money when the market's future is known, every choice tried.
@@ -266,7 +266,7 @@ TEST_CASE("who knows the market's future pays the least of all sequences, and ev
     for (int k = 0; k < 5; ++k) episodes.push_back(draw_market(chain, shares, terms.stages, random));
     std::vector<std::unique_ptr<WorkerPolicy>> policies;
     for (int action = 1; action < terms.actions(); ++action) policies.push_back(std::make_unique<FixedWorkers>(action));
-    policies.push_back(make_stage_policy("plan", std::make_shared<StageTable>(StageTable::plan(terms, chain))));
+    policies.push_back(make_stage_policy("plan", std::make_shared<WorkerTable>(WorkerTable::plan(terms, chain))));
     policies.push_back(make_agent_policy("agent", StageAgent::train(terms, 3, episodes, {})));
     for (const auto& policy : policies) {
       const WorkerOutcome outcome = run_worker_job(terms, market, *policy);
