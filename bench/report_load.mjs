@@ -8,7 +8,8 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { browser, flags } from "../tests/report/html/browser.mjs";
 
-const [program, loads = "3"] = process.argv.slice(2);
+const [given, loads = "3"] = process.argv.slice(2);
+const program = path.resolve(given);  // it runs in a folder of its own
 const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "report-load-"));
 process.on("exit", () => fs.rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }));
 
