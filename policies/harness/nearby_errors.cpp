@@ -1,6 +1,6 @@
 // The process's amplitude, length and noise are not chosen but averaged over, by how well each explains the rows; the average is
-// as wide as holds nine of ten rows, each left out, and a further one (Vovk, Gammerman and Shafer, Algorithmic Learning in a
-// Random World, 2005). Of fewer than nine rows no such width is known: there the root of the mean square counts, by Student's t.
+// widened to the mean square of its rows, each left out, over what was believed of it, and of nine rows and more to what holds
+// nine of ten of them and a further one (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2005).
 #include "policies/harness/nearby_errors.hpp"
 
 #include <Eigen/Cholesky>
@@ -10,7 +10,6 @@
 #include <cmath>
 #include <set>
 
-#include "policies/learn/gaussian_learner.hpp"
 #include "sim/base/errors.hpp"
 #include "workloads/calibration/calibration.hpp"
 

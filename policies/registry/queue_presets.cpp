@@ -182,8 +182,7 @@ std::vector<Preset> presets() {
        "Jayaram Subramanya et al., Sia, SOSP 2023",
        "rounds of 60 s, numbers and kinds of devices of each job together, mean of speedup^-0.5",
        "marginal gains over the menus' entries instead of an integer programme; no price of a change but `switch_s`; speeds are "
-       "the "
-       "menu's, not learned from a minute on each kind; nobody who runs is stopped"},
+       "the menu's, not learned from a minute on each kind; nobody who runs is stopped"},
       {"optimus-like",
        "optimus",
        {{"round_s", 600.0}},

@@ -199,23 +199,25 @@ bool TraceStream::check_size() {
 }
 
 /// A job can only follow one that is kept. Other people's traces name jobs before; a native one any of the file, in whatever
-/// order its rows are. A scenario has other jobs too, and refuses what is the name of none: of a native trace only rows that were
-/// dropped are set aside for it, and blanks around a name are not part of it.
+/// order its rows are, but for a pipe, which gives its bytes once. A scenario has other jobs too, and refuses what is the name of
+/// none: of a native trace only rows that were dropped are set aside for it, and blanks around a name are not part of it.
 void TraceStream::check_after() {
   TraceJob& job = row_.job;
   if (job.after.empty() || names_only_) return;
-  const bool is_of_scenario = choices_.scenario != nullptr, is_native = format_.columns.empty();
+  const bool is_of_scenario = choices_.scenario != nullptr;
   if (is_of_scenario) trim_names(job.after);
-  if (is_native && file_names_ == nullptr) read_names();
+  std::error_code ignored;
+  const bool is_whole = file_names_ != nullptr || (format_.columns.empty() && std::filesystem::is_regular_file(path_, ignored));
+  if (is_whole && file_names_ == nullptr) read_names();
   const auto is_lost = [&](const std::string& name) {
-    if (!is_native) return !names_.contains(name) || name == job.job_id;
+    if (!is_whole) return !names_.contains(name) || name == job.job_id;
     if (file_names_->names_.contains(name)) return !is_of_scenario && name == job.job_id;
     return !is_of_scenario || file_names_->dropped_.contains(name);
   };
   std::erase_if(job.after, [&](const std::string& name) {
     if (!is_lost(name)) return false;
     row_.repairs.push_back(
-        {"after", is_native ? "another job that is kept: set aside" : "a job before this one that is kept: set aside", name});
+        {"after", is_whole ? "another job that is kept: set aside" : "a job before this one that is kept: set aside", name});
     return true;
   });
   if (job.after.empty()) job.after_failed.clear();

@@ -1,3 +1,7 @@
+#include <sys/stat.h>
+
+#include <thread>
+
 #include "tests/traces/jobs/trace_file.hpp"
 #include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/to_job.hpp"
@@ -85,13 +89,24 @@ TEST_CASE("jobs of a native trace wait for rows before and behind them; those th
   CHECK(list.jobs[1].after == Names{"first"});
   CHECK(list.jobs[2].after.empty());
   CHECK(list.jobs[3].after == Names{"of-another-file"});  // a scenario has other traces, and looks itself
-  CHECK_THAT(
-      to_string(list.report),
-      Contains("2 kept all the same: after: expected another job that is kept: set aside; lines 5 (found \"lost\"), 6"));
+  CHECK_THAT(to_string(list.report),
+             Contains("2 kept all the same: after: expected another job that is kept: set aside; lines 5 (found \"lost\"), 6"));
   // Of the file alone: what waits for nobody that is kept waits for nobody. Without a cluster the large job is kept.
   const Imported got = import_text("native", text);
   CHECK_THAT(got.csv, Contains("first,0,1,60,last\n") && Contains("both,2,1,60,first\n") &&
                           Contains("alone,3,1,60,too-large\n") && Contains("other,4,1,60,\n"));
+}
+
+TEST_CASE("of a pipe, which is read once, jobs wait for rows before them") {
+  const std::string pipe = TraceFile("").path() + ".pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::thread writer(
+      [&] { std::ofstream(pipe) << "job_id,submit_s,gpus,duration_s,after\nfirst,0,1,60,last\nlast,1,1,60,first\n"; });
+  const Imported got = import_file("native", pipe);
+  writer.join();
+  std::filesystem::remove(pipe);
+  CHECK_THAT(got.csv, Contains("first,0,1,60,\n") && Contains("last,1,1,60,first\n"));
+  CHECK_THAT(got.report, Contains("1 kept all the same: after: expected a job before this one that is kept: set aside"));
 }
 
 TEST_CASE("a replay above the cluster's capacity is told") {
