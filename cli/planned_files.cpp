@@ -41,6 +41,7 @@ void export_planned(const std::string& folder, const scenarios::PlanRequest& req
       .target_accuracy = request.target_accuracy,
       .power_limit_w = c.power_limit_w,
       .time_s = std::isfinite(request.limits.deadline_s) ? request.limits.deadline_s : 1.5 * c.time_s.high,
+      .checkpoint_s = on.checkpoint_s,
       .trained_in = on.half_precision ? traces::TrainedIn::fp16 : traces::TrainedIn::fp32,
       .accumulation = on.accumulation,
   };

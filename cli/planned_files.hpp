@@ -16,6 +16,7 @@ struct PlannedOn {
   bool half_precision = false;
   std::string framework = "keras";  ///< or pytorch
   int accumulation = 1;             ///< parts of a worker's batch whose gradients are summed
+  double checkpoint_s = 600;        ///< between checkpoints, besides one after each epoch
 };
 
 /// In a folder that is made if need be; says so.

@@ -374,7 +374,8 @@ void write_files(const RentAnswer& answer, const RentArguments& a) {
                  {.cluster = answer.market.cluster->scenario.cluster,
                   .half_precision = sim::is_half(chosen.precision),
                   .framework = a.framework,
-                  .accumulation = chosen.accumulation});
+                  .accumulation = chosen.accumulation,
+                  .checkpoint_s = chosen.checkpoint_interval_s});
 }
 
 }  // namespace

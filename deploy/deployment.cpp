@@ -108,6 +108,7 @@ void fill_settings(const Deployment& d, bool decays, bool constant, Slots& slots
   slots.number("weight_decay", decays && !adam ? kWeightDecay : 0);
   slots.code("clip_norm", has<Recurrent>(d.network) ? fmt::format("{}", kRecurrentClipNorm) : "None");
   slots.number("dropout", dropout(d.network));
+  slots.number("checkpoint_s", std::round(d.checkpoint_s));
 }
 
 /// What the Keras training's code reads.

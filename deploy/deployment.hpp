@@ -31,6 +31,7 @@ struct Deployment {
   double target_accuracy = 0;  ///< 0: none
   double power_limit_w = 0;    ///< of each GPU; 0: none
   double time_s = 86400;       ///< that the training is granted
+  double checkpoint_s = 600;   ///< between checkpoints, besides one after each epoch
   // Of PyTorch alone: Keras trains in fp32, every sample of a step at once.
   TrainedIn trained_in = TrainedIn::fp32;
   int accumulation = 1;  ///< parts of a worker's samples of a step, whose gradients are summed

@@ -24,7 +24,7 @@ WEIGHT_DECAY = {{weight_decay}}  # of matrices and filters
 CLIP_NORM = {{clip_norm}}  # of all gradients together; None: not at all
 SEED = 1
 
-CHECKPOINT_S = 600  # seconds between checkpoints, besides one after each epoch
+CHECKPOINT_S = {{checkpoint_s}}  # seconds between checkpoints, besides one after each epoch
 KEPT_CHECKPOINTS = 3
 LOG_STEPS = 20  # steps between two lines of metrics
 

@@ -140,6 +140,22 @@ TEST_CASE("rent: an account's quotas, own machines and the place of its data cou
   renter.refused(with(kResnet, {"--account", "wrong.json"}), {"p4d.24xlrge", "did you mean", "where the data lie"});
 }
 
+TEST_CASE("rent: the exported training writes checkpoints as often as was reckoned with") {
+  Renter renter;
+  const auto exported = [&](const std::vector<std::string>& more) {
+    CHECK(renter.rent(with(with(kResnet, {"--clouds", "aws", "--export", "files"}), more)).status == 0);
+    const std::string settings = text_of(renter.folder.path() + "/files/settings.py"), key = "\nCHECKPOINT_S = ";
+    const std::size_t at = settings.find(key);
+    REQUIRE(at != std::string::npos);
+    return std::stod(settings.substr(at + key.size()));
+  };
+  CHECK(exported({}) == 1800);
+  // By Young's rule four times as often on nodes that stay up for a sixteenth as long, on as many of them.
+  const std::vector<std::string> spot{"--spot", "only", "--nodes", "1"};
+  const double day = exported(with(spot, {"--spot-mean-up", "24"})), hours = exported(with(spot, {"--spot-mean-up", "1.5"}));
+  CHECK(day / hours == Approx(4).epsilon(0.1));
+}
+
 TEST_CASE("rent: networks and jobs of files") {
   Renter renter;
   renter.folder.write("net.json", R"({"cnn": {"conv_layers": 4, "filters": 32, "image_height": 64, "image_width": 64}})");

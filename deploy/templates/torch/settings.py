@@ -27,7 +27,7 @@ CLIP_NORM = {{clip_norm}}  # of all gradients together; None: not at all
 DROPOUT = {{dropout}}
 SEED = 1
 
-CHECKPOINT_S = 600  # seconds between checkpoints, besides one after each epoch and one when it is told to end
+CHECKPOINT_S = {{checkpoint_s}}  # seconds between checkpoints, besides one after each epoch and one when it is told to end
 LOG_STEPS = 20  # steps between two lines of metrics
 STOP_STEPS = 10  # steps between two questions whether any process was told to end
 
