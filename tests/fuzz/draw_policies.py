@@ -10,7 +10,7 @@ RANGES = {"evaluations": (1, 40), "groups": (2, 12), "networks": (10, 30), "roun
           "reinitialisation_s": (0, 100), "threshold_device_s": (10, 1e6), "quantum_device_s": (10, 1e6), "patience_s": (0, 1e5), "ratio": (1.5, 100), "promote_after": (0, 100),
           "ageing_per_hour": (0, 1000)}
 # What a node's graph costs to place by default, for strategies that search.
-COSTLY = {"annealing": {"evaluations": 30, "groups": 8}, "exact": {"groups": 4}, "rl": {"evaluations": 16, "groups": 6},
+COSTLY = {"annealing": {"evaluations": 30, "groups": 8}, "exact": {"groups": 3}, "rl": {"evaluations": 16, "groups": 6},
           "rl-refined": {"evaluations": 16, "groups": 6}}
 # Parameters that name files, or have a shape of their own.
 OWN_SHAPE = {"agent", "partitions", "services", "weights"}
