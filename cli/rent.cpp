@@ -133,11 +133,14 @@ scenarios::RentWishes wishes_of(const RentArguments& a, const scenarios::Catalog
                              .found = sim::shown(provider),
                              .nearest = sim::nearest_name(provider, names)});
   if (!a.account.empty()) wishes.account = scenarios::load_account(a.account, catalogue);
-  if (!a.spot_prices.empty()) {
-    if (wishes.spot == scenarios::SpotUse::no)
-      throw sim::InputError({.file = "--spot-prices", .expected = "--spot allowed or --spot only beside it", .found = "neither"});
-    wishes.spot_prices = scenarios::load_spot_prices(a.spot_prices, catalogue);
+  if (wishes.spot == scenarios::SpotUse::no) {
+    const auto without_spot = [](const char* option) {
+      return sim::InputError({.file = option, .expected = "--spot allowed or --spot only beside it", .found = "neither"});
+    };
+    if (!a.spot_prices.empty()) throw without_spot("--spot-prices");
+    if (a.spot_mean_up_h != RentArguments{}.spot_mean_up_h) throw without_spot("--spot-mean-up");
   }
+  if (!a.spot_prices.empty()) wishes.spot_prices = scenarios::load_spot_prices(a.spot_prices, catalogue);
   return wishes;
 }
 
@@ -526,8 +529,8 @@ int rent_command(const RentArguments& arguments) {
       sim::grouped(static_cast<std::int64_t>(request.job.samples)));
   std::set<const scenarios::InstanceEntry*> instances;
   for (const RentChoice& one : answer.choices) instances.insert(answer.market.entries[static_cast<std::size_t>(one.plan.pool)]);
-  say("{} choices fit memory, on {} instances\n\n", sim::grouped(static_cast<std::int64_t>(answer.choices.size())),
-      instances.size());
+  say("{} memory, on {}\n\n", sim::counted(static_cast<double>(answer.choices.size()), "choice fits", "choices fit"),
+      sim::counted(static_cast<double>(instances.size()), "instance"));
   say_table(answer, answer.told, answer.told.size());
   say("\nNothing is both cheaper and faster than these:\n\n");
   std::vector<ToldChoice> front = answer.front;

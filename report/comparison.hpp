@@ -152,6 +152,7 @@ RunVerdict judge_completion(const Summary& summary);
 /// The sentences that a run of queues ends with: mean and p95 completion time, makespan, deadlines kept, with intervals.
 std::string completion_sentence(const Summary& summary, const RunVerdict& by_completion);
 std::string completion_in_row(const RunVerdict& by_completion, std::string_view policy);
+std::string completion_verdict_json(const Summary& summary);
 std::string json_estimate(const Estimate& e);
 
 /// summary.json and timing.json, as text.

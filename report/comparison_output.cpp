@@ -61,6 +61,7 @@ std::string summary_json(const Summary& s) {
     text += fmt::format("  \"measure\": {{\"warmup_s\": {}, \"until_s\": {}}},\n", json_number(s.measure->warmup_s),
                         json_number(s.measure->until_s));
   text += fmt::format("  \"verdict\": {},\n", verdict_json(s));
+  if (is_of_queues(s.kinds)) text += fmt::format("  \"completion_verdict\": {},\n", completion_verdict_json(s));
   if (s.certificate) text += fmt::format("  \"certificate\": {},\n", certificate_json(*s.certificate));
   std::vector<std::string> yardsticks;
   for (const SummaryRow& row : s.rows)

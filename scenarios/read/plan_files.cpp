@@ -305,12 +305,11 @@ PlanRequest read_job(const sim::JsonDocument& document, const Paths& paths, cons
       trained.network = own_network(*network, paths, mistakes);
     else
       trained = zoo_model(request.model, data, recipe);
-    mistakes.throw_if_any();
-    request.job.features = structure_features(trained.network);
+    if (mistakes.empty()) request.job.features = structure_features(trained.network);
   } catch (const sim::InputError& error) {
     add_at(network ? *network : document.root(), error, mistakes);
-    mistakes.throw_if_any();
   }
+  mistakes.throw_if_any();
   if (request.model.empty()) request.model = trained.network.name;
   if (target > 0 && !trained.convergence)
     in.child("target_accuracy")

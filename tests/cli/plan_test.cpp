@@ -163,6 +163,10 @@ TEST_CASE("plan: mistakes and what cannot be") {
   files.folder.write("net", R"({ "name": "x", "layers": [ { "type": "input", "channels": 3, "height": 32, "width": 32 },
                                                           { "type": "swirl" }, { "type": "twirl" } ] })");
   files.refused(network, {"swirl", "twirl"});  // all at once
+  // One written in the job's file is told once.
+  const Ended ended = files.plan(R"({"network": {"layers": [ { "type": "swirl" } ]}, "dataset": "cifar10", "epochs": 1})");
+  CHECK(ended.err.find("swirl") != std::string::npos);
+  CHECK(ended.err.find("swirl") == ended.err.rfind("swirl"));
 }
 
 TEST_CASE("split: the fast GPU gets most of the batch, and a slow network makes it better alone") {

@@ -219,6 +219,7 @@ TEST_CASE("rent: limits that nothing keeps are refused with what there is; bad o
   renter.refused({"resnet50"}, {"--epochs"});
   renter.refused({}, {"a model, a network's file or a job's"});
   renter.refused({"resnet50", "--watch", "log"}, {"--resume"});
+  renter.refused({"resnet50", "--epochs", "1", "--spot-mean-up", "2"}, {"--spot-mean-up", "--spot allowed or --spot only", "neither"});
 }
 
 TEST_CASE("rent: own measurements come first, and narrow the interval") {

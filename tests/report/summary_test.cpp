@@ -423,6 +423,20 @@ TEST_CASE("a study of queues ends with completion times, makespan and deadlines,
   CHECK(table.find("\nsrtf has the shortest mean completion time") != std::string::npos);
   CHECK(table.find("cheaper") == std::string::npos);
   CHECK(table.find("keeps limits as well") == std::string::npos);
+
+  // summary.json says both: by completion times, as the terminal, and by money.
+  const JsonDocument document = parse_json(summary_json(s), "summary.json");
+  const JsonValue completion = member(document.root(), "completion_verdict");
+  CHECK(member(completion, "outcome").text() == "shortest");
+  CHECK(member(completion, "winner").text() == "srtf");
+  CHECK(member(completion, "sentence").text() == completion_sentence(s, judge_completion(s)));
+  const JsonValue srtf = element(member(completion, "policies"), 1);
+  CHECK(member(srtf, "standing").text() == "best");
+  CHECK(member(srtf, "in_words").text() == "shortest mean JCT");
+  CHECK_FALSE(member(srtf, "finishes_fewer").boolean());
+  CHECK(member(member(srtf, "shorter_than_reference_percent"), "mean").number() ==
+        Approx(100 * (1 - std::exp(-0.693345))).epsilon(1e-4));
+  CHECK(member(member(document.root(), "verdict"), "sentence").text() == verdict_sentence(s.verdict));
 }
 
 TEST_CASE("completion times without a verdict: too much noise, one repetition, fewer jobs finished") {

@@ -90,30 +90,11 @@ export function tradeOffs(kind, policies) {
 }
 
 /**
- * Of a study of queues, whose policies cost the same: who is fastest, and by how much. `jct_mean_s` is over the jobs that finished, and
- * so it says when these are not all.
- */
-export function fastest({ baseline, policies }) {
-  const ran = policies.filter((p) => p.status === "ok" && !isYardstick(p.policy) && mean(p, "jct_mean_s") > 0);
-  const least = (field) => ran.reduce((best, p) => (best === null || mean(p, field) < mean(best, field) ? p : best), null);
-  const best = least("jct_mean_s");
-  if (ran.length < 2 || spread(ran.map((p) => mean(p, "jct_mean_s"))) < 5e-3) return null;
-  const { mean: times, ci95_low: low, ci95_high: high } = best.jct_speedup ?? {};
-  const gained = best.own_name !== baseline && typeof times === "number"
-    ? `, ${factor(times)} times as fast as ${baseline}${typeof low === "number" ? ` (95 % interval ${factor(low)} to ${factor(high)})` : ""}` : "";
-  const jobs = mean(best, "jobs");
-  const some = mean(best, "jobs_completed") < jobs ? `, over the ${number(mean(best, "jobs_completed"))} of its ${number(jobs)} jobs that finish` : "";
-  const tails = ran.filter((p) => mean(p, "jct_p99_s") !== null);
-  const tail = tails.length < 2 ? null : tails.reduce((a, b) => (mean(b, "jct_p99_s") < mean(a, "jct_p99_s") ? b : a));
-  const last = !tail ? "" : tail === best ? " It has the shortest p99 JCT too." : ` ${tail.policy} has the shortest p99 JCT: ${duration(mean(tail, "jct_p99_s"))}${mean(best, "jct_p99_s") === null ? "" : `, ${best.policy} ${duration(mean(best, "jct_p99_s"))}`}.`;
-  return `${best.policy} has the shortest mean JCT: ${duration(mean(best, "jct_mean_s"))}${gained}${some}.${last}`;
-}
-
-/**
  * Where a policy stands in the verdict, in a few words; the sentence above says the rest. `name`: as files have it. Nothing in results
- * of older programs, and where all cost the same there is nothing to judge by.
+ * of older programs, and where all cost the same there is nothing to judge by. Of queues by completion times.
  */
-export function standingOf({ verdict, policies }, name) {
+export function standingOf({ verdict, completion_verdict: completion, policies }, name) {
+  if (completion) return completion.policies.find((p) => p.policy === name)?.in_words ?? "";
   const judged = verdict?.policies?.find((p) => p.policy === name);
   if (!judged) return "";
   if (judged.yardstick) return "yardstick";

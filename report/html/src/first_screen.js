@@ -1,19 +1,18 @@
 // The first screen of a run: the verdict, what is traded for what, what each policy chose, and how firm the verdict is.
 import { grid, legend, valueAxis } from "./axes.js";
-import { chosenShares, fastest, labelPlaces, roundRange, shareDigits, traded, tradedValue, tradeOffs } from "./conclusions.js";
+import { chosenShares, labelPlaces, roundRange, shareDigits, traded, tradedValue, tradeOffs } from "./conclusions.js";
 import { chart, drawn, frame, tooltip } from "./figure.js";
 import { factor, money, number, share, tick, timeUnit } from "./format.js";
 import { choice, element, keyList } from "./page.js";
 import { isYardstick } from "./palette.js";
 import { onTheme, pointStyle, policyStyle, theme } from "./theme.js";
 
-/** The verdict in a sentence, as the terminal says it; with one, what it depends on. Of queues first who is fastest. */
-export function verdict({ summary, kind }) {
-  const { verdict: judged, certificate } = summary;
-  const speed = kind === "queue" ? fastest(summary) : null;
+/** The verdict in a sentence, as the terminal says it; with one, what it depends on. Of queues first by completion times. */
+export function verdict({ summary }) {
+  const { verdict: judged, completion_verdict: completion, certificate } = summary;
   return [
-    speed && element("p", { class: "verdict", "data-fastest": "" }, speed),
-    judged?.sentence && element("p", { class: speed ? "note" : "verdict", "data-verdict": judged.outcome }, judged.sentence),
+    completion && element("p", { class: "verdict", "data-completion-verdict": completion.outcome }, completion.sentence),
+    judged?.sentence && element("p", { class: completion ? "note" : "verdict", "data-verdict": judged.outcome }, `${completion ? "By money: " : ""}${judged.sentence}`),
     certificate?.sentence && certificate.changes.length === 0 && element("p", { class: "note" }, certificate.sentence),
   ].filter(Boolean);
 }

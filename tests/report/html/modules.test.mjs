@@ -5,7 +5,7 @@ import test from "node:test";
 import { csvText, fileName } from "../../../report/html/src/csv.js";
 import { logTicks } from "../../../report/html/src/axes.js";
 import { addWaiting, interruptions, lanesOf, ticks, waits, zoomed } from "../../../report/html/src/bars_layout.js";
-import { apart, chosenShares, fastest, kindOf, labelPlaces, roundRange, shareDigits, standingOf, tradedValue, tradeOffs } from "../../../report/html/src/conclusions.js";
+import { apart, chosenShares, kindOf, labelPlaces, roundRange, shareDigits, standingOf, tradedValue, tradeOffs } from "../../../report/html/src/conclusions.js";
 import { distributionPoints, groupRows, markYardsticks, numericColumns, studyTables, unpackTable } from "../../../report/html/src/data.js";
 import { layersOf, layout, readDot } from "../../../report/html/src/graph_layout.js";
 import { slots, slotsOf, usualSlots, usualYardsticks } from "../../../report/html/src/palette.js";
@@ -280,19 +280,9 @@ test("a policy's standing in a few words; nothing where all cost the same", () =
   summary.policies[1] = estimates("cheap", { effective_cost_usd: 5 });
   assert.deepEqual(standings(["manual", "cheap", "late"]), ["reference", "", "does not keep limits"]);
   assert.equal(standingOf({ policies: [] }, "manual"), "");
-});
-
-test("who is fastest, by how much, and of how many jobs", () => {
-  const row = (policy, values) => ({ ...estimates(policy, { jobs: 10, jobs_completed: 10, ...values }), own_name: policy });
-  const fifo = row("fifo", { jct_mean_s: 7200, jct_p99_s: 14400, jct_speedup: 1 });
-  const srtf = row("srtf", { jct_mean_s: 3600, jct_p99_s: 36000, jct_speedup: 2 });
-  const of = (...policies) => fastest({ baseline: "fifo", policies });
-  assert.equal(of(fifo, srtf), "srtf has the shortest mean JCT: 60 min, 2.00 times as fast as fifo. fifo has the shortest p99 JCT: 4 h, srtf 10 h.");
-  const repeated = { ...srtf, jct_speedup: { mean: 2, ci95_low: 1.5, ci95_high: 2.5 }, jobs_completed: { mean: 9 }, jct_p99_s: { mean: null } };
-  assert.equal(of(fifo, repeated), "srtf has the shortest mean JCT: 60 min, 2.00 times as fast as fifo (95 % interval 1.50 to 2.50), over the 9 of its 10 jobs that finish.");
-  assert.equal(of(row("fifo", { jct_mean_s: 60, jct_p99_s: 90, jct_speedup: 1 }), srtf), "fifo has the shortest mean JCT: 60 s. It has the shortest p99 JCT too.");
-  assert.equal(of(fifo, row("las", { jct_mean_s: 7200 })), null); // nothing between them
-  assert.equal(of(fifo, row("oracle (yardstick)", { jct_mean_s: 1 })), null);
+  // Of queues who completes jobs soonest decides, in the words of the terminal's table.
+  summary.completion_verdict = { policies: [{ policy: "manual", in_words: "reference" }, { policy: "cheap", in_words: "finishes fewer jobs" }] };
+  assert.deepEqual(standings(["manual", "cheap", "unknown"]), ["reference", "finishes fewer jobs", ""]);
 });
 
 test("axes end where their values do", () => {
