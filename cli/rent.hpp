@@ -74,6 +74,12 @@ struct RentAnswer {
 };
 
 RentAnswer rent_answer(const RentArguments& arguments);
+/// Of a training on spot nodes: how often it is drawn.
+inline constexpr int kSpotDraws = 200;
+/// Whether a file is a job's: an object with a model, a network or a dataset, and no layers.
+bool is_job_file(const std::string& path);
+/// Throws sim::InputError that names the option and what it should be.
+[[noreturn]] void refuse_missing(const char* option, const std::string& expected);
 /// The request and its cheapest answer, for `--resume`.
 void save_rent_state(const RentAnswer& answer, const RentArguments& arguments);
 /// A training that runs by such a state, beside its log: stay, change batch, or change machine, with the money of each.
