@@ -22,9 +22,19 @@ namespace {
 using report::Results;
 
 const std::vector<std::string>& usual_metrics() {
-  static const std::vector<std::string> all{
-      "effective_cost_usd",    "cost_usd",      "jct_mean_s",  "jct_p95_s",  "makespan_s",          "deadline_met_fraction",
-      "accuracy_met_fraction", "limits_broken", "jobs_failed", "energy_kwh", "utilization_fraction"};
+  static const std::vector<std::string> all{"effective_cost_usd",
+                                            "cost_usd",
+                                            "idle_cost_usd",
+                                            "jct_mean_s",
+                                            "jct_p95_s",
+                                            "makespan_s",
+                                            "deadline_met_fraction",
+                                            "accuracy_met_fraction",
+                                            "limits_broken",
+                                            "jobs_failed",
+                                            "energy_kwh",
+                                            "idle_energy_kwh",
+                                            "utilization_fraction"};
   return all;
 }
 

@@ -13,6 +13,7 @@
 #include "report/table.hpp"
 #include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
+#include "sim/base/units.hpp"
 #include "sim/base/version.hpp"
 
 namespace rehearse::cli {
@@ -199,15 +200,25 @@ void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
   if (!story.menu.remedy.empty()) say("  {}.\n", story.menu.remedy);
 }
 
+/// How long it held devices: where it was stopped on the way, the sum of its stages.
+double held_s(const JobStory& story) {
+  if (story.stages.size() < 2) return story.end_s - story.start_s;
+  double sum_s = 0;
+  for (const scenarios::StageRow& stage : story.stages) sum_s += stage.end_s - stage.start_s;
+  return sum_s;
+}
+
 void say_what_happened(const JobStory& story, const Scenario& scenario) {
   const double submit_s = story.submit_s;
   if (std::isnan(story.start_s)) {
     say("  It never started: {}{}.\n", story.state, story.reason.empty() ? "" : ", " + story.reason);
     return;
   }
-  const double waited_s = story.start_s - submit_s;
-  say("  It {} and ran {} on {} x {}{}; {}{} at {}.\n", waited_s > 0 ? "waited " + sim::time_words(waited_s) : "did not wait",
-      sim::time_words(story.end_s - story.start_s), story.workers, story.pool,
+  const double ran_s = held_s(story), waited_s = story.end_s - submit_s - ran_s;
+  std::string waited = waited_s > 0 ? "waited " + sim::time_words(waited_s) : "did not wait";
+  if (waited_s > 0 && story.end_s - story.start_s > ran_s)
+    waited += fmt::format(" ({} before it first started)", sim::time_words(story.start_s - submit_s));
+  say("  It {} and ran {} on {} x {}{}; {}{} at {}.\n", waited, sim::time_words(ran_s), story.workers, story.pool,
       story.batch_size > 0 ? ", batch " + sim::figure(story.batch_size, 6) : "", story.state,
       story.reason.empty() ? "" : " (" + story.reason + ")", sim::time_words(story.end_s));
   std::vector<std::vector<std::string>> rows{{"", "predicted", "happened", "limit", ""}};
@@ -223,14 +234,14 @@ void say_what_happened(const JobStory& story, const Scenario& scenario) {
       has && rank < story.menu.ranked.size() && has_both_kinds(scenario, story.policy, story.menu.ranked[rank].predicted);
   const auto named = [&](const char* kind, const std::string& words) { return both ? kind + words : words; };
   const sim::Job* job = story.job ? &*story.job : nullptr;
-  row("time, waiting left out", has ? named("at most ", sim::time_words(start->predicted_time_s)) : "-",
-      sim::time_words(story.end_s - story.start_s), "", false, true);
+  row("time, waiting left out", has ? named("at most ", sim::time_words(start->predicted_time_s)) : "-", sim::time_words(ran_s),
+      "", false, true);
   if (job != nullptr && job->has_deadline())
     row("time, waiting included", "", sim::time_words(story.end_s - submit_s), sim::time_words(job->deadline_s), true,
-        story.end_s - submit_s <= job->deadline_s);
+        story.end_s <= sim::on_date_grid(submit_s + job->deadline_s));
   row("money", has ? named("expected ", sim::money_words(start->predicted_cost_usd)) : "-", sim::money_words(story.cost_usd),
       job != nullptr && job->has_cost_limit() ? sim::money_words(job->cost_limit_usd) : "",
-      job != nullptr && job->has_cost_limit(), job != nullptr && story.cost_usd <= job->cost_limit_usd);
+      job != nullptr && job->has_cost_limit(), job != nullptr && story.cost_usd <= job->cost_limit_usd * (1 + 1e-9));
   if (!std::isnan(story.accuracy))
     row("accuracy", has ? named("at least ", accuracy_words(start->predicted_accuracy)) : "-", accuracy_words(story.accuracy),
         job != nullptr && job->has_target() ? sim::figure(job->target_accuracy, 4) : "", false, true);

@@ -20,6 +20,7 @@ struct Pairing {
   double both_keep = kNan;
   double both_keep_without_profiling = kNan;
   double effective = kNan;
+  double effective_without_profiling = kNan;
   double both_keep_limits_fraction = kNan;
 };
 
@@ -44,6 +45,8 @@ Pairing pair_up(const RunOutcome& run, const RunOutcome& baseline) {
   Pairing p;
   if (!run.jobs.empty()) p.both_keep_limits_fraction = static_cast<double>(both) / static_cast<double>(run.jobs.size());
   p.effective = log_of_ratio(run.metrics.effective_cost_usd, baseline.metrics.effective_cost_usd);
+  const auto bare = [](const RunOutcome& of) { return of.metrics.effective_cost_usd - of.metrics.profiling_cost_usd; };
+  p.effective_without_profiling = log_of_ratio(bare(run), bare(baseline));
   if (both == 0) return p;
   p.both_keep = log_of_ratio(cost, base);
   p.both_keep_without_profiling = log_of_ratio(bare_cost, bare_base);
@@ -157,10 +160,12 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
       row.fields.push_back({"saving_percent", saving_over(runs, [&](std::size_t r) { return pairs[r].both_keep; })});
       row.fields.push_back({"saving_without_profiling_percent",
                             saving_over(runs, [&](std::size_t r) { return pairs[r].both_keep_without_profiling; })});
-      const bool is_paired =
-          base != nullptr && is_whole(runs, effective_cost) && is_whole(base->repetitions, effective_cost);
+      const bool is_paired = base != nullptr && is_whole(runs, effective_cost) && is_whole(base->repetitions, effective_cost);
       row.fields.push_back(
           {"effective_saving_percent", saving_over(runs, [&](std::size_t r) { return is_paired ? pairs[r].effective : kNan; })});
+      row.fields.push_back({"effective_saving_without_profiling_percent", saving_over(runs, [&](std::size_t r) {
+                              return is_paired ? pairs[r].effective_without_profiling : kNan;
+                            })});
       row.fields.push_back(
           {"both_keep_limits_fraction", over(runs, [&](std::size_t r) { return pairs[r].both_keep_limits_fraction; })});
       row.fields.push_back({"regret_mean_usd", over(runs, [&](std::size_t r) { return regrets[r].mean; })});

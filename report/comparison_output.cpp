@@ -320,7 +320,7 @@ std::string terminal_table(const Summary& s, bool in_colour) {
     const double profiling = row.of("profiling_cost_usd").mean;
     if (profiling > 0)
       text += fmt::format("Without profiling, {} saves {}.\n", sim::printable(row.policy, sim::kWholeText),
-                          saving(row.of("saving_without_profiling_percent")));
+                          saving(row.of("effective_saving_without_profiling_percent")));
   }
   text += "\n" + (of_queues ? completion_sentence(s, judged) : verdict_sentence(s.verdict)) + "\n";
   if (s.certificate && of_queues) text += "By money: " + verdict_sentence(s.verdict) + "\n";  // what is certified

@@ -91,7 +91,7 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
                      .accuracy_met = r.meets_accuracy(),
                      .keeps_limits = r.keeps_limits()};
   outcome.effective_cost_usd = outcome.cost_usd + (outcome.keeps_limits ? 0 : setup_.reference_cost_usd(job));
-  if (job.has_deadline()) outcome.seconds_late = std::max(0.0, r.end_s - job.submit_s - job.deadline_s);
+  if (job.has_deadline() && !outcome.deadline_met) outcome.seconds_late = std::max(0.0, r.end_s - job.submit_s - job.deadline_s);
   if (job.has_target()) outcome.accuracy_short = std::max(0.0, job.target_accuracy - (std::isnan(r.accuracy) ? 0.0 : r.accuracy));
   const bool fits_nowhere = job.work == sim::Work::rigid && r.reason == sim::FailureReason::does_not_fit;
   if (setup_.reference_alone && !fits_nowhere) {

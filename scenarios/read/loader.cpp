@@ -337,6 +337,7 @@ std::unique_ptr<Scenario> read_scenario(sim::JsonDocument document, const std::s
   warn_of_changed_files(in, *scenario, mistakes);
   warn_of_free_preemption(in, *scenario);
   if (mistakes.empty()) warn_of_crowded_pool(*scenario);
+  if (mistakes.empty()) warn_of_tight_time_limits(*scenario);
   in.finish();
   mistakes.throw_if_any();
   scenario->resolved = resolved_text(document, *scenario);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sim/base/number_words.hpp"
 #include "sim/jobs/checkpoints.hpp"
 #include "sim/money/costs.hpp"
 #include "sim/nodes/node_events.hpp"
@@ -112,6 +113,36 @@ void warn_of_crowded_pool(Scenario& scenario) {
                   "for of \"{}\", which has {:g}, and {:.3g} of the {:g} of \"{}\". The order of the pools, or the jobs' "
                   "\"pool\", changes that",
                   busiest->work_s / span_s, name(busiest), busiest->gpus, idlest->work_s / span_s, idlest->gpus, name(idlest)));
+}
+
+void warn_of_tight_time_limits(Scenario& scenario) {
+  int below = 0, checkpointed = 0, if_stopped = 0;
+  const bool may_be_stopped =
+      scenario.costs.rigid_jobs_switch && std::any_of(scenario.policies.begin(), scenario.policies.end(),
+                                                      [](const PolicySpec& spec) { return policies::may_preempt(spec.queue); });
+  for (const sim::Job& job : scenario.jobs) {
+    if (job.work != sim::Work::rigid || !job.has_walltime()) continue;
+    const double left_s = job.walltime_s - job.duration_s;
+    const double interval_s = job.checkpoint_interval_s > 0 ? job.checkpoint_interval_s : scenario.checkpoints.interval_s;
+    if (left_s < 0)
+      ++below;
+    else if (left_s == 0 && interval_s < job.duration_s && scenario.checkpoints.write_s != 0)
+      ++checkpointed;
+    else if (may_be_stopped && left_s < scenario.costs.start_s)
+      ++if_stopped;
+  }
+  const auto say = [&](int jobs, const char* one, const char* many, const char* why) {
+    if (jobs > 0) scenario.warnings.push_back(sim::counted(jobs, one, many) + why);
+  };
+  say(below, "job ends", "jobs end", " as failed: \"walltime_s\" is less than \"duration_s\"");
+  say(checkpointed, "job ends", "jobs end",
+      " as failed: \"walltime_s\" leaves no time beyond \"duration_s\" for checkpoints. A history's jobs that ran into their "
+      "limits "
+      "are such");
+  say(if_stopped, "job ends", "jobs end",
+      " as failed once stopped: \"walltime_s\" leaves no time beyond \"duration_s\" to start again. A history's jobs that ran "
+      "into "
+      "their limits are such");
 }
 
 }  // namespace rehearse::scenarios

@@ -20,4 +20,8 @@ void warn_of_free_preemption(sim::ObjectReader& in, Scenario& scenario);
 /// Says that rigid jobs crowd one pool while another has room, since each goes to the first that could hold it.
 void warn_of_crowded_pool(Scenario& scenario);
 
+/// Counts rigid jobs whose time limit ends them: it is below their duration, or leaves no time beyond it for this scenario's
+/// checkpoints, or for starting again after a preemption that takes time.
+void warn_of_tight_time_limits(Scenario& scenario);
+
 }  // namespace rehearse::scenarios

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/units.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/jobs/configuration.hpp"
 
@@ -150,10 +151,12 @@ struct JobRecord {
   int restarts = 0;               ///< times that a node failed under it and it went back to the queue
   std::uint64_t checkpoints = 0;  ///< periodic ones, whole
 
-  bool meets_deadline() const { return state == JobState::finished && end_s - job->submit_s <= job->deadline_s; }
+  /// The deadline's date is rounded up to the grid of dates, as the job's end is.
+  bool meets_deadline() const { return state == JobState::finished && end_s <= on_date_grid(job->submit_s + job->deadline_s); }
   /// Two standard deviations are allowed: one lucky reading ends a job; a strict comparison would fail most jobs.
   bool meets_accuracy() const { return state == JobState::finished && accuracy >= job->target_accuracy - 2 * accuracy_deviation; }
-  bool meets_cost_limit() const { return state == JobState::finished && cost.total() <= job->cost_limit_usd; }
+  /// Money adds up to 1e-9, so that no job breaks its limit by the rounding of a sum.
+  bool meets_cost_limit() const { return state == JobState::finished && cost.total() <= job->cost_limit_usd * (1 + 1e-9); }
   /// Every limit that the job has.
   bool keeps_limits() const {
     return state == JobState::finished && (!job->has_deadline() || meets_deadline()) &&

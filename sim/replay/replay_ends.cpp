@@ -95,7 +95,10 @@ void ReplayRun::arm_walltime(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   const double walltime_s = jobs_[slot].job.walltime_s;
   if (walltime_s == kNever) return;
-  const double date_s = on_date_grid(now_s + std::max(0.0, walltime_s - live.time.held_s()));
+  // What each stage before took is rounded up to the grid of dates twice, at the end of its start-up and at its own: that is no
+  // overrun of a job which takes its whole time limit.
+  const double rounding_s = 2 * kDateGrid * live.stages;
+  const double date_s = on_date_grid(now_s + std::max(0.0, walltime_s + rounding_s - live.time.held_s()));
   live.walltime = events_.push({date_s, EventClass::timer, subject_of(slot, JobTimer::walltime)});
 }
 

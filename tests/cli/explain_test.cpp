@@ -42,6 +42,18 @@ TEST_CASE("explain: candidates, what was chosen, what was rejected and why, what
   CHECK_FALSE(has(one.out, "<="));
 }
 
+TEST_CASE("explain: a job that was stopped on the way waited twice") {
+  const TemporaryFolder folder;
+  folder.write("s.json", R"({ "name": "s", "cluster": { "pools": [ { "name": "v", "instance": "p3.2xlarge", "nodes": 1 } ] },
+    "jobs": [ { "job_id": "long", "submit_s": 0, "gpus": 1, "duration_s": 1200, "deadline_s": 1320 },
+              { "job_id": "short", "submit_s": 600, "gpus": 1, "duration_s": 120 } ], "policies": [ "srtf" ] })");
+  REQUIRE(run_program(folder.path(), {"run", "s.json", "--out", "r"}).status == 0);
+  const Ended told = run_program(folder.path(), {"explain", "r", "long"});
+  CHECK(has(told.out, "It waited 2.0 min (0 s before it first started) and ran 20.0 min on 1 x v"));
+  CHECK(has(line_with(told.out, "time, waiting left out"), "20.0 min"));
+  CHECK(has(line_with(told.out, "time, waiting included"), "22.0 min  kept"));
+}
+
 // What limits are held against and what is expected differ where a strategy learns from runs: both are shown, and named.
 TEST_CASE("explain: pessimistic and expected predictions are told apart") {
   const TemporaryFolder folder;

@@ -73,7 +73,7 @@ def flags(books):
                     yield f"{run}: job {row['job']}: accuracy_met {row['accuracy_met']}, {above} above its floor, {row['state']}"
             if row["cost_limit_usd"]:
                 over = number(row["cost_usd"]) - number(row["cost_limit_usd"])
-                if abs(over) > 1e-9 and row["cost_limit_met"] == "true" and over > 0:
+                if over > 1e-9 * max(1.0, number(row["cost_limit_usd"])) and row["cost_limit_met"] == "true":
                     yield f"{run}: job {row['job']}: cost_limit_met, {over} over it"
             for limit, met in (("deadline_s", "deadline_met"), ("target_accuracy", "accuracy_met"), ("cost_limit_usd", "cost_limit_met")):
                 if bool(row[limit]) != (row[met] in ("true", "false")):

@@ -41,7 +41,8 @@ def figures(books, run):
     rows = books.counted(everything)
     finished = [row for row in rows if row["state"] == "finished"]
     jct = [number(row["end_s"]) - number(row["submit_s"]) for row in finished]
-    late = [max(0.0, number(row["end_s"]) - number(row["submit_s"]) - number(row["deadline_s"])) for row in rows if row["deadline_s"]]
+    late = [0.0 if row["deadline_met"] == "true" else max(0.0, number(row["end_s"]) - number(row["submit_s"]) - number(row["deadline_s"]))
+            for row in rows if row["deadline_s"]]
     short = [max(0.0, number(row["target_accuracy"]) - number(row["accuracy"] or 0)) for row in rows if row["target_accuracy"]]
     done = jct + [math.inf] * (len(rows) - len(jct))  # who fails is never done
     claimed = run.rows["repetitions.csv"][0]

@@ -49,6 +49,7 @@ TEST_CASE("two policies and three jobs by hand") {
   CHECK(cheap.of("saving_without_profiling_percent").mean == Approx(100 * (1 - 1.0 / 4)));
   // Effective: 7.5 against 4 + 2 + 12.
   CHECK(cheap.of("effective_saving_percent").mean == Approx(100 * (1 - 7.5 / 18)));
+  CHECK(cheap.of("effective_saving_without_profiling_percent").mean == Approx(100 * (1 - 6.0 / 18)));
   CHECK(rows[0].of("effective_cost_usd").mean == Approx(18));
   CHECK(rows[0].of("saving_percent").mean == 0);
   CHECK(rows[0].of("both_keep_limits_fraction").mean == Approx(2.0 / 3));
@@ -94,8 +95,8 @@ TEST_CASE("without a baseline there is no saving, and a failed policy has no num
   CHECK(rows[0].reason == "repetition 1 crashed");
   CHECK(rows[0].fields.empty());
   CHECK(rows[1].ok);
-  for (const char* field :
-       {"saving_percent", "saving_without_profiling_percent", "effective_saving_percent", "both_keep_limits_fraction"})
+  for (const char* field : {"saving_percent", "saving_without_profiling_percent", "effective_saving_percent",
+                            "effective_saving_without_profiling_percent", "both_keep_limits_fraction"})
     CHECK(is_null(rows[1].of(field)));
   CHECK(rows[1].of("cost_usd").mean == Approx(5.5));
 }

@@ -142,7 +142,7 @@ function jobDetail(run, job) {
     { label: "policy", value: (r) => jobs.policy[r] },
     { label: "ended as", left: true, value: (r) => (jobs.state[r] === "failed" ? element("span", { class: "bad" }, `failed: ${jobs.reason?.[r] ?? ""}`) : jobs.state[r]) },
     { label: "ran on", left: true, value: (r) => (jobs.pool[r] ? `${number(jobs.workers[r])} × ${jobs.pool[r]}${jobs.batch_size?.[r] > 0 ? `, batch ${number(jobs.batch_size[r])}` : ""}` : "–") },
-    { label: "waited", value: (r) => (jobs.start_s[r] === null ? "–" : time(jobs.start_s[r] - jobs.submit_s[r])) },
+    { label: "waited to start", value: (r) => (jobs.start_s[r] === null ? "–" : time(jobs.start_s[r] - jobs.submit_s[r])) },
     { label: "start to end", value: (r) => pair(predicted(r, "predicted_time_s"), held(r), time) },
     { label: "epochs", value: (r) => number(jobs.epochs?.[r]) },
     { label: "accuracy", value: (r) => pair(predicted(r, "predicted_accuracy"), jobs.accuracy?.[r] ?? null, (a) => share(a, 2)) },
