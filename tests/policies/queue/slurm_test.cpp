@@ -66,6 +66,25 @@ TEST_CASE("slurm: passes may lie apart by no whole number of seconds", "[slurm]"
   CHECK(world.keeper.of("c").start_s == Approx(3008.5025).margin(1e-5));
 }
 
+TEST_CASE("slurm: passes and plans have phases of their own", "[slurm]") {
+  // Passes at 0.75, 1.75, ...: a comes at 0.25 and is seen at 0.75; b at 1.8, and at 2.75.
+  World world = pool(2);
+  Slurm queue({.phase_s = 10.75});
+  world.run({rigid("a", 0.25, 1, 1), rigid("b", 1.8, 1, 1)}, queue);
+  CHECK(world.keeper.of("a").start_s == 0.75);
+  CHECK(world.keeper.of("b").start_s == 2.75);
+  // Plans at 0.5, 1.5, ...: a has a GPU from 1 on, b wants two and waits; c, of 1 s, is short enough for the plan at 1.5.
+  World other = pool(2);
+  Slurm planning({.backfill = true, .backfill_interval_s = 1, .backfill_phase_s = 0.5, .resolution_s = 1, .precision_s = 0});
+  Job c = rigid("c", 1.25, 1, 1);
+  c.walltime_s = 1;
+  Job a = rigid("a", 0.25, 1, 9);
+  a.walltime_s = 9;
+  other.run({a, rigid("b", 1.1, 2, 1), c}, planning);
+  CHECK(other.keeper.of("a").start_s == 0.5);
+  CHECK(other.keeper.of("c").start_s == 1.5);
+}
+
 TEST_CASE("slurm: who overtakes must let go of what is reserved, on the devices that are reserved", "[slurm]") {
   // 4 GPUs, by number. a has 0 1 until 100, b 2 until 10 by its limit, and 3 is free. c wants 2: 2 and 3 from 10 on. d (1 GPU)
   // would run until 9 and starts on 3; e would until 12 and does not, though it starts at 10 + 5 = 15, when c is done.
