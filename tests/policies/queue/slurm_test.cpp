@@ -112,6 +112,18 @@ TEST_CASE("slurm: ends that lie together are expected together, so that a reserv
   }
 }
 
+TEST_CASE("slurm: the interval in which ends lie together doubles until it reaches the next end", "[slurm]") {
+  // 4 GPUs: 0 is free, a has 1 until 10, b 2 until 200, c 3 until 250. d wants 3. Ends up to 60 are a's, which do not suffice; up
+  // to 90 and 150 there is none; up to 30 + 240 there are b's and c's, so that d is planned at 250, not at 200. e, on 0 from 2
+  // until 232 by its limit, starts at once.
+  World world = pool(4);
+  Slurm queue({.backfill = true, .backfill_interval_s = 1, .resolution_s = 1, .precision_s = 30});
+  world.run({limited(rigid("a", 0, 1, 10), 10), limited(rigid("b", 0, 1, 200), 200), limited(rigid("c", 0, 1, 250), 250),
+             limited(rigid("d", 1, 3, 5), 5), limited(rigid("e", 2, 1, 3), 230)},
+            queue);
+  CHECK(world.keeper.of("e").start_s == 2);
+}
+
 TEST_CASE("slurm: smaller tiers give way, those of the fewest devices first, and come back after a delay", "[slurm]") {
   // 4 GPUs: big (2), small (1) and other (1) run. urgent wants 1 at 5: small, of the fewest and the first of these, is stopped;
   // urgent starts as soon as it has let go, at once, and runs until 7. small may start again 20 s after it was stopped, at 25,
