@@ -56,7 +56,8 @@ double Slurm::plan(const sim::QueueView& view, sim::JobSlot slot, const Pass& pa
     DeviceRow usable = pass.all[index(group.pool)];
     double later_s = sim::kNever;
     for (const Reservation& other : reserved) {
-      if (other.start_s < from_s + need_s && other.end_s > from_s) usable.remove(other.devices);
+      // One that begins when the job would end counts too: so in its table of nodes.
+      if (other.start_s <= from_s + need_s && other.end_s > from_s) usable.remove(other.devices);
       for (const double date_s : {other.start_s, other.end_s})
         if (date_s > from_s) later_s = std::min(later_s, date_s);
     }
@@ -102,7 +103,7 @@ void Slurm::backfill_pass(const sim::QueueView& view, Pass& pass, sim::QueueAnsw
     Pass spared = pass;
     const double need_s = durations_.remaining_s(view, slot);
     for (const Reservation& other : theirs)
-      if (other.start_s < whole_s(view.now_s) + need_s) spared.free[index(seat.groups.front().pool)].remove(other.devices);
+      if (other.start_s <= whole_s(view.now_s) + need_s) spared.free[index(seat.groups.front().pool)].remove(other.devices);
     if (!start(view, slot, spared, answer)) continue;
     for (std::size_t g = 0; g < seat.held.size(); ++g) pass.free[index(seat.groups[g].pool)].remove(seat.held[g]);
   }

@@ -98,6 +98,16 @@ TEST_CASE("slurm: who overtakes must let go of what is reserved, on the devices 
   CHECK(world.keeper.of("e").start_s == 15);
 }
 
+TEST_CASE("slurm: who would end just when a reservation begins does not start before it", "[slurm]") {
+  // As above: c wants 2 and 3 from 10 on. d (1 GPU) would run on 3 from 2 until 10, and starts when c is done, at 15.
+  World world = pool(4);
+  Slurm queue({.backfill = true, .backfill_interval_s = 1, .resolution_s = 1, .precision_s = 0});
+  world.run({limited(rigid("a", 0, 2, 100), 100), limited(rigid("b", 0, 1, 10), 10), limited(rigid("c", 1, 2, 5), 5),
+             limited(rigid("d", 2, 1, 7), 8)},
+            queue);
+  CHECK(world.keeper.of("d").start_s == 15);
+}
+
 TEST_CASE("slurm: ends that lie together are expected together, so that a reservation may be late", "[slurm]") {
   // 3 GPUs, by number: a has 0 until 20, b 1 until 50. c wants 2: on 0 and 2 from 20 on. But ends up to 60, the second multiple
   // of 30 s after a's, count together, and then it is on 0 and 1 from 50 on. So d, on 2 for 43 s, may start at 2; else after c,
