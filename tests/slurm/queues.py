@@ -4,7 +4,7 @@ setting and repetition (other jobs, of the next seed); their history, with the d
 replayed under our preset, and the mean wait of both is printed: for each repetition, then the mean difference of each setting and its
 95 % interval over the repetitions.
 
-  tests/slurm/queues.py build/release/cli/rehearse [--repetitions 3] [--jobs 300] [--nodes 16] [--folder FOLDER] [--settings fifo ...]
+  tests/slurm/queues.py build/release/cli/rehearse [--repetitions 8] [--seed 1] [--scale 0.6] [--within 5] [--folder FOLDER] [--settings fifo ...]
 
 The preset is told what the log says of the controller, never what it says of waits: when its passes and its plans of backfill were (a
 second apart, and more where the machine is busy), and until when each job kept its nodes (when the last node said that nothing of it
@@ -13,7 +13,8 @@ are evenly apart: jobs come between the same two of them, there and here.
 
 As root, with slurm-wlm and munge (Debian 12's names), and for `fair-share` slurmdbd and mariadb-server, else that setting is left out;
 else it ends with status 77: skipped. Everything lies in the folder (a temporary one by default); one that has records of a setting is
-replayed without a Slurm. All settings and repetitions run at once: jobs sleep.
+replayed without a Slurm. All settings and repetitions run at once, as jobs sleep: a quarter of an hour and some ten minutes of one
+core's time for 32 Slurms. The machine should have nothing else to do.
 """
 import argparse
 import bisect
@@ -373,13 +374,13 @@ def main():
     parser.add_argument('program')
     parser.add_argument('--jobs', type=int, default=300)
     parser.add_argument('--nodes', type=int, default=16)
-    parser.add_argument('--repetitions', type=int, default=3, help='with the jobs of as many seeds')
+    parser.add_argument('--repetitions', type=int, default=8, help='with the jobs of as many seeds')
     parser.add_argument('--load', type=float, default=1.1, help='work submitted over what the nodes can do')
-    parser.add_argument('--scale', type=float, default=1, help='of the jobs, which sleep 3 to 110 s at 1')
+    parser.add_argument('--scale', type=float, default=0.6, help='of the jobs, which sleep 3 to 110 s at 1')
     parser.add_argument('--seed', type=int, default=1, help='the first')
-    parser.add_argument('--at-once', type=int, default=15, help='Slurms')
+    parser.add_argument('--at-once', type=int, default=32, help='Slurms')
     parser.add_argument('--folder', type=pathlib.Path)
-    parser.add_argument('--settings', nargs='+', choices=SETTINGS, default=list(SETTINGS))
+    parser.add_argument('--settings', nargs='+', choices=SETTINGS, default=['fifo', 'backfill', 'fair-share', 'preempt'])
     parser.add_argument('--within', type=float, help='status 1 when a mean difference is more per cent than this')
     arguments = parser.parse_args()
     arguments.program = os.path.realpath(arguments.program)

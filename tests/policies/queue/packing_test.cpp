@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/base/errors.hpp"
 #include "tests/sim/replay/toy_queues.hpp"
 
 using namespace toy;
@@ -87,6 +88,31 @@ TEST_CASE("packing: a job goes on the device of the one that bears it, not on an
   CHECK(world.keeper.of("d").start_s == 6.25);
   // b ends at 9: 2.75 s at 0.8, 2.2 s of the 8; the rest alone.
   CHECK(world.keeper.of("d").end_s == Approx(9 + 8 - 2.2));
+}
+
+TEST_CASE("a queue may name the shared device that a job goes on, and only one that has room") {
+  // a has 0.75 of the one device: b, of 0.25, may go beside it, c, of 0.5, may not; nor may anybody go on a device that is not
+  // open.
+  struct Naming final : Queue {
+    NodeShare on;
+    void decide(const QueueView& view, QueueAnswer& answer) override {
+      for (const JobSlot slot : view.queued) {
+        answer.starts.push_back({.job = slot, .entry = 0});
+        if (view.jobs[slot].job.name != "a") answer.starts.back().nodes = {{on}};
+      }
+    }
+  };
+  const auto run = [](double fraction, const NodeShare& on) {
+    World world = world_of(1, 2);
+    Naming queue;
+    queue.on = on;
+    world.run({part("a", &kLight, 0, 10, 0.75), part("b", &kLight, 1, 10, fraction)}, queue);
+    return world.keeper.of("b").start_s;
+  };
+  CHECK(run(0.25, {.node = 0, .devices = 1, .shared_device = 0}) == 1);
+  CHECK_THROWS_AS(run(0.5, {.node = 0, .devices = 1, .shared_device = 0}), rehearse::sim::PolicyError);
+  CHECK_THROWS_AS(run(0.25, {.node = 0, .devices = 1, .shared_device = 7}), rehearse::sim::PolicyError);
+  CHECK_THROWS_AS(run(0.25, {.node = 0, .devices = 1}), rehearse::sim::PolicyError);
 }
 
 TEST_CASE("packing: a long job is not put beside one of less than half its service") {
