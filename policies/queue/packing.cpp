@@ -86,11 +86,13 @@ bool Packing::start_alone(const sim::QueueView& view, sim::JobSlot slot, sim::Qu
   const sim::Configuration& wanted = wanted_of(job);
   for (const sim::Group& group : wanted.groups) {
     const sim::Nodes& nodes = nodes_[static_cast<std::size_t>(group.pool)];
-    if (nodes.free_devices() < group.workers || !fits_on_fewest(nodes, group.workers)) return false;
+    if (free_[static_cast<std::size_t>(group.pool)] < group.workers || !fits_on_fewest(nodes, group.workers)) return false;
   }
   std::vector<sim::NodeShare> taken;
-  for (const sim::Group& group : wanted.groups)
+  for (const sim::Group& group : wanted.groups) {
     nodes_[static_cast<std::size_t>(group.pool)].take_consolidated(group.workers, taken);
+    free_[static_cast<std::size_t>(group.pool)] -= group.workers;
+  }
   answer.starts.push_back({.job = slot, .entry = job.first_fitting_entry});
   if (!wanted.share.is_part() || shares_.empty()) return true;
   sim::DeviceShares& shares = shares_[static_cast<std::size_t>(wanted.groups.front().pool)];
@@ -104,11 +106,11 @@ bool Packing::start_alone(const sim::QueueView& view, sim::JobSlot slot, sim::Qu
 void Packing::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   take_up(view);
   if (waiting_.empty()) return;
+  free_.assign(view.free_devices.begin(), view.free_devices.end());
   nodes_.assign(view.nodes.begin(), view.nodes.end());
   shares_.assign(view.shares.begin(), view.shares.end());
   for (auto next = waiting_.begin(); next != waiting_.end();) {
-    if (alone_.empty() && std::all_of(nodes_.begin(), nodes_.end(), [](const sim::Nodes& n) { return n.free_devices() == 0; }))
-      return;
+    if (alone_.empty() && std::all_of(free_.begin(), free_.end(), [](int free) { return free <= 0; })) return;
     const sim::JobSlot slot = (next++)->slot;  // a start takes it out of the list
     const sim::JobSlot other = partner(view, slot);
     if (other != kNobody)

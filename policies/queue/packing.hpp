@@ -52,7 +52,8 @@ class Packing final : public sim::Queue {
   OrderedQueue waiting_;      // by priority
   OrderedQueue alone_;        // of those that leave room on their device, by start
   std::uint64_t starts_ = 0;
-  std::vector<sim::Nodes> nodes_;          // by pool, in this decision
+  std::vector<int> free_;                  // by pool, in this decision: within a quota fewer than on its nodes
+  std::vector<sim::Nodes> nodes_;          // likewise
   std::vector<sim::DeviceShares> shares_;  // likewise
 };
 

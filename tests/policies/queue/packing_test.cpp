@@ -2,12 +2,15 @@
 
 #include <catch2/catch.hpp>
 
+#include "policies/queue/partitions.hpp"
 #include "sim/base/errors.hpp"
 #include "tests/sim/replay/toy_queues.hpp"
 
 using namespace toy;
 using rehearse::policies::Packing;
 using rehearse::policies::packing_score;
+using rehearse::policies::PackingParameters;
+using rehearse::policies::Partitioned;
 
 namespace {
 
@@ -123,6 +126,17 @@ TEST_CASE("packing: a long job is not put beside one of less than half its servi
     world.run({part("short", &kLight, 0, 4), part("long", &kLight, 0, long_s)}, queue);
     CHECK(world.keeper.of("long").start_s == (long_s > 8 ? 4 : 0));
   }
+}
+
+TEST_CASE("packing: a partition's jobs keep to its quota, and have devices of their own") {
+  // Two nodes of a device, of which ann may have one: her second job waits, though the other is free and the first leaves room.
+  Partitioned queue({{.name = "ann's", .users = {"ann"}, .quota = {{"pool0", 1}}}},
+                    [] { return std::make_unique<Packing>(PackingParameters{}); });
+  World world = world_of(2, 1);
+  Job a = part("a", &kLight, 0, 5), b = part("b", &kLight, 0, 5);
+  a.user = b.user = "ann";
+  world.run({a, b}, queue);
+  CHECK(std::max(world.keeper.of("a").start_s, world.keeper.of("b").start_s) == 5);
 }
 
 TEST_CASE("packing: least service first, and whoever finds a node that holds it starts") {
