@@ -164,8 +164,8 @@ TEST_CASE("matching: a share below 1 lets those who came first be matched alone"
 }
 
 TEST_CASE("matching: a job of several devices waits for all of them, and nobody behind it passes") {
-  // Two devices. x has one until 4; at 1 come big (both for 2 s: as long as 4 s on one), b (5 s) and c (6 s). Two of them go to the
-  // free device: the least sum, 2 x 4 + 5 + 6 + 3, has big first there. It waits for x, until 4, though a device is free.
+  // Two devices. x has one until 4; at 1 come big (both for 2 s: as long as 4 s on one), b (5 s) and c (6 s). Two of them go to
+  // the free device: the least sum, 2 x 4 + 5 + 6 + 3, has big first there. It waits for x, until 4, though a device is free.
   World world{.cluster = cluster({{1, 2}})};
   Matching queue({});
   world.run({rigid("x", 0, 1, 4), rigid("big", 1, 2, 2), rigid("b", 1, 1, 5), rigid("c", 1, 1, 6)}, queue);
