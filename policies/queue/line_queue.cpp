@@ -24,6 +24,8 @@ int whole_nodes(const sim::Nodes& nodes) {
   return (nodes.free_devices() - nodes.unusable_for(per_node)) / per_node;
 }
 
+}  // namespace
+
 bool fits_on_fewest(const sim::Nodes& nodes, int devices) {
   const int per_node = nodes.devices_per_node(), rest = devices % per_node;
   const int whole = whole_nodes(nodes) - devices / per_node;
@@ -31,8 +33,6 @@ bool fits_on_fewest(const sim::Nodes& nodes, int devices) {
   // The rest on another whole node, or on one that has fewer devices free, but enough.
   return rest == 0 || whole > 0 || nodes.unusable_for(per_node) > nodes.unusable_for(rest);
 }
-
-}  // namespace
 
 void WaitingJobs::put(const sim::Configuration& wanted, const Item& item) {
   remove(item.slot);

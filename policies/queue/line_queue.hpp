@@ -64,6 +64,9 @@ class WaitingJobs {
   std::size_t size_ = 0;
 };
 
+/// Are the fewest nodes free that could ever hold so many devices: whole ones, and one with room for the rest?
+bool fits_on_fewest(const sim::Nodes& nodes, int devices);
+
 class LineQueue : public sim::Queue {
  public:
   explicit LineQueue(const LineOptions& options = {}) : options_(options) {}

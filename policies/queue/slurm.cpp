@@ -21,7 +21,11 @@ double next_multiple(double date_s, double interval_s) {
   return before >= date_s ? before : sim::on_date_grid((std::round(date_s / interval_s) + 1) * interval_s);
 }
 
-bool is_multiple(double date_s, double interval_s) { return next_multiple(date_s, interval_s) == date_s; }
+/// The first date that is not before and lies whole intervals from the phase.
+double next_tick(double date_s, double interval_s, double phase_s) {
+  const double origin_s = sim::on_date_grid(phase_s);
+  return next_multiple(date_s - origin_s, interval_s) + origin_s;
+}
 
 }  // namespace
 
@@ -247,10 +251,11 @@ void Slurm::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   const bool ages = parameters_.weight_fair_share > 0 || parameters_.weight_age > 0;
   if (ages) reckon(view);
   // Once the nodes of a job that was stopped are free, the controller looks at once.
-  const bool main_due = look_now_ || (changed_ && view.now_s > passed_s_ && is_multiple(view.now_s, parameters_.interval_s));
+  const bool main_due = look_now_ || (changed_ && view.now_s > passed_s_ &&
+                                      view.now_s == next_tick(view.now_s, parameters_.interval_s, parameters_.phase_s));
   if (planned_s_ <= view.now_s) backfill_due_ = true;
   const bool plan_due = parameters_.backfill && backfill_due_ && view.now_s > backfilled_s_ &&
-                        is_multiple(view.now_s, parameters_.backfill_interval_s);
+                        view.now_s == next_tick(view.now_s, parameters_.backfill_interval_s, parameters_.backfill_phase_s);
   if (main_due || plan_due) {
     Pass pass;
     free_of(view, pass);
@@ -263,13 +268,15 @@ void Slurm::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   }
   if (!later_.empty()) answer.wake_at_s = later_.first().key;
   if (waiting_.empty()) return;
-  const auto wake = [&](double date_s, double interval_s) {
+  const auto wake = [&](double date_s, double interval_s, double phase_s) {
     if (date_s == sim::kNever) return;
-    answer.wake_at_s = std::min(answer.wake_at_s, next_multiple(std::max(date_s, view.now_s + sim::kDateGrid), interval_s));
+    const double next_s = next_tick(std::max(date_s, view.now_s + sim::kDateGrid), interval_s, phase_s);
+    answer.wake_at_s = std::min(answer.wake_at_s, next_s);
   };
-  if (changed_) wake(view.now_s, parameters_.interval_s);
-  if (parameters_.backfill) wake(backfill_due_ ? view.now_s : planned_s_, parameters_.backfill_interval_s);
-  if (ages) wake(next_calc_s_, 1);
+  if (changed_) wake(view.now_s, parameters_.interval_s, parameters_.phase_s);
+  if (parameters_.backfill)
+    wake(backfill_due_ ? view.now_s : planned_s_, parameters_.backfill_interval_s, parameters_.backfill_phase_s);
+  if (ages) wake(next_calc_s_, 1, 0);
 }
 
 }  // namespace rehearse::policies

@@ -16,8 +16,10 @@ namespace rehearse::policies {
 
 struct SlurmParameters {
   double interval_s = 1;            ///< between two passes: what changes is looked at once a second
+  double phase_s = 0;               ///< of a pass; the others lie whole intervals before and after it
   bool backfill = false;            ///< sched/backfill, not sched/builtin
   double backfill_interval_s = 30;  ///< bf_interval
+  double backfill_phase_s = 0;      ///< of a plan, likewise
   double resolution_s = 60;         ///< bf_resolution: reservations begin and end on multiples of it
   double window_s = 86400;          ///< bf_window: nothing is planned beyond
   double precision_s = 30;      ///< jobs that run are expected to end together, within this; doubled with each look. 0: exactly

@@ -11,6 +11,9 @@ namespace {
 
 constexpr double kOutrun_s = 1;  // a job that has outrun its limit is expected to end so soon
 
+/// Slurm's dates are whole seconds: of starts too, so that a job of a minute that starts at 46.3 is expected to end at 106.
+double whole_s(double date_s) { return std::floor(date_s); }
+
 }  // namespace
 
 /// When the job would start on devices of `usable`, and on which: now, or when enough of those that run there are expected to
@@ -18,19 +21,21 @@ constexpr double kOutrun_s = 1;  // a job that has outrun its limit is expected 
 Slurm::Planned Slurm::would_run(const sim::QueueView& view, int wanted, sim::PoolId pool, const DeviceRow& usable,
                                 const DeviceRow& free) const {
   DeviceRow at_hand = usable.both(free);
-  if (at_hand.count() >= wanted) return {view.now_s, at_hand.neighbours(wanted)};
+  const double now_s = whole_s(view.now_s);
+  if (at_hand.count() >= wanted) return {now_s, at_hand.neighbours(wanted)};
   std::vector<std::pair<double, sim::JobSlot>> ends;
   for (const sim::JobSlot slot : running_) {
     const Seat& seat = seats_[slot];
     if (seat.groups.front().pool == pool && !seat.held.empty() && seat.held.front().meets(usable))
-      ends.emplace_back(seat.ends_s > view.now_s ? seat.ends_s : view.now_s + kOutrun_s, slot);
+      ends.emplace_back(whole_s(seat.ends_s) > now_s ? whole_s(seat.ends_s) : now_s + kOutrun_s, slot);
   }
   std::stable_sort(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   double precision_s = parameters_.precision_s;
   const double aligned_s =
       ends.empty() || precision_s == 0 ? 0 : (std::floor(ends.front().first / precision_s) + 1) * precision_s;
   for (std::size_t i = 0; i < ends.size() && ends[i].first != sim::kNever;) {
-    const double until_s = precision_s > 0 ? std::max(ends[i].first, aligned_s + precision_s) : ends[i].first;
+    while (precision_s > 0 && ends[i].first > aligned_s + precision_s) precision_s *= 2;  // until it reaches the next end
+    const double until_s = precision_s > 0 ? aligned_s + precision_s : ends[i].first;
     double last_s = ends[i].first;
     for (; i < ends.size() && ends[i].first <= until_s; ++i) {
       last_s = ends[i].first;
@@ -46,12 +51,13 @@ Slurm::Planned Slurm::would_run(const sim::QueueView& view, int wanted, sim::Poo
 /// then. Not after now: it can start. Infinite: nothing is planned.
 double Slurm::plan(const sim::QueueView& view, sim::JobSlot slot, const Pass& pass, std::vector<Reservation>& reserved) const {
   const sim::Group& group = seats_[slot].groups.front();
-  const double need_s = durations_.remaining_s(view, slot);
-  for (double from_s = view.now_s; from_s <= view.now_s + parameters_.window_s;) {
+  const double need_s = durations_.remaining_s(view, slot), now_s = whole_s(view.now_s);
+  for (double from_s = now_s; from_s <= now_s + parameters_.window_s;) {
     DeviceRow usable = pass.all[index(group.pool)];
     double later_s = sim::kNever;
     for (const Reservation& other : reserved) {
-      if (other.start_s < from_s + need_s && other.end_s > from_s) usable.remove(other.devices);
+      // One that begins when the job would end counts too: so in its table of nodes.
+      if (other.start_s <= from_s + need_s && other.end_s > from_s) usable.remove(other.devices);
       for (const double date_s : {other.start_s, other.end_s})
         if (date_s > from_s) later_s = std::min(later_s, date_s);
     }
@@ -59,7 +65,7 @@ double Slurm::plan(const sim::QueueView& view, sim::JobSlot slot, const Pass& pa
     if (usable.count() >= group.workers)
       planned = would_run(view, group.workers, group.pool, usable, pass.free[index(group.pool)]);
     const double start_s = std::max(planned.start_s, from_s);
-    if (start_s <= view.now_s) return start_s;
+    if (start_s <= now_s) return start_s;
     const double end_s = start_s == sim::kNever ? start_s : start_s + need_s;
     const bool overlaps = std::any_of(reserved.begin(), reserved.end(), [&](const Reservation& other) {
       return other.start_s < end_s && other.end_s > start_s && other.devices.meets(planned.devices);
@@ -68,7 +74,7 @@ double Slurm::plan(const sim::QueueView& view, sim::JobSlot slot, const Pass& pa
       from_s = planned.start_s != sim::kNever && start_s > from_s ? start_s : later_s;
       continue;
     }
-    if (start_s > view.now_s + parameters_.window_s) break;
+    if (start_s > now_s + parameters_.window_s) break;
     const double r = parameters_.resolution_s;
     reserved.push_back({.start_s = std::floor(start_s / r) * r,
                         .end_s = end_s == sim::kNever ? end_s : std::floor(end_s / r) * r,
@@ -89,7 +95,7 @@ void Slurm::backfill_pass(const sim::QueueView& view, Pass& pass, sim::QueueAnsw
     ++looked_at;
     std::vector<Reservation>& theirs = reserved[index(seat.groups.front().pool)];
     const double start_s = plan(view, slot, pass, theirs);
-    if (start_s > view.now_s) {
+    if (start_s > whole_s(view.now_s)) {
       planned_s_ = std::min(planned_s_, start_s);
       continue;
     }
@@ -97,7 +103,7 @@ void Slurm::backfill_pass(const sim::QueueView& view, Pass& pass, sim::QueueAnsw
     Pass spared = pass;
     const double need_s = durations_.remaining_s(view, slot);
     for (const Reservation& other : theirs)
-      if (other.start_s < view.now_s + need_s) spared.free[index(seat.groups.front().pool)].remove(other.devices);
+      if (other.start_s <= whole_s(view.now_s) + need_s) spared.free[index(seat.groups.front().pool)].remove(other.devices);
     if (!start(view, slot, spared, answer)) continue;
     for (std::size_t g = 0; g < seat.held.size(); ++g) pass.free[index(seat.groups[g].pool)].remove(seat.held[g]);
   }

@@ -157,6 +157,26 @@ std::vector<Preset> presets() {
        "no packing of two jobs on a GPU, no growing and shrinking, no migration; slices need not come in turn; on "
        "ElasticFlow's trace 93 deadlines are kept, in ElasticFlow's simulator 47: its Gandiva slices among jobs of one size, on "
        "nodes set aside for that size"},
+      {"allox",
+       "matching",
+       {{"devices", text("free")}},
+       "Le et al., AlloX, EuroSys 2020",
+       "`allox` of Gavel's simulator (AlloX_Perf, alpha 1): at each arrival and end those that wait are matched with places of "
+       "the "
+       "devices that are free, and whoever is first there starts, for good",
+       "at once instead of at the next round of 360 s; 200 jobs at most; jobs of several devices, which its code refuses, count "
+       "as "
+       "longer ones of one"},
+      {"lucid-like",
+       "packing",
+       {},
+       "Hu et al., Lucid, ASPLOS 2023",
+       "order by predicted time x devices, whoever fits, placement `consolidate`; beside the first running job that is alone, "
+       "has "
+       "half its priority at least, and with which scores of 0, 1 or 2 sum to 2 at most",
+       "only jobs of one device are packed, those whose `gpu_fraction` leaves room; scores are by the measured mean speed from "
+       "which "
+       "its tree is trained; no stage of profiling, no forecast of when to pack"},
       {"elasticflow-edf",
        "elastic-edf",
        {{"size", text("largest")}},

@@ -11,6 +11,8 @@
 #include "policies/queue/gavel.hpp"
 #include "policies/queue/least_attained_service.hpp"
 #include "policies/queue/line_orders.hpp"
+#include "policies/queue/matching.hpp"
+#include "policies/queue/packing.hpp"
 #include "policies/queue/slots.hpp"
 #include "policies/queue/slurm.hpp"
 #include "policies/queue/user_shares.hpp"
@@ -215,6 +217,10 @@ ParameterDeclaration seconds_between(std::string name, double fallback, std::str
   return {.name = std::move(name), .fallback = fallback, .help = std::move(help), .low = 0.001, .high = 1e9};
 }
 
+ParameterDeclaration phase_parameter(std::string name, std::string help) {
+  return {.name = std::move(name), .fallback = 0.0, .help = std::move(help), .low = 0, .high = 1e9};
+}
+
 ParameterDeclaration weight_parameter(std::string name, std::string help) {
   return {.name = std::move(name), .fallback = 0.0, .help = std::move(help), .low = 0, .high = 1e9};
 }
@@ -222,8 +228,10 @@ ParameterDeclaration weight_parameter(std::string name, std::string help) {
 Declared slurm_parameters() {
   return {
       seconds_between("interval_s", 1, "between two passes through the queue: what has changed is looked at then"),
+      phase_parameter("phase_s", "a date of a pass: others lie whole intervals from it"),
       {.name = "backfill", .fallback = false, .help = "sched/backfill beside the passes, not sched/builtin alone"},
       seconds_between("backfill_interval_s", 30, "bf_interval: between two plans"),
+      phase_parameter("backfill_phase_s", "a date of a plan: others lie whole intervals from it"),
       whole_seconds("resolution_s", 60, "bf_resolution: reservations begin and end on its multiples"),
       whole_seconds("window_s", 86400, "bf_window: nothing is planned beyond"),
       {.name = "precision_s",
@@ -253,8 +261,10 @@ Declared slurm_parameters() {
 
 Made make_slurm(const Parameters& p) {
   return std::make_unique<Slurm>(SlurmParameters{.interval_s = p.number("interval_s"),
+                                                 .phase_s = p.number("phase_s"),
                                                  .backfill = p.flag("backfill"),
                                                  .backfill_interval_s = p.number("backfill_interval_s"),
+                                                 .backfill_phase_s = p.number("backfill_phase_s"),
                                                  .resolution_s = p.number("resolution_s"),
                                                  .window_s = p.number("window_s"),
                                                  .precision_s = p.number("precision_s"),
@@ -428,6 +438,47 @@ QueueEntry gavel_entry() {
         .choices = {"fill", "wait"}}});
 }
 
+QueueEntry matching_entry() {
+  const auto make = [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
+    return std::make_unique<Matching>(MatchingParameters{
+        .share = p.number("share"), .most = static_cast<int>(p.number(kDepth)), .plans = p.text("devices") == "all"});
+  };
+  return queue_entry("matching", "jobs matched with places in the order of each device, for the least sum of completion times",
+                     make,
+                     {{.name = "devices",
+                       .fallback = std::string("all"),
+                       .help = "held ones too, free when their jobs are expected to end, or only those that are free",
+                       .choices = {"all", "free"}},
+                      {.name = "share",
+                       .fallback = 1.0,
+                       .help = "of waiting jobs, the first to arrive: they are matched, and at least as many as devices are free",
+                       .low = 0,
+                       .high = 1},
+                      depth_parameter(200)});
+}
+
+QueueEntry packing_entry() {
+  const auto make = [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
+    return std::make_unique<Packing>(PackingParameters{.most_score = static_cast<int>(p.number("most_score")),
+                                                       .longest_ratio = p.number("longest_ratio"),
+                                                       .durations = Durations(durations(p))});
+  };
+  return queue_entry("packing",
+                     "least predicted service first, two jobs on a device where their kinds bear it; nobody is stopped", make,
+                     {{.name = "most_score",
+                       .fallback = 2.0,
+                       .help = "of two on a device together: each has 0, 1 or 2, by its mean speed beside others; -1: none",
+                       .low = -1,
+                       .high = 4,
+                       .whole = true},
+                      {.name = "longest_ratio",
+                       .fallback = 2.0,
+                       .help = "of a job's predicted service to that of the one that it is put beside",
+                       .low = 0,
+                       .high = 1e9},
+                      durations_parameter("predicted")});
+}
+
 QueueEntry finish_time_fairness_entry() {
   const auto make = [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
     return std::make_unique<FinishTimeFairness>(
@@ -451,6 +502,8 @@ std::vector<QueueEntry> sharing_queue_strategies() {
       user_shares_entry<ShareMeasure::dominant>("drf", "by the largest part that a user holds of any pool (NSDI 2011)", false),
       finish_time_fairness_entry(),
       gavel_entry(),
+      matching_entry(),
+      packing_entry(),
       elastic_edf_entry(),
       elastic_admission_entry(),
       elastic_entry<ElasticGain::speedup>("goodput", "resizes jobs for the largest mean of speed-ups (Pollux, OSDI 2021)", 60),

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -61,6 +62,26 @@ void read_world(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistak
   scenario.world_errors = e;
 }
 
+/// What published schedulers say that stopping a job and starting it again takes, all in all.
+struct SwitchingPreset {
+  const char* name;
+  double start_s;
+};
+constexpr std::array<SwitchingPreset, 3> kSwitchingPresets{{
+    {"tiresias", 62},  // measured on its testbed: 13,724 s of 221 preemptions (NSDI 2019, section 5.2.4)
+    {"lucid", 40},     // its simulator, jobs of 8 GPUs at most (ASPLOS 2023)
+    {"pollux", 30},    // its simulator (OSDI 2021)
+}};
+
+void take_preset(sim::ObjectReader& switching, sim::CostRules& costs) {
+  if (!switching.has(kSwitchingPreset)) return;
+  std::vector<std::string> names;
+  for (const SwitchingPreset& preset : kSwitchingPresets) names.emplace_back(preset.name);
+  costs.start_s = kSwitchingPresets[static_cast<std::size_t>(switching.choice(kSwitchingPreset, names, 0))].start_s;
+  costs.checkpoint_s = 0;
+  costs.rigid_jobs_switch = true;
+}
+
 void read_switching(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {
   read_billing(in, sim::Billing::allocated, scenario.costs, mistakes);
   scenario.infeasible = in.choice("infeasible", kInfeasible, 0) == 1 ? sim::Infeasible::reject : sim::Infeasible::best_effort;
@@ -68,6 +89,7 @@ void read_switching(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mi
   const auto value = in.child("switching");
   if (!value) return;
   sim::ObjectReader switching(*value, mistakes);
+  take_preset(switching, scenario.costs);
   scenario.costs.preload_bytes_per_s =
       switching.number("preload_bytes_per_s", between(1e3, 1e15), scenario.costs.preload_bytes_per_s);
   scenario.costs.collect_s = switching.number("collect_s", between(0, 1e6), scenario.costs.collect_s);

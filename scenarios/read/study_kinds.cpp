@@ -65,7 +65,7 @@ void warn_of_free_preemption(sim::ObjectReader& in, Scenario& scenario) {
   const auto switching = in.has("switching") ? in.child("switching") : std::nullopt;
   if (switching && switching->is_object())
     for (const sim::JsonMember& member : switching->members())
-      if (member.key.text() == kRigidJobsSwitch) return;
+      if (member.key.text() == kRigidJobsSwitch || member.key.text() == kSwitchingPreset) return;
   if (std::none_of(scenario.jobs.begin(), scenario.jobs.end(), [](const sim::Job& job) { return job.work == sim::Work::rigid; }))
     return;
   std::vector<std::string> names;

@@ -8,6 +8,7 @@ namespace rehearse::scenarios {
 
 /// In `switching`: stopping and starting again take rigid jobs time too.
 inline constexpr const char* kRigidJobsSwitch = "rigid_jobs";
+inline constexpr const char* kSwitchingPreset = "preset";
 
 /// A queue study: the policies share `configure`, or all jobs are rigid, or the queues differ. A configuration study: jobs that
 /// are not rigid, under policies that differ in `configure`, `place` or `threads`, or under one policy alone. A node-failure

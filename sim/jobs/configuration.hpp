@@ -196,7 +196,8 @@ enum class Placement : std::uint8_t {
 struct Start {
   JobSlot job = 0;
   int entry = 0;
-  std::vector<std::vector<NodeShare>> nodes = {};  ///< of each group; empty: by `placement`
+  /// Of each group; empty: by `placement`. Of a job that needs a part of a device: the shared one that it goes on.
+  std::vector<std::vector<NodeShare>> nodes = {};
   Placement placement = Placement::consolidated;
   bool shares = false;  ///< a job that needs a part of a GPU may go beside others; else it gets a free one
 };

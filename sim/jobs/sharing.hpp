@@ -27,6 +27,9 @@ class SharingRules {
   /// On a device of the pool. A rigid job's length was measured with whatever ran beside it then: where its pair was not set,
   /// nothing slows it.
   double slowdown(const Job& job, const Job& other, int pool) const;
+  /// Its speed beside another, 1 being alone: the mean over the others with which its model was set, of the pool or of any; where
+  /// none was, beside any other.
+  double mean_speed(const Job& job, int pool) const;
 
  private:
   static constexpr int kAnyPool = -1;

@@ -7,11 +7,25 @@
 
 namespace rehearse::sim {
 
-const DeviceShares::Device& DeviceShares::at(int device) const {
+const DeviceShares::Device* DeviceShares::find(int device) const {
   const auto found =
       std::lower_bound(devices_.begin(), devices_.end(), device, [](const Device& d, int number) { return d.number < number; });
-  check(found != devices_.end() && found->number == device, "a shared device that is not open");
+  return found != devices_.end() && found->number == device ? &*found : nullptr;
+}
+
+const DeviceShares::Device& DeviceShares::at(int device) const {
+  const Device* found = find(device);
+  check(found != nullptr, "a shared device that is not open");
   return *found;
+}
+
+bool DeviceShares::has_room(const Device& device, const DeviceShare& wanted) const {
+  return !device.out && device.fraction + wanted.fraction <= 1 && device.memory_bytes + wanted.memory_bytes <= memory_bytes_;
+}
+
+bool DeviceShares::has_room(int device, const DeviceShare& wanted) const {
+  const Device* found = find(device);
+  return found != nullptr && has_room(*found, wanted);
 }
 
 DeviceShares::Device& DeviceShares::at(int device) { return const_cast<Device&>(std::as_const(*this).at(device)); }
@@ -21,8 +35,7 @@ int DeviceShares::choose(const DeviceShare& wanted, Placement placement, bool an
   if (spread && another_is_free) return kNone;
   const Device* best = nullptr;
   for (const Device& device : devices_) {
-    if (device.out || device.fraction + wanted.fraction > 1 || device.memory_bytes + wanted.memory_bytes > memory_bytes_)
-      continue;
+    if (!has_room(device, wanted)) continue;
     if (best == nullptr || (spread ? device.fraction < best->fraction : device.fraction > best->fraction)) best = &device;
   }
   return best == nullptr ? kNone : best->number;

@@ -19,6 +19,8 @@ class DeviceShares {
   /// most, and none while another device is free. Ties go to the one opened first. kNone when no device has room: fractions sum
   /// to 1 at most, and needs of memory to what there is, so that a job which needs more never goes beside another.
   int choose(const DeviceShare& wanted, Placement placement, bool another_is_free) const;
+  /// Is this device open, and has it room?
+  bool has_room(int device, const DeviceShare& wanted) const;
   /// Opens a device that was free, on this node of the pool, and returns its number: they are given in order of opening.
   int open(int node);
   void put(int device, const DeviceShare& share);
@@ -38,7 +40,9 @@ class DeviceShares {
     double memory_bytes = 0;
     int tenants = 0;
   };
+  const Device* find(int device) const;  // null: not open
   const Device& at(int device) const;
+  bool has_room(const Device& device, const DeviceShare& wanted) const;
   Device& at(int device);
   double memory_bytes_;
   int opened_ = 0;

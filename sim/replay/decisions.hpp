@@ -18,6 +18,8 @@
 
 namespace rehearse::sim {
 
+class SharingRules;  // sim/jobs/sharing.hpp
+
 /// What a job has shown when a stage ends: measured, with the world's noise.
 struct StageSeen {
   Configuration configuration;  ///< of the stage
@@ -151,6 +153,7 @@ struct QueueView {
   std::span<const int> free_devices;          ///< by pool
   std::span<const Nodes> nodes;               ///< by pool: how the free devices lie on its nodes
   std::span<const DeviceShares> shares = {};  ///< by pool: the room beside jobs that need parts of devices; empty: unknown
+  const SharingRules* sharing = nullptr;      ///< how jobs on one device slow each other down, as measured; null: unknown
   const CostRules* costs = nullptr;           ///< how devices are paid for; null: as CostRules has it
   const Sight* sight = nullptr;               ///< prices, revocations and what waits; null outside of a replay
 };

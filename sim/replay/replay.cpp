@@ -51,6 +51,12 @@ void renew(T& value) {
   std::construct_at(&value);
 }
 
+/// One device of one node, which others may be on.
+bool names_shared_device(const Layout& named) {
+  return named.size() == 1 && named[0].size() == 1 && named[0].front().devices == 1 &&
+         named[0].front().shared_device != DeviceShares::kNone;
+}
+
 }  // namespace
 
 void LiveJob::clear() {
@@ -176,6 +182,7 @@ void ReplayRun::decide(double now_s) {
                        .free_devices = free_devices_,
                        .nodes = nodes_,
                        .shares = shares_,
+                       .sharing = &setup_.sharing,
                        .costs = &setup_.costs,
                        .sight = this};
   answer_.clear();
@@ -228,7 +235,7 @@ const Choice& ReplayRun::entry_of(JobSlot slot, int entry) const {
 
 /// Are there so many free devices now, and on the nodes that are named, if any?
 bool ReplayRun::is_free(const Configuration& configuration, const Layout& named, bool shares) const {
-  if (configuration.share.is_part()) return is_part_free(configuration, shares);
+  if (configuration.share.is_part()) return is_part_free(configuration, named, shares);
   for (std::size_t g = 0; g < configuration.groups.size(); ++g) {
     const PoolId pool = configuration.groups[g].pool;
     if (configuration.workers_of(pool) > free_devices_[static_cast<std::size_t>(pool)]) return false;
@@ -281,7 +288,8 @@ void ReplayRun::apply(const QueueAnswer& answer, double now_s) {
     require(known(s.job, JobState::queued), s.job, "starts a job that is not in the queue");
     require(valid_entry(s), s.job, "starts a job with an entry that its menu does not have or that never fits");
     const Configuration& configuration = entry_of(s.job, s.entry).configuration;
-    require(s.nodes.empty() || !configuration.share.is_part(), s.job, "names nodes for a job that needs a part of a device");
+    require(s.nodes.empty() || !configuration.share.is_part() || names_shared_device(s.nodes), s.job,
+            "names nodes for a job that needs a part of a device, and not the one device that it shares");
     if (!s.nodes.empty())
       ask_policy("queue", &jobs_[s.job].job, now_s, [&] { validate_layout(cluster_, configuration, s.nodes); });
     require(is_free(configuration, s.nodes, s.shares), s.job, "starts a job on devices that are not free");

@@ -165,8 +165,8 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   Drawn wants(JobSlot slot) const;
   void share_menu(JobSlot slot);
   bool needs_part(JobSlot slot) const;
-  bool is_part_free(const Configuration& configuration, bool shares) const;
-  void allocate_part(JobSlot slot, Placement placement, double now_s);
+  bool is_part_free(const Configuration& configuration, const Layout& named, bool shares) const;
+  void allocate_part(JobSlot slot, const Layout& named, Placement placement, double now_s);
   void let_go_part(JobSlot slot, double now_s);
   std::vector<JobSlot> running_beside(JobSlot slot) const;
   double speed_beside_others(JobSlot slot) const;

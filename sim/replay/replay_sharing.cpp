@@ -60,17 +60,25 @@ bool ReplayRun::needs_part(JobSlot slot) const {
   return live_[slot].entry >= 0 && entry_of(slot, live_[slot].entry).configuration.share.is_part();
 }
 
-bool ReplayRun::is_part_free(const Configuration& configuration, bool shares) const {
+bool ReplayRun::is_part_free(const Configuration& configuration, const Layout& named, bool shares) const {
   const auto pool = static_cast<std::size_t>(configuration.groups.front().pool);
+  if (!named.empty()) {
+    const NodeShare& on = named[0].front();
+    return shares_[pool].has_room(on.shared_device, configuration.share) && shares_[pool].node_of(on.shared_device) == on.node;
+  }
   return free_devices_[pool] > 0 ||
          (shares && shares_[pool].choose(configuration.share, Placement::best_fit, false) != DeviceShares::kNone);
 }
 
-void ReplayRun::allocate_part(JobSlot slot, Placement placement, double now_s) {
+void ReplayRun::allocate_part(JobSlot slot, const Layout& named, Placement placement, double now_s) {
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
   const auto pool = static_cast<std::size_t>(configuration.groups.front().pool);
-  int device = live.shares ? shares_[pool].choose(configuration.share, placement, free_devices_[pool] > 0) : DeviceShares::kNone;
+  int device = DeviceShares::kNone;
+  if (!named.empty())
+    device = named[0].front().shared_device;
+  else if (live.shares)
+    device = shares_[pool].choose(configuration.share, placement, free_devices_[pool] > 0);
   live.layout.assign(1, {});
   if (device == DeviceShares::kNone) {
     nodes_[pool].take(placement, 1, live.layout[0]);

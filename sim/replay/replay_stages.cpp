@@ -26,7 +26,7 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted, Placement placement
   live.layout.resize(configuration.groups.size());
   live.boot_s = 0;
   const bool part = needs_part(slot);
-  if (part) allocate_part(slot, placement, now_s);
+  if (part) allocate_part(slot, wanted, placement, now_s);
   for (std::size_t g = 0; g < configuration.groups.size() && !part; ++g) {
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     live.layout[g].clear();

@@ -34,6 +34,32 @@ def tiresias(data):
     return [(int(row["submit_time"]), int(row["num_gpu"]), int(row["duration"])) for row in rows]
 
 
+def gavel(data, trace, table, most_devices, count=None):
+    """The first jobs of a trace of Gavel's that want so many devices at most and were measured somewhere, by the rows of a native table:
+    (submitted, devices, seconds by pool, type, steps, batch), by date."""
+    alone, jobs = {}, []
+    for row in table:
+        if not row["partner"]:
+            alone.setdefault((row["job_type"], int(row["workers"])), {})[row["pool"]] = 1 / float(row["steps_per_s"]), row["batch"]
+    with open(os.path.join(data, "gavel", "traces", trace + ".trace"), encoding="utf-8") as file:
+        for fields in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE):  # 7, or 10 on the physical cluster
+            steps, devices, date = (fields[4], fields[6], fields[5]) if len(fields) == 7 else (fields[5], fields[6], fields[9])
+            measured = alone.get((fields[0], int(devices)), {})
+            if int(devices) <= most_devices and measured and len(jobs) != count:
+                steps = -(-int(steps) // int(devices))  # of all workers together
+                jobs.append((float(date), int(devices), {pool: steps * step_s for pool, (step_s, _) in measured.items()}, fields[0], steps,
+                             next(iter(measured.values()))[1]))
+    return sorted(jobs, key=lambda job: job[0])
+
+
+def write_measured(jobs, fraction, path):
+    """As a native trace, of jobs that do their steps at measured throughputs; those of one device need this part of it."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("job_id,submit_s,gpus,job_type,steps,batch_size,gpu_fraction\n")
+        file.writelines(f"{number},{job[0]},{job[1]},{job[3]},{job[4]},{job[5]},{fraction if job[1] == 1 else 1}\n"
+                        for number, job in enumerate(jobs))
+
+
 def write(jobs, path):
     """As a native trace."""
     with open(path, "w", encoding="utf-8") as file:

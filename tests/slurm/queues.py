@@ -4,17 +4,20 @@ setting and repetition (other jobs, of the next seed); their history, with the d
 replayed under our preset, and the mean wait of both is printed: for each repetition, then the mean difference of each setting and its
 95 % interval over the repetitions.
 
-  tests/slurm/queues.py build/release/cli/rehearse [--repetitions 3] [--jobs 300] [--nodes 16] [--folder FOLDER] [--settings fifo ...]
+  tests/slurm/queues.py build/release/cli/rehearse [--repetitions 8] [--seed 1] [--scale 0.6] [--within 5] [--folder FOLDER] [--settings fifo ...]
 
-The preset is told what the log says of the controller, never what it says of waits: how far its passes and its plans of backfill lay
-apart (a second, and more where the machine is busy), and until when each job kept its nodes (when the last node said that nothing of it
-is left, some hundredths of a second after the job's end).
+The preset is told what the log says of the controller, never what it says of waits: when its passes and its plans of backfill were (a
+second apart, and more where the machine is busy), and until when each job kept its nodes (when the last node said that nothing of it
+is left, some hundredths of a second after the job's end). Dates are reckoned in its own time, in which passes (of `backfill`: plans)
+are evenly apart: jobs come between the same two of them, there and here.
 
 As root, with slurm-wlm and munge (Debian 12's names), and for `fair-share` slurmdbd and mariadb-server, else that setting is left out;
 else it ends with status 77: skipped. Everything lies in the folder (a temporary one by default); one that has records of a setting is
-replayed without a Slurm. All settings and repetitions run at once: jobs sleep.
+replayed without a Slurm. All settings and repetitions run at once, as jobs sleep: a quarter of an hour and some ten minutes of one
+core's time for 32 Slurms. The machine should have nothing else to do.
 """
 import argparse
+import bisect
 import concurrent.futures
 import csv
 import datetime
@@ -49,7 +52,8 @@ SETTINGS = {
                 'PreemptMode=REQUEUE', {'name': 'slurm-preempt', 'requeue_s': 41}),
 }
 SCHEDULER = 'SchedulerParameters=sched_interval=1,batch_sched_delay=0,sched_min_interval=100000,bf_interval=1,bf_resolution=1,bf_max_job_test=1000'
-PHASES = 10  # of the controller's passes, which drift through the second: the replay's figure is the mean over so many
+# The log says to some hundredths of a second when a pass looked at what: the replay's figure is the mean over jobs that come so much later.
+LATER_S = [(step - 4.5) / 100 for step in range(10)]
 ACCOUNTS = ['ann', 'bob', 'cat', 'dan']  # of whom the first submits half of the jobs, the next half of the rest, ...
 STUDENT_95 = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26]  # 97.5 % of t with 1, 2, ... degrees of freedom
 
@@ -223,7 +227,7 @@ class Slurm:
                 yield line[1:24], line[26:].rstrip()
 
     def controller(self):
-        """When it began (to reckon usage), and how far its passes and its plans of backfill lie apart, in seconds."""
+        """When it began (to reckon usage), and when its passes and its plans of backfill were, in seconds."""
         dates = {'slurmctld version': [], 'MULTIFACTOR plugin loaded': [], 'Running job scheduler for full': [],
                  '_attempt_backfill: beginning': []}
         for date, text in self.log():
@@ -231,8 +235,7 @@ class Slurm:
                 if mark in text:
                     found.append(seconds(date))
         began, reckoned, passes, plans = dates.values()
-        apart = [(found[-1] - found[0]) / (len(found) - 1) if len(found) > 1 else 1 for found in (passes, plans)]
-        return {'began_s': (reckoned or began)[0], 'pass_s': apart[0], 'plan_s': apart[1]}
+        return {'began_s': (reckoned or began)[0], 'passes_s': passes, 'plans_s': plans}
 
     def stop(self):
         for daemon in reversed(self.daemons):
@@ -242,6 +245,33 @@ class Slurm:
                 daemon.wait(10)
             except subprocess.TimeoutExpired:
                 daemon.kill()
+
+
+class Clock:
+    """A loop's own time: its ticks are evenly apart, some left out while there was nothing to do."""
+
+    def __init__(self, dates):
+        gaps = [later - date for date, later in zip(dates, dates[1:])]
+        regular = [gap for gap in gaps if gap < 1.5 * statistics.median(gaps)]
+        self.dates, self.period, self.ticks = dates, mean(regular), [0]
+        for gap in gaps:
+            self.ticks.append(self.ticks[-1] + max(1, round(gap / self.period)))
+
+    def at(self, date):
+        """The date in this time, in seconds from the first tick on."""
+        tick = bisect.bisect_right(self.dates, date) - 1
+        if tick < 0:
+            return date - self.dates[0]
+        if tick == len(self.dates) - 1:
+            return self.ticks[-1] * self.period + date - self.dates[-1]
+        part = (date - self.dates[tick]) / (self.dates[tick + 1] - self.dates[tick])
+        return (self.ticks[tick] + part * (self.ticks[tick + 1] - self.ticks[tick])) * self.period
+
+    def line(self):
+        """(period, phase) by least squares."""
+        tick, date = mean(self.ticks), mean(self.dates)
+        period = sum((k - tick) * (d - date) for k, d in zip(self.ticks, self.dates)) / sum((k - tick) ** 2 for k in self.ticks)
+        return period, (date - period * tick) % period
 
 
 def history_of(records, path):
@@ -293,17 +323,30 @@ def interval(values):
     return mean(values), STUDENT_95[min(len(values) - 1, len(STUDENT_95)) - 1] * statistics.stdev(values) / len(values) ** 0.5
 
 
+def clocks(setting, controller):
+    """A date as the preset's time has it; and its parameters of passes and plans. Usage is reckoned from the controller's start on, and
+    ends that backfill looks at together are told apart by half minutes of the clock on the wall."""
+    lead = Clock(controller['plans_s' if setting == 'backfill' else 'passes_s'])
+    began = controller['began_s'] - (controller['began_s'] % 30 if setting == 'backfill' else 0)
+    origin = lead.at(began)
+    own, (period, phase) = (lambda date: lead.at(date) - origin), (lead.period, -origin % lead.period)
+    if setting != 'backfill':
+        return own, {'interval_s': round(period, 4), 'phase_s': round(phase, 4)}
+    pass_s, pass_phase = Clock([own(date) for date in controller['passes_s']]).line()
+    return own, {'interval_s': round(pass_s, 4), 'phase_s': round(pass_phase, 4), 'backfill_interval_s': round(period, 4),
+                 'backfill_phase_s': round(phase, 4)}
+
+
 def held_against(setting, seed, result, arguments, folder):
-    """(their mean wait, ours for each phase of the passes), in seconds."""
-    name, records, controller = f'{setting}-{seed}', result['jobs'], result['controller']
+    """(their mean wait, ours for each of LATER_S, seconds between passes)."""
+    name, records = f'{setting}-{seed}', result['jobs']
     history, trace, out = folder / f'{name}.sacct', folder / f'{name}.csv', folder / f'{name}-results'
     history_of(records, history)
     subprocess.run([arguments.program, 'import', 'jobs', 'sacct', str(history), '-o', str(trace)], check=True, stdout=subprocess.DEVNULL)
     rows, ours = list(csv.DictReader(open(trace))), []
     length = mean([float(row['duration_s']) for row in rows])
-    queue = {**SETTINGS[setting][1], 'interval_s': round(controller['pass_s'], 4)}
-    if setting == 'backfill':
-        queue['backfill_interval_s'] = round(controller['plan_s'], 4)
+    own, passes = clocks(setting, result['controller'])
+    queue = {**SETTINGS[setting][1], **passes}
     scenario = {'name': name, 'cluster': {'pools': [{'name': 'nodes', 'instance': 'p3.2xlarge', 'nodes': arguments.nodes}]},
                 'jobs': [{'trace': str(trace), 'keep_origin': True}], 'output': {'report': False},
                 'policies': [{'name': setting, 'queue': queue}]}
@@ -312,19 +355,18 @@ def held_against(setting, seed, result, arguments, folder):
         rows = [{**row, 'walltime_s': ''} for row in rows]
     path = folder / f'{name}.json'
     path.write_text(json.dumps(scenario, indent=2))
-    for phase in range(PHASES):  # dates from the controller's start on, as it reckons usage
-        later = (phase + 0.5) / PHASES * queue['interval_s'] - controller['began_s']
+    for later in LATER_S:
         with open(trace, 'w', newline='') as file:
             writer = csv.DictWriter(file, rows[0].keys())
             writer.writeheader()
             for row in rows:
-                writer.writerow({**row, 'submit_s': round(float(row['submit_s']) + later, 3)})
+                writer.writerow({**row, 'submit_s': round(own(float(row['submit_s'])) + later, 3)})
         done = subprocess.run([arguments.program, 'run', str(path), '--out', str(out), '--replace'], capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(done.stderr)
         ours.append(mean([float(row['end_s']) - float(row['submit_s']) for row in csv.DictReader(open(out / 'jobs.csv'))]) - length)
     # Of a job that was requeued the last start is told, here and there: the wait until a job ends is compared, less its length.
-    return mean([seconds(r['FreeTime']) - seconds(r['SubmitTime']) for r in records]) - length, ours
+    return mean([seconds(r['FreeTime']) - seconds(r['SubmitTime']) for r in records]) - length, ours, queue['interval_s']
 
 
 def main():
@@ -332,13 +374,13 @@ def main():
     parser.add_argument('program')
     parser.add_argument('--jobs', type=int, default=300)
     parser.add_argument('--nodes', type=int, default=16)
-    parser.add_argument('--repetitions', type=int, default=3, help='with the jobs of as many seeds')
+    parser.add_argument('--repetitions', type=int, default=8, help='with the jobs of as many seeds')
     parser.add_argument('--load', type=float, default=1.1, help='work submitted over what the nodes can do')
-    parser.add_argument('--scale', type=float, default=1, help='of the jobs, which sleep 3 to 110 s at 1')
+    parser.add_argument('--scale', type=float, default=0.6, help='of the jobs, which sleep 3 to 110 s at 1')
     parser.add_argument('--seed', type=int, default=1, help='the first')
-    parser.add_argument('--at-once', type=int, default=15, help='Slurms')
+    parser.add_argument('--at-once', type=int, default=32, help='Slurms')
     parser.add_argument('--folder', type=pathlib.Path)
-    parser.add_argument('--settings', nargs='+', choices=SETTINGS, default=list(SETTINGS))
+    parser.add_argument('--settings', nargs='+', choices=SETTINGS, default=['fifo', 'backfill', 'fair-share', 'preempt'])
     parser.add_argument('--within', type=float, help='status 1 when a mean difference is more per cent than this')
     arguments = parser.parse_args()
     arguments.program = os.path.realpath(arguments.program)
@@ -362,16 +404,16 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(arguments.at_once) as pool:
         runs = {(setting, seed): pool.submit(measured, setting, seed, arguments, folder) for seed in seeds for setting in arguments.settings}
     worst, summary = 0, []
-    print('| setting | seed | passes, s apart | jobs requeued | mean wait in Slurm, s | here, s | over phases, s | difference |\n'
+    print('| setting | seed | passes, s apart | jobs requeued | mean wait in Slurm, s | here, s | over dates, s | difference |\n'
           '|---|---:|---:|---:|---:|---:|---:|---:|')
     for setting in arguments.settings:
         differences = []
         for seed in seeds:
             result = runs[setting, seed].result()
-            theirs, ours = held_against(setting, seed, result, arguments, folder)
+            theirs, ours, pass_s = held_against(setting, seed, result, arguments, folder)
             differences.append(100 * (mean(ours) / theirs - 1))
             requeued = sum(int(record.get('Restarts', 0)) > 0 for record in result['jobs'])
-            print(f"| `{setting}` | {seed} | {result['controller']['pass_s']:.3f} | {requeued} | {theirs:.1f} | {mean(ours):.1f} "
+            print(f"| `{setting}` | {seed} | {pass_s:.3f} | {requeued} | {theirs:.1f} | {mean(ours):.1f} "
                   f'| {statistics.stdev(ours):.1f} | {differences[-1]:+.1f} % |', flush=True)
         middle, half = interval(differences)
         worst = max(worst, abs(middle))

@@ -66,6 +66,25 @@ TEST_CASE("slurm: passes may lie apart by no whole number of seconds", "[slurm]"
   CHECK(world.keeper.of("c").start_s == Approx(3008.5025).margin(1e-5));
 }
 
+TEST_CASE("slurm: passes and plans have phases of their own", "[slurm]") {
+  // Passes at 0.75, 1.75, ...: a comes at 0.25 and is seen at 0.75; b at 1.8, and at 2.75.
+  World world = pool(2);
+  Slurm queue({.phase_s = 10.75});
+  world.run({rigid("a", 0.25, 1, 1), rigid("b", 1.8, 1, 1)}, queue);
+  CHECK(world.keeper.of("a").start_s == 0.75);
+  CHECK(world.keeper.of("b").start_s == 2.75);
+  // Plans at 0.5, 1.5, ...: a has a GPU from 1 on, b wants two and waits; c, of 1 s, is short enough for the plan at 1.5.
+  World other = pool(2);
+  Slurm planning({.backfill = true, .backfill_interval_s = 1, .backfill_phase_s = 0.5, .resolution_s = 1, .precision_s = 0});
+  Job c = rigid("c", 1.25, 1, 1);
+  c.walltime_s = 1;
+  Job a = rigid("a", 0.25, 1, 9);
+  a.walltime_s = 9;
+  other.run({a, rigid("b", 1.1, 2, 1), c}, planning);
+  CHECK(other.keeper.of("a").start_s == 0.5);
+  CHECK(other.keeper.of("c").start_s == 1.5);
+}
+
 TEST_CASE("slurm: who overtakes must let go of what is reserved, on the devices that are reserved", "[slurm]") {
   // 4 GPUs, by number. a has 0 1 until 100, b 2 until 10 by its limit, and 3 is free. c wants 2: 2 and 3 from 10 on. d (1 GPU)
   // would run until 9 and starts on 3; e would until 12 and does not, though it starts at 10 + 5 = 15, when c is done.
@@ -77,6 +96,16 @@ TEST_CASE("slurm: who overtakes must let go of what is reserved, on the devices 
   CHECK(world.keeper.of("c").start_s == 10);
   CHECK(world.keeper.of("d").start_s == 2);
   CHECK(world.keeper.of("e").start_s == 15);
+}
+
+TEST_CASE("slurm: who would end just when a reservation begins does not start before it", "[slurm]") {
+  // As above: c wants 2 and 3 from 10 on. d (1 GPU) would run on 3 from 2 until 10, and starts when c is done, at 15.
+  World world = pool(4);
+  Slurm queue({.backfill = true, .backfill_interval_s = 1, .resolution_s = 1, .precision_s = 0});
+  world.run({limited(rigid("a", 0, 2, 100), 100), limited(rigid("b", 0, 1, 10), 10), limited(rigid("c", 1, 2, 5), 5),
+             limited(rigid("d", 2, 1, 7), 8)},
+            queue);
+  CHECK(world.keeper.of("d").start_s == 15);
 }
 
 TEST_CASE("slurm: ends that lie together are expected together, so that a reservation may be late", "[slurm]") {
@@ -91,6 +120,18 @@ TEST_CASE("slurm: ends that lie together are expected together, so that a reserv
               queue);
     CHECK(world.keeper.of("d").start_s == (precision_s == 0 ? 25 : 2));
   }
+}
+
+TEST_CASE("slurm: the interval in which ends lie together doubles until it reaches the next end", "[slurm]") {
+  // 4 GPUs: 0 is free, a has 1 until 10, b 2 until 200, c 3 until 250. d wants 3. Ends up to 60 are a's, which do not suffice; up
+  // to 90 and 150 there is none; up to 30 + 240 there are b's and c's, so that d is planned at 250, not at 200. e, on 0 from 2
+  // until 232 by its limit, starts at once.
+  World world = pool(4);
+  Slurm queue({.backfill = true, .backfill_interval_s = 1, .resolution_s = 1, .precision_s = 30});
+  world.run({limited(rigid("a", 0, 1, 10), 10), limited(rigid("b", 0, 1, 200), 200), limited(rigid("c", 0, 1, 250), 250),
+             limited(rigid("d", 1, 3, 5), 5), limited(rigid("e", 2, 1, 3), 230)},
+            queue);
+  CHECK(world.keeper.of("e").start_s == 2);
 }
 
 TEST_CASE("slurm: smaller tiers give way, those of the fewest devices first, and come back after a delay", "[slurm]") {

@@ -283,4 +283,20 @@ TEST_CASE("who may stop rigid jobs for nothing is told once, unless the scenario
   CHECK(warnings(both, "", R"({ "model": "resnet18", "dataset": "cifar10", "epochs": 2 })").empty());
   CHECK(load_scenario(folder.write("s.json", scenario_with(R"("switching": { "rigid_jobs": true })")), {})
             ->costs.rigid_jobs_switch);
+  CHECK(warnings(both, R"("switching": { "preset": "lucid" })").empty());
+}
+
+TEST_CASE("switching has presets of published schedulers, and what stands beside them counts more") {
+  const TemporaryFolder folder;
+  const auto costs = [&](const std::string& switching) {
+    return load_scenario(folder.write("s.json", scenario_with("\"switching\": " + switching)), {})->costs;
+  };
+  const rehearse::sim::CostRules tiresias = costs(R"({ "preset": "tiresias" })");
+  CHECK(tiresias.start_s == 62);
+  CHECK(tiresias.checkpoint_s == 0);
+  CHECK(tiresias.rigid_jobs_switch);
+  CHECK(costs(R"({ "preset": "lucid" })").start_s == 40);
+  CHECK(costs(R"({ "preset": "pollux" })").start_s == 30);
+  CHECK(costs(R"({ "checkpoint_s": 7, "preset": "pollux" })").checkpoint_s == 7);
+  CHECK_FALSE(costs(R"({ "preset": "pollux", "rigid_jobs": false })").rigid_jobs_switch);
 }

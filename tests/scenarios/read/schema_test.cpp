@@ -105,6 +105,8 @@ const std::vector<Place> kPlaces{
     {"gavel", "/policies/9/queue"},
     {"goodput", "/policies/10/queue"},
     {"elastic", "/policies/16/queue"},
+    {"matching", "/policies/17/queue"},
+    {"packing", "/policies/18/queue"},
     {"elastic_edf", "/policies/13/queue"},
     {"slurm", "/policies/15/queue"},
     {"elastic_admission", "/policies/14/queue"},
