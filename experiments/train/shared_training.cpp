@@ -133,6 +133,10 @@ class SharedTraining {
 }  // namespace
 
 TrainResult train_staged_shared(Scenario& scenario, const TrainOptions& options) {
+  const policies::NetworkOrigin origin{.kind = SharedAgent::kKind,
+                                       .seed = scenario.seed,
+                                       .command = options.command,
+                                       .version = std::string(sim::program_version())};
   SharedTraining training(scenario);
   const HeldInterrupts interrupts;
   report::RowWriter curve(sim::OutputFile(curve_path(options.out)));
@@ -163,10 +167,7 @@ TrainResult train_staged_shared(Scenario& scenario, const TrainOptions& options)
     kept = training.mean();
   }
   curve.close();
-  write_agent_file(options.out, SharedAgent(kept).state({.kind = SharedAgent::kKind,
-                                                         .seed = scenario.seed,
-                                                         .command = options.command,
-                                                         .version = std::string(sim::program_version())}));
+  write_agent_file(options.out, SharedAgent(kept).state(origin));
   return result;
 }
 
