@@ -13,6 +13,7 @@ namespace {
 constexpr double kReserve = 0.05;            ///< of the time left, that the belief may be wrong about
 constexpr int kMostSlack = 512;              ///< steps that a programme tells apart
 constexpr double kLongestWait_s = 6 * 3600;  ///< then the strategy is asked anew
+constexpr double kShortestWait_s = 60;       ///< what is left after a wait is a twentieth of it: else there is no end of waits
 
 bool is_spot(const sim::Cluster& cluster, sim::PoolId pool) {
   return cluster.pools[static_cast<std::size_t>(pool)].spot.has_value();
@@ -230,7 +231,7 @@ sim::Menu WaitsForPool::configure_again(const ConfigureView& view, std::span<con
   const bool saves = !(here.cost_usd <= std::as_const(wanted.ranked).front().predicted.cost_usd);
   const sim::Group& group = first.groups.front();
   const bool may_pause = view.sight->pool(group.pool).free_devices < group.workers;  // not only with what it holds
-  if (!saves || !may_pause || !(left_s > 0) || held != nullptr) return other;
+  if (!saves || !may_pause || !(left_s > kShortestWait_s) || held != nullptr) return other;
   wanted.pause = {.wait_s = std::min(left_s, kLongestWait_s), .pool = group.pool, .workers = group.workers};
   return wanted;
 }

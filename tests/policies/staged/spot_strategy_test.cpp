@@ -153,6 +153,10 @@ TEST_CASE("a staged strategy that may wait pauses as long as what is free would 
   CHECK(waits.pause.pool == 1);
   CHECK(waits.pause.wait_s == Approx(0.95 * 15000 - 6060));
   CHECK(waits.asks_when_lost);
+  asked.sight.now = 8100;  // 0.95 x 6900 - 6060 = 495 s; then a twentieth of that, which is no wait any more
+  CHECK(asked.menu(strategy).pause.wait_s == Approx(495));
+  asked.sight.now = 8595;
+  CHECK(!asked.menu(strategy).pause.is_set());
   asked.sight.now = 9000;  // 6000 s are left
   CHECK(!asked.menu(strategy).pause.is_set());
   CHECK(first_pool(asked.menu(strategy)) == 0);
