@@ -73,6 +73,8 @@ const std::vector<Heading>& headings() {
          {{"rehearse leaderboard --policy mine.json --seed 20260301", "where a policy of your own stands, in worlds drawn now"}}},
         {"train",
          {{"rehearse train staged-rl scenarios/staged/train-staged-rl.json -o agent.json", "an agent for staged-rl"},
+          {"rehearse train staged-shared scenarios/staged/train-shared.json -o agent.json --iterations 30",
+           "one for jobs that share a cluster"},
           {"rehearse train rl-transfer scenarios/place/train-rl-transfer.json -o placer.json --iterations 100",
            "one that places operations"}}}}},
       {"Plan a training",

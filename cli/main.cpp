@@ -70,7 +70,7 @@ struct Arguments {
 
 void add_train_command(Command app, TrainArguments& arguments) {
   Command train = app.subcommand("train", "train the agent of a strategy on a scenario's jobs, or its graphs to place");
-  train.option("strategy", arguments.strategy, "whose agent").required().choices({"staged-rl", "rl-transfer"});
+  train.option("strategy", arguments.strategy, "whose agent").required().choices({"staged-rl", "staged-shared", "rl-transfer"});
   add_scenario_arguments(train, arguments.scenario);
   train.output("-o,--out", arguments.out, "the agent's file; its learning curve goes beside it, as .csv").required();
   train.option("--resume", arguments.resume, "go on from this agent's file");

@@ -4,6 +4,7 @@
 #include "cli/load.hpp"
 #include "cli/say.hpp"
 #include "experiments/train/agent_training.hpp"
+#include "experiments/train/shared_training.hpp"
 
 namespace rehearse::cli {
 
@@ -14,12 +15,14 @@ int train_command(const TrainArguments& arguments) {
   if (arguments.iterations != TrainArguments().iterations) command += fmt::format(" --iterations {}", arguments.iterations);
   if (!arguments.resume.empty()) command += " --resume " + arguments.resume;
   const bool places = arguments.strategy == "rl-transfer";
-  const scenarios::TrainResult result =
-      (places ? scenarios::train_rl_transfer : scenarios::train_staged_rl)(*scenario, {.out = arguments.out,
-                                                                                       .resume = arguments.resume,
-                                                                                       .iterations = arguments.iterations,
-                                                                                       .command = command,
-                                                                                       .progress = true});
+  const scenarios::TrainOptions options{
+      .out = arguments.out, .resume = arguments.resume, .iterations = arguments.iterations, .command = command, .progress = true};
+  const auto train = [&] {
+    if (places) return scenarios::train_rl_transfer(*scenario, options);
+    if (arguments.strategy == "staged-shared") return scenarios::train_staged_shared(*scenario, options);
+    return scenarios::train_staged_rl(*scenario, options);
+  };
+  const scenarios::TrainResult result = train();
   say("{} of {} iterations; the agent of iteration {} {} {:.2f} % of the untrained one{}\n{}\n", result.iterations,
       arguments.iterations, result.best_iteration, places ? "makes steps that take" : "costs", 100 * result.cost_ratio,
       places ? "'s" : " on the validation jobs", arguments.out);

@@ -7,6 +7,7 @@
 
 #include "experiments/studies/studies.hpp"
 #include "report/statistics.hpp"
+#include "sim/base/random.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/io/csv.hpp"
 
@@ -36,10 +37,16 @@ struct Outcome {
 
 using Outcomes = std::vector<Outcome>;  ///< by point
 
+/// What was said elsewhere of one policy over another: printed beside what is found.
+struct Claim {
+  std::string policy, over;
+  double percent = 0;
+};
+
 class Frontier final : public Study {
  public:
-  Frontier(std::vector<double> accuracy_slack, std::vector<double> deadline_factors)
-      : accuracy_slack_(std::move(accuracy_slack)), deadline_factors_(std::move(deadline_factors)) {}
+  Frontier(std::vector<double> accuracy_slack, std::vector<double> deadline_factors, std::vector<Claim> claims)
+      : accuracy_slack_(std::move(accuracy_slack)), deadline_factors_(std::move(deadline_factors)), claims_(std::move(claims)) {}
 
   StudyResult run(Scenario& scenario, const RunOptions& options, const ResultsFolder& folder) const override {
     const std::vector<sim::Job> workloads = scenario.jobs;
@@ -143,7 +150,7 @@ class Frontier final : public Study {
     return all;
   }
 
-  static void add_tables(const Found& found, const std::string& baseline, StudyResult& result) {
+  void add_tables(const Found& found, const std::string& baseline, StudyResult& result) const {
     report::Table all{.name = "frontier",
                       .title = {},
                       .columns = {{"policy", ""},
@@ -189,6 +196,7 @@ class Frontier final : public Study {
     }
     result.tables.push_back(cost_table(found));
     result.tables.push_back(std::move(summary));
+    if (!claims_.empty()) result.tables.push_back(claims_table(found));
     result.tables.push_back(savings_table(found));
     result.tables.push_back(std::move(all));
   }
@@ -202,6 +210,37 @@ class Frontier final : public Study {
                           .cost_usd = outcomes[i].mean_cost_usd(),
                           .kept = outcomes[i].keeps()});
     return points;
+  }
+
+  /// A row for each claim and job.
+  report::Table claims_table(const Found& found) const {
+    report::Table table{.name = "claims",
+                        .title = "What was claimed, and what is found, where both keep the limits [95 %]",
+                        .columns = {{"policy", "policy"},
+                                    {"over", "over"},
+                                    {"claimed_percent", "claimed, %", "{:.1f}"},
+                                    {"job", "job"},
+                                    {"points", "points", "{:g}"},
+                                    {"largest_percent", "largest, %", "{:.1f}"},
+                                    {"largest_ci95_low", "at least", "{:.1f}"},
+                                    {"median_percent", "median, %", "{:.1f}"},
+                                    {"median_ci95_low", "from", "{:.1f}"},
+                                    {"median_ci95_high", "to", "{:.1f}"}}};
+    const auto index_of = [&](const std::string& policy) {
+      return static_cast<std::size_t>(std::find(found.policies.begin(), found.policies.end(), policy) - found.policies.begin());
+    };
+    for (const Claim& claim : claims_) {
+      const std::size_t policy = index_of(claim.policy), over = index_of(claim.over);
+      if (policy == found.policies.size() || over == found.policies.size()) continue;  // it failed
+      for (std::size_t j = 0; j < found.workloads.size(); ++j) {
+        const PairedSaving saving =
+            paired_saving(points_of(found, found.outcomes[policy], j), points_of(found, found.outcomes[over], j));
+        table.rows.push_back({claim.policy, claim.over, claim.percent, found.workloads[j].name,
+                              static_cast<double>(saving.points), saving.largest_percent, saving.largest_ci95_low,
+                              saving.median_percent, saving.median_ci95_low, saving.median_ci95_high});
+      }
+    }
+    return table;
   }
 
   /// A row for each job and pair of policies, the later one of the list over the earlier.
@@ -284,7 +323,25 @@ class Frontier final : public Study {
   }
 
   const std::vector<double> accuracy_slack_, deadline_factors_;
+  const std::vector<Claim> claims_;
 };
+
+std::vector<Claim> read_claims(sim::ObjectReader& in, const Scenario& scenario, sim::Mistakes& mistakes) {
+  std::vector<Claim> claims;
+  const auto list = in.child("claims");
+  if (!list) return claims;
+  for (const sim::JsonValue value : sim::read_list(*list, mistakes)) {
+    sim::ObjectReader claim_in(value, mistakes);
+    Claim claim{.policy = claim_in.text("policy"), .over = claim_in.text("over")};
+    claim.percent = claim_in.number("percent", sim::between(-1000, 100));
+    claim_in.finish();
+    for (const std::string& name : {claim.policy, claim.over})
+      if (std::none_of(scenario.policies.begin(), scenario.policies.end(), [&](const auto& spec) { return spec.name == name; }))
+        value.refuse("\"policy\" and \"over\" among the scenario's policies", mistakes);
+    claims.push_back(std::move(claim));
+  }
+  return claims;
+}
 
 }  // namespace
 
@@ -304,9 +361,20 @@ PairedSaving paired_saving(std::span<const FrontierPoint> points, std::span<cons
   std::vector<double> savings;
   for (std::size_t i = 0; i < points.size(); ++i)
     if (points[i].kept && others[i].kept) savings.push_back(100 * (1 - points[i].cost_usd / others[i].cost_usd));
+  constexpr int kDraws = 1000;
+  std::vector<double> largest, medians, drawn(savings.size());
+  sim::Random random(sim::stream_key(0, savings.size(), "bootstrap", "frontier"));
+  for (int draw = 0; draw < kDraws && !savings.empty(); ++draw) {
+    for (double& saving : drawn) saving = savings[random.below(savings.size())];
+    largest.push_back(report::quantile(drawn, 1));
+    medians.push_back(report::quantile(drawn, 0.5));
+  }
   return {.points = static_cast<int>(savings.size()),
           .largest_percent = report::quantile(savings, 1),
-          .median_percent = report::quantile(savings, 0.5)};
+          .median_percent = report::quantile(savings, 0.5),
+          .largest_ci95_low = report::quantile(largest, 0.05),
+          .median_ci95_low = report::quantile(medians, 0.025),
+          .median_ci95_high = report::quantile(medians, 0.975)};
 }
 
 std::unique_ptr<StudyParameters> read_frontier(sim::ObjectReader& in, const Paths&, Scenario& scenario, sim::Mistakes& mistakes) {
@@ -314,7 +382,8 @@ std::unique_ptr<StudyParameters> read_frontier(sim::ObjectReader& in, const Path
   std::vector<double> factors = read_numbers(in, "deadline_factors", sim::between(1e-3, 1e3), powers_of_two(-3, 3), mistakes);
   std::sort(factors.begin(), factors.end());
   require_listed_jobs_with_floors(in, scenario, mistakes);
-  return std::make_unique<Frontier>(std::move(slack), std::move(factors));
+  std::vector<Claim> claims = read_claims(in, scenario, mistakes);
+  return std::make_unique<Frontier>(std::move(slack), std::move(factors), std::move(claims));
 }
 
 }  // namespace rehearse::scenarios

@@ -54,8 +54,9 @@ std::vector<bool> efficient(std::span<const FrontierPoint> points);
 
 /// What one policy saves over another, point by point, where both keep the limits.
 struct PairedSaving {
-  int points = 0;                                  ///< that both keep
-  double largest_percent = 0, median_percent = 0;  ///< NaN without points
+  int points = 0;                                                          ///< that both keep
+  double largest_percent = 0, median_percent = 0;                          ///< NaN without points
+  double largest_ci95_low = 0, median_ci95_low = 0, median_ci95_high = 0;  ///< percentile bootstrap over points, likewise
 };
 /// 100 (1 - cost / other cost). As many points as `others`, in the same order.
 PairedSaving paired_saving(std::span<const FrontierPoint> points, std::span<const FrontierPoint> others);

@@ -82,8 +82,6 @@ TrainResult train_staged_rl(const Scenario& scenario, const TrainOptions& option
   return result;
 }
 
-namespace {}  // namespace
-
 TrainResult train_rl_transfer(const Scenario& scenario, const TrainOptions& options) {
   const std::vector<NamedCase> cases = placement_cases(scenario);
   policies::TransferSetup setup{.cases = {}, .seed = scenario.seed, .iterations = options.iterations};

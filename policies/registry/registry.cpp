@@ -12,8 +12,10 @@
 #include "policies/learn/isotonic_learner.hpp"
 #include "policies/learn/nearest_run.hpp"
 #include "policies/learn/parametric.hpp"
+#include "policies/staged/spot_strategy.hpp"
 #include "policies/staged/staged_mpc.hpp"
 #include "policies/staged/staged_rl.hpp"
+#include "policies/staged/staged_shared.hpp"
 #include "policies/staged/staged_yardsticks.hpp"
 #include "policies/threads/planner.hpp"
 #include "policies/threads/recommended.hpp"
@@ -284,6 +286,7 @@ ConfigureEntry oracle_entry() {
 constexpr const char* kPastRuns = "past_runs";
 constexpr const char* kMissChance = "miss_chance";
 constexpr const char* kLearnErrors = "learn_errors";
+constexpr const char* kWaits = "waits";
 
 ParameterDeclaration past_runs_parameter() {
   return {.name = kPastRuns, .fallback = true, .help = "correct the belief by past runs before a job's first stage"};
@@ -291,6 +294,15 @@ ParameterDeclaration past_runs_parameter() {
 
 ParameterDeclaration learn_errors_parameter() {
   return {.name = kLearnErrors, .fallback = false, .help = "believe in errors as large as past runs have shown them"};
+}
+
+ParameterDeclaration waits_parameter() {
+  return {.name = kWaits, .fallback = false, .help = "may pause for devices that are not free, and is asked when nodes are lost"};
+}
+
+std::unique_ptr<Configure> that_may_wait(std::unique_ptr<Configure> strategy, const Parameters& p) {
+  if (!p.flag(kWaits)) return strategy;
+  return std::make_unique<WaitsForPool>(std::move(strategy));
 }
 
 Priors priors(const Parameters& p) { return Priors(p.flag(kPastRuns), p.number(kPriorFactor), p.flag(kLearnErrors)); }
@@ -307,9 +319,10 @@ ConfigureEntry staged_mpc_entry() {
   ConfigureEntry entry =
       configure_entry("staged-mpc", "plans all stages to come anew at each, on the belief as measurements have corrected it",
                       [](const Parameters& p) -> std::unique_ptr<Configure> {
-                        return std::make_unique<StagedMpc>(p.number("reserve"), priors(p));
+                        return that_may_wait(std::make_unique<StagedMpc>(p.number("reserve"), priors(p)), p);
                       });
-  entry.parameters = {reserve_parameter(0.1), past_runs_parameter(), prior_factor_parameter(), learn_errors_parameter()};
+  entry.parameters = {reserve_parameter(0.1), past_runs_parameter(), prior_factor_parameter(), learn_errors_parameter(),
+                      waits_parameter()};
   entry.uses_history = true;
   return entry;
 }
@@ -345,11 +358,51 @@ ConfigureEntry staged_rl_entry() {
        .help = "that a plan ends too late, by what is left unknown of the job; 0: a tenth of the time is kept",
        .low = 0,
        .high = 0.49});
+  entry.parameters.push_back(waits_parameter());
   entry.uses_history = true;
   entry.make_agent = [](const Parameters& p, const NetworkState* network) -> std::unique_ptr<Configure> {
-    return std::make_unique<StagedRl>(network, priors(p), p.number(kMissChance));
+    return that_may_wait(std::make_unique<StagedRl>(network, priors(p), p.number(kMissChance)), p);
   };
   entry.blueprint = StagedAgent::blueprint;
+  return entry;
+}
+
+ConfigureEntry staged_shared_entry() {
+  ConfigureEntry entry = configure_entry(
+      "staged-shared", "each stage the outlook's plan, moved by what waits and what is free as whole replays have taught",
+      nullptr);
+  entry.parameters = {{.name = "agent", .fallback = std::string(), .help = "file of a trained agent; none: the one that ships"},
+                      {.name = "residual", .fallback = true, .help = "off: the outlook's plan as it is"},
+                      {.name = "load", .fallback = true, .help = "off: as if nothing waited and all were free"},
+                      past_runs_parameter(),
+                      prior_factor_parameter(),
+                      learn_errors_parameter()};
+  entry.uses_history = true;
+  entry.make_agent = [](const Parameters& p, const NetworkState* network) -> std::unique_ptr<Configure> {
+    const bool is_trained = network != nullptr && p.flag("residual");
+    return std::make_unique<StagedShared>(is_trained ? SharedAgent(*network) : SharedAgent(), priors(p), p.flag("load"));
+  };
+  entry.blueprint = SharedAgent::blueprint;
+  return entry;
+}
+
+/// A rule or programme for spot nodes, with the pools of the scenario as its zones.
+template <SpotRule rule>
+ConfigureEntry spot_entry(std::string name, std::string help) {
+  ConfigureEntry entry = configure_entry(std::move(name), std::move(help), [](const Parameters& p) -> std::unique_ptr<Configure> {
+    SpotStrategyOptions options{.rule = rule, .step_s = 60 * p.number("step_min")};
+    if constexpr (rule == SpotRule::mean || rule == SpotRule::programme)
+      options.up_s = 3600 * p.number("up_h"), options.down_s = 3600 * p.number("down_h");
+    return std::make_unique<SpotStrategy>(options);
+  });
+  entry.parameters = {{.name = "step_min", .fallback = 10.0, .help = "minutes in which it counts", .low = 0.1, .high = 1440}};
+  if constexpr (rule == SpotRule::mean || rule == SpotRule::programme) {
+    const auto hours = [&](const char* of, double fallback, const char* what) {
+      entry.parameters.push_back({.name = of, .fallback = fallback, .help = what, .low = 0.01, .high = 1e5});
+    };
+    hours("up_h", 4, "mean hours for which a spot node is there, of pools that do not announce them");
+    hours("down_h", 2, "mean hours for which it is away, likewise");
+  }
   return entry;
 }
 
@@ -386,6 +439,14 @@ const std::vector<ConfigureEntry>& configure_strategies() {
           configure_entry("staged-random", "a yardstick: each stage any feasible configuration", make_configure<StagedRandom>)),
       staged_mpc_entry(),
       staged_rl_entry(),
+      staged_shared_entry(),
+      spot_entry<SpotRule::uniform_progress>(
+          "uniform-progress", "a peer: on spot nodes, on demand when behind an even pace (Wu et al., NSDI 2024, section 4.3)"),
+      spot_entry<SpotRule::greedy>("spot-greedy",
+                                   "a peer: spot nodes when they are there, on demand at last (Wu et al., NSDI 2024)"),
+      spot_entry<SpotRule::mean>("spot-mpc", "on spot nodes, planned anew as if each run to come took the mean"),
+      spot_entry<SpotRule::programme>("staged-sdp",
+                                      "on spot nodes, the stochastic programme of the mean times that pools announce"),
       staged_oracle_entry(),
   };
   return entries;

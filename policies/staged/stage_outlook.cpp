@@ -288,7 +288,16 @@ class Looker {
 
   std::vector<int> offered() const {
     std::vector<int> all = efficient_;
-    if (held_ >= 0 && std::find(all.begin(), all.end(), held_) == all.end()) all.push_back(held_);
+    const auto add = [&](int c) {
+      if (std::find(all.begin(), all.end(), c) == all.end()) all.push_back(c);
+    };
+    if (held_ >= 0) add(held_);
+    if (!in_.offers_held_devices || from_.held == nullptr || from_.held->groups.size() != 1) return all;
+    const sim::Group& held = from_.held->groups.front();
+    for (std::size_t c = 0; c < table_.candidates().size(); ++c) {
+      const StageTable::Candidate& of = table_.candidates()[c];
+      if (of.training_class >= 0 && of.pool == held.pool && of.workers == held.workers) add(static_cast<int>(c));
+    }
     return all;
   }
 

@@ -71,8 +71,9 @@ struct OutlookRequest {
   double reserve = 0;
   /// More than 0: instead exp(-deviations x spread) of its time is planned with, by what is known of it (`StageReserve`).
   double deviations = 0;
-  const Prior* known = nullptr;     ///< corrected by the stages seen
-  double evaluation_deviation = 0;  ///< near the target
+  bool offers_held_devices = false;  ///< every batch on the devices held is an option, also where others are cheaper and faster
+  const Prior* known = nullptr;      ///< corrected by the stages seen
+  double evaluation_deviation = 0;   ///< near the target
 };
 
 /// The standard deviation of the logarithm of the training time that is left with one pool and batch.

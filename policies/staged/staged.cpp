@@ -27,7 +27,7 @@ sim::Standing standing_after(const sim::Job& job, std::span<const sim::Configura
   standing.time_s = last.elapsed_s;
   standing.cost_usd = last.cost_usd;
   const auto held = std::find(candidates.begin(), candidates.end(), last.configuration);
-  standing.held = held != candidates.end() ? &*held : &last.configuration;
+  if (!last.let_go) standing.held = held != candidates.end() ? &*held : &last.configuration;
   runner.has_rented(seen, standing.paid);
   return standing;
 }

@@ -11,8 +11,6 @@ namespace rehearse::policies {
 
 namespace {
 
-constexpr double kReserve = 0.1;  ///< of training time, that the belief may be wrong about
-
 double cap_of(const ConfigureView& view, const workloads::Belief& belief) {
   const double budget = view.job.stop == sim::Stop::budget ? budget_epochs(view) : sim::kUnset;
   return sim::epoch_cap(view.job, budget, *belief.models().convergence);
@@ -45,8 +43,9 @@ AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::S
                   .from = &decision.from,
                   .revision = &revision,
                   .epoch_cap = cap_of(view, basis.belief),
-                  .reserve = kReserve,
+                  .reserve = basis.reserve,
                   .deviations = basis.deviations,
+                  .offers_held_devices = basis.offers_held_devices,
                   .known = &known,
                   .evaluation_deviation =
                       view.job.has_target() ? revised.evaluation_deviation(*view.job.profile, view.job.target_accuracy) : 0});
@@ -71,7 +70,7 @@ StagedRl::StagedRl(const NetworkState* network, Priors priors, double miss_chanc
   if (network != nullptr) agent_.load_from(*network);
 }
 
-const StageTable& StagedRl::table_of(const ConfigureView& view, const workloads::Belief& belief) {
+const StageTable& StageTables::of(const ConfigureView& view, const workloads::Belief& belief) {
   std::unique_ptr<StageTable>& table = tables_[view.job.profile->index];
   if (table == nullptr || table->configurations() != view.candidates)
     table =
@@ -86,7 +85,7 @@ sim::Menu StagedRl::configure(const ConfigureView& view, const workloads::Belief
 sim::Menu StagedRl::configure_again(const ConfigureView& view, std::span<const sim::StageSeen> seen,
                                     const workloads::Belief& belief) {
   if (view.job.work != sim::Work::train || view.candidates.empty()) return believed_menu(view);
-  const StageTable& table = table_of(view, belief);
+  const StageTable& table = tables_.of(view, belief);
   const std::vector<double> all_ends = stage_ends(view.job, view.manual, view.stage_rules, view.believed->stages());
   const AgentDecision decision = prepare_decision(view, seen, {belief, table, all_ends, priors_.of(view, belief), deviations_});
   if (decision.outlook.options.empty()) return believed_menu(view);

@@ -23,13 +23,24 @@ struct AgentBasis {
   const StageTable& table;
   std::span<const double> ends;  ///< of all stages but the last
   const Prior& prior;
-  /// That the time left is kept free for, of what is left unknown; 0: a tenth of the training time, whatever is known.
+  /// That the time left is kept free for, of what is left unknown; 0: `reserve` of the training time, whatever is known.
   double deviations = 0;
+  double reserve = 0.1;
+  bool offers_held_devices = false;  ///< as OutlookRequest has it
 };
 
 /// What the agent is asked: the prior corrected by the stages seen (`revise`), the outlook, its features. No options when nothing
 /// fits.
 AgentDecision prepare_decision(const ConfigureView& view, std::span<const sim::StageSeen> seen, const AgentBasis& basis);
+
+/// The candidates of each profile, tabulated once; anew when they change.
+class StageTables {
+ public:
+  const StageTable& of(const ConfigureView& view, const workloads::Belief& belief);
+
+ private:
+  std::map<int, std::unique_ptr<StageTable>> tables_;  ///< by profile
+};
 
 class StagedRl final : public Configure {
  public:
@@ -41,13 +52,11 @@ class StagedRl final : public Configure {
                             const workloads::Belief& belief) override;
 
  private:
-  const StageTable& table_of(const ConfigureView& view, const workloads::Belief& belief);
-
   StagedAgent agent_;
   Tape tape_;
   Priors priors_;
   const double deviations_;
-  std::map<int, std::unique_ptr<StageTable>> tables_;  ///< by profile; made anew when the candidates change
+  StageTables tables_;
 };
 
 }  // namespace rehearse::policies

@@ -155,6 +155,9 @@ struct Menu {
   std::string remedy;
   double wait_s = 0;  ///< of an arriving job, before it queues: so long is measured for it, outside of the queue
   Pause pause;        ///< instead of going on; at the end of a stage a checkpoint is written first
+  /// Of a job that loses its devices before its stage ends, by a node that goes or by the queue: `configure` is asked before it
+  /// queues again.
+  bool asks_when_lost = false;
 };
 
 /// The answer of `place`, for one node: replicas = all its workers (data-parallel), or one model-parallel replica.

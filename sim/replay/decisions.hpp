@@ -32,6 +32,7 @@ struct StageSeen {
   double elapsed_s = 0;         ///< since the job was submitted
   double cost_usd = 0;          ///< of the job so far
   int divergences = 0;
+  bool let_go = false;  ///< the job holds nothing any more: it has paused, or lost its devices
 };
 
 /// What a whole run has shown that nobody interrupted: measured, with the world's noise.

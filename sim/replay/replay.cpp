@@ -152,7 +152,7 @@ void ReplayRun::admit(JobSlot slot, double now_s) {
     const double date_s = on_date_grid(queued.job.submit_s + queued.job.deadline_s);
     live.deadline = events_.push({date_s, EventClass::timer, subject_of(slot, JobTimer::deadline)});
   }
-  const bool waits = live.pauses == 0 && (!queued.job.after.empty() || queued.menu.wait_s > 0);
+  const bool waits = live.pauses == 0 && live.stages == 0 && (!queued.job.after.empty() || queued.menu.wait_s > 0);
   if (waits)
     hold_back(slot, now_s);
   else if (queued.menu.pause.is_set())

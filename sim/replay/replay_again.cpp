@@ -174,6 +174,25 @@ void ReplayRun::end_pause(JobSlot slot, double now_s) {
   std::erase(paused_, slot);
   std::erase(ended_, slot);
   tell(now_s, JobEvent::resumed, slot);
+  ask_without_devices(slot, now_s);
+}
+
+/// A job that has lost its devices.
+void ReplayRun::come_back(JobSlot slot, double now_s) {
+  LiveJob& live = live_[slot];
+  if (!jobs_[slot].menu.asks_when_lost) {
+    enqueue(slot, now_s);
+    return;
+  }
+  live.state = JobState::held;
+  live.entry = -1;
+  live.pause_since_s = now_s;
+  ask_without_devices(slot, now_s);
+}
+
+/// Outside of the queue: the job queues with what is answered, or pauses.
+void ReplayRun::ask_without_devices(JobSlot slot, double now_s) {
+  LiveJob& live = live_[slot];
   const Job& job = jobs_[slot].job;
   if (live.seen.empty()) {
     make_menu(slot, now_s);
@@ -181,6 +200,7 @@ void ReplayRun::end_pause(JobSlot slot, double now_s) {
     return;
   }
   live.seen.back().elapsed_s = now_s - job.submit_s;  // waiting counts
+  live.seen.back().let_go = true;
   Menu menu;
   ask_policy("configure", &job, now_s, [&] {
     setup_.policy.configure->look(*this);

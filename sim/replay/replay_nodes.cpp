@@ -115,7 +115,7 @@ void ReplayRun::interrupt(JobSlot slot, double now_s) {
   if (live.restarts > setup_.nodes.max_restarts)
     end_job(slot, FailureReason::node_failure, now_s);
   else
-    enqueue(slot, now_s);
+    come_back(slot, now_s);
 }
 
 /// Maintenance begins on a node of the job.
@@ -129,7 +129,7 @@ void ReplayRun::evict(JobSlot slot, double now_s) {
     live.gives_way = true;
     tell(now_s, JobEvent::preempted, slot);
     end_stage(slot, {}, true, now_s);
-    enqueue(slot, now_s);
+    come_back(slot, now_s);
   }
 }
 

@@ -203,6 +203,8 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   void check_pause(const Pause& pause) const;
   void pause(JobSlot slot, double now_s);
   void end_pause(JobSlot slot, double now_s);
+  void come_back(JobSlot slot, double now_s);
+  void ask_without_devices(JobSlot slot, double now_s);
   void wake_paused(double now_s);
   void admit(JobSlot slot, double now_s);
   void on_phase_end(JobSlot slot, double now_s);

@@ -282,8 +282,11 @@ void ReplayRun::end_checkpoint(JobSlot slot, double now_s) {
     return;
   }
   const int resize_to = live.resize_to;
+  if (resize_to < 0) {
+    come_back(slot, now_s);
+    return;
+  }
   enqueue(slot, now_s);
-  if (resize_to < 0) return;
   // Starts again at once where its new shape is free; otherwise it waits in the queue like any other.
   if (!is_free(entry_of(slot, resize_to).configuration, {}, live.shares)) return;
   queued_.pop_back();

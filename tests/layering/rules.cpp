@@ -44,8 +44,9 @@ const std::vector<Row> kRows = {
     {"policies/place/rl", {"policies/place/methods", "policies/learn/nn"}},
     {"policies/threads", {"sim/replay", "workloads/steps"}},
     {"policies/queue", {"policies", "sim/replay"}},
-    {"policies/staged", {"policies/configure", "policies/place", "policies/threads", "policies/learn/nn"}},
     {"policies/staged/spot", {"sim/base"}},
+    {"policies/staged",
+     {"policies/configure", "policies/place", "policies/threads", "policies/learn/nn", "policies/staged/spot"}},
     {"policies/registry", {"policies/staged", "policies/place/rl", "policies/queue"}},
     {"policies/search", {"policies/registry"}},
 

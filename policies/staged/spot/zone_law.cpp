@@ -77,24 +77,14 @@ int ZoneClasses::rough_of(int of_class) const {
   return 2 * up + (age_bin > bin_of(ages, rough_age) ? 1 : 0);
 }
 
-ZoneLaw ZoneLaw::fit(const ZoneClasses& classes, std::span<const std::vector<std::uint8_t>> series, bool learns, double behind) {
-  ZoneLaw law{.classes = classes};
-  double up = 0, down = 0, revocations = 0, arrivals = 0;
-  for (const std::vector<std::uint8_t>& one : series) {
-    for (std::size_t t = 1; t < one.size(); ++t) {
-      ++(one[t - 1] != 0 ? up : down);
-      if (one[t - 1] != one[t]) ++(one[t] != 0 ? arrivals : revocations);
-    }
-  }
-  if (revocations == 0 || arrivals == 0)
-    throw sim::InputError(sim::Mistake{.expected = "availability that changes, both ways", .found = "series that do not"});
-  law.goes_down = revocations / up;
-  law.comes_up = arrivals / down;
+namespace {
 
-  Counted counted(classes);
-  if (learns)
-    for (const std::vector<std::uint8_t>& one : series)
-      if (!one.empty()) counted.add(classes, one);
+struct FirstOrder {
+  double goes_down = 0, comes_up = 0;
+};
+
+ZoneLaw law_of(const ZoneClasses& classes, const FirstOrder& rates, Counted counted, double behind) {
+  ZoneLaw law{.classes = classes, .goes_down = rates.goes_down, .comes_up = rates.comes_up};
   const int fresh_up = classes.of({.is_up = true, .age = 0}), fresh_down = classes.of({.is_up = false, .age = 0});
   const auto put_behind = [&](bool is_up, int itself, int other, Counts& counts) {
     const double leaves = is_up ? law.goes_down : law.comes_up;
@@ -121,6 +111,30 @@ ZoneLaw ZoneLaw::fit(const ZoneClasses& classes, std::span<const std::vector<std
   if (counted.fresh.empty()) counted.fresh[fresh_up] = 1;
   law.fresh = shares(counted.fresh);
   return law;
+}
+
+}  // namespace
+
+ZoneLaw ZoneLaw::fit(const ZoneClasses& classes, std::span<const std::vector<std::uint8_t>> series, bool learns, double behind) {
+  double up = 0, down = 0, revocations = 0, arrivals = 0;
+  for (const std::vector<std::uint8_t>& one : series) {
+    for (std::size_t t = 1; t < one.size(); ++t) {
+      ++(one[t - 1] != 0 ? up : down);
+      if (one[t - 1] != one[t]) ++(one[t] != 0 ? arrivals : revocations);
+    }
+  }
+  if (revocations == 0 || arrivals == 0)
+    throw sim::InputError(sim::Mistake{.expected = "availability that changes, both ways", .found = "series that do not"});
+  Counted counted(classes);
+  if (learns)
+    for (const std::vector<std::uint8_t>& one : series)
+      if (!one.empty()) counted.add(classes, one);
+  return law_of(classes, {.goes_down = revocations / up, .comes_up = arrivals / down}, std::move(counted), behind);
+}
+
+ZoneLaw ZoneLaw::of_rates(double goes_down, double comes_up) {
+  constexpr double kAlone = 1;  // nothing was counted
+  return law_of({}, {goes_down, comes_up}, Counted({}), kAlone);
 }
 
 ZonesLaw::ZonesLaw(const ZoneLaw& zone, int zones) : zone_(zone) {

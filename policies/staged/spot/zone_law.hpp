@@ -48,6 +48,8 @@ struct ZoneLaw {
   /// that the first-order chain is worth. `learns` false: that chain alone.
   static ZoneLaw fit(const ZoneClasses& classes, std::span<const std::vector<std::uint8_t>> series, bool learns = true,
                      double behind = 20);
+  /// The first-order chain of these rates a step, in (0, 1].
+  static ZoneLaw of_rates(double goes_down, double comes_up);
 };
 
 /// The chain of several zones of one law, independent of each other. Of one zone, the one the job runs in or would go to, the

@@ -8,6 +8,7 @@
 #include "policies/staged/agent_training.hpp"
 #include "policies/staged/environment.hpp"
 #include "policies/staged/staged_rl.hpp"
+#include "policies/staged/staged_shared.hpp"
 #include "sim/replay/replay.hpp"
 #include "tests/policies/configure/strategies.hpp"
 #include "tests/policies/staged/last_job.hpp"
@@ -251,6 +252,72 @@ TEST_CASE("the mask leaves what can still end in time, else the soonest") {
     policies::Tape tape(agent.parameters());
     RC_ASSERT(inputs.mask[static_cast<std::size_t>(agent.best(tape, inputs))] == 0);
   });
+}
+
+TEST_CASE("the levers of jobs that share a cluster, by hand") {
+  // Two nodes of four V100s. The held worker costs 2.00 and takes 800 s, four cost 2.10 and take 250 s.
+  Setting s;
+  const policies::StageTable table = s.table();
+  const sim::Standing from{.held = &s.candidates[0]};
+  Outlook outlook;
+  outlook.options.push_back({.candidate = 0, .keeps = true, .kept_s = 800, .plan_usd = 2.0, .safe_usd = 2.0});
+  outlook.options.push_back({.candidate = 1, .kept_s = 250, .plan_usd = 2.1, .safe_usd = 2.1});
+  const std::vector<double> mask{0, 0};
+  const auto best = [&](const policies::SharedLevers& levers, std::vector<char> free = {1, 1}) {
+    return policies::best_shared(outlook, table, from, levers, mask, free, s.real.cluster);
+  };
+  CHECK(best({}) == 0);
+  // log(2.1 / 2.0) = 0.0488; log(800 / 250) = 1.163: hurry counts from 0.042 on.
+  CHECK(best({.hurry = 0.041}) == 0);
+  CHECK(best({.hurry = 0.043}) == 1);
+  CHECK(best({.hurry = 0.043}, {1, 0}) == 0);
+  // Four of eight workers are 0.375 of the pool more than one.
+  CHECK(best({.hurry = 0.1, .narrow = 0.17}) == 1);
+  CHECK(best({.hurry = 0.1, .narrow = 0.19}) == 0);
+  CHECK(best({.hold = 0.06, .hurry = 0.1}) == 1);
+  CHECK(best({.hold = 0.06, .hurry = 0.1}, {0, 1}) == 1);
+  CHECK(best({.hold = 0.06, .hurry = 0.1}, {0, 0}) == -1);
+  CHECK(best({.hold = 0.08, .hurry = 0.1}) == 0);
+  // A plan that is not safe comes after all that are, unless it is e times cheaper.
+  outlook.options[0].safe_usd = sim::kNever;
+  CHECK(best({}) == 1);
+  outlook.options[0].plan_usd = 0.7;
+  CHECK(best({}) == 0);
+
+  policies::SharedAgent::Weights weights{};
+  weights[0 * policies::kSharedSights + 0] = 0.5;  // hold
+  weights[1 * policies::kSharedSights + 1] = 2;    // hurry with tightness
+  weights[3 * policies::kSharedSights + 2] = -1;   // offer with the queue
+  const policies::SharedLevers levers = policies::SharedAgent(weights).levers({1, 0.5, 0.25, 1});
+  CHECK(levers.hold == 0.5);
+  CHECK(levers.hurry == 1);
+  CHECK(levers.offer == -0.25);
+  CHECK(levers.reserve == 0);
+  const policies::SharedAgent again(policies::SharedAgent(weights).state({.kind = policies::SharedAgent::kKind}));
+  CHECK(again.weights() == weights);
+}
+
+TEST_CASE("every batch on the devices held is an option where that is asked for") {
+  // Two K80s of a dear pool are held: V100s beat them in money and time with either batch.
+  Setting s{.real{tests::real_cluster({{"fast", "v100", 2, 4, 12.24}, {"dear", "k80", 1, 4, 50}}), {{"resnet18", "cifar10"}}}};
+  s.candidates = {configuration(0, 2, 64), configuration(0, 2, 128), configuration(1, 2, 64), configuration(1, 2, 128)};
+  const policies::StageTable table = s.table();
+  const sim::Standing from{.stages = 1, .held = &s.candidates[2]};
+  const workloads::Revision none;
+  const auto offered = [&](bool held_devices) {
+    const Outlook outlook = policies::look_ahead({.job = &s.job,
+                                                  .table = &table,
+                                                  .costs = &s.costs,
+                                                  .from = &from,
+                                                  .revision = &none,
+                                                  .epoch_cap = 20,
+                                                  .offers_held_devices = held_devices});
+    return std::count_if(outlook.options.begin(), outlook.options.end(), [&](const StageOption& o) {
+      return s.candidates[static_cast<std::size_t>(o.candidate)].groups.front().pool == 1;
+    });
+  };
+  CHECK(offered(true) == 2);
+  CHECK(offered(false) == 1);
 }
 
 TEST_CASE("an episode of the strategy costs what the replay charges, to 1e-9") {

@@ -1,11 +1,13 @@
 // The agents that scenarios name: read with the scenario, refused with their place.
 #include <catch2/catch.hpp>
 
-#include "policies/staged/staged_agent.hpp"
-#include "scenarios/read/agent_file.hpp"
-#include "experiments/train/agent_training.hpp"
-#include "scenarios/read/embedded.hpp"
 #include "experiments/load.hpp"
+#include "experiments/train/agent_training.hpp"
+#include "experiments/train/shared_training.hpp"
+#include "policies/staged/staged_agent.hpp"
+#include "policies/staged/staged_shared.hpp"
+#include "scenarios/read/agent_file.hpp"
+#include "scenarios/read/embedded.hpp"
 #include "tests/scenarios/loading.hpp"
 
 using namespace rehearse;
@@ -79,4 +81,26 @@ TEST_CASE("training leaves an agent and its curve; the same seed the same bytes;
   const std::string first = trained("a", "");
   CHECK(first == trained("b", ""));
   CHECK(trained("c", folder.path() + "/agent.json") != first);
+}
+
+TEST_CASE("the agent of jobs that share a cluster ships, and the same seed trains the same bytes") {
+  const auto shipped_shared = scenarios::embedded_file(scenarios::agent_of("staged-shared"));
+  const policies::NetworkState state =
+      scenarios::parse_agent(std::string(shipped_shared), "shipped", policies::SharedAgent::blueprint());
+  CHECK(state.origin.command.starts_with("rehearse train staged-shared scenarios/staged/train-shared.json"));
+
+  const TemporaryFolder folder;
+  const std::string rl = R"({ "name": "rl", "configure": { "name": "staged-rl", "agent": "agent.json" } })";
+  const std::string text = with(kScenario, rl, R"({ "name": "shared", "configure": "staged-shared", "queue": "goodput" })");
+  const auto scenario = scenarios::load_scenario(folder.write("s.json", text), {});
+  const auto trained = [&](scenarios::Scenario& on, const std::string& name) {
+    const std::string out = folder.path() + "/" + name + ".json";
+    const scenarios::TrainResult result = scenarios::train_staged_shared(on, {.out = out, .iterations = 1, .command = "train"});
+    CHECK(result.iterations == 1);
+    CHECK(result.cost_ratio <= 1);
+    return scenarios::agent_text(scenarios::read_agent_file(out, policies::SharedAgent::blueprint()));
+  };
+  CHECK(trained(*scenario, "a") == trained(*scenario, "b"));
+  const auto other = scenarios::load_scenario(folder.write("rl.json", with(kScenario, rl, "\"manual\"")), {});
+  CHECK_THROWS_AS(trained(*other, "c"), sim::InputError);
 }

@@ -93,6 +93,42 @@ TEST_CASE("a pause ends when the pool that is waited for has the devices") {
   CHECK(world.keeper.of("t").cost.total() == Approx(0.017));
 }
 
+TEST_CASE("a job whose node is taken away is asked, and may pause") {
+  // Start 1 s, two epochs until 3.5, the next two on the same node; it goes at 5, as the price is above the bid. The job waits
+  // until 8, starts on the other pool until 9 and trains the last two epochs again: 11.5. Held for 5 + 3.5 s at 0.001 dollars.
+  for (const bool asks : {true, false}) {
+    World world{.cluster = cluster({{1, 1}, {1, 1}}), .costs = {.start_s = 1, .checkpoint_s = 2}};
+    world.cluster.pools[0].prices_usd_per_hour = StepSeries({{0, 3.6}, {5, 36}});
+    world.cluster.pools[0].spot = Spot{.bid_usd_per_hour = 10, .warning_s = 0};
+    Asked asked;
+    const auto on = [asks](int pool, double until) {
+      return Menu{.ranked = {until_epoch(until, choice(pool, 1, 100)), choice(1, 1, 100)}, .asks_when_lost = asks};
+    };
+    asked.first = [&](const Job&, double) { return on(0, 2); };
+    std::vector<double> dates;
+    asked.again = [&](std::span<const StageSeen> seen, double now_s) {
+      dates.push_back(now_s);
+      CHECK(seen.size() == 1);
+      CHECK(seen.back().let_go == (now_s > 4));
+      CHECK(seen.back().elapsed_s == now_s);
+      if (now_s < 4) return on(0, kNever);
+      if (now_s < 6) return Menu{.pause = {.wait_s = 3}};
+      return on(1, kNever);
+    };
+    Greedy queue;
+    world.run({trains_four("t")}, queue, &asked);
+    const JobRecord& job = world.keeper.of("t");
+    CHECK(dates == (asks ? std::vector<double>{3.5, 5, 8} : std::vector<double>{3.5}));
+    if (!asks) {  // it queues for what it had, which never comes back
+      CHECK(job.reason == FailureReason::node_failure);
+      continue;
+    }
+    CHECK(job.end_s == Approx(11.5));
+    CHECK(job.cost.total() == Approx(0.0085));
+    CHECK(job.accuracy == Approx(0.4));
+  }
+}
+
 TEST_CASE("after a pause without a new menu a job goes on with what it had") {
   World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2}};
   Asked asked;
