@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/distributions/normal.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 #include "report/table.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace rehearse::report {
 
@@ -33,8 +32,6 @@ LogMean log_mean(const std::vector<double>& costs, const std::vector<double>& re
   return found;
 }
 
-double students_t(double p, double degrees) { return boost::math::quantile(boost::math::students_t(degrees), p); }
-
 /// 100 (1 - exp(log)): what is saved where costs have this ratio.
 double saved_percent(double log) { return -100 * std::expm1(log) + 0.0; }  // no -0
 
@@ -50,21 +47,21 @@ LeaderboardRow measure(const LeaderboardPolicy& policy, const LeaderboardPolicy&
   const double error = kLeaderboardError / comparisons;
   const LogMean ratio = log_mean(deciding(policy), deciding(reference));
   const LogMean known = log_mean(policy.public_costs, reference.public_costs);
-  const double t = students_t(1 - error / 2, ratio.worlds - 1), half = t * ratio.standard_error();
+  const double t = sim::student_quantile(1 - error / 2, ratio.worlds - 1), half = t * ratio.standard_error();
   LeaderboardRow row{.policy = policy.name, .is_yardstick = policy.is_yardstick, .failure = {}, .remark = policy.remark};
   row.worlds = ratio.worlds;
   row.fewest_worlds = fewest_worlds(error);
   row.saving_percent = {saved_percent(ratio.mean), saved_percent(ratio.mean + half), saved_percent(ratio.mean - half)};
   row.public_saving_percent = saved_percent(known.mean);
   row.smallest_detectable_percent =
-      saved_percent(-(t + students_t(kLeaderboardPower, ratio.worlds - 1)) * ratio.standard_error());
+      saved_percent(-(t + sim::student_quantile(kLeaderboardPower, ratio.worlds - 1)) * ratio.standard_error());
   row.worlds_for_two_percent = worlds_needed(ratio.deviation, kLeaderboardStep, error);
   row.smallest_detectable_percent = std::abs(row.smallest_detectable_percent);
   row.lost_on_drawn_percent = {sim::kNan, sim::kNan, sim::kNan};
   if (policy.drawn_costs.empty()) return row;
   // Worlds of the halves have nothing to do with each other: Welch's error, with the smaller half's degrees of freedom.
   const double lost = ratio.mean - known.mean, spread = std::hypot(ratio.standard_error(), known.standard_error());
-  const double off = students_t(1 - error / 2, std::min(ratio.worlds, known.worlds) - 1) * spread;
+  const double off = sim::student_quantile(1 - error / 2, std::min(ratio.worlds, known.worlds) - 1) * spread;
   row.lost_on_drawn_percent = {100 * std::expm1(lost), 100 * std::expm1(lost - off), 100 * std::expm1(lost + off)};
   row.is_fitted = lost - off > 0;
   return row;
@@ -73,7 +70,7 @@ LeaderboardRow measure(const LeaderboardPolicy& policy, const LeaderboardPolicy&
 /// Whether the first is surely cheaper than the second, in all pairs together.
 bool is_cheaper(const LeaderboardPolicy& a, const LeaderboardPolicy& b, double pairs) {
   const LogMean ratio = log_mean(deciding(a), deciding(b));
-  return ratio.mean + students_t(1 - kLeaderboardError / pairs / 2, ratio.worlds - 1) * ratio.standard_error() < 0;
+  return ratio.mean + sim::student_quantile(1 - kLeaderboardError / pairs / 2, ratio.worlds - 1) * ratio.standard_error() < 0;
 }
 
 std::string two_digits(double value) { return std::isnan(value) ? "-" : fmt::format("{:.2f}", value); }
@@ -115,7 +112,7 @@ double worlds_needed(double deviation, double step, double error) {
   // Student's quantiles fall with the worlds: the least number that suffices is the first.
   constexpr double kMost = 1e6;
   while (worlds < kMost) {
-    const double t = students_t(1 - error / 2, worlds - 1) + students_t(kLeaderboardPower, worlds - 1);
+    const double t = sim::student_quantile(1 - error / 2, worlds - 1) + sim::student_quantile(kLeaderboardPower, worlds - 1);
     const double wanted = t * deviation / difference;
     if (wanted * wanted <= worlds) break;
     worlds = std::max(worlds + 1, std::floor(std::min(wanted * wanted, 1.05 * worlds)));
@@ -124,9 +121,9 @@ double worlds_needed(double deviation, double step, double error) {
 }
 
 double fewest_worlds(double error) {
-  const double normal = boost::math::quantile(boost::math::normal(), 1 - error / 2);
+  const double normal = sim::normal_quantile(1 - error / 2);
   double worlds = 2;
-  while (students_t(1 - error / 2, worlds - 1) > 2 * normal) ++worlds;
+  while (sim::student_quantile(1 - error / 2, worlds - 1) > 2 * normal) ++worlds;
   return worlds;
 }
 

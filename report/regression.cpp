@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 #include "sim/base/errors.hpp"
@@ -33,8 +32,7 @@ double scale_of(double recorded, double magnitude, bool absolute) {
 
 /// The difference of two means, both by chance, that is exceeded with this probability.
 double chance_tolerance(const Chance& chance, double probability) {
-  const boost::math::students_t law(chance.degrees_of_freedom);
-  return boost::math::quantile(boost::math::complement(law, probability)) * chance.deviation * std::sqrt(2.0);
+  return sim::student_upper_quantile(probability, chance.degrees_of_freedom) * chance.deviation * std::sqrt(2.0);
 }
 
 void check_comparable(const Results& recorded, const Results& now) {

@@ -1,7 +1,6 @@
 #include "report/statistics.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -30,7 +29,7 @@ Estimate estimate(std::span<const double> values) {
   double squares = 0;
   for (const double value : defined) squares += (value - m) * (value - m);
   const auto n = static_cast<double>(defined.size());
-  const double t = boost::math::quantile(boost::math::students_t(n - 1), 0.975);
+  const double t = sim::student_quantile(0.975, n - 1);
   const double half = t * std::sqrt(squares / (n - 1) / n);
   return {m, m - half, m + half};
 }

@@ -3,7 +3,6 @@
 #include "report/verdict.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <functional>
 
@@ -17,10 +16,6 @@ namespace {
 using sim::kNan;
 constexpr double kForever = std::numeric_limits<double>::infinity();
 constexpr Estimate kNoEstimate{kNan, kNan, kNan};
-
-double student_quantile(double repetitions, double error) {
-  return boost::math::quantile(boost::math::complement(boost::math::students_t(repetitions - 1), error));
-}
 
 struct Spread {
   double mean = 0, deviation = 0;
@@ -154,7 +149,7 @@ class VerdictJudge {
   /// Half the width of an interval of a mean log ratio that holds for so many comparisons together.
   double half_width(double deviation, double n, double comparisons) const {
     if (input_.is_exact || deviation == 0) return 0;
-    return student_quantile(n, kVerdictError / 2 / comparisons) * deviation / std::sqrt(n);
+    return sim::student_upper_quantile(kVerdictError / 2 / comparisons, n - 1) * deviation / std::sqrt(n);
   }
 
   /// 1 - exp(mean log ratio), or its opposite, in percent.
@@ -244,7 +239,8 @@ RunVerdict judge(const VerdictInput& input) { return VerdictJudge(input).judge()
 
 double upper_bound(double mean, double deviation, double repetitions, double error, double unit_share) {
   const double unseen = unit_share * -std::log(error) / (2 * repetitions);
-  const double seen = deviation == 0 ? 0 : student_quantile(repetitions, error) * deviation / std::sqrt(repetitions);
+  const double seen =
+      deviation == 0 ? 0 : sim::student_upper_quantile(error, repetitions - 1) * deviation / std::sqrt(repetitions);
   return std::min(1.0, mean + unseen + std::hypot(unseen, seen));
 }
 

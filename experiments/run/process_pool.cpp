@@ -1,6 +1,5 @@
 #include "experiments/run/process_pool.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -22,7 +21,6 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/memory_limit.hpp"
-#include "sim/base/pipe.hpp"
 
 namespace rehearse::scenarios {
 
@@ -232,15 +230,7 @@ constexpr std::string_view kCut = "...";
 
 }  // namespace
 
-ReasonPipe::ReasonPipe() {
-  sim::check(pipe2(ends_, O_CLOEXEC) == 0, "no pipe could be made");
-  fcntl(ends_[0], F_SETFL, O_NONBLOCK);
-}
-
-ReasonPipe::~ReasonPipe() {
-  close(ends_[0]);
-  close(ends_[1]);
-}
+ReasonPipe::ReasonPipe() { sim::never_wait(pipe_.reading()); }
 
 void ReasonPipe::tell(int task, std::string_view reason) const {
   std::string text(reason.substr(0, kLongest));
@@ -249,13 +239,14 @@ void ReasonPipe::tell(int task, std::string_view reason) const {
   std::string message(sizeof head, '\0');
   std::memcpy(message.data(), &head, sizeof head);
   message += text;
-  while (write(ends_[1], message.data(), message.size()) < 0 && errno == EINTR) {
+  while (write(pipe_.writing(), message.data(), message.size()) < 0 && errno == EINTR) {
   }
 }
 
 void ReasonPipe::read() {
   char buffer[1 << 16];
-  for (ssize_t got = 0; (got = ::read(ends_[0], buffer, sizeof buffer)) > 0;) text_.append(buffer, static_cast<std::size_t>(got));
+  for (ssize_t got = 0; (got = ::read(reading(), buffer, sizeof buffer)) > 0;)
+    text_.append(buffer, static_cast<std::size_t>(got));
   for (Head head; text_.size() >= sizeof head;) {
     std::memcpy(&head, text_.data(), sizeof head);
     if (text_.size() < sizeof head + head.bytes) return;

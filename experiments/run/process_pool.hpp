@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/base/pipe.hpp"
 #include "sim/replay/records.hpp"
 
 namespace rehearse::scenarios {
@@ -61,12 +62,9 @@ bool run_processes(const ProcessPoolSetup& setup);
 class ReasonPipe {
  public:
   ReasonPipe();
-  ~ReasonPipe();
-  ReasonPipe(const ReasonPipe&) = delete;
-  ReasonPipe& operator=(const ReasonPipe&) = delete;
 
   /// For poll().
-  int reading() const { return ends_[0]; }
+  int reading() const { return pipe_.reading(); }
   /// In a child. What is longer than a pipe takes at once is cut.
   void tell(int task, std::string_view reason) const;
   /// In the parent: takes what is there.
@@ -75,7 +73,7 @@ class ReasonPipe {
   std::string of(int task) const;
 
  private:
-  int ends_[2] = {-1, -1};
+  sim::Pipe pipe_;
   std::string text_;  ///< not whole yet
   std::map<int, std::string> reasons_;
 };

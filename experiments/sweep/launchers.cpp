@@ -19,6 +19,7 @@
 #include "experiments/run/process_pool.hpp"
 #include "experiments/sweep/task_folder.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/pipe.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/shown.hpp"
 
@@ -33,8 +34,7 @@ class Command {
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
-    int ends[2];
-    sim::check(pipe2(ends, O_CLOEXEC) == 0, "no pipe could be made");
+    sim::Pipe pipe;
     const pid_t parent = getpid();
     pid_ = fork();
     sim::check(pid_ >= 0, "no process could be started");
@@ -44,14 +44,13 @@ class Command {
       sigprocmask(SIG_SETMASK, &none, nullptr);
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(130);
-      dup2(ends[1], STDOUT_FILENO);
-      if (quiet) dup2(ends[1], STDERR_FILENO);
+      dup2(pipe.writing(), STDOUT_FILENO);
+      if (quiet) dup2(pipe.writing(), STDERR_FILENO);
       execvp(argv[0], argv.data());
       dprintf(STDOUT_FILENO, "%s: %s", argv[0], std::strerror(errno));
       _exit(127);
     }
-    ::close(ends[1]);
-    output_ = ends[0];
+    output_ = pipe.take_reading();
   }
   ~Command() {
     if (pid_ > 0) {

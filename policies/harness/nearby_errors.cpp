@@ -3,7 +3,6 @@
 // nine of ten of them and a further one (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2005).
 #include "policies/harness/nearby_errors.hpp"
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 #include <set>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/linear_algebra.hpp"
 #include "workloads/calibration/calibration.hpp"
 
 namespace rehearse::policies {
@@ -48,7 +48,7 @@ double scale_of(const std::vector<double>& standardised) {
 struct NearbyErrors::Process {
   double amplitude, length, noise, weight;
   std::vector<Eigen::Vector<double, kFeatures>> places;
-  Eigen::LLT<Eigen::MatrixXd> factor;
+  Eigen::MatrixXd root;  // of the rows' covariance
   Eigen::VectorXd errors, alpha;
 
   double kernel(const Eigen::Vector<double, kFeatures>& a, const Eigen::Vector<double, kFeatures>& b) const {
@@ -61,9 +61,9 @@ struct NearbyErrors::Process {
     for (Eigen::Index i = 0; i < n; ++i)
       for (Eigen::Index j = 0; j < n; ++j)
         k(i, j) = kernel(places[static_cast<std::size_t>(i)], places[static_cast<std::size_t>(j)]) + (i == j ? noise * noise : 0);
-    factor.compute(k);
-    alpha = factor.solve(errors);
-    return -0.5 * errors.dot(alpha) - Eigen::MatrixXd(factor.matrixL()).diagonal().array().log().sum();
+    root = sim::cholesky_root(k);
+    alpha = sim::solve_lower_transposed(root, sim::solve_lower(root, errors));
+    return -0.5 * errors.dot(alpha) - root.diagonal().array().log().sum();
   }
   struct Moments {
     double mean, variance;
@@ -71,12 +71,13 @@ struct NearbyErrors::Process {
   Moments at(const Eigen::Vector<double, kFeatures>& place) const {
     Eigen::VectorXd k(static_cast<Eigen::Index>(places.size()));
     for (std::size_t i = 0; i < places.size(); ++i) k(static_cast<Eigen::Index>(i)) = kernel(place, places[i]);
-    return {k.dot(alpha), amplitude * amplitude + noise * noise - k.dot(factor.solve(k))};
+    return {k.dot(alpha),
+            amplitude * amplitude + noise * noise - k.dot(sim::solve_lower_transposed(root, sim::solve_lower(root, k)))};
   }
   /// Of each row from all others: equations 5.12 of the book.
   std::vector<Moments> left_out() const {
     const Eigen::Index n = errors.size();
-    const Eigen::MatrixXd inverse = factor.solve(Eigen::MatrixXd::Identity(n, n));
+    const Eigen::MatrixXd inverse = sim::inverse_by_root(root);
     std::vector<Moments> moments;
     for (Eigen::Index i = 0; i < n; ++i) moments.push_back({errors(i) - alpha(i) / inverse(i, i), 1 / inverse(i, i)});
     return moments;

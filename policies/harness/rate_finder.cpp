@@ -1,11 +1,11 @@
 #include "policies/harness/rate_finder.hpp"
 
 #include <Eigen/Core>
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/linear_algebra.hpp"
 #include "sim/base/random.hpp"
 
 namespace rehearse::policies {
@@ -26,7 +26,7 @@ VectorXd polynomial(const VectorXd& x, const VectorXd& y, int degree) {
   Eigen::MatrixXd powers(x.size(), degree + 1);
   powers.col(0).setOnes();
   for (int k = 1; k <= degree; ++k) powers.col(k) = powers.col(k - 1).cwiseProduct(x);
-  return powers.colPivHouseholderQr().solve(y);
+  return sim::least_squares(powers, y);
 }
 
 double slope(const VectorXd& coefficients, double x) {

@@ -1,9 +1,7 @@
 #include "policies/learn/gaussian_learner.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <array>
-#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -11,6 +9,7 @@
 
 #include "policies/learn/point_learner.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/linear_algebra.hpp"
 
 namespace rehearse::policies {
 
@@ -141,10 +140,10 @@ GaussianProcess::GaussianProcess(GaussianSamples samples, const Kernel& kernel) 
       if (const int group = samples_.group[static_cast<std::size_t>(i)];
           group > 0 && group == samples_.group[static_cast<std::size_t>(j)])
         k(i, j) += kernel.group_noise * kernel.group_noise;
-  factor_ = k.llt().matrixL();
+  factor_ = sim::cholesky_root(k);
   const VectorXd y = Eigen::Map<const VectorXd>(samples_.y.data(), n).array() - kernel.mean;
-  const VectorXd half = factor_.triangularView<Eigen::Lower>().solve(y);
-  weights_ = factor_.triangularView<Eigen::Lower>().adjoint().solve(half);
+  const VectorXd half = sim::solve_lower(factor_, y);
+  weights_ = sim::solve_lower_transposed(factor_, half);
   fit_ = half.squaredNorm();
 }
 
@@ -189,7 +188,7 @@ Gaussian GaussianProcess::at(std::span<const double> x) const {
   VectorXd k(factor_.rows());
   for (Index i = 0; i < k.size(); ++i)
     k[i] = matern52(distance(samples_.features(static_cast<std::size_t>(i)), x) / kernel_.length);
-  const double known = factor_.triangularView<Eigen::Lower>().solve(k).squaredNorm();
+  const double known = sim::solve_lower(factor_, k).squaredNorm();
   return {.mean = kernel_.mean + k.dot(weights_), .deviation = kernel_.deviation * std::sqrt(std::max(0.0, 1 - known))};
 }
 
@@ -202,11 +201,6 @@ double expected_improvement(double best, const Gaussian& value) {
   if (value.deviation == 0) return std::max(0.0, best - value.mean);
   const double z = (best - value.mean) / value.deviation;
   return value.deviation * (z * normal_share(z) + normal_density(z));
-}
-
-double normal_quantile(double quantile) {
-  sim::check(quantile > 0 && quantile < 1, "the quantile of a normal variable lies outside (0, 1)");
-  return boost::math::quantile(boost::math::normal(), quantile);
 }
 
 }  // namespace rehearse::policies

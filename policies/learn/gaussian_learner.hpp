@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policies/learn/run_learner.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace rehearse::policies {
 
@@ -61,8 +62,7 @@ class GaussianProcess {
 double probability_at_most(double limit, const Gaussian& value);
 /// The expectation of max(0, best - value): how much a smaller value may bring.
 double expected_improvement(double best, const Gaussian& value);
-/// The number of deviations that a share `quantile` in (0, 1) of normal variables stays below.
-double normal_quantile(double quantile);
+using sim::normal_quantile;
 
 // Gaussian processes over past runs: what Bayesian optimisation believes between its probes.
 

@@ -1,6 +1,5 @@
 #include "policies/learn/term_regression.hpp"
 
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/linear_algebra.hpp"
 
 namespace rehearse::policies {
 
@@ -30,10 +30,7 @@ Reduced reduced(const MatrixXd& relative, const std::vector<Index>& rows) {
   MatrixXd both(static_cast<Index>(rows.size()), relative.cols() + 1);
   both.leftCols(relative.cols()) = relative(rows, Eigen::all);
   both.rightCols(1).setOnes();
-  if (both.rows() > both.cols()) {
-    const Eigen::HouseholderQR<MatrixXd> qr(both);
-    both = MatrixXd(qr.matrixQR().topRows(both.cols()).triangularView<Eigen::Upper>());
-  }
+  if (both.rows() > both.cols()) both = sim::triangle_of_columns(both);
   return {both.leftCols(relative.cols()), both.rightCols(1)};
 }
 
@@ -156,7 +153,7 @@ using Eigen::VectorXd;
 VectorXd over(const MatrixXd& a, const VectorXd& b, const std::vector<Index>& free) {
   VectorXd x = VectorXd::Zero(a.cols());
   const MatrixXd part = a(Eigen::all, free);
-  const VectorXd some = part.colPivHouseholderQr().solve(b);
+  const VectorXd some = sim::least_squares(part, b);
   for (std::size_t i = 0; i < free.size(); ++i) x[free[i]] = some[static_cast<Index>(i)];
   return x;
 }

@@ -1,11 +1,11 @@
 #include "policies/threads/regression.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/linear_algebra.hpp"
 
 namespace rehearse::policies {
 
@@ -27,9 +27,9 @@ std::vector<int> knots(int cores) {
 
 /// Least squares with a penalty; the last column of x is 1.
 Eigen::MatrixXd ridge(const Eigen::MatrixXd& x, const Eigen::MatrixXd& y) {
-  Eigen::MatrixXd normal = x.transpose() * x;
+  Eigen::MatrixXd normal = sim::transposed_product(x, x);
   normal.diagonal().array() += kRidge * static_cast<double>(x.rows());
-  return normal.ldlt().solve(x.transpose() * y);
+  return sim::solve_symmetric(normal, sim::transposed_product(x, y));
 }
 
 Eigen::MatrixXd columns(const Eigen::MatrixXd& all, const std::vector<int>& chosen) {
@@ -56,7 +56,7 @@ double held_out_error(const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, const 
     const Eigen::MatrixXd held = rows(x, group, g, true);
     if (held.rows() == 0 || held.rows() == x.rows()) continue;
     const Eigen::MatrixXd weights = ridge(rows(x, group, g, false), rows(y, group, g, false));
-    sum += (held * weights - rows(y, group, g, true)).squaredNorm();
+    sum += (sim::product(held, weights) - rows(y, group, g, true)).squaredNorm();
   }
   return sum / static_cast<double>(y.size());
 }

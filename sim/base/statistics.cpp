@@ -1,7 +1,11 @@
 #include "sim/base/statistics.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <vector>
+
+#include "sim/base/errors.hpp"
 
 namespace rehearse::sim {
 
@@ -17,6 +21,17 @@ double quantile_of_ascending(std::span<const double> values, double p) {
   const auto below = static_cast<std::size_t>(at);
   const double low = values[below], high = values[std::min(below + 1, values.size() - 1)];
   return low == high ? low : low + (at - static_cast<double>(below)) * (high - low);  // infinities have no difference
+}
+
+double normal_quantile(double p) {
+  check(p > 0 && p < 1, "the quantile of a normal variable lies outside (0, 1)");
+  return boost::math::quantile(boost::math::normal(), p);
+}
+
+double student_quantile(double p, double degrees) { return boost::math::quantile(boost::math::students_t(degrees), p); }
+
+double student_upper_quantile(double p, double degrees) {
+  return boost::math::quantile(boost::math::complement(boost::math::students_t(degrees), p));
 }
 
 }  // namespace rehearse::sim

@@ -14,4 +14,11 @@ double quantile(std::span<const double> values, double p);
 /// The same of values that are in ascending order.
 double quantile_of_ascending(std::span<const double> values, double p);
 
+/// The number of deviations that a share p in (0, 1) of normal variables stays below.
+double normal_quantile(double p);
+/// What a share p in (0, 1) of Student's t of so many degrees of freedom stays below, and what a share p of it exceeds: for small
+/// p more digits than that of 1 - p.
+double student_quantile(double p, double degrees);
+double student_upper_quantile(double p, double degrees);
+
 }  // namespace rehearse::sim

@@ -91,10 +91,10 @@ const std::vector<Fenced> kFenced = {
     {"sqlite3.h", {"experiments/sweep"}},
     {"SQLiteCpp/", {"experiments/sweep"}},
     {"boost/graph/", {"policies/learn", "policies/place"}},
-    {"boost/math/", {"policies/learn", "report"}},
+    {"boost/math/", {"sim/base"}},
     {"Eigen/",
-     {"workloads/calibration", "policies/learn", "policies/learn/nn", "policies/harness", "policies/queue", "policies/threads",
-      "policies/place/rl", "cli"}},  // cli: the block sizes of products, set once
+     {"sim/base", "workloads/calibration", "policies/learn", "policies/learn/nn", "policies/harness", "policies/queue",
+      "policies/threads", "policies/place/rl", "cli"}},  // cli: the block sizes of products, set once
     {"CLI/", {"cli/options.cpp"}},
 };
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -10,6 +9,7 @@
 #include <set>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/linear_algebra.hpp"
 #include "workloads/calibration/robust_fit.hpp"
 
 namespace rehearse::workloads {
@@ -304,7 +304,7 @@ class DeviceFit {
   /// What is left uncertain: the columns of the covariance's root, and each parameter that kept its value, by its prior.
   std::vector<sim::Device> moved(const FitResult& fitted) const {
     std::vector<sim::Device> devices;
-    const Eigen::MatrixXd root = fitted.covariance.llt().matrixL();
+    const Eigen::MatrixXd root = sim::cholesky_root(fitted.covariance);
     for (Eigen::Index j = 0; j < root.cols(); ++j) devices.push_back(at(fitted.theta + root.col(j)));
     for (const EfficiencyParameter& p : kEfficiencyParameters) {
       const bool kept = std::find(free_.begin(), free_.end(), &p) == free_.end() && p.in(start_) > 0;  // no overhead was seen

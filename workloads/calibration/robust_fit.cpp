@@ -1,11 +1,11 @@
 #include "workloads/calibration/robust_fit.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <span>
 #include <vector>
 
+#include "sim/base/linear_algebra.hpp"
 #include "workloads/calibration/error_summary.hpp"
 
 namespace rehearse::workloads {
@@ -49,7 +49,7 @@ class Solver {
     }
     theta = descend(theta);
     const Normal normal = normal_equations(problem_.residuals(theta), theta);
-    const MatrixXd covariance = normal.hessian.inverse();
+    const MatrixXd covariance = sim::inverse(normal.hessian);
     return {.theta = theta, .covariance = covariance, .sd = covariance.diagonal().cwiseSqrt(), .scale = scale_};
   }
 
@@ -115,7 +115,7 @@ class Solver {
     const MatrixXd j = jacobian(theta);
     const VectorXd weights = r.unaryExpr([this](double one) { return weight(one / scale_) / (scale_ * scale_); });
     const VectorXd precision = problem_.prior_sd.cwiseAbs2().cwiseInverse();
-    MatrixXd hessian = j.transpose() * weights.asDiagonal() * j;
+    MatrixXd hessian = sim::weighted_square(j, weights);
     hessian.diagonal() += precision;
     return {std::move(hessian), j.transpose() * weights.cwiseProduct(r) + precision.cwiseProduct(theta)};
   }
@@ -130,7 +130,8 @@ class Solver {
       for (; gain <= 0 && damping<1e6; damping *= gain> 0 ? 0.3 : 4) {
         MatrixXd damped = normal.hessian;
         damped.diagonal() *= 1 + damping;
-        const VectorXd next = (theta - damped.ldlt().solve(normal.gradient)).cwiseMax(problem_.low).cwiseMin(problem_.high);
+        const VectorXd step = sim::solve_symmetric(damped, normal.gradient);
+        const VectorXd next = (theta - step).cwiseMax(problem_.low).cwiseMin(problem_.high);
         const VectorXd next_r = problem_.residuals(next);
         gain = now - cost(next_r, next);
         if (gain <= 0) continue;

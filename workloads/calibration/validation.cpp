@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
+#include "sim/base/linear_algebra.hpp"
 #include "workloads/calibration/error_summary.hpp"
 #include "workloads/calibration/link_calibration.hpp"
 #include "workloads/calibration/power_calibration.hpp"
@@ -215,7 +215,7 @@ class Comparison {
     Eigen::MatrixXd a(static_cast<Eigen::Index>(training.size()), 3);
     for (std::size_t r = 0; r < training.size(); ++r)
       a.row(static_cast<Eigen::Index>(r)) = features(training[r]).transpose() / at(training[r]).step_s;
-    const Eigen::Vector3d x = a.completeOrthogonalDecomposition().solve(Eigen::VectorXd::Ones(a.rows()));
+    const Eigen::Vector3d x = sim::shortest_least_squares(a, Eigen::VectorXd::Ones(a.rows()));
     const double predicted_s = x.dot(features(i));
     return predicted_s > 0 ? predicted_s : kNotMeasured;
   }
@@ -234,7 +234,7 @@ class Comparison {
     Eigen::MatrixXd a(static_cast<Eigen::Index>(same.size()), 2);
     for (std::size_t r = 0; r < same.size(); ++r)
       a.row(static_cast<Eigen::Index>(r)) << 1 / at(same[r]).step_s, at(same[r]).batch_per_worker / at(same[r]).step_s;
-    const Eigen::Vector2d x = a.colPivHouseholderQr().solve(Eigen::VectorXd::Ones(a.rows()));
+    const Eigen::Vector2d x = sim::least_squares(a, Eigen::VectorXd::Ones(a.rows()));
     const double predicted_s = x[0] + x[1] * at(i).batch_per_worker;
     return predicted_s > 0 ? predicted_s : kNotMeasured;
   }

@@ -6,8 +6,10 @@
 #include <set>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/linear_algebra.hpp"
 #include "sim/base/number_words.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/statistics.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 
@@ -208,4 +210,41 @@ TEST_CASE("dates: what is written reads back as the same tick, and nothing short
     const double step = std::pow(10.0, -static_cast<double>(below.size() - point - 1));
     RC_ASSERT(on_date_grid(std::strtod(below.c_str(), nullptr) + step) != date_s);
   });
+}
+
+TEST_CASE("quantiles of the normal distribution and of Student's t") {
+  CHECK(normal_quantile(0.975) == Approx(1.959963984540054).epsilon(1e-14));
+  CHECK_THROWS_AS(normal_quantile(1), CheckFailed);
+  // One degree of freedom is Cauchy's law: tan(pi (p - 1/2)), 1 at p = 3/4.
+  CHECK(student_quantile(0.75, 1) == Approx(1).epsilon(1e-14));
+  CHECK(student_upper_quantile(0.25, 1) == Approx(1).epsilon(1e-14));
+  CHECK(student_quantile(0.975, 9) == Approx(2.262157162798205).epsilon(1e-12));
+}
+
+TEST_CASE("decompositions of dense matrices") {
+  Eigen::MatrixXd a(2, 2), tall(3, 2);
+  a << 4, 2, 2, 5;  // = l l' with l = (2 0; 1 2); its determinant is 16
+  tall << 1, 0, 1, 1, 1, 2;
+  const Eigen::VectorXd b = Eigen::Vector2d(8, 20), y = Eigen::Vector3d(1, 3, 5);
+  const Eigen::MatrixXd root = cholesky_root(a);
+  CHECK(root == (Eigen::Matrix2d() << 2, 0, 1, 2).finished());
+  CHECK(solve_lower(root, b) == Eigen::Vector2d(4, 8));               // 2 x = 8, x + 2 y = 20
+  CHECK(solve_lower_transposed(root, b) == Eigen::Vector2d(-1, 10));  // 2 y = 20, 2 x + y = 8
+  const Eigen::Matrix2d inverted = (Eigen::Matrix2d() << 5, -2, -2, 4).finished() / 16;
+  CHECK(inverse(a).isApprox(inverted));
+  CHECK(inverse_by_root(root).isApprox(inverted));
+  CHECK(solve_symmetric(a, b).isApprox(Eigen::Vector2d(0, 4)));  // 4 x + 2 y = 8, 2 x + 5 y = 20
+  CHECK(solve_symmetric(a, a).isApprox(Eigen::Matrix2d::Identity()));
+
+  CHECK(product(tall, a) == (Eigen::MatrixXd(3, 2) << 4, 2, 6, 7, 8, 12).finished());
+  CHECK(transposed_product(tall, tall) == (Eigen::Matrix2d() << 3, 3, 3, 5).finished());
+  CHECK(weighted_square(tall, Eigen::Vector3d(1, 2, 3)) == (Eigen::Matrix2d() << 6, 8, 8, 14).finished());
+
+  CHECK(least_squares(tall, y).isApprox(Eigen::Vector2d(1, 2)));  // 1 + 2 x goes through all three
+  const Eigen::MatrixXd twice = Eigen::MatrixXd::Ones(3, 2);      // x + y = 3 fits best, x = y is the shortest
+  CHECK(shortest_least_squares(twice, y).isApprox(Eigen::Vector2d(1.5, 1.5)));
+  const Eigen::MatrixXd triangle = triangle_of_columns(tall);
+  CHECK(triangle.rows() == 2);
+  CHECK(triangle(1, 0) == 0);
+  CHECK((triangle.transpose() * triangle).isApprox(tall.transpose() * tall));
 }
