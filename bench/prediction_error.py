@@ -11,7 +11,7 @@ interval that the other groups make, `in own` those in the interval that the pro
 Other models, and other batches, are those of the same laboratory: each set is fitted on its own. Stacks are learned from the
 others: all sets are in one file.
 `rank`: are a model's configurations in their order? Of seconds a sample, over batches (of a group) or over devices, batches and
-workers (of a level), the mean over models with at least four.
+workers (of a level), the mean over models with at least four. What was measured of one configuration counts once, by its median.
 `pairs`: a device of which only the data sheet is known, by one other device's rows of the same laboratory.
 `rent` keeps one worker's bias for several: what their deviation around that bias has beyond one worker's stands in the column
 `more`, of data sheets.
@@ -85,6 +85,7 @@ class Row:
         batch = float(row["batch_per_worker"])
         self.group = (row["source"].split()[0], row["device"])
         self.task = (self.group[0], row["subject"])
+        self.configuration = (row["device"], row["instance"], batch, nodes, workers, row["sync"], row["servers"], row["precision"])
         self.spread = SPREADS[0] if workers == 1 else SPREADS[1] if nodes == 1 else SPREADS[2]
         self.error = math.log(float(row["step_s"]) / float(row["predicted_s"]))  # of measured over predicted
         self.in_own = float(row["low_s"]) <= float(row["step_s"]) <= float(row["high_s"]) if row.get("low_s") else None
@@ -132,8 +133,10 @@ def rank(rows):
     """Mean over the models; `-` where none has enough configurations that differ."""
     found = []
     for task in split(rows, lambda r: r.task).values():
-        measured, predicted = ranks([r.measured_s for r in task]), ranks([r.predicted_s for r in task])
-        if len(task) >= FEWEST_CONFIGURATIONS and len(set(measured)) > 1 and len(set(predicted)) > 1:
+        each = split(task, lambda r: r.configuration).values()
+        measured = ranks([statistics.median(r.measured_s for r in one) for one in each])
+        predicted = ranks([statistics.median(r.predicted_s for r in one) for one in each])
+        if len(each) >= FEWEST_CONFIGURATIONS and len(set(measured)) > 1 and len(set(predicted)) > 1:
             found.append(statistics.correlation(measured, predicted))
     return f"{statistics.fmean(found):.2f}" if found else "-"
 

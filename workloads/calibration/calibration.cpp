@@ -40,6 +40,7 @@ struct EfficiencyParameter {
     return share ? value - start(device) : std::log(value / start(device));
   }
 };
+constexpr double kOverheadS = 0.01, kOverheadSd = 1.4;
 constexpr EfficiencyParameter kEfficiencyParameters[] = {
     {"conv", &sim::Efficiency::conv, 0.25, 0.005, 1},
     {"gemm", &sim::Efficiency::gemm, 0.3, 0.005, 1},
@@ -53,10 +54,10 @@ constexpr EfficiencyParameter kEfficiencyParameters[] = {
     // Between 1 and 100 ms nine times of ten: what steps keep that are extrapolated to no work.
     {.name = "step_overhead_s",
      .field = &sim::Efficiency::step_overhead_s,
-     .prior_sd = 1.4,
+     .prior_sd = kOverheadSd,
      .low = 1e-6,
      .high = 10,
-     .median = 0.01,
+     .median = kOverheadS,
      .of_steps = true},
     {.name = "fast_forms",
      .field = &sim::Efficiency::fast_forms,
@@ -119,8 +120,12 @@ void take_fitted(sim::Device& device, const sim::Device& fitted) {
 class DeviceFit {
  public:
   DeviceFit(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model,
-            bool by_batch)
-      : measurements_(measurements), places_(places.begin(), places.end()), model_(model), start_(places_.front().device) {
+            const FitOptions& options)
+      : measurements_(measurements),
+        places_(places.begin(), places.end()),
+        model_(model),
+        start_(places_.front().device),
+        assumes_overhead_(options.assumes_overhead) {
     for (const Measurement& m : measurements) {
       const auto same = [&](const sim::ModelCorrection& c) { return c.model == m.model && c.dataset == m.dataset; };
       if (!m.kernel && std::none_of(corrections_.begin(), corrections_.end(), same)) corrections_.push_back({m.model, m.dataset});
@@ -131,7 +136,7 @@ class DeviceFit {
       std::set<double> batches;
       for (const Measurement& m : measurements)
         if (is_of(c, m)) batches.insert(m.batch_per_worker);
-      if (!by_batch || batches.size() < kBatchesForShape) batches.clear();
+      if (!options.by_batch || batches.size() < kBatchesForShape) batches.clear();
       batches_.emplace_back(batches.begin(), batches.end());
     }
   }
@@ -168,19 +173,36 @@ class DeviceFit {
     return fitted.sd[j] <= kDetermined * free_[static_cast<std::size_t>(j)]->prior_sd;
   }
 
-  /// Leaves it free where it earns its place.
+  /// Leaves it free where it earns its place. Otherwise one is assumed where the rows are the more probable with it.
   FitResult told_overhead() {
     const auto overhead = std::find_if(free_.begin(), free_.end(), [](const auto* p) { return p->median > 0; });
     if (overhead == free_.end()) return solve();
+    double& start_s = start_.efficiency.step_overhead_s;
+    const double before_s = start_s;
     const std::vector<const EfficiencyParameter*> all = free_;
     const FitResult with = solve();
     const double cost_with = cost_of(problem(), with.theta, with.scale);
     free_.erase(overhead);
-    FitResult without = solve();
-    if (cost_of(problem(), without.theta, with.scale) - cost_with < kEvidence) {
-      notes_.emplace_back("no step_overhead_s is seen beside launches: it is kept");
-      return without;
+    FitResult kept = solve();
+    double cost_kept = cost_of(problem(), kept.theta, with.scale);
+    if (assumes_overhead_ && before_s <= 0) {
+      start_s = assumed_overhead_s();
+      FitResult assumed = solve();
+      const double cost_assumed = cost_of(problem(), assumed.theta, with.scale);
+      if (cost_assumed < cost_kept) {
+        cost_kept = cost_assumed;
+        kept = std::move(assumed);
+      } else {
+        start_s = before_s;
+      }
     }
+    if (cost_kept - cost_with < kEvidence) {
+      notes_.emplace_back(start_s > before_s
+                              ? fmt::format("no step_overhead_s is seen beside launches: {:.1f} ms are assumed", 1e3 * start_s)
+                              : "no step_overhead_s is seen beside launches: it is kept");
+      return kept;
+    }
+    start_s = before_s;
     free_ = all;
     return with;
   }
@@ -367,6 +389,7 @@ class DeviceFit {
   std::vector<const EfficiencyParameter*> free_;
   std::vector<sim::ModelCorrection> corrections_;
   std::vector<std::vector<double>> batches_;  // of each correction, rising, one far out at each end where it grows; not of one
+  bool assumes_overhead_ = true;
   bool grows_ = false;
   double spread_ = kModelSpread;
   std::vector<std::string> notes_;
@@ -501,6 +524,11 @@ double batch_sd(const sim::ModelCorrection& correction, double batch) {
   return kBatchSd * std::sqrt(forgotten(low, batch) * forgotten(batch, next->batch) / forgotten(low, next->batch));
 }
 
+double assumed_overhead_s() {
+  constexpr double kLowerQuartile = -0.6745;  // of the standard normal distribution
+  return kOverheadS * std::exp(kLowerQuartile * kOverheadSd);
+}
+
 double most_probable_spread(int count, double sum_of_squares, double prior) {
   // Its derivative is 0 where t^4 / prior^2 + n t^2 - sum = 0.
   const double n = count, p2 = prior * prior;
@@ -508,7 +536,7 @@ double most_probable_spread(int count, double sum_of_squares, double prior) {
 }
 
 Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model,
-                      bool by_batch) {
+                      const FitOptions& options) {
   sim::check(measurements.size() == places.size(), "each measurement has its place");
   std::set<std::string> subjects, variants;
   for (const Measurement& m : measurements) {
@@ -517,7 +545,7 @@ Calibration calibrate(std::span<const Measurement> measurements, std::span<const
     variants.insert(variant_of(m));
   }
   if (measurements.empty()) return {.warnings = {"no measurement of a single worker: nothing is fitted"}};
-  Calibration c = DeviceFit(measurements, places, model, by_batch).run();
+  Calibration c = DeviceFit(measurements, places, model, options).run();
   const bool kernels = measurements.front().kernel.has_value();
   if (subjects.size() == 1)
     c.warnings.push_back(

@@ -57,6 +57,9 @@ double batch_sd(const sim::ModelCorrection& correction, double batch);
 /// a half-normal prior: the maximum of -n log t - sum / (2 t^2) - t^2 / (2 prior^2).
 double most_probable_spread(int count, double sum_of_squares, double prior);
 
+/// Seconds of `step_overhead_s` of a device of which none is known, and none was seen: the median of its prior's lower half.
+double assumed_overhead_s();
+
 /// From so many models on the spread between them is fitted; with fewer the prior's is taken.
 inline constexpr int kModelsForSpread = 5;
 inline constexpr double kModelSpread = 0.25;  ///< the prior's
@@ -64,11 +67,17 @@ inline constexpr double kModelSpread = 0.25;  ///< the prior's
 /// The device with what was fitted.
 sim::Device calibrated(sim::Device device, const Calibration& calibration);
 
+struct FitOptions {
+  /// What batch sizes make of each model is its own; else nothing of a model hangs on its batch but what is modelled.
+  bool by_batch = true;
+  /// A step's overhead that is not told from launches is assumed_overhead_s() where that makes the measurements more probable.
+  bool assumes_overhead = true;
+};
+
 /// Of one device, from measurements of one worker each (sim::check) and the place of each; the places' devices have the same
 /// efficiency and differ at most in the part of the CPU that they own. No measurement: default efficiencies, with a warning.
-/// `by_batch`: what batch sizes make of each model is its own; else nothing of a model hangs on its batch but what is modelled.
 Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model,
-                      bool by_batch = true);
+                      const FitOptions& options = {});
 
 /// Ways to hold measurements back: every other batch size of each model (kernels: every other shape of each kind), one model
 /// (kind) at a time, every other power limit of each model and batch size, one device at a time, or all that one laboratory

@@ -164,8 +164,9 @@ sim::Device calibrated(sim::Device device, const PowerCalibration& calibration) 
 }
 
 DeviceCalibration calibrate_device(std::span<const Measurement> measurements, std::span<const Place> places,
-                                   const MeasurementModel& model) {
-  if (std::none_of(measurements.begin(), measurements.end(), has_power)) return {.time = calibrate(measurements, places, model)};
+                                   const MeasurementModel& model, FitOptions options) {
+  if (std::none_of(measurements.begin(), measurements.end(), has_power))
+    return {.time = calibrate(measurements, places, model, options)};
   std::vector<Measurement> fastest;
   std::vector<Place> there;
   for (const std::size_t i : least_limited(measurements)) {
@@ -175,7 +176,8 @@ DeviceCalibration calibrate_device(std::span<const Measurement> measurements, st
   }
   // Limits hold back the least limited rows too, large batches more than small ones: that is the power law's to explain.
   const bool has_limits = fastest.size() < measurements.size();
-  DeviceCalibration result{.time = calibrate(fastest, there, model, !has_limits)};
+  options.by_batch = options.by_batch && !has_limits;
+  DeviceCalibration result{.time = calibrate(fastest, there, model, options)};
   std::vector<Place> timed(places.begin(), places.end());
   for (Place& place : timed) place.device = calibrated(place.device, result.time);
   result.power = calibrate_power(measurements, timed, model);

@@ -35,7 +35,7 @@ struct DeviceCalibration {
   std::optional<PowerCalibration> power;
 };
 DeviceCalibration calibrate_device(std::span<const Measurement> measurements, std::span<const Place> places,
-                                   const MeasurementModel& model);
+                                   const MeasurementModel& model, FitOptions options = {});
 sim::Device calibrated(sim::Device device, const DeviceCalibration& calibration);
 
 }  // namespace rehearse::workloads

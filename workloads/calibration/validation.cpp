@@ -92,7 +92,9 @@ class Comparison {
         own.push_back(at(i));
         where.push_back(places_[i]);
       }
-      fitted[device] = {where.front().device, calibrate_device(own, where, model_).time};
+      // What is only assumed of one device is no finding to carry to another.
+      const FitOptions as_seen{.assumes_overhead = false};
+      fitted[device] = {where.front().device, calibrate_device(own, where, model_, as_seen).time};
     }
     const auto is_like = [&](const std::string& a, const std::string& b) {
       return fitted[a].before.kind == fitted[b].before.kind &&

@@ -210,6 +210,29 @@ TEST_CASE("an overhead of every step is found, and is not taken for launches", "
   CHECK(none.efficiency.step_overhead_s < 1e-3);
 }
 
+TEST_CASE("an overhead that is not told from launches is assumed where the rows are more probable with it", "[fidelity]") {
+  // The lower quartile of a log-normal prior around 10 ms: 10 exp(-0.6745 x 1.4) = 10 exp(-0.9443) = 3.89 ms.
+  CHECK(assumed_overhead_s() == Approx(3.89e-3).epsilon(1e-3));
+  const auto at_one_batch = [](const sim::Device& truth) {
+    auto rows = made_up(truth, {kSixNetworks[0], kSixNetworks[1]});
+    std::erase_if(rows, [](const Measurement& m) { return m.batch_per_worker < 128; });
+    return rows;
+  };
+  // One batch size of a slow stack: an overhead explains a part of what the models' factors would have to.
+  sim::Device slow = tests::v100();
+  slow.efficiency.step_overhead_s = 0.02;
+  const auto rows = at_one_batch(slow);
+  const Calibration assumed = fit_v100(rows);
+  CHECK(assumed.efficiency.step_overhead_s == assumed_overhead_s());
+  CHECK_FALSE(parameter(assumed, "step_overhead_s").determined);
+  CHECK(std::ranges::any_of(assumed.notes, [](const std::string& n) { return n.find("3.9 ms are assumed") != n.npos; }));
+  // What was seen alone has none.
+  const std::vector<Place> places(rows.size(), {.device = tests::v100()});
+  CHECK(calibrate(rows, places, MeasurementModel(rows), {.assumes_overhead = false}).efficiency.step_overhead_s == 0);
+  // Nor has a device that is as fast as its data sheet.
+  CHECK(fit_v100(at_one_batch(tests::v100())).efficiency.step_overhead_s == 0);
+}
+
 TEST_CASE("the spread between models, by hand", "[fidelity]") {
   // Four deviations of squares that add up to 1, prior 1: t^4 + 4 t^2 - 1 = 0, t^2 = sqrt(5) - 2.
   CHECK(most_probable_spread(4, 1, 1) == Approx(std::sqrt(std::sqrt(5.0) - 2)));
