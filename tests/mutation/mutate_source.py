@@ -36,7 +36,8 @@ ROOMS = {  # the files of a room (a pattern below the root), and the tests that 
     'active': (['policies/learn/active_*.cpp', 'policies/learn/envelopes.cpp'], ['policies_peers']),
 }
 
-# Their files are compiled each by itself, all others several at a time as always.
+# Their files are compiled each by itself and with the standard library's own checks, which see what the sanitized tests see of places
+# beyond an end; all others several at a time as always.
 ALONE = '/(sim/(replay|money|nodes)|policies/(queue|learn))/[^/]+$'
 MOST_MEMORY_BYTES = 4 << 30  # a change may ask for memory without end
 
