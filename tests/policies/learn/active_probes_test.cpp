@@ -115,6 +115,23 @@ TEST_CASE("what was out of memory is paid for, and nothing larger is tried again
     if (run.told == Told::run) CHECK(run.batch_size / run.workers <= lab.most_samples);
 }
 
+TEST_CASE("of runs that are told beforehand only those out of memory rule anything out") {
+  // One cheap worker with 32 samples. How many of cheap workers with as many each are tried, the first of all aside?
+  const auto tried = [](Told told) {
+    Formula lab;
+    PastRun run = lab.known_time(0);
+    run.told = told;
+    ActiveProbes probes(lab.candidates, recipe(), {.reuse_jobs = 10'000}, lab);
+    probes.add(run);
+    probes.arrive({.floor = 0.8, .deadline_s = 50'000, .epochs = 300}, 0);
+    return std::count_if(lab.order.begin() + 2, lab.order.end(), [&](std::size_t c) {
+      return lab.candidates[c].instance == "cheap" && lab.candidates[c].run.batch_size / lab.candidates[c].run.workers >= 32;
+    });
+  };
+  CHECK(tried(Told::out_of_memory) == 0);
+  CHECK(tried(Told::steps) > 0);
+}
+
 TEST_CASE("the same jobs buy the same, and a later one sees what has ended by then") {
   const Bought a = bought(1000), b = bought(1000);
   CHECK(a.usd == b.usd);
