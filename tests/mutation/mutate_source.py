@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / 'tests' / 'fuzz'))
 from program import wants_to_run  # pylint: disable=wrong-import-position
 
 REPLAY = ['sim_replay', 'sim_replay_network', 'sim_replay_prices', 'sim_life', 'sim_stages', 'sim_alone', 'sim_sharing']
-QUEUES = ['policies_queue', 'policies_allocation', 'policies_user_shares']
+QUEUES = ['policies_queue', 'policies_slots', 'policies_allocation', 'policies_user_shares']
 ROOMS = {  # the files of a room (a pattern below the root), and the tests that are held against them
     'replay': (['sim/replay/*.cpp'], REPLAY),
     'money': (['sim/money/*.cpp'], REPLAY),
