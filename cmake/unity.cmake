@@ -1,6 +1,8 @@
 # Sources are compiled several at a time (CMake's unity build): headers are then read once for all of them, which halves a cold
 # build. Without it a missing #include shows.
 option(REHEARSE_UNITY "Compile several sources at a time" ON)
+set(REHEARSE_ALONE "" CACHE STRING
+  "A regular expression: sources that are compiled each by itself all the same, with the standard library's own checks (tests/mutation)")
 
 # rehearse_unity(TARGET SIZE n [SMALL n ROOMS folder...]): at most SIZE sources at a time, those of a folder
 # together, the ones of small folders with each other. In ROOMS, where people add and change files one by one, at most SMALL, so
@@ -19,6 +21,12 @@ function(rehearse_unity target)
     get_source_file_property(options "${source}" COMPILE_OPTIONS)
     get_source_file_property(alone "${source}" SKIP_UNITY_BUILD_INCLUSION)
     if(options OR alone)
+      continue()
+    endif()
+    if(REHEARSE_ALONE AND "${CMAKE_CURRENT_SOURCE_DIR}/${source}" MATCHES "${REHEARSE_ALONE}")
+      # The precompiled headers are without these checks.
+      set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON
+        COMPILE_DEFINITIONS _GLIBCXX_ASSERTIONS)
       continue()
     endif()
     cmake_path(GET source PARENT_PATH room)

@@ -6,7 +6,9 @@
 run, resume: killed twice, then started anew or gone on with until it ends; its files must be those of an undisturbed run. In between there are
 no results, or whole ones. sweep: killed ten times a database, then finished: its CSV must be the undisturbed one's. train: an agent that
 goes on from a file and is written over it: afterwards the file is as it was, or an agent that can be gone on with. --odd: disks (files) of
-every small size, two programs that write one folder, no HOME, odd locales and environments. Ends with 1 where anything was found.
+every small size, two programs that write one folder or database, a clock that jumps, no HOME, odd locales and environments. Disks are
+mounted and the clock is a library that is compiled and loaded before others: where neither is possible it says so. Ends with 1 where
+anything was found.
 Standard library only."""
 import argparse
 import filecmp
@@ -30,6 +32,35 @@ SCENARIO = {"name": "s", "seed": 3, "repetitions": 4,
             "policies": ["manual", "random-feasible"]}
 SWEPT = {**SCENARIO, "seed": {"sweep": list(range(40))}, "repetitions": 1}
 KILLS_A_SWEEP = 10
+# The clock on the wall jumps by up to twenty years with each look at it, the clock that only counts goes on.
+JUMPING_CLOCK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/time.h>
+#include <time.h>
+static long jump(void) { static long state = 1; state = (state * 1103515245 + 12345) & 0x7fffffff; return state % 1261440000 - 630720000; }
+int clock_gettime(clockid_t clock, struct timespec *now) {
+  static int (*real)(clockid_t, struct timespec *);
+  if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+  const int status = real(clock, now);
+  if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) now->tv_sec += jump();
+  return status;
+}
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+  struct timespec at;
+  (void)zone;
+  clock_gettime(CLOCK_REALTIME, &at);
+  now->tv_sec = at.tv_sec;
+  now->tv_usec = at.tv_nsec / 1000;
+  return 0;
+}
+time_t time(time_t *into) {
+  struct timespec at;
+  clock_gettime(CLOCK_REALTIME, &at);
+  if (into) *into = at.tv_sec;
+  return at.tv_sec;
+}
+"""
 TRAINING = pathlib.Path(__file__).parents[2] / "scenarios" / "staged" / "train-staged-rl.json"
 
 
@@ -136,10 +167,9 @@ class Campaign:
             for entry in {*self.folder.glob("small*"), *self.folder.glob("*.part")}:
                 shutil.rmtree(entry)
             size *= 2
-        two = [self.start("run", "s.json", "--out", "both") for _ in range(2)]
-        codes = [process.communicate() and process.returncode for process in two]
-        if 0 not in codes or not self.same_results("whole", "both"):
-            self.find(f"two runs on one folder: ended with {codes}")
+        self.disks()
+        self.at_once()
+        self.jumping_clock()
         homeless = {name: value for name, value in os.environ.items() if name != "HOME"}
         for what, environment in (("no HOME", homeless), ("LC_ALL=POSIX", {**os.environ, "LC_ALL": "POSIX"}),
                                   ("LC_ALL=tr_TR.UTF-8", {**os.environ, "LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"}),
@@ -149,6 +179,87 @@ class Campaign:
             self.ends_well(what, {0}, self.start("run", "s.json", "--out", "env", env=environment))
             if not self.same_results("whole", "env"):
                 self.find(f"{what}: other bytes")
+
+    def undisturbed(self):
+        """Folder whole, whole.csv and first.json of a run, a sweep and a training, and the words of each: what they write comes last."""
+        for name, scenario in (("s", SCENARIO), ("w", {**SWEPT, "seed": {"sweep": list(range(8))}})):
+            self.folder.joinpath(f"{name}.json").write_text(json.dumps(scenario))
+        words = {"run": ("run", "s.json", "--replace", "--out"), "sweep": ("sweep", "w.json", "--csv", "o.csv", "--out"),
+                 "train": ("train", "staged-rl", str(TRAINING), "--set", "/jobs/0/count=8", "--iterations", "1", "-o")}
+        if not (self.folder / "first.json").exists():
+            if not (self.folder / "whole").exists():
+                self.whole(*words["run"], "whole")
+            self.whole(*words["sweep"], "whole.sqlite")
+            (self.folder / "o.csv").rename(self.folder / "whole.csv")
+            self.whole(*words["train"], "first.json")
+        return words
+
+    def is_whole(self, what, written):
+        if what == "run":
+            return self.same_results("whole", written)
+        of = ("whole.csv", "o.csv") if what == "sweep" else ("first.json", written)
+        return filecmp.cmp(self.folder / of[0], self.folder / of[1], shallow=False)
+
+    def disks(self):
+        """Full ones: what ended well is whole, what did not says why and leaves nothing that looks like results; with more room it ends as ever."""
+        words, disk = self.undisturbed(), self.folder / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", str(disk)], capture_output=True).returncode != 0:
+            print("no disk may be mounted here: full ones are left out", flush=True)
+            return
+        try:
+            kilobytes = 4
+            while kilobytes <= 2048:
+                for what, name in (("run", "disk/small"), ("sweep", "disk/small.sqlite"), ("train", "disk/small.json")):
+                    subprocess.run(["mount", "-o", f"remount,size={kilobytes}k", str(disk)], check=True)
+                    process = self.start(*words[what], name)
+                    said = process.communicate()[1]
+                    full = f"{what} on a disk of {kilobytes} kB"
+                    if process.returncode == 0 and not self.is_whole(what, name):
+                        self.find(f"{full}: ended well with other bytes")
+                    if process.returncode != 0 and ("bug" in said or not said or process.returncode < 0):
+                        self.find(f"{full}: ended with {process.returncode}: {said[-300:]}")
+                    if process.returncode != 0 and what != "sweep" and (self.folder / name).exists():
+                        self.find(f"{full}: left {name}")
+                    if process.returncode != 0 and what == "sweep":  # goes on where it was stopped
+                        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+                        process = self.start(*words[what], name)
+                        said = process.communicate()[1]
+                        if process.returncode != 0 or not self.is_whole(what, name):
+                            self.find(f"{full}, then on a larger one: ended with {process.returncode}: {said[-300:]}")
+                    for entry in disk.iterdir():
+                        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+                kilobytes *= 2
+        finally:
+            subprocess.run(["umount", str(disk)], check=True)
+
+    def at_once(self):
+        """Two programs that write the same: one at least ends well, who gives up says so, and what lies there is whole."""
+        words = self.undisturbed()
+        for what, name in (("run", "both"), ("sweep", "both.sqlite"), ("train", "both.json")):
+            two = [self.start(*words[what], name) for _ in range(2)]
+            said = [process.communicate()[1] for process in two]
+            codes = [process.returncode for process in two]
+            if 0 not in codes or any(code < 0 or "bug" in text for code, text in zip(codes, said)):
+                self.find(f"two of {what} that write one: ended with {codes}: {said}")
+            elif what == "sweep":
+                self.whole(*words[what], name)  # what there is, as a table
+            if 0 in codes and not self.is_whole(what, name):
+                self.find(f"two of {what} that write one: other bytes")
+
+    def jumping_clock(self):
+        words, library = self.undisturbed(), self.folder / "clock.so"
+        made = subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), "-x", "c", "-", "-ldl"], input=JUMPING_CLOCK, text=True, capture_output=True) \
+            if shutil.which("cc") else None
+        if made is None or made.returncode != 0:
+            print("no C compiler: the clock that jumps is left out", flush=True)
+            return
+        environment = {**os.environ, "LD_PRELOAD": str(library)}
+        for what, name in (("run", "jumped"), ("sweep", "jumped.sqlite"), ("train", "jumped.json")):
+            began = time.monotonic()
+            self.ends_well(f"{what} while the clock jumps", {0}, self.start(*words[what], name, env=environment))
+            if not self.is_whole(what, name):
+                self.find(f"{what} while the clock jumps: other bytes after {time.monotonic() - began:.0f} s")
 
 
 def main():

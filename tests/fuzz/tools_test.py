@@ -31,10 +31,11 @@ from generate import Registry, default_schema, generate, write  # noqa: E402
 from minimise import minimised  # noqa: E402
 from mutate import mutant  # noqa: E402
 from mutate_source import changes_of, mutants_of  # noqa: E402
-from program import OK, Limits, Program, Scratch, finding, kill_group, wants_to_run  # noqa: E402
+from program import OK, Limits, Program, Scratch, Server, finding, kill_group, wants_to_run  # noqa: E402
 from trial import differences  # noqa: E402
 
 PROGRAM = os.environ.get("REHEARSE", os.path.join(ROOT, "build/release/cli/rehearse"))
+SERVER = os.environ.get("SCENARIO_SERVER", os.path.join(ROOT, "build/release/tests/scenario_server"))
 
 # Two nodes of one GPU; j2 waits for j0, j1 fails at its limit of time; a node fails, another is in maintenance; a partition of one node.
 SCENARIO = {
@@ -454,6 +455,25 @@ class EndsTest(unittest.TestCase):
         self.assertIn("AddressSanitizer: heap-use", self.ended("echo '==1==ERROR: AddressSanitizer: heap-use-after-free on 0x01' >&2; exit 99"))
         self.assertIn("runtime error: N is outside", self.ended("echo 'a.cpp:3:1: runtime error: 1e300 is outside' >&2; exit 99"))
         self.assertEqual(self.ended("echo 'FAILED: killed by signal 11 (x)'; exit 5"), "run: a child was killed by signal 11")
+
+
+class ServerTest(unittest.TestCase):
+    """The driver's limits are of processor time: who works on is waited for, who stands still is ended."""
+
+    @unittest.skipUnless(os.path.exists(SERVER), "scenario_server is not built")
+    def test_only_what_stands_still_has_no_end(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = write(os.path.join(folder, "case"), {**SCENARIO, "repetitions": 20}, FILES)
+            pipe = os.path.join(folder, "pipe.json")
+            os.mkfifo(pipe)
+            server = Server(SERVER, 0.001)  # after ten times as long it is looked whether the child wants to run
+            try:
+                self.assertEqual(server.run(path, os.path.join(folder, "results"), 1).status, OK)
+                self.assertTrue(os.path.exists(os.path.join(folder, "results", "summary.json")))
+                self.assertTrue(server.check(pipe).timed_out)  # waits for somebody to write
+                self.assertEqual(server.check(path).status, OK)
+            finally:
+                server.close()
 
 
 class CompareTest(unittest.TestCase):

@@ -11,98 +11,13 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
+#include "tests/policies/learn/formula_laboratory.hpp"
 
 using namespace rehearse::policies;
 
 namespace {
 
-constexpr double kExamples = 50'000, kStart = 30;
-
-/// Instance "fast" takes a third of the time at four times the price. Batch 512 is far beyond what training needs.
-class Formula final : public Laboratory {
- public:
-  Formula() {
-    for (const char* instance : {"cheap", "fast"})
-      for (const int workers : {1, 2, 4, 8})
-        for (const double batch : {32.0, 128.0, 512.0, 2048.0})
-          candidates.push_back({.run = {.workers = workers, .batch_size = batch, .samples = kExamples},
-                                .instance = instance,
-                                .usd_per_s = workers * (instance[0] == 'c' ? 1e-4 : 4e-4),
-                                .start_s = kStart});
-  }
-  double epoch_s(std::size_t c) const {
-    const PlannedRun& run = candidates[c].run;
-    const double slower = candidates[c].instance == "cheap" ? 3 : 1;
-    return slower * kExamples * (2e-3 / run.workers + 0.02 / run.batch_size);
-  }
-  double epochs_to(double batch, double accuracy) const { return 20 * accuracy / (1 - accuracy) * (1 + batch / 512) / 2; }
-
-  bool is_too_large(std::size_t c) const { return candidates[c].run.batch_size / candidates[c].run.workers > most_samples; }
-
-  double price_usd(std::size_t candidate, double held_s) const override {
-    asked.emplace_back(candidate, held_s);
-    return candidates[candidate].usd_per_s * held_s;
-  }
-  Measured time_steps(std::size_t c, double most_s) override {
-    ++timed;
-    order.push_back(c);
-    if (is_too_large(c)) {
-      ++refused;
-      usd += price_usd(c, kStart);
-      return {.run = run(c, Told::out_of_memory, 0), .held_s = kStart, .usd = price_usd(c, kStart)};
-    }
-    const double wanted_s = kStart + std::max(5.0, 50 * epoch_s(c) / kExamples * candidates[c].run.batch_size);
-    return paid(c, run(c, Told::steps, 1), overcharges ? wanted_s + most_s : std::min(wanted_s, most_s));
-  }
-  Measured train(std::size_t c, double until, double epochs, double most_s) override {
-    ++trained;
-    trainings.emplace_back(candidates[c].run.batch_size, until);
-    PastRun made = run(c, Told::run, 0);
-    const double half = epochs_to(candidates[c].run.batch_size, 0.5);
-    int reached = 0;
-    const double affordable = std::floor((most_s - kStart) / epoch_s(c));
-    while (static_cast<double>(made.curve.size()) < std::min(epochs, affordable) && reached < 2) {
-      const double e = static_cast<double>(made.curve.size()) + 1;
-      made.curve.push_back(e / (half + e));
-      reached = made.curve.back() >= until ? reached + 1 : 0;
-    }
-    made.epochs = static_cast<double>(made.curve.size());
-    made.accuracy = made.curve.back();
-    made.time_s = made.epochs * epoch_s(c);
-    return paid(c, made, kStart + made.time_s);
-  }
-
-  std::vector<ProbeCandidate> candidates;
-  int timed = 0, trained = 0, refused = 0;
-  std::vector<std::size_t> order;                             ///< in which steps were timed
-  std::vector<std::pair<double, double>> trainings;           ///< batch, until
-  mutable std::vector<std::pair<std::size_t, double>> asked;  ///< what prices were asked of: candidate, seconds
-  double most_samples = rehearse::policies::kUnbounded;       ///< of a worker
-  double usd = 0;
-  bool overcharges = false;
-
- private:
-  PastRun run(std::size_t c, Told told, double epochs) const {
-    return {.model = "m",
-            .dataset = "d",
-            .instance = candidates[c].instance,
-            .workers = candidates[c].run.workers,
-            .batch_size = candidates[c].run.batch_size,
-            .samples = kExamples,
-            .epochs = epochs,
-            .time_s = epoch_s(c) * epochs,
-            .told = told};
-  }
-  Measured paid(std::size_t c, PastRun of, double held_s) {
-    Measured measured{.fits = true, .run = std::move(of), .held_s = held_s, .usd = price_usd(c, held_s)};
-    usd += measured.usd;
-    return measured;
-  }
-};
-
-PastRun recipe() {
-  return {.model = "m", .dataset = "d", .batch_size = 128, .samples = kExamples, .epochs = 100, .told = Told::recipe};
-}
+using test::Formula, test::kExamples, test::kStart, test::recipe;
 
 struct Bought {
   Formula lab;
@@ -198,6 +113,23 @@ TEST_CASE("what was out of memory is paid for, and nothing larger is tried again
   for (const auto& [instance, samples] : refused) CHECK(samples.size() <= 3);
   for (const PastRun& run : probes.known(1e12))
     if (run.told == Told::run) CHECK(run.batch_size / run.workers <= lab.most_samples);
+}
+
+TEST_CASE("of runs that are told beforehand only those out of memory rule anything out") {
+  // One cheap worker with 32 samples. How many of cheap workers with as many each are tried, the first of all aside?
+  const auto tried = [](Told told) {
+    Formula lab;
+    PastRun run = lab.known_time(0);
+    run.told = told;
+    ActiveProbes probes(lab.candidates, recipe(), {.reuse_jobs = 10'000}, lab);
+    probes.add(run);
+    probes.arrive({.floor = 0.8, .deadline_s = 50'000, .epochs = 300}, 0);
+    return std::count_if(lab.order.begin() + 2, lab.order.end(), [&](std::size_t c) {
+      return lab.candidates[c].instance == "cheap" && lab.candidates[c].run.batch_size / lab.candidates[c].run.workers >= 32;
+    });
+  };
+  CHECK(tried(Told::out_of_memory) == 0);
+  CHECK(tried(Told::steps) > 0);
 }
 
 TEST_CASE("the same jobs buy the same, and a later one sees what has ended by then") {
@@ -362,13 +294,16 @@ TEST_CASE("a training that ended before a later job's floor goes on, and one und
   };
   while (!ended(first_end_s)) ++first_end_s;
   arrive(0.35, first_end_s - 2);
-  for (const auto& [batch, until] : lab.trainings)
-    CHECK(std::none_of(begun.begin(), begun.end(), [batch = batch](const auto& other) { return other.first == batch; }));
+  const auto is_of_same_batch = [&](const Formula::Training& a, const Formula::Training& b) {
+    return lab.candidates[a.candidate].run.batch_size == lab.candidates[b.candidate].run.batch_size;
+  };
+  for (const auto& again : lab.trainings)
+    CHECK(std::none_of(begun.begin(), begun.end(), [&](const auto& other) { return is_of_same_batch(other, again); }));
   // All have ended, some where the recipe ends: short of the last of these floors.
   for (const double floor : {0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9}) arrive(floor, 1e7 * (1 + floor));
   CHECK(std::any_of(lab.trainings.begin(), lab.trainings.end(), [&](const auto& again) {
-    return again.second == 0.9 &&
-           std::any_of(begun.begin(), begun.end(), [&](const auto& other) { return other.first == again.first; });
+    return again.until == 0.9 &&
+           std::any_of(begun.begin(), begun.end(), [&](const auto& other) { return is_of_same_batch(other, again); });
   }));
 }
 

@@ -136,6 +136,19 @@ TEST_CASE("times that refute an order relax it: an epoch that gets longer with t
   }
 }
 
+TEST_CASE("what pairs along one order do not explain is the workers' order, on top of what it has been relaxed by") {
+  // From 1 to 2 workers 100 worker-seconds become 80: by 1.25. To 4 workers with half of the batch no less than 100 / 4 / 1.25 =
+  // 20 would follow, and 10 were measured: by 2 more.
+  const TimeEnvelope more(std::vector{timed(1, 64, 100), timed(2, 64, 40), timed(4, 32, 10)}, kExact);
+  CHECK(more.slack().workers == Approx(std::log(2.5)));
+  CHECK(more.slack().together == 0);
+  // From 4 workers with batch 256 to 2 with 128 an epoch became shorter: by 1.25. One with 128 would take 10 / 1.25 at batch 64,
+  // so 4 at least, and 2 were measured.
+  const TimeEnvelope together(std::vector{timed(4, 256, 10), timed(2, 128, 8), timed(1, 128, 2)}, kExact);
+  CHECK(together.slack().together == Approx(std::log(2.5)));
+  CHECK(together.slack().workers == 0);
+}
+
 TEST_CASE("bounds hold the truth when it is monotone and measured exactly") {
   rc::prop("of times", [] {
     // Fixed work for each sample and for each step: n t rises, t falls with B at most in proportion and along both together.

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "sim/base/random.hpp"
 
@@ -265,6 +266,18 @@ TEST_CASE("leaving out predicts each sample from the others alone") {
   const auto upper = [](const IsotonicFit& fit, std::span<const double> x, double) { return fit.upper(x); };
   CHECK(leave_one_out(samples, upper) == std::vector<double>{2, 4, 2});
   CHECK(leave_one_out({.x = {1}, .y = {1}}, upper).empty());
+
+  // Weights and what was cut short go with their rows; what was cut short itself is not predicted.
+  const IsotonicSamples cut{
+      .x = {1, 2, 3, 4}, .y = {2, 1, 0, 4}, .weights = {1, 2, 3, 4}, .censored = {true, false, false, false}};
+  const auto sum = [](const IsotonicFit& fit, std::span<const double>, double) {
+    return std::accumulate(fit.fitted().begin(), fit.fitted().end(), 0.0);
+  };
+  const auto sum_of = [&](const IsotonicSamples& rest) { return sum(IsotonicFit::fit(rest), {}, 0); };
+  const IsotonicSamples without_2{.x = {1, 3, 4}, .y = {2, 0, 4}, .weights = {1, 3, 4}, .censored = {true, false, false}};
+  const IsotonicSamples without_3{.x = {1, 2, 4}, .y = {2, 1, 4}, .weights = {1, 2, 4}, .censored = {true, false, false}};
+  const IsotonicSamples without_4{.x = {1, 2, 3}, .y = {2, 1, 0}, .weights = {1, 2, 3}, .censored = {true, false, false}};
+  CHECK(leave_one_out(cut, sum) == std::vector<double>{sum_of(without_2), sum_of(without_3), sum_of(without_4)});
 
   IsotonicSamples many{.x = std::vector<double>(250), .y = std::vector<double>(250)};
   for (std::size_t i = 0; i < 250; ++i) many.x[i] = many.y[i] = static_cast<double>(i);

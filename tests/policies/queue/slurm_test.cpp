@@ -186,6 +186,16 @@ TEST_CASE("slurm: of small jobs first, and of users those who have used least", 
              while_running);
   CHECK(fourth.keeper.of("ann-2").start_s == 7);
   CHECK(fourth.keeper.of("bob-2").start_s == 17);
+
+  // 2 GPUs. At 5 ann's first has run for 5 s and bob's, which came at 4, for one: at 7, when ann's ends, it is bob's turn again,
+  // though ann's second came before his.
+  World fifth = pool(2);
+  Slurm late({.weight_fair_share = 1, .calc_s = 5});
+  fifth.run({of_user(rigid("ann-1", 0, 1, 7), "ann"), of_user(rigid("bob-1", 4, 1, 30), "bob"),
+             of_user(rigid("ann-2", 4.5, 1, 10), "ann"), of_user(rigid("bob-2", 4.6, 1, 10), "bob")},
+            late);
+  CHECK(fifth.keeper.of("bob-2").start_s == 7);
+  CHECK(fifth.keeper.of("ann-2").start_s == 17);
 }
 
 TEST_CASE("slurm: every job ends, and no plan delays the first in line", "[slurm]") {

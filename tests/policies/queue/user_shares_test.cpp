@@ -78,6 +78,20 @@ TEST_CASE("fair-share: who has least is served, by preemption of the last who st
   CHECK(world.keeper.of("a4").end_s == 15);
 }
 
+TEST_CASE("fair-share: whose devices turn out not to be needed runs on") {
+  // 8 GPUs, a has 4 + 2 + 1, one is free. b wants 3 at 2: a3, the last, gives one, which is not enough, and a2 two. With these
+  // and the free one there is room without a3's.
+  World world{.cluster = cluster({{1, 8}})};
+  UserShares queue({});
+  world.run({job_of("a", rigid("a1", 0, 4, 10)), job_of("a", rigid("a2", 0, 2, 10)), job_of("a", rigid("a3", 0, 1, 10)),
+             job_of("b", rigid("b", 2, 3, 5))},
+            queue);
+  CHECK(world.keeper.of("b").start_s == 2);
+  CHECK(world.keeper.of("a2").preemptions == 1);
+  CHECK(world.keeper.of("a3").preemptions == 0);
+  CHECK(world.keeper.of("a3").end_s == 10);
+}
+
 TEST_CASE("fair-share: weights, and nobody is preempted to become poorer than who asks") {
   // 3 GPUs, a has all. b of weight 1 takes one: a 2, b 1. b's second job would leave a 1 and b 2: a's 1 is not more than b's 1.
   // With weight 2, b has 1/2 and a's 1 is more: b gets it.

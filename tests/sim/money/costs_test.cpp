@@ -34,6 +34,9 @@ TEST_CASE("two workers at half of the power between idle and busy, with and with
   CHECK(power_w(c, two, 0.5) == Approx(2 * (235 - 50)));
   two.power_limit_w = 250;
   CHECK(power_w(c, two, 0.5) == Approx(2 * 235));
+  // A limit below a watt is one as well: nothing is left beyond idle.
+  two.power_limit_w = 0.5;
+  CHECK(power_w(c, two, 0.5) == Approx(2 * 120));
   // No limit takes a worker below idle.
   two.power_limit_w = 90;
   CHECK(power_w(c, two, 0) == Approx(2 * 120));
@@ -41,4 +44,21 @@ TEST_CASE("two workers at half of the power between idle and busy, with and with
   two.power_limit_w = 0;
   two.share.fraction = 0.25;
   CHECK(power_w(c, two, 0.5) == Approx(2 * (0.25 * 120 + 0.5 * 230)));
+}
+
+TEST_CASE("what a worker costs from one date to another, and in the mean of a second, at one price and at prices that change") {
+  Cluster c = four_gpus();
+  const Configuration two{.groups = {{.pool = 0, .workers = 2}}};
+  CHECK(worker_usd(c, 0, 10, 30) == Approx(20 * 3.6 / 3600 / 4));
+  CHECK(mean_usd_per_s(c, {}, two, 10, 30) == Approx(2 * 3.6 / 3600 / 4));
+  CHECK(mean_usd_per_s(c, {}, two, 10, 10) == Approx(2 * 3.6 / 3600 / 4));
+  // 3.60 an hour until 20, then 7.20: ten seconds of each.
+  c.pools[0].prices_usd_per_hour = StepSeries({{0, 3.6}, {20, 7.2}});
+  CHECK(worker_usd(c, 0, 10, 30) == Approx(10 * (3.6 + 7.2) / 3600 / 4));
+  CHECK(mean_usd_per_s(c, {}, two, 10, 30) == Approx(2 * 5.4 / 3600 / 4));
+  CHECK(mean_usd_per_s(c, {}, two, 10, 10) == 0);
+  // A server beside them, at 0.36 an hour, whatever the workers cost.
+  Configuration served = two;
+  served.sync.servers = 1;
+  CHECK(mean_usd_per_s(c, {.parameter_server_usd_per_hour = 0.36}, served, 10, 30) == Approx(2 * 5.4 / 3600 / 4 + 0.36 / 3600));
 }

@@ -269,6 +269,16 @@ TEST_CASE("a lost part of an epoch takes as long as it trained", "[alone]") {
   CHECK(both.alone.epochs == 3);
 }
 
+TEST_CASE("a stage that is slower than its rates is so while it trains and while it evaluates", "[alone]") {
+  // 2.5 epochs of 10 s, each of the whole ones with an evaluation of 2 s, half as long again: 1.5 (25 + 4) = 43.5 s at 0.1
+  // dollars and 200 W.
+  const StageRates rates{.fits = true, .epoch = {.training_s = 10, .evaluation_s = 2}, .usd_per_s = 0.1, .busy_w = 200};
+  const StageCost cost = StageRunner::running(rates, {.epochs = 2.5, .evaluations = 2}, 1.5);
+  CHECK(cost.time_s == Approx(43.5));
+  CHECK(cost.cost_usd == Approx(4.35));
+  CHECK(cost.energy_j == Approx(8700));
+}
+
 TEST_CASE("what is remembered of one job is no other job's", "[alone]") {
   // Same runner, jobs that differ in one thing each: as if each had a runner of its own.
   const RealWorld real(real_cluster({{"fast", "v100", 3, 4, 12}}), {{"resnet18", "cifar10"}, {"rnnlm", "ptb"}});

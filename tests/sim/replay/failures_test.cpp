@@ -157,6 +157,11 @@ TEST_CASE("a slow node slows the whole of a synchronous job, and in part one who
       work += 1e-3 * (mean ? (speed[0] + speed[1]) / 2 : std::min(speed[0], speed[1]));
     }
     CHECK(work == Approx(60).margin(0.1));
+    // The record has the mean of the speed: with it its course ends when the stage did.
+    REQUIRE(world.keeper.stages.size() == 1);
+    const auto& [stage, course_s] = world.keeper.stages.front();
+    CHECK(stage.speed < 1);
+    CHECK(stage.date_of(course_s) == Approx(end_s));
     return end_s;
   };
   Choice synchronous = choice(0, 2, 50), asynchronous = synchronous;
@@ -164,6 +169,22 @@ TEST_CASE("a slow node slows the whole of a synchronous job, and in part one who
   const double slow_s = end_of(synchronous, false), mean_s = end_of(asynchronous, true);
   CHECK(slow_s > mean_s);
   CHECK(mean_s > 60);
+}
+
+TEST_CASE("how often a node fails: by its law, by what was measured of the pool, and when it is taken away") {
+  Cluster of = cluster({{2, 1}, {1, 1}});
+  CHECK(failure_rate(of, {}, 0) == 0);
+  NodeRules rules{.outages = {.law = FailureLaw::weibull, .mtbf_s = 50, .shape = 2, .repair_s = 1}};
+  CHECK(failure_rate(of, rules, 0) == Approx(0.02));
+  // Two outages of the first pool's two nodes in the 100 s up to the end of the last: one in 100 s of each; of the second pool
+  // one.
+  rules.measured = {{.pool = 0, .node = 0, .time_s = 10, .down_s = 5},
+                    {.pool = 1, .node = 0, .time_s = 40, .down_s = 5},
+                    {.pool = 0, .node = 1, .time_s = 80, .down_s = 20}};
+  CHECK(failure_rate(of, rules, 0) == Approx(0.02 + 2 / 100.0 / 2));
+  CHECK(failure_rate(of, rules, 1) == Approx(0.02 + 1 / 100.0));
+  of.pools[1].spot = Spot{.mean_up_s = 40};
+  CHECK(failure_rate(of, rules, 1) == Approx(0.02 + 1 / 100.0 + 1 / 40.0));
 }
 
 TEST_CASE("what happens to nodes depends on no policy") {

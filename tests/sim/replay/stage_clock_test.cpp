@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/base/random.hpp"
+#include "sim/replay/records.hpp"
 #include "sim/replay/stage.hpp"
 
 using namespace rehearse::sim;
@@ -31,6 +32,17 @@ TEST_CASE("checkpoints take time between intervals of training, and none is writ
   // 8 s are two intervals: the checkpoint at 8 s would be the end.
   CHECK(StageClock(0, 8, {.interval_s = 4, .write_s = 1}).end_s() == 9);
   CHECK(StageClock(0, 8, {}).end_s() == 8);
+}
+
+TEST_CASE("when so many seconds of a stage's course were trained, by its record") {
+  // First step at 100, half a course second a second, 1 s of writing after each 4 s of the course but at its end.
+  const StageRecord record{.running_since_s = 100, .checkpoints = {.interval_s = 4, .write_s = 1}, .speed = 0.5};
+  CHECK(record.date_of(0) == 100);
+  CHECK(record.date_of(3) == 106);
+  CHECK(record.date_of(4) == 108);
+  CHECK(record.date_of(5) == 111);
+  CHECK(record.date_of(8) == 117);
+  CHECK(record.date_of(10) == 122);
 }
 
 TEST_CASE("at half the speed training takes twice as long, writing does not") {

@@ -115,7 +115,8 @@ class Keeper final : public Recorder {
   std::vector<Row> jobs;
   std::vector<std::string> events;
   std::vector<double> stage_costs;
-  std::vector<std::string> remedies;  ///< of menus, one for each of their choices
+  std::vector<std::pair<StageRecord, double>> stages;  ///< with the seconds of each one's course
+  std::vector<std::string> remedies;                   ///< of menus, one for each of their choices
   std::vector<PoolSample> samples;
   std::vector<NodeEvent> node_events;
   int starts = 0;
@@ -127,7 +128,10 @@ class Keeper final : public Recorder {
     starts += record.decision == "start";
     if (record.decision == "configure" && !record.remedy.empty()) remedies.emplace_back(record.remedy);
   }
-  void on_stage(const StageRecord& record) override { stage_costs.push_back(record.cost_usd); }
+  void on_stage(const StageRecord& record) override {
+    stage_costs.push_back(record.cost_usd);
+    stages.emplace_back(record, record.course->length_s);
+  }
   void on_pool_sample(const PoolSample& sample) override { samples.push_back(sample); }
   void on_node(const NodeEvent& event) override { node_events.push_back(event); }
   const JobRecord& of(const std::string& name) const {
