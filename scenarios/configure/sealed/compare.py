@@ -4,12 +4,15 @@
 A line for each folder: savings against manual and the share of the oracle's; then, over all folders, how much cheaper it is than
 each other policy in the mean of logarithms, and at least, by one-sided bounds that hold for all of them together with 95 %
 (Student's t, Bonferroni).
+
+`--fewer`: results of the same scenarios, in the same order, where fewer jobs share what is measured; the bounds then hold for
+both together. A policy that did not run there measures as much whoever shares it, and pays for it in proportion.
 """
 
+import argparse
 import json
 import math
 import pathlib
-import sys
 
 OWN, BASE, BEST = "active-isotonic", "manual", "oracle"
 
@@ -33,16 +36,24 @@ def t_quantile(probability, freedom):
 def read(folder):
     rows = {}
     for row in json.loads((pathlib.Path(folder) / "summary.json").read_text())["policies"]:
-        rows[row["policy"]] = (row["effective_cost_usd"]["mean"], row["limits_broken"]["mean"])
+        rows[row["policy"]] = (row["effective_cost_usd"]["mean"], row["limits_broken"]["mean"], row["profiling_cost_usd"]["mean"])
     return rows
 
 
-def main():
-    folders = sys.argv[1:]
-    if len(folders) < 2:
-        sys.exit("usage: compare.py RESULTS RESULTS...")
-    results = [read(folder) for folder in folders]
-    shares, others = [], [name for name in results[0] if name not in (OWN, BEST)]
+def reuse(folder):
+    return json.loads((pathlib.Path(folder) / "scenario.json").read_text())["profiling_reuse_jobs"]
+
+
+def with_fewer(folder, results, fewer):
+    """What every policy costs where fewer jobs share what is measured."""
+    dearer = reuse(folder) / reuse(fewer)
+    rows = {name: (cost + (dearer - 1) * profiling, broken, dearer * profiling) for name, (cost, broken, profiling) in results.items()}
+    rows.update(read(fewer))
+    return rows
+
+
+def tell_savings(folders, results):
+    shares = []
     for folder, costs in zip(folders, results):
         base, own, best = costs[BASE][0], costs[OWN][0], costs[BEST][0]
         shares.append((base - own) / (base - best) if best < base else math.nan)
@@ -52,7 +63,9 @@ def main():
     saved = [sum(costs[BASE][0] - costs[name][0] for costs in results) for name in (OWN, BEST)]
     print(f"share of the oracle's saving: mean {100 * sum(shares) / len(shares):.0f} %, least {100 * min(shares):.0f} %, "
           f"of all money {100 * saved[0] / saved[1]:.0f} %")
-    quantile = t_quantile(1 - 0.05 / len(others), len(results) - 1)
+
+
+def tell_bounds(results, others, quantile):
     for name in others:
         logs = [math.log(costs[OWN][0] / costs[name][0]) for costs in results]
         mean = sum(logs) / len(logs)
@@ -60,6 +73,29 @@ def main():
         bound = mean + quantile * deviation / math.sqrt(len(logs))
         print(f"{name}: cheaper than it by {100 * (1 - math.exp(mean)):.1f} %, at least {100 * (1 - math.exp(bound)):.1f} %, "
               f"cheaper in {sum(value < 0 for value in logs)} of {len(logs)}")
+
+
+def main():
+    options = argparse.ArgumentParser(description="active-isotonic beside each other policy, over results folders")
+    options.add_argument("results", nargs="+")
+    options.add_argument("--fewer", nargs="+", default=[])
+    given = options.parse_args()
+    if len(given.results) < 2:
+        options.error("at least two results folders")
+    if given.fewer and len(given.fewer) != len(given.results):
+        options.error("--fewer: as many folders as there are results")
+    compared = {"": (given.results, [read(folder) for folder in given.results])}
+    if given.fewer:
+        pairs = zip(given.results, compared[""][1], given.fewer)
+        compared = {f"reuse {reuse(given.results[0]):g}": compared[""],
+                    f"reuse {reuse(given.fewer[0]):g}": (given.fewer, [with_fewer(*pair) for pair in pairs])}
+    others = [name for name in compared[next(iter(compared))][1][0] if name not in (OWN, BEST)]
+    quantile = t_quantile(1 - 0.05 / (len(others) * len(compared)), len(given.results) - 1)
+    for title, (folders, results) in compared.items():
+        if title:
+            print(f"\n{title}")
+        tell_savings(folders, results)
+        tell_bounds(results, others, quantile)
 
 
 main()
