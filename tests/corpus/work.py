@@ -24,7 +24,8 @@ SHORT = {
     "search-cells": ["/repetitions=2", "/study/evaluations=200"], "search-cluster": ["/repetitions=1", "/study/evaluations=40"],
     "search-cnn": ["/repetitions=2", "/study/evaluations=100"], "search-rnn": ["/repetitions=2", "/study/evaluations=100"],
     "staged-rl": ["/jobs/0/count=20"], "staged-ablation": ["/jobs/0/count=20"], "threads-paper": ["/repetitions=1"],
-    "threads-replay": ["/repetitions=1", "/jobs/0/count=20"], "train-staged-rl": ["/jobs/0/count=20"], "thesis": ["/study/deadline_factors=[0.5,4]"],
+    "threads-replay": ["/repetitions=1", "/jobs/0/count=20"], "train-staged-rl": ["/jobs/0/count=20"], "train-shared": ["/jobs/0/count=20"], "shared": ["/repetitions=1"],
+    "spot-replay": ["/repetitions=1", "/jobs/0/count=5"], "thesis": ["/study/deadline_factors=[0.5,4]"],
     "spot-drawn": ["/study/jobs=10"], "staged-spot": ["/study/jobs=5", "/study/processes=4", "/study/training_processes=20"], "spot-traces": ["/study/jobs=5"], "heterogeneity": ["/repetitions=1"], "spot": ["/repetitions=1"], "priority": ["/repetitions=1"], "deadlines": ["/repetitions=1"],
     "failures": ["/repetitions=1"], "network": ["/repetitions=1"], "sharing": ["/repetitions=1"],
 }
