@@ -318,7 +318,7 @@ int main(int argc, char** argv) {
   Arguments arguments;
   Command run = app.subcommand("run", "run a scenario: every policy on the same jobs, side by side");
   add_scenario_arguments(run, arguments.run.scenario);
-  run.option("--out", arguments.run.out, "results folder (default: results/<scenario's name>)");
+  run.option("--out", arguments.run.out, "results folder (default: results/<scenario's name>)").not_empty();
   run.flag("--certify", arguments.run.certify,
            "also say how much the model error, the load, prices and switching times may change before the verdict does");
   run.flag("--replace", arguments.run.replace,

@@ -211,6 +211,12 @@ Option& Option::choices(const std::vector<std::string>& choices) {
   return *this;
 }
 
+Option& Option::not_empty() {
+  option_->check(
+      [](const std::string& text) { return text.empty() ? std::string("expected a name, found an empty one") : std::string(); });
+  return *this;
+}
+
 Option& Option::range(std::int64_t low, std::int64_t high) {
   CLI::Validator check = CLI::Range(low, high);
   option_->check(check.name(kRange).description(sim::grouped(low) + " to " + sim::grouped(high)));

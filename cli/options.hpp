@@ -31,6 +31,8 @@ class Option {
   explicit Option(CLI::Option& option) : option_(&option) {}
   Option& required();
   Option& choices(const std::vector<std::string>& choices);
+  /// What an empty variable of a shell gives is a mistake.
+  Option& not_empty();
   /// A whole number in [low, high].
   Option& range(std::int64_t low, std::int64_t high);
   /// A finite number in [low, high].

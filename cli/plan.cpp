@@ -109,6 +109,14 @@ std::string stack_words(const std::optional<sim::Stack>& stack, const std::strin
 void refuse(const scenarios::PlanRequest& request, const policies::Recommendation& r, const sim::Cluster& cluster,
             const std::string& file) {
   std::string expected = "limits that something keeps";
+  const std::vector<int>& free = request.limits.free_devices;
+  const int pool = request.limits.pool;
+  const bool none_free = !free.empty() && (pool >= 0 ? free[static_cast<std::size_t>(pool)] == 0
+                                                     : std::ranges::all_of(free, [](int n) { return n == 0; }));
+  if (none_free)
+    throw sim::InputError({.file = file,
+                           .expected = "free devices (free_devices of the cluster's file) for the job",
+                           .found = pool < 0 ? "none" : "none of " + cluster.pools[static_cast<std::size_t>(pool)].name});
   if (!r.soonest) {
     expected =
         "a network that fits the memory of the pool's devices at one of the batch sizes, on as many workers as are asked for";

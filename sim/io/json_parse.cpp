@@ -124,6 +124,9 @@ class TreeBuilder {
   }
 
  private:
+  /// Of a container that all nodes to come lie in: what is told of them before its end finds them there.
+  static constexpr std::uint32_t kUnended = (std::uint32_t{1} << 28) - 1;
+
   JsonNode& node() { return tree_.nodes.back(); }
   std::size_t offset_reached() const { return static_cast<std::size_t>(reached_ - tree_.text.data()); }
   std::size_t token_start() const { return std::min(tree_.text.find_first_not_of(" \t\r\n,:", token_end_), tree_.text.size()); }
@@ -163,6 +166,7 @@ class TreeBuilder {
     if (open_.size() == kMaxJsonDepth)
       return stop(token_start(), fmt::format("at most {} levels of nesting", kMaxJsonDepth), "one more");
     if (!add(kind)) return false;
+    node().next = kUnended;
     token_end_ = node().offset + 1;
     open_.push_back(static_cast<std::uint32_t>(tree_.nodes.size() - 1));
     return true;

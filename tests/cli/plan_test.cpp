@@ -163,6 +163,9 @@ TEST_CASE("plan: mistakes and what cannot be") {
   files.folder.write("net", R"({ "name": "x", "layers": [ { "type": "input", "channels": 3, "height": 32, "width": 32 },
                                                           { "type": "swirl" }, { "type": "twirl" } ] })");
   files.refused(network, {"swirl", "twirl"});  // all at once
+  files.refused(
+      R"({"model": "resnet18", "epochs": 1})", {"free devices (free_devices", "found none"},
+      R"({ "cluster": { "pools": [ { "name": "v", "instance": "p3.2xlarge", "nodes": 2 } ] }, "free_devices": { "v": 0 } })");
   // One written in the job's file is told once.
   const Ended ended = files.plan(R"({"network": {"layers": [ { "type": "swirl" } ]}, "dataset": "cifar10", "epochs": 1})");
   CHECK(ended.err.find("swirl") != std::string::npos);

@@ -174,6 +174,7 @@ TEST_CASE("run leaves its results in results/<name>, or where --out says") {
   CHECK(results_in(folder.path() + "/results/s") == kResults);
   CHECK(run_program(folder.path(), {"run", "s.json", "--out", "mine"}).status == 0);
   CHECK(run_program(folder.path(), {"run", "s.json", "--out", "deep/below/"}).status == 0);
+  CHECK(run_program(folder.path(), {"run", "s.json", "--out", ""}).status == 2);
   CHECK(names_in(folder.path() + "/deep") == std::set<std::string>{"below"});
   // The resolved scenario is enough to run again.
   CHECK(run_program(folder.path(), {"run", "mine/scenario.json", "--out", "again", "--set", "/name=s"}).status == 0);

@@ -152,6 +152,9 @@ TEST_CASE("each duplicate key is a mistake that names both lines") {
         "a.json:3:2: /a: expected each key once, found \"a\" again (first on line 1)\n"
         "a.json:3:15: /a: expected each key once, found \"a\" again (first on line 1)");
   CHECK(complaint("[{\"a\": 1}, {\"a\": 2}]") == "fine");
+  // Within objects and lists that have not ended.
+  CHECK(complaint("{\"x\": {\"y\": 1}, \"jobs\": [3, {\"a\": [0], \"b\": 2, \"b\": 2}]}") ==
+        "a.json:1:48: /jobs/1/b: expected each key once, found \"b\" again (first on line 1)");
 }
 
 TEST_CASE("nesting ends at 100 levels, however deep the text goes on") {
