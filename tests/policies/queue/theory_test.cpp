@@ -91,25 +91,25 @@ void uniform(Random& random, Job& job) { job.duration_s = random.uniform(0.001, 
 
 }  // namespace
 
-TEST_CASE("M/M/1: mean wait rho / (mu - lambda)", "[theory]") {
+TEST_CASE("M/M/1: mean wait rho / (mu - lambda)", "[theory][slow]") {
   // lambda 0.7, mu 1: 0.7 / 0.3.
   check_mean_wait({.mean_gap_s = 1 / 0.7, .draw = exponential}, 0.7 / 0.3);
 }
 
-TEST_CASE("M/M/c: mean wait by Erlang's C formula", "[theory]") {
+TEST_CASE("M/M/c: mean wait by Erlang's C formula", "[theory][slow]") {
   // 4 servers, a = 3: C = (27/8 x 4) / (1 + 3 + 9/2 + 27/6 + 27/8 x 4), as 3^4/4! = 27/8 and 1/(1 - 3/4) = 4; wait C / (4 - 3).
   const double c = 13.5 / (1 + 3 + 4.5 + 4.5 + 13.5);
   check_mean_wait({.servers = 4, .mean_gap_s = 1 / 3.0, .draw = exponential}, c / (4 - 3));
 }
 
-TEST_CASE("M/G/1: mean wait by Pollaczek and Khinchine", "[theory]") {
+TEST_CASE("M/G/1: mean wait by Pollaczek and Khinchine", "[theory][slow]") {
   // Durations uniform from 0.001 to 2: E[S] = 1.0005, E[S^2] = (2^3 - 0.001^3)/(3 x 1.999). lambda 0.7: wait lambda E[S^2] / (2
   // (1 - rho)).
   const double squared = (8 - 1e-9) / (3 * 1.999);
   check_mean_wait({.mean_gap_s = 1 / 0.7, .draw = uniform}, 0.7 * squared / (2 * (1 - 0.7 * 1.0005)));
 }
 
-TEST_CASE("M/G/1 with priorities: Cobham's formula without preemption", "[theory]") {
+TEST_CASE("M/G/1 with priorities: Cobham's formula without preemption", "[theory][slow]") {
   // Two classes of equal rate 0.35, exponential durations: R = lambda E[S^2] / 2 = 0.7. Urgent: R / (1 - 0.35); others:
   // R / ((1 - 0.35)(1 - 0.7)). (Cobham, Operations Research 2, 1954.)
   const auto draw = [](Random& random, Job& job) {
@@ -121,7 +121,7 @@ TEST_CASE("M/G/1 with priorities: Cobham's formula without preemption", "[theory
   check_mean_wait({.mean_gap_s = 1 / 0.7, .draw = draw, .queue = queue, .priority = 0}, 0.7 / (0.65 * 0.3));
 }
 
-TEST_CASE("M/M/1 with preemptive priorities", "[theory]") {
+TEST_CASE("M/M/1 with preemptive priorities", "[theory][slow]") {
   // Urgent jobs see a queue of their own: time in the system 1/(1 - 0.35), so they wait that less 1. Others: 1/((1 - 0.35)(1 -
   // 0.7)) less 1 (Kleinrock, Queueing Systems II, section 3.6, with mu = 1: (1/mu (1 - rho) + R)/((1 - rho_1)(1 - rho)) = (0.3 +
   // 0.7)/...).
@@ -134,7 +134,7 @@ TEST_CASE("M/M/1 with preemptive priorities", "[theory]") {
   check_mean_wait({.mean_gap_s = 1 / 0.7, .draw = draw, .queue = queue, .priority = 0}, 1 / (0.65 * 0.3) - 1);
 }
 
-TEST_CASE("M/M/1: shortest job first by Phipps, shortest remaining time by Schrage and Miller", "[theory]") {
+TEST_CASE("M/M/1: shortest job first by Phipps, shortest remaining time by Schrage and Miller", "[theory][slow]") {
   // rho(x) = lambda x (load of jobs up to x) = lambda (1 - e^-x (1 + x)); E[S^2] up to x: 2 - e^-x (x^2 + 2x + 2).
   // SJF waits integral of lambda E[S^2]/2 / (1 - rho(x))^2 e^-x dx. SRPT: time in the system of a job of length x:
   // lambda (E[S^2; S <= x] + x^2 e^-x) / (2 (1 - rho(x))^2) + integral from 0 to x of dt / (1 - rho(t)).
