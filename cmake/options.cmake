@@ -21,6 +21,10 @@ target_compile_options(rehearse_options INTERFACE
 if(REHEARSE_WERROR)
   target_compile_options(rehearse_options INTERFACE $<BUILD_INTERFACE:-Werror>)
 endif()
+# GCC looks for garbage when it has taken 0.8 GB, not 0.25: most units never get there, which saves them a tenth of their time.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(rehearse_options INTERFACE $<BUILD_INTERFACE:--param=ggc-min-heapsize=400000>)
+endif()
 # Same bytes in every build: no fused multiply-add, and libm called, never folded by the compiler.
 target_compile_options(rehearse_options INTERFACE -ffp-contract=off)
 foreach(f pow exp exp2 log log2 log1p expm1 cbrt tanh sin cos hypot)
