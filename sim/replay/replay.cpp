@@ -348,7 +348,7 @@ void ReplayRun::handle(const Event& event) {
         stop(slot, FailureReason::deadline_stop, event.date_s);
         break;
       case JobTimer::walltime:
-        stop(slot, FailureReason::walltime_stop, event.date_s);
+        on_walltime(slot, event.date_s);
         break;
       case JobTimer::measured:
         let_go_of(slot, event.date_s);

@@ -95,11 +95,20 @@ void ReplayRun::arm_walltime(JobSlot slot, double now_s) {
   LiveJob& live = live_[slot];
   const double walltime_s = jobs_[slot].job.walltime_s;
   if (walltime_s == kNever) return;
-  // What each stage before took is rounded up to the grid of dates twice, at the end of its start-up and at its own: that is no
-  // overrun of a job which takes its whole time limit.
-  const double rounding_s = 2 * kDateGrid * live.stages;
-  const double date_s = on_date_grid(now_s + std::max(0.0, walltime_s + rounding_s - live.time.held_s()));
+  const double date_s = on_date_grid(now_s + std::max(0.0, walltime_s - live.time.held_s()));
   live.walltime = events_.push({date_s, EventClass::timer, subject_of(slot, JobTimer::walltime)});
+}
+
+/// Each stage before has rounded up to the grid of dates twice, at the end of its start-up and at its own: a job whose work ends
+/// within so much of its time limit takes no longer than that, and ends as it would have without being stopped on the way.
+void ReplayRun::on_walltime(JobSlot slot, double now_s) {
+  LiveJob& live = live_[slot];
+  const double rounding_s = 2 * kDateGrid * live.stages;
+  if (live.state != JobState::running || live.clock.end_s() <= now_s || live.clock.end_s() > now_s + rounding_s)
+    stop(slot, FailureReason::walltime_stop, now_s);
+  else
+    live.walltime =
+        events_.push({on_date_grid(now_s + rounding_s), EventClass::timer, subject_of(slot, JobTimer::walltime)});
 }
 
 /// Ends a job as failed, whatever it is doing.

@@ -210,6 +210,7 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   void on_phase_end(JobSlot slot, double now_s);
   void stop(JobSlot slot, FailureReason reason, double now_s);
   void arm_walltime(JobSlot slot, double now_s);
+  void on_walltime(JobSlot slot, double now_s);
   void end_job(JobSlot slot, FailureReason reason, double now_s);
   void emit(JobSlot slot, FailureReason reason, double now_s);
   void share_idle_money();

@@ -46,7 +46,7 @@ TEST_CASE("explain: a job that was stopped on the way waited twice") {
   const TemporaryFolder folder;
   folder.write("s.json", R"({ "name": "s", "cluster": { "pools": [ { "name": "v", "instance": "p3.2xlarge", "nodes": 1 } ] },
     "jobs": [ { "job_id": "long", "submit_s": 0, "gpus": 1, "duration_s": 1200, "deadline_s": 1320 },
-              { "job_id": "short", "submit_s": 600, "gpus": 1, "duration_s": 120 } ], "policies": [ "srtf" ] })");
+              { "job_id": "short", "submit_s": 600, "gpus": 1, "duration_s": 120 } ], "policies": [ { "name": "srtf", "queue": "srtf" } ] })");
   REQUIRE(run_program(folder.path(), {"run", "s.json", "--out", "r"}).status == 0);
   const Ended told = run_program(folder.path(), {"explain", "r", "long"});
   CHECK(has(told.out, "It waited 2.0 min (0 s before it first started) and ran 20.0 min on 1 x v"));

@@ -325,6 +325,27 @@ TEST_CASE("--csv-safe keeps a job's name from being a formula in any table of a 
   }
 }
 
+TEST_CASE("limits that are met exactly are kept, also by a job that was stopped on the way") {
+  const TemporaryFolder folder;
+  const auto jobs_of = [&](const std::string& jobs) {
+    folder.write("s.json", R"({ "name": "s", "cluster": { "pools": [ { "name": "v", "instance": "p3.2xlarge", "nodes": 1 } ] },
+      "policies": [ { "name": "srtf", "queue": "srtf" } ], "jobs": [ )" +
+                               jobs + " ] }");
+    REQUIRE(run_program(folder.path(), {"run", "s.json", "--out", "r"}).status == 0);
+    return text_of(folder.path() + "/r/jobs.csv");
+  };
+  // Six stops: each stage's end is rounded up to a multiple of 2^-20 s, so that the work ends a little after the time limit.
+  std::string many = R"({ "job_id": "long", "gpus": 1, "duration_s": 100.1, "walltime_s": 100.1 })";
+  for (int k = 0; k < 6; ++k) many += R"(, { "gpus": 1, "duration_s": 0.3, "submit_s": )" + std::to_string(3.7 + 7.3 * k) + " }";
+  CHECK_FALSE(has(jobs_of(many), "walltime_stop"));
+  // 3 h at 3.06 $ are 9.18 $ but for the rounding of a product; a time that no multiple of the grid is.
+  const std::string tie = jobs_of(R"({ "job_id": "tie", "gpus": 1, "duration_s": 10800, "cost_limit_usd": 9.18 },
+                                     { "job_id": "late", "submit_s": 20000, "gpus": 1, "duration_s": 156.03, "deadline_s": 156.03 })");
+  CHECK_FALSE(has(tie, "false"));
+  CHECK(has(tie, ",9.18,true"));
+  CHECK(has(tie, ",156.03,true,"));
+}
+
 TEST_CASE("a batch that no device holds at once trains by accumulation, and fails without it") {
   const TemporaryFolder folder;
   folder.write("s.json", R"({ "cluster": { "pools": [ { "name": "a", "instance": "g4dn.xlarge", "nodes": 1 } ] },

@@ -41,18 +41,18 @@ TEST_CASE("time limits that end jobs whose work takes no longer are warned of") 
   const auto job = [](const char* name, const char* limit) {
     return R"({ "job_id": ")" + std::string(name) + R"(", "gpus": 1, "duration_s": 7200, "walltime_s": )" + limit + " }";
   };
-  CHECK(warnings(scenario(job("a", "7199"), R"("fifo")")).at(0) ==
-        "1 job ends as failed: \"walltime_s\" is less than \"duration_s\"");
+  const std::string fifo = R"({ "name": "fifo", "queue": "fifo" })", srtf = R"({ "name": "srtf", "queue": "srtf" })";
+  CHECK(warnings(scenario(job("a", "7199"), fifo)).at(0) == "1 job ends as failed: \"walltime_s\" is less than \"duration_s\"");
   // Just enough, as long as nothing comes on top: checkpoints, or 30 s to start again after a preemption.
-  CHECK(warnings(scenario(job("a", "7200"), R"("fifo")")).empty());
+  CHECK(warnings(scenario(job("a", "7200"), fifo)).empty());
   const std::string checkpoints = R"(, "checkpoint": { "interval_s": 3600 })";
-  CHECK_THAT(warnings(scenario(job("a", "7200") + ", " + job("b", "7200"), R"("fifo")", checkpoints)).at(0),
+  CHECK_THAT(warnings(scenario(job("a", "7200") + ", " + job("b", "7200"), fifo, checkpoints)).at(0),
              Contains("2 jobs end as failed: \"walltime_s\" leaves no time beyond \"duration_s\" for checkpoints"));
-  CHECK(warnings(scenario(job("a", "9000"), R"("fifo")", checkpoints)).empty());
+  CHECK(warnings(scenario(job("a", "9000"), fifo, checkpoints)).empty());
   const std::string switching = R"(, "switching": { "rigid_jobs": true })";
-  CHECK_THAT(warnings(scenario(job("a", "7229"), R"("srtf")", switching)).at(0), Contains("1 job ends as failed once stopped"));
-  CHECK(warnings(scenario(job("a", "7230"), R"("srtf")", switching)).empty());
-  CHECK(warnings(scenario(job("a", "7229"), R"("fifo")", switching)).empty());
+  CHECK_THAT(warnings(scenario(job("a", "7229"), srtf, switching)).at(0), Contains("1 job ends as failed once stopped"));
+  CHECK(warnings(scenario(job("a", "7230"), srtf, switching)).empty());
+  CHECK(warnings(scenario(job("a", "7229"), fifo, switching)).empty());
 }
 
 TEST_CASE("jobs that can never fit are warned of") {

@@ -205,11 +205,11 @@ inline void check_books(Auditor& auditor, const World& world, const std::vector<
     RC_ASSERT(d.lost_device_s > -1e-4 && d.checkpoint_device_s > -1e-4);
     RC_ASSERT(d.train_device_s + d.lost_device_s + d.checkpoint_device_s <= r.device_s + 1e-4);
     RC_ASSERT(r.checkpoint_usd <= r.cost.switch_usd + 1e-7);
-    if (job.walltime_s != kNever) RC_ASSERT(books.held_s <= job.walltime_s + 1e-5);
+    const double rounding_s = 1e-5 * (2 + r.restarts + r.preemptions + r.reconfigurations);  // dates round up by 2^-20 s a start
+    if (job.walltime_s != kNever) RC_ASSERT(books.held_s <= job.walltime_s + rounding_s);
     if (r.state == JobState::finished && job.work != Work::train) {
-      // What counted is the work that was asked for, once: dates round up by 2^-20 s a start.
+      // What counted is the work that was asked for, once.
       const double work_s = job.work == Work::rigid ? job.duration_s : job.steps;
-      const double rounding_s = 1e-5 * (2 + r.restarts + r.preemptions + r.reconfigurations);
       RC_ASSERT(r.time.train_s >= work_s - rounding_s);
       if (world.nodes.slow.between_s == kNever && job.gpu_fraction == 1) RC_ASSERT(r.time.train_s <= work_s + rounding_s);
     }
