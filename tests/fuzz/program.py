@@ -191,4 +191,6 @@ class Server:
     def close(self):
         if self.child is not None:
             kill_group(self.child)
+            for file in (self.child.stdin, self.child.stdout, self.said):
+                file.close()
             self.child = None

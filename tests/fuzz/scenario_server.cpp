@@ -89,8 +89,8 @@ int answer(const Request& request) {
   }
 }
 
-/// Does a process of the group wait for nothing but a processor? On a busy machine that is no hang: its limit of processor time
-/// ends it in time.
+/// Does a process of the group wait for nothing but a processor, or has its first one ended meanwhile? On a busy machine that is
+/// no hang: its limit of processor time ends it in time.
 bool wants_to_run(pid_t group) {
   for (int look = 0; look < kLooks; ++look) {
     std::error_code gone;  // processes end while they are looked at
@@ -102,7 +102,8 @@ bool wants_to_run(pid_t group) {
       char state = 0;
       pid_t parent = 0, of_group = 0;
       std::istringstream(stat.substr(name_ends + 1)) >> state >> parent >> of_group;
-      if (of_group == group && (state == 'R' || state == 'D')) return true;
+      const bool has_ended = state == 'Z' && at->path().filename() == std::to_string(group);
+      if (of_group == group && (state == 'R' || state == 'D' || has_ended)) return true;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }

@@ -463,7 +463,7 @@ class ServerTest(unittest.TestCase):
     @unittest.skipUnless(os.path.exists(SERVER), "scenario_server is not built")
     def test_only_what_stands_still_has_no_end(self):
         with tempfile.TemporaryDirectory() as folder:
-            path = write(os.path.join(folder, "case"), {**SCENARIO, "repetitions": 20}, FILES)
+            path = write(os.path.join(folder, "case"), {**SCENARIO, "repetitions": 4}, FILES)
             pipe = os.path.join(folder, "pipe.json")
             os.mkfifo(pipe)
             server = Server(SERVER, 0.001)  # after ten times as long it is looked whether the child wants to run
