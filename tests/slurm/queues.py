@@ -292,6 +292,7 @@ def measured(setting, seed, arguments, folder):
     if kept.exists():
         return json.loads(kept.read_text())
     jobs = drawn_jobs(arguments.jobs, arguments.nodes, arguments.load, seed, arguments.scale)
+    shutil.rmtree(folder / f'{setting}-{seed}', ignore_errors=True)  # of one that did not start
     slurm = Slurm(folder / f'{setting}-{seed}', setting, arguments.nodes)
     try:
         began = time.monotonic() + 1
@@ -409,12 +410,18 @@ def main():
     for setting in arguments.settings:
         differences = []
         for seed in seeds:
-            result = runs[setting, seed].result()
+            try:
+                result = runs[setting, seed].result()
+            except TimeoutError as error:  # the same command with this folder tries it again
+                print(f'left out, as its Slurm did not start: {error}', file=sys.stderr)
+                continue
             theirs, ours, pass_s = held_against(setting, seed, result, arguments, folder)
             differences.append(100 * (mean(ours) / theirs - 1))
             requeued = sum(int(record.get('Restarts', 0)) > 0 for record in result['jobs'])
             print(f"| `{setting}` | {seed} | {pass_s:.3f} | {requeued} | {theirs:.1f} | {mean(ours):.1f} "
                   f'| {statistics.stdev(ours):.1f} | {differences[-1]:+.1f} % |', flush=True)
+        if len(differences) < 2:
+            sys.exit(f'{setting}: {len(differences)} of {len(seeds)} Slurms started')
         middle, half = interval(differences)
         worst = max(worst, abs(middle))
         summary.append(f'| `{setting}` | {len(differences)} x {arguments.jobs} | {middle:+.1f} % | {half:.1f} % |')
