@@ -127,7 +127,7 @@ int import_convergence(const ImportArguments& arguments) {
 
 namespace {
 
-/// Null: none is asked for.
+/// Null: without --recipe.
 const workloads::Recipe* asked_recipe(const ValidateArguments& arguments) {
   if (arguments.recipe.empty()) return nullptr;
   if (arguments.hold_out != "nothing")

@@ -154,6 +154,8 @@ std::string completion_sentence(const Summary& summary, const RunVerdict& by_com
 std::string completion_in_row(const RunVerdict& by_completion, std::string_view policy);
 std::string completion_verdict_json(const Summary& summary);
 std::string json_estimate(const Estimate& e);
+/// Null for none.
+std::string json_name(const std::string& name);
 
 /// summary.json and timing.json, as text.
 std::string summary_json(const Summary& summary);

@@ -203,18 +203,16 @@ std::string completion_in_row(const RunVerdict& v, std::string_view policy) {
 
 namespace {
 
-std::string_view name_of_outcome(Outcome outcome) {
+std::string_view name_of_completion(Outcome outcome) {
   constexpr std::string_view kNames[] = {"shortest", "reference",      "level",      "undecided",    "others_finish_fewer",
                                          "no_job",   "one_repetition", "one_policy", "no_reference", "no_job"};
   return kNames[static_cast<std::size_t>(outcome)];
 }
 
-std::string json_standing(Standing standing) {
+std::string json_completion_standing(Standing standing) {
   constexpr std::string_view kNames[] = {"\"best\"", "\"level\"", "\"longer\"", "\"undecided\"", "null"};
   return std::string(kNames[static_cast<std::size_t>(standing)]);
 }
-
-std::string json_name(const std::string& name) { return name.empty() ? "null" : json_string(name); }
 
 }  // namespace
 
@@ -222,7 +220,7 @@ std::string completion_verdict_json(const Summary& s) {
   const RunVerdict v = judge_completion(s);
   std::string text = fmt::format(
       "{{\"outcome\": \"{}\", \"winner\": {}, \"best\": {}, \"reference\": {},\n    \"sentence\": {},\n    \"policies\": [",
-      name_of_outcome(v.outcome), json_name(v.winner), json_name(v.best), json_name(v.reference),
+      name_of_completion(v.outcome), json_name(v.winner), json_name(v.best), json_name(v.reference),
       json_string(completion_sentence(s, v)));
   for (const PolicyVerdict& p : v.policies) {
     const bool is_judged = p.keeping != Keeping::not_judged;
@@ -230,7 +228,7 @@ std::string completion_verdict_json(const Summary& s) {
         "{}\n     {{\"policy\": {}, \"yardstick\": {}, \"finishes_fewer\": {}, \"standing\": {}, \"in_words\": {}, "
         "\"repetitions_more\": {},\n      \"shorter_than_reference_percent\": {},\n      \"longer_than_best_percent\": {}}}",
         &p == &v.policies.front() ? "" : ",", json_string(p.name), p.is_yardstick,
-        is_judged ? (p.keeping == Keeping::no ? "true" : "false") : "null", json_standing(p.standing),
+        is_judged ? (p.keeping == Keeping::no ? "true" : "false") : "null", json_completion_standing(p.standing),
         json_string(completion_in_row(v, p.name)), json_number(p.repetitions_more),
         json_estimate(p.cheaper_than_reference_percent), json_estimate(p.dearer_than_best_percent));
   }

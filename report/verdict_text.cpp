@@ -251,9 +251,9 @@ std::string json_standing(Standing standing) {
   return std::string(kNames[static_cast<std::size_t>(standing)]);
 }
 
-std::string json_name(const std::string& name) { return name.empty() ? "null" : json_string(name); }
-
 }  // namespace
+
+std::string json_name(const std::string& name) { return name.empty() ? "null" : json_string(name); }
 
 std::string json_estimate(const Estimate& e) {
   return fmt::format(R"({{"mean": {}, "ci95_low": {}, "ci95_high": {}}})", json_number(e.mean), json_number(e.ci95_low),

@@ -32,6 +32,21 @@ std::string curve_path(std::string out) {
   return out + ".csv";
 }
 
+TrainResult iterated(const TrainOptions& options, const HeldInterrupts& interrupts, const std::function<void()>& iterate,
+                     const std::function<void(TrainResult&)>& after) {
+  TrainResult result;
+  ProgressBar bar(
+      {.wanted = options.progress, .parts_a_task = static_cast<std::size_t>(options.iterations), .one_part = "iteration"});
+  while (result.iterations < options.iterations && !result.interrupted) {
+    iterate();
+    ++result.iterations;
+    bar.update(0, static_cast<std::uint64_t>(result.iterations));
+    result.interrupted = interrupts.take();
+    after(result);
+  }
+  return result;
+}
+
 TrainResult train_staged_rl(const Scenario& scenario, const TrainOptions& options) {
   const auto trains = [](const sim::Job& job) { return job.work == sim::Work::train; };
   if (scenario.generators.empty() && std::none_of(scenario.jobs.begin(), scenario.jobs.end(), trains))
@@ -60,21 +75,16 @@ TrainResult train_staged_rl(const Scenario& scenario, const TrainOptions& option
     best = training.validate();
   }
   policies::NetworkState kept = save(training.agent().parameters(), origin);
-  TrainResult result;
-  ProgressBar bar(
-      {.wanted = options.progress, .parts_a_task = static_cast<std::size_t>(options.iterations), .one_part = "iteration"});
-  while (result.iterations < options.iterations && !result.interrupted) {
-    training.iterate();
-    ++result.iterations;
-    bar.update(0, static_cast<std::uint64_t>(result.iterations));
-    result.interrupted = interrupts.take();
-    if (result.iterations % kValidateEvery != 0) continue;
+  const auto validate_often = [&](TrainResult& result) {
+    if (result.iterations % kValidateEvery != 0) return;
     const policies::LearningPoint point = training.validate();
     write_point(curve, point);
-    if (point.merit >= best.merit) continue;
+    if (point.merit >= best.merit) return;
     best = point;
     kept = save(training.agent().parameters(), origin);
-  }
+  };
+  TrainResult result = iterated(
+      options, interrupts, [&] { training.iterate(); }, validate_often);
   curve.close();
   write_agent_file(options.out, kept);
   result.best_iteration = best.iteration;
@@ -107,21 +117,16 @@ TrainResult train_rl_transfer(const Scenario& scenario, const TrainOptions& opti
     best = validated();
   }
   policies::NetworkState kept = save(training.parameters(), origin);
-  TrainResult result;
-  ProgressBar bar(
-      {.wanted = options.progress, .parts_a_task = static_cast<std::size_t>(options.iterations), .one_part = "iteration"});
-  while (result.iterations < options.iterations && !result.interrupted) {
-    training.iterate();
-    ++result.iterations;
-    bar.update(0, static_cast<std::uint64_t>(result.iterations));
-    result.interrupted = interrupts.take();
-    if (result.iterations % kValidateEvery != 0) continue;
+  const auto validate_often = [&](TrainResult& result) {
+    if (result.iterations % kValidateEvery != 0) return;
     const double ratio = validated();
-    if (ratio >= best) continue;
+    if (ratio >= best) return;
     best = ratio;
     result.best_iteration = result.iterations;
     kept = save(training.parameters(), origin);
-  }
+  };
+  TrainResult result = iterated(
+      options, interrupts, [&] { training.iterate(); }, validate_often);
   curve.close();
   write_agent_file(options.out, kept);
   result.cost_ratio = best / untrained;

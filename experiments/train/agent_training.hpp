@@ -1,8 +1,10 @@
 // Trains the agent of a strategy on a scenario's generated jobs, and leaves it as a file with its learning curve beside it.
 #pragma once
 
+#include <functional>
 #include <string>
 
+#include "experiments/run/process_pool.hpp"
 #include "scenarios/read/scenario.hpp"
 
 namespace rehearse::scenarios {
@@ -23,6 +25,11 @@ struct TrainResult {
   double cost_ratio = 1;   ///< its money over the untrained agent's, on the validation jobs
   bool interrupted = false;
 };
+
+/// Iterations under a bar until all are done or SIGINT or SIGTERM comes, which `interrupts` holds back; `after` each one the
+/// result says how many there were, and takes what was best.
+TrainResult iterated(const TrainOptions& options, const HeldInterrupts& interrupts, const std::function<void()>& iterate,
+                     const std::function<void(TrainResult&)>& after);
 
 /// Where the learning curve of an agent's file goes.
 std::string curve_path(std::string out);

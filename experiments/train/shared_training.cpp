@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "experiments/run/process_pool.hpp"
-#include "experiments/run/progress.hpp"
 #include "experiments/run/run_one.hpp"
 #include "policies/staged/staged_shared.hpp"
 #include "report/row_writer.hpp"
@@ -149,23 +147,19 @@ TrainResult train_staged_shared(Scenario& scenario, const TrainOptions& options)
   };
   if (!options.resume.empty())
     training.go_on_from(SharedAgent(read_agent_file(options.resume, SharedAgent::blueprint())).weights());
-  TrainResult result;
-  result.cost_ratio = validated(0);
+  double best = validated(0);
   Weights kept = training.mean();
-  ProgressBar bar(
-      {.wanted = options.progress, .parts_a_task = static_cast<std::size_t>(options.iterations), .one_part = "iteration"});
-  while (result.iterations < options.iterations && !result.interrupted) {
-    training.iterate();
-    ++result.iterations;
-    bar.update(0, static_cast<std::uint64_t>(result.iterations));
-    result.interrupted = interrupts.take();
-    if (result.iterations % kValidateSharedEvery != 0 && result.iterations != options.iterations) continue;
-    const double ratio = validated(result.iterations);
-    if (ratio >= result.cost_ratio) continue;
-    result.cost_ratio = ratio;
-    result.best_iteration = result.iterations;
-    kept = training.mean();
-  }
+  TrainResult result = iterated(
+      options, interrupts, [&] { training.iterate(); },
+      [&](TrainResult& so_far) {
+        if (so_far.iterations % kValidateSharedEvery != 0 && so_far.iterations != options.iterations) return;
+        const double ratio = validated(so_far.iterations);
+        if (ratio >= best) return;
+        best = ratio;
+        so_far.best_iteration = so_far.iterations;
+        kept = training.mean();
+      });
+  result.cost_ratio = best;
   curve.close();
   write_agent_file(options.out, SharedAgent(kept).state(origin));
   return result;
