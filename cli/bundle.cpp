@@ -15,10 +15,9 @@
 #include "experiments/run/run.hpp"
 #include "experiments/studies/study.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/base/version.hpp"
 #include "sim/io/file.hpp"
-#include "sim/io/scratch_folder.hpp"
 
 namespace rehearse::cli {
 

@@ -11,7 +11,7 @@
 #include "cli/say.hpp"
 #include "scenarios/read/places.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
 #include "traces/measurements/convergence_list.hpp"
 #include "workloads/calibration/calibration.hpp"

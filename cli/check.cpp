@@ -10,7 +10,7 @@
 #include "experiments/run/run.hpp"
 #include "experiments/sweep/plan.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/money/costs.hpp"
 #include "traces/jobs/job_list.hpp"
 

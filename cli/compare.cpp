@@ -12,7 +12,6 @@
 #include "report/regression.hpp"
 #include "report/table.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 
 namespace rehearse::cli {

@@ -8,7 +8,6 @@
 #include "cli/say.hpp"
 #include "scenarios/read/convergence_json.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
 #include "sim/io/shown.hpp"

@@ -10,7 +10,7 @@
 #include "cli/say.hpp"
 #include "cli/text_file.hpp"
 #include "report/plots/run_gnuplot.hpp"
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "traces/jobs/native_rows.hpp"
 #include "traces/jobs/synthetic.hpp"
 #include "traces/jobs/workload.hpp"

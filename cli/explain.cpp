@@ -11,7 +11,6 @@
 #include "cli/say.hpp"
 #include "policies/registry/registry.hpp"
 #include "report/table.hpp"
-#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 #include "sim/base/version.hpp"

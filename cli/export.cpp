@@ -11,7 +11,7 @@
 #include "cli/text_file.hpp"
 #include "report/run_recorder.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
 #include "traces/jobs/results.hpp"
 #include "traces/jobs/writers.hpp"

@@ -12,7 +12,7 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
-#include "sim/step/graph_facts.hpp"
+#include "sim/step/op_graph.hpp"
 #include "traces/graphs/native.hpp"
 #include "traces/graphs/profiled_graph.hpp"
 #include "workloads/steps/op_time.hpp"

@@ -6,7 +6,7 @@
 #include "cli/format_names.hpp"
 #include "cli/say.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
 #include "traces/histories/history_list.hpp"
 #include "traces/jobs/job_rules.hpp"

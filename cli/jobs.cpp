@@ -9,7 +9,7 @@
 #include "cli/say.hpp"
 #include "cli/text_file.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/civil_date.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/jobs/native_rows.hpp"

@@ -21,7 +21,7 @@
 #include "experiments/run/run.hpp"
 #include "policies/registry/registry.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/memory_limit.hpp"
+#include "sim/base/memory.hpp"
 #include "sim/base/version.hpp"
 #include "sim/io/csv.hpp"
 

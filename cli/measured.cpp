@@ -10,7 +10,6 @@
 #include "cli/say.hpp"
 #include "scenarios/read/places.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
 #include "sim/io/shown.hpp"

@@ -8,7 +8,6 @@
 #include <cstdlib>
 
 #include "cli/say.hpp"
-#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
 

@@ -13,8 +13,8 @@
 #include "report/plots/gnuplot.hpp"
 #include "report/plots/run_gnuplot.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/output_file.hpp"
-#include "sim/io/scratch_folder.hpp"
 
 namespace rehearse::cli {
 

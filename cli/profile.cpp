@@ -10,7 +10,6 @@
 #include "report/row_writer.hpp"
 #include "scenarios/read/catalogue.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "traces/networks/subject_json.hpp"
 #include "workloads/generate/sweep.hpp"

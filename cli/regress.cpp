@@ -6,7 +6,7 @@
 #include "cli/options.hpp"
 #include "cli/say.hpp"
 #include "experiments/regress/regression_suite.hpp"
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
 
 namespace rehearse::cli {

@@ -12,7 +12,7 @@
 #include "policies/learn/gaussian_learner.hpp"
 #include "report/table.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
 
 namespace rehearse::cli {

@@ -11,7 +11,7 @@
 #include "cli/say.hpp"
 #include "report/table.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/io/output_file.hpp"
 #include "sim/io/shown.hpp"

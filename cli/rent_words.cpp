@@ -11,7 +11,7 @@
 #include "deploy/torch_network.hpp"
 #include "report/xml_text.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
 #include "sim/io/shown.hpp"
 #include "sim/money/costs.hpp"

@@ -12,7 +12,7 @@
 #include "experiments/run/process_pool.hpp"
 #include "experiments/studies/study.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 
 namespace rehearse::cli {
 

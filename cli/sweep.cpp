@@ -19,7 +19,7 @@
 #include "experiments/sweep/findings.hpp"
 #include "experiments/sweep/launchers.hpp"
 #include "experiments/sweep/task_folder.hpp"
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 
 namespace rehearse::cli {
 

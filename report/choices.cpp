@@ -7,7 +7,6 @@
 
 #include "report/comparison.hpp"
 #include "report/table.hpp"
-#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 
 namespace rehearse::report {

@@ -9,7 +9,6 @@
 #include "report/policy_name.hpp"
 #include "report/row_writer.hpp"
 #include "report/table.hpp"
-#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 #include "sim/base/version.hpp"

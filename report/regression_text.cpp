@@ -8,7 +8,6 @@
 #include "report/table.hpp"
 #include "report/xml_text.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 

@@ -6,7 +6,7 @@
 #include "report/schedule_metrics.hpp"
 #include "report/statistics.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/large_table.hpp"
+#include "sim/base/memory.hpp"
 #include "sim/base/units.hpp"
 #include "sim/io/csv.hpp"
 #include "sim/money/costs.hpp"

@@ -8,7 +8,6 @@
 
 #include "report/row_writer.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 
 namespace rehearse::report {
@@ -66,9 +65,7 @@ std::string table_json(const Table& table) {
   return text + "]";
 }
 
-std::string table_text(const Table& table) {
-  return table.title.empty() ? std::string() : table.title + "\n" + aligned(table);
-}
+std::string table_text(const Table& table) { return table.title.empty() ? std::string() : table.title + "\n" + aligned(table); }
 
 std::string aligned(const Table& table) {
   std::vector<std::vector<std::string>> rows(1);

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 
 namespace rehearse::report {
 

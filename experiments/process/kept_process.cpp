@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "experiments/process/sandbox.hpp"
+#include "sim/base/child_process.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/pipe.hpp"
 
 namespace rehearse::scenarios {
 

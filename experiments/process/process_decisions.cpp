@@ -4,7 +4,7 @@
 #include "policies/configure/menu.hpp"
 #include "policies/threads/recommended.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/replay/validate.hpp"
+#include "sim/replay/decisions.hpp"
 #include "sim/step/cpu_step.hpp"
 #include "workloads/steps/placed_step.hpp"
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 
-#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/money/costs.hpp"
 

@@ -8,7 +8,7 @@
 #include "experiments/run/process_pool.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/memory_limit.hpp"
+#include "sim/base/memory.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/output_file.hpp"
 

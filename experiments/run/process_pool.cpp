@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/memory_limit.hpp"
+#include "sim/base/memory.hpp"
 
 namespace rehearse::scenarios {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/base/pipe.hpp"
+#include "sim/base/child_process.hpp"
 #include "sim/replay/records.hpp"
 
 namespace rehearse::scenarios {
@@ -53,7 +53,7 @@ struct ProcessPoolSetup {
 };
 
 /// False when SIGINT or SIGTERM came: the children that were started are then killed and reaped. What on_end throws ends the
-/// others too. A child may take its share of the memory that is left (sim/base/memory_limit.hpp). The caller's handlers are
+/// others too. A child may take its share of the memory that is left (sim/base/memory.hpp). The caller's handlers are
 /// restored. A child that throws out of its work is killed by SIGABRT.
 bool run_processes(const ProcessPoolSetup& setup);
 

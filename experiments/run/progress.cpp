@@ -14,7 +14,6 @@
 #include <string_view>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 

@@ -9,10 +9,10 @@
 #include <sstream>
 
 #include "experiments/run/map_processes.hpp"
+#include "sim/base/child_process.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/engine/child.hpp"
-#include "sim/step/step_timer.hpp"
 #include "sim/io/output_file.hpp"
+#include "sim/step/step_timer.hpp"
 
 namespace rehearse::scenarios {
 

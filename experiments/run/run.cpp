@@ -19,7 +19,7 @@
 #include "report/repetition_row.hpp"
 #include "scenarios/read/study_kinds.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/memory_limit.hpp"
+#include "sim/base/memory.hpp"
 #include "sim/base/text.hpp"
 
 namespace rehearse::scenarios {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/child_process.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/engine/child.hpp"
 
 namespace rehearse::scenarios {
 

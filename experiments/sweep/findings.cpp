@@ -17,12 +17,11 @@
 #include "report/xml_text.hpp"
 #include "scenarios/read/study_kinds.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
 #include "sim/base/statistics.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/output_file.hpp"
-#include "sim/io/scratch_folder.hpp"
 
 namespace rehearse::scenarios {
 

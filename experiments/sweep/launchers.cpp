@@ -18,8 +18,8 @@
 #include "deploy/template.hpp"
 #include "experiments/run/process_pool.hpp"
 #include "experiments/sweep/task_folder.hpp"
+#include "sim/base/child_process.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/pipe.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/shown.hpp"
 

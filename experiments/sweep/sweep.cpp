@@ -17,9 +17,9 @@
 #include "experiments/run/run.hpp"
 #include "experiments/run/run_one.hpp"
 #include "experiments/sweep/findings.hpp"
+#include "sim/base/child_process.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/memory_limit.hpp"
-#include "sim/base/pipe.hpp"
+#include "sim/base/memory.hpp"
 
 namespace rehearse::scenarios {
 

@@ -7,7 +7,7 @@
 
 #include "policies/queue/durations.hpp"
 #include "policies/queue/ordered_queue.hpp"
-#include "sim/jobs/sharing.hpp"
+#include "sim/nodes/sharing.hpp"
 #include "sim/replay/decisions.hpp"
 
 namespace rehearse::policies {

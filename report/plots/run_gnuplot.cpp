@@ -13,7 +13,6 @@
 #include "sim/base/errors.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/output_file.hpp"
-#include "sim/io/scratch_folder.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::report {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
-#include "sim/cluster/stack.hpp"
 #include "sim/io/json.hpp"
 
 namespace rehearse::scenarios {

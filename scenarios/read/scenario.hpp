@@ -13,7 +13,6 @@
 #include "report/comparison.hpp"
 #include "report/run_recorder.hpp"
 #include "sim/cluster/cluster.hpp"
-#include "sim/cluster/stack.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/money/costs.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/jobs/checkpoints.hpp"
 #include "sim/money/costs.hpp"
 #include "sim/nodes/node_events.hpp"

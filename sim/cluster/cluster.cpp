@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "sim/base/errors.hpp"
-#include "sim/cluster/stack.hpp"
 
 namespace rehearse::sim {
 

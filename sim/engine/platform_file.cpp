@@ -15,10 +15,10 @@
 #include <string_view>
 #include <tuple>
 
+#include "sim/base/child_process.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/base/memory_limit.hpp"
+#include "sim/base/memory.hpp"
 #include "sim/base/units.hpp"
-#include "sim/engine/child.hpp"
 #include "sim/engine/simgrid_setup.hpp"
 
 namespace rehearse::sim {

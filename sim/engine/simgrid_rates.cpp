@@ -13,8 +13,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "sim/base/child_process.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/engine/child.hpp"
 #include "sim/engine/simgrid_setup.hpp"
 
 namespace rehearse::sim {

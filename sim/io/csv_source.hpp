@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/io/byte_source.hpp"
 #include "sim/io/csv.hpp"
+#include "sim/io/text_input.hpp"
 
 namespace rehearse::sim {
 

@@ -1,4 +1,4 @@
-// Reading and writing files that users name.
+// Files that users name, and folders for a while.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,8 @@
 #include <string_view>
 
 namespace rehearse::sim {
+
+// Reading and writing files that users name.
 
 /// A file, pipe or device open for reading.
 class InputFile {
@@ -41,5 +43,27 @@ std::string text_of_file(const std::string& path);
 std::string sha256_of_file(const std::string& path);
 /// Of a text's bytes.
 std::string sha256_of_text(std::string_view text);
+
+// A folder for a while: gone, with all that is in it, when it goes out of scope.
+
+class ScratchFolder {
+ public:
+  /// Of a new name that begins with `stem`, a path in a folder that is there, for its user alone. Throws InputError.
+  explicit ScratchFolder(const std::string& stem);
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  /// Kept under a name that is free, on the same file system, with the rights that new folders have. Throws InputError.
+  void keep_as(const std::string& path);
+
+ private:
+  std::string path_;  ///< empty: kept
+};
+
+/// A stem in the system's folder for temporary files. Throws InputError when there is no such folder.
+std::string temporary_stem(const std::string& name);
 
 }  // namespace rehearse::sim

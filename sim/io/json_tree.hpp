@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
-#include "sim/io/byte_source.hpp"
 #include "sim/io/json.hpp"
+#include "sim/io/text_input.hpp"
 
 namespace rehearse::sim {
 

@@ -1,5 +1,4 @@
-// The decisions of a policy as the replay asks for them. Views are read-only; answers are plain values, and every one is
-// validated (sim/replay/validate.hpp).
+// The decisions of a policy as the replay asks for them: what it may see, what it answers, and whether the answer is valid.
 #pragma once
 
 #include <span>
@@ -11,14 +10,52 @@
 #include "sim/jobs/job.hpp"
 #include "sim/jobs/models.hpp"
 #include "sim/money/costs.hpp"
-#include "sim/nodes/device_shares.hpp"
 #include "sim/nodes/nodes.hpp"
-#include "sim/replay/sight.hpp"
+#include "sim/nodes/sharing.hpp"
 #include "sim/step/op_graph.hpp"
 
 namespace rehearse::sim {
 
-class SharingRules;  // sim/jobs/sharing.hpp
+// What a scheduler sees of the cluster at a date, beside the job that it decides about: what is and what was, not what comes.
+// Asked for piece by piece: who does not look pays nothing.
+
+struct PoolSight {
+  double price_usd_per_hour = 0;             ///< of a node, now
+  std::span<const StepSeries::Step> prices;  ///< so far, the one now last; empty: it never changes
+  int nodes = 0;                             ///< of the pool
+  int nodes_away = 0;                        ///< failed, in maintenance, taken away, or about to go
+  int devices = 0, free_devices = 0;         ///< workers: of all nodes; free, of those that are there
+  long revocations = 0;                      ///< nodes that the cloud has taken away so far, each time counted
+  /// As the pool announces it: mean time until a node is taken away by itself, until another takes its place, of the warning;
+  /// the bid. Infinite, 0 and 0 where nothing is.
+  double mean_up_s = kNever, down_s = 0, warning_s = 0, bid_usd_per_hour = kNever;
+};
+
+/// A job in the queue.
+struct WaitingJob {
+  const Job* job = nullptr;
+  double since_s = 0;                    ///< in the queue
+  const Configuration* wants = nullptr;  ///< the first entry of its menu that ever fits
+};
+
+class Sight {
+ public:
+  virtual ~Sight() = default;
+  virtual double now_s() const = 0;
+  virtual PoolSight pool(PoolId pool) const = 0;
+  virtual int queue_length() const = 0;
+  /// In order of arrival; valid until anything changes.
+  virtual std::vector<WaitingJob> waiting() const = 0;
+};
+
+/// Until the job's deadline, of which waiting is a part too; negative when it has passed, infinite without one.
+inline double time_left_s(const Job& job, double now_s) {
+  return job.has_deadline() ? job.submit_s + job.deadline_s - now_s : kNever;
+}
+
+// Views are read-only; answers are plain values, and every one is validated.
+
+class SharingRules;
 
 /// What a job has shown when a stage ends: measured, with the world's noise.
 struct StageSeen {
@@ -193,5 +230,15 @@ class Quotas {
   /// It does so from now on; the queue hears of it at its next decision as well.
   virtual void take(JobSlot slot, const Configuration& configuration) = 0;
 };
+
+// Validation of every answer of a policy. Throws PolicyError naming what is wrong; the replay adds policy, job and time.
+
+/// `trained_epochs` of the job so far: stages end later.
+void validate_menu(const Cluster& cluster, const Job& job, const Menu& menu, double trained_epochs = 0);
+void validate_step_plan(const OpGraph& graph, int workers_on_node, const StepPlan& plan);
+void validate_thread_plan(const OpGraph& graph, const Device& cpu, const ThreadPlan& plan);
+
+/// The nodes a queue names for a start must be as many devices as the entry wants, in range, each node once.
+void validate_layout(const Cluster& cluster, const Configuration& configuration, const Layout& layout);
 
 }  // namespace rehearse::sim

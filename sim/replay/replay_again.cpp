@@ -7,7 +7,6 @@
 #include "sim/base/units.hpp"
 #include "sim/replay/decisions.hpp"
 #include "sim/replay/replay_run.hpp"
-#include "sim/replay/validate.hpp"
 
 namespace rehearse::sim {
 

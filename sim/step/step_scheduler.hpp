@@ -9,7 +9,6 @@
 
 #include "sim/engine/flow_network.hpp"
 #include "sim/step/bfc_pool.hpp"
-#include "sim/step/host_model.hpp"
 #include "sim/step/step_timer.hpp"
 
 namespace rehearse::sim {

@@ -5,13 +5,14 @@
 #include <cstring>
 #include <string>
 
+#include "sim/base/child_process.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/units.hpp"
-#include "sim/engine/child.hpp"
 #include "sim/engine/flow_network.hpp"
 #include "sim/step/step_scheduler.hpp"
 
 namespace rehearse::sim {
+
 namespace {
 
 class FastTimer final : public StepTimer {

@@ -86,4 +86,19 @@ std::vector<std::int32_t> graph_classes(const StepGraph& graph, const Machine& m
 void critical_path(const StepGraph& graph, const Machine& machine, std::span<const std::int32_t> classes,
                    std::span<const std::int32_t> device_of_op, std::vector<std::int64_t>& out);
 
+// A host that issues a step's operations (docs/explain/step.md, "A host that dispatches"): each device has an executor, which
+// issues its ready operations one after the other; a GPU's kernels queue on its stream in that order, and run while the host goes
+// on.
+
+struct HostModel {
+  std::vector<Tick> dispatch;  ///< of each operation, on its executor's thread
+  Tick send = 0;               ///< likewise of a tensor to another device, behind the operation that made it
+  int threads = 1;             ///< executors that work at once
+  bool chunks = false;         ///< memory is taken in chunks (BfcPool), not by the byte
+};
+
+/// As those without a host, whose durations are then the devices' alone. Keep references.
+std::unique_ptr<StepTimer> make_fast_timer(const StepGraph& graph, const Machine& machine, const HostModel& host);
+std::unique_ptr<StepTimer> make_reference_timer(const StepGraph& graph, const Machine& machine, const HostModel& host);
+
 }  // namespace rehearse::sim

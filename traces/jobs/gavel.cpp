@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "sim/io/line_reader.hpp"
 #include "sim/io/shown.hpp"
+#include "sim/io/text_input.hpp"
 #include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/readers.hpp"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::traces {

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "sim/base/large_table.hpp"
+#include "sim/base/memory.hpp"
 #include "sim/io/file.hpp"
 #include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/trace_stream.hpp"

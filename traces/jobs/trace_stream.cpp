@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "sim/base/number_words.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/cluster/stack.hpp"
+#include "sim/cluster/cluster.hpp"
 #include "workloads/calibration/measurement.hpp"
 
 namespace rehearse::workloads {

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "sim/cluster/cluster.hpp"
-#include "sim/step/host_model.hpp"
 #include "sim/step/step_graph.hpp"
+#include "sim/step/step_timer.hpp"
 #include "workloads/tensorflow/tensorflow.hpp"
 
 namespace rehearse::workloads {

@@ -1,4 +1,4 @@
-// Whatever is registered, on whatever cluster and jobs: the replay takes every answer (sim/replay/validate.hpp), and nothing
+// Whatever is registered, on whatever cluster and jobs: the replay takes every answer (sim/replay/decisions.hpp), and nothing
 // fails by a check. The registries themselves are gone through, so that a new strategy is covered at once.
 #include <rapidcheck/catch.h>
 

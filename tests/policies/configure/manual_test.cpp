@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "sim/replay/validate.hpp"
+#include "sim/replay/decisions.hpp"
 #include "tests/policies/configure/strategies.hpp"
 
 using namespace rehearse::policies;

@@ -7,7 +7,7 @@
 #include "policies/registry/registry.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/replay/alone.hpp"
-#include "sim/replay/validate.hpp"
+#include "sim/replay/decisions.hpp"
 #include "tests/workloads/real_world.hpp"
 #include "workloads/steps/step_model.hpp"
 

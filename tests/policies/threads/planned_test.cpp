@@ -5,7 +5,7 @@
 #include "policies/threads/planner.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/replay/alone.hpp"
-#include "sim/replay/validate.hpp"
+#include "sim/replay/decisions.hpp"
 #include "tests/workloads/real_world.hpp"
 
 using namespace rehearse;

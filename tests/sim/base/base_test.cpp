@@ -7,7 +7,6 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/linear_algebra.hpp"
-#include "sim/base/number_words.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/base/text.hpp"

@@ -9,7 +9,7 @@
 #include "sim/io/civil_date.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/json_items.hpp"
-#include "sim/io/line_reader.hpp"
+#include "sim/io/text_input.hpp"
 
 using namespace rehearse::sim;
 

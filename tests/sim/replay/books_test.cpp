@@ -1,10 +1,9 @@
-#include "sim/replay/books.hpp"
-
 #include <catch2/catch.hpp>
 #include <functional>
 #include <vector>
 
 #include "sim/base/errors.hpp"
+#include "sim/replay/records.hpp"
 
 using namespace rehearse::sim;
 

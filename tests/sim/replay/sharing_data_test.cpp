@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "sim/jobs/sharing.hpp"
+#include "sim/nodes/sharing.hpp"
 
 namespace {
 

@@ -1,9 +1,8 @@
-#include "sim/replay/validate.hpp"
-
 #include <catch2/catch.hpp>
 #include <memory>
 
 #include "sim/base/errors.hpp"
+#include "sim/replay/decisions.hpp"
 #include "sim/step/cpu_step.hpp"
 
 using namespace rehearse::sim;

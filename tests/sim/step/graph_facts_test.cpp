@@ -1,6 +1,6 @@
-#include "sim/step/graph_facts.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "sim/step/op_graph.hpp"
 
 using namespace rehearse::sim;
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "sim/step/bfc_pool.hpp"
-#include "sim/step/host_model.hpp"
+#include "sim/step/step_timer.hpp"
 #include "tests/sim/step/made_up.hpp"
 
 using namespace rehearse::sim;

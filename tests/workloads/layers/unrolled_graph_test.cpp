@@ -5,7 +5,7 @@
 #include <string>
 
 #include "sim/base/errors.hpp"
-#include "sim/step/graph_facts.hpp"
+#include "sim/step/op_graph.hpp"
 #include "workloads/layers/structure.hpp"
 #include "workloads/zoo/zoo.hpp"
 

@@ -1,5 +1,6 @@
-#include "sim/engine/child.hpp"
+#include "sim/base/child_process.hpp"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,12 +9,13 @@
 #include <cstdio>
 #include <exception>
 #include <list>
+#include <utility>
 
 #include "sim/base/errors.hpp"
-#include "sim/base/memory_limit.hpp"
-#include "sim/base/pipe.hpp"
+#include "sim/base/memory.hpp"
 
 namespace rehearse::sim {
+
 namespace {
 
 constexpr char kDone = '+', kThrew = '-', kOutOfMemory = '!';
@@ -90,6 +92,19 @@ class Child {
 };
 
 }  // namespace
+
+Pipe::Pipe() { check(pipe2(ends_.data(), O_CLOEXEC) == 0, "a pipe could not be made"); }
+
+Pipe::~Pipe() {
+  for (const int end : ends_)
+    if (end >= 0) close(end);
+}
+
+int Pipe::take_reading() { return std::exchange(ends_[0], -1); }
+
+int Pipe::take_writing() { return std::exchange(ends_[1], -1); }
+
+void never_wait(int end) { fcntl(end, F_SETFL, O_NONBLOCK); }
 
 std::vector<std::string> in_children(int count, const std::function<std::string(int task)>& work) {
   std::fflush(nullptr);

@@ -1,4 +1,4 @@
-#include "sim/replay/validate.hpp"
+#include "sim/replay/decisions.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sim/step/graph_facts.hpp"
+#include "sim/step/op_graph.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "sim/base/memory_limit.hpp"
+#include "sim/base/memory.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
