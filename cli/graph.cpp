@@ -13,7 +13,7 @@
 #include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
 #include "sim/step/op_graph.hpp"
-#include "traces/graphs/native.hpp"
+#include "traces/graphs/graph_json.hpp"
 #include "traces/graphs/profiled_graph.hpp"
 #include "workloads/steps/op_time.hpp"
 #include "workloads/steps/profiles.hpp"

@@ -9,7 +9,7 @@
 #include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
 #include "traces/histories/history_list.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 #include "traces/measurements/measurement_list.hpp"
 #include "traces/measurements/native.hpp"
 #include "traces/measurements/throughputs.hpp"

@@ -11,7 +11,7 @@
 #include "scenarios/read/plan_files.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/money/costs.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::cli {
 

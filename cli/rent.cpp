@@ -12,7 +12,7 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 #include "workloads/layers/layer_cost.hpp"
 #include "workloads/steps/graph_builder.hpp"
 

@@ -15,7 +15,7 @@
 #include "sim/io/csv.hpp"
 #include "sim/io/shown.hpp"
 #include "sim/money/costs.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::cli {
 

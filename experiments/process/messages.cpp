@@ -5,8 +5,8 @@
 
 #include "scenarios/read/loader_parts.hpp"
 #include "sim/money/costs.hpp"
-#include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/to_job.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::scenarios {
 

@@ -3,7 +3,7 @@
 #include "experiments/process/messages.hpp"
 #include "experiments/process/process_decisions.hpp"
 #include "scenarios/read/loader_parts.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::scenarios {
 

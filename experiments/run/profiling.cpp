@@ -14,7 +14,7 @@
 #include "sim/base/random.hpp"
 #include "sim/replay/alone.hpp"
 #include "sim/replay/stage.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::scenarios {
 

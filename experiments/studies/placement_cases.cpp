@@ -14,7 +14,7 @@
 #include "report/plots/timeline.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/step/step_timer.hpp"
-#include "traces/graphs/native.hpp"
+#include "traces/graphs/graph_json.hpp"
 #include "traces/graphs/profiled_graph.hpp"
 #include "workloads/steps/placed_step.hpp"
 #include "workloads/zoo/zoo.hpp"

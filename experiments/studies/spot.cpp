@@ -12,7 +12,7 @@
 #include "policies/staged/spot/zone_process.hpp"
 #include "sim/base/random.hpp"
 #include "sim/io/file.hpp"
-#include "traces/spot/availability.hpp"
+#include "traces/nodes/availability.hpp"
 
 namespace rehearse::scenarios {
 

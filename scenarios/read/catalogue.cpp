@@ -9,7 +9,7 @@
 #include "scenarios/read/loader_parts.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/object_reader.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::scenarios {
 

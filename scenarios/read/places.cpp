@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "sim/io/shown.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::scenarios {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::scenarios {
 

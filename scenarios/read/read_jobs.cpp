@@ -9,9 +9,9 @@
 #include "sim/base/units.hpp"
 #include "sim/money/costs.hpp"
 #include "traces/jobs/job_list.hpp"
-#include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/readers.hpp"
 #include "traces/jobs/to_job.hpp"
+#include "traces/jobs/trace_job.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::scenarios {

@@ -9,8 +9,8 @@
 #include "sim/base/text.hpp"
 #include "sim/io/file.hpp"
 #include "sim/jobs/checkpoints.hpp"
-#include "traces/jobs/job_rules.hpp"
-#include "traces/jobs/outages.hpp"
+#include "traces/jobs/trace_job.hpp"
+#include "traces/nodes/availability.hpp"
 
 namespace rehearse::scenarios {
 

@@ -4,7 +4,7 @@
 
 #include "scenarios/read/loader_parts.hpp"
 #include "sim/base/text.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 #include "traces/networks/subject_json.hpp"
 #include "workloads/layers/structure.hpp"
 #include "workloads/training/convergence.hpp"

@@ -9,7 +9,7 @@
 #include "scenarios/read/read_strategy.hpp"
 #include "sim/base/text.hpp"
 #include "traces/histories/history_list.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::scenarios {
 

@@ -1,4 +1,4 @@
-// A quantity that is constant between dates: a price, the carbon intensity of power.
+// The cluster: devices, instance types, pools and the network between them, prices over time, the software that trains.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 namespace rehearse::sim {
 
+/// A quantity that is constant between dates: a price, the carbon intensity of power.
 class StepSeries {
  public:
   struct Step {

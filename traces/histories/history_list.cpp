@@ -10,7 +10,7 @@
 #include "sim/io/csv.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/shown.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 #include "workloads/training/recipes.hpp"
 
 namespace rehearse::traces {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
-#include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/readers.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {
 namespace {

@@ -1,7 +1,7 @@
 #include "traces/jobs/job_fields.hpp"
 
 #include "sim/jobs/checkpoints.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {
 

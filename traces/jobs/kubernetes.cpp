@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "sim/io/civil_date.hpp"
-#include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/readers.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "sim/io/civil_date.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 #include "traces/jobs/readers.hpp"
 
 namespace rehearse::traces {

@@ -9,8 +9,8 @@
 #include "sim/io/civil_date.hpp"
 #include "sim/io/shown.hpp"
 #include "sim/io/text_input.hpp"
-#include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/readers.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {
 namespace {

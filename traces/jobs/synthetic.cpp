@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "sim/base/errors.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {
 

@@ -10,7 +10,7 @@
 
 #include "sim/base/memory.hpp"
 #include "sim/io/file.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 #include "traces/jobs/trace_stream.hpp"
 
 namespace rehearse::traces {

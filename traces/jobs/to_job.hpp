@@ -9,7 +9,7 @@
 #include "sim/jobs/job.hpp"
 #include "traces/jobs/job_fields.hpp"
 #include "traces/jobs/job_list.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 #include "workloads/steps/profiles.hpp"
 #include "workloads/steps/throughput_table.hpp"
 

@@ -9,7 +9,7 @@
 #include "sim/base/random.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {
 

@@ -9,7 +9,7 @@
 #include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
 #include "sim/io/json.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 #include "traces/networks/subject_json.hpp"
 #include "workloads/zoo/zoo.hpp"
 

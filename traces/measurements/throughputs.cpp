@@ -11,7 +11,7 @@
 
 #include "sim/io/csv.hpp"
 #include "sim/io/json.hpp"
-#include "traces/jobs/job_rules.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {
 

@@ -12,7 +12,7 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/units.hpp"
 #include "sim/step/step_timer.hpp"
-#include "traces/graphs/native.hpp"
+#include "traces/graphs/graph_json.hpp"
 #include "traces/graphs/profiled_graph.hpp"
 #include "workloads/zoo/zoo.hpp"
 

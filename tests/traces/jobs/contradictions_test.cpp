@@ -3,8 +3,8 @@
 #include <thread>
 
 #include "tests/traces/jobs/trace_file.hpp"
-#include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/to_job.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 using namespace rehearse;
 using namespace rehearse::tests;

@@ -1,13 +1,91 @@
+// AlexNet in its one-column form (Krizhevsky, "One weird trick for parallelizing convolutional neural networks", 2014; 61.1 M
+// parameters, 0.71 G multiply-adds) and VGG (Simonyan and Zisserman, ICLR 2015, configurations D and E).
+//
+// Residual networks (He et al., CVPR 2016): tables 1 and 6. In bottlenecks the 3 x 3 convolution carries the stride, as in
+// today's implementations (ResNet-50: 4.1 G multiply-adds; 3.9 G with the stride in the first 1 x 1).
+//
 // Inception-v2 with batch norm (Ioffe and Szegedy, ICML 2015: figure 5) and Inception-v3 (Szegedy et al., CVPR 2016: table 1,
 // with the filter counts of the authors' published code) without its auxiliary head, on 299 x 299 images.
 #include <fmt/format.h>
 
+#include <array>
 #include <vector>
 
 #include "workloads/zoo/models.hpp"
 
 namespace rehearse::workloads {
+
 namespace {
+
+void conv_relu(Network& net, const std::string& name, int filters, const Window& window) {
+  net.add(name, Conv{filters, window});
+  net.add(name + "/relu", Activation{});
+}
+
+void dense_head(Network& net, int classes) {
+  net.add("flatten", Flatten{});
+  dense_relu(net, "fc6", 4096);
+  net.add("dropout6", Dropout{});
+  dense_relu(net, "fc7", 4096);
+  net.add("dropout7", Dropout{});
+  net.add("fc8", Dense{classes});
+  net.add("loss", Loss{});
+}
+
+Network vgg(std::string name, const Dataset& sample, const std::array<int, 5>& convolutions) {
+  Network net{std::move(name), {}};
+  net.add("input", Input{sample.shape});
+  const std::array<int, 5> filters{64, 128, 256, 512, 512};
+  for (int stage = 0; stage < 5; ++stage) {
+    for (int i = 1; i <= convolutions[stage]; ++i)
+      conv_relu(net, fmt::format("conv{}_{}", stage + 1, i), filters[stage], same(3, 3));
+    net.add(fmt::format("pool{}", stage + 1), Pool{Pooling::max, square(2, 2)});
+  }
+  dense_head(net, sample.classes);
+  return net;
+}
+
+struct ResidualBlock {
+  int filters, stride;
+  bool bottleneck, projection;  // a 1 x 1 convolution on the shortcut
+};
+
+int residual(Network& net, const std::string& name, int from, const ResidualBlock& b) {
+  const int out_filters = b.bottleneck ? 4 * b.filters : b.filters;
+  if (b.bottleneck) {
+    const int reduced = conv_bn_relu(net, name + "/conv1", from, b.filters, square(1));
+    conv_bn_relu(net, name + "/conv2", reduced, b.filters, square(3, b.stride, 1));
+    net.add(name + "/conv3", Conv{out_filters, square(1), 1, false});
+  } else {
+    conv_bn_relu(net, name + "/conv1", from, b.filters, square(3, b.stride, 1));
+    net.add(name + "/conv2", Conv{out_filters, same(3, 3), 1, false});
+  }
+  const int branch = net.add(name + "/bn", BatchNorm{});
+  int shortcut = from;
+  if (b.projection) {
+    net.add(name + "/shortcut", Conv{out_filters, square(1, b.stride), 1, false}, {from});
+    shortcut = net.add(name + "/shortcut/bn", BatchNorm{});
+  }
+  net.add(name + "/add", Add{}, {branch, shortcut});
+  return net.add(name + "/relu", Activation{});
+}
+
+/// Small images (sides below 64) keep their size in the stem: one 3 x 3 convolution and no pooling, as is usual on CIFAR.
+Network resnet(std::string name, const Dataset& sample, const std::array<int, 4>& blocks, bool bottleneck) {
+  Network net{std::move(name), {}};
+  net.add("input", Input{sample.shape});
+  const bool small = sample.shape.height < 64;
+  int from = conv_bn_relu(net, "stem", 0, 64, small ? same(3, 3) : square(7, 2, 3));
+  if (!small) from = net.add("stem/pool", Pool{Pooling::max, square(3, 2, 1)});
+  for (int stage = 0; stage < 4; ++stage)
+    for (int i = 0; i < blocks[stage]; ++i) {
+      const bool first = i == 0;
+      from = residual(net, fmt::format("stage{}_{}", stage + 1, i + 1), from,
+                      {64 << stage, first && stage > 0 ? 2 : 1, bottleneck, first && (stage > 0 || bottleneck)});
+    }
+  classify_pooled(net, sample.classes);
+  return net;
+}
 
 struct Step {
   int filters;
@@ -101,6 +179,46 @@ int v3_e(Network& net, const std::string& name, int from) {
 }
 
 }  // namespace
+
+Network alexnet(const Dataset& sample) {
+  const Pool pool{Pooling::max, square(3, 2)};
+  Network net{"alexnet", {}};
+  net.add("input", Input{sample.shape});
+  conv_relu(net, "conv1", 64, square(11, 4, 2));
+  net.add("pool1", pool);
+  conv_relu(net, "conv2", 192, same(5, 5));
+  net.add("pool2", pool);
+  conv_relu(net, "conv3", 384, same(3, 3));
+  conv_relu(net, "conv4", 256, same(3, 3));
+  conv_relu(net, "conv5", 256, same(3, 3));
+  net.add("pool5", pool);
+  dense_head(net, sample.classes);
+  return net;
+}
+
+Network vgg16(const Dataset& sample) { return vgg("vgg16", sample, {2, 2, 3, 3, 3}); }
+Network vgg19(const Dataset& sample) { return vgg("vgg19", sample, {2, 2, 4, 4, 4}); }
+
+Network resnet18(const Dataset& sample) { return resnet("resnet18", sample, {2, 2, 2, 2}, false); }
+Network resnet34(const Dataset& sample) { return resnet("resnet34", sample, {3, 4, 6, 3}, false); }
+Network resnet50(const Dataset& sample) { return resnet("resnet50", sample, {3, 4, 6, 3}, true); }
+Network resnet101(const Dataset& sample) { return resnet("resnet101", sample, {3, 4, 23, 3}, true); }
+Network resnet152(const Dataset& sample) { return resnet("resnet152", sample, {3, 8, 36, 3}, true); }
+
+/// Section 4.2: 6 n + 2 layers with n = 5, and 16, 32, 64 filters. The shortcuts that widen are projections (the paper's have no
+/// parameters: 0.46 M; ours add 2,752).
+Network resnet32(const Dataset& sample) {
+  Network net{"resnet32", {}};
+  net.add("input", Input{sample.shape});
+  int from = conv_bn_relu(net, "stem", 0, 16, same(3, 3));
+  for (int stage = 0; stage < 3; ++stage)
+    for (int i = 0; i < 5; ++i) {
+      const bool widens = i == 0 && stage > 0;
+      from = residual(net, fmt::format("stage{}_{}", stage + 1, i + 1), from, {16 << stage, widens ? 2 : 1, false, widens});
+    }
+  classify_pooled(net, sample.classes);
+  return net;
+}
 
 Network inceptionv2(const Dataset& sample) {
   Network net{"inception-v2", {}};

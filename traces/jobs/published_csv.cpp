@@ -1,17 +1,58 @@
+// The jobs of SenseTime's Helios clusters (Hu et al., "Characterization and Prediction of Deep Learning Workloads in Large-Scale
+// GPU Datacenters", SC 2021): cluster_log.csv of each cluster, a Slurm job a row.
+//
 // The job traces of ElasticFlow (Gu et al., "ElasticFlow: An Elastic Serverless Training Platform for Distributed Deep Learning",
 // ASPLOS 2023): dates, durations and GPUs of two months in Microsoft's clusters, to which the authors added model, batch size,
 // iterations and deadline. Rigid: each job runs for its measured duration on its GPUs. Elastic: it does its iterations at its
 // global batch on any GPUs, scaled to take the measured duration on its own. Measured: the same at the throughputs of the
 // scenario's table, its model a type of job. Of a file with all columns both drop the same rows.
+//
+// The traces of Tiresias' simulator (Gu et al., "Tiresias: A GPU Cluster Manager for Distributed Deep Learning", NSDI 2019):
+// job_id,num_gpu,submit_time,iterations,model_name,duration,interval, in two layouts that name their columns.
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "traces/jobs/job_rules.hpp"
 #include "traces/jobs/readers.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {
+
 namespace {
+
+class Helios final : public CsvTrace {
+ public:
+  explicit Helios(const std::string& path)
+      : CsvTrace(path, {.required = {"job_id", "gpu_num", "submit_time", "duration"},
+                        .optional = {"user", "vc", "cpu_num", "state", "start_time", "end_time"}}) {}
+  std::vector<std::string> notes() const override { return note_of_zones(zoneless_); }
+
+ private:
+  void read(sim::CsvRow& fields, TraceRow& row) override {
+    row.job.job_id = fields.text("job_id");
+    row.job.user = fields.text("user");
+    row.job.partition = fields.text("vc");
+    row.job.status = fields.text("state");
+    row.job.gpus = static_cast<double>(fields.integer("gpu_num", kGpuCounts));
+    row.job.cpus = fields.maybe_number("cpu_num", kCpuCounts).value_or(kNotGiven);
+    row.job.submit_s = read_date(fields, "submit_time", zoneless_);
+    row.job.duration_s = fields.number("duration", kDurations);
+    if (row.job.job_id.empty()) fields.refuse("job_id", "a name");
+    if (fields.has("start_time") && fields.has("end_time")) check_dates(fields, row);
+  }
+
+  void check_dates(sim::CsvRow& fields, TraceRow& row) {
+    const double start_s = read_date(fields, "start_time", zoneless_), end_s = read_date(fields, "end_time", zoneless_);
+    if (!fields.mistakes().empty()) return;
+    if (start_s < row.job.submit_s) fields.refuse("start_time", "a date not before submit_time");
+    if (end_s < start_s) fields.refuse("end_time", "a date not before start_time");
+    if (std::abs(end_s - start_s - row.job.duration_s) > 1)
+      row.repairs.push_back({"duration", "end_time - start_time (a clock that was set?): duration is believed",
+                             std::string(fields.text("duration"))});
+  }
+
+  std::int64_t zoneless_ = 0;
+};
 
 enum class Replay : std::uint8_t { rigid, elastic, measured };
 
@@ -81,7 +122,25 @@ class ElasticFlow final : public CsvTrace {
   std::int64_t jobs_ = 0, impossible_ = 0;
 };
 
+class Tiresias final : public CsvTrace {
+ public:
+  explicit Tiresias(const std::string& path)
+      : CsvTrace(path, {.required = {"job_id", "num_gpu", "submit_time", "duration"}, .optional = {"model_name"}}) {}
+
+ private:
+  void read(sim::CsvRow& fields, TraceRow& row) override {
+    row.job.job_id = fields.text("job_id");
+    row.job.submit_s = fields.number("submit_time", kDates);
+    row.job.duration_s = fields.number("duration", kDurations);
+    row.job.gpus = static_cast<double>(fields.integer("num_gpu", kGpuCounts));
+    row.job.model = fields.text("model_name");
+    if (row.job.job_id.empty()) fields.refuse("job_id", "a name");
+  }
+};
+
 }  // namespace
+
+std::unique_ptr<TraceReader> open_helios(const std::string& path) { return std::make_unique<Helios>(path); }
 
 std::unique_ptr<TraceReader> open_elasticflow_rigid(const std::string& path) {
   return std::make_unique<ElasticFlow>(path, Replay::rigid);
@@ -92,5 +151,7 @@ std::unique_ptr<TraceReader> open_elasticflow_elastic(const std::string& path) {
 std::unique_ptr<TraceReader> open_elasticflow_measured(const std::string& path) {
   return std::make_unique<ElasticFlow>(path, Replay::measured);
 }
+
+std::unique_ptr<TraceReader> open_tiresias(const std::string& path) { return std::make_unique<Tiresias>(path); }
 
 }  // namespace rehearse::traces

@@ -1,4 +1,4 @@
-#include "traces/graphs/native.hpp"
+#include "traces/graphs/graph_json.hpp"
 
 #include <fmt/format.h>
 

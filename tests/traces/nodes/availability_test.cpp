@@ -1,4 +1,4 @@
-#include "traces/spot/availability.hpp"
+#include "traces/nodes/availability.hpp"
 
 #include <unistd.h>
 
