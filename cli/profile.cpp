@@ -6,7 +6,6 @@
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
 #include "policies/harness/estimator.hpp"
-#include "policies/harness/held_out.hpp"
 #include "report/row_writer.hpp"
 #include "scenarios/read/catalogue.hpp"
 #include "sim/base/errors.hpp"

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "experiments/studies/spot_parts.hpp"
+#include "policies/staged/spot/spot_job.hpp"
 #include "policies/staged/spot/spot_programme.hpp"
-#include "policies/staged/spot/spot_rules.hpp"
 #include "sim/base/random.hpp"
 
 namespace rehearse::scenarios {

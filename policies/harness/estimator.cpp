@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -52,6 +54,64 @@ StepParts parts(const TermRegression& time, const workloads::StructureFeatures& 
 }
 
 std::vector<int> terms_of(const TermRegression& fit) { return {fit.chosen().begin(), fit.chosen().end()}; }
+
+using workloads::StructureFeatures;
+
+struct Term {
+  std::string_view name;
+  double (*value)(const StructureFeatures&, double batch);
+};
+
+// Terms that grow with the batch are work and memory traffic; those that do not are launches, updates and weights read again at
+// every step of a sequence; those with its root lie between, as devices that a small batch does not fill.
+constexpr std::array kTerms{
+    Term{"1", [](const StructureFeatures&, double) { return 1.0; }},
+    Term{"b flops", [](const StructureFeatures& f, double b) { return b * f.flops(); }},
+    Term{"conv layers", [](const StructureFeatures& f, double) { return double(f.conv_layers); }},
+    Term{"dense layers", [](const StructureFeatures& f, double) { return double(f.dense_layers); }},
+    Term{"other layers", [](const StructureFeatures& f, double) { return double(f.other_layers); }},
+    Term{"recurrent steps", [](const StructureFeatures& f, double) { return f.recurrent_steps; }},
+    Term{"parameters", [](const StructureFeatures& f, double) { return f.parameters; }},
+    Term{"recurrent reads", [](const StructureFeatures& f, double) { return f.recurrent_reads; }},
+    Term{"b 1x1 flops", [](const StructureFeatures& f, double b) { return b * f.pointwise_flops; }},
+    Term{"b 3x3 flops", [](const StructureFeatures& f, double b) { return b * f.square3_flops; }},
+    Term{"b wide flops", [](const StructureFeatures& f, double b) { return b * f.wide_flops; }},
+    Term{"b padded flops", [](const StructureFeatures& f, double b) { return b * f.padded_flops; }},
+    Term{"b dense flops", [](const StructureFeatures& f, double b) { return b * f.dense_flops; }},
+    Term{"b recurrent flops", [](const StructureFeatures& f, double b) { return b * f.recurrent_flops; }},
+    Term{"b conv elements", [](const StructureFeatures& f, double b) { return b * f.conv_elements; }},
+    Term{"b elements", [](const StructureFeatures& f, double b) { return b * f.elements; }},
+    Term{"b input elements", [](const StructureFeatures& f, double b) { return b * f.input_elements; }},
+    Term{"b recurrent steps", [](const StructureFeatures& f, double b) { return b * f.recurrent_steps; }},
+    Term{"root(b) sum root(flops)", [](const StructureFeatures& f, double b) { return std::sqrt(b) * f.root_flops; }},
+    Term{"root(b parameters flops)",
+         [](const StructureFeatures& f, double b) { return std::sqrt(b * f.parameters * f.flops()); }},
+    Term{"root(b elements)", [](const StructureFeatures& f, double b) { return std::sqrt(b * f.elements); }},
+};
+
+constexpr std::array kFlopsOnly{0, 1};
+
+ErrorSpread spread_of(std::vector<double> errors) {
+  if (errors.empty()) return {};
+  std::ranges::sort(errors);
+  return {quantile_of_ascending(errors, 0.5), quantile_of_ascending(errors, 0.9),
+          std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size())};
+}
+
+struct Errors {
+  std::vector<double> time, flops_only, energy, memory;
+  int covered = 0;
+};
+
+void judge(const Estimator& estimator, const TermRegression& flops_only, const ProfiledStep& step, Errors& errors) {
+  const StepEstimate estimate = estimator.predict(step.features, step.batch);
+  const auto error = [](double predicted, double measured) { return std::abs(predicted / measured - 1); };
+  errors.time.push_back(error(estimate.step_s.expected, step.step_s));
+  errors.flops_only.push_back(error(flops_only.expected(curve_terms(step.features, step.batch)), step.step_s));
+  if (estimator.energy() != nullptr) errors.energy.push_back(error(estimate.energy_j.expected, step.energy_j));
+  if (estimator.memory() != nullptr) errors.memory.push_back(error(estimate.memory_bytes.expected, step.memory_bytes));
+  if (step.step_s >= estimate.step_s.low && step.step_s <= estimate.step_s.high) ++errors.covered;
+}
 
 }  // namespace
 
@@ -122,46 +182,6 @@ StepEstimate Estimator::predict(const workloads::StructureFeatures& features, do
   return estimate;
 }
 
-namespace {
-
-using workloads::StructureFeatures;
-
-struct Term {
-  std::string_view name;
-  double (*value)(const StructureFeatures&, double batch);
-};
-
-// Terms that grow with the batch are work and memory traffic; those that do not are launches, updates and weights read again at
-// every step of a sequence; those with its root lie between, as devices that a small batch does not fill.
-constexpr std::array kTerms{
-    Term{"1", [](const StructureFeatures&, double) { return 1.0; }},
-    Term{"b flops", [](const StructureFeatures& f, double b) { return b * f.flops(); }},
-    Term{"conv layers", [](const StructureFeatures& f, double) { return double(f.conv_layers); }},
-    Term{"dense layers", [](const StructureFeatures& f, double) { return double(f.dense_layers); }},
-    Term{"other layers", [](const StructureFeatures& f, double) { return double(f.other_layers); }},
-    Term{"recurrent steps", [](const StructureFeatures& f, double) { return f.recurrent_steps; }},
-    Term{"parameters", [](const StructureFeatures& f, double) { return f.parameters; }},
-    Term{"recurrent reads", [](const StructureFeatures& f, double) { return f.recurrent_reads; }},
-    Term{"b 1x1 flops", [](const StructureFeatures& f, double b) { return b * f.pointwise_flops; }},
-    Term{"b 3x3 flops", [](const StructureFeatures& f, double b) { return b * f.square3_flops; }},
-    Term{"b wide flops", [](const StructureFeatures& f, double b) { return b * f.wide_flops; }},
-    Term{"b padded flops", [](const StructureFeatures& f, double b) { return b * f.padded_flops; }},
-    Term{"b dense flops", [](const StructureFeatures& f, double b) { return b * f.dense_flops; }},
-    Term{"b recurrent flops", [](const StructureFeatures& f, double b) { return b * f.recurrent_flops; }},
-    Term{"b conv elements", [](const StructureFeatures& f, double b) { return b * f.conv_elements; }},
-    Term{"b elements", [](const StructureFeatures& f, double b) { return b * f.elements; }},
-    Term{"b input elements", [](const StructureFeatures& f, double b) { return b * f.input_elements; }},
-    Term{"b recurrent steps", [](const StructureFeatures& f, double b) { return b * f.recurrent_steps; }},
-    Term{"root(b) sum root(flops)", [](const StructureFeatures& f, double b) { return std::sqrt(b) * f.root_flops; }},
-    Term{"root(b parameters flops)",
-         [](const StructureFeatures& f, double b) { return std::sqrt(b * f.parameters * f.flops()); }},
-    Term{"root(b elements)", [](const StructureFeatures& f, double b) { return std::sqrt(b * f.elements); }},
-};
-
-constexpr std::array kFlopsOnly{0, 1};
-
-}  // namespace
-
 std::span<const std::string_view> curve_term_names() {
   static const auto names = [] {
     std::array<std::string_view, kTerms.size()> all;
@@ -219,6 +239,31 @@ EstimatorSet::EstimatorSet(const sim::Cluster& cluster, const workloads::SweepSe
 
 workloads::SweepSettings sweep_for(const workloads::StructureFeatures& features, sim::Precision precision) {
   return {.kind = features.recurrent_layers > 0 ? workloads::SweepKind::rnn : workloads::SweepKind::cnn, .precision = precision};
+}
+
+HeldOut held_out(std::span<const ProfiledStep> steps, double peak_flops, int folds) {
+  std::map<int, int> fold_of;
+  for (const ProfiledStep& step : steps) fold_of.emplace(step.network, 0);
+  sim::check(fold_of.size() > 2, "networks to hold out, and two to learn from");
+  folds = std::min<int>(folds, static_cast<int>(fold_of.size()));
+  int next = 0;
+  for (auto& [network, fold] : fold_of) fold = next++ % folds;
+  Errors errors;
+  for (int f = 0; f < folds; ++f) {
+    std::vector<ProfiledStep> rest, held;
+    for (const ProfiledStep& step : steps) (fold_of[step.network] == f ? held : rest).push_back(step);
+    const Estimator estimator = Estimator::fit(rest, peak_flops);
+    const std::span<const int> two = flops_only_terms();
+    const TermRegression flops_only = TermRegression::fit_terms(step_time_samples(rest), {two.begin(), two.end()});
+    for (const ProfiledStep& step : held) judge(estimator, flops_only, step, errors);
+  }
+  return {.networks = static_cast<int>(fold_of.size()),
+          .rows = static_cast<int>(steps.size()),
+          .step_time = spread_of(errors.time),
+          .flops_only = spread_of(errors.flops_only),
+          .energy = spread_of(errors.energy),
+          .memory = spread_of(errors.memory),
+          .coverage = errors.covered / static_cast<double>(steps.size())};
 }
 
 }  // namespace rehearse::policies

@@ -104,4 +104,21 @@ double peak_flops_in(const sim::Device& device, sim::Precision precision);
 /// The sweep for a network of this structure: of RNNs where it has a recurrent layer.
 workloads::SweepSettings sweep_for(const workloads::StructureFeatures& features, sim::Precision precision = sim::Precision::fp32);
 
+// How good an estimator is on networks that it has not seen, beside a regression on FLOPs alone.
+
+/// Relative errors |predicted/measured - 1|.
+struct ErrorSpread {
+  double median = 0, p90 = 0, mean = 0;
+};
+
+struct HeldOut {
+  int networks = 0, rows = 0;
+  ErrorSpread step_time, flops_only;  ///< of the same rows, by the same folds
+  ErrorSpread energy, memory;         ///< zeros where they were not measured
+  double coverage = 0;                ///< share of the times that lie in their interval, which is made for 0.8
+};
+
+/// Each network is predicted by an estimator that was fitted, its terms chosen included, without the fold it is in.
+HeldOut held_out(std::span<const ProfiledStep> steps, double peak_flops, int folds = 5);
+
 }  // namespace rehearse::policies

@@ -1,15 +1,17 @@
-// What backfilling disciplines have in common: for each pool the jobs that wait, in order of arrival, and when those that hold
-// its devices are expected to let go, by what the user gave or the menu predicts.
+// Backfilling: EASY and conservative.
 #pragma once
 
 #include <deque>
 #include <vector>
 
-#include "policies/queue/availability.hpp"
 #include "policies/queue/durations.hpp"
 #include "policies/queue/ordered_queue.hpp"
+#include "policies/queue/planned_devices.hpp"
 
 namespace rehearse::policies {
+
+// What backfilling disciplines have in common: for each pool the jobs that wait, in order of arrival, and when those that hold
+// its devices are expected to let go, by what the user gave or the menu predicts.
 
 struct BackfillParameters {
   Durations::Source durations = Durations::Source::user;

@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
-#include "policies/queue/availability.hpp"
 #include "policies/queue/durations.hpp"
 #include "policies/queue/ordered_queue.hpp"
+#include "policies/queue/planned_devices.hpp"
 
 namespace rehearse::policies {
 

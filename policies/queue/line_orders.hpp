@@ -8,6 +8,28 @@
 
 namespace rehearse::policies {
 
+/// First come, first served: one queue over all pools in which nobody overtakes. The head starts at the first entry of its
+/// menu that could ever fit, and waits for it. With `per_pool` each pool has a line of its own.
+
+struct FifoParameters {
+  bool per_pool = false;
+  LineOptions line = {};
+};
+class Fifo final : public LineQueue {
+ public:
+  explicit Fifo(const FifoParameters& parameters = {}) : LineQueue(options(parameters)) {}
+
+ private:
+  static LineOptions options(const FifoParameters& parameters) {
+    LineOptions options = parameters.line;
+    options.one_line = !parameters.per_pool;
+    return options;
+  }
+  double waiting_key(const sim::QueueView&, sim::JobSlot) override { return 0; }
+};
+
+// Disciplines that are an order and no more.
+
 // Earliest deadline first (Liu and Layland, JACM 20(1), 1973; Jackson's rule without preemption). Jobs without a deadline come
 // last. A job may be scaled to the size with which it is predicted to end soonest (EDF of ElasticFlow's simulator).
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "policies/queue/device_row.hpp"
 #include "policies/queue/durations.hpp"
 #include "policies/queue/ordered_queue.hpp"
+#include "policies/queue/planned_devices.hpp"
 
 namespace rehearse::policies {
 

@@ -7,7 +7,6 @@
 #include "policies/configure/manual.hpp"
 #include "policies/configure/yardsticks.hpp"
 #include "policies/learn/boosted_learner.hpp"
-#include "policies/learn/ernest.hpp"
 #include "policies/learn/gaussian_learner.hpp"
 #include "policies/learn/isotonic_learner.hpp"
 #include "policies/learn/nearest_run.hpp"

@@ -6,7 +6,6 @@
 #include "policies/queue/deadline_admission.hpp"
 #include "policies/queue/durations.hpp"
 #include "policies/queue/elastic.hpp"
-#include "policies/queue/fifo.hpp"
 #include "policies/queue/finish_time_fairness.hpp"
 #include "policies/queue/gavel.hpp"
 #include "policies/queue/least_attained_service.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "policies/staged/spot/spot_rules.hpp"
+#include "policies/staged/spot/spot_job.hpp"
 #include "policies/staged/staged.hpp"
 
 namespace rehearse::policies {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "policies/queue/fifo.hpp"
+#include "policies/queue/line_orders.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/io/file.hpp"
 #include "tests/sim/replay/toy.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "policies/queue/fifo.hpp"
+#include "policies/queue/line_orders.hpp"
 #include "sim/base/random.hpp"
 #include "sim/replay/free_devices.hpp"
 #include "sim/replay/replay.hpp"

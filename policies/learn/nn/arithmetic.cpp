@@ -69,22 +69,6 @@ inline void each(std::span<const double> x, std::span<double> y, Function functi
   for (std::size_t i = 0; i < n; ++i) to[i] = function(from[i]);
 }
 
-}  // namespace
-
-void exp_each(std::span<const double> x, std::span<double> y) {
-  each(x, y, [](double v) { return exp_of(v); });
-}
-
-void tanh_each(std::span<const double> x, std::span<double> y) {
-  each(x, y, [](double v) { return tanh_of(v); });
-}
-
-void sigmoid_each(std::span<const double> x, std::span<double> y) {
-  each(x, y, [](double v) { return sigmoid_of(v); });
-}
-
-namespace {
-
 // Two doubles in one register of the portable build.
 using Pair = double __attribute__((vector_size(16)));
 
@@ -177,6 +161,18 @@ void multiply_streaming(const Factor& a, const Factor& b, MatrixView out) {
 }
 
 }  // namespace
+
+void exp_each(std::span<const double> x, std::span<double> y) {
+  each(x, y, [](double v) { return exp_of(v); });
+}
+
+void tanh_each(std::span<const double> x, std::span<double> y) {
+  each(x, y, [](double v) { return tanh_of(v); });
+}
+
+void sigmoid_each(std::span<const double> x, std::span<double> y) {
+  each(x, y, [](double v) { return sigmoid_of(v); });
+}
 
 void add_product(const Factor& a, const Factor& b, MatrixView out) {
   sim::check(a.columns == b.rows && out.rows() == a.rows && out.cols() == b.columns, "the shapes of a product fit");

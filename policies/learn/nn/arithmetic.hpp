@@ -1,12 +1,30 @@
-// Matrix products, and functions of many numbers, with bits of our own choosing.
+// Dense matrices, their products, and functions of many numbers.
 #pragma once
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <span>
 
-#include "policies/learn/nn/matrix.hpp"
+#include "policies/learn/nn/shape.hpp"
 
 namespace rehearse::policies {
+
+// Dense matrices of doubles, row after row. A batch has one sample a row.
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using MatrixView = Eigen::Map<Matrix>;
+using ConstMatrixView = Eigen::Map<const Matrix>;
+
+/// All numbers, row after row.
+inline std::span<double> numbers_of(MatrixView m) { return {m.data(), static_cast<std::size_t>(m.size())}; }
+inline std::span<const double> numbers_of(ConstMatrixView m) { return {m.data(), static_cast<std::size_t>(m.size())}; }
+inline std::span<double> numbers_of(Matrix& m) { return {m.data(), static_cast<std::size_t>(m.size())}; }
+inline std::span<const double> numbers_of(const Matrix& m) { return {m.data(), static_cast<std::size_t>(m.size())}; }
+inline std::span<const double> row_of(const ConstMatrixView& m, Eigen::Index i) {
+  return {m.data() + i * m.cols(), static_cast<std::size_t>(m.cols())};
+}
+
+// Matrix products, and functions of many numbers, with bits of our own choosing.
 
 // exp, tanh and the logistic function of many numbers. Own ones: each number's result is the same wherever it stands (Eigen's
 // vectorised ones differ from those of the odd last element) and on every machine (libm's differ between processors), and the

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "policies/learn/nn/matrix.hpp"
+#include "policies/learn/nn/arithmetic.hpp"
 #include "sim/base/random.hpp"
 
 namespace rehearse::policies {

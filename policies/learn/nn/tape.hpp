@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "policies/learn/nn/matrix.hpp"
+#include "policies/learn/nn/arithmetic.hpp"
 #include "policies/learn/nn/parameter_set.hpp"
 
 namespace rehearse::policies {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "policies/learn/nn/matrix.hpp"
+#include "policies/learn/nn/arithmetic.hpp"
 #include "policies/learn/nn/tape.hpp"
 #include "policies/place/placement.hpp"
 #include "policies/place/placement_graph.hpp"

@@ -5,7 +5,6 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "policies/harness/held_out.hpp"
 #include "sim/base/random.hpp"
 #include "tests/workloads/devices.hpp"
 #include "workloads/generate/sweep.hpp"

@@ -9,7 +9,6 @@
 #include <map>
 
 #include "policies/harness/estimator.hpp"
-#include "policies/harness/held_out.hpp"
 #include "scenarios/read/catalogue.hpp"
 #include "tests/policies/harness/convnet_logs.hpp"
 #include "traces/measurements/measurement_list.hpp"

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "policies/learn/boosted_learner.hpp"
-#include "policies/learn/ernest.hpp"
 #include "policies/learn/gaussian_learner.hpp"
 #include "policies/learn/nearest_run.hpp"
 #include "policies/learn/parametric.hpp"

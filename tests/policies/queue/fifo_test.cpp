@@ -1,11 +1,10 @@
-#include "policies/queue/fifo.hpp"
-
 #include <rapidcheck/catch.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "policies/queue/line_orders.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/units.hpp"
 #include "tests/sim/replay/toy.hpp"

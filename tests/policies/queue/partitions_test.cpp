@@ -5,10 +5,10 @@
 #include <catch2/catch.hpp>
 
 #include "policies/queue/elastic.hpp"
-#include "policies/queue/fifo.hpp"
 #include "policies/queue/finish_time_fairness.hpp"
 #include "policies/queue/gavel.hpp"
 #include "policies/queue/least_attained_service.hpp"
+#include "policies/queue/line_orders.hpp"
 #include "policies/queue/user_shares.hpp"
 #include "tests/policies/queue/random_world.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "policies/queue/availability.hpp"
 #include "policies/queue/backfill_queue.hpp"
+#include "policies/queue/planned_devices.hpp"
 #include "sim/base/units.hpp"
 
 class PlainConservative final : public rehearse::policies::BackfillQueue {

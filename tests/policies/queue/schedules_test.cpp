@@ -1,13 +1,12 @@
 // Every discipline against a schedule worked by hand.
 #include <catch2/catch.hpp>
 
-#include "policies/queue/availability.hpp"
 #include "policies/queue/backfill_queue.hpp"
 #include "policies/queue/deadline_admission.hpp"
 #include "policies/queue/durations.hpp"
-#include "policies/queue/fifo.hpp"
 #include "policies/queue/least_attained_service.hpp"
 #include "policies/queue/line_orders.hpp"
+#include "policies/queue/planned_devices.hpp"
 #include "tests/sim/replay/toy.hpp"
 
 using namespace rehearse::policies;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 
-#include "policies/queue/fifo.hpp"
 #include "policies/queue/line_orders.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/units.hpp"

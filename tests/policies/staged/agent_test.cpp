@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "policies/queue/fifo.hpp"
+#include "policies/queue/line_orders.hpp"
 #include "policies/staged/agent_training.hpp"
 #include "policies/staged/environment.hpp"
 #include "policies/staged/staged_rl.hpp"

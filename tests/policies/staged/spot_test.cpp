@@ -8,8 +8,8 @@
 #include <string>
 #include <tuple>
 
+#include "policies/staged/spot/spot_job.hpp"
 #include "policies/staged/spot/spot_programme.hpp"
-#include "policies/staged/spot/spot_rules.hpp"
 #include "policies/staged/spot/zone_process.hpp"
 #include "sim/base/errors.hpp"
 

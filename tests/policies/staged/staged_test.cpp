@@ -7,7 +7,7 @@
 #include <cmath>
 #include <functional>
 
-#include "policies/queue/fifo.hpp"
+#include "policies/queue/line_orders.hpp"
 #include "policies/staged/prior.hpp"
 #include "policies/staged/stage_planner.hpp"
 #include "policies/staged/staged_mpc.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "policies/place/data_parallel.hpp"
-#include "policies/queue/fifo.hpp"
+#include "policies/queue/line_orders.hpp"
 #include "policies/threads/recommended.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/units.hpp"

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "policies/queue/fifo.hpp"
+#include "policies/queue/line_orders.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
 #include "sim/nodes/nodes.hpp"

@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "policies/queue/fifo.hpp"
 #include "policies/queue/least_attained_service.hpp"
 #include "policies/queue/line_orders.hpp"
 #include "tests/sim/replay/toy_queues.hpp"

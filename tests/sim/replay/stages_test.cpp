@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <utility>
 
-#include "policies/queue/fifo.hpp"
+#include "policies/queue/line_orders.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/replay/stage.hpp"
 #include "tests/sim/replay/toy.hpp"

@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "policies/queue/fifo.hpp"
 #include "policies/queue/line_orders.hpp"
 #include "sim/base/random.hpp"
 #include "tests/sim/replay/toy_queues.hpp"

@@ -1,10 +1,13 @@
-// The free devices of a pool over the time to come, as far as it is planned: a step function, from which reservations are taken.
+// The devices of a pool as disciplines plan them: how many are free over the time to come, and which, by their numbers.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <vector>
 
 namespace rehearse::policies {
+
+// The free devices of a pool over the time to come, as far as it is planned: a step function, from which reservations are taken.
 
 class Availability {
  public:
@@ -34,6 +37,26 @@ class Availability {
   // Of each step. Apart, as the search looks for free devices first.
   std::vector<double> begins_s_{0};
   std::vector<int> free_{0};  // until the next step begins; of the last for ever
+};
+
+// Which devices of a pool, by their numbers: for disciplines that plan on devices that they can tell apart.
+
+/// Devices of a pool, numbered in a row: a set of numbers.
+class DeviceRow {
+ public:
+  void insert(std::size_t device);
+  bool has(std::size_t device) const { return device / 64 < words_.size() && (words_[device / 64] >> (device % 64) & 1) != 0; }
+  int count() const;
+  bool meets(const DeviceRow& other) const;
+  void add(const DeviceRow& other);
+  void remove(const DeviceRow& other);
+  DeviceRow both(const DeviceRow& other) const;
+  /// So many of them: the shortest stretch of neighbours that is long enough, else the longest and so on (select/cons_tres
+  /// without a topology). There must be as many.
+  DeviceRow neighbours(int wanted) const;
+
+ private:
+  std::vector<std::uint64_t> words_;
 };
 
 }  // namespace rehearse::policies

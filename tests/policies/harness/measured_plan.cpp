@@ -1,4 +1,4 @@
-#include "policies/harness/measured_plan.hpp"
+#include "tests/policies/harness/measured_plan.hpp"
 
 #include <algorithm>
 #include <cmath>
