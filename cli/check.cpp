@@ -8,7 +8,7 @@
 #include "cli/say.hpp"
 #include "experiments/load.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/sweep/plan.hpp"
+#include "experiments/sweep/runs.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
 #include "sim/money/costs.hpp"

@@ -4,7 +4,6 @@
 #include "cli/load.hpp"
 #include "cli/say.hpp"
 #include "experiments/train/agent_training.hpp"
-#include "experiments/train/shared_training.hpp"
 
 namespace rehearse::cli {
 

@@ -1,13 +1,21 @@
+// What policies chose for their jobs: pool, workers and batch, by how often.
 #include "report/comparison.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <span>
+#include <tuple>
 
 #include "report/metric_fields.hpp"
-#include "report/schedule_metrics.hpp"
+#include "report/outcome.hpp"
+#include "report/table.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/statistics.hpp"
+#include "sim/base/text.hpp"
+#include "sim/io/csv.hpp"
 
 namespace rehearse::report {
 
@@ -126,6 +134,32 @@ const PolicyResult* find_ok(const std::vector<PolicyResult>& results, std::strin
   return nullptr;
 }
 
+std::string csv_number(double value) { return std::isfinite(value) ? json_number(value) : std::string(); }
+
+constexpr std::size_t kMostShown = 3;
+constexpr std::size_t kLongestName = 24;
+
+std::string choice_words(const ChosenCount& c, double jobs, const std::vector<PoolFacts>& pools) {
+  const std::string pool = sim::printable(pools.at(static_cast<std::size_t>(c.pool)).name, kLongestName);
+  return fmt::format("{} x {}{}: {}", c.workers, pool,
+                     c.batch_size > 0 ? fmt::format(", batch {}", sim::figure(c.batch_size, 6)) : "",
+                     sim::percent_words(static_cast<double>(c.jobs) / jobs));
+}
+
+/// As many of the most frequent as fit.
+std::string choices_line(const std::string& policy, std::size_t width, const std::vector<ChosenCount>& chosen,
+                         const std::vector<PoolFacts>& pools) {
+  double jobs = 0;
+  for (const ChosenCount& c : chosen) jobs += static_cast<double>(c.jobs);
+  std::string line = fmt::format("{:<{}}", policy, width);
+  for (std::size_t i = 0; i < std::min(kMostShown, chosen.size()); ++i) {
+    const std::string words = (i == 0 ? "  " : ";  ") + choice_words(chosen[i], jobs, pools);
+    if (i > 0 && line.size() + words.size() > kTerminalWidth) break;
+    line += words;
+  }
+  return line + "\n";
+}
+
 }  // namespace
 
 Estimate SummaryRow::of(std::string_view field) const {
@@ -187,6 +221,59 @@ VerdictInput verdict_input(const std::vector<PolicyResult>& results, const Verdi
            .effective_cost_usd = run.metrics.effective_cost_usd});
   }
   return input;
+}
+
+std::string repetitions_csv(const std::vector<PolicyResult>& results, const std::vector<SummaryRow>& rows) {
+  std::string text = "policy,repetition";
+  for (const MetricField& field : all_metric_fields())
+    if (field.source != MetricSource::policies) (text += ',') += field.name;
+  text += ",step_evaluations\n";
+  for (std::size_t p = 0; p < rows.size(); ++p) {
+    if (!rows[p].ok) continue;
+    for (std::size_t r = 0; r < results[p].repetitions.size(); ++r) {
+      text += fmt::format("{},{}", sim::csv_text(rows[p].policy), r);
+      for (const MetricField& field : all_metric_fields()) {
+        if (field.source == MetricSource::policies) continue;
+        const auto& fields = rows[p].fields;
+        const auto at = std::find_if(fields.begin(), fields.end(), [&](const SummaryField& f) { return f.name == field.name; });
+        text += "," + (at == fields.end() ? std::string() : csv_number(at->by_repetition[r]));
+      }
+      text += "," + csv_number(results[p].repetitions[r].metrics.step_evaluations) + "\n";
+    }
+  }
+  return text;
+}
+
+std::vector<ChosenCount> chosen_in(const std::vector<RunOutcome>& repetitions) {
+  std::map<std::tuple<int, int, double>, std::size_t> counts;
+  for (const RunOutcome& run : repetitions)
+    for (const JobOutcome& job : run.jobs)
+      if (job.pool >= 0) ++counts[{job.pool, job.workers, job.batch_size > 0 ? job.batch_size : 0}];
+  std::vector<ChosenCount> chosen;
+  for (const auto& [choice, jobs] : counts)
+    chosen.push_back(
+        {.pool = std::get<0>(choice), .workers = std::get<1>(choice), .batch_size = std::get<2>(choice), .jobs = jobs});
+  std::stable_sort(chosen.begin(), chosen.end(), [](const ChosenCount& a, const ChosenCount& b) { return a.jobs > b.jobs; });
+  return chosen;
+}
+
+std::string choices_text(const Summary& summary) {
+  std::vector<const SummaryRow*> rows;
+  for (const SummaryRow& row : summary.rows)
+    if (row.ok && !row.chosen.empty()) rows.push_back(&row);
+  if (rows.empty()) return {};
+  const bool alike = std::all_of(rows.begin(), rows.end(), [&](const SummaryRow* row) { return row->chosen == rows[0]->chosen; });
+  if (alike && rows.size() > 1)
+    return "What the jobs ran on, under every policy\n" + choices_line({}, 0, rows[0]->chosen, summary.pools);
+  std::size_t width = 0;
+  std::vector<std::string> names;
+  for (const SummaryRow* row : rows) {
+    names.push_back(sim::printable(row->policy, kLongestName));
+    width = std::max(width, names.back().size());
+  }
+  std::string text = "What each policy chose: workers, pool and batch, of how many of the jobs that ran\n";
+  for (std::size_t r = 0; r < rows.size(); ++r) text += choices_line(names[r], width, rows[r]->chosen, summary.pools);
+  return text;
 }
 
 }  // namespace rehearse::report

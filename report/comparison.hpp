@@ -173,4 +173,12 @@ std::string choices_text(const Summary& summary);
 /// The table of a terminal, and what to know about it below. `in_colour`: best, failed and broken limits.
 std::string terminal_table(const Summary& summary, bool in_colour = false);
 
+// The quantities of single runs, before they are averaged over repetitions: repetitions.csv.
+
+inline constexpr const char* kRepetitionsFile = "repetitions.csv";
+
+/// The whole file: a row for each policy that did not fail and each repetition. `step_evaluations` stands last: different steps
+/// of the belief that were timed, and steps that searching place strategies tried.
+std::string repetitions_csv(const std::vector<PolicyResult>& results, const std::vector<SummaryRow>& rows);
+
 }  // namespace rehearse::report

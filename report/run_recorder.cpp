@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/schedule_metrics.hpp"
+#include "report/outcome.hpp"
 #include "report/statistics.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory.hpp"

@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "experiments/process/json_line.hpp"
 #include "experiments/process/line_talk.hpp"
+#include "experiments/process/messages.hpp"
 #include "policies/registry/bundle.hpp"
 #include "sim/io/object_reader.hpp"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "experiments/process/messages.hpp"
-#include "experiments/process/process_decisions.hpp"
+#include "experiments/process/process_strategy.hpp"
 #include "scenarios/read/loader_parts.hpp"
 #include "traces/jobs/trace_job.hpp"
 

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <sstream>
 
 #include "experiments/studies/search_parts.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/base/statistics.hpp"
+#include "sim/io/object_reader.hpp"
 
 namespace rehearse::scenarios {
 
@@ -52,6 +55,80 @@ std::size_t knee_of(const std::vector<policies::Objectives>& front, const polici
     places.push_back(i);
   }
   return inside.empty() ? policies::knee_point(front) : places[policies::knee_point(inside)];
+}
+
+using policies::Measures;
+
+using sim::kNan;
+
+/// A figure, and where it is from.
+struct Measured {
+  double value = kNan;
+  double accuracy = kNan;  ///< of the candidate
+  std::string of = {}, against = {};
+};
+
+enum class Asked { at_least, at_most };
+
+std::vector<report::Cell> row(const SpaceOutcome& outcome, const std::string& target, double asked, Asked how,
+                              const Measured& measured) {
+  const bool met = how == Asked::at_least ? measured.value >= asked : measured.value <= asked;
+  const std::string answer = std::isnan(measured.value) ? "not measured" : met ? "yes" : "no";
+  return {outcome.space->name, target, asked, measured.value, answer, measured.accuracy, measured.of, measured.against};
+}
+
+std::string name_of(const SpaceOutcome& outcome, const Found& one) { return outcome.space->space->name(one.genes); }
+
+Measured measured_at(const SpaceOutcome& outcome, const Found& one, double value) {
+  return {.value = value, .accuracy = one.measures.accuracy, .of = name_of(outcome, one)};
+}
+
+/// Of equally accurate ones that with the least of the measure.
+const Found& most_accurate(const SearchReference& reference, double Measures::*measure) {
+  return *std::min_element(reference.front.begin(), reference.front.end(), [&](const Found& a, const Found& b) {
+    const double more = a.measures.accuracy - b.measures.accuracy;
+    return more > 0 || (more == 0 && a.measures.*measure < b.measures.*measure);
+  });
+}
+
+/// The least of those that are accurate enough; where none is, of the most accurate.
+Measured latency(const SpaceOutcome& outcome, double accuracy) {
+  const Found* least = nullptr;
+  for (const Found& one : outcome.reference.front)
+    if (one.measures.accuracy >= accuracy && (least == nullptr || one.measures.latency_s < least->measures.latency_s))
+      least = &one;
+  if (least == nullptr) least = &most_accurate(outcome.reference, &Measures::latency_s);
+  return measured_at(outcome, *least, least->measures.latency_s);
+}
+
+Measured accuracy_within(const SpaceOutcome& outcome, double latency_s) {
+  const Found* best = nullptr;
+  for (const Found& one : outcome.reference.front)
+    if (one.measures.latency_s <= latency_s && (best == nullptr || one.measures.accuracy > best->measures.accuracy)) best = &one;
+  return best == nullptr ? Measured{} : measured_at(outcome, *best, best->measures.accuracy);
+}
+
+/// The knee against the most accurate. The field is missing (NaN) where the space does not know it.
+Measured saved_at_knee(const SpaceOutcome& outcome, double Measures::*measure) {
+  const Found& knee = outcome.reference.front[outcome.reference.knee];
+  const Found& best = most_accurate(outcome.reference, measure);
+  Measured saved = measured_at(outcome, knee, 100 * (1 - knee.measures.*measure / (best.measures.*measure)));
+  if (std::isnan(saved.value)) return {};
+  saved.against = name_of(outcome, best);
+  return saved;
+}
+
+/// Of the arms behind the first one.
+template <class Better>
+Measured best_arm(const SearchQuestion& question, const std::vector<ArmFigures>& arms, double ArmFigures::*figure,
+                  Better better) {
+  Measured best;
+  for (std::size_t arm = 1; arm < arms.size(); ++arm) {
+    const double value = arms[arm].*figure;
+    if (!std::isnan(value) && (std::isnan(best.value) || better(value, best.value)))
+      best = {.value = value, .of = question.methods[arm], .against = question.methods[0]};
+  }
+  return best;
 }
 
 }  // namespace
@@ -126,6 +203,53 @@ const Evaluation* first_to_reach(const SearchQuestion& question, const SearchRef
     (relative_volume(question, reference, evaluations.first(middle)) >= volume ? high : low) = middle;
   }
   return high > evaluations.size() ? nullptr : &evaluations[high - 1];
+}
+
+SearchTargets read_search_targets(sim::JsonValue value, sim::Mistakes& mistakes) {
+  sim::ObjectReader in(value, mistakes);
+  SearchTargets targets;
+  targets.accuracy = in.number("accuracy", sim::between(0, 1), targets.accuracy);
+  targets.latency_s = in.number("latency_s", sim::above(0), targets.latency_s);
+  targets.memory_saved_percent = in.number("memory_saved_percent", sim::between(0, 100), targets.memory_saved_percent);
+  targets.training_time_saved_percent =
+      in.number("training_time_saved_percent", sim::between(0, 100), targets.training_time_saved_percent);
+  targets.utilization_gain_percent = in.number("utilization_gain_percent", sim::at_least(0), targets.utilization_gain_percent);
+  targets.search_h = in.number("search_h", sim::above(0), targets.search_h);
+  in.finish();
+  return targets;
+}
+
+report::Table targets_table(const SearchQuestion& question, const SearchTargets& asked, const std::vector<SpaceOutcome>& outcomes,
+                            const std::vector<std::vector<ArmFigures>>& arms) {
+  report::Table table{.name = "search-targets",
+                      .title = "What is asked of a search",
+                      .columns = {{"space", "space"},
+                                  {"target", "target"},
+                                  {"asked", "asked"},
+                                  {"measured", "measured"},
+                                  {"met", "met"},
+                                  {"accuracy", "accuracy", "{:.4f}"},
+                                  {"of", "of"},
+                                  {"against", ""}}};
+  for (std::size_t s = 0; s < outcomes.size(); ++s) {
+    const SpaceOutcome& outcome = outcomes[s];
+    if (outcome.reference.front.empty()) continue;
+    const auto add = [&](const std::string& target, double value, Asked how, const Measured& measured) {
+      table.rows.push_back(row(outcome, target, value, how, measured));
+    };
+    const Found& best = most_accurate(outcome.reference, &Measures::latency_s);
+    add("accuracy", asked.accuracy, Asked::at_least, measured_at(outcome, best, best.measures.accuracy));
+    add("latency_s", asked.latency_s, Asked::at_most, latency(outcome, asked.accuracy));
+    add("accuracy_within_latency", asked.accuracy, Asked::at_least, accuracy_within(outcome, asked.latency_s));
+    add("memory_saved_percent", asked.memory_saved_percent, Asked::at_least, saved_at_knee(outcome, &Measures::memory_bytes));
+    add("training_time_saved_percent", asked.training_time_saved_percent, Asked::at_least,
+        saved_at_knee(outcome, &Measures::training_s));
+    const std::vector<ArmFigures> of_space = arms.empty() ? std::vector<ArmFigures>() : arms[s];
+    add("utilization_gain_percent", asked.utilization_gain_percent, Asked::at_least,
+        best_arm(question, of_space, &ArmFigures::utilization_gain_percent, std::greater<>()));
+    add("search_h", asked.search_h, Asked::at_most, best_arm(question, of_space, &ArmFigures::hours_to_same, std::less<>()));
+  }
+  return table;
 }
 
 }  // namespace rehearse::scenarios

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/sweep/plan.hpp"
-#include "experiments/sweep/row.hpp"
+#include "experiments/sweep/runs.hpp"
 
 namespace rehearse::scenarios {
 

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "experiments/sweep/database.hpp"
-#include "experiments/sweep/plan.hpp"
-#include "experiments/sweep/row.hpp"
+#include "experiments/sweep/runs.hpp"
 #include "report/table.hpp"
 
 namespace rehearse::scenarios {

@@ -1,16 +1,21 @@
 #include "experiments/train/agent_training.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "experiments/run/process_pool.hpp"
 #include "experiments/run/progress.hpp"
+#include "experiments/run/run_one.hpp"
 #include "experiments/studies/studies.hpp"
-#include "policies/place/rl/transfer_training.hpp"
+#include "policies/place/rl/training.hpp"
 #include "policies/staged/agent_training.hpp"
+#include "policies/staged/staged_shared.hpp"
 #include "report/row_writer.hpp"
 #include "scenarios/read/agent_file.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/version.hpp"
+#include "sim/engine/engine.hpp"
 #include "sim/io/output_file.hpp"
 
 namespace rehearse::scenarios {
@@ -22,6 +27,117 @@ void write_point(report::RowWriter& curve, const policies::LearningPoint& point)
   curve.number(point.late_price).number(point.short_price);
   curve.end_row();
 }
+
+using policies::SharedAgent;
+using Weights = SharedAgent::Weights;
+
+constexpr int kPopulation = 20, kElite = 5;
+constexpr int kWorkloads = 3;             // of an iteration, the same for its whole population
+constexpr int kValidationWorkloads = 12;  // of no iteration
+constexpr int kValidateSharedEvery = 5;
+constexpr double kLeastSpread = 0.1;  // of a lever's first one: some are always tried
+constexpr double kInertia = 0.3;      // of what was believed before an iteration
+
+/// Of each lever's weights, before anything is learned.
+constexpr std::array<double, policies::kSharedLevers> kFirstSpread{0.3, 0.1, 0.3, 1.5, 0.2};
+
+class SharedTraining {
+ public:
+  explicit SharedTraining(Scenario& scenario) : scenario_(scenario), seed_(scenario.seed), policy_seed_(scenario.policy_seed) {
+    for (std::size_t p = 0; p < scenario.policies.size(); ++p)
+      if (scenario.policies[p].configure.name == SharedAgent::kKind) policies_.push_back(p);
+    if (policies_.empty() || scenario.generators.empty())
+      throw sim::InputError(sim::Mistake{.expected = "generated jobs, and policies whose configure is \"staged-shared\"",
+                                         .found = policies_.empty() ? "no such policy" : "no generator"});
+    for (const workloads::GeneratorSettings& generator : scenario.generators) rates_.push_back(generator.arrivals_per_hour);
+    for (std::size_t w = 0; w < spread_.size(); ++w) spread_[w] = kFirstSpread[w / policies::kSharedSights];
+  }
+
+  SharedTraining(const SharedTraining&) = delete;
+  SharedTraining& operator=(const SharedTraining&) = delete;
+  /// The scenario is as it was.
+  ~SharedTraining() {
+    scenario_.seed = seed_;
+    scenario_.policy_seed = policy_seed_;
+    set_arrivals(1);
+  }
+
+  const Weights& mean() const { return mean_; }
+  void go_on_from(const Weights& weights) { mean_ = weights; }
+
+  void iterate() {
+    std::vector<Weights> tried{mean_};
+    sim::Random random(sim::stream_key(seed_, static_cast<std::uint64_t>(iteration_), "training", "weights"));
+    while (tried.size() < kPopulation) {
+      Weights& next = tried.emplace_back(mean_);
+      for (std::size_t w = 0; w < next.size(); ++w) next[w] += random.normal(0, spread_[w]);
+    }
+    std::vector<double> costs(tried.size());
+    for (int k = 0; k < kWorkloads; ++k) {
+      draw_workload(iteration_ * kWorkloads + k, "workload");
+      const std::size_t policy = policies_[static_cast<std::size_t>(k) % policies_.size()];
+      for (std::size_t t = 0; t < tried.size(); ++t) costs[t] += std::log(effective_usd(policy, tried[t])) / kWorkloads;
+    }
+    std::vector<std::size_t> order(tried.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return costs[a] < costs[b]; });
+    for (std::size_t w = 0; w < mean_.size(); ++w) {
+      double sum = 0, squares = 0;
+      for (int e = 0; e < kElite; ++e) sum += tried[order[static_cast<std::size_t>(e)]][w];
+      const double elite = sum / kElite;
+      for (int e = 0; e < kElite; ++e) squares += std::pow(tried[order[static_cast<std::size_t>(e)]][w] - elite, 2);
+      mean_[w] = kInertia * mean_[w] + (1 - kInertia) * elite;
+      const double least = kLeastSpread * kFirstSpread[w / policies::kSharedSights];
+      spread_[w] = std::max(least, kInertia * spread_[w] + (1 - kInertia) * std::sqrt(squares / kElite));
+    }
+    ++iteration_;
+  }
+
+  /// Geometric mean of the effective money over the untrained agent's, on jobs that no iteration sees.
+  double validate(const Weights& weights) {
+    double sum = 0;
+    for (int k = 0; k < kValidationWorkloads; ++k) {
+      draw_workload(k, "validation");
+      const std::size_t policy = policies_[static_cast<std::size_t>(k) % policies_.size()];
+      if (untrained_usd_.size() <= static_cast<std::size_t>(k)) untrained_usd_.push_back(effective_usd(policy, Weights{}));
+      sum += std::log(effective_usd(policy, weights) / untrained_usd_[static_cast<std::size_t>(k)]);
+    }
+    return std::exp(sum / kValidationWorkloads);
+  }
+
+ private:
+  void draw_workload(int number, std::string_view purpose) {
+    sim::Random random(sim::stream_key(seed_, static_cast<std::uint64_t>(number), "training", purpose));
+    constexpr std::uint64_t kSeeds = std::uint64_t{1} << 53;
+    scenario_.seed = random.below(kSeeds);
+    scenario_.policy_seed = scenario_.seed;
+    set_arrivals(std::exp2(random.uniform(-1, 1)));
+  }
+
+  void set_arrivals(double factor) {
+    for (std::size_t g = 0; g < rates_.size(); ++g) scenario_.generators[g].arrivals_per_hour = rates_[g] * factor;
+  }
+
+  double effective_usd(std::size_t policy, const Weights& weights) {
+    auto& network = scenario_.policies[policy].configure.network;
+    const auto before = network;
+    network = std::make_shared<const policies::NetworkState>(SharedAgent(weights).state({.kind = SharedAgent::kKind}));
+    const auto nobody_hears = [](const sim::ReplayProgress&) {};
+    const Replayed replayed = replay_one(scenario_, {.policy = policy}, nobody_hears, sim::run_plain);
+    network = before;
+    const report::RunMetrics& metrics = replayed.outcome.metrics;
+    const double usd = metrics.effective_cost_usd - metrics.profiling_cost_usd;
+    return usd > 0 ? usd : 1e9;  // none: a job whose manual configuration fits nowhere
+  }
+
+  Scenario& scenario_;  // what is drawn of it changes meanwhile
+  const std::uint64_t seed_, policy_seed_;
+  std::vector<std::size_t> policies_;
+  std::vector<double> rates_;  // of its generators, as they are
+  Weights mean_{}, spread_{};
+  std::vector<double> untrained_usd_;
+  int iteration_ = 0;
+};
 
 }  // namespace
 
@@ -130,6 +246,41 @@ TrainResult train_rl_transfer(const Scenario& scenario, const TrainOptions& opti
   curve.close();
   write_agent_file(options.out, kept);
   result.cost_ratio = best / untrained;
+  return result;
+}
+
+TrainResult train_staged_shared(Scenario& scenario, const TrainOptions& options) {
+  const policies::NetworkOrigin origin{.kind = SharedAgent::kKind,
+                                       .seed = scenario.seed,
+                                       .command = options.command,
+                                       .version = std::string(sim::program_version())};
+  SharedTraining training(scenario);
+  const HeldInterrupts interrupts;
+  report::RowWriter curve(sim::OutputFile(curve_path(options.out)));
+  curve.line("iteration,cost_ratio");
+  const auto validated = [&](int iteration) {
+    const double ratio = training.validate(training.mean());
+    curve.integer(iteration).number(ratio);
+    curve.end_row();
+    return ratio;
+  };
+  if (!options.resume.empty())
+    training.go_on_from(SharedAgent(read_agent_file(options.resume, SharedAgent::blueprint())).weights());
+  double best = validated(0);
+  Weights kept = training.mean();
+  TrainResult result = iterated(
+      options, interrupts, [&] { training.iterate(); },
+      [&](TrainResult& so_far) {
+        if (so_far.iterations % kValidateSharedEvery != 0 && so_far.iterations != options.iterations) return;
+        const double ratio = validated(so_far.iterations);
+        if (ratio >= best) return;
+        best = ratio;
+        so_far.best_iteration = so_far.iterations;
+        kept = training.mean();
+      });
+  result.cost_ratio = best;
+  curve.close();
+  write_agent_file(options.out, SharedAgent(kept).state(origin));
   return result;
 }
 

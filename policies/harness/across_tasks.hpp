@@ -8,7 +8,7 @@
 
 #include "policies/harness/table_choice.hpp"
 #include "policies/learn/envelopes.hpp"
-#include "policies/learn/linear_model.hpp"
+#include "policies/learn/linear_regression.hpp"
 
 namespace rehearse::policies {
 

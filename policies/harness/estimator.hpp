@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "policies/learn/term_regression.hpp"
+#include "policies/learn/linear_regression.hpp"
 #include "workloads/generate/sweep.hpp"
 #include "workloads/layers/structure.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "policies/learn/term_regression.hpp"
+#include "policies/learn/linear_regression.hpp"
 #include "sim/base/errors.hpp"
 #include "workloads/calibration/robust_fit.hpp"
 

@@ -8,7 +8,7 @@
 #include "scenarios/read/loader_parts.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/file.hpp"
-#include "sim/jobs/checkpoints.hpp"
+#include "sim/jobs/job.hpp"
 #include "traces/jobs/trace_job.hpp"
 #include "traces/nodes/availability.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/engine/engine.hpp"
-#include "sim/jobs/checkpoints.hpp"
+#include "sim/jobs/job.hpp"
 #include "sim/jobs/models.hpp"
 #include "sim/money/costs.hpp"
 #include "sim/nodes/sharing.hpp"

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/jobs/checkpoints.hpp"
+#include "sim/jobs/job.hpp"
 #include "sim/jobs/models.hpp"
 #include "sim/money/costs.hpp"
 #include "sim/replay/decisions.hpp"

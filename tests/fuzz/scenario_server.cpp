@@ -27,7 +27,7 @@
 #include "experiments/load.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/studies/study.hpp"
-#include "experiments/sweep/plan.hpp"
+#include "experiments/sweep/runs.hpp"
 #include "sim/base/errors.hpp"
 
 namespace rehearse {

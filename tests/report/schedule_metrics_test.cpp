@@ -1,5 +1,3 @@
-#include "report/schedule_metrics.hpp"
-
 #include <rapidcheck/catch.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <numeric>
 
 #include "report/comparison.hpp"
+#include "report/outcome.hpp"
 #include "sim/base/random.hpp"
 #include "tests/report/outcomes.hpp"
 

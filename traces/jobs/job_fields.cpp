@@ -1,6 +1,6 @@
 #include "traces/jobs/job_fields.hpp"
 
-#include "sim/jobs/checkpoints.hpp"
+#include "sim/jobs/job.hpp"
 #include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {

@@ -1,5 +1,3 @@
-#include "traces/jobs/swf.hpp"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -10,6 +8,7 @@
 #include "sim/io/text_input.hpp"
 #include "traces/jobs/readers.hpp"
 #include "traces/jobs/trace_job.hpp"
+#include "traces/jobs/writers.hpp"
 
 namespace rehearse::traces {
 namespace {

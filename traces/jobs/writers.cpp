@@ -12,7 +12,6 @@
 
 #include "sim/io/shown.hpp"
 #include "traces/jobs/job_fields.hpp"
-#include "traces/jobs/swf.hpp"
 
 namespace rehearse::traces {
 

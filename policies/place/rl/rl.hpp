@@ -6,7 +6,7 @@
 
 #include "policies/place/placement.hpp"
 #include "policies/place/rl/placers.hpp"
-#include "policies/place/rl/reinforce.hpp"
+#include "policies/place/rl/training.hpp"
 
 namespace rehearse::policies {
 
@@ -33,7 +33,7 @@ class Rl final : public PlacementMethod {
   RlOptions options_;
 };
 
-// A graph network that was trained on other graphs (rl/transfer_training.hpp) places this one: first its likeliest placement,
+// A graph network that was trained on other graphs (rl/training.hpp) places this one: first its likeliest placement,
 // then it learns on with the evaluations that are left.
 
 class RlTransfer final : public PlacementMethod {

@@ -1,9 +1,8 @@
-#include "experiments/sweep/plan.hpp"
-
 #include <catch2/catch.hpp>
 #include <set>
 
 #include "experiments/load.hpp"
+#include "experiments/sweep/runs.hpp"
 #include "sim/io/file.hpp"
 #include "tests/scenarios/mistakes.hpp"
 

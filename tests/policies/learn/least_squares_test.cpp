@@ -3,7 +3,7 @@
 #include <Eigen/QR>
 #include <catch2/catch.hpp>
 
-#include "policies/learn/term_regression.hpp"
+#include "policies/learn/linear_regression.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
 

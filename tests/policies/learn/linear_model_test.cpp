@@ -1,11 +1,10 @@
-#include "policies/learn/linear_model.hpp"
-
 #include <rapidcheck/catch.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "policies/learn/linear_regression.hpp"
 #include "sim/base/random.hpp"
 
 using namespace rehearse::policies;

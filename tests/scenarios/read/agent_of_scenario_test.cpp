@@ -3,7 +3,6 @@
 
 #include "experiments/load.hpp"
 #include "experiments/train/agent_training.hpp"
-#include "experiments/train/shared_training.hpp"
 #include "policies/staged/staged_agent.hpp"
 #include "policies/staged/staged_shared.hpp"
 #include "scenarios/read/agent_file.hpp"

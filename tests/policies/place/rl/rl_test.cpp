@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "policies/place/rl/placers.hpp"
-#include "policies/place/rl/reinforce.hpp"
+#include "policies/place/rl/training.hpp"
 #include "tests/policies/place/toys.hpp"
 
 namespace rehearse::tests {

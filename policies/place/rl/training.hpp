@@ -1,16 +1,21 @@
-// REINFORCE (Williams, Machine Learning 8, 1992) on placements, with a moving average as baseline (Mirhoseini et al., ICML 2017,
-// section 3.1), and imitation of the best placements met so far (self-imitation: Oh et al., ICML 2018).
+// Training of placement networks by REINFORCE: on one graph, and on many.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "policies/learn/nn/parameter_set.hpp"
 #include "policies/place/rl/placement_network.hpp"
+#include "policies/place/rl/placers.hpp"
 
 namespace rehearse::policies {
+
+// REINFORCE (Williams, Machine Learning 8, 1992) on placements, with a moving average as baseline (Mirhoseini et al., ICML 2017,
+// section 3.1), and imitation of the best placements met so far (self-imitation: Oh et al., ICML 2018).
 
 struct ReinforceOptions {
   int samples = 8;              ///< placements between two updates
@@ -71,6 +76,49 @@ class Reinforce {
   std::set<DeviceOfGroup> seen_;
   Tape tape_;
   std::uint64_t sampled_ = 0;
+};
+
+// Trains the weights of the graph network on several graphs and machines in turn, so that they place others (Placeto: Addanki et
+// al., NeurIPS 2019, section 3.3; GDP: Zhou et al., arXiv:1910.01578, section 3.4).
+
+/// Points at things that live as long as the training.
+struct TransferCase {
+  std::string name;  ///< of its random numbers
+  const sim::StepGraph* graph = nullptr;
+  const sim::Machine* machine = nullptr;
+  const Groups* groups = nullptr;
+};
+
+struct TransferSetup {
+  std::vector<TransferCase> cases;  ///< at least one
+  std::uint64_t seed = 0;
+  int iterations = 1;  ///< over which the reward for staying undecided falls to 0
+};
+
+class TransferTraining {
+ public:
+  explicit TransferTraining(TransferSetup setup);
+  ~TransferTraining();
+  TransferTraining(const TransferTraining&) = delete;
+  TransferTraining& operator=(const TransferTraining&) = delete;
+
+  /// One step of the optimiser on the next case.
+  void iterate();
+  int iteration() const { return iteration_; }
+  /// Geometric mean over the cases of the likeliest placement's time over HEFT's; twice that where it does not fit.
+  double time_ratio();
+  ParameterSet& parameters() { return parameters_; }
+
+ private:
+  struct Lesson;
+
+  TransferSetup setup_;
+  sim::Random random_;
+  ParameterSet parameters_;
+  GraphLayers layers_;
+  Adam adam_;
+  std::vector<std::unique_ptr<Lesson>> lessons_;
+  int iteration_ = 0;
 };
 
 }  // namespace rehearse::policies

@@ -1,15 +1,19 @@
-// What a sweep runs: every policy of the scenario, at every point of the product of its axes, in every repetition.
+// The runs of a sweep: which there are, and what became of each.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "scenarios/read/scenario.hpp"
 #include "scenarios/read/axes.hpp"
+#include "scenarios/read/scenario.hpp"
 
 namespace rehearse::scenarios {
+
+// What a sweep runs: every policy of the scenario, at every point of the product of its axes, in every repetition.
 
 /// One run. Its key names what it depends on and nothing else: the program; the point's scenario without its name, description,
 /// baseline, repetitions, output and other policies; the files it reads, by content; the policy; the repetition. Equal keys are
@@ -70,5 +74,32 @@ class SweepPlan {
   std::unique_ptr<Scenario> first_;
   std::map<std::string, std::string> sha256_of_file_;  ///< of every file that was read with any value
 };
+
+// What became of one run of a sweep, and its line of text: in the pipe to the parent, and in the files of a cluster's tasks.
+
+/// How a run ended: with metrics, or else with a reason.
+enum class RunStatus {
+  ok,
+  failed,   ///< the policy did
+  killed,   ///< by a signal, or it ended its process
+  invalid,  ///< the values of the point do not go together
+  bug,      ///< of ours
+};
+/// "ok", "failed", "killed", "invalid", "bug".
+std::string_view name_of(RunStatus status);
+
+struct SweepRow {
+  std::string key;  ///< PlannedRun's
+  RunStatus status = RunStatus::ok;
+  std::string reason;           ///< one printable line; empty when ok
+  std::vector<double> metrics;  ///< as report::metric_fields(), NaN where undefined; empty unless ok
+  double run_s = 0, cpu_s = 0;  ///< of the run alone, without loading the scenario
+  double decision_time_s = 0;   ///< of that, what the policy took
+};
+
+/// A JSON object on one line with its line end, shorter than PIPE_BUF.
+std::string to_line(const SweepRow& row);
+/// Nothing when the line is not whole.
+std::optional<SweepRow> row_of(std::string_view line);
 
 }  // namespace rehearse::scenarios
