@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/policy_name.hpp"
 #include "report/table.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/base/text.hpp"
@@ -30,8 +31,6 @@ Means means_of(const VerdictPolicy& policy) {
   }
   return m;
 }
-
-std::string shown(std::string_view name) { return sim::printable(name, sim::kWholeText); }
 
 std::string value_text(const CertifiedChange& change, double value) {
   return change.is_factor ? fmt::format("{:.2g} times the {}", value, change.quantity)
@@ -63,13 +62,13 @@ std::string reversal(const VerdictInput& changed, std::string_view winner) {
     return std::find_if(changed.policies.begin(), changed.policies.end(), [&](const VerdictPolicy& p) { return p.name == name; });
   };
   const auto reference = find(changed.reference), best = find(winner);
-  if (best == changed.policies.end() || best->repetitions.empty()) return fmt::format("{} fails", shown(winner));
+  if (best == changed.policies.end() || best->repetitions.empty()) return fmt::format("{} fails", name_for_text(winner));
   if (reference == changed.policies.end() || reference->repetitions.empty())
-    return fmt::format("{} fails", shown(changed.reference));
+    return fmt::format("{} fails", name_for_text(changed.reference));
   const double allowed = means_of(*reference).broken_share + kBrokenMargin;
   const Means mine = means_of(*best);
   if (!(mine.broken_share <= allowed))
-    return fmt::format("{} breaks the limits of {:.1f} % of the jobs", shown(winner), 100 * mine.broken_share);
+    return fmt::format("{} breaks the limits of {:.1f} % of the jobs", name_for_text(winner), 100 * mine.broken_share);
   const VerdictPolicy* cheaper = nullptr;
   double least = mine.log_cost - kSameCost;
   for (const VerdictPolicy& policy : changed.policies) {
@@ -79,8 +78,8 @@ std::string reversal(const VerdictInput& changed, std::string_view winner) {
     least = theirs.log_cost;
     cheaper = &policy;
   }
-  if (std::isnan(mine.log_cost)) return fmt::format("{} has no cost", shown(winner));
-  return cheaper == nullptr ? "" : fmt::format("{} is cheaper", shown(cheaper->name));
+  if (std::isnan(mine.log_cost)) return fmt::format("{} has no cost", name_for_text(winner));
+  return cheaper == nullptr ? "" : fmt::format("{} is cheaper", name_for_text(cheaper->name));
 }
 
 std::string certificate_sentence(const Certificate& c) {
@@ -100,7 +99,7 @@ std::string certificate_sentence(const Certificate& c) {
       holds.push_back(value_text(change, change.holds_to));
     }
   }
-  std::string text = fmt::format("That {} wins ", shown(c.winner));
+  std::string text = fmt::format("That {} wins ", name_for_text(c.winner));
   if (!holds.empty()) text += fmt::format("holds up to {}", joined(holds));
   if (!falls.empty()) text += fmt::format("{}falls {}", holds.empty() ? "" : "; it ", joined(falls));
   text += ".";

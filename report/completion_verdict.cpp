@@ -12,12 +12,10 @@ namespace rehearse::report {
 
 namespace {
 
-std::string policy_words(std::string_view policy) { return sim::printable(policy, sim::kWholeText); }
-
 std::string policies_words(const RunVerdict& v, Standing standing) {
   std::vector<std::string> names;
   for (const PolicyVerdict& policy : v.policies)
-    if (policy.standing == standing) names.push_back(policy_words(policy.name));
+    if (policy.standing == standing) names.push_back(name_for_text(policy.name));
   std::string text;
   for (std::size_t n = 0; n < names.size(); ++n) text += (n == 0 ? "" : n + 1 < names.size() ? ", " : " and ") + names[n];
   return text;
@@ -95,7 +93,7 @@ std::string other_quantities(const Summary& s, const RunVerdict& v, const std::s
   std::erase(parts, "");
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
-  return text.empty() ? "" : fmt::format("\n{} beside {}: {}.", policy_words(policy), policy_words(v.reference), text);
+  return text.empty() ? "" : fmt::format("\n{} beside {}: {}.", name_for_text(policy), name_for_text(v.reference), text);
 }
 
 std::string mean_words(const Summary& s, const std::string& policy) {
@@ -107,7 +105,7 @@ std::string mean_words(const Summary& s, const std::string& policy) {
 std::string unfinished_part(const RunVerdict& v) {
   std::vector<std::string> names;
   for (const PolicyVerdict& policy : v.policies)
-    if (policy.keeping == Keeping::no) names.push_back(policy_words(policy.name));
+    if (policy.keeping == Keeping::no) names.push_back(name_for_text(policy.name));
   if (names.empty()) return "";
   return fmt::format("; {} finish{} fewer jobs and {} not compared", fmt::join(names, ", "), names.size() == 1 ? "es" : "",
                      names.size() == 1 ? "is" : "are");
@@ -116,8 +114,8 @@ std::string unfinished_part(const RunVerdict& v) {
 std::string soonest_sentence(const Summary& s, const RunVerdict& v) {
   const Estimate shorter = v.find(v.winner)->cheaper_than_reference_percent;
   const std::string level = policies_words(v, Standing::level);
-  return fmt::format("{} has the shortest mean completion time: {} for {}'s {}, {} shorter{}{}.", policy_words(v.winner),
-                     mean_words(s, v.winner), policy_words(v.reference), mean_words(s, v.reference),
+  return fmt::format("{} has the shortest mean completion time: {} for {}'s {}, {} shorter{}{}.", name_for_text(v.winner),
+                     mean_words(s, v.winner), name_for_text(v.reference), mean_words(s, v.reference),
                      percent_with_interval(shorter), level.empty() ? "" : fmt::format("; level with it: {}", level),
                      unfinished_part(v));
 }
@@ -146,7 +144,7 @@ RunVerdict judge_completion(const Summary& s) {
 }
 
 std::string completion_sentence(const Summary& s, const RunVerdict& v) {
-  const std::string reference = policy_words(v.reference);
+  const std::string reference = name_for_text(v.reference);
   switch (v.outcome) {
     case Outcome::cheapest:
       return soonest_sentence(s, v) + other_quantities(s, v, v.winner);
@@ -162,7 +160,7 @@ std::string completion_sentence(const Summary& s, const RunVerdict& v) {
       for (const PolicyVerdict& policy : v.policies)
         if (policy.standing == Standing::undecided) most = std::max(most, policy.repetitions_more);
       return fmt::format("No verdict yet: {} has the shortest mean completion time, {}, but against {} that is undecided: {}{}.",
-                         policy_words(v.best), mean_words(s, v.best), policies_words(v, Standing::undecided),
+                         name_for_text(v.best), mean_words(s, v.best), policies_words(v, Standing::undecided),
                          repetitions_more_words(most), unfinished_part(v)) +
              other_quantities(s, v, v.best);
     }

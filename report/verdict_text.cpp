@@ -13,8 +13,6 @@ namespace rehearse::report {
 
 namespace {
 
-std::string name_for_text(std::string_view policy) { return sim::printable(policy, sim::kWholeText); }
-
 /// "a", "a and b", "a, b and c".
 std::string listed(const std::vector<std::string>& names) {
   std::string text;

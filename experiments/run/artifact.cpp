@@ -140,16 +140,6 @@ std::string artifact_json(const Artifact& artifact) {
       inputs, inputs.empty() ? "" : "\n  ", json_list(artifact.figures), files);
 }
 
-/// Every file below the folder, by its path there.
-std::set<std::string> files_below(const std::string& folder) {
-  std::set<std::string> files;
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (!fs::is_directory(it->symlink_status())) files.insert(it->path().lexically_relative(folder).generic_string());
-  if (error) throw sim::InputError({.file = folder, .expected = "a folder that can be read", .found = error.message()});
-  return files;
-}
-
 }  // namespace
 
 Artifact pack_artifact(const std::string& results, const std::string& inputs, const std::string& folder) {

@@ -46,16 +46,6 @@ bool is_name_of_ours(std::string_view path) {
                      [&](const auto& p) { return path.starts_with(p[0]) && path.ends_with(p[1]); });
 }
 
-/// Every file below the folder, links not followed.
-std::set<std::string> files_in(const std::string& folder) {
-  std::set<std::string> files;
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (!fs::is_directory(it->symlink_status())) files.insert(it->path().lexically_relative(folder).generic_string());
-  if (error) throw sim::InputError({.file = folder, .expected = "a folder that can be read", .found = error.message()});
-  return files;
-}
-
 /// Of a summary.json that we wrote.
 ResultsManifest without_manifest(const std::string& folder) {
   const sim::JsonDocument document = sim::read_json_file(folder + "/summary.json");
@@ -66,12 +56,21 @@ ResultsManifest without_manifest(const std::string& folder) {
     if (member.key.text() != "tables" || !member.value.is_object()) continue;
     for (const sim::JsonMember table : member.value.members()) tables.insert(std::string(table.key.text()) + ".csv");
   }
-  for (const std::string& file : files_in(folder))
+  for (const std::string& file : files_below(folder))
     if (is_name_of_ours(file) || tables.contains(file)) manifest.files.insert(file);
   return manifest;
 }
 
 }  // namespace
+
+std::set<std::string> files_below(const std::string& folder) {
+  std::set<std::string> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (!fs::is_directory(it->symlink_status())) files.insert(it->path().lexically_relative(folder).generic_string());
+  if (error) throw sim::InputError({.file = folder, .expected = "a folder that can be read", .found = error.message()});
+  return files;
+}
 
 bool ResultsManifest::has_folder(const std::string& path) const {
   const auto first = files.lower_bound(path + "/");
@@ -79,7 +78,7 @@ bool ResultsManifest::has_folder(const std::string& path) const {
 }
 
 ResultsManifest manifest_of(const std::string& folder, ResultsOwner owner) {
-  ResultsManifest manifest{.owner = std::move(owner), .files = files_in(folder)};
+  ResultsManifest manifest{.owner = std::move(owner), .files = files_below(folder)};
   manifest.files.insert(kManifestFile);
   return manifest;
 }

@@ -30,6 +30,9 @@ inline constexpr const char* kManifestFile = "manifest.json";
 /// The files of a folder, those in subfolders too, and the manifest itself.
 ResultsManifest manifest_of(const std::string& folder, ResultsOwner owner);
 
+/// The paths from `folder` of all that lies in it and is no folder, "/" between their parts. Throws InputError.
+std::set<std::string> files_below(const std::string& folder);
+
 std::string manifest_json(const ResultsManifest& manifest);
 
 /// Nothing where the folder holds no results of ours (no summary.json as we write it). Of results without a manifest, the files

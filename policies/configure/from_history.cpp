@@ -7,16 +7,9 @@
 
 #include "policies/configure/menu.hpp"
 #include "sim/base/units.hpp"
+#include "sim/money/costs.hpp"
 
 namespace rehearse::policies {
-
-namespace {
-
-const std::string& instance_name(const sim::Cluster& cluster, int pool) {
-  return cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(pool)].instance)].name;
-}
-
-}  // namespace
 
 bool FromHistory::allowed(const ConfigureView& view, const sim::Configuration& c) const {
   if (c == view.manual) return true;
@@ -95,7 +88,7 @@ sim::Menu FromHistory::choose(const ConfigureView& view, const workloads::Belief
   std::vector<PastRun> too_large;
   std::ranges::copy_if(runs, std::back_inserter(too_large), [](const PastRun& run) { return run.told == Told::out_of_memory; });
   const auto is_too_large = [&](const sim::Configuration& c) {
-    const std::string& instance = instance_name(view.cluster, c.groups.front().pool);
+    const std::string& instance = sim::instance_of(view.cluster, c.groups.front().pool).name;
     return std::ranges::any_of(too_large, [&](const PastRun& run) {
       return run.instance == instance && run.batch_size / run.workers <= c.batch_size() / c.workers();
     });
@@ -252,7 +245,7 @@ sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Confi
                        .asynchronous = asynchronous};
   // A budget is trained also where nothing says how long that takes.
   if (job.work == sim::Work::train && job.stop == sim::Stop::budget) out.epochs = training(job, run).epochs;
-  const InstanceTimes& instance = epoch_times(job, instance_name(cluster_, group.pool));
+  const InstanceTimes& instance = epoch_times(job, sim::instance_of(cluster_, group.pool).name);
   if (instance.times == nullptr) {
     out.note = "no past run of this profile";
     out.feasible = false;

@@ -12,6 +12,7 @@
 #include "policies/learn/gaussian_learner.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/statistics.hpp"
 #include "workloads/layers/layer_cost.hpp"
 
 namespace rehearse::policies {
@@ -47,8 +48,6 @@ PredictionError validated_error(Knowledge knowledge, Spread spread) {
   error.sigma = std::hypot(error.sigma, more);
   return error;
 }
-
-double normal_share_below(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 
 std::string_view name_of(Bottleneck bottleneck) {
   constexpr std::array<std::string_view, 5> kNames{"compute", "memory bandwidth", "network", "host", "input"};
@@ -156,7 +155,7 @@ RentChoice RentSearch::finished(const PlanJob& job, const PlanLimits& limits, Re
   const double left_s = limits.deadline_s - choice.start_s, training_s = choice.plan.time_s.expected - choice.start_s;
   choice.miss_probability = left_s <= 0          ? 1
                             : std::isinf(left_s) ? 0
-                                                 : 1 - normal_share_below(std::log(left_s / training_s) / error.sigma);
+                                                 : 1 - sim::normal_share_below(std::log(left_s / training_s) / error.sigma);
   choice.keeps_limits = keeps(limits, choice.plan);
   return choice;
 }
@@ -353,7 +352,7 @@ SpotReplay expected_on_spot(const RentChoice& choice, const RentRules& rules, co
   if (left_s <= 0 || std::isinf(training_s))
     reckoned.miss_probability = 1;
   else if (!std::isinf(left_s))
-    reckoned.miss_probability = 1 - normal_share_below(std::log(left_s / training_s) / error.sigma);
+    reckoned.miss_probability = 1 - sim::normal_share_below(std::log(left_s / training_s) / error.sigma);
   return reckoned;
 }
 
@@ -430,7 +429,8 @@ std::optional<WorthMeasuring> worth_measuring(const std::vector<RentChoice>& cho
     if (pool == chosen.plan.pool || !(usd > 0)) continue;
     const double sigma = validated_error(pools[static_cast<std::size_t>(pool)].knowledge, spread_of(least->plan)).sigma;
     const double d = std::log(strike / usd) / sigma;  // E[max(0, strike - usd e^(sigma Z))]
-    const double saved = strike * normal_share_below(d) - usd * std::exp(sigma * sigma / 2) * normal_share_below(d - sigma);
+    const double saved =
+        strike * sim::normal_share_below(d) - usd * std::exp(sigma * sigma / 2) * sim::normal_share_below(d - sigma);
     if (saved > 0 && (!best || saved > best->usd)) best = WorthMeasuring{pool, saved};
   }
   return best;

@@ -10,6 +10,7 @@
 #include "policies/learn/point_learner.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/linear_algebra.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace rehearse::policies {
 
@@ -114,7 +115,6 @@ double distance(std::span<const double> a, std::span<const double> b) {
 }
 
 double normal_density(double z) { return std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi); }
-double normal_share(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
 
 }  // namespace
 
@@ -194,13 +194,13 @@ Gaussian GaussianProcess::at(std::span<const double> x) const {
 
 double probability_at_most(double limit, const Gaussian& value) {
   if (value.deviation == 0) return value.mean <= limit ? 1 : 0;
-  return normal_share((limit - value.mean) / value.deviation);
+  return sim::normal_share_below((limit - value.mean) / value.deviation);
 }
 
 double expected_improvement(double best, const Gaussian& value) {
   if (value.deviation == 0) return std::max(0.0, best - value.mean);
   const double z = (best - value.mean) / value.deviation;
-  return value.deviation * (z * normal_share(z) + normal_density(z));
+  return value.deviation * (z * sim::normal_share_below(z) + normal_density(z));
 }
 
 }  // namespace rehearse::policies

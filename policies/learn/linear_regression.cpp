@@ -8,6 +8,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/linear_algebra.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace rehearse::policies {
 
@@ -134,7 +135,7 @@ double mean_above(const Gaussian& normal, double bound) {
   const double z = (bound - normal.mean) / normal.deviation;
   if (z > kFar) return bound + normal.deviation / z;
   const double density = std::exp(-0.5 * z * z) / std::sqrt(2 * M_PI);
-  return normal.mean + normal.deviation * density / (0.5 * std::erfc(z / std::sqrt(2.0)));
+  return normal.mean + normal.deviation * density / sim::normal_share_below(-z);
 }
 
 }  // namespace

@@ -9,11 +9,6 @@ namespace rehearse::policies {
 
 namespace {
 
-const std::vector<sim::Group>& groups_of(const sim::QueueJob& job) {
-  const int entry = job.service.entry >= 0 ? job.service.entry : job.first_fitting_entry;
-  return job.menu.ranked[static_cast<std::size_t>(entry)].configuration.groups;
-}
-
 /// The replay ends jobs on its grid of dates: an upper bound stays one.
 double date_after(double now_s, double need_s) { return need_s == sim::kNever ? sim::kNever : sim::on_date_grid(now_s + need_s); }
 

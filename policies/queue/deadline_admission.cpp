@@ -10,10 +10,6 @@ namespace rehearse::policies {
 
 namespace {
 
-const sim::Configuration& entry_of(const sim::QueueJob& job, int entry) {
-  return job.menu.ranked[static_cast<std::size_t>(entry)].configuration;
-}
-
 /// Of a menu, for each pool and number of workers the entry that is predicted to be quickest; fewest workers first.
 std::vector<int> shares_of(const sim::QueueView& view, const sim::QueueJob& job) {
   std::vector<int> entries;
@@ -22,7 +18,7 @@ std::vector<int> shares_of(const sim::QueueView& view, const sim::QueueJob& job)
     if (configuration.groups.size() == 1 && sim::could_ever_fit(*view.cluster, configuration))
       entries.push_back(static_cast<int>(e));
   }
-  const auto group = [&](int e) -> const sim::Group& { return entry_of(job, e).groups.front(); };
+  const auto group = [&](int e) -> const sim::Group& { return configuration_of(job, e).groups.front(); };
   const auto quicker = [&](int a, int b) {
     return job.predicted_remaining_s(a, view.now_s) < job.predicted_remaining_s(b, view.now_s);
   };
@@ -62,7 +58,7 @@ void DeadlineAdmission::join(const sim::QueueView& view, sim::JobSlot slot) {
   const sim::QueueJob& job = view.jobs[slot];
   known_[slot] = {.submit_s = job.job.submit_s, .deadline_s = job.job.deadline_s};
   for (const int entry : shares_of(view, job)) {
-    const sim::Group& group = entry_of(job, entry).groups.front();
+    const sim::Group& group = configuration_of(job, entry).groups.front();
     known_[slot].shares.push_back({.entry = entry,
                                    .pool = static_cast<std::size_t>(group.pool),
                                    .devices = group.workers,
@@ -82,7 +78,7 @@ void DeadlineAdmission::holds(const sim::QueueView& view, sim::JobSlot slot) {
   const bool lets_go = job.service.state == sim::JobState::checkpointing;
   if (!lets_go && known_[slot].held_since_s == job.service.held_since_s) return;
   leave(view, slot);
-  known_[slot] = {.held = entry_of(job, job.service.entry).groups, .held_since_s = job.service.held_since_s};
+  known_[slot] = {.held = configuration_of(job, job.service.entry).groups, .held_since_s = job.service.held_since_s};
   const double end_s = lets_go ? job.service.lets_go_at_s : end_of(view.now_s, durations_.remaining_s(view, slot));
   holding_.put(slot, end_s, job.number);
   replan_ = true;
@@ -278,7 +274,7 @@ bool DeadlineAdmission::admits(const sim::QueueView& view, sim::JobSlot newcomer
 void DeadlineAdmission::start(const sim::QueueView& view, sim::JobSlot slot, const Reservation& reservation,
                               sim::QueueAnswer& answer) {
   const sim::QueueJob& job = view.jobs[slot];
-  const std::vector<sim::Group>& groups = entry_of(job, reservation.entry).groups;
+  const std::vector<sim::Group>& groups = configuration_of(job, reservation.entry).groups;
   for (const sim::Group& group : groups) free_[static_cast<std::size_t>(group.pool)] -= group.workers;
   answer.starts.push_back({.job = slot, .entry = reservation.entry, .placement = parameters_.placement});
   admitted_.remove(slot);
@@ -308,7 +304,7 @@ void DeadlineAdmission::start_rest(const sim::QueueView& view, sim::QueueAnswer&
   while (!rest_.empty()) {
     const sim::JobSlot slot = rest_.first().slot;
     const int entry = view.jobs[slot].first_fitting_entry;
-    const sim::Group& group = entry_of(view.jobs[slot], entry).groups.front();
+    const sim::Group& group = configuration_of(view.jobs[slot], entry).groups.front();
     Availability& available = plan_.available[static_cast<std::size_t>(group.pool)];
     const double need_s = durations_.remaining_s(view, slot, entry);
     if (available.earliest(view.now_s, {.for_s = need_s, .devices = group.workers}) > view.now_s ||

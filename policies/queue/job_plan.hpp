@@ -58,8 +58,4 @@ inline double expected_remaining_s(const sim::QueueJob& job, int entry, double n
   return expected_remaining_s(job, entry, job.left_at(now_s));
 }
 
-inline const sim::Configuration& configuration_of(const sim::QueueJob& job, int entry) {
-  return job.menu.ranked[static_cast<std::size_t>(entry)].configuration;
-}
-
 }  // namespace rehearse::policies

@@ -10,11 +10,6 @@ namespace rehearse::policies {
 
 namespace {
 
-const std::vector<sim::Group>& groups_of_entry(const sim::QueueJob& job) {
-  const int entry = job.service.entry >= 0 ? job.service.entry : job.first_fitting_entry;
-  return job.menu.ranked[static_cast<std::size_t>(entry)].configuration.groups;
-}
-
 /// The first multiple that is not before, on the grid of dates. The quotient of such a date may be rounded to either side.
 double next_multiple(double date_s, double interval_s) {
   const double before = sim::on_date_grid(std::round(date_s / interval_s) * interval_s);
@@ -49,14 +44,14 @@ void Slurm::settle(const sim::QueueView& view, sim::JobSlot slot) {
     const bool stopped = std::find(running_.begin(), running_.end(), slot) != running_.end();
     std::erase(running_, slot);
     look_now_ = look_now_ || stopped;
-    seat = {.groups = groups_of_entry(job), .user = user};
+    seat = {.groups = groups_of(job), .user = user};
     if (stopped && parameters_.requeue_s > 0)
       later_.put(slot, sim::on_date_grid(view.now_s + parameters_.requeue_s), job.number);
     else
       waiting_.put(slot, -priority(view, slot), job.number);
     return;
   }
-  const std::vector<sim::Group>& groups = groups_of_entry(job);
+  const std::vector<sim::Group>& groups = groups_of(job);
   waiting_.remove(slot);
   later_.remove(slot);
   if (std::find(running_.begin(), running_.end(), slot) != running_.end()) {
@@ -141,7 +136,7 @@ double Slurm::priority(const sim::QueueView& view, sim::JobSlot slot) const {
   double points = 0;
   if (p.weight_age > 0) points += p.weight_age * std::min(1.0, (view.now_s - job.job.submit_s) / p.max_age_s);
   if (p.weight_size > 0) {
-    const sim::Group& group = groups_of_entry(job).front();
+    const sim::Group& group = groups_of(job).front();
     const double part = std::min(1.0, static_cast<double>(group.workers) / capacity_[index(group.pool)]);
     points += p.weight_size * (p.favor_small ? 1 - part : part);
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/base/units.hpp"
+#include "sim/money/costs.hpp"
 
 namespace rehearse::policies {
 
@@ -17,10 +18,6 @@ constexpr double kNodes = 0.03;        ///< of the nodes that the job will have
 constexpr double kStep = 1e-2;         ///< of central differences, in logarithms
 constexpr int kRounds = 4;
 constexpr double kLeastErrors = 0.05;  ///< of those that are believed in at first, however well past runs were foretold
-
-const std::string& instance_of(const sim::Cluster& cluster, std::size_t pool) {
-  return cluster.instances[static_cast<std::size_t>(cluster.pools[pool].instance)].name;
-}
 
 sim::Configuration configuration_of(const PastRun& run, int pool) {
   const int batch = std::max(1, sim::whole<int>(std::round(run.batch_size / run.workers), "samples of a worker in a past run"));
@@ -138,9 +135,10 @@ Prior prior_of(const ConfigureView& view, const workloads::Belief& belief, doubl
   Surprise surprise;
   const double believed_in = 1 / std::pow(spread_factor * kSpeedSpread, 2);
   for (std::size_t pool = 0; pool < view.cluster.pools.size(); ++pool) {
-    const LogBelief speed =
-        speed_of(view, static_cast<int>(pool), view.history->on_instance(*view.job.profile, instance_of(view.cluster, pool)),
-                 spread_factor);
+    const LogBelief speed = speed_of(
+        view, static_cast<int>(pool),
+        view.history->on_instance(*view.job.profile, sim::instance_of(view.cluster, static_cast<sim::PoolId>(pool)).name),
+        spread_factor);
     prior.mean.slower_on_pool.push_back(std::exp(speed.mean()));
     prior.speed_spreads.push_back(std::hypot(speed.spread(), kNodes));
     if (const double told = speed.precision - believed_in; told > 0) {

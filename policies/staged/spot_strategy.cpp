@@ -5,6 +5,7 @@
 
 #include "policies/staged/spot/spot_job.hpp"
 #include "policies/staged/staged.hpp"
+#include "sim/money/costs.hpp"
 
 namespace rehearse::policies {
 
@@ -19,14 +20,10 @@ bool is_spot(const sim::Cluster& cluster, sim::PoolId pool) {
   return cluster.pools[static_cast<std::size_t>(pool)].spot.has_value();
 }
 /// The type's name: spot pools have an entry of their own, with their price.
-const std::string& instance_of(const sim::Cluster& cluster, sim::PoolId pool) {
-  return cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(pool)].instance)].name;
-}
-
 bool has_spot_twin(const sim::Cluster& cluster, const sim::Configuration& configuration) {
-  const std::string& instance = instance_of(cluster, configuration.groups.front().pool);
+  const std::string& instance = sim::instance_of(cluster, configuration.groups.front().pool).name;
   for (sim::PoolId pool = 0; pool < static_cast<sim::PoolId>(cluster.pools.size()); ++pool)
-    if (is_spot(cluster, pool) && instance_of(cluster, pool) == instance) return true;
+    if (is_spot(cluster, pool) && sim::instance_of(cluster, pool).name == instance) return true;
   return false;
 }
 
@@ -72,10 +69,10 @@ SpotStrategy::Course SpotStrategy::begin(const ConfigureView& view) const {
   const sim::Choice* stays = best_that_stays(view, menu);
   if (stays == nullptr) return {};
   Course course{.on_demand = stays->configuration, .predicted = stays->predicted};
-  const std::string& instance = instance_of(view.cluster, stays->configuration.groups.front().pool);
+  const std::string& instance = sim::instance_of(view.cluster, stays->configuration.groups.front().pool).name;
   for (const sim::Choice& choice : menu.ranked) {
     const sim::PoolId pool = choice.configuration.groups.front().pool;
-    if (is_spot(view.cluster, pool) && instance_of(view.cluster, pool) == instance &&
+    if (is_spot(view.cluster, pool) && sim::instance_of(view.cluster, pool).name == instance &&
         same_but_pool(choice.configuration, course.on_demand))
       course.on_spot.push_back(choice);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
+#include <cmath>
 #include <vector>
 
 #include "sim/base/errors.hpp"
@@ -27,6 +28,8 @@ double normal_quantile(double p) {
   check(p > 0 && p < 1, "the quantile of a normal variable lies outside (0, 1)");
   return boost::math::quantile(boost::math::normal(), p);
 }
+
+double normal_share_below(double deviations) { return 0.5 * std::erfc(-deviations / std::sqrt(2.0)); }
 
 double student_quantile(double p, double degrees) { return boost::math::quantile(boost::math::students_t(degrees), p); }
 

@@ -16,6 +16,8 @@ double quantile_of_ascending(std::span<const double> values, double p);
 
 /// The number of deviations that a share p in (0, 1) of normal variables stays below.
 double normal_quantile(double p);
+/// The share of normal variables that stays below so many deviations.
+double normal_share_below(double deviations);
 /// What a share p in (0, 1) of Student's t of so many degrees of freedom stays below, and what a share p of it exceeds: for small
 /// p more digits than that of 1 - p.
 double student_quantile(double p, double degrees);

@@ -8,16 +8,12 @@
 
 namespace rehearse::sim {
 
-namespace {
+std::string_view name_of(Billing billing) {
+  return billing == Billing::node ? "node" : billing == Billing::pool ? "pool" : "allocated";
+}
 
 const Instance& instance_of(const Cluster& cluster, PoolId pool) {
   return cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(pool)].instance)];
-}
-
-}  // namespace
-
-std::string_view name_of(Billing billing) {
-  return billing == Billing::node ? "node" : billing == Billing::pool ? "pool" : "allocated";
 }
 
 bool has_gpus(const Cluster& cluster, PoolId pool) { return !instance_of(cluster, pool).gpus.empty(); }

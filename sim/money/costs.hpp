@@ -11,8 +11,8 @@
 
 namespace rehearse::sim {
 
-/// Who pays for what (docs/explain/model.md, "Money"): each job for the devices it holds; for whole nodes, as a cloud rents them; all
-/// jobs for all nodes.
+/// Who pays for what (docs/explain/model.md, "Money"): each job for the devices it holds; for whole nodes, as a cloud rents them;
+/// all jobs for all nodes.
 enum class Billing : std::uint8_t { allocated, node, pool };
 /// As scenarios and results have it.
 std::string_view name_of(Billing billing);
@@ -21,7 +21,7 @@ struct CostRules {
   Billing billing = Billing::allocated;
   double minimum_node_s = 0;  ///< under node billing: a node is paid for at least so long
   double preload_bytes_per_s = std::numeric_limits<double>::infinity();  ///< copying the data set to a job's nodes, at each start
-  bool rigid_jobs_switch = false;               ///< stopping and starting again take rigid jobs time too
+  bool rigid_jobs_switch = false;                                        ///< stopping and starting again take rigid jobs time too
   double collect_s = 0;                         ///< fetching the results, before a job that has ended lets go
   double start_s = 30;                          ///< of a modelled job: containers, libraries, first batch
   double checkpoint_s = 10;                     ///< writing a checkpoint, before a preempted or resized job lets go
@@ -33,6 +33,7 @@ struct CostRules {
 /// Do stopping and starting again take the job any time? A rigid job's only where the rules say so.
 inline bool switches(const Job& job, const CostRules& rules) { return job.work != Work::rigid || rules.rigid_jobs_switch; }
 
+const Instance& instance_of(const Cluster& cluster, PoolId pool);
 bool has_gpus(const Cluster& cluster, PoolId pool);
 
 /// Devices of a node that count as workers: its GPUs, or the node itself.
@@ -91,8 +92,8 @@ Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configu
 /// Could this ever run, on an empty cluster?
 bool could_ever_fit(const Cluster& cluster, const Configuration& configuration);
 
-/// Where a rigid job runs: in the pool that it names, else in the first that could ever hold its GPUs; none when none could. A part
-/// of a GPU is of a pool that has some.
+/// Where a rigid job runs: in the pool that it names, else in the first that could ever hold its GPUs; none when none could. A
+/// part of a GPU is of a pool that has some.
 std::optional<PoolId> rigid_pool(const Job& job, const Cluster& cluster);
 /// Its menu: one entry, its GPUs in that pool; empty without one.
 Menu rigid_menu(const Job& job, const Cluster& cluster, const CostRules& rules);

@@ -167,6 +167,14 @@ struct QueueJob {
   double user_remaining_s(int entry, double now_s) const;
 };
 
+inline const Configuration& configuration_of(const QueueJob& job, int entry) {
+  return job.menu.ranked[static_cast<std::size_t>(entry)].configuration;
+}
+/// What the job holds; what it would start with on an empty cluster when it holds nothing.
+inline const std::vector<Group>& groups_of(const QueueJob& job) {
+  return configuration_of(job, job.service.entry >= 0 ? job.service.entry : job.first_fitting_entry).groups;
+}
+
 /// What only queues named oracle are told: the world as it is.
 class Truth {
  public:

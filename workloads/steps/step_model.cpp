@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/statistics.hpp"
 #include "sim/base/units.hpp"
 #include "workloads/layers/layer_cost.hpp"
 #include "workloads/steps/op_time.hpp"
@@ -100,7 +101,7 @@ double expected_normal_maximum(int n) {
   constexpr int kSteps = 240;
   constexpr double kEnd = 12, kWidth = kEnd / kSteps;
   const auto f = [n](double x) {
-    const double above = 0.5 * std::erfc(x / std::sqrt(2.0));  // 1 - F(x) = F(-x)
+    const double above = sim::normal_share_below(-x);  // 1 - F(x) = F(-x)
     return -std::expm1(n * std::log1p(-above)) - std::pow(above, n);
   };
   double sum = f(0) + f(kEnd);

@@ -26,10 +26,6 @@ sim::Random draw_of(const WorldDraw& draw, std::string_view purpose, std::string
   return sim::Random(sim::stream_key(draw.seed, static_cast<std::uint64_t>(draw.repetition), purpose, entity));
 }
 
-const sim::Instance& instance_of(const sim::Cluster& cluster, int pool) {
-  return cluster.instances[static_cast<std::size_t>(cluster.pools[static_cast<std::size_t>(pool)].instance)];
-}
-
 /// What a step with this schedule takes of one with the recommended setting. The closed form, which calibration and validation
 /// stand on, is scaled by it instead of replaced.
 double share_of_recommended(const sim::OpGraph& graph, const sim::Device& cpu, double batch, const sim::CpuPlan& schedule) {
