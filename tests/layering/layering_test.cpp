@@ -54,6 +54,25 @@ TEST_CASE("every include keeps to the table") {
   CHECK(broken == "");
 }
 
+// A name that no include begins with fences nothing in, and a room that needs a library no more has no door to it.
+TEST_CASE("whoever may include a library does") {
+  const fs::path root = REHEARSE_SOURCE_DIR;
+  std::set<std::pair<std::string_view, std::string_view>> used;
+  for (const fs::path& file : sources(root)) {
+    const std::string path = file.lexically_relative(root).generic_string(), folder = path.substr(0, path.rfind('/'));
+    const std::string text = read(file);
+    for (const Fenced& library : fenced())
+      if (text.find("\n#include <" + std::string(library.prefix)) != text.npos)
+        for (const std::string_view owner : library.owners)
+          if (owner == folder || owner == path) used.emplace(library.prefix, owner);
+  }
+  for (const Fenced& library : fenced())
+    for (const std::string_view owner : library.owners) {
+      INFO("<" << library.prefix << "...> in " << owner);
+      CHECK(used.contains({library.prefix, owner}));
+    }
+}
+
 // The linker keeps one of two equal names of destructors, constructors and members that are not inlined, and frees the one class
 // by the other's members; no compiler sees both.
 TEST_CASE("no two types of a namespace have one name") {
@@ -156,6 +175,9 @@ TEST_CASE("made-up lines: forbidden") {
       {"workloads/zoo/zoo.cpp", "#include \"workloads/calibration/energy.hpp\"",
        "workloads/zoo may not see workloads/calibration"},
       {"policies/learn/isotonic.cpp", "#include <pagmo/problem.hpp>", "<pagmo/...> belongs to policies/search alone"},
+      {"policies/search/methods.cpp", "#include <coin/ClpSimplex.hpp>",
+       "<coin/...> belongs to policies/queue, policies/place/methods alone"},
+      {"sim/engine/engine.cpp", "#include <xbt/log.h>", "<xbt/...> belongs to nobody"},
       {"experiments/run/run.cpp", "#include <sqlite3.h>", "<sqlite3.h...> belongs to experiments/sweep alone"},
       {"sim/io/csv.cpp", "#include \"../base/errors.hpp\"", root_only},
       {"sim/io/csv.cpp", "#include \"sim/io/../replay/replay.hpp\"", root_only},
