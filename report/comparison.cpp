@@ -1,4 +1,3 @@
-// What policies chose for their jobs: pool, workers and batch, by how often.
 #include "report/comparison.hpp"
 
 #include <fmt/format.h>

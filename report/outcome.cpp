@@ -20,8 +20,6 @@ using sim::kNan;
 
 namespace {
 
-using sim::kNan;
-
 double fraction(double part, double whole) { return whole > 0 ? part / whole : kNan; }
 
 /// sim::quantile, without sorting all of them: that took longer than all else here.

@@ -57,8 +57,6 @@ std::size_t knee_of(const std::vector<policies::Objectives>& front, const polici
   return inside.empty() ? policies::knee_point(front) : places[policies::knee_point(inside)];
 }
 
-using policies::Measures;
-
 using sim::kNan;
 
 /// A figure, and where it is from.

@@ -114,10 +114,6 @@ std::vector<int> select(const Folds& folds, int most) {
   return chosen;
 }
 
-using Eigen::Index;
-using Eigen::MatrixXd;
-using Eigen::VectorXd;
-
 /// Least squares over the columns in `free`; 0 elsewhere.
 VectorXd over(const MatrixXd& a, const VectorXd& b, const std::vector<Index>& free) {
   VectorXd x = VectorXd::Zero(a.cols());

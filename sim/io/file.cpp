@@ -28,8 +28,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-namespace fs = std::filesystem;
-
 [[noreturn]] void refuse(const std::string& path, std::string expected, std::string found, std::string nearest = {}) {
   constexpr std::size_t kLongestPath = 4096;
   throw InputError(Mistake{.file = path.empty() ? "\"\"" : printable(path, kLongestPath),

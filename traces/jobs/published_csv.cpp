@@ -1,3 +1,5 @@
+// Traces that were published as CSV with a job a row, and need little more than other names for their columns.
+//
 // The jobs of SenseTime's Helios clusters (Hu et al., "Characterization and Prediction of Deep Learning Workloads in Large-Scale
 // GPU Datacenters", SC 2021): cluster_log.csv of each cluster, a Slurm job a row.
 //

@@ -1,3 +1,5 @@
+// Baechi's three methods (Jeon et al., SoCC 2020).
+//
 // m-TOPO (Baechi: Jeon et al., SoCC 2020, section 3.1): groups in topological order fill one GPU after the other, each up to an
 // equal share of the memory.
 //
