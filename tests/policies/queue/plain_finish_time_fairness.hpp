@@ -55,7 +55,7 @@ class PlainFinishTimeFairness final : public rehearse::sim::Queue {
       Entry& entry = entries_[slot];
       if (entry.pool >= 0) continue;
       const rehearse::sim::QueueJob& job = view.jobs[slot];
-      entry.pool = rehearse::policies::configuration_of(job, job.first_fitting_entry).groups.front().pool;
+      entry.pool = rehearse::sim::configuration_of(job, job.first_fitting_entry).groups.front().pool;
       Pool& pool = pools_[static_cast<std::size_t>(entry.pool)];
       entry.job_s_before = pool.job_s;
       ++pool.jobs;
@@ -77,7 +77,7 @@ class PlainFinishTimeFairness final : public rehearse::sim::Queue {
     rehearse::policies::FinishTime time{
         .elapsed_s = elapsed_s,
         .remaining_s = rehearse::policies::expected_remaining_s(job, menu_entry, view.now_s),
-        .devices = static_cast<double>(rehearse::policies::configuration_of(job, menu_entry).workers()),
+        .devices = static_cast<double>(rehearse::sim::configuration_of(job, menu_entry).workers()),
         .pool_devices = static_cast<double>(pool.devices)};
     time.alone_s = alone_s > 0 ? alone_s : time.remaining_s;
     time.contention =
@@ -102,7 +102,7 @@ class PlainFinishTimeFairness final : public rehearse::sim::Queue {
     const rehearse::sim::QueueJob& job = view.jobs[slot];
     const int entry = job.service.entry >= 0 && job.service.state == rehearse::sim::JobState::running ? job.service.entry
                                                                                                       : job.first_fitting_entry;
-    if (!plan_.fits(slot, rehearse::policies::configuration_of(job, entry))) return;
+    if (!plan_.fits(slot, rehearse::sim::configuration_of(job, entry))) return;
     plan_.set(view, slot, entry);
     leases_.put(slot, view.now_s + parameters_.lease_s, job.number);
   }
