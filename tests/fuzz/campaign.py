@@ -158,7 +158,7 @@ class Campaign:
             if self.findings[signature] == 1:
                 folder = self.folder()
                 command.write(folder)
-                self.say(folder, signature, "; ".join(" ".join(line) for line in command.lines))
+                self.say(folder, signature, "; ".join(" ".join(map(str, line)) for line in command.lines))
 
     def replay(self, trial):
         for case in self.options.cases or sorted(glob.glob(os.path.join(CASES, "*"))):
