@@ -143,13 +143,22 @@ std::vector<NodeRent> Meter::rent(double now_s, const Configuration& configurati
     }
   }
   if (rented_.empty()) return rents;
-  for (std::size_t g = 0; g < layout.size(); ++g) {
-    const PoolId pool = configuration.groups[g].pool;
-    for (const NodeShare& share : layout[g])
-      rents.push_back(
-          rented_[static_cast<std::size_t>(pool)].take(now_s, pool, share.node, share.devices * configuration.share.fraction));
-    count_rented(pool, now_s);
-  }
+  // Groups of one job on one node keep it together: they do not share it with somebody else.
+  std::vector<std::pair<PoolId, NodeShare>> held;
+  for (std::size_t g = 0; g < layout.size(); ++g)
+    for (const NodeShare& share : layout[g]) {
+      const PoolId pool = configuration.groups[g].pool;
+      const auto same = [&](const auto& other) { return other.first == pool && other.second.node == share.node; };
+      const auto known = g == 0 ? held.end() : std::find_if(held.begin(), held.end(), same);
+      if (known == held.end())
+        held.emplace_back(pool, share);
+      else
+        known->second.devices += share.devices;
+    }
+  for (const auto& [pool, share] : held)
+    rents.push_back(
+        rented_[static_cast<std::size_t>(pool)].take(now_s, pool, share.node, share.devices * configuration.share.fraction));
+  for (const Group& group : configuration.groups) count_rented(group.pool, now_s);
   return rents;
 }
 

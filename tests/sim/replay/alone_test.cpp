@@ -254,6 +254,19 @@ TEST_CASE("groups of one pool share its nodes, as in a replay", "[alone]") {
   CHECK(layout(5, 3) == Shares{{{0, 4}, {1, 1}}, {{1, 3}}});
 }
 
+TEST_CASE("groups of one job on one node do not share its price with somebody else", "[alone]") {
+  // 10 steps of 1 s on a node at 0.001 $/s, whose four devices are two groups': 0.01 dollars, and without the job nothing.
+  const Cluster cluster = toy::cluster({{1, 4}});
+  const toy::Steps steps;
+  Choice choice = toy::choice(0, 2, 10);
+  choice.configuration.groups.push_back({.pool = 0, .workers = 2, .batch_per_worker = 10});
+  const Job job{.name = "t", .profile = &kToyProfile, .work = Work::steps, .steps = 10, .batch_size = 40};
+  const Both both = run_both({cluster, {.billing = Billing::node, .start_s = 0}, {&steps, nullptr}, job, choice});
+  CHECK(both.replayed.end_s == Approx(10));
+  CHECK(both.replayed.cost.total() == Approx(0.01));
+  CHECK(both.replayed.marginal_usd == Approx(0.01));
+}
+
 TEST_CASE("a lost part of an epoch takes as long as it trained", "[alone]") {
   // Half an epoch of 100 samples at batch 10 is 5 of 10 steps; it diverges three times: 15 s.
   const Cluster cluster = toy::cluster({{1, 1}});
