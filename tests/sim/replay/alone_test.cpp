@@ -330,6 +330,21 @@ TEST_CASE("what is remembered of one job is no other job's", "[alone]") {
     }
 }
 
+TEST_CASE("a stage pays for the whole of the least time that its node is rented for", "[alone]") {
+  // 5 s to start and 8 epochs of 1.25 s on a node at 0.001 dollars a second that is rented for 100 s at least.
+  toy::World world{.cluster = toy::cluster({{3, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2}};
+  world.costs.billing = Billing::node;
+  world.costs.minimum_node_s = 100;
+  const Policy policy{.name = "toy", .place = &world.place, .threads = &world.threads};
+  AloneRunner runner(world.cluster, world.costs, {&world.steps, &world.tenths}, policy);
+  const Job job{.name = "a", .profile = &kToyProfile, .work = Work::train, .epochs = 8};
+  const Choice one = toy::choice(0, 1, 100);
+  Standing standing;
+  REQUIRE(runner.stages().run(job, one, standing));
+  CHECK(standing.time_s == Approx(15));
+  CHECK(standing.cost_usd == Approx(0.1));
+}
+
 TEST_CASE("what changing a configuration takes, by hand", "[alone]") {
   // 5 s to start, 2 s to write a checkpoint; a GPU is 0.001 dollars a second and draws 100 W when it does nothing.
   toy::World world{.cluster = toy::cluster({{3, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2}};
