@@ -170,9 +170,10 @@ TEST_CASE("a file of the same name elsewhere is another scenario, as long as it 
   for (const char* folder : {"a", "b", "moved"}) fs::create_directory(folder);
   for (const char* file : {"a/s.json", "b/s.json"}) std::ofstream(file) << "{}";
   const auto of = [](const std::string& file) {
-    return ResultsPlace{.path = "mine", .owner = {.scenario = "s", .file = "s.json", .path = seen_from("mine", file)}};
+    return ResultsPlace{.path = "mine",
+                        .owner = {.scenario = "s", .file = "s.json", .path = rehearse::scenarios::seen_from("mine", file)}};
   };
-  CHECK(seen_from("mine", "a/s.json") == "../a/s.json");
+  CHECK(rehearse::scenarios::seen_from("mine", "a/s.json") == "../a/s.json");
   publish(of("a/s.json"));
   publish(of("a/../a/s.json"));
   CHECK_THROWS_WITH(publish(of("b/s.json")), Catch::Contains("--out") && Catch::Contains("found results of \"s\" (a/s.json)"));
