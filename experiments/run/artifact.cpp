@@ -140,16 +140,6 @@ std::string artifact_json(const Artifact& artifact) {
       inputs, inputs.empty() ? "" : "\n  ", json_list(artifact.figures), files);
 }
 
-/// Every file below the folder, by its path there.
-std::set<std::string> files_below(const std::string& folder) {
-  std::set<std::string> files;
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (!fs::is_directory(it->symlink_status())) files.insert(it->path().lexically_relative(folder).generic_string());
-  if (error) throw sim::InputError({.file = folder, .expected = "a folder that can be read", .found = error.message()});
-  return files;
-}
-
 }  // namespace
 
 Artifact pack_artifact(const std::string& results, const std::string& inputs, const std::string& folder) {
@@ -204,7 +194,7 @@ void seal_artifact(Artifact& artifact, const std::string& folder) {
                               artifact.version, artifact.scenario,
                               left_out.empty() ? "" : "\nFiles that are not here, and are needed:\n" + left_out));
   artifact.sha256.clear();
-  for (const std::string& file : files_below(folder))
+  for (const std::string& file : files_in(folder))
     if (file != kArtifactFile) artifact.sha256[file] = sim::sha256_of_file(folder + "/" + file);
   sim::write_file(folder + "/" + kArtifactFile, artifact_json(artifact));
 }
@@ -262,7 +252,7 @@ std::vector<std::string> started_programs(const std::string& scenario) {
 }
 
 std::vector<FileComparison> compare_folders(const std::string& then, const std::string& now) {
-  const std::set<std::string> before = files_below(then), after = files_below(now);
+  const std::set<std::string> before = files_in(then), after = files_in(now);
   std::set<std::string> all = before;
   all.insert(after.begin(), after.end());
   for (const char* of_machine : {"timing.json", kManifestFile}) all.erase(of_machine);

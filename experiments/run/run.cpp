@@ -298,8 +298,13 @@ void print_note(const std::string& text) {
 void print_warning(const std::string& text) { fmt::print(stderr, "warning: {}\n", sim::printable(text, sim::kWholeText)); }
 
 ResultsPlace place_of(const Scenario& scenario, const RunOptions& options) {
-  return {.path = options.out.empty() ? "results/" + scenario.name : options.out,
-          .owner = {.scenario = scenario.name, .file = scenario.file},
+  const std::string by_default = "results/" + scenario.name;
+  const std::string path = options.out.empty() ? by_default : options.out;
+  // Whoever names a folder knows what is in it; by default two files of one name would meet in one.
+  return {.path = path,
+          .owner = {.scenario = scenario.name,
+                    .file = scenario.file,
+                    .path = path == by_default ? seen_from(path, scenario.path) : std::string()},
           .replace = options.replace,
           .tell = options.tell,
           .note = options.note};

@@ -41,6 +41,9 @@ TEST_CASE("rent: the whole catalogue is searched, and each answer says what it r
        {"cheapest", "fastest", "least energy", "Nothing is both cheaper and faster", "measured over predicted 1.25",
         "Prices of 20", "limited by", "90 % in", "misses", "would change the answer most", "--from steps.csv"})
     CHECK_THAT(ended.out, Catch::Contains(part));
+  // A front of all choices: those that are told to keep the limits are those of the table of choices.
+  CHECK_THAT(renter.rent(with(kResnet, {"--budget", "60"})).out,
+             Catch::Contains("than these, of which ") && Catch::Contains(" the limits with 90 % confidence:\n"));
   const std::string csv = text_of(renter.folder.path() + "/all.csv");
   for (const char* instance :
        {"p5.48xlarge", "a3-highgpu-8g", "nd96isr_mi300x_v5", "gpu_8x_h100_sxm5", "g6e.xlarge", "p2.xlarge"})
@@ -219,7 +222,8 @@ TEST_CASE("rent: limits that nothing keeps are refused with what there is; bad o
   renter.refused({"resnet50"}, {"--epochs"});
   renter.refused({}, {"a model, a network's file or a job's"});
   renter.refused({"resnet50", "--watch", "log"}, {"--resume"});
-  renter.refused({"resnet50", "--epochs", "1", "--spot-mean-up", "2"}, {"--spot-mean-up", "--spot allowed or --spot only", "neither"});
+  renter.refused({"resnet50", "--epochs", "1", "--spot-mean-up", "2"},
+                 {"--spot-mean-up", "--spot allowed or --spot only", "neither"});
 }
 
 TEST_CASE("rent: own measurements come first, and narrow the interval") {

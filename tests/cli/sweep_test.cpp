@@ -71,6 +71,29 @@ TEST_CASE("a sweep says what it did, and leaves its database and a page") {
   CHECK(run_program(folder.path(), {"run", "s.json", "--set", "/switching/start_s=2"}).status == 0);
 }
 
+TEST_CASE("sweeps of two files of one name do not take each other's place by default") {
+  const TemporaryFolder folder;
+  for (const char* in : {"a", "b"}) fs::create_directory(folder.path() + "/" + in);
+  folder.write("a/s.json", swept(20));
+  folder.write("b/s.json", swept(20));
+  CHECK(run_program(folder.path(), {"sweep", "a/s.json"}).status == 0);
+  const Ended second = run_program(folder.path(), {"sweep", "b/s.json"});
+  CHECK(second.status == 3);
+  CHECK(has(second.err,
+            "results/s.sqlite: expected a new file, or results of this scenario's sweep (--out names another file), "
+            "found those of a/s.json"));
+  CHECK(run_program(folder.path(), {"sweep", "a/s.json"}).status == 0);
+  CHECK(run_program(folder.path(), {"sweep", "b/s.json", "--out", "b.sqlite"}).status == 0);
+  // The same of a run.
+  const std::vector<std::string> one{"--set", "/switching/start_s=1"};
+  CHECK(run_program(folder.path(), {"run", "a/s.json", one[0], one[1]}).status == 0);
+  const Ended run = run_program(folder.path(), {"run", "b/s.json", one[0], one[1]});
+  CHECK(run.status == 3);
+  CHECK(has(run.err, "found results of \"s\" (a/s.json)"));
+  CHECK(run_program(folder.path(), {"run", "b/s.json", one[0], one[1], "--replace"}).status == 0);
+  CHECK(run_program(folder.path(), {"run", "b/s.json", one[0], one[1]}).status == 0);
+}
+
 TEST_CASE("a sweep of queues says who completes jobs soonest, as a run does") {
   // Jobs of fixed length on one GPU cost the same under every queue. Of 100, 10 and 10 s, submitted one after the other, fifo
   // completes after 100, 109 and 118 s, sjf as well; srtf, which stops the long one, after 120, 10 and 19 s: 49.67 for 109 s.
@@ -81,8 +104,8 @@ TEST_CASE("a sweep of queues says who completes jobs soonest, as a run does") {
     "policies": [{"name": "fifo"}, {"name": "srtf", "queue": "srtf"}]})");
   const Ended ended = run_program(folder.path(), {"sweep", "s.json"});
   CHECK(ended.status == 0);
-  CHECK(has(ended.out, "mean JCT, s  shorter than fifo, %"));
-  CHECK(has(ended.out, "1                       srtf  49.7         54.4 [54.4, 54.4]     shortest\n"));
+  CHECK(has(ended.out, "mean JCT  shorter than fifo, %"));
+  CHECK(has(ended.out, "1                       srtf  49.7 s    54.4 [54.4, 54.4]     shortest\n"));
   CHECK(has(ended.out, "nodes  best"));
   CHECK((!Shell(folder).has("gnuplot") ||
          has(text_of(folder.path() + "/results/s.html"), "Mean completion time over /cluster/pools/0/nodes")));
