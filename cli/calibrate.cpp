@@ -39,7 +39,7 @@ void print(const std::vector<workloads::FittedParameter>& parameters) {
   say("  {:<30}{:>12}{:>12}  {}\n", "parameter", "before", "fitted", "uncertainty");
   for (const workloads::FittedParameter& p : parameters)
     say("  {:<30}{:>12.4g}{:>12.4g}  {}\n", p.name, p.before, p.value,
-        !p.determined ? "not determined by these rows: kept"
+        !p.determined ? fmt::format("not determined by these rows: {}", p.value == p.before ? "kept" : "assumed")
         : p.absolute  ? fmt::format("+-{:.2f}", p.relative_sd)
                       : fmt::format("{:.0f} %", 100 * p.relative_sd));
 }
@@ -219,7 +219,8 @@ int calibrate_command(const CalibrateArguments& arguments) {
   if (traces::is_convergence(arguments.measured.path)) return calibrate_convergence(arguments);
   const Measured measured = load_measured(arguments.measured);
   const std::vector<std::size_t> slipped = slipped_units(measured);
-  if (!slipped.empty()) say("{} rows with slipped units are left out of the fit\n", slipped.size());
+  if (!slipped.empty())
+    say("{} with slipped units left out of the fit\n", sim::counted(static_cast<double>(slipped.size()), "row"));
   std::map<std::string, DeviceRows> by_device;
   std::map<std::string, LinkRows> by_instance;
   std::size_t unused = 0;
