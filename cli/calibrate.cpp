@@ -17,6 +17,7 @@
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/calibration/error_summary.hpp"
 #include "workloads/calibration/link_calibration.hpp"
+#include "workloads/calibration/link_validation.hpp"
 #include "workloads/calibration/power_calibration.hpp"
 #include "workloads/calibration/thread_calibration.hpp"
 #include "workloads/calibration/validation.hpp"
@@ -69,12 +70,27 @@ struct LinkRows {
   workloads::Place place;
 };
 
-void print_scaled(const char* name, const std::vector<workloads::ScaledOut>& rows, const Measured& measured,
-                  const workloads::LinkCalibration& links) {
+void print_scaled(const char* name, const std::vector<workloads::ScaledOut>& rows, const std::vector<double>& predicted_s) {
   std::vector<workloads::Compared> pairs;
-  for (const workloads::ScaledOut& one : rows) pairs.push_back({scaled_out_s(one, measured.model, links), one.several->step_s});
+  for (std::size_t i = 0; i < rows.size(); ++i) pairs.push_back({predicted_s[i], rows[i].several->step_s});
   const auto s = workloads::summarise(pairs);
   say("  {:<16} median {:.1f} %, 90th percentile {:.1f} %, bias {:+.1f} %\n", name, 100 * s.median, 100 * s.p90, 100 * s.bias);
+}
+
+/// The left-out error first: what is fitted may be as many figures as there are rows.
+void print_link_errors(const LinkRows& given, const Measured& measured, const workloads::LinkCalibration& fitted) {
+  const auto by = [&](const workloads::LinkCalibration& links) {
+    std::vector<double> seconds;
+    for (const workloads::ScaledOut& one : given.rows) seconds.push_back(scaled_out_s(one, measured.model, links));
+    return seconds;
+  };
+  const std::vector<double> left_out_s = left_out_counts_s(given.rows, measured.model, given.place);
+  if (left_out_s.empty())
+    say("  held-out counts: not known: one number of workers says nothing of another\n");
+  else
+    print_scaled("held-out counts:", given.rows, left_out_s);
+  print_scaled("fitted:", given.rows, by(fitted));
+  print_scaled("before:", given.rows, by({.place = given.place, .worker_factor = fitted.worker_factor}));
 }
 
 /// Of each curve over workers with parameter servers, once.
@@ -105,8 +121,7 @@ std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, 
       sim::counted(static_cast<double>(given.rows.size()), "row"));
   print(links.parameters);
   for (const std::string& note : links.notes) say("  {}\n", note);
-  print_scaled("before:", given.rows, measured, {.place = given.place, .worker_factor = links.worker_factor});
-  print_scaled("fitted:", given.rows, measured, links);
+  print_link_errors(given, measured, links);
   if (fitted != nullptr) use_loaders(*fitted, links.loader_s);
   print_knees(given.rows, measured, links);
   if (!given.instance) return std::nullopt;
