@@ -63,8 +63,8 @@ TEST_CASE("a large run is told of before it starts, a small one is not") {
   CHECK(has(run_program(folder.path(), {"check", "f.json"}).err, "1 job and about 320,000,000,000 events a run"));
 }
 
-#ifndef __SANITIZE_ADDRESS__  // whose shadow would be counted
-TEST_CASE("a run that takes more memory than it may is a failed row with a message") {
+// Of the sanitized program the sanitizer's shadow would be counted: it is not asked.
+TEST_CASE("a run that takes more memory than it may is a failed row with a message", "[memory_limit]") {
   const TemporaryFolder folder;
   folder.write("s.json", kGenerated);
   const Ended ended = run_program(folder.path(), {"run", "s.json", "--set", "/jobs/0/count=300000", "--max-memory", "100MB"});
@@ -74,7 +74,7 @@ TEST_CASE("a run that takes more memory than it may is a failed row with a messa
   CHECK(!has(ended.out + ended.err, "bad_alloc"));
 }
 
-TEST_CASE("two runs at once share the memory") {
+TEST_CASE("two runs at once share the memory", "[memory_limit]") {
   const TemporaryFolder folder;
   folder.write("s.json", kGenerated);
   const Ended ended =
@@ -84,7 +84,7 @@ TEST_CASE("two runs at once share the memory") {
   CHECK(has(ended.out, "its share of 200 MB"));
 }
 
-TEST_CASE("a sweep's run that takes more memory than it may is a failed row") {
+TEST_CASE("a sweep's run that takes more memory than it may is a failed row", "[memory_limit]") {
   const TemporaryFolder folder;
   folder.write("s.json", kGenerated);
   const Ended ended = run_program(folder.path(), {"sweep", "s.json", "--set", "/jobs/0/count={\"sweep\": [5, 300000]}",
@@ -94,7 +94,7 @@ TEST_CASE("a sweep's run that takes more memory than it may is a failed row") {
   CHECK(has(ended.out, "1 failed, the first of them: out of memory: 100 MB"));
 }
 
-TEST_CASE("a trace that does not fit into the memory ends check with a message") {
+TEST_CASE("a trace that does not fit into the memory ends check with a message", "[memory_limit]") {
   const TemporaryFolder folder;
   std::string trace = "job_id,submit_s,gpus,duration_s\n";
   for (int i = 0; i < 300000; ++i) trace += "job-" + std::to_string(i) + "," + std::to_string(i) + ",1,60\n";
@@ -105,6 +105,5 @@ TEST_CASE("a trace that does not fit into the memory ends check with a message")
   CHECK(ended.status == 3);
   CHECK(ended.err == "out of memory: 60 MB (--max-memory; 80 % of the machine's memory if left out)\n");
 }
-#endif
 
 }  // namespace
