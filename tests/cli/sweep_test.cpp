@@ -116,7 +116,7 @@ TEST_CASE("without a folder for temporary files a sweep has its page all the sam
   folder.write("s.json", swept(20));
   const auto without = [&](const std::string& command) {
     return std::system(
-        fmt::format("cd '{}' && TMPDIR=/nowhere '{}' {} > out 2> said", folder.path(), REHEARSE_PROGRAM, command).c_str());
+        fmt::format("cd '{}' && TMPDIR=/nowhere '{}' {} > out 2> said", folder.path(), program_path(), command).c_str());
   };
   CHECK(without("sweep s.json --out s.sqlite --report s.html") == 0);
   CHECK(names_in(folder.path()).contains("s.html"));
@@ -129,7 +129,7 @@ TEST_CASE("another build of the program runs anew, and says why") {
   folder.write("s.json", swept(20));
   REQUIRE(run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite"}).status == 0);
   const std::string other = folder.path() + "/other";
-  fs::copy_file(REHEARSE_PROGRAM, other);
+  fs::copy_file(program_path(), other);
   std::ofstream(other, std::ios::app) << "a byte behind the program's end changes nothing but its fingerprint";
   const std::string command = "cd '" + folder.path() + "' && ./other sweep s.json --out s.sqlite > said";
   REQUIRE(std::system(command.c_str()) == 0);
@@ -178,7 +178,7 @@ TEST_CASE("killed at random times, a sweep ends with the undisturbed one's datab
 
 TEST_CASE("a run that a signal ends is a row that says so; --retry runs it again") {
   const TemporaryFolder folder;
-  folder.write("s.json", swept(400));
+  folder.write("s.json", swept(100));
   const Program program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite", "--processes", "1"});
   pid_t killed = 0;
   while (killed == 0)
@@ -187,13 +187,13 @@ TEST_CASE("a run that a signal ends is a row that says so; --retry runs it again
   const Ended ended = program.wait();
   CHECK(ended.status == 5);
   CHECK(has(ended.out, "1 killed, the first of them: killed by signal 9 (Killed)\n"));
-  CHECK(has(ended.out, "399 ok\n"));
+  CHECK(has(ended.out, "99 ok\n"));
   const Ended again = run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite"});
   CHECK(again.status == 5);
-  CHECK(has(again.out, "400 runs, 400 of them were there\n"));
+  CHECK(has(again.out, "100 runs, 100 of them were there\n"));
   const Ended retried = run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite", "--retry"});
   CHECK(retried.status == 0);
-  CHECK(has(retried.out, "400 ok\n400 runs, 399 of them were there\n"));
+  CHECK(has(retried.out, "100 ok\n100 runs, 99 of them were there\n"));
 }
 
 TEST_CASE("by GNU parallel: the same rows, and no folder left") {
