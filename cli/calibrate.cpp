@@ -17,6 +17,7 @@
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/calibration/error_summary.hpp"
 #include "workloads/calibration/link_calibration.hpp"
+#include "workloads/calibration/link_validation.hpp"
 #include "workloads/calibration/power_calibration.hpp"
 #include "workloads/calibration/thread_calibration.hpp"
 #include "workloads/calibration/validation.hpp"
@@ -39,7 +40,7 @@ void print(const std::vector<workloads::FittedParameter>& parameters) {
   say("  {:<30}{:>12}{:>12}  {}\n", "parameter", "before", "fitted", "uncertainty");
   for (const workloads::FittedParameter& p : parameters)
     say("  {:<30}{:>12.4g}{:>12.4g}  {}\n", p.name, p.before, p.value,
-        !p.determined ? "not determined by these rows: kept"
+        !p.determined ? fmt::format("not determined by these rows: {}", p.value == p.before ? "kept" : "assumed")
         : p.absolute  ? fmt::format("+-{:.2f}", p.relative_sd)
                       : fmt::format("{:.0f} %", 100 * p.relative_sd));
 }
@@ -69,12 +70,27 @@ struct LinkRows {
   workloads::Place place;
 };
 
-void print_scaled(const char* name, const std::vector<workloads::ScaledOut>& rows, const Measured& measured,
-                  const workloads::LinkCalibration& links) {
+void print_scaled(const char* name, const std::vector<workloads::ScaledOut>& rows, const std::vector<double>& predicted_s) {
   std::vector<workloads::Compared> pairs;
-  for (const workloads::ScaledOut& one : rows) pairs.push_back({scaled_out_s(one, measured.model, links), one.several->step_s});
+  for (std::size_t i = 0; i < rows.size(); ++i) pairs.push_back({predicted_s[i], rows[i].several->step_s});
   const auto s = workloads::summarise(pairs);
   say("  {:<16} median {:.1f} %, 90th percentile {:.1f} %, bias {:+.1f} %\n", name, 100 * s.median, 100 * s.p90, 100 * s.bias);
+}
+
+/// The left-out error first: what is fitted may be as many figures as there are rows.
+void print_link_errors(const LinkRows& given, const Measured& measured, const workloads::LinkCalibration& fitted) {
+  const auto by = [&](const workloads::LinkCalibration& links) {
+    std::vector<double> seconds;
+    for (const workloads::ScaledOut& one : given.rows) seconds.push_back(scaled_out_s(one, measured.model, links));
+    return seconds;
+  };
+  const std::vector<double> left_out_s = left_out_counts_s(given.rows, measured.model, given.place);
+  if (left_out_s.empty())
+    say("  held-out counts: not known: one number of workers says nothing of another\n");
+  else
+    print_scaled("held-out counts:", given.rows, left_out_s);
+  print_scaled("fitted:", given.rows, by(fitted));
+  print_scaled("before:", given.rows, by({.place = given.place, .worker_factor = fitted.worker_factor}));
 }
 
 /// Of each curve over workers with parameter servers, once.
@@ -105,8 +121,7 @@ std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, 
       sim::counted(static_cast<double>(given.rows.size()), "row"));
   print(links.parameters);
   for (const std::string& note : links.notes) say("  {}\n", note);
-  print_scaled("before:", given.rows, measured, {.place = given.place, .worker_factor = links.worker_factor});
-  print_scaled("fitted:", given.rows, measured, links);
+  print_link_errors(given, measured, links);
   if (fitted != nullptr) use_loaders(*fitted, links.loader_s);
   print_knees(given.rows, measured, links);
   if (!given.instance) return std::nullopt;
@@ -219,7 +234,8 @@ int calibrate_command(const CalibrateArguments& arguments) {
   if (traces::is_convergence(arguments.measured.path)) return calibrate_convergence(arguments);
   const Measured measured = load_measured(arguments.measured);
   const std::vector<std::size_t> slipped = slipped_units(measured);
-  if (!slipped.empty()) say("{} rows with slipped units are left out of the fit\n", slipped.size());
+  if (!slipped.empty())
+    say("{} with slipped units left out of the fit\n", sim::counted(static_cast<double>(slipped.size()), "row"));
   std::map<std::string, DeviceRows> by_device;
   std::map<std::string, LinkRows> by_instance;
   std::size_t unused = 0;

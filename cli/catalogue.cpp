@@ -30,18 +30,25 @@ int catalogue_prices_command(const CataloguePricesArguments& arguments) {
   mistakes.throw_if_any();
   const scenarios::PriceList list = scenarios::priced_instances(arguments.path, catalogue);
   std::vector<std::vector<std::string>> rows{{"instance", "region", "was, $/hour", "of", "is, $/hour", "of", "spot, $/hour"}};
+  std::vector<std::string> outdated;
   for (std::size_t i = 0; i < list.instances.size(); ++i) {
     const scenarios::InstanceEntry& entry = list.instances[i];
     const std::string& name = entry.instance.name;
     const scenarios::InstanceEntry* old = catalogue.find_instance(name.substr(0, name.find('@')));
     const double spot = entry.instance.spot_price_usd_per_hour;
     std::string spot_words = std::isfinite(spot) ? fmt::format("{}", spot) : "-";
-    if (list.keeps_spot[i]) spot_words += old->price_date.empty() ? ", kept" : ", kept of " + old->price_date;
-    rows.push_back({name, entry.region, fmt::format("{}", old->instance.price_usd_per_hour), old->price_date,
-                    fmt::format("{}", entry.instance.price_usd_per_hour), entry.price_date, spot_words});
+    const std::string& old_date = old->instance.price_date;
+    const std::string of_date = old_date.empty() ? "" : " of " + old_date;
+    if (list.spot[i] == scenarios::OldSpot::kept) spot_words += ", kept" + of_date;
+    if (list.spot[i] == scenarios::OldSpot::dropped)
+      spot_words += fmt::format(", the catalogue's {}{} is dearer", old->instance.spot_price_usd_per_hour, of_date);
+    rows.push_back({name, entry.region, fmt::format("{}", old->instance.price_usd_per_hour), old_date,
+                    fmt::format("{}", entry.instance.price_usd_per_hour), entry.instance.price_date, spot_words});
+    if (list.is_outdated[i]) outdated.push_back(name);
   }
   sim::write_file(arguments.out, scenarios::catalogue_json({}, list.instances));
   say("{}", report::aligned(rows, {true, true, false, true, false, true, true}));
+  if (!outdated.empty()) say("Older than the catalogue's price: {}.\n", fmt::join(outdated, ", "));
   return kOk;
 }
 

@@ -31,12 +31,10 @@ std::unique_ptr<scenarios::Scenario> load(const ScenarioArguments& arguments) {
   return scenarios::load_scenario(arguments.path, load_options(arguments));
 }
 
-void say_inputs(const std::vector<report::InputReport>& inputs, double origin_s) {
+void say_inputs(const std::vector<report::InputReport>& inputs) {
   for (const report::InputReport& input : inputs) {
-    say("{}: {}, {} used", input.path, sim::counted(static_cast<double>(input.rows), "row"),
+    say("{}: {}, {} used\n", input.path, sim::counted(static_cast<double>(input.rows), "row"),
         sim::grouped(static_cast<std::int64_t>(input.jobs)));
-    if (origin_s > 0) say("; first submit date {:.0f} s, subtracted from all", origin_s);
-    say("\n");
     const auto print = [](std::string_view verb, const std::vector<report::InputReport::Reason>& reasons) {
       for (const report::InputReport::Reason& reason : reasons)
         say("  {}: {}{}\n",
@@ -88,7 +86,7 @@ int check_command(const ScenarioArguments& arguments) {
   const scenarios::SweepPlan plan(arguments.path, load_options(arguments));
   const scenarios::Scenario* scenario = &plan.first();
   for (const std::string& warning : scenario->warnings) say(stderr, "warning: {}\n", warning);
-  say_inputs(scenario->inputs, scenario->origin_s);
+  say_inputs(scenario->inputs);
   const auto counted = [](std::size_t number, const char* one, const char* many = "") {
     return sim::counted(static_cast<double>(number), one, many);
   };

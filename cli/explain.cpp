@@ -9,6 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
+#include "policies/configure/menu.hpp"
 #include "policies/registry/registry.hpp"
 #include "report/table.hpp"
 #include "sim/base/text.hpp"
@@ -128,6 +129,36 @@ std::vector<std::size_t> shown_ranks(const JobStory& story, std::size_t chosen, 
   return shown;
 }
 
+/// By what the candidates stand in their order where none keeps the limits.
+std::string order_without_feasible(const JobStory& story) {
+  const sim::Job& job = *story.job;
+  std::vector<Choice> choices(story.menu.ranked.begin(), story.menu.ranked.end());
+  const sim::Menu again = policies::rank(job, choices);
+  const auto in_rank = [&](std::size_t from) {
+    std::vector<const sim::Configuration*> mine, ranked;
+    for (std::size_t i = from; i < choices.size(); ++i) mine.push_back(&choices[i].configuration);
+    for (const Choice& choice : again.ranked)
+      if (from == 0 || !(choice.configuration == choices.front().configuration)) ranked.push_back(&choice.configuration);
+    return std::equal(mine.begin(), mine.end(), ranked.begin(), ranked.end(),
+                      [](const auto* a, const auto* b) { return *a == *b; });
+  };
+  const bool all = in_rank(0);
+  if (!all && !in_rank(1)) return "in the policy's own order";
+  std::vector<std::string> missed;
+  if (job.has_deadline()) missed.emplace_back("time over the deadline");
+  if (job.has_target()) missed.emplace_back("accuracy under the floor");
+  if (job.has_cost_limit()) missed.emplace_back("money over the limit");
+  const char* ties = job.objective == sim::Objective::min_time       ? "time"
+                     : job.objective == sim::Objective::max_accuracy ? "accuracy"
+                                                                     : "money";
+  return fmt::format("{}by what they miss, the least first{}; those that miss the same by {}",
+                     all ? "in order " : "the manual configuration first, the others in order ",
+                     missed.empty() ? std::string()
+                                    : fmt::format(" ({}, as {} of its limit)", fmt::join(missed, " + "),
+                                                  missed.size() == 1 ? "a part" : "parts, each"),
+                     ties);
+}
+
 void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
   const std::size_t candidates = story.menu.ranked.size(), chosen = std::min(chosen_rank(story), candidates - 1);
   if (candidates == 1) {
@@ -146,8 +177,12 @@ void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
     const bool both = std::any_of(shown.begin(), shown.end(), [&](std::size_t rank) {
       return has_both_kinds(scenario, story.policy, story.menu.ranked[rank].predicted);
     });
-    say("  {}, of which {} the limits; predicted without waiting:\n{}\n",
-        sim::counted(static_cast<double>(candidates), "candidate"), feasible == 1 ? "1 keeps" : fmt::format("{} keep", feasible),
+    const std::string count = sim::counted(static_cast<double>(candidates), "candidate");
+    say("  {}; predicted without waiting:\n{}{}\n",
+        feasible == 0
+            ? count + ", none of which keeps the limits"
+            : fmt::format("{}, of which {} the limits", count, feasible == 1 ? "1 keeps" : fmt::format("{} keep", feasible)),
+        feasible == 0 ? fmt::format("  {}\n", order_without_feasible(story)) : "",
         both ? "  <= and >= pessimistic, what limits are held against; ~ expected\n" : "");
     // Between expected and pessimistic money: neither of the two columns says who is dearer.
     const bool by_ranked = both && std::any_of(shown.begin(), shown.end(), [&](std::size_t rank) {

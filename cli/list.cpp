@@ -80,7 +80,8 @@ Table instances() {
     for (const auto& named : entry.devices)
       devices += fmt::format("{}{} x {}", devices.empty() ? "" : ", ", named.count, named.device);
     table.rows.push_back({entry.instance.name, entry.instance.price_usd_per_hour, entry.instance.spot_price_usd_per_hour,
-                          entry.price_date, entry.provider, entry.region, static_cast<double>(entry.instance.vcpus), devices});
+                          entry.instance.price_date, entry.provider, entry.region, static_cast<double>(entry.instance.vcpus),
+                          devices});
   }
   return table;
 }

@@ -15,8 +15,8 @@ scenarios::LoadOptions load_options(const ScenarioArguments& arguments);
 /// Throws sim::InputError, as load_options does too.
 std::unique_ptr<scenarios::Scenario> load(const ScenarioArguments& arguments);
 
-/// What became of the rows of the files that were read. `origin_s`: subtracted from all dates.
-void say_inputs(const std::vector<report::InputReport>& inputs, double origin_s);
+/// What became of the rows of the files that were read.
+void say_inputs(const std::vector<report::InputReport>& inputs);
 
 /// On stderr, when it is large.
 void warn_of_size(const scenarios::RunEstimate& estimate);

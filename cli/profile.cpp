@@ -65,12 +65,7 @@ std::vector<policies::ProfiledStep> steps_of(const std::vector<workloads::SweepN
   std::vector<policies::ProfiledStep> steps;
   for (const workloads::SweepRow& row : rows) {
     if (row.device != device) continue;
-    steps.push_back({.features = networks[static_cast<std::size_t>(row.network)].features,
-                     .network = row.network,
-                     .batch = row.batch,
-                     .step_s = row.step_s,
-                     .energy_j = row.energy_j,
-                     .memory_bytes = row.memory_bytes});
+    steps.push_back(policies::profiled_step(networks[static_cast<std::size_t>(row.network)], row));
   }
   return steps;
 }

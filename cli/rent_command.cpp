@@ -1,5 +1,6 @@
 // The command `rehearse rent`: its options, and what is said of an answer.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -208,6 +209,21 @@ void add_rent_command(Command app, RentArguments& a) {
   rent.option("--framework", a.framework, "of the code: pytorch (the default) or keras (with Horovod)").choices(kFrameworks);
 }
 
+namespace {
+
+/// The front is of all choices: limits cut it nowhere.
+std::string which_keep(const RentAnswer& answer, const std::vector<ToldChoice>& front) {
+  std::vector<std::string> keep;
+  for (const ToldChoice& one : front)
+    if (answer.choices[one.choice].keeps_limits) keep.push_back(one.label);
+  if (keep.size() == front.size()) return {};
+  const std::string with = fmt::format("the limits with {:.0f} % confidence", 100 * answer.rules.confidence);
+  return keep.empty() ? ", none of which keeps " + with
+                      : fmt::format(", of which {} {} {}", fmt::join(keep, ", "), keep.size() == 1 ? "keeps" : "keep", with);
+}
+
+}  // namespace
+
 int rent_command(const RentArguments& arguments) {
   if (!arguments.against.empty()) return rent_against(arguments);
   if (!arguments.resume.empty()) return rent_resume(arguments);
@@ -227,9 +243,9 @@ int rent_command(const RentArguments& arguments) {
   say("{} memory, on {}\n\n", sim::counted(static_cast<double>(answer.choices.size()), "choice fits", "choices fit"),
       sim::counted(static_cast<double>(instances.size()), "instance"));
   say_table(answer, answer.told, answer.told.size());
-  say("\nNothing is both cheaper and faster than these:\n\n");
   std::vector<ToldChoice> front = answer.front;
   for (std::size_t i = 0; i < front.size(); ++i) front[i].label = i < 26 ? std::string(1, static_cast<char>('a' + i)) : "*";
+  say("\nNothing is both cheaper and faster than these{}:\n\n", which_keep(answer, front));
   say_table(answer, front, kMostOfFront);
   if (front.size() > kMostOfFront) say("and {} more (--csv, --html)\n", front.size() - kMostOfFront);
   say("\n{}", front_picture(answer));

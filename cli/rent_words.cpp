@@ -183,7 +183,7 @@ std::string rent_csv(const RentAnswer& answer) {
         sim::csv_text(sim::worker_device(cluster, c.pool).name), c.batch, one.accumulation, precision_name(one.precision),
         c.power_limit_w, c.epochs, c.step_s.expected, c.time_s.expected, c.time_s.low, c.time_s.high, c.cost_usd.expected,
         c.cost_usd.low, c.cost_usd.high, c.energy_j.expected, c.memory_bytes.expected, one.miss_probability,
-        one.keeps_limits ? 1 : 0, answer.market.entries[pool]->price_date);
+        one.keeps_limits ? 1 : 0, answer.market.entries[pool]->instance.price_date);
   }
   return text;
 }
@@ -212,7 +212,7 @@ std::string rent_page(const RentAnswer& answer) {
         sim::time_words(c.time_s.expected), sim::time_words(c.time_s.low), sim::time_words(c.time_s.high),
         sim::money_words(c.cost_usd.expected), sim::money_words(c.cost_usd.low), sim::money_words(c.cost_usd.high),
         c.energy_j.expected / 3.6e6, policies::name_of(told.bottleneck), miss_words(one.miss_probability),
-        report::xml_text(answer.market.entries[static_cast<std::size_t>(c.pool)]->price_date));
+        report::xml_text(answer.market.entries[static_cast<std::size_t>(c.pool)]->instance.price_date));
   }
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title>\n<style>body{{font:15px "

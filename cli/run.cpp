@@ -28,7 +28,7 @@ int run_study_command(scenarios::Scenario& scenario, const scenarios::RunOptions
   bool policy_failed = false;
   const report::StudySummary summary = scenarios::run_study(scenario, options, policy_failed);
   if (!scenario.description.empty()) say("{}: {}\n\n", scenario.name, scenario.description);
-  say_inputs(summary.inputs, 0);
+  say_inputs(summary.inputs);
   for (const report::Table& table : summary.tables)
     if (const std::string text = report::shown_table(table, summary.yardsticks); !text.empty()) say("{}\n", text);
   for (const std::string& note : summary.notes) say("{}\n", note);
@@ -62,7 +62,7 @@ int run_command(const RunArguments& arguments) {
   if (scenario->study) return run_study_command(*scenario, options);
   const report::Summary summary = scenarios::run_scenario(*scenario, options);
   if (!scenario->description.empty()) say("{}: {}\n\n", scenario->name, scenario->description);
-  say_inputs(summary.inputs, summary.origin_s);
+  say_inputs(summary.inputs);
   say_in_colour(terminal_table(summary, takes_colour(stdout)) + "\n");
   print_results(*scenario, out);
   int status = kOk;

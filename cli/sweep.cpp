@@ -127,11 +127,13 @@ int sweep_command(const SweepArguments& arguments) {
   warn_of_size(estimate_run(plan.first(), scenarios::processes_of({.out = {}, .processes = arguments.processes}),
                             static_cast<double>(plan.points())));
   scenarios::ProgressLine line(true);
-  const std::string out = arguments.out.empty() ? "results/" + plan.name() + ".sqlite" : arguments.out;
+  const std::string by_default = "results/" + plan.name() + ".sqlite";
+  const std::string out = arguments.out.empty() ? by_default : arguments.out;
   const std::string page =
       arguments.report.empty() ? std::filesystem::path(out).replace_extension(".html").string() : arguments.report;
   const scenarios::SweepSummary summary =
       run_sweep(plan, {.database = out,
+                       .scenario_path = out == by_default ? scenarios::seen_from("results", arguments.scenario.path) : "",
                        .csv = arguments.csv,
                        .page = page,
                        .retry = arguments.retry,

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -104,7 +105,8 @@ void print(const Table& table, const Measured& measured, const std::vector<Predi
 /// The measurements' own columns behind the predictions, so that rows stand together when sorted by error.
 void write_rows(const std::string& path, const Measured& measured, const std::vector<Predicted>& predicted) {
   const auto number = [](double x) { return std::isfinite(x) ? fmt::format("{}", x) : std::string(); };
-  std::string text = "line,subject,status,predicted_s,error,low_s,high_s,predicted_w,scaled_s,perfect_linear_s," + traces::native_header();
+  std::string text =
+      "line,subject,status,predicted_s,error,low_s,high_s,predicted_w,scaled_s,perfect_linear_s," + traces::native_header();
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     const Measurement& m = measured.list.rows[i];
     const Predicted& p = predicted[i];
@@ -201,6 +203,9 @@ int validate_command(const ValidateArguments& arguments) {
   const std::vector<workloads::Place> places = hold_out ? measured.places : places_on_stacks(measured, arguments.stack);
   const std::vector<sim::Stack>& stacks = measured.catalogue.stacks();
   const std::vector<Predicted> predicted = predict(measured.list.rows, places, measured.model, hold_out, stacks);
+  const auto is_predicted = [](const Predicted& p) { return std::isfinite(p.model_s); };
+  if (hold_out == workloads::HoldOut::devices && std::ranges::none_of(predicted, is_predicted))
+    say("\nrows of one worker are needed on two devices of a kind: nobody says anything of another\n");
   if (hold_out == workloads::HoldOut::stacks) print_stacks(measured.list.rows, measured.places, stacks, predicted);
   for (const Table& table : tables()) print(table, measured, predicted);
   print_energy(measured.list.rows, predicted);

@@ -46,13 +46,15 @@ if(REHEARSE_SANITIZE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set(sanitize_by_calls --param=asan-instrumentation-with-call-threshold=0)
   endif()
-  # At a fixed address a sanitized program has no million addresses to move when it starts, which tests have it do hundreds of times;
-  # gold links it in a third less time.
+  # At a fixed address a sanitized program has no million addresses to move when it starts, which tests have it do hundreds of times.
   target_compile_options(rehearse_options INTERFACE -fno-pie)
   target_link_options(rehearse_options INTERFACE -no-pie)
+endif()
+# gold links a program in a third of the time; there are over a hundred test programs.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   include(CheckLinkerFlag)
   check_linker_flag(CXX -fuse-ld=gold REHEARSE_GOLD)
   if(REHEARSE_GOLD)
-    target_link_options(rehearse_options INTERFACE -fuse-ld=gold)
+    target_link_options(rehearse_options INTERFACE $<BUILD_INTERFACE:-fuse-ld=gold>)
   endif()
 endif()

@@ -77,6 +77,7 @@ struct PoolFacts {
   int nodes = 0;  ///< at most, when autoscaled
   int devices_per_node = 0;
   double price_usd_per_hour = 0;  ///< of a node, by the catalogue
+  std::string price_date;         ///< when that price held; empty: unsaid
 };
 
 /// What repetitions draw anew: what an interval is over.
@@ -103,7 +104,8 @@ struct Summary {
   std::vector<SummaryRow> rows;
   std::optional<MeasureWindow> measure;  ///< of the jobs that count; none: all do
   std::vector<PoolFacts> pools;
-  double origin_s = 0;  ///< first submit date of the input, subtracted from all dates
+  std::string price_dates;  ///< when the pools' prices held, as "2022-12" or "2022-12 to 2026"; empty: unsaid
+  double origin_s = 0;      ///< first submit date of the input, subtracted from all dates
   Population population = Population::noise;
   RunVerdict verdict;
   std::optional<Certificate> certificate;  ///< where it was asked for

@@ -69,9 +69,11 @@ std::string summary_json(const Summary& s) {
   text += "  \"pools\": [";
   for (std::size_t p = 0; p < s.pools.size(); ++p)
     text += fmt::format(
-        "{}\n    {{\"pool\": {}, \"instance\": {}, \"nodes\": {}, \"devices_per_node\": {}, \"price_usd_per_hour\": {}}}",
+        "{}\n    {{\"pool\": {}, \"instance\": {}, \"nodes\": {}, \"devices_per_node\": {}, \"price_usd_per_hour\": {}, "
+        "\"price_date\": {}}}",
         p == 0 ? "" : ",", json_string(s.pools[p].name), json_string(s.pools[p].instance), s.pools[p].nodes,
-        s.pools[p].devices_per_node, json_number(s.pools[p].price_usd_per_hour));
+        s.pools[p].devices_per_node, json_number(s.pools[p].price_usd_per_hour),
+        s.pools[p].price_date.empty() ? "null" : json_string(s.pools[p].price_date));
   text += "],\n  \"policies\": [";
   for (std::size_t r = 0; r < s.rows.size(); ++r) {
     const SummaryRow& row = s.rows[r];
@@ -313,6 +315,7 @@ std::string terminal_table(const Summary& s, bool in_colour) {
       "Effective cost adds, for each job with a broken limit, what its manual configuration costs alone. Cost error: median of\n"
       "|predicted / actual - 1|. Profiling is included in cost and saving.\n";
   text += billing_line(s.billing, s.minimum_node_s) + "\n";
+  if (!s.price_dates.empty()) text += fmt::format("Prices of {}.\n", s.price_dates);
   text += metric_notes(s);
   if (s.measure) text += measured(s);
   for (const SummaryRow& row : s.rows) {

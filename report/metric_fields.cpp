@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/number_words.hpp"
 #include "sim/base/units.hpp"
 
 namespace rehearse::report {
@@ -400,7 +401,7 @@ std::string text_of(Shown shown, double value) {
   if (std::isinf(value)) return "never";
   switch (shown) {
     case Shown::number:
-      return fmt::format("{:.6g}", value);
+      return value == std::floor(value) ? fmt::format("{:.6g}", value) : sim::figure(value);  // a mean over repetitions
     case Shown::energy:
       return value < 10 ? fmt::format("{:.3f}", value) : fmt::format("{:.1f}", value);
     case Shown::money:

@@ -129,13 +129,7 @@ sim::StepPlan ProcessPlace::place(const sim::PlaceView& view) {
 }
 
 sim::StepPlan ProcessPlace::asked(const sim::PlaceView& view, const sim::Group& group, double batch) {
-  const workloads::ReplicaSetting setting =
-      workloads::setting_of({.profile = view.job->profile->index,
-                             .pool = group.pool,
-                             .gpus = view.workers_on_node,
-                             .batch = batch,
-                             .power_limit_w = view.configuration->power_limit_w},
-                            belief_.profiles().of(*view.job->profile), belief_.cluster(), view.job->profile->precision);
+  const workloads::ReplicaSetting setting = policies::replica_of(view, batch, belief_);
   const sim::StepGraph timed = workloads::replica_graph(setting);
   sim::StepPlan plan{.replicas = view.workers_on_node};
   process_.ask(

@@ -238,6 +238,12 @@ std::string to_string(const RunEstimate& e) {
                      sim::time_words(rough(e.duration_s)), more);
 }
 
+EstimatedStrategies estimated_strategies() {
+  EstimatedStrategies known{.configure = {}, .queue = {kQuickQueues.begin(), kQuickQueues.end()}};
+  for (const Deciding& one : kDeciding) known.configure.emplace_back(one.configure);
+  return known;
+}
+
 bool is_large(const RunEstimate& e) {
   return e.memory_bytes > kLargeBytes || e.written_bytes > kLargeBytes || e.duration_s > kLarge_s;
 }

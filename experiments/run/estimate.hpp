@@ -30,6 +30,12 @@ RunEstimate estimate_run(const Scenario& scenario, int processes, double points 
 
 std::string to_string(const RunEstimate& estimate);
 
+/// The strategies whose times the estimate was given, by the names that the registry has for them.
+struct EstimatedStrategies {
+  std::vector<std::string> configure, queue;
+};
+EstimatedStrategies estimated_strategies();
+
 /// Above 1 GB of memory or files, or ten minutes.
 bool is_large(const RunEstimate& estimate);
 

@@ -84,9 +84,12 @@ ResultsManifest manifest_of(const std::string& folder, ResultsOwner owner) {
 }
 
 std::string manifest_json(const ResultsManifest& manifest) {
-  std::string text = fmt::format("{{\n  \"version\": {},\n  \"scenario\": {},\n  \"scenario_file\": {},\n  \"files\": [",
-                                 sim::json_string(sim::program_version()), sim::json_string(manifest.owner.scenario),
-                                 sim::json_string(manifest.owner.file));
+  const ResultsOwner& owner = manifest.owner;
+  std::string text =
+      fmt::format("{{\n  \"version\": {},\n  \"scenario\": {},\n  \"scenario_file\": {},\n",
+                  sim::json_string(sim::program_version()), sim::json_string(owner.scenario), sim::json_string(owner.file));
+  if (!owner.path.empty()) text += fmt::format("  \"scenario_path\": {},\n", sim::json_string(owner.path));
+  text += "  \"files\": [";
   for (const std::string& file : manifest.files)
     text += fmt::format("{}\n    {}", file == *manifest.files.begin() ? "" : ",", sim::json_string(file));
   return text + "\n  ]\n}\n";
@@ -105,10 +108,31 @@ std::optional<ResultsManifest> read_manifest(const std::string& folder) {
     const auto value = in.child(key);
     return value && value->is_string() ? std::string(value->text()) : std::string();
   };
-  manifest.owner = {.scenario = text_of("scenario"), .file = text_of("scenario_file")};
+  manifest.owner = {.scenario = text_of("scenario"), .file = text_of("scenario_file"), .path = text_of("scenario_path")};
   for (const sim::JsonValue file : in.list("files")) manifest.files.emplace(sim::read_text(file, mistakes));
   mistakes.throw_if_any();
   return manifest;
+}
+
+namespace {
+
+/// Without links and dots, also where it is not there yet.
+fs::path whole_path(const std::string& path) {
+  std::error_code error;
+  return fs::weakly_canonical(fs::absolute(path.empty() ? "." : path, error), error);
+}
+
+}  // namespace
+
+std::string seen_from(const std::string& folder, const std::string& file) {
+  return whole_path(file).lexically_relative(whole_path(folder)).generic_string();
+}
+
+bool is_of_another_file(const std::string& folder, const std::string& there, const std::string& now) {
+  if (there.empty() || now.empty() || there == now) return false;
+  const fs::path in = whole_path(folder);
+  std::error_code error;
+  return fs::is_regular_file(in / there, error) && !fs::equivalent(in / there, in / now, error);
 }
 
 bool is_same_owner(const ResultsOwner& there, const ResultsOwner& now) {

@@ -114,10 +114,14 @@ void check_what_is_there(const ResultsPlace& place, const std::string& target) {
   if (is_empty) return;
   const auto there = read_manifest(target);
   if (!there) refuse(place.path, "a folder that is new, empty or holds earlier results", "a folder with other files");
-  if (place.replace || is_same_owner(there->owner, place.owner)) return;
-  refuse(place.path, "a folder that is new or holds this scenario's results (--replace takes the place of others)",
-         fmt::format("results of {}{}", sim::shown(there->owner.scenario),
-                     there->owner.file.empty() ? "" : fmt::format(" ({})", sim::printable(there->owner.file))));
+  const bool is_namesake = is_of_another_file(target, there->owner.path, place.owner.path);
+  if (place.replace || (is_same_owner(there->owner, place.owner) && !is_namesake)) return;
+  const std::string file = is_namesake ? fs::proximate(fs::path(target) / there->owner.path).string() : there->owner.file;
+  refuse(
+      place.path,
+      "a folder that is new or holds this scenario's results (--replace takes the place of others, --out names another folder)",
+      fmt::format("results of {}{}", sim::shown(there->owner.scenario),
+                  file.empty() ? "" : fmt::format(" ({})", sim::printable(file, sim::kWholeText))));
 }
 
 std::string date_of(const std::string& path) {

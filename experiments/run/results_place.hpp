@@ -14,7 +14,16 @@ namespace rehearse::scenarios {
 struct ResultsOwner {
   std::string scenario;  ///< its name
   std::string file;      ///< its file's name without folders; empty where it is not known: of before there were manifests
+  /// As seen from the folder of the results, where two files of one name would have the same folder by default; else empty.
+  std::string path = {};
 };
+
+/// Where a file lies, seen from a folder that may not be there yet.
+std::string seen_from(const std::string& folder, const std::string& file);
+
+/// Whether what the folder has is of another file of the same name, which is still there. `there` and `now` as seen from it;
+/// empty: not known.
+bool is_of_another_file(const std::string& folder, const std::string& there, const std::string& now);
 
 struct ResultsManifest {
   ResultsOwner owner;
@@ -30,7 +39,8 @@ inline constexpr const char* kManifestFile = "manifest.json";
 /// The files of a folder, those in subfolders too, and the manifest itself.
 ResultsManifest manifest_of(const std::string& folder, ResultsOwner owner);
 
-/// The paths from `folder` of all that lies in it and is no folder, "/" between their parts. Throws InputError.
+/// Every file below a folder, by its path there with "/" between its parts; links are not followed. Throws sim::InputError where
+/// the folder cannot be read.
 std::set<std::string> files_below(const std::string& folder);
 
 std::string manifest_json(const ResultsManifest& manifest);

@@ -17,6 +17,7 @@
 #include "experiments/run/retiming.hpp"
 #include "report/comparison.hpp"
 #include "report/html_report.hpp"
+#include "scenarios/read/catalogue.hpp"
 #include "scenarios/read/study_kinds.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/memory.hpp"
@@ -62,9 +63,20 @@ std::vector<report::PoolFacts> pool_facts(const sim::Cluster& cluster) {
                      .instance = instance.name,
                      .nodes = pool.nodes,
                      .devices_per_node = sim::workers_per_node(cluster, static_cast<sim::PoolId>(p)),
-                     .price_usd_per_hour = instance.price_usd_per_hour});
+                     .price_usd_per_hour = instance.price_usd_per_hour,
+                     .price_date = instance.price_date});
   }
   return pools;
+}
+
+/// When the catalogue's prices of these pools held; a pool with prices of its own over time takes none of it.
+std::string dates_of_prices(const sim::Cluster& cluster) {
+  std::vector<std::string> dates;
+  for (const sim::Pool& pool : cluster.pools)
+    if (!pool.prices_usd_per_hour) dates.push_back(cluster.instances[static_cast<std::size_t>(pool.instance)].price_date);
+  // Of hardware of the scenario's own nobody knows a date, nor asks for one.
+  const bool is_any_said = std::ranges::any_of(dates, [](const std::string& date) { return !date.empty(); });
+  return is_any_said ? date_range(dates) : "";
 }
 
 report::Summary run_into(Scenario& scenario, const RunOptions& options, const HeldInterrupts& interrupts, ResultsFolder& folder) {
@@ -82,6 +94,7 @@ report::Summary run_into(Scenario& scenario, const RunOptions& options, const He
                           .rows = report::compare(runs.results, scenario.baseline),
                           .measure = scenario.measure,
                           .pools = pool_facts(scenario.cluster),
+                          .price_dates = dates_of_prices(scenario.cluster),
                           .origin_s = scenario.origin_s};
   const bool any_ended =
       std::any_of(summary.rows.begin(), summary.rows.end(), [](const report::SummaryRow& row) { return row.ok; });
@@ -298,8 +311,13 @@ void print_note(const std::string& text) {
 void print_warning(const std::string& text) { fmt::print(stderr, "warning: {}\n", sim::printable(text, sim::kWholeText)); }
 
 ResultsPlace place_of(const Scenario& scenario, const RunOptions& options) {
-  return {.path = options.out.empty() ? "results/" + scenario.name : options.out,
-          .owner = {.scenario = scenario.name, .file = scenario.file},
+  const std::string by_default = "results/" + scenario.name;
+  const std::string path = options.out.empty() ? by_default : options.out;
+  // Whoever names a folder knows what is in it; by default two files of one name would meet in one.
+  return {.path = path,
+          .owner = {.scenario = scenario.name,
+                    .file = scenario.file,
+                    .path = path == by_default ? seen_from(path, scenario.path) : std::string()},
           .replace = options.replace,
           .tell = options.tell,
           .note = options.note};

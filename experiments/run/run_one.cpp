@@ -1,5 +1,6 @@
 #include "experiments/run/run_one.hpp"
 
+#include <cmath>
 #include <optional>
 
 #include "experiments/run/profiling.hpp"
@@ -32,6 +33,28 @@ class HeardConfigurator final : public sim::Configurator {
  private:
   sim::Configurator& inner_;
   OnMenu on_menu_;
+};
+
+/// What the job's own periodic checkpoints take where it runs alone: it is saved from failures there as well, so that no queue is
+/// to blame for them.
+class OwnCheckpoints {
+ public:
+  OwnCheckpoints(const Scenario& scenario, const sim::NodeRules& nodes) : scenario_(scenario) {
+    for (std::size_t pool = 0; pool < scenario.cluster.pools.size(); ++pool)
+      rates_.push_back(sim::failure_rate(scenario.cluster, nodes, static_cast<sim::PoolId>(pool)));
+  }
+  double seconds(const sim::Job& job, const policies::Bundle::AloneRun& alone) const {
+    const sim::CheckpointRules& rules = scenario_.checkpoints;
+    if (!rules.young_daly && rules.interval_s == sim::kNever && !(job.checkpoint_interval_s > 0)) return 0;
+    const sim::Configuration& on = alone.configuration;
+    if (std::isnan(alone.time_s) || !sim::could_ever_fit(scenario_.cluster, on)) return 0;
+    const double mtbf_s = sim::mtbf_s(rates_, on, sim::empty_cluster_layout(scenario_.cluster, on));
+    return sim::writing_before(sim::checkpoint_times(job, rules, scenario_.costs.checkpoint_s, mtbf_s), alone.running_s);
+  }
+
+ private:
+  const Scenario& scenario_;
+  std::vector<double> rates_;  // of failures, of one node a second, by pool
 };
 
 }  // namespace
@@ -67,6 +90,10 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                  .folder = task.folder.path()});
   const OutputSettings& out = scenario.output;
   const auto is_wanted = [&](Record record) { return is_written(record, task.repetition); };
+  sim::NodeRules nodes = scenario.nodes;
+  nodes.seed = scenario.seed;
+  nodes.repetition = static_cast<std::uint64_t>(task.repetition);
+  const OwnCheckpoints own_checkpoints(scenario, nodes);
   double timed_for_metrics = 0;  // steps that no decision asked for
   report::RunRecorder recorder({.folder = task.folder,
                                 .policy = spec.name,
@@ -89,16 +116,14 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                       const double before = static_cast<double>(workloads::steps_timed(belief));
                                       const policies::Bundle::AloneRun alone = bundle.manual_alone(job);
                                       timed_for_metrics += static_cast<double>(workloads::steps_timed(belief)) - before;
-                                      return report::AloneRun{.time_s = alone.time_s, .devices = alone.devices};
+                                      return report::AloneRun{.time_s = alone.time_s + own_checkpoints.seconds(job, alone),
+                                                              .devices = alone.devices};
                                     },
                                 .profiling_usd =
                                     [&](const sim::Profile& profile) {
                                       return profiling ? profiling->cost_usd(profile) / scenario.profiling_reuse_jobs : 0.0;
                                     }});
   traces::VectorSource source(jobs);
-  sim::NodeRules nodes = scenario.nodes;
-  nodes.seed = scenario.seed;
-  nodes.repetition = static_cast<std::uint64_t>(task.repetition);
   sim::Policy policy = bundle.policy();
   CountedPlace place(*policy.place);
   policy.place = &place;

@@ -17,6 +17,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "experiments/run/results_place.hpp"
 #include "report/comparison.hpp"
 #include "report/row_writer.hpp"
 #include "sim/base/errors.hpp"
@@ -90,6 +91,7 @@ class SweepDatabase::Connection {
   Connection& operator=(const Connection&) = delete;
 
   SQLite::Database& db() { return *db_; }
+  const std::string& path() const { return path_; }
   /// What `work` returns. What SQLite refuses in it becomes an InputError.
   template <class Work>
   std::invoke_result_t<Work> told(Work&& work) {
@@ -263,6 +265,24 @@ void SweepDatabase::set_plan(const SweepPlan& plan, const std::vector<PlannedRun
     db.exec("CREATE INDEX plan_of_point ON plan(point, repetition, policy)");
   });
   connection_->keep();
+}
+
+void SweepDatabase::take_for(const std::string& scenario_path) {
+  const std::string folder = std::filesystem::path(connection_->path()).parent_path().string();
+  const std::string there = connection_->told([&] {
+    SQLite::Statement value(connection_->db(), "SELECT value FROM meta WHERE name = 'scenario_path'");
+    return value.executeStep() ? text_at(value, 0) : std::string();
+  });
+  if (is_of_another_file(folder, there, scenario_path))
+    throw sim::InputError(
+        {.file = connection_->path(),
+         .expected = "a new file, or results of this scenario's sweep (--out names another file)",
+         .found = "those of " +
+                  sim::printable(std::filesystem::proximate(std::filesystem::path(folder) / there).string(), sim::kWholeText)});
+  connection_->in_transaction([&] {
+    Insertion meta(connection_->db(), "INSERT OR REPLACE INTO meta VALUES (?, ?)");
+    meta.add("scenario_path").add(scenario_path).insert();
+  });
 }
 
 std::string SweepDatabase::program() const {

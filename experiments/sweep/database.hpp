@@ -34,6 +34,9 @@ class SweepDatabase {
   void set_plan(const SweepPlan& plan, const std::vector<PlannedRun>& runs);
   /// SweepPlan::program of the plan that is there; empty without one.
   std::string program() const;
+  /// Writes down whose it is: a scenario's file, as seen from the database's folder. Throws InputError where it is another's that
+  /// has the same name and is still there.
+  void take_for(const std::string& scenario_path);
   /// Keys of the runs that have a row.
   std::set<std::string> keys() const;
   /// Drops rows that are not ok.

@@ -29,10 +29,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string with_interval(const report::Estimate& e, std::string_view unit) {
-  if (std::isnan(e.mean)) return "-";
-  if (std::isnan(e.ci95_low)) return fmt::format("{}{}", sim::figure(e.mean), unit);
-  return fmt::format("{}{} [{}, {}]", sim::figure(e.mean), unit, sim::figure(e.ci95_low), sim::figure(e.ci95_high));
+std::string with_interval(const report::Estimate& e) {
+  if (std::isnan(e.ci95_low)) return sim::figure(e.mean);
+  return fmt::format("{} [{}, {}]", sim::figure(e.mean), sim::figure(e.ci95_low), sim::figure(e.ci95_high));
+}
+
+/// As `run` shows times.
+std::string time_with_interval(const report::Estimate& e) {
+  const auto words = [](double seconds) { return report::text_of(report::Shown::duration, seconds); };
+  if (std::isnan(e.ci95_low)) return words(e.mean);
+  return fmt::format("{} [{}, {}]", words(e.mean), words(e.ci95_low), words(e.ci95_high));
 }
 
 std::string decided(const report::RunVerdict& verdict, bool of_queues) {
@@ -137,8 +143,8 @@ std::vector<report::Cell> shown_row(const SweepPlan& plan, std::size_t point, co
     cost = report::estimate(costs);
   }
   if (const report::PolicyVerdict* of_best = verdict.find(best)) saving = of_best->cheaper_than_reference_percent;
-  row.insert(row.end(),
-             {best.empty() ? "-" : best, with_interval(cost, ""), with_interval(saving, ""), decided(verdict, of_queues)});
+  row.insert(row.end(), {best.empty() ? "-" : best, of_queues ? time_with_interval(cost) : with_interval(cost),
+                         with_interval(saving), decided(verdict, of_queues)});
   return row;
 }
 
@@ -213,7 +219,7 @@ report::Table best_by_point(const SweepPlan& plan, const SweepDatabase& database
   const std::string& reference = plan.first().reference;
   table.columns.push_back({"best", "best"});
   if (of_queues) {
-    table.columns.push_back({"jct_mean_s", "mean JCT, s"});
+    table.columns.push_back({"jct_mean_s", "mean JCT"});
     table.columns.push_back({"shorter_than_reference_percent", fmt::format("shorter than {}, %", reference)});
   } else {
     table.columns.push_back({"effective_cost_usd", "effective cost, $"});

@@ -27,6 +27,7 @@ SweepSummary run_sweep(const SweepPlan& plan, const SweepOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   SweepSummary summary;
   SweepDatabase database(options.database, options.is_local);
+  if (!options.scenario_path.empty()) database.take_for(options.scenario_path);
   std::vector<PlannedRun> missing;
   {
     const std::vector<PlannedRun> all = plan.runs();

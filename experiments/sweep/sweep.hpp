@@ -28,6 +28,9 @@ using Launch = std::function<bool(const SweepPlan& plan, std::vector<PlannedRun>
 
 struct SweepOptions {
   std::string database;  ///< file
+  /// Of the plan, as seen from the database's folder, where two files of one name would have the same database by default; else
+  /// empty.
+  std::string scenario_path = {};
   std::string csv;       ///< file to export to at the end; may be empty
   std::string page;      ///< HTML file to write at the end; may be empty
   bool retry = false;    ///< runs that are not ok are run again

@@ -41,9 +41,10 @@ class ManualRules {
   /// the belief.
   sim::Configuration configuration(const sim::Job& job, const sim::Cluster& cluster, const sim::CostRules& costs,
                                    const workloads::Belief& belief, sim::AloneRunner& believed) const;
+  /// What is set by hand for it.
+  ManualOverride for_job(const sim::Job& job) const;
 
  private:
-  ManualOverride for_job(const sim::Job& job) const;
   ManualOverride for_all_;
   std::map<std::string, ManualOverride> by_model_;
 };

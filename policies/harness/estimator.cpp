@@ -182,6 +182,15 @@ StepEstimate Estimator::predict(const workloads::StructureFeatures& features, do
   return estimate;
 }
 
+ProfiledStep profiled_step(const workloads::SweepNetwork& network, const workloads::SweepRow& row) {
+  return {.features = network.features,
+          .network = row.network,
+          .batch = row.batch,
+          .step_s = row.step_s,
+          .energy_j = row.energy_j,
+          .memory_bytes = row.memory_bytes};
+}
+
 std::span<const std::string_view> curve_term_names() {
   static const auto names = [] {
     std::array<std::string_view, kTerms.size()> all;
@@ -223,12 +232,7 @@ EstimatorSet::EstimatorSet(const sim::Cluster& cluster, const workloads::SweepSe
       std::vector<ProfiledStep> steps;
       for (const workloads::SweepRow& row : rows)
         if (row.device == static_cast<int>(d) && row.power_limit_w == limit_w)
-          steps.push_back({.features = networks[static_cast<std::size_t>(row.network)].features,
-                           .network = row.network,
-                           .batch = row.batch,
-                           .step_s = row.step_s,
-                           .energy_j = row.energy_j,
-                           .memory_bytes = row.memory_bytes});
+          steps.push_back(profiled_step(networks[static_cast<std::size_t>(row.network)], row));
       if (limited.empty())
         limited.push_back({limit_w, Estimator::fit(steps, peak_flops_in(devices[d], precision_))});
       else if (limit_w > 0)

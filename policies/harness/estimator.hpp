@@ -24,6 +24,8 @@ struct ProfiledStep {
   double memory_bytes = 0;  ///< likewise
 };
 
+ProfiledStep profiled_step(const workloads::SweepNetwork& network, const workloads::SweepRow& row);
+
 /// Of one step of one worker, on its own. Each with the interval that holds 80 of 100 networks.
 struct StepEstimate {
   Interval step_s, energy_j, memory_bytes;

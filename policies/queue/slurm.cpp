@@ -271,6 +271,7 @@ void Slurm::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   if (changed_) wake(view.now_s, parameters_.interval_s, parameters_.phase_s);
   if (parameters_.backfill)
     wake(backfill_due_ ? view.now_s : planned_s_, parameters_.backfill_interval_s, parameters_.backfill_phase_s);
+  answer.acts_at_s = answer.wake_at_s;
   if (ages) wake(next_calc_s_, 1, 0);
 }
 

@@ -237,11 +237,21 @@ sim::Choice Bundle::manual_choice(const sim::Job& job) {
 }
 
 Bundle::AloneRun Bundle::manual_alone(const sim::Job& job) {
-  if (job.work == sim::Work::rigid) return {.time_s = job.duration_s, .devices = job.gpus * job.gpu_fraction};
+  if (job.work == sim::Work::rigid) {
+    const sim::Menu menu = sim::rigid_menu(job, *inputs_.cluster, inputs_.costs);
+    if (menu.ranked.empty()) return {};
+    return {.time_s = job.duration_s,
+            .running_s = job.duration_s,
+            .devices = job.gpus * job.gpu_fraction,
+            .configuration = menu.ranked.front().configuration};
+  }
   const sim::Choice choice = manual_choice(job);
   const sim::AloneOutcome outcome = reference_->run_until_it_fits(job, choice);
   if (!outcome.fits) return {};
-  return {.time_s = outcome.time_s, .devices = choice.configuration.workers() * choice.configuration.share.fraction};
+  return {.time_s = outcome.time_s,
+          .running_s = outcome.running_s,
+          .devices = choice.configuration.workers() * choice.configuration.share.fraction,
+          .configuration = choice.configuration};
 }
 
 }  // namespace rehearse::policies

@@ -96,10 +96,12 @@ class Bundle final : public sim::Configurator {
   /// what its own run costs.
   double manual_alone_usd(const sim::Job& job);
 
-  /// How long that takes, and on how many devices. NaN seconds: it fits nowhere.
+  /// How long that takes, and on what. NaN seconds: it fits nowhere.
   struct AloneRun {
     double time_s = sim::kUnset;
+    double running_s = 0;  ///< of it: training and evaluations, in which periodic checkpoints would be written
     double devices = 0;
+    sim::Configuration configuration;
   };
   AloneRun manual_alone(const sim::Job& job);
 

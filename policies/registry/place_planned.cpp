@@ -30,6 +30,15 @@ Groups grouped(const sim::OpGraph& graph, double batch, const sim::StepGraph& ti
 
 }  // namespace
 
+workloads::ReplicaSetting replica_of(const sim::PlaceView& view, double batch, const workloads::Belief& belief) {
+  return workloads::setting_of({.profile = view.job->profile->index,
+                                .pool = group_of(view).pool,
+                                .gpus = view.workers_on_node,
+                                .batch = batch,
+                                .power_limit_w = view.configuration->power_limit_w},
+                               belief.profiles().of(*view.job->profile), belief.cluster(), view.job->profile->precision);
+}
+
 bool has_something_to_place(const sim::PlaceView& view) {
   return view.worker->kind == sim::DeviceKind::gpu && view.workers_on_node > 1 &&
          view.configuration->sync.kind != sim::SyncKind::servers_async &&
@@ -40,13 +49,7 @@ bool has_something_to_place(const sim::PlaceView& view) {
 sim::StepPlan PlannedPlacement::found(const sim::PlaceView& view, double batch) const {
   const workloads::Belief& belief = *inputs_.belief;
   const sim::Group& group = group_of(view);
-  const workloads::ReplicaSetting setting =
-      workloads::setting_of({.profile = view.job->profile->index,
-                             .pool = group.pool,
-                             .gpus = view.workers_on_node,
-                             .batch = batch,
-                             .power_limit_w = view.configuration->power_limit_w},
-                            belief.profiles().of(*view.job->profile), belief.cluster(), view.job->profile->precision);
+  const workloads::ReplicaSetting setting = replica_of(view, batch, belief);
   const sim::Machine machine = workloads::replica_machine(setting);
   const Groups groups = grouped(*view.graph, batch, workloads::replica_graph(setting), view.workers_on_node, options_.groups);
   const sim::StepGraph graph = workloads::replica_graph(setting, groups.of_op);

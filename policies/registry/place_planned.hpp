@@ -9,6 +9,7 @@
 
 #include "policies/place/placement.hpp"
 #include "sim/replay/decisions.hpp"
+#include "workloads/steps/placed_step.hpp"
 #include "workloads/world/world.hpp"
 
 namespace rehearse::policies {
@@ -29,6 +30,9 @@ struct PlacedOptions {
   std::int64_t evaluations = 1;   ///< of a searching method
   double reinitialisation_s = 0;  ///< before each of them
 };
+
+/// One replica on the view's devices of a node, with so many samples, as the belief has it.
+workloads::ReplicaSetting replica_of(const sim::PlaceView& view, double batch, const workloads::Belief& belief);
 
 /// Whether there are several GPUs of one node, all of a synchronous replica's: elsewhere data-parallel is all there is.
 bool has_something_to_place(const sim::PlaceView& view);

@@ -237,8 +237,9 @@ std::string filled(const Look& look) {
 
 constexpr std::string_view kBox = "using (0.5*($1+$2)):(0.5*($3+$4)):1:2:3:4";
 
-/// Of a box's middle, the number.
-constexpr std::string_view kNumber = "using (0.5*($1+$2)):(0.5*($3+$4)):(sprintf('%.3g',$5)) with labels";
+/// Of a box's middle, the number; no exponents where all digits are as short.
+constexpr std::string_view kNumber =
+    "using (0.5*($1+$2)):(0.5*($3+$4)):(sprintf(abs($5)>=999.5&&abs($5)<1e6?'%.0f':'%.3g',$5)) with labels";
 
 /// By the values themselves, which may be negative.
 std::string linear_palette(const Figure& figure) {

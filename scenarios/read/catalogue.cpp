@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "scenarios/read/embedded.hpp"
@@ -201,8 +202,8 @@ InstanceEntry read_instance(sim::JsonValue value, sim::Mistakes& mistakes) {
   i.spot_price_usd_per_hour = in.maybe_number("spot_price_usd_per_hour", between(0, 1e6)).value_or(i.spot_price_usd_per_hour);
   entry.provider = in.text("provider", "");
   entry.region = in.text("region", "");
-  entry.price_date = in.text("price_date", "");
-  if (!entry.price_date.empty() && !is_price_date(entry.price_date))
+  i.price_date = in.text("price_date", "");
+  if (!i.price_date.empty() && !is_price_date(i.price_date))
     in.child("price_date")->refuse("a year, a month or a day, as \"2026\", \"2026-03\" or \"2026-03-20\"", mistakes);
   i.inside = {1e10, 1e-5};
   i.network = {1.25e9, 5e-5};
@@ -257,20 +258,29 @@ bool is_price_date(std::string_view text) {
     if (kForm[i] == '-' ? text[i] != '-' : text[i] < '0' || text[i] > '9') return false;
   const auto two = [&](std::size_t at) { return 10 * (text[at] - '0') + text[at + 1] - '0'; };
   if (text.size() >= 7 && (two(5) < 1 || two(5) > 12)) return false;
-  return text.size() < kForm.size() || (two(8) >= 1 && two(8) <= 31);
+  if (text.size() < kForm.size()) return true;
+  const std::chrono::year year(100 * two(0) + two(2));
+  return std::chrono::year_month_day(year, std::chrono::month(static_cast<unsigned>(two(5))),
+                                     std::chrono::day(static_cast<unsigned>(two(8))))
+      .ok();
 }
 
 std::string price_dates(const std::vector<const InstanceEntry*>& entries) {
+  std::vector<std::string> dates;
+  for (const InstanceEntry* entry : entries) dates.push_back(entry->instance.price_date);
+  return date_range(dates);
+}
+
+std::string date_range(const std::vector<std::string>& dates) {
   std::string oldest, newest;
   bool some_unsaid = false;
-  for (const InstanceEntry* entry : entries) {
-    const std::string& date = entry->price_date;
+  for (const std::string& date : dates) {
     some_unsaid = some_unsaid || date.empty();
     if (date.empty()) continue;
     if (oldest.empty() || date < oldest) oldest = date;
     newest = std::max(newest, date);
   }
-  if (oldest.empty()) return entries.empty() ? "" : "an unsaid date";
+  if (oldest.empty()) return dates.empty() ? "" : "an unsaid date";
   return (oldest == newest ? oldest : oldest + " to " + newest) + (some_unsaid ? ", some of an unsaid date" : "");
 }
 

@@ -22,15 +22,15 @@ struct InstanceEntry {
   std::vector<Named> devices;
   bool has_price = false;
   bool has_overlap = false;
-  std::string provider;    ///< who rents it out; "own": nobody does; empty: unsaid
-  std::string region;      ///< in which the prices hold; empty: unsaid
-  std::string price_date;  ///< when they held, as 2026, 2026-03 or 2026-03-20; empty: unsaid
+  std::string provider;  ///< who rents it out; "own": nobody does; empty: unsaid
+  std::string region;    ///< in which the prices hold; empty: unsaid
 };
 
-/// Whether a text is a year, a month or a day, as 2026, 2026-03 or 2026-03-20.
+/// Whether a text is a year, a month or a day of the calendar, as 2026, 2026-03 or 2026-03-20.
 bool is_price_date(std::string_view text);
 
-/// "2022-12 to 2026-05-18": when the prices of these held, oldest to newest; the unsaid ones are said to be. Empty: of none.
+/// "2022-12 to 2026-05-18": oldest to newest of the dates of prices; empty ones are said to be unsaid. Empty: of none.
+std::string date_range(const std::vector<std::string>& dates);
 std::string price_dates(const std::vector<const InstanceEntry*>& entries);
 
 /// In the place of a stack's name: devices as data sheets have them.

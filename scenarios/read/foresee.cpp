@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -141,6 +142,67 @@ void warn_of_idle_strategies(Scenario& scenario) {
   }
 }
 
+/// A fixed batch is shared evenly: by hand a job gets the most workers, up to the number it names, that divide it.
+void warn_of_uneven_batches(Scenario& scenario) {
+  Found uneven;
+  for (const sim::Job& job : scenario.jobs) {
+    if (job.work != sim::Work::steps) continue;
+    const int wanted = scenario.manual.for_job(job).workers.value_or(job.gpus);
+    if (wanted <= 1 || std::fmod(job.batch_size, wanted) == 0) continue;
+    int workers = wanted;
+    while (uneven.jobs == 0 && std::fmod(job.batch_size, workers) != 0) --workers;  // of the first, which is told
+    uneven.add(job,
+               fmt::format(": {} workers for batches of {:g}; the manual configuration has {}", wanted, job.batch_size, workers));
+  }
+  uneven.tell("of fixed steps cannot share the batch evenly", scenario);
+}
+
+/// Users of whom there is no job: each that was probably meant to be another, and of the rest how many.
+void warn_of_users(const std::string& policy, std::string_view where, const std::set<std::string>& named,
+                   const std::set<std::string>& users, Scenario& scenario) {
+  constexpr int kMostTold = 5;
+  std::vector<std::string> unnamed;  // a user whom the list has as well was not meant by another name
+  std::set_difference(users.begin(), users.end(), named.begin(), named.end(), std::back_inserter(unnamed));
+  std::size_t others = 0;
+  std::string first;
+  int told = 0;
+  const auto warn = [&](const std::string& text) {
+    scenario.warnings.push_back(fmt::format("policy \"{}\": no job is of {}", policy, text));
+  };
+  for (const std::string& user : named) {
+    if (users.contains(user)) continue;
+    const std::string nearest = told < kMostTold ? sim::nearest_name(user, unnamed) : std::string();
+    if (nearest.empty()) {
+      if (others++ == 0) first = sim::printable(user);
+      continue;
+    }
+    ++told;
+    warn(fmt::format("the user \"{}\", whom its {} name; did you mean \"{}\"?", sim::printable(user), where,
+                     sim::printable(nearest)));
+  }
+  const char* why = users.empty() ? " (no job has a \"user\")" : "";
+  if (others == 1) warn(fmt::format("the user \"{}\", whom its {} name{}", first, where, why));
+  if (others > 1) warn(fmt::format("{} users whom its {} name, among them \"{}\"{}", others, where, first, why));
+}
+
+/// A weight or a partition of a user without jobs changes nothing: rather a slip, though a trace that is cut may lack some.
+void warn_of_unknown_users(Scenario& scenario) {
+  if (!scenario.generators.empty()) return;  // they name users as they go
+  std::set<std::string> users;
+  for (const sim::Job& job : scenario.jobs)
+    if (!job.user.empty()) users.insert(job.user);
+  for (const policies::PolicySpec& spec : scenario.policies) {
+    std::set<std::string> weighted, in_partitions;
+    if (const auto weights = spec.queue.parameters.find("weights"); weights != spec.queue.parameters.end())
+      if (const auto* of_user = std::get_if<policies::NumberOfName>(&weights->second))
+        for (const auto& [user, weight] : *of_user) weighted.insert(user);
+    for (const policies::Partition& partition : spec.queue.partitions)
+      in_partitions.insert(partition.users.begin(), partition.users.end());
+    warn_of_users(spec.name, "weights", weighted, users, scenario);
+    warn_of_users(spec.name, "partitions", in_partitions, users, scenario);
+  }
+}
+
 }  // namespace
 
 void check_floors(const Scenario& scenario, std::size_t begin, std::size_t end, sim::JsonValue entry, const OwnModels& own,
@@ -180,6 +242,8 @@ void foresee(Scenario& scenario) {
   if (!scenario.study_name.empty() || scenario.cluster.pools.empty()) return;
   warn_of_jobs(scenario);
   warn_of_idle_strategies(scenario);
+  warn_of_unknown_users(scenario);
+  warn_of_uneven_batches(scenario);
 }
 
 }  // namespace rehearse::scenarios

@@ -227,6 +227,7 @@ void read_head(sim::ObjectReader& in, const std::string& path, Scenario& scenari
   in.maybe_text("$schema");
   scenario.name = in.text("name", stem_of(path));
   scenario.file = path.substr(folder_of(path).size());
+  scenario.path = path;
   refuse_as_file_name(in.child("name").value_or(in.value()), scenario.name, "a name", mistakes);
   scenario.description = in.has("description") ? in.text("description") : std::string();
   scenario.seed = static_cast<std::uint64_t>(in.integer("seed", at_least(0), 0));

@@ -95,7 +95,7 @@ std::string instance_json(const InstanceEntry& entry) {
     prices += fmt::format("\"spot_price_usd_per_hour\": {}, ", i.spot_price_usd_per_hour);
   for (const auto& [key, text] : {std::pair<const char*, const std::string&>{"provider", entry.provider},
                                   {"region", entry.region},
-                                  {"price_date", entry.price_date}})
+                                  {"price_date", i.price_date}})
     if (!text.empty()) prices += fmt::format("\"{}\": {}, ", key, sim::json_string(text));
   return fmt::format(
       "    {{ \"name\": {}, \"devices\": [{}],\n"

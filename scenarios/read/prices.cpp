@@ -15,11 +15,18 @@ constexpr sim::NumberRange kDollarsPerHour{.low = 0, .high = 1e6};
 
 struct Priced {
   InstanceEntry entry;
-  bool keeps_spot = false;
+  OldSpot spot = OldSpot::replaced;
+  bool is_outdated = false;
 };
 
+/// Whether one date is before another, as far as both say: 2026 is not before 2026-03.
+bool is_before(std::string_view date, std::string_view other) {
+  const std::size_t common = std::min(date.size(), other.size());
+  return date.substr(0, common) < other.substr(0, common);
+}
+
 /// The instance of a row with the row's prices; nothing after a mistake in it.
-std::optional<Priced> priced(sim::CsvRow& row, const Catalogue& catalogue) {
+std::optional<Priced> priced(sim::CsvRow& row, const Catalogue& catalogue, const std::string& price_column) {
   const std::string name(row.text("instance")), region(row.text("region")), date(row.text("date"));
   const InstanceEntry* found = catalogue.find_instance(name);
   if (found == nullptr) {
@@ -27,26 +34,28 @@ std::optional<Priced> priced(sim::CsvRow& row, const Catalogue& catalogue) {
     row.refuse("instance", "an instance of the catalogue" + (nearest.empty() ? "" : ", as " + nearest));
   }
   if (!is_price_date(date)) row.refuse("date", "a year, a month or a day, as 2026, 2026-03 or 2026-03-20");
-  const bool both = row.has("price") && row.has("price_usd_per_hour");
-  if (both) row.refuse("price", "one price: price or price_usd_per_hour");
-  const double price = row.number(row.has("price") ? "price" : "price_usd_per_hour", kDollarsPerHour);
+  const double price = row.number(price_column, kDollarsPerHour);
   const auto spot = row.maybe_number("spot_price_usd_per_hour", kDollarsPerHour);
+  if (spot && *spot > price) row.refuse("spot_price_usd_per_hour", "at most the price of the same row");
   if (!row.mistakes().empty()) return std::nullopt;
   InstanceEntry entry = *found;
   const bool is_elsewhere = !region.empty() && !entry.region.empty() && region != entry.region;
   if (is_elsewhere) entry.instance.name = name + "@" + region;
   entry.instance.price_usd_per_hour = price;
   const double old_spot = entry.instance.spot_price_usd_per_hour;
-  // A spot price says nothing of another region's.
-  entry.instance.spot_price_usd_per_hour = spot.value_or(is_elsewhere ? std::numeric_limits<double>::quiet_NaN() : old_spot);
-  const bool keeps_spot = !spot && !is_elsewhere && std::isfinite(old_spot);
-  if (keeps_spot)
-    entry.instance.source += "; spot price: the catalogue's" + (entry.price_date.empty() ? "" : " of " + entry.price_date);
+  const std::string old_date = entry.instance.price_date;
+  // A spot price says nothing of another region's, and nobody pays more for a node that may be taken away.
+  OldSpot old = OldSpot::replaced;
+  if (!spot && !is_elsewhere && std::isfinite(old_spot)) old = old_spot <= price ? OldSpot::kept : OldSpot::dropped;
+  if (old != OldSpot::kept)
+    entry.instance.spot_price_usd_per_hour = spot.value_or(std::numeric_limits<double>::quiet_NaN());
+  else
+    entry.instance.source += "; spot price: the catalogue's" + (old_date.empty() ? "" : " of " + old_date);
   entry.has_price = true;
   if (!region.empty()) entry.region = region;
-  entry.price_date = date;
+  entry.instance.price_date = date;
   entry.instance.source += "; prices: a user's list";
-  return Priced{std::move(entry), keeps_spot};
+  return Priced{std::move(entry), old, !is_elsewhere && !old_date.empty() && is_before(date, old_date)};
 }
 
 }  // namespace
@@ -55,16 +64,20 @@ PriceList priced_instances(const std::string& path, const Catalogue& catalogue) 
   sim::CsvReader reader(path, {.required = {"instance", "region", "date"},
                                .optional = {"price_usd_per_hour", "price", "spot_price_usd_per_hour"},
                                .others_allowed = false});
+  if (reader.has_column("price") && reader.has_column("price_usd_per_hour"))
+    throw sim::InputError({.file = path, .line = 1, .expected = "one column of prices", .found = "price and price_usd_per_hour"});
+  const std::string price_column = reader.has_column("price") ? "price" : "price_usd_per_hour";
   sim::Mistakes mistakes;
   PriceList list;
   while (sim::CsvRow* row = reader.next()) {
-    std::optional<Priced> one = priced(*row, catalogue);
+    std::optional<Priced> one = priced(*row, catalogue, price_column);
     const auto same = [&](const InstanceEntry& e) { return one && e.instance.name == one->entry.instance.name; };
     if (std::ranges::any_of(list.instances, same)) row->refuse("instance", "an instance in a region that is given once");
     for (const sim::Mistake& mistake : row->mistakes()) mistakes.add(mistake);
     if (!row->mistakes().empty()) continue;
     list.instances.push_back(std::move(one->entry));
-    list.keeps_spot.push_back(one->keeps_spot);
+    list.spot.push_back(one->spot);
+    list.is_outdated.push_back(one->is_outdated);
   }
   if (list.instances.empty() && mistakes.empty())
     mistakes.add({.file = path, .expected = "at least one row with a price", .found = "none"});

@@ -92,6 +92,7 @@ struct Resampling {
 struct Scenario {
   std::string name;
   std::string file;  ///< its name, without folders
+  std::string path;  ///< of the file, as given
   std::string description;
   std::uint64_t seed = 0;
   std::uint64_t policy_seed = 0;

@@ -157,9 +157,10 @@ struct Instance {
   double memory_bytes = 0;
   double price_usd_per_hour = 0;
   double spot_price_usd_per_hour = std::numeric_limits<double>::quiet_NaN();  ///< NaN when unknown
-  Link inside;         ///< between two workers of the node, as the ring uses it
-  Link network;        ///< the node's NIC
-  double overlap = 4;  ///< of the exchange of gradients with the backward pass: exponent of a smooth maximum, in [1, 10]
+  std::string price_date;  ///< when these held, as 2026, 2026-03 or 2026-03-20; empty: unsaid
+  Link inside;             ///< between two workers of the node, as the ring uses it
+  Link network;            ///< the node's NIC
+  double overlap = 4;      ///< of the exchange of gradients with the backward pass: exponent of a smooth maximum, in [1, 10]
   double server_bytes_per_s = kServerBytesPerS;  ///< of gradients that a parameter server on such a node applies
   double server_overlap = 4;                 ///< exponent of the smooth maximum of asynchronous workers and servers, in [1, 10]
   double storage_bandwidth_bytes_per_s = 0;  ///< reading input data and checkpoints

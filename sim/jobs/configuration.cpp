@@ -103,7 +103,7 @@ void QueueAnswer::clear() {
   resizes.clear();
   rejects.clear();
   heads.clear();
-  wake_at_s = std::numeric_limits<double>::infinity();
+  wake_at_s = acts_at_s = std::numeric_limits<double>::infinity();
 }
 
 }  // namespace rehearse::sim

@@ -214,6 +214,8 @@ struct QueueAnswer {
   std::vector<JobSlot> rejects;
   std::vector<JobSlot> heads;  ///< those that wait for devices and are next in their line: what fragmentation is counted for
   double wake_at_s = std::numeric_limits<double>::infinity();
+  /// Of a queue that is woken to keep its books: the date at which it may start somebody, if not wake_at_s already.
+  double acts_at_s = std::numeric_limits<double>::infinity();
   void clear();
 };
 

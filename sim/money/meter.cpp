@@ -132,24 +132,23 @@ void Meter::give_back_nodes(double now_s, PoolId pool, std::span<const NodeShare
 
 std::vector<NodeRent> Meter::rent(double now_s, const Configuration& configuration, const Layout& layout) {
   std::vector<NodeRent> rents;
-  for (std::size_t g = 0; g < layout.size() && !kept_.empty(); ++g) {
-    const PoolId pool = configuration.groups[g].pool;
-    const bool as_one = !scalers_[static_cast<std::size_t>(pool)];
-    for (const NodeShare& share : layout[g]) {
-      const int node = as_one ? 0 : share.node;
-      const auto has = [&](const NodeRent& rent) { return rent.pool == pool && rent.node == node; };
-      if (std::none_of(rents.begin(), rents.end(), has))
-        rents.push_back(kept_[static_cast<std::size_t>(pool)].take(now_s, pool, node, 1));
-    }
-  }
-  if (rented_.empty()) return rents;
+  if (rented_.empty() && kept_.empty()) return rents;
   for (std::size_t g = 0; g < layout.size(); ++g) {
     const PoolId pool = configuration.groups[g].pool;
-    for (const NodeShare& share : layout[g])
-      rents.push_back(
-          rented_[static_cast<std::size_t>(pool)].take(now_s, pool, share.node, share.devices * configuration.share.fraction));
-    count_rented(pool, now_s);
+    const bool as_one = rented_.empty() && !scalers_[static_cast<std::size_t>(pool)];
+    for (const NodeShare& share : layout[g]) {
+      const int node = as_one ? 0 : share.node;
+      // The nodes of one group differ, and a job may have a thousand of them.
+      const auto at = g == 0 && !as_one ? rents.end() : std::ranges::find_if(rents, [&](const NodeRent& rent) {
+        return rent.pool == pool && rent.node == node;
+      });
+      NodeRent& rent = at != rents.end() ? *at : rents.emplace_back(NodeRent{.pool = pool, .node = node});
+      rent.devices = rented_.empty() ? 1 : rent.devices + share.devices * configuration.share.fraction;
+    }
   }
+  for (NodeRent& rent : rents) rent = renting(rent.pool).take(now_s, rent.pool, rent.node, rent.devices);
+  if (!rented_.empty())
+    for (const Group& group : configuration.groups) count_rented(group.pool, now_s);
   return rents;
 }
 

@@ -80,6 +80,7 @@ class Meter {
   void give_back_nodes(double now_s, PoolId pool, std::span<const NodeShare> shares);
   /// Under node billing, what the job now pays for of its nodes; under pool billing, what it alone keeps from being given back;
   /// else nothing. Before the first take, after the last give_back.
+  /// Each node once, whichever of the job's groups are on it.
   std::vector<NodeRent> rent(double now_s, const Configuration& configuration, const Layout& layout);
   void settle_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job);
   void end_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job);

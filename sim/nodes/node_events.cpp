@@ -60,6 +60,13 @@ double failure_rate(const Cluster& cluster, const NodeRules& rules, PoolId pool)
   return rate;
 }
 
+double mtbf_s(std::span<const double> rates, const Configuration& configuration, const Layout& layout) {
+  double rate = 0;
+  for (std::size_t g = 0; g < layout.size(); ++g)
+    rate += static_cast<double>(layout[g].size()) * rates[static_cast<std::size_t>(configuration.groups[g].pool)];
+  return rate > 0 ? 1 / rate : kNever;
+}
+
 NodeEvents::NodeEvents(const Cluster& cluster, const NodeRules& rules) : rules_(rules) {
   if (rules.outages.law != FailureLaw::none || rules.slow.between_s != kNever) add_streams_of_nodes(cluster);
   add_measured();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -121,6 +122,10 @@ std::string node_name(const Cluster& cluster, PoolId pool, int node);
 /// Failures and revocations at random a second of one node of the pool while it is up, on average; 0 when there are none.
 double failure_rate(const Cluster& cluster, const NodeRules& rules, PoolId pool);
 
+/// Mean time between failures of any node of the layout, `rates` the failures a second of one node, by pool; kNever when none
+/// ever fails.
+double mtbf_s(std::span<const double> rates, const Configuration& configuration, const Layout& layout);
+
 class NodeEvents {
  public:
   NodeEvents(const Cluster& cluster, const NodeRules& rules);
@@ -197,14 +202,6 @@ struct NodeWatch {
       workers += share.devices;
     });
     return configuration.sync.kind == SyncKind::servers_async ? sum / workers : slowest;
-  }
-
-  /// Mean time between failures of any node of the layout; kNever when none ever fails.
-  double mtbf_s(const Configuration& configuration, const Layout& layout) const {
-    double rate = 0;
-    for (std::size_t g = 0; g < layout.size(); ++g)
-      rate += static_cast<double>(layout[g].size()) * rates[static_cast<std::size_t>(configuration.groups[g].pool)];
-    return rate > 0 ? 1 / rate : kNever;
   }
 
   NodeEvents events;

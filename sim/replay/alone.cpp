@@ -92,6 +92,7 @@ AloneOutcome AloneRunner::run(const Job& job, const Choice& choice) {
   }
   if (job.work != Work::rigid && outcome.failure == FailureReason::none) collect_s = rules_.collect_s;
   outcome.fits = true;
+  outcome.running_s = running_s;
   outcome.time_s = start_s + running_s + collect_s;
   outcome.cost_usd = usd_for(cluster_, rules_, configuration, outcome.time_s);
   outcome.energy_j =

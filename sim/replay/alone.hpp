@@ -128,7 +128,8 @@ class StageRunner {
 struct AloneOutcome {
   bool fits = false;  ///< on the cluster and in memory; otherwise nothing else is set
   FailureReason failure = FailureReason::none;
-  double time_s = 0;  ///< start-up included, nothing waited for
+  double time_s = 0;     ///< start-up included, nothing waited for; no periodic checkpoints
+  double running_s = 0;  ///< of it: training and evaluations
   double cost_usd = 0;
   double energy_j = 0;
   double accuracy = kUnset;  ///< noise-free, of the final weights

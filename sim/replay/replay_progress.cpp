@@ -17,6 +17,8 @@ namespace {
 constexpr std::uint64_t kDatesBetweenLooks = 10'000;
 /// Without progress, whatever may still come: 19 years of rounds of a minute.
 constexpr std::uint64_t kMostDates = 10'000'000;
+/// How many of them a date is waited for that the queue itself has named: seconds.
+constexpr double kMostDatesToOwn = 1e6;
 constexpr std::size_t kNamed = 3;  // of the jobs that wait
 /// Wakes in a row, with nothing between, that no day would end with: shorter apart than this in the mean.
 constexpr std::uint64_t kMostIdleWakes = 10'000;
@@ -76,6 +78,21 @@ bool ReplayRun::may_still_change(double now_s) const {
          });
 }
 
+/// The next date that the queue has named, of those at which it may start somebody.
+double ReplayRun::own_date_s() const { return answer_.acts_at_s != kNever ? answer_.acts_at_s : wake_due_s_; }
+
+bool ReplayRun::anyone_began_since(double date_s) const {
+  return std::any_of(live_.begin(), live_.end(),
+                     [date_s](const LiveJob& live) { return live.in_use && live.stage_start_s > date_s; });
+}
+
+/// Why nobody gets any further though nothing else will change; empty: for no reason that the queue has told.
+std::string ReplayRun::why_nobody_does(double since_s, bool stands) const {
+  if (anyone_began_since(since_s)) return ": whoever is started is stopped before it gets any further";
+  if (stands) return fmt::format(": the queue waits until {:.6f} s", own_date_s());
+  return "";
+}
+
 /// A wake-up that is worked out a little wrong comes at every tick of the grid, and a day has 9e10 of them.
 void ReplayRun::look_at_wakes(double now_s) {
   if (wakes_in_row_ < kMostIdleWakes) return;
@@ -94,6 +111,7 @@ void ReplayRun::look_for_progress(double now_s) {
   }
   if (dates_without_end_++ == 0) {
     looked_s_ = now_s;
+    looked_own_date_s_ = own_date_s();
     was_hopeless_ = false;
   }
   if (dates_without_end_ % kDatesBetweenLooks != 0) return;
@@ -102,14 +120,19 @@ void ReplayRun::look_for_progress(double now_s) {
     dates_without_end_ = 0;
     return;
   }
-  const bool hopeless = !anyone_holds_since(since_s) && !may_still_change(now_s);
+  // A date that the queue has named all the while will come; one that moves along may never.
+  const double own_s = own_date_s();
+  const bool stands = own_s != kNever && own_s > now_s && own_s == std::exchange(looked_own_date_s_, own_s);
+  const bool is_near = stands && (own_s - now_s) / (now_s - since_s) * kDatesBetweenLooks < kMostDatesToOwn;
+  const bool hopeless = !anyone_holds_since(since_s) && !may_still_change(now_s) && !is_near;
   // Twice: what was waited for may have come just now.
   const bool ends = (hopeless && was_hopeless_) || dates_without_end_ >= kMostDates;
   was_hopeless_ = hopeless;
   if (!ends) return;
+  const std::string why = why_nobody_does(since_s, stands);
   throw PolicyError(fmt::format(
-      "policy \"{}\", queue, at {:.6f} s: since {:.6f} s no job has come, ended or got any further, and {} wait forever: {}",
-      setup_.policy.name, now_s, since_s, active_, what_waits()));
+      "policy \"{}\", queue, at {:.6f} s: since {:.6f} s no job has come, ended or got any further{}, and {} wait{}: {}",
+      setup_.policy.name, now_s, since_s, why, active_, why.empty() ? " forever" : "", what_waits()));
 }
 
 /// Does every job wait for nodes that are gone for good?

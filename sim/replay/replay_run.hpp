@@ -152,6 +152,9 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   bool anyone_got_further(double now_s);
   bool anyone_holds_since(double date_s) const;
   bool may_still_change(double now_s) const;
+  double own_date_s() const;
+  bool anyone_began_since(double date_s) const;
+  std::string why_nobody_does(double since_s, bool stands) const;
   bool waits_for_lost_nodes() const;
   double work_done(JobSlot slot, double now_s) const;
   std::string what_waits(JobSlot slot) const;
@@ -249,6 +252,7 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   std::uint64_t dates_without_end_ = 0;  ///< of decisions, since a job came, ended or was seen to have got further
   double looked_s_ = 0;                  ///< at the first of those dates, then at the last look
   bool was_hopeless_ = false;            ///< at that look
+  double looked_own_date_s_ = kNever;    ///< own_date_s() at that look
   std::deque<HeldRecord> held_;
   ReplayTotals totals_;
   std::uint64_t active_ = 0;   ///< jobs that have arrived and not ended

@@ -216,7 +216,7 @@ void ReplayRun::begin_running(JobSlot slot, double now_s) {
   live.state = JobState::running;
   live.running_since_s = now_s;
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
-  const double mtbf_s = node_watch_ ? node_watch_->mtbf_s(configuration, live.layout) : kNever;
+  const double mtbf_s = node_watch_ ? sim::mtbf_s(node_watch_->rates, configuration, live.layout) : kNever;
   join_network(slot);
   live.checkpoint_times = checkpoint_times(jobs_[slot].job, setup_.checkpoints, setup_.costs.checkpoint_s, mtbf_s);
   live.clock = StageClock(now_s, live.course.length_s, live.checkpoint_times, speed_of(slot));

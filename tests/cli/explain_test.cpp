@@ -175,3 +175,20 @@ TEST_CASE("compare: results side by side, paired where seeds and repetitions agr
   CHECK(slip.status == 3);
   CHECK(has(slip.err, "did you mean \"makespan_s\"?"));
 }
+
+// Deadlines of 1 s and of 600 s with a limit of money: nothing keeps both, so the order is by what is missed.
+TEST_CASE("explain: where nothing keeps the limits it is said what the candidates are in order of") {
+  const TemporaryFolder folder;
+  folder.write("s.json", R"({ "name": "s", "cluster": { "pools": [ { "name": "v", "instance": "p3.8xlarge", "nodes": 2 } ] },
+    "jobs": [ { "job_id": "late", "model": "resnet18", "dataset": "cifar10", "epochs": 30, "deadline_s": 10 },
+              { "job_id": "both", "model": "resnet18", "dataset": "cifar10", "epochs": 30, "deadline_s": 10, "cost_limit_usd": 0.01, "objective": "min-time" } ],
+    "policies": [ "manual", "oracle" ] })");
+  REQUIRE(run_program(folder.path(), {"run", "s.json", "--out", "r"}).status == 0);
+  const std::string late = run_program(folder.path(), {"explain", "r", "late", "--policy", "oracle"}).out;
+  CHECK(has(late,
+            "candidates, none of which keeps the limits; predicted without waiting:\n  in order by what they miss, the least "
+            "first (time over the deadline, as a part of its limit); those that miss the same by money\n"));
+  const std::string both = run_program(folder.path(), {"explain", "r", "both", "--policy", "oracle"}).out;
+  CHECK(has(both,
+            "(time over the deadline + money over the limit, as parts, each of its limit); those that miss the same by time\n"));
+}

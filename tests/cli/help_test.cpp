@@ -31,7 +31,7 @@ std::size_t longest_line(const std::string& text) {
 
 /// What the program says on a terminal, where it was started with this environment beside ours.
 std::string on_terminal(const std::string& folder, std::vector<std::string> arguments, const char* name, const char* value) {
-  arguments.insert(arguments.begin(), REHEARSE_PROGRAM);
+  arguments.insert(arguments.begin(), program_path());
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);

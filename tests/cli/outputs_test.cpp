@@ -39,7 +39,7 @@ std::string on_a_disk(const TemporaryFolder& folder, const std::string& options,
   return shell.output(mount + " && cd " + folder.path() + "/disk && { " + script + "; echo status $?; } 2>&1'");
 }
 
-const std::string kProgram = REHEARSE_PROGRAM;
+const std::string kProgram = program_path();
 
 }  // namespace
 

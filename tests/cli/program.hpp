@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -27,11 +28,17 @@ inline std::string text_of(const std::string& path) {
 
 inline bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
+/// The built program, or the one that REHEARSE names: these tests need not be built as it is.
+inline std::string program_path() {
+  const char* const named = std::getenv("REHEARSE");
+  return named != nullptr ? named : REHEARSE_PROGRAM;
+}
+
 /// The program in a process group of its own, started in a folder; its output goes to files beside.
 class Program {
  public:
   Program(const std::string& folder, std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), REHEARSE_PROGRAM);
+    arguments.insert(arguments.begin(), program_path());
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);

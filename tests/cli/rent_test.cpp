@@ -41,6 +41,9 @@ TEST_CASE("rent: the whole catalogue is searched, and each answer says what it r
        {"cheapest", "fastest", "least energy", "Nothing is both cheaper and faster", "measured over predicted 1.25",
         "Prices of 20", "limited by", "90 % in", "misses", "would change the answer most", "--from steps.csv"})
     CHECK_THAT(ended.out, Catch::Contains(part));
+  // A front of all choices: those that are told to keep the limits are those of the table of choices.
+  CHECK_THAT(renter.rent(with(kResnet, {"--budget", "60"})).out,
+             Catch::Contains("than these, of which ") && Catch::Contains(" the limits with 90 % confidence:\n"));
   const std::string csv = text_of(renter.folder.path() + "/all.csv");
   for (const char* instance :
        {"p5.48xlarge", "a3-highgpu-8g", "nd96isr_mi300x_v5", "gpu_8x_h100_sxm5", "g6e.xlarge", "p2.xlarge"})
@@ -219,7 +222,8 @@ TEST_CASE("rent: limits that nothing keeps are refused with what there is; bad o
   renter.refused({"resnet50"}, {"--epochs"});
   renter.refused({}, {"a model, a network's file or a job's"});
   renter.refused({"resnet50", "--watch", "log"}, {"--resume"});
-  renter.refused({"resnet50", "--epochs", "1", "--spot-mean-up", "2"}, {"--spot-mean-up", "--spot allowed or --spot only", "neither"});
+  renter.refused({"resnet50", "--epochs", "1", "--spot-mean-up", "2"},
+                 {"--spot-mean-up", "--spot allowed or --spot only", "neither"});
 }
 
 TEST_CASE("rent: own measurements come first, and narrow the interval") {
@@ -292,6 +296,63 @@ TEST_CASE("catalogue prices: a list renews instances, a further region is one of
   CHECK(bad.status == 3);
   for (const char* part : {"bad.csv:2: instance", "p3.2xlarge", "bad.csv:2: date", "bad.csv:2: price"})
     CHECK_THAT(bad.err, Catch::Contains(part));
+}
+
+TEST_CASE("results of a run name when the prices held: below the tables, in the summary, in the report") {
+  const TemporaryFolder folder;
+  folder.write("list.csv", "instance,region,price,date\np3.2xlarge,us-east-1,1.5,2026-11-01\np3.2xlarge,eu-west-1,2,2026-12\n");
+  REQUIRE(run_program(folder.path(), {"catalogue", "prices", "list.csv", "-o", "prices.json"}).status == 0);
+  folder.write("s.json", R"({ "cluster": { "catalogues": ["prices.json"],
+      "instances": [ { "name": "mine", "devices": [ { "device": "v100" } ], "price_usd_per_hour": 1 } ],
+      "pools": [ { "name": "here", "instance": "p3.2xlarge", "nodes": 1 },
+        { "name": "there", "instance": "p3.2xlarge@eu-west-1", "nodes": 1 },
+        { "name": "own", "instance": "mine", "nodes": 1,
+          "prices_usd_per_hour": { "steps": [ { "time_s": 0, "value": 1 } ] } } ] },
+    "jobs": [ { "model": "resnet18", "dataset": "cifar10", "epochs": 1 } ], "policies": [ "manual" ] })");
+  const Ended ended = run_program(folder.path(), {"run", "s.json", "--out", "out"});
+  REQUIRE(ended.status == 0);
+  // The third pool has prices of its own: no date is missing of it.
+  CHECK_THAT(ended.out, Catch::Contains("\nPrices of 2026-11-01 to 2026-12.\n"));
+  CHECK_THAT(text_of(folder.path() + "/out/summary.json"),
+             Catch::Contains("\"price_usd_per_hour\": 1.5, \"price_date\": \"2026-11-01\"") &&
+                 Catch::Contains("\"price_usd_per_hour\": 1, \"price_date\": null"));
+  // The page is a program that writes it of summary.json.
+  CHECK_THAT(text_of(folder.path() + "/out/report.html"), Catch::Contains(", price of ${"));
+}
+
+TEST_CASE("catalogue prices: what a list cannot mean is refused at its place, and what it leaves standing is told") {
+  const TemporaryFolder folder;
+  const std::string head = "instance,region,price,date\n";
+  const auto list = [&](const std::string& text) {
+    folder.write("list.csv", text);
+    return run_program(folder.path(), {"catalogue", "prices", "list.csv", "-o", "prices.json"});
+  };
+  const auto refused = [&](const std::string& text, const std::string& part) {
+    INFO(text);
+    const Ended ended = list(text);
+    CHECK(ended.status == 3);
+    CHECK_THAT(ended.err, Catch::Contains(part));
+  };
+  refused(head + "p3.2xlarge,us-east-1,,2026-05\n", "list.csv:2: price: expected a number from 0 to 1000000, found nothing");
+  refused(head + "p3.2xlarge,us-east-1,-1,2026-05\n", "list.csv:2: price: expected");
+  refused(head + "p3.2xlarge,us-east-1,2,2026-02-29\n", "list.csv:2: date: expected");  // no leap year
+  CHECK(list(head + "p3.2xlarge,us-east-1,2,2028-02-29\n").status == 0);
+  refused("instance;region;price;date\np3.2xlarge;us-east-1;2,5;2026-05-01\n", "separated by commas, found semicolons");
+  refused(head + "p3.2xlarge,us-east-1,2,2026-05\np3.2xlarge,us-east-1,3,2026-05\n", "list.csv:3: instance: expected");
+  refused("instance,region,price,price_usd_per_hour,date\np3.2xlarge,us-east-1,2,2,2026-05\n", "one column of prices");
+  refused("instance,region,price,spot_price_usd_per_hour,date\np3.2xlarge,us-east-1,2,2.01,2026-05\n",
+          "list.csv:2: spot_price_usd_per_hour: expected at most the price of the same row");
+  CHECK(list("\xef\xbb\xbf" + head + "p3.2xlarge,us-east-1,2,2026-05\r\n").status == 0);
+  // The catalogue's spot price of a p3.2xlarge, 0.918, is kept below 2 dollars, and dropped where the whole node costs half of
+  // one.
+  const Ended kept = list(head + "p3.2xlarge,us-east-1,2,2026-05\n");
+  CHECK_THAT(kept.out, Catch::Contains("0.918, kept of 2022-12") && !Catch::Contains("Older"));
+  const Ended dropped = list(head + "p3.2xlarge,us-east-1,0.5,2026-05\n");
+  CHECK_THAT(dropped.out, Catch::Contains("-, the catalogue's 0.918 of 2022-12 is dearer"));
+  CHECK_THAT(text_of(folder.path() + "/prices.json"), !Catch::Contains("spot_price_usd_per_hour"));
+  // Of a date before the catalogue's; 2022 may be after 2022-12, and another region's date is not its own.
+  CHECK_THAT(list(head + "p3.2xlarge,us-east-1,2,2021-05\np2.xlarge,us-east-1,1,2022\ng4dn.xlarge,eu-west-1,1,2020\n").out,
+             Catch::EndsWith("Older than the catalogue's price: p3.2xlarge.\n"));
 }
 
 TEST_CASE("rent: an account in YAML is the account in JSON") {

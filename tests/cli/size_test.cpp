@@ -17,7 +17,8 @@ const std::string kGenerated = R"({ "name": "s",
 /// Names of scenarios that need files of the optional data, which may not be there.
 bool needs_data(const fs::path& scenario) { return has(text_of(scenario), "${REHEARSE_DATA}"); }
 
-TEST_CASE("check accepts every scenario that ships, studies included") {
+// Sanitized, "every shipped scenario loads" reads them all, at one start.
+TEST_CASE("check accepts every scenario that ships, studies included", "[unsanitized]") {
   const TemporaryFolder folder;
   const fs::path root = REHEARSE_SOURCE_DIR "/scenarios";
   int studies = 0;
@@ -63,8 +64,8 @@ TEST_CASE("a large run is told of before it starts, a small one is not") {
   CHECK(has(run_program(folder.path(), {"check", "f.json"}).err, "1 job and about 320,000,000,000 events a run"));
 }
 
-#ifndef __SANITIZE_ADDRESS__  // whose shadow would be counted
-TEST_CASE("a run that takes more memory than it may is a failed row with a message") {
+// Of a sanitized program the sanitizer's shadow would be counted.
+TEST_CASE("a run that takes more memory than it may is a failed row with a message", "[unsanitized]") {
   const TemporaryFolder folder;
   folder.write("s.json", kGenerated);
   const Ended ended = run_program(folder.path(), {"run", "s.json", "--set", "/jobs/0/count=300000", "--max-memory", "100MB"});
@@ -74,7 +75,7 @@ TEST_CASE("a run that takes more memory than it may is a failed row with a messa
   CHECK(!has(ended.out + ended.err, "bad_alloc"));
 }
 
-TEST_CASE("two runs at once share the memory") {
+TEST_CASE("two runs at once share the memory", "[unsanitized]") {
   const TemporaryFolder folder;
   folder.write("s.json", kGenerated);
   const Ended ended =
@@ -84,7 +85,7 @@ TEST_CASE("two runs at once share the memory") {
   CHECK(has(ended.out, "its share of 200 MB"));
 }
 
-TEST_CASE("a sweep's run that takes more memory than it may is a failed row") {
+TEST_CASE("a sweep's run that takes more memory than it may is a failed row", "[unsanitized]") {
   const TemporaryFolder folder;
   folder.write("s.json", kGenerated);
   const Ended ended = run_program(folder.path(), {"sweep", "s.json", "--set", "/jobs/0/count={\"sweep\": [5, 300000]}",
@@ -94,7 +95,7 @@ TEST_CASE("a sweep's run that takes more memory than it may is a failed row") {
   CHECK(has(ended.out, "1 failed, the first of them: out of memory: 100 MB"));
 }
 
-TEST_CASE("a trace that does not fit into the memory ends check with a message") {
+TEST_CASE("a trace that does not fit into the memory ends check with a message", "[unsanitized]") {
   const TemporaryFolder folder;
   std::string trace = "job_id,submit_s,gpus,duration_s\n";
   for (int i = 0; i < 300000; ++i) trace += "job-" + std::to_string(i) + "," + std::to_string(i) + ",1,60\n";
@@ -105,6 +106,5 @@ TEST_CASE("a trace that does not fit into the memory ends check with a message")
   CHECK(ended.status == 3);
   CHECK(ended.err == "out of memory: 60 MB (--max-memory; 80 % of the machine's memory if left out)\n");
 }
-#endif
 
 }  // namespace

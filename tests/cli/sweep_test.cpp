@@ -71,6 +71,29 @@ TEST_CASE("a sweep says what it did, and leaves its database and a page") {
   CHECK(run_program(folder.path(), {"run", "s.json", "--set", "/switching/start_s=2"}).status == 0);
 }
 
+TEST_CASE("sweeps of two files of one name do not take each other's place by default") {
+  const TemporaryFolder folder;
+  for (const char* in : {"a", "b"}) fs::create_directory(folder.path() + "/" + in);
+  folder.write("a/s.json", swept(20));
+  folder.write("b/s.json", swept(20));
+  CHECK(run_program(folder.path(), {"sweep", "a/s.json"}).status == 0);
+  const Ended second = run_program(folder.path(), {"sweep", "b/s.json"});
+  CHECK(second.status == 3);
+  CHECK(has(second.err,
+            "results/s.sqlite: expected a new file, or results of this scenario's sweep (--out names another file), "
+            "found those of a/s.json"));
+  CHECK(run_program(folder.path(), {"sweep", "a/s.json"}).status == 0);
+  CHECK(run_program(folder.path(), {"sweep", "b/s.json", "--out", "b.sqlite"}).status == 0);
+  // The same of a run.
+  const std::vector<std::string> one{"--set", "/switching/start_s=1"};
+  CHECK(run_program(folder.path(), {"run", "a/s.json", one[0], one[1]}).status == 0);
+  const Ended run = run_program(folder.path(), {"run", "b/s.json", one[0], one[1]});
+  CHECK(run.status == 3);
+  CHECK(has(run.err, "found results of \"s\" (a/s.json)"));
+  CHECK(run_program(folder.path(), {"run", "b/s.json", one[0], one[1], "--replace"}).status == 0);
+  CHECK(run_program(folder.path(), {"run", "b/s.json", one[0], one[1]}).status == 0);
+}
+
 TEST_CASE("a sweep of queues says who completes jobs soonest, as a run does") {
   // Jobs of fixed length on one GPU cost the same under every queue. Of 100, 10 and 10 s, submitted one after the other, fifo
   // completes after 100, 109 and 118 s, sjf as well; srtf, which stops the long one, after 120, 10 and 19 s: 49.67 for 109 s.
@@ -81,8 +104,8 @@ TEST_CASE("a sweep of queues says who completes jobs soonest, as a run does") {
     "policies": [{"name": "fifo"}, {"name": "srtf", "queue": "srtf"}]})");
   const Ended ended = run_program(folder.path(), {"sweep", "s.json"});
   CHECK(ended.status == 0);
-  CHECK(has(ended.out, "mean JCT, s  shorter than fifo, %"));
-  CHECK(has(ended.out, "1                       srtf  49.7         54.4 [54.4, 54.4]     shortest\n"));
+  CHECK(has(ended.out, "mean JCT  shorter than fifo, %"));
+  CHECK(has(ended.out, "1                       srtf  49.7 s    54.4 [54.4, 54.4]     shortest\n"));
   CHECK(has(ended.out, "nodes  best"));
   CHECK((!Shell(folder).has("gnuplot") ||
          has(text_of(folder.path() + "/results/s.html"), "Mean completion time over /cluster/pools/0/nodes")));
@@ -93,7 +116,7 @@ TEST_CASE("without a folder for temporary files a sweep has its page all the sam
   folder.write("s.json", swept(20));
   const auto without = [&](const std::string& command) {
     return std::system(
-        fmt::format("cd '{}' && TMPDIR=/nowhere '{}' {} > out 2> said", folder.path(), REHEARSE_PROGRAM, command).c_str());
+        fmt::format("cd '{}' && TMPDIR=/nowhere '{}' {} > out 2> said", folder.path(), program_path(), command).c_str());
   };
   CHECK(without("sweep s.json --out s.sqlite --report s.html") == 0);
   CHECK(names_in(folder.path()).contains("s.html"));
@@ -106,7 +129,7 @@ TEST_CASE("another build of the program runs anew, and says why") {
   folder.write("s.json", swept(20));
   REQUIRE(run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite"}).status == 0);
   const std::string other = folder.path() + "/other";
-  fs::copy_file(REHEARSE_PROGRAM, other);
+  fs::copy_file(program_path(), other);
   std::ofstream(other, std::ios::app) << "a byte behind the program's end changes nothing but its fingerprint";
   const std::string command = "cd '" + folder.path() + "' && ./other sweep s.json --out s.sqlite > said";
   REQUIRE(std::system(command.c_str()) == 0);
@@ -155,7 +178,7 @@ TEST_CASE("killed at random times, a sweep ends with the undisturbed one's datab
 
 TEST_CASE("a run that a signal ends is a row that says so; --retry runs it again") {
   const TemporaryFolder folder;
-  folder.write("s.json", swept(400));
+  folder.write("s.json", swept(100));
   const Program program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite", "--processes", "1"});
   pid_t killed = 0;
   while (killed == 0)
@@ -164,13 +187,13 @@ TEST_CASE("a run that a signal ends is a row that says so; --retry runs it again
   const Ended ended = program.wait();
   CHECK(ended.status == 5);
   CHECK(has(ended.out, "1 killed, the first of them: killed by signal 9 (Killed)\n"));
-  CHECK(has(ended.out, "399 ok\n"));
+  CHECK(has(ended.out, "99 ok\n"));
   const Ended again = run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite"});
   CHECK(again.status == 5);
-  CHECK(has(again.out, "400 runs, 400 of them were there\n"));
+  CHECK(has(again.out, "100 runs, 100 of them were there\n"));
   const Ended retried = run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite", "--retry"});
   CHECK(retried.status == 0);
-  CHECK(has(retried.out, "400 ok\n400 runs, 399 of them were there\n"));
+  CHECK(has(retried.out, "100 ok\n100 runs, 99 of them were there\n"));
 }
 
 TEST_CASE("by GNU parallel: the same rows, and no folder left") {

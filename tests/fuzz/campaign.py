@@ -94,8 +94,9 @@ class Campaign:
     def cpu_s(self):
         return ledger.cpu_s([self.server.child.pid] if self.server and self.server.child else [])
 
-    # A queue whose rounds are shorter than jobs take to start gets nobody any further, and the program says so.
-    NO_FINDING = ("got any further",)
+    # A queue whose rounds are shorter than jobs take to start gets nobody any further, and one whose own dates lie years ahead starts
+    # nobody; the program says which. Jobs that wait for no reason that it knows are a finding.
+    NO_FINDING = ("got any further: whoever is started is stopped", "got any further: the queue waits until")
 
     def told(self, signature, scenario, files, trial, valid, thorough):
         """A finding is told, minimised and kept once for each signature; what is expected is counted, and no finding."""
@@ -158,7 +159,7 @@ class Campaign:
             if self.findings[signature] == 1:
                 folder = self.folder()
                 command.write(folder)
-                self.say(folder, signature, "; ".join(" ".join(line) for line in command.lines))
+                self.say(folder, signature, "; ".join(" ".join(map(str, line)) for line in command.lines))
 
     def replay(self, trial):
         for case in self.options.cases or sorted(glob.glob(os.path.join(CASES, "*"))):

@@ -6,7 +6,7 @@ EXAMPLES = os.path.join(os.path.dirname(__file__), "..", "..", "python", "exampl
 PROCESSES = {"configure": ["manual.py", "my_policy.py"], "queue": ["fifo.py"]}
 # What keeps a run short. Others are drawn over all of the schema's range.
 RANGES = {"evaluations": (1, 40), "groups": (2, 12), "networks": (10, 30), "rounds": (5, 40), "depth": (1, 5), "initial": (1, 5),
-          "samples": (1, 4), "stride": (1, 16), "levels": (1, 5), "round_s": (60, 1e5), "lease_s": (60, 1e5), "switch_s": (0, 1e4),
+          "samples": (1, 4), "stride": (1, 16), "levels": (1, 5), "round_s": (60, 1e5), "lease_s": (60, 1e5), "slot_s": (10, 1e5), "requeue_s": (0, 1e5), "switch_s": (0, 1e4),
           "reinitialisation_s": (0, 100), "threshold_device_s": (10, 1e6), "quantum_device_s": (10, 1e6), "patience_s": (0, 1e5), "ratio": (1.5, 100), "promote_after": (0, 100),
           "ageing_per_hour": (0, 1000)}
 # What a node's graph costs to place by default, for strategies that search.

@@ -84,10 +84,19 @@ class CampaignTest(unittest.TestCase):
         campaign = object.__new__(Campaign)
         campaign.findings, campaign.expected = {}, {}
         campaign.options = argparse.Namespace(known=["slow solver"])
-        for signature in ["run: since N s no job has come, ended or got any further", "run: slow solver of N"] * 2:
+        for signature in ["run: since N s no job has come, ended or got any further: whoever is started is stopped before it gets any further, and N wait: job",
+                          "run: since N s no job has come, ended or got any further: the queue waits until N s, and N wait: job", "run: slow solver of N"] * 2:
             campaign.told(signature, {}, {}, None, True, True)
         self.assertEqual(campaign.findings, {})
-        self.assertEqual(list(campaign.expected.values()), [2, 2])
+        self.assertEqual(list(campaign.expected.values()), [2, 2, 2])
+
+    def test_jobs_that_wait_for_no_reason_are_a_finding(self):
+        campaign = object.__new__(Campaign)
+        campaign.findings, campaign.expected = {"run: since N s no job has come, ended or got any further, and N wait forever: job": 1}, {}
+        campaign.options, campaign.begun_cpu_s, campaign.server = argparse.Namespace(known=[]), 0, None
+        campaign.told("run: since N s no job has come, ended or got any further, and N wait forever: job", {}, {}, None, True, True)
+        self.assertEqual(list(campaign.findings.values()), [2])
+        self.assertEqual(campaign.expected, {})
 
 
 class LedgerTest(unittest.TestCase):
@@ -524,6 +533,7 @@ class SourceChangesTest(unittest.TestCase):
         import pathlib
         root = pathlib.Path(ROOT)
         self.assertEqual(mutants_of(root, 1, 12), mutants_of(root, 1, 30)[:12])
+        self.assertEqual(mutants_of(root, 1, 30, 12), mutants_of(root, 1, 30)[12:])
         self.assertNotEqual(mutants_of(root, 1, 12), mutants_of(root, 2, 12))
 
 

@@ -135,8 +135,8 @@ ctest --test-dir $checkout/build/release -j $(nproc) --output-on-failure --no-te
 start run x
 expect 'run is content with the tests'\'' configuration' 'ninja rehearse' "$asked"
 CI=true start test --sanitize
-expect 'sanitizer tests: own folder, no slow ones, in CI warnings are errors and numbers are tested once' \
-  "cmake --fresh --preset sanitize -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DREHEARSE_WERROR=ON -DREHEARSE_SANITIZE_NUMBERS=OFF
+expect 'sanitizer tests: own folder, no slow ones, in CI warnings are errors, numbers are tested and tests compiled once' \
+  "cmake --fresh --preset sanitize -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DREHEARSE_WERROR=ON -DREHEARSE_SANITIZE_NUMBERS=OFF -DREHEARSE_TEST_OBJECTS=$checkout/build/release
 ninja
 ctest --test-dir $checkout/build/sanitize -j $(nproc) --output-on-failure --no-tests=error -LE ^slow\$" "$asked"
 touch "$scratch/failing"

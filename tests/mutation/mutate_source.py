@@ -87,8 +87,8 @@ def changes_of(line):
     return found
 
 
-def mutants_of(source, seed, count):
-    """The first `count` of an endless draw: the same ones for a larger count."""
+def mutants_of(source, seed, count, skip=0):
+    """The first `count` of an endless draw without the first `skip`: the same ones for a larger count."""
     rng = random.Random(seed)
     by_room = {}
     for room, (patterns, _) in ROOMS.items():
@@ -103,7 +103,7 @@ def mutants_of(source, seed, count):
         for room in ROOMS:
             if by_room[room] and len(drawn) < count:
                 drawn.append((room, *by_room[room].pop()))
-    return drawn
+    return drawn[skip:]
 
 
 def run(command, folder, log, limit_s=None):
@@ -198,6 +198,7 @@ def summary(results):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--count', type=int, default=300, help='changes that are drawn')
+    parser.add_argument('--skip', type=int, default=0, help='leave out so many of the first, which were judged elsewhere')
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--folder', type=pathlib.Path, required=True, help='for the copy, its build and results.jsonl')
     parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='compilers at once')
@@ -206,7 +207,7 @@ def main():
     parser.add_argument('--list', action='store_true', help='the changes that would be made, and no more')
     arguments = parser.parse_args()
     if arguments.list:
-        for room, file, number, changed, what in mutants_of(ROOT, arguments.seed, arguments.count):
+        for room, file, number, changed, what in mutants_of(ROOT, arguments.seed, arguments.count, arguments.skip):
             print(f'{room}: {file}:{number + 1}: {what}')
         return
     began = time.monotonic()
@@ -215,7 +216,7 @@ def main():
     kept = arguments.folder / 'results.jsonl'
     results = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     done = {(r['file'], r['line'], r['what']) for r in results}
-    for room, file, number, changed, what in mutants_of(bench.source, arguments.seed, arguments.count):
+    for room, file, number, changed, what in mutants_of(bench.source, arguments.seed, arguments.count, arguments.skip):
         if (file, number + 1, what) in done:
             continue
         if time.monotonic() - began > 60 * arguments.minutes:

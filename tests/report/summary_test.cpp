@@ -190,6 +190,10 @@ TEST_CASE("the footer and summary.json say who pays for what") {
   CHECK(footer(Billing::node, 60) ==
         "Billing: node: whole nodes from provisioning to release, 60 s each at least, split over the jobs on them.");
   CHECK(footer(Billing::pool, 0).starts_with("Billing: pool: every node from first submission to last end"));
+  two.price_dates = "2022-12 to 2026";
+  two.pools = {{.name = "a", .price_date = "2022-12"}, {.name = "b"}};
+  CHECK_THAT(terminal_table(two), Catch::Contains("\nPrices of 2022-12 to 2026.\n"));
+  CHECK_THAT(summary_json(two), Catch::Contains("\"price_date\": \"2022-12\"}") && Catch::Contains("\"price_date\": null}"));
 }
 
 TEST_CASE("a failed policy and repetitions in the table") {

@@ -124,7 +124,8 @@ class DeviceFit {
       : measurements_(measurements),
         places_(places.begin(), places.end()),
         model_(model),
-        start_(places_.front().device),
+        sheet_(places_.front().device),
+        start_(sheet_),
         assumes_overhead_(options.assumes_overhead) {
     for (const Measurement& m : measurements) {
       const auto same = [&](const sim::ModelCorrection& c) { return c.model == m.model && c.dataset == m.dataset; };
@@ -364,7 +365,7 @@ class DeviceFit {
       const bool seen = found != free_.end();
       c.parameters.push_back({.name = p.name,
                               .value = p.in(device),
-                              .before = p.in(start_),
+                              .before = p.in(sheet_),
                               .relative_sd = seen ? fitted.sd[found - free_.begin()] : p.prior_sd,
                               .prior_sd = p.prior_sd,
                               .determined = seen});
@@ -385,7 +386,8 @@ class DeviceFit {
   std::span<const Measurement> measurements_;
   std::vector<Place> places_;
   const MeasurementModel& model_;
-  sim::Device start_;
+  const sim::Device sheet_;  // as it was given
+  sim::Device start_;        // with what is assumed of it
   std::vector<const EfficiencyParameter*> free_;
   std::vector<sim::ModelCorrection> corrections_;
   std::vector<std::vector<double>> batches_;  // of each correction, rising, one far out at each end where it grows; not of one

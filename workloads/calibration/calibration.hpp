@@ -20,7 +20,7 @@ struct FittedParameter {
   double relative_sd = 0;   ///< posterior standard deviation of its logarithm
   double prior_sd = 0;      ///< of the prior, likewise
   bool absolute = false;    ///< both are of the value itself
-  bool determined = false;  ///< false: the measurements say little about it, and it keeps `before`
+  bool determined = false;  ///< false: the measurements say little about it; it keeps `before`, or is assumed
 };
 
 struct Calibration {

@@ -38,7 +38,7 @@ class Comparison {
       scale_out(false);
       return std::move(result_);
     }
-    for (const auto& [device, rows] : single_workers()) {
+    for (const auto& [device, rows] : single_workers(stacks)) {
       std::vector<Measurement> own;
       for (const std::size_t i : rows) own.push_back(measurements_[i]);
       const bool kernels = own.front().kernel.has_value();
@@ -52,10 +52,12 @@ class Comparison {
  private:
   const Measurement& at(std::size_t i) const { return measurements_[i]; }
 
-  std::map<std::string, Indices> single_workers() const {
+  /// By device, and by the software that sources name of `stacks`: rows of one say nothing of how long another takes.
+  std::map<std::string, Indices> single_workers(std::span<const sim::Stack> stacks = {}) const {
     std::map<std::string, Indices> by_device;
     for (std::size_t i = 0; i < measurements_.size(); ++i)
-      if (at(i).workers == 1) by_device[at(i).device + (at(i).kernel ? " kernels" : "")].push_back(i);
+      if (at(i).workers == 1)
+        by_device[at(i).device + (at(i).kernel ? " kernels" : "") + " " + stack_of(at(i), stacks)].push_back(i);
     return by_device;
   }
 

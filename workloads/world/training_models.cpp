@@ -83,10 +83,7 @@ TrainingModels::TrainingModels(const sim::Cluster& cluster, const ProfileModels&
   for (std::size_t p = 0; p < cluster.pools.size(); ++p) {
     const sim::Pool& pool = cluster.pools[p];
     sync_factor_[p] = draw_of(*draw_, "synchronisation", pool.name).log_normal_factor(e.sync_error);
-    if (e.step_noise == 0) continue;
-    for (int node = 0; node < pool.nodes; ++node)
-      node_factor_[p].push_back(
-          draw_of(*draw_, "node speed", fmt::format("{}/{}", pool.name, node)).log_normal_factor(e.step_noise));
+    if (e.step_noise > 0) node_factor_[p].resize(static_cast<std::size_t>(pool.nodes));
   }
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     const sim::OpGraph& graph = profiles.of({.index = static_cast<int>(i)}).graph;
@@ -303,12 +300,19 @@ double TrainingModels::scale_to_duration(const sim::Job& job) const {
   return believed_s > 0 ? job.duration_s / believed_s : 1;
 }
 
+double TrainingModels::node_factor(int pool, int node) const {
+  double& factor = node_factor_[static_cast<std::size_t>(pool)][static_cast<std::size_t>(node)];
+  if (factor == 0)
+    factor = draw_of(*draw_, "node speed", fmt::format("{}/{}", cluster_.pools[static_cast<std::size_t>(pool)].name, node))
+                 .log_normal_factor(draw_->errors.step_noise);
+  return factor;
+}
+
 double TrainingModels::noise(const sim::Job& job, const sim::Configuration& c, const sim::Layout& layout, int stage) const {
   if (!draw_ || draw_->errors.step_noise == 0 || profiles_.of(*job.profile).measured != nullptr) return 1;
   double slowest = 0;  // a synchronous step waits for the slowest node
   for (std::size_t g = 0; g < layout.size(); ++g)
-    for (const sim::NodeShare& share : layout[g])
-      slowest = std::max(slowest, node_factor_[static_cast<std::size_t>(c.groups[g].pool)][static_cast<std::size_t>(share.node)]);
+    for (const sim::NodeShare& share : layout[g]) slowest = std::max(slowest, node_factor(c.groups[g].pool, share.node));
   return slowest *
          draw_of(*draw_, "stage speed", fmt::format("{}/{}", job.name, stage)).log_normal_factor(draw_->errors.step_noise);
 }

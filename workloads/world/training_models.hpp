@@ -78,14 +78,16 @@ class TrainingModels final : public sim::StepTimes, public sim::Convergence {
   /// Jobs of Work::steps with a measured duration: what makes the believed time on the trace's GPUs equal to it.
   double scale_to_duration(const sim::Job& job) const;
   double trace_step_s(const sim::Job& job) const;
+  double node_factor(int pool, int node) const;
   ConvergenceErrors errors_of(const sim::Job& job) const;
 
   const sim::Cluster& cluster_;
   const ProfileModels& profiles_;
   const TrainingModels* belief_;  ///< null in the belief itself
   std::optional<WorldDraw> draw_;
-  std::vector<double> sync_factor_;                    ///< by pool
-  std::vector<std::vector<double>> node_factor_;       ///< by pool and node; empty without noise
+  std::vector<double> sync_factor_;  ///< by pool
+  /// By pool and node, empty without noise; 0: nothing has run there yet. A million nodes are not drawn for ten jobs.
+  mutable std::vector<std::vector<double>> node_factor_;
   std::vector<std::vector<double>> compute_factor_;    ///< by profile and device
   std::vector<std::vector<double>> batch_slope_;       ///< of log time a doubling of the batch, by profile and device
   std::vector<std::vector<double>> workers_slope_;     ///< likewise of the workers, by profile and pool

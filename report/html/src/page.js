@@ -31,7 +31,7 @@ export function header({ summary, description }) {
     `${summary.repetitions} ${summary.repetitions === 1 ? "repetition" : "repetitions"}`,
     summary.baseline && `savings against ${summary.baseline}`,
     billing(summary),
-    ...(summary.pools ?? []).map((p) => `${p.pool}: ${number(p.nodes)} × ${p.instance}, ${number(p.nodes * p.devices_per_node)} devices`),
+    ...(summary.pools ?? []).map((p) => `${p.pool}: ${number(p.nodes)} × ${p.instance}, ${number(p.nodes * p.devices_per_node)} devices${p.price_date ? `, price of ${p.price_date}` : ""}`),
   ].filter(Boolean);
   return element("header", {},
     element("div", { class: "title" },

@@ -165,6 +165,30 @@ TEST_CASE("another scenario's results are replaced only when that is asked for")
   CHECK(std::distance(fs::directory_iterator("."), fs::directory_iterator()) == 1);
 }
 
+TEST_CASE("a file of the same name elsewhere is another scenario, as long as it is there") {
+  const WorkingDirectory here;
+  for (const char* folder : {"a", "b", "moved"}) fs::create_directory(folder);
+  for (const char* file : {"a/s.json", "b/s.json"}) std::ofstream(file) << "{}";
+  const auto of = [](const std::string& file) {
+    return ResultsPlace{.path = "mine",
+                        .owner = {.scenario = "s", .file = "s.json", .path = rehearse::scenarios::seen_from("mine", file)}};
+  };
+  CHECK(rehearse::scenarios::seen_from("mine", "a/s.json") == "../a/s.json");
+  publish(of("a/s.json"));
+  publish(of("a/../a/s.json"));
+  CHECK_THROWS_WITH(publish(of("b/s.json")), Catch::Contains("--out") && Catch::Contains("found results of \"s\" (a/s.json)"));
+  publish(kMine);  // whoever names the folder knows what is there
+  publish(of("a/s.json"));
+  // A scenario that was moved, or is reached by a link, is the same.
+  fs::create_symlink("a/s.json", "link.json");
+  publish(of("link.json"));
+  fs::rename("a/s.json", "moved/s.json");
+  publish(of("moved/s.json"));
+  ResultsPlace other = of("b/s.json");
+  other.replace = true;
+  publish(other);
+}
+
 TEST_CASE("folders that results cannot take the place of are refused at the start") {
   const WorkingDirectory here;
   const auto refused = [](const std::string& path, const std::string& why) {

@@ -204,6 +204,30 @@ TEST_CASE("the handlers that were there before a run are there after it") {
   CHECK(before.sa_handler == after.sa_handler);
 }
 
+TEST_CASE("what a job writes of itself is no unfairness: alone with its checkpoints it has rho 1") {
+  // A rigid job of 36,000 s with an interval of 600 s writes ceil(36,000 / 600) - 1 = 59 checkpoints; the training writes some
+  // as well, after 600 s or, where nodes fail once in 1e6 s, after Young and Daly's sqrt(2 x 1 s x 1e6 s) = 1,414 s. No node
+  // fails here and nobody else is there, so each job takes what it takes alone: rho and slowdown are 1.
+  const std::string checkpoints = GENERATE(R"("checkpoint": { "interval_s": 600, "write_s": 60 })",
+                                           R"("checkpoint": { "interval": "young-daly", "write_s": 1 },
+                                              "failures": { "law": "exponential", "mtbf_s": 1e6, "repair_s": 60 })");
+  const TemporaryFolder folder;
+  const std::string text = R"({ "name": "alone", )" + checkpoints + R"(,
+    "cluster": { "pools": [ { "name": "gpu", "instance": "p3.16xlarge", "nodes": 1 } ] },
+    "jobs": [ { "gpus": 8, "duration_s": 36000, "checkpoint_interval_s": 600 },
+              { "submit_s": 50000, "model": "resnet50", "dataset": "imagenet", "epochs": 10 } ],
+    "policies": [ "manual" ] })";
+  const auto scenario = scenarios::load_scenario(folder.write("s.json", text), {});
+  const report::Summary summary = scenarios::run_scenario(*scenario, {.out = folder.path() + "/out", .processes = 1});
+  const report::SummaryRow& row = summary.rows.at(0);
+  REQUIRE(row.ok);
+  CHECK(row.of("restarts").mean == 0);
+  CHECK(row.of("checkpoints").mean > 59);
+  CHECK(row.of("fairness_rho_worst").mean == Approx(1).epsilon(1e-6));
+  CHECK(row.of("fairness_rho_above_1_fraction").mean == 0);
+  CHECK(row.of("bounded_slowdown_mean").mean == Approx(1).epsilon(1e-6));
+}
+
 TEST_CASE("a results folder replaces only results") {
   const TemporaryFolder folder;
   const std::string out = folder.path() + "/out";

@@ -7,8 +7,9 @@
 #include <cmath>
 #include <sstream>
 
-#include "policies/registry/registry.hpp"
+#include "experiments/run/estimate.hpp"
 #include "experiments/run/run_one.hpp"
+#include "policies/registry/registry.hpp"
 #include "sim/base/random.hpp"
 #include "tests/scenarios/loading.hpp"
 
@@ -191,12 +192,26 @@ TEST_CASE("the replay takes every answer of every registered strategy") {
 
 TEST_CASE("small cases on which strategies once failed by their own answer") {
   for (const char* name : {"budget-manual-does-not-fit", "budget-one-gpu-does-not-fit", "one-core-cpu"}) {
-    const auto scenario =
-        scenarios::load_scenario(std::string(REHEARSE_SOURCE_DIR "/tests/cases/") + name + ".json", {});
+    const auto scenario = scenarios::load_scenario(std::string(REHEARSE_SOURCE_DIR "/tests/cases/") + name + ".json", {});
     for (std::size_t policy = 0; policy < scenario->policies.size(); ++policy) {
       INFO(name << ", " << scenario->policies[policy].name);
       CHECK_NOTHROW(replay_one(
           *scenario, {.policy = policy}, [](const sim::ReplayProgress&) {}, sim::run_plain));
     }
+  }
+}
+
+// A name that the registry no longer has would silently be estimated as any other.
+TEST_CASE("the estimate of a run speaks of strategies that there are") {
+  const scenarios::EstimatedStrategies known = scenarios::estimated_strategies();
+  CHECK(known.queue.size() > 5);
+  CHECK(known.configure.size() > 10);
+  for (const std::string& name : known.queue) {
+    INFO(name);
+    CHECK(policies::find_strategy(policies::queue_strategies(), name) != nullptr);
+  }
+  for (const std::string& name : known.configure) {
+    INFO(name);
+    CHECK(policies::find_strategy(policies::configure_strategies(), name) != nullptr);
   }
 }

@@ -211,6 +211,18 @@ TEST_CASE("goodput: jobs shrink for others and grow again") {
   }
 }
 
+TEST_CASE("goodput: a job shrinks to the first of its choices") {
+  // Two GPUs; an epoch takes 4.5 s on one and 2.25 on both; 8 epochs. Rounds each 4.5 s. a has both at 0 and has done 2 epochs
+  // when b joins; the other 6 take it 27 s on one: 31.5. b has done 6 by then, and the last 2 take 4.5 s on both: 36.
+  World world{.cluster = cluster({{1, 2}}), .costs = {.start_s = 0, .checkpoint_s = 0}};
+  world.menus.menu.ranked = {predicted_choice(0, 1, 25, 8), predicted_choice(0, 2, 25, 8)};
+  Elastic queue({.round_s = 4.5, .switch_s = 0});
+  world.run({training("a", 0, 8), training("b", 2, 8)}, queue);
+  CHECK(world.keeper.of("b").start_s == 4.5);
+  CHECK(world.keeper.of("a").end_s == Approx(31.5));
+  CHECK(world.keeper.of("b").end_s == Approx(36));
+}
+
 TEST_CASE("elastic: devices that come free between rounds are filled") {
   // 8 epochs of 4.5 s on the one GPU: a ends at 36, where b follows, and does not wait for the round at 60.
   World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 0, .checkpoint_s = 0}};

@@ -313,6 +313,33 @@ TEST_CASE("admission: a deadline that cannot be kept is rejected, one that is ad
   CHECK(world.keeper.of("e").start_s == 15);
 }
 
+TEST_CASE("admission: jobs without a deadline that start together are in nobody's way together", "[queue]") {
+  // 4 GPUs. a: 2 GPUs 0..10. b: 3 GPUs for 5 s, due at 16: reserved 10..15. r, 1 GPU for 20 s, leaves three of them and starts at
+  // once; s, the same, would leave two, and waits for b.
+  World world = one_node(4);
+  DeadlineAdmission queue;
+  world.run({rigid("a", 0, 2, 10), with_deadline(rigid("b", 1, 3, 5), 15), rigid("r", 2, 1, 20), rigid("s", 2, 1, 20)}, queue);
+  CHECK(world.keeper.of("r").start_s == 2);
+  CHECK(world.keeper.of("s").start_s == 15);
+  CHECK(world.keeper.of("b").start_s == 10);
+}
+
+TEST_CASE("admission: a job's next stage may end at another date than was noted at its start", "[queue]") {
+  // 1 GPU. a: to end at 15; from 5 on, in its second stage, at 23. b, 5 s, is due at 22: it would be admitted for 15. c, 5 s, is
+  // due at 29: 23..28.
+  static const Profile profile{.model = "toy", .dataset = "toy"};
+  World world = one_node(1);
+  TwoStages stages;
+  DeadlineAdmission queue;
+  world.run({{.name = "a", .profile = &profile, .work = Work::train, .epochs = 12},
+             with_deadline(rigid("b", 6, 1, 5), 16),
+             with_deadline(rigid("c", 7, 1, 5), 22)},
+            queue, &stages);
+  CHECK(world.keeper.of("b").reason == FailureReason::rejected);
+  CHECK(world.keeper.of("b").end_s == 6);
+  CHECK(world.keeper.of("c").start_s == Approx(23));
+}
+
 TEST_CASE("admission: the minimum satisfactory share is the fewest workers that keep the deadline", "[queue]") {
   // Predicted 40 s on 1, 20 s on 2, 10 s on 4 workers. Due in 25 s: 2 workers; a second such job takes the other 2; a third is
   // rejected: it could start at 20 and end at 30 with 4. In this world training takes 5 epochs of (1 + 0.25) s or so, so that

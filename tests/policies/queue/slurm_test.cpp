@@ -150,6 +150,20 @@ TEST_CASE("slurm: smaller tiers give way, those of the fewest devices first, and
   CHECK(world.keeper.of("small").end_s == 125);
 }
 
+TEST_CASE("slurm: of those that hold equally many of the wanted devices the first gives way", "[slurm]") {
+  // 5 GPUs: a on 0, b on 1, c on 2 to 4. Urgent wants 4 and would have 0 to 3: c goes first, which came last; a and b hold one of
+  // these each, and one of them is enough.
+  World world = pool(5);
+  Slurm queue({.tiers = true, .preempt = true, .requeue_s = 20});
+  world.run({tiered(rigid("a", 0, 1, 100), 1), tiered(rigid("b", 0, 1, 100), 1), tiered(rigid("c", 0, 3, 100), 1),
+             tiered(rigid("urgent", 5, 4, 2), 2)},
+            queue);
+  CHECK(world.keeper.of("urgent").start_s == 5);
+  CHECK(world.keeper.of("a").preemptions == 1);
+  CHECK(world.keeper.of("b").preemptions == 0);
+  CHECK(world.keeper.of("c").preemptions == 1);
+}
+
 TEST_CASE("slurm: of small jobs first, and of users those who have used least", "[slurm]") {
   // 2 GPUs, a until 10. Then wide (2) came before narrow (1): narrow is first, 10..20, and wide waits for both GPUs.
   World world = pool(2);

@@ -92,3 +92,54 @@ TEST_CASE("a strategy that nothing in the scenario asks is warned of") {
   CHECK(warnings(scenario(trained, with_menu)).empty());
   CHECK(warnings(scenario(rigid, R"({ "name": "easy", "queue": "easy" })")).empty());
 }
+
+TEST_CASE("workers that do not divide a batch of fixed steps are told, with those that the job gets") {
+  const auto job = [](const char* gpus, const char* batch) {
+    return std::string(R"({ "job_id": "s", "model": "resnet18", "dataset": "cifar10", "steps": 100, "gpus": )") + gpus +
+           R"(, "batch_size": )" + batch + " }";
+  };
+  CHECK(warnings(scenario(job("2", "256"), R"("manual")")).empty());
+  // Of 100 samples 8 workers cannot have the same, nor 7, nor 6; 5 have 20 each.
+  CHECK(warnings(scenario(job("8", "100"), R"("manual")")) ==
+        std::vector<std::string>{"job \"s\" of fixed steps cannot share the batch evenly: 8 workers for batches of 100; the "
+                                 "manual configuration has 5"});
+  // The number that is set by hand goes before the job's.
+  CHECK(warnings(scenario(job("8", "100"), R"("manual")", R"(, "manual": { "workers": 2 })")).empty());
+  CHECK_THAT(warnings(scenario(job("2", "100"), R"("manual")", R"(, "manual": { "workers": 3 })")).at(0), Contains("has 2"));
+}
+
+TEST_CASE("users of whom there is no job are warned of where a queue names them") {
+  const std::string jobs =
+      R"({ "job_id": "a", "gpus": 1, "duration_s": 100, "user": "alice" }, { "job_id": "b", "gpus": 1, "duration_s": 100, "user": "bob" })";
+  // Fair shares may stop jobs, which is another warning where nothing is said of what that takes.
+  const auto told = [](const std::string& of, const std::string& policy) {
+    return warnings(scenario(of, policy, R"(, "switching": { "rigid_jobs": false })"));
+  };
+  const auto shares = [](const std::string& weights) {
+    return R"({ "name": "f", "queue": { "name": "fair-share", "weights": )" + weights + " } }";
+  };
+  CHECK(told(jobs, shares(R"({ "alice": 2, "bob": 1 })")).empty());
+  const auto slip = told(jobs, shares(R"({ "alcie": 2, "somebody-else": 3 })"));
+  REQUIRE(slip.size() == 2);
+  CHECK(slip[0] == R"(policy "f": no job is of the user "alcie", whom its weights name; did you mean "alice"?)");
+  CHECK(slip[1] == R"(policy "f": no job is of the user "somebody-else", whom its weights name)");
+  const auto partitions = [](const std::string& user) {
+    return R"({ "name": "p", "queue": { "name": "fifo", "partitions": [
+      { "name": "one", "users": [ ")" +
+           user + R"(" ], "quota": { "v": 1 } }, { "name": "others", "quota": { "v": 1 } } ] } })";
+  };
+  CHECK(told(jobs, partitions("bob")).empty());
+  CHECK(told(jobs, partitions("bbo")) ==
+        std::vector<std::string>{R"(policy "p": no job is of the user "bbo", whom its partitions name; did you mean "bob"?)"});
+  // Whoever is named as well was not meant by another name; of many strangers the number is told.
+  CHECK(told(jobs, shares(R"({ "alice": 1, "alicf": 1, "bob": 1 })")) ==
+        std::vector<std::string>{R"(policy "f": no job is of the user "alicf", whom its weights name)"});
+  CHECK(told(jobs, shares(R"({ "nobody-1": 1, "nobody-2": 1, "nobody-3": 1 })")) ==
+        std::vector<std::string>{R"(policy "f": no job is of 3 users whom its weights name, among them "nobody-1")"});
+  const std::string nobody = R"({ "job_id": "a", "gpus": 1, "duration_s": 100 })";
+  CHECK_THAT(told(nobody, shares(R"({ "alice": 2 })")).at(0), Contains("(no job has a \"user\")"));
+  // A generator names its users as it draws them.
+  const std::string generated = R"({ "generate": "mixed-cnn-rnn", "count": 3 })";
+  for (const std::string& warning : told(generated, shares(R"({ "user-3": 2 })")))
+    CHECK(warning.find("no job is of the user") == warning.npos);
+}

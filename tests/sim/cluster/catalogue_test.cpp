@@ -83,6 +83,14 @@ TEST_CASE("what people rent now is there: each GPU, alone and by eights, of thre
   }
   const auto instances = by_name(catalogue("instances.json", "instances"));
   for (const char* name : {"dgx-1", "dgx-a100", "nd40rs_v2"}) CHECK(instances.count(name) == 1);
+  std::set<std::string> rented;  // for money, of a date
+  for (const auto& [name, instance] : instances)
+    if (instance.at("provider") != "own" && instance.at("price_usd_per_hour").get<double>() > 0)
+      for (const json& device : instance.at("devices")) rented.insert(device.at("device").get<std::string>());
+  for (const char* gpu : {"a10g", "l4", "l40s", "a100", "a100-80gb", "h100", "h200", "mi300x", "m60"}) {
+    INFO(gpu);
+    CHECK(rented.count(gpu) == 1);
+  }
 }
 
 TEST_CASE("instances: their devices exist, their prices and bandwidths are plausible in their unit") {

@@ -254,6 +254,19 @@ TEST_CASE("groups of one pool share its nodes, as in a replay", "[alone]") {
   CHECK(layout(5, 3) == Shares{{{0, 4}, {1, 1}}, {{1, 3}}});
 }
 
+TEST_CASE("groups of one job on one node do not share its price with somebody else", "[alone]") {
+  // 10 steps of 1 s on a node at 0.001 $/s, whose four devices are two groups': 0.01 dollars, and without the job nothing.
+  const Cluster cluster = toy::cluster({{1, 4}});
+  const toy::Steps steps;
+  Choice choice = toy::choice(0, 2, 10);
+  choice.configuration.groups.push_back({.pool = 0, .workers = 2, .batch_per_worker = 10});
+  const Job job{.name = "t", .profile = &kToyProfile, .work = Work::steps, .steps = 10, .batch_size = 40};
+  const Both both = run_both({cluster, {.billing = Billing::node, .start_s = 0}, {&steps, nullptr}, job, choice});
+  CHECK(both.replayed.end_s == Approx(10));
+  CHECK(both.replayed.cost.total() == Approx(0.01));
+  CHECK(both.replayed.marginal_usd == Approx(0.01));
+}
+
 TEST_CASE("a lost part of an epoch takes as long as it trained", "[alone]") {
   // Half an epoch of 100 samples at batch 10 is 5 of 10 steps; it diverges three times: 15 s.
   const Cluster cluster = toy::cluster({{1, 1}});
@@ -315,6 +328,21 @@ TEST_CASE("what is remembered of one job is no other job's", "[alone]") {
       CHECK(found.accuracy == expected.accuracy);
       CHECK(found.epochs == expected.epochs);
     }
+}
+
+TEST_CASE("a stage pays for the whole of the least time that its node is rented for", "[alone]") {
+  // 5 s to start and 8 epochs of 1.25 s on a node at 0.001 dollars a second that is rented for 100 s at least.
+  toy::World world{.cluster = toy::cluster({{3, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2}};
+  world.costs.billing = Billing::node;
+  world.costs.minimum_node_s = 100;
+  const Policy policy{.name = "toy", .place = &world.place, .threads = &world.threads};
+  AloneRunner runner(world.cluster, world.costs, {&world.steps, &world.tenths}, policy);
+  const Job job{.name = "a", .profile = &kToyProfile, .work = Work::train, .epochs = 8};
+  const Choice one = toy::choice(0, 1, 100);
+  Standing standing;
+  REQUIRE(runner.stages().run(job, one, standing));
+  CHECK(standing.time_s == Approx(15));
+  CHECK(standing.cost_usd == Approx(0.1));
 }
 
 TEST_CASE("what changing a configuration takes, by hand", "[alone]") {

@@ -75,6 +75,26 @@ TEST_CASE("a job may pause before it has begun") {
   CHECK(world.keeper.of("t").cost.total() == Approx(0.010));
 }
 
+TEST_CASE("a job is measured for when it arrives, not again after a pause") {
+  // Measured for up to 7, then paused to the end of the 20 s from its arrival; to 25 start, two epochs to 27.5, checkpoint
+  // to 29.5, paused to 37.5, to 42.5 start, the other two epochs to 45. Every menu says that it takes 7 s to measure.
+  World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2}};
+  Asked asked;
+  asked.first = [](const Job&, double now_s) {
+    return Menu{.ranked = {until_epoch(2, choice(0, 1, 100))}, .wait_s = 7, .pause = {.wait_s = now_s < 10 ? 20.0 : 0.0}};
+  };
+  asked.again = [](std::span<const StageSeen>, double now_s) {
+    return Menu{.ranked = {choice(0, 1, 100)}, .wait_s = 7, .pause = {.wait_s = now_s < 30 ? 10.0 : 0.0}};
+  };
+  Greedy queue;
+  world.run({trains_four("t")}, queue, &asked);
+  CHECK(world.keeper.of("t").start_s == 20);
+  CHECK(world.keeper.of("t").end_s == Approx(45));
+  CHECK(world.keeper.events == std::vector<std::string>{"t submitted", "t released", "t paused", "t resumed", "t started",
+                                                        "t running", "t paused", "t resumed", "t started", "t running",
+                                                        "t finished"});
+}
+
 TEST_CASE("a pause ends when the pool that is waited for has the devices") {
   // Job a holds pool 1 until 5 + 10 = 15 s. Job t has let go at 9.5, and goes on there at 15: 20 to start, 22.5 to end.
   World world{.cluster = cluster({{1, 1}, {1, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2}};

@@ -55,6 +55,23 @@ TEST_CASE("what a job adds to the bill, by who pays for what") {
   }
 }
 
+TEST_CASE("two groups of a job on one node are one tenant of it") {
+  // 10 steps of 1 s on one node of 2 GPUs at 0.001 $/s, a worker of another batch on each: the job is alone, and without it there
+  // is no bill.
+  for (const Billing billing : {Billing::allocated, Billing::node, Billing::pool}) {
+    World world{.cluster = cluster({{1, 2}})};
+    world.costs.billing = billing;
+    Choice both = choice(0, 1, 100);
+    both.configuration.groups.push_back({.pool = 0, .workers = 1, .batch_per_worker = 50});
+    world.menus.menu.ranked = {both};
+    Greedy queue;
+    const ReplayTotals totals = world.run({stepping("a", 0, 10)}, queue);
+    CHECK(totals.pools[0].pool_usd == Approx(0.01));
+    CHECK(world.keeper.of("a").cost.total() == Approx(0.01));
+    CHECK(world.keeper.of("a").marginal_usd == Approx(0.01));
+  }
+}
+
 TEST_CASE("a rented node is paid for from its boot on") {
   // Nodes of one GPU at 0.001 $/s boot in 20 s. a waits for its node and pays for it: 30 s; b comes at 40, when the node has been
   // given back: 30 s again.

@@ -73,9 +73,11 @@ TEST_CASE("a queue that stops jobs as soon as they run: the run ends") {
     for (const JobSlot slot : view.changed)
       if (view.jobs[slot].service.state == JobState::running) answer.preempts.push_back(slot);
   });
-  CHECK_THROWS_WITH(world.run({stepping("a", 0, 10)}, queue),
-                    Catch::Matchers::Contains("no job has come, ended or got any further") &&
-                        Catch::Matchers::Contains("job \"a\" (") && Catch::Matchers::Contains("with 1 of pool \"pool0\""));
+  CHECK_THROWS_WITH(
+      world.run({stepping("a", 0, 10)}, queue),
+      Catch::Matchers::Contains("no job has come, ended or got any further: whoever is started is stopped before it "
+                                "gets any further, and 1 wait: job \"a\"") &&
+          Catch::Matchers::Contains("job \"a\" (") && Catch::Matchers::Contains("with 1 of pool \"pool0\""));
 }
 
 TEST_CASE("a queue with rounds that waits for nodes which are gone for good: its jobs have failed, as without rounds") {
@@ -132,6 +134,44 @@ TEST_CASE("long waits that end: a job that runs, starts up, or waits for nodes, 
     job.on_deadline = OnDeadline::stop;
     world.run({job}, queue);
     CHECK(world.keeper.of("a").reason == FailureReason::deadline_stop);
+  }
+}
+
+TEST_CASE("a date that the queue has named and that stands is waited for, unless it is too many decisions away") {
+  const auto waits_until = [](double date_s) {
+    return [date_s, start = greedy_from(date_s)](const QueueView& view, QueueAnswer& answer) mutable {
+      if (view.now_s < date_s) answer.acts_at_s = date_s;
+      start(view, answer);
+    };
+  };
+  SECTION("beside rounds that start nobody") {
+    World world{.cluster = cluster({{1, 1}})};
+    Rounds queue(1, waits_until(30'000));
+    world.run({rigid("a", 0, 1, 10)}, queue);
+    CHECK(world.keeper.of("a").end_s == 30'010);
+  }
+  SECTION("as its only wake-up, while nodes slow down and recover about each second") {
+    World world{.cluster = cluster({{1, 1}})};
+    world.nodes.slow = {.between_s = 1, .lasts_s = 1, .speed = 0.5};
+    struct Once final : Queue {
+      Rounds::Decide start = greedy_from(30'000);
+      void decide(const QueueView& view, QueueAnswer& answer) override {
+        start(view, answer);
+        if (view.now_s < 30'000) answer.wake_at_s = 30'000;
+      }
+    } queue;
+    world.run({rigid("a", 0, 1, 10)}, queue);
+    CHECK(world.keeper.of("a").start_s == 30'000);
+  }
+  SECTION("in 31 years") {
+    // The 20,000th round is at 19,999 s, where 10^9 - 19,999 of them are left.
+    World world{.cluster = cluster({{1, 1}})};
+    Rounds queue(1, waits_until(1e9));
+    CHECK_THROWS_WITH(
+        world.run({rigid("a", 0, 1, 10)}, queue),
+        "policy \"toy\", queue, at 19999.000000 s: since 9999.000000 s no job has come, ended or got any further: the "
+        "queue waits until 1000000000.000000 s, and 1 wait: job \"a\" for 1 of pool \"pool0\" (1 of 1 free, 0 of 1 "
+        "nodes away)");
   }
 }
 

@@ -110,6 +110,25 @@ TEST_CASE("default_slowdown holds for modelled jobs whose pair is not in the tab
   CHECK(world.keeper.of("b").end_s == 20);
 }
 
+TEST_CASE("jobs on parts of one device get slower together when the file system does not keep up") {
+  // A step of 1 s reads 6 bytes of a file system that gives 8 a second. a alone: 6 of 8. With b, which is no burden beside it,
+  // both get 4: a step takes 1.5 s. b's 20 steps from 10 to 40; a has done 10 + 20 of its 50 by then and ends at 60.
+  World world{.cluster = cluster({{1, 1}})};
+  world.cluster.devices[0].memory_bytes = 1000;
+  world.cluster.instances[0].network.bandwidth_bytes_per_s = 10;
+  world.cluster.storage_bandwidth_bytes_per_s = 8;
+  world.steps.input_bytes = 6;
+  world.menus.menu.ranked = {choice(0, 1, 25)};
+  world.sharing.default_slowdown = 1;
+  Job a = stepping("a", 0, 50), b = stepping("b", 10, 20);
+  a.gpu_fraction = b.gpu_fraction = 0.5;
+  Fifo queue;
+  world.run({a, b}, queue);
+  CHECK(world.keeper.of("b").start_s == 10);
+  CHECK(world.keeper.of("b").end_s == 40);
+  CHECK(world.keeper.of("a").end_s == 60);
+}
+
 TEST_CASE("fractions leave room, memory does not: the job waits, and one that fits goes beside") {
   // 1000 bytes, 940 of them usable. a and b need 600 each, c 300: b waits for a (10 s); c, first in a line of its own kind, goes
   // beside a at once under a discipline in which it is more urgent than b.

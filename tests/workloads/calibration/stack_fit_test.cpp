@@ -136,3 +136,25 @@ TEST_CASE("a laboratory's rows are predicted by the others' with the same stack"
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].source == "a eager") CHECK(again[i].model_s == held[i].model_s);
 }
+
+TEST_CASE("what is held back is predicted by rows of its own software", "[stacks]") {
+  // The same models on the same device, three times as slow on the second stack: as if each had a file of its own.
+  const sim::Stack quick{.name = "eager", .time_factor = 1.1, .launch_s = 2e-5, .step_overhead_s = 0.005};
+  const sim::Stack slow{.name = "compiled", .time_factor = 3.3, .launch_s = 6e-5, .step_overhead_s = 0.015};
+  const std::vector<Measurement> first = measured_on(quick, "a eager"), second = measured_on(slow, "b compiled");
+  std::vector<Measurement> both = first;
+  both.insert(both.end(), second.begin(), second.end());
+  const auto held = [](const std::vector<Measurement>& rows, HoldOut by) {
+    const std::vector<Place> places(rows.size(), {.device = tests::v100()});
+    return predict(rows, places, MeasurementModel(rows), by, kStacks);
+  };
+  for (const HoldOut by : {HoldOut::batches, HoldOut::models}) {
+    std::vector<Predicted> alone = held(first, by);
+    for (Predicted& p : held(second, by)) alone.push_back(p);
+    const std::vector<Predicted> together = held(both, by);
+    for (std::size_t i = 0; i < both.size(); ++i) {
+      INFO(i);
+      CHECK(together[i].model_s == alone[i].model_s);
+    }
+  }
+}

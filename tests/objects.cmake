@@ -1,0 +1,53 @@
+# Under the sanitizers in CI, test programs link the objects that the release build has compiled of the tests' own sources: what is
+# tried is instrumented, what tries it is not, and half of that build's compiling is saved. Without them each build compiles its own.
+set(REHEARSE_TEST_OBJECTS "" CACHE PATH "A build folder, with the same tests, whose objects of them are linked here")
+
+# rehearse_compiled_objects(OUT name): the objects of a test, none where not all of them are there.
+function(rehearse_compiled_objects out name)
+  set(list "${REHEARSE_TEST_OBJECTS}/tests/test_${name}.objects")
+  set(objects "")
+  if(REHEARSE_TEST_OBJECTS AND EXISTS "${list}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${list}")
+    file(STRINGS "${list}" objects)
+  endif()
+  foreach(object IN LISTS objects)
+    if(NOT EXISTS "${object}")
+      set(objects "")
+    endif()
+  endforeach()
+  set(${out} "${objects}" PARENT_SCOPE)
+endfunction()
+
+# Our libraries that these are built on, themselves included.
+function(rehearse_libraries_under out)
+  set(all "")
+  foreach(library IN LISTS ARGN)
+    if(NOT library MATCHES "^rehearse_")
+      continue()
+    endif()
+    get_target_property(type ${library} TYPE)
+    if(NOT type STREQUAL STATIC_LIBRARY)
+      continue()
+    endif()
+    get_target_property(links ${library} LINK_LIBRARIES)
+    rehearse_libraries_under(under ${links})
+    list(APPEND all ${library} ${under})
+  endforeach()
+  list(REMOVE_DUPLICATES all)
+  set(${out} "${all}" PARENT_SCOPE)
+endfunction()
+
+# rehearse_test_of_objects(TARGET LIBRARIES ... OBJECTS ...): our libraries come before the tests' objects, and whole: of a function
+# that both hold (an inline one, an instance of a template) the linker takes the first, the instrumented one.
+function(rehearse_test_of_objects target)
+  cmake_parse_arguments(PARSE_ARGV 1 O "" "" "LIBRARIES;OBJECTS")
+  set_source_files_properties(${O_OBJECTS} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  add_executable(${target} ${O_OBJECTS})
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  rehearse_libraries_under(ours ${O_LIBRARIES})
+  if(ours)
+    list(TRANSFORM ours REPLACE "(.+)" "$<TARGET_FILE:\\1>")
+    list(JOIN ours " " ours)
+    target_link_options(${target} PRIVATE "SHELL:-Wl,--whole-archive ${ours} -Wl,--no-whole-archive")
+  endif()
+endfunction()
