@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/number_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 
 namespace rehearse::report {

@@ -252,7 +252,7 @@ std::vector<std::string> started_programs(const std::string& scenario) {
 }
 
 std::vector<FileComparison> compare_folders(const std::string& then, const std::string& now) {
-  const std::set<std::string> before = files_below(then), after = files_in(now);
+  const std::set<std::string> before = files_below(then), after = files_below(now);
   std::set<std::string> all = before;
   all.insert(after.begin(), after.end());
   for (const char* of_machine : {"timing.json", kManifestFile}) all.erase(of_machine);

@@ -66,12 +66,12 @@ class CommandTrial:
         command.write(case)
         status = OK
         for line in command.lines:
-            if line[0] == TAMPER:
+            if line[:1] == [TAMPER]:
                 tamper(case, line)
                 continue
             self.ran += 1
             ended = program(*line, cwd=case)
-            found = finding(ended, line[0])
+            found = finding(ended, line[0] if line else "no command")
             status = status or ended.status
             if found:
                 return found, status
@@ -146,12 +146,14 @@ def spoil(draw, command):
             content = mutated_bytes(rng, content if isinstance(content, bytes) else content.encode())
         command.files[name] = content
         return
-    line = rng.choice([line for line in command.lines if line[0] != TAMPER])
+    line = rng.choice([line for line in command.lines if line[:1] != [TAMPER]])
     for _ in range(rng.choice([1, 1, 2, 4])):
         spoil_words(rng, line)
 
 
 def spoil_words(rng, line):
+    if not line:  # every word is gone already
+        return
     where = rng.randrange(1, len(line)) if len(line) > 1 else 0
     before = line[where - 1] if where else ""
     if line[where] in KEPT or before in KEPT:
