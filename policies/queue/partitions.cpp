@@ -177,8 +177,10 @@ void Partitioned::ask(Part& part, const sim::QueueView& view, sim::QueueAnswer& 
   append(answer.preempts, inner_.preempts);
   append(answer.resizes, inner_.resizes);
   append(answer.rejects, inner_.rejects);
-  if (part.wake_s <= view.now_s) part.wake_s = sim::kNever;
-  if (inner_.wake_at_s != sim::kNever) part.wake_s = inner_.wake_at_s;
+  for (double* date_s : {&part.wake_s, &part.acts_s})
+    if (*date_s <= view.now_s) *date_s = sim::kNever;
+  if (inner_.wake_at_s != sim::kNever) part.wake_s = part.acts_s = inner_.wake_at_s;
+  if (inner_.acts_at_s != sim::kNever) part.acts_s = inner_.acts_at_s;
 }
 
 void Partitioned::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
@@ -189,6 +191,7 @@ void Partitioned::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   for (Part& part : parts_) {
     ask(part, view, answer);
     answer.wake_at_s = std::min(answer.wake_at_s, part.wake_s);
+    answer.acts_at_s = std::min(answer.acts_at_s, part.acts_s);
   }
 }
 

@@ -40,7 +40,7 @@ class Partitioned final : public sim::OracleQueue, public sim::Quotas {
     sim::Cluster cluster;   // with the quota's nodes
     std::vector<int> left;  // devices by pool, of the quota
     std::vector<sim::JobSlot> queued, started, changed, ended;
-    double wake_s = sim::kNever;
+    double wake_s = sim::kNever, acts_s = sim::kNever;  // as in sim::QueueAnswer; asked again before, it may name no new ones
   };
   struct Job {
     int part = -1;

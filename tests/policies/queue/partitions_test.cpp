@@ -110,6 +110,27 @@ TEST_CASE("partitions: a job that needs a part of a GPU has it for itself, and l
   CHECK(world.keeper.of("whole").end_s == 25);
 }
 
+TEST_CASE("partitions: the date at which a discipline may start somebody is waited for beside its rounds") {
+  // Starts the job at 30,000 s, after more rounds of a second than a queue is given that names no date.
+  struct Late final : Queue {
+    std::vector<JobSlot> waiting;
+    void decide(const QueueView& view, QueueAnswer& answer) override {
+      waiting.insert(waiting.end(), view.queued.begin(), view.queued.end());
+      if (waiting.empty()) return;
+      if (view.now_s < 30'000) {
+        answer.acts_at_s = 30'000;
+        answer.wake_at_s = view.now_s + 1;
+        return;
+      }
+      for (const JobSlot slot : std::exchange(waiting, {})) answer.starts.push_back({.job = slot});
+    }
+  };
+  World world{.cluster = cluster({{1, 1}})};
+  Partitioned queue({{.name = "all", .quota = {{"pool0", 1}}}}, [] { return std::make_unique<Late>(); });
+  world.run({job_of("a", rigid("job", 0, 1, 10))}, queue);
+  CHECK(world.keeper.of("job").start_s == 30'000);
+}
+
 TEST_CASE("partitions: quotas are kept by every discipline, and every job ends") {
   rc::prop("two partitions", [](std::uint64_t seed) {
     RandomJobs made = random_jobs(seed);
