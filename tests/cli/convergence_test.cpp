@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
+#include <sstream>
 
 #include "tests/cli/program.hpp"
 
@@ -118,4 +119,39 @@ TEST_CASE("measured steps whose source names a stack: validated on it, held out 
   CHECK_THAT(run_program(folder.path(), {"validate", "m.csv", "--catalogue", "mine.json", "--rows", "c.csv"}).out,
              !Catch::Contains("without what it adds"));
   CHECK_THAT(text_of(folder.path() + "/c.csv"), Catch::Contains("resnet50/imagenet,calibrated,"));
+}
+
+TEST_CASE("the guide's commands for another device than the measured one: what is learned of a stack goes on to it") {
+  const TemporaryFolder folder;
+  const auto rows_of = [](const std::string& device, double factor) {
+    std::string rows = "model,dataset,device,batch_per_worker,step_s,source\n";
+    for (const auto& [model, step_s] : {std::pair{"resnet50", 0.09}, {"vgg16", 0.16}, {"alexnet", 0.02}, {"resnet18", 0.04}})
+      for (const auto& [batch, times] : {std::pair{16, 1.0}, {32, 1.6}, {64, 3.0}})
+        rows += fmt::format("{},imagenet,{},{},{:.4f},mylab pytorch-1\n", model, device, batch, step_s * times * factor);
+    return rows;
+  };
+  folder.write("steps.csv", rows_of("v100", 1));
+  folder.write("other.csv", rows_of("t4", 3));
+  CHECK(run_program(folder.path(), {"calibrate", "steps.csv", "-o", "calibrated.json"}).status == 0);
+  const auto predicted_s = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"validate", "other.csv", "--stack", "named", "--rows", "predicted.csv"};
+    words.insert(words.end(), more.begin(), more.end());
+    CHECK(run_program(folder.path(), words).status == 0);
+    double sum_s = 0;
+    std::istringstream lines(text_of(folder.path() + "/predicted.csv"));
+    std::string line;
+    for (std::getline(lines, line); std::getline(lines, line);) {
+      std::vector<std::string> cells;
+      for (std::istringstream in(line); std::getline(in, line, ',');) cells.push_back(line);
+      CHECK(cells[2] == "transferred");
+      sum_s += std::stod(cells[3]);
+    }
+    return sum_s;
+  };
+  // The measured V100 was slower than its data sheet says, by which the T4's steps are longer than without.
+  CHECK(predicted_s({"--catalogue", "calibrated.json"}) > 1.05 * predicted_s({}));
+  const Ended rented = run_program(folder.path(), {"rent", "resnet50", "--accuracy", "0.74", "--deadline", "12h", "--stack",
+                                                   "pytorch-1", "--catalogue", "calibrated.json"});
+  CHECK(rented.status == 0);
+  CHECK_THAT(rented.out, Catch::Contains("cheapest"));
 }
