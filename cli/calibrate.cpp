@@ -9,7 +9,7 @@
 #include "cli/convergence.hpp"
 #include "cli/measured.hpp"
 #include "cli/say.hpp"
-#include "scenarios/read/places.hpp"
+#include "scenarios/read/measured_sites.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/output_file.hpp"
@@ -67,7 +67,7 @@ void print(const workloads::PowerCalibration& c) {
 struct LinkRows {
   const scenarios::InstanceEntry* instance = nullptr;  ///< null: the catalogue has none with enough of the device
   std::vector<workloads::ScaledOut> rows;
-  workloads::Place place;
+  workloads::Site site;
 };
 
 void print_scaled(const char* name, const std::vector<workloads::ScaledOut>& rows, const std::vector<double>& predicted_s) {
@@ -84,13 +84,13 @@ void print_link_errors(const LinkRows& given, const Measured& measured, const wo
     for (const workloads::ScaledOut& one : given.rows) seconds.push_back(scaled_out_s(one, measured.model, links));
     return seconds;
   };
-  const std::vector<double> left_out_s = left_out_counts_s(given.rows, measured.model, given.place);
+  const std::vector<double> left_out_s = left_out_counts_s(given.rows, measured.model, given.site);
   if (left_out_s.empty())
     say("  held-out counts: not known: one number of workers says nothing of another\n");
   else
     print_scaled("held-out counts:", given.rows, left_out_s);
   print_scaled("fitted:", given.rows, by(fitted));
-  print_scaled("before:", given.rows, by({.place = given.place, .worker_factor = fitted.worker_factor}));
+  print_scaled("before:", given.rows, by({.site = given.site, .worker_factor = fitted.worker_factor}));
 }
 
 /// Of each curve over workers with parameter servers, once.
@@ -116,7 +116,7 @@ void use_loaders(sim::Device& device, const std::map<std::string, double>& loade
 
 /// The instance with fitted links; nothing when it is none of the catalogue.
 std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, const Measured& measured, sim::Device* fitted) {
-  const workloads::LinkCalibration links = calibrate_links(given.rows, measured.model, given.place);
+  const workloads::LinkCalibration links = calibrate_links(given.rows, measured.model, given.site);
   say("\n{}: {} of several workers\n", given.instance ? given.instance->instance.name : "no instance of the catalogue",
       sim::counted(static_cast<double>(given.rows.size()), "row"));
   print(links.parameters);
@@ -127,16 +127,16 @@ std::optional<scenarios::InstanceEntry> calibrated_links(const LinkRows& given, 
   if (!given.instance) return std::nullopt;
   scenarios::InstanceEntry entry = *given.instance;
   sim::Instance& i = entry.instance;
-  i.inside = links.place.inside;
-  i.network = links.place.network;
-  i.overlap = links.place.overlap;
-  i.server_bytes_per_s = links.place.server_bytes_per_s;
-  i.server_overlap = links.place.server_overlap;
+  i.inside = links.site.inside;
+  i.network = links.site.network;
+  i.overlap = links.site.overlap;
+  i.server_bytes_per_s = links.site.server_bytes_per_s;
+  i.server_overlap = links.site.server_overlap;
   i.source += fmt::format(". Links calibrated on {} rows", given.rows.size());
   return entry;
 }
 
-/// Of a place that may have only a part of the device.
+/// Of a site that may have only a part of the device.
 void use_fit(sim::Device& there, const sim::Device& fitted) {
   there.efficiency = fitted.efficiency;
   there.core_bandwidth_bytes_per_s = fitted.core_bandwidth_bytes_per_s;
@@ -167,22 +167,22 @@ void calibrate_threading(const std::vector<Measurement>& rows, sim::Device& cpu)
 /// Of one device.
 struct DeviceRows {
   std::vector<Measurement> rows;
-  std::vector<workloads::Place> places;
+  std::vector<workloads::Site> sites;
 };
 
 sim::Device calibrated(const std::string& name, DeviceRows given, const Measured& measured) {
-  const std::string stack = keep_one_stack(name, measured.catalogue.stacks(), given.rows, given.places);
+  const std::string stack = keep_one_stack(name, measured.catalogue.stacks(), given.rows, given.sites);
   const std::vector<Measurement>& rows = given.rows;
-  const workloads::DeviceCalibration c = calibrate_device(rows, given.places, measured.model);
+  const workloads::DeviceCalibration c = calibrate_device(rows, given.sites, measured.model);
   sim::Device device = workloads::calibrated(*measured.catalogue.find_device(name), c);
   device.stack = stack.empty() ? kMeasuredStack : stack;
   device.source += fmt::format(". Efficiency calibrated on {} rows", rows.size());
   say("\n{}: {} of one worker\n", device.name, sim::counted(static_cast<double>(rows.size()), "row"));
   print(c.time);
   if (c.power) print(*c.power);
-  const std::vector<workloads::Place>& before = given.places;
-  std::vector<workloads::Place> after = before;
-  for (workloads::Place& p : after) p.device = workloads::calibrated(p.device, c);
+  const std::vector<workloads::Site>& before = given.sites;
+  std::vector<workloads::Site> after = before;
+  for (workloads::Site& p : after) p.device = workloads::calibrated(p.device, c);
   const auto left_out = [&](workloads::HoldOut by) { return errors(rows, predict(rows, before, measured.model, by)); };
   if (folds(rows, workloads::HoldOut::batches).size() == 2)
     say("  held-out rows:   {}\n", left_out(workloads::HoldOut::batches));
@@ -200,11 +200,11 @@ sim::Device calibrated(const std::string& name, DeviceRows given, const Measured
 /// instances fitted to its rows.
 std::vector<sim::Stack> calibrated_stacks(const Measured& measured, const std::map<std::string, std::vector<double>>& overlaps) {
   const std::span<const Measurement> rows = measured.list.rows;
-  const std::vector<workloads::StackSet> sets = stack_sets(rows, measured.places, measured.catalogue.stacks());
+  const std::vector<workloads::StackSet> sets = stack_sets(rows, measured.sites, measured.catalogue.stacks());
   std::map<std::string, std::vector<sim::Stack>> fits;
   std::map<std::string, std::string> laboratories;
   for (const workloads::StackSet& set : sets) {
-    fits[set.stack].push_back(fit_stack(*measured.catalogue.find_stack(set.stack), rows, measured.places, set, measured.model));
+    fits[set.stack].push_back(fit_stack(*measured.catalogue.find_stack(set.stack), rows, measured.sites, set, measured.model));
     std::string& names = laboratories[set.stack];
     names += (names.empty() ? "" : ", ") +
              fmt::format("{} ({})", set.laboratory, sim::counted(static_cast<double>(set.rows.size()), "row"));
@@ -244,7 +244,7 @@ int calibrate_command(const CalibrateArguments& arguments) {
     if (std::binary_search(slipped.begin(), slipped.end(), i)) continue;
     if (m.workers == 1) {
       by_device[m.device].rows.push_back(m);
-      by_device[m.device].places.push_back(measured.places[i]);
+      by_device[m.device].sites.push_back(measured.sites[i]);
       continue;
     }
     const workloads::ScaledOut scaled = against_one(m, measured.list.rows);
@@ -254,7 +254,7 @@ int calibrate_command(const CalibrateArguments& arguments) {
     }
     const scenarios::InstanceEntry* instance = instance_of(m, measured.catalogue);
     LinkRows& rows = by_instance[instance ? instance->instance.name : m.device];
-    if (rows.rows.empty()) rows = {.instance = instance, .place = measured.places[i]};
+    if (rows.rows.empty()) rows = {.instance = instance, .site = measured.sites[i]};
     rows.rows.push_back(scaled);
   }
   if (unused > 0)
@@ -269,7 +269,7 @@ int calibrate_command(const CalibrateArguments& arguments) {
   for (auto& [name, rows] : by_instance) {
     const std::string& device = rows.rows.front().several->device;
     const auto fitted = std::find_if(devices.begin(), devices.end(), [&](const sim::Device& d) { return d.name == device; });
-    if (fitted != devices.end()) use_fit(rows.place.device, *fitted);
+    if (fitted != devices.end()) use_fit(rows.site.device, *fitted);
     if (auto entry = calibrated_links(rows, measured, fitted == devices.end() ? nullptr : &*fitted)) {
       const std::string stack = stack_of(*rows.rows.front().several, measured.catalogue.stacks());
       if (!stack.empty()) overlaps[stack].push_back(entry->instance.overlap);

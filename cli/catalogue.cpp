@@ -5,7 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
 #include "report/table.hpp"
-#include "scenarios/read/places.hpp"
+#include "scenarios/read/measured_sites.hpp"
 #include "scenarios/read/prices.hpp"
 #include "sim/io/output_file.hpp"
 

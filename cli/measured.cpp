@@ -8,7 +8,7 @@
 #include <map>
 
 #include "cli/say.hpp"
-#include "scenarios/read/places.hpp"
+#include "scenarios/read/measured_sites.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
@@ -88,13 +88,13 @@ Measured load_measured(const MeasuredArguments& arguments, std::optional<traces:
                                                                                          .instances = catalogue.instance_names(),
                                                                                          .own = std::move(own)});
   say("{}", to_string(list));
-  std::vector<workloads::Place> places;
-  for (const workloads::Measurement& m : list.rows) places.push_back(place_of(m, catalogue));
+  std::vector<workloads::Site> sites;
+  for (const workloads::Measurement& m : list.rows) sites.push_back(site_of(m, catalogue));
   workloads::MeasurementModel model(list.rows);
-  return {std::move(list), std::move(places), std::move(model), std::move(catalogue)};
+  return {std::move(list), std::move(sites), std::move(model), std::move(catalogue)};
 }
 
-std::vector<workloads::Place> places_on_stacks(const Measured& measured, const std::string& option) {
+std::vector<workloads::Site> sites_on_stacks(const Measured& measured, const std::string& option) {
   const std::vector<sim::Stack>& stacks = measured.catalogue.stacks();
   const bool is_none = option == scenarios::kNoStack, is_name = !is_none && option != kNamedStacks;
   if (is_name && measured.catalogue.find_stack(option) == nullptr)
@@ -102,50 +102,50 @@ std::vector<workloads::Place> places_on_stacks(const Measured& measured, const s
                            .expected = "a stack (rehearse list stacks), named or none",
                            .found = sim::shown(option),
                            .nearest = sim::nearest_name(option, measured.catalogue.stack_names())});
-  std::vector<workloads::Place> places = measured.places;
+  std::vector<workloads::Site> sites = measured.sites;
   std::map<std::string, int> used;
-  for (std::size_t i = 0; i < places.size(); ++i) {
+  for (std::size_t i = 0; i < sites.size(); ++i) {
     const workloads::Measurement& m = measured.list.rows[i];
     std::string name = stack_of(m, stacks);
     if (name.empty() && is_name) name = option;
-    const sim::Device& device = places[i].device;
+    const sim::Device& device = sites[i].device;
     const bool is_data_sheet = device.stack.empty() && device.corrections.empty() && device.kind == sim::DeviceKind::gpu;
     if (name.empty() || !is_data_sheet || m.kernel) continue;
     ++used[name];
     if (is_none) continue;
     const sim::Stack& stack = *measured.catalogue.find_stack(name);
-    places[i].device = sim::on_stack(device, stack);
-    places[i].is_on_stack = true;
+    sites[i].device = sim::on_stack(device, stack);
+    sites[i].is_on_stack = true;
     const scenarios::InstanceEntry* instance = instance_of(m, measured.catalogue);
-    if (instance == nullptr || !instance->has_overlap) places[i].overlap = stack.overlap;
+    if (instance == nullptr || !instance->has_overlap) sites[i].overlap = stack.overlap;
   }
   for (const auto& [name, rows] : used)
     say("{} {}\n", sim::counted(static_cast<double>(rows), "row"),
         is_none ? fmt::format("of {} without what it adds to a data sheet (--stack {})", name, kNamedStacks)
                 : fmt::format("on {}: transferred", name));
-  return places;
+  return sites;
 }
 
 std::string keep_one_stack(const std::string& device, std::span<const sim::Stack> stacks,
-                           std::vector<workloads::Measurement>& rows, std::vector<workloads::Place>& places) {
+                           std::vector<workloads::Measurement>& rows, std::vector<workloads::Site>& sites) {
   std::map<std::string, int> count;
   for (const workloads::Measurement& m : rows) ++count[stack_of(m, stacks)];
   const auto most = std::ranges::max_element(count, {}, [](const auto& entry) { return entry.second; });
   if (most == count.end()) return {};
   const std::string kept = most->first;
   std::vector<workloads::Measurement> own;
-  std::vector<workloads::Place> where;
+  std::vector<workloads::Site> where;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (stack_of(rows[i], stacks) != kept) continue;
     own.push_back(rows[i]);
-    where.push_back(places[i]);
+    where.push_back(sites[i]);
   }
   if (own.size() < rows.size())
     say("{}: fitted to the rows {}; {} of other software are left out\n", device,
         kept.empty() ? "whose source names no stack" : "of " + kept,
         sim::counted(static_cast<double>(rows.size() - own.size()), "row"));
   rows = std::move(own);
-  places = std::move(where);
+  sites = std::move(where);
   return kept;
 }
 
@@ -154,7 +154,7 @@ std::vector<std::size_t> slipped_units(const Measured& measured) {
   std::vector<std::size_t> slipped;
   for (std::size_t i = 0; i < measured.list.rows.size(); ++i) {
     const workloads::Measurement& m = measured.list.rows[i];
-    const double ratio = m.step_s / measured.model.step_s(m, measured.places[i]);
+    const double ratio = m.step_s / measured.model.step_s(m, measured.sites[i]);
     if (std::abs(std::log10(ratio)) < kOrders) continue;
     slipped.push_back(i);
     say(stderr, "warning: {}:{}: step_s is {:.3g} times the prediction: {}?\n", measured.list.file, m.line, ratio,
@@ -167,15 +167,15 @@ std::vector<sim::Device> calibrated_devices(const Measured& measured) {
   std::vector<sim::Device> devices;
   for (const sim::Device& device : measured.catalogue.devices()) {
     std::vector<workloads::Measurement> rows;
-    std::vector<workloads::Place> places;
+    std::vector<workloads::Site> sites;
     for (std::size_t i = 0; i < measured.list.rows.size(); ++i) {
       if (measured.list.rows[i].device != device.name || measured.list.rows[i].workers != 1) continue;
       rows.push_back(measured.list.rows[i]);
-      places.push_back(measured.places[i]);
+      sites.push_back(measured.sites[i]);
     }
     if (rows.empty()) continue;
-    const std::string stack = keep_one_stack(device.name, measured.catalogue.stacks(), rows, places);
-    devices.push_back(calibrated(device, calibrate(rows, places, measured.model)));
+    const std::string stack = keep_one_stack(device.name, measured.catalogue.stacks(), rows, sites);
+    devices.push_back(calibrated(device, calibrate(rows, sites, measured.model)));
     devices.back().stack = stack.empty() ? kMeasuredStack : stack;
   }
   return devices;

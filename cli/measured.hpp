@@ -1,4 +1,4 @@
-// What validate and calibrate share: measurements with the places that they were made at.
+// What validate and calibrate share: measurements with the sites that they were made at.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace rehearse::cli {
 
 struct Measured {
   traces::MeasurementList list;
-  std::vector<workloads::Place> places;  ///< one a row
+  std::vector<workloads::Site> sites;  ///< one a row
   workloads::MeasurementModel model;
   scenarios::Catalogue catalogue;
 };
@@ -24,14 +24,14 @@ struct Measured {
 /// sim::InputError.
 Measured load_measured(const MeasuredArguments& arguments, std::optional<traces::OwnNetwork> own = {});
 
-/// The places on the stacks that ValidateArguments::stack asks for. Tells which, and of how many rows; of "none", how many could
+/// The sites on the stacks that ValidateArguments::stack asks for. Tells which, and of how many rows; of "none", how many could
 /// be. Throws sim::InputError for an option that is no stack.
-std::vector<workloads::Place> places_on_stacks(const Measured& measured, const std::string& option);
+std::vector<workloads::Site> sites_on_stacks(const Measured& measured, const std::string& option);
 
 /// The stack of most rows' sources, which a device is fitted with; empty where none names one. Rows of others are taken out, and
 /// told.
 std::string keep_one_stack(const std::string& device, std::span<const sim::Stack> stacks,
-                           std::vector<workloads::Measurement>& rows, std::vector<workloads::Place>& places);
+                           std::vector<workloads::Measurement>& rows, std::vector<workloads::Site>& sites);
 
 /// In the place of a stack's name: the one that each row's source names.
 inline constexpr const char* kNamedStacks = "named";

@@ -261,9 +261,9 @@ void know_pools(scenarios::RentMarket& market, const RentGrounds& grounds, const
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].device != device.name || rows[i].model != model.model || rows[i].dataset != model.dataset || rows[i].kernel)
         continue;
-      workloads::Place place = grounds.measured->places[i];
-      place.device = device;
-      predicted_s[i] = grounds.measured->model.step_s(rows[i], place);
+      workloads::Site site = grounds.measured->sites[i];
+      site.device = device;
+      predicted_s[i] = grounds.measured->model.step_s(rows[i], site);
       which.push_back(i);
     }
     nearby[device.name] = nearby_errors(rows, which, predicted_s);

@@ -15,7 +15,7 @@
 #include "policies/learn/gaussian_learner.hpp"
 #include "report/table.hpp"
 #include "scenarios/read/loader_parts.hpp"
-#include "scenarios/read/places.hpp"
+#include "scenarios/read/measured_sites.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/base/text.hpp"
@@ -154,7 +154,7 @@ policies::StepSetting setting_of(const Measurement& m) {
   return {.batch_per_worker = m.batch_per_worker, .workers = m.workers, .nodes = m.nodes, .power_limit_w = m.power_limit_w};
 }
 
-/// Rows of one device, by place in the list.
+/// Rows of one device, by index in the list.
 using RowsOf = std::map<std::string, std::vector<std::size_t>>;
 
 /// What each row is predicted to take, with a device fitted to `known` of its single-worker rows; data sheet where there are
@@ -163,18 +163,18 @@ std::vector<double> predicted_with(const Measured& measured, const RowsOf& by_de
   std::vector<double> seconds(known.size());
   for (const auto& [device, rows] : by_device) {
     std::vector<Measurement> fitted;
-    std::vector<workloads::Place> places;
+    std::vector<workloads::Site> sites;
     for (const std::size_t i : rows)
       if (known[i] && measured.list.rows[i].workers == 1) {
         fitted.push_back(measured.list.rows[i]);
-        places.push_back(measured.places[i]);
+        sites.push_back(measured.sites[i]);
       }
     std::optional<workloads::Calibration> calibration;
-    if (!fitted.empty()) calibration = calibrate(fitted, places, measured.model);
+    if (!fitted.empty()) calibration = calibrate(fitted, sites, measured.model);
     for (const std::size_t i : rows) {
-      workloads::Place place = measured.places[i];
-      if (calibration) place.device = calibrated(place.device, *calibration);
-      seconds[i] = measured.model.step_s(measured.list.rows[i], place);
+      workloads::Site site = measured.sites[i];
+      if (calibration) site.device = calibrated(site.device, *calibration);
+      seconds[i] = measured.model.step_s(measured.list.rows[i], site);
     }
   }
   return seconds;

@@ -200,13 +200,13 @@ int validate_command(const ValidateArguments& arguments) {
     say("{}\n", hold_out ? fmt::format("Each device is calibrated on its rows but the {} held back, which are predicted.",
                                        arguments.hold_out == "limits" ? "power limits" : arguments.hold_out)
                          : "Devices are as the catalogue has them.");
-  const std::vector<workloads::Place> places = hold_out ? measured.places : places_on_stacks(measured, arguments.stack);
+  const std::vector<workloads::Site> sites = hold_out ? measured.sites : sites_on_stacks(measured, arguments.stack);
   const std::vector<sim::Stack>& stacks = measured.catalogue.stacks();
-  const std::vector<Predicted> predicted = predict(measured.list.rows, places, measured.model, hold_out, stacks);
+  const std::vector<Predicted> predicted = predict(measured.list.rows, sites, measured.model, hold_out, stacks);
   const auto is_predicted = [](const Predicted& p) { return std::isfinite(p.model_s); };
   if (hold_out == workloads::HoldOut::devices && std::ranges::none_of(predicted, is_predicted))
     say("\nrows of one worker are needed on two devices of a kind: nobody says anything of another\n");
-  if (hold_out == workloads::HoldOut::stacks) print_stacks(measured.list.rows, measured.places, stacks, predicted);
+  if (hold_out == workloads::HoldOut::stacks) print_stacks(measured.list.rows, measured.sites, stacks, predicted);
   for (const Table& table : tables()) print(table, measured, predicted);
   print_energy(measured.list.rows, predicted);
   print_knees(measured.list.rows, predicted);

@@ -56,9 +56,9 @@ void print_energy(std::span<const workloads::Measurement> rows, std::span<const 
   print_orders(rows, predicted);
 }
 
-void print_stacks(std::span<const workloads::Measurement> rows, std::span<const workloads::Place> places,
+void print_stacks(std::span<const workloads::Measurement> rows, std::span<const workloads::Site> sites,
                   std::span<const sim::Stack> stacks, std::span<const workloads::Predicted> predicted) {
-  const std::vector<workloads::StackSet> sets = stack_sets(rows, places, stacks);
+  const std::vector<workloads::StackSet> sets = stack_sets(rows, sites, stacks);
   if (sets.empty()) {
     say("\nno row of one GPU has a source that names a stack (rehearse list stacks)\n");
     return;

@@ -10,7 +10,7 @@ namespace rehearse::cli {
 
 void print_energy(std::span<const workloads::Measurement> rows, std::span<const workloads::Predicted> predicted);
 /// By laboratory and stack, and all of them, each laboratory's set counting the same.
-void print_stacks(std::span<const workloads::Measurement> rows, std::span<const workloads::Place> places,
+void print_stacks(std::span<const workloads::Measurement> rows, std::span<const workloads::Site> sites,
                   std::span<const sim::Stack> stacks, std::span<const workloads::Predicted> predicted);
 void print_knees(std::span<const workloads::Measurement> rows, std::span<const workloads::Predicted> predicted);
 

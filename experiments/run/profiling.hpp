@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "policies/learn/probing.hpp"
+#include "policies/learn/probe_choice.hpp"
 #include "policies/registry/registry.hpp"
 #include "scenarios/read/scenario.hpp"
 

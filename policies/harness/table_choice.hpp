@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "policies/learn/probing.hpp"
+#include "policies/learn/probe_choice.hpp"
 #include "policies/learn/run_learner.hpp"
 #include "workloads/training/past_run.hpp"
 

@@ -13,7 +13,7 @@
 #include "policies/configure/configure.hpp"
 #include "policies/learn/envelopes.hpp"
 #include "policies/learn/nn/network_state.hpp"
-#include "policies/learn/probing.hpp"
+#include "policies/learn/probe_choice.hpp"
 #include "policies/parameters.hpp"
 #include "policies/registry/place_planned.hpp"
 #include "sim/replay/decisions.hpp"

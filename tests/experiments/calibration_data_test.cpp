@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "scenarios/read/places.hpp"
+#include "scenarios/read/measured_sites.hpp"
 #include "traces/measurements/measurement_list.hpp"
 #include "workloads/calibration/energy.hpp"
 #include "workloads/calibration/validation.hpp"
@@ -29,9 +29,9 @@ std::string data(const char* file) {
 std::vector<workloads::Predicted> held_out(const std::vector<Measurement>& rows, workloads::HoldOut by) {
   scenarios::Catalogue catalogue;
   catalogue.add_own();
-  std::vector<workloads::Place> places;
-  for (const Measurement& m : rows) places.push_back(place_of(m, catalogue));
-  return predict(rows, places, workloads::MeasurementModel(rows), by);
+  std::vector<workloads::Site> sites;
+  for (const Measurement& m : rows) sites.push_back(site_of(m, catalogue));
+  return predict(rows, sites, workloads::MeasurementModel(rows), by);
 }
 
 }  // namespace

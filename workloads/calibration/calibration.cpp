@@ -119,12 +119,12 @@ void take_fitted(sim::Device& device, const sim::Device& fitted) {
 
 class DeviceFit {
  public:
-  DeviceFit(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model,
+  DeviceFit(std::span<const Measurement> measurements, std::span<const Site> sites, const MeasurementModel& model,
             const FitOptions& options)
       : measurements_(measurements),
-        places_(places.begin(), places.end()),
+        sites_(sites.begin(), sites.end()),
         model_(model),
-        sheet_(places_.front().device),
+        sheet_(sites_.front().device),
         start_(sheet_),
         assumes_overhead_(options.assumes_overhead) {
     for (const Measurement& m : measurements) {
@@ -224,7 +224,7 @@ class DeviceFit {
     return !m.kernel && m.model == c.model && m.dataset == c.dataset;
   }
 
-  /// The place of the common factor, behind the free parameters; then of each model its own factor over it, and its launches';
+  /// The index of the common factor, behind the free parameters; then of each model its own factor over it, and its launches';
   /// then what makes its batch sizes differ.
   Eigen::Index common() const { return static_cast<Eigen::Index>(free_.size()); }
   Eigen::Index first_batch() const {
@@ -263,9 +263,9 @@ class DeviceFit {
     const sim::Device device = at(theta);
     Eigen::VectorXd r(static_cast<Eigen::Index>(measurements_.size()));
     for (std::size_t i = 0; i < measurements_.size(); ++i) {
-      Place place = places_[i];
-      take_fitted(place.device, device);
-      r[static_cast<Eigen::Index>(i)] = std::log(model_.step_s(measurements_[i], place) / measurements_[i].step_s);
+      Site site = sites_[i];
+      take_fitted(site.device, device);
+      r[static_cast<Eigen::Index>(i)] = std::log(model_.step_s(measurements_[i], site) / measurements_[i].step_s);
     }
     return r;
   }
@@ -384,7 +384,7 @@ class DeviceFit {
   }
 
   std::span<const Measurement> measurements_;
-  std::vector<Place> places_;
+  std::vector<Site> sites_;
   const MeasurementModel& model_;
   const sim::Device sheet_;  // as it was given
   sim::Device start_;        // with what is assumed of it
@@ -480,13 +480,13 @@ Calibration uncalibrated(const sim::Device& device) {
   return c;
 }
 
-double prediction_sd(const Measurement& m, const Place& place, const MeasurementModel& model, const Calibration& calibration) {
+double prediction_sd(const Measurement& m, const Site& site, const MeasurementModel& model, const Calibration& calibration) {
   const auto with = [&](const sim::Device& fitted) {
-    Place there = place;
+    Site there = site;
     take_fitted(there.device, fitted);
     return std::log(model.step_s(m, there));
   };
-  const sim::Device now = calibrated(place.device, calibration);
+  const sim::Device now = calibrated(site.device, calibration);
   const double log_s = with(now);
   const auto residual = calibration.residual_sd_of.find(subject(m));
   double residual_sd = residual == calibration.residual_sd_of.end() ? calibration.residual_sd : residual->second;
@@ -537,9 +537,9 @@ double most_probable_spread(int count, double sum_of_squares, double prior) {
   return std::sqrt(p2 / 2 * (std::sqrt(n * n + 4 * sum_of_squares / p2) - n));
 }
 
-Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model,
+Calibration calibrate(std::span<const Measurement> measurements, std::span<const Site> sites, const MeasurementModel& model,
                       const FitOptions& options) {
-  sim::check(measurements.size() == places.size(), "each measurement has its place");
+  sim::check(measurements.size() == sites.size(), "each measurement has its site");
   std::set<std::string> subjects, variants;
   for (const Measurement& m : measurements) {
     sim::check(m.workers == 1, "a device is calibrated on single workers");
@@ -547,7 +547,7 @@ Calibration calibrate(std::span<const Measurement> measurements, std::span<const
     variants.insert(variant_of(m));
   }
   if (measurements.empty()) return {.warnings = {"no measurement of a single worker: nothing is fitted"}};
-  Calibration c = DeviceFit(measurements, places, model, options).run();
+  Calibration c = DeviceFit(measurements, sites, model, options).run();
   const bool kernels = measurements.front().kernel.has_value();
   if (subjects.size() == 1)
     c.warnings.push_back(

@@ -44,7 +44,7 @@ Calibration uncalibrated(const sim::Device& device);
 
 /// Standard deviation of the logarithm of a further measurement over its prediction: what the measurements leave uncertain of the
 /// device, what an unseen model's factors may be, and the residuals.
-double prediction_sd(const Measurement& measurement, const Place& place, const MeasurementModel& model,
+double prediction_sd(const Measurement& measurement, const Site& site, const MeasurementModel& model,
                      const Calibration& calibration);
 
 /// 1.645 of it hold nine of ten of these absolute values (at least one) and of a further one.
@@ -74,9 +74,9 @@ struct FitOptions {
   bool assumes_overhead = true;
 };
 
-/// Of one device, from measurements of one worker each (sim::check) and the place of each; the places' devices have the same
+/// Of one device, from measurements of one worker each (sim::check) and the site of each; the sites' devices have the same
 /// efficiency and differ at most in the part of the CPU that they own. No measurement: default efficiencies, with a warning.
-Calibration calibrate(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model,
+Calibration calibrate(std::span<const Measurement> measurements, std::span<const Site> sites, const MeasurementModel& model,
                       const FitOptions& options = {});
 
 /// Ways to hold measurements back: every other batch size of each model (kernels: every other shape of each kind), one model

@@ -14,7 +14,7 @@ namespace {
 
 struct LinkParameter {
   const char* name;
-  double& (*of)(Place&);
+  double& (*of)(Site&);
   double prior_sd;  ///< of the logarithm: what collectives make of a link is known worse than the link
   double low, high;
   bool absolute = false;  ///< `prior_sd` is of the value itself
@@ -25,15 +25,15 @@ struct LinkParameter {
   double theta_of(double value, double start) const { return absolute ? value - start : std::log(value / start); }
 };
 constexpr LinkParameter kLinkParameters[] = {
-    {"inside bandwidth_bytes_per_s", [](Place& p) -> double& { return p.inside.bandwidth_bytes_per_s; }, 1, 1e6, 1e13},
-    {"inside latency_s", [](Place& p) -> double& { return p.inside.latency_s; }, 1, 1e-8, 0.1},
-    {"network bandwidth_bytes_per_s", [](Place& p) -> double& { return p.network.bandwidth_bytes_per_s; }, 1, 1e6, 1e13},
-    {"network latency_s", [](Place& p) -> double& { return p.network.latency_s; }, 1, 1e-8, 0.1},
-    {"overlap", [](Place& p) -> double& { return p.overlap; }, 0.7, 1, 10},
-    {"server_bytes_per_s", [](Place& p) -> double& { return p.server_bytes_per_s; }, 2, 1e5, 1e13},
-    {"server_overlap", [](Place& p) -> double& { return p.server_overlap; }, 0.7, 1, 10},
+    {"inside bandwidth_bytes_per_s", [](Site& p) -> double& { return p.inside.bandwidth_bytes_per_s; }, 1, 1e6, 1e13},
+    {"inside latency_s", [](Site& p) -> double& { return p.inside.latency_s; }, 1, 1e-8, 0.1},
+    {"network bandwidth_bytes_per_s", [](Site& p) -> double& { return p.network.bandwidth_bytes_per_s; }, 1, 1e6, 1e13},
+    {"network latency_s", [](Site& p) -> double& { return p.network.latency_s; }, 1, 1e-8, 0.1},
+    {"overlap", [](Site& p) -> double& { return p.overlap; }, 0.7, 1, 10},
+    {"server_bytes_per_s", [](Site& p) -> double& { return p.server_bytes_per_s; }, 2, 1e5, 1e13},
+    {"server_overlap", [](Site& p) -> double& { return p.server_overlap; }, 0.7, 1, 10},
     // Last, as only some rows tell of it. 0: of NVLink or a switch; 1: of one bus.
-    {"inside contention", [](Place& p) -> double& { return p.inside.contention; }, 0.5, -1, 2, true},
+    {"inside contention", [](Site& p) -> double& { return p.inside.contention; }, 0.5, -1, 2, true},
 };
 constexpr Eigen::Index kOverlap = 4, kBandwidths[] = {0, 2}, kContention = std::size(kLinkParameters) - 1;
 constexpr double kSlowLink = 0.1;
@@ -63,19 +63,19 @@ void use_loaders(StepInputs& inputs, double batch, double loader_s) {
   inputs.compute.loading_s = std::min(loader_s * batch, worker_s(inputs) - inputs.compute.overhead_s);
 }
 
-void use_links(StepInputs& inputs, const Place& place) {
-  inputs.overlap = place.overlap;
-  inputs.ring.inside = place.inside;
-  inputs.ring.network = inputs.servers.network = place.network;
-  inputs.servers.apply_s = inputs.gradient_bytes / place.server_bytes_per_s;
-  inputs.servers.overlap = place.server_overlap;
+void use_links(StepInputs& inputs, const Site& site) {
+  inputs.overlap = site.overlap;
+  inputs.ring.inside = site.inside;
+  inputs.ring.network = inputs.servers.network = site.network;
+  inputs.servers.apply_s = inputs.gradient_bytes / site.server_bytes_per_s;
+  inputs.servers.overlap = site.server_overlap;
 }
 
 class LinkFit {
  public:
-  LinkFit(std::span<const ScaledOut> measured, const MeasurementModel& model, const Place& place) : place_(place) {
+  LinkFit(std::span<const ScaledOut> measured, const MeasurementModel& model, const Site& site) : site_(site) {
     for (const ScaledOut& one : measured) {
-      Row row{.inputs = model.step_inputs(*one.several, place),
+      Row row{.inputs = model.step_inputs(*one.several, site),
               .subject = subject(*one.several),
               .batch = one.several->batch_per_worker,
               .log_measured_s = std::log(one.several->step_s)};
@@ -177,7 +177,7 @@ class LinkFit {
                        .high = Eigen::VectorXd::Constant(columns, std::log(1e3)),
                        .smallest_scale = kTimeRepeatability,
                        .loss = RobustLoss::huber};
-    Place before = place_;
+    Site before = site_;
     for (Eigen::Index j = 0; j < links_; ++j) {
       const LinkParameter& p = kLinkParameters[j];
       problem.prior_sd[j] = p.prior_sd;
@@ -211,12 +211,12 @@ class LinkFit {
     for (Eigen::Index j = 0; j < links_; ++j)
       if (!determined(j)) problem.start[j] = problem.low[j] = problem.high[j] = 0;
     const FitResult fitted = fit(problem);
-    LinkCalibration result{.place = at(fitted.theta, links_), .residual_sd = fitted.scale, .notes = notes_};
-    Place before = place_;
+    LinkCalibration result{.site = at(fitted.theta, links_), .residual_sd = fitted.scale, .notes = notes_};
+    Site before = site_;
     for (Eigen::Index j = 0; j <= kContention; ++j) {
       const LinkParameter& p = kLinkParameters[j];
       result.parameters.push_back({.name = p.name,
-                                   .value = p.of(result.place),
+                                   .value = p.of(result.site),
                                    .before = p.of(before),
                                    .relative_sd = j < links_ ? found.free.sd[j] : p.prior_sd,
                                    .prior_sd = p.prior_sd,
@@ -239,29 +239,29 @@ class LinkFit {
     return result;
   }
 
-  Place at(const Eigen::VectorXd& theta, Eigen::Index links) const {
-    Place place = place_;
+  Site at(const Eigen::VectorXd& theta, Eigen::Index links) const {
+    Site site = site_;
     for (Eigen::Index j = 0; j < links; ++j) {
       const LinkParameter& p = kLinkParameters[j];
-      p.of(place) = p.at(theta[j], p.of(place));
+      p.of(site) = p.at(theta[j], p.of(site));
     }
-    return place;
+    return site;
   }
 
   Eigen::VectorXd residuals(const Eigen::VectorXd& theta, Layout in) const {
-    const Place place = at(theta, in.links);
+    const Site site = at(theta, in.links);
     Eigen::VectorXd r(static_cast<Eigen::Index>(rows_.size()));
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const Row& row = rows_[i];
       StepInputs inputs = row.setting < 0 ? row.inputs : slower(row.inputs, std::exp(theta[in.settings() + row.setting]));
       if (row.loader >= 0 && row.loader < in.loaders) use_loaders(inputs, row.batch, loader_s(theta[in.links + row.loader]));
-      use_links(inputs, place);
+      use_links(inputs, site);
       r[static_cast<Eigen::Index>(i)] = std::log(step_time(inputs).step_s) - row.log_measured_s;
     }
     return r;
   }
 
-  Place place_;
+  Site site_;
   std::vector<Row> rows_;
   std::vector<std::string> settings_, loaders_;
   Eigen::Index links_ = kContention;  // parameters that are fitted, of kLinkParameters the first
@@ -269,7 +269,7 @@ class LinkFit {
 };
 
 StepInputs inputs_of(const ScaledOut& measured, const MeasurementModel& model, const LinkCalibration& links) {
-  StepInputs inputs = model.step_inputs(*measured.several, links.place);
+  StepInputs inputs = model.step_inputs(*measured.several, links.site);
   const auto loader = links.loader_s.find(subject(*measured.several));
   if (loader != links.loader_s.end()) use_loaders(inputs, measured.several->batch_per_worker, loader->second);
   const auto factor = links.worker_factor.find(setting_of_pair(*measured.several));
@@ -291,8 +291,8 @@ bool tells_of_links(const ScaledOut& measured) {
   return std::isfinite(measured.one_s) || measured.several->sync.kind != sim::SyncKind::ring;
 }
 
-LinkCalibration calibrate_links(std::span<const ScaledOut> measured, const MeasurementModel& model, const Place& place) {
-  return LinkFit(measured, model, place).run();
+LinkCalibration calibrate_links(std::span<const ScaledOut> measured, const MeasurementModel& model, const Site& site) {
+  return LinkFit(measured, model, site).run();
 }
 
 double scaled_out_s(const ScaledOut& measured, const MeasurementModel& model, const LinkCalibration& links) {

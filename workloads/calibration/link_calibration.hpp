@@ -21,7 +21,7 @@ ScaledOut against_one(const Measurement& several, std::span<const Measurement> a
 bool tells_of_links(const ScaledOut& measured);
 
 struct LinkCalibration {
-  Place place;  ///< with the fitted links, overlaps and servers
+  Site site;  ///< with the fitted links, overlaps and servers
   /// How much longer one worker's step is than predicted, of settings of which no single worker was measured.
   std::map<std::string, double> worker_factor;
   std::map<std::string, double> loader_s;  ///< sim::ModelCorrection's, by subject(), where the measurements tell of it
@@ -30,9 +30,9 @@ struct LinkCalibration {
   std::vector<std::string> notes;  ///< what keeps its value, and why
 };
 
-/// `place` has the device and the links to start from. All are of one place. Links come out in the model's own seconds, in which
+/// `site` has the device and the links to start from. All are of one site. Links come out in the model's own seconds, in which
 /// one worker takes what the model says: those of the world only if the device is calibrated to the same measurements.
-LinkCalibration calibrate_links(std::span<const ScaledOut> measured, const MeasurementModel& model, const Place& place);
+LinkCalibration calibrate_links(std::span<const ScaledOut> measured, const MeasurementModel& model, const Site& site);
 
 /// Seconds of the step of several workers: the model's slowdown over one times what one was measured to take; without such a
 /// measurement the model's own, with the worker's fitted time.

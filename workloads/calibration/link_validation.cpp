@@ -4,7 +4,7 @@
 
 namespace rehearse::workloads {
 
-std::vector<double> left_out_counts_s(std::span<const ScaledOut> measured, const MeasurementModel& model, const Place& place) {
+std::vector<double> left_out_counts_s(std::span<const ScaledOut> measured, const MeasurementModel& model, const Site& site) {
   std::set<int> counts;
   for (const ScaledOut& one : measured) counts.insert(one.several->workers);
   if (counts.size() < 2) return {};
@@ -16,7 +16,7 @@ std::vector<double> left_out_counts_s(std::span<const ScaledOut> measured, const
     std::vector<ScaledOut> others;
     for (const ScaledOut& one : measured)
       if (!is_left_out(one)) others.push_back(one);
-    const LinkCalibration links = calibrate_links(others, model, place);
+    const LinkCalibration links = calibrate_links(others, model, site);
     for (std::size_t i = 0; i < measured.size(); ++i)
       if (is_left_out(measured[i])) seconds[i] = scaled_out_s(measured[i], model, links);
   }

@@ -143,40 +143,40 @@ const MeasurementModel::Model& MeasurementModel::model_of(const Measurement& m) 
   return found->second;
 }
 
-StepInputs MeasurementModel::step_inputs(const Measurement& m, const Place& place) const {
+StepInputs MeasurementModel::step_inputs(const Measurement& m, const Site& site) const {
   const StepModel& step = model_of(m).step;
   const double gradient_bytes = step.gradient_bytes(m.precision);
   const Conditions conditions{
       .batch = m.batch_per_worker, .precision = m.precision, .power_limit_w = m.power_limit_w, .threads = m.threads};
   return {
-      .compute = step.compute_time(place.device, corrected(conditions, place.device, m.model, m.dataset), tilings_.get()),
-      .input_s = step.input_s(m.batch_per_worker, place.storage_bytes_per_s),
+      .compute = step.compute_time(site.device, corrected(conditions, site.device, m.model, m.dataset), tilings_.get()),
+      .input_s = step.input_s(m.batch_per_worker, site.storage_bytes_per_s),
       .gradient_bytes = gradient_bytes,
       .exchange = m.sync.kind == sim::SyncKind::ring           ? Exchange::ring
                   : m.sync.kind == sim::SyncKind::servers_sync ? Exchange::parameter_servers_synchronous
                                                                : Exchange::parameter_servers_asynchronous,
-      .ring = {.nodes = m.nodes, .workers_per_node = m.workers_per_node, .inside = place.inside, .network = place.network},
+      .ring = {.nodes = m.nodes, .workers_per_node = m.workers_per_node, .inside = site.inside, .network = site.network},
       .servers = {.servers = std::max(1, m.sync.servers),
-                  .network = place.network,
-                  .apply_s = gradient_bytes / place.server_bytes_per_s,
-                  .overlap = place.server_overlap},
-      .overlap = place.overlap,
+                  .network = site.network,
+                  .apply_s = gradient_bytes / site.server_bytes_per_s,
+                  .overlap = site.server_overlap},
+      .overlap = site.overlap,
       .straggling = straggling(m.nodes * m.workers_per_node),
   };
 }
 
-double MeasurementModel::step_s(const Measurement& m, const Place& place) const {
-  if (!m.kernel) return step_time(step_inputs(m, place)).step_s;
+double MeasurementModel::step_s(const Measurement& m, const Site& site) const {
+  if (!m.kernel) return step_time(step_inputs(m, site)).step_s;
   double sum_s = 0;
   for (const OpWork& work : kernel_work(*m.kernel))
-    sum_s += op_duration_s(work, place.device, {.precision = m.precision, .power_limit_w = m.power_limit_w, .threads = m.threads},
+    sum_s += op_duration_s(work, site.device, {.precision = m.precision, .power_limit_w = m.power_limit_w, .threads = m.threads},
                            tilings_.get());
   return sum_s;
 }
 
-double MeasurementModel::power_w(const Measurement& m, const Place& place) const {
-  const StepInputs inputs = step_inputs(m, place);
-  return mean_power_w(inputs.compute.dynamic_energy_j, step_time(inputs).step_s, place.device);
+double MeasurementModel::power_w(const Measurement& m, const Site& site) const {
+  const StepInputs inputs = step_inputs(m, site);
+  return mean_power_w(inputs.compute.dynamic_energy_j, step_time(inputs).step_s, site.device);
 }
 
 double MeasurementModel::flops(const Measurement& m) const {

@@ -91,7 +91,7 @@ std::string subject(const Measurement& measurement);
 std::vector<OpWork> kernel_work(const Kernel& kernel);
 
 /// Where a measurement was made.
-struct Place {
+struct Site {
   sim::Device device;
   sim::Link inside, network;
   double overlap = 4;  ///< this and the next two as sim::Instance has them
@@ -109,11 +109,11 @@ class MeasurementModel {
   explicit MeasurementModel(std::span<const Measurement> measurements);
 
   /// Seconds of the measurement's step. The measurement is one of the constructor's, or has a model of theirs.
-  double step_s(const Measurement& measurement, const Place& place) const;
+  double step_s(const Measurement& measurement, const Site& site) const;
   /// Watts of one worker's device, the mean over a training step; not of a kernel.
-  double power_w(const Measurement& measurement, const Place& place) const;
+  double power_w(const Measurement& measurement, const Site& site) const;
   /// What step_s() combines, of a training step.
-  StepInputs step_inputs(const Measurement& measurement, const Place& place) const;
+  StepInputs step_inputs(const Measurement& measurement, const Site& site) const;
   /// FLOPs of a worker's step (2 a multiply-add, in matrix products alone), for baselines and features.
   double flops(const Measurement& measurement) const;
   /// Bytes of its memory traffic, and the number of its operations.

@@ -45,12 +45,12 @@ sim::PowerLaw start_of(const sim::Device& device) {
 
 class PowerFit {
  public:
-  PowerFit(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model)
+  PowerFit(std::span<const Measurement> measurements, std::span<const Site> sites, const MeasurementModel& model)
       : measurements_(measurements),
-        places_(places),
+        sites_(sites),
         model_(model),
-        start_(start_of(places.front().device)),
-        corrections_(places.front().device.corrections) {}
+        start_(start_of(sites.front().device)),
+        corrections_(sites.front().device.corrections) {}
 
   PowerCalibration run() const {
     const auto laws = static_cast<Eigen::Index>(std::size(kPowerParameters));
@@ -90,7 +90,7 @@ class PowerFit {
 
   /// theta: logarithms of the law's parameters over their start, then of each model's three.
   sim::Device at(const Eigen::VectorXd& theta) const {
-    sim::Device device = places_.front().device;
+    sim::Device device = sites_.front().device;
     sim::PowerLaw law = start_;
     Eigen::Index j = 0;
     for (const PowerParameter& p : kPowerParameters)
@@ -111,17 +111,17 @@ class PowerFit {
     std::vector<double> r;
     for (std::size_t i = 0; i < measurements_.size(); ++i) {
       const Measurement& m = measurements_[i];
-      Place place = places_[i];
-      place.device.power = device.power;
-      place.device.corrections = device.corrections;
-      r.push_back(std::log(model_.step_s(m, place) / m.step_s));
-      if (std::isfinite(m.power_w)) r.push_back(std::log(model_.power_w(m, place) / m.power_w));
+      Site site = sites_[i];
+      site.device.power = device.power;
+      site.device.corrections = device.corrections;
+      r.push_back(std::log(model_.step_s(m, site) / m.step_s));
+      if (std::isfinite(m.power_w)) r.push_back(std::log(model_.power_w(m, site) / m.power_w));
     }
     return Eigen::Map<const Eigen::VectorXd>(r.data(), static_cast<Eigen::Index>(r.size()));
   }
 
   std::span<const Measurement> measurements_;
-  std::span<const Place> places_;
+  std::span<const Site> sites_;
   const MeasurementModel& model_;
   sim::PowerLaw start_;
   std::vector<sim::ModelCorrection> corrections_;
@@ -151,10 +151,10 @@ std::vector<std::size_t> least_limited(std::span<const Measurement> measurements
   return result;
 }
 
-PowerCalibration calibrate_power(std::span<const Measurement> measurements, std::span<const Place> places,
+PowerCalibration calibrate_power(std::span<const Measurement> measurements, std::span<const Site> sites,
                                  const MeasurementModel& model) {
   sim::check(std::any_of(measurements.begin(), measurements.end(), has_power), "power is fitted to measured power");
-  return PowerFit(measurements, places, model).run();
+  return PowerFit(measurements, sites, model).run();
 }
 
 sim::Device calibrated(sim::Device device, const PowerCalibration& calibration) {
@@ -163,23 +163,23 @@ sim::Device calibrated(sim::Device device, const PowerCalibration& calibration) 
   return device;
 }
 
-DeviceCalibration calibrate_device(std::span<const Measurement> measurements, std::span<const Place> places,
+DeviceCalibration calibrate_device(std::span<const Measurement> measurements, std::span<const Site> sites,
                                    const MeasurementModel& model, FitOptions options) {
   if (std::none_of(measurements.begin(), measurements.end(), has_power))
-    return {.time = calibrate(measurements, places, model, options)};
+    return {.time = calibrate(measurements, sites, model, options)};
   std::vector<Measurement> fastest;
-  std::vector<Place> there;
+  std::vector<Site> there;
   for (const std::size_t i : least_limited(measurements)) {
     fastest.push_back(measurements[i]);
     fastest.back().power_limit_w = 0;
-    there.push_back(places[i]);
+    there.push_back(sites[i]);
   }
   // Limits hold back the least limited rows too, large batches more than small ones: that is the power law's to explain.
   const bool has_limits = fastest.size() < measurements.size();
   options.by_batch = options.by_batch && !has_limits;
   DeviceCalibration result{.time = calibrate(fastest, there, model, options)};
-  std::vector<Place> timed(places.begin(), places.end());
-  for (Place& place : timed) place.device = calibrated(place.device, result.time);
+  std::vector<Site> timed(sites.begin(), sites.end());
+  for (Site& site : timed) site.device = calibrated(site.device, result.time);
   result.power = calibrate_power(measurements, timed, model);
   return result;
 }

@@ -23,7 +23,7 @@ bool same_setting(const Measurement& a, const Measurement& b);
 std::vector<std::size_t> least_limited(std::span<const Measurement> measurements);
 
 /// Of one device whose efficiency is calibrated; as calibrate(). Some measurement has_power() (sim::check).
-PowerCalibration calibrate_power(std::span<const Measurement> measurements, std::span<const Place> places,
+PowerCalibration calibrate_power(std::span<const Measurement> measurements, std::span<const Site> sites,
                                  const MeasurementModel& model);
 
 /// The device with what was fitted.
@@ -34,7 +34,7 @@ struct DeviceCalibration {
   Calibration time;
   std::optional<PowerCalibration> power;
 };
-DeviceCalibration calibrate_device(std::span<const Measurement> measurements, std::span<const Place> places,
+DeviceCalibration calibrate_device(std::span<const Measurement> measurements, std::span<const Site> sites,
                                    const MeasurementModel& model, FitOptions options = {});
 sim::Device calibrated(sim::Device device, const DeviceCalibration& calibration);
 

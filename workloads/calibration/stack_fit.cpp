@@ -37,13 +37,13 @@ std::string_view first_word(std::string_view text) { return text.substr(0, text.
 
 class StackFit {
  public:
-  StackFit(const sim::Stack& start, std::span<const Measurement> measurements, std::span<const Place> places, const StackSet& set,
+  StackFit(const sim::Stack& start, std::span<const Measurement> measurements, std::span<const Site> sites, const StackSet& set,
            const MeasurementModel& model)
       : start_(start), model_(model) {
     for (const std::size_t i : set.rows) {
       const Measurement& m = measurements[i];
       rows_.push_back(&m);
-      places_.push_back(&places[i]);
+      sites_.push_back(&sites[i]);
       device_of_.push_back(index_in(devices_, m.device));
       pair_of_.push_back(index_in(pairs_, m.device + " " + subject(m)));
     }
@@ -88,12 +88,12 @@ class StackFit {
     const sim::Stack stack = at(theta);
     Eigen::VectorXd r(static_cast<Eigen::Index>(rows_.size()));
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      Place place = *places_[i];
-      place.device = sim::on_stack(place.device, stack);
-      place.device.efficiency.model_factor *=
+      Site site = *sites_[i];
+      site.device = sim::on_stack(site.device, stack);
+      site.device.efficiency.model_factor *=
           std::exp(theta[kParameters + static_cast<Eigen::Index>(device_of_[i])] +
                    theta[kParameters + static_cast<Eigen::Index>(devices_.size() + pair_of_[i])]);
-      r[static_cast<Eigen::Index>(i)] = std::log(model_.step_s(*rows_[i], place) / rows_[i]->step_s);
+      r[static_cast<Eigen::Index>(i)] = std::log(model_.step_s(*rows_[i], site) / rows_[i]->step_s);
     }
     return r;
   }
@@ -101,7 +101,7 @@ class StackFit {
   const sim::Stack& start_;
   const MeasurementModel& model_;
   std::vector<const Measurement*> rows_;
-  std::vector<const Place*> places_;
+  std::vector<const Site*> sites_;
   std::vector<std::string> devices_, pairs_;
   std::vector<std::size_t> device_of_, pair_of_;
 };
@@ -120,12 +120,12 @@ std::string stack_of(const Measurement& m, std::span<const sim::Stack> stacks) {
 
 std::string laboratory_of(const Measurement& m) { return std::string(first_word(m.source)); }
 
-std::vector<StackSet> stack_sets(std::span<const Measurement> measurements, std::span<const Place> places,
+std::vector<StackSet> stack_sets(std::span<const Measurement> measurements, std::span<const Site> sites,
                                  std::span<const sim::Stack> stacks) {
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> by_set;
   for (std::size_t i = 0; i < measurements.size(); ++i) {
     const Measurement& m = measurements[i];
-    const sim::Device& device = places[i].device;
+    const sim::Device& device = sites[i].device;
     const std::string stack = stack_of(m, stacks);
     const bool is_data_sheet = device.stack.empty() && device.corrections.empty();
     if (!stack.empty() && m.workers == 1 && !m.kernel && device.kind == sim::DeviceKind::gpu && is_data_sheet)
@@ -141,10 +141,10 @@ std::vector<StackSet> stack_sets(std::span<const Measurement> measurements, std:
   return sets;
 }
 
-sim::Stack fit_stack(const sim::Stack& start, std::span<const Measurement> measurements, std::span<const Place> places,
+sim::Stack fit_stack(const sim::Stack& start, std::span<const Measurement> measurements, std::span<const Site> sites,
                      const StackSet& set, const MeasurementModel& model) {
   sim::check(!set.rows.empty(), "a stack is fitted to rows");
-  return StackFit(start, measurements, places, set, model).run();
+  return StackFit(start, measurements, sites, set, model).run();
 }
 
 sim::Stack mean_stack(std::span<const sim::Stack> fits) {

@@ -25,12 +25,12 @@ std::string stack_of(const Measurement& measurement, std::span<const sim::Stack>
 std::string laboratory_of(const Measurement& measurement);
 
 /// By stack, then laboratory. Measurements without a stack are in none.
-std::vector<StackSet> stack_sets(std::span<const Measurement> measurements, std::span<const Place> places,
+std::vector<StackSet> stack_sets(std::span<const Measurement> measurements, std::span<const Site> sites,
                                  std::span<const sim::Stack> stacks);
 
-/// `place` one a measurement, with devices as data sheets have them. Name, overlap, precision and source are those of `start`,
+/// `site` one a measurement, with devices as data sheets have them. Name, overlap, precision and source are those of `start`,
 /// whose other figures the fit does not see: priors are around a data sheet's.
-sim::Stack fit_stack(const sim::Stack& start, std::span<const Measurement> measurements, std::span<const Place> places,
+sim::Stack fit_stack(const sim::Stack& start, std::span<const Measurement> measurements, std::span<const Site> sites,
                      const StackSet& set, const MeasurementModel& model);
 
 /// What another laboratory is expected to have, from fits of several, which count the same. Half of the prior's variance is the

@@ -20,14 +20,14 @@ using Indices = std::vector<std::size_t>;
 
 class Comparison {
  public:
-  Comparison(std::span<const Measurement> measurements, std::span<const Place> places, const MeasurementModel& model)
-      : measurements_(measurements), places_(places), model_(model), result_(measurements.size()) {}
+  Comparison(std::span<const Measurement> measurements, std::span<const Site> sites, const MeasurementModel& model)
+      : measurements_(measurements), sites_(sites), model_(model), result_(measurements.size()) {}
 
   std::vector<Predicted> run(std::optional<HoldOut> hold_out, std::span<const sim::Stack> stacks) {
     for (std::size_t i = 0; i < measurements_.size() && !hold_out; ++i) {
-      say(i, places_[i]);
-      result_[i].ground = ground_of(places_[i]);
-      result_[i].log_sd = prediction_sd(at(i), places_[i], model_, uncalibrated(places_[i].device));
+      say(i, sites_[i]);
+      result_[i].ground = ground_of(sites_[i]);
+      result_[i].log_sd = prediction_sd(at(i), sites_[i], model_, uncalibrated(sites_[i].device));
     }
     if (hold_out == HoldOut::stacks) {
       hold_out_stacks(stacks);
@@ -61,23 +61,23 @@ class Comparison {
     return by_device;
   }
 
-  static Ground ground_of(const Place& place) {
-    if (!place.device.corrections.empty() || !place.device.stack.empty()) return Ground::calibrated;
-    return place.is_on_stack ? Ground::transferred : Ground::uncalibrated;
+  static Ground ground_of(const Site& site) {
+    if (!site.device.corrections.empty() || !site.device.stack.empty()) return Ground::calibrated;
+    return site.is_on_stack ? Ground::transferred : Ground::uncalibrated;
   }
 
-  void say(std::size_t i, const Place& place) {
-    result_[i].model_s = model_.step_s(at(i), place);
-    if (!at(i).kernel) result_[i].power_w = model_.power_w(at(i), place);
+  void say(std::size_t i, const Site& site) {
+    result_[i].model_s = model_.step_s(at(i), site);
+    if (!at(i).kernel) result_[i].power_w = model_.power_w(at(i), site);
   }
 
   /// Brings the prediction to the level of its setting's other power limits: only what a limit does is then predicted.
-  void as_in_its_setting(std::size_t i, const Indices& training, const Place& place) {
+  void as_in_its_setting(std::size_t i, const Indices& training, const Site& site) {
     std::vector<double> seconds, watts;
     for (const std::size_t j : training) {
       if (!same_setting(at(i), at(j))) continue;
-      seconds.push_back(at(j).step_s / model_.step_s(at(j), place));
-      if (std::isfinite(at(j).power_w)) watts.push_back(at(j).power_w / model_.power_w(at(j), place));
+      seconds.push_back(at(j).step_s / model_.step_s(at(j), site));
+      if (std::isfinite(at(j).power_w)) watts.push_back(at(j).power_w / model_.power_w(at(j), site));
     }
     if (!seconds.empty()) result_[i].model_s *= quantile(seconds, 0.5);
     if (!watts.empty()) result_[i].power_w *= quantile(watts, 0.5);
@@ -89,10 +89,10 @@ class Comparison {
     const auto groups = single_workers();
     for (const auto& [device, rows] : groups) {
       std::vector<Measurement> own;
-      std::vector<Place> where;
+      std::vector<Site> where;
       for (const std::size_t i : rows) {
         own.push_back(at(i));
-        where.push_back(places_[i]);
+        where.push_back(sites_[i]);
       }
       // What is only assumed of one device is no finding to carry to another.
       const FitOptions as_seen{.assumes_overhead = false};
@@ -109,21 +109,21 @@ class Comparison {
       if (others.empty()) continue;
       const std::map<std::string, double> sds = transfer_sds(others, groups);
       for (const std::size_t i : rows) {
-        const Place place = on_transferred(i, others);
-        say(i, place);
+        const Site site = on_transferred(i, others);
+        say(i, site);
         result_[i].ground = Ground::transferred;
         const auto sd = sds.find(subject(at(i)));
-        result_[i].log_sd = sd == sds.end() ? prediction_sd(at(i), place, model_, uncalibrated(place.device)) : sd->second;
+        result_[i].log_sd = sd == sds.end() ? prediction_sd(at(i), site, model_, uncalibrated(site.device)) : sd->second;
       }
     }
   }
 
-  Place on_transferred(std::size_t i, const std::map<std::string, FittedDevice>& from) const {
+  Site on_transferred(std::size_t i, const std::map<std::string, FittedDevice>& from) const {
     std::vector<FittedDevice> devices;
     for (const auto& [name, one] : from) devices.push_back(one);
-    Place place = places_[i];
-    place.device = transferred(place.device, devices);
-    return place;
+    Site site = sites_[i];
+    site.device = transferred(site.device, devices);
+    return site;
   }
 
   /// Of one more device, by subject: each of these devices is predicted by the others of them, and counts the same.
@@ -151,11 +151,11 @@ class Comparison {
 
   /// Each laboratory's rows with a stack, by the mean of the others' fits of it.
   void hold_out_stacks(std::span<const sim::Stack> stacks) {
-    const std::vector<StackSet> sets = stack_sets(measurements_, places_, stacks);
+    const std::vector<StackSet> sets = stack_sets(measurements_, sites_, stacks);
     std::vector<sim::Stack> fits;
     for (const StackSet& set : sets) {
       const auto named = std::ranges::find(stacks, set.stack, &sim::Stack::name);
-      fits.push_back(fit_stack(*named, measurements_, places_, set, model_));
+      fits.push_back(fit_stack(*named, measurements_, sites_, set, model_));
     }
     for (std::size_t s = 0; s < sets.size(); ++s) {
       std::vector<sim::Stack> others;
@@ -164,10 +164,10 @@ class Comparison {
       for (const std::size_t i : sets[s].rows) {
         result_[i].ground = others.empty() ? Ground::untestable : Ground::transferred;
         if (others.empty()) continue;
-        Place place = places_[i];
-        place.device = sim::on_stack(place.device, mean_stack(others));
-        say(i, place);
-        result_[i].log_sd = prediction_sd(at(i), place, model_, uncalibrated(place.device));
+        Site site = sites_[i];
+        site.device = sim::on_stack(site.device, mean_stack(others));
+        say(i, site);
+        result_[i].log_sd = prediction_sd(at(i), site, model_, uncalibrated(site.device));
       }
     }
   }
@@ -180,20 +180,20 @@ class Comparison {
     for (std::size_t k = 0; k < rows.size(); ++k)
       if (!back.contains(k)) training.push_back(rows[k]);
     std::vector<Measurement> known;
-    std::vector<Place> where;
+    std::vector<Site> where;
     for (const std::size_t i : training) {
       known.push_back(at(i));
-      where.push_back(places_[i]);
+      where.push_back(sites_[i]);
     }
     const bool fitted = calibrated && !known.empty();
     const DeviceCalibration calibration = fitted ? calibrate_device(known, where, model_) : DeviceCalibration{};
     for (const std::size_t k : held) {
-      Place place = places_[rows[k]];
-      if (fitted) result_[rows[k]].log_sd = prediction_sd(at(rows[k]), place, model_, calibration.time);
-      if (fitted) place.device = workloads::calibrated(place.device, calibration);
-      if (calibrated) say(rows[k], place);
+      Site site = sites_[rows[k]];
+      if (fitted) result_[rows[k]].log_sd = prediction_sd(at(rows[k]), site, model_, calibration.time);
+      if (fitted) site.device = workloads::calibrated(site.device, calibration);
+      if (calibrated) say(rows[k], site);
       if (fitted) result_[rows[k]].ground = Ground::calibrated;
-      if (fitted && hold_out == HoldOut::limits) as_in_its_setting(rows[k], training, place);
+      if (fitted && hold_out == HoldOut::limits) as_in_its_setting(rows[k], training, site);
       baselines(rows[k], training);
     }
     if (!calibrated &&
@@ -253,7 +253,7 @@ class Comparison {
       const ScaledOut pair = against_one(i);
       result_[i].perfect_linear_s = pair.one_s;
       if (!tells_of_links(pair)) continue;
-      if (!calibrated) result_[i].scaled_s = scaled_out_s(pair, model_, {.place = places_[i]});
+      if (!calibrated) result_[i].scaled_s = scaled_out_s(pair, model_, {.site = sites_[i]});
       groups[at(i).device + " " + at(i).instance + " " + at(i).source]
             [fmt::format("{:04} {:04} {:04}", at(i).nodes, at(i).workers, at(i).workers_per_node)]
                 .push_back(i);
@@ -276,7 +276,7 @@ class Comparison {
           training.push_back(against_one(i));
     }
     if (held.empty() || training.empty()) return;
-    const LinkCalibration links = calibrate_links(training, model_, places_[held.front()]);
+    const LinkCalibration links = calibrate_links(training, model_, sites_[held.front()]);
     for (const std::size_t i : held) {
       result_[i].scaled_s = scaled_out_s(against_one(i), model_, links);
       if (at(i).sync.kind != sim::SyncKind::ring) result_[i].knee_workers = knee_workers(against_one(i), model_, links);
@@ -284,7 +284,7 @@ class Comparison {
   }
 
   std::span<const Measurement> measurements_;
-  std::span<const Place> places_;
+  std::span<const Site> sites_;
   const MeasurementModel& model_;
   std::vector<Predicted> result_;
 };
@@ -296,10 +296,10 @@ std::string_view name_of(Ground ground) {
   return kNames[static_cast<std::size_t>(ground)];
 }
 
-std::vector<Predicted> predict(std::span<const Measurement> measurements, std::span<const Place> places,
+std::vector<Predicted> predict(std::span<const Measurement> measurements, std::span<const Site> sites,
                                const MeasurementModel& model, std::optional<HoldOut> hold_out,
                                std::span<const sim::Stack> stacks) {
-  return Comparison(measurements, places, model).run(hold_out, stacks);
+  return Comparison(measurements, sites, model).run(hold_out, stacks);
 }
 
 namespace {
@@ -312,17 +312,17 @@ struct Point {
 };
 using Curve = std::map<int, Point>;  // by workers
 
-/// The place among the tested counts that is nearest, in ratio.
+/// The index among the tested counts that is nearest, in ratio.
 int nearest(const Curve& curve, double workers) {
-  int place = 0, best = 0;
+  int at = 0, best = 0;
   double least = INFINITY;
   for (const auto& [count, point] : curve) {
     const double distance = std::abs(std::log(workers / count));
     if (distance < least) {
       least = distance;
-      best = place;
+      best = at;
     }
-    ++place;
+    ++at;
   }
   return best;
 }

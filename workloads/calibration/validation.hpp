@@ -37,12 +37,12 @@ struct Predicted {
   double straight_line_s = kNotMeasured;  ///< in the batch, of the same model and threads: needs two other batch sizes
 };
 
-/// One a measurement. `places` has one a measurement, on the stack that is meant for it unless stacks are held out: then they are
+/// One a measurement. `sites` has one a measurement, on the stack that is meant for it unless stacks are held out: then they are
 /// as data sheets have them, and what one laboratory measured with one of `stacks` is predicted by the fits of the others' rows
 /// with it (stack_sets(), fit_stack(), mean_stack()), its multi-worker rows not at all. With another hold-out, each device is
 /// calibrated on its single-worker measurements outside of a fold, to predict those inside, but for devices those of each of
 /// `stacks` on their own; measurements of several workers then have no model_s.
-std::vector<Predicted> predict(std::span<const Measurement> measurements, std::span<const Place> places,
+std::vector<Predicted> predict(std::span<const Measurement> measurements, std::span<const Site> sites,
                                const MeasurementModel& model, std::optional<HoldOut> hold_out,
                                std::span<const sim::Stack> stacks = {});
 

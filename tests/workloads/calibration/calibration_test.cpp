@@ -47,8 +47,8 @@ std::vector<Measurement> made_up(const sim::Device& truth, std::initializer_list
 
 /// On a V100 as it is believed to be.
 Calibration fit_v100(const std::vector<Measurement>& rows) {
-  const std::vector<Place> places(rows.size(), {.device = tests::v100()});
-  return calibrate(rows, places, MeasurementModel(rows));
+  const std::vector<Site> sites(rows.size(), {.device = tests::v100()});
+  return calibrate(rows, sites, MeasurementModel(rows));
 }
 
 std::vector<Compared> compare(const std::vector<Measurement>& rows, const sim::Device& device) {
@@ -79,7 +79,7 @@ TEST_CASE("parameters of different rows are differentiated together, to the same
   CHECK(together.scale == one_by_one.scale);
 }
 
-TEST_CASE("errors, by hand", "[fidelity]") {
+TEST_CASE("errors, by hand", "[calibration]") {
   // |p/m - 1|: 0.1, 0.5, 0, 1. In order 0, 0.1, 0.5, 1: median 0.3; the 0.9 quantile is at 2.7: 0.5 + 0.7 x 0.5 = 0.85.
   // Bias: (1.1 x 0.5 x 1 x 2)^(1/4) - 1 = 1.1^(1/4) - 1.
   const Compared pairs[] = {{1.1, 1}, {1, 2}, {3, 3}, {4, 2}};
@@ -91,7 +91,7 @@ TEST_CASE("errors, by hand", "[fidelity]") {
   CHECK(std::isnan(summarise({}).median));
 }
 
-TEST_CASE("a robust fit with a prior, by hand", "[fidelity]") {
+TEST_CASE("a robust fit with a prior, by hand", "[calibration]") {
   // One parameter, five residuals theta - 0.5 of scale 0.05 and one of theta - 9. With Cauchy's loss the wild one pulls by
   // r/s^2 / (1 + (r/(2.385 s))^2), r = 8.5: 3400 / 5082 = 0.669; the five pull 5/0.0025 = 2000 a unit, the prior of sd 1 by 1 a
   // unit: theta is (2000 x 0.5 + 0.669) / 2001 = 0.50008. Least squares would give 1.92.
@@ -114,7 +114,7 @@ TEST_CASE("a robust fit with a prior, by hand", "[fidelity]") {
   CHECK(fit(problem).theta[0] == Approx(0.2));
 }
 
-TEST_CASE("a device that made the measurements is found again", "[fidelity]") {
+TEST_CASE("a device that made the measurements is found again", "[calibration]") {
   sim::Device truth = tests::v100();
   truth.efficiency.conv = 0.4;
   truth.efficiency.launch_s = 4e-5;
@@ -136,7 +136,7 @@ TEST_CASE("a device that made the measurements is found again", "[fidelity]") {
   CHECK(c.warnings.empty());
 }
 
-TEST_CASE("kernels tell a device's efficiencies", "[fidelity]") {
+TEST_CASE("kernels tell a device's efficiencies", "[calibration]") {
   sim::Device truth = tests::v100();
   truth.efficiency.conv = 0.4;
   truth.efficiency.launch_s = 4e-5;
@@ -162,7 +162,7 @@ TEST_CASE("kernels tell a device's efficiencies", "[fidelity]") {
   CHECK(c.efficiency.repeat_s == Approx(1e-4).epsilon(0.05));
 }
 
-TEST_CASE("what measurements cannot tell keeps its default, and is said", "[fidelity]") {
+TEST_CASE("what measurements cannot tell keeps its default, and is said", "[calibration]") {
   const auto convolutions = made_up(tests::v100(), {{"resnet50", "imagenet"}});
   const Calibration c = fit_v100(convolutions);
   const auto parameter = [&](std::string_view name) {
@@ -194,7 +194,7 @@ constexpr std::pair<const char*, const char*> kSixNetworks[] = {{"resnet50", "im
 
 }  // namespace
 
-TEST_CASE("an overhead of every step is found, and is not taken for launches", "[fidelity]") {
+TEST_CASE("an overhead of every step is found, and is not taken for launches", "[calibration]") {
   // 40 ms that no operation explains. Launches alone would have to take hundreds of microseconds.
   sim::Device truth = tests::v100();
   truth.efficiency.step_overhead_s = 0.04;
@@ -211,7 +211,7 @@ TEST_CASE("an overhead of every step is found, and is not taken for launches", "
   CHECK(none.efficiency.step_overhead_s < 1e-3);
 }
 
-TEST_CASE("an overhead that is not told from launches is assumed where the rows are more probable with it", "[fidelity]") {
+TEST_CASE("an overhead that is not told from launches is assumed where the rows are more probable with it", "[calibration]") {
   // The lower quartile of a log-normal prior around 10 ms: 10 exp(-0.6745 x 1.4) = 10 exp(-0.9443) = 3.89 ms.
   CHECK(assumed_overhead_s() == Approx(3.89e-3).epsilon(1e-3));
   const auto at_one_batch = [](const sim::Device& truth) {
@@ -229,13 +229,13 @@ TEST_CASE("an overhead that is not told from launches is assumed where the rows 
   CHECK(parameter(assumed, "step_overhead_s").before == 0);  // the data sheet's, which is not kept
   CHECK(std::ranges::any_of(assumed.notes, [](const std::string& n) { return n.find("3.9 ms are assumed") != n.npos; }));
   // What was seen alone has none.
-  const std::vector<Place> places(rows.size(), {.device = tests::v100()});
-  CHECK(calibrate(rows, places, MeasurementModel(rows), {.assumes_overhead = false}).efficiency.step_overhead_s == 0);
+  const std::vector<Site> sites(rows.size(), {.device = tests::v100()});
+  CHECK(calibrate(rows, sites, MeasurementModel(rows), {.assumes_overhead = false}).efficiency.step_overhead_s == 0);
   // Nor has a device that is as fast as its data sheet.
   CHECK(fit_v100(at_one_batch(tests::v100())).efficiency.step_overhead_s == 0);
 }
 
-TEST_CASE("the spread between models, by hand", "[fidelity]") {
+TEST_CASE("the spread between models, by hand", "[calibration]") {
   // Four deviations of squares that add up to 1, prior 1: t^4 + 4 t^2 - 1 = 0, t^2 = sqrt(5) - 2.
   CHECK(most_probable_spread(4, 1, 1) == Approx(std::sqrt(std::sqrt(5.0) - 2)));
   // A wide prior leaves the mean square: 0.5.
@@ -243,7 +243,7 @@ TEST_CASE("the spread between models, by hand", "[fidelity]") {
   CHECK(most_probable_spread(4, 0, 1) == 0);
 }
 
-TEST_CASE("an unseen model inherits what the measured ones have in common", "[fidelity]") {
+TEST_CASE("an unseen model inherits what the measured ones have in common", "[calibration]") {
   // Software that takes 1.6 times as long for every network.
   sim::Device slow = tests::v100();
   slow.efficiency.model_factor = 1.6;
@@ -273,7 +273,7 @@ TEST_CASE("an unseen model inherits what the measured ones have in common", "[fi
   CHECK(prediction_sd(unseen[2], {.device = tests::v100()}, model, uncalibrated(tests::v100())) > of_unseen);
 }
 
-TEST_CASE("between measured batch sizes a model's factor is a mean, beyond them it fades, by hand", "[fidelity]") {
+TEST_CASE("between measured batch sizes a model's factor is a mean, beyond them it fades, by hand", "[calibration]") {
   // 1.2 at 16 and 0.9 at 64. At 32 each is a third of three doublings away: sinh(1/3)/sinh(2/3) = 0.47345 of both logarithms,
   // 0.47345 (0.18232 - 0.10536) = 0.036437. A doubling beyond keeps exp(-1/3) = 0.71653 of the logarithm.
   const sim::ModelCorrection known{.model = "m", .batches = {{16, 1.2}, {64, 0.9}}};
@@ -291,7 +291,7 @@ TEST_CASE("between measured batch sizes a model's factor is a mean, beyond them 
   CHECK(batch_sd(known, 8) == Approx(0.15 * 0.69756).epsilon(1e-4));
 }
 
-TEST_CASE("what batch sizes make of one model is learned, and stays that model's", "[fidelity]") {
+TEST_CASE("what batch sizes make of one model is learned, and stays that model's", "[calibration]") {
   // ResNet-50's time a sample rises with the batch, as nothing does that is modelled: padding, or a cache that overflows.
   auto rows = made_up(tests::v100(), {kSixNetworks[0], kSixNetworks[1]});
   for (Measurement& m : rows)
@@ -315,7 +315,7 @@ TEST_CASE("what batch sizes make of one model is learned, and stays that model's
           1.645 * prediction_sd(m, {.device = tests::v100()}, model, c));
 }
 
-TEST_CASE("what grows with the batch goes on growing beyond what was measured", "[fidelity]") {
+TEST_CASE("what grows with the batch goes on growing beyond what was measured", "[calibration]") {
   // Of 8 to 64 a sample takes 2^0.15 times as long with every doubling; 128 was not measured.
   auto rows = made_up(tests::v100(), {kSixNetworks[0], kSixNetworks[1]});
   for (Measurement& m : rows)
@@ -329,7 +329,7 @@ TEST_CASE("what grows with the batch goes on growing beyond what was measured", 
   CHECK(summarise(compare(held, fitted)).p90 < 0.1);  // 0.13 where nothing grows
 }
 
-TEST_CASE("nine of ten, by hand", "[fidelity]") {
+TEST_CASE("nine of ten, by hand", "[calibration]") {
   // The 18th of 19, as ceil(0.9 x 20) = 18; of nine the largest.
   std::vector<double> nineteen;
   for (int i = 19; i >= 1; --i) nineteen.push_back(0.01 * i);
@@ -337,7 +337,7 @@ TEST_CASE("nine of ten, by hand", "[fidelity]") {
   CHECK(tail_sd({0.3, 0.1, 0.2}) == Approx(0.3 / 1.645));
 }
 
-TEST_CASE("each kind of kernel has an interval that holds nine of ten of shapes held out", "[fidelity]") {
+TEST_CASE("each kind of kernel has an interval that holds nine of ten of shapes held out", "[calibration]") {
   // Products are met; convolutions are off by up to 60 % either way, evenly: more than the median says of all.
   std::vector<Measurement> rows;
   for (int m = 1; m <= 8; ++m)
@@ -359,8 +359,8 @@ TEST_CASE("each kind of kernel has an interval that holds nine of ten of shapes 
     m.step_s = model.step_s(m, {.device = tests::v100()});
     if (subject(m) != "gemm") m.step_s *= std::exp(0.6 * (2 * std::fmod(0.618034 * ++drawn, 1) - 1));
   }
-  const std::vector<Place> places(rows.size(), {.device = tests::v100()});
-  const auto predicted = predict(rows, places, model, HoldOut::batches);
+  const std::vector<Site> sites(rows.size(), {.device = tests::v100()});
+  const auto predicted = predict(rows, sites, model, HoldOut::batches);
   std::map<std::string, std::pair<int, int>> inside;  // of how many
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto& [within, of] = inside[subject(rows[i])];
@@ -373,7 +373,7 @@ TEST_CASE("each kind of kernel has an interval that holds nine of ten of shapes 
   CHECK(c.residual_sd_of.at("conv forward") > 4 * c.residual_sd_of.at("gemm"));
 }
 
-TEST_CASE("a stack without the fast forms of convolutions is found", "[fidelity]") {
+TEST_CASE("a stack without the fast forms of convolutions is found", "[calibration]") {
   sim::Device plain = tests::v100();
   plain.efficiency.fast_forms = 0;
   const auto rows = made_up(plain, {kSixNetworks[0], kSixNetworks[1], kSixNetworks[2], kSixNetworks[3], kSixNetworks[4]});
@@ -383,7 +383,7 @@ TEST_CASE("a stack without the fast forms of convolutions is found", "[fidelity]
   CHECK(fit_v100(made_up(tests::v100(), {kSixNetworks[0], kSixNetworks[1], kSixNetworks[2]})).efficiency.fast_forms > 0.8);
 }
 
-TEST_CASE("what belongs to models and software goes from one device to another", "[fidelity]") {
+TEST_CASE("what belongs to models and software goes from one device to another", "[calibration]") {
   // By hand: of launches two thirds of two devices' mean change are the software's: twice and four times as long as believed are
   // (2 x 4)^(1/3) = 2 times there. Overheads of 10 and 30 ms are 20; a model's factors 1.2 and 1.8 are sqrt(2.16).
   FittedDevice a{.before = tests::p100(), .calibration = {.efficiency = tests::p100().efficiency}}, b = a;
@@ -415,13 +415,13 @@ TEST_CASE("what belongs to models and software goes from one device to another",
   for (Measurement& m : rows) m.device = "p100";
   const auto there = made_up(slow_v100, networks);
   rows.insert(rows.end(), there.begin(), there.end());
-  std::vector<Place> places(there.size(), {.device = tests::p100()});
-  places.resize(rows.size(), {.device = tests::v100()});
+  std::vector<Site> sites(there.size(), {.device = tests::p100()});
+  sites.resize(rows.size(), {.device = tests::v100()});
   std::vector<Compared> before, after;
   const MeasurementModel model(rows);
-  const auto predicted = predict(rows, places, model, HoldOut::devices);
+  const auto predicted = predict(rows, sites, model, HoldOut::devices);
   for (std::size_t i = there.size(); i < rows.size(); ++i) {
-    before.push_back({model.step_s(rows[i], places[i]), rows[i].step_s});
+    before.push_back({model.step_s(rows[i], sites[i]), rows[i].step_s});
     after.push_back({predicted[i].model_s, rows[i].step_s});
   }
   // From one device nobody knows how far another is from it: as wide as for a device that nobody measured.
@@ -430,20 +430,20 @@ TEST_CASE("what belongs to models and software goes from one device to another",
   CHECK(summarise(after).median < 0.06);
 }
 
-TEST_CASE("a worker that talks to parameter servers is fitted with the links of its place", "[fidelity]") {
+TEST_CASE("a worker that talks to parameter servers is fitted with the links of its site", "[calibration]") {
   std::vector<Measurement> rows = made_up(tests::v100(), {{"resnet50", "imagenet"}});
-  const Place place{.device = tests::v100(), .inside = {1e10, 1e-5}, .network = {1e9, 5e-5}};
+  const Site site{.device = tests::v100(), .inside = {1e10, 1e-5}, .network = {1e9, 5e-5}};
   for (Measurement& m : rows) m.sync = {sim::SyncKind::servers_sync, 1};
   const MeasurementModel model(rows);
-  for (Measurement& m : rows) m.step_s = model.step_s(m, place);
-  const std::vector<Place> places(rows.size(), place);
+  for (Measurement& m : rows) m.step_s = model.step_s(m, site);
+  const std::vector<Site> sites(rows.size(), site);
   // Made by the device as it is: nothing needs to move.
-  CHECK(calibrate(rows, places, model).efficiency.conv == Approx(tests::kGpuEfficiency.conv).epsilon(0.01));
+  CHECK(calibrate(rows, sites, model).efficiency.conv == Approx(tests::kGpuEfficiency.conv).epsilon(0.01));
   for (const HoldOut by : {HoldOut::batches, HoldOut::models})
-    for (const Predicted& p : predict(rows, places, model, by)) CHECK(std::isfinite(p.model_s));
+    for (const Predicted& p : predict(rows, sites, model, by)) CHECK(std::isfinite(p.model_s));
 }
 
-TEST_CASE("rows of several thread counts find what a CPU's core draws from memory", "[fidelity]") {
+TEST_CASE("rows of several thread counts find what a CPU's core draws from memory", "[calibration]") {
   sim::Device truth = tests::knl();
   truth.core_bandwidth_bytes_per_s = 6e9;
   truth.efficiency.gemm = 0.5;
@@ -456,8 +456,8 @@ TEST_CASE("rows of several thread counts find what a CPU's core draws from memor
   }
   const MeasurementModel model(rows);
   for (Measurement& m : rows) m.step_s = model.step_s(m, {.device = truth});
-  const std::vector<Place> places(rows.size(), {.device = tests::knl()});
-  const Calibration c = calibrate(rows, places, model);
+  const std::vector<Site> sites(rows.size(), {.device = tests::knl()});
+  const Calibration c = calibrate(rows, sites, model);
   CHECK(c.core_bandwidth_bytes_per_s == Approx(6e9).epsilon(0.1));
   CHECK(calibrated(tests::knl(), c).core_bandwidth_bytes_per_s == c.core_bandwidth_bytes_per_s);
   CHECK(c.efficiency.gemm == Approx(0.5).epsilon(0.1));
@@ -466,14 +466,14 @@ TEST_CASE("rows of several thread counts find what a CPU's core draws from memor
   // All cores together draw what memory gives: a core's share cannot be told, and stays. 68 x 12 GB/s is more than 450 x 0.84.
   std::vector<Measurement> all_cores;
   std::copy_if(rows.begin(), rows.end(), std::back_inserter(all_cores), [](const Measurement& m) { return m.threads == 68; });
-  const Calibration blind = calibrate(all_cores, std::vector<Place>(all_cores.size(), {.device = tests::knl()}), model);
+  const Calibration blind = calibrate(all_cores, std::vector<Site>(all_cores.size(), {.device = tests::knl()}), model);
   CHECK_FALSE(blind.parameters.back().determined);
   CHECK(blind.core_bandwidth_bytes_per_s == 12e9);
   // Different sizes are different shapes to hold back: two folds, of four shapes a kind each alternate.
   CHECK(folds(rows, HoldOut::batches).size() == 2);
 }
 
-TEST_CASE("folds hold everything back once", "[fidelity]") {
+TEST_CASE("folds hold everything back once", "[calibration]") {
   std::vector<Measurement> rows;
   for (const double batch : {64, 8, 16, 32}) rows.push_back(step("resnet50", "imagenet", batch));
   rows.push_back(step("vgg16", "imagenet", 8));
@@ -488,7 +488,7 @@ TEST_CASE("folds hold everything back once", "[fidelity]") {
   CHECK(by_model[1] == std::vector<std::size_t>{4});
 }
 
-TEST_CASE("baselines, by hand", "[fidelity]") {
+TEST_CASE("baselines, by hand", "[calibration]") {
   // Steps of 0.1 + 0.01 batch: a straight line through the other batches is exact. Twice the model's seconds with two workers.
   std::vector<Measurement> rows;
   for (const double batch : {10, 20, 40}) {
@@ -499,11 +499,11 @@ TEST_CASE("baselines, by hand", "[fidelity]") {
   rows[3].workers = rows[3].workers_per_node = 2;
   rows[3].step_s = 0.36;
   const MeasurementModel model(rows);
-  const std::vector<Place> places(rows.size(), {.device = tests::v100(), .inside = {1e10, 1e-5}, .network = {1e9, 5e-5}});
-  const auto predicted = predict(rows, places, model, std::nullopt);
+  const std::vector<Site> sites(rows.size(), {.device = tests::v100(), .inside = {1e10, 1e-5}, .network = {1e9, 5e-5}});
+  const auto predicted = predict(rows, sites, model, std::nullopt);
   for (int i = 0; i < 3; ++i) CHECK(predicted[i].straight_line_s == Approx(rows[i].step_s));
   CHECK(predicted[3].perfect_linear_s == 0.1 + 0.01 * 20);
-  const double slowdown = model.step_s(rows[3], places[3]) / model.step_s(rows[1], places[1]);
+  const double slowdown = model.step_s(rows[3], sites[3]) / model.step_s(rows[1], sites[1]);
   CHECK(slowdown > 1);
   CHECK(predicted[3].scaled_s == Approx(0.3 * slowdown));
 
@@ -514,12 +514,12 @@ TEST_CASE("baselines, by hand", "[fidelity]") {
     rows.back().threads = 2;
     rows.back().step_s = 0.08 + 0.006 * rows[i].batch_per_worker;
   }
-  const std::vector<Place> cpus(rows.size(), {.device = tests::knl(), .inside = {1e10, 1e-5}, .network = {1e9, 5e-5}});
+  const std::vector<Site> cpus(rows.size(), {.device = tests::knl(), .inside = {1e10, 1e-5}, .network = {1e9, 5e-5}});
   const auto by_threads = predict(rows, cpus, MeasurementModel(rows), std::nullopt);
   for (const std::size_t i : {0, 1, 2, 4, 5, 6}) CHECK(by_threads[i].straight_line_s == Approx(rows[i].step_s));
 }
 
-TEST_CASE("kernels are the layers' own operations", "[fidelity]") {
+TEST_CASE("kernels are the layers' own operations", "[calibration]") {
   // 1760 x 16 x 1760: 2 m n k FLOPs, 4 (m k + k n + m n) bytes.
   const auto gemm = kernel_work(GemmKernel{1760, 16, 1760});
   REQUIRE(gemm.size() == 1);

@@ -60,7 +60,7 @@ ConvergencePoint target(double batch, double metric, double epoch, Reading readi
 
 }  // namespace
 
-TEST_CASE("a fit recovers the noise scale and the curve of complete measurements", "[convergence fidelity]") {
+TEST_CASE("a fit recovers the noise scale and the curve of complete measurements", "[convergence calibration]") {
   rc::prop("at batches in between", [] {
     ConvergenceParameters c = truth();
     const double growth = real(1, 40), exponent = real(0.05, 0.7);
@@ -78,7 +78,7 @@ TEST_CASE("a fit recovers the noise scale and the curve of complete measurements
   });
 }
 
-TEST_CASE("curves alone tell a held-back batch too", "[convergence fidelity]") {
+TEST_CASE("curves alone tell a held-back batch too", "[convergence calibration]") {
   const PairErrors errors = hold_out_batches(made_up(truth(), false));
   REQUIRE(errors.batches.size() == 5);
   CHECK(!errors.batches[0].inner);
@@ -89,7 +89,7 @@ TEST_CASE("curves alone tell a held-back batch too", "[convergence fidelity]") {
   CHECK(errors.batches[2].steps.empty());
 }
 
-TEST_CASE("what is held back is not looked at", "[convergence fidelity]") {
+TEST_CASE("what is held back is not looked at", "[convergence calibration]") {
   // One batch's metrics 0.1 lower: what is predicted of it stays, so that its bias is 0.1 higher.
   MeasuredPair pair = made_up(truth(), true);
   const PairErrors before = hold_out_batches(pair);
@@ -101,7 +101,7 @@ TEST_CASE("what is held back is not looked at", "[convergence fidelity]") {
   CHECK(after.batches[1].metric_bias != before.batches[1].metric_bias);
 }
 
-TEST_CASE("a fixed rate's U is recovered from epochs to targets, and so is never", "[convergence fidelity]") {
+TEST_CASE("a fixed rate's U is recovered from epochs to targets, and so is never", "[convergence calibration]") {
   ConvergenceParameters c = truth();
   c.dataset = "cifar100";
   c.training_samples = 50000;
@@ -136,7 +136,7 @@ TEST_CASE("a fixed rate's U is recovered from epochs to targets, and so is never
   }
 }
 
-TEST_CASE("a fit says what it cannot see", "[convergence fidelity]") {
+TEST_CASE("a fit says what it cannot see", "[convergence calibration]") {
   std::vector<ConvergencePoint> points;
   add_run(points, truth(), 100, false);
   const FittedConvergence fitted = fit_convergence(pairs_of(points).front(), 100);

@@ -17,7 +17,7 @@ ConvergencePoint target(double batch, double metric, double epoch, Reading readi
 
 }  // namespace
 
-TEST_CASE("what runs say of a target is taken together", "[convergence fidelity]") {
+TEST_CASE("what runs say of a target is taken together", "[convergence calibration]") {
   // Two of three runs reach 0.6, after 10 and 14 epochs; one of two reaches 0.7, none 0.8.
   const ConvergencePoint points[] = {target(32, 0.6, 10),
                                      target(32, 0.6, 14),
@@ -41,7 +41,7 @@ TEST_CASE("what runs say of a target is taken together", "[convergence fidelity]
   CHECK(only_batch(pairs[0], 32).batches() == std::vector<double>{32});
 }
 
-TEST_CASE("an unknown dataset's size is the median of examples over epochs", "[convergence fidelity]") {
+TEST_CASE("an unknown dataset's size is the median of examples over epochs", "[convergence calibration]") {
   std::vector<ConvergencePoint> points;
   for (const double examples : {990, 2000, 3030})
     points.push_back({.model = "m",
@@ -54,7 +54,7 @@ TEST_CASE("an unknown dataset's size is the median of examples over epochs", "[c
   CHECK(pairs_of(points)[0].training_samples == 1000);
 }
 
-TEST_CASE("noise scales are clipped by a running median, by hand", "[convergence fidelity]") {
+TEST_CASE("noise scales are clipped by a running median, by hand", "[convergence calibration]") {
   ConvergenceRun run{.batch = 400};
   for (const double phi : {100.0, 1e9, 300.0, HUGE_VAL, 200.0, kNotMeasured}) run.points.push_back({.noise_scale = phi});
   const auto clipped = clipped_noise_scales(run);
@@ -69,7 +69,7 @@ TEST_CASE("noise scales are clipped by a running median, by hand", "[convergence
   CHECK(clipped_noise_scales(run).back() == Approx(200));
 }
 
-TEST_CASE("AdaScale's steps from measured noise scales, by hand", "[convergence fidelity]") {
+TEST_CASE("AdaScale's steps from measured noise scales, by hand", "[convergence calibration]") {
   // Batch 400 against 100 at a noise scale of 1000: a step is worth 22/7, so that the 100 steps of an epoch's progress take
   // 100 x 7/22 = 31.82. Measured are 35 of them after the fifth epoch, 30 before it, which do not count: 31.82 / 35 = 0.9091.
   ConvergenceRun run{.batch = 400};
@@ -88,7 +88,7 @@ TEST_CASE("AdaScale's steps from measured noise scales, by hand", "[convergence 
   CHECK(check_steps(run, 100, kSamples).epochs == 0);
 }
 
-TEST_CASE("the first reading at a target, by hand", "[convergence fidelity]") {
+TEST_CASE("the first reading at a target, by hand", "[convergence calibration]") {
   // One evaluation's deviation is 0.002: of 0.5 none reaches 0.6, of 0.6 every second, of 0.7 all. Mean 1/2 x 2 + 1/2 x 3.
   const FirstPassage passage = first_passage({0.5, 0.6, 0.7}, 10, 0.6, 1e9);
   CHECK(passage.mean_epochs == Approx(2.5));
@@ -104,7 +104,7 @@ TEST_CASE("the first reading at a target, by hand", "[convergence fidelity]") {
 }
 
 TEST_CASE("the reference batch is the smallest, or where rates are given the largest that is about the best",
-          "[convergence fidelity]") {
+          "[convergence calibration]") {
   std::vector<ConvergencePoint> points{target(8, 0.6, 40),  target(16, 0.6, 19),  target(32, 0.6, 16),
                                        target(64, 0.6, 18), target(64, 0.65, 90), target(128, 0.6, 21)};
   CHECK(reference_batch_of(pairs_of(points)[0]) == 8);

@@ -30,12 +30,12 @@ Measurement alone(Measurement m) {
   return m;
 }
 
-const Place kStart{.device = tests::v100(), .inside = {1e10, 1e-5}, .network = {1.25e9, 5e-5}};
+const Site kStart{.device = tests::v100(), .inside = {1e10, 1e-5}, .network = {1.25e9, 5e-5}};
 
 }  // namespace
 
 TEST_CASE("links that made the slowdown are found again", "[links]") {
-  const Place truth{.device = tests::v100(), .inside = {2e9, 1e-5}, .network = {4e8, 5e-5}, .overlap = 2};
+  const Site truth{.device = tests::v100(), .inside = {2e9, 1e-5}, .network = {4e8, 5e-5}, .overlap = 2};
   std::vector<Measurement> rows;
   for (const char* model : {"resnet50", "vgg16"})
     for (const int nodes : {1, 2, 4})
@@ -49,9 +49,9 @@ TEST_CASE("links that made the slowdown are found again", "[links]") {
     pairs.push_back({&m, model.step_s(alone(m), truth)});
   }
   const LinkCalibration c = calibrate_links(pairs, model, kStart);
-  CHECK(c.place.inside.bandwidth_bytes_per_s == Approx(2e9).epsilon(0.1));
-  CHECK(c.place.network.bandwidth_bytes_per_s == Approx(4e8).epsilon(0.1));
-  CHECK(c.place.overlap == Approx(2).epsilon(0.1));
+  CHECK(c.site.inside.bandwidth_bytes_per_s == Approx(2e9).epsilon(0.1));
+  CHECK(c.site.network.bandwidth_bytes_per_s == Approx(4e8).epsilon(0.1));
+  CHECK(c.site.overlap == Approx(2).epsilon(0.1));
   CHECK(c.worker_factor.empty());
   for (const ScaledOut& pair : pairs) CHECK(scaled_out_s(pair, model, c) == Approx(pair.several->step_s).epsilon(0.02));
 }
@@ -65,7 +65,7 @@ struct SharedNode {
 };
 
 SharedNode fit_shared(double contention, std::initializer_list<int> counts, double noise = 0) {
-  Place truth = kStart;
+  Site truth = kStart;
   truth.inside = {2e9, 1e-5, contention};
   truth.overlap = 2;
   SharedNode node;
@@ -100,8 +100,8 @@ TEST_CASE("how much the workers of a node share is found again", "[links]") {
   for (const double truth : {1.0, 0.5}) {
     const SharedNode node = fit_shared(truth, {2, 4, 8}, 0.01);
     CHECK(contention_of(node).determined);
-    CHECK(node.fitted.place.inside.contention == Approx(truth).margin(0.1));
-    CHECK(node.fitted.place.inside.bandwidth_bytes_per_s == Approx(2e9).epsilon(0.15));
+    CHECK(node.fitted.site.inside.contention == Approx(truth).margin(0.1));
+    CHECK(node.fitted.site.inside.bandwidth_bytes_per_s == Approx(2e9).epsilon(0.15));
     CHECK(notes_of(node, "contention") == 0);
   }
 }
@@ -110,7 +110,7 @@ TEST_CASE("contention that rows do not tell keeps its value, and that is said", 
   const SharedNode one_count = fit_shared(1, {8}), none = fit_shared(0, {2, 4, 8}, 0.01);
   for (const SharedNode* node : {&one_count, &none}) {
     CHECK_FALSE(contention_of(*node).determined);
-    CHECK(node->fitted.place.inside.contention == 0);
+    CHECK(node->fitted.site.inside.contention == 0);
     CHECK(notes_of(*node, "contention") == 1);
     CHECK(notes_of(*node, "loaders") == 1);
     CHECK(node->fitted.loader_s.empty());
@@ -118,7 +118,7 @@ TEST_CASE("contention that rows do not tell keeps its value, and that is said", 
 }
 
 TEST_CASE("links are asked for numbers of workers that they were not fitted to", "[links]") {
-  Place truth = kStart;
+  Site truth = kStart;
   truth.inside = {2e9, 1e-5};
   truth.overlap = 2;
   std::vector<Measurement> rows;
@@ -146,14 +146,14 @@ TEST_CASE("links are asked for numbers of workers that they were not fitted to",
 TEST_CASE("loaders that share a node's CPUs are found of the models that they hold back", "[links]") {
   // 2 ms of all CPUs a sample: 8 x 64 x 2 ms = 1.02 s for the steps of eight workers, where one computes in half a second or
   // less.
-  Place truth = kStart;
+  Site truth = kStart;
   truth.overlap = 2;
   std::vector<Measurement> rows;
   for (const char* model : {"resnet50", "vgg16"})
     for (const int workers : {2, 4, 8})
       for (const double batch : {16, 64}) rows.push_back(step(model, batch, 1, workers));
   const MeasurementModel model(rows);
-  Place loading = truth;
+  Site loading = truth;
   loading.device.corrections = {{.model = "resnet50", .dataset = "imagenet", .loader_s = 2e-3}};
   std::vector<ScaledOut> pairs;
   for (Measurement& m : rows) {
@@ -169,14 +169,14 @@ TEST_CASE("loaders that share a node's CPUs are found of the models that they ho
 }
 
 TEST_CASE("of curves over workers, the server, the bend and the worker's own time are found without a single worker", "[links]") {
-  Place truth = kStart;
+  Site truth = kStart;
   truth.server_bytes_per_s = 2e9;  // 0.05 s of 102 MB to apply, 0.16 s to move
   truth.server_overlap = 3;
   std::vector<Measurement> rows;
   for (const int workers : {2, 4, 6, 8, 12, 16}) rows.push_back(step("resnet50", 64, workers, 1));
   for (Measurement& m : rows) m.sync = {sim::SyncKind::servers_async, 1};
   const MeasurementModel model(rows);
-  Place slow = truth;  // the workers take longer than the device is believed to
+  Site slow = truth;  // the workers take longer than the device is believed to
   slow.device.corrections = {{.model = "resnet50", .dataset = "imagenet", .time_factor = 10}};
   std::vector<ScaledOut> curve;
   for (Measurement& m : rows) {
@@ -187,7 +187,7 @@ TEST_CASE("of curves over workers, the server, the bend and the worker's own tim
   const LinkCalibration c = calibrate_links(curve, model, kStart);
   REQUIRE(c.worker_factor.size() == 1);
   CHECK(c.worker_factor.begin()->second == Approx(10).epsilon(0.1));
-  CHECK(c.place.server_overlap == Approx(3).epsilon(0.15));
+  CHECK(c.site.server_overlap == Approx(3).epsilon(0.15));
   for (const ScaledOut& one : curve) CHECK(scaled_out_s(one, model, c) == Approx(one.several->step_s).epsilon(0.02));
   const StepInputs inputs = model.step_inputs(rows[0], slow);
   const double knee = inputs.compute.total_s() / push_s(inputs.gradient_bytes, inputs.servers);

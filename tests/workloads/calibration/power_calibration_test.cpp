@@ -57,11 +57,11 @@ TEST_CASE("a power law that made the measurements is found again", "[energy]") {
   sim::Device truth = start();
   truth.power = kTruth;
   const std::vector<Measurement> rows = made_up(truth);
-  const std::vector<Place> places(rows.size(), {.device = start()});
+  const std::vector<Site> sites(rows.size(), {.device = start()});
   const MeasurementModel model(rows);
-  const DeviceCalibration c = calibrate_device(rows, places, model);
+  const DeviceCalibration c = calibrate_device(rows, sites, model);
   REQUIRE(c.power);
-  const Place fitted{.device = calibrated(start(), c)};
+  const Site fitted{.device = calibrated(start(), c)};
   std::vector<Compared> watts, seconds;
   for (const Measurement& m : rows) {
     watts.push_back({model.power_w(m, fitted), m.power_w});
@@ -90,8 +90,8 @@ TEST_CASE("without power there is nothing to fit, and efficiency comes from the 
     m.power_limit_w = 0;
     m.power_w = kNotMeasured;
   }
-  const std::vector<Place> places(rows.size(), {.device = start()});
-  CHECK_FALSE(calibrate_device(rows, places, MeasurementModel(rows)).power);
+  const std::vector<Site> sites(rows.size(), {.device = start()});
+  CHECK_FALSE(calibrate_device(rows, sites, MeasurementModel(rows)).power);
 }
 
 TEST_CASE("rank correlation, by hand and against the formula without ties", "[energy]") {

@@ -85,9 +85,9 @@ TEST_CASE("sets are of one laboratory and stack, of single workers on GPUs that 
                                 on_gpu("resnet50", "imagenet", 8, "a"), on_gpu("resnet50", "imagenet", 16, "a eager"),
                                 on_gpu("resnet50", "imagenet", 32, "a eager")};
   rows[3].workers = 2;
-  std::vector<Place> places(rows.size(), {.device = tests::v100()});
-  places[4].device.stack = "measured";
-  const std::vector<StackSet> sets = stack_sets(rows, places, kStacks);
+  std::vector<Site> sites(rows.size(), {.device = tests::v100()});
+  sites[4].device.stack = "measured";
+  const std::vector<StackSet> sets = stack_sets(rows, sites, kStacks);
   REQUIRE(sets.size() == 2);
   CHECK(sets[0].laboratory == "a");
   CHECK(sets[0].rows == std::vector<std::size_t>{1});
@@ -97,10 +97,10 @@ TEST_CASE("sets are of one laboratory and stack, of single workers on GPUs that 
 TEST_CASE("what a stack adds is found again in rows without noise", "[stacks]") {
   const sim::Stack truth{.name = "eager", .time_factor = 1.3, .launch_s = 6e-5, .step_overhead_s = 0.015};
   const std::vector<Measurement> rows = measured_on(truth, "lab eager");
-  const std::vector<Place> places(rows.size(), {.device = tests::v100()});
-  const std::vector<StackSet> sets = stack_sets(rows, places, kStacks);
+  const std::vector<Site> sites(rows.size(), {.device = tests::v100()});
+  const std::vector<StackSet> sets = stack_sets(rows, sites, kStacks);
   REQUIRE(sets.size() == 1);
-  const sim::Stack fitted = fit_stack(kStacks[0], rows, places, sets[0], MeasurementModel(rows));
+  const sim::Stack fitted = fit_stack(kStacks[0], rows, sites, sets[0], MeasurementModel(rows));
   // The factor is shared with the device's and models' own, whose priors are nearly as wide.
   CHECK(fitted.time_factor > 1.1);
   CHECK(fitted.time_factor < 1.35);
@@ -114,10 +114,10 @@ TEST_CASE("a laboratory's rows are predicted by the others' with the same stack"
   std::vector<Measurement> rows;
   for (const char* source : {"a eager", "b eager", "c eager", "d compiled"})
     for (Measurement& m : measured_on(truth, source)) rows.push_back(std::move(m));
-  const std::vector<Place> places(rows.size(), {.device = tests::v100()});
+  const std::vector<Site> sites(rows.size(), {.device = tests::v100()});
   const MeasurementModel model(rows);
-  const std::vector<Predicted> sheets = predict(rows, places, model, std::nullopt, kStacks);
-  const std::vector<Predicted> held = predict(rows, places, model, HoldOut::stacks, kStacks);
+  const std::vector<Predicted> sheets = predict(rows, sites, model, std::nullopt, kStacks);
+  const std::vector<Predicted> held = predict(rows, sites, model, HoldOut::stacks, kStacks);
   const auto error = [&](const Predicted& p, std::size_t i) { return std::abs(std::log(p.model_s / rows[i].step_s)); };
   for (std::size_t i = 0; i < rows.size(); ++i) {
     INFO(i);
@@ -132,7 +132,7 @@ TEST_CASE("a laboratory's rows are predicted by the others' with the same stack"
   // What the others have does not depend on the laboratory's own rows: seconds twice as long leave the prediction as it is.
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].source == "a eager") rows[i].step_s *= 2;
-  const std::vector<Predicted> again = predict(rows, places, model, HoldOut::stacks, kStacks);
+  const std::vector<Predicted> again = predict(rows, sites, model, HoldOut::stacks, kStacks);
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].source == "a eager") CHECK(again[i].model_s == held[i].model_s);
 }
@@ -145,8 +145,8 @@ TEST_CASE("what is held back is predicted by rows of its own software", "[stacks
   std::vector<Measurement> both = first;
   both.insert(both.end(), second.begin(), second.end());
   const auto held = [](const std::vector<Measurement>& rows, HoldOut by) {
-    const std::vector<Place> places(rows.size(), {.device = tests::v100()});
-    return predict(rows, places, MeasurementModel(rows), by, kStacks);
+    const std::vector<Site> sites(rows.size(), {.device = tests::v100()});
+    return predict(rows, sites, MeasurementModel(rows), by, kStacks);
   };
   for (const HoldOut by : {HoldOut::batches, HoldOut::models}) {
     std::vector<Predicted> alone = held(first, by);

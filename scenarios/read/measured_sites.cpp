@@ -1,4 +1,4 @@
-#include "scenarios/read/places.hpp"
+#include "scenarios/read/measured_sites.hpp"
 
 #include <fmt/format.h>
 
@@ -130,24 +130,24 @@ const InstanceEntry* instance_of(const workloads::Measurement& m, const Catalogu
   return m.instance.empty() ? smallest_with(catalogue, m.device, m.workers_per_node) : catalogue.find_instance(m.instance);
 }
 
-workloads::Place place_of(const workloads::Measurement& m, const Catalogue& catalogue) {
+workloads::Site site_of(const workloads::Measurement& m, const Catalogue& catalogue) {
   const sim::Device* device = catalogue.find_device(m.device);
   sim::check(device != nullptr, "a measurement on a device that the catalogue lacks");
-  workloads::Place place{.device = *device, .inside = kInside, .network = kNetwork};
+  workloads::Site site{.device = *device, .inside = kInside, .network = kNetwork};
   const InstanceEntry* entry = instance_of(m, catalogue);
-  if (entry == nullptr) return place;
+  if (entry == nullptr) return site;
   sim::Cluster cluster;
   sim::Mistakes mistakes;
   const int instance = add_to_cluster(*entry, catalogue, cluster, mistakes);
-  if (instance == kNoInstance) return place;
+  if (instance == kNoInstance) return site;
   const sim::Instance& found = cluster.instances[static_cast<std::size_t>(instance)];
-  place.inside = found.inside;
-  place.network = found.network;
-  place.overlap = found.overlap;
-  place.server_bytes_per_s = found.server_bytes_per_s;
-  place.server_overlap = found.server_overlap;
-  if (device->kind == sim::DeviceKind::cpu && found.cpu >= 0) place.device = cluster.devices[static_cast<std::size_t>(found.cpu)];
-  return place;
+  site.inside = found.inside;
+  site.network = found.network;
+  site.overlap = found.overlap;
+  site.server_bytes_per_s = found.server_bytes_per_s;
+  site.server_overlap = found.server_overlap;
+  if (device->kind == sim::DeviceKind::cpu && found.cpu >= 0) site.device = cluster.devices[static_cast<std::size_t>(found.cpu)];
+  return site;
 }
 
 std::string catalogue_json(const std::vector<sim::Device>& devices, const std::vector<InstanceEntry>& instances,

@@ -1,4 +1,4 @@
-#include "policies/learn/probing.hpp"
+#include "policies/learn/probe_choice.hpp"
 
 #include <algorithm>
 #include <cmath>

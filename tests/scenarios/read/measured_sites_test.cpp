@@ -1,4 +1,4 @@
-#include "scenarios/read/places.hpp"
+#include "scenarios/read/measured_sites.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -6,7 +6,7 @@
 
 using namespace rehearse;
 
-TEST_CASE("a written catalogue is read as it was", "[places]") {
+TEST_CASE("a written catalogue is read as it was", "[measured sites]") {
   scenarios::Catalogue own;
   own.add_own();
   sim::Device device = *own.find_device("v100");
@@ -88,16 +88,16 @@ TEST_CASE("a written catalogue is read as it was", "[places]") {
   const workloads::Measurement four{
       .model = "resnet50", .dataset = "imagenet", .device = "v100", .workers_per_node = 4, .workers = 4};
   CHECK(instance_of(four, again) == &there);
-  const workloads::Place place = place_of(four, again);
-  CHECK(place.inside.bandwidth_bytes_per_s == 3e10);
-  CHECK(place.inside.contention == 0.75);
-  CHECK(place.overlap == 2.5);
-  CHECK(place.server_bytes_per_s == 4e8);
-  CHECK(place.server_overlap == 1.5);
-  CHECK(place.device.power);
+  const workloads::Site site = site_of(four, again);
+  CHECK(site.inside.bandwidth_bytes_per_s == 3e10);
+  CHECK(site.inside.contention == 0.75);
+  CHECK(site.overlap == 2.5);
+  CHECK(site.server_bytes_per_s == 4e8);
+  CHECK(site.server_overlap == 1.5);
+  CHECK(site.device.power);
 }
 
-TEST_CASE("a device's name and source are written as they are, tabs and quotes included", "[places]") {
+TEST_CASE("a device's name and source are written as they are, tabs and quotes included", "[measured sites]") {
   scenarios::Catalogue own;
   own.add_own();
   sim::Device device = *own.find_device("v100");
@@ -112,7 +112,7 @@ TEST_CASE("a device's name and source are written as they are, tabs and quotes i
   CHECK(again.find_device("my\tgpu")->source == device.source);
 }
 
-TEST_CASE("every instance of the catalogue can be written and read", "[places]") {
+TEST_CASE("every instance of the catalogue can be written and read", "[measured sites]") {
   scenarios::Catalogue own;
   own.add_own();
   const TemporaryFolder folder;
@@ -136,7 +136,7 @@ TEST_CASE("every instance of the catalogue can be written and read", "[places]")
   }
 }
 
-TEST_CASE("a written stack is read as it was, and a measured device keeps the name of its software", "[places][stacks]") {
+TEST_CASE("a written stack is read as it was, and a measured device keeps the name of its software", "[measured sites][stacks]") {
   const sim::Stack stack{.name = "ours",
                          .time_factor = 1.25,
                          .launch_s = 3e-5,
@@ -168,7 +168,7 @@ TEST_CASE("a written stack is read as it was, and a measured device keeps the na
   CHECK(read.source == stack.source);
 }
 
-TEST_CASE("a catalogue on a stack: unmeasured GPUs and unsaid overlaps change, nothing else", "[places][stacks]") {
+TEST_CASE("a catalogue on a stack: unmeasured GPUs and unsaid overlaps change, nothing else", "[measured sites][stacks]") {
   scenarios::Catalogue catalogue;
   catalogue.add_own();
   sim::Mistakes mistakes;
