@@ -169,9 +169,9 @@ TEST_CASE("an oracle is told of all that remains, also where the job is asked ag
     for (const JobSlot slot : view.queued) {
       CHECK(truth.remaining_s(slot, 0, 0) == Approx(9));
       answer.starts.push_back({.job = slot});
-      answer.wake_at_s = 3;
+      answer.wake_at_s = 2.25;
     }
-    if (view.now_s == 3) CHECK(truth.remaining_s(0, 0, 3) == Approx(6));
+    if (view.now_s == 2.25) CHECK(truth.remaining_s(0, 0, 2.25) == Approx(6.75));
   };
   world.run({{.name = "t", .profile = &tenths_profile, .work = Work::train, .epochs = 4}}, queue);
   CHECK(world.keeper.of("t").end_s == Approx(9));
