@@ -137,10 +137,11 @@ TEST_CASE("times that refute an order relax it: an epoch that gets longer with t
 }
 
 TEST_CASE("an order is refuted by no more than what noise does not explain") {
-  // Both times are uncertain by 0.1: their quotient by 0.1 sqrt(2), and 1.959964 of it count as noise, a factor of 1.319. An epoch
-  // gets longer with the batch by 1.3, which is less, and by 1.5.
+  // Both times are uncertain by 0.1: their quotient by 0.1 sqrt(2), and 1.959964 of it count as noise, a factor of 1.319. An
+  // epoch gets longer with the batch by 1.3, which is less, and by 1.5.
   const auto slack = [](double longer) {
-    return TimeEnvelope(std::vector{timed(1, 64, 100), timed(1, 128, longer * 100)}, {.probability = 0.9, .time_noise = 0.1}).slack();
+    return TimeEnvelope(std::vector{timed(1, 64, 100), timed(1, 128, longer * 100)}, {.probability = 0.9, .time_noise = 0.1})
+        .slack();
   };
   CHECK(slack(1.3).batch == 0);
   CHECK(slack(1.5).batch == Approx(std::log(1.5) - 1.959964 * 0.1 * std::sqrt(2)));
