@@ -46,7 +46,6 @@ std::vector<PastRun> ActiveProbes::known(double at_s) const {
   std::map<double, std::size_t> last;  // of each training the row that says most
   std::map<std::size_t, PastRun> parts;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (rows_[i].training == 0) continue;
     std::optional<PastRun> part = rows_[i].read_by(at_s);
     if (part) parts.emplace(i, std::move(*part));
     if (parts.contains(i) || rows_[i].known_s <= at_s) last[rows_[i].training] = i;

@@ -62,23 +62,16 @@ TimeSlack refuted(std::span<const TimePoint> points, double deviations) {
       for (const TimePoint& to : points)
         if (&from != &to && !to.censored) look(from, to);
   };
-  each_pair([&](const TimePoint& from, const TimePoint& to) {  // pairs that differ along one order alone
-    const double workers = to.workers - from.workers, batch = to.batch - from.batch;
-    double* order = nullptr;
-    if (std::abs(workers) < kSame)
-      order = batch > 0 ? &slack.proportion : &slack.batch;
-    else if (std::abs(batch) < kSame && workers > 0)
-      order = &slack.workers;
-    else if (std::abs(workers - batch) < kSame && workers < 0)
-      order = &slack.together;
-    if (order != nullptr) *order = std::max(*order, beyond(from, to, {}));
+  each_pair([&](const TimePoint& from, const TimePoint& to) {
+    if (std::abs(to.workers - from.workers) > kSame) return;
+    double& order = to.batch > from.batch ? slack.proportion : slack.batch;
+    order = std::max(order, beyond(from, to, {}));
   });
-  const TimeSlack pure = slack;
-  each_pair([&](const TimePoint& from, const TimePoint& to) {  // what these do not explain is the workers'
-    const double left = beyond(from, to, pure);
+  const TimeSlack of_batches = slack;
+  each_pair([&](const TimePoint& from, const TimePoint& to) {  // what the batches do not explain is the workers'
+    if (std::abs(to.workers - from.workers) <= kSame) return;
     double& order = to.workers > from.workers ? slack.workers : slack.together;
-    const double known = to.workers > from.workers ? pure.workers : pure.together;
-    if (left > 0 && std::abs(to.workers - from.workers) > kSame) order = std::max(order, known + left);
+    order = std::max(order, beyond(from, to, of_batches));
   });
   return slack;
 }

@@ -132,6 +132,17 @@ TEST_CASE("of runs that are told beforehand only those out of memory rule anythi
   CHECK(tried(Told::steps) > 0);
 }
 
+TEST_CASE("a run that is told is known from then on") {
+  Formula lab;
+  ActiveProbes probes(lab.candidates, recipe(), {.reuse_jobs = 1}, lab);
+  probes.add(lab.known_time(5));
+  const std::vector<PastRun> known = probes.known(0);
+  REQUIRE(known.size() == 2);
+  CHECK(known[0].told == Told::recipe);
+  CHECK(known[1].workers == lab.candidates[5].run.workers);
+  CHECK(known[1].time_s == lab.epoch_s(5));
+}
+
 TEST_CASE("the same jobs buy the same, and a later one sees what has ended by then") {
   const Bought a = bought(1000), b = bought(1000);
   CHECK(a.usd == b.usd);
@@ -305,6 +316,45 @@ TEST_CASE("a training that ended before a later job's floor goes on, and one und
     return again.until == 0.9 &&
            std::any_of(begun.begin(), begun.end(), [&](const auto& other) { return is_of_same_batch(other, again); });
   }));
+}
+
+namespace {
+
+/// Goes on where the last training of a batch has ended: what has been read stays read, and is not paid for again.
+class GoesOn final : public Laboratory {
+ public:
+  double price_usd(std::size_t c, double held_s) const override { return formula.price_usd(c, held_s); }
+  Measured time_steps(std::size_t c, double most_s) override { return formula.time_steps(c, most_s); }
+  Measured train(std::size_t c, double until, double epochs, double most_s) override {
+    PastRun& before = trained[formula.candidates[c].run.batch_size];
+    Measured now = formula.train(c, until, epochs, most_s + before.epochs * formula.epoch_s(c));
+    if (now.run.epochs <= before.epochs) now.run = before;
+    nothing_new += now.run.epochs == before.epochs;
+    now.held_s = kStart + (now.run.epochs - before.epochs) * formula.epoch_s(c);
+    now.usd = price_usd(c, now.held_s);
+    before = now.run;
+    return now;
+  }
+  Formula formula;
+  std::map<double, PastRun> trained;
+  int nothing_new = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a training that goes on though it has read all that it was to read: what is known stays known") {
+  GoesOn lab;
+  ActiveProbes probes(lab.formula.candidates, recipe(), {.envelope = {.time_noise = 0.02}, .reuse_jobs = 10'000}, lab);
+  double now_s = 0;
+  for (double floor = 0.3; floor < 0.9; floor += 0.01, now_s += 1e6) {
+    probes.arrive({.floor = floor, .deadline_s = 50'000, .epochs = 300}, now_s);
+    std::map<double, PastRun> known;
+    for (const PastRun& run : probes.known(now_s + 1e6))
+      if (run.told == Told::run) CHECK(known.emplace(run.batch_size, run).second);
+    CHECK(known.size() == lab.trained.size());
+    for (const auto& [batch, run] : lab.trained) CHECK(known[batch].curve == run.curve);
+  }
+  CHECK(lab.nothing_new > 0);
 }
 
 namespace {

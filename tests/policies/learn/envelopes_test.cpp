@@ -136,6 +136,27 @@ TEST_CASE("times that refute an order relax it: an epoch that gets longer with t
   }
 }
 
+TEST_CASE("an order is refuted by no more than what noise does not explain") {
+  // Both times are uncertain by 0.1: their quotient by 0.1 sqrt(2), and 1.959964 of it count as noise, a factor of 1.319. An
+  // epoch gets longer with the batch by 1.3, which is less, and by 1.5.
+  const auto slack = [](double longer) {
+    return TimeEnvelope(std::vector{timed(1, 64, 100), timed(1, 128, longer * 100)}, {.probability = 0.9, .time_noise = 0.1})
+        .slack();
+  };
+  CHECK(slack(1.3).batch == 0);
+  CHECK(slack(1.5).batch == Approx(std::log(1.5) - 1.959964 * 0.1 * std::sqrt(2)));
+}
+
+TEST_CASE("what the order of batches explains is not the workers'") {
+  // From batch 32 to 16 an epoch of one worker becomes shorter: by 2. Two with 64 take 15 s, so one with 32 no less, and one with
+  // 16 no less but for that 2: 10 were measured.
+  const TimeEnvelope envelope(std::vector{timed(1, 16, 10), timed(1, 32, 20), timed(2, 64, 15)}, kExact);
+  CHECK(envelope.slack().batch == Approx(std::log(2)));
+  CHECK(envelope.slack().together == 0);
+  CHECK(envelope.slack().workers == 0);
+  CHECK(envelope.slack().proportion == 0);
+}
+
 TEST_CASE("what pairs along one order do not explain is the workers' order, on top of what it has been relaxed by") {
   // From 1 to 2 workers 100 worker-seconds become 80: by 1.25. To 4 workers with half of the batch no less than 100 / 4 / 1.25 =
   // 20 would follow, and 10 were measured: by 2 more.

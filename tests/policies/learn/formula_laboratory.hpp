@@ -55,7 +55,7 @@ class Formula final : public Laboratory {
     PastRun made = run(c, Told::run, 0);
     const double half = epochs_to(candidates[c].run.batch_size, 0.5);
     int reached = 0;
-    const double affordable = std::floor((most_s - kStart) / epoch_s(c));
+    const double affordable = std::floor((most_s - kStart) / epoch_s(c) * (1 + 1e-9));  // rounding takes none away
     while (static_cast<double>(made.curve.size()) < std::min(epochs, affordable) && reached < 2) {
       const double e = static_cast<double>(made.curve.size()) + 1;
       made.curve.push_back(e / (half + e));

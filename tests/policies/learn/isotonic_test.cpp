@@ -146,6 +146,10 @@ TEST_CASE("a violating pair is pooled, its upper neighbours are not") {
 TEST_CASE("duplicates are merged into their weighted mean") {
   // Rows at x = 1: (2 x 4 + 1 x 1) / 3 = 3, with weight 3. Row at x = 2: 1, weight 1. Pooled: (3 x 3 + 1) / 4 = 2.5.
   CHECK(fitted({.x = {1, 2, 1}, .y = {4, 1, 1}, .weights = {2, 1, 1}}) == std::vector<double>{2.5, 2.5, 2.5});
+  // Rounding does not add up: 0 once and 0.1 a hundred thousand times.
+  std::vector<double> tenths(100'001, 0.1);
+  tenths[0] = 0;
+  CHECK(fitted({.x = std::vector<double>(tenths.size(), 1), .y = tenths})[0] == Approx(1e4 / 100'001).epsilon(1e-14));
   // Apart, when the order allows: 3 <= 7.
   CHECK(fitted({.x = {1, 2, 1}, .y = {4, 7, 1}, .weights = {2, 1, 1}}) == std::vector<double>{3, 7, 3});
   CHECK(fitted({.x = {0.0, -0.0}, .y = {1, 3}}) == std::vector<double>{2, 2});

@@ -62,3 +62,16 @@ TEST_CASE("what a worker costs from one date to another, and in the mean of a se
   served.sync.servers = 1;
   CHECK(mean_usd_per_s(c, {.parameter_server_usd_per_hour = 0.36}, served, 10, 30) == Approx(2 * 5.4 / 3600 / 4 + 0.36 / 3600));
 }
+
+TEST_CASE("a job that names a pool gets that one or none, another the first that is large enough") {
+  Cluster c = four_gpus();
+  c.pools.push_back({.name = "larger", .instance = 0, .nodes = 2});
+  const auto pool_of = [&](int gpus, PoolId pool) { return rigid_pool({.gpus = gpus, .pool = pool}, c); };
+  for (const PoolId named : {0, 1}) CHECK(pool_of(4, named) == named);
+  CHECK(pool_of(5, 0) == std::nullopt);
+  CHECK(pool_of(5, 1) == 1);
+  const Job unnamed{.gpus = 4};
+  CHECK(rigid_pool(unnamed, c) == 0);
+  CHECK(pool_of(5, unnamed.pool) == 1);
+  CHECK(pool_of(9, unnamed.pool) == std::nullopt);
+}

@@ -88,6 +88,19 @@ TEST_CASE("nodes are taken away by themselves after exponential times, each by i
   CHECK(std::abs(up_s / 4000 - 100) < 6.4);
 }
 
+TEST_CASE("a node that would be back when its price rises above the bid stays away, as one absence") {
+  // Taken away by itself for 10 s; the price is above the bid from the end of these for 20 s.
+  const Spot spot{.bid_usd_per_hour = 2, .mean_up_s = 100, .down_s = 10};
+  Cluster cluster = spot_cluster(spot);
+  const double away_s = NodeRevocations(cluster, 0, 0, 7, 0).next()->time_s;
+  cluster.pools[0].prices_usd_per_hour = StepSeries({{0, 1}, {away_s + 10, 3}, {away_s + 30, 1}});
+  NodeRevocations node(cluster, 0, 0, 7, 0);
+  const Revocation both = *node.next();
+  CHECK(both.time_s == away_s);
+  CHECK(both.down_s == Approx(30));
+  CHECK(node.next()->time_s > away_s + 30);
+}
+
 TEST_CASE("revocations never overlap, whatever makes them") {
   std::vector<StepSeries::Step> steps;
   for (int i = 0; i < 201; ++i) steps.push_back({50.0 * i, i % 3 == 1 ? 3.0 : 1.0});

@@ -64,6 +64,17 @@ TEST_CASE("a queue that is woken for ever and starts nothing: the run ends, and 
       "forever: job \"a\" for 2 of pool \"pool0\" (8 of 8 free, 0 of 2 nodes away), job \"b\" for job \"a\"");
 }
 
+TEST_CASE("what nobody does is counted from the last job's end on") {
+  // A round a minute, of which the one at 0 starts the first job. It ends at 90, the first date without an end; the 10,000th is
+  // 9,999 minutes later, the 20,000th after 19,999.
+  World world{.cluster = cluster({{1, 1}})};
+  Rounds queue(60, [](const QueueView& view, QueueAnswer& answer) {
+    if (view.now_s == 0) answer.starts.push_back({.job = view.queued[0]});
+  });
+  CHECK_THROWS_WITH(world.run({rigid("a", 0, 1, 90), rigid("b", 0, 1, 1)}, queue),
+                    Catch::Matchers::Contains("at 1200030.000000 s: since 600030.000000 s no job has come, ended"));
+}
+
 TEST_CASE("a queue that stops jobs as soon as they run: the run ends") {
   // Start-up takes 60 s; whoever runs is preempted at once.
   World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 60, .checkpoint_s = 10}};

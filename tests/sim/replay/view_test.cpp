@@ -159,6 +159,24 @@ TEST_CASE("only an oracle is told what remains in truth") {
   CHECK(told == 1);
 }
 
+TEST_CASE("an oracle is told of all that remains, also where the job is asked again before") {
+  // Asked after 2 of its 4 epochs of 2.25 s.
+  World world{.cluster = cluster({{1, 2}})};
+  world.menus.menu.ranked = {choice(0, 1, 50)};
+  world.menus.menu.ranked[0].until_epochs = 2;
+  Knowing queue;
+  queue.script = [](const Truth& truth, const QueueView& view, QueueAnswer& answer) {
+    for (const JobSlot slot : view.queued) {
+      CHECK(truth.remaining_s(slot, 0, 0) == Approx(9));
+      answer.starts.push_back({.job = slot});
+      answer.wake_at_s = 2.25;
+    }
+    if (view.now_s == 2.25) CHECK(truth.remaining_s(0, 0, 2.25) == Approx(6.75));
+  };
+  world.run({{.name = "t", .profile = &tenths_profile, .work = Work::train, .epochs = 4}}, queue);
+  CHECK(world.keeper.of("t").end_s == Approx(9));
+}
+
 TEST_CASE("placements by hand") {
   // Nodes with 4, 1, 3, 4 GPUs free.
   const auto pool = [] {
