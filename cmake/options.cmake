@@ -31,6 +31,8 @@ foreach(f pow exp exp2 log log2 log1p expm1 cbrt tanh sin cos hypot)
   target_compile_options(rehearse_options INTERFACE -fno-builtin-${f})
 endforeach()
 if(REHEARSE_SANITIZE)
+  # Eigen would take memory in its own way under the sanitizers, and give back what objects of the release build took in the plain one.
+  target_compile_definitions(rehearse_options INTERFACE EIGEN_MALLOC_ALREADY_ALIGNED=1)
   # Null pointers and objects too small are the address sanitizer's to find, at their use; instrumenting each access for them, for
   # alignment and for types again takes a third of the time to compile.
   # Casts of doubles that an integer cannot hold are no part of GCC's `undefined`.
