@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstring>
 #include <fstream>
 
@@ -17,6 +18,9 @@ namespace rehearse::scenarios {
 namespace {
 
 constexpr const char* kSubfolder = "tasks";
+
+/// Signals that the system sends, or somebody who ends programs: no defect of ours.
+bool is_from_outside(int signal) { return signal == SIGKILL || signal == SIGXCPU || signal == SIGTERM || signal == SIGHUP; }
 
 }  // namespace
 
@@ -50,6 +54,11 @@ std::vector<std::string> map_processes(int tasks, int processes, const ResultsFo
     const std::string reason = end.signal != 0 ? strsignal(end.signal) : reasons.of(end.task);
     if (end.exit_status == kOutOfMemory) throw sim::MemoryExhausted(reason);
     if (end.exit_status == kInvalid) throw sim::InputError({.found = reason});
+    if (is_from_outside(end.signal))
+      throw sim::InputError(
+          {.found = fmt::format("task {} was ended from outside: {} (signal {}); systems end who takes too much memory "
+                                "or time",
+                                end.task, reason, end.signal)});
     throw sim::CheckFailed(fmt::format("task {} failed: {}", end.task, reason));
   };
   const bool whole = run_processes({.tasks = tasks,

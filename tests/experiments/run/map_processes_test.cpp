@@ -39,5 +39,12 @@ TEST_CASE("a child that throws or dies ends all, with the reason") {
     ::kill(::getpid(), SIGKILL);
     return "";
   };
-  CHECK_THROWS_WITH(scenarios::map_processes(1, 1, folder, dies), "task 0 failed: Killed");
+  CHECK_THROWS_AS(scenarios::map_processes(1, 1, folder, dies), sim::InputError);
+  CHECK_THROWS_WITH(scenarios::map_processes(1, 1, folder, dies),
+                    Catch::StartsWith("task 0 was ended from outside: Killed (signal 9)"));
+  const auto crashes = [](int) -> std::string {
+    ::raise(SIGSEGV);
+    return "";
+  };
+  CHECK_THROWS_WITH(scenarios::map_processes(1, 1, folder, crashes), "task 0 failed: Segmentation fault");
 }
