@@ -38,23 +38,30 @@ void require_free(const std::string& path) {
     throw sim::InputError({.file = path, .expected = "a folder that is not there yet", .found = "one, or a file"});
 }
 
+/// A plot command, and where it stands.
+struct FigureLine {
+  std::string text, file;
+  std::int64_t line = 0;
+};
+
 /// The lines of a file of plot commands, without comments and blank ones.
-std::vector<std::string> figures_of(const std::string& path) {
-  std::vector<std::string> lines;
+std::vector<FigureLine> figures_of(const std::string& path) {
+  std::vector<FigureLine> lines;
   if (path.empty()) return lines;
   std::istringstream in(sim::read_file(path, kLongestFigures));
+  std::int64_t number = 0;
   for (std::string line; std::getline(in, line);) {
+    ++number;
     const std::size_t first = line.find_first_not_of(" \t\r");
-    if (first != line.npos && line[first] != '#') lines.push_back(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
+    if (first != line.npos && line[first] != '#')
+      lines.push_back({line.substr(first, line.find_last_not_of(" \t\r") - first + 1), path, number});
   }
   return lines;
 }
 
 /// Draws one: `line` has the arguments of plot, with RESULTS for the results' folder and a figure's name behind -o.
 void draw(const std::string& line, const std::string& results, const std::string& folder) {
-  const auto refuse = [&](const std::string& expected) {
-    throw sim::InputError({.file = "figure", .expected = expected, .found = line});
-  };
+  const auto refuse = [&](const std::string& expected) { throw sim::InputError({.expected = expected, .found = line}); };
   std::vector<std::string> words{"rehearse", "plot"};
   std::istringstream in(line);
   bool has_results = false, is_name = false, has_name = false;
@@ -82,6 +89,26 @@ void draw(const std::string& line, const std::string& results, const std::string
       parser.parse(static_cast<int>(pointers.size()), pointers.data(), [] { return std::vector<std::string>(); });
   if (parsed != Parsed::to_do) refuse("plot's arguments, as in \"cdf RESULTS -o jct.svg\"");
   draw_plot(arguments);
+}
+
+/// Draws them all of the results in a scratch folder. What is wrong is told of the line, and of the results as the user knows
+/// them.
+void draw_all(const std::vector<FigureLine>& lines, const std::string& scratch, const std::string& results) {
+  for (const FigureLine& one : lines) try {
+      draw(one.text, scratch + "/results", scratch + "/figures");
+    } catch (const sim::InputError& error) {
+      std::vector<sim::Mistake> mistakes =
+          renamed(error, {{scratch + "/results", results}, {scratch + "/figures/", ""}}).mistakes();
+      for (sim::Mistake& mistake : mistakes) {
+        std::string where = mistake.file;
+        if (mistake.line > 0) where += fmt::format(":{}", mistake.line);
+        mistake.pointer = where + (where.empty() || mistake.pointer.empty() ? "" : ": ") + mistake.pointer;
+        mistake.file = one.file;
+        mistake.line = one.line;
+        mistake.column = 0;
+      }
+      throw sim::InputError(std::move(mistakes), error.left_out());
+    }
 }
 
 /// In the scenario's folder, so that its files are found, and those that the command line named.
@@ -136,11 +163,11 @@ void add_bundle_commands(Command app, BundleArguments& bundle, ReproduceArgument
 int bundle_command(const BundleArguments& arguments) {
   const std::string out = without_slash(arguments.out);
   require_free(out);
-  const std::vector<std::string> figures = figures_of(arguments.figures);
+  const std::vector<FigureLine> figures = figures_of(arguments.figures);
   sim::ScratchFolder scratch(out + ".part");
   scenarios::Artifact artifact = scenarios::pack_artifact(without_slash(arguments.results), arguments.inputs, scratch.path());
-  artifact.figures = figures;
-  for (const std::string& line : figures) draw(line, scratch.path() + "/results", scratch.path() + "/figures");
+  for (const FigureLine& one : figures) artifact.figures.push_back(one.text);
+  draw_all(figures, scratch.path(), without_slash(arguments.results));
   scenarios::seal_artifact(artifact, scratch.path());
   scratch.keep_as(out);
   for (const scenarios::ArtifactInput& input : artifact.inputs)
@@ -167,7 +194,10 @@ int reproduce_command(const ReproduceArguments& arguments) {
 
   sim::ScratchFolder scratch(out.empty() ? sim::temporary_stem("rehearse_reproduce") : out + ".part");
   run_again(artifact, folder, scratch / "results", arguments.processes);
-  for (const std::string& line : artifact.figures) draw(line, scratch.path() + "/results", scratch.path() + "/figures");
+  std::vector<FigureLine> figures;
+  for (const std::string& text : artifact.figures)
+    figures.push_back({.text = text, .file = fmt::format("bundle.json: /figures/{}", figures.size())});
+  draw_all(figures, scratch.path(), "the new results");
 
   say("Results, then and now:\n");
   int others = differing(scenarios::compare_folders(folder + "/results", scratch.path() + "/results"));

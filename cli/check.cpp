@@ -13,6 +13,7 @@
 #include "sim/base/text.hpp"
 #include "sim/money/costs.hpp"
 #include "traces/jobs/job_list.hpp"
+#include "traces/jobs/workload.hpp"
 
 namespace rehearse::cli {
 
@@ -55,7 +56,8 @@ void warn_of_size(const scenarios::RunEstimate& estimate) {
 
 namespace {
 
-/// Jobs of a trace that ask for more than there is wait longer and longer: what is compared then is how a queue drains.
+/// Jobs of a trace that ask for more than there is wait longer and longer: what is compared then is how a queue drains. Mean load
+/// as traces::Workload has it.
 void warn_of_load(const scenarios::Scenario& scenario) {
   constexpr double kForever = std::numeric_limits<double>::infinity();
   double work_s = 0, durations_s = 0, count = 0, first_s = kForever, last_s = -kForever, gpus = 0;
@@ -70,10 +72,8 @@ void warn_of_load(const scenarios::Scenario& scenario) {
   for (std::size_t p = 0; p < scenario.cluster.pools.size(); ++p)
     if (const auto pool = static_cast<sim::PoolId>(p); sim::has_gpus(scenario.cluster, pool))
       gpus += static_cast<double>(scenario.cluster.pools[p].nodes) * sim::workers_per_node(scenario.cluster, pool);
-  // What comes within a few durations is a burst, and has no mean load.
-  constexpr double kDurations = 10;
   const double span_s = last_s - first_s, load = work_s / span_s;
-  if (gpus > 0 && count > 0 && span_s > kDurations * durations_s / count && load > gpus)
+  if (gpus > 0 && count > 0 && span_s > traces::Workload::kSpanInDurations * durations_s / count && load > gpus)
     say(stderr,
         "warning: the mean load of the jobs, {:.4g} GPUs, is more than the {:g} of the cluster: the queue grows as long as jobs "
         "come\n",

@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
 #include "report/comparison.hpp"
+#include "report/job_inputs.hpp"
 #include "report/regression.hpp"
 #include "report/table.hpp"
 #include "sim/base/errors.hpp"
@@ -147,6 +148,10 @@ int compare_command(const CompareArguments& arguments) {
         r == 0                           ? ""
         : is_paired(all.front(), all[r]) ? "; paired with the first"
                                          : "; not paired: other seeds or repetitions");
+  for (std::size_t r = 1; r < all.size(); ++r)
+    if (is_paired(all.front(), all[r]))
+      for (const std::string& change : report::input_changes(all.front().folder, all[r].folder))
+        say("{}", wrapped(fmt::format("{}: {}.", names[r], change)));
   for (const std::string& policy : policies) {
     if (const std::string table = table_of(all, names, policy, metrics); !table.empty()) say("\n{}", table);
     for (std::size_t r = 0; r < all.size(); ++r)

@@ -143,8 +143,9 @@ int synthesize_command(const DescribeArguments& arguments) {
     drawn.add(*job);
   }
   out.close();
-  say("{}{}: {}, mean load {:.4g} GPUs (the trace's: {:.4g})\n", to_string(stream.report()), arguments.out,
-      sim::counted(static_cast<double>(count), "job"), drawn.mean_load_gpus(), workload.mean_load_gpus());
+  const double load = workload.mean_load_gpus();
+  say("{}{}: {}{}\n", to_string(stream.report()), arguments.out, sim::counted(static_cast<double>(count), "job"),
+      load > 0 ? fmt::format(", mean load {:.4g} GPUs (the trace's: {:.4g})", drawn.mean_load_gpus(), load) : "");
   return kOk;
 }
 

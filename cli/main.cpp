@@ -321,9 +321,10 @@ int main(int argc, char** argv) {
   run.option("--out", arguments.run.out, "results folder (default: results/<scenario's name>)").not_empty();
   run.flag("--certify", arguments.run.certify,
            "also say how much the model error, the load, prices and switching times may change before the verdict does");
-  run.flag("--replace", arguments.run.replace,
-           "let the results take the place of another scenario's, and begin anew where an interrupted run has left some");
-  run.flag("--resume", arguments.run.resume, "go on with the finished repetitions of an interrupted run");
+  const Option replace =
+      run.flag("--replace", arguments.run.replace,
+               "let the results take the place of another scenario's, and begin anew where an interrupted run has left some");
+  run.flag("--resume", arguments.run.resume, "go on with the finished repetitions of an interrupted run").excludes(replace);
   run.option("--processes", arguments.run.processes, "runs at once (default: as many as there are processors)").range(1, 4096);
   run.flag("--watch", arguments.run.watch,
            "show meanwhile what each run's cluster is doing: date, jobs, queue, devices held, cost so far");

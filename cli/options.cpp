@@ -324,6 +324,13 @@ std::vector<Command> Command::subcommands() const {
   return commands;
 }
 
+std::vector<std::string> Command::given() const {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app_->get_options())
+    if (option->count() > 0) names.push_back(facts_of(*option).names.back());
+  return names;
+}
+
 bool Command::chose(const std::string& name) const { return app_->got_subcommand(name); }
 
 void refuse_option(const std::string& name, const std::string& text) { throw CLI::ValidationError(name, text); }

@@ -84,6 +84,8 @@ class Command {
   std::vector<Command> subcommands() const;
   /// Without the hidden ones.
   std::vector<OptionFacts> options() const;
+  /// Of its options those that were given, by their long names; of positional arguments the name alone.
+  std::vector<std::string> given() const;
   /// Whether this subcommand was given.
   bool chose(const std::string& name) const;
 

@@ -20,6 +20,15 @@ namespace rehearse::cli {
 
 namespace fs = std::filesystem;
 
+sim::InputError renamed(const sim::InputError& error, const std::vector<std::pair<std::string, std::string>>& names) {
+  std::vector<sim::Mistake> mistakes = error.mistakes();
+  for (sim::Mistake& mistake : mistakes)
+    for (std::string* text : {&mistake.file, &mistake.pointer, &mistake.expected, &mistake.found})
+      for (const auto& [from, to] : names)
+        for (std::size_t at = 0; (at = text->find(from, at)) != text->npos; at += to.size()) text->replace(at, from.size(), to);
+  return sim::InputError(std::move(mistakes), error.left_out());
+}
+
 namespace {
 
 std::string list_of_kinds() {
@@ -55,16 +64,26 @@ std::vector<report::Condition> conditions(const std::vector<std::string>& where)
 /// The rows of a sweep's database, as a file that kinds can read; gone with this.
 class ExportedRows {
  public:
-  explicit ExportedRows(report::PlotRequest& request) : folder_(sim::temporary_stem("rehearse_rows")) {
-    const std::string csv = folder_ / (fs::path(request.results.front()).filename().string() + ".csv");
-    request.swept = scenarios::export_sweep(request.results.front(), csv);
+  explicit ExportedRows(report::PlotRequest& request)
+      : folder_(sim::temporary_stem("rehearse_rows")), database_(request.results.front()) {
+    csv_ = folder_ / (fs::path(database_).filename().string() + ".csv");
+    request.swept = scenarios::export_sweep(database_, csv_);
     if (request.swept.empty())  // of one point
-      throw sim::InputError({.file = request.results.front(), .expected = "a sweep of some value", .found = "one of none"});
-    request.results.front() = csv;
+      throw sim::InputError({.file = database_, .expected = "a sweep of some value", .found = "one of none"});
+    request.results.front() = csv_;
+  }
+
+  /// The error with the database in the place of the file, of which nobody knows lines.
+  sim::InputError of_database(const sim::InputError& error) const {
+    std::vector<sim::Mistake> mistakes = renamed(error, {{csv_, database_}}).mistakes();
+    for (sim::Mistake& mistake : mistakes)
+      if (mistake.file == database_) mistake.line = mistake.column = 0;
+    return sim::InputError(std::move(mistakes), error.left_out());
   }
 
  private:
   sim::ScratchFolder folder_;
+  std::string database_, csv_;
 };
 
 /// Null when no database is among the results.
@@ -110,10 +129,18 @@ std::string draw_plot(const PlotArguments& arguments) {
   const auto& kinds = report::plot_kinds();
   const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const report::PlotKind& k) { return k.name == arguments.kind; });
   const std::unique_ptr<ExportedRows> rows = export_rows(request);
-  check_request(*kind, request);
-  const report::Figure figure = figure_of(*kind, request);
-  if (!has_points(figure))
-    throw sim::InputError({.file = request.results.front(), .expected = "something to draw", .found = "no points"});
+  const report::Figure figure = [&] {
+    try {
+      check_request(*kind, request);
+      report::Figure drawn = figure_of(*kind, request);
+      if (!has_points(drawn))
+        throw sim::InputError({.file = request.results.front(), .expected = "something to draw", .found = "no points"});
+      return drawn;
+    } catch (const sim::InputError& error) {
+      if (rows == nullptr) throw;
+      throw rows->of_database(error);
+    }
+  }();
   const std::string script = gnuplot_script(figure, setting), data = gnuplot_data(figure);
   if (!arguments.data.empty()) {
     std::error_code error;

@@ -94,6 +94,10 @@ std::string where_words(const RentAnswer& answer, const policies::RentChoice& ch
 std::string measurement_words(const RentAnswer& answer, int pool, double usd);
 /// A share, which may be tiny.
 std::string miss_words(double share);
+/// When the price of a pool's nodes held; `of_account` where the account says what they cost.
+std::string price_date_of(const RentAnswer& answer, int pool, const char* of_account);
+/// "Prices of 2022-12 to 2026", of these pools.
+std::string price_dates_words(const RentAnswer& answer, const std::vector<int>& pools);
 /// As jobs and measurements name it.
 const std::string& precision_name(sim::Precision precision);
 std::string precision_words(const policies::RentChoice& choice);

@@ -108,7 +108,7 @@ std::string price_words(const RentAnswer& answer, int pool) {
 /// What the figures rest on.
 void say_grounds(const RentAnswer& answer) {
   std::set<std::pair<policies::Spread, Knowledge>> levels;
-  std::vector<const scenarios::InstanceEntry*> told;
+  std::vector<int> told;  // pools
   bool is_spot = false;
   std::set<int> priced;  // pools with a series of spot prices
   for (const std::vector<ToldChoice>* list : {&answer.told, &answer.front})
@@ -117,7 +117,7 @@ void say_grounds(const RentAnswer& answer) {
       levels.emplace(spread_of(choice.plan), answer.pool_of(choice).knowledge);
       is_spot = is_spot || answer.pool_of(choice).is_spot;
       if (!answer.pool_of(choice).prices.empty()) priced.insert(choice.plan.pool);
-      told.push_back(answer.market.entries[static_cast<std::size_t>(choice.plan.pool)]);
+      told.push_back(choice.plan.pool);
     }
   say("\nThe times' errors, as validated (docs/evidence/rent.md):\n");
   for (const auto& [spread, level] : levels) say("{}", two_columns("", error_words(level, spread, answer.rules.confidence), 2));
@@ -128,8 +128,8 @@ void say_grounds(const RentAnswer& answer) {
         wrapped(
             "Where this very model was measured with so many workers, the error near the measured settings takes their place: "
             "narrower beside them, wider far away."));
-  say("Prices of {}; your own: rehearse catalogue prices FILE.csv -o prices.json, and --catalogue prices.json.\n",
-      scenarios::price_dates(told));
+  say("{}; your own: rehearse catalogue prices FILE.csv -o prices.json, and --catalogue prices.json.\n",
+      price_dates_words(answer, told));
   const sim::CostRules& costs = answer.market.cluster->scenario.costs;
   say("{}",
       wrapped(fmt::format(
@@ -162,6 +162,17 @@ void write_files(const RentAnswer& answer, const RentArguments& a) {
                   .framework = a.framework,
                   .accumulation = chosen.accumulation,
                   .checkpoint_s = chosen.checkpoint_interval_s});
+}
+
+/// What is trained, and on what, is in the state: of all else nothing would come.
+void refuse_beside_resume(const std::vector<std::string>& given) {
+  static const std::set<std::string> kBeside{"--resume", "--watch", "--deadline", "--budget", "--max-memory"};
+  if (std::ranges::find(given, "--resume") == given.end()) return;
+  for (const std::string& name : given)
+    if (!kBeside.contains(name))
+      refuse_option(name,
+                    "beside --resume the plan's own holds; only --deadline and --budget may be new. With another, plan anew: "
+                    "rehearse rent ... --state FILE");
 }
 
 }  // namespace
@@ -204,9 +215,11 @@ void add_rent_command(Command app, RentArguments& a) {
   rent.option("--export", a.export_to,
               "a folder for the files to run the cheapest with: code, Docker, Kubernetes, Slurm, SkyPilot");
   rent.output("--state", a.state, "write the request and the cheapest answer to this file, for --resume");
-  rent.option("--resume", a.resume, "instead: a training that runs by this state, with --watch");
+  rent.option("--resume", a.resume,
+              "instead: a training that runs by this state, with --watch; --deadline and --budget may be new");
   rent.option("--watch", a.watch, "its log (OUT/metrics.jsonl of the exported training): stay, change batch or machine?");
   rent.option("--framework", a.framework, "of the code: pytorch (the default) or keras (with Horovod)").choices(kFrameworks);
+  rent.when_read([rent] { refuse_beside_resume(rent.given()); });
 }
 
 namespace {

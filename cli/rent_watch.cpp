@@ -91,9 +91,8 @@ Progress read_progress(const std::string& path) {
   std::ifstream in(path);
   if (!in) throw sim::InputError({.file = path, .expected = "a log that can be read", .found = "none"});
   std::string line;
-  double first_s = 0, first_step = -1;
+  double first_s = 0, first_step = -1, last_s = 0;
   Progress p;
-  double last_s = 0;
   for (int number = 1; std::getline(in, line); ++number) {
     if (line.find("\"of\"") == line.npos) continue;  // an accuracy, or another's line
     const sim::JsonDocument document = sim::parse_json(line, fmt::format("{}:{}", path, number));
@@ -101,6 +100,18 @@ Progress read_progress(const std::string& path) {
     sim::ObjectReader one(document.root(), mistakes);
     const double time_s = one.number("time_s", sim::at_least(0)), step = one.number("step", sim::at_least(0));
     p.of = one.number("of", sim::at_least(1));
+    if (mistakes.empty() && step > p.of)
+      mistakes.add({.file = path,
+                    .line = number,
+                    .pointer = "step",
+                    .expected = fmt::format("at most the {} of \"of\"", p.of),
+                    .found = fmt::format("{}", step)});
+    if (mistakes.empty() && time_s < last_s)
+      mistakes.add({.file = path,
+                    .line = number,
+                    .pointer = "time_s",
+                    .expected = fmt::format("a date that is not before {}, the last one", last_s),
+                    .found = fmt::format("{}", time_s)});
     mistakes.throw_if_any();
     if (first_step < 0 || step < p.step) {  // begun anew from a checkpoint: the time in between is not of steps
       first_s = time_s;
@@ -109,9 +120,9 @@ Progress read_progress(const std::string& path) {
     p.step = step;
     last_s = time_s;
   }
-  if (p.step <= first_step || first_step < 0)
+  if (p.step <= first_step || first_step < 0 || last_s <= first_s)
     throw sim::InputError(
-        {.file = path, .expected = "two lines with time_s, step and of, the second further on", .found = "fewer"});
+        {.file = path, .expected = "two lines with time_s, step and of, the second further on and later", .found = "fewer"});
   p.step_s = (last_s - first_s) / (p.step - first_step);
   p.elapsed_s = p.step * p.step_s;
   return p;
@@ -149,7 +160,9 @@ void save_rent_state(const RentAnswer& answer, const RentArguments& a) {
 int rent_resume(const RentArguments& arguments) {
   if (arguments.watch.empty())
     throw sim::InputError({.file = "--watch", .expected = "the log of the training beside --resume", .found = "nothing"});
-  const State state = read_state(arguments.resume);
+  State state = read_state(arguments.resume);
+  if (!arguments.deadline.empty()) state.arguments.deadline = arguments.deadline;
+  if (arguments.budget > 0) state.arguments.budget = arguments.budget;
   const Progress progress = read_progress(arguments.watch);
   const RentAnswer answer = rent_answer(state.arguments);
   const sim::Cluster& cluster = answer.market.cluster->scenario.cluster;
@@ -160,7 +173,6 @@ int rent_resume(const RentArguments& arguments) {
   const double drift = progress.step_s / now->plan.step_s.expected, done = std::min(1.0, progress.step / progress.of);
   say("step {:.0f} of {:.0f} ({}), {:.4g} s a step where {:.4g} s were predicted ({:+.0f} %)\n\n", progress.step, progress.of,
       sim::percent_words(done), progress.step_s, now->plan.step_s.expected, 100 * (drift - 1));
-  const double deadline_s = answer.request.limits.deadline_s - progress.elapsed_s;
   // What was measured here holds for this device; elsewhere the prediction is all there is.
   const auto rest_s = [&](const RentChoice& c, bool is_here) {
     return (1 - done) * (c.plan.time_s.expected - c.start_s) * (is_here ? drift : 1);
@@ -168,19 +180,26 @@ int rent_resume(const RentArguments& arguments) {
   const auto usd = [&](const RentChoice& c, double seconds) {
     return c.plan.cost_usd.expected / c.plan.time_s.expected * seconds;
   };
+  // Both limits are of the whole training: what is left of them.
+  const double deadline_s = answer.request.limits.deadline_s - progress.elapsed_s,
+               budget_usd = answer.request.limits.cost_usd - usd(*now, now->start_s + progress.elapsed_s);
+  const auto keeps = [&](const RentChoice& c, double seconds) { return seconds <= deadline_s && usd(c, seconds) <= budget_usd; };
+  const bool has_budget = std::isfinite(budget_usd);
   std::vector<std::vector<std::string>> rows{{"", "on", "batch", "left", "money left", "deadline"}};
+  if (has_budget) rows.front().emplace_back("budget");
   const auto add = [&](const char* label, const RentChoice& c, double seconds) {
     rows.push_back({label, rented_words(c, cluster), fmt::format("{:.0f}", c.plan.batch), sim::time_words(seconds),
                     sim::money_words(usd(c, seconds)),
                     std::isinf(deadline_s)  ? "-"
                     : seconds <= deadline_s ? "kept"
                                             : "missed"});
+    if (has_budget) rows.back().emplace_back(usd(c, seconds) <= budget_usd ? "kept" : "exceeded");
   };
   add("stay", *now, rest_s(*now, true));
   const RentChoice *other_batch = nullptr, *other_machine = nullptr;
   const auto cheaper = [&](const RentChoice*& best, const RentChoice& c, double seconds, auto&& best_s) {
-    const bool keeps = seconds <= deadline_s, best_keeps = best != nullptr && best_s(*best) <= deadline_s;
-    if (best == nullptr || (keeps && !best_keeps) || (keeps == best_keeps && usd(c, seconds) < usd(*best, best_s(*best))))
+    const bool is_within = keeps(c, seconds), best_is = best != nullptr && keeps(*best, best_s(*best));
+    if (best == nullptr || (is_within && !best_is) || (is_within == best_is && usd(c, seconds) < usd(*best, best_s(*best))))
       best = &c;
   };
   const double restart_s = answer.checkpoint_bytes / answer.market.cluster->scenario.costs.restore_bytes_per_s;
@@ -197,18 +216,30 @@ int rent_resume(const RentArguments& arguments) {
   }
   if (other_batch != nullptr) add("change batch", *other_batch, batch_s(*other_batch));
   if (other_machine != nullptr) add("change machine", *other_machine, machine_s(*other_machine));
-  say("{}\n", report::aligned(rows, {true, true, false, false, false, true}));
+  std::vector<bool> left{true, true, false, false, false, true};
+  if (has_budget) left.push_back(true);
+  say("{}\n", report::aligned(rows, left));
   const double stay_usd = usd(*now, rest_s(*now, true));
-  const bool stay_keeps = rest_s(*now, true) <= deadline_s;
-  const bool move = other_machine != nullptr && machine_s(*other_machine) <= deadline_s &&
+  const bool stay_keeps = keeps(*now, rest_s(*now, true));
+  const bool move = other_machine != nullptr && keeps(*other_machine, machine_s(*other_machine)) &&
                     (!stay_keeps || usd(*other_machine, machine_s(*other_machine)) < (1 - kDrifted) * stay_usd);
-  say("{}", wrapped(std::abs(drift - 1) <= kDrifted
-                        ? fmt::format("The training runs as planned, within {:.0f} %.{}", 100 * kDrifted,
-                                      move ? " Another machine would do better all the same." : "")
-                        : fmt::format("The plan has drifted. {}",
-                                      move         ? "Move: save, rent the other machine, go on from the checkpoint."
-                                      : stay_keeps ? "Stay: nothing else is cheaper by more than moving costs."
-                                                   : "The deadline is lost where it runs, and nothing else keeps it.")));
+  const bool batch_keeps = other_batch != nullptr && keeps(*other_batch, batch_s(*other_batch));
+  const bool is_planned = std::abs(drift - 1) <= kDrifted;
+  const std::string plan = is_planned ? fmt::format("The training runs as planned, within {:.0f} %.", 100 * kDrifted)
+                                      : std::string("The plan has drifted.");
+  const char* const limits = !has_budget              ? "The deadline is lost where it runs"
+                             : std::isinf(deadline_s) ? "The budget is exceeded where it runs"
+                                                      : "Where it runs, deadline and budget are not both kept";
+  std::string advice;
+  if (move)
+    advice = is_planned && stay_keeps ? "Another machine would do better all the same."
+                                      : "Move: save, rent the other machine, go on from the checkpoint.";
+  else if (!stay_keeps)
+    advice = fmt::format("{}, and {}.", limits,
+                         batch_keeps ? "the other batch keeps what is asked for" : "nothing else keeps what is asked for");
+  else if (!is_planned)
+    advice = "Stay: nothing else is cheaper by more than moving costs.";
+  say("{}", wrapped(plan + (advice.empty() ? "" : " " + advice)));
   return kOk;
 }
 

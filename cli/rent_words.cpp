@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <span>
 
 #include "cli/rent.hpp"
@@ -167,6 +168,20 @@ std::string front_picture(const RentAnswer& answer) {
                             kWidth - static_cast<int>(low.size()));
 }
 
+std::string price_date_of(const RentAnswer& answer, int pool, const char* of_account) {
+  const auto at = static_cast<std::size_t>(pool);
+  return answer.market.is_account_price[at] ? of_account : answer.market.entries[at]->instance.price_date;
+}
+
+std::string price_dates_words(const RentAnswer& answer, const std::vector<int>& pools) {
+  std::vector<const scenarios::InstanceEntry*> dated;
+  for (const int pool : pools)
+    if (!answer.market.is_account_price[static_cast<std::size_t>(pool)])
+      dated.push_back(answer.market.entries[static_cast<std::size_t>(pool)]);
+  if (dated.empty()) return "Prices are the account's";
+  return fmt::format("Prices of {}{}", scenarios::price_dates(dated), dated.size() < pools.size() ? ", and the account's" : "");
+}
+
 std::string rent_csv(const RentAnswer& answer) {
   const sim::Cluster& cluster = answer.market.cluster->scenario.cluster;
   std::string text =
@@ -183,7 +198,7 @@ std::string rent_csv(const RentAnswer& answer) {
         sim::csv_text(sim::worker_device(cluster, c.pool).name), c.batch, one.accumulation, precision_name(one.precision),
         c.power_limit_w, c.epochs, c.step_s.expected, c.time_s.expected, c.time_s.low, c.time_s.high, c.cost_usd.expected,
         c.cost_usd.low, c.cost_usd.high, c.energy_j.expected, c.memory_bytes.expected, one.miss_probability,
-        one.keeps_limits ? 1 : 0, answer.market.entries[pool]->instance.price_date);
+        one.keeps_limits ? 1 : 0, price_date_of(answer, c.pool, ""));
   }
   return text;
 }
@@ -212,22 +227,24 @@ std::string rent_page(const RentAnswer& answer) {
         sim::time_words(c.time_s.expected), sim::time_words(c.time_s.low), sim::time_words(c.time_s.high),
         sim::money_words(c.cost_usd.expected), sim::money_words(c.cost_usd.low), sim::money_words(c.cost_usd.high),
         c.energy_j.expected / 3.6e6, policies::name_of(told.bottleneck), miss_words(one.miss_probability),
-        report::xml_text(answer.market.entries[static_cast<std::size_t>(c.pool)]->instance.price_date));
+        report::xml_text(price_date_of(answer, c.pool, "the account")));
   }
+  std::vector<int> pools(answer.market.pools.size());
+  std::iota(pools.begin(), pools.end(), 0);
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title>\n<style>body{{font:15px "
       "sans-serif;margin:2em}}"
       "td,th{{padding:.2em .7em;text-align:right}}td:first-child,th:first-child{{text-align:left}}circle.keeps{{fill:#1a7f37}}"
       "circle.breaks{{fill:#9aa0a6}}tr:target{{background:#fff3c4}}svg{{background:#f6f8fa}}</style></head><body>\n<h1>{0}</h1>\n"
       "<p>Nothing is both cheaper and faster than a point of this front. Green: keeps the limits with a confidence of {1:.0f} %. "
-      "Prices of {2}.</p>\n<svg width=\"{3}\" height=\"{4}\" role=\"img\" aria-label=\"money against time\">\n{5}"
+      "{2}.</p>\n<svg width=\"{3}\" height=\"{4}\" role=\"img\" aria-label=\"money against time\">\n{5}"
       "<text x=\"{6}\" y=\"{7}\">money: {8} to {9}</text>\n<text x=\"5\" y=\"15\">{10}</text><text x=\"5\" "
       "y=\"{11}\">{12}</text>\n</svg>\n"
       "<table><tr><th>rented</th><th>where</th><th>batch</th><th>epochs</th><th>precision</th><th>time</th><th>from {14:.0f} to "
       "{1:.0f} %</th><th>money</th><th>from {14:.0f} to {1:.0f} %</th><th>energy</th>"
       "<th>limited by</th><th>misses the deadline</th><th>price of</th></tr>\n{13}</table></body></html>\n",
       report::xml_text(answer.request.model + " on " + answer.request.dataset), 100 * answer.rules.confidence,
-      report::xml_text(scenarios::price_dates(answer.market.entries)), kWidth + kLeft + 40, kHeight + kTop + 60, points, kLeft,
+      report::xml_text(price_dates_words(answer, pools)), kWidth + kLeft + 40, kHeight + kTop + 60, points, kLeft,
       kHeight + kTop + 40, sim::money_words(money.low), sim::money_words(money.high), sim::time_words(time.high), kHeight + kTop,
       sim::time_words(time.low), rows, 100 * (1 - answer.rules.confidence));
 }

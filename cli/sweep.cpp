@@ -94,6 +94,20 @@ scenarios::Launch launcher(const SweepArguments& arguments, const std::string& o
              const auto&, auto runs, const auto& keep) { return by(std::move(runs), settings, keep); };
 }
 
+/// Where points differ in what generated jobs get their deadlines from, rows beside each other are of other jobs.
+void note_generated_deadlines(const scenarios::SweepPlan& plan) {
+  if (plan.first().generators.empty()) return;
+  for (const scenarios::SweepAxis& axis : plan.axes()) {
+    const std::string& p = axis.pointer;
+    const bool is_of_pool = p.starts_with("/cluster/pools") && (p.ends_with("/nodes") || p.ends_with("/instance"));
+    if (is_of_pool || p.starts_with("/cluster/instances") || p.starts_with("/cluster/devices"))
+      say(stderr, "{}",
+          wrapped(fmt::format("note: generated jobs take their deadlines from the cluster, and may have others along {} "
+                              "(docs/guide/results.md)",
+                              p)));
+  }
+}
+
 }  // namespace
 
 void add_sweep_command(Command app, SweepArguments& arguments) {
@@ -124,6 +138,7 @@ int sweep_command(const SweepArguments& arguments) {
   plan.refuse_study();
   if (!arguments.task.empty()) return task_command(plan, arguments);
   for (const std::string& warning : plan.first().warnings) say(stderr, "warning: {}\n", warning);
+  note_generated_deadlines(plan);
   warn_of_size(estimate_run(plan.first(), scenarios::processes_of({.out = {}, .processes = arguments.processes}),
                             static_cast<double>(plan.points())));
   scenarios::ProgressLine line(true);

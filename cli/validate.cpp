@@ -87,17 +87,17 @@ void print(const Table& table, const Measured& measured, const std::vector<Predi
   if (rows.empty()) return;
   const bool steps = table.shown.field == &Predicted::model_s && !table.beside.empty();
   const bool kernels = table.of_kernels;  // whose errors others publish as means
-  say("\n{}, errors in %\n{:<34}{:>6}{:>9}{:>8}{:>9}", table.title, table.first_column, "rows", "median", "p90", "bias");
-  if (steps) say("{:>8}{:>7}", "in 90 %", "rank");
-  if (kernels) say("{:>7}", "mean");
-  for (const Baseline& b : table.beside) say("{:>16}", b.name);
+  say("\n{}, errors in %\n{:<34} {:>5} {:>8} {:>7} {:>8}", table.title, table.first_column, "rows", "median", "p90", "bias");
+  if (steps) say(" {:>7} {:>6}", "in 90 %", "rank");
+  if (kernels) say(" {:>6}", "mean");
+  for (const Baseline& b : table.beside) say(" {:>15}", b.name);
   say("\n");
   for (const auto& [key, indices] : rows) {
     const auto s = summary(measured, predicted, table.shown.field, indices);
-    say("{:<34}{:>6}{:>9}{:>8}{:>+9.1f}", key, s.rows, percent(s.median), percent(s.p90), 100 * s.bias);
-    if (steps) say("{:>8}{:>7}", percent_inside(measured, predicted, indices), rank(measured, predicted, indices));
-    if (kernels) say("{:>7}", percent(s.mean));
-    for (const Baseline& b : table.beside) say("{:>16}", percent(summary(measured, predicted, b.field, indices).median));
+    say("{:<34} {:>5} {:>8} {:>7} {:>+8.1f}", key, s.rows, percent(s.median), percent(s.p90), 100 * s.bias);
+    if (steps) say(" {:>7} {:>6}", percent_inside(measured, predicted, indices), rank(measured, predicted, indices));
+    if (kernels) say(" {:>6}", percent(s.mean));
+    for (const Baseline& b : table.beside) say(" {:>15}", percent(summary(measured, predicted, b.field, indices).median));
     say("\n");
   }
 }

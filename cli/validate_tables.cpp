@@ -26,10 +26,10 @@ double median(const std::vector<Compared>& pairs) { return 100 * workloads::summ
 void print_orders(std::span<const workloads::Measurement> rows, std::span<const workloads::Predicted> predicted) {
   const auto orders = workloads::setting_orders(rows, predicted);
   if (orders.empty()) return;
-  say("\nSettings (batch, power limit) by energy an epoch: rank correlation\n{:<34}{:>6}{:>9}{:>7}{:>16}{:>16}\n",
+  say("\nSettings (batch, power limit) by energy an epoch: rank correlation\n{:<34} {:>5} {:>8} {:>6} {:>15} {:>15}\n",
       "device, model", "rows", "ten best", "all", "ten within, %", "choice over, %");
   for (const workloads::SettingOrder& o : orders)
-    say("{:<34}{:>6}{:>9.2f}{:>7.2f}{:>16.1f}{:>16.1f}\n", o.device + " " + o.subject, o.settings, o.correlation,
+    say("{:<34} {:>5} {:>8.2f} {:>6.2f} {:>15.1f} {:>15.1f}\n", o.device + " " + o.subject, o.settings, o.correlation,
         o.correlation_all, 100 * o.spread, 100 * o.regret);
 }
 
@@ -46,11 +46,11 @@ void print_energy(std::span<const workloads::Measurement> rows, std::span<const 
     group.power.push_back({predicted[i].power_w, rows[i].power_w});
   }
   if (by_model.empty()) return;
-  say("\nEnergy an epoch, errors in %\n{:<34}{:>6}{:>9}{:>8}{:>9}{:>16}{:>16}\n", "device, model", "rows", "median", "p90",
+  say("\nEnergy an epoch, errors in %\n{:<34} {:>5} {:>8} {:>7} {:>8} {:>15} {:>15}\n", "device, model", "rows", "median", "p90",
       "bias", "of time", "of power");
   for (const auto& [name, group] : by_model) {
     const auto s = workloads::summarise(group.energy);
-    say("{:<34}{:>6}{:>9.1f}{:>8.1f}{:>+9.1f}{:>16.1f}{:>16.1f}\n", name, s.rows, 100 * s.median, 100 * s.p90, 100 * s.bias,
+    say("{:<34} {:>5} {:>8.1f} {:>7.1f} {:>+8.1f} {:>15.1f} {:>15.1f}\n", name, s.rows, 100 * s.median, 100 * s.p90, 100 * s.bias,
         median(group.time), median(group.power));
   }
   print_orders(rows, predicted);
@@ -65,7 +65,7 @@ void print_stacks(std::span<const workloads::Measurement> rows, std::span<const 
   }
   constexpr double kNinety = 1.645;  // standard deviations to both sides
   double medians = 0, biases = 0, tested = 0;
-  say("\nSeconds a step of one worker, by laboratory and stack, errors in %\n{:<34}{:>6}{:>9}{:>8}{:>9}{:>8}  {}\n",
+  say("\nSeconds a step of one worker, by laboratory and stack, errors in %\n{:<34} {:>5} {:>8} {:>7} {:>8} {:>7}  {}\n",
       "laboratory, stack", "rows", "median", "p90", "bias", "in 90 %", "status");
   for (const workloads::StackSet& set : sets) {
     std::vector<Compared> pairs;
@@ -78,18 +78,18 @@ void print_stacks(std::span<const workloads::Measurement> rows, std::span<const 
     const std::string name = fmt::format("{} {}", set.laboratory, set.stack);
     const std::string_view status = name_of(predicted[set.rows.front()].ground);
     if (pairs.empty()) {
-      say("{:<34}{:>6}{:>9}{:>8}{:>9}{:>8}  {}\n", name, set.rows.size(), "-", "-", "-", "-", status);
+      say("{:<34} {:>5} {:>8} {:>7} {:>8} {:>7}  {}\n", name, set.rows.size(), "-", "-", "-", "-", status);
       continue;
     }
     const auto s = workloads::summarise(pairs);
     medians += s.median;
     biases += std::log1p(s.bias);
     ++tested;
-    say("{:<34}{:>6}{:>9.1f}{:>8.1f}{:>+9.1f}{:>8.0f}  {}\n", name, s.rows, 100 * s.median, 100 * s.p90, 100 * s.bias,
+    say("{:<34} {:>5} {:>8.1f} {:>7.1f} {:>+8.1f} {:>7.0f}  {}\n", name, s.rows, 100 * s.median, 100 * s.p90, 100 * s.bias,
         100 * inside / static_cast<double>(pairs.size()), status);
   }
   if (tested > 0)
-    say("{:<34}{:>6}{:>9.1f}{:>8}{:>+9.1f}\n", "mean of these, each the same", "", 100 * medians / tested, "",
+    say("{:<34} {:>5} {:>8.1f} {:>7} {:>+8.1f}\n", "mean of these, each the same", "", 100 * medians / tested, "",
         100 * std::expm1(biases / tested));
 }
 
@@ -106,9 +106,9 @@ void print_knees(std::span<const workloads::Measurement> rows, std::span<const w
     count.near += knee.counts_off <= 1 ? 1 : 0;
   }
   if (by_instance.empty()) return;
-  say("\nKnees of curves over workers with parameter servers, tested worker counts off\n{:<34}{:>7}{:>7}{:>14}\n", "instance",
+  say("\nKnees of curves over workers with parameter servers, tested worker counts off\n{:<34} {:>6} {:>6} {:>13}\n", "instance",
       "curves", "none", "at most one");
-  for (const auto& [name, count] : by_instance) say("{:<34}{:>7}{:>7}{:>14}\n", name, count.curves, count.at, count.near);
+  for (const auto& [name, count] : by_instance) say("{:<34} {:>6} {:>6} {:>13}\n", name, count.curves, count.at, count.near);
 }
 
 }  // namespace rehearse::cli

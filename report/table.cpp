@@ -109,6 +109,21 @@ std::vector<std::vector<std::size_t>> blocks_of(const std::vector<std::size_t>& 
   return blocks;
 }
 
+/// A line that is too wide because of its last cell, which begins there, in several: words of it go on below the cell.
+std::vector<std::string> lines_of(std::string line, std::size_t last_cell) {
+  constexpr std::size_t kLeastWords = 20;
+  std::vector<std::string> lines;
+  while (line.size() > kTerminalWidth && last_cell + kLeastWords <= kTerminalWidth) {
+    std::size_t end = line.rfind(' ', kTerminalWidth);
+    if (end == line.npos || end <= last_cell) end = line.find(' ', kTerminalWidth);  // of a word alone that is too wide
+    if (end == line.npos) break;
+    lines.push_back(line.substr(0, line.find_last_not_of(' ', end) + 1));
+    line = std::string(last_cell, ' ') + line.substr(end + 1);
+  }
+  lines.push_back(std::move(line));
+  return lines;
+}
+
 }  // namespace
 
 std::string painted(std::string_view text, Tone tone) {
@@ -141,17 +156,20 @@ std::string aligned(const std::vector<std::vector<std::string>>& given, const st
     for (std::size_t r = 0; r < rows.size(); ++r) {
       if (rows[r].size() < columns && !is_first) continue;
       std::string line;
+      std::size_t last_cell = 0;
       for (const std::size_t c : block) {
         if (c >= rows[r].size()) break;
+        last_cell = line.size();
         line += left[c] ? fmt::format("{:<{}}", rows[r][c], widths[c]) : fmt::format("{:>{}}", rows[r][c], widths[c]);
         line.append(gap, ' ');
       }
       line.erase(line.find_last_not_of(' ') + 1);
-      text += painted(line, tones.empty() ? Tone::plain : tones[r]) + "\n";
+      for (const std::string& part : lines_of(std::move(line), last_cell))
+        text += painted(part, tones.empty() ? Tone::plain : tones[r]) + "\n";
       if (r > 0) continue;
       std::size_t total = 0;
       for (const std::size_t c : block) total += widths[c] + gap;
-      text += std::string(total - gap, '-') + "\n";
+      text += std::string(std::min(total - gap, kTerminalWidth), '-') + "\n";
     }
   }
   return text;

@@ -269,7 +269,8 @@ PlanRequest read_job(const sim::JsonDocument& document, const Paths& paths, cons
   request.name = in.text("name", "job");
   const auto network = in.child("network");
   request.model = in.text("model", "");
-  const double target = in.number("target_accuracy", between(0, 1), 0.0), epochs = in.number("epochs", between(0, 1e6), 0.0);
+  const double target = in.number("target_accuracy", between(0, 1), 0.0),
+               epochs = in.number("epochs", {.low = 0, .high = 1e6, .low_excluded = true}, 0.0);
   request.recipe = in.text("recipe", "");
   PlanData data;
   const OwnModels none;
@@ -285,7 +286,6 @@ PlanRequest read_job(const sim::JsonDocument& document, const Paths& paths, cons
   if (network && !request.model.empty()) network->refuse("either a model or a network", mistakes);
   const bool has_data = read_samples_and_dataset(in, request, data, mistakes);
   read_limits(in, cluster, request, mistakes);
-  if (in.has("epochs") && epochs == 0) in.child("epochs")->refuse("a number above 0", mistakes);
   mistakes.throw_if_any();
   check_workers(in, cluster, request, mistakes);
   mistakes.throw_if_any();

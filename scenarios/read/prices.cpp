@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "scenarios/read/rent_files.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
 
@@ -25,9 +26,19 @@ bool is_before(std::string_view date, std::string_view other) {
   return date.substr(0, common) < other.substr(0, common);
 }
 
-/// The instance of a row with the row's prices; nothing after a mistake in it.
-std::optional<Priced> priced(sim::CsvRow& row, const Catalogue& catalogue, const std::string& price_column) {
-  const std::string name(row.text("instance")), region(row.text("region")), date(row.text("date"));
+/// As the catalogue writes a region, or as the list wrote it first: letters may be of either case.
+std::string known_region(const std::string& region, const Catalogue& catalogue, const std::vector<InstanceEntry>& listed) {
+  const std::string wanted = lower_case(region);
+  for (const auto* entries : {&catalogue.instances(), &listed})
+    for (const InstanceEntry& entry : *entries)
+      if (lower_case(entry.region) == wanted) return entry.region;
+  return region;
+}
+
+/// The instance of a row with the row's prices, behind those `listed`; nothing after a mistake in it.
+std::optional<Priced> priced(sim::CsvRow& row, const Catalogue& catalogue, const std::string& price_column,
+                             const std::vector<InstanceEntry>& listed) {
+  const std::string name(row.text("instance")), date(row.text("date"));
   const InstanceEntry* found = catalogue.find_instance(name);
   if (found == nullptr) {
     const std::string nearest = sim::nearest_name(name, catalogue.instance_names());
@@ -39,6 +50,8 @@ std::optional<Priced> priced(sim::CsvRow& row, const Catalogue& catalogue, const
   if (spot && *spot > price) row.refuse("spot_price_usd_per_hour", "at most the price of the same row");
   if (!row.mistakes().empty()) return std::nullopt;
   InstanceEntry entry = *found;
+  std::string region(row.text("region"));
+  region = lower_case(region) == lower_case(entry.region) ? entry.region : known_region(region, catalogue, listed);
   const bool is_elsewhere = !region.empty() && !entry.region.empty() && region != entry.region;
   if (is_elsewhere) entry.instance.name = name + "@" + region;
   entry.instance.price_usd_per_hour = price;
@@ -70,7 +83,7 @@ PriceList priced_instances(const std::string& path, const Catalogue& catalogue) 
   sim::Mistakes mistakes;
   PriceList list;
   while (sim::CsvRow* row = reader.next()) {
-    std::optional<Priced> one = priced(*row, catalogue, price_column);
+    std::optional<Priced> one = priced(*row, catalogue, price_column, list.instances);
     const auto same = [&](const InstanceEntry& e) { return one && e.instance.name == one->entry.instance.name; };
     if (std::ranges::any_of(list.instances, same)) row->refuse("instance", "an instance in a region that is given once");
     for (const sim::Mistake& mistake : row->mistakes()) mistakes.add(mistake);

@@ -20,9 +20,9 @@ struct PriceList {
 
 /// The catalogue's instances with the list's prices, regions and dates, in the list's order; every instance that the list names
 /// must be the catalogue's. A second region of an instance, or one that is not its own, becomes an instance of its own,
-/// NAME@REGION. Columns: instance, region, date, price_usd_per_hour (or price), and spot_price_usd_per_hour if wanted. A spot
-/// price that the list does not say stays the catalogue's, but not in another region, nor above the list's price. Throws
-/// sim::InputError with all mistakes.
+/// NAME@REGION; regions are known in letters of either case. Columns: instance, region, date, price_usd_per_hour (or price), and
+/// spot_price_usd_per_hour if wanted. A spot price that the list does not say stays the catalogue's, but not in another region,
+/// nor above the list's price. Throws sim::InputError with all mistakes.
 PriceList priced_instances(const std::string& path, const Catalogue& catalogue);
 
 }  // namespace rehearse::scenarios

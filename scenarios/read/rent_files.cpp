@@ -139,10 +139,12 @@ RentMarket rent_market(const Catalogue& catalogue, const RentWishes& wishes) {
   sim::Mistakes mistakes;
   const auto add = [&](const InstanceEntry& entry, InstanceEntry priced, bool is_spot) {
     int nodes = wishes.most_nodes;
+    bool is_account_price = false;
     const auto terms = wishes.account.instances.find(entry.instance.name);
     if (terms != wishes.account.instances.end()) {
       nodes = std::min(nodes, terms->second.nodes.value_or(nodes));
-      if (!is_spot) priced.instance.price_usd_per_hour = terms->second.usd_per_hour.value_or(priced.instance.price_usd_per_hour);
+      is_account_price = !is_spot && terms->second.usd_per_hour.has_value();
+      if (is_account_price) priced.instance.price_usd_per_hour = *terms->second.usd_per_hour;
     }
     if (nodes == 0) return;
     const int instance = add_to_cluster(priced, catalogue, scenario.cluster, mistakes);
@@ -157,6 +159,7 @@ RentMarket rent_market(const Catalogue& catalogue, const RentWishes& wishes) {
          .most_nodes = nodes,
          .prices = is_spot && series != wishes.spot_prices.series.end() ? series->second.prices : policies::SpotPrices()});
     market.entries.push_back(&entry);
+    market.is_account_price.push_back(is_account_price);
   };
   for (const InstanceEntry& entry : catalogue.instances()) {
     if (!is_wanted(entry, wishes)) continue;

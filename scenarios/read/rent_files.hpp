@@ -63,6 +63,7 @@ struct RentMarket {
   std::unique_ptr<PlanCluster> cluster;
   std::vector<policies::RentPool> pools;      ///< those of the cluster, in their order
   std::vector<const InstanceEntry*> entries;  ///< likewise; of the catalogue
+  std::vector<bool> is_account_price;         ///< likewise: the account says what a node costs
 };
 
 /// A pool for each instance that the wishes leave, and one more for its spot price where that is wanted: NAME and "NAME (spot)".

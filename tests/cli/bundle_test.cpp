@@ -148,6 +148,18 @@ TEST_CASE("a figure's line is refused where it leads elsewhere or is none") {
   }
 }
 
+TEST_CASE("what is wrong with a figure is told of its line and of the results as the user named them") {
+  const Bundled ran;
+  ran.folder.write("work/figures.txt", "# of another study\nspeedup RESULTS -o sp.svg\n");
+  const Ended other = ran.bundle({"--figures", "figures.txt"});
+  CHECK(other.status == 3);
+  CHECK(has(other.err, "figures.txt:2: r: expected results of the study"));
+  CHECK_FALSE(has(other.err, "packed.part"));
+  ran.folder.write("work/figures.txt", "cdf RESULTS -o jct.gif\n");
+  CHECK(has(ran.bundle({"--figures", "figures.txt"}).err,
+            "figures.txt:1: -o: expected a file that ends in .pdf, .svg or .png, found jct.gif"));
+}
+
 TEST_CASE("a stranger's bundle starts no program unasked and leads nowhere") {
   const Bundled ran;
   REQUIRE(ran.bundle().status == 0);

@@ -1,6 +1,7 @@
 // Measured trainings and steps from end to end: validate, calibrate, and a scenario with what was calibrated.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
@@ -51,6 +52,24 @@ TEST_CASE("published epochs beside those of a recipe") {
   CHECK(has(run_program(folder.path(), {"list", "recipes"}).out, "lars-smoothing"));
   folder.write("steps.csv", "model,dataset,device,batch_per_worker,step_s\nresnet50,imagenet,v100,64,0.2\n");
   CHECK(has(run_program(folder.path(), {"validate", "steps.csv", "--recipe", "adam"}).err, "steps have no recipe"));
+}
+
+TEST_CASE("validate keeps its columns apart, however large an error is") {
+  const TemporaryFolder folder;
+  // Microseconds for milliseconds: errors of a hundred thousand percent.
+  folder.write(
+      "steps.csv",
+      "model,dataset,device,batch_per_worker,step_s\nresnet18,cifar10,v100,64,0.00005\nresnet18,cifar10,v100,128,0.00001\n");
+  const Ended ended = run_program(folder.path(), {"validate", "steps.csv"});
+  REQUIRE(ended.status == 0);
+  std::istringstream words(ended.out.substr(ended.out.find("errors in %")));
+  int large = 0;
+  for (std::string word; words >> word;) {
+    if (word.find_first_not_of("0123456789.+-") != word.npos || word.back() == '.') continue;
+    CHECK(std::ranges::count(word, '.') <= 1);
+    large += word.size() >= 7 ? 1 : 0;
+  }
+  CHECK(large >= 2);
 }
 
 TEST_CASE("a scenario takes what calibrate writes of curves") {

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "tests/cli/program.hpp"
+#include "tests/cli/shell.hpp"
 
 namespace {
 
@@ -174,6 +175,48 @@ TEST_CASE("compare: results side by side, paired where seeds and repetitions agr
   const Ended slip = run_program(folder.path(), {"compare", "a", "b", "--metric", "makspan_s"});
   CHECK(slip.status == 3);
   CHECK(has(slip.err, "did you mean \"makespan_s\"?"));
+}
+
+TEST_CASE("compare tells of jobs of one name that are not the same jobs, and a list of them holds them") {
+  const TemporaryFolder folder;
+  folder.write(
+      "s.json",
+      R"({ "seed": 3, "repetitions": 2, "cluster": { "pools": [ { "name": "v", "instance": "p3.8xlarge", "nodes": 1 } ] },
+    "jobs": [ { "generate": "mixed-cnn-rnn", "count": 4 },
+              { "job_id": "mine", "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9, "cost_limit_usd": 2 } ],
+    "policies": [ "manual" ] })");
+  const auto run = [&](const std::string& out, const std::vector<std::string>& sets) {
+    std::vector<std::string> words{"run", "s.json", "--out", out};
+    for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
+    const Ended ended = run_program(folder.path(), words);
+    INFO(ended.err);
+    REQUIRE(ended.status == 0);
+  };
+  const auto compared = [&](const std::string& a, const std::string& b) {
+    return run_program(folder.path(), {"compare", a, b}).out;
+  };
+  run("one", {});
+  run("again", {});
+  CHECK_FALSE(has(compared("one", "again"), "differ"));
+  // A V100 instead of four: every reference time is longer, and with it every generated job's deadline. Two repetitions of five.
+  run("small", {"/cluster/pools/0/instance=p3.2xlarge"});
+  CHECK(
+      has(compared("one", "small"), "\nsmall: deadlines of 8 of 10 jobs differ: generated jobs take theirs from the cluster.\n"));
+  run("others", {"/jobs/1/cost_limit_usd=3", "/jobs/1/submit_s=5"});
+  CHECK(has(compared("one", "others"),
+            "\nothers: submit dates of 2 of 10 jobs differ.\nothers: cost limits of 2 of 10 jobs differ.\n"));
+  run("more", {"/jobs/0/count=5"});
+  CHECK(has(compared("one", "more"), "\nmore: 2 jobs in one of the two alone.\n"));
+  // As docs/guide/results.md has it.
+  REQUIRE(Shell(folder).succeeds("(cd '" + folder.path() +
+                                 "' && awk -F, -v OFS=, 'NR == 1 || ($1 == \"manual\" && $2 == 0) "
+                                 "{ print NR == 1 ? \"job_id\" : $3, $4, $5, $6, $7, $16, $18, $27 }' one/jobs.csv > jobs.csv)"));
+  const std::string list = R"(/jobs=[{"trace": "jobs.csv"}])";
+  run("held", {list});
+  run("held-small", {list, "/cluster/pools/0/instance=p3.2xlarge"});
+  CHECK_FALSE(has(compared("held", "held-small"), "differ"));
+  // They are those of the first repetition: of two repetitions, the second has others.
+  CHECK(has(compared("one", "held"), "\nheld: deadlines of 4 of 10 jobs differ"));
 }
 
 // Deadlines of 1 s and of 600 s with a limit of money: nothing keeps both, so the order is by what is missed.

@@ -86,6 +86,20 @@ TEST_CASE("import of the first jobs tells their mean load, and check of a cluste
   CHECK(checked(3).empty());
 }
 
+TEST_CASE("import, describe and synthesize tell no mean load of a burst, and check does not warn of it") {
+  const TemporaryFolder folder;
+  folder.write("all.csv", "job_id,submit_s,gpus,duration_s\na,0,1,3600\nb,1,1,3600\n");
+  const Ended import = program(folder, {"import", "jobs", "native", "all.csv", "-o", "jobs.csv"});
+  CHECK_THAT(import.out, Contains("jobs.csv: 2 jobs\n") && !Contains("mean load"));
+  CHECK_THAT(program(folder, {"describe", "jobs.csv"}).out,
+             Contains("mean load           none: a burst") && Contains("; 2 GPU-hours"));
+  CHECK_THAT(program(folder, {"synthesize", "jobs.csv", "-o", "new.csv"}).out,
+             Contains("new.csv: 2 jobs\n") && !Contains("mean load"));
+  folder.write("s.json", R"({"cluster": {"pools": [{"name": "v100", "instance": "p3.2xlarge", "nodes": 1}]},
+    "jobs": [{"trace": "jobs.csv"}], "policies": ["manual"]})");
+  CHECK_THAT(program(folder, {"check", "s.json"}).err, !Contains("mean load"));
+}
+
 TEST_CASE("check says whose decisions its estimate leaves out") {
   const TemporaryFolder folder;
   const auto checked = [&](const std::string& policies) {

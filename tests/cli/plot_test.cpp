@@ -69,6 +69,21 @@ TEST_CASE("script and data that are left for authors make the same figure") {
   CHECK((text_of(folder.path() + "/own/cdf.svg") == figure));
 }
 
+TEST_CASE("what is wrong with a figure of a sweep is told of its database") {
+  const TemporaryFolder folder;
+  folder.write(
+      "s.json",
+      R"({ "name": "s", "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": { "sweep": [ 1, 2 ] } } ] },
+    "jobs": [ { "gpus": 1, "duration_s": 60 } ], "policies": [ "manual" ] })");
+  REQUIRE(run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite"}).status == 0);
+  const Ended column = run_program(folder.path(), {"plot", "line", "s.sqlite", "--y", "nonsense", "-o", "x.svg"});
+  CHECK(column.status == 3);
+  CHECK(column.err.starts_with("s.sqlite: expected a column \"nonsense\""));
+  const Ended where = run_program(folder.path(), {"plot", "line", "s.sqlite", "--where", "policy=nobody", "-o", "x.svg"});
+  CHECK(where.err.starts_with("s.sqlite: expected rows with --where policy=nobody"));
+  for (const Ended& ended : {column, where}) CHECK_FALSE(has(ended.err, "rehearse_rows"));
+}
+
 TEST_CASE("without gnuplot the program says how to get it") {
   const TemporaryFolder folder;
   run(folder);

@@ -49,6 +49,7 @@ TEST_CASE("wrong usage: status 2, help on stderr, nothing on stdout") {
            {"run", "s.json", "--processes", "many"},
            {"run", "s.json", "--prosesses", "1"},
            {"run", "s.json", "another.json"},
+           {"run", "s.json", "--resume", "--replace"},
        }) {
     INFO((arguments.empty() ? "" : arguments.front()));
     const Ended ended = run_program(folder.path(), arguments);

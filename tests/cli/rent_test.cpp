@@ -1,5 +1,6 @@
 // `rehearse rent` and `rehearse catalogue prices` as a user starts them: what is answered, and how mistakes are told.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tests/cli/program.hpp"
@@ -220,6 +221,11 @@ TEST_CASE("rent: limits that nothing keeps are refused with what there is; bad o
   // Twelve what? Seconds were meant by nobody who was asked.
   renter.refused({"resnet50", "--accuracy", "0.74", "--deadline", "12"}, {"--deadline", "with its unit", "found \"12\""});
   renter.refused({"resnet50"}, {"--epochs"});
+  // One mistake, one line.
+  const Ended epochs = renter.rent({"resnet50", "--epochs", "1000000000"});
+  CHECK_THAT(epochs.err, Catch::Contains("1000000, found 1"));
+  CHECK(std::ranges::count(epochs.err, '\n') == 1);
+  CHECK(std::ranges::count(renter.rent({"resnet50", "--epochs", "0"}).err, '\n') == 1);
   renter.refused({}, {"a model, a network's file or a job's"});
   renter.refused({"resnet50", "--watch", "log"}, {"--resume"});
   renter.refused({"resnet50", "--epochs", "1", "--spot-mean-up", "2"},
@@ -256,6 +262,23 @@ TEST_CASE("rent: a training under way is compared with its plan") {
   for (const char* part :
        {"step 1000 of 10000 (10 %), 1 s a step", "stay", "change batch", "change machine", "The plan has drifted"})
     CHECK_THAT(told.out, Catch::Contains(part));
+  // Limits of now take the place of the plan's: after 1,000 s nothing is done within 20 minutes, or for a dollar cent.
+  const auto row_of = [](const Ended& ended) {
+    const std::size_t at = ended.out.find("\nstay");
+    return ended.out.substr(at, ended.out.find('\n', at + 1) - at);
+  };
+  CHECK_THAT(row_of(told), Catch::EndsWith("kept"));
+  const Ended later = renter.rent({"--resume", "state.json", "--watch", "log", "--deadline", "20min", "--budget", "0.01"});
+  CHECK(later.status == 0);
+  CHECK_THAT(row_of(later), Catch::Contains("missed") && Catch::EndsWith("exceeded"));
+  CHECK_THAT(later.out, Catch::Contains("deadline and budget are not both kept"));
+  for (const std::vector<std::string>& option :
+       {std::vector<std::string>{"--spot", "only"}, {"--accuracy", "0.9"}, {"--state", "new.json"}, {"resnet50"}}) {
+    const Ended ended = renter.rent(with({"--resume", "state.json", "--watch", "log"}, option));
+    CHECK(ended.status == 2);
+    CHECK_THAT(ended.err,
+               Catch::Contains((option.size() == 1 ? "model" : option.front()) + ": beside --resume the plan's own holds"));
+  }
   // What was chosen with a power limit is found again, and the training runs as planned.
   const Ended limited = renter.rent({"resnet18", "--dataset", "cifar10", "--epochs", "30", "--account", "own.json",
                                      "--power-limits", "--state", "limited.json"});
@@ -268,6 +291,15 @@ TEST_CASE("rent: a training under way is compared with its plan") {
   CHECK_THAT(renter.rent({"--resume", "limited.json", "--watch", "log"}).out, Catch::Contains("stay"));
   renter.folder.write("short", "{\"time_s\": 100, \"step\": 0, \"of\": 10000}\n");
   renter.refused({"--resume", "state.json", "--watch", "short"}, {"two lines"});
+  // A clock that went back, steps that there are not, steps that took no time.
+  renter.folder.write("back",
+                      "{\"time_s\": 1000, \"step\": 10, \"of\": 100}\n{\"accuracy\": 0.5}\n"
+                      "{\"time_s\": 990, \"step\": 20, \"of\": 100}\n");
+  renter.refused({"--resume", "state.json", "--watch", "back"}, {"back:3: time_s: expected a date that is not before 1000"});
+  renter.folder.write("beyond", "{\"time_s\": 1, \"step\": 1, \"of\": 5}\n{\"time_s\": 2, \"step\": 6, \"of\": 5}\n");
+  renter.refused({"--resume", "state.json", "--watch", "beyond"}, {"beyond:2: step: expected at most the 5 of \"of\", found 6"});
+  renter.folder.write("at once", "{\"time_s\": 1, \"step\": 1, \"of\": 5}\n{\"time_s\": 1, \"step\": 2, \"of\": 5}\n");
+  renter.refused({"--resume", "state.json", "--watch", "at once"}, {"two lines", "further on and later"});
   renter.folder.write("state.json", R"({"options": {"model": "resnet18"}})");
   renter.refused({"--resume", "state.json", "--watch", "log"}, {"a key \"chosen\""});
 }
@@ -296,6 +328,37 @@ TEST_CASE("catalogue prices: a list renews instances, a further region is one of
   CHECK(bad.status == 3);
   for (const char* part : {"bad.csv:2: instance", "p3.2xlarge", "bad.csv:2: date", "bad.csv:2: price"})
     CHECK_THAT(bad.err, Catch::Contains(part));
+}
+
+TEST_CASE("catalogue prices: a region in letters of another case is that region") {
+  Renter renter;
+  const auto prices = [&](const std::string& rows) {
+    renter.folder.write("list.csv", "instance,region,price,date\n" + rows);
+    return run_program(renter.folder.path(), {"catalogue", "prices", "list.csv", "-o", "prices.json"});
+  };
+  const std::string lower = prices("p3.2xlarge,us-east-1,1.5,2026-11\np3.2xlarge,eu-north1,2,2026-11\n").out;
+  const std::string file = text_of(renter.folder.path() + "/prices.json");
+  CHECK_THAT(lower, !Catch::Contains("p3.2xlarge@us-east-1"));
+  CHECK(prices("p3.2xlarge,US-East-1,1.5,2026-11\np3.2xlarge,EU-North1,2,2026-11\n").out == lower);
+  CHECK(text_of(renter.folder.path() + "/prices.json") == file);
+  // A region that the catalogue does not know is as the list wrote it first.
+  CHECK_THAT(prices("p3.2xlarge,Moon-1,1.5,2026-11\np3.8xlarge,moon-1,6,2026-11\n").out, Catch::Contains("p3.8xlarge@Moon-1"));
+  const Ended twice = prices("p3.2xlarge,us-east-1,1.5,2026-11\np3.2xlarge,US-EAST-1,1.5,2026-11\n");
+  CHECK(twice.status == 3);
+  CHECK_THAT(twice.err, Catch::Contains("list.csv:3: instance: expected an instance in a region that is given once"));
+}
+
+TEST_CASE("rent: prices that the account says are called its own") {
+  Renter renter;
+  const auto rented = [&](const std::string& instances) {
+    renter.folder.write("own.json", R"({"only_listed": true, "instances": {)" + instances + "}}");
+    return renter.rent({"resnet18", "--dataset", "cifar10", "--epochs", "3", "--account", "own.json", "--csv", "all.csv"}).out;
+  };
+  CHECK_THAT(rented(R"("p3.8xlarge": {"price_usd_per_hour": 0})"), Catch::Contains("\nPrices are the account's; your own:"));
+  CHECK_THAT(text_of(renter.folder.path() + "/all.csv"), !Catch::Contains("2022-12"));
+  CHECK_THAT(rented(R"("p3.8xlarge": {"price_usd_per_hour": 0}, "p3.2xlarge": {"price_usd_per_hour": 4})"),
+             Catch::Contains("\nPrices are the account's; your own:"));
+  CHECK_THAT(rented(R"("p3.8xlarge": {"nodes": 1})"), Catch::Contains("\nPrices of 2022-12; your own:"));
 }
 
 TEST_CASE("results of a run name when the prices held: below the tables, in the summary, in the report") {

@@ -31,6 +31,20 @@ std::string swept(int runs) {
     "policies": [ "manual", "static-isotonic" ] })";
 }
 
+TEST_CASE("a sweep over the cluster says that generated jobs get other deadlines along it") {
+  const auto swept_over = [](const std::string& nodes, const std::string& start) {
+    const TemporaryFolder folder;
+    folder.write("s.json", R"({ "cluster": { "pools": [ { "name": "v100", "instance": "p3.2xlarge", "nodes": )" + nodes +
+                               R"( } ] }, "switching": { "start_s": )" + start +
+                               R"( }, "jobs": [ { "generate": "mixed-cnn-rnn", "count": 1 } ], "policies": [ "manual" ] })");
+    const Ended ended = run_program(folder.path(), {"sweep", "s.json"});
+    CHECK(ended.status == 0);
+    return ended.err;
+  };
+  CHECK(has(swept_over(R"({ "sweep": [ 1, 2 ] })", "10"), "note: generated jobs take their deadlines from the cluster"));
+  CHECK_FALSE(has(swept_over("1", R"({ "sweep": [ 1, 2 ] })"), "generated jobs"));
+}
+
 std::set<std::string> names_in(const std::string& folder) {
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());

@@ -48,6 +48,20 @@ TEST_CASE("a row of another length than its table is a bug") {
   CHECK_THROWS_AS(write_csv(folder.path() + "/steps.csv", broken), rehearse::sim::CheckFailed);
 }
 
+TEST_CASE("words of a last column that is too wide go on below, within a terminal's columns") {
+  // fifo and two blanks are 6 columns, 94 are left: 18 words of five letters with their blanks are 17 x 6 + 5 = 107.
+  std::string words = "words";
+  for (int i = 1; i < 18; ++i) words += " words";
+  const std::vector<std::vector<std::string>> rows{{"name", "verdict"}, {"fifo", words}, {"sjf", "short"}, {"las", "FAILED"}};
+  // 15 of them are 89 columns, and 16 would be 95.
+  CHECK(aligned(rows, {true, true}) == "name  verdict\n" + std::string(100, '-') + "\nfifo  " + words.substr(0, 89) +
+                                           "\n      words words words\nsjf   short\nlas   FAILED\n");
+  // A row that says one thing alone, and a word that fits nowhere.
+  const std::vector<std::vector<std::string>> failed{{"name", "a", "b"}, {"fifo", words}, {"sjf", std::string(120, 'x')}};
+  CHECK(aligned(failed, {true, true, true}) == "name  a  b\n----------\nfifo  " + words.substr(0, 89) +
+                                                   "\n      words words words\nsjf   " + std::string(120, 'x') + "\n");
+}
+
 TEST_CASE("a table wider than a terminal goes on below, each block beginning with the first column") {
   const std::string wide(40, 'x');
   // 6 + 2 + 40 + 2 + 40 = 90 columns; a third column of 40 would need 132.

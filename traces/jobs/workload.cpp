@@ -85,7 +85,10 @@ std::string to_string(const Workload& workload) {
   append_names(text, "models", workload.models(), jobs);
   append_names(text, "status", workload.statuses(), jobs);
   if (workload.durations().count() == 0) return text;
-  fmt::format_to(out, "{:<20}{:.4g} GPUs busy, if no job waits; {:.4g} GPU-hours\n", "mean load", workload.mean_load_gpus(),
+  const double load = workload.mean_load_gpus();
+  fmt::format_to(out, "{:<20}{}; {:.4g} GPU-hours\n", "mean load",
+                 load > 0 ? fmt::format("{:.4g} GPUs busy, if no job waits", load)
+                          : fmt::format("none: a burst, all jobs come within {} mean durations", Workload::kSpanInDurations),
                  workload.gpu_seconds() / 3600);
   const LogHistogram& d = workload.durations();
   fmt::format_to(

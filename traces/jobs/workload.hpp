@@ -69,14 +69,19 @@ class LogHistogram {
 
 class Workload {
  public:
+  /// Mean durations within which jobs are a burst.
+  static constexpr double kSpanInDurations = 10;
   void add(const TraceJob& job);
 
   std::int64_t jobs() const { return jobs_; }
   double first_s() const { return first_s_; }
   double last_s() const { return last_s_; }
   double span_s() const { return last_s_ - first_s_; }
-  /// GPU-seconds of all jobs with a duration, over the span: the GPUs that would be busy if no job waited. 0 without a span.
-  double mean_load_gpus() const { return span_s() > 0 ? gpu_seconds_ / span_s() : 0; }
+  /// GPU-seconds of all jobs with a duration, over the span: the GPUs that would be busy if no job waited. 0: there is none, as
+  /// what comes within a few durations is a burst.
+  double mean_load_gpus() const {
+    return durations_.count() > 0 && span_s() > kSpanInDurations * durations_.mean() ? gpu_seconds_ / span_s() : 0;
+  }
   double gpu_seconds() const { return gpu_seconds_; }
 
   const LogHistogram& durations() const { return durations_; }

@@ -67,6 +67,22 @@ TEST_CASE("the distance of two samples") {
   CHECK(ks_distance({1, 2}, {2, 1}) == 0);
 }
 
+TEST_CASE("a burst has no mean load") {
+  traces::Workload workload;
+  workload.add(job(0, 1, 3600));
+  CHECK(workload.mean_load_gpus() == 0);
+  workload.add(job(1, 1, 3600));  // 7,200 GPU-seconds within one second: two GPUs are busy, not 7,200
+  CHECK(workload.mean_load_gpus() == 0);
+  CHECK_THAT(to_string(workload),
+             Contains("mean load           none: a burst, all jobs come within 10 mean durations; 2 GPU-hours"));
+  // Ten mean durations: (2 x 3,600 + 30) / 3 = 2,410 s, times 10 = 24,100 s, after which the first second is behind.
+  traces::Workload within = workload;
+  within.add(job(24100, 1, 30));
+  CHECK(within.mean_load_gpus() == 0);
+  workload.add(job(24101, 1, 30));
+  CHECK(workload.mean_load_gpus() == Approx(7230 / 24101.0));
+}
+
 TEST_CASE("a workload's figures by hand") {
   traces::Workload workload;
   workload.add(job(0, 2, 100));
