@@ -189,7 +189,7 @@ TEST_CASE("compare: the change is that of the means beside it") {
   const Ended ended = run_program(folder.path(), {"compare", "a", "b"});
   CHECK(ended.status == 0);
   // Means 50.5 and 46.5. Differences 2 and -10: mean -4, standard error 6, t(1) = 12.7062: -4 +- 76.237; all over 50.5.
-  CHECK(line_with(ended.out, "\ncost_usd").ends_with("-7.9 % [-158.9, +143.0]"));
+  CHECK(line_with(ended.out, "cost_usd").ends_with("-7.9 % [-158.9, +143.0]"));
   // There is no per cent of nothing.
   CHECK(line_with(ended.out, "idle_cost_usd").ends_with(" -"));
   // Not defined in one repetition of the second: 75 % and 25 %, and no pairs.
