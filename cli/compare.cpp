@@ -71,12 +71,19 @@ Difference difference_of(const std::string& metric) {
   return metric == "limits_broken" || metric.starts_with("jobs") ? Difference::number : Difference::percent;
 }
 
-/// The change of the mean, with its interval where pairs give one.
+bool is_whole(const std::vector<double>& values) {
+  return std::none_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+}
+
+/// The change of the mean, with its interval where pairs give one: the mean of the differences is the difference of the means
+/// that stand beside it, and both are divided by the first mean. Where that is 0 there is no such ratio.
 std::string change_words(const std::vector<double>& before, const std::vector<double>& after, bool paired, Difference as) {
-  const bool absolute = as != Difference::percent;
-  report::Estimate change{mean_of(after) - mean_of(before), sim::kNan, sim::kNan};
-  if (!absolute && mean_of(before) != 0) change.mean /= std::abs(mean_of(before));
-  if (paired) change = report::estimate(report::paired_differences(before, after, absolute));
+  const double first = mean_of(before);
+  report::Estimate change{mean_of(after) - first, sim::kNan, sim::kNan};
+  if (paired && is_whole(before) && is_whole(after)) change = report::estimate(report::paired_differences(before, after, true));
+  if (as == Difference::percent)
+    for (double* part : {&change.mean, &change.ci95_low, &change.ci95_high})
+      *part = first == 0 ? sim::kNan : *part / std::abs(first);
   if (std::isnan(change.mean)) return "-";
   const double unit = as == Difference::number ? 1 : 100;
   const auto shown = [&](double part) { return fmt::format("{:+.1f}", std::abs(unit * part) < 0.05 ? 0.0 : unit * part); };
@@ -129,6 +136,15 @@ std::string table_of(const std::vector<Results>& all, const std::vector<std::str
   return rows.size() == 1 ? std::string() : report::aligned(rows, left);
 }
 
+std::string changes_legend(const std::vector<Results>& all) {
+  const bool any_paired =
+      std::any_of(all.begin() + 1, all.end(), [&](const Results& r) { return is_paired(all.front(), r) && r.repetitions > 1; });
+  return fmt::format(
+      "Changes are of the means shown: fractions in points, jobs in jobs, all else in percent of the first\n"
+      "mean (-: it is 0){}.",
+      any_paired ? "; behind them the 95 % interval of the differences, paired by repetition" : "");
+}
+
 }  // namespace
 
 int compare_command(const CompareArguments& arguments) {
@@ -152,6 +168,7 @@ int compare_command(const CompareArguments& arguments) {
     if (is_paired(all.front(), all[r]))
       for (const std::string& change : report::input_changes(all.front().folder, all[r].folder))
         say("{}", wrapped(fmt::format("{}: {}.", names[r], change)));
+  say("{}\n", changes_legend(all));
   for (const std::string& policy : policies) {
     if (const std::string table = table_of(all, names, policy, metrics); !table.empty()) say("\n{}", table);
     for (std::size_t r = 0; r < all.size(); ++r)

@@ -133,6 +133,24 @@ const PolicyResult* find_ok(const std::vector<PolicyResult>& results, std::strin
   return nullptr;
 }
 
+/// But for rounding; two that are undefined are the same.
+bool is_alike(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) <= kSameCost * std::max(std::abs(a), std::abs(b));
+}
+
+bool ends_alike(const JobOutcome& a, const JobOutcome& b) {
+  return a.finished == b.finished && a.keeps_limits == b.keeps_limits && is_alike(a.completion_s, b.completion_s) &&
+         is_alike(effective(a), effective(b)) && is_alike(a.cost_usd, b.cost_usd);
+}
+
+/// In every repetition, job by job.
+bool is_as(const PolicyResult& policy, const PolicyResult& reference) {
+  return std::equal(policy.repetitions.begin(), policy.repetitions.end(), reference.repetitions.begin(),
+                    reference.repetitions.end(), [](const RunOutcome& mine, const RunOutcome& theirs) {
+                      return std::equal(mine.jobs.begin(), mine.jobs.end(), theirs.jobs.begin(), theirs.jobs.end(), ends_alike);
+                    });
+}
+
 std::string csv_number(double value) { return std::isfinite(value) ? json_number(value) : std::string(); }
 
 constexpr std::size_t kMostShown = 3;
@@ -210,14 +228,18 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
 }
 
 VerdictInput verdict_input(const std::vector<PolicyResult>& results, const VerdictTerms& terms) {
-  VerdictInput input{.reference = terms.reference, .is_exact = terms.is_exact, .unit_share = terms.unit_share};
+  VerdictInput input{
+      .reference = terms.reference, .is_exact = terms.is_exact, .unit_share = terms.unit_share, .has_limits = terms.has_limits};
+  const PolicyResult* reference = find_ok(results, terms.reference);
   for (const PolicyResult& result : results) {
     input.policies.push_back({.name = result.policy, .is_yardstick = result.is_yardstick});
     if (!result.ok) continue;
+    input.policies.back().is_as_reference = reference != nullptr && &result != reference && is_as(result, *reference);
     for (const RunOutcome& run : result.repetitions)
       input.policies.back().repetitions.push_back(
           {.broken_share = run.metrics.jobs > 0 ? run.metrics.limits_broken / run.metrics.jobs : kNan,
-           .effective_cost_usd = run.metrics.effective_cost_usd});
+           .effective_cost_usd = run.metrics.effective_cost_usd,
+           .jobs = run.metrics.jobs});
   }
   return input;
 }

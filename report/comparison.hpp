@@ -90,6 +90,7 @@ struct VerdictTerms {
   Population population = Population::noise;
   bool is_exact = false;
   double unit_share = 1;
+  bool has_limits = true;
 };
 
 struct Summary {

@@ -277,6 +277,29 @@ std::string measured(const Summary& s) {
   return text + "\n";
 }
 
+/// Whether this policy shows that the yardstick is no bound: it pays less, and breaks no more limits or pays for them as well.
+bool beats(const SummaryRow& row, const SummaryRow& yardstick) {
+  const auto is_less = [&](std::string_view field) { return row.of(field).mean < yardstick.of(field).mean * (1 - kSameCost); };
+  return is_less("effective_cost_usd") ||
+         (is_less("cost_usd") && row.of("limits_broken").mean <= yardstick.of("limits_broken").mean);
+}
+
+/// A line for each yardstick that a policy beats.
+std::string beaten_yardsticks(const Summary& s) {
+  std::string text;
+  for (const SummaryRow& yardstick : s.rows) {
+    if (!yardstick.ok || !yardstick.is_yardstick) continue;
+    const auto better = std::find_if(s.rows.begin(), s.rows.end(),
+                                     [&](const SummaryRow& row) { return row.ok && !row.is_yardstick && beats(row, yardstick); });
+    if (better == s.rows.end()) continue;
+    text += fmt::format(
+        "{} is no bound here: {} costs less. A yardstick knows the world of each job by itself, not who\n"
+        "waits for whom or shares a node: under queues and whole nodes it can cost more than another policy.\n",
+        sim::printable(yardstick.policy, sim::kWholeText), sim::printable(better->policy, sim::kWholeText));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string billing_line(sim::Billing billing, double minimum_node_s) {
@@ -317,6 +340,7 @@ std::string terminal_table(const Summary& s, bool in_colour) {
   text += billing_line(s.billing, s.minimum_node_s) + "\n";
   if (!s.price_dates.empty()) text += fmt::format("Prices of {}.\n", s.price_dates);
   text += metric_notes(s);
+  text += beaten_yardsticks(s);
   if (s.measure) text += measured(s);
   for (const SummaryRow& row : s.rows) {
     const double profiling = row.of("profiling_cost_usd").mean;

@@ -150,6 +150,7 @@ Results read_results(const std::string& folder, const std::vector<std::string>& 
 void write_recorded(const std::string& results, const std::string& folder, const ChanceTable& chance) {
   copy_file(results + "/repetitions.csv", folder + "/repetitions.csv");
   copy_file(results + "/timing.json", folder + "/timing.json");
+  copy_file(results + "/scenario.json", folder + "/scenario.json");
   sim::write_file(folder + "/summary.json", summary_of(read_results(results, {})));
   copy_columns(results + "/jobs.csv", folder + "/jobs.csv",
                {"policy", "repetition", "job", "state", "pool", "deadline_met", "accuracy_met", "cost_limit_met", "submit_s",

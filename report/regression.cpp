@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "sim/base/errors.hpp"
 #include "sim/base/statistics.hpp"
@@ -33,6 +34,13 @@ double scale_of(double recorded, double magnitude, bool absolute) {
 /// The difference of two means, both by chance, that is exceeded with this probability.
 double chance_tolerance(const Chance& chance, double probability) {
   return sim::student_upper_quantile(probability, chance.degrees_of_freedom) * chance.deviation * std::sqrt(2.0);
+}
+
+/// Of what need not happen at all: nobody waited, nothing was predicted, no steady state was reached.
+bool may_lack(std::string_view metric) {
+  constexpr std::string_view kMetrics[] = {"utilization_waiting_fraction", "time_error_median", "cost_error_median",
+                                           "steady_from_s", "jct_steady_mean_s"};
+  return std::find(std::begin(kMetrics), std::end(kMetrics), metric) != std::end(kMetrics);
 }
 
 void check_comparable(const Results& recorded, const Results& now) {
@@ -91,7 +99,8 @@ class Judge {
         f.change = estimate({});
         f.reason = fmt::format("not judged: no value in repetition {}, by chance", r);
         return f;
-      } else if (std::isfinite(old[r]) && !std::isfinite(young[r])) {
+      } else if (std::isfinite(old[r]) && !std::isfinite(young[r]) && !(std::isnan(young[r]) && may_lack(rule.metric))) {
+        f.change = estimate({});
         f.verdict = Verdict::broken;
         f.reason = fmt::format("no value in repetition {}", r);
         return f;
@@ -100,6 +109,7 @@ class Judge {
     f.change = estimate(differences);
     if (chance != chance_.end()) f.tolerance = std::max(f.tolerance, chance_tolerance(chance->second, probability_));
     f.verdict = verdict(rule, f);
+    if (std::isnan(f.change.mean)) f.reason = "not judged: in no repetition there is one then and now";
     if (f.verdict == Verdict::broken) f.reason = "limits newly broken";
     return f;
   }

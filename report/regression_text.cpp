@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/scenario_changes.hpp"
 #include "report/table.hpp"
 #include "report/xml_text.hpp"
 #include "sim/base/errors.hpp"
@@ -159,6 +160,10 @@ std::string decision_time(const ScenarioFindings& s) {
   return fmt::format("{}: decisions took {:.3g} s, recorded {:.3g} s (of the machine; reported only)", s.scenario, now, recorded);
 }
 
+std::string other_scenario(const ScenarioFindings& s) {
+  return fmt::format("{}: recorded with another scenario: {}", s.scenario, s.scenario_changes);
+}
+
 std::string news(const ScenarioFindings& s) {
   return s.new_policies.empty()
              ? ""
@@ -208,7 +213,10 @@ ScenarioFindings compare_folders(const FolderPair& folders, const std::vector<Me
   Results young = read_results(folders.now, metrics);
   if (!folders.of_suite) check_policies(folders.policies, names_of(old), folders.recorded);
   for (Results* results : {&old, &young}) keep(folders.policies, *results);
-  ScenarioFindings s{.scenario = old.scenario, .findings = judge(old, young, rules, chance), .new_fails = folders.of_suite};
+  ScenarioFindings s{.scenario = old.scenario,
+                     .scenario_changes = scenario_changes(folders.recorded, folders.now),
+                     .findings = judge(old, young, rules, chance),
+                     .new_fails = folders.of_suite};
   for (const Finding& f : s.findings)
     if (is_alarm(f))
       s.alarms.push_back(
@@ -230,6 +238,8 @@ bool has_alarm(const std::vector<ScenarioFindings>& scenarios) {
 
 std::string regression_text(const std::vector<ScenarioFindings>& scenarios) {
   std::string text;
+  for (const ScenarioFindings& s : scenarios)
+    if (!s.scenario_changes.empty()) text += other_scenario(s) + "\n\n";
   const std::vector<Row> rows = rows_that_differ(scenarios);
   if (rows.size() > 1) text += aligned(rows, {true, true, true, false, false, false, false, false, true}) + "\n";
   for (const ScenarioFindings& s : scenarios)
@@ -247,6 +257,8 @@ std::string regression_text(const std::vector<ScenarioFindings>& scenarios) {
 
 std::string regression_markdown(const std::vector<ScenarioFindings>& scenarios) {
   std::string text = "## Policy regression: " + std::string(outcome(scenarios)) + "\n\n" + tally(scenarios) + "\n";
+  for (const ScenarioFindings& s : scenarios)
+    if (!s.scenario_changes.empty()) text += "\n" + markdown_cell(other_scenario(s)) + "\n";
   const std::vector<Row> rows = rows_that_differ(scenarios);
   if (rows.size() > 1) {
     text += "\n";

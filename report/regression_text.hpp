@@ -17,6 +17,7 @@ struct Alarm {
 /// One scenario: recorded results against those of now.
 struct ScenarioFindings {
   std::string scenario;
+  std::string scenario_changes;  ///< which keys are others than they were; empty: none
   std::vector<Finding> findings;
   std::vector<Alarm> alarms;              ///< those of the findings that end in an error, with what changed
   std::vector<std::string> new_policies;  ///< not recorded yet

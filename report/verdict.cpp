@@ -57,6 +57,7 @@ class VerdictJudge {
     verdict_.reference = input.reference;
     verdict_.is_exact = input.is_exact;
     verdict_.unit_share = input.unit_share;
+    verdict_.has_limits = input.has_limits;
     double contestants = 0;
     for (const VerdictPolicy& policy : input.policies) {
       contestants += !policy.is_yardstick;
@@ -64,7 +65,11 @@ class VerdictJudge {
                                    .is_yardstick = policy.is_yardstick,
                                    .broken_share = kNan,
                                    .more_broken = kNan,
+                                   .more_broken_low = kNan,
                                    .more_broken_high = kNan,
+                                   .more_broken_jobs = kNan,
+                                   .jobs = kNan,
+                                   .is_as_reference = policy.is_as_reference,
                                    .cheaper_than_reference_percent = kNoEstimate,
                                    .dearer_than_best_percent = kNoEstimate});
       if (policy.name == input.reference && !policy.repetitions.empty()) reference_ = &policy;
@@ -92,8 +97,31 @@ class VerdictJudge {
                  "policies have different numbers of repetitions");
       verdict_.repetitions = static_cast<int>(given(p).repetitions.size());
       of(p).broken_share = spread(broken(p)).mean;
-      if (reference_ != nullptr) of(p).more_broken = spread(more_broken(p)).mean;
+      if (reference_ == nullptr) continue;
+      of(p).more_broken = spread(more_broken(p)).mean;
+      count_jobs(p);
     }
+  }
+
+  void count_jobs(std::size_t p) {
+    double jobs = 0, more = 0;
+    for (std::size_t r = 0; r < given(p).repetitions.size(); ++r) {
+      const VerdictFigures &mine = given(p).repetitions[r], &theirs = reference_->repetitions[r];
+      if (!(mine.jobs > 0)) return;
+      jobs += mine.jobs;
+      more += mine.jobs * (mine.broken_share - theirs.broken_share);
+    }
+    of(p).jobs = jobs;
+    of(p).more_broken_jobs = std::round(more);
+  }
+
+  /// There is no limit that another repetition could break, and all jobs have ended.
+  bool has_nothing_to_break(std::size_t p) const {
+    const auto all_end = [](const VerdictPolicy& policy) {
+      return std::all_of(policy.repetitions.begin(), policy.repetitions.end(),
+                         [](const VerdictFigures& figures) { return figures.broken_share == 0; });
+    };
+    return !input_.has_limits && all_end(*reference_) && all_end(given(p));
   }
 
   std::vector<double> broken(std::size_t p) const {
@@ -130,14 +158,16 @@ class VerdictJudge {
     PolicyVerdict& policy = of(p);
     if (policy.is_yardstick || given(p).repetitions.empty()) return;
     const Spread more = spread(more_broken(p));
-    if (is_reference(p) || input_.is_exact) {
-      policy.more_broken_high = more.mean;
+    if (is_reference(p) || input_.is_exact || policy.is_as_reference || has_nothing_to_break(p)) {
+      policy.more_broken_low = policy.more_broken_high = more.mean;
       policy.keeping = more.mean <= kBrokenMargin ? Keeping::yes : Keeping::no;
       return;
     }
     const auto high = [&](double n) {
       return upper_bound(more.mean, more.deviation, n, kVerdictError / verdict_.comparisons, input_.unit_share);
     };
+    policy.more_broken_low =
+        lower_bound(more.mean, more.deviation, repetitions(), kVerdictError / verdict_.comparisons, input_.unit_share);
     policy.more_broken_high = high(repetitions());
     policy.keeping = policy.more_broken_high <= kBrokenMargin ? Keeping::yes
                      : more.mean >= kBrokenMargin             ? Keeping::no
@@ -181,19 +211,30 @@ class VerdictJudge {
     return Standing::undecided;
   }
 
+  bool is_surely_dearer(std::size_t p) const {
+    if (given(p).is_yardstick || is_reference(p)) return false;
+    const Spread more = spread(log_ratios(given(p), *reference_));
+    return more.mean - half_width(more.deviation, repetitions(), verdict_.comparisons) > kSameCost;
+  }
+
   Outcome judge_costs() {
     std::vector<std::size_t> contestants;
-    bool someone_keeps = false, someone_may = false;
+    // Who is as the reference in every job makes no contest; who is surely dearer is not the cheapest even if limits are kept.
+    bool someone_keeps = false, another_keeps = false, someone_may = false, someone_is_dearer = false;
     for (std::size_t p = 0; p < input_.policies.size(); ++p) {
       if (given(p).repetitions.empty()) continue;
       of(p).cheaper_than_reference_percent = in_percent(log_ratios(given(p), *reference_), -1, 1);
-      someone_may |= of(p).keeping == Keeping::undecided;
+      of(p).is_surely_dearer = is_surely_dearer(p);
+      if (of(p).keeping == Keeping::undecided) (of(p).is_surely_dearer ? someone_is_dearer : someone_may) = true;
       if (of(p).keeping != Keeping::yes) continue;
       someone_keeps |= !is_reference(p);
+      another_keeps |= !is_reference(p) && !of(p).is_as_reference;
       if (has_costs(p)) contestants.push_back(p);
     }
-    if (!someone_keeps) return someone_may ? Outcome::undecided : Outcome::nobody_keeps;
-    if (contestants.empty() || (contestants.size() == 1 && is_reference(contestants.front()))) return Outcome::no_cost;
+    if (!another_keeps && someone_may) return Outcome::undecided;
+    if (!someone_keeps && !someone_is_dearer) return Outcome::nobody_keeps;
+    const bool is_reference_alone = contestants.size() == 1 && is_reference(contestants.front());
+    if (contestants.empty() || (someone_keeps && is_reference_alone)) return Outcome::no_cost;
     std::size_t best = contestants.front();
     for (const std::size_t p : contestants)  // the reference among equals, then the first
       if (const double m = spread(log_ratios(given(p), given(best))).mean; m < -kSameCost || (m <= kSameCost && is_reference(p)))
@@ -210,7 +251,7 @@ class VerdictJudge {
     const bool all_level = std::all_of(contestants.begin(), contestants.end(), [&](std::size_t p) {
       return of(p).standing == Standing::best || of(p).standing == Standing::level;
     });
-    if (is_reference(best) && all_level) return Outcome::level;
+    if (someone_keeps && is_reference(best) && all_level) return Outcome::level;
     verdict_.winner = verdict_.best;
     return is_reference(best) ? Outcome::reference : Outcome::cheapest;
   }
@@ -242,6 +283,10 @@ double upper_bound(double mean, double deviation, double repetitions, double err
   const double seen =
       deviation == 0 ? 0 : sim::student_upper_quantile(error, repetitions - 1) * deviation / std::sqrt(repetitions);
   return std::min(1.0, mean + unseen + std::hypot(unseen, seen));
+}
+
+double lower_bound(double mean, double deviation, double repetitions, double error, double unit_share) {
+  return -upper_bound(-mean, deviation, repetitions, error, unit_share);
 }
 
 double fewest_repetitions(double comparisons, double unit_share) {

@@ -27,12 +27,15 @@ inline constexpr double kMostRepetitions = 1e5;
 struct VerdictFigures {
   double broken_share = 0;  ///< of the jobs: those with a broken limit, failed and rejected ones included; NaN: no job counts
   double effective_cost_usd = 0;  ///< NaN: a job's limits are broken whose reference cost is null
+  double jobs = 0;                ///< that count; 0: unsaid
 };
 
 struct VerdictPolicy {
   std::string name;
   bool is_yardstick = false;                ///< knows what no policy can: never wins, and is in no comparison
   std::vector<VerdictFigures> repetitions;  ///< empty: the policy failed
+  /// In every repetition each job ends, costs and keeps its limits as under the reference: level with it, whatever could happen.
+  bool is_as_reference = false;
 };
 
 struct VerdictInput {
@@ -43,6 +46,8 @@ struct VerdictInput {
   /// The largest share of a repetition's jobs that one draw of chance can move together (a model's, whose true parameters are
   /// drawn once a repetition); in (0, 1]. What was never seen to break can be as large as that.
   double unit_share = 1;
+  /// Some job has a limit. Without one, whose jobs all end keeps what there is to keep.
+  bool has_limits = true;
 };
 
 enum class Keeping { yes, no, undecided, not_judged };
@@ -55,14 +60,20 @@ struct PolicyVerdict {
   Keeping keeping = Keeping::not_judged;
   Standing standing = Standing::not_judged;
   double broken_share = 0;  ///< mean over repetitions
-  /// Share of broken limits less the reference's: mean, and the upper bound that holds for all policies together.
-  double more_broken = 0, more_broken_high = 0;
+  /// Share of broken limits less the reference's: mean, and the bounds, each by itself, that hold for all policies together.
+  double more_broken = 0, more_broken_low = 0, more_broken_high = 0;
+  double more_broken_jobs = 0, jobs = 0;  ///< the same as a number of jobs of all repetitions; NaN: unsaid
+  bool is_as_reference = false;           ///< VerdictPolicy's
+  /// Costs more than the reference, by an interval that holds for all policies together: never the cheapest, whatever its limits.
+  bool is_surely_dearer = false;
   /// 100 (1 - cost / the reference's), with its own 95 % interval. NaN: there is no such ratio.
   Estimate cheaper_than_reference_percent{};
   /// What it costs above the best, in percent; an interval that holds for all policies together. NaN: they are not compared.
   Estimate dearer_than_best_percent{};
   /// So many more, with figures as they are, would decide what is undecided; infinity: more than kMostRepetitions.
   double repetitions_more = 0;
+  /// What is broken more is not chance alone; of Keeping::no.
+  bool breaks_surely() const { return more_broken_low > kBrokenMargin; }
 };
 
 enum class Outcome {
@@ -87,6 +98,7 @@ struct RunVerdict {
   int repetitions = 0;
   double comparisons = 0;  ///< that bounds and intervals hold for together
   double unit_share = 1;
+  bool has_limits = true;
   std::vector<PolicyVerdict> policies;  ///< in the input's order
   const PolicyVerdict* find(std::string_view name) const;
   bool has_verdict() const { return outcome <= Outcome::no_cost; }
@@ -98,6 +110,8 @@ RunVerdict judge(const VerdictInput& input);
 /// Upper bound of a mean of paired differences in [-1, 1], wrong with probability `error`: Wilson's score bound with the variance
 /// of the repetitions, which with differences that are all 0 is the rule of three for draws that each move `unit_share`.
 double upper_bound(double mean, double deviation, double repetitions, double error, double unit_share);
+/// The same from below.
+double lower_bound(double mean, double deviation, double repetitions, double error, double unit_share);
 
 /// Repetitions from which on a policy that never breaks a limit more than the reference can be shown to keep them.
 double fewest_repetitions(double comparisons, double unit_share);

@@ -39,6 +39,11 @@ double most_repetitions_more(const RunVerdict& v, const std::vector<std::string>
 
 std::string points(double share) { return fmt::format("{:.{}f}", 100 * share, std::abs(share) < 0.0995 ? 1 : 0); }
 
+/// " (1 of 24 jobs)" of all repetitions, where they are known.
+std::string more_broken_jobs(const PolicyVerdict& p) {
+  return std::isnan(p.jobs) ? "" : fmt::format(" ({:.0f} of {:.0f} jobs)", p.more_broken_jobs, p.jobs);
+}
+
 std::vector<std::string> level_with_best(const RunVerdict& v) {
   return names_of(v, [](const PolicyVerdict& p) { return p.standing == Standing::level; });
 }
@@ -96,22 +101,30 @@ std::string undecided_sentence(const RunVerdict& v) {
     return fmt::format(
         "No verdict yet: {} costs least of those that keep limits as well as {}, but against {} that is undecided: {}.",
         name_for_text(v.best), reference, listed(in_cost), repetitions_more_words(most_repetitions_more(v, in_cost)));
-  const auto in_limits = names_of(v, [](const PolicyVerdict& p) { return p.keeping == Keeping::undecided; });
+  const auto in_limits =
+      names_of(v, [](const PolicyVerdict& p) { return p.keeping == Keeping::undecided && !p.is_surely_dearer; });
   double fewest = v.find(in_limits.front())->repetitions_more;
   for (const std::string& name : in_limits) fewest = std::min(fewest, v.find(name)->repetitions_more);
+  std::vector<std::string> nearest = in_limits;
+  std::erase_if(nearest, [&](const std::string& name) { return v.find(name)->repetitions_more > fewest; });
   return fmt::format("No verdict yet: whether {} {} limits as well as {} is undecided: {}{}.", listed(in_limits),
                      in_limits.size() == 1 ? "keeps" : "keep", reference, repetitions_more_words(fewest),
-                     in_limits.size() == 1 ? "" : " for the first of them");
+                     nearest.size() == in_limits.size() ? "" : " for " + listed(nearest));
 }
 
 std::string nobody_sentence(const RunVerdict& v) {
   const PolicyVerdict* nearest = nullptr;
   for (const PolicyVerdict& p : v.policies)
     if (p.keeping == Keeping::no && (nearest == nullptr || p.more_broken < nearest->more_broken)) nearest = &p;
-  std::string text = fmt::format("No policy keeps limits as well as {}", name_for_text(v.reference));
+  const bool is_sure = std::all_of(v.policies.begin(), v.policies.end(),
+                                   [](const PolicyVerdict& p) { return p.keeping != Keeping::no || p.breaks_surely(); });
+  const std::string reference = name_for_text(v.reference);
+  std::string text = is_sure ? "No policy keeps limits as well as " + reference
+                             : fmt::format("No policy kept limits as well as {} in these repetitions", reference);
   if (nearest != nullptr)
-    text += fmt::format(": {} comes nearest, and breaks those of {} points more of the jobs", name_for_text(nearest->name),
-                        points(nearest->more_broken));
+    text += fmt::format(": {} comes nearest, and {} those of {} points more of the jobs{}", name_for_text(nearest->name),
+                        is_sure ? "breaks" : "broke", points(nearest->more_broken),
+                        nearest->breaks_surely() ? "" : more_broken_jobs(*nearest) + ", which may be chance");
   return text + reference_part(v) + ".";
 }
 
@@ -156,6 +169,7 @@ std::string verdict_sentence(const RunVerdict& v) {
     case Outcome::no_cost:
       return fmt::format("No winner: no policy that keeps limits as well as {} has an effective cost above 0.", reference);
     case Outcome::one_repetition:
+      if (!v.has_limits) return "One repetition gives figures and no verdict: that takes two repetitions at least.";
       return fmt::format("One repetition gives figures and no verdict: that takes about {:.0f} repetitions at least.",
                          fewest_repetitions(v.comparisons, v.unit_share));
     case Outcome::one_policy:
@@ -179,13 +193,19 @@ std::string verdict_in_row(const RunVerdict& v, std::string_view policy) {
     case Keeping::not_judged:
       return role;
     case Keeping::no:
-      return fmt::format("does not keep limits: +{} points", points(p->more_broken));
+      return p->breaks_surely()
+                 ? fmt::format("does not keep limits: +{} points", points(p->more_broken))
+                 : fmt::format("broke more limits here: +{} points{}", points(p->more_broken), more_broken_jobs(*p));
     case Keeping::undecided:
+      if (p->is_surely_dearer)
+        return fmt::format("dearer than {}; limits undecided: {} points, at most {}", name_for_text(v.reference),
+                           points(p->more_broken), points(p->more_broken_high));
       return fmt::format("limits undecided: {} points, at most {}; {}", points(p->more_broken), points(p->more_broken_high),
                          repetitions_more_words(p->repetitions_more));
     case Keeping::yes:
       break;
   }
+  if (p->is_as_reference && role.empty()) return fmt::format("each job as under {}", name_for_text(v.reference));
   std::string text;
   switch (p->standing) {
     case Standing::best:
@@ -263,19 +283,21 @@ std::string verdict_json(const Summary& s) {
   std::string text = fmt::format(
       "{{\"outcome\": \"{}\", \"winner\": {}, \"best\": {}, \"reference\": {},\n    \"sentence\": {},\n    \"population\": "
       "\"{}\", "
-      "\"exact\": {}, \"comparisons\": {}, \"unit_share\": {},\n    \"policies\": [",
+      "\"exact\": {}, \"comparisons\": {}, \"unit_share\": {}, "
+      "\"has_limits\": {},\n    \"policies\": [",
       name_of_outcome(v.outcome), json_name(v.winner), json_name(v.best), json_name(v.reference),
-      json_string(verdict_sentence(v)), name_of(s.population), v.is_exact, json_number(v.comparisons), json_number(v.unit_share));
+      json_string(verdict_sentence(v)), name_of(s.population), v.is_exact, json_number(v.comparisons), json_number(v.unit_share),
+      v.has_limits);
   for (const PolicyVerdict& p : v.policies)
     text += fmt::format(
         "{}\n     {{\"policy\": {}, \"yardstick\": {}, \"keeps_limits\": {}, \"standing\": {}, \"broken_share\": {}, "
-        "\"more_broken\": {}, \"more_broken_high\": {}, \"repetitions_more\": {},\n      \"cheaper_than_reference_percent\": "
-        "{},\n"
+        "\"more_broken\": {}, \"more_broken_low\": {}, \"more_broken_high\": {}, \"repetitions_more\": {},\n"
+        "      \"as_reference\": {}, \"surely_dearer\": {},\n      \"cheaper_than_reference_percent\": {},\n"
         "      \"dearer_than_best_percent\": {}}}",
         &p == &v.policies.front() ? "" : ",", json_string(p.name), p.is_yardstick, json_keeping(p.keeping),
-        json_standing(p.standing), json_number(p.broken_share), json_number(p.more_broken), json_number(p.more_broken_high),
-        json_number(p.repetitions_more), json_estimate(p.cheaper_than_reference_percent),
-        json_estimate(p.dearer_than_best_percent));
+        json_standing(p.standing), json_number(p.broken_share), json_number(p.more_broken), json_number(p.more_broken_low),
+        json_number(p.more_broken_high), json_number(p.repetitions_more), p.is_as_reference, p.is_surely_dearer,
+        json_estimate(p.cheaper_than_reference_percent), json_estimate(p.dearer_than_best_percent));
   return text + "]}";
 }
 

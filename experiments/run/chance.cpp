@@ -34,6 +34,13 @@ double largest_unit_share(const Scenario& scenario, const std::vector<sim::Job>&
   return all > 0 ? most / all : 1;
 }
 
+/// Whatever a repetition draws: generated jobs have a deadline and a floor.
+bool has_limits(const Scenario& scenario) {
+  return !scenario.generators.empty() || std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const sim::Job& job) {
+    return job.has_deadline() || job.has_target() || job.has_cost_limit();
+  });
+}
+
 }  // namespace
 
 bool has_noise(const Scenario& scenario) {
@@ -52,7 +59,9 @@ report::VerdictTerms verdict_terms(const Scenario& scenario, bool any_ended) {
                                            : workload        ? report::Population::workload
                                                              : report::Population::none,
                              .is_exact = !noise && (!workload || scenario.repetitions == 1)};
-  if (!terms.is_exact && any_ended) terms.unit_share = largest_unit_share(scenario, workload ? scenario.jobs_of(0) : scenario.jobs);
+  if (!any_ended) return terms;
+  terms.has_limits = has_limits(scenario);
+  if (!terms.is_exact) terms.unit_share = largest_unit_share(scenario, workload ? scenario.jobs_of(0) : scenario.jobs);
   return terms;
 }
 

@@ -343,7 +343,7 @@ std::vector<SweepFigures> SweepDatabase::figures(std::size_t points) const {
     std::vector<SweepFigures> rows;
     SQLite::Statement all(connection_->db(),
                           "SELECT point, policy, limits_broken / nullif(jobs, 0), effective_cost_usd, jobs, jobs_completed, "
-                          "jct_mean_s FROM results "
+                          "jct_mean_s, cost_usd, jct_p95_s, makespan_s, energy_kwh FROM results "
                           "WHERE status = 'ok' AND point < ? ORDER BY row");
     all.bind(1, static_cast<std::int64_t>(points));
     const auto number = [&](int column) {
@@ -356,7 +356,11 @@ std::vector<SweepFigures> SweepDatabase::figures(std::size_t points) const {
                       .effective_cost_usd = number(3),
                       .jobs = number(4),
                       .jobs_completed = number(5),
-                      .jct_mean_s = number(6)});
+                      .jct_mean_s = number(6),
+                      .cost_usd = number(7),
+                      .jct_p95_s = number(8),
+                      .makespan_s = number(9),
+                      .energy_kwh = number(10)});
     return rows;
   });
 }

@@ -19,6 +19,7 @@ struct SweepFigures {
   double effective_cost_usd = 0;
   double jobs = 0, jobs_completed = 0;
   double jct_mean_s = 0;  ///< of those completed; NaN: none
+  double cost_usd = 0, jct_p95_s = 0, makespan_s = 0, energy_kwh = 0;
 };
 
 class SweepDatabase {

@@ -52,7 +52,7 @@ std::string decided(const report::RunVerdict& verdict, bool of_queues) {
     case report::Outcome::undecided:
       return "undecided";
     case report::Outcome::nobody_keeps:
-      return of_queues ? "all others finish fewer jobs" : "nobody else keeps limits";
+      return of_queues ? "all others finish fewer jobs" : "nobody else kept limits";
     case report::Outcome::one_repetition:
       return "one repetition";
     default:
@@ -60,12 +60,26 @@ std::string decided(const report::RunVerdict& verdict, bool of_queues) {
   }
 }
 
+/// A run's figures stand for its jobs: all of them alike, but for rounding, is no chance. Undefined ones are null in both.
+bool is_alike(const SweepFigures& a, const SweepFigures& b) {
+  const auto same = [](double x, double y) {
+    return (std::isnan(x) && std::isnan(y)) || x == y ||
+           std::abs(x - y) <= report::kSameCost * std::max(std::abs(x), std::abs(y));
+  };
+  return same(a.broken_share, b.broken_share) && same(a.jobs_completed, b.jobs_completed) && same(a.cost_usd, b.cost_usd) &&
+         same(a.effective_cost_usd, b.effective_cost_usd) && same(a.jct_mean_s, b.jct_mean_s) && same(a.jct_p95_s, b.jct_p95_s) &&
+         same(a.makespan_s, b.makespan_s) && same(a.energy_kwh, b.energy_kwh);
+}
+
 /// As the point's policies ran; one of which a run did not end well has none. Of queues by completion times, as `run` judges them
 /// (report::judge_completion): who finishes fewer jobs than the reference in any repetition is not compared.
 report::VerdictInput verdict_input(const std::vector<SweepFigures>& rows, const Scenario& scenario, bool of_queues) {
   const report::VerdictTerms terms = verdict_terms(scenario);
-  report::VerdictInput input{
-      .policies = {}, .reference = terms.reference, .is_exact = terms.is_exact, .unit_share = of_queues ? 0 : terms.unit_share};
+  report::VerdictInput input{.policies = {},
+                             .reference = terms.reference,
+                             .is_exact = terms.is_exact,
+                             .unit_share = of_queues ? 0 : terms.unit_share,
+                             .has_limits = terms.has_limits};
   const auto of_policy = [&](const std::string& name) {
     std::vector<const SweepFigures*> own;
     for (const SweepFigures& row : rows)
@@ -82,6 +96,9 @@ report::VerdictInput verdict_input(const std::vector<SweepFigures>& rows, const 
   for (const policies::PolicySpec& spec : scenario.policies) {
     report::VerdictPolicy policy{.name = spec.name, .is_yardstick = is_yardstick(spec), .repetitions = {}};
     const std::vector<const SweepFigures*> own = of_policy(spec.name);
+    policy.is_as_reference =
+        spec.name != terms.reference && std::equal(own.begin(), own.end(), reference.begin(), reference.end(),
+                                                   [](const SweepFigures* a, const SweepFigures* b) { return is_alike(*a, *b); });
     for (const SweepFigures* row : own) {
       const double fewer = row->jobs > 0 ? (finishes_fewer(own) ? 1.0 : 0.0) : sim::kNan;
       policy.repetitions.push_back(of_queues ? report::VerdictFigures{fewer, row->jct_mean_s}

@@ -219,6 +219,27 @@ TEST_CASE("compare tells of jobs of one name that are not the same jobs, and a l
   CHECK(has(compared("one", "held"), "\nheld: deadlines of 4 of 10 jobs differ"));
 }
 
+TEST_CASE("compare: the change is that of the means beside it") {
+  const TemporaryFolder folder;
+  const auto results = [&](const std::string& name, const std::string& rows) {
+    std::filesystem::create_directory(folder.path() + "/" + name);
+    folder.write(name + "/summary.json",
+                 R"({"scenario": "s", "seed": 1, "repetitions": 2, "policies": [{"policy": "p", "status": "ok"}]})");
+    folder.write(name + "/repetitions.csv", "policy,repetition,cost_usd,idle_cost_usd,deadline_met_fraction\n" + rows);
+  };
+  results("a", "p,0,1,0,0.5\np,1,100,0,1\n");
+  results("b", "p,0,3,0.1,0.25\np,1,90,0.3,\n");
+  const Ended ended = run_program(folder.path(), {"compare", "a", "b"});
+  CHECK(ended.status == 0);
+  // Means 50.5 and 46.5. Differences 2 and -10: mean -4, standard error 6, t(1) = 12.7062: -4 +- 76.237; all over 50.5.
+  CHECK(line_with(ended.out, "cost_usd").ends_with("-7.9 % [-158.9, +143.0]"));
+  // There is no per cent of nothing.
+  CHECK(line_with(ended.out, "idle_cost_usd").ends_with(" -"));
+  // Not defined in one repetition of the second: 75 % and 25 %, and no pairs.
+  CHECK(line_with(ended.out, "deadline_met_fraction").ends_with("-50.0 points"));
+  CHECK(has(ended.out, "Changes are of the means shown"));
+}
+
 // Deadlines of 1 s and of 600 s with a limit of money: nothing keeps both, so the order is by what is missed.
 TEST_CASE("explain: where nothing keeps the limits it is said what the candidates are in order of") {
   const TemporaryFolder folder;

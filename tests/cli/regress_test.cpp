@@ -1,4 +1,6 @@
 // The command `regress`: exit statuses, and the files that it writes.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 
@@ -52,6 +54,39 @@ TEST_CASE("a policy that costs more than recorded ends with status 4") {
   CHECK(has(text_of(folder.path() + "/r.xml"), "<failure type=\"worse\""));
   CHECK(run_program(folder.path(), {"regress", "suite", "--update"}).status == 0);
   CHECK(run_program(folder.path(), {"regress", "suite"}).status == 0);
+}
+
+TEST_CASE("a suite whose scenario is another says so, and who no longer waits is not broken") {
+  const TemporaryFolder folder;
+  const auto write_scenario = [&](const char* nodes, const char* duration_s) {
+    folder.write("suite/a.json",
+                 fmt::format(R"({{ "cluster": {{ "pools": [ {{ "name": "v", "instance": "p3.2xlarge", "nodes": {} }} ] }},
+      "jobs": [ {{ "job_id": "a", "gpus": 1, "duration_s": 1000 }}, {{ "job_id": "b", "gpus": 1, "duration_s": {}, "submit_s": 10 }} ],
+      "policies": [ {{ "name": "fifo" }} ] }})",
+                             nodes, duration_s));
+  };
+  fs::create_directory(folder.path() + "/suite");
+  folder.write("suite/suite.json", R"({ "scenarios": [ "a" ], "policy_seeds": 2 })");
+  write_scenario("1", "1000");
+  REQUIRE(run_program(folder.path(), {"regress", "suite", "--update"}).status == 0);
+  CHECK_FALSE(has(run_program(folder.path(), {"regress", "suite"}).out, "another scenario"));
+  // On two nodes nobody waits, so there is no utilization while work waits.
+  write_scenario("2", "1000.0");
+  const Ended two = run_program(folder.path(), {"regress", "suite", "--markdown", "r.md"});
+  CHECK(two.status == 0);
+  CHECK(two.out.starts_with("a: recorded with another scenario: /cluster/pools/0/nodes 1 -> 2\n"));
+  CHECK(has(text_of(folder.path() + "/r.md"), "another scenario: /cluster/pools/0/nodes 1 -> 2"));
+  CHECK_FALSE(has(two.out, "utilization_waiting_fraction"));
+  CHECK(has(two.out, " 0 worse, 0 broken"));
+  write_scenario("1", "1500");
+  const Ended longer = run_program(folder.path(), {"regress", "suite"});
+  CHECK(longer.status == 4);
+  CHECK(longer.out.starts_with("a: recorded with another scenario: /jobs/1/duration_s 1000 -> 1500\n"));
+  // The same of two results.
+  REQUIRE(run_program(folder.path(), {"run", "suite/a.json", "--out", "one"}).status == 0);
+  REQUIRE(run_program(folder.path(), {"run", "suite/a.json", "--set", "/cluster/pools/0/nodes=2", "--out", "two"}).status == 0);
+  const Ended against = run_program(folder.path(), {"regress", "two", "--against", "one"});
+  CHECK(has(against.out, "a: recorded with another scenario: /cluster/pools/0/nodes 1 -> 2\n"));
 }
 
 TEST_CASE("a policy that no scenario has is refused, and one that is not recorded is no green check") {

@@ -125,6 +125,21 @@ TEST_CASE("a sweep of queues says who completes jobs soonest, as a run does") {
          has(text_of(folder.path() + "/results/s.html"), "Mean completion time over /cluster/pools/0/nodes")));
 }
 
+TEST_CASE("in a sweep too a policy under which every job ends as under the reference is level with it") {
+  // Jobs two hours apart on four GPUs: nobody waits, so that both queues do the same; the third policy broke more limits or is
+  // dearer, and leaves nothing open.
+  const TemporaryFolder folder;
+  folder.write("s.json", R"({ "repetitions": 3, "seed": 1, "world": { "model_error": {"sweep": [0.1, 0.2]} },
+    "cluster": { "pools": [ { "name": "v", "instance": "p3.8xlarge", "nodes": 1 } ] },
+    "jobs": [ { "generate": "mixed-cnn-rnn", "count": 4, "arrivals_per_hour": 0.5, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
+    "policies": [ "manual", { "name": "srtf", "queue": "srtf" }, { "name": "dear", "configure": "median-feasible" } ] })");
+  const Ended ended = run_program(folder.path(), {"sweep", "s.json"});
+  INFO(ended.out << ended.err);
+  CHECK(ended.status == 0);
+  CHECK(has(ended.out, "level with manual"));
+  CHECK_FALSE(has(ended.out, "undecided"));
+}
+
 TEST_CASE("without a folder for temporary files a sweep has its page all the same, and a plot says what is missing") {
   const TemporaryFolder folder;
   folder.write("s.json", swept(20));

@@ -7,6 +7,7 @@
 
 #include "report/regression.hpp"
 #include "report/regression_text.hpp"
+#include "report/scenario_changes.hpp"
 #include "report/xml_text.hpp"
 #include "sim/base/errors.hpp"
 #include "tests/scenarios/temporary_folder.hpp"
@@ -19,6 +20,8 @@ namespace {
 const std::string kSummary = R"({"scenario": "s", "seed": 7, "repetitions": 2, "policies": [
   {"policy": "a", "status": "ok", "cost_usd": {"mean": 1}}, {"policy": "b", "status": "failed", "reason": "why"}]})";
 const std::string kRepetitions = "policy,repetition,cost_usd,jct_mean_s\na,0,10,100\na,1,20,\n";
+const std::string kScenario =
+    R"({"$schema": "x", "jobs": [{"gpus": 1}, {"gpus": 2}], "policies": ["a", {"name": "b", "queue": "sjf"}]})";
 const std::string kTiming = R"({"policies": [{"policy": "a", "decision_time_s": 0.5}]})";
 
 class Folders : public TemporaryFolder {
@@ -28,6 +31,7 @@ class Folders : public TemporaryFolder {
     std::filesystem::create_directories(path() + "/" + name);
     write(name + "/summary.json", kSummary);
     write(name + "/timing.json", kTiming);
+    write(name + "/scenario.json", kScenario);
     write(name + "/repetitions.csv", repetitions);
     write(
         name + "/jobs.csv",
@@ -149,6 +153,24 @@ TEST_CASE("what a run did not write is not looked at, and said") {
   CHECK(none.jobs == 0);
   REQUIRE(none.notes.size() == 1);
   CHECK_THAT(none.notes[0], Catch::Contains("which jobs changed is not known: " + new_folder + " has no jobs.csv"));
+}
+
+TEST_CASE("which keys of the scenario are others than they were") {
+  const Folders folder;
+  const std::string old = folder.results("old", kRepetitions), now = folder.results("new", kRepetitions);
+  const auto changes = [&](const std::string& scenario) {
+    folder.write("new/scenario.json", scenario);
+    return scenario_changes(old, now);
+  };
+  CHECK(changes(kScenario) == "");
+  // Blanks, the order of keys, how a number is written, what moves no result, and policies that one has alone.
+  CHECK(
+      changes(R"({"jobs": [{"gpus": 1.0}, {"gpus": 2}], "policies": ["c", {"queue": "sjf", "name": "b"}, "a"], "output": {}})") ==
+      "");
+  CHECK(changes(R"({"jobs": [{"gpus": 1}], "policies": ["a", {"name": "b", "queue": "edf"}], "seed": 2, "a/b": 1})") ==
+        "/jobs/1 {\"gpus\": 2} -> nothing, /policies/b/queue \"sjf\" -> \"edf\", /seed nothing -> 2 and 1 more");
+  std::filesystem::remove(now + "/scenario.json");
+  CHECK(scenario_changes(old, now) == "");
 }
 
 TEST_CASE("recorded results are enough to judge by, and name the same changes") {

@@ -87,6 +87,7 @@ TEST_CASE("broken: the policy failed or is gone, a metric has no value, limits a
   CHECK(judge(results({1, 2}), results({1, 2}, "another"), kCost, {})[0].reason == "the policy is missing");
   CHECK(judged({1, 2}, {1, kNan}).verdict == Verdict::broken);
   CHECK(judged({1, 2}, {1, INFINITY}).verdict == Verdict::broken);
+  CHECK(std::isnan(judged({1, 2}, {1, kNan}).change.mean));  // no change of 0
   CHECK(judged({1, kNan}, {1, kNan}).verdict == Verdict::same);
 
   const MetricRule limits{.metric = "cost_usd", .absolute = true, .breaks = true, .tolerance = 0};

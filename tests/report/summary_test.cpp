@@ -460,3 +460,16 @@ TEST_CASE("completion times without a verdict: too much noise, one repetition, f
   CHECK(sentence({policy("fifo", {queued(100, 180)}), policy("slow", {queued(150, 190)})}, true) ==
         "No policy has a shorter mean completion time than fifo: 100.0 s.");
 }
+
+TEST_CASE("a yardstick that a policy beats is called no bound") {
+  PolicyResult oracle = policy("oracle", {run({{6}, {6}})});
+  oracle.is_yardstick = true;
+  const std::string beaten = terminal_table(summary(1, {policy("manual", {run({{5}, {5}})}), oracle}));
+  CHECK_THAT(beaten, Catch::Contains("\noracle is no bound here: manual costs less.") &&
+                         Catch::Contains("under queues and whole nodes it can cost more than another policy.\n"));
+  oracle = policy("oracle", {run({{5}, {5}})});
+  oracle.is_yardstick = true;
+  CHECK_THAT(terminal_table(summary(1, {policy("manual", {run({{5}, {5}})}), oracle})), !Catch::Contains("no bound"));
+  // Who pays less because a limit is broken has beaten nobody: 4 + 5 + 5, against 10.
+  CHECK_THAT(terminal_table(summary(1, {policy("late", {run({{4, 5}, {5}})}), oracle})), !Catch::Contains("no bound"));
+}

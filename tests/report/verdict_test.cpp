@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "report/comparison.hpp"
+
 using namespace rehearse::report;
 
 namespace {
@@ -193,4 +195,93 @@ TEST_CASE("without a reference, another policy or a job there is no verdict") {
   CHECK(judged({policy("manual", times(70, 0, 100)), policy("p", {})}).outcome == Outcome::one_policy);
   CHECK(judged({policy("manual", times(70, std::nan(""), 0)), policy("p", times(70, std::nan(""), 0))}).outcome ==
         Outcome::no_job);
+}
+
+TEST_CASE("where no job has a limit and all end, money alone decides") {
+  const auto without_limits = [](double broken_share) {
+    return judge({.policies = {policy("manual", times(5, 0, 100)), policy("cheap", times(5, broken_share, 50))},
+                  .reference = "manual",
+                  .has_limits = false});
+  };
+  const RunVerdict v = without_limits(0);
+  CHECK(v.outcome == Outcome::cheapest);
+  CHECK(v.winner == "cheap");
+  CHECK(v.find("cheap")->more_broken_high == 0);
+  // A job that does not end is broken all the same: 0.5 points, and a bound of far more than 1.
+  CHECK(without_limits(0.005).find("cheap")->keeping == Keeping::undecided);
+}
+
+TEST_CASE("a policy whose jobs all end as under the reference is level with it, and makes no contest") {
+  VerdictPolicy copy = policy("copy", alternating(5, 0.1, 100, 0.3));
+  copy.is_as_reference = true;
+  const VerdictPolicy manual = policy("manual", alternating(5, 0.1, 100, 0.3));
+  const RunVerdict v = judged({manual, copy});
+  CHECK(v.outcome == Outcome::level);
+  CHECK(v.find("copy")->keeping == Keeping::yes);
+  CHECK(v.find("copy")->more_broken_high == 0);
+  CHECK(v.find("copy")->standing == Standing::level);
+  CHECK(verdict_in_row(v, "copy") == "each job as under manual");
+  CHECK(
+      verdict_sentence(v) ==
+      "No policy that keeps limits as well as manual is cheaper than it: copy costs the same; manual itself breaks those of 10 % "
+      "of the jobs.");
+  // Whether another one is the cheapest stays as open as without the copy.
+  const RunVerdict open = judged({manual, copy, policy("cheap", alternating(5, 0.1, 50, 0.3))});
+  CHECK(open.outcome == Outcome::undecided);
+  CHECK(verdict_in_row(open, "copy") == "each job as under manual");
+  CHECK_THAT(verdict_sentence(open), Catch::Contains("whether cheap keeps limits as well as manual is undecided"));
+}
+
+TEST_CASE("whether who is surely dearer than the reference keeps limits can no longer change who is cheapest") {
+  // Five repetitions without a broken limit: ln(20) / 30 = 10 points, undecided. Twice the money in each: dearer.
+  const RunVerdict v = judged({policy("manual", times(5, 0, 100)), policy("dear", times(5, 0, 200))});
+  CHECK(v.find("dear")->keeping == Keeping::undecided);
+  CHECK(v.find("dear")->is_surely_dearer);
+  CHECK(v.outcome == Outcome::reference);
+  CHECK(v.winner == "manual");
+  CHECK(verdict_in_row(v, "dear") == "dearer than manual; limits undecided: 0.0 points, at most 10");
+  CHECK(verdict_sentence(v) == "No policy that keeps limits as well as manual is cheaper than it.");
+  // 10 % dearer by its mean, but the repetitions are 100 % apart.
+  const RunVerdict open = judged(
+      {policy("manual", times(5, 0, 100)), policy("dear", times(5, 0, 200)), policy("unsure", alternating(5, 0, 110, 0.5))});
+  CHECK_FALSE(open.find("unsure")->is_surely_dearer);
+  CHECK(open.outcome == Outcome::undecided);
+  CHECK_THAT(verdict_sentence(open), Catch::Contains("whether unsure keeps limits"));
+  // Who breaks a point more is not the cheapest either.
+  const RunVerdict both =
+      judged({policy("manual", times(5, 0, 100)), policy("dear", times(5, 0, 200)), policy("late", times(5, 0.9, 10))});
+  CHECK(both.outcome == Outcome::reference);
+}
+
+TEST_CASE("limits broken more are no fact while chance alone may have broken them") {
+  // One job of 24: 4.2 points more, and nobody is recommended who broke more; but the lower bound is far below 1 point.
+  Figures once = times(4, 0, 50), none = times(4, 0, 100);
+  for (Figures* figures : {&once, &none})
+    for (VerdictFigures& of_one : *figures) of_one.jobs = 6;
+  once[1].broken_share = 1.0 / 6;
+  const RunVerdict v = judged({policy("manual", none), policy("once", once)});
+  CHECK(v.find("once")->keeping == Keeping::no);
+  CHECK(v.find("once")->more_broken_low < 0);
+  CHECK_FALSE(v.find("once")->breaks_surely());
+  CHECK(v.outcome == Outcome::nobody_keeps);
+  CHECK(verdict_in_row(v, "once") == "broke more limits here: +4.2 points (1 of 24 jobs)");
+  CHECK(verdict_sentence(v) ==
+        "No policy kept limits as well as manual in these repetitions: once comes nearest, and broke those of 4.2 points more of "
+        "the jobs (1 of 24 jobs), which may be chance.");
+  // 98.3 points in each of 70 repetitions: 0.983 - ln(20) / 420.
+  const RunVerdict sure = judged({policy("manual", times(70, 0.01, 100)), policy("late", times(70, 0.993, 1))});
+  CHECK(sure.find("late")->more_broken_low == Approx(0.983 - std::log(20.0) / 420));
+  CHECK(verdict_in_row(sure, "late") == "does not keep limits: +98 points");
+}
+
+TEST_CASE("the sentence names the policy that needs the fewest repetitions more") {
+  // Two are judged. "even" never differs: 100 ln(40) / 6 = 61.5, 62 repetitions; "swings" needs more.
+  Figures swinging;
+  for (int r = 0; r < 6; ++r) swinging.push_back({r % 2 == 0 ? 0.05 : 0.25, 50});
+  const RunVerdict v =
+      judged({policy("manual", times(6, 0.15, 100)), policy("swings", swinging), policy("even", times(6, 0.15, 50))});
+  CHECK(v.find("swings")->repetitions_more > 56);
+  CHECK(
+      verdict_sentence(v) ==
+      "No verdict yet: whether swings and even keep limits as well as manual is undecided: about 56 repetitions more for even.");
 }

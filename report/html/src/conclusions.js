@@ -103,10 +103,11 @@ export function standingOf({ verdict, completion_verdict: completion, policies }
   const { best, winner, outcome } = verdict;
   const dearer = judged.dearer_than_best_percent?.mean;
   const found = () => {
-    if (judged.keeps_limits === "no") return "does not keep limits";
+    if (judged.keeps_limits === "no") return judged.more_broken_low <= 0.01 ? "broke more limits here" : "does not keep limits";
     if (level) return "";
     if (winner === name) return "cheapest";
-    if (judged.keeps_limits === "undecided") return "limits undecided";
+    if (judged.keeps_limits === "undecided") return `${judged.surely_dearer ? `dearer than ${verdict.reference}; ` : ""}limits undecided`;
+    if (judged.as_reference) return `each job as under ${verdict.reference}`;
     const standings = { best: outcome === "undecided" ? "cheapest so far" : "cheapest, not by itself", level: `level with ${best}`,
       dearer: `${typeof dearer === "number" ? `${percent(dearer, dearer < 1 ? 1 : 0)} ` : ""}dearer than ${best}`, undecided: `undecided against ${best}` };
     return standings[judged.standing] ?? "";

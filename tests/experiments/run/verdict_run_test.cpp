@@ -43,7 +43,7 @@ TEST_CASE("queues that cost the same have no cheapest among them") {
 
 TEST_CASE("one repetition with noise gives figures and no verdict; a yardstick is marked") {
   const report::Summary s = run(R"({ "cluster": { "pools": [ { "name": "v", "instance": "p3.8xlarge", "nodes": 2 } ] },
-    "jobs": [ { "job_id": "a", "model": "resnet18", "dataset": "cifar10", "epochs": 2 } ],
+    "jobs": [ { "job_id": "a", "model": "resnet18", "dataset": "cifar10", "epochs": 2, "deadline_s": 9000 } ],
     "policies": [ "manual", { "name": "wide", "configure": "manual", "queue": "sjf" }, "oracle" ] })");
   CHECK(s.verdict.outcome == report::Outcome::one_repetition);
   CHECK(s.rows[2].is_yardstick);
@@ -52,4 +52,27 @@ TEST_CASE("one repetition with noise gives figures and no verdict; a yardstick i
   // One model: 100 ln(1 / 0.05) repetitions.
   CHECK_THAT(table, Contains("about 300 repetitions at least"));
   CHECK_THAT(summary_json(s), Contains("\"outcome\": \"one_repetition\"") && Contains("\"yardstick\": true"));
+}
+
+TEST_CASE("without any limit the cheaper policy wins, whatever chance might break") {
+  const report::Summary s =
+      run(R"({ "repetitions": 4, "cluster": { "pools": [ { "name": "v", "instance": "p3.2xlarge", "nodes": 8 } ] },
+    "world": { "model_error": 0.1 },
+    "jobs": [ { "model": "resnet50", "epochs": 3, "gpus": 8 }, { "model": "resnet50", "epochs": 2, "gpus": 8 } ],
+    "policies": [ "manual", { "name": "active", "configure": "active-isotonic" } ] })");
+  CHECK_FALSE(s.verdict.has_limits);
+  CHECK(s.verdict.outcome == report::Outcome::cheapest);
+  CHECK(s.verdict.winner == "active");
+}
+
+TEST_CASE("a queue under which every job ends as under the reference's is level with it") {
+  // Jobs an hour apart on four GPUs: nobody waits, so the queues do the same.
+  const report::Summary s = run(R"({ "repetitions": 4, "seed": 1, "world": { "model_error": 0.2 },
+    "cluster": { "pools": [ { "name": "v", "instance": "p3.8xlarge", "nodes": 1 } ] },
+    "jobs": [ { "generate": "mixed-cnn-rnn", "count": 4, "arrivals_per_hour": 0.5, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
+    "policies": [ "manual", { "name": "srtf", "queue": "srtf" }, { "name": "middle", "configure": "median-feasible" } ] })");
+  CHECK(s.verdict.find("srtf")->is_as_reference);
+  CHECK(s.verdict.find("srtf")->keeping == report::Keeping::yes);
+  CHECK_FALSE(s.verdict.find("middle")->is_as_reference);
+  CHECK_THAT(terminal_table(s), Contains("each job as under manual"));
 }

@@ -273,6 +273,13 @@ test("a policy's standing in a few words; nothing where all cost the same", () =
   const standings = (names) => names.map((name) => standingOf(summary, name));
   assert.deepEqual(standings(["manual", "cheap", "even", "near", "late", "perhaps", "oracle", "unknown"]), ["reference; 25 % dearer than cheap", "cheapest", "level with cheap",
     "undecided against cheap", "does not keep limits", "limits undecided", "yardstick", ""]);
+  // What may be chance is told of these repetitions; who is surely dearer, or the same job by job, whatever else is open.
+  const row = (name) => verdict.policies.find((p) => p.policy === name);
+  row("late").more_broken_low = -0.1;
+  row("perhaps").surely_dearer = true;
+  row("even").as_reference = true;
+  assert.deepEqual(standings(["late", "perhaps", "even"]), ["broke more limits here", "dearer than manual; limits undecided", "each job as under manual"]);
+  row("late").more_broken_low = 0.2;
   verdict.winner = null;
   assert.deepEqual(standings(["cheap"]), ["cheapest, not by itself"]);
   verdict.outcome = "undecided";
