@@ -55,10 +55,8 @@ std::vector<std::string> map_processes(int tasks, int processes, const ResultsFo
     if (end.exit_status == kOutOfMemory) throw sim::MemoryExhausted(reason);
     if (end.exit_status == kInvalid) throw sim::InputError({.found = reason});
     if (is_from_outside(end.signal))
-      throw sim::InputError(
-          {.found = fmt::format("task {} was ended from outside: {} (signal {}); systems end who takes too much memory "
-                                "or time",
-                                end.task, reason, end.signal)});
+      throw sim::InputError({.expected = "each task to run to its end",
+                             .found = fmt::format("task {} ended from outside: {} (signal {})", end.task, reason, end.signal)});
     throw sim::CheckFailed(fmt::format("task {} failed: {}", end.task, reason));
   };
   const bool whole = run_processes({.tasks = tasks,

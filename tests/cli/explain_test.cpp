@@ -197,7 +197,7 @@ TEST_CASE("compare tells of jobs of one name that are not the same jobs, and a l
   };
   run("one", {});
   run("again", {});
-  CHECK_FALSE(has(compared("one", "again"), "differ"));
+  CHECK_FALSE(has(compared("one", "again"), "jobs differ"));
   // A V100 instead of four: every reference time is longer, and with it every generated job's deadline. Two repetitions of five.
   run("small", {"/cluster/pools/0/instance=p3.2xlarge"});
   CHECK(
@@ -214,7 +214,7 @@ TEST_CASE("compare tells of jobs of one name that are not the same jobs, and a l
   const std::string list = R"(/jobs=[{"trace": "jobs.csv"}])";
   run("held", {list});
   run("held-small", {list, "/cluster/pools/0/instance=p3.2xlarge"});
-  CHECK_FALSE(has(compared("held", "held-small"), "differ"));
+  CHECK_FALSE(has(compared("held", "held-small"), "jobs differ"));
   // They are those of the first repetition: of two repetitions, the second has others.
   CHECK(has(compared("one", "held"), "\nheld: deadlines of 4 of 10 jobs differ"));
 }

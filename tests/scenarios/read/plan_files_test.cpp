@@ -133,7 +133,7 @@ TEST_CASE("more workers than are free, and no epochs, are told as what they are"
              Catch::Contains("/workers: expected at most 5"));
   CHECK(files.mistakes(R"({"model": "resnet50", "epochs": 5, "workers": 8})") == "none");
   CHECK_THAT(files.mistakes(R"({"model": "resnet50", "epochs": 0})"),
-             Catch::Contains("/epochs: expected a number above 0, found 0"));
+             Catch::Contains("/epochs: expected a number above 0 and of at most 1000000, found 0"));
 }
 
 TEST_CASE("0.76 of ResNet-50 can be asked for by a recipe, and without it the message names one") {
