@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <set>
@@ -310,6 +311,7 @@ int guarded(Command program, const Arguments& arguments) {
 }
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that the system lets grow no further is told by whoever writes it
   CommandLine line(
       "Rehearse a training cluster before you pay for it: replays CNN and RNN training jobs against modelled CPU and GPU pools "
       "and compares what resource policies would have cost.",

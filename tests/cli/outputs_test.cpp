@@ -256,3 +256,15 @@ TEST_CASE("names that no file can have are refused by check") {
     CHECK((has(ended.err, "of at most 200 bytes") || has(ended.err, "without slashes")));
   }
 }
+
+TEST_CASE("a file that grows beyond what the system allows is told, and nothing is left of it") {
+  const TemporaryFolder folder;
+  std::string jobs = "job_id,submit_s,gpus,duration_s\n";
+  for (int i = 0; i < 1000; ++i) jobs += "j" + std::to_string(i) + ",0,1,60\n";
+  folder.write("jobs.csv", jobs);
+  const std::string said = Shell(folder).output("sh -c 'cd " + folder.path() + " && ulimit -f 8 && { " + kProgram +
+                                                " export jobs swf jobs.csv -o big.swf; echo status $?; } 2>&1'");
+  CHECK(has(said, "big.swf: expected a file that can be written, found File too large"));
+  CHECK(has(said, "status 3"));
+  CHECK(names_in(folder.path()) == std::set<std::string>{"jobs.csv", "shell.out"});
+}

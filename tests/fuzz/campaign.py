@@ -67,14 +67,18 @@ def shortened(scenario):
 
 
 def without_long_work(value, key=None):
-    """What takes minutes by right is no finding: graphs of tens of thousands of operations, thousands of repetitions."""
+    """What takes minutes or gigabytes by right is no finding: graphs of tens of thousands of operations, thousands of repetitions,
+    millions of trainings."""
     if isinstance(value, dict):
         return {name: without_long_work(part, name) for name, part in value.items()}
     if isinstance(value, list):
         return [without_long_work(part) for part in value]
     if key == "granularity" and value == "tensorflow":
         return "layers"
-    return 20 if key == "repetitions" and isinstance(value, int) and 20 < value <= 10000 else value
+    for counted, from_, to in (("repetitions", 20, 10_000), ("count", 20_000, 100_000_000)):
+        if key == counted and isinstance(value, int) and from_ < value <= to:
+            return from_
+    return value
 
 
 class Campaign:
