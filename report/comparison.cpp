@@ -133,14 +133,9 @@ const PolicyResult* find_ok(const std::vector<PolicyResult>& results, std::strin
   return nullptr;
 }
 
-/// But for rounding; two that are undefined are the same.
-bool is_alike(double a, double b) {
-  return (std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) <= kSameCost * std::max(std::abs(a), std::abs(b));
-}
-
 bool ends_alike(const JobOutcome& a, const JobOutcome& b) {
-  return a.finished == b.finished && a.keeps_limits == b.keeps_limits && is_alike(a.completion_s, b.completion_s) &&
-         is_alike(effective(a), effective(b)) && is_alike(a.cost_usd, b.cost_usd);
+  return a.finished == b.finished && a.keeps_limits == b.keeps_limits && is_same_figure(a.completion_s, b.completion_s) &&
+         is_same_figure(effective(a), effective(b)) && is_same_figure(a.cost_usd, b.cost_usd);
 }
 
 /// In every repetition, job by job.

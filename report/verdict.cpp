@@ -43,11 +43,9 @@ double first_that(double now, const std::function<bool(double)>& decides) {
   return high;
 }
 
-bool is_same(double a, double b) { return std::abs(a - b) <= kSameCost * std::max(std::abs(a), std::abs(b)); }
-
 /// Of two costs; rounding apart. NaN where there is no such ratio.
 double log_ratio(double cost, double other) {
-  if (is_same(cost, other)) return 0;
+  if (!std::isnan(cost) && is_same_figure(cost, other)) return 0;
   return cost > 0 && other > 0 ? std::log(cost / other) : kNan;
 }
 
@@ -283,6 +281,10 @@ double upper_bound(double mean, double deviation, double repetitions, double err
   const double seen =
       deviation == 0 ? 0 : sim::student_upper_quantile(error, repetitions - 1) * deviation / std::sqrt(repetitions);
   return std::min(1.0, mean + unseen + std::hypot(unseen, seen));
+}
+
+bool is_same_figure(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) <= kSameCost * std::max(std::abs(a), std::abs(b));
 }
 
 double lower_bound(double mean, double deviation, double repetitions, double error, double unit_share) {

@@ -18,6 +18,8 @@ inline constexpr double kBrokenMargin = 0.01;
 inline constexpr double kLevelMargin = 0.01;
 /// Costs that differ by less, relatively, are the same: what is left is rounding.
 inline constexpr double kSameCost = 1e-6;
+/// Whether two figures differ by rounding alone. Two that are undefined (NaN) are the same.
+bool is_same_figure(double a, double b);
 /// Of all that a verdict claims of limits together; and of all that it claims of costs.
 inline constexpr double kVerdictError = 0.05;
 /// Repetitions more than this are not counted out.
@@ -46,7 +48,7 @@ struct VerdictInput {
   /// The largest share of a repetition's jobs that one draw of chance can move together (a model's, whose true parameters are
   /// drawn once a repetition); in (0, 1]. What was never seen to break can be as large as that.
   double unit_share = 1;
-  /// Some job has a limit. Without one, whose jobs all end keeps what there is to keep.
+  /// Some job has a limit, or may fail. Without one, whose jobs all end keeps what there is to keep.
   bool has_limits = true;
 };
 

@@ -34,11 +34,14 @@ double largest_unit_share(const Scenario& scenario, const std::vector<sim::Job>&
   return all > 0 ? most / all : 1;
 }
 
-/// Whatever a repetition draws: generated jobs have a deadline and a floor.
+/// Whatever a repetition draws: generated jobs have a deadline and a floor, nodes may fail once too often, memory may not
+/// suffice.
 bool has_limits(const Scenario& scenario) {
-  return !scenario.generators.empty() || std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const sim::Job& job) {
-    return job.has_deadline() || job.has_target() || job.has_cost_limit();
-  });
+  return !scenario.generators.empty() || sim::has_node_events(scenario.cluster, scenario.nodes) ||
+         (scenario.world_errors.memory_error > 0 && trains(scenario)) ||
+         std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const sim::Job& job) {
+           return job.has_deadline() || job.has_target() || job.has_cost_limit() || job.has_walltime();
+         });
 }
 
 }  // namespace

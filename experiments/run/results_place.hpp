@@ -60,7 +60,7 @@ struct ResultsPlace {
   bool replace = false;  ///< another owner's results too, and what an interrupted run has left
   /// Hears what the user should know but that stops nothing: what an earlier run left, what could not be moved.
   std::function<void(const std::string&)> tell = [](const std::string&) {};
-  std::function<void(const std::string&)> note = [](const std::string&) {};  ///< that all is as it was asked for
+  std::function<void(const std::string&)> note = [](const std::string&) {};  ///< hears how far an interrupted run is gone on with
   /// What the results are of, where a start may go on with what an interrupted run has finished; without it nothing is left of
   /// what is not published.
   std::optional<RunIdentity> run = {};

@@ -62,13 +62,10 @@ std::string decided(const report::RunVerdict& verdict, bool of_queues) {
 
 /// A run's figures stand for its jobs: all of them alike, but for rounding, is no chance. Undefined ones are null in both.
 bool is_alike(const SweepFigures& a, const SweepFigures& b) {
-  const auto same = [](double x, double y) {
-    return (std::isnan(x) && std::isnan(y)) || x == y ||
-           std::abs(x - y) <= report::kSameCost * std::max(std::abs(x), std::abs(y));
-  };
-  return same(a.broken_share, b.broken_share) && same(a.jobs_completed, b.jobs_completed) && same(a.cost_usd, b.cost_usd) &&
-         same(a.effective_cost_usd, b.effective_cost_usd) && same(a.jct_mean_s, b.jct_mean_s) && same(a.jct_p95_s, b.jct_p95_s) &&
-         same(a.makespan_s, b.makespan_s) && same(a.energy_kwh, b.energy_kwh);
+  return report::is_same_figure(a.broken_share, b.broken_share) && report::is_same_figure(a.jobs_completed, b.jobs_completed) &&
+         report::is_same_figure(a.cost_usd, b.cost_usd) && report::is_same_figure(a.effective_cost_usd, b.effective_cost_usd) &&
+         report::is_same_figure(a.jct_mean_s, b.jct_mean_s) && report::is_same_figure(a.jct_p95_s, b.jct_p95_s) &&
+         report::is_same_figure(a.makespan_s, b.makespan_s) && report::is_same_figure(a.energy_kwh, b.energy_kwh);
 }
 
 /// As the point's policies ran; one of which a run did not end well has none. Of queues by completion times, as `run` judges them

@@ -55,14 +55,24 @@ TEST_CASE("one repetition with noise gives figures and no verdict; a yardstick i
 }
 
 TEST_CASE("without any limit the cheaper policy wins, whatever chance might break") {
-  const report::Summary s =
-      run(R"({ "repetitions": 4, "cluster": { "pools": [ { "name": "v", "instance": "p3.2xlarge", "nodes": 8 } ] },
-    "world": { "model_error": 0.1 },
-    "jobs": [ { "model": "resnet50", "epochs": 3, "gpus": 8 }, { "model": "resnet50", "epochs": 2, "gpus": 8 } ],
+  const auto judged = [](const std::string& world, const std::string& limit) {
+    return run(R"({ "repetitions": 4, "cluster": { "pools": [ { "name": "v", "instance": "p3.2xlarge", "nodes": 8 } ] },
+    "world": { "model_error": 0.1)" +
+               world + R"( },
+    "jobs": [ { "model": "resnet50", "epochs": 3, "gpus": 8)" +
+               limit + R"( }, { "model": "resnet50", "epochs": 2, "gpus": 8 } ],
     "policies": [ "manual", { "name": "active", "configure": "active-isotonic" } ] })");
+  };
+  const report::Summary s = judged("", "");
   CHECK_FALSE(s.verdict.has_limits);
   CHECK(s.verdict.outcome == report::Outcome::cheapest);
   CHECK(s.verdict.winner == "active");
+  // Four repetitions in which no job was ended by its walltime, or for want of memory, do not show that none will be.
+  for (const report::Summary& open : {judged("", R"(, "walltime_s": 500000)"), judged(R"(, "memory_error": 0.01)", "")}) {
+    CHECK(open.verdict.has_limits);
+    CHECK(open.rows[1].of("limits_broken").mean == 0);
+    CHECK(open.verdict.outcome == report::Outcome::undecided);
+  }
 }
 
 TEST_CASE("a queue under which every job ends as under the reference's is level with it") {
