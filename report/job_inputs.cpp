@@ -37,7 +37,7 @@ using Inputs = std::array<std::string, kInputs.size()>;
 
 struct Asked {
   std::set<std::string> columns;
-  std::map<std::pair<int, std::string>, Inputs> jobs;  ///< by repetition and name; every policy has the same
+  std::map<std::pair<int, std::string>, Inputs> jobs;  ///< by repetition and name
   std::set<int> repetitions;
 };
 
@@ -52,14 +52,18 @@ bool same(const std::string& a, const std::string& b) {
   return reads(a, x) && reads(b, y) && std::abs(x - y) <= 1e-6 * std::max(std::abs(x), std::abs(y));
 }
 
+/// Of the first policy, whose rows come first: all have the same jobs.
 Asked read_asked(const std::string& path) {
   Asked asked;
-  sim::CsvColumns columns{.required = {"repetition", "job"}, .optional = {}};
+  std::string policy;
+  sim::CsvColumns columns{.required = {"policy", "repetition", "job"}, .optional = {}};
   for (const Input& input : kInputs) columns.optional.emplace_back(input.column);
   sim::CsvReader file(path, columns);
   for (const Input& input : kInputs)
     if (file.has_column(input.column)) asked.columns.insert(input.column);
   while (sim::CsvRow* row = file.next()) {
+    if (asked.jobs.empty()) policy = row->text("policy");
+    if (row->text("policy") != policy) break;
     const auto repetition = static_cast<int>(row->integer("repetition", sim::between(0, 1e6)));
     asked.repetitions.insert(repetition);
     const auto [at, is_new] = asked.jobs.try_emplace({repetition, std::string(row->text("job"))});
@@ -71,17 +75,17 @@ Asked read_asked(const std::string& path) {
   return asked;
 }
 
-/// Whether the scenario that a folder keeps has a generator of jobs.
-bool generates_jobs(const std::string& folder) {
+/// The jobs of the scenario that a folder keeps, as JSON, if some are generated; else empty.
+std::string generated_jobs(const std::string& folder) {
   const std::string path = folder + "/scenario.json";
-  if (!std::filesystem::exists(path)) return false;
+  if (!std::filesystem::exists(path)) return "";
   const sim::JsonDocument document = sim::read_json_file(path);
   for (const sim::JsonMember member : document.root().members())
     if (member.key.text() == "jobs")
       for (const sim::JsonValue source : member.value.elements())
         for (const sim::JsonMember key : source.members())
-          if (key.key.text() == "generate") return true;
-  return false;
+          if (key.key.text() == "generate") return member.value.json();
+  return "";
 }
 
 }  // namespace
@@ -106,12 +110,14 @@ std::vector<std::string> input_changes(const std::string& first_folder, const st
           !same(inputs[i], at->second[i]))
         ++differ[i];
   }
+  const std::string generated = differ[kDeadline] > 0 ? generated_jobs(first_folder) : "";
+  const bool by_cluster = !generated.empty() && generated_jobs(other_folder) == generated;
   std::vector<std::string> changes;
   for (std::size_t i = 0; i < kInputs.size(); ++i)
     if (differ[i] > 0)
       changes.push_back(
           fmt::format("{} of {} of {} differ{}", kInputs[i].words, differ[i], sim::counted(static_cast<double>(both), "job"),
-                      i == kDeadline && generates_jobs(other_folder) ? ": generated jobs take theirs from the cluster" : ""));
+                      i == kDeadline && by_cluster ? ": generated jobs take theirs from the cluster" : ""));
   if (alone > 0) changes.push_back(fmt::format("{} in one of the two alone", sim::counted(static_cast<double>(alone), "job")));
   return changes;
 }

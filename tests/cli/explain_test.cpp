@@ -184,7 +184,7 @@ TEST_CASE("compare tells of jobs of one name that are not the same jobs, and a l
       R"({ "seed": 3, "repetitions": 2, "cluster": { "pools": [ { "name": "v", "instance": "p3.8xlarge", "nodes": 1 } ] },
     "jobs": [ { "generate": "mixed-cnn-rnn", "count": 4 },
               { "job_id": "mine", "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9, "cost_limit_usd": 2 } ],
-    "policies": [ "manual" ] })");
+    "policies": [ "manual", "static-isotonic" ] })");
   const auto run = [&](const std::string& out, const std::vector<std::string>& sets) {
     std::vector<std::string> words{"run", "s.json", "--out", out};
     for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
@@ -205,6 +205,8 @@ TEST_CASE("compare tells of jobs of one name that are not the same jobs, and a l
   run("others", {"/jobs/1/cost_limit_usd=3", "/jobs/1/submit_s=5"});
   CHECK(has(compared("one", "others"),
             "\nothers: submit dates of 2 of 10 jobs differ.\nothers: cost limits of 2 of 10 jobs differ.\n"));
+  run("sooner", {"/jobs/1/deadline_s=90000"});
+  CHECK(has(compared("one", "sooner"), "\nsooner: deadlines of 2 of 10 jobs differ.\n"));  // by hand, not by the cluster
   run("more", {"/jobs/0/count=5"});
   CHECK(has(compared("one", "more"), "\nmore: 2 jobs in one of the two alone.\n"));
   // As docs/guide/results.md has it.
