@@ -195,8 +195,7 @@ void ActiveProbes::train_more(double now_s) {
     const auto training = trainings_.find(batch_of(c));
     if (training == trainings_.end() || closed.contains(imagined.slot(c))) continue;
     if (training->second.end_s > now_s) imagined.imagine_training(imagined.slot(c), 0.5);
-    if (training->second.end_s > now_s || training->second.is_over || training->second.reached >= until)
-      closed.insert(imagined.slot(c));
+    if (training->second.end_s > now_s || training->second.reached >= until) closed.insert(imagined.slot(c));
   }
   for (std::size_t bought = 0; bought < kWaveSize; ++bought) {
     const std::vector<ProbeOutlook::Decision> decided = imagined.decisions();
@@ -236,9 +235,8 @@ void ActiveProbes::train_more(double now_s) {
     const double end_s = train(best, plan, now_s);
     // On to where the recipe ends, so that higher floors need no training of their own: where that is small change.
     const Recipe recipe{rows_.front().run.batch_size, rows_.front().run.epochs};
-    const Training& training = trainings_[batch_of(best)];
-    const double more = std::min(cap, recipe.epochs) - training.epochs;
-    if (more >= 1 && !training.is_over && training.reached >= until &&
+    const double more = std::min(cap, recipe.epochs) - trainings_[batch_of(best)].epochs;
+    if (more >= 1 && trainings_[batch_of(best)].reached > 0 &&
         laboratory_.price_usd(best, candidates_[best].start_s + more * outlook.epoch_s(best)) <=
             std::min(spare_usd, left_usd(outlook.worth_usd()))) {
       plan.until = 1;
@@ -261,7 +259,7 @@ double ActiveProbes::train(std::size_t candidate, const Plan& plan, double now_s
     return now_s + measured.held_s;
   }
   if (!measured.fits) {
-    training.is_over = true;
+    training.reached = 1;  // it cannot be trained any further: not tried again
     return now_s;
   }
   const double expected_s =
@@ -270,7 +268,8 @@ double ActiveProbes::train(std::size_t candidate, const Plan& plan, double now_s
   training.epochs = measured.run.epochs;
   training.end_s = now_s + measured.held_s;
   const std::vector<double>& curve = measured.run.curve;
-  for (std::size_t e = 1; e < curve.size(); ++e) training.reached = std::max(training.reached, std::min(curve[e - 1], curve[e]));
+  const bool twice = curve.size() > 1 && std::min(curve.back(), curve[curve.size() - 2]) >= plan.until;
+  training.reached = twice ? plan.until : training.reached;
   rows_.push_back({std::move(measured.run), training.end_s, batch, expected_s, now_s + candidates_[candidate].start_s, before});
   return training.end_s;
 }

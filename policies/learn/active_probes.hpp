@@ -65,9 +65,8 @@ class ActiveProbes {
   };
   struct Training {
     double epochs = 0;   ///< trained so far
-    double reached = 0;  ///< the highest accuracy that it has read twice in a row
+    double reached = 0;  ///< the accuracy that it was to read twice, and did
     double end_s = 0;
-    bool is_over = false;  ///< it cannot be trained any further: not tried again
   };
   double time_first(double now_s);
   double time_more(double now_s, const JobLimits& job);

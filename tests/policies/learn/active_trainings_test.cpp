@@ -38,18 +38,7 @@ class PlainBuyer {
     double batch = 0, known_s = 0, expected_s = 0;
   };
   struct Trained {
-    double epochs = 0;
-    std::vector<std::vector<double>> curves;
-    double end_s = 0;
-    bool diverged = false;
-
-    /// Whether two evaluations in a row have read it.
-    bool has(double accuracy) const {
-      const auto both = [&](double left, double right) { return left >= accuracy && right >= accuracy; };
-      return std::any_of(curves.begin(), curves.end(), [&](const std::vector<double>& curve) {
-        return std::adjacent_find(curve.begin(), curve.end(), both) != curve.end();
-      });
-    }
+    double epochs = 0, reached = 0, end_s = 0;
   };
 
   ProbeOutlook outlook(double at_s, std::vector<JobLimits> of) const {
@@ -203,7 +192,7 @@ class PlainBuyer {
       const auto known = trained_.find(batch(c));
       if (known == trained_.end()) continue;
       if (known->second.end_s > at_s) imagined.imagine_training(slot, 0.5);
-      if (known->second.end_s > at_s || known->second.diverged || known->second.has(until)) closed.insert(slot);
+      if (known->second.end_s > at_s || known->second.reached >= until) closed.insert(slot);
     }
     for (int bought = 0; bought < 8; ++bought) {
       const auto decided = imagined.decisions();
@@ -234,7 +223,7 @@ class PlainBuyer {
       const double end_s = train_one(now, c, until, epochs_of_best, about_of_best, at_s);
       // Where it has got there, on to the recipe's end for small change.
       const double whole = std::min(cap, test::recipe().epochs), more = whole - trained_[batch(c)].epochs;
-      if (trained_[batch(c)].diverged || !trained_[batch(c)].has(until) || more < 1) continue;
+      if (trained_[batch(c)].reached == 0 || more < 1) continue;
       if (price(c, more * now.epoch_s(c)) > std::min(small_usd, left(now))) continue;
       train_one(now, c, 1, whole, whole, end_s);
       ++gone_on_;
@@ -260,14 +249,14 @@ class PlainBuyer {
     const double most_s = kStart + std::max(1.0, epochs - of.epochs) * now.longest_epoch_s(c);
     const Laboratory::Measured measured = lab.train(c, until, epochs, most_s);
     if (!measured.fits) {
-      of.diverged = true;
+      of.reached = 1;
       ++diverged_;
       return at_s;
     }
+    const std::vector<double>& curve = measured.run.curve;
+    const bool twice = curve.size() > 1 && curve.back() >= until && curve[curve.size() - 2] >= until;
     const double expected_s = at_s + kStart + std::max(1.0, about - of.epochs) * now.epoch_s(c);
-    of.epochs = measured.run.epochs;
-    of.end_s = at_s + measured.held_s;
-    of.curves.push_back(measured.run.curve);
+    of = {measured.run.epochs, twice ? until : of.reached, at_s + measured.held_s};
     trainings_.push_back({batch(c), of.end_s, expected_s});
     return of.end_s;
   }
