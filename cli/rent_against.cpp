@@ -95,6 +95,7 @@ std::vector<Record> read_records(const std::string& path) {
   }
   in.finish();
   mistakes.throw_if_any();
+  if (records.empty()) throw sim::InputError({.file = path, .expected = "records", .found = "none"});
   return records;
 }
 
@@ -112,6 +113,10 @@ void against_records(const std::string& path, const RentArguments& a) {
   std::vector<double> whole_off, start_off;  // logarithms of predicted over measured, and the start's part of them
   int near = 0, inside = 0;
   for (const Record& record : read_records(path)) {
+    if (catalogue.find_instance(record.instance) == nullptr)
+      throw sim::InputError({.file = path + ": " + record.name,
+                             .expected = "an instance of the catalogue (rehearse list instances)",
+                             .found = record.instance});
     const scenarios::PlanRequest request = scenarios::read_plan_job(record.job, path + ": " + record.name, *market.cluster);
     const sim::OpGraph graph = workloads::build_graph(
         request.network, {.optimizer = request.optimizer, .stored_bytes_per_sample = request.bytes_per_sample});
@@ -139,13 +144,15 @@ void against_records(const std::string& path, const RentArguments& a) {
                     fmt::format("{:+.0f} %", 100 * error), sim::money_words(found->plan.cost_usd.expected),
                     sim::money_words(usd_per_s * measured_s)});
   }
-  say("{}\n{} records: rank correlation {:.2f}, {} within 30 %, {} within their interval\n"
+  const double correlation = workloads::rank_correlation(predicted, measured);
+  say("{}\n{}: rank correlation {}, {} within 30 %, {} within their interval\n"
       "|log(predicted / measured)|: {:.2f} in the median, {:.2f} at most. Boot and start-up are {:.4f} of it in the median, "
       "{:.2f} "
       "at most; epochs are the records', and no checkpoint is written: the rest is the step's.\n",
-      report::aligned(rows, {true, true, false, false, false, false, false, false}), predicted.size(),
-      workloads::rank_correlation(predicted, measured), near, inside, sim::quantile(whole_off, 0.5), sim::quantile(whole_off, 1),
-      sim::quantile(start_off, 0.5), sim::quantile(start_off, 1));
+      report::aligned(rows, {true, true, false, false, false, false, false, false}),
+      sim::counted(static_cast<double>(predicted.size()), "record"),
+      std::isfinite(correlation) ? fmt::format("{:.2f}", correlation) : "-", near, inside, sim::quantile(whole_off, 0.5),
+      sim::quantile(whole_off, 1), sim::quantile(start_off, 0.5), sim::quantile(start_off, 1));
 }
 
 // Sets of measured steps.
@@ -288,15 +295,16 @@ void against_measurements(const std::string& path, const RentArguments& a, std::
   const std::vector<double> sheet = predicted_with(measured, by_device, none);
   const Choosing from_none = choose(sheet, none);
   const std::string name = path.substr(path.rfind('/') + 1);
-  say("{}: {} tasks. From half of the rows the chosen costs {} more than the best measured in the median, {} at p90; 90 % "
-      "intervals cover {} "
-      "of the rows that were not known (a factor of {:.2f} each way in the median) and {} of the chosen. From data sheets alone: "
-      "{} "
-      "more in the median{}\n",
-      name, by_task.size(), sim::percent_words(sim::quantile(from_half.regrets, 0.5)),
-      sim::percent_words(sim::quantile(from_half.regrets, 0.9)),
-      sim::percent_words(from_half.rows > 0 ? static_cast<double>(from_half.covered) / from_half.rows : 1),
-      from_half.widths.empty() ? 1.0 : sim::quantile(from_half.widths, 0.5),
+  // In a set of few rows every other one may be all of them.
+  const std::string unknown =
+      from_half.rows == 0 ? ""
+                          : fmt::format("{} of the rows that were not known (a factor of {:.2f} each way in the median) and ",
+                                        sim::percent_words(static_cast<double>(from_half.covered) / from_half.rows),
+                                        sim::quantile(from_half.widths, 0.5));
+  say("{}: {}. From half of the rows the chosen costs {} more than the best measured in the median, {} at p90; 90 % intervals "
+      "cover {}{} of the chosen. From data sheets alone: {} more in the median{}\n",
+      name, sim::counted(static_cast<double>(by_task.size()), "task"), sim::percent_words(sim::quantile(from_half.regrets, 0.5)),
+      sim::percent_words(sim::quantile(from_half.regrets, 0.9)), unknown,
       sim::percent_words(static_cast<double>(from_half.chosen_covered) / static_cast<double>(by_task.size())),
       sim::percent_words(sim::quantile(from_none.regrets, 0.5)), without_best_device(rows, by_task, sheet, money_of));
   for (const auto& [device, list] : by_device)

@@ -175,6 +175,16 @@ void refuse_beside_resume(const std::vector<std::string>& given) {
                     "rehearse rent ... --state FILE");
 }
 
+/// No training is planned: of a plan's options only what devices are known by has a meaning, beside records.
+void refuse_beside_against(const std::vector<std::string>& given, const std::vector<std::string>& against) {
+  if (against.empty()) return;
+  std::set<std::string> beside{"--against", "--catalogue", "--max-memory"};
+  if (std::ranges::any_of(against, [](const std::string& path) { return path.ends_with(".json"); }))
+    beside.insert({"--from", "--stack", "--confidence"});
+  for (const std::string& name : given)
+    if (!beside.contains(name)) refuse_option(name, fmt::format("beside --against {}", fmt::join(beside, ", ")));
+}
+
 }  // namespace
 
 void add_rent_command(Command app, RentArguments& a) {
@@ -219,7 +229,10 @@ void add_rent_command(Command app, RentArguments& a) {
               "instead: a training that runs by this state, with --watch; --deadline and --budget may be new");
   rent.option("--watch", a.watch, "its log (OUT/metrics.jsonl of the exported training): stay, change batch or machine?");
   rent.option("--framework", a.framework, "of the code: pytorch (the default) or keras (with Horovod)").choices(kFrameworks);
-  rent.when_read([rent] { refuse_beside_resume(rent.given()); });
+  rent.when_read([rent, &a] {
+    refuse_beside_resume(rent.given());
+    refuse_beside_against(rent.given(), a.against);
+  });
 }
 
 namespace {

@@ -1,7 +1,11 @@
 // `rehearse rent` and `rehearse catalogue prices` as a user starts them: what is answered, and how mistakes are told.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <sstream>
+#include <stdexcept>
 
 #include "tests/cli/program.hpp"
 #include "tests/traces/networks/onnx_bytes.hpp"
@@ -460,4 +464,121 @@ TEST_CASE("rent: a network that PyTorch has printed") {
   CHECK(ended.err == "");
   CHECK(ended.status == 0);
   CHECK_THAT(ended.out, Catch::Contains("50,000 samples an epoch"));
+}
+
+namespace {
+
+/// A record of a training of ResNet-50 on a V100, which took so many hours.
+std::string record(const std::string& name, int epochs, double hours, const std::string& more = "") {
+  return fmt::format(R"({{"name": "{}", "model": "resnet50", "samples": 1281167, "epochs": {}, "batch_size": 128,
+    "instance": "p3.2xlarge", "hours": {}{}}})",
+                     name, epochs, hours, more);
+}
+
+/// Its measured steps on one V100.
+std::string steps(const std::vector<std::pair<int, double>>& rows) {
+  std::string text = "model,dataset,device,batch_per_worker,step_s\n";
+  for (const auto& [batch, step_s] : rows) text += fmt::format("resnet50,imagenet,v100,{},{}\n", batch, step_s);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("rent --against records: errors, their median and the order, by hand") {
+  Renter renter;
+  // What rent itself expects of the whole training, at the same samples, in hours.
+  const auto expected_h = [&](int epochs, const std::string& precision) {
+    REQUIRE(renter
+                .rent({"resnet50", "--dataset", "imagenet", "--epochs", std::to_string(epochs), "--batches", "128", "--clouds",
+                       "aws", "--csv", "all.csv"})
+                .status == 0);
+    std::istringstream lines(text_of(renter.folder.path() + "/all.csv"));
+    for (std::string line; std::getline(lines, line);) {
+      std::vector<std::string> cells;
+      std::istringstream row(line);
+      for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
+      if (cells[0] == "p3.2xlarge" && cells[5] == "1" && cells[9] == precision) return std::stod(cells[13]) / 3600;
+    }
+    throw std::invalid_argument("no row");
+  };
+  const double one = expected_h(10, "fp32"), two = expected_h(20, "fp32"), half = expected_h(30, "fp16");
+  REQUIRE(one < two);
+  REQUIRE(half < two);
+  // Measured: as predicted, a quarter of it, four times it: errors 0, +300 and -75 %; log 1, log 4, log 4.
+  renter.folder.write("records.json", R"({"about": "by hand", "records": [)" + record("as it is", 10, one) + "," +
+                                          record("sooner", 20, two / 4) + "," +
+                                          record("later", 30, 4 * half, R"(, "precision": "fp16")") + "]}");
+  const Ended ended = renter.rent({"--against", "records.json"});
+  INFO(ended.err);
+  REQUIRE(ended.status == 0);
+  const auto line = [&](const std::string& name) {
+    const auto at = ended.out.find("\n" + name);
+    REQUIRE(at != std::string::npos);
+    return ended.out.substr(at + 1, ended.out.find('\n', at + 1) - at);
+  };
+  // Checkpoints are in the plan and not in records: a thousandth.
+  CHECK_THAT(line("as it is"), Catch::Contains(" +0 % ") || Catch::Contains(" -0 % "));
+  CHECK_THAT(line("sooner"), Catch::Contains(" +300 % ") || Catch::Contains(" +299 % "));
+  CHECK_THAT(line("later"), Catch::Contains(" -75 % "));
+  CHECK_THAT(ended.out, Catch::Contains(", 1 within 30 %") && Catch::Contains(": 1.39 in the median, 1.39 at most"));
+  // Two records whose order is turned round.
+  renter.folder.write("turned.json",
+                      R"({"records": [)" + record("as it is", 10, one) + "," + record("sooner", 20, one / 2) + "]}");
+  CHECK_THAT(renter.rent({"--against", "turned.json"}).out, Catch::Contains("2 records: rank correlation -1.00"));
+  renter.folder.write("one.json", R"({"records": [)" + record("alone", 10, one) + "]}");
+  CHECK_THAT(renter.rent({"--against", "one.json"}).out, Catch::Contains("1 record: rank correlation -,"));
+}
+
+TEST_CASE("rent --against: mistakes of records, and options of a plan") {
+  Renter renter;
+  renter.folder.write("none.json", R"({"records": []})");
+  renter.refused({"--against", "none.json"}, {"none.json: expected records, found none"});
+  renter.folder.write("hours.json",
+                      R"({"records": [{"name": "x", "model": "resnet50", "samples": 1, "epochs": 1, "batch_size": 1,
+    "instance": "p3.2xlarge"}]})");
+  renter.refused({"--against", "hours.json"}, {"hours.json:1:", "/records/0: expected hours"});
+  std::string elsewhere = record("x", 1, 1);
+  elsewhere.replace(elsewhere.find("p3.2xlarge"), 10, "p3.3xlarge");
+  renter.folder.write("place.json", R"({"records": [)" + elsewhere + "]}");
+  renter.refused({"--against", "place.json"}, {"place.json: x: expected an instance of the catalogue", "p3.3xlarge"});
+  renter.folder.write("steps.csv", steps({{64, 0.2}}));
+  CHECK(renter.rent({"--against", "steps.csv"}).status == 0);
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"resnet50"}, {"--deadline", "3h"}, {"--stack", "pytorch-1"}}) {
+    const Ended ended = renter.rent(with({"--against", "steps.csv"}, more));
+    CHECK(ended.status == 2);
+    CHECK_THAT(ended.err, Catch::Contains("beside --against"));
+  }
+}
+
+TEST_CASE("rent --against measured steps: what the chosen one costs more, by hand") {
+  Renter renter;
+  const auto said = [&](const std::vector<std::string>& files) {
+    std::vector<std::string> options;
+    for (const std::string& file : files) options.insert(options.end(), {"--against", file});
+    const Ended ended = renter.rent(options);
+    INFO(ended.err);
+    CHECK(ended.status == 0);
+    return ended.out;
+  };
+  // The first row is known, the second six times as fast as that device is fitted to be: it is not chosen, and not covered. A
+  // sample costs 0.35/128 and 0.05/64 of the same price: 3.5 times as much.
+  renter.folder.write("two.csv", steps({{128, 0.35}, {64, 0.05}}));
+  const std::string two = said({"two.csv"});
+  CHECK_THAT(two, Catch::Contains("two.csv: 1 task. From half of the rows the chosen costs 250 % more") &&
+                      Catch::Contains("intervals cover 0 % of the rows that were not known") &&
+                      Catch::Contains("and 100 % of the chosen. From data sheets alone: 250 % more in the median\n"));
+  // A K80 with 0.1 s costs 0.9 $ an hour, the V100 with 0.35 s 3.06 $: 11.9 times as much. Nobody expects it of a K80.
+  renter.folder.write("devices.csv", steps({{128, 0.35}}) + "resnet50,imagenet,k80,128,0.1\n");
+  CHECK_THAT(said({"devices.csv"}),
+             Catch::Contains("With the best device's rows left out altogether: 1090 % more in the median, 1090 % at p90"));
+  // Three sets at once, twice and four times the time: logarithms a, a + l, a + 2 l, with l = log 2. Their variance 2/3 l^2, of
+  // a sample l^2, for one more 4/3 l^2: 0.80. Without the first the others' is 1/2 l^2, for one more 3/4 l^2: their interval
+  // reaches 1.28 x 0.87 l = 1.11 l from a + 1.5 l, and a lies below it; the middle one lies in its own, the last above it.
+  for (const int times : {1, 2, 4}) renter.folder.write(fmt::format("x{}.csv", times), steps({{64, 0.2 * times}}));
+  const std::string groups = said({"x1.csv", "x2.csv", "x4.csv"});
+  CHECK_THAT(groups, Catch::Contains("one worker, 3 groups of set and device") &&
+                         Catch::Contains("deviation of the logarithm 0.80;") &&
+                         Catch::Contains("cover 33 % of it, and their upper 90 % bounds 67 %"));
+  CHECK_THAT(groups, !Catch::Contains("not known"));  // each set's only row is known
 }
