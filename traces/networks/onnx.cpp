@@ -70,8 +70,14 @@ class OnnxReader {
     refuse(fmt::format("node \"{}\", a {}", node.name, node.type), std::move(expected));
   }
 
+  /// A size or a step as the file has it. Throws what read_node tells with its node.
+  static int size_of(std::int64_t value) {
+    if (value < 0 || value >= kMost)
+      throw sim::InputError({.expected = fmt::format("sizes from 0 to {}", kMost - 1), .found = std::to_string(value)});
+    return static_cast<int>(value);
+  }
+
   void read_input(const std::string& name, const std::vector<std::int64_t>& sizes) {
-    constexpr std::int64_t kMost = 1 << 24;
     const bool fixed = sizes.size() >= 2 && sizes.size() <= 4 &&
                        std::all_of(sizes.begin() + 1, sizes.end(), [](std::int64_t n) { return n > 0 && n < kMost; });
     if (!fixed)
@@ -133,7 +139,7 @@ class OnnxReader {
       return std::array{found->second.front(), found->second.size() > 1 ? found->second[1] : std::int64_t{1}};
     };
     const auto stride = two("strides", 1), dilation = two("dilations", 1);
-    Window w{static_cast<int>(size[0]), static_cast<int>(size[1]), static_cast<int>(stride[0]), static_cast<int>(stride[1])};
+    Window w{size_of(size[0]), size_of(size[1]), size_of(stride[0]), size_of(stride[1])};
     if (dilation[0] != 1 || dilation[1] != 1) {
       refuse(node, "a window without dilation");
       return std::nullopt;
@@ -143,8 +149,8 @@ class OnnxReader {
     if (pads != node.numbers.end() && pads->second.size() >= 2) {
       const std::vector<std::int64_t>& p = pads->second;
       const std::size_t half = p.size() / 2;
-      w.pad_height = static_cast<int>(std::max(p[0], p[half]));
-      if (half > 1) w.pad_width = static_cast<int>(std::max(p[1], p[half + 1]));
+      w.pad_height = size_of(std::max(p[0], p[half]));
+      if (half > 1) w.pad_width = size_of(std::max(p[1], p[half + 1]));
     } else if (automatic != node.texts.end() && automatic->second.starts_with("SAME")) {
       const Shape in = net_.shape(inputs_[0]);
       w.pad_height = std::max(0, same_padding(in.height, std::max(1, w.height), std::max(1, w.stride_height)));
@@ -161,16 +167,16 @@ class OnnxReader {
     if (!w) return;
     const bool bias = node.inputs.size() > 2;
     if (node.type == "ConvTranspose")
-      put(node, TransposedConv{static_cast<int>((*shape)[1]), *w, bias});
+      put(node, TransposedConv{size_of((*shape)[1]), *w, bias});
     else
-      put(node, Conv{static_cast<int>((*shape)[0]), *w, static_cast<int>(node.number("group", 1)), bias});
+      put(node, Conv{size_of((*shape)[0]), *w, size_of(node.number("group", 1)), bias});
   }
 
   void add_product(const OnnxNode& node) {
     const auto* shape = weight(node, 1);
     if (shape == nullptr || shape->size() != 2) return refuse(node, "a product with a matrix of weights");
     const bool turned = node.type == "Gemm" && node.number("transB", 0) != 0;
-    put(node, Dense{static_cast<int>((*shape)[turned ? 0 : 1]), node.type == "Gemm" && node.inputs.size() > 2});
+    put(node, Dense{size_of((*shape)[turned ? 0 : 1]), node.type == "Gemm" && node.inputs.size() > 2});
   }
 
   void add_recurrent(const OnnxNode& node) {
@@ -210,7 +216,7 @@ class OnnxReader {
     else if (type == "LayerNormalization")
       put(node, LayerNorm{});
     else if (type == "LRN")
-      put(node, LocalResponseNorm{static_cast<int>(node.number("size", 5))});
+      put(node, LocalResponseNorm{size_of(node.number("size", 5))});
     else if (type == "Gelu")
       put(node, Activation{.in_place = false});
     else if (is_one_of(type, kOnnxActivations))
@@ -236,8 +242,10 @@ class OnnxReader {
   void add_embedding(const OnnxNode& node) {
     const auto* table = weight(node, 0);
     if (table == nullptr || table->size() != 2) return refuse(node, "rows of a table of weights (an embedding)");
-    put(node, Embedding{static_cast<int>((*table)[0]), static_cast<int>((*table)[1])});
+    put(node, Embedding{size_of((*table)[0]), size_of((*table)[1])});
   }
+
+  static constexpr std::int64_t kMost = 1 << 24;
 
   const OnnxGraph& graph_;
   std::string file_;
