@@ -463,3 +463,37 @@ TEST_CASE("over time, numbers of pools are added up for a policy, and queue leng
   request.by = "policy";
   CHECK(rows_of(make("utilization", request), "a") == Numbers{{0, 3}, {1, 2}});
 }
+
+TEST_CASE("studies: money over deadlines, savings over past runs, times over threads") {
+  const TemporaryFolder folder;
+  // Of several floors the one in the middle; only where all jobs keep their limits.
+  folder.write("frontier.csv",
+               "policy,job,target_accuracy,deadline_s,cost_usd,kept_fraction\n"
+               "manual,a,0.8,3600,9,1\nmanual,a,0.9,3600,10,1\nmanual,a,0.95,3600,99,1\n"
+               "manual,a,0.9,7200,8,1\nmine,a,0.9,3600,6,0.5\nmine,a,0.9,7200,5,1\n");
+  const Figure deadlines = make("deadlines", of(folder.path()));
+  CHECK(rows_of(deadlines, "manual") == Numbers{{1, 10}, {2, 8}});
+  CHECK(rows_of(deadlines, "mine") == Numbers{{2, 5}});
+  CHECK(deadlines.note == "target_accuracy=0.9");
+  CHECK(rows_of(make("deadlines", of(folder.path(), {{"target_accuracy", {"0.8"}}})), "manual") == Numbers{{1, 9}});
+
+  // The baseline saves nothing and is no line; without an interval whiskers have no length; lines stand 4 % apart.
+  folder.write("learning.csv",
+               "policy,model_error,runs,saving_percent,saving_percent_ci95_low,saving_percent_ci95_high\n"
+               "manual,0,10,0,0,0\nmine,0,10,20,15,25\nmine,0,100,30,,\nother,0,10,5,4,6\n");
+  const Figure learning = make("learning", of(folder.path()));
+  CHECK(learning.series.size() == 2);
+  CHECK(rows_of(learning, "mine") == Numbers{{10, 20, 15, 25}, {100, 30, 30, 30}});
+  CHECK(rows_of(learning, "other") == Numbers{{10.4, 5, 4, 6}});
+  folder.write("learning.csv",
+               "policy,model_error,runs,saving_percent,saving_percent_ci95_low,saving_percent_ci95_high\n"
+               "mine,0,10,20,15,25\nmine,0.1,10,10,5,15\n");
+  CHECK(rows_of(make("learning", of(folder.path())), "mine, error 0.1") == Numbers{{10.4, 10, 5, 15}});
+
+  folder.write("threads-curves.csv",
+               "machine,model,operation,threads,seconds\nknl,resnet50,conv,1,8\nknl,resnet50,conv,4,2\nknl,resnet50,conv,8,3\n"
+               "knl,resnet50,pool,1,5\nknl,lstm,conv,1,1\n");
+  const Figure threads = make("threads", of(folder.path()));
+  CHECK(rows_of(threads, "conv") == Numbers{{1, 4}, {4, 1}, {8, 1.5}});
+  CHECK(rows_of(threads, "pool") == Numbers{{1, 1}});
+}
