@@ -1,6 +1,7 @@
 // `rehearse rent`: what a user wants, and what is said of the answer.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,18 @@ struct RentArguments {
   std::vector<std::string> catalogues, against;
   std::string csv, html, export_to, framework = "pytorch", state, resume, watch;
 };
+
+/// Numbers of the command line that a state's file keeps, and what they may be; 0 where they are not given and have no default.
+struct RentNumber {
+  const char* key;
+  double RentArguments::*value;
+  double low, high;
+};
+inline constexpr std::array kRentNumbers{RentNumber{"accuracy", &RentArguments::accuracy, 1e-3, 1},
+                                         RentNumber{"budget", &RentArguments::budget, 0.01, 1e12},
+                                         RentNumber{"confidence", &RentArguments::confidence, 50, 99.9},
+                                         RentNumber{"spot_mean_up_h", &RentArguments::spot_mean_up_h, 0.01, 1e5}};
+inline const std::vector<std::string> kSpotUses{"no", "allowed", "only"};
 
 void add_rent_command(Command app, RentArguments& arguments);
 int rent_command(const RentArguments& arguments);

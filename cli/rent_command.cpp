@@ -199,15 +199,18 @@ void add_rent_command(Command app, RentArguments& a) {
   rent.option("--samples", a.samples, "of an epoch, as 1.2M: where no data set says it");
   rent.option("--recipe", a.recipe,
               "by which it is trained (rehearse list recipes; default: as the zoo's accuracy was measured)");
-  rent.option("--accuracy", a.accuracy, "to reach, where the model's is modelled").between(1e-3, 1);
+  const auto number = [&](const char* option, std::string_view key, const char* what) {
+    const RentNumber& of = *std::ranges::find(kRentNumbers, key, &RentNumber::key);
+    rent.option(option, a.*of.value, what).between(of.low, of.high);
+  };
+  number("--accuracy", "accuracy", "to reach, where the model's is modelled");
   rent.option("--epochs", a.epochs, "to train, instead of an accuracy");
   rent.option("--batches", a.batches, "global batch sizes to try, with commas (default: around the publication's)");
   rent.option("--deadline", a.deadline, "with its unit: 12h, 90min, 1d or 3600s");
-  rent.option("--budget", a.budget, "dollars").between(0.01, 1e12);
-  rent.option("--confidence", a.confidence, "percent, with which both limits hold (default 90)").between(50, 99.9);
-  rent.option("--spot", a.spot, "nodes that may be taken away (default no)").choices({"no", "allowed", "only"});
-  rent.option("--spot-mean-up", a.spot_mean_up_h, "hours until a spot node is taken away, in the mean (default 24)")
-      .between(0.01, 1e5);
+  number("--budget", "budget", "dollars");
+  number("--confidence", "confidence", "percent, with which both limits hold (default 90)");
+  rent.option("--spot", a.spot, "nodes that may be taken away (default no)").choices(kSpotUses);
+  number("--spot-mean-up", "spot_mean_up_h", "hours until a spot node is taken away, in the mean (default 24)");
   rent.option("--spot-prices", a.spot_prices,
               "what spot nodes have cost (CSV: instance,date,price): trainings are replayed on them");
   rent.option("--regions", a.regions, "in which to rent, with commas: us, eu, us-east-1");

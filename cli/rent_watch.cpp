@@ -39,19 +39,21 @@ struct State {
 /// The options that make the same request again, by their keys in the state's file.
 template <class Arguments>
 auto texts_of(Arguments& a) {
-  return std::array{
-      std::pair("model", &a.model),   std::pair("dataset", &a.dataset),      std::pair("samples", &a.samples),
-      std::pair("epochs", &a.epochs), std::pair("deadline", &a.deadline),    std::pair("batches", &a.batches),
-      std::pair("spot", &a.spot),     std::pair("regions", &a.regions),      std::pair("clouds", &a.providers),
-      std::pair("recipe", &a.recipe), std::pair("account", &a.account),      std::pair("from", &a.from),
-      std::pair("stack", &a.stack),   std::pair("precision", &a.precisions), std::pair("spot_prices", &a.spot_prices)};
+  return std::array{std::pair("model", &a.model),
+                    std::pair("dataset", &a.dataset),
+                    std::pair("samples", &a.samples),
+                    std::pair("epochs", &a.epochs),
+                    std::pair("deadline", &a.deadline),
+                    std::pair("batches", &a.batches),
+                    std::pair("regions", &a.regions),
+                    std::pair("clouds", &a.providers),
+                    std::pair("recipe", &a.recipe),
+                    std::pair("account", &a.account),
+                    std::pair("from", &a.from),
+                    std::pair("stack", &a.stack),
+                    std::pair("precision", &a.precisions),
+                    std::pair("spot_prices", &a.spot_prices)};
 }
-template <class Arguments>
-auto numbers_of(Arguments& a) {
-  return std::array{std::pair("accuracy", &a.accuracy), std::pair("budget", &a.budget), std::pair("confidence", &a.confidence),
-                    std::pair("spot_mean_up_h", &a.spot_mean_up_h)};
-}
-
 State read_state(const std::string& path) {
   const sim::JsonDocument document = sim::read_json_file(path);
   sim::Mistakes mistakes;
@@ -61,7 +63,11 @@ State read_state(const std::string& path) {
     sim::ObjectReader one(*options, mistakes);
     for (const auto& [key, into] : texts_of(state.arguments))
       if (one.has(key)) *into = one.text(key);
-    for (const auto& [key, into] : numbers_of(state.arguments)) *into = one.number(key, sim::between(0, 1e12), *into);
+    for (const RentNumber& number : kRentNumbers) {
+      double& into = state.arguments.*number.value;
+      into = one.number(number.key, sim::between(into == 0 ? 0 : number.low, number.high), into);
+    }
+    state.arguments.spot = kSpotUses[one.choice("spot", kSpotUses, 0)];
     state.arguments.nodes = static_cast<int>(one.integer("nodes", sim::between(1, 100000), 16));
     state.arguments.power_limits = one.boolean("power_limits", false);
     for (const sim::JsonValue file : one.list("catalogues"))
@@ -145,7 +151,8 @@ void save_rent_state(const RentAnswer& answer, const RentArguments& a) {
   std::string options, catalogues;
   for (const auto& [key, value] : texts_of(a))
     if (!value->empty()) options += fmt::format("\"{}\": {}, ", key, sim::json_string(*value));
-  for (const auto& [key, value] : numbers_of(a)) options += fmt::format("\"{}\": {}, ", key, *value);
+  options += fmt::format("\"spot\": {}, ", sim::json_string(a.spot));
+  for (const RentNumber& number : kRentNumbers) options += fmt::format("\"{}\": {}, ", number.key, a.*number.value);
   for (const std::string& file : a.catalogues) catalogues += (catalogues.empty() ? "" : ", ") + sim::json_string(file);
   const auto pool = static_cast<std::size_t>(chosen.plan.pool);
   sim::write_file(a.state,

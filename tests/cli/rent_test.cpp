@@ -304,6 +304,17 @@ TEST_CASE("rent: a training under way is compared with its plan") {
   renter.refused({"--resume", "state.json", "--watch", "beyond"}, {"beyond:2: step: expected at most the 5 of \"of\", found 6"});
   renter.folder.write("at once", "{\"time_s\": 1, \"step\": 1, \"of\": 5}\n{\"time_s\": 1, \"step\": 2, \"of\": 5}\n");
   renter.refused({"--resume", "state.json", "--watch", "at once"}, {"two lines", "further on and later"});
+  // What the command line refuses, a file may not say either.
+  const std::string kept = text_of(renter.folder.path() + "/state.json");
+  for (const auto& [from, to] : {std::pair{"\"confidence\": 90", "\"confidence\": 100"},
+                                 {"\"spot\": \"no\"", "\"spot\": \"yes\""},
+                                 {"\"spot_mean_up_h\": 24", "\"spot_mean_up_h\": 0"}}) {
+    std::string other = kept;
+    const std::size_t at = other.find(from);
+    REQUIRE(at != other.npos);
+    renter.folder.write("other.json", other.replace(at, std::string_view(from).size(), to));
+    renter.refused({"--resume", "other.json", "--watch", "log"}, {"other.json:2:", "/options/"});
+  }
   renter.folder.write("state.json", R"({"options": {"model": "resnet18"}})");
   renter.refused({"--resume", "state.json", "--watch", "log"}, {"a key \"chosen\""});
 }
