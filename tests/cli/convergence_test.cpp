@@ -5,7 +5,9 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <sstream>
+#include <vector>
 
 #include "tests/cli/program.hpp"
 
@@ -107,70 +109,129 @@ TEST_CASE("import convergence: all files, one CSV") {
   CHECK(run_program(folder.path(), {"import", "convergence", "pollux", "nowhere", "-o", "c.csv"}).status == 3);
 }
 
-}  // namespace
-
-TEST_CASE("measured steps whose source names a stack: validated on it, held out by laboratory, and calibrated to a stack") {
+TEST_CASE("import measurements: where they were measured, if not where the format assumes") {
   const TemporaryFolder folder;
-  std::string rows = "model,dataset,device,batch_per_worker,step_s,source\n";
-  for (const std::string source : {"here pytorch-1", "there pytorch-1", "there mxnet"})
-    for (const auto& [batch, step_s] : {std::pair{16, 0.1}, {32, 0.15}, {64, 0.26}})
-      rows += "resnet50,imagenet,v100," + std::to_string(batch) + "," + std::to_string(step_s) + "," + source + "\n";
-  folder.write("m.csv", rows);
-  const Ended plain = run_program(folder.path(), {"validate", "m.csv"});
-  CHECK_THAT(plain.out, Catch::Contains("Devices are as the catalogue has them.") &&
-                            Catch::Contains("6 rows of pytorch-1 without what it adds to a data sheet (--stack named)"));
-  const Ended named = run_program(folder.path(), {"validate", "m.csv", "--stack", "named", "--rows", "r.csv"});
-  CHECK_THAT(named.out, Catch::Contains("6 rows on pytorch-1: transferred"));
-  CHECK_THAT(text_of(folder.path() + "/r.csv"), Catch::Contains("resnet50/imagenet,transferred,"));
-  const Ended held = run_program(folder.path(), {"validate", "m.csv", "--hold-out", "stacks"});
-  CHECK_THAT(held.out, Catch::Contains("here pytorch-1") && Catch::Contains("transferred") && Catch::Contains("there mxnet") &&
-                           Catch::Contains("untestable") && Catch::Contains("mean of these, each the same"));
-  CHECK(run_program(folder.path(), {"validate", "m.csv", "--stack", "pytorch"}).status == 3);
-  CHECK(run_program(folder.path(), {"validate", "m.csv", "--stack", "named", "--hold-out", "models"}).status == 3);
-
-  const Ended calibrated = run_program(folder.path(), {"calibrate", "m.csv", "-o", "mine.json"});
-  CHECK(calibrated.status == 0);
-  CHECK_THAT(calibrated.out, Catch::Contains("v100: fitted to the rows of pytorch-1; 3 rows of other software are left out") &&
-                                 Catch::Contains("stack pytorch-1: here (3 rows), there (3 rows)") &&
-                                 Catch::Contains("stack mxnet: there (3 rows)") && Catch::Contains("untestable"));
-  const std::string written = text_of(folder.path() + "/mine.json");
-  CHECK_THAT(written, Catch::Contains(R"("stack": "pytorch-1")") && Catch::Contains(R"("stacks": [)"));
-  CHECK_THAT(run_program(folder.path(), {"validate", "m.csv", "--catalogue", "mine.json", "--rows", "c.csv"}).out,
-             !Catch::Contains("without what it adds"));
-  CHECK_THAT(text_of(folder.path() + "/c.csv"), Catch::Contains("resnet50/imagenet,calibrated,"));
-}
-
-TEST_CASE("the guide's commands for another device than the measured one: what is learned of a stack goes on to it") {
-  const TemporaryFolder folder;
-  const auto rows_of = [](const std::string& device, double factor) {
-    std::string rows = "model,dataset,device,batch_per_worker,step_s,source\n";
-    for (const auto& [model, step_s] : {std::pair{"resnet50", 0.09}, {"vgg16", 0.16}, {"alexnet", 0.02}, {"resnet18", 0.04}})
-      for (const auto& [batch, times] : {std::pair{16, 1.0}, {32, 1.6}, {64, 3.0}})
-        rows += fmt::format("{},imagenet,{},{},{:.4f},mylab pytorch-1\n", model, device, batch, step_s * times * factor);
-    return rows;
-  };
-  folder.write("steps.csv", rows_of("v100", 1));
-  folder.write("other.csv", rows_of("t4", 3));
-  CHECK(run_program(folder.path(), {"calibrate", "steps.csv", "-o", "calibrated.json"}).status == 0);
-  const auto predicted_s = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> words{"validate", "other.csv", "--stack", "named", "--rows", "predicted.csv"};
+  // ImageNet's 1,281,167 images in batches of 256 are 5,004 whole steps (drop_last): an epoch of 5,004 s is a step a second.
+  folder.write("summary_power_v100.csv",
+               "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
+               "imagenet,resnet50,256,adadelta,250,5004,200\n");
+  const auto imported = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"import", "measurements", "zeus", "summary_power_v100.csv", "-o", "m.csv"};
     words.insert(words.end(), more.begin(), more.end());
-    CHECK(run_program(folder.path(), words).status == 0);
-    double sum_s = 0;
-    std::istringstream lines(text_of(folder.path() + "/predicted.csv"));
-    std::string line;
-    for (std::getline(lines, line); std::getline(lines, line);) {
-      std::vector<std::string> cells;
-      for (std::istringstream in(line); std::getline(in, line, ',');) cells.push_back(line);
-      CHECK(cells[2] == "transferred");
-      sum_s += std::stod(cells[3]);
+    const Ended ended = run_program(folder.path(), words);
+    INFO(ended.err);
+    REQUIRE(ended.status == 0);
+    CHECK(has(ended.out, "m.csv: 1 row"));
+    std::istringstream lines(text_of(folder.path() + "/m.csv"));
+    std::map<std::string, std::string> row;
+    std::string names, cells, name, cell;
+    std::getline(lines, names);
+    std::getline(lines, cells);
+    for (std::istringstream n(names), c(cells); std::getline(n, name, ',');) {
+      std::getline(c, cell, ',');
+      row[name] = cell;
     }
-    return sum_s;
+    return row;
   };
-  // The measured V100 was slower than its data sheet says, by which the T4's steps are longer than without.
-  CHECK(predicted_s({"--catalogue", "calibrated.json"}) > 1.05 * predicted_s({}));
-  const Ended rented = run_program(folder.path(), {"rent", "resnet50", "--accuracy", "0.74", "--deadline", "12h", "--stack",
-                                                   "pytorch-1", "--catalogue", "calibrated.json"});
-  CHECK(rented.status == 0);
-  CHECK_THAT(rented.out, Catch::Contains("cheapest"));
+  std::map<std::string, std::string> row = imported({});
+  CHECK(row["device"] == "v100");
+  CHECK(row["precision"] == "fp32");
+  CHECK(std::stod(row["step_s"]) == Approx(1).epsilon(1e-3));
+  CHECK(std::stod(row["power_w"]) == 200);
+  CHECK(std::stod(row["power_limit_w"]) == 250);
+  row = imported({"--device", "a100-40gb", "--instance", "p4d.24xlarge", "--precision", "tf32"});
+  CHECK(row["device"] == "a100-40gb");
+  CHECK(row["instance"] == "p4d.24xlarge");
+  CHECK(row["precision"] == "tf32");
+  // Another device alone is not in the instance that the format assumes.
+  CHECK(imported({"--device", "a100-40gb"})["instance"] == "");
 }
+
+TEST_CASE("validate: energy an epoch is time times power, and settings are ordered by it") {
+  const TemporaryFolder folder;
+  folder.write("m.csv",
+               "model,dataset,device,batch_per_worker,step_s,power_w,power_limit_w\nresnet50,imagenet,v100,32,0.12,150,300\n"
+               "resnet50,imagenet,v100,64,0.2,200,300\nresnet50,imagenet,v100,128,0.38,250,300\n"
+               "resnet50,imagenet,v100,128,0.42,180,200\n");
+  const Ended ended = run_program(folder.path(), {"validate", "m.csv", "--rows", "rows.csv"});
+  REQUIRE(ended.status == 0);
+  std::vector<double> errors, predicted_j, measured_j;
+  std::istringstream rows(text_of(folder.path() + "/rows.csv"));
+  std::map<std::string, std::size_t> at;
+  for (std::string line, cell; std::getline(rows, line);) {
+    std::vector<std::string> cells;
+    for (std::istringstream row(line); std::getline(row, cell, ',');) cells.push_back(cell);
+    if (at.empty()) {
+      for (std::size_t c = 0; c < cells.size(); ++c) at[cells[c]] = c;
+      continue;
+    }
+    const auto number = [&](const char* name) { return std::stod(cells.at(at.at(name))); };
+    predicted_j.push_back(number("predicted_s") * number("predicted_w") / number("batch_per_worker"));
+    measured_j.push_back(number("step_s") * number("power_w") / number("batch_per_worker"));
+    errors.push_back(100 * std::abs(predicted_j.back() / measured_j.back() - 1));
+  }
+  REQUIRE(errors.size() == 4);
+  // A sample's joules: measured 0.5625, 0.625, 0.7422, 0.5906, so that the last is second.
+  CHECK(measured_j[3] == Approx(0.42 * 180 / 128));
+  std::sort(errors.begin(), errors.end());
+  const std::size_t table = ended.out.find("\nEnergy an epoch");
+  REQUIRE(table != ended.out.npos);
+  CHECK(has(ended.out.substr(table),
+            fmt::format("v100 resnet50/imagenet                 4 {:>8.1f}", (errors[1] + errors[2]) / 2)));
+  const auto order = [](const std::vector<double>& values) {
+    std::vector<std::size_t> ranks;
+    for (const double value : values)
+      ranks.push_back(static_cast<std::size_t>(std::count_if(values.begin(), values.end(), [&](double v) { return v < value; })));
+    return ranks;
+  };
+  // Spearman's, 1 - 6 sum d^2 / (n (n^2 - 1)); what is chosen by the prediction costs so much more than the best.
+  const std::vector<std::size_t> of_predicted = order(predicted_j), of_measured = order(measured_j);
+  double squares = 0, chosen_j = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double d = static_cast<double>(of_predicted[i]) - static_cast<double>(of_measured[i]);
+    squares += d * d;
+    if (of_predicted[i] == 0) chosen_j = measured_j[i];
+  }
+  const std::size_t settings = ended.out.find("\nSettings (batch, power limit)");
+  REQUIRE(settings != ended.out.npos);
+  const std::string told = ended.out.substr(settings);
+  CHECK(has(told, fmt::format(" {:>6.2f} ", 1 - 6 * squares / (4 * 15))));
+  CHECK(has(told, fmt::format("{:>15.1f}\n", 100 * (chosen_j / *std::min_element(measured_j.begin(), measured_j.end()) - 1))));
+}
+
+TEST_CASE("rate: a ramp of one's own, by loss or by accuracy, and its mistakes") {
+  const TemporaryFolder folder;
+  // Rises in the logarithm of the rate from 1e-4, fastest at 0.01, and diverges above 0.1.
+  const auto ramp = [&](const char* column, double scale, double shift) {
+    std::string text = fmt::format("rate,{}\n", column);
+    for (int i = 0; i <= 60; ++i) {
+      const double rate = 1e-4 * std::pow(10, i / 15.0);
+      const double value = rate > 0.1 ? 0.1 : 0.1 + 0.8 / (1 + std::exp(-4 * std::log10(rate / 0.01)));
+      text += fmt::format("{:.8g},{:.8g}\n", rate, scale * value + shift);
+    }
+    return folder.write(std::string(column) + ".csv", text);
+  };
+  const Ended by_accuracy = run_program(folder.path(), {"rate", "--csv", ramp("accuracy", 1, 0)}),
+              by_loss = run_program(folder.path(), {"rate", "--csv", ramp("loss", -1, 1)});
+  REQUIRE(by_accuracy.status == 0);
+  CHECK(by_accuracy.out == by_loss.out);
+  REQUIRE(by_accuracy.out.starts_with("learning rate "));
+  const double found = std::stod(by_accuracy.out.substr(std::string_view("learning rate ").size()));
+  CHECK(found > 0.005);
+  CHECK(found < 0.02);
+  const auto refused = [&](const std::string& text, const std::string& part) {
+    const Ended ended = run_program(folder.path(), {"rate", "--csv", folder.write("bad.csv", text)});
+    CHECK(ended.status == 3);
+    CHECK(ended.out == "");
+    CHECK_THAT(ended.err, Catch::Contains(part));
+  };
+  refused("rate,loss,accuracy\n0.1,1,0.5\n", "a column loss or a column accuracy");
+  refused("rate\n0.1\n", "a column loss or a column accuracy");
+  refused("rate,accuracy\n0.1,0.5\n0.1,0.6\n", "bad.csv:3: rate: expected a rate above the one before");
+  refused("rate,accuracy\n0,0.5\n", "bad.csv:2: rate");
+  refused("rate,accuracy\n0.1,1.5\n", "bad.csv:2: accuracy");
+  refused("rate,accuracy\n0.1,0.5\n", "at least 12 readings");
+  CHECK(run_program(folder.path(), {"rate", "resnet152", "--dataset", "flowers"}).status == 3);
+}
+
+}  // namespace
