@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "experiments/studies/studies.hpp"
 #include "tests/experiments/studies/study_files.hpp"
@@ -163,3 +167,35 @@ TEST_CASE("mistakes of a frontier") {
 }
 
 }  // namespace
+
+TEST_CASE("claims beside what is found: a row for each claim and job, of the points that both keep") {
+  const TemporaryFolder folder;
+  const StudyRun run = run_text(folder, with(kFrontierScenario, kLimits, kLimits + R"(, "claims": [
+    { "policy": "oracle", "over": "manual", "percent": 37.3 }, { "policy": "manual", "over": "manual", "percent": 1 } ])"));
+  const report::Table &claims = run.table("claims"), &frontier = run.table("frontier");
+  REQUIRE(claims.rows.size() == 2);
+  std::map<std::string, std::map<std::pair<double, double>, double>> money;  // by policy, of points whose limits are kept
+  for (const auto& row : frontier.rows)
+    if (number(frontier, row, "kept_fraction") == 1)
+      money[text(frontier, row, "policy")][{number(frontier, row, "target_accuracy"), number(frontier, row, "deadline_s")}] =
+          number(frontier, row, "cost_usd");
+  std::vector<double> savings;
+  for (const auto& [point, usd] : money.at("manual"))
+    if (money.at("oracle").contains(point)) savings.push_back(100 * (1 - money.at("oracle").at(point) / usd));
+  REQUIRE(savings.size() >= 2);
+  std::sort(savings.begin(), savings.end());
+  const auto& row = claims.rows[0];
+  CHECK(text(claims, row, "policy") == "oracle");
+  CHECK(text(claims, row, "over") == "manual");
+  CHECK(text(claims, row, "job") == "cnn");
+  CHECK(number(claims, row, "claimed_percent") == 37.3);
+  CHECK(number(claims, row, "points") == static_cast<double>(savings.size()));
+  CHECK(number(claims, row, "largest_percent") == Approx(savings.back()));
+  const std::size_t half = savings.size() / 2;
+  CHECK(number(claims, row, "median_percent") ==
+        Approx(savings.size() % 2 == 1 ? savings[half] : (savings[half - 1] + savings[half]) / 2));
+  CHECK(number(claims, row, "median_ci95_low") <= number(claims, row, "median_percent"));
+  CHECK(number(claims, row, "median_percent") <= number(claims, row, "median_ci95_high"));
+  CHECK(number(claims, row, "largest_percent") > 1);  // against itself a policy saves nothing
+  CHECK(number(claims, claims.rows[1], "largest_percent") == 0);
+}
