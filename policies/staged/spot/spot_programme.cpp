@@ -122,7 +122,8 @@ double SpotTable::value(int work_left, int slack, int mode, int state) const {
 }
 
 double SpotTable::expected_usd(int slack, int state) const {
-  return at_start_.at(static_cast<std::size_t>(slack * law_.states() + state));
+  return at_start_.at(static_cast<std::size_t>(slack) * static_cast<std::size_t>(law_.states()) +
+                      static_cast<std::size_t>(state));
 }
 
 namespace {
