@@ -9,11 +9,12 @@ using namespace rehearse::report;
 
 namespace {
 
-/// Costs around 10 in each world, times a factor and noise of a policy's own.
+/// Costs around 10 in each world, times a factor and noise of a policy's own, which may be none: a normal_distribution of 0 is
+/// undefined.
 std::vector<double> costs(std::mt19937& random, const std::vector<double>& worlds, double factor, double deviation) {
-  std::normal_distribution<double> noise(0, deviation);
+  std::normal_distribution<double> noise;
   std::vector<double> values;
-  for (const double world : worlds) values.push_back(10 * world * factor * std::exp(noise(random)));
+  for (const double world : worlds) values.push_back(10 * world * factor * std::exp(deviation * noise(random)));
   return values;
 }
 
