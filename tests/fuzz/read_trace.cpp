@@ -1,14 +1,12 @@
 // One format's readers, as import and as a scenario call them, on what libFuzzer makes up: every input is read or
 // refused with an InputError, every row is accounted for, and what was kept is a native trace without a mistake.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "sim/base/errors.hpp"
+#include "tests/fuzz/memory_file.hpp"
 #include "traces/jobs/native_rows.hpp"
 #include "traces/jobs/to_job.hpp"
 #include "traces/jobs/trace_stream.hpp"
@@ -18,21 +16,6 @@ using namespace rehearse;
 extern const char fuzzed_format[];  ///< its name; CMakeLists.txt gives each program its own
 
 namespace {
-
-/// A file that never touches a disk.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::string_view text) : descriptor_(::memfd_create("trace", 0)) {
-    sim::check(descriptor_ >= 0 && ::write(descriptor_, text.data(), text.size()) == static_cast<ssize_t>(text.size()), "memory");
-  }
-  ~MemoryFile() { ::close(descriptor_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-
- private:
-  int descriptor_;
-};
 
 void check_counts(const traces::ImportReport& report) {
   sim::check(report.rows == report.jobs + report.rows_dropped + report.rows_left_out, "a row is not accounted for");
@@ -62,15 +45,6 @@ void collect(std::string_view format, std::string_view text) {
   sim::check(
       std::is_sorted(list.jobs.begin(), list.jobs.end(), [](const auto& a, const auto& b) { return a.submit_s < b.submit_s; }),
       "jobs out of order");
-}
-
-template <class Read>
-void read_or_refuse(Read read) {
-  try {
-    read();
-  } catch (const sim::InputError& error) {
-    sim::check(!std::string_view(error.what()).empty(), "a refusal without a reason");
-  }
 }
 
 bool is_imported(std::string_view format) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes the readers of job traces (needs Clang), then mutated scenarios, generated ones and command lines side by side, each kind for so
+# Fuzzes the readers of job traces and of networks (needs Clang), then mutated scenarios, generated ones and command lines side by side, each kind for so
 # many minutes from a fixed seed.
 #   tests/fuzz/run.sh --minutes N [OPTIONS]
 #   tests/fuzz/run.sh [SECONDS [FOLDER]]     the readers alone, each of the formats for SECONDS (default 2)
