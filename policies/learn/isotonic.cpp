@@ -1,6 +1,6 @@
-// Starts from all points as one group. A group whose heaviest upper set, each point weighing w (y - mean), gains nothing is
-// constant at its mean; otherwise the fit lies at or above that mean on the set and at or below it on the rest, so that
-// the two parts are solved apart.
+// One feature: pooled in one pass. More: starts from all points as one group. A group whose heaviest upper set, each point
+// weighing w (y - mean), gains nothing is constant at its mean; otherwise the fit lies at or above that mean on the set and at or
+// below it on the rest, so that the two parts are solved apart.
 #include "policies/learn/isotonic.hpp"
 
 #include <algorithm>
@@ -136,7 +136,37 @@ Group part_of(const Group& group, const std::vector<bool>& in_upper, bool upper)
   return part;
 }
 
+/// One feature: the points stand in one row, and pooling adjacent violators finds the groups in a single pass.
+std::vector<double> solve_row(const Points& points) {
+  struct Block {
+    std::size_t first;
+    double weight, mean;
+  };
+  std::vector<Block> blocks;
+  for (std::size_t i = 0; i < points.y.size(); ++i) {
+    Block block{i, points.weight[i], points.y[i]};
+    for (; !blocks.empty() && blocks.back().mean >= block.mean; blocks.pop_back()) {
+      const Block& before = blocks.back();
+      const double weight = before.weight + block.weight;
+      block = {before.first, weight, before.mean + (block.mean - before.mean) * (block.weight / weight)};
+    }
+    blocks.push_back(block);
+  }
+  std::vector<double> fit(points.y.size());
+  double least = -std::numeric_limits<double>::infinity();  // rounding must not turn the order round
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const std::size_t first = blocks[b].first, end = b + 1 < blocks.size() ? blocks[b + 1].first : points.y.size();
+    least = std::max(least, weighted_mean(
+                                end - first, [&](std::size_t i) { return points.y[first + i]; },
+                                [&](std::size_t i) { return points.weight[first + i]; }));
+    sim::check(std::isfinite(least), "isotonic regression: the targets are too large");
+    std::fill(fit.begin() + static_cast<std::ptrdiff_t>(first), fit.begin() + static_cast<std::ptrdiff_t>(end), least);
+  }
+  return fit;
+}
+
 std::vector<double> solve(std::size_t dimension, const Points& points) {
+  if (dimension == 1) return solve_row(points);
   std::vector<double> fit(points.y.size());
   if (fit.empty()) return fit;
   std::vector<Group> open(1);

@@ -1,6 +1,8 @@
 // Exact multi-dimensional isotonic regression: the least-squares fit that never falls when no coordinate falls.
 // Isotonic recursive partitioning: Spouge, Wan, Wilbur, "Least squares isotonic regression in two dimensions", JOTA 117
 // (2003); Luss, Rosset, Shahar, "Efficient regularized isotonic regression", Annals of Applied Statistics 6 (2012).
+// One feature: pooling adjacent violators (Barlow, Bartholomew, Bremner, Brunk, "Statistical inference under order restrictions",
+// Wiley 1972).
 // Censored samples, of which only a lower bound c was seen, cost (c - f)^2 below it and nothing above.
 #pragma once
 

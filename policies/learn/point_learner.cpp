@@ -11,6 +11,9 @@ namespace rehearse::policies {
 namespace {
 
 constexpr std::size_t kFolds = 10;
+/// No guess lies further from what was measured: a law without a term that counts for one worker has it train in no time, and no
+/// margin makes that safe.
+constexpr double kFurthest = 1e6;
 
 double seconds_of(const PastRun& run) { return run.time_s / run.epochs; }
 
@@ -87,9 +90,14 @@ class GuessedAccuracies final : public Accuracies {
 
 std::unique_ptr<EpochTimes> PointLearner::epoch_times(std::span<const PastRun> runs) const {
   if (runs.empty()) return nullptr;
-  const auto guess = [this](std::span<const PastRun> some) {
-    const auto plain = [this](std::span<const PastRun> measured) { return guess_times(measured); };
-    return guess_times(with_binding_bounds(
+  Range measured_s;
+  for (const PastRun& run : runs) measured_s.include(seconds_of(run));
+  const auto plain = [&](std::span<const PastRun> measured) -> TimeGuess {
+    return [guessed = guess_times(measured), low = measured_s.low / kFurthest,
+            high = measured_s.high * kFurthest](const PlannedRun& run) { return std::clamp(guessed(run), low, high); };
+  };
+  const auto guess = [&](std::span<const PastRun> some) {
+    return plain(with_binding_bounds(
         some, plain, [](const TimeGuess& without, const PastRun& run) { return without(planned(run)) < seconds_of(run); }));
   };
   const double margin = held_out_margin(runs, margin_quantile_, guess, [](const TimeGuess& learned, const PastRun& run) {

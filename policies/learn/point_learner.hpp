@@ -7,12 +7,13 @@
 
 namespace rehearse::policies {
 
-using TimeGuess = std::function<double(const PlannedRun&)>;                     ///< seconds an epoch, above 0
+using TimeGuess = std::function<double(const PlannedRun&)>;                     ///< seconds an epoch
 using AccuracyGuess = std::function<double(const PlannedRun&, double epochs)>;  ///< accuracy
 
-/// The safety margin is a quantile of the errors on held-out tenths of the runs, relative for times, absolute for accuracies, at
-/// least 0. Censored runs join in where the guess without them stays below their bound, as if that had been measured; they are
-/// never held out. A run outside the range of the past workers, batches and epochs is extrapolated.
+/// Times are held within a millionth of the shortest and a million times the longest epoch measured. The safety margin is a
+/// quantile of the errors on held-out tenths of the runs, relative for times, absolute for accuracies, at least 0. Censored runs
+/// join in where the guess without them stays below their bound, as if that had been measured; they are never held out. A run
+/// outside the range of the past workers, batches and epochs is extrapolated.
 class PointLearner : public RunLearner {
  public:
   explicit PointLearner(double margin_quantile) : margin_quantile_(margin_quantile) {}

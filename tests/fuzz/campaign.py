@@ -235,7 +235,7 @@ def main():
     arguments.add_argument("--minutes", type=float, default=1)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--count", type=int, help="at most so many scenarios")
-    arguments.add_argument("--limit-s", type=float, default=60, help="processor time of one run (studies that ship take up to 17 s on a slow machine); more is a finding, as is ten times as long without")
+    arguments.add_argument("--limit-s", type=float, default=180, help="processor time of one process (a minute by right: manual-best tries 700 settings of a CPU of 180 cores for each model and batch); more is a finding, as is ten times as long without")
     arguments.add_argument("--ledger", metavar="FILE", help="append a line: when, which commit, which seeds, CPU seconds, findings")
     arguments.add_argument("--minimise-s", type=float, default=60, help="for each finding; 0: not at all")
     arguments.add_argument("--found", default=os.path.join(ROOT, "build", "fuzz", "findings"))

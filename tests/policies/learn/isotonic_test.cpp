@@ -265,9 +265,9 @@ TEST_CASE("equals the quadratic programme") {
 }
 
 TEST_CASE("equals pool-adjacent-violators in one dimension") {
-  rc::prop("chains", [](std::uint64_t key) {
+  rc::prop("chains, by their one feature and by the general way", [](std::uint64_t key) {
     sim::Random random(key);
-    IsotonicSamples s;
+    IsotonicSamples s, twice{.dimension = 2};
     const std::size_t rows = 1 + random.below(300);
     const bool exponential = random.below(2) == 0;  // splits off a few at a time
     for (std::size_t i = 0; i < rows; ++i) {
@@ -275,8 +275,13 @@ TEST_CASE("equals pool-adjacent-violators in one dimension") {
       s.x.push_back(static_cast<double>(i));
       s.y.push_back((exponential ? std::exp(3 * trend) : trend) * random.log_normal_factor(0.5));
       s.weights.push_back(random.uniform(0.01, 3));
+      twice.x.insert(twice.x.end(), {s.x.back(), s.x.back()});
     }
-    assert_near(fitted(s), by_pooling(s.y, s.weights), 1e-9);
+    twice.y = s.y;
+    twice.weights = s.weights;
+    const std::vector<double> expected = by_pooling(s.y, s.weights);
+    assert_near(fitted(s), expected, 1e-9);
+    assert_near(fitted(twice), expected, 1e-9);
   });
 }
 

@@ -63,6 +63,17 @@ TEST_CASE("ernest recovers its own law") {
   CHECK(Ernest(0.8).epoch_times({}) == nullptr);
 }
 
+TEST_CASE("a law by which one worker takes no time at all has a finite margin") {
+  // Without the last run ernest learns 0.02 log n and nothing else: 0 s for one worker, held to a millionth of the quickest
+  // epoch.
+  const auto step_s = [](int n) { return n > 1 ? 0.02 * std::log(n) : 3; };
+  std::vector<PastRun> runs;
+  for (const int workers : {2, 4, 8, 1}) runs.push_back(run(workers, 100, 2, 2 * kSamples / 100 * step_s(workers)));
+  const Prediction alone = Ernest(0.8).epoch_times(runs)->epoch_time_s(plan(1, 100));
+  const double quickest_s = 10 * step_s(2), taken_s = 10 * step_s(1);
+  CHECK(alone.safe == Approx(alone.expected * (taken_s / (1e-6 * quickest_s))));
+}
+
 TEST_CASE("parametric recovers its own law") {
   // T_grad = 0.02 + 0.001 m, T_sync = 0.05 (n-1)/n + 0.002 (n-1), g = 3.
   const auto law = [](double n, double batch) {
