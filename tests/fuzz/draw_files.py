@@ -2,6 +2,8 @@
 import json
 import os
 
+from mutate import NUMBERS, TEXTS
+
 TORCH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "traces", "networks", "torch")
 TOKENS = [b"", b"\0", b"-1", b"0", b"1e400", b"nan", b"999999999999999999999", b"\"", b",", b"\n", b"{", b"}", b"[[", b"\xff\xfe", b"\r\n", b": ", b"- ", b"&a", b"*a", b"x" * 300]
 
@@ -29,6 +31,26 @@ def mutated_bytes(rng, content):
         elif what == "short" and rng.random() < 0.3:
             del content[start:]
     return bytes(content)
+
+
+def mutated_cells(rng, content):
+    """Of a table: one to a few cells become others, or a row or a column goes or comes twice. What is quoted is not looked into."""
+    rows = [line.split(b",") for line in content.split(b"\n")]
+    for _ in range(rng.choice([1, 1, 1, 2, 4])):
+        row = rng.randrange(len(rows))
+        cell = rng.randrange(len(rows[row]))
+        what = rng.random()
+        if what < 0.7:
+            rows[row][cell] = rng.choice([*(str(number).encode() for number in NUMBERS), *(text.encode() for text in TEXTS), b"nan", b"inf", b"true", b"1e400", rng.choice(rng.choice(rows))])
+        elif what < 0.8:
+            rows.insert(row, rows[row][:])
+        elif what < 0.9 and len(rows) > 1:
+            del rows[row]
+        else:
+            for other in rows:
+                if len(other) > max(cell, 1):
+                    other.insert(cell, other[cell]) if what < 0.95 else other.pop(cell)
+    return b"\n".join(b",".join(row) for row in rows)
 
 
 def network(draw):

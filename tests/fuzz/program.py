@@ -123,7 +123,7 @@ def finding(ended: Ended, what):
     if ended.status == BUG or "this is a bug of rehearse" in ended.text:
         lines = [line for line in ended.err.splitlines() if "bug of rehearse" in line] or ended.err.splitlines()[-1:]
         return f"{what}: {general(lines[-1] if lines else 'status 1')}"
-    if ended.status not in (OK, INVALID, POLICY_FAILED, USAGE):
+    if ended.status not in (OK, INVALID, POLICY_FAILED, USAGE) and not (ended.status == WORSE and what in ("regress", "reproduce")):
         return f"{what}: status {ended.status}"
     return None
 

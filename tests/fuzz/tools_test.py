@@ -32,7 +32,7 @@ from minimise import minimised  # noqa: E402
 from mutate import mutant  # noqa: E402
 from mutate_source import changes_of, mutants_of  # noqa: E402
 from program import OK, Limits, Program, Scratch, Server, finding, kill_group, wants_to_run  # noqa: E402
-from trial import differences  # noqa: E402
+from trial import differences, reasons_of_failures  # noqa: E402
 
 PROGRAM = os.environ.get("REHEARSE", os.path.join(ROOT, "build/release/cli/rehearse"))
 SERVER = os.environ.get("SCENARIO_SERVER", os.path.join(ROOT, "build/release/tests/scenario_server"))
@@ -98,6 +98,12 @@ class CampaignTest(unittest.TestCase):
         self.assertEqual(list(campaign.findings.values()), [2])
         self.assertEqual(campaign.expected, {})
 
+    def test_a_reason_that_goes_on_below_is_one(self):
+        table = ("policy  cost, $  saving\n-----------------------\nP0      FAILED: nobody has come,\n        ended or got any further: waits\nP1      3.00     0.0\n"
+                 "P2      FAILED: short\n\n        not of the table\n")
+        self.assertEqual(reasons_of_failures(table), ["nobody has come, ended or got any further: waits", "short"])
+        self.assertEqual(reasons_of_failures("FAILED: of the driver\nanother line\n"), ["of the driver"])
+
 
 class LedgerTest(unittest.TestCase):
     def row(self, began, ended, cpu_s, findings=0, quiet_s=None):
@@ -138,7 +144,7 @@ class CommandsTest(unittest.TestCase):
         drawn = [draw_command(self.schema, self.registry, seed) for seed in range(1, 41)]
         again = [draw_command(self.schema, self.registry, seed) for seed in range(1, 41)]
         self.assertEqual([(c.lines, c.files) for c in drawn], [(c.lines, c.files) for c in again])
-        self.assertEqual({c.kind for c in drawn}, {"rent", "plan", "sweep", "train", "process"})
+        self.assertEqual({c.kind for c in drawn}, {"rent", "plan", "sweep", "train", "process", "results", "tables"})
 
     def test_what_is_drawn_is_accepted_where_it_is_not_spoiled(self):
         with Scratch() as scratch, unittest.mock.patch("commands.spoil"):

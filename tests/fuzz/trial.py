@@ -56,8 +56,7 @@ class Trial:
         if found:
             return found
         if ended.status == POLICY_FAILED:
-            reasons = [line.partition("FAILED: ")[2] for line in ended.text.splitlines() if "FAILED: " in line]
-            ours = [reason for reason in reasons if not OWN_ANSWERS.search(reason)]
+            ours = [reason for reason in reasons_of_failures(ended.text) if not OWN_ANSWERS.search(reason)]
             if ours:
                 return "run: a policy failed: " + general(re.sub(r"^(repetition \d+: )?policy \"[^\"]*\", ", "", ours[0]))
         if ended.status == INVALID:
@@ -81,6 +80,21 @@ class Trial:
             return f"run again: status {ended.status} after {status}"
         different = differences(out, again)
         return f"run again: other bytes in {different[0]}" if different else None
+
+
+def reasons_of_failures(text):
+    """Behind each FAILED; a table's last column goes on below, where it begins."""
+    found, below = [], None
+    for line in text.splitlines():
+        before, told, reason = line.partition("FAILED: ")
+        if told:
+            found.append(reason)
+            below = " " * len(before) if before else None
+        elif below and line.startswith(below) and line.strip():
+            found[-1] += " " + line.strip()
+        else:
+            below = None
+    return found
 
 
 def differences(first, second):

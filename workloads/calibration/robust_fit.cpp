@@ -47,6 +47,7 @@ class Solver {
       scale_ = std::clamp(kNormal * quantile({absolute.data(), static_cast<std::size_t>(absolute.size())}, 0.5),
                           problem_.smallest_scale, kLargestScale);
     }
+    if (theta.size() == 0) return {.theta = {}, .covariance = MatrixXd(0, 0), .sd = {}, .scale = scale_};
     theta = descend(theta);
     const Normal normal = normal_equations(problem_.residuals(theta), theta);
     const MatrixXd covariance = sim::inverse(normal.hessian);
@@ -122,6 +123,7 @@ class Solver {
 
   /// At the present scale.
   VectorXd descend(VectorXd theta) const {
+    if (theta.size() == 0) return theta;
     VectorXd r = problem_.residuals(theta);
     double damping = 1e-3, now = cost(r, theta);
     for (int i = 0; i < kIterations; ++i) {

@@ -114,6 +114,15 @@ TEST_CASE("a robust fit with a prior, by hand", "[calibration]") {
   CHECK(fit(problem).theta[0] == Approx(0.2));
 }
 
+TEST_CASE("a fit of no parameters has the residuals' scale, by hand", "[calibration]") {
+  // 1.4826 times the median of 0.1, 0.2 and 0.3.
+  const FitResult fitted =
+      fit({.residuals = [](const Eigen::VectorXd&) { return Eigen::VectorXd(Eigen::Vector3d(0.1, -0.3, 0.2)); }});
+  CHECK(fitted.scale == Approx(0.29652));
+  CHECK(fitted.theta.size() == 0);
+  CHECK(fitted.covariance.size() == 0);
+}
+
 TEST_CASE("a device that made the measurements is found again", "[calibration]") {
   sim::Device truth = tests::v100();
   truth.efficiency.conv = 0.4;
@@ -177,6 +186,12 @@ TEST_CASE("what measurements cannot tell keeps its default, and is said", "[cali
 
   const std::vector<Measurement> one{convolutions[0]};
   CHECK(fit_v100(one).warnings.size() == 2);  // and one batch size
+  // Rows of a kernel that none of the parameters explains by itself: all of them are kept, and nothing is left to fit.
+  Measurement softmax{.device = "v100", .step_s = 4e-4, .source = "test"};
+  softmax.kernel = RowsKernel{RowsOf::softmax, 4096, 1024};
+  const Calibration kept = fit_v100({softmax});
+  CHECK(std::none_of(kept.parameters.begin(), kept.parameters.end(), [](const FittedParameter& p) { return p.determined; }));
+  CHECK(kept.efficiency.bandwidth == tests::kGpuEfficiency.bandwidth);
   const Calibration none = fit_v100({});
   CHECK(none.efficiency.conv == tests::kGpuEfficiency.conv);
   CHECK(none.warnings.size() == 1);
