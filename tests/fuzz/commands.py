@@ -21,7 +21,7 @@ KEPT = {"--processes", "--iterations", "--resume", "--watch"}
 # Wall-clock times are in databases, pages and logs; keys in tables of sweeps are of the program's file.
 NOT_COMPARED = re.compile(r"\.(sqlite|html)(-\w+)?$|(^|/)timing\.json$|(^|/)manifest\.json$")
 
-MAKERS = {maker.__name__: maker for maker in (draw_commands.rent, draw_commands.plan, draw_commands.sweep, draw_commands.train, draw_commands.process,
+MAKERS = {maker.__name__: maker for maker in (draw_commands.rent, draw_commands.plan, draw_commands.sweep, draw_commands.train, draw_commands.process, draw_commands.run,
                                               draw_reading.results, draw_reading.tables)}
 
 

@@ -1,10 +1,10 @@
-"""Random command lines of rent, plan, sweep, train and run with the files that they read: networks, jobs, accounts, measurements, policy
-processes that answer nonsense. A maker takes a Generator, and gives lines."""
+"""Random command lines of rent, plan, sweep, train and run with the files that they read: networks, jobs, accounts, measurements, platforms,
+policy processes that answer nonsense. A maker takes a Generator, and gives lines."""
 import glob
 import json
 import os
 
-from draw_files import network
+from draw_files import mutated_tags, network
 from generate import ROOT
 from mutate import at, paths, replaced
 
@@ -134,12 +134,15 @@ def sweep(draw):
 def train(draw):
     """Then one run with the agent, which may have been tampered with between."""
     rng = draw.rng
-    strategy = rng.choice(["staged-rl", "rl-transfer"])
+    strategy = rng.choice(["staged-rl", "staged-rl", "staged-shared", "rl-transfer", "rl-transfer"])
     iterations = str(rng.choice([0, 0, 1, 2]))
-    if strategy == "staged-rl":
+    if strategy != "rl-transfer":
         scenario = {"name": "train", "seed": rng.randrange(999), "cluster": draw.cluster(), "policies": ["manual"], "infeasible": "best-effort",
                     "jobs": [{"generate": "mixed-cnn-rnn", "count": rng.randint(1, 6), "arrivals_per_hour": rng.choice([0.5, 6])}]}
-        used = {**scenario, "policies": [{"name": "trained", "configure": {"name": "staged-rl", "agent": "agent.json"}}]}
+        trained = [{"name": "trained", "configure": {"name": strategy, "agent": "agent.json"}, **({"queue": rng.choice(["goodput", "optimus"])} if strategy == "staged-shared" else {})}]
+        used = {**scenario, "policies": trained}
+        if strategy == "staged-shared":
+            scenario["policies"] = [{**trained[0], "configure": strategy}]
     else:
         pools = draw.cluster()
         graph = {"model": rng.choice(["alexnet", "resnet18", "rnnlm"]), "batch": rng.choice([1, 8]), "groups": rng.randint(1, 6)}
@@ -177,3 +180,25 @@ def process(draw):
     scenario.pop("baseline", None)
     scenario.pop("repetitions", None)
     return [["run", draw.file("case.json", json.dumps(scenario)), "--out", "results", "--processes", str(rng.choice([1, 2]))]]
+
+
+def run(draw):
+    """With what the driver of scenarios leaves out: certificates, limits of memory, pages, values from the command line, platforms."""
+    rng = draw.rng
+    scenario = draw.scenario()
+    if "study" not in scenario and draw.chance(0.4):
+        with open(os.path.join(ROOT, "tests", "scenarios", "corpus", "files", "site.xml"), "rb") as file:
+            site = file.read()
+        scenario = {"cluster": {"platform": draw.file("site.xml", mutated_tags(rng, site) if draw.chance(0.7) else site)}, "seed": rng.randrange(999), "billing": rng.choice(["pool", "node", "allocated"]),
+                    "jobs": [{"gpus": rng.randint(1, 8), "duration_s": rng.choice([1, 600, 1e5])}, {"generate": "mixed-cnn-rnn", "count": rng.randint(1, 9), "arrivals_per_hour": rng.choice([1, 60])}],
+                    "policies": rng.sample(["manual", "oracle", {"name": "fair", "queue": "fair-share"}, {"name": "easy", "queue": "easy"}, {"name": "packed", "queue": "gandiva-like"}], 2)}
+    else:
+        scenario["output"] = {"report": True}
+        if draw.chance(0.3):
+            scenario["output"]["events"] = rng.choice(["all", "none", "first"])
+    case = draw.file("case.json", json.dumps(scenario))
+    sets = [words for path in rng.sample(paths(scenario)[1:], min(2, len(paths(scenario)) - 1)) if draw.chance(0.2)
+            for words in ("--set", "/" + "/".join(map(str, path)) + "=" + json.dumps(at(scenario, path)))]
+    line = ["run", case, "--out", "results", "--processes", str(rng.choice([1, 2])), *sets, *options(draw, {
+        "--certify": None, "--csv-safe": None, "--watch": None, "--max-memory": lambda r: r.choice(["60MB", "100MB", "1GB"])}, 0.2)]
+    return [*([["check", case, *sets]] if draw.chance(0.5) else []), line, *([["run", case, "--out", "results", "--replace"]] if draw.chance(0.1) else [])]

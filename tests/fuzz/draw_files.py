@@ -1,6 +1,7 @@
 """Small networks in every format that is read, and bytes of any file changed."""
 import json
 import os
+import re
 
 from mutate import NUMBERS, TEXTS
 
@@ -51,6 +52,23 @@ def mutated_cells(rng, content):
                 if len(other) > max(cell, 1):
                     other.insert(cell, other[cell]) if what < 0.95 else other.pop(cell)
     return b"\n".join(b",".join(row) for row in rows)
+
+
+def mutated_tags(rng, content):
+    """Of a file in XML: one to a few attributes become others, or a line goes, comes twice or moves."""
+    for _ in range(rng.choice([1, 1, 2, 4])):
+        attributes = list(re.finditer(rb'="([^"]*)"', content))
+        if attributes and rng.random() < 0.7:
+            value = rng.choice(attributes)
+            new = rng.choice([*(str(number).encode() for number in NUMBERS), b"", b"nan", b"-1GBps", b"1e400us", b"0-3", b"3-0", b"0-999999999", b"x" * 300, b"&lt;", b"&a;", rng.choice(attributes).group(1)])
+            content = content[: value.start(1)] + new + content[value.end(1):]
+            continue
+        lines = content.split(b"\n")
+        line = lines.pop(rng.randrange(len(lines)))
+        for _ in range(rng.choice([0, 1, 2])):
+            lines.insert(rng.randrange(len(lines) + 1), line)
+        content = b"\n".join(lines)
+    return content
 
 
 def network(draw):

@@ -25,8 +25,8 @@ import books  # noqa: E402
 import ledger  # noqa: E402
 import same  # noqa: E402
 from campaign import Campaign  # noqa: E402
-from commands import CommandTrial, draw_command  # noqa: E402
-from draw_files import mutated_bytes  # noqa: E402
+from commands import TAMPER, Command, CommandTrial, draw_command, tamper  # noqa: E402
+from draw_files import mutated_bytes, mutated_cells  # noqa: E402
 from generate import Registry, default_schema, generate, write  # noqa: E402
 from minimise import minimised  # noqa: E402
 from mutate import mutant  # noqa: E402
@@ -144,14 +144,44 @@ class CommandsTest(unittest.TestCase):
         drawn = [draw_command(self.schema, self.registry, seed) for seed in range(1, 41)]
         again = [draw_command(self.schema, self.registry, seed) for seed in range(1, 41)]
         self.assertEqual([(c.lines, c.files) for c in drawn], [(c.lines, c.files) for c in again])
-        self.assertEqual({c.kind for c in drawn}, {"rent", "plan", "sweep", "train", "process", "results", "tables"})
+        self.assertEqual({c.kind for c in drawn}, {"rent", "plan", "sweep", "train", "process", "run", "results", "tables"})
 
     def test_what_is_drawn_is_accepted_where_it_is_not_spoiled(self):
         with Scratch() as scratch, unittest.mock.patch("commands.spoil"):
             trial = CommandTrial(Program(PROGRAM), Program(PROGRAM), scratch)
-            for seed in (3, 4, 6, 13):  # plan, train and run, rent, sweep
+            for seed in (1, 2, 6, 7, 10, 12, 34):  # run, results, rent, plan, tables, sweep, train and run
                 self.assertIsNone(trial(draw_command(self.schema, self.registry, seed)))
-            self.assertEqual((trial.accepted, trial.refused), (4, 0))
+            self.assertEqual((trial.accepted, trial.refused), (7, 0))
+
+    def test_cells_that_are_changed_are_the_seed_s_and_few(self):
+        table = b"a,b,c\n1,2,3\n4,5,6\n"
+        changed = [mutated_cells(random.Random(seed), table) for seed in range(200)]
+        self.assertEqual(changed, [mutated_cells(random.Random(seed), table) for seed in range(200)])
+        self.assertTrue(any(len(text.split(b"\n")) == 5 for text in changed) and any(len(text.split(b"\n")) == 3 for text in changed))
+        self.assertTrue(any(text.startswith(b"a,b\n") for text in changed) and any(b"1e+300" in text for text in changed))
+
+    def test_who_writes_beside_its_folder_is_found(self):
+        with Scratch() as scratch:
+            trial = CommandTrial(Program("/bin/sh"), None, scratch)
+            self.assertIsNone(trial(Command("rent", [["-c", "echo in > in.txt"]], {}, 1)))
+            self.assertEqual(trial(Command("rent", [["-c", "echo out > ../out.txt"]], {}, 1)), "-c: writes beside its folder")
+
+    def test_of_a_folder_one_file_is_tampered_with(self):
+        with tempfile.TemporaryDirectory() as case:
+            os.makedirs(os.path.join(case, "one", "deep"))
+            names = ("one/a.csv", "one/deep/b.json", "one/page.html")
+            for name in names:
+                with open(os.path.join(case, name), "w", encoding="utf-8") as file:
+                    file.write('{"key": [1, 2, 3]}')
+            tampered = set()
+            for seed in range(40):
+                before = {name: os.stat(os.path.join(case, name)).st_mtime_ns if os.path.exists(os.path.join(case, name)) else None for name in names}
+                tamper(case, [TAMPER, "one", seed])
+                after = {name: os.stat(os.path.join(case, name)).st_mtime_ns if os.path.exists(os.path.join(case, name)) else None for name in names}
+                changed = {name for name in names if before[name] != after[name]}
+                self.assertLessEqual(len(changed), 1)
+                tampered |= changed
+            self.assertEqual(tampered, {"one/a.csv", "one/deep/b.json"})
 
     def test_bytes_that_are_changed_are_the_seed_s(self):
         changed = [mutated_bytes(random.Random(seed), b"model,dataset\nresnet18,cifar10\n") for seed in range(50)]
