@@ -3,7 +3,7 @@
 
     campaign.py generated --minutes N     random valid scenarios: run, books, the same bytes again
     campaign.py mutated --minutes N       mutants of all that ship and of generated ones: check, and where accepted run
-    campaign.py commands --minutes N      random and mutated command lines of rent, plan, sweep and train, hostile policy processes, mutated agents
+    campaign.py commands --minutes N      random and mutated command lines, hostile policy processes, agents, results, bundles and tables that were changed
     campaign.py replay [CASE...]          cases that were found once (default: all of tests/fuzz/cases): none may show a defect
 
 Seeds count on from --seed: the same seed, the same scenarios. --ledger FILE gets a line of the campaign when it ends, also by SIGINT or
