@@ -21,6 +21,8 @@ namespace {
 
 /// Our summary.json begins with the scenario's name.
 bool holds_our_results(const std::string& folder) {
+  std::error_code none;
+  if (!fs::is_regular_file(folder + "/summary.json", none)) return false;
   std::ifstream file(folder + "/summary.json");
   std::string first, second;
   return std::getline(file, first) && std::getline(file, second) && first == "{" && second.starts_with("  \"scenario\": ");

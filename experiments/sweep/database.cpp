@@ -401,6 +401,8 @@ void SweepDatabase::write_csv(const std::string& path) const {
 bool is_database(const std::string& path) {
   constexpr std::string_view kHead = "SQLite format 3";
   char head[kHead.size()] = {};
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return false;  // what a pipe has given is gone
   std::ifstream file(path, std::ios::binary);
   return file.read(head, sizeof head) && std::string_view(head, sizeof head) == kHead;
 }

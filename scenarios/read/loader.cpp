@@ -308,8 +308,14 @@ std::string Paths::resolve(sim::JsonValue value, sim::Mistakes& mistakes, std::s
     return data + path.substr(kData.size());
   }
   const bool as_it_is = path.empty() || path.front() == '/' || value.mistake("").file == "--set";
-  if (resolved != nullptr && !path.empty()) (*resolved)[path] = as_it_is ? path : folder + path;
-  return as_it_is ? path : folder + path;
+  std::string found = as_it_is ? path : folder + path;
+  std::error_code none;
+  if (path.find('\0') == path.npos && std::filesystem::is_other(std::filesystem::status(found, none))) {
+    value.refuse("a regular file: a pipe gives its bytes once, a device may have no end", mistakes);
+    return {};
+  }
+  if (resolved != nullptr && !path.empty()) (*resolved)[path] = found;
+  return found;
 }
 
 std::vector<sim::Job> Scenario::jobs_of(int repetition) const {

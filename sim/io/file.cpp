@@ -64,6 +64,10 @@ std::string nearest_file(const fs::path& path) {
   refuse(path, "a readable file", "no such file", nearest_file(path));
 }
 
+/// As a shell names standard input and `<(...)`. A pipe with another name, or a link to a terminal, may lie in a stranger's
+/// folder: whoever reads it would wait forever.
+bool is_of_the_system(const std::string& path) { return path.starts_with("/dev/") || path.starts_with("/proc/"); }
+
 }  // namespace
 
 InputFile::InputFile(const std::string& path) : path_(path) {
@@ -71,7 +75,10 @@ InputFile::InputFile(const std::string& path) : path_(path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) refuse_unreadable(path);
   if (S_ISDIR(status.st_mode)) refuse(path, "a readable file", "a directory");
-  if (S_ISREG(status.st_mode)) bytes_ = static_cast<std::size_t>(status.st_size);
+  if (S_ISREG(status.st_mode))
+    bytes_ = static_cast<std::size_t>(status.st_size);
+  else if (!is_of_the_system(path))
+    refuse(path, "a regular file", "a pipe, a device or a socket");
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) refuse_unreadable(path);
 }

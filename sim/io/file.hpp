@@ -12,7 +12,8 @@ namespace rehearse::sim {
 /// A file, pipe or device open for reading.
 class InputFile {
  public:
-  /// Throws InputError when `path` does not exist, is a directory or may not be read.
+  /// Throws InputError when `path` does not exist, is a directory, a pipe or device that is not named by a path in /dev or /proc,
+  /// or may not be read.
   explicit InputFile(const std::string& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;

@@ -42,6 +42,20 @@ TEST_CASE("files that cannot be read") {
         "file/below: expected a readable file, found an error: Not a directory");
 }
 
+TEST_CASE("files that a scenario names are regular ones") {
+  const std::string regular =
+      ": expected a regular file: a pipe gives its bytes once, a device may have no end, found \"/dev/zero\"";
+  check_all({
+      {"'pools': [ { 'name': 'gpu', 'instance': 'p3.2xlarge', 'nodes': 2 } ]", "'platform': '/dev/zero'",
+       "s.json:2:29: /cluster/platform" + regular},
+      {"'gpus': 1, 'duration_s': 60", "'trace': '/dev/zero'", "s.json:3:23: /jobs/0/trace" + regular},
+      {"'seed': 1,", "'history': { 'file': '/dev/zero' },", "s.json:1:23: /history/file" + regular},
+      {"'seed': 1,", "'failures': { 'file': '/dev/zero' },", "s.json:1:24: /failures/file" + regular},
+      {"'manual'", "{ 'name': 'a', 'configure': { 'name': 'staged-rl', 'agent': '/dev/zero' } }",
+       "s.json:4:75: /policies/0/configure/agent" + regular},
+  });
+}
+
 TEST_CASE("wrong types and numbers out of range") {
   check_all({
       {"'seed': 1", "'seed': '1'", R"(s.json:1:11: /seed: expected a whole number of at least 0, found "1")"},

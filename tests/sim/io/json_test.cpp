@@ -1,6 +1,8 @@
 #include "sim/io/json.hpp"
 
 #include <rapidcheck/catch.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -187,6 +189,17 @@ TEST_CASE("a file that is not there is looked for one folder away, and by its na
   fs::remove_all(folder);
 }
 
+TEST_CASE("a pipe that nobody may ever write to, and a link to what has no end, are not waited for") {
+  namespace fs = std::filesystem;
+  const std::string folder = fs::temp_directory_path() / ("rehearse_pipes_" + std::to_string(::getpid()));
+  fs::create_directory(folder);
+  REQUIRE(::mkfifo((folder + "/pipe.json").c_str(), 0600) == 0);
+  fs::create_symlink("/dev/zero", folder + "/zeros.json");
+  for (const char* name : {"/pipe.json", "/zeros.json"})
+    CHECK(file_complaint(folder + name) == folder + name + ": expected a regular file, found a pipe, a device or a socket");
+  fs::remove_all(folder);
+}
+
 TEST_CASE("files that cannot be read are refused") {
   const TemporaryFile empty(""), good("\xEF\xBB\xBF{\"a\": [1]}\r\n");
   CHECK(file_complaint("/no/such/file.json") == "/no/such/file.json: expected a readable file, found no such file");
@@ -196,6 +209,7 @@ TEST_CASE("files that cannot be read are refused") {
   // It can be opened, but reading at address 0 fails, for the administrator too.
   CHECK(file_complaint("/proc/self/mem") == "/proc/self/mem: expected a readable file, found an error: Input/output error");
   CHECK(file_complaint(empty.path()) == empty.path() + ":1:1: expected a value, found an empty file");
+  CHECK(file_complaint("/dev/null") == "/dev/null:1:1: expected a value, found an empty file");
   CHECK(file_complaint(good.path()) == "fine");
 }
 
