@@ -164,6 +164,7 @@ int bundle_command(const BundleArguments& arguments) {
   const std::string out = without_slash(arguments.out);
   require_free(out);
   const std::vector<FigureLine> figures = figures_of(arguments.figures);
+  sim::refuse_pipes_in(arguments.results);
   sim::ScratchFolder scratch(out + ".part");
   scenarios::Artifact artifact = scenarios::pack_artifact(without_slash(arguments.results), arguments.inputs, scratch.path());
   for (const FigureLine& one : figures) artifact.figures.push_back(one.text);
@@ -179,6 +180,7 @@ int bundle_command(const BundleArguments& arguments) {
 
 int reproduce_command(const ReproduceArguments& arguments) {
   const std::string folder = fs::absolute(without_slash(arguments.folder));
+  sim::refuse_pipes_in(folder);
   const scenarios::Artifact artifact = scenarios::read_artifact(folder);
   const std::string out = arguments.out.empty() ? std::string() : fs::absolute(without_slash(arguments.out)).string();
   if (!out.empty()) require_free(out);

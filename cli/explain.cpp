@@ -15,6 +15,7 @@
 #include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 #include "sim/base/version.hpp"
+#include "sim/io/file.hpp"
 
 namespace rehearse::cli {
 
@@ -309,6 +310,7 @@ bool is_same_menu(const JobStory& story, const sim::Cluster& cluster) {
 }  // namespace
 
 int explain_command(const ExplainArguments& arguments) {
+  sim::refuse_pipes_in(arguments.folder);
   const scenarios::Explained explained = scenarios::explain_job({.folder = arguments.folder,
                                                                  .job = arguments.job,
                                                                  .policy = arguments.policy,

@@ -12,6 +12,7 @@
 #include "report/run_recorder.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/output_file.hpp"
 #include "traces/jobs/results.hpp"
 #include "traces/jobs/writers.hpp"
@@ -37,6 +38,7 @@ void add_export_command(Command app, ExportArguments& arguments) {
 
 int export_command(const ExportArguments& arguments) {
   if (!arguments.results_as.empty()) {
+    sim::refuse_pipes_in(arguments.folder);
     const std::string path = (std::filesystem::path(arguments.folder) / "jobs.csv").string();
     if (!std::filesystem::exists(path))
       throw sim::InputError({.file = arguments.folder,

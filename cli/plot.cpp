@@ -128,6 +128,7 @@ std::string draw_plot(const PlotArguments& arguments) {
   request.where = conditions(arguments.where);
   const auto& kinds = report::plot_kinds();
   const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const report::PlotKind& k) { return k.name == arguments.kind; });
+  for (const std::string& folder : request.results) sim::refuse_pipes_in(folder);
   const std::unique_ptr<ExportedRows> rows = export_rows(request);
   const report::Figure figure = [&] {
     try {

@@ -5,6 +5,7 @@
 #include "cli/say.hpp"
 #include "report/html_report.hpp"
 #include "sim/base/errors.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/output_file.hpp"
 
 namespace rehearse::cli {
@@ -17,6 +18,7 @@ int report_command(const ReportArguments& arguments) {
   if (!arguments.out.empty() && arguments.folders.size() > 1)
     throw sim::InputError({.expected = "one results folder with --out", .found = fmt::format("{}", arguments.folders.size())});
   for (const std::string& folder : arguments.folders) {
+    sim::refuse_pipes_in(folder);
     const std::string out = arguments.out.empty() ? folder + "/report.html" : arguments.out;
     sim::write_file(out, report::html_report({.folder = folder, .page = report_page(), .timing = arguments.timing}));
     say("{}\n", out);

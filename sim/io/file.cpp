@@ -64,10 +64,6 @@ std::string nearest_file(const fs::path& path) {
   refuse(path, "a readable file", "no such file", nearest_file(path));
 }
 
-/// As a shell names standard input and `<(...)`. A pipe with another name, or a link to a terminal, may lie in a stranger's
-/// folder: whoever reads it would wait forever.
-bool is_of_the_system(const std::string& path) { return path.starts_with("/dev/") || path.starts_with("/proc/"); }
-
 }  // namespace
 
 InputFile::InputFile(const std::string& path) : path_(path) {
@@ -75,10 +71,7 @@ InputFile::InputFile(const std::string& path) : path_(path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) refuse_unreadable(path);
   if (S_ISDIR(status.st_mode)) refuse(path, "a readable file", "a directory");
-  if (S_ISREG(status.st_mode))
-    bytes_ = static_cast<std::size_t>(status.st_size);
-  else if (!is_of_the_system(path))
-    refuse(path, "a regular file", "a pipe, a device or a socket");
+  if (S_ISREG(status.st_mode)) bytes_ = static_cast<std::size_t>(status.st_size);
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) refuse_unreadable(path);
 }
@@ -96,6 +89,14 @@ std::size_t InputFile::read(char* into, std::size_t count) {
 }
 
 int InputFile::release() { return std::exchange(descriptor_, -1); }
+
+void refuse_pipes_in(const std::string& folder) {
+  std::error_code none;
+  for (fs::recursive_directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none)) {
+    std::error_code gone;
+    if (fs::is_other(entry->status(gone))) refuse(entry->path(), "a regular file", "a pipe, a device or a socket");
+  }
+}
 
 std::string read_file(const std::string& path, std::size_t max_bytes) {
   const auto refuse_size = [&] { refuse(path, fmt::format("a file of at most {} MiB", max_bytes >> 20), "a larger one"); };

@@ -12,8 +12,7 @@ namespace rehearse::sim {
 /// A file, pipe or device open for reading.
 class InputFile {
  public:
-  /// Throws InputError when `path` does not exist, is a directory, a pipe or device that is not named by a path in /dev or /proc,
-  /// or may not be read.
+  /// Throws InputError when `path` does not exist, is a directory or may not be read.
   explicit InputFile(const std::string& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
@@ -31,6 +30,10 @@ class InputFile {
   std::size_t bytes_ = 0;
   int descriptor_ = -1;
 };
+
+/// Of a folder that may be a stranger's. Throws InputError where it has, at any depth, a pipe, a device or a socket, or a link to one:
+/// whoever reads it might wait for ever. A path that is no folder is passed over.
+void refuse_pipes_in(const std::string& folder);
 
 /// The whole file. Throws InputError also when it holds more than `max_bytes`.
 std::string read_file(const std::string& path, std::size_t max_bytes);

@@ -1,5 +1,7 @@
 // What a run's files must hold, whatever the scenario: the same bytes, the same world for every policy, every job once, all
 // money.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -245,8 +247,8 @@ TEST_CASE("who breaks the limits of a job that manual cannot run has no effectiv
   CHECK_THAT(run_program(folder.path(), {"run", scenario, "--out", "again"}).out, !Catch::Contains("lowest effective cost"));
 }
 
-// Of one GPU's prices an hour and single-precision TFLOP/s: T4 0.526 and 8.1, A100 21.957642/8 = 2.74 and 19.5, H100 87.83244/8 = 10.98
-// and 66.9, that is 0.065, 0.141 and 0.164 $ for a TFLOP/s.
+// Of one GPU's prices an hour and single-precision TFLOP/s: T4 0.526 and 8.1, A100 21.957642/8 = 2.74 and 19.5, H100 87.83244/8
+// = 10.98 and 66.9, that is 0.065, 0.141 and 0.164 $ for a TFLOP/s.
 TEST_CASE("manual takes the pool of its users' habit, and a pool that is called like a habit before it") {
   const TemporaryFolder folder;
   const std::string scenario = folder.write("s.json", R"({ "world": { "model_error": 0 },
@@ -292,6 +294,30 @@ TEST_CASE("repetitions.csv has what summary.json averages") {
   for (const nlohmann::json& policy : summary.at("policies"))
     for (std::size_t c = 0; c < columns.size(); ++c)
       CHECK(sums.at(policy.at("policy"))[c] / 2 == Approx(policy.at(columns[c]).at("mean").get<double>()).epsilon(1e-12));
+}
+
+TEST_CASE("a pipe in a folder of results is refused by all that read it, not waited for") {
+  const TemporaryFolder folder;
+  folder.write("s.json", R"({ "cluster": { "pools": [ { "name": "t4", "instance": "g4dn.12xlarge", "nodes": 1 } ] },
+    "jobs": [ { "job_id": "one", "gpus": 1, "duration_s": 100 } ], "policies": [ "manual" ] })");
+  run(folder, folder.path() + "/s.json", "good");
+  run(folder, folder.path() + "/s.json", "bad");
+  REQUIRE(run_program(folder.path(), {"bundle", "good", "-o", "packed"}).status == 0);
+  for (const std::string where : {"bad", "packed"}) REQUIRE(::mkfifo((folder.path() + "/" + where + "/pipe").c_str(), 0600) == 0);
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"explain", "bad", "one"},
+                                             {"compare", "good", "bad"},
+                                             {"report", "bad", "-o", "page.html"},
+                                             {"plot", "cdf", "bad", "-o", "cdf.svg"},
+                                             {"export", "results", "paje", "bad", "-o", "run.paje"},
+                                             {"regress", "good", "--against", "bad"},
+                                             {"bundle", "bad", "-o", "again"},
+                                             {"reproduce", "packed"}}) {
+    INFO(words.front());
+    const Ended ended = run_program(folder.path(), words);
+    CHECK(ended.status == 3);
+    CHECK(has(ended.err, "/pipe: expected a regular file, found a pipe, a device or a socket"));
+  }
 }
 
 }  // namespace

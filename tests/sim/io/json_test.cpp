@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/io/file.hpp"
 #include "tests/sim/io/temporary_file.hpp"
 
 using namespace rehearse::sim;
@@ -189,14 +190,20 @@ TEST_CASE("a file that is not there is looked for one folder away, and by its na
   fs::remove_all(folder);
 }
 
-TEST_CASE("a pipe that nobody may ever write to, and a link to what has no end, are not waited for") {
+TEST_CASE("a folder with a pipe, or a link to a device, at any depth is refused; a link to nothing is not") {
   namespace fs = std::filesystem;
   const std::string folder = fs::temp_directory_path() / ("rehearse_pipes_" + std::to_string(::getpid()));
-  fs::create_directory(folder);
-  REQUIRE(::mkfifo((folder + "/pipe.json").c_str(), 0600) == 0);
-  fs::create_symlink("/dev/zero", folder + "/zeros.json");
-  for (const char* name : {"/pipe.json", "/zeros.json"})
-    CHECK(file_complaint(folder + name) == folder + name + ": expected a regular file, found a pipe, a device or a socket");
+  fs::create_directories(folder + "/deep");
+  fs::create_symlink("nothing", folder + "/dangling");
+  CHECK_NOTHROW(refuse_pipes_in(folder));
+  CHECK_NOTHROW(refuse_pipes_in(folder + "/none"));
+  CHECK_NOTHROW(refuse_pipes_in("/dev/null"));
+  fs::create_symlink("/dev/zero", folder + "/deep/zeros");
+  const std::string found = ": expected a regular file, found a pipe, a device or a socket";
+  CHECK_THROWS_WITH(refuse_pipes_in(folder), folder + "/deep/zeros" + found);
+  fs::remove(folder + "/deep/zeros");
+  REQUIRE(::mkfifo((folder + "/pipe").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(refuse_pipes_in(folder), folder + "/pipe" + found);
   fs::remove_all(folder);
 }
 
