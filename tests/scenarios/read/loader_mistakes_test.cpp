@@ -47,12 +47,12 @@ TEST_CASE("files that a scenario names are regular ones") {
       ": expected a regular file: a pipe gives its bytes once, a device may have no end, found \"/dev/zero\"";
   check_all({
       {"'pools': [ { 'name': 'gpu', 'instance': 'p3.2xlarge', 'nodes': 2 } ]", "'platform': '/dev/zero'",
-       "s.json:2:29: /cluster/platform" + regular},
-      {"'gpus': 1, 'duration_s': 60", "'trace': '/dev/zero'", "s.json:3:23: /jobs/0/trace" + regular},
-      {"'seed': 1,", "'history': { 'file': '/dev/zero' },", "s.json:1:23: /history/file" + regular},
-      {"'seed': 1,", "'failures': { 'file': '/dev/zero' },", "s.json:1:24: /failures/file" + regular},
+       "s.json:2:28: /cluster/platform" + regular},
+      {"'gpus': 1, 'duration_s': 60", "'trace': '/dev/zero'", "s.json:3:24: /jobs/0/trace" + regular},
+      {"'seed': 1,", "'history': { 'file': '/dev/zero' },", "s.json:1:24: /history/file" + regular},
+      {"'seed': 1,", "'failures': { 'file': '/dev/zero' },", "s.json:1:25: /failures/file" + regular},
       {"'manual'", "{ 'name': 'a', 'configure': { 'name': 'staged-rl', 'agent': '/dev/zero' } }",
-       "s.json:4:75: /policies/0/configure/agent" + regular},
+       "s.json:4:77: /policies/0/configure/agent" + regular},
   });
 }
 
