@@ -309,8 +309,7 @@ std::string Paths::resolve(sim::JsonValue value, sim::Mistakes& mistakes, std::s
   }
   const bool as_it_is = path.empty() || path.front() == '/' || value.mistake("").file == "--set";
   std::string found = as_it_is ? path : folder + path;
-  std::error_code none;
-  if (path.find('\0') == path.npos && std::filesystem::is_other(std::filesystem::status(found, none))) {
+  if (sim::is_pipe_or_device(found)) {
     value.refuse("a regular file: a pipe gives its bytes once, a device may have no end", mistakes);
     return {};
   }

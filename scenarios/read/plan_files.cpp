@@ -104,10 +104,11 @@ workloads::Network own_network(sim::JsonValue value, const Paths& paths, sim::Mi
   for (const sim::JsonMember member : value.members()) {
     if (member.key.text() == "layers") return traces::read_layers(value);
     if (member.key.text() != "file") continue;
-    if (value.size() > 1 || !member.value.is_string()) value.refuse("a file's path, and nothing beside it", mistakes);
-    mistakes.throw_if_any();
-    const std::string path = paths.resolve(member.value, mistakes);
-    mistakes.throw_if_any();
+    sim::Mistakes own;  // told by the caller beside the others
+    if (value.size() > 1 || !member.value.is_string()) value.refuse("a file's path, and nothing beside it", own);
+    own.throw_if_any();
+    const std::string path = paths.resolve(member.value, own);
+    own.throw_if_any();
     return traces::read_network(path);
   }
   const workloads::Structure structure = traces::read_structure(value, mistakes);

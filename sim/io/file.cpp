@@ -90,12 +90,19 @@ std::size_t InputFile::read(char* into, std::size_t count) {
 
 int InputFile::release() { return std::exchange(descriptor_, -1); }
 
+bool is_pipe_or_device(const std::string& path) {
+  std::error_code none;
+  return fs::is_other(fs::status(path.c_str(), none));
+}
+
+void require_regular(const std::string& path) {
+  if (is_pipe_or_device(path)) refuse(path, "a regular file", "a pipe, a device or a socket");
+}
+
 void refuse_pipes_in(const std::string& folder) {
   std::error_code none;
-  for (fs::recursive_directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none)) {
-    std::error_code gone;
-    if (fs::is_other(entry->status(gone))) refuse(entry->path(), "a regular file", "a pipe, a device or a socket");
-  }
+  for (fs::recursive_directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none))
+    require_regular(entry->path());
 }
 
 std::string read_file(const std::string& path, std::size_t max_bytes) {

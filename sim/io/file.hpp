@@ -31,8 +31,12 @@ class InputFile {
   int descriptor_ = -1;
 };
 
-/// Of a folder that may be a stranger's. Throws InputError where it has, at any depth, a pipe, a device or a socket, or a link to one:
-/// whoever reads it might wait for ever. A path that is no folder is passed over.
+/// Or a link to one: what gives its bytes once, may never be written to, or has no end.
+bool is_pipe_or_device(const std::string& path);
+/// Of a file that others name. Throws InputError for a pipe, a device or a socket.
+void require_regular(const std::string& path);
+/// Of a folder that may be a stranger's. Throws InputError where it has, at any depth, a pipe, a device or a socket, or a link to
+/// one: whoever reads it might wait for ever. A path that is no folder is passed over.
 void refuse_pipes_in(const std::string& folder);
 
 /// The whole file. Throws InputError also when it holds more than `max_bytes`.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -47,14 +46,6 @@ ImportReason& counted(std::vector<ImportReason>& reasons, std::string_view colum
     reason = reasons.insert(reasons.end(), {.column = std::string(column), .expected = std::string(expected)});
   ++reason->rows;
   return *reason;
-}
-
-void require_regular(const std::string& path) {
-  std::error_code ignored;
-  const std::filesystem::file_status status = std::filesystem::status(path.c_str(), ignored);
-  if (!std::filesystem::is_other(status)) return;  // whatever else is wrong, the readers say it
-  throw sim::InputError(
-      sim::Mistake{.file = sim::printable(path, 4096), .expected = "a regular file", .found = "a pipe, a device or a socket"});
 }
 
 void refuse_any(const ImportReport& report) {

@@ -53,9 +53,6 @@ struct JobList {
 ImportReason& counted(std::vector<ImportReason>& reasons, std::string_view column, std::string_view expected);
 inline bool wants_examples(const ImportReason& reason) { return reason.examples.size() < ImportReason::kMostExamples; }
 
-/// Throws InputError for a pipe, which gives its bytes once, and for a device, which has no end.
-void require_regular(const std::string& path);
-
 /// Throws InputError for a file with a row that did not become a job as it stands: its reasons, with their examples.
 void refuse_any(const ImportReport& report);
 

@@ -218,7 +218,7 @@ void tell_overload(const ClusterLimits& cluster, JobList& list) {
 JobList read_trace(std::string_view format, const std::string& path, const TraceOptions& options,
                    workloads::ProfileTable& profiles) {
   const TraceReaderEntry& entry = trace_reader(format);
-  require_regular(path);
+  sim::require_regular(path);
   TraceStream stream(entry, path, {.scenario = &options}, known_names(NameOf::model, options));
   JobList list;
   sim::reserve_table(list.jobs, count_lines(path));

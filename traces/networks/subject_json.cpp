@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/io/file.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/networks/network_file.hpp"
@@ -160,6 +161,7 @@ workloads::MeasuredNetwork read_measured_network(sim::JsonValue value, std::stri
       return workloads::MlpStructure{};
     }
     const std::string path = (member.value.text().starts_with('/') ? "" : folder) + std::string(member.value.text());
+    sim::require_regular(path);
     return workloads::GivenNetwork{fmt::format(R"({{"file": {}}})", sim::json_string(path)), read_network(path)};
   }
   return std::visit([](const auto& s) -> workloads::MeasuredNetwork { return s; }, read_structure(value, mistakes));

@@ -121,6 +121,11 @@ TEST_CASE("mistakes of a job are told with what was expected") {
   told(R"({"network": {"cnn": {"kernel": 99, "image_height": 4, "image_width": 4}}, "dataset": "cifar10", "epochs": 1,
            "pool": "v10"})",
        "did you mean \"v100\"?");
+  CHECK_THAT(
+      files.mistakes(R"({"network": {"file": "/dev/zero"}, "dataset": "cifar10", "epochs": 1})"),  // once
+      Catch::EndsWith("job.json:1:22: /network/file: expected a regular file: a pipe gives its bytes once, a device may have no "
+                      "end, found \"/dev/zero\"") &&
+          !Catch::Contains("\n"));
   told(R"({"model": "resnet50", "network": {"cnn": {}}, "epochs": 1})", "either a model or a network");
   told(R"({"model": "resnet50", "epochs": 1, "deadline": 5})", "deadline_s");
 }
