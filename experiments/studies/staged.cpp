@@ -140,6 +140,7 @@ class Staged final : public Study {
     sim::CsvReader stages(task.folder.file("stages.csv"), {.required = {"job", "stage", "workers", "batch_size"}});
     while (sim::CsvRow* row = stages.next()) {
       const sim::Job& job = scenario.jobs[index.at(std::string(row->text("job")))];
+      if (job.profile == nullptr) continue;  // it runs as it is, nobody chooses for it
       StageMeans& means = of.stages[static_cast<int>(row->integer("stage"))];
       ++means.jobs;
       means.log_workers += std::log(row->number("workers"));

@@ -122,3 +122,19 @@ TEST_CASE("a study of staged strategies says what ordinary runs of the same jobs
     CHECK(number(choices, row, "batch_factor") == Approx(std::exp(batch / count)));
   }
 }
+
+TEST_CASE("what runs as it is has no choices to tell of in a study of stages") {
+  const TemporaryFolder folder;
+  const auto choices = [&](const std::string& jobs) {
+    const StudyRun study = run_text(
+        folder, R"({ "name": "s", "seed": 9, "cluster": { "pools": [ { "name": "gpu", "instance": "p3.8xlarge", "nodes": 2 } ] },
+    "jobs": [ )" + jobs +
+                    R"({ "job_id": "a", "model": "resnet18", "dataset": "cifar10", "epochs": 3 } ],
+    "policies": [ "manual" ], "study": { "name": "staged", "model_errors": [0], "switching": [1] } })");
+    CHECK_FALSE(study.failed);
+    return study.table("staged_choices").rows;
+  };
+  const auto alone = choices("");
+  CHECK_FALSE(alone.empty());
+  CHECK(choices(R"({ "job_id": "rigid", "gpus": 3, "duration_s": 100 }, )") == alone);
+}
