@@ -187,12 +187,19 @@ def alone_money(books, run):
         held[row["pool"], None if one else row["node"]].append((number(row["start_s"]), number(row["end_s"]), row["job"]))
     money = collections.defaultdict(float)
     for (pool, node), spans in held.items():
-        dates = sorted({date for start, end, _ in spans for date in (start, end)})
+        changes = collections.defaultdict(collections.Counter)  # at each date, by how many of its devices' spans a job grows
+        for start, end, job in spans:
+            changes[start][job] += 1
+            changes[end][job] -= 1
+        dates, there = sorted(changes), collections.Counter()
         for begin, end in zip(dates, dates[1:]):
-            jobs = {job for start, stop, job in spans if start <= begin and stop >= end}
-            if len(jobs) == 1:
+            for job, more in changes[begin].items():
+                there[job] += more
+                if there[job] == 0:
+                    del there[job]
+            if len(there) == 1:
                 times = books.pools[pool]["nodes"] if node is None else 1
-                money[jobs.pop()] += times * integral(series[pool], begin, end) / 3600
+                money[next(iter(there))] += times * integral(series[pool], begin, end) / 3600
     return money
 
 
