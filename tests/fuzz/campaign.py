@@ -58,7 +58,7 @@ def shortened(scenario):
             job["count"] = min(job["count"], 10)
     study = scenario.get("study")
     if isinstance(study, dict):
-        for key, most in (("evaluations", 50), ("jobs", 2), ("folds", 1), ("strides", 1), ("factors", 1)):
+        for key, most in (("evaluations", 50), ("jobs", 2), ("folds", 1), ("strides", 1), ("factors", 1), ("graphs", 2), ("machines", 1), ("processes", 5), ("training_processes", 20)):
             if isinstance(study.get(key), int):
                 study[key] = min(study[key], most)
             elif isinstance(study.get(key), list):
